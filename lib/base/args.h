@@ -1,0 +1,45 @@
+/* Table-driven command lines: one table feeds parsing, --help and the hint for a mistyped option.
+ *
+ * Accepted: --name value, --name=value, -n value, -nvalue, flags, "--" ends options, options and
+ * positional words in any order. Values are borrowed from argv. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct arg_opt {
+    const char *name;       /* without dashes */
+    char short_name;        /* 0: none */
+    const char *value_name; /* NULL: a flag */
+    const char *help;
+};
+
+struct arg_value {
+    const struct arg_opt *opt;
+    const char *value; /* NULL for a flag */
+};
+
+struct args {
+    struct arg_value *values;
+    size_t n_values;
+    const char **words; /* positional */
+    size_t n_words;
+};
+
+/* Parses argv[0..argc) (without program and verb). -EINVAL with a hint on a bad line. "--help" and
+ * "-h" are always known: see args_has(a, "help"). */
+int args_parse(const struct arg_opt *opts, size_t n_opts, int argc, char *const *argv,
+               struct args *ret, struct err *err);
+void args_done(struct args *a);
+
+bool args_has(const struct args *a, const char *name);
+/* The last value given, or `fallback`. Borrowed. */
+const char *args_get(const struct args *a, const char *name, const char *fallback);
+/* The i-th value of a repeatable option, NULL behind the last. */
+const char *args_get_nth(const struct args *a, const char *name, size_t i);
+
+/* Appends the option table as aligned help lines. */
+void args_help(const struct arg_opt *opts, size_t n_opts, struct buf *out);

@@ -1,0 +1,104 @@
+/* Growable byte buffer, see buf.h. */
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static void reserve(struct buf *b, size_t more)
+{
+    size_t need = b->len + more + 1;
+    if (need <= b->cap) {
+        return;
+    }
+    size_t cap = b->cap == 0 ? 64 : b->cap;
+    while (cap < need) {
+        cap *= 2;
+    }
+    b->data = xrealloc(b->data, cap);
+    b->cap = cap;
+}
+
+void buf_init(struct buf *b, size_t max)
+{
+    *b = (struct buf){.max = max};
+}
+
+void buf_done(struct buf *b)
+{
+    free(b->data);
+    *b = (struct buf){.max = b->max};
+}
+
+void buf_clear(struct buf *b)
+{
+    b->len = 0;
+    if (b->data != NULL) {
+        b->data[0] = '\0';
+    }
+}
+
+void buf_append(struct buf *b, const void *data, size_t len)
+{
+    reserve(b, len);
+    if (len != 0) {
+        memcpy(b->data + b->len, data, len);
+    }
+    b->len += len;
+    b->data[b->len] = '\0';
+}
+
+void buf_puts(struct buf *b, const char *s)
+{
+    buf_append(b, s, strlen(s));
+}
+
+void buf_putc(struct buf *b, char c)
+{
+    buf_append(b, &c, 1);
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    char *s = xvasprintf(fmt, ap);
+    va_end(ap);
+    buf_puts(b, s);
+    free(s);
+}
+
+int buf_try_append(struct buf *b, const void *data, size_t len)
+{
+    if (b->max != 0 && (len > b->max || b->len > b->max - len)) {
+        return -E2BIG;
+    }
+    buf_append(b, data, len);
+    return 0;
+}
+
+void buf_consume(struct buf *b, size_t n)
+{
+    if (n >= b->len) {
+        buf_clear(b);
+        return;
+    }
+    memmove(b->data, b->data + n, b->len - n + 1);
+    b->len -= n;
+}
+
+const char *buf_cstr(const struct buf *b)
+{
+    return b->data == NULL ? "" : b->data;
+}
+
+char *buf_take(struct buf *b)
+{
+    reserve(b, 0);
+    b->data[b->len] = '\0';
+    char *s = b->data;
+    *b = (struct buf){.max = b->max};
+    return s;
+}

@@ -1,0 +1,33 @@
+/* A growable byte buffer with an optional hard limit.
+ *
+ * buf_append and buf_printf abort when memory is gone: for text that we make. For bytes from
+ * outside set a limit with buf_init and use buf_try_append, which answers -E2BIG. */
+#pragma once
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct buf {
+    char *data; /* NULL or NUL-terminated behind len */
+    size_t len;
+    size_t cap;
+    size_t max; /* 0: no limit */
+};
+
+#define BUF_INIT ((struct buf){0})
+
+void buf_init(struct buf *b, size_t max);
+void buf_done(struct buf *b); /* frees the storage; b is empty and usable again */
+void buf_clear(struct buf *b); /* keeps the storage */
+void buf_append(struct buf *b, const void *data, size_t len);
+void buf_puts(struct buf *b, const char *s);
+void buf_putc(struct buf *b, char c);
+void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* 0, or -E2BIG if the result would be longer than max (b is unchanged then). */
+int buf_try_append(struct buf *b, const void *data, size_t len);
+/* Drops the first n bytes. */
+void buf_consume(struct buf *b, size_t n);
+/* Borrowed, never NULL, valid till the next change. */
+const char *buf_cstr(const struct buf *b);
+/* The text as an owned string; b is empty afterwards. */
+char *buf_take(struct buf *b);

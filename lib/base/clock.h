@@ -1,0 +1,13 @@
+/* The machine's clocks; the one place that reads them outside the event loop. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+int64_t clock_monotonic_ns(void); /* CLOCK_MONOTONIC: durations, never wall time */
+int64_t clock_unix_ms(void);      /* CLOCK_REALTIME: dates for people and rows */
+int64_t clock_process_cpu_ns(void);
+
+#define CLOCK_RFC3339_SIZE 32
+/* "2026-11-20T08:52:51Z" into buf; pure. */
+void clock_format_rfc3339(int64_t unix_ms, char buf[static CLOCK_RFC3339_SIZE]);

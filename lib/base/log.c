@@ -1,0 +1,71 @@
+/* logfmt writer, see log.h. */
+#include "base/log.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+static enum log_level max_level = LOG_LEVEL_WARN;
+
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
+
+void log_set_level(enum log_level level)
+{
+    max_level = level;
+}
+
+static bool needs_quotes(const char *s)
+{
+    for (const char *p = s; *p != '\0'; p++) {
+        if (isspace((unsigned char)*p) || *p == '"' || *p == '=' || iscntrl((unsigned char)*p)) {
+            return true;
+        }
+    }
+    return *s == '\0';
+}
+
+static void put_value(struct buf *b, const char *s)
+{
+    if (!needs_quotes(s)) {
+        buf_puts(b, s);
+        return;
+    }
+    buf_putc(b, '"');
+    for (const char *p = s; *p != '\0'; p++) {
+        if (*p == '"' || *p == '\\') {
+            buf_putc(b, '\\');
+            buf_putc(b, *p);
+        } else if (iscntrl((unsigned char)*p)) {
+            buf_printf(b, "\\x%02x", (unsigned)(unsigned char)*p);
+        } else {
+            buf_putc(b, *p);
+        }
+    }
+    buf_putc(b, '"');
+}
+
+void log_event(enum log_level level, const char *msg, ...)
+{
+    if (level > max_level) {
+        return;
+    }
+    struct buf line = BUF_INIT;
+    buf_printf(&line, "level=%s msg=", level_names[level]);
+    put_value(&line, msg);
+    va_list ap;
+    va_start(ap, msg);
+    for (const char *key = va_arg(ap, const char *); key != NULL; key = va_arg(ap, const char *)) {
+        buf_printf(&line, " %s=", key);
+        put_value(&line, va_arg(ap, const char *));
+    }
+    va_end(ap);
+    buf_putc(&line, '\n');
+    ssize_t n = write(STDERR_FILENO, line.data, line.len); /* one write: lines never interleave */
+    (void)n; /* a log that cannot be written has nobody to tell */
+    buf_done(&line);
+}

@@ -1,0 +1,37 @@
+/* Small internal allocations and scope-bound ownership.
+ *
+ * The x-functions abort when memory is gone: the programs are crash-only, their state lives in the
+ * store. A size that comes from outside is checked against an explicit limit first (see buf.h). */
+#pragma once
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+void *xmalloc(size_t size);
+void *xcalloc(size_t count, size_t size);
+void *xrealloc(void *ptr, size_t size);
+/* Grows an array: aborts on overflow of count * size. */
+void *xreallocarray(void *ptr, size_t count, size_t size);
+char *xstrdup(const char *s);
+char *xstrndup(const char *s, size_t n);
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+char *xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
+
+#define xnew(type) ((type *)xcalloc(1, sizeof(type)))
+#define xnew_array(type, count) ((type *)xcalloc((count), sizeof(type)))
+
+/* `_cleanup_(freep) char *s = ...;` frees s when the scope ends. */
+#define _cleanup_(fn) __attribute__((cleanup(fn)))
+static inline void freep(void *ptr)
+{
+    free(*(void **)ptr);
+}
+
+/* Hands over ownership out of a _cleanup_ variable: returns the value, leaves NULL behind. */
+#define take_ptr(ptr)                                                                              \
+    ({                                                                                             \
+        __typeof__(ptr) taken_ = (ptr);                                                            \
+        (ptr) = NULL;                                                                              \
+        taken_;                                                                                    \
+    })

@@ -1,0 +1,145 @@
+/* Strict number parsing, see parse.h. The only file that calls strto*. */
+#include "base/parse.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+int parse_i64(const char *s, int64_t *ret)
+{
+    const char *digits = *s == '-' ? s + 1 : s;
+    if (!isdigit((unsigned char)*digits)) {
+        return -EINVAL;
+    }
+    char *end;
+    errno = 0;
+    long long v = strtoll(s, &end, 10);
+    if (*end != '\0') {
+        return -EINVAL;
+    }
+    if (errno == ERANGE) {
+        return -ERANGE;
+    }
+    *ret = v;
+    return 0;
+}
+
+int parse_u64(const char *s, uint64_t *ret)
+{
+    if (!isdigit((unsigned char)*s)) {
+        return -EINVAL;
+    }
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(s, &end, 10);
+    if (*end != '\0') {
+        return -EINVAL;
+    }
+    if (errno == ERANGE) {
+        return -ERANGE;
+    }
+    *ret = v;
+    return 0;
+}
+
+int parse_i64_in(const char *s, int64_t min, int64_t max, int64_t *ret)
+{
+    int64_t v;
+    int r = parse_i64(s, &v);
+    if (r < 0) {
+        return r;
+    }
+    if (v < min || v > max) {
+        return -ERANGE;
+    }
+    *ret = v;
+    return 0;
+}
+
+/* Parses the number at the front of s and leaves *ret_rest behind it. */
+static int parse_number(const char *s, double *ret, const char **ret_rest)
+{
+    const char *p = *s == '-' ? s + 1 : s;
+    if (!isdigit((unsigned char)*p) && !(*p == '.' && isdigit((unsigned char)p[1]))) {
+        return -EINVAL;
+    }
+    if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) {
+        return -EINVAL;
+    }
+    char *end;
+    errno = 0;
+    double v = strtod(s, &end);
+    if (errno == ERANGE && isinf(v)) {
+        return -ERANGE;
+    }
+    *ret = v;
+    *ret_rest = end;
+    return 0;
+}
+
+int parse_f64(const char *s, double *ret)
+{
+    double v;
+    const char *rest;
+    int r = parse_number(s, &v, &rest);
+    if (r < 0) {
+        return r;
+    }
+    if (*rest != '\0') {
+        return -EINVAL;
+    }
+    *ret = v;
+    return 0;
+}
+
+struct suffix {
+    const char *text;
+    double factor;
+};
+
+static const struct suffix quantity_suffixes[] = {
+    {"n", 1e-9},          {"u", 1e-6},          {"m", 1e-3},          {"", 1},
+    {"k", 1e3},           {"M", 1e6},           {"G", 1e9},           {"T", 1e12},
+    {"P", 1e15},          {"Ki", 0x1p10},       {"Mi", 0x1p20},       {"Gi", 0x1p30},
+    {"Ti", 0x1p40},       {"Pi", 0x1p50},
+};
+
+static int parse_quantity(const char *s, double unit, int64_t *ret)
+{
+    double v;
+    const char *rest;
+    int r = parse_number(s, &v, &rest);
+    if (r < 0) {
+        return r;
+    }
+    if (v < 0) {
+        return -ERANGE;
+    }
+    for (size_t i = 0; i < sizeof(quantity_suffixes) / sizeof(quantity_suffixes[0]); i++) {
+        if (strcmp(rest, quantity_suffixes[i].text) == 0) {
+            double scaled = v * quantity_suffixes[i].factor * unit;
+            double whole = nearbyint(scaled);
+            /* 0.1 * 1000 must stay 100: only a real fraction is rounded up. */
+            double up = fabs(scaled - whole) <= 1e-9 * (whole + 1) ? whole : ceil(scaled);
+            if (up >= 0x1p63) {
+                return -ERANGE;
+            }
+            *ret = (int64_t)up;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+int parse_cpu_millicores(const char *s, int64_t *ret)
+{
+    return parse_quantity(s, 1000, ret);
+}
+
+int parse_mem_bytes(const char *s, int64_t *ret)
+{
+    return parse_quantity(s, 1, ret);
+}

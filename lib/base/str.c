@@ -1,0 +1,78 @@
+/* String helpers, see str.h. */
+#include "base/str.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define DISTANCE_LEN_MAX 64
+
+bool str_eq(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+bool str_has_prefix(const char *s, const char *prefix)
+{
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+bool str_has_suffix(const char *s, const char *suffix)
+{
+    size_t len = strlen(s);
+    size_t suffix_len = strlen(suffix);
+    return len >= suffix_len && memcmp(s + len - suffix_len, suffix, suffix_len) == 0;
+}
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+size_t str_distance(const char *a, const char *b)
+{
+    size_t a_len = strlen(a);
+    size_t b_len = strlen(b);
+    if (a_len > DISTANCE_LEN_MAX || b_len > DISTANCE_LEN_MAX) {
+        return SIZE_MAX;
+    }
+    size_t rows[3][DISTANCE_LEN_MAX + 1]; /* two back, one back, current */
+    size_t *before = rows[0], *above = rows[1], *row = rows[2];
+    for (size_t j = 0; j <= b_len; j++) {
+        above[j] = j;
+    }
+    for (size_t i = 1; i <= a_len; i++) {
+        row[0] = i;
+        for (size_t j = 1; j <= b_len; j++) {
+            size_t change = above[j - 1] + (a[i - 1] != b[j - 1]);
+            row[j] = min3(above[j] + 1, row[j - 1] + 1, change);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < row[j]) {
+                row[j] = before[j - 2] + 1;
+            }
+        }
+        size_t *oldest = before;
+        before = above;
+        above = row;
+        row = oldest;
+    }
+    return above[b_len];
+}
+
+const char *str_suggest(const char *word, const char *const *candidates, size_t n)
+{
+    const char *best = NULL;
+    size_t best_distance = 3;
+    bool tie = false;
+    for (size_t i = 0; i < n; i++) {
+        size_t d = str_distance(word, candidates[i]);
+        if (d < best_distance) {
+            best = candidates[i];
+            best_distance = d;
+            tie = false;
+        } else if (d == best_distance && best != NULL) {
+            tie = true;
+        }
+    }
+    return tie || best_distance >= strlen(word) ? NULL : best;
+}

@@ -1,0 +1,33 @@
+/* A growable array as a plain struct: VEC(struct point) points = {0};
+ * Zero-initialised is empty. The vector owns its storage, not what its items point to. */
+#pragma once
+
+#include "base/mem.h"
+
+#define VEC(type)                                                                                  \
+    struct {                                                                                       \
+        type *items;                                                                               \
+        size_t len, cap;                                                                           \
+    }
+
+/* Makes room for one more item and evaluates to a pointer to it (uninitialised). The pointer is
+ * valid until the next push. */
+#define vec_push(vec)                                                                              \
+    ({                                                                                             \
+        if ((vec)->len == (vec)->cap) {                                                            \
+            (vec)->cap = (vec)->cap == 0 ? 8 : (vec)->cap * 2;                                     \
+            (vec)->items = xreallocarray((vec)->items, (vec)->cap, sizeof(*(vec)->items));         \
+        }                                                                                          \
+        &(vec)->items[(vec)->len++];                                                               \
+    })
+
+#define vec_done(vec)                                                                              \
+    do {                                                                                           \
+        free((vec)->items);                                                                        \
+        (vec)->items = NULL;                                                                       \
+        (vec)->len = (vec)->cap = 0;                                                               \
+    } while (0)
+
+/* Iterates by pointer: vec_each (struct point, p, &points) { ... } */
+#define vec_each(type, it, vec)                                                                    \
+    for (type *it = (vec)->items; it != NULL && it < (vec)->items + (vec)->len; it++)

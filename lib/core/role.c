@@ -1,0 +1,27 @@
+/* Role names, see role.h. */
+#include "core/role.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+static const char *const names[ROLE_COUNT] = {
+    [ROLE_PSERVER] = "pserver",
+    [ROLE_TRAINER] = "trainer",
+    [ROLE_WORKER] = "worker",
+};
+
+const char *role_to_string(enum role role)
+{
+    return names[role];
+}
+
+int role_from_string(const char *s)
+{
+    for (int i = 0; i < ROLE_COUNT; i++) {
+        if (strcmp(s, names[i]) == 0) {
+            return i;
+        }
+    }
+    return -EINVAL;
+}

@@ -1,0 +1,81 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/args.h"
+
+static const struct arg_opt opts[] = {
+    {"set", 0, "NAME=V1,V2", "Set sweep values (repeatable)"},
+    {"local", 0, NULL, "Run on this machine"},
+    {"output", 'o', "FORMAT", "json, csv or markdown"},
+};
+#define N_OPTS (sizeof(opts) / sizeof(opts[0]))
+
+static int parse(struct args *a, struct err *err, int n, char *const *argv)
+{
+    return args_parse(opts, N_OPTS, n, argv, a, err);
+}
+
+static void options_and_words_mix(void **state)
+{
+    (void)state;
+    char *argv[] = {"sweep", "--set", "a=1", "--local", "--set=b=2", "-ojson", "--", "--x"};
+    struct args a;
+    assert_int_equal(parse(&a, NULL, 8, argv), 0);
+    assert_int_equal(a.n_words, 2);
+    assert_string_equal(a.words[0], "sweep");
+    assert_string_equal(a.words[1], "--x");
+    assert_string_equal(args_get_nth(&a, "set", 0), "a=1");
+    assert_string_equal(args_get_nth(&a, "set", 1), "b=2");
+    assert_null(args_get_nth(&a, "set", 2));
+    assert_true(args_has(&a, "local"));
+    assert_string_equal(args_get(&a, "output", "text"), "json");
+    assert_false(args_has(&a, "help"));
+    args_done(&a);
+}
+
+static void errors_say_what_to_do(void **state)
+{
+    (void)state;
+    static const struct {
+        char *argv[2];
+        int n;
+        const char *text;
+    } rows[] = {
+        {{"--locl"}, 1, "unknown option '--locl'; did you mean --local?"},
+        {{"--zzz"}, 1, "unknown option '--zzz'; --help lists them"},
+        {{"--set"}, 1, "option --set needs a value (NAME=V1,V2)"},
+        {{"--local=yes"}, 1, "option --local takes no value, got 'yes'"},
+        {{"-q"}, 1, "unknown option '-q'; --help lists them"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct args a;
+        struct err err;
+        assert_int_equal(parse(&a, &err, rows[i].n, rows[i].argv), -EINVAL);
+        assert_string_equal(err.msg, rows[i].text);
+    }
+}
+
+static void help_lists_the_table(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT;
+    args_help(opts, N_OPTS, &b);
+    assert_non_null(strstr(buf_cstr(&b), "-o, --output FORMAT"));
+    assert_non_null(strstr(buf_cstr(&b), "-h, --help"));
+    buf_done(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_and_words_mix),
+        cmocka_unit_test(errors_say_what_to_do),
+        cmocka_unit_test(help_lists_the_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,87 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <errno.h>
+
+static void grows_and_stays_terminated(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT;
+    assert_string_equal(buf_cstr(&b), "");
+    for (int i = 0; i < 1000; i++) {
+        buf_printf(&b, "%d,", i);
+        assert_int_equal(b.data[b.len], '\0');
+    }
+    assert_memory_equal(b.data, "0,1,2,3,", 8);
+    assert_int_equal(b.len, 10 * 2 + 90 * 3 + 900 * 4);
+    buf_clear(&b);
+    assert_string_equal(buf_cstr(&b), "");
+    buf_done(&b);
+}
+
+static void limit_is_exact_and_keeps_content(void **state)
+{
+    (void)state;
+    struct buf b;
+    buf_init(&b, 8);
+    assert_int_equal(buf_try_append(&b, "12345678", 8), 0);
+    assert_int_equal(buf_try_append(&b, "9", 1), -E2BIG);
+    assert_string_equal(buf_cstr(&b), "12345678");
+    buf_consume(&b, 3);
+    assert_string_equal(buf_cstr(&b), "45678");
+    assert_int_equal(buf_try_append(&b, "abc", 3), 0);
+    assert_int_equal(buf_try_append(&b, "x", SIZE_MAX), -E2BIG);
+    buf_consume(&b, 100);
+    assert_int_equal(b.len, 0);
+    buf_done(&b);
+}
+
+static void take_hands_over(void **state)
+{
+    (void)state;
+    struct buf b = BUF_INIT;
+    _cleanup_(freep) char *empty = buf_take(&b);
+    assert_string_equal(empty, "");
+    buf_puts(&b, "a");
+    buf_putc(&b, 'b');
+    _cleanup_(freep) char *s = buf_take(&b);
+    assert_string_equal(s, "ab");
+    assert_null(b.data);
+}
+
+static void vec_keeps_order(void **state)
+{
+    (void)state;
+    VEC(int) v = {0};
+    for (int i = 0; i < 100; i++) {
+        *vec_push(&v) = i;
+    }
+    int sum = 0;
+    vec_each (int, it, &v) {
+        sum += *it;
+    }
+    assert_int_equal(sum, 4950);
+    assert_int_equal(v.len, 100);
+    vec_done(&v);
+    assert_null(v.items);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grows_and_stays_terminated),
+        cmocka_unit_test(limit_is_exact_and_keeps_content),
+        cmocka_unit_test(take_hands_over),
+        cmocka_unit_test(vec_keeps_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

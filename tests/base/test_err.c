@@ -1,0 +1,67 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+
+static void set_formats_and_returns_minus_code(void **state)
+{
+    (void)state;
+    struct err err;
+    assert_int_equal(err_set(&err, EPROTO, "line of %d bytes", 7), -EPROTO);
+    assert_int_equal(err.code, EPROTO);
+    assert_string_equal(err.msg, "line of 7 bytes");
+    assert_int_equal(err_set(NULL, EIO, "nobody listens"), -EIO);
+}
+
+static void set_errno_appends_the_reason(void **state)
+{
+    (void)state;
+    struct err err;
+    assert_int_equal(err_set_errno(&err, ENOENT, "open '%s'", "x.yaml"), -ENOENT);
+    assert_string_equal(err.msg, "open 'x.yaml': No such file or directory");
+}
+
+static void wrap_reads_outside_in(void **state)
+{
+    (void)state;
+    struct err err;
+    int r = err_set(&err, EIO, "disk full");
+    r = err_wrap(&err, r, "save attempt %d", 3);
+    r = err_wrap(&err, r, "run '%s'", "a");
+    assert_int_equal(r, -EIO);
+    assert_string_equal(err.msg, "run 'a': save attempt 3: disk full");
+}
+
+static void wrap_cuts_context_never_the_cause(void **state)
+{
+    (void)state;
+    char cause[501], context[101];
+    memset(cause, 'c', 500);
+    cause[500] = '\0';
+    memset(context, 'x', 100);
+    context[100] = '\0';
+    struct err err;
+    int r = err_set(&err, EIO, "%s", cause);
+    assert_int_equal(err_wrap(&err, r, "%s", context), -EIO);
+    assert_int_equal(strlen(err.msg), ERR_MSG_SIZE - 1);
+    assert_string_equal(err.msg + strlen(err.msg) - 500, cause);
+    assert_memory_equal(err.msg, "xxxxxxxxx: c", 12);
+    assert_int_equal(err_wrap(&err, r, "more"), -EIO);
+    assert_string_equal(err.msg + strlen(err.msg) - 500, cause);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(set_formats_and_returns_minus_code),
+        cmocka_unit_test(set_errno_appends_the_reason),
+        cmocka_unit_test(wrap_reads_outside_in),
+        cmocka_unit_test(wrap_cuts_context_never_the_cause),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,63 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+static void distances(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        size_t distance;
+    } rows[] = {
+        {"", "", 0},           {"abc", "abc", 0},       {"abc", "ab", 1},
+        {"abc", "acb", 1},     {"kitten", "sitting", 3}, {"repeats", "repeat", 1},
+        {"tariners", "trainers", 1},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s' '%s'\n", rows[i].a, rows[i].b);
+        assert_int_equal(str_distance(rows[i].a, rows[i].b), rows[i].distance);
+        assert_int_equal(str_distance(rows[i].b, rows[i].a), rows[i].distance);
+    }
+}
+
+static void suggests_only_a_clear_winner(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"get", "describe", "delete", "results", "run"};
+    assert_string_equal(str_suggest("desribe", words, N_ROWS(words)), "describe");
+    assert_string_equal(str_suggest("rnu", words, N_ROWS(words)), "run");
+    assert_null(str_suggest("frobnicate", words, N_ROWS(words)));
+    assert_null(str_suggest("x", words, N_ROWS(words)));
+    static const char *const tie[] = {"cat", "car"};
+    assert_null(str_suggest("caz", tie, N_ROWS(tie)));
+}
+
+static void affixes_and_dates(void **state)
+{
+    (void)state;
+    assert_true(str_has_prefix("sqlite:x", "sqlite:"));
+    assert_false(str_has_prefix("sq", "sqlite:"));
+    assert_true(str_has_suffix("a.yaml", ".yaml"));
+    assert_false(str_has_suffix("l", ".yaml"));
+    char date[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(1795161171000, date);
+    assert_string_equal(date, "2026-11-20T07:52:51Z");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(distances),
+        cmocka_unit_test(suggests_only_a_clear_winner),
+        cmocka_unit_test(affixes_and_dates),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
