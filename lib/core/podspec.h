@@ -1,0 +1,48 @@
+/* What one replica runs: the role's template with the point's values set by tree path, and the
+ * environment of docs/contracts/environment.md. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "core/run_def.h"
+
+/* One replica's identity within a run. */
+struct replica_id {
+    uint32_t point, trial, attempt;
+    enum role role;
+    uint32_t index;
+};
+bool replica_id_eq(const struct replica_id *a, const struct replica_id *b);
+/* <run>-p<point>t<trial>a<attempt>-<role>-<index>, owned. */
+char *replica_name(const char *run, const struct replica_id *id);
+
+/* Where the members of one attempt listen: "host:port" by role and index. A list may be NULL
+ * (unknown), for instance the trainers' with addressing Ip. */
+struct gang_addresses {
+    char **of_role[ROLE_COUNT]; /* [role][index], borrowed */
+};
+
+struct replica_spec { /* owned strings, NULL-terminated lists */
+    struct replica_id id;
+    char **argv;       /* container 0's command and args, or the profile's default */
+    char **envp;       /* "NAME=value": template's plain env first, then the contract's */
+    int64_t cpu_millicores; /* request of container 0; 0: none given */
+    int64_t mem_bytes;
+};
+
+/* The role's PodTemplateSpec for a point, parameters applied. Owned. NULL template: an object with
+ * one empty container. -EINVAL when a path meets something it cannot set. */
+int podspec_render(const struct run_def *def, const struct point *point, enum role role,
+                   json_t **ret, struct err *err);
+
+/* Everything for one process. The secret is not here: the launcher passes it by descriptor and adds
+ * BENCHD_SECRET_FD itself. */
+int replica_spec_build(const struct run_def *def, const struct replica_id *id,
+                       const struct gang_addresses *addresses, struct replica_spec *ret,
+                       struct err *err);
+void replica_spec_done(struct replica_spec *spec);

@@ -1,0 +1,116 @@
+/* reconcile(observed) -> plan: the one place that decides what a run does next. Pure: no I/O, no
+ * clock, no random, no log; the same input gives the same bytes. It knows replicas, not pods.
+ *
+ * Truth is three things: the frozen run, the live replicas, and the attempt rows that the store has
+ * acknowledged. Nothing is remembered between calls, so a crash at any point is harmless.
+ *
+ * Life of a trial:
+ *   (no row, no replica) -- CREATE_REPLICA all members of attempt a --> gang alive
+ *   gang alive -- every trainer succeeded, pservers ended or stayed 10 s --> SAVE_RESULT Succeeded
+ *   gang alive -- a member failed, or is missing after it was seen --> SAVE_RESULT Void | Failed
+ *   row saved -- DELETE_REPLICA every live member --> next attempt (Void), next trial, or the end
+ * One trial at a time. A finished run creates nothing; no replica is deleted before the row of its
+ * attempt is kept. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/podspec.h"
+#include "core/result.h"
+#include "core/run_def.h"
+
+enum replica_state {
+    REPLICA_PENDING,   /* created, not started */
+    REPLICA_RUNNING,
+    REPLICA_SUCCEEDED, /* exit 0 */
+    REPLICA_FAILED,
+    REPLICA_LOST,      /* was there, vanished without a word */
+};
+
+/* Why a replica failed: contracts "Failures and retries". */
+enum failure_class {
+    FAILURE_NONE,
+    FAILURE_INFRASTRUCTURE, /* signal that is not OOM, vanished, evicted, exits 11 and 13 */
+    FAILURE_CONSEQUENCE,    /* exit 11: a survivor naming a lost peer; never the cause */
+    FAILURE_PERMANENT,      /* any other non-zero exit, OOM, image, configuration, admission */
+};
+
+struct observed_replica {
+    struct replica_id id;
+    enum replica_state state;
+    enum failure_class failure;
+    int exit_code;          /* of an ended one */
+    int64_t ended_unix_ms;  /* 0: not ended */
+    bool has_summary;
+    const char *message;    /* for a person; borrowed; NULL: none */
+};
+
+/* What the user asked for, beyond the spec. */
+enum run_request { REQUEST_NONE, REQUEST_CANCEL };
+
+/* The run's status, a summary recomputed from what is seen; written only when it changed. */
+struct run_status {
+    enum run_phase phase;
+    char reason[64];   /* CamelCase: Completed, TooManyFailedTrials, DeadlineExceeded, ... */
+    char message[256]; /* for a person */
+    uint32_t trials_done, trials_failed, trials_total;
+    bool has_current;
+    uint32_t current_point, current_trial, current_attempt;
+    int64_t started_unix_ms, ended_unix_ms; /* 0: not yet */
+};
+
+struct observed {
+    const struct run_def *def;
+    enum run_request request;
+    int64_t now_unix_ms;
+    struct run_status status; /* as last written; all zero: never */
+    const struct observed_replica *replicas; /* live ones and ended ones not yet deleted, any order */
+    size_t n_replicas;
+    const struct attempt_row *rows; /* acknowledged by the store, any order */
+    size_t n_rows;
+};
+
+enum action_kind {
+    ACTION_CREATE_REPLICA,
+    ACTION_DELETE_REPLICA,
+    ACTION_SAVE_RESULT,
+    ACTION_PATCH_STATUS,
+    ACTION_EMIT_EVENT,
+    ACTION_REQUEUE_AFTER,
+};
+
+enum event_type { EVENT_NORMAL, EVENT_WARNING };
+
+struct action {
+    enum action_kind kind;
+    union {
+        struct replica_id replica; /* CREATE_REPLICA, DELETE_REPLICA */
+        struct {
+            uint32_t point, trial, attempt;
+            enum attempt_outcome outcome;
+            char error[256]; /* "" if none */
+        } save;
+        struct run_status status;
+        struct {
+            enum event_type type;
+            char reason[64];
+            char note[256];
+        } event;
+        int64_t requeue_ms;
+    };
+};
+
+struct plan {
+    VEC(struct action) actions; /* to be applied in this order; a prefix is always safe */
+};
+
+/* Fills an empty plan. Never fails: what cannot be decided now asks to be called again. */
+void reconcile(const struct observed *observed, struct plan *plan);
+void plan_done(struct plan *plan);
+/* One line an action, for `benchctl plan`, tests and debug logs. */
+void plan_format(const struct plan *plan, struct buf *out);
+
+/* Exit status -> class, the table of docs/contracts/retries.md. `signal` 0: it exited by itself. */
+enum failure_class failure_classify_exit(int exit_code, int signal, bool oom_killed);

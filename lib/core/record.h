@@ -1,0 +1,106 @@
+/* Records: what a replica says on stdout, one JSON object a line (docs/contracts/record.md), and its
+ * last one, the summary (docs/contracts/summary.md). This file alone writes and reads them. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "core/role.h"
+
+enum record_type { RECORD_START, RECORD_STEP, RECORD_SUMMARY, RECORD_ERROR };
+
+/* Phases of a step; they may overlap. */
+enum phase {
+    PHASE_DATA,
+    PHASE_FORWARD,
+    PHASE_BACKWARD,
+    PHASE_SEND,
+    PHASE_WAIT,
+    PHASE_UPDATE,
+    PHASE_RECEIVE,
+};
+#define PHASE_COUNT 7
+const char *phase_to_string(enum phase phase);
+
+struct record_who { /* common to all records */
+    enum role role;
+    uint32_t index;
+    uint32_t attempt;
+};
+
+struct record_start {
+    json_t *environment; /* object: host, cpu_model, ... (docs/contracts/record.md); owned */
+};
+
+struct record_step {
+    uint32_t step; /* from 0; counts warm-up steps and measured ones apart */
+    bool warmup;
+    int64_t t_ns;  /* since the barrier; negative never: 0 during warm-up */
+    int64_t step_ns;
+    uint32_t samples;
+    double loss;   /* NaN: none (a pserver) */
+    int64_t phase_ns[PHASE_COUNT];
+    uint64_t bytes_tx, bytes_rx;
+};
+
+#define SUMMARY_MAX_BYTES 4096
+#define SUMMARY_MAX_SERIES 1000
+
+struct summary {
+    uint64_t samples;
+    int64_t duration_ns; /* barrier to the end of the last measured step */
+    uint32_t steps;      /* measured */
+    int64_t phase_ns[PHASE_COUNT];
+    uint64_t bytes_tx, bytes_rx;
+    double loss_first, loss_last; /* NaN: none */
+    int64_t throttled_ns;
+    uint64_t max_rss_bytes;
+    char environment_digest[65]; /* SHA-256 of the start record's environment, hex */
+    /* Step times: series_us[i] is the mean of steps i*k .. i*k+k-1. Written as u16 each
+     * (round(2048*log2(us)) less the minimum), so read back with an error of 0.02%. */
+    uint32_t series_k;
+    uint32_t n_series;
+    double *series_us; /* owned; NULL if n_series is 0 */
+};
+void summary_done(struct summary *s);
+
+struct record_error {
+    int code;     /* exit code */
+    char *peer;   /* "pserver/0" or NULL; owned */
+    char *message; /* owned */
+};
+
+struct record {
+    enum record_type type;
+    struct record_who who;
+    union {
+        struct record_start start;
+        struct record_step step;
+        struct summary summary;
+        struct record_error error;
+    };
+};
+
+/* Appends one line with its newline. */
+void record_write_start(struct buf *out, const struct record_who *who, json_t *environment);
+void record_write_step(struct buf *out, const struct record_who *who,
+                       const struct record_step *step);
+void record_write_error(struct buf *out, const struct record_who *who, int code, const char *peer,
+                        const char *message);
+/* `step_ns` holds the n measured step times; more than 1,000 become means of k. At most 4,096 bytes
+ * with the newline, always. */
+void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,
+                          const int64_t *step_ns, size_t n);
+
+/* Canonical text (sorted keys, no white space) of an environment, for its digest. Owned. */
+char *record_environment_canonical(const json_t *environment);
+
+/* Reads one line (without newline needed). 1: a record; 0: some other line, not ours; -EPROTO: it
+ * claims to be ours ("benchd":1) and is damaged. */
+int record_read(const char *line, size_t len, struct record *ret, struct err *err);
+void record_done(struct record *r);

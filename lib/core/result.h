@@ -1,0 +1,120 @@
+/* The result of a run, as tables and `-o json` show it (docs/contracts/result.md). Built anew from
+ * the run's definition and its stored attempts; nothing in it is stored. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "core/podspec.h"
+#include "core/record.h"
+#include "core/run_def.h"
+#include "core/stats.h"
+
+enum trial_phase {
+    TRIAL_PENDING,
+    TRIAL_RUNNING,
+    TRIAL_SUCCEEDED,
+    TRIAL_FAILED,
+    TRIAL_METRICS_UNAVAILABLE,
+};
+const char *trial_phase_to_string(enum trial_phase phase); /* "Succeeded", ... */
+int trial_phase_from_string(const char *s);
+
+enum run_phase {
+    RUN_PENDING,
+    RUN_QUEUED,
+    RUN_RUNNING,
+    RUN_AGGREGATING,
+    RUN_SUCCEEDED,
+    RUN_PARTIALLY_FAILED,
+    RUN_FAILED,
+    RUN_CANCELLED,
+    RUN_SUSPENDED,
+};
+const char *run_phase_to_string(enum run_phase phase);
+int run_phase_from_string(const char *s);
+bool run_phase_is_final(enum run_phase phase);
+
+/* How an attempt ended, as the store keeps it. */
+enum attempt_outcome {
+    ATTEMPT_SUCCEEDED,
+    ATTEMPT_VOID,                /* infrastructure: a new attempt may follow */
+    ATTEMPT_FAILED,              /* permanent failure, or no attempt left */
+    ATTEMPT_METRICS_UNAVAILABLE, /* ended well but a summary is missing */
+};
+const char *attempt_outcome_to_string(enum attempt_outcome outcome);
+int attempt_outcome_from_string(const char *s);
+
+/* What the store keeps of one replica of an ended attempt (its log apart). */
+struct replica_row {
+    struct replica_id id;
+    int exit_code;       /* -1: killed or never started */
+    int signal;          /* 0: none */
+    char *failure;       /* NULL, or one line for a person; owned */
+    char *summary_json;  /* the summary record's line; NULL if none came; owned */
+    char *environment_json; /* from the start record; NULL if none came; owned */
+    uint64_t log_bytes;  /* uncompressed */
+};
+
+/* What the store keeps of one ended attempt. */
+struct attempt_row {
+    uint32_t point, trial, attempt;
+    enum attempt_outcome outcome;
+    int64_t started_unix_ms, ended_unix_ms;
+    char *error; /* the cause for a person, naming the replica; NULL if it succeeded; owned */
+    bool simulated;
+    VEC(struct replica_row) replicas;
+};
+void attempt_row_done(struct attempt_row *row);
+
+/* One figure: never a bare number. */
+struct figure {
+    struct estimate estimate;
+    const char *unit;  /* "samples/s", "ratio"; static */
+    const char *scope; /* "job" or "replica"; static */
+};
+
+struct trial_result {
+    uint32_t trial, attempt; /* the deciding attempt */
+    enum trial_phase phase;
+    struct figure throughput; /* a single value, no interval */
+    const struct attempt_row *row; /* borrowed; NULL if it has not ended */
+};
+
+struct point_result {
+    const struct point *point; /* borrowed from the definition */
+    enum trial_phase phase;    /* Succeeded if all trials did */
+    struct figure throughput, speedup, efficiency;
+    double throughput_min, throughput_max; /* over trials; NaN: none */
+    struct trial_result *trials;
+    size_t n_trials;
+};
+
+enum threshold_verdict { THRESHOLD_PASSED, THRESHOLD_FAILED, THRESHOLD_UNKNOWN };
+struct threshold_result {
+    const struct threshold *threshold; /* borrowed */
+    uint32_t point;
+    double value; /* NaN if unknown */
+    enum threshold_verdict verdict;
+};
+
+struct result {
+    const struct run_def *def; /* borrowed */
+    enum run_phase phase;
+    bool simulated;
+    struct point_result *points; /* matrix.n_points; swept first, then baselines */
+    VEC(struct threshold_result) thresholds;
+};
+
+/* `rows` (borrowed for the result's life) in any order, every attempt of the run that has ended. */
+struct result *result_build(const struct run_def *def, enum run_phase phase,
+                            const struct attempt_row *rows, size_t n_rows);
+void result_free(struct result *r);
+/* The document of docs/contracts/result.md. Owned by the caller. */
+json_t *result_to_json(const struct result *r);
+/* "SingleNode: 1 trainer, no pserver, batch_size 16: 61.2 samples/s" for the line under a table. */
+void result_describe_baseline(const struct result *r, const struct point_result *p,
+                              struct buf *out);

@@ -1,0 +1,150 @@
+/* A Benchmark definition, read, merged with its overrides, checked, and turned into structs.
+ *
+ * The steps: tree_parse (place-keeping tree) -> overrides are merged into the tree -> spec_read
+ * checks everything and fills struct spec, or reports all errors at once. The merged tree, as JSON,
+ * is the frozen definition of a run: reading it again gives the same spec. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "core/diag.h"
+#include "core/role.h"
+#include "core/tree.h"
+
+/* A sweep value: an integer or a string (a decimal is quoted). */
+struct value {
+    bool is_int;
+    int64_t i;
+    char *s; /* owned; NULL for an integer */
+};
+bool value_eq(const struct value *a, const struct value *b);
+void value_format(const struct value *v, struct buf *out);
+
+struct param { /* name = value */
+    char *name;
+    struct value value;
+};
+struct params {
+    VEC(struct param) list; /* sorted by name, byte order */
+};
+const struct value *params_get(const struct params *p, const char *name); /* NULL: not there */
+
+struct axis {
+    char *name;
+    VEC(struct value) values;
+};
+
+enum sweep_kind { SWEEP_GRID, SWEEP_ZIP, SWEEP_POINTS };
+struct sweep {
+    enum sweep_kind kind;
+    VEC(struct axis) axes;     /* grid, zip: sorted by name */
+    VEC(struct params) points; /* points */
+    VEC(struct params) exclude;
+};
+
+struct system {
+    char *name;
+    char *profile;
+};
+
+enum dataset_kind { DATASET_SYNTHETIC, DATASET_CIFAR10, DATASET_IDX };
+enum exchange_kind { EXCHANGE_PSERVER, EXCHANGE_NONE };
+
+struct workload {
+    char *model;
+    enum dataset_kind dataset;
+    char *dataset_path; /* NULL for synthetic */
+    int64_t batch_size; /* per trainer */
+    int64_t threads;    /* per trainer */
+    uint64_t seed;
+    enum exchange_kind exchange;
+};
+
+struct parameter_target {
+    bool roles[ROLE_COUNT];
+    VEC(char *) paths; /* JSON pointers into a PodTemplateSpec */
+};
+struct parameter {
+    char *name;
+    VEC(struct parameter_target) targets;
+};
+
+struct replicas {
+    char *from; /* name of a sweep value; NULL: `value` */
+    int64_t value;
+};
+struct role_spec {
+    bool present;
+    struct replicas replicas;
+    json_t *template; /* PodTemplateSpec, owned; NULL if absent */
+};
+
+enum baseline_kind { BASELINE_SINGLE_NODE, BASELINE_POINT };
+struct baseline {
+    enum baseline_kind kind;
+    struct params where; /* Point only */
+};
+
+enum order_kind { ORDER_INTERLEAVED, ORDER_SEQUENTIAL };
+enum on_trial_failure { ON_FAILURE_RETRY, ON_FAILURE_SKIP, ON_FAILURE_STOP };
+enum metric { METRIC_THROUGHPUT, METRIC_SPEEDUP, METRIC_EFFICIENCY };
+
+struct threshold {
+    enum metric metric;
+    struct params where; /* a point is judged when it has all of these */
+    bool has_min, has_max;
+    double min, max;
+};
+
+struct failure_policy {
+    enum on_trial_failure on_trial_failure;
+    int64_t max_failed_trials;
+};
+struct run_policy {
+    int64_t active_deadline_s; /* 0: none */
+    int64_t backoff_limit;     /* attempts after the first, per trial */
+};
+
+struct spec {
+    char *name;
+    char *description; /* "" if absent */
+    VEC(struct system) systems;
+    struct workload workload;
+    struct sweep sweep;
+    VEC(struct parameter) parameters;
+    struct baseline baseline;
+    struct role_spec roles[ROLE_COUNT];
+    int64_t warmup_steps, steps; /* steps: measured ones, warm-up comes in addition */
+    int64_t repeats;
+    enum order_kind order;
+    VEC(struct threshold) thresholds;
+    struct failure_policy failure_policy;
+    struct run_policy run_policy;
+    json_t *definition; /* the merged document, owned: what a run freezes */
+};
+
+/* What the command line and the mode put on top of the file, in this order. */
+struct spec_overrides {
+    bool local;                /* merge spec.local first */
+    const char *const *sets;   /* "name=v1,v2" */
+    size_t n_sets;
+    int64_t steps, repeats;    /* 0: not given */
+};
+
+/* Reads a definition. Returns 0 and an owned spec; or -EINVAL with diagnostics for every problem
+ * found, `*ret` untouched. `overrides` may be NULL. */
+int spec_load(const char *text, size_t len, const struct spec_overrides *overrides,
+              struct spec **ret, struct diags *diags);
+void spec_free(struct spec *spec);
+
+const char *sweep_kind_to_string(enum sweep_kind kind);       /* "grid", ... */
+const char *dataset_kind_to_string(enum dataset_kind kind);   /* "Synthetic", ... */
+const char *exchange_kind_to_string(enum exchange_kind kind); /* "PServer", "None" */
+const char *baseline_kind_to_string(enum baseline_kind kind); /* "SingleNode", "Point" */
+const char *order_kind_to_string(enum order_kind kind);
+const char *on_trial_failure_to_string(enum on_trial_failure policy);
+const char *metric_to_string(enum metric metric);             /* "throughput", ... */

@@ -1,0 +1,38 @@
+/* A result as something to read: terminal text, Markdown, CSV, JSON. Pure writers into a buffer.
+ *
+ * Tables are laid out by what was swept: one table when one name varies; a table per remaining
+ * combination when two do; a list of points otherwise. Under every table: unit, scope, number of
+ * trials, interval method, and the baseline used. A rehearsal or simulated run says so in each. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "core/result.h"
+
+struct report_opts {
+    unsigned columns; /* width of the terminal; 0: 80 */
+    bool color;
+    bool ascii;       /* no glyphs beyond ASCII */
+};
+
+void report_text(const struct result *r, const struct report_opts *opts, struct buf *out);
+void report_markdown(const struct result *r, struct buf *out);
+/* One line a point; header first; RFC 4180. Numbers with all digits needed to read them back. */
+void report_csv(const struct result *r, struct buf *out);
+/* The document of docs/contracts/result.md, indented, with a final newline. */
+void report_json(const struct result *r, struct buf *out);
+
+/* Columns of text with aligned cells, as kubectl prints them; used by every list the CLI prints. */
+struct table;
+enum table_align { TABLE_LEFT, TABLE_RIGHT };
+struct table *table_new(void);
+void table_free(struct table *t);
+void table_column(struct table *t, const char *title, enum table_align align);
+void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Three blanks between columns, no trailing blanks; width counted in characters of UTF-8. */
+void table_format(const struct table *t, bool with_header, struct buf *out);
+void table_format_markdown(const struct table *t, struct buf *out);
+/* Numbers as people read them: 4 significant digits, "-" if unknown. */
+void figure_format(const struct figure *f, struct buf *out);

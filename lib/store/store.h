@@ -1,0 +1,76 @@
+/* Where runs and their results are kept, behind one vtable; sqlite.c implements it (postgres.c with
+ * a later walk). Blocking calls: a shell with an event loop makes them from a worker thread or
+ * accepts the pause. A call that returned 0 has committed; nothing is kept half. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "core/reconcile.h"
+#include "core/result.h"
+
+/* A run as stored: what was frozen, and its status as last written. All strings owned. */
+struct run_row {
+    char *uid, *name, *benchmark;
+    char *definition_json; /* spec->definition as text */
+    int64_t created_unix_ms;
+    int64_t cpus;
+    bool rehearsal, simulated;
+    struct run_status status;
+};
+void run_row_done(struct run_row *row);
+
+/* The output of one replica, saved with its attempt. Borrowed by save_attempt. */
+struct replica_log {
+    struct replica_id id;
+    const void *data; /* uncompressed; the store compresses (zstd) */
+    size_t len;
+};
+
+struct store;
+
+struct store_ops {
+    /* -EEXIST: a run of that name or uid is there. */
+    int (*put_run)(struct store *s, const struct run_row *row, struct err *err);
+    /* By name or uid; -ENOENT. */
+    int (*get_run)(struct store *s, const char *name_or_uid, struct run_row *ret, struct err *err);
+    /* Newest first; `*ret` and its rows are the caller's. */
+    int (*list_runs)(struct store *s, struct run_row **ret, size_t *ret_n, struct err *err);
+    int (*put_status)(struct store *s, const char *uid, const struct run_status *status,
+                      struct err *err);
+    /* Runs, attempts, replicas and logs of it; -ENOENT. */
+    int (*delete_run)(struct store *s, const char *uid, struct err *err);
+
+    /* One transaction: the row, its replicas and their logs. Idempotent: the same
+     * (run, point, trial, attempt) again is 0 and changes nothing. */
+    int (*save_attempt)(struct store *s, const char *uid, const struct attempt_row *row,
+                        const struct replica_log *logs, size_t n_logs, struct err *err);
+    /* Ordered by point, trial, attempt; `*ret` and its rows are the caller's. */
+    int (*list_attempts)(struct store *s, const char *uid, struct attempt_row **ret, size_t *ret_n,
+                         struct err *err);
+    /* Uncompressed, owned; -ENOENT. */
+    int (*get_log)(struct store *s, const char *uid, const struct replica_id *id, char **ret,
+                   size_t *ret_len, struct err *err);
+
+    /* Exclusive right to drive a run: -EBUSY while a living process holds it (its pid is in the
+     * text). Released by release_run, by close, and by the death of the process. */
+    int (*claim_run)(struct store *s, const char *uid, struct err *err);
+    void (*release_run)(struct store *s, const char *uid);
+
+    void (*close)(struct store *s);
+};
+
+struct store { /* implementations embed this as their first member */
+    const struct store_ops *ops;
+};
+
+/* "sqlite:FILE". Creates the file and its folder when `create`; -ENOENT else. Refuses a newer
+ * schema version (-EPROTO), a damaged file (-EBADMSG), a full disk (-ENOSPC) by name. */
+int store_open(const char *url, bool create, struct store **ret, struct err *err);
+void store_close(struct store *s); /* NULL is fine */
+
+/* The run as it was frozen: reads row->definition_json back. */
+int store_load_run_def(const struct run_row *row, struct run_def **ret, struct err *err);
