@@ -1,0 +1,35 @@
+/* Training data: synthetic, IDX (Fashion-MNIST, MNIST; gzip or plain), CIFAR-10 binary. Every file
+ * is checked whole before the first use: magic, counts, size, labels. Samples become (3, 32, 32)
+ * floats in [0, 1]; 28x28 grey is zero-padded by 2 and copied to three channels. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define DATA_SAMPLE_FLOATS (3 * 32 * 32)
+#define DATA_CLASSES 10
+
+struct dataset;
+
+enum data_split { DATA_TRAIN, DATA_TEST };
+
+/* "synthetic", "idx:DIR", "cifar10:DIR". -ENOENT, -EBADMSG (damaged, wrong size), -EINVAL (bad
+ * word); the text names file, expected and found. `limit` > 0 uses only the first samples. */
+int dataset_open(const char *source, enum data_split split, size_t limit, uint64_t seed,
+                 struct dataset **ret, struct err *err);
+void dataset_free(struct dataset *d);
+size_t dataset_size(const struct dataset *d);
+
+/* Writes samples number first, first+stride, ... (modulo the size, in the order of epoch's seeded
+ * shuffle when `shuffle`) as x (n, 3, 32, 32) and labels (n). Pure for the same arguments. */
+struct data_batch {
+    uint64_t epoch;
+    bool shuffle;
+    uint64_t first, stride;
+    uint32_t n;
+};
+void dataset_read(const struct dataset *d, const struct data_batch *batch, float *x,
+                  uint8_t *labels);

@@ -1,0 +1,55 @@
+/* A network to train: VGG16 in its variants, forward, backward, and its flat parameter arena.
+ *
+ * Parameters lie in one array in layer order; the exchange cuts it into slices without knowing
+ * layers. Gradients lie in a second array of the same shape. BN running statistics are not
+ * parameters: each trainer keeps its own, as the originals do (docs/worker.md). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct model_def; /* a variant's layer table: static data */
+const struct model_def *model_def_find(const char *name); /* "vgg16-fluid-fc512"; NULL: unknown */
+const char *model_def_names(void);                        /* comma-separated, for messages */
+size_t model_def_n_params(const struct model_def *def);   /* trainable floats: 15,254,602 */
+/* Writes the initial parameters: conv N(0, sqrt(2/(k*k*Cin))), FC Xavier uniform, bias 0, BN 1/0. A
+ * pure function of (variant, seed), so trainers and parameter servers agree without a transfer. */
+void model_init_params(const struct model_def *def, uint64_t seed, float *params);
+
+struct model_params {
+    const struct model_def *def;
+    uint32_t batch;     /* the largest one it will see */
+    uint32_t threads;   /* for the kernels */
+    uint64_t seed;      /* keys dropout */
+    bool dropout;       /* true for training as published; tests turn it off */
+};
+
+struct model;
+/* Plans and allocates all memory. -ENOMEM with the number of bytes. */
+int model_new(const struct model_params *params, struct model **ret, struct err *err);
+void model_free(struct model *m);
+float *model_param_data(struct model *m); /* (n_params), filled by model_init_params or a pull */
+float *model_grad_data(struct model *m);  /* (n_params), overwritten by each model_backward */
+size_t model_n_params(const struct model *m);
+
+/* Identifies the dropout masks of one micro-batch: the same for the same (step, trainer). */
+struct model_key {
+    uint64_t step;
+    uint32_t trainer;
+};
+
+/* x (N, 3, 32, 32) in [0, 1], labels (N) in 0..9; N <= batch. Training mode: batch statistics,
+ * dropout. Returns the mean cross-entropy in nats. Keeps what backward needs. */
+double model_forward(struct model *m, const float *x, const uint8_t *labels, uint32_t n,
+                     struct model_key key);
+/* Gradient of that loss with respect to every parameter, overwriting model_grad_data. */
+void model_backward(struct model *m);
+/* Inference mode: running statistics, no dropout. Returns the number of right answers. */
+uint32_t model_evaluate(struct model *m, const float *x, const uint8_t *labels, uint32_t n);
+/* Forward and backward FLOPs of one sample, multiply-adds counted as two. */
+double model_flops_per_sample(const struct model_def *def);
+/* Bytes of the arenas. */
+size_t model_bytes(const struct model *m);
