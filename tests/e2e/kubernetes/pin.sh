@@ -1,0 +1,33 @@
+#!/bin/bash
+# pin.sh   Writes etcd/go.{mod,sum} and kube/go.{mod,sum} anew from versions.env. Run by hand to change a version.
+#
+# Two modules, because they ask for different versions of the same packages. The staging modules of k8s.io/kubernetes
+# stand in its own go.mod as v0.0.0 with local replacements, which a consumer does not inherit: here each is replaced
+# by its published v0.<minor>.<patch>.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+. ./versions.env
+export GOTOOLCHAIN=local GOFLAGS=-buildvcs=false
+staging_version=v0.${K8S_VERSION#1.}
+
+go mod download "k8s.io/kubernetes@v$K8S_VERSION"
+upstream=$(go env GOMODCACHE)/k8s.io/kubernetes@v$K8S_VERSION/go.mod
+cobra_version=$(sed -n 's#^[[:space:]]*github.com/spf13/cobra \(v[^ ]*\).*#\1#p' "$upstream")
+rm -f {etcd,kube}/go.sum
+{
+    printf 'module kube-tools\n\n'
+    grep '^go ' "$upstream"
+    printf '\nrequire (\n\tk8s.io/kubernetes v%s\n\tk8s.io/component-base %s\n\tk8s.io/kubectl %s\n' \
+        "$K8S_VERSION" "$staging_version" "$staging_version"
+    printf '\tgithub.com/spf13/cobra %s\n)\n\nreplace (\n' "$cobra_version"
+    # The sample-* modules are imported by no command, and not all of their versions are published.
+    sed -n 's#^[[:space:]]*\(k8s.io/[a-z0-9-]*\) => ./staging.*#\1#p' "$upstream" | grep -v '/sample-' |
+        while read -r module; do printf '\t%s => %s %s\n' "$module" "$module" "$staging_version"; done
+    echo ')'
+} > kube/go.mod
+# This fills in the indirect requirements without the test dependencies that `go mod tidy` would fetch.
+(cd kube && go list -mod=mod -deps . > /dev/null)
+
+printf 'module etcd-tools\n\n%s\n' "$(grep '^go ' kube/go.mod)" > etcd/go.mod
+# Always with @version: a bare path means "upgrade to the newest".
+(cd etcd && go get -tool "go.etcd.io/etcd/server/v3@v$ETCD_VERSION")
