@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Adds up the logs of `meson test` (testlog.json): names what failed or was skipped and why, and ends
+with the line 'N passed, N failed' (', N skipped' if any).
+
+Usage: count_tests.py LABEL.json...
+
+A program that speaks TAP counts by its cases, any other as one. A program that crashed or ran out of
+time is a failure whatever its cases said, and so is a log without a single test."""
+import json
+import pathlib
+import re
+import sys
+
+TAP = re.compile(r"^(not )?ok\b *\d* *-? *(.*?)(?: *# *(skip|todo)\b *(.*))?$", re.I)
+
+
+def cases_of(test):
+    """Yields (outcome, name, reason) for each case of one program."""
+    tap = [m for m in map(TAP.match, (test.get("stdout") or "").splitlines()) if m]
+    for bad, name, directive, reason in (m.groups() for m in tap):
+        if (directive or "").lower() == "skip":
+            yield "skipped", name, reason
+        else:
+            yield ("failed" if bad else "passed"), name, ""
+    if not tap and test["result"] in ("OK", "EXPECTEDFAIL"):
+        yield "passed", "", ""
+    elif not tap and test["result"] == "SKIP":
+        text = ((test.get("stdout") or "") + (test.get("stderr") or "")).strip()
+        yield "skipped", "", text.splitlines()[-1] if text else "gives no reason"
+    elif test["result"] not in ("OK", "EXPECTEDFAIL", "SKIP") and not any(m[1] for m in tap):
+        yield "failed", "", test["result"]
+
+
+def main(paths):
+    lists = {"passed": [], "failed": [], "skipped": []}
+    for path in map(pathlib.Path, paths):
+        tests = [json.loads(line) for line in path.read_text().splitlines()]
+        if not tests:
+            lists["failed"].append(f"{path.stem}: no test ran")
+        for test in tests:
+            for outcome, name, reason in cases_of(test):
+                words = [f"{path.stem}:", test["name"], name, f"({reason})" if reason else ""]
+                lists[outcome].append(" ".join(filter(None, words)))
+    for outcome in ("skipped", "failed"):
+        for line in lists[outcome]:
+            print(f"{outcome.upper():8}{line}")
+    tail = f", {len(lists['skipped'])} skipped" if lists["skipped"] else ""
+    print(f"{len(lists['passed'])} passed, {len(lists['failed'])} failed{tail}")
+    return 1 if lists["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,42 @@
+# Helpers of the scripts beside this file; sourced, not run.
+
+# say TEXT: a step of the script, on stderr.
+say() {
+    printf '==> %s\n' "$*" >&2
+}
+
+# need_packages KIND...: installs the packages of script/packages.txt that are missing.
+need_packages() {
+    missing=
+    for kind in "$@"; do
+        for package in $(sed -n "s/^$kind  *//p" "$root/script/packages.txt"); do
+            dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||
+                missing="$missing $package"
+        done
+    done
+    [ -n "$missing" ] || return 0
+    if [ "$(id -u)" -ne 0 ]; then
+        printf 'error: packages are missing. Install them as root, then run this again:\n' >&2
+        printf '  apt-get install --no-install-recommends%s\n' "$missing" >&2
+        exit 9
+    fi
+    say "installing$missing"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq
+    # shellcheck disable=SC2086 # a list of package names
+    apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}
+
+# build_in DIR [meson option...]: configures (once) and builds; quiet unless it fails.
+build_in() {
+    dir=$1
+    shift
+    if [ ! -f "$dir/build.ninja" ]; then
+        say "configuring $(basename "$dir")"
+        meson setup "$dir" "$root" "$@" >"$dir.setup.log" 2>&1 ||
+            { cat "$dir.setup.log" >&2; exit 1; }
+        rm -f "$dir.setup.log"
+    fi
+    say "building $(basename "$dir")"
+    ninja -C "$dir" --quiet >&2
+}

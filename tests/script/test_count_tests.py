@@ -1,0 +1,52 @@
+"""count_tests.py must not call a broken run green."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"]) / "script" / "count_tests.py"
+
+
+def count(*tests):
+    with tempfile.TemporaryDirectory() as folder:
+        log = pathlib.Path(folder, "plain.json")
+        log.write_text("".join(json.dumps(t) + "\n" for t in tests))
+        done = subprocess.run([sys.executable, SCRIPT, log], capture_output=True, text=True)
+        return done.returncode, done.stdout.splitlines()
+
+
+class CountTests(unittest.TestCase):
+    def test_cases_are_added_up(self):
+        code, lines = count(
+            {"name": "a", "stdout": "1..2\nok 1 - x\nok 2 - y\n", "result": "OK"},
+            {"name": "b", "stdout": "", "result": "OK"})
+        self.assertEqual((code, lines), (0, ["3 passed, 0 failed"]))
+
+    def test_a_failed_case_is_named(self):
+        code, lines = count({"name": "a", "stdout": "ok 1 - x\nnot ok 2 - y\n", "result": "FAIL"})
+        self.assertEqual((code, lines), (1, ["FAILED  plain: a y", "1 passed, 1 failed"]))
+
+    def test_a_crash_behind_good_cases_is_a_failure(self):
+        code, lines = count({"name": "a", "stdout": "1..2\nok 1 - x\n", "result": "FAIL"})
+        self.assertEqual((code, lines[-1]), (1, "1 passed, 1 failed"))
+
+    def test_a_timeout_is_a_failure(self):
+        code, lines = count({"name": "a", "stdout": "", "result": "TIMEOUT"})
+        self.assertEqual((code, lines), (1, ["FAILED  plain: a (TIMEOUT)", "0 passed, 1 failed"]))
+
+    def test_a_skip_says_why(self):
+        code, lines = count({"name": "a", "stdout": "ok 1 - x # SKIP needs root\nok 2 - y\n",
+                             "result": "OK"})
+        self.assertEqual((code, lines),
+                         (0, ["SKIPPED plain: a x (needs root)", "1 passed, 0 failed, 1 skipped"]))
+
+    def test_no_test_at_all_is_a_failure(self):
+        code, lines = count()
+        self.assertEqual((code, lines), (1, ["FAILED  plain: no test ran", "0 passed, 1 failed"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
