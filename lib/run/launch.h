@@ -23,15 +23,25 @@ struct replica_output {
     const char *failure; /* NULL, or one line for a person */
 };
 
+/* The members of one attempt. */
+struct gang_spec {
+    uint32_t point, trial, attempt;
+    uint32_t replicas[ROLE_COUNT];
+    uint32_t threads; /* busy threads of a trainer or worker; a pserver has one */
+};
+
 struct launch_ops {
-    /* Makes ready for the members of one attempt: addresses (free ports). Idempotent. The addresses
-     * are borrowed until the attempt's last replica is deleted. */
-    int (*prepare)(struct launch *l, uint32_t point, uint32_t trial, uint32_t attempt,
-                   const uint32_t replicas[ROLE_COUNT], struct gang_addresses *ret,
+    /* Makes ready for the members of one attempt: addresses (free ports) and cores. Idempotent. The
+     * addresses are borrowed until the attempt's last replica is deleted, or another attempt is
+     * prepared while this one has no replica. */
+    int (*prepare)(struct launch *l, const struct gang_spec *gang, struct gang_addresses *ret,
                    struct err *err);
-    /* Starts one replica. 0 also if it is there already. An error is final for the attempt. */
+    /* Starts one replica, at once or when the last removed one has ended. 0 also if it is there
+     * already. One that cannot be started is observed as REPLICA_FAILED; an error here says that the
+     * launcher could not even note it. */
     int (*create)(struct launch *l, const struct replica_spec *spec, struct err *err);
-    /* Ends it (TERM, then KILL) and forgets it. 0 also if it is not there. */
+    /* Ends it (TERM, then KILL) and forgets it: it is not observed any more, though it may take a
+     * moment to end. 0 also if it is not there. */
     int (*remove)(struct launch *l, const struct replica_id *id, struct err *err);
     /* Everything not yet removed. The array is the caller's, messages are borrowed till removal. */
     int (*observe)(struct launch *l, struct observed_replica **ret, size_t *ret_n,
@@ -39,7 +49,8 @@ struct launch_ops {
     /* -ENOENT: not there. */
     int (*collect)(struct launch *l, const struct replica_id *id, struct replica_output *ret,
                    struct err *err);
-    /* Ends everything and frees the launcher. */
+    /* Ends everything, waits for it and frees the launcher. Handles are closed: run the loop once
+     * more afterwards. */
     void (*free)(struct launch *l);
 };
 
@@ -50,12 +61,16 @@ struct launch { /* implementations embed this as their first member */
     void *ctx;
 };
 
+/* What an errno value at a replica's start means for its attempt: lack of memory, processes or a
+ * port is infrastructure, everything else (no such program, no permission) permanent. */
+enum failure_class launch_classify_errno(int code);
+
 struct uv_loop_s;
 struct processes_params {
     struct uv_loop_s *loop;
-    const char *benchworker; /* path of the worker program, for the profile's default command */
-    const char *self;        /* path of this program, for the supervisor of foreign commands */
+    const char *benchworker; /* path of the worker program: what argv[0] "benchworker" means */
+    size_t log_max_bytes;    /* kept of a replica's output, then the middle is dropped; 0: 64 MiB */
 };
 /* Local children: own process groups, own ports, pinned to cores where there are enough; they end
- * with this process whatever ends it. */
+ * with this process whatever ends it (docs/run.md). */
 int processes_new(const struct processes_params *params, struct launch **ret, struct err *err);
