@@ -1,0 +1,106 @@
+/* The right to drive a run: a lock file beside the store, FILE-<uid>.lock, held with flock. The kernel
+ * lets go of it when the process ends, however it ends; what stays after a kill -9 is an empty right
+ * that the next claim takes over. The holder's pid is the file's content. */
+#include "store/sqlite_store.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+/* A holder unlinks the file before it lets go, so a lock may be won on a file that is gone. */
+static bool is_linked(int fd, const char *path)
+{
+    struct stat held, named;
+    return fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
+           held.st_dev == named.st_dev;
+}
+
+static int busy(int fd, const char *uid, struct err *err)
+{
+    char pid[24] = "";
+    ssize_t n = pread(fd, pid, sizeof(pid) - 1, 0);
+    pid[n > 0 ? strspn(pid, "0123456789") : 0] = '\0';
+    return err_set(err, EBUSY, "run '%s' is being driven by process %s", uid,
+                   pid[0] == '\0' ? "(unknown)" : pid);
+}
+
+/* Opens and locks `path`; -EAGAIN: look again, the file was replaced meanwhile. */
+static int lock_file(const char *path, const char *uid, struct err *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        return err_set_errno(err, errno, "lock file '%s'", path);
+    }
+    int r = 0;
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        r = errno == EWOULDBLOCK ? busy(fd, uid, err)
+                                 : err_set_errno(err, errno, "lock file '%s'", path);
+    } else if (!is_linked(fd, path)) {
+        r = -EAGAIN;
+    }
+    if (r < 0) {
+        (void)close(fd);
+        return r;
+    }
+    char pid[24];
+    int len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+    /* The pid is for people: on a full disk the claim stands without it. */
+    if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)len, 0) < len) {
+        (void)ftruncate(fd, 0);
+    }
+    return fd;
+}
+
+int claim_take(struct store *base, const char *uid, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    vec_each (struct claim, c, &s->claims) {
+        if (str_eq(c->uid, uid)) {
+            return 0;
+        }
+    }
+    _cleanup_(freep) char *path = xasprintf("%s-%s.lock", s->path, uid);
+    int fd;
+    do {
+        fd = lock_file(path, uid, err);
+    } while (fd == -EAGAIN); /* ends: each turn another process has come and gone */
+    if (fd < 0) {
+        return fd;
+    }
+    *vec_push(&s->claims) = (struct claim){xstrdup(uid), take_ptr(path), fd};
+    return 0;
+}
+
+static void let_go(struct claim *c)
+{
+    (void)unlink(c->path); /* before the lock ends; a file that stays does no harm */
+    (void)close(c->fd);
+    free(c->uid);
+    free(c->path);
+}
+
+void claim_release(struct store *base, const char *uid)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    for (size_t i = 0; i < s->claims.len; i++) {
+        if (str_eq(s->claims.items[i].uid, uid)) {
+            let_go(&s->claims.items[i]);
+            s->claims.items[i] = s->claims.items[--s->claims.len];
+            return;
+        }
+    }
+}
+
+void claim_release_all(struct sqlite_store *s)
+{
+    vec_each (struct claim, c, &s->claims) {
+        let_go(c);
+    }
+    vec_done(&s->claims);
+}

@@ -1,0 +1,124 @@
+/* The tables and how they came to be. A step, once released, is never edited: a change is a new step
+ * at the end, and SCHEMA_VERSION counts them. See docs/store.md for what each column means. */
+#include "store/sqlite_store.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/* Marks the file as ours among SQLite files: "bnch". */
+#define APPLICATION_ID 1651401576
+
+static const char *const steps[SCHEMA_VERSION] = {
+    /* 1: runs, attempts, replicas, logs */
+    "CREATE TABLE run ("
+    "  uid TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, benchmark TEXT NOT NULL,"
+    "  definition TEXT NOT NULL, created_unix_ms INTEGER NOT NULL, cpus INTEGER NOT NULL,"
+    "  rehearsal INTEGER NOT NULL, simulated INTEGER NOT NULL,"
+    "  phase TEXT, reason TEXT, message TEXT,"
+    "  trials_done INTEGER, trials_failed INTEGER, trials_total INTEGER,"
+    "  current_point INTEGER, current_trial INTEGER, current_attempt INTEGER,"
+    "  started_unix_ms INTEGER, ended_unix_ms INTEGER"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TABLE attempt ("
+    "  run_uid TEXT NOT NULL REFERENCES run (uid) ON DELETE CASCADE,"
+    "  point INTEGER NOT NULL, trial INTEGER NOT NULL, attempt INTEGER NOT NULL,"
+    "  outcome TEXT NOT NULL, started_unix_ms INTEGER NOT NULL, ended_unix_ms INTEGER NOT NULL,"
+    "  error TEXT, simulated INTEGER NOT NULL,"
+    "  PRIMARY KEY (run_uid, point, trial, attempt)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TABLE replica ("
+    "  run_uid TEXT NOT NULL, point INTEGER NOT NULL, trial INTEGER NOT NULL,"
+    "  attempt INTEGER NOT NULL, role TEXT NOT NULL, replica_index INTEGER NOT NULL,"
+    "  exit_code INTEGER NOT NULL, signal INTEGER NOT NULL, failure TEXT, summary TEXT,"
+    "  environment TEXT, log_bytes INTEGER NOT NULL,"
+    "  PRIMARY KEY (run_uid, point, trial, attempt, role, replica_index),"
+    "  FOREIGN KEY (run_uid, point, trial, attempt)"
+    "    REFERENCES attempt (run_uid, point, trial, attempt) ON DELETE CASCADE"
+    ") STRICT, WITHOUT ROWID;"
+    /* With a rowid: long blobs would make the other kind of table slow to walk. */
+    "CREATE TABLE log ("
+    "  run_uid TEXT NOT NULL, point INTEGER NOT NULL, trial INTEGER NOT NULL,"
+    "  attempt INTEGER NOT NULL, role TEXT NOT NULL, replica_index INTEGER NOT NULL,"
+    "  zstd BLOB NOT NULL,"
+    "  PRIMARY KEY (run_uid, point, trial, attempt, role, replica_index),"
+    "  FOREIGN KEY (run_uid, point, trial, attempt)"
+    "    REFERENCES attempt (run_uid, point, trial, attempt) ON DELETE CASCADE"
+    ") STRICT;",
+};
+
+static int check_version(struct sqlite_store *s, int64_t version, struct err *err)
+{
+    if (version > SCHEMA_VERSION) {
+        return err_set(err, EPROTO, "store '%s': written by a newer benchd (schema %lld, this "
+                       "program knows %d); use the newer program, or another file", s->path,
+                       (long long)version, SCHEMA_VERSION);
+    }
+    if (version < 0) {
+        return sql_damaged(s, err, "negative schema version");
+    }
+    int64_t id = 0, tables = 0;
+    int r = sql_get_int(s, "PRAGMA application_id", &id, err);
+    if (r >= 0) {
+        r = sql_get_int(s, "SELECT count(*) FROM sqlite_schema", &tables, err);
+    }
+    bool is_new = version == 0 && id == 0 && tables == 0;
+    bool is_ours = version > 0 && id == APPLICATION_ID;
+    if (r >= 0 && !is_new && !is_ours) {
+        return err_set(err, EBADMSG, "store '%s': this is another program's SQLite file; choose "
+                       "another file with --store sqlite:FILE", s->path);
+    }
+    return r;
+}
+
+static int apply_steps(struct sqlite_store *s, struct err *err)
+{
+    int64_t version = 0;
+    int r = sql_get_int(s, "PRAGMA user_version", &version, err);
+    if (r >= 0) {
+        r = check_version(s, version, err);
+    }
+    for (int64_t i = version; r >= 0 && i < SCHEMA_VERSION; i++) {
+        r = sql_exec(s, steps[i], err);
+    }
+    if (r >= 0) {
+        _cleanup_(freep) char *sql = xasprintf("PRAGMA application_id = %d"
+                                               "; PRAGMA user_version = %d", APPLICATION_ID,
+                                               SCHEMA_VERSION);
+        r = sql_exec(s, sql, err);
+    }
+    return r;
+}
+
+/* Holds the folder while a file is made: switching a new file to WAL does not wait for others. */
+static int lock_folder(const struct sqlite_store *s)
+{
+    _cleanup_(freep) char *folder = xstrdup(s->path);
+    char *slash = strrchr(folder, '/');
+    slash[slash == folder ? 1 : 0] = '\0';
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)flock(fd, LOCK_EX); /* without it the file is still made whole, or SQLITE_BUSY */
+    }
+    return fd;
+}
+
+int schema_prepare(struct sqlite_store *s, struct err *err)
+{
+    int64_t version = 0;
+    int r = sql_get_int(s, "PRAGMA user_version", &version, err);
+    if (r >= 0 && (r = check_version(s, version, err)) >= 0 && version < SCHEMA_VERSION) {
+        int fd = lock_folder(s);
+        r = sql_exec(s, "PRAGMA journal_mode = WAL", err);
+        if (r >= 0 && (r = sql_begin(s, err)) >= 0) {
+            r = sql_end(s, apply_steps(s, err), err);
+        }
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+    }
+    return r < 0 ? r : 0;
+}

@@ -1,0 +1,195 @@
+/* Statements, transactions and error texts of the SQLite store, see sqlite_store.h. */
+#include "store/sqlite_store.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static int fail(struct sqlite_store *s, struct err *err, int code, const char *reason,
+                const char *fix)
+{
+    return err_set(err, code, "store '%s': %s%s%s", s->path, reason, fix[0] == '\0' ? "" : "; ",
+                   fix);
+}
+
+static int sql_error_io(struct sqlite_store *s, struct err *err)
+{
+    int system = sqlite3_system_errno(s->db);
+    if (system == ENOSPC || system == EDQUOT) {
+        return fail(s, err, ENOSPC, "disk full", "free some space and go on");
+    }
+    if (system == EROFS || system == EACCES || system == EPERM) {
+        return fail(s, err, system, strerror(system), "choose another file with --store sqlite:FILE");
+    }
+    if (system == 0) {
+        return fail(s, err, EIO, sqlite3_errmsg(s->db), "");
+    }
+    return err_set_errno(err, system, "store '%s': %s", s->path, sqlite3_errmsg(s->db));
+}
+
+int sql_error(struct sqlite_store *s, int rc, struct err *err)
+{
+    switch (rc & 0xff) { /* the primary code of an extended one */
+    case SQLITE_FULL:
+        return fail(s, err, ENOSPC, "disk full", "free some space and go on");
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+        return sql_error_io(s, err);
+    case SQLITE_CORRUPT:
+        return fail(s, err, EBADMSG, "the file is damaged", "move it away or restore a copy");
+    case SQLITE_NOTADB:
+        return fail(s, err, EBADMSG, "this is no benchd store (not a SQLite file)",
+                    "choose another file with --store sqlite:FILE");
+    case SQLITE_READONLY:
+        return fail(s, err, EROFS, "the file is read-only",
+                    "choose another file with --store sqlite:FILE");
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return fail(s, err, EAGAIN, "another process has been writing for too long", "try again");
+    case SQLITE_NOMEM:
+        return fail(s, err, ENOMEM, "out of memory", "");
+    case SQLITE_TOOBIG:
+        return fail(s, err, E2BIG, "a text or log is too long to be kept", "");
+    default:
+        return fail(s, err, EIO, sqlite3_errmsg(s->db), "");
+    }
+}
+
+int sql_damaged(struct sqlite_store *s, struct err *err, const char *what)
+{
+    return err_set(err, EBADMSG, "store '%s': the file is damaged (%s); move it away or restore a "
+                   "copy", s->path, what);
+}
+
+int sql_exec(struct sqlite_store *s, const char *sql, struct err *err)
+{
+    int rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+    return rc == SQLITE_OK ? 0 : sql_error(s, rc, err);
+}
+
+static int bind_all(sqlite3_stmt *stmt, const char *types, va_list ap)
+{
+    int rc = SQLITE_OK;
+    for (int i = 1; types[i - 1] != '\0' && rc == SQLITE_OK; i++) {
+        switch (types[i - 1]) {
+        case 's':
+            rc = sqlite3_bind_text(stmt, i, va_arg(ap, const char *), -1, SQLITE_TRANSIENT);
+            break;
+        case 'i':
+            rc = sqlite3_bind_int64(stmt, i, va_arg(ap, int64_t));
+            break;
+        case 'b': {
+            const void *data = va_arg(ap, const void *);
+            size_t len = va_arg(ap, size_t);
+            /* The caller keeps the bytes until the statement has run: no second copy of a log. */
+            rc = sqlite3_bind_blob64(stmt, i, data, len, SQLITE_STATIC);
+            break;
+        }
+        default:
+            return SQLITE_MISUSE;
+        }
+    }
+    return rc;
+}
+
+static int prepare_list(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err,
+                        const char *sql, const char *types, va_list ap)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
+    if (rc == SQLITE_OK) {
+        rc = bind_all(stmt, types, ap);
+    }
+    if (rc != SQLITE_OK) {
+        int r = sql_error(s, rc, err);
+        sqlite3_finalize(stmt);
+        return r;
+    }
+    *ret = stmt;
+    return 0;
+}
+
+int sql_prepare(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err, const char *sql,
+                const char *types, ...)
+{
+    va_list ap;
+    va_start(ap, types);
+    int r = prepare_list(s, ret, err, sql, types, ap);
+    va_end(ap);
+    return r;
+}
+
+int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err)
+{
+    int rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW) {
+        return 1;
+    }
+    return rc == SQLITE_DONE ? 0 : sql_error(s, rc, err);
+}
+
+int sql_run(struct sqlite_store *s, struct err *err, const char *sql, const char *types, ...)
+{
+    _cleanup_(sql_finalizep) sqlite3_stmt *stmt = NULL;
+    va_list ap;
+    va_start(ap, types);
+    int r = prepare_list(s, &stmt, err, sql, types, ap);
+    va_end(ap);
+    while (r >= 0 && (r = sql_step(s, stmt, err)) > 0) {
+    }
+    return r < 0 ? r : sqlite3_changes(s->db);
+}
+
+int sql_get_int(struct sqlite_store *s, const char *sql, int64_t *ret, struct err *err)
+{
+    _cleanup_(sql_finalizep) sqlite3_stmt *stmt = NULL;
+    int r = sql_prepare(s, &stmt, err, sql, "");
+    if (r >= 0) {
+        r = sql_step(s, stmt, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    *ret = r > 0 ? sqlite3_column_int64(stmt, 0) : 0;
+    return 0;
+}
+
+char *sql_text_dup(sqlite3_stmt *stmt, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    return text == NULL ? NULL : xstrdup(text);
+}
+
+int sql_u32(struct sqlite_store *s, sqlite3_stmt *stmt, int column, uint32_t *ret, struct err *err)
+{
+    int64_t value = sqlite3_column_int64(stmt, column);
+    if (value < 0 || value > UINT32_MAX) {
+        return sql_damaged(s, err, sqlite3_column_name(stmt, column));
+    }
+    *ret = (uint32_t)value;
+    return 0;
+}
+
+int sql_begin(struct sqlite_store *s, struct err *err)
+{
+    /* IMMEDIATE takes the write lock here, where waiting for it is safe; a transaction that begins
+     * as a reader could fail half-way when another process writes first. */
+    return sql_exec(s, "BEGIN IMMEDIATE", err);
+}
+
+int sql_end(struct sqlite_store *s, int r, struct err *err)
+{
+    if (r >= 0) {
+        int committed = sql_exec(s, "COMMIT", err);
+        if (committed >= 0) {
+            return r;
+        }
+        r = committed;
+    }
+    if (!sqlite3_get_autocommit(s->db)) { /* some errors have rolled back already */
+        (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* r tells what went wrong */
+    }
+    return r;
+}

@@ -1,0 +1,277 @@
+/* The SQLite store: opening a file, and its runs. See sqlite_store.h for the other parts. */
+#include "store/sqlite_store.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#define BUSY_TIMEOUT_MS 10000
+
+#define RUN_COLUMNS                                                                                \
+    "uid, name, benchmark, definition, created_unix_ms, cpus, rehearsal, simulated, phase, "       \
+    "reason, message, trials_done, trials_failed, trials_total, current_point, current_trial, "    \
+    "current_attempt, started_unix_ms, ended_unix_ms"
+
+static int update_status(struct sqlite_store *s, const char *uid, const struct run_status *st,
+                         struct err *err)
+{
+    int r = sql_run(s, err,
+                    "UPDATE run SET phase = ?, reason = ?, message = ?, trials_done = ?, "
+                    "trials_failed = ?, trials_total = ?, started_unix_ms = ?, ended_unix_ms = ?, "
+                    "current_point = iif(?9, ?10, NULL), current_trial = iif(?9, ?11, NULL), "
+                    "current_attempt = iif(?9, ?12, NULL) WHERE uid = ?13",
+                    "sssiiiiiiiiis", run_phase_to_string(st->phase), st->reason, st->message,
+                    (int64_t)st->trials_done, (int64_t)st->trials_failed,
+                    (int64_t)st->trials_total, st->started_unix_ms, st->ended_unix_ms,
+                    (int64_t)st->has_current, (int64_t)st->current_point,
+                    (int64_t)st->current_trial, (int64_t)st->current_attempt, uid);
+    return r == 0 ? err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid) : r;
+}
+
+static int put_run(struct store *base, const struct run_row *row, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    int r = sql_begin(s, err);
+    if (r < 0) {
+        return r;
+    }
+    r = sql_run(s, err,
+                "INSERT INTO run (uid, name, benchmark, definition, created_unix_ms, cpus, "
+                "rehearsal, simulated) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                "ssssiiii", row->uid, row->name, row->benchmark, row->definition_json,
+                row->created_unix_ms, row->cpus, (int64_t)row->rehearsal,
+                (int64_t)row->simulated);
+    if (r == 0) {
+        r = err_set(err, EEXIST, "store '%s': there is a run '%s' already", s->path, row->name);
+    } else if (r > 0) {
+        r = update_status(s, row->uid, &row->status, err);
+    }
+    r = sql_end(s, r, err);
+    return r < 0 ? r : 0;
+}
+
+static int put_status(struct store *base, const char *uid, const struct run_status *st,
+                      struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    int r = sql_begin(s, err);
+    if (r < 0) {
+        return r;
+    }
+    r = sql_end(s, update_status(s, uid, st, err), err);
+    return r < 0 ? r : 0;
+}
+
+static int read_status(struct sqlite_store *s, sqlite3_stmt *q, struct run_status *st,
+                       struct err *err)
+{
+    const char *phase_text = (const char *)sqlite3_column_text(q, 8);
+    int phase = phase_text == NULL ? -EINVAL : run_phase_from_string(phase_text);
+    if (phase < 0) {
+        return sql_damaged(s, err, "unknown run phase");
+    }
+    st->phase = (enum run_phase)phase;
+    const char *reason = (const char *)sqlite3_column_text(q, 9);
+    const char *message = (const char *)sqlite3_column_text(q, 10);
+    (void)snprintf(st->reason, sizeof(st->reason), "%s", reason == NULL ? "" : reason);
+    (void)snprintf(st->message, sizeof(st->message), "%s", message == NULL ? "" : message);
+    int r = sql_u32(s, q, 11, &st->trials_done, err);
+    if (r < 0 || (r = sql_u32(s, q, 12, &st->trials_failed, err)) < 0 ||
+        (r = sql_u32(s, q, 13, &st->trials_total, err)) < 0) {
+        return r;
+    }
+    st->has_current = sqlite3_column_type(q, 14) != SQLITE_NULL;
+    if ((r = sql_u32(s, q, 14, &st->current_point, err)) < 0 ||
+        (r = sql_u32(s, q, 15, &st->current_trial, err)) < 0 ||
+        (r = sql_u32(s, q, 16, &st->current_attempt, err)) < 0) {
+        return r;
+    }
+    st->started_unix_ms = sqlite3_column_int64(q, 17);
+    st->ended_unix_ms = sqlite3_column_int64(q, 18);
+    return 0;
+}
+
+static int read_run(struct sqlite_store *s, sqlite3_stmt *q, struct run_row *ret, struct err *err)
+{
+    struct run_row row = {
+        .uid = sql_text_dup(q, 0),
+        .name = sql_text_dup(q, 1),
+        .benchmark = sql_text_dup(q, 2),
+        .definition_json = sql_text_dup(q, 3),
+        .created_unix_ms = sqlite3_column_int64(q, 4),
+        .cpus = sqlite3_column_int64(q, 5),
+        .rehearsal = sqlite3_column_int64(q, 6) != 0,
+        .simulated = sqlite3_column_int64(q, 7) != 0,
+    };
+    int r = row.uid == NULL || row.name == NULL || row.benchmark == NULL ||
+                    row.definition_json == NULL
+                ? sql_damaged(s, err, "a run without name or definition")
+                : read_status(s, q, &row.status, err);
+    if (r < 0) {
+        run_row_done(&row);
+        return r;
+    }
+    *ret = row;
+    return 0;
+}
+
+static int get_run(struct store *base, const char *name_or_uid, struct run_row *ret,
+                   struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
+    int r = sql_prepare(s, &q, err,
+                        "SELECT " RUN_COLUMNS " FROM run WHERE name = ?1 OR uid = ?1", "s",
+                        name_or_uid);
+    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
+        return r;
+    }
+    if (r == 0) {
+        return err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, name_or_uid);
+    }
+    return read_run(s, q, ret, err);
+}
+
+static int list_runs(struct store *base, struct run_row **ret, size_t *ret_n, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
+    VEC(struct run_row) rows = {0};
+    int r = sql_prepare(s, &q, err,
+                        "SELECT " RUN_COLUMNS " FROM run ORDER BY created_unix_ms DESC, name", "");
+    while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
+        struct run_row row;
+        if ((r = read_run(s, q, &row, err)) >= 0) {
+            *vec_push(&rows) = row;
+        }
+    }
+    if (r < 0) {
+        vec_each (struct run_row, row, &rows) {
+            run_row_done(row);
+        }
+        vec_done(&rows);
+        return r;
+    }
+    *ret = rows.items;
+    *ret_n = rows.len;
+    return 0;
+}
+
+static int delete_run(struct store *base, const char *uid, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    int r = sql_begin(s, err);
+    if (r < 0) {
+        return r;
+    }
+    r = sql_run(s, err, "DELETE FROM run WHERE uid = ?", "s", uid); /* the rest by cascade */
+    if (r == 0) {
+        r = err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid);
+    }
+    r = sql_end(s, r, err);
+    return r < 0 ? r : 0;
+}
+
+static void sqlite_close(struct store *base)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    claim_release_all(s);
+    (void)sqlite3_close(s->db); /* every statement is finalized: cannot be busy */
+    free(s->path);
+    free(s);
+}
+
+static const struct store_ops sqlite_ops = {
+    .put_run = put_run,
+    .get_run = get_run,
+    .list_runs = list_runs,
+    .put_status = put_status,
+    .delete_run = delete_run,
+    .save_attempt = attempts_save,
+    .list_attempts = attempts_list,
+    .get_log = attempts_get_log,
+    .claim_run = claim_take,
+    .release_run = claim_release,
+    .close = sqlite_close,
+};
+
+/* mkdir -p of the folder that `path` lies in. */
+static int make_folder(const char *path, struct err *err)
+{
+    _cleanup_(freep) char *folder = xstrdup(path);
+    for (char *slash = strchr(folder + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(folder, 0755) < 0 && errno != EEXIST) {
+            return err_set_errno(err, errno, "store '%s': folder '%s'", path, folder);
+        }
+        *slash = '/';
+    }
+    return 0;
+}
+
+/* The file as an absolute path: SQLite gives some relative names (":memory:") a meaning. */
+static int absolute_path(const char *path, bool create, char **ret, struct err *err)
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash == NULL ? path : slash + 1;
+    if (base[0] == '\0') {
+        return err_set(err, EISDIR, "store '%s': this is a folder, not a file", path);
+    }
+    int r = create ? make_folder(path, err) : 0;
+    if (r < 0) {
+        return r;
+    }
+    _cleanup_(freep) char *folder =
+        slash == NULL ? xstrdup(".") : xstrndup(path, (size_t)(base - path));
+    char resolved[PATH_MAX];
+    if (realpath(folder, resolved) == NULL) {
+        return err_set_errno(err, errno, "store '%s'", path);
+    }
+    _cleanup_(freep) char *full = xasprintf("%s/%s", str_eq(resolved, "/") ? "" : resolved, base);
+    struct stat st;
+    if (stat(full, &st) == 0) {
+        if (S_ISDIR(st.st_mode)) {
+            return err_set(err, EISDIR, "store '%s': this is a folder, not a file", full);
+        }
+    } else if (!create || errno != ENOENT) {
+        return err_set_errno(err, errno, "store '%s'", full);
+    }
+    *ret = take_ptr(full);
+    return 0;
+}
+
+int sqlite_store_open(const char *path, bool create, struct store **ret, struct err *err)
+{
+    struct sqlite_store *s = xnew(struct sqlite_store);
+    s->base.ops = &sqlite_ops;
+    int r = absolute_path(path, create, &s->path, err);
+    if (r < 0) {
+        free(s);
+        return r;
+    }
+    int rc = sqlite3_open_v2(s->path, &s->db,
+                             SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0) |
+                                 SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+                             NULL);
+    if (rc != SQLITE_OK) {
+        r = sql_error(s, rc, err);
+    } else {
+        (void)sqlite3_busy_timeout(s->db, BUSY_TIMEOUT_MS);
+        /* FULL: a committed trial survives a power cut too; the store writes a few times a trial. */
+        r = sql_exec(s, "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"
+                        "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY", err);
+    }
+    if (r >= 0) {
+        r = schema_prepare(s, err);
+    }
+    if (r < 0) {
+        sqlite_close(&s->base);
+        return r;
+    }
+    *ret = &s->base;
+    return 0;
+}

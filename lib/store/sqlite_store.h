@@ -1,0 +1,93 @@
+/* The inside of the SQLite store, shared by its few files; nobody else includes it.
+ *
+ *   sqlite.c           open, close, runs
+ *   sqlite_attempts.c  attempts, replicas, logs
+ *   schema.c           the tables, and their migrations by PRAGMA user_version
+ *   sql.c              statements, transactions, SQLite's codes as errors that name the file
+ *   claim.c            the right to drive a run: a lock file that dies with the process
+ *
+ * Every call that writes is one transaction from BEGIN IMMEDIATE to COMMIT: it is all there or not
+ * at all, whatever fails in between. */
+#pragma once
+
+#include <stdarg.h>
+
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "store/store.h"
+
+struct claim {
+    char *uid, *path; /* owned */
+    int fd;           /* holds the flock */
+};
+
+struct sqlite_store {
+    struct store base;
+    sqlite3 *db;
+    char *path; /* absolute, owned */
+    VEC(struct claim) claims;
+};
+
+static inline struct sqlite_store *sqlite_store_of(struct store *s)
+{
+    return (struct sqlite_store *)s; /* `base` is the first member */
+}
+
+/* --- sql.c --- */
+
+/* What SQLite's last error on this store means, as -Exxx and a text with the file and the reason. */
+int sql_error(struct sqlite_store *s, int rc, struct err *err);
+/* Something in the file that this program never writes: -EBADMSG. */
+int sql_damaged(struct sqlite_store *s, struct err *err, const char *what);
+
+int sql_exec(struct sqlite_store *s, const char *sql, struct err *err);
+/* Prepares and binds: one letter of `types` an argument: s text (NULL: null), i int64_t,
+ * b `const void *` and size_t. */
+int sql_prepare(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err, const char *sql,
+                const char *types, ...);
+/* 1: a row; 0: no more. */
+int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err);
+/* Prepares, binds, runs to the end. The number of rows changed. */
+int sql_run(struct sqlite_store *s, struct err *err, const char *sql, const char *types, ...);
+int sql_get_int(struct sqlite_store *s, const char *sql, int64_t *ret, struct err *err);
+
+/* A column as an owned string; NULL for null. */
+char *sql_text_dup(sqlite3_stmt *stmt, int column);
+/* -EBADMSG unless 0 <= value <= UINT32_MAX. */
+int sql_u32(struct sqlite_store *s, sqlite3_stmt *stmt, int column, uint32_t *ret, struct err *err);
+
+int sql_begin(struct sqlite_store *s, struct err *err);
+/* Ends the transaction: commits if r >= 0, else rolls back. Returns r, or why the commit failed. */
+int sql_end(struct sqlite_store *s, int r, struct err *err);
+
+static inline void sql_finalizep(sqlite3_stmt **stmt)
+{
+    sqlite3_finalize(*stmt); /* repeats the error of the last step, which was reported there */
+}
+
+/* --- schema.c --- */
+
+#define SCHEMA_VERSION 1
+/* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. */
+int schema_prepare(struct sqlite_store *s, struct err *err);
+
+/* --- sqlite_attempts.c --- */
+
+int attempts_save(struct store *base, const char *uid, const struct attempt_row *row,
+                  const struct replica_log *logs, size_t n_logs, struct err *err);
+int attempts_list(struct store *base, const char *uid, struct attempt_row **ret, size_t *ret_n,
+                  struct err *err);
+int attempts_get_log(struct store *base, const char *uid, const struct replica_id *id, char **ret,
+                     size_t *ret_len, struct err *err);
+
+/* --- claim.c --- */
+
+int claim_take(struct store *base, const char *uid, struct err *err);
+void claim_release(struct store *base, const char *uid);
+void claim_release_all(struct sqlite_store *s);
+
+/* --- sqlite.c --- */
+
+int sqlite_store_open(const char *path, bool create, struct store **ret, struct err *err);
