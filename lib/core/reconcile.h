@@ -4,13 +4,21 @@
  * Truth is three things: the frozen run, the live replicas, and the attempt rows that the store has
  * acknowledged. Nothing is remembered between calls, so a crash at any point is harmless.
  *
- * Life of a trial:
+ * Life of a trial (reconcile.c has the functions that make each step):
  *   (no row, no replica) -- CREATE_REPLICA all members of attempt a --> gang alive
  *   gang alive -- every trainer succeeded, pservers ended or stayed 10 s --> SAVE_RESULT Succeeded
  *   gang alive -- a member failed, or is missing after it was seen --> SAVE_RESULT Void | Failed
  *   row saved -- DELETE_REPLICA every live member --> next attempt (Void), next trial, or the end
- * One trial at a time. A finished run creates nothing; no replica is deleted before the row of its
- * attempt is kept. */
+ * One trial at a time. A finished run creates nothing; no replica that ended is deleted before the
+ * row of its attempt is kept, except in an attempt that a cancellation or the deadline cut short: it
+ * never ended and has no row.
+ *
+ * One plan goes as far as can be decided: it saves an ended attempt, deletes its gang and creates the
+ * next one. What the driver owes:
+ *   - it applies the actions in order and stops at the first that is not done yet (a row that the
+ *     store has not acknowledged, above all); the rest is planned again by the next call;
+ *   - a replica is observed from the moment that its creation returned until it was deleted, and
+ *     its id once only: a member that is missing although the status names its attempt is lost. */
 #pragma once
 
 #include <stdbool.h>

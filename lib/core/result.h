@@ -38,11 +38,12 @@ const char *run_phase_to_string(enum run_phase phase);
 int run_phase_from_string(const char *s);
 bool run_phase_is_final(enum run_phase phase);
 
-/* How an attempt ended, as the store keeps it. */
+/* How an attempt ended, as the store keeps it. A trial is decided by its row that is not Void (the
+ * lowest attempt's, should a foreign hand make two); with Void rows only it is not decided yet. */
 enum attempt_outcome {
     ATTEMPT_SUCCEEDED,
-    ATTEMPT_VOID,                /* infrastructure: a new attempt may follow */
-    ATTEMPT_FAILED,              /* permanent failure, or no attempt left */
+    ATTEMPT_VOID,                /* does not count: the trial is tried again with another attempt */
+    ATTEMPT_FAILED,              /* permanent failure that is not tried again, or no attempt left */
     ATTEMPT_METRICS_UNAVAILABLE, /* ended well but a summary is missing */
 };
 const char *attempt_outcome_to_string(enum attempt_outcome outcome);
