@@ -1,0 +1,46 @@
+"""What the end-to-end tests share: TAP on stdout, and the files that they read."""
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SHIPPED = sorted((ROOT / "benchmarks").glob("*.yaml"))
+WRONG = sorted((ROOT / "tests" / "wrong").glob("*.yaml"))
+
+
+class Tap:
+    """Counts checks and prints each one as it is made."""
+
+    def __init__(self):
+        self.count = 0
+        self.failures = 0
+
+    def ok(self, good, name, detail=""):
+        self.count += 1
+        if not good:
+            self.failures += 1
+        print(f"{'ok' if good else 'not ok'} {self.count} - {name}", flush=True)
+        if not good:
+            for line in str(detail).splitlines():
+                print(f"#   {line}", flush=True)
+        return good
+
+    def equal(self, expected, actual, name):
+        return self.ok(expected == actual, name, f"expected: {expected!r}\nactual:   {actual!r}")
+
+    def match(self, pattern, text, name):
+        return self.ok(re.search(pattern, text), name, f"expected: /{pattern}/\nactual:   {text}")
+
+    def done(self):
+        """Prints the plan; returns the exit status."""
+        print(f"1..{self.count}", flush=True)
+        return 1 if self.failures else 0
+
+
+def wrong_tags(path):
+    """The head of a wrong file as {tag: value}, and "here": the number of the marked line."""
+    lines = path.read_text().splitlines()
+    tags = dict(m.groups() for m in (re.match(r"# (layer|expect|benchd): (.*)", line) for line in lines) if m)
+    here = [number for number, line in enumerate(lines, 1) if line.endswith("# <- here")]
+    if here:
+        tags["here"] = here[0]
+    return tags

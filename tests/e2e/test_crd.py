@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""manifests/benchmark-crd.yaml against a real API server: does it take what is right, and refuse what is wrong?
+
+The order matters a little: the definition first, then the shipped files, which the runs are made from.
+"""
+import copy
+import json
+import re
+import sys
+
+import tap
+from cluster import Cluster
+
+CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
+KINDS = ("benchmarks", "benchmarkruns")
+NAMES = {"vgg16-batch-sweep", "vgg16-pserver-sweep", "vgg16-trainer-sweep", "vgg16-single-node",
+         "vgg16-batch-2018", "vgg16-acceleration-2018", "vgg16-pserver-2018"}
+
+
+def check_crd(t, k):
+    t.ok(CRD.stat().st_size < 200 * 1024, "the file is smaller than 200 KiB", CRD.stat().st_size)
+    first = k("apply", "-f", CRD, check=False)
+    t.equal(0, first.returncode, "plain kubectl apply takes the CRD")
+    t.equal("", first.stderr, "without a warning")
+    waited = k("wait", "--for=condition=Established", "--timeout=60s", "-f", CRD, check=False)
+    t.equal(0, waited.returncode, "both kinds are established")
+    again = k("apply", "-f", CRD, check=False).stdout
+    t.equal(2, again.count("unchanged"), "a second apply changes nothing")
+    for kind in KINDS:
+        crd = json.loads(k("get", "crd", f"{kind}.benchd.io", "-o", "json").stdout)
+        conditions = {c["type"]: c["status"] for c in crd["status"]["conditions"]}
+        t.equal({"NamesAccepted": "True", "Established": "True"}, conditions, f"{kind}: conditions, schema structural")
+        copied = len(crd["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"])
+        t.ok(copied < 200 * 1024, f"{kind}: room in the annotation of kubectl apply", copied)
+
+
+def check_shipped(t, k):
+    t.equal(NAMES, {path.stem for path in tap.SHIPPED}, "the seven shipped definitions")
+    for path in tap.SHIPPED:
+        done = k("apply", "--validate=strict", "-f", path, check=False)
+        t.equal((0, ""), (done.returncode, done.stderr), f"{path.name} is taken, no unknown field")
+    items = json.loads(k("get", "bm", "-o", "json").stdout)["items"]
+    t.equal(NAMES, {item["metadata"]["name"] for item in items}, "each file holds the name it is called by")
+    largest = max(len(json.dumps(item["spec"])) for item in items)
+    t.ok(largest < 32 * 1024, "each definition fits into status.definition (32 KiB)", largest)
+
+
+def check_columns(t, k):
+    t.equal("NAME MODEL EXCHANGE BASELINE STEPS REPEATS AGE".split(), k("get", "bm").stdout.split("\n")[0].split(),
+            "columns of kubectl get bm")
+    row = k("get", "bm", "vgg16-trainer-sweep", "--no-headers").stdout.split()
+    t.equal("vgg16-trainer-sweep vgg16-fluid-fc512 PServer Point 100 3".split(), row[:6], "a row of kubectl get bm")
+    t.match("benchmark.benchd.io/vgg16-single-node", k("get", "benchd", "-o", "name").stdout, "the category benchd")
+    explained = k("explain", "bm.spec.sweep").stdout
+    for field in ("grid", "zip", "points", "exclude"):
+        t.match(rf"(?m)^  {field}\t", explained, f"kubectl explain bm.spec.sweep: {field}")
+    t.match("Exactly one of grid, zip and points", explained, "kubectl explain bm.spec.sweep: the rule")
+    t.match(r"(?m)^  systems\t.* -required-", k("explain", "bmr.spec.definition").stdout, "kubectl explain of a run")
+
+
+def check_sweep_rules(t, k, definition):
+    """The rules on swept names and values hold for each kind of sweep, in the sweep itself and in local."""
+    def message(place, kind, name, value):
+        spec = copy.deepcopy(definition)
+        sweep = {kind: [{name: value}] if kind == "points" else {name: [value]}}
+        if place == "local":
+            spec["local"]["sweep"] = sweep
+        else:
+            spec["sweep"] = sweep
+        body = {"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "x"}, "spec": spec}
+        return k("create", "--validate=strict", "--dry-run=server", "-f", "-", stdin=json.dumps(body),
+                 check=False).stderr
+
+    for place, path in (("spec", r"spec\.sweep"), ("local", r"spec\.local\.sweep")):
+        for kind in ("grid", "zip", "points"):
+            where = rf"{path}\.{kind}"
+            t.equal("", message(place, kind, "cpu", "400m"), f"{place}, {kind}: a declared name")
+            t.match(rf"{where}: .*spec\.parameters", message(place, kind, "colour", 1), f"{place}, {kind}: another one")
+            for name in ("batch_size", "threads", "pservers", "trainers"):
+                t.equal("", message(place, kind, name, 1), f"{place}, {kind}: {name} 1")
+                for value in (0, "1"):
+                    t.match(rf"{where}.*whole numbers", message(place, kind, name, value),
+                            f"{place}, {kind}: {name} {value!r}")
+
+
+def run(name, **spec):
+    return {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name}, "spec": spec}
+
+
+def create(k, body):
+    return k("create", "--validate=strict", "-f", "-", stdin=json.dumps(body), check=False)
+
+
+def check_run_shape(t, k, definition):
+    ref = {"name": "vgg16-pserver-sweep"}
+    overrides = {"sweep": {"grid": {"pservers": [1, 2]}}, "measure": {"steps": 8}, "repeats": {"min": 2}}
+    for name, spec in (("by-reference", {"benchmarkRef": ref, "overrides": overrides}),
+                       ("plain", {"benchmarkRef": ref}), ("inline", {"definition": definition})):
+        done = create(k, run(name, **spec))
+        t.equal((0, ""), (done.returncode, done.stderr), f"run {name} is taken")
+    wrong = {
+        "both": ({"benchmarkRef": ref, "definition": definition}, "spec.*exactly one of benchmarkRef and definition"),
+        "neither": ({}, "spec.*exactly one of benchmarkRef and definition"),
+        "overrides-inline": ({"definition": definition, "overrides": overrides},
+                             r"spec\.overrides.*with benchmarkRef only"),
+        "overrides-empty": ({"benchmarkRef": ref, "overrides": {}}, r"spec\.overrides.*at least 1 properties"),
+        "overrides-roles": ({"benchmarkRef": ref, "overrides": {"roles": {}}}, 'unknown field "spec.overrides.roles"'),
+        "overrides-two-kinds": ({"benchmarkRef": ref, "overrides": {"sweep": {"grid": {"trainers": [1]},
+                                                                              "zip": {"trainers": [1]}}}},
+                                r"spec\.overrides\.sweep.*at most one of grid, zip and points"),
+        "r" * 33: ({"benchmarkRef": ref}, r"metadata\.name must be 1 to 32"),
+        "1st": ({"benchmarkRef": ref}, r"metadata\.name must be 1 to 32"),
+    }
+    for name, (spec, message) in wrong.items():
+        done = create(k, run(name, **spec))
+        t.ok(done.returncode != 0, f"run {name} is refused", done.stdout)
+        t.match(message, done.stderr, f"run {name}: message")
+    t.equal(0, create(k, run("r" * 32, benchmarkRef=ref)).returncode, "a name of 32 characters is taken")
+
+
+def replace(k, name, change, *args):
+    """Reads an object, lets `change` edit it, and puts it back."""
+    body = json.loads(k("get", "bmr", name, "-o", "json").stdout)
+    change(body)
+    return k("replace", *args, "-f", "-", stdin=json.dumps(body), check=False)
+
+
+def check_immutable(t, k):
+    def template_spec(body):
+        return body["spec"]["definition"]["roles"]["trainer"]["template"]["spec"]
+
+    def swap_key(body):
+        spec = template_spec(body)
+        del spec["enableServiceLinks"]
+        spec["hostNetwork"] = False   # as many keys as before, another one
+
+    cases = [
+        ("by-reference", "benchmarkRef", "another name", lambda b: b["spec"]["benchmarkRef"].update(name="plain")),
+        ("by-reference", "overrides", "removed", lambda b: b["spec"].pop("overrides")),
+        ("by-reference", "overrides", "another value", lambda b: b["spec"]["overrides"]["measure"].update(steps=9)),
+        ("by-reference", "overrides", "values in another order",
+         lambda b: b["spec"]["overrides"]["sweep"]["grid"].update(pservers=[2, 1])),
+        ("plain", "overrides", "added later", lambda b: b["spec"].update(overrides={"measure": {"steps": 1}})),
+        ("inline", "definition", "another value", lambda b: b["spec"]["definition"]["measure"].update(steps=9)),
+        ("inline", "definition", "systems in another order", lambda b: b["spec"]["definition"]["systems"].reverse()),
+        ("inline", "definition", "an integer made a text",
+         lambda b: b["spec"]["definition"]["sweep"]["grid"].update(cpu=["10"])),
+        ("inline", "definition", "another image",
+         lambda b: template_spec(b)["containers"][0].update(image="benchd.local/other:1")),
+        ("inline", "definition", "one unknown key for another", swap_key),
+    ]
+    for name, field, what, change in cases:
+        t.match(rf"spec\.{field}: .*{field} is immutable", replace(k, name, change).stderr, f"{field}: {what}")
+    swapped = replace(k, "inline", lambda b: b["spec"].update(benchmarkRef={"name": "x"}) or b["spec"].pop("definition"))
+    t.match("(?s)benchmarkRef is immutable.*definition is immutable|definition is immutable.*benchmarkRef is immutable",
+            swapped.stderr, "a definition does not turn into a reference")
+    labelled = k("label", "bmr", "inline", "note=mutable", check=False)
+    t.equal(0, labelled.returncode, "metadata stays mutable")
+
+
+def check_status(t, k, definition):
+    def patch(body, *args):
+        return k("patch", "bmr", "by-reference", "--subresource=status", "--type=merge", *args,
+                 "-p", json.dumps({"status": body}), check=False)
+
+    now = "2026-01-01T00:00:00Z"
+    complete = {"type": "Complete", "status": "True", "reason": "TrialsDone", "message": "", "observedGeneration": 1,
+                "lastTransitionTime": now}
+    done = patch({"phase": "Running", "completions": "7/12", "failed": 1, "current": "p2 t1", "eta": "4m10s",
+                  "startTime": now, "observedGeneration": 1, "conditions": [complete]})
+    t.equal((0, ""), (done.returncode, done.stderr), "a status is taken")
+    head, row = k("get", "bmr", "by-reference").stdout.strip().split("\n")
+    t.equal("NAME PHASE COMPLETIONS FAILED CURRENT ETA AGE".split(), head.split(), "columns of kubectl get bmr")
+    t.match(r"^by-reference +Running +7/12 +1 +p2 t1 +4m10s +\d+s$", row, "a row of kubectl get bmr")
+    t.match(r'status\.phase: Unsupported value: "Exploded"', patch({"phase": "Exploded"}).stderr, "an unknown phase")
+    t.match(r"status\.conditions\[0\]\.reason", patch({"conditions": [{**complete, "reason": "two words"}]}).stderr,
+            "a reason is one CamelCase word")
+    t.match(r"status\.conditions\[1\]: Duplicate value", patch({"conditions": [complete, complete]}).stderr,
+            "conditions are a map by type")
+    unchanged = replace(k, "by-reference", lambda b: b["status"].update(phase="Failed"))
+    phase = k("get", "bmr", "by-reference", "-o", "jsonpath={.status.phase}").stdout
+    t.equal((0, "Running"), (unchanged.returncode, phase), "the status is written through its subresource only")
+
+    once = r"status\.definition: .*status\.definition is written once"
+    t.equal(0, patch({"definition": definition}).returncode, "status.definition is written")
+    t.equal(0, patch({"definition": definition, "phase": "Failed"}).returncode, "the same again is no change")
+    other = copy.deepcopy(definition)
+    other["roles"]["pserver"]["template"]["spec"]["containers"][0]["image"] = "benchd.local/other:1"
+    t.match(once, patch({"definition": other}).stderr, "another status.definition is refused")
+    t.match(once, patch({"definition": None}).stderr, "status.definition cannot be removed")
+    removed = replace(k, "by-reference", lambda b: b.pop("status"), "--subresource=status")
+    t.match(once, removed.stderr, "nor can the status with it")
+
+
+def check_status_owners(t, k, definition):
+    """benchd applies the status in two parts; the second must not take away the first."""
+    def apply(manager, status):
+        body = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "plain"},
+                "status": status}
+        return k("apply", "--server-side", "--subresource=status", f"--field-manager={manager}", "-f", "-",
+                 stdin=json.dumps(body), check=False)
+
+    for manager, status in (("benchd-definition", {"definition": definition}), ("benchd", {"phase": "Pending"}),
+                            ("benchd", {"phase": "Running", "failed": 0})):
+        done = apply(manager, status)
+        t.equal((0, ""), (done.returncode, done.stderr), f"{manager} applies {', '.join(status)}")
+    status = json.loads(k("get", "bmr", "plain", "-o", "json").stdout)["status"]
+    t.equal({"definition": definition, "phase": "Running", "failed": 0}, status, "each manager keeps its own fields")
+
+
+def check_wrong(t, k):
+    for path in tap.WRONG:
+        tags = tap.wrong_tags(path)
+        done = k("create", "--validate=strict", "--dry-run=server", "-f", path, check=False)
+        if tags["layer"] == "benchd":
+            t.equal((0, ""), (done.returncode, done.stderr), f"{path.name}: the API server takes it")
+            continue
+        t.ok(done.returncode != 0, f"{path.name}: refused", done.stdout)
+        t.match(tags["expect"], done.stderr, f"{path.name}: message")
+        t.equal(tags["layer"], layer_of(done.stderr), f"{path.name}: layer")
+
+
+def layer_of(message):
+    """Which layer wrote this message. CEL rules alone report the rule's own words without naming the body."""
+    if "error converting YAML" in message:
+        return "yaml"
+    schema = r"unknown field|no matches for kind|Required value|Unsupported value|in body (must|should)"
+    return "schema" if re.search(schema, message) else "cel"
+
+
+def main():
+    t = tap.Tap()
+    with Cluster() as cluster:
+        k = cluster.kubectl
+        check_crd(t, k)
+        check_shipped(t, k)
+        check_columns(t, k)
+        definition = json.loads(k("get", "bm", "vgg16-pserver-sweep", "-o", "json").stdout)["spec"]
+        definition["systems"].append({"name": "second", "profile": "benchworker"})
+        definition["sweep"]["grid"]["cpu"] = [10]
+        check_sweep_rules(t, k, definition)
+        check_run_shape(t, k, definition)
+        check_immutable(t, k)
+        check_status(t, k, definition)
+        check_status_owners(t, k, definition)
+        check_wrong(t, k)
+    return t.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
