@@ -1,0 +1,244 @@
+/* Writing records, see record.h; record_read.c is the other half. Called by the worker. What is
+ * written here is always read back: counters are cut to what JSON readers hold, texts to UTF-8. */
+#include "core/record_format.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/series.h"
+
+#define MESSAGE_MAX_BYTES 4096
+
+static_assert(SUMMARY_MAX_SERIES == SERIES_MAX, "one limit, two headers");
+
+static const char *const phase_names[PHASE_COUNT] = {
+    [PHASE_DATA] = "data", [PHASE_FORWARD] = "forward", [PHASE_BACKWARD] = "backward",
+    [PHASE_SEND] = "send", [PHASE_WAIT] = "wait",       [PHASE_UPDATE] = "update",
+    [PHASE_RECEIVE] = "receive",
+};
+
+static const char *const type_names[RECORD_TYPE_COUNT] = {
+    [RECORD_START] = "start",
+    [RECORD_STEP] = "step",
+    [RECORD_SUMMARY] = "summary",
+    [RECORD_ERROR] = "error",
+};
+
+const char *phase_to_string(enum phase phase)
+{
+    return phase_names[phase];
+}
+
+const char *record_type_to_string(enum record_type type)
+{
+    return type_names[type];
+}
+
+bool record_is_digest(const char *s)
+{
+    return strlen(s) == RECORD_DIGEST_CHARS &&
+           strspn(s, "0123456789abcdef") == RECORD_DIGEST_CHARS;
+}
+
+void summary_done(struct summary *s)
+{
+    free(s->series_us);
+    s->series_us = NULL;
+    s->n_series = 0;
+}
+
+void record_done(struct record *r)
+{
+    switch (r->type) {
+    case RECORD_START:
+        json_decref(r->start.environment);
+        break;
+    case RECORD_STEP:
+        break;
+    case RECORD_SUMMARY:
+        summary_done(&r->summary);
+        break;
+    case RECORD_ERROR:
+        free(r->error.peer);
+        free(r->error.message);
+        break;
+    }
+    *r = (struct record){.type = RECORD_STEP};
+}
+
+static int append_chunk(const char *data, size_t len, void *ctx)
+{
+    buf_append(ctx, data, len);
+    return 0;
+}
+
+/* Takes `object`. */
+static void write_line(struct buf *out, json_t *object)
+{
+    int r = json_dump_callback(object, append_chunk, out, JSON_COMPACT);
+    assert(r == 0); /* fails only on values that the functions below never make */
+    (void)r;
+    buf_putc(out, '\n');
+    json_decref(object);
+}
+
+static void set_count(json_t *object, const char *key, uint64_t value)
+{
+    uint64_t max = INT64_MAX; /* JSON readers, jansson too, count in int64 */
+    json_object_set_new(object, key, json_integer((json_int_t)(value > max ? max : value)));
+}
+
+/* Times are never negative; a clock that says so is a bug upstream, no reason for a bad line. */
+static void set_time(json_t *object, const char *key, int64_t value)
+{
+    json_object_set_new(object, key, json_integer(value < 0 ? 0 : value));
+}
+
+static void set_number(json_t *object, const char *key, double value)
+{
+    json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+static void set_phases(json_t *object, const int64_t phase_ns[PHASE_COUNT])
+{
+    json_t *phases = json_object();
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        set_time(phases, phase_names[i], phase_ns[i]);
+    }
+    json_object_set_new(object, "phase_ns", phases);
+}
+
+static json_t *new_record(enum record_type type, const struct record_who *who)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "benchd", json_integer(RECORD_VERSION));
+    json_object_set_new(o, "type", json_string(record_type_to_string(type)));
+    json_object_set_new(o, "role", json_string(role_to_string(who->role)));
+    set_count(o, "index", who->index);
+    set_count(o, "attempt", who->attempt);
+    return o;
+}
+
+void record_write_start(struct buf *out, const struct record_who *who, json_t *environment)
+{
+    json_t *o = new_record(RECORD_START, who);
+    json_object_set(o, "environment", environment);
+    write_line(out, o);
+}
+
+void record_write_step(struct buf *out, const struct record_who *who,
+                       const struct record_step *step)
+{
+    json_t *o = new_record(RECORD_STEP, who);
+    set_count(o, "step", step->step);
+    if (step->warmup) {
+        json_object_set_new(o, "warmup", json_true());
+    }
+    set_time(o, "t_ns", step->t_ns);
+    set_time(o, "step_ns", step->step_ns);
+    set_count(o, "samples", step->samples);
+    set_number(o, "loss", step->loss);
+    set_phases(o, step->phase_ns);
+    set_count(o, "bytes_tx", step->bytes_tx);
+    set_count(o, "bytes_rx", step->bytes_rx);
+    write_line(out, o);
+}
+
+/* Length of the UTF-8 sequence at s (its NUL ends every scan), 0 if it is none. */
+static size_t utf8_length(const unsigned char *s)
+{
+    size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3
+               : s[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < len; i++) {
+        if ((s[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)) {
+        return 0; /* overlong, surrogate, beyond U+10FFFF */
+    }
+    return len;
+}
+
+/* A JSON string of any bytes: cut to MESSAGE_MAX_BYTES between characters, '?' for bytes that are
+ * no UTF-8. */
+static json_t *text_of_bytes(const char *text)
+{
+    struct buf clean = BUF_INIT;
+    for (const unsigned char *s = (const unsigned char *)text; *s != '\0';) {
+        size_t len = utf8_length(s);
+        size_t step = len == 0 ? 1 : len;
+        if (clean.len + step > MESSAGE_MAX_BYTES) {
+            break;
+        }
+        buf_append(&clean, len == 0 ? (const void *)"?" : s, step);
+        s += step;
+    }
+    json_t *value = json_stringn(buf_cstr(&clean), clean.len);
+    buf_done(&clean);
+    return value;
+}
+
+void record_write_error(struct buf *out, const struct record_who *who, int code, const char *peer,
+                        const char *message)
+{
+    json_t *o = new_record(RECORD_ERROR, who);
+    json_object_set_new(o, "code", json_integer(code));
+    json_object_set_new(o, "peer", peer == NULL ? json_null() : text_of_bytes(peer));
+    json_object_set_new(o, "message", text_of_bytes(message));
+    write_line(out, o);
+}
+
+static void set_series(json_t *object, const int64_t *step_ns, size_t n)
+{
+    struct series series;
+    struct buf data = BUF_INIT;
+    series_encode(step_ns, n, &series, &data);
+    json_t *o = json_object();
+    set_count(o, "k", series.k);
+    set_count(o, "n", series.n);
+    json_object_set_new(o, "min", json_integer(series.min));
+    json_object_set_new(o, "data", json_stringn(buf_cstr(&data), data.len));
+    json_object_set_new(object, "series", o);
+    buf_done(&data);
+}
+
+void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,
+                          const int64_t *step_ns, size_t n)
+{
+    assert(s->environment_digest[0] == '\0' || record_is_digest(s->environment_digest));
+    json_t *o = new_record(RECORD_SUMMARY, who);
+    set_count(o, "samples", s->samples);
+    set_time(o, "duration_ns", s->duration_ns);
+    set_count(o, "steps", s->steps);
+    set_phases(o, s->phase_ns);
+    set_count(o, "bytes_tx", s->bytes_tx);
+    set_count(o, "bytes_rx", s->bytes_rx);
+    set_number(o, "loss_first", s->loss_first);
+    set_number(o, "loss_last", s->loss_last);
+    set_time(o, "throttled_ns", s->throttled_ns);
+    set_count(o, "max_rss_bytes", s->max_rss_bytes);
+    json_object_set_new(o, "environment_digest", s->environment_digest[0] == '\0'
+                                                     ? json_null()
+                                                     : json_string(s->environment_digest));
+    if (n != 0) {
+        set_series(o, step_ns, n);
+    }
+    size_t before = out->len;
+    write_line(out, o);
+    /* Every number has its longest form in tests/core/test_record.c, which holds this limit. */
+    assert(out->len - before <= SUMMARY_MAX_BYTES);
+    (void)before;
+}
+
+char *record_environment_canonical(const json_t *environment)
+{
+    struct buf text = BUF_INIT;
+    int r = json_dump_callback(environment, append_chunk, &text, JSON_COMPACT | JSON_SORT_KEYS);
+    assert(r == 0);
+    (void)r;
+    return buf_take(&text);
+}

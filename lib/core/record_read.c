@@ -1,0 +1,301 @@
+/* Reading records, see record.h; record.c is the other half. Called by the driver and by result.c.
+ * Lines come from processes that we did not write: every length, type and range is checked here, so
+ * that the rest of the program can believe a struct record. */
+#include "core/record_format.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/series.h"
+
+#define SERIES_MIN_LIMIT (1 << 20) /* codes of any int64 nanoseconds are far inside */
+
+enum need { REQUIRED, OPTIONAL };
+
+/* Looks up an integer in [min, max]; a missing optional one leaves *ret alone. */
+static int get_int(const json_t *object, const char *key, enum need need, int64_t min, int64_t max,
+                   int64_t *ret, struct err *err)
+{
+    const json_t *v = json_object_get(object, key);
+    if (v == NULL) {
+        return need == OPTIONAL ? 0 : err_set(err, EPROTO, "'%s' is missing", key);
+    }
+    if (!json_is_integer(v)) {
+        return err_set(err, EPROTO, "'%s' is not a whole number", key);
+    }
+    int64_t i = json_integer_value(v);
+    if (i < min || i > max) {
+        return err_set(err, EPROTO, "'%s' is %lld, not in %lld..%lld", key, (long long)i,
+                       (long long)min, (long long)max);
+    }
+    *ret = i;
+    return 0;
+}
+
+static int get_u32(const json_t *object, const char *key, enum need need, uint32_t *ret,
+                   struct err *err)
+{
+    int64_t i = *ret;
+    int r = get_int(object, key, need, 0, UINT32_MAX, &i, err);
+    *ret = (uint32_t)i;
+    return r;
+}
+
+static int get_u64(const json_t *object, const char *key, enum need need, uint64_t *ret,
+                   struct err *err)
+{
+    int64_t i = 0;
+    int r = get_int(object, key, need, 0, INT64_MAX, &i, err);
+    *ret = (uint64_t)i;
+    return r;
+}
+
+static int get_time(const json_t *object, const char *key, enum need need, int64_t *ret,
+                    struct err *err)
+{
+    return get_int(object, key, need, 0, INT64_MAX, ret, err);
+}
+
+/* NaN if missing or null. */
+static int get_number(const json_t *object, const char *key, double *ret, struct err *err)
+{
+    const json_t *v = json_object_get(object, key);
+    if (v != NULL && !json_is_null(v) && !json_is_number(v)) {
+        return err_set(err, EPROTO, "'%s' is neither a number nor null", key);
+    }
+    *ret = json_is_number(v) ? json_number_value(v) : NAN;
+    return 0;
+}
+
+/* Borrowed; NULL if missing or null. */
+static int get_text(const json_t *object, const char *key, enum need need, const char **ret,
+                    struct err *err)
+{
+    const json_t *v = json_object_get(object, key);
+    if (need == OPTIONAL && (v == NULL || json_is_null(v))) {
+        *ret = NULL;
+        return 0;
+    }
+    if (!json_is_string(v)) {
+        return err_set(err, EPROTO, v == NULL ? "'%s' is missing" : "'%s' is not a text", key);
+    }
+    *ret = json_string_value(v);
+    return 0;
+}
+
+static int get_object(const json_t *object, const char *key, enum need need, json_t **ret,
+                      struct err *err)
+{
+    json_t *v = json_object_get(object, key);
+    if (v == NULL && need == REQUIRED) {
+        return err_set(err, EPROTO, "'%s' is missing", key);
+    }
+    if (v != NULL && !json_is_object(v)) {
+        return err_set(err, EPROTO, "'%s' is not an object", key);
+    }
+    *ret = v;
+    return 0;
+}
+
+static int get_phases(const json_t *object, int64_t phase_ns[PHASE_COUNT], struct err *err)
+{
+    json_t *phases = NULL;
+    int r = get_object(object, "phase_ns", OPTIONAL, &phases, err);
+    for (int i = 0; i < PHASE_COUNT && r >= 0 && phases != NULL; i++) {
+        r = get_time(phases, phase_to_string((enum phase)i), OPTIONAL, &phase_ns[i], err);
+    }
+    return r;
+}
+
+static int read_start(const json_t *o, struct record_start *start, struct err *err)
+{
+    json_t *environment = NULL;
+    int r = get_object(o, "environment", REQUIRED, &environment, err);
+    if (r >= 0) {
+        start->environment = json_incref(environment);
+    }
+    return r;
+}
+
+static int read_step(const json_t *o, struct record_step *s, struct err *err)
+{
+    const json_t *warmup = json_object_get(o, "warmup");
+    if (warmup != NULL && !json_is_boolean(warmup)) {
+        return err_set(err, EPROTO, "'warmup' is neither true nor false");
+    }
+    s->warmup = json_is_true(warmup);
+    int r;
+    if ((r = get_u32(o, "step", REQUIRED, &s->step, err)) < 0 ||
+        (r = get_time(o, "t_ns", REQUIRED, &s->t_ns, err)) < 0 ||
+        (r = get_time(o, "step_ns", REQUIRED, &s->step_ns, err)) < 0 ||
+        (r = get_u32(o, "samples", REQUIRED, &s->samples, err)) < 0 ||
+        (r = get_number(o, "loss", &s->loss, err)) < 0 ||
+        (r = get_phases(o, s->phase_ns, err)) < 0 ||
+        (r = get_u64(o, "bytes_tx", OPTIONAL, &s->bytes_tx, err)) < 0) {
+        return r;
+    }
+    return get_u64(o, "bytes_rx", OPTIONAL, &s->bytes_rx, err);
+}
+
+static int read_series(const json_t *o, struct summary *s, struct err *err)
+{
+    json_t *series = NULL;
+    int r = get_object(o, "series", OPTIONAL, &series, err);
+    if (r < 0 || series == NULL) {
+        return r;
+    }
+    struct series head = {0};
+    int64_t n = 0, min = 0;
+    const char *data = NULL;
+    if ((r = get_u32(series, "k", REQUIRED, &head.k, err)) < 0 ||
+        (r = get_int(series, "n", REQUIRED, 1, SERIES_MAX, &n, err)) < 0 ||
+        (r = get_int(series, "min", REQUIRED, -SERIES_MIN_LIMIT, SERIES_MIN_LIMIT, &min, err)) <
+            0 ||
+        (r = get_text(series, "data", REQUIRED, &data, err)) < 0) {
+        return err_wrap(err, r, "'series'");
+    }
+    if (head.k == 0) {
+        return err_set(err, EPROTO, "'series': 'k' is 0");
+    }
+    head.n = (uint32_t)n;
+    head.min = (int32_t)min;
+    if (series_decode(&head, data, strlen(data), &s->series_us) < 0) {
+        return err_set(err, EPROTO, "'series': 'data' is not base64 of %u numbers of 16 bits",
+                       head.n);
+    }
+    s->series_k = head.k;
+    s->n_series = head.n;
+    return 0;
+}
+
+static int read_summary(const json_t *o, struct summary *s, struct err *err)
+{
+    int r;
+    const char *digest = NULL;
+    if ((r = get_u64(o, "samples", REQUIRED, &s->samples, err)) < 0 ||
+        (r = get_time(o, "duration_ns", REQUIRED, &s->duration_ns, err)) < 0 ||
+        (r = get_u32(o, "steps", REQUIRED, &s->steps, err)) < 0 ||
+        (r = get_phases(o, s->phase_ns, err)) < 0 ||
+        (r = get_u64(o, "bytes_tx", OPTIONAL, &s->bytes_tx, err)) < 0 ||
+        (r = get_u64(o, "bytes_rx", OPTIONAL, &s->bytes_rx, err)) < 0 ||
+        (r = get_number(o, "loss_first", &s->loss_first, err)) < 0 ||
+        (r = get_number(o, "loss_last", &s->loss_last, err)) < 0 ||
+        (r = get_time(o, "throttled_ns", OPTIONAL, &s->throttled_ns, err)) < 0 ||
+        (r = get_u64(o, "max_rss_bytes", OPTIONAL, &s->max_rss_bytes, err)) < 0 ||
+        (r = get_text(o, "environment_digest", OPTIONAL, &digest, err)) < 0) {
+        return r;
+    }
+    if (digest != NULL) {
+        if (!record_is_digest(digest)) {
+            return err_set(err, EPROTO, "'environment_digest' is not 64 hex digits");
+        }
+        memcpy(s->environment_digest, digest, RECORD_DIGEST_CHARS + 1);
+    }
+    return read_series(o, s, err);
+}
+
+static int read_error(const json_t *o, struct record_error *e, struct err *err)
+{
+    int64_t code = 0;
+    const char *peer = NULL, *message = NULL;
+    int r;
+    if ((r = get_int(o, "code", REQUIRED, 0, 255, &code, err)) < 0 ||
+        (r = get_text(o, "peer", OPTIONAL, &peer, err)) < 0 ||
+        (r = get_text(o, "message", REQUIRED, &message, err)) < 0) {
+        return r;
+    }
+    e->code = (int)code;
+    e->peer = peer == NULL ? NULL : xstrdup(peer);
+    e->message = xstrdup(message);
+    return 0;
+}
+
+static int read_common(const json_t *o, struct record *r, struct err *err)
+{
+    int64_t version = 0;
+    const char *type = NULL, *role = NULL;
+    int result;
+    if ((result = get_int(o, "benchd", REQUIRED, INT64_MIN, INT64_MAX, &version, err)) < 0) {
+        return result;
+    }
+    if (version != RECORD_VERSION) {
+        return err_set(err, EPROTO, "version %lld, this program reads version %d",
+                       (long long)version, RECORD_VERSION);
+    }
+    if ((result = get_text(o, "type", REQUIRED, &type, err)) < 0 ||
+        (result = get_text(o, "role", REQUIRED, &role, err)) < 0 ||
+        (result = get_u32(o, "index", REQUIRED, &r->who.index, err)) < 0 ||
+        (result = get_u32(o, "attempt", REQUIRED, &r->who.attempt, err)) < 0) {
+        return result;
+    }
+    int known_role = role_from_string(role);
+    if (known_role < 0) {
+        return err_set(err, EPROTO, "unknown role '%.32s'", role);
+    }
+    r->who.role = (enum role)known_role;
+    for (int i = 0; i < RECORD_TYPE_COUNT; i++) {
+        if (strcmp(type, record_type_to_string((enum record_type)i)) == 0) {
+            r->type = (enum record_type)i;
+            return 0;
+        }
+    }
+    return err_set(err, EPROTO, "unknown type '%.32s'", type);
+}
+
+static int read_object(const json_t *o, struct record *r, struct err *err)
+{
+    int result = read_common(o, r, err);
+    if (result < 0) {
+        return result;
+    }
+    switch (r->type) {
+    case RECORD_START:
+        return read_start(o, &r->start, err);
+    case RECORD_STEP:
+        return read_step(o, &r->step, err);
+    case RECORD_SUMMARY:
+        return read_summary(o, &r->summary, err);
+    case RECORD_ERROR:
+        return read_error(o, &r->error, err);
+    }
+    return err_set(err, EPROTO, "no reader for type %d", (int)r->type);
+}
+
+/* Whether text that is no whole JSON object claims to be a record: our key as our writer spells it,
+ * anywhere, since another thread's output may have been put before it or into it. */
+static bool claims(const char *line, size_t len)
+{
+    static const char key[] = "{\"benchd\":";
+    return memmem(line, len, key, sizeof(key) - 1) != NULL;
+}
+
+int record_read(const char *line, size_t len, struct record *ret, struct err *err)
+{
+    if (len > RECORD_LINE_MAX_BYTES) {
+        return !claims(line, RECORD_LINE_MAX_BYTES)
+                   ? 0
+                   : err_set(err, EPROTO, "record: line of %zu bytes exceeds %d", len,
+                             RECORD_LINE_MAX_BYTES);
+    }
+    json_error_t why;
+    json_t *o = json_loadb(line, len, JSON_REJECT_DUPLICATES, &why);
+    if (o == NULL) {
+        return !claims(line, len) ? 0
+                                  : err_set(err, EPROTO, "record: column %d: %s", why.column,
+                                            why.text);
+    }
+    if (!json_is_integer(json_object_get(o, "benchd"))) { /* another program's JSON */
+        json_decref(o);
+        return 0;
+    }
+    struct record record = {.type = RECORD_STEP};
+    int r = read_object(o, &record, err);
+    json_decref(o);
+    if (r < 0) {
+        record_done(&record);
+        return err_wrap(err, r, "record");
+    }
+    *ret = record;
+    return 1;
+}
