@@ -95,6 +95,7 @@ struct point_result {
 };
 
 enum threshold_verdict { THRESHOLD_PASSED, THRESHOLD_FAILED, THRESHOLD_UNKNOWN };
+const char *threshold_verdict_to_string(enum threshold_verdict verdict); /* "Passed", ... */
 struct threshold_result {
     const struct threshold *threshold; /* borrowed */
     uint32_t point;
