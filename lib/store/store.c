@@ -1,11 +1,10 @@
-/* Stores by URL, and stored rows as the core knows them, see store.h. */
+/* Stores by URL, see store.h. */
 #include "store/store.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "core/spec.h"
 #include "store/sqlite_store.h"
 
 #define SQLITE_SCHEME "sqlite:"
@@ -32,34 +31,4 @@ void run_row_done(struct run_row *row)
     free(row->benchmark);
     free(row->definition_json);
     *row = (struct run_row){0};
-}
-
-/* A frozen definition was valid when it was frozen: the first problem is enough for a person. */
-static int cannot_read(const struct run_row *row, const struct diags *diags, struct err *err)
-{
-    const struct diag *d = diags->list.len > 0 ? &diags->list.items[0] : NULL;
-    return err_set(err, EBADMSG, "run '%s': its stored definition cannot be read: %s%s%s",
-                   row->name, d == NULL ? "" : d->path, d == NULL || d->path[0] == '\0' ? "" : ": ",
-                   d == NULL ? "no reason given" : d->message);
-}
-
-int store_load_run_def(const struct run_row *row, struct run_def **ret, struct err *err)
-{
-    struct diags diags = {0};
-    struct spec *spec = NULL;
-    int r = spec_load(row->definition_json, strlen(row->definition_json), NULL, &spec, &diags);
-    if (r >= 0) {
-        struct run_def_params params = {
-            .name = row->name,
-            .uid = row->uid,
-            .created_unix_ms = row->created_unix_ms,
-            .cpus = row->cpus,
-        };
-        r = run_def_new(spec, &params, ret, &diags); /* takes the spec */
-    }
-    if (r < 0) {
-        r = cannot_read(row, &diags, err);
-    }
-    diags_done(&diags);
-    return r;
 }

@@ -1,0 +1,179 @@
+/* Rows with known content, an own folder for every test, and comparison field by field. Included by
+ * each test program of the store once. */
+#pragma once
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "store/store.h"
+
+#define UID "0c2e4b8e-0000-4000-8000-000000000001"
+#define RUN_NAME "vgg16-batch-sweep-7k3fq"
+
+struct fixture {
+    char folder[64];
+    char url[128];
+    char path[96];
+};
+
+static inline void fixture_init(struct fixture *f)
+{
+    (void)snprintf(f->folder, sizeof(f->folder), "/tmp/benchd-store-XXXXXX");
+    assert_non_null(mkdtemp(f->folder));
+    (void)snprintf(f->path, sizeof(f->path), "%s/results.db", f->folder);
+    (void)snprintf(f->url, sizeof(f->url), "sqlite:%s", f->path);
+}
+
+static inline void fixture_done(struct fixture *f)
+{
+    static const char *const names[] = {"results.db", "results.db-wal", "results.db-shm",
+                                        "results.db-journal", "results.db-" UID ".lock"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char path[160];
+        (void)snprintf(path, sizeof(path), "%s/%s", f->folder, names[i]);
+        (void)unlink(path); /* most tests leave only some of them */
+    }
+    assert_int_equal(rmdir(f->folder), 0); /* nothing else may be left */
+}
+
+static inline struct store *fixture_open(struct fixture *f)
+{
+    struct store *s = NULL;
+    struct err err = {0};
+    int r = store_open(f->url, true, &s, &err);
+    if (r < 0) {
+        fail_msg("store_open: %s", err.msg);
+    }
+    return s;
+}
+
+static inline struct run_row make_run(const char *uid, const char *name, int64_t created_unix_ms)
+{
+    struct run_row row = {
+        .uid = xstrdup(uid),
+        .name = xstrdup(name),
+        .benchmark = xstrdup("vgg16-batch-sweep"),
+        .definition_json = xstrdup("{\"kind\": \"Benchmark\"}"),
+        .created_unix_ms = created_unix_ms,
+        .cpus = 2,
+        .rehearsal = true,
+    };
+    row.status.trials_total = 4;
+    return row;
+}
+
+/* A trainer and a pserver, the trainer with everything, the pserver killed. */
+static inline struct attempt_row make_attempt(uint32_t point, uint32_t trial, uint32_t attempt)
+{
+    struct attempt_row row = {
+        .point = point,
+        .trial = trial,
+        .attempt = attempt,
+        .outcome = ATTEMPT_VOID,
+        .started_unix_ms = 1000 + point,
+        .ended_unix_ms = 2000 + trial,
+        .error = xstrdup("pserver/0 was killed by signal 9"),
+    };
+    *vec_push(&row.replicas) = (struct replica_row){
+        .id = {point, trial, attempt, ROLE_PSERVER, 0},
+        .exit_code = -1,
+        .signal = 9,
+        .failure = xstrdup("killed by signal 9"),
+        .log_bytes = 5,
+    };
+    *vec_push(&row.replicas) = (struct replica_row){
+        .id = {point, trial, attempt, ROLE_TRAINER, 0},
+        .exit_code = 11,
+        .summary_json = xstrdup("{\"benchd\":1,\"type\":\"summary\"}"),
+        .environment_json = xstrdup("{\"host\":\"h\"}"),
+        .log_bytes = 0,
+    };
+    return row;
+}
+
+static inline int save(struct store *s, const char *uid, uint32_t point, uint32_t trial,
+                       uint32_t attempt, const void *log, size_t log_len, struct err *err)
+{
+    struct attempt_row row = make_attempt(point, trial, attempt);
+    struct replica_log logs[] = {{row.replicas.items[0].id, log, log_len},
+                                 {row.replicas.items[1].id, "", 0}};
+    int r = s->ops->save_attempt(s, uid, &row, logs, 2, err);
+    attempt_row_done(&row);
+    return r;
+}
+
+static inline void assert_text_equal(const char *got, const char *expected)
+{
+    if (expected == NULL || got == NULL) {
+        assert_ptr_equal(got, expected);
+    } else {
+        assert_string_equal(got, expected);
+    }
+}
+
+static inline void assert_attempt_equal(const struct attempt_row *a, const struct attempt_row *b)
+{
+    assert_int_equal(a->point, b->point);
+    assert_int_equal(a->trial, b->trial);
+    assert_int_equal(a->attempt, b->attempt);
+    assert_int_equal(a->outcome, b->outcome);
+    assert_int_equal(a->started_unix_ms, b->started_unix_ms);
+    assert_int_equal(a->ended_unix_ms, b->ended_unix_ms);
+    assert_int_equal(a->simulated, b->simulated);
+    assert_text_equal(a->error, b->error);
+    assert_int_equal(a->replicas.len, b->replicas.len);
+    for (size_t i = 0; i < a->replicas.len; i++) {
+        const struct replica_row *x = &a->replicas.items[i], *y = &b->replicas.items[i];
+        assert_true(x->id.role == y->id.role && x->id.index == y->id.index);
+        assert_true(x->id.point == y->id.point && x->id.attempt == y->id.attempt);
+        assert_int_equal(x->exit_code, y->exit_code);
+        assert_int_equal(x->signal, y->signal);
+        assert_text_equal(x->failure, y->failure);
+        assert_text_equal(x->summary_json, y->summary_json);
+        assert_text_equal(x->environment_json, y->environment_json);
+        assert_int_equal(x->log_bytes, y->log_bytes);
+    }
+}
+
+/* The one attempt (point 3, trial 1, attempt 0) with its log is there, whole. */
+static inline void assert_whole_attempt(struct store *s, const void *log, size_t log_len)
+{
+    struct attempt_row *rows = NULL;
+    size_t n = 0;
+    assert_int_equal(s->ops->list_attempts(s, UID, &rows, &n, NULL), 0);
+    assert_int_equal(n, 1);
+    struct attempt_row expected = make_attempt(3, 1, 0);
+    assert_attempt_equal(&rows[0], &expected);
+    struct replica_id id = expected.replicas.items[0].id;
+    attempt_row_done(&expected);
+    attempt_row_done(&rows[0]);
+    free(rows);
+    char *text = NULL;
+    size_t len = 0;
+    assert_int_equal(s->ops->get_log(s, UID, &id, &text, &len, NULL), 0);
+    assert_int_equal(len, log_len);
+    assert_memory_equal(text, log, log_len);
+    free(text);
+}
+
+static inline size_t count_attempts(struct store *s, const char *uid)
+{
+    struct attempt_row *rows = NULL;
+    size_t n = 0;
+    assert_int_equal(s->ops->list_attempts(s, uid, &rows, &n, NULL), 0);
+    for (size_t i = 0; i < n; i++) {
+        attempt_row_done(&rows[i]);
+    }
+    free(rows);
+    return n;
+}

@@ -1,0 +1,151 @@
+/* Several processes at one store: they write at the same time, one is killed in the middle of its
+ * writing, and the right to drive a run belongs to one living process at a time. */
+#include "store_fixture.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#define N_WRITERS 3
+#define N_ATTEMPTS 12
+
+/* In a child: no cmocka asserts, the exit code tells. Every child opens the file for itself. */
+static int write_run(const struct fixture *f, int writer)
+{
+    struct store *s = NULL;
+    if (store_open(f->url, true, &s, NULL) < 0) {
+        return 1;
+    }
+    char uid[16];
+    (void)snprintf(uid, sizeof(uid), "uid-%d", writer);
+    struct run_row run = make_run(uid, uid, writer);
+    int r = s->ops->put_run(s, &run, NULL);
+    run_row_done(&run);
+    for (uint32_t i = 0; i < N_ATTEMPTS && r >= 0; i++) {
+        r = save(s, uid, 0, i, 0, "hello", 5, NULL);
+    }
+    store_close(s);
+    return r < 0 ? 2 : 0;
+}
+
+static void test_writers_at_the_same_time(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    pid_t pids[N_WRITERS];
+    for (int i = 0; i < N_WRITERS; i++) {
+        pids[i] = fork();
+        assert_true(pids[i] >= 0);
+        if (pids[i] == 0) {
+            _exit(write_run(&f, i)); /* the file is new for all of them */
+        }
+    }
+    for (int i = 0; i < N_WRITERS; i++) {
+        int status = -1;
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        assert_int_equal(status, 0);
+    }
+    struct store *s = fixture_open(&f);
+    for (int i = 0; i < N_WRITERS; i++) {
+        char uid[16];
+        (void)snprintf(uid, sizeof(uid), "uid-%d", i);
+        assert_int_equal(count_attempts(s, uid), N_ATTEMPTS);
+    }
+    store_close(s);
+    fixture_done(&f);
+}
+
+/* Writes for ever; tells through the pipe that another attempt is kept. */
+static void write_for_ever(const struct fixture *f, int tell)
+{
+    struct store *s = NULL;
+    if (store_open(f->url, true, &s, NULL) < 0 || s->ops->claim_run(s, UID, NULL) < 0) {
+        _exit(1);
+    }
+    for (uint32_t i = 0;; i++) {
+        if (save(s, UID, 0, i, 0, "hello", 5, NULL) < 0 || write(tell, "x", 1) != 1) {
+            _exit(2);
+        }
+    }
+}
+
+static void test_kill_in_the_middle(void **state)
+{
+    (void)state;
+    for (int round = 1; round <= 8; round++) {
+        struct fixture f;
+        fixture_init(&f);
+        struct store *s = fixture_open(&f);
+        struct run_row run = make_run(UID, RUN_NAME, 1);
+        assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+        run_row_done(&run);
+        int fds[2];
+        assert_int_equal(pipe(fds), 0);
+        pid_t pid = fork();
+        if (pid == 0) {
+            close(fds[0]); /* the parent's death ends the child by SIGPIPE */
+            write_for_ever(&f, fds[1]);
+        }
+        close(fds[1]);
+        size_t told = 0;
+        char byte;
+        while (told < (size_t)round && read(fds[0], &byte, 1) == 1) {
+            told++;
+        }
+        assert_int_equal(told, round);
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        int status = 0;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status));
+        while (read(fds[0], &byte, 1) == 1) { /* told before it died */
+            told++;
+        }
+        close(fds[0]);
+        size_t kept = count_attempts(s, UID);
+        assert_true(kept == told || kept == told + 1); /* the last one may be unacknowledged */
+        assert_int_equal(s->ops->claim_run(s, UID, NULL), 0); /* the dead one's right is void */
+        assert_int_equal(save(s, UID, 1, 0, 0, "hello", 5, NULL), 0);
+        store_close(s);
+        fixture_done(&f);
+    }
+}
+
+static void test_claim_belongs_to_one(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *a = fixture_open(&f), *b = fixture_open(&f);
+    struct err err = {0};
+    assert_int_equal(a->ops->claim_run(a, UID, NULL), 0);
+    assert_int_equal(a->ops->claim_run(a, UID, NULL), 0); /* its own already */
+    assert_int_equal(b->ops->claim_run(b, UID, &err), -EBUSY);
+    char pid[24];
+    (void)snprintf(pid, sizeof(pid), "process %ld", (long)getpid());
+    assert_non_null(strstr(err.msg, pid));
+    a->ops->release_run(a, UID);
+    assert_int_equal(b->ops->claim_run(b, UID, NULL), 0);
+    assert_int_equal(a->ops->claim_run(a, UID, NULL), -EBUSY);
+    store_close(b); /* lets go too */
+    assert_int_equal(a->ops->claim_run(a, UID, NULL), 0);
+    assert_int_equal(a->ops->claim_run(a, "other", NULL), 0); /* another run is another right */
+    a->ops->release_run(a, "other");
+    a->ops->release_run(a, "never claimed");
+    store_close(a);
+    assert_int_equal(access(f.path, F_OK), 0);
+    char lock[160];
+    (void)snprintf(lock, sizeof(lock), "%s-%s.lock", f.path, UID);
+    assert_int_equal(access(lock, F_OK), -1); /* nothing is left behind */
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    (void)signal(SIGPIPE, SIG_DFL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_writers_at_the_same_time),
+        cmocka_unit_test(test_kill_in_the_middle),
+        cmocka_unit_test(test_claim_belongs_to_one),
+    };
+    return cmocka_run_group_tests_name("store processes", tests, NULL, NULL);
+}

@@ -1,0 +1,392 @@
+/* The store's calls one by one: what goes in comes out, and what is wrong is said by name. */
+#include "store_fixture.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <sqlite3.h>
+
+static void assert_has(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL) {
+        fail_msg("expected '%s' in: %s", part, text);
+    }
+}
+
+static void test_run_comes_back(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row row = make_run(UID, RUN_NAME, 1760000000123);
+    row.status.phase = RUN_RUNNING;
+    row.status.has_current = true;
+    row.status.current_point = 2;
+    assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
+    store_close(s);
+
+    s = fixture_open(&f);
+    static const char *const keys[] = {UID, RUN_NAME};
+    for (size_t i = 0; i < 2; i++) {
+        struct run_row got;
+        assert_int_equal(s->ops->get_run(s, keys[i], &got, NULL), 0);
+        assert_string_equal(got.uid, UID);
+        assert_string_equal(got.name, RUN_NAME);
+        assert_string_equal(got.benchmark, "vgg16-batch-sweep");
+        assert_string_equal(got.definition_json, row.definition_json);
+        assert_int_equal(got.created_unix_ms, 1760000000123);
+        assert_int_equal(got.cpus, 2);
+        assert_true(got.rehearsal && !got.simulated);
+        assert_int_equal(got.status.phase, RUN_RUNNING);
+        assert_true(got.status.has_current);
+        assert_int_equal(got.status.current_point, 2);
+        assert_int_equal(got.status.trials_total, 4);
+        run_row_done(&got);
+    }
+    struct err err = {0};
+    assert_int_equal(s->ops->put_run(s, &row, &err), -EEXIST);
+    assert_has(err.msg, RUN_NAME);
+    assert_has(err.msg, f.path);
+    run_row_done(&row);
+    row = make_run("another", RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &row, NULL), -EEXIST);
+    run_row_done(&row);
+    store_close(s);
+    fixture_done(&f);
+}
+
+static void test_status_is_replaced(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row row = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
+    run_row_done(&row);
+    struct run_status status = {.phase = RUN_FAILED, .trials_done = 3, .trials_failed = 2,
+                                .trials_total = 4, .started_unix_ms = 10, .ended_unix_ms = 20};
+    (void)snprintf(status.reason, sizeof(status.reason), "TooManyFailedTrials");
+    (void)snprintf(status.message, sizeof(status.message), "2 trials failed");
+    assert_int_equal(s->ops->put_status(s, UID, &status, NULL), 0);
+    struct run_row got;
+    assert_int_equal(s->ops->get_run(s, UID, &got, NULL), 0);
+    assert_int_equal(got.status.phase, RUN_FAILED);
+    assert_string_equal(got.status.reason, "TooManyFailedTrials");
+    assert_string_equal(got.status.message, "2 trials failed");
+    assert_int_equal(got.status.trials_done, 3);
+    assert_int_equal(got.status.trials_failed, 2);
+    assert_int_equal(got.status.started_unix_ms, 10);
+    assert_int_equal(got.status.ended_unix_ms, 20);
+    assert_false(got.status.has_current);
+    run_row_done(&got);
+    assert_int_equal(s->ops->put_status(s, "nobody", &status, NULL), -ENOENT);
+    store_close(s);
+    fixture_done(&f);
+}
+
+static void test_runs_are_listed_newest_first(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    static const struct {
+        const char *uid, *name;
+        int64_t created_unix_ms;
+    } runs[] = {{"u1", "b", 100}, {"u2", "c", 300}, {"u3", "a", 100}};
+    for (size_t i = 0; i < 3; i++) {
+        struct run_row row = make_run(runs[i].uid, runs[i].name, runs[i].created_unix_ms);
+        assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
+        run_row_done(&row);
+    }
+    struct run_row *rows = NULL;
+    size_t n = 0;
+    assert_int_equal(s->ops->list_runs(s, &rows, &n, NULL), 0);
+    assert_int_equal(n, 3);
+    static const char *const expected[] = {"c", "a", "b"};
+    for (size_t i = 0; i < n; i++) {
+        assert_string_equal(rows[i].name, expected[i]);
+        run_row_done(&rows[i]);
+    }
+    free(rows);
+    store_close(s);
+    fixture_done(&f);
+}
+
+static void test_attempts_come_back_in_order(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    static const uint32_t keys[][3] = {{10, 0, 0}, {2, 1, 0}, {2, 0, 1}, {2, 0, 0}};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(save(s, UID, keys[i][0], keys[i][1], keys[i][2], "hello", 5, NULL), 0);
+    }
+    struct attempt_row *rows = NULL;
+    size_t n = 0;
+    assert_int_equal(s->ops->list_attempts(s, UID, &rows, &n, NULL), 0);
+    assert_int_equal(n, 4);
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t *key = keys[3 - i];
+        struct attempt_row expected = make_attempt(key[0], key[1], key[2]);
+        assert_attempt_equal(&rows[i], &expected);
+        attempt_row_done(&expected);
+        attempt_row_done(&rows[i]);
+    }
+    free(rows);
+    store_close(s);
+    fixture_done(&f);
+}
+
+static void test_saving_again_changes_nothing(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    assert_int_equal(save(s, UID, 3, 1, 0, "hello", 5, NULL), 0);
+    assert_int_equal(save(s, UID, 3, 1, 0, "other", 5, NULL), 0);
+    assert_whole_attempt(s, "hello", 5);
+    struct err err = {0};
+    assert_int_equal(save(s, "nobody", 3, 1, 0, "hello", 5, &err), -ENOENT);
+    assert_has(err.msg, "there is no run 'nobody'");
+    store_close(s);
+    fixture_done(&f);
+}
+
+static void test_logs_are_kept_byte_by_byte(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    size_t len = 3 * 1024 * 1024 + 7;
+    unsigned char *log = xmalloc(len);
+    for (size_t i = 0; i < len; i++) {
+        log[i] = (unsigned char)(i * i >> 7); /* with NULs and no valid UTF-8 */
+    }
+    assert_int_equal(save(s, UID, 3, 1, 0, log, len, NULL), 0);
+    assert_whole_attempt(s, log, len);
+    char *text = NULL;
+    size_t got = 1;
+    struct replica_id empty = {3, 1, 0, ROLE_TRAINER, 0}, missing = {3, 1, 0, ROLE_TRAINER, 1};
+    assert_int_equal(s->ops->get_log(s, UID, &empty, &text, &got, NULL), 0);
+    assert_int_equal(got, 0);
+    free(text);
+    struct err err = {0};
+    assert_int_equal(s->ops->get_log(s, UID, &missing, &text, &got, &err), -ENOENT);
+    assert_has(err.msg, "trainer/1");
+    store_close(s);
+    struct stat st;
+    assert_int_equal(stat(f.path, &st), 0);
+    assert_true((size_t)st.st_size < len / 2); /* compressed */
+    free(log);
+    fixture_done(&f);
+}
+
+static void test_delete_removes_everything(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    for (int i = 0; i < 2; i++) {
+        struct run_row run = make_run(i == 0 ? UID : "other", i == 0 ? RUN_NAME : "other", i);
+        assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+        assert_int_equal(save(s, run.uid, 3, 1, 0, "hello", 5, NULL), 0);
+        run_row_done(&run);
+    }
+    assert_int_equal(s->ops->delete_run(s, "other", NULL), 0);
+    assert_int_equal(s->ops->delete_run(s, "other", NULL), -ENOENT);
+    assert_whole_attempt(s, "hello", 5); /* the other run is untouched */
+    assert_int_equal(s->ops->delete_run(s, UID, NULL), 0);
+    store_close(s);
+
+    sqlite3 *db = NULL;
+    sqlite3_stmt *q = NULL;
+    assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT (SELECT count(*) FROM run) + (SELECT count(*) FROM "
+                                        "attempt) + (SELECT count(*) FROM replica) + "
+                                        "(SELECT count(*) FROM log)", -1, &q, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(q, 0), 0);
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    fixture_done(&f);
+}
+
+/* A file is made in some way, then opened. */
+struct open_row {
+    const char *name;
+    const char *sql;   /* run on a good store */
+    const char *bytes; /* or: the file's content */
+    off_t truncate_to; /* or: a good store cut here */
+    int expected;
+    const char *text;
+};
+
+static const struct open_row open_rows[] = {
+    {"newer schema", "PRAGMA user_version = 99", NULL, 0, -EPROTO, "schema 99"},
+    {"another program's file", "PRAGMA application_id = 7", NULL, 0, -EBADMSG,
+     "another program's SQLite file"},
+    {"text", NULL, "this is a text file and it is not at all a database, however one reads it; and "
+     "it is longer than the hundred bytes of a header", 0, -EBADMSG, "not a SQLite file"},
+    {"unknown phase", "UPDATE run SET phase = 'Dancing'", NULL, 0, -EBADMSG, "unknown run phase"},
+    {"unknown outcome", "UPDATE attempt SET outcome = 'x'", NULL, 0, -EBADMSG, "unknown outcome"},
+    {"unknown role", "UPDATE replica SET role = 'x' WHERE role = 'trainer'", NULL, 0, -EBADMSG, "unknown role"},
+    {"negative count", "UPDATE run SET trials_done = -1", NULL, 0, -EBADMSG, "trials_done"},
+    {"damaged log", "UPDATE log SET zstd = x'00112233'", NULL, 0, -EBADMSG, "log"},
+    {"truncated", NULL, NULL, 8192, -EBADMSG, "the file is damaged"},
+};
+
+static void damage(const struct fixture *f, const struct open_row *row)
+{
+    if (row->sql != NULL) {
+        sqlite3 *db = NULL;
+        assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, row->sql, NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(db);
+    } else if (row->bytes != NULL) {
+        int fd = open(f->path, O_WRONLY | O_TRUNC);
+        assert_int_equal(write(fd, row->bytes, strlen(row->bytes)), strlen(row->bytes));
+        close(fd);
+    } else {
+        assert_int_equal(truncate(f->path, row->truncate_to), 0);
+    }
+}
+
+/* Opens and reads everything; the first error. */
+static int read_all(const struct fixture *f, struct err *err)
+{
+    struct store *s = NULL;
+    int r = store_open(f->url, false, &s, err);
+    if (r < 0) {
+        return r;
+    }
+    struct run_row *runs = NULL;
+    struct attempt_row *rows = NULL;
+    size_t n_runs = 0, n_rows = 0, len;
+    char *log = NULL;
+    struct replica_id id = {3, 1, 0, ROLE_PSERVER, 0};
+    if ((r = s->ops->list_runs(s, &runs, &n_runs, err)) >= 0 &&
+        (r = s->ops->list_attempts(s, UID, &rows, &n_rows, err)) >= 0) {
+        r = s->ops->get_log(s, UID, &id, &log, &len, err);
+    }
+    for (size_t i = 0; i < n_runs; i++) {
+        run_row_done(&runs[i]);
+    }
+    for (size_t i = 0; i < n_rows; i++) {
+        attempt_row_done(&rows[i]);
+    }
+    free(runs);
+    free(rows);
+    free(log);
+    store_close(s);
+    return r;
+}
+
+static void test_damaged_files_are_named(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(open_rows) / sizeof(open_rows[0]); i++) {
+        const struct open_row *row = &open_rows[i];
+        struct fixture f;
+        fixture_init(&f);
+        struct store *s = fixture_open(&f);
+        struct run_row run = make_run(UID, RUN_NAME, 1);
+        assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+        run_row_done(&run);
+        assert_int_equal(save(s, UID, 3, 1, 0, "hello", 5, NULL), 0);
+        store_close(s);
+        struct err err = {0};
+        assert_int_equal(read_all(&f, &err), 0);
+        damage(&f, row);
+        int r = read_all(&f, &err);
+        if (r != row->expected || strstr(err.msg, row->text) == NULL ||
+            strstr(err.msg, f.path) == NULL) {
+            fail_msg("%s: expected %d '%s', got %d '%s'", row->name, row->expected, row->text, r,
+                     err.msg);
+        }
+        fixture_done(&f);
+    }
+}
+
+static void test_places_that_cannot_hold_a_store(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = NULL;
+    char in_file[160], in_folder[160], deep[160];
+    (void)snprintf(in_file, sizeof(in_file), "sqlite:/dev/null/results.db");
+    (void)snprintf(in_folder, sizeof(in_folder), "sqlite:%s", f.folder);
+    (void)snprintf(deep, sizeof(deep), "sqlite:%s/a/b/results.db", f.folder);
+    const struct {
+        const char *url;
+        bool create;
+        int expected;
+        const char *text;
+    } rows[] = {
+        {f.url, false, -ENOENT, "No such file"},
+        {deep, false, -ENOENT, "No such file"},
+        {in_file, true, -ENOTDIR, "Not a directory"},
+        {in_folder, true, -EISDIR, "this is a folder"},
+        {"sqlite:", true, -EINVAL, "write sqlite:FILE"},
+        {"results.db", true, -EINVAL, "write sqlite:FILE"},
+        {"mysql:host", true, -EINVAL, "write sqlite:FILE"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct err err = {0};
+        int r = store_open(rows[i].url, rows[i].create, &s, &err);
+        if (r != rows[i].expected || strstr(err.msg, rows[i].text) == NULL) {
+            fail_msg("%s: expected %d '%s', got %d '%s'", rows[i].url, rows[i].expected,
+                     rows[i].text, r, err.msg);
+        }
+    }
+    assert_null(s);
+    assert_int_equal(store_open(deep, true, &s, NULL), 0); /* makes its folders */
+    store_close(s);
+    (void)snprintf(deep, sizeof(deep), "%s/a/b/results.db", f.folder);
+    assert_int_equal(unlink(deep), 0);
+    (void)snprintf(deep, sizeof(deep), "%s/a/b", f.folder);
+    assert_int_equal(rmdir(deep), 0);
+    (void)snprintf(deep, sizeof(deep), "%s/a", f.folder);
+    assert_int_equal(rmdir(deep), 0);
+    fixture_done(&f);
+}
+
+static void test_store_close_takes_null(void **state)
+{
+    (void)state;
+    store_close(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run_comes_back),
+        cmocka_unit_test(test_status_is_replaced),
+        cmocka_unit_test(test_runs_are_listed_newest_first),
+        cmocka_unit_test(test_attempts_come_back_in_order),
+        cmocka_unit_test(test_saving_again_changes_nothing),
+        cmocka_unit_test(test_logs_are_kept_byte_by_byte),
+        cmocka_unit_test(test_delete_removes_everything),
+        cmocka_unit_test(test_damaged_files_are_named),
+        cmocka_unit_test(test_places_that_cannot_hold_a_store),
+        cmocka_unit_test(test_store_close_takes_null),
+    };
+    return cmocka_run_group_tests_name("store", tests, NULL, NULL);
+}

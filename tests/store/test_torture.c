@@ -1,0 +1,174 @@
+/* Every write of every call fails once, on a full disk and on a broken one: the call says so, and what
+ * the file holds afterwards is all of it or nothing. On a full disk an error means nothing; on a
+ * broken one it may be all, when the very last sync failed: then nobody knows what the disk kept. */
+#include "store_fixture.h"
+
+#include "fail_vfs.h"
+
+static char big_log[60000]; /* several pages even when compressed */
+
+enum call { CALL_OPEN, CALL_PUT_RUN, CALL_PUT_STATUS, CALL_SAVE_ATTEMPT, CALL_DELETE_RUN };
+
+static const struct {
+    enum call call;
+    const char *name;
+} calls[] = {
+    {CALL_OPEN, "open"},
+    {CALL_PUT_RUN, "put_run"},
+    {CALL_PUT_STATUS, "put_status"},
+    {CALL_SAVE_ATTEMPT, "save_attempt"},
+    {CALL_DELETE_RUN, "delete_run"},
+};
+
+/* The state in which the call is made. */
+static struct store *prepare(struct fixture *f, enum call call)
+{
+    struct store *s = NULL;
+    if (call >= CALL_PUT_RUN) {
+        s = fixture_open(f);
+    }
+    if (call >= CALL_PUT_STATUS) {
+        struct run_row run = make_run(UID, RUN_NAME, 1);
+        assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+        run_row_done(&run);
+    }
+    if (call >= CALL_DELETE_RUN) {
+        assert_int_equal(save(s, UID, 3, 1, 0, big_log, sizeof(big_log), NULL), 0);
+    }
+    return s;
+}
+
+static int make_call(struct fixture *f, struct store **s, enum call call, struct err *err)
+{
+    struct run_status status = {.phase = RUN_RUNNING, .trials_done = 7};
+    struct run_row run;
+    int r;
+    switch (call) {
+    case CALL_OPEN:
+        return store_open(f->url, true, s, err);
+    case CALL_PUT_RUN:
+        run = make_run(UID, RUN_NAME, 1);
+        r = (*s)->ops->put_run(*s, &run, err);
+        run_row_done(&run);
+        return r;
+    case CALL_PUT_STATUS:
+        return (*s)->ops->put_status(*s, UID, &status, err);
+    case CALL_SAVE_ATTEMPT:
+        return save(*s, UID, 3, 1, 0, big_log, sizeof(big_log), err);
+    default:
+        return (*s)->ops->delete_run(*s, UID, err);
+    }
+}
+
+static bool is_done(struct store *s, enum call call)
+{
+    struct run_row run;
+    int r = s->ops->get_run(s, UID, &run, NULL);
+    bool there = r == 0, moved = there && run.status.trials_done == 7;
+    assert_true(r == 0 || r == -ENOENT);
+    if (there) {
+        run_row_done(&run);
+    }
+    switch (call) {
+    case CALL_OPEN:
+        return true; /* it could be opened: whole or made anew */
+    case CALL_PUT_RUN:
+        return there;
+    case CALL_PUT_STATUS:
+        assert_true(there);
+        return moved;
+    case CALL_SAVE_ATTEMPT:
+        assert_true(there);
+        if (count_attempts(s, UID) == 0) {
+            return false;
+        }
+        assert_whole_attempt(s, big_log, sizeof(big_log));
+        return true;
+    default:
+        if (there) {
+            assert_whole_attempt(s, big_log, sizeof(big_log));
+        }
+        return !there;
+    }
+}
+
+/* One call with its n-th write failing; false when it makes fewer than n writes. */
+static bool torture_once(enum call call, const char *name, long n, enum fail_kind kind)
+{
+    struct fixture f;
+    fixture_init(&f);
+    fail_vfs_arm(0, kind);
+    struct store *s = prepare(&f, call);
+    struct err err = {0};
+    fail_vfs_arm(n, kind);
+    int r = make_call(&f, &s, call, &err);
+    bool reached = fail_vfs_count() >= n;
+    if (r < 0 && kind == FAIL_FULL && (r != -ENOSPC || strstr(err.msg, "disk full") == NULL)) {
+        fail_msg("%s, write %ld: expected -ENOSPC, got %d: %s", name, n, r, err.msg);
+    }
+    if (r < 0 && strstr(err.msg, f.path) == NULL) {
+        fail_msg("%s, write %ld: the file is not named: %s", name, n, err.msg);
+    }
+    if (r < 0 && s != NULL) { /* still failing: the next call must not pretend either */
+        assert_true(make_call(&f, &s, CALL_PUT_STATUS, NULL) < 0 || fail_vfs_count() < n);
+    }
+    store_close(s);
+    fail_vfs_arm(0, kind);
+    s = fixture_open(&f);
+    bool done = is_done(s, call);
+    if (r >= 0 && !done) {
+        fail_msg("%s, write %ld: said 0 but nothing is kept", name, n);
+    }
+    if (r < 0 && done && kind == FAIL_FULL && call != CALL_OPEN) {
+        fail_msg("%s, write %ld: said %s but it is kept", name, n, err.msg);
+    }
+    /* And the store works again once the disk does. */
+    if (!done) {
+        assert_int_equal(make_call(&f, &s, call, NULL), 0);
+        assert_true(is_done(s, call));
+    }
+    store_close(s);
+    fixture_done(&f);
+    return reached;
+}
+
+static void torture(enum fail_kind kind)
+{
+    for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++) {
+        long n = 1;
+        while (torture_once(calls[c].call, calls[c].name, n, kind)) {
+            n++;
+        }
+        if (n < 3) {
+            fail_msg("%s: only %ld writes seen; the shim is not in the way", calls[c].name, n - 1);
+        }
+        print_message("# %s: %ld writes failed in turn\n", calls[c].name, n - 1);
+    }
+}
+
+static void test_full_disk(void **state)
+{
+    (void)state;
+    torture(FAIL_FULL);
+}
+
+static void test_broken_disk(void **state)
+{
+    (void)state;
+    torture(FAIL_IO);
+}
+
+int main(void)
+{
+    uint64_t x = 88172645463325252;
+    for (size_t i = 0; i < sizeof(big_log); i++) { /* half noise: compresses badly */
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        big_log[i] = (char)(i % 2 == 0 ? x : 'a');
+    }
+    fail_vfs_register();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_broken_disk),
+    };
+    return cmocka_run_group_tests_name("store torture", tests, NULL, NULL);
+}
