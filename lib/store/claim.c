@@ -1,12 +1,12 @@
-/* The right to drive a run: a lock file beside the store, FILE-<uid>.lock, held with flock. The kernel
- * lets go of it when the process ends, however it ends; what stays after a kill -9 is an empty right
- * that the next claim takes over. The holder's pid is the file's content. */
+/* The right to drive a run: a lock file beside the store, FILE-<uid>.lock, held with a lock of the open
+ * file (fcntl OFD: unlike flock it can be asked about without taking it). The kernel lets go of it when
+ * the process ends, however it ends; what stays after a kill -9 is an empty right that the next claim
+ * takes over. The holder's pid is the file's content. */
 #include "store/sqlite_store.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +19,12 @@ static bool is_linked(int fd, const char *path)
     struct stat held, named;
     return fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
            held.st_dev == named.st_dev;
+}
+
+static int ofd_lock(int fd, int command, struct flock *ret)
+{
+    *ret = (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, command, ret);
 }
 
 static int busy(int fd, const char *uid, struct err *err)
@@ -38,9 +44,10 @@ static int lock_file(const char *path, const char *uid, struct err *err)
         return err_set_errno(err, errno, "lock file '%s'", path);
     }
     int r = 0;
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        r = errno == EWOULDBLOCK ? busy(fd, uid, err)
-                                 : err_set_errno(err, errno, "lock file '%s'", path);
+    struct flock lock;
+    if (ofd_lock(fd, F_OFD_SETLK, &lock) < 0) {
+        r = errno == EAGAIN || errno == EACCES ? busy(fd, uid, err)
+                                               : err_set_errno(err, errno, "lock file '%s'", path);
     } else if (!is_linked(fd, path)) {
         r = -EAGAIN;
     }
@@ -75,6 +82,25 @@ int claim_take(struct store *base, const char *uid, struct err *err)
     }
     *vec_push(&s->claims) = (struct claim){xstrdup(uid), take_ptr(path), fd};
     return 0;
+}
+
+int claim_probe(struct store *base, const char *uid, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    _cleanup_(freep) char *path = xasprintf("%s-%s.lock", s->path, uid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return errno == ENOENT ? 0 : err_set_errno(err, errno, "lock file '%s'", path);
+    }
+    struct flock lock;
+    int r = ofd_lock(fd, F_OFD_GETLK, &lock);
+    if (r < 0) {
+        r = err_set_errno(err, errno, "lock file '%s'", path);
+    } else if (lock.l_type != F_UNLCK) {
+        r = busy(fd, uid, err);
+    }
+    (void)close(fd);
+    return r;
 }
 
 static void let_go(struct claim *c)

@@ -13,7 +13,7 @@
 #define APPLICATION_ID 1651401576
 
 static const char *const steps[SCHEMA_VERSION] = {
-    /* 1: runs, attempts, replicas, logs */
+    /* 1: runs, attempts, replicas, logs, events */
     "CREATE TABLE run ("
     "  uid TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, benchmark TEXT NOT NULL,"
     "  definition TEXT NOT NULL, created_unix_ms INTEGER NOT NULL, cpus INTEGER NOT NULL,"
@@ -47,7 +47,13 @@ static const char *const steps[SCHEMA_VERSION] = {
     "  PRIMARY KEY (run_uid, point, trial, attempt, role, replica_index),"
     "  FOREIGN KEY (run_uid, point, trial, attempt)"
     "    REFERENCES attempt (run_uid, point, trial, attempt) ON DELETE CASCADE"
-    ") STRICT;",
+    ") STRICT;"
+    "CREATE TABLE event ("
+    "  id INTEGER PRIMARY KEY, run_uid TEXT NOT NULL REFERENCES run (uid) ON DELETE CASCADE,"
+    "  unix_ms INTEGER NOT NULL, warning INTEGER NOT NULL, reason TEXT NOT NULL,"
+    "  note TEXT NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX event_run ON event (run_uid);",
 };
 
 static int check_version(struct sqlite_store *s, int64_t version, struct err *err)

@@ -194,8 +194,11 @@ static const struct store_ops sqlite_ops = {
     .save_attempt = attempts_save,
     .list_attempts = attempts_list,
     .get_log = attempts_get_log,
+    .add_event = events_add,
+    .list_events = events_list,
     .claim_run = claim_take,
     .release_run = claim_release,
+    .probe_run = claim_probe,
     .close = sqlite_close,
 };
 

@@ -3,6 +3,7 @@
  *   sqlite.c           open, close, runs
  *   sqlite_attempts.c  attempts, replicas, logs
  *   schema.c           the tables, and their migrations by PRAGMA user_version
+ *   sqlite_events.c    what happened during a run, for people
  *   sql.c              statements, transactions, SQLite's codes as errors that name the file
  *   claim.c            the right to drive a run: a lock file that dies with the process
  *
@@ -20,7 +21,7 @@
 
 struct claim {
     char *uid, *path; /* owned */
-    int fd;           /* holds the flock */
+    int fd;           /* holds the lock */
 };
 
 struct sqlite_store {
@@ -82,9 +83,16 @@ int attempts_list(struct store *base, const char *uid, struct attempt_row **ret,
 int attempts_get_log(struct store *base, const char *uid, const struct replica_id *id, char **ret,
                      size_t *ret_len, struct err *err);
 
+/* --- sqlite_events.c --- */
+
+int events_add(struct store *base, const char *uid, const struct event_row *row, struct err *err);
+int events_list(struct store *base, const char *uid, struct event_row **ret, size_t *ret_n,
+                struct err *err);
+
 /* --- claim.c --- */
 
 int claim_take(struct store *base, const char *uid, struct err *err);
+int claim_probe(struct store *base, const char *uid, struct err *err);
 void claim_release(struct store *base, const char *uid);
 void claim_release_all(struct sqlite_store *s);
 

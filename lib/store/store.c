@@ -32,3 +32,10 @@ void run_row_done(struct run_row *row)
     free(row->definition_json);
     *row = (struct run_row){0};
 }
+
+void event_row_done(struct event_row *row)
+{
+    free(row->reason);
+    free(row->note);
+    *row = (struct event_row){0};
+}

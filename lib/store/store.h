@@ -30,6 +30,14 @@ struct replica_log {
     size_t len;
 };
 
+/* Something that happened during a run, for people; nothing is decided by it. */
+struct event_row {
+    int64_t unix_ms;
+    enum event_type type;
+    char *reason, *note; /* owned */
+};
+void event_row_done(struct event_row *row);
+
 struct store;
 
 struct store_ops {
@@ -55,10 +63,18 @@ struct store_ops {
     int (*get_log)(struct store *s, const char *uid, const struct replica_id *id, char **ret,
                    size_t *ret_len, struct err *err);
 
+    int (*add_event)(struct store *s, const char *uid, const struct event_row *row,
+                     struct err *err);
+    /* In the order in which they were added. */
+    int (*list_events)(struct store *s, const char *uid, struct event_row **ret, size_t *ret_n,
+                       struct err *err);
+
     /* Exclusive right to drive a run: -EBUSY while a living process holds it (its pid is in the
      * text). Released by release_run, by close, and by the death of the process. */
     int (*claim_run)(struct store *s, const char *uid, struct err *err);
     void (*release_run)(struct store *s, const char *uid);
+    /* Asks without taking: -EBUSY as above, or 0. */
+    int (*probe_run)(struct store *s, const char *uid, struct err *err);
 
     void (*close)(struct store *s);
 };

@@ -117,8 +117,10 @@ static void test_claim_belongs_to_one(void **state)
     fixture_init(&f);
     struct store *a = fixture_open(&f), *b = fixture_open(&f);
     struct err err = {0};
+    assert_int_equal(b->ops->probe_run(b, UID, NULL), 0);
     assert_int_equal(a->ops->claim_run(a, UID, NULL), 0);
     assert_int_equal(a->ops->claim_run(a, UID, NULL), 0); /* its own already */
+    assert_int_equal(b->ops->probe_run(b, UID, NULL), -EBUSY);
     assert_int_equal(b->ops->claim_run(b, UID, &err), -EBUSY);
     char pid[24];
     (void)snprintf(pid, sizeof(pid), "process %ld", (long)getpid());

@@ -196,6 +196,38 @@ static void test_logs_are_kept_byte_by_byte(void **state)
     fixture_done(&f);
 }
 
+static void test_events_keep_their_order(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    struct event_row late = {900, EVENT_WARNING, "TrialVoid", "pserver/0: killed"};
+    struct event_row early = {100, EVENT_NORMAL, "Started", ""};
+    assert_int_equal(s->ops->add_event(s, UID, &late, NULL), 0);
+    assert_int_equal(s->ops->add_event(s, UID, &early, NULL), 0);
+    assert_int_equal(s->ops->add_event(s, "nobody", &early, NULL), -ENOENT);
+    struct event_row *rows = NULL;
+    size_t n = 0;
+    assert_int_equal(s->ops->list_events(s, UID, &rows, &n, NULL), 0);
+    assert_int_equal(n, 2);
+    assert_int_equal(rows[0].unix_ms, 900);
+    assert_int_equal(rows[0].type, EVENT_WARNING);
+    assert_string_equal(rows[0].reason, "TrialVoid");
+    assert_string_equal(rows[0].note, "pserver/0: killed");
+    assert_int_equal(rows[1].type, EVENT_NORMAL);
+    assert_string_equal(rows[1].note, "");
+    for (size_t i = 0; i < n; i++) {
+        event_row_done(&rows[i]);
+    }
+    free(rows);
+    store_close(s);
+    fixture_done(&f);
+}
+
 static void test_delete_removes_everything(void **state)
 {
     (void)state;
@@ -206,6 +238,8 @@ static void test_delete_removes_everything(void **state)
         struct run_row run = make_run(i == 0 ? UID : "other", i == 0 ? RUN_NAME : "other", i);
         assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
         assert_int_equal(save(s, run.uid, 3, 1, 0, "hello", 5, NULL), 0);
+        struct event_row event = {1, EVENT_NORMAL, "Started", ""};
+        assert_int_equal(s->ops->add_event(s, run.uid, &event, NULL), 0);
         run_row_done(&run);
     }
     assert_int_equal(s->ops->delete_run(s, "other", NULL), 0);
@@ -220,7 +254,7 @@ static void test_delete_removes_everything(void **state)
     assert_int_equal(sqlite3_prepare_v2(db,
                                         "SELECT (SELECT count(*) FROM run) + (SELECT count(*) FROM "
                                         "attempt) + (SELECT count(*) FROM replica) + "
-                                        "(SELECT count(*) FROM log)", -1, &q, NULL), SQLITE_OK);
+                                        "(SELECT count(*) FROM log) + (SELECT count(*) FROM event)", -1, &q, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(q), SQLITE_ROW);
     assert_int_equal(sqlite3_column_int(q, 0), 0);
     sqlite3_finalize(q);
@@ -383,6 +417,7 @@ int main(void)
         cmocka_unit_test(test_attempts_come_back_in_order),
         cmocka_unit_test(test_saving_again_changes_nothing),
         cmocka_unit_test(test_logs_are_kept_byte_by_byte),
+        cmocka_unit_test(test_events_keep_their_order),
         cmocka_unit_test(test_delete_removes_everything),
         cmocka_unit_test(test_damaged_files_are_named),
         cmocka_unit_test(test_places_that_cannot_hold_a_store),
