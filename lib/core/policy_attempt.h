@@ -1,0 +1,67 @@
+/* How does one attempt stand, and which number does the next one get. Called by reconcile.c for each
+ * gang that has no row yet. Pure.
+ *
+ * Rules, in this order (docs/contracts/retries.md):
+ *   1. A failed or vanished member ends the attempt. The cause is the failure that came first; an
+ *      exit 11 (a survivor) is never the cause while another failure is known. When survivors are
+ *      all there is, the members that still run get a second to fail visibly; then the peer that
+ *      the survivors name is the cause.
+ *   2. All trainers and workers succeeded: the attempt ends when the pservers have ended too, or
+ *      10 s after the last trainer. A missing summary makes it NO_SUMMARY.
+ *   3. Otherwise it is alive. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/reconcile.h"
+
+#define ATTEMPT_PSERVER_GRACE_MS 10000
+/* The status of a cause may arrive after the status of its consequences. */
+#define ATTEMPT_CONSEQUENCE_GRACE_MS 1000
+
+/* What it means that a member of the gang is not observed. */
+enum missing_means {
+    MISSING_NOT_CREATED, /* a crash in the middle of the creation: create it, if none has ended */
+    MISSING_VANISHED,    /* all had been created: it is lost */
+    MISSING_UNDECIDED,   /* perhaps we deleted it ourselves, cancelling: judge whole gangs only */
+};
+
+struct gang {
+    const struct observed_replica *members; /* by role, then index; each index < size[role] */
+    size_t n_members;
+    const uint32_t *size; /* [ROLE_COUNT] */
+    enum missing_means missing;
+};
+
+enum attempt_end {
+    ATTEMPT_END_WELL,
+    ATTEMPT_END_NO_SUMMARY,
+    ATTEMPT_END_INFRASTRUCTURE,
+    ATTEMPT_END_PERMANENT,
+};
+
+struct attempt_verdict {
+    bool has_ended;
+    enum attempt_end end;   /* if it has ended */
+    char error[256];        /* the cause, naming the replica; "" if it ended well */
+    int64_t recheck_unix_ms; /* not ended: judge again at this time; 0: only when something changes */
+};
+
+void attempt_judge(const struct gang *gang, int64_t now_unix_ms, struct attempt_verdict *ret);
+
+/* The highest attempt numbers of one trial that are seen, -1: none. */
+struct attempt_seen {
+    int64_t last_row;    /* kept in the store */
+    int64_t last_live;   /* with replicas */
+    int64_t last_status; /* named by the run's status as the current one */
+};
+
+/* Which attempt of the trial is the current one: the live one behind all rows, or a new number. A
+ * number names one gang for ever, so that nothing of an older gang can be taken for it: a gang that
+ * vanished whole (the machine went down) leaves its number unused. */
+uint32_t attempt_number(const struct attempt_seen *seen);
+
+/* Numbers behind this one are no work of ours. */
+#define ATTEMPT_NUMBER_MAX 1000000

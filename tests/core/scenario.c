@@ -1,0 +1,219 @@
+/* See scenario.h. */
+#include "scenario.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+
+static int read_id(const char *s, struct replica_id *ret, int *ret_len)
+{
+    *ret_len = 0;
+    return sscanf(s, "p%" SCNu32 "t%" SCNu32 "a%" SCNu32 "%n", &ret->point, &ret->trial,
+                  &ret->attempt, ret_len) == 3;
+}
+
+static int read_member(const char *s, enum role *ret_role, uint32_t *ret_index)
+{
+    char role[16];
+    if (sscanf(s, "%15[a-z]/%" SCNu32, role, ret_index) != 2) {
+        return 0;
+    }
+    const int r = role_from_string(role);
+    *ret_role = (enum role)r;
+    return r >= 0;
+}
+
+/* Cuts ": text" off; NULL if there is none. */
+static char *cut_text(char *line)
+{
+    char *colon = strstr(line, ": ");
+    if (colon == NULL) {
+        return NULL;
+    }
+    *colon = '\0';
+    return colon + 2;
+}
+
+static int read_policy(const char *args, struct spec *spec)
+{
+    char on_failure[16];
+    if (sscanf(args,
+               "%15s maxFailedTrials=%" SCNd64 " backoffLimit=%" SCNd64
+               " activeDeadlineSeconds=%" SCNd64,
+               on_failure, &spec->failure_policy.max_failed_trials, &spec->run_policy.backoff_limit,
+               &spec->run_policy.active_deadline_s) != 4) {
+        return 0;
+    }
+    static const char *const names[] = {
+        [ON_FAILURE_RETRY] = "Retry", [ON_FAILURE_SKIP] = "Skip", [ON_FAILURE_STOP] = "Stop"};
+    for (int i = 0; i < 3; i++) {
+        if (str_eq(names[i], on_failure)) {
+            spec->failure_policy.on_trial_failure = (enum on_trial_failure)i;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int read_status(char *args, struct run_status *s)
+{
+    char phase[32];
+    char *message = cut_text(args);
+    if (message == NULL ||
+        sscanf(args, "%31s %63s %" SCNu32 "/%" SCNu32 " done %" SCNu32 " failed", phase, s->reason,
+               &s->trials_done, &s->trials_total, &s->trials_failed) != 5) {
+        return 0;
+    }
+    s->phase = (enum run_phase)run_phase_from_string(phase);
+    snprintf(s->message, sizeof(s->message), "%s", message);
+    const char *at = strstr(args, "current ");
+    if (at != NULL) {
+        struct replica_id id;
+        int len;
+        if (!read_id(at + strlen("current "), &id, &len)) {
+            return 0;
+        }
+        s->has_current = true;
+        s->current_point = id.point;
+        s->current_trial = id.trial;
+        s->current_attempt = id.attempt;
+    }
+    at = strstr(args, "started ");
+    if (at == NULL || sscanf(at, "started %" SCNd64, &s->started_unix_ms) != 1) {
+        return 0;
+    }
+    at = strstr(args, "ended ");
+    return at == NULL || sscanf(at, "ended %" SCNd64, &s->ended_unix_ms) == 1;
+}
+
+static int read_row(char *args, struct attempt_row *row)
+{
+    struct replica_id id;
+    int len;
+    row->error = cut_text(args);
+    if (!read_id(args, &id, &len)) {
+        return 0;
+    }
+    const int outcome = attempt_outcome_from_string(args + len + 1);
+    row->point = id.point;
+    row->trial = id.trial;
+    row->attempt = id.attempt;
+    row->outcome = (enum attempt_outcome)outcome;
+    return outcome >= 0;
+}
+
+static int read_word(const char *word, struct observed_replica *r)
+{
+    static const char *const states[] = {"Pending", "Running", "Succeeded", "Failed", "Lost"};
+    static const char *const classes[] = {"None", "Infrastructure", "Consequence", "Permanent"};
+    for (int i = 0; i < 5; i++) {
+        if (str_eq(word, states[i])) {
+            r->state = (enum replica_state)i;
+            return 1;
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        if (str_eq(word, classes[i])) {
+            r->failure = (enum failure_class)i;
+            return 1;
+        }
+    }
+    if (str_eq(word, "summary")) {
+        r->has_summary = true;
+        return 1;
+    }
+    if (str_has_prefix(word, "blames=")) {
+        r->has_blamed = true;
+        return read_member(word + strlen("blames="), &r->blamed_role, &r->blamed_index);
+    }
+    return sscanf(word, "exit=%d", &r->exit_code) == 1 ||
+           sscanf(word, "ended=%" SCNd64, &r->ended_unix_ms) == 1;
+}
+
+static int read_replica(char *args, struct observed_replica *r)
+{
+    int len;
+    r->message = cut_text(args);
+    if (!read_id(args, &r->id, &len)) {
+        return 0;
+    }
+    char *save = NULL;
+    char *word = strtok_r(args + len, " ", &save);
+    if (word == NULL || !read_member(word, &r->id.role, &r->id.index)) {
+        return 0;
+    }
+    while ((word = strtok_r(NULL, " ", &save)) != NULL) {
+        if (!read_word(word, r)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int read_point(const char *args, struct test_run *run)
+{
+    uint32_t n[ROLE_COUNT];
+    if (sscanf(args, "pservers=%" SCNu32 " trainers=%" SCNu32 " workers=%" SCNu32, &n[0], &n[1],
+               &n[2]) != 3) {
+        return 0;
+    }
+    test_run_add_point(run, n[0], n[1], n[2]);
+    return 1;
+}
+
+static int read_line(char *line, struct scenario *s, uint32_t *repeats)
+{
+    char *args = strchr(line, ' ');
+    if (line[0] == '\0' || line[0] == '#') {
+        return 1;
+    }
+    if (str_eq(line, "cancel")) {
+        s->observed.request = REQUEST_CANCEL;
+        return 1;
+    }
+    if (args == NULL) {
+        return 0;
+    }
+    *args++ = '\0';
+    if (str_eq(line, "point")) {
+        return read_point(args, &s->run);
+    } else if (str_eq(line, "repeats")) {
+        return sscanf(args, "%" SCNu32, repeats) == 1;
+    } else if (str_eq(line, "policy")) {
+        return read_policy(args, &s->run.spec);
+    } else if (str_eq(line, "status")) {
+        return read_status(args, &s->observed.status);
+    } else if (str_eq(line, "row") && s->observed.n_rows < SCENARIO_MAX) {
+        return read_row(args, &s->rows[s->observed.n_rows++]);
+    } else if (str_eq(line, "replica") && s->observed.n_replicas < SCENARIO_MAX) {
+        return read_replica(args, &s->replicas[s->observed.n_replicas++]);
+    }
+    return str_eq(line, "now") && sscanf(args, "%" SCNd64, &s->observed.now_unix_ms) == 1;
+}
+
+const char *scenario_read(char *text, struct scenario *ret)
+{
+    *ret = (struct scenario){0};
+    test_run_init(&ret->run);
+    uint32_t repeats = 1;
+    for (char *line = text, *next; line != NULL; line = next) {
+        next = strchr(line, '\n');
+        if (next != NULL) {
+            *next++ = '\0';
+        }
+        if (str_eq(line, "plan")) {
+            test_run_set_repeats(&ret->run, repeats);
+            ret->observed.def = &ret->run.def;
+            ret->observed.replicas = ret->replicas;
+            ret->observed.rows = ret->rows;
+            ret->expected = next != NULL ? next : "";
+            return NULL;
+        }
+        if (!read_line(line, ret, &repeats)) {
+            return line;
+        }
+    }
+    return "no line 'plan'";
+}
