@@ -10,11 +10,26 @@ struct rng_key {
     uint64_t stream; /* what the numbers are for: see rng_stream */
 };
 
+/* Purposes; new ones at the end, or every seed means something else. */
+enum rng_purpose {
+    RNG_INIT,    /* a: tensor */
+    RNG_DROPOUT, /* a: layer and trainer, b: step */
+    RNG_SHUFFLE, /* b: epoch */
+    RNG_PIXELS,  /* a: split, b: sample */
+    RNG_LABELS,  /* a: split */
+};
+
 /* Mixes up to three small numbers (purpose, step, trainer, layer...) into a stream id. */
 uint64_t rng_stream(uint32_t purpose, uint32_t a, uint64_t b);
 /* Four 32-bit words for one counter. */
 void rng_block(struct rng_key key, uint64_t counter, uint32_t ret[4]);
-/* n floats, uniform in [0, 1), from counter 0. */
+/* Tile t holds 64 words, word 16*j + l being rng_block(key, 16*t + l)[j]: the order that vector
+ * code makes cheaply (tensor/rng_tile.h). All arrays below are such words from tile 0 on. */
+#define RNG_TILE 64
+void rng_tile(struct rng_key key, uint64_t tile, uint32_t ret[RNG_TILE]);
+/* n floats, uniform in [0, 1), from tile 0. */
 void rng_uniform(struct rng_key key, float *out, size_t n);
-/* n floats, normal(0, sd), from counter 0. */
+/* n floats, normal(0, sd), from tile 0. */
 void rng_normal(struct rng_key key, float sd, float *out, size_t n);
+/* Where index i of 0..n-1 goes in the permutation that the key names; no state, O(1) expected. */
+uint64_t rng_permute(struct rng_key key, uint64_t i, uint64_t n);

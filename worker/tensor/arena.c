@@ -1,0 +1,28 @@
+#include "worker/tensor/arena.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARENA_ALIGN 64
+
+int arena_new(struct arena *a, size_t n_floats, const char *what, struct err *err)
+{
+    if (n_floats > (SIZE_MAX - ARENA_ALIGN) / sizeof(float)) {
+        return err_set(err, ENOMEM, "%s: %zu floats do not fit the address space", what, n_floats);
+    }
+    size_t bytes = (n_floats * sizeof(float) + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+    void *data = NULL;
+    if (posix_memalign(&data, ARENA_ALIGN, bytes == 0 ? ARENA_ALIGN : bytes) != 0) {
+        return err_set(err, ENOMEM, "%s: no memory for %zu bytes; use a smaller batch", what, bytes);
+    }
+    memset(data, 0, bytes);
+    *a = (struct arena){.data = data, .n = n_floats};
+    return 0;
+}
+
+void arena_done(struct arena *a)
+{
+    free(a->data);
+    *a = (struct arena){0};
+}
