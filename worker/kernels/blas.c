@@ -1,0 +1,61 @@
+#include "worker/kernels/blas.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cblas.h>
+
+#include "base/str.h"
+#include "worker/kernels/cpu.h"
+
+/* Set before the second execution: whatever OpenBLAS says then, there is no third. */
+#define REPAIRED_ENV "BENCHWORKER_BLAS_REPAIRED"
+
+const char *blas_config(void)
+{
+    return openblas_get_config();
+}
+
+const char *blas_core(void)
+{
+    return openblas_get_corename();
+}
+
+/* OpenBLAS's cores of the AVX2 class and below: what it falls back to on a CPU it does not know. */
+static const char *const small_cores[] = {
+    "Prescott",  "Core2",       "Nehalem",     "Sandybridge", "Haswell", "Zen",
+    "Bulldozer", "Piledriver",  "Steamroller", "Excavator",   "Generic",
+};
+
+const char *blas_wanted_core(void)
+{
+    if (getenv("OPENBLAS_CORETYPE") != NULL || !cpu_has_avx512()) {
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof(small_cores) / sizeof(small_cores[0]); i++) {
+        if (str_eq(small_cores[i], blas_core())) {
+            return "SkylakeX";
+        }
+    }
+    return NULL;
+}
+
+void blas_repair(char *const *argv)
+{
+    const char *core = blas_wanted_core();
+    if (core == NULL || getenv(REPAIRED_ENV) != NULL) {
+        return;
+    }
+    if (setenv("OPENBLAS_CORETYPE", core, 1) == 0 && setenv(REPAIRED_ENV, "1", 1) == 0) {
+        execv("/proc/self/exe", argv);
+    }
+    /* Only here if that failed: leave the environment as it was and train with what there is. */
+    (void)unsetenv("OPENBLAS_CORETYPE");
+}
+
+void blas_set_threads(unsigned n)
+{
+    openblas_set_num_threads((int)n);
+}

@@ -1,0 +1,68 @@
+#include "worker/kernels/cpu.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+
+bool cpu_has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+bool cpu_has_avx512(void)
+{
+    return cpu_has_avx2() && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+
+static char features[128];
+
+static void add_feature(const char *name, bool has)
+{
+    size_t len = strlen(features);
+    if (has) {
+        snprintf(features + len, sizeof(features) - len, "%s%s", len == 0 ? "" : " ", name);
+    }
+}
+
+static void find_features(void) /* the builtin takes literals only, so no table */
+{
+    add_feature("sse4_2", __builtin_cpu_supports("sse4.2"));
+    add_feature("avx2", __builtin_cpu_supports("avx2"));
+    add_feature("fma", __builtin_cpu_supports("fma"));
+    add_feature("avx512f", __builtin_cpu_supports("avx512f"));
+    add_feature("avx512bw", __builtin_cpu_supports("avx512bw"));
+    add_feature("avx512dq", __builtin_cpu_supports("avx512dq"));
+    add_feature("avx512vl", __builtin_cpu_supports("avx512vl"));
+    add_feature("avx512_vnni", __builtin_cpu_supports("avx512vnni"));
+    add_feature("avx512_bf16", __builtin_cpu_supports("avx512bf16"));
+}
+
+const char *cpu_features(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_features);
+    return features;
+}
+
+#else
+
+bool cpu_has_avx2(void)
+{
+    return false;
+}
+
+bool cpu_has_avx512(void)
+{
+    return false;
+}
+
+const char *cpu_features(void)
+{
+    return "";
+}
+
+#endif

@@ -1,0 +1,18 @@
+/* For the files that worker/meson.build compiles once for each instruction set with
+ * -DKERNELS_ISA=name: ISA_SYMBOL(passes_init) becomes passes_init_avx2. dispatch.c calls them. */
+#pragma once
+
+#include "worker/kernels/kernels.h"
+
+#define ISA_PASTE_(name, isa) name##_##isa
+#define ISA_PASTE(name, isa) ISA_PASTE_(name, isa)
+#define ISA_SYMBOL(name) ISA_PASTE(name, KERNELS_ISA)
+
+/* BN, ReLU, dropout and pooling: passes over memory. */
+void passes_init_baseline(struct kernels *k);
+void passes_init_avx2(struct kernels *k);
+void passes_init_avx512(struct kernels *k);
+/* Convolution and fully connected layers: im2col and OpenBLAS. */
+void gemm_init_baseline(struct kernels *k);
+void gemm_init_avx2(struct kernels *k);
+void gemm_init_avx512(struct kernels *k);
