@@ -1,0 +1,101 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "worker/data/source.h"
+#include "worker/tensor/rng.h"
+
+#define SIDE 32 /* of what the network sees */
+
+int labels_check(const char *path, const uint8_t *labels, size_t n, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (labels[i] >= DATA_CLASSES) {
+            return err_set(err, EBADMSG, "'%s': label %u of sample %zu, expected 0 to %d", path,
+                           labels[i], i, DATA_CLASSES - 1);
+        }
+    }
+    return 0;
+}
+
+static int load(struct dataset *d, const char *source, struct err *err)
+{
+    if (str_eq(source, "synthetic")) {
+        synthetic_init(d);
+        return 0;
+    }
+    if (str_has_prefix(source, "idx:")) {
+        return idx_load(d, source + strlen("idx:"), err);
+    }
+    if (str_has_prefix(source, "cifar10:")) {
+        return cifar10_load(d, source + strlen("cifar10:"), err);
+    }
+    return err_set(err, EINVAL, "'%s' is no data source; use synthetic, idx:DIR or cifar10:DIR",
+                   source);
+}
+
+int dataset_open(const char *source, enum data_split split, size_t limit, uint64_t seed,
+                 struct dataset **ret, struct err *err)
+{
+    struct dataset *d = xnew(struct dataset);
+    d->seed = seed;
+    d->split = split;
+    int r = load(d, source, err);
+    if (r < 0) {
+        dataset_free(d);
+        return err_wrap(err, r, "%s data", split == DATA_TRAIN ? "training" : "test");
+    }
+    if (limit > 0 && limit < d->n) {
+        d->n = limit;
+    }
+    *ret = d;
+    return 0;
+}
+
+void dataset_free(struct dataset *d)
+{
+    if (d == NULL) {
+        return;
+    }
+    free(d->pixels);
+    free(d->labels);
+    free(d);
+}
+
+size_t dataset_size(const struct dataset *d)
+{
+    return d->n;
+}
+
+/* One sample as (3, 32, 32) in [0, 1]: smaller images in the middle of zeros, grey in all three. */
+static void sample_pixels(const struct dataset *d, size_t i, float *x)
+{
+    if (d->pixels == NULL) {
+        synthetic_pixels(d, i, x);
+        return;
+    }
+    size_t hw = (size_t)d->h * d->w, rim = (SIDE - d->h) / 2;
+    memset(x, 0, DATA_SAMPLE_FLOATS * sizeof(*x));
+    for (size_t c = 0; c < 3; c++) {
+        const uint8_t *src = d->pixels + (i * d->c + (d->c == 3 ? c : 0)) * hw;
+        float *dst = x + (c * SIDE + rim) * SIDE + rim;
+        for (size_t row = 0; row < d->h; row++) {
+            for (size_t col = 0; col < d->w; col++) {
+                dst[row * SIDE + col] = (float)src[row * d->w + col] / 255.0f;
+            }
+        }
+    }
+}
+
+void dataset_read(const struct dataset *d, const struct data_batch *batch, float *x,
+                  uint8_t *labels)
+{
+    struct rng_key key = {.seed = d->seed, .stream = rng_stream(RNG_SHUFFLE, 0, batch->epoch)};
+    for (uint64_t j = 0; j < batch->n; j++) {
+        uint64_t i = (batch->first + j * batch->stride) % d->n;
+        size_t sample = (size_t)(batch->shuffle ? rng_permute(key, i, d->n) : i);
+        sample_pixels(d, sample, x + j * DATA_SAMPLE_FLOATS);
+        labels[j] = d->labels[sample];
+    }
+}

@@ -1,0 +1,95 @@
+#include "worker/data/gzfile.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "base/mem.h"
+
+#define READ_BUFFER_BYTES (256u << 10)
+
+int gzfile_open(struct gzfile *f, const char *dir, const char *name, struct err *err)
+{
+    char *path = xasprintf("%s/%s", dir, name);
+    if (access(path, F_OK) != 0 && errno == ENOENT) {
+        free(path);
+        path = xasprintf("%s/%s.gz", dir, name);
+    }
+    errno = 0;
+    gzFile gz = gzopen(path, "rbe");
+    if (gz == NULL) {
+        int code = errno == 0 ? ENOMEM : errno;
+        int r = code == ENOENT
+                    ? err_set(err, ENOENT, "no file '%s' and no '%s/%s'", path, dir, name)
+                    : err_set_errno(err, code, "open '%s'", path);
+        free(path);
+        return r;
+    }
+    (void)gzbuffer(gz, READ_BUFFER_BYTES); /* only speed */
+    *f = (struct gzfile){.path = path, .gz = gz};
+    return 0;
+}
+
+void gzfile_close(struct gzfile *f)
+{
+    if (f->gz != NULL) {
+        (void)gzclose(f->gz); /* read only: what was wrong has been said by read */
+    }
+    free(f->path);
+    *f = (struct gzfile){0};
+}
+
+static int read_failed(struct gzfile *f, struct err *err)
+{
+    int code = Z_OK, saved = errno;
+    const char *text = gzerror(f->gz, &code);
+    if (code == Z_ERRNO) {
+        return err_set_errno(err, saved == 0 ? EIO : saved, "read '%s'", f->path);
+    }
+    return err_set(err, EBADMSG, "'%s' is damaged: %s at byte %llu", f->path,
+                   code == Z_BUF_ERROR ? "the compressed data end early" : text,
+                   (unsigned long long)f->offset);
+}
+
+int gzfile_read(struct gzfile *f, void *out, size_t n, const char *what, struct err *err)
+{
+    size_t done = 0;
+    while (done < n) {
+        size_t left = n - done;
+        unsigned chunk = left > READ_BUFFER_BYTES ? READ_BUFFER_BYTES : (unsigned)left;
+        errno = 0;
+        int got = gzread(f->gz, (char *)out + done, chunk);
+        if (got > 0) {
+            done += (size_t)got;
+            f->offset += (uint64_t)got;
+        }
+        int code = Z_OK;
+        (void)gzerror(f->gz, &code);
+        if (got < 0 || code == Z_BUF_ERROR) {
+            return read_failed(f, err);
+        }
+        if (got == 0) {
+            return err_set(err, EBADMSG, "'%s' is too short: it ends at byte %llu, expected %s (%llu bytes)",
+                           f->path, (unsigned long long)f->offset, what,
+                           (unsigned long long)(f->offset - done + n));
+        }
+    }
+    return 0;
+}
+
+int gzfile_expect_end(struct gzfile *f, struct err *err)
+{
+    char extra;
+    errno = 0;
+    int got = gzread(f->gz, &extra, 1), code = Z_OK;
+    (void)gzerror(f->gz, &code);
+    if (got < 0 || code == Z_BUF_ERROR) {
+        return read_failed(f, err);
+    }
+    if (got > 0) {
+        return err_set(err, EBADMSG, "'%s' is too long: expected it to end at byte %llu", f->path,
+                       (unsigned long long)f->offset);
+    }
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* How a dataset is held, for the readers of this folder. */
+#pragma once
+
+#include "worker/data/data.h"
+
+struct dataset {
+    uint32_t c, h, w;  /* of the stored samples: (1, 28, 28) or (3, 32, 32) */
+    size_t n;
+    uint8_t *pixels;   /* (n, c, h, w), owned; NULL: synthetic, made when read */
+    uint8_t *labels;   /* (n), owned */
+    uint64_t seed;
+    enum data_split split;
+};
+
+#define DATA_MAX_SAMPLES 1000000 /* believed from a file's header */
+
+/* Fill an empty d from DIR; on failure d owns what there is, dataset_free takes it. */
+int idx_load(struct dataset *d, const char *dir, struct err *err);
+int cifar10_load(struct dataset *d, const char *dir, struct err *err);
+void synthetic_init(struct dataset *d);
+/* Pixels (3, 32, 32) of sample i, a pure function of (seed, split, i). */
+void synthetic_pixels(const struct dataset *d, size_t i, float *x);
+/* -EBADMSG naming the first label above 9. */
+int labels_check(const char *path, const uint8_t *labels, size_t n, struct err *err);
