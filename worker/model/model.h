@@ -45,9 +45,12 @@ struct model_key {
  * dropout. Returns the mean cross-entropy in nats. Keeps what backward needs. */
 double model_forward(struct model *m, const float *x, const uint8_t *labels, uint32_t n,
                      struct model_key key);
+/* Right answers of that forward pass (with dropout and batch statistics). */
+uint32_t model_right(const struct model *m);
 /* Gradient of that loss with respect to every parameter, overwriting model_grad_data. */
 void model_backward(struct model *m);
-/* Inference mode: running statistics, no dropout. Returns the number of right answers. */
+/* Inference mode: running statistics, no dropout. Returns the number of right answers. Overwrites
+ * what backward needs. */
 uint32_t model_evaluate(struct model *m, const float *x, const uint8_t *labels, uint32_t n);
 /* Forward and backward FLOPs of one sample, multiply-adds counted as two. */
 double model_flops_per_sample(const struct model_def *def);

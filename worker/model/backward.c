@@ -1,0 +1,73 @@
+/* Backward: from dlogits down the layers. Two buffers take turns as gradient of the layer's output
+ * and of what lies below it. */
+#include <string.h>
+
+#include "worker/model/plan.h"
+
+/* dy is the gradient of W*x + b; dx (NULL for the first layer) that of x. */
+static void linear_backward(const struct model *m, const struct layer *l, const float *dy,
+                            float *dx)
+{
+    const float *weight = m->params + l->param;
+    float *dweight = m->grads + l->param, *dbias = dweight + l->sizes.weight;
+    if (l->def->kind == LAYER_CONV) {
+        struct conv_shape s = layer_conv_shape(l, m->n);
+        m->kernels.conv3x3_backward_weight(&s, l->x, dy, dweight, dbias, m->scratch);
+        if (dx != NULL) {
+            m->kernels.conv3x3_backward_data(&s, dy, weight, dx, m->scratch);
+        }
+    } else {
+        m->kernels.fc_backward(m->n, (uint32_t)layer_x_floats(l), l->shape.k, l->x, weight, dy, dx,
+                               dweight, dbias);
+    }
+}
+
+static void bn_relu_backward(const struct model *m, const struct layer *l, const float *dout,
+                             float *dy)
+{
+    size_t gamma = l->param + l->sizes.weight + l->sizes.bias, beta = gamma + l->sizes.gamma;
+    struct bn_shape s = layer_bn_shape(l, m->n);
+    m->kernels.bn_relu_backward(&s, l->y, l->out, dout, l->mean, l->inv_std, m->params + gamma, dy,
+                                m->grads + gamma, m->grads + beta);
+}
+
+/* *dout: gradient of the layer's output, afterwards of its input; *spare: the other buffer. */
+static void layer_backward(const struct model *m, const struct layer *l, float **dout,
+                           float **spare)
+{
+    bool first = l == m->layers;
+    float *from = *dout, *to = *spare;
+    switch (l->def->kind) {
+    case LAYER_CONV:
+    case LAYER_FC_BN:
+        bn_relu_backward(m, l, from, to);
+        linear_backward(m, l, to, first ? NULL : from);
+        return;
+    case LAYER_FC:
+        linear_backward(m, l, from, first ? NULL : to);
+        break;
+    case LAYER_POOL: {
+        struct pool_shape s = layer_pool_shape(l, m->n);
+        m->kernels.maxpool2x2_backward(&s, l->x, from, to);
+        break;
+    }
+    case LAYER_DROPOUT: {
+        struct dropout_mask mask = layer_mask(m, l);
+        if (m->dropout) {
+            m->kernels.dropout(m->n * layer_out_floats(l), &mask, from, from);
+        }
+        return;
+    }
+    }
+    *dout = to;
+    *spare = from;
+}
+
+void model_backward(struct model *m)
+{
+    float *dout = m->delta[0], *spare = m->delta[1];
+    memcpy(dout, m->dlogits, m->n * layer_out_floats(model_last(m)) * sizeof(*dout));
+    for (uint32_t i = m->def->n_layers; i-- > 0;) {
+        layer_backward(m, &m->layers[i], &dout, &spare);
+    }
+}

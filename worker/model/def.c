@@ -1,0 +1,134 @@
+/* What follows from a layer table alone: shapes, sizes, FLOPs, initial values. */
+#include "worker/model/def.h"
+
+#include <math.h>
+
+#include "worker/model/model.h"
+#include "worker/tensor/rng.h"
+
+int layer_has_bn(const struct layer_def *layer)
+{
+    return layer->kind == LAYER_CONV || layer->kind == LAYER_FC_BN;
+}
+
+int layer_has_weight(const struct layer_def *layer)
+{
+    return layer_has_bn(layer) || layer->kind == LAYER_FC;
+}
+
+struct layer_shape layer_shape_next(const struct model_def *def, uint32_t i,
+                                    const struct layer_shape *prev)
+{
+    const struct layer_def *layer = &def->layers[i];
+    struct layer_shape s = {.c = def->c, .h = def->h, .w = def->w};
+    if (prev != NULL) {
+        s = (struct layer_shape){.c = prev->k, .h = prev->ho, .w = prev->wo};
+    }
+    s.k = layer->k == 0 ? s.c : layer->k;
+    s.ho = s.h;
+    s.wo = s.w;
+    if (layer->kind == LAYER_POOL) {
+        s.ho = s.h / 2;
+        s.wo = s.w / 2;
+    } else if (layer->kind == LAYER_FC || layer->kind == LAYER_FC_BN) {
+        s.ho = s.wo = 1;
+    }
+    return s;
+}
+
+struct layer_params layer_params(const struct layer_def *layer, const struct layer_shape *shape)
+{
+    struct layer_params p = {0};
+    if (layer_has_weight(layer)) {
+        size_t fan_in = layer->kind == LAYER_CONV ? (size_t)shape->c * 9
+                                                  : (size_t)shape->c * shape->h * shape->w;
+        p.weight = shape->k * fan_in;
+        p.bias = shape->k;
+    }
+    if (layer_has_bn(layer)) {
+        p.gamma = p.beta = shape->k;
+    }
+    return p;
+}
+
+size_t layer_params_total(const struct layer_params *p)
+{
+    return p->weight + p->bias + p->gamma + p->beta;
+}
+
+size_t model_def_n_params(const struct model_def *def)
+{
+    struct layer_shape shape = {0};
+    size_t n = 0;
+    for (uint32_t i = 0; i < def->n_layers; i++) {
+        shape = layer_shape_next(def, i, i == 0 ? NULL : &shape);
+        struct layer_params p = layer_params(&def->layers[i], &shape);
+        n += layer_params_total(&p);
+    }
+    return n;
+}
+
+size_t model_def_n_tensors(const struct model_def *def)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < def->n_layers; i++) {
+        n += layer_has_weight(&def->layers[i]) ? 2 : 0;
+        n += layer_has_bn(&def->layers[i]) ? 2 : 0;
+    }
+    return n;
+}
+
+/* Forward is one multiply-add a weight and output pixel; backward two, but the first layer has no
+ * gradient of its input. Passes over memory are not counted. */
+double model_flops_per_sample(const struct model_def *def)
+{
+    struct layer_shape shape = {0};
+    double flops = 0;
+    for (uint32_t i = 0; i < def->n_layers; i++) {
+        shape = layer_shape_next(def, i, i == 0 ? NULL : &shape);
+        struct layer_params p = layer_params(&def->layers[i], &shape);
+        flops += 2.0 * (double)p.weight * shape.ho * shape.wo * (i == 0 ? 2 : 3);
+    }
+    return flops;
+}
+
+static void fill(float *out, size_t n, float value)
+{
+    for (size_t i = 0; i < n; i++) {
+        out[i] = value;
+    }
+}
+
+/* Fluid's defaults: conv normal with sd sqrt(2 / (3*3*Cin)), FC uniform +-sqrt(6 / (in + out)). */
+static void init_weight(const struct layer_def *layer, const struct layer_shape *shape,
+                        struct rng_key key, float *weight, size_t n)
+{
+    if (layer->kind == LAYER_CONV) {
+        rng_normal(key, sqrtf(2.0f / (9.0f * (float)shape->c)), weight, n);
+        return;
+    }
+    float fan_in = (float)(shape->c * shape->h * shape->w);
+    float bound = sqrtf(6.0f / (fan_in + (float)shape->k));
+    rng_uniform(key, weight, n);
+    for (size_t i = 0; i < n; i++) {
+        weight[i] = (2.0f * weight[i] - 1.0f) * bound;
+    }
+}
+
+void model_init_params(const struct model_def *def, uint64_t seed, float *params)
+{
+    struct layer_shape shape = {0};
+    for (uint32_t i = 0; i < def->n_layers; i++) {
+        const struct layer_def *layer = &def->layers[i];
+        shape = layer_shape_next(def, i, i == 0 ? NULL : &shape);
+        struct layer_params p = layer_params(layer, &shape);
+        if (layer_has_weight(layer)) {
+            struct rng_key key = {.seed = seed, .stream = rng_stream(RNG_INIT, i, 0)};
+            init_weight(layer, &shape, key, params, p.weight);
+        }
+        fill(params + p.weight, p.bias, 0);
+        fill(params + p.weight + p.bias, p.gamma, 1);
+        fill(params + p.weight + p.bias + p.gamma, p.beta, 0);
+        params += layer_params_total(&p);
+    }
+}

@@ -1,0 +1,54 @@
+/* A network as data: a table of layers. The variants (variants.c) are static tables; tests make
+ * small ones of their own, so what they check is what trains. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum layer_kind {
+    LAYER_CONV,    /* 3x3 convolution with bias, BN, ReLU, dropout */
+    LAYER_POOL,    /* max 2x2, stride 2 */
+    LAYER_DROPOUT, /* alone */
+    LAYER_FC_BN,   /* fully connected with bias, BN, ReLU, dropout */
+    LAYER_FC,      /* fully connected with bias, linear */
+};
+
+struct layer_def {
+    enum layer_kind kind;
+    uint32_t k;      /* channels or features out; 0 for POOL and DROPOUT */
+    double dropout;  /* probability of dropping, 0: none */
+};
+
+/* The last layer is a LAYER_FC with as many features as there are classes (at most 256). */
+struct model_def {
+    const char *name;
+    uint32_t c, h, w; /* of one input sample */
+    const struct layer_def *layers;
+    uint32_t n_layers;
+};
+
+struct layer_shape {
+    uint32_t c, h, w;    /* of one sample in */
+    uint32_t k, ho, wo;  /* out */
+};
+
+/* BN as the originals set it: running = .9 * running + .1 * batch, biased variances. */
+#define BN_EPS 1e-5f
+#define BN_MOMENTUM 0.9f
+
+int layer_has_bn(const struct layer_def *layer);
+int layer_has_weight(const struct layer_def *layer);
+/* Shape of layer i from that of layer i - 1 (NULL for the first). */
+struct layer_shape layer_shape_next(const struct model_def *def, uint32_t i,
+                                    const struct layer_shape *prev);
+/* Floats of each trainable tensor of a layer; tensors lie in this order in the arena. */
+struct layer_params {
+    size_t weight; /* (K, C, 3, 3) or (K, C*H*W) */
+    size_t bias;   /* (K) */
+    size_t gamma;  /* (K), 0 without BN */
+    size_t beta;   /* (K), 0 without BN */
+};
+struct layer_params layer_params(const struct layer_def *layer, const struct layer_shape *shape);
+size_t layer_params_total(const struct layer_params *p);
+/* Trainable tensors: 60 for vgg16-fluid-fc512. */
+size_t model_def_n_tensors(const struct model_def *def);

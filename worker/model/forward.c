@@ -1,0 +1,137 @@
+/* Forward, in training (batch statistics, dropout) and in inference (running ones, none). */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "worker/model/plan.h"
+
+struct dropout_mask layer_mask(const struct model *m, const struct layer *l)
+{
+    uint32_t place = m->key.trainer << 8 | (uint32_t)(l - m->layers); /* < 256 layers */
+    return (struct dropout_mask){
+        .key = {.seed = m->seed, .stream = rng_stream(RNG_DROPOUT, place, m->key.step)},
+        .below = (uint32_t)(l->def->dropout * 0x1p32),
+    };
+}
+
+enum pass { PASS_TRAINING, PASS_INFERENCE };
+
+/* Fluid's dropout does not rescale in training; inference multiplies by what was kept on average. */
+static float inference_keep(const struct model *m, const struct layer *l)
+{
+    return m->dropout ? (float)(1.0 - l->def->dropout) : 1.0f;
+}
+
+static void linear(const struct model *m, const struct layer *l, float *y)
+{
+    const float *weight = m->params + l->param, *bias = weight + l->sizes.weight;
+    if (l->def->kind == LAYER_CONV) {
+        struct conv_shape s = layer_conv_shape(l, m->n);
+        m->kernels.conv3x3_forward(&s, l->x, weight, bias, y, m->scratch);
+    } else {
+        m->kernels.fc_forward(m->n, (uint32_t)layer_x_floats(l), l->shape.k, l->x, weight, bias, y);
+    }
+}
+
+static void update_running(const struct layer *l)
+{
+    for (uint32_t k = 0; k < l->shape.k; k++) {
+        l->running_mean[k] = BN_MOMENTUM * l->running_mean[k] + (1.0f - BN_MOMENTUM) * l->mean[k];
+        l->running_var[k] = BN_MOMENTUM * l->running_var[k] + (1.0f - BN_MOMENTUM) * l->var[k];
+    }
+}
+
+static void bn_relu(const struct model *m, const struct layer *l, enum pass pass)
+{
+    const float *gamma = m->params + l->param + l->sizes.weight + l->sizes.bias;
+    const float *beta = gamma + l->sizes.gamma;
+    const float *mean = pass == PASS_TRAINING ? l->mean : l->running_mean;
+    const float *var = pass == PASS_TRAINING ? l->var : l->running_var;
+    float keep = pass == PASS_TRAINING ? 1.0f : inference_keep(m, l);
+    struct bn_shape s = layer_bn_shape(l, m->n);
+    if (pass == PASS_TRAINING) {
+        m->kernels.bn_stats(&s, l->y, l->mean, l->var);
+        update_running(l);
+    }
+    for (uint32_t k = 0; k < s.k; k++) {
+        l->inv_std[k] = (float)(1.0 / sqrt((double)var[k] + (double)BN_EPS));
+        l->scale[k] = keep * gamma[k] * l->inv_std[k];
+        l->shift[k] = keep * beta[k] - mean[k] * l->scale[k];
+    }
+    m->kernels.bn_relu_forward(&s, l->y, l->scale, l->shift, l->out);
+}
+
+static void drop(const struct model *m, const struct layer *l, const float *x)
+{
+    struct dropout_mask mask = layer_mask(m, l);
+    m->kernels.dropout(m->n * layer_out_floats(l), &mask, x, l->out);
+}
+
+static void dropout_alone(const struct model *m, const struct layer *l, enum pass pass)
+{
+    if (pass == PASS_TRAINING && m->dropout) {
+        drop(m, l, l->x);
+        return;
+    }
+    float keep = pass == PASS_TRAINING ? 1.0f : inference_keep(m, l);
+    for (size_t i = 0; i < m->n * layer_out_floats(l); i++) {
+        l->out[i] = keep * l->x[i];
+    }
+}
+
+static void layer_forward(const struct model *m, const struct layer *l, enum pass pass)
+{
+    switch (l->def->kind) {
+    case LAYER_CONV:
+    case LAYER_FC_BN:
+        linear(m, l, l->y);
+        bn_relu(m, l, pass);
+        if (pass == PASS_TRAINING && m->dropout && l->def->dropout > 0) {
+            drop(m, l, l->out);
+        }
+        break;
+    case LAYER_FC:
+        linear(m, l, l->out);
+        break;
+    case LAYER_POOL: {
+        struct pool_shape s = layer_pool_shape(l, m->n);
+        m->kernels.maxpool2x2_forward(&s, l->x, l->out);
+        break;
+    }
+    case LAYER_DROPOUT:
+        dropout_alone(m, l, pass);
+        break;
+    }
+}
+
+static double forward(struct model *m, const float *x, const uint8_t *labels, uint32_t n,
+                      enum pass pass, uint32_t *ret_right)
+{
+    assert(n >= 1 && n <= m->batch);
+    m->n = n;
+    memcpy(m->input, x, n * layer_x_floats(&m->layers[0]) * sizeof(*x));
+    for (uint32_t i = 0; i < m->def->n_layers; i++) {
+        layer_forward(m, &m->layers[i], pass);
+    }
+    const struct layer *last = model_last(m);
+    return m->kernels.softmax_xent(n, last->shape.k, last->out, labels, m->dlogits, ret_right);
+}
+
+double model_forward(struct model *m, const float *x, const uint8_t *labels, uint32_t n,
+                     struct model_key key)
+{
+    m->key = key;
+    return forward(m, x, labels, n, PASS_TRAINING, &m->right);
+}
+
+uint32_t model_right(const struct model *m)
+{
+    return m->right;
+}
+
+uint32_t model_evaluate(struct model *m, const float *x, const uint8_t *labels, uint32_t n)
+{
+    uint32_t right = 0;
+    (void)forward(m, x, labels, n, PASS_INFERENCE, &right); /* the loss; only the answers are asked for */
+    return right;
+}

@@ -1,0 +1,91 @@
+/* What a model is made of: the layers with their places in the one block of memory. Shared by the
+ * files of this folder and by their tests; everyone else uses model.h.
+ *
+ * Forward of a layer with BN, in training:  x -> y = W*x + b -> out = dropout(relu(bn(y))).
+ * Backward needs x, y, out and the batch statistics, and nothing else is kept: where out is 0 the
+ * ReLU or the dropout stopped the signal, and neither lets a gradient through. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "worker/kernels/kernels.h"
+#include "worker/model/def.h"
+#include "worker/model/model.h"
+#include "worker/tensor/arena.h"
+
+struct layer {
+    const struct layer_def *def;
+    struct layer_shape shape;
+    struct layer_params sizes;
+    size_t param;    /* offset of the first tensor in params and grads */
+    const float *x;  /* (N, C, H, W): input, the layer below's out */
+    float *y;        /* (N, K, H, W): before BN; NULL without BN */
+    float *out;      /* (N, K, Ho, Wo) */
+    /* (K) each, NULL without BN: */
+    float *mean, *var, *inv_std;         /* of the batch */
+    float *running_mean, *running_var;   /* for inference */
+    float *scale, *shift;                /* BN as one multiply-add */
+};
+
+struct model {
+    const struct model_def *def;
+    struct kernels kernels;
+    uint32_t batch;
+    uint64_t seed;
+    bool dropout;
+
+    struct arena arena; /* owns all that follows */
+    float *params, *grads;  /* (n_params), layer order */
+    float *input;           /* (N, C, H, W) */
+    float *delta[2];        /* gradients of activations, in turn; the larger of all layers */
+    float *dlogits;         /* (N, classes) */
+    float *scratch;         /* for the kernels */
+    struct layer *layers;   /* owned */
+    /* Of the last forward: */
+    uint32_t n;             /* samples */
+    struct model_key key;
+    uint32_t right;         /* right answers, in training */
+};
+
+/* As model_new, with chosen kernels and any layer table. */
+int model_new_with(const struct model_params *params, const struct kernels *kernels,
+                   struct model **ret, struct err *err);
+
+/* Sets the layers' shapes and offsets, then the pointers into m->arena, allocating it. */
+int plan_memory(struct model *m, struct err *err);
+
+/* The dropout of a layer in the micro-batch that m->key names. */
+struct dropout_mask layer_mask(const struct model *m, const struct layer *l);
+
+static inline const struct layer *model_last(const struct model *m)
+{
+    return &m->layers[m->def->n_layers - 1];
+}
+
+static inline size_t layer_x_floats(const struct layer *l) /* of one sample */
+{
+    return (size_t)l->shape.c * l->shape.h * l->shape.w;
+}
+
+static inline size_t layer_out_floats(const struct layer *l) /* of one sample */
+{
+    return (size_t)l->shape.k * l->shape.ho * l->shape.wo;
+}
+
+static inline struct conv_shape layer_conv_shape(const struct layer *l, uint32_t n)
+{
+    return (struct conv_shape){
+        .n = n, .c = l->shape.c, .k = l->shape.k, .h = l->shape.h, .w = l->shape.w};
+}
+
+static inline struct bn_shape layer_bn_shape(const struct layer *l, uint32_t n)
+{
+    return (struct bn_shape){.n = n, .k = l->shape.k, .hw = l->shape.ho * l->shape.wo};
+}
+
+static inline struct pool_shape layer_pool_shape(const struct layer *l, uint32_t n)
+{
+    return (struct pool_shape){.planes = n * l->shape.c, .h = l->shape.h, .w = l->shape.w};
+}

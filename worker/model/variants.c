@@ -1,0 +1,44 @@
+/* The variants that can be trained, by name. */
+#include "base/str.h"
+#include "worker/model/def.h"
+#include "worker/model/model.h"
+
+/* VGG16 as PaddlePaddle's benchmark/cluster/vgg16/vgg16_fluid.py trained it on CIFAR-10 (with FC
+ * 512): BN and ReLU behind each convolution, dropout behind all but the last of a stack. */
+static const struct layer_def vgg16_fluid_fc512[] = {
+    {LAYER_CONV, 64, 0.3},  {LAYER_CONV, 64, 0},                           {LAYER_POOL, 0, 0},
+    {LAYER_CONV, 128, 0.4}, {LAYER_CONV, 128, 0},                          {LAYER_POOL, 0, 0},
+    {LAYER_CONV, 256, 0.4}, {LAYER_CONV, 256, 0.4}, {LAYER_CONV, 256, 0},  {LAYER_POOL, 0, 0},
+    {LAYER_CONV, 512, 0.4}, {LAYER_CONV, 512, 0.4}, {LAYER_CONV, 512, 0},  {LAYER_POOL, 0, 0},
+    {LAYER_CONV, 512, 0.4}, {LAYER_CONV, 512, 0.4}, {LAYER_CONV, 512, 0},  {LAYER_POOL, 0, 0},
+    {LAYER_DROPOUT, 0, 0.5},
+    {LAYER_FC_BN, 512, 0.5},
+    {LAYER_FC, 512, 0},
+    {LAYER_FC, 10, 0},
+};
+
+static const struct model_def variants[] = {
+    {
+        .name = "vgg16-fluid-fc512",
+        .c = 3,
+        .h = 32,
+        .w = 32,
+        .layers = vgg16_fluid_fc512,
+        .n_layers = sizeof(vgg16_fluid_fc512) / sizeof(vgg16_fluid_fc512[0]),
+    },
+};
+
+const struct model_def *model_def_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++) {
+        if (str_eq(variants[i].name, name)) {
+            return &variants[i];
+        }
+    }
+    return NULL;
+}
+
+const char *model_def_names(void)
+{
+    return variants[0].name; /* joined by ", " when there are more */
+}
