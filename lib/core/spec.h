@@ -23,6 +23,7 @@ struct value {
 };
 bool value_eq(const struct value *a, const struct value *b);
 void value_format(const struct value *v, struct buf *out);
+struct value value_copy(const struct value *v); /* .s is the caller's */
 
 struct param { /* name = value */
     char *name;
@@ -32,6 +33,11 @@ struct params {
     VEC(struct param) list; /* sorted by name, byte order */
 };
 const struct value *params_get(const struct params *p, const char *name); /* NULL: not there */
+void params_set(struct params *p, const char *name, const struct value *value); /* copies */
+void params_copy(const struct params *p, struct params *ret);
+/* Has p every pair of `wanted`? */
+bool params_contain(const struct params *p, const struct params *wanted);
+void params_done(struct params *p);
 
 struct axis {
     char *name;

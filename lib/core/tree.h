@@ -52,7 +52,15 @@ struct node *tree_path(const struct node *root, ...) __attribute__((sentinel));
 /* Sets map[key] = value (value is taken; an older one is freed). */
 void tree_set_take(struct node *map, const char *key, struct node *value);
 void tree_remove(struct node *map, const char *key);
+/* Lists: adds a child at the end, or takes the one at `index` out (owned by the caller then). */
+void tree_append_take(struct node *parent, struct node *child);
+struct node *tree_take_at(struct node *parent, size_t index);
 
 const char *node_kind_to_string(enum node_kind kind); /* "a number", "a list", ... */
+
+/* What a plain (unquoted) YAML scalar means. 0 and kind and value of *ret, or -EINVAL and why it is
+ * refused, with what to write instead (both static texts). */
+int tree_resolve_plain(const char *text, struct node *ret, const char **ret_why,
+                       const char **ret_fix);
 /* The same document as jansson values, keys in the order of the text. Owned by the caller. */
 json_t *tree_to_json(const struct node *node);

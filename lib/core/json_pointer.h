@@ -1,0 +1,11 @@
+/* Setting a value in a jansson document by JSON pointer (RFC 6901). Pure. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/err.h"
+
+/* Sets *root's value at `pointer` ("/spec/containers/0/image"; takes `value`, also on failure).
+ * Missing maps on the way are made; an item of a list must exist. -EINVAL: the way leads through a
+ * text, a number or a missing item. */
+int json_pointer_set_new(json_t *root, const char *pointer, json_t *value_take, struct err *err);

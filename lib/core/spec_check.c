@@ -1,0 +1,219 @@
+/* Rules between the fields of a definition. Each looks at what could be read, so that one mistake
+ * is reported once. See spec_parts.h. */
+#include "base/mem.h"
+#include "base/str.h"
+#include "core/json_pointer.h"
+#include "core/spec_names.h"
+#include "core/spec_parts.h"
+
+/* By the text of the tree, not by what could be read: a wrong value is no missing name. */
+static bool is_swept_in(const struct reading *r, const char *name)
+{
+    const struct node *sweep = tree_get(r->at.node, "sweep");
+    const struct node *points = tree_get(sweep, "points");
+    if (points != NULL && points->kind == NODE_SEQ && points->n_children > 0) {
+        return tree_get(points->children[0], name) != NULL;
+    }
+    return tree_get(tree_get(sweep, "grid"), name) != NULL ||
+           tree_get(tree_get(sweep, "zip"), name) != NULL;
+}
+
+/* The axis of that name (grid, zip), or else the sweep. */
+static void complain_axis(struct reading *r, const char *name, const char *fix, const char *message)
+{
+    struct place sweep = place_get(&r->at, "sweep");
+    struct place kind = place_get(&sweep, sweep_kind_to_string(r->spec->sweep.kind));
+    struct place axis = place_get(&kind, name);
+    reader_complain_key(r->diags, axis.node != NULL ? &axis : &kind, fix, "%s", message);
+}
+
+static void check_from(struct reading *r, enum role role)
+{
+    const char *from = r->spec->roles[role].replicas.from;
+    struct place roles = place_get(&r->at, "roles");
+    struct place role_place = place_get(&roles, role_to_string(role));
+    struct place replicas = place_get(&role_place, "replicas");
+    struct place place = place_get(&replicas, "from");
+    if (str_eq(from, "batch_size") || str_eq(from, "threads")) {
+        reader_complain(r->diags, &place, "write pservers or trainers",
+                        "'%s' does not count replicas", from);
+        return;
+    }
+    if (is_swept_in(r, from)) {
+        return;
+    }
+    static const char *const counts[] = {"pservers", "trainers"};
+    bool is_known = builtin_find(from) != NULL || spec_find_parameter(r->spec, from) != NULL;
+    const char *meant = is_known ? NULL : suggest_name(from, counts, COUNT_OF(counts));
+    _cleanup_(freep) char *fix =
+        meant != NULL ? xasprintf("did you mean '%s'?", meant)
+                      : xasprintf("add '%s: [1, 2]' to spec.sweep, or write replicas: {value: 1}",
+                                  from);
+    reader_complain(r->diags, &place, fix, "'%s' is not swept, so the number of replicas is not known",
+                    from);
+}
+
+/* A count that no role takes would be a column that means nothing. */
+static void check_counts_used(struct reading *r)
+{
+    static const struct {
+        const char *name;
+        enum role role;
+    } counts[] = {{"pservers", ROLE_PSERVER}, {"trainers", ROLE_TRAINER}};
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        bool is_used = false;
+        for (int role = 0; role < ROLE_COUNT; role++) {
+            const char *from = r->spec->roles[role].replicas.from;
+            is_used |= from != NULL && str_eq(from, counts[i].name);
+        }
+        if (!is_used && is_swept_in(r, counts[i].name)) {
+            const char *role = role_to_string(counts[i].role);
+            _cleanup_(freep) char *fix = xasprintf("write roles.%s.replicas: {from: %s}", role,
+                                                   counts[i].name);
+            _cleanup_(freep) char *message =
+                xasprintf("'%s' is swept, but no role takes its replicas from it", counts[i].name);
+            complain_axis(r, counts[i].name, fix, message);
+        }
+    }
+}
+
+static void check_roles(struct reading *r)
+{
+    const struct spec *spec = r->spec;
+    const struct role_spec *pserver = &spec->roles[ROLE_PSERVER];
+    const struct role_spec *trainer = &spec->roles[ROLE_TRAINER];
+    struct place roles = place_get(&r->at, "roles");
+    struct place pserver_place = place_get(&roles, "pserver");
+    struct place trainer_place = place_get(&roles, "trainer");
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        if (spec->roles[role].replicas.from != NULL) {
+            check_from(r, (enum role)role);
+        }
+    }
+    if (trainer->present && trainer->replicas.from == NULL && trainer->replicas.value == 0) {
+        reader_complain(r->diags, &trainer_place, "write replicas: {value: 1} or {from: trainers}",
+                        "a trial needs at least one trainer");
+    }
+    bool some_pserver = pserver->replicas.from != NULL || pserver->replicas.value > 0;
+    if (spec->workload.exchange == EXCHANGE_NONE && pserver_place.node != NULL && some_pserver) {
+        reader_complain_key(r->diags, &pserver_place,
+                            "remove the role, or write exchange: {kind: PServer}",
+                            "the exchange None has no pserver: roles.pserver needs the exchange "
+                            "PServer");
+    }
+    if (spec->workload.exchange == EXCHANGE_PSERVER && roles.node != NULL &&
+        (pserver_place.node == NULL || !some_pserver)) {
+        reader_complain(r->diags, &pserver_place,
+                        "add roles.pserver, or write exchange: {kind: None}",
+                        "the exchange PServer needs roles.pserver with at least one replica");
+    }
+    check_counts_used(r);
+}
+
+static void check_batch_size(struct reading *r)
+{
+    struct place workload = place_get(&r->at, "workload");
+    struct place place = place_get(&workload, "batchSize");
+    if (workload.node != NULL && place.node == NULL && !is_swept_in(r, "batch_size")) {
+        reader_complain(r->diags, &place, "add 'batchSize: 64', or sweep batch_size",
+                        "required field 'batchSize' is missing, and batch_size is not swept");
+    }
+}
+
+static void check_swept(struct reading *r, const struct place *where)
+{
+    if (where->node == NULL || where->node->kind != NODE_MAP) {
+        return;
+    }
+    for (size_t i = 0; i < where->node->n_children; i++) {
+        struct place child = place_item(where, i);
+        child.key = child.node->key;
+        bool is_known = builtin_find(child.key) != NULL ||
+                        spec_find_parameter(r->spec, child.key) != NULL;
+        if (is_known && !is_swept_in(r, child.key)) { /* unknown: noted when it was read */
+            _cleanup_(freep) char *fix =
+                xasprintf("name a swept value, or add '%s' to the sweep", child.key);
+            reader_complain_key(r->diags, &child, fix, "'%s' is not swept", child.key);
+        }
+    }
+}
+
+static void check_wheres(struct reading *r)
+{
+    struct place baseline = place_get(&r->at, "baseline");
+    struct place where = place_get(&baseline, "where");
+    check_swept(r, &where);
+    struct place sweep = place_get(&r->at, "sweep");
+    struct place lists[] = {place_get(&r->at, "thresholds"), place_get(&sweep, "exclude")};
+    for (size_t k = 0; k < COUNT_OF(lists); k++) {
+        if (lists[k].node == NULL || lists[k].node->kind != NODE_SEQ) {
+            continue;
+        }
+        for (size_t i = 0; i < lists[k].node->n_children; i++) {
+            struct place item = place_item(&lists[k], i);
+            struct place in_item = place_get(&item, "where");
+            check_swept(r, k == 0 ? &in_item : &item);
+        }
+    }
+}
+
+/* Tries each path on a copy of the template: what cannot be set must not first show in a run. */
+static void check_target(struct reading *r, const struct place *place)
+{
+    struct place roles = place_get(place, "roles");
+    struct place paths = place_get(place, "paths");
+    if (roles.node == NULL || roles.node->kind != NODE_SEQ || paths.node == NULL ||
+        paths.node->kind != NODE_SEQ) {
+        return;
+    }
+    for (size_t i = 0; i < roles.node->n_children; i++) {
+        struct place role_place = place_item(&roles, i);
+        int role = role_place.node->kind == NODE_STRING ? role_from_string(role_place.node->s) : -1;
+        if (role < 0 || role == ROLE_WORKER) {
+            continue;
+        }
+        if (!r->spec->roles[role].present) {
+            reader_complain(r->diags, &role_place, "add the role, or remove it here",
+                            "there is no roles.%s", role_to_string((enum role)role));
+            continue;
+        }
+        json_t *template = json_deep_copy(r->spec->roles[role].template);
+        for (size_t k = 0; template != NULL && k < paths.node->n_children; k++) {
+            struct place path = place_item(&paths, k);
+            struct err err;
+            if (path.node->kind == NODE_STRING && path.node->s[0] == '/' &&
+                json_pointer_set_new(template, path.node->s, json_integer(0), &err) < 0) {
+                reader_complain(r->diags, &path, "name a place that the template has",
+                                "the template of %s has no such place: %s",
+                                role_to_string((enum role)role), err.msg);
+            }
+        }
+        json_decref(template);
+    }
+}
+
+static void check_targets(struct reading *r)
+{
+    struct place list = place_get(&r->at, "parameters");
+    if (list.node == NULL || list.node->kind != NODE_SEQ) {
+        return;
+    }
+    for (size_t i = 0; i < list.node->n_children; i++) {
+        struct place item = place_item(&list, i);
+        struct place targets = place_get(&item, "targets");
+        for (size_t k = 0; targets.node != NULL && targets.node->kind == NODE_SEQ &&
+                           k < targets.node->n_children;
+             k++) {
+            struct place target = place_item(&targets, k);
+            check_target(r, &target);
+        }
+    }
+}
+
+void spec_check(struct reading *r)
+{
+    check_roles(r);
+    check_batch_size(r);
+    check_wheres(r);
+    check_targets(r);
+}
