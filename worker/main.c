@@ -1,0 +1,62 @@
+/* benchworker: a table of roles. OpenBLAS's choice of kernels is repaired before anything else,
+ * since that executes the program again (kernels/blas.h). */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/exit_code.h"
+#include "base/str.h"
+#include "config.h"
+#include "worker/kernels/blas.h"
+#include "worker/role.h"
+
+static const struct role_verb roles[] = {
+    {"train", role_train, "Train in this process, without peers, and test"},
+};
+#define N_ROLES (sizeof(roles) / sizeof(roles[0]))
+
+static void print_help(FILE *to)
+{
+    fprintf(to, "Usage: benchworker ROLE [OPTION...]\n\nRoles:\n");
+    for (size_t i = 0; i < N_ROLES; i++) {
+        fprintf(to, "  %-10s %s\n", roles[i].name, roles[i].help);
+    }
+    fprintf(to, "\nbenchworker ROLE --help lists a role's options; --version prints the version.\n");
+}
+
+static int unknown_role(const char *word)
+{
+    const char *names[N_ROLES];
+    for (size_t i = 0; i < N_ROLES; i++) {
+        names[i] = roles[i].name;
+    }
+    const char *hint = str_suggest(word, names, N_ROLES);
+    if (hint != NULL) {
+        fprintf(stderr, "benchworker: no role '%s'; did you mean %s?\n", word, hint);
+    } else {
+        fprintf(stderr, "benchworker: no role '%s'; benchworker --help lists them\n", word);
+    }
+    return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    blas_repair(argv);
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (str_eq(argv[1], "--help") || str_eq(argv[1], "-h")) {
+        print_help(stdout);
+        return EXIT_OK;
+    }
+    if (str_eq(argv[1], "--version")) {
+        printf("benchworker %s\n", BENCHD_VERSION);
+        return EXIT_OK;
+    }
+    for (size_t i = 0; i < N_ROLES; i++) {
+        if (str_eq(roles[i].name, argv[1])) {
+            return roles[i].run(argc - 1, argv + 1);
+        }
+    }
+    return unknown_role(argv[1]);
+}

@@ -1,0 +1,11 @@
+/* The verbs of benchworker: main.c has the table, one role_*.c each. */
+#pragma once
+
+struct role_verb {
+    const char *name;
+    /* argv[0] is the verb; returns an exit code (base/exit_code.h). */
+    int (*run)(int argc, char *const *argv);
+    const char *help; /* one line */
+};
+
+int role_train(int argc, char *const *argv);

@@ -1,0 +1,214 @@
+/* `benchworker train`: trains in this process and tests after each epoch. For people one line an
+ * epoch on stdout; with -o json the records of docs/contracts/record.md there, and the epochs on
+ * stderr. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/args.h"
+#include "base/exit_code.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "worker/kernels/blas.h"
+#include "worker/role.h"
+#include "worker/train.h"
+
+#define MAX_BATCH 4096
+#define MAX_THREADS 256
+#define MAX_COUNT 1000000000
+
+static const struct arg_opt options[] = {
+    {"model", 0, "NAME", "The network (default vgg16-fluid-fc512)"},
+    {"data", 0, "SOURCE", "synthetic, idx:DIR or cifar10:DIR (default synthetic)"},
+    {"batch", 'b', "N", "Samples a step (default 32)"},
+    {"epochs", 0, "N", "Passes over the training data (default 1)"},
+    {"limit", 0, "N", "Train on the first N samples only (default 0: all)"},
+    {"test-limit", 0, "N", "Test on the first N samples only, 0: no test (default: all)"},
+    {"steps", 0, "N", "Stop after N steps (default 0: no limit)"},
+    {"seed", 0, "N", "Of parameters, order, dropout and synthetic data (default 1)"},
+    {"threads", 't', "N", "Threads of the kernels (default 1)"},
+    {"no-dropout", 0, NULL, "Train without dropout"},
+    {"output", 'o', "FORMAT", "text or json (default text)"},
+};
+#define N_OPTIONS (sizeof(options) / sizeof(options[0]))
+
+struct command {
+    struct train_params params;
+    const char *model, *source; /* borrowed from argv */
+    int64_t limit, test_limit; /* test_limit -1: all */
+    bool json;
+};
+
+static int take_number(const struct args *a, const char *name, int64_t fallback, int64_t min,
+                       int64_t max, int64_t *ret, struct err *err)
+{
+    const char *text = args_get(a, name, NULL);
+    *ret = fallback;
+    if (text != NULL && parse_i64_in(text, min, max, ret) < 0) {
+        return err_set(err, EINVAL, "--%s '%s': expected a whole number from %lld to %lld", name,
+                       text, (long long)min, (long long)max);
+    }
+    return 0;
+}
+
+static int take_numbers(const struct args *a, struct command *c, struct err *err)
+{
+    int64_t batch = 0, threads = 0, epochs = 0, steps = 0, seed = 0;
+    const struct {
+        const char *name;
+        int64_t fallback, min, max, *ret;
+    } rows[] = {
+        {"batch", 32, 1, MAX_BATCH, &batch},          {"threads", 1, 1, MAX_THREADS, &threads},
+        {"epochs", 1, 1, MAX_COUNT, &epochs},         {"steps", 0, 0, MAX_COUNT, &steps},
+        {"seed", 1, 0, INT64_MAX, &seed},             {"limit", 0, 0, MAX_COUNT, &c->limit},
+        {"test-limit", -1, 0, MAX_COUNT, &c->test_limit},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int r = take_number(a, rows[i].name, rows[i].fallback, rows[i].min, rows[i].max,
+                            rows[i].ret, err);
+        if (r < 0) {
+            return r;
+        }
+    }
+    c->params.batch = (uint32_t)batch;
+    c->params.threads = (uint32_t)threads;
+    c->params.epochs = (uint64_t)epochs;
+    c->params.max_steps = (uint64_t)steps;
+    c->params.seed = (uint64_t)seed;
+    return 0;
+}
+
+static int take_options(const struct args *a, struct command *c, struct err *err)
+{
+    const char *output = args_get(a, "output", "text");
+    if (a->n_words > 0) {
+        return err_set(err, EINVAL, "unexpected word '%s'", a->words[0]);
+    }
+    c->model = args_get(a, "model", "vgg16-fluid-fc512");
+    c->params.def = model_def_find(c->model);
+    if (c->params.def == NULL) {
+        return err_set(err, EINVAL, "--model '%s' is unknown; there are: %s", c->model,
+                       model_def_names());
+    }
+    if (!str_eq(output, "text") && !str_eq(output, "json")) {
+        return err_set(err, EINVAL, "--output '%s': expected text or json", output);
+    }
+    c->json = str_eq(output, "json");
+    c->source = args_get(a, "data", "synthetic");
+    c->params.dropout = !args_has(a, "no-dropout");
+    return take_numbers(a, c, err);
+}
+
+static int print_epoch(void *ctx, const struct train_epoch *e, struct err *err)
+{
+    const struct command *c = ctx;
+    FILE *to = c->json ? stderr : stdout;
+    double train_s = (double)e->train_ns / 1e9;
+    char test[64] = "";
+    if (!isnan(e->test_accuracy)) {
+        snprintf(test, sizeof(test), "   test accuracy %.4f in %.1f s", e->test_accuracy,
+                 (double)e->test_ns / 1e9);
+    }
+    fprintf(to, "epoch %llu/%llu   loss %.4f   train accuracy %.4f   %.1f samples/s in %.1f s%s\n",
+            (unsigned long long)e->epoch + 1, (unsigned long long)c->params.epochs, e->loss,
+            e->train_accuracy, (double)e->samples / train_s, train_s, test);
+    if (fflush(to) != 0 || ferror(to)) {
+        return err_set_errno(err, errno, "write to %s", c->json ? "stderr" : "stdout");
+    }
+    return 0;
+}
+
+static int ignore_step(void *ctx, const struct train_step *step, struct err *err)
+{
+    (void)ctx, (void)step, (void)err; /* people read epochs */
+    return 0;
+}
+
+static void print_title(const struct command *c)
+{
+    const struct train_params *p = &c->params;
+    FILE *to = c->json ? stderr : stdout;
+    fprintf(to,
+            "%s on %s: %zu samples, batch %u, seed %llu, %u thread%s, OpenBLAS core %s%s\n",
+            c->model, c->source, dataset_size(p->train), p->batch, (unsigned long long)p->seed,
+            p->threads, p->threads == 1 ? "" : "s", blas_core(),
+            p->dropout ? "" : ", no dropout");
+    (void)fflush(to); /* the first epoch's line reports a failure */
+}
+
+static int open_data(const struct command *c, struct dataset **ret_train,
+                     struct dataset **ret_test, struct err *err)
+{
+    int r = dataset_open(c->source, DATA_TRAIN, (size_t)c->limit, c->params.seed, ret_train, err);
+    if (r == 0 && c->test_limit != 0) {
+        size_t limit = c->test_limit < 0 ? 0 : (size_t)c->test_limit;
+        r = dataset_open(c->source, DATA_TEST, limit, c->params.seed, ret_test, err);
+    }
+    return r;
+}
+
+static int run(struct command *c, struct err *err)
+{
+    struct dataset *data = NULL, *test = NULL;
+    int r = open_data(c, &data, &test, err);
+    if (r == 0) {
+        struct train_reporter reporter = {.step = ignore_step, .epoch = print_epoch, .ctx = c};
+        c->params.train = data;
+        c->params.test = test;
+        print_title(c);
+        r = train(&c->params, &reporter, err);
+    }
+    dataset_free(data);
+    dataset_free(test);
+    return r;
+}
+
+static int exit_code_of(int r)
+{
+    switch (r) {
+    case -EINVAL: /* a bad word on the command line */
+        return EXIT_USAGE;
+    case -ENOMEM:
+    case -ENOSPC:
+    case -EPIPE:
+        return EXIT_WORKER_RESOURCE;
+    default:
+        return EXIT_WORKER_DATA;
+    }
+}
+
+static void print_help(void)
+{
+    struct buf text = BUF_INIT;
+    args_help(options, N_OPTIONS, &text);
+    printf("Usage: benchworker train [OPTION...]\n\n"
+           "Trains in this process, without peers, and tests after each epoch.\n\nOptions:\n%s",
+           buf_cstr(&text));
+    buf_done(&text);
+}
+
+int role_train(int argc, char *const *argv)
+{
+    struct args args;
+    struct err err = {0};
+    struct command c = {0};
+    int r = args_parse(options, N_OPTIONS, argc - 1, argv + 1, &args, &err);
+    if (r < 0) {
+        fprintf(stderr, "benchworker train: %s\n", err.msg);
+        return EXIT_USAGE;
+    }
+    if (args_has(&args, "help")) {
+        print_help();
+        args_done(&args);
+        return EXIT_OK;
+    }
+    r = take_options(&args, &c, &err);
+    r = r < 0 ? r : run(&c, &err);
+    args_done(&args);
+    if (r < 0) {
+        fprintf(stderr, "benchworker train: %s\n", err.msg);
+        return exit_code_of(r);
+    }
+    return EXIT_OK;
+}

@@ -1,0 +1,127 @@
+#include "worker/train.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "worker/model/adam.h"
+
+struct trainer {
+    const struct train_params *params;
+    const struct train_reporter *reporter;
+    struct model *model; /* owned, as all below */
+    struct adam adam;
+    float *x;        /* (batch, 3, 32, 32) */
+    uint8_t *labels; /* (batch) */
+    uint64_t steps;  /* done */
+};
+
+static int64_t lap(int64_t *since)
+{
+    int64_t now = clock_monotonic_ns(), took = now - *since;
+    *since = now;
+    return took;
+}
+
+static uint32_t batch_at(const struct trainer *t, size_t first, size_t size)
+{
+    size_t left = size - first;
+    return left < t->params->batch ? (uint32_t)left : t->params->batch;
+}
+
+static void train_batch(struct trainer *t, uint64_t epoch, size_t first, struct train_step *ret)
+{
+    uint32_t n = batch_at(t, first, dataset_size(t->params->train));
+    struct data_batch batch = {
+        .epoch = epoch, .shuffle = true, .first = first, .stride = 1, .n = n};
+    *ret = (struct train_step){.step = t->steps, .epoch = epoch, .samples = n};
+    int64_t at = clock_monotonic_ns();
+    dataset_read(t->params->train, &batch, t->x, t->labels);
+    ret->data_ns = lap(&at);
+    ret->loss = model_forward(t->model, t->x, t->labels, n, (struct model_key){.step = t->steps});
+    ret->forward_ns = lap(&at);
+    model_backward(t->model);
+    ret->backward_ns = lap(&at);
+    adam_apply(&t->adam, ++t->steps, 0, model_n_params(t->model), model_param_data(t->model),
+               model_grad_data(t->model), 1.0f);
+    ret->update_ns = lap(&at);
+}
+
+static double test_accuracy(struct trainer *t)
+{
+    size_t size = dataset_size(t->params->test), right = 0;
+    for (size_t first = 0; first < size; first += t->params->batch) {
+        struct data_batch batch = {.first = first, .stride = 1, .n = batch_at(t, first, size)};
+        dataset_read(t->params->test, &batch, t->x, t->labels);
+        right += model_evaluate(t->model, t->x, t->labels, batch.n);
+    }
+    return (double)right / (double)size;
+}
+
+static bool has_step_left(const struct trainer *t)
+{
+    return t->params->max_steps == 0 || t->steps < t->params->max_steps;
+}
+
+static int train_epoch(struct trainer *t, uint64_t epoch, struct err *err)
+{
+    struct train_epoch sum = {.epoch = epoch, .test_accuracy = NAN};
+    size_t size = dataset_size(t->params->train);
+    uint64_t right = 0;
+    int64_t at = clock_monotonic_ns();
+    for (size_t first = 0; first < size && has_step_left(t); first += t->params->batch) {
+        struct train_step step;
+        train_batch(t, epoch, first, &step);
+        sum.samples += step.samples;
+        sum.loss += step.loss * step.samples;
+        right += model_right(t->model);
+        int r = t->reporter->step(t->reporter->ctx, &step, err);
+        if (r < 0) {
+            return r;
+        }
+    }
+    sum.loss /= (double)sum.samples;
+    sum.train_accuracy = (double)right / (double)sum.samples;
+    sum.train_ns = lap(&at);
+    if (t->params->test != NULL) {
+        sum.test_accuracy = test_accuracy(t);
+        sum.test_ns = lap(&at);
+    }
+    return t->reporter->epoch(t->reporter->ctx, &sum, err);
+}
+
+static int trainer_init(struct trainer *t, struct err *err)
+{
+    const struct train_params *p = t->params;
+    struct model_params model = {.def = p->def,
+                                 .batch = p->batch,
+                                 .threads = p->threads,
+                                 .seed = p->seed,
+                                 .dropout = p->dropout};
+    int r = model_new(&model, &t->model, err);
+    if (r < 0) {
+        return r;
+    }
+    model_init_params(p->def, p->seed, model_param_data(t->model));
+    t->adam = ADAM_DEFAULT;
+    adam_init(&t->adam, model_n_params(t->model));
+    t->x = xnew_array(float, (size_t)p->batch * DATA_SAMPLE_FLOATS);
+    t->labels = xnew_array(uint8_t, p->batch);
+    return 0;
+}
+
+int train(const struct train_params *params, const struct train_reporter *reporter,
+          struct err *err)
+{
+    struct trainer t = {.params = params, .reporter = reporter};
+    int r = trainer_init(&t, err);
+    for (uint64_t epoch = 0; r == 0 && epoch < params->epochs && has_step_left(&t); epoch++) {
+        r = train_epoch(&t, epoch, err);
+    }
+    model_free(t.model);
+    adam_done(&t.adam);
+    free(t.x);
+    free(t.labels);
+    return r;
+}
