@@ -1,0 +1,65 @@
+/* One child process: how it is started and signalled. Edge file: forks. Used by processes.c only.
+ *
+ * A trusted child (benchworker) is our direct child, leads its own process group and is killed by
+ * the kernel when we die (PR_SET_PDEATHSIG). A supervised one, any other command, is the child of a
+ * guard: a fork of us that never execs, in a group of its own, that outlives us just long enough to
+ * kill the command's whole group and every orphan of it. `pid` is then the guard's; it ends as the
+ * command ended, with the same exit code or by the same signal.
+ *
+ *     benchctl --PDEATHSIG KILL--> benchworker
+ *     benchctl --PDEATHSIG USR1--> guard --PDEATHSIG KILL--> command -> its own children
+ *
+ * PDEATHSIG fires at the end of the thread that forked: fork from a thread that lives as long as the
+ * program. The caller reaps: waitpid(pid). */
+#pragma once
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+#define CHILD_SECRET_SIZE 32
+#define CHILD_SECRET_FD 3 /* where the child finds the secret: a sealed memfd, read from 0 */
+
+struct child_params {
+    const char *path; /* of the program, see child_find_program */
+    char *const *argv;
+    char *const *envp;
+    bool is_supervised;
+    const cpu_set_t *cpus; /* NULL: not pinned */
+    const unsigned char *secret; /* CHILD_SECRET_SIZE bytes */
+};
+
+struct child {
+    pid_t pid;
+    bool is_supervised;
+    int out_fd, err_fd; /* read ends of stdout and stderr, not blocking; the caller's to close */
+};
+
+/* Returns when the program runs, or with the errno of the step that failed and nothing left. */
+int child_spawn(const struct child_params *params, struct child *ret, struct err *err);
+
+enum child_signal { CHILD_TERM, CHILD_KILL };
+/* To the child's whole process group; only before it is reaped. A stopped one is continued, so that
+ * it can act on TERM. */
+void child_signal(const struct child *c, enum child_signal signal);
+
+/* `name` as it is when it holds a slash, else the first executable in `path` (a PATH variable).
+ * Owned. -ENOENT, -EACCES. */
+int child_find_program(const char *name, const char *path, char **ret, struct err *err);
+
+/* After the fork, in child_exec.c: only async-signal-safe calls, never returns. */
+struct child_fds {
+    int null, out, err, secret, report; /* all above CHILD_FD_REPORT */
+};
+#define CHILD_FD_REPORT 4 /* CLOEXEC: tells the parent of a failed exec */
+#define CHILD_FD_MIN 10
+struct child_report {
+    int code; /* errno */
+    int stage; /* enum child_stage */
+};
+enum child_stage { CHILD_STAGE_GROUP, CHILD_STAGE_CORES, CHILD_STAGE_FDS, CHILD_STAGE_FORK, CHILD_STAGE_EXEC };
+__attribute__((noreturn)) void child_run(const struct child_params *params,
+                                         const struct child_fds *fds, pid_t parent);

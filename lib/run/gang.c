@@ -1,0 +1,83 @@
+/* Ports of an attempt, see gang.h.
+ *
+ * A port is found by binding port 0 on the loopback address, and stays bound (never listening, so it
+ * leaves no TIME_WAIT behind) until its owner starts. In the moment between, somebody else may take
+ * it: the replica then exits 13, which voids the attempt, and the next attempt gets new ports. */
+#include "run/gang.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static int reserve_port(int *ret_fd, char **ret_address, struct err *err)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return err_set_errno(err, errno, "reserve a port");
+    }
+    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(sa);
+    if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
+        getsockname(fd, (struct sockaddr *)&sa, &len) < 0) {
+        int r = err_set_errno(err, errno, "reserve a port on 127.0.0.1");
+        (void)close(fd); /* nothing was written */
+        return r;
+    }
+    *ret_fd = fd;
+    *ret_address = xasprintf("127.0.0.1:%u", ntohs(sa.sin_port));
+    return 0;
+}
+
+int gang_new(const struct gang_spec *spec, struct gang **ret, struct err *err)
+{
+    struct gang *g = xnew(struct gang);
+    g->spec = *spec;
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        uint32_t n = spec->replicas[role];
+        g->addresses.of_role[role] = xnew_array(char *, n + 1);
+        g->reserved[role] = xnew_array(int, n + 1);
+        g->members[role] = xnew_array(struct process *, n + 1);
+        for (uint32_t i = 0; i < n; i++) {
+            g->reserved[role][i] = -1;
+        }
+    }
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        for (uint32_t i = 0; i < spec->replicas[role]; i++) {
+            int r = reserve_port(&g->reserved[role][i], &g->addresses.of_role[role][i], err);
+            if (r < 0) {
+                gang_free(g);
+                return err_wrap(err, r, "%s/%u", role_to_string(role), i);
+            }
+        }
+    }
+    *ret = g;
+    return 0;
+}
+
+void gang_release_port(struct gang *g, enum role role, uint32_t index)
+{
+    if (index < g->spec.replicas[role] && g->reserved[role][index] >= 0) {
+        (void)close(g->reserved[role][index]); /* nothing was written */
+        g->reserved[role][index] = -1;
+    }
+}
+
+void gang_free(struct gang *g)
+{
+    if (g == NULL) {
+        return;
+    }
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        for (uint32_t i = 0; i < g->spec.replicas[role]; i++) {
+            gang_release_port(g, role, i);
+            free(g->addresses.of_role[role][i]);
+        }
+        free(g->addresses.of_role[role]);
+        free(g->reserved[role]);
+        free(g->members[role]);
+    }
+    free(g);
+}

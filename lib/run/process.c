@@ -1,0 +1,360 @@
+/* One replica as a local process, see process.h. */
+#include "run/process.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "core/record.h"
+
+static void strings_free(char **list)
+{
+    for (char **s = list; s != NULL && *s != NULL; s++) {
+        free(*s);
+    }
+    free(list);
+}
+
+static void replace_take(char **slot, char *value)
+{
+    free(*slot);
+    *slot = value;
+}
+
+/* "trainer/1" of an error record; anything else blames nobody. */
+static void read_blame(struct process *p, const char *peer)
+{
+    p->has_blamed = false;
+    const char *slash = peer == NULL ? NULL : strchr(peer, '/');
+    if (slash == NULL) {
+        return;
+    }
+    _cleanup_(freep) char *name = xstrndup(peer, (size_t)(slash - peer));
+    int role = role_from_string(name);
+    int64_t index;
+    if (role >= 0 && parse_i64_in(slash + 1, 0, UINT32_MAX, &index) == 0) {
+        p->has_blamed = true;
+        p->blamed_role = (enum role)role;
+        p->blamed_index = (uint32_t)index;
+    }
+}
+
+static void keep_record(struct process *p, const struct record *record, const char *line)
+{
+    switch (record->type) {
+    case RECORD_START:
+        replace_take(&p->environment_json,
+                     record_environment_canonical(record->start.environment));
+        break;
+    case RECORD_SUMMARY:
+        replace_take(&p->summary_line, xstrdup(line));
+        break;
+    case RECORD_ERROR:
+        replace_take(&p->error_message, xstrdup(record->error.message));
+        read_blame(p, record->error.peer);
+        break;
+    case RECORD_STEP:
+        break;
+    }
+}
+
+static void on_line(void *ctx, const char *line, size_t len)
+{
+    struct process *p = ctx;
+    struct record record;
+    struct err err;
+    int r = line[0] == '{' ? record_read(line, len, &record, &err) : 0;
+    if (r < 0 && p->damage == NULL) {
+        p->damage = xasprintf("damaged record: %s", err.msg);
+    }
+    if (r <= 0) {
+        return;
+    }
+    const struct record_who *who = &record.who;
+    if (who->role != p->id.role || who->index != p->id.index || who->attempt != p->id.attempt) {
+        if (p->damage == NULL) {
+            p->damage = xasprintf("its record says that it is %s/%u of attempt %u",
+                                  role_to_string(who->role), who->index, who->attempt);
+        }
+    } else {
+        keep_record(p, &record, line);
+        if (p->launch->on_record != NULL && !p->is_removed) {
+            p->launch->on_record(p->launch->ctx, &p->id, &record);
+        }
+    }
+    record_done(&record);
+}
+
+struct process *process_new(uv_loop_t *loop, struct launch *launch, const struct replica_id *id,
+                            char **argv_take, char **envp_take, size_t log_max_bytes)
+{
+    struct process *p = xnew(struct process);
+    p->launch = launch;
+    p->loop = loop;
+    p->id = *id;
+    p->argv = argv_take;
+    p->envp = envp_take;
+    p->state = REPLICA_PENDING;
+    p->exit_code = -1;
+    p->streams[0].fd = p->streams[1].fd = -1;
+    capture_init(&p->capture, log_max_bytes, on_line, p);
+    return p;
+}
+
+static void process_free(struct process *p)
+{
+    strings_free(p->argv);
+    strings_free(p->envp);
+    capture_done(&p->capture);
+    free(p->message);
+    free(p->summary_line);
+    free(p->environment_json);
+    free(p->error_message);
+    free(p->damage);
+    free(p);
+}
+
+static void handle_closed(struct process *p)
+{
+    p->n_handles--;
+    if (p->is_closing && p->n_handles == 0) {
+        process_free(p);
+    }
+}
+
+static void on_poll_closed(uv_handle_t *handle)
+{
+    handle_closed(((struct process_stream *)handle->data)->owner);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    handle_closed(handle->data);
+}
+
+static void stream_close(struct process_stream *s)
+{
+    if (s->fd >= 0) {
+        uv_close((uv_handle_t *)&s->poll, on_poll_closed);
+        (void)close(s->fd); /* a pipe's read end */
+        s->fd = -1;
+    }
+}
+
+/* Reads at most `budget` bytes. False: the stream has ended, or nothing more is there now. */
+static bool stream_read(struct process_stream *s, size_t budget)
+{
+    char chunk[65536];
+    while (s->fd >= 0 && budget > 0) {
+        ssize_t n = read(s->fd, chunk, sizeof(chunk));
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0 && errno == EAGAIN) {
+            return false;
+        }
+        if (n <= 0) {
+            stream_close(s);
+            return false;
+        }
+        capture_feed(&s->owner->capture, s->which, chunk, (size_t)n);
+        budget -= (size_t)n < budget ? (size_t)n : budget;
+    }
+    return true;
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    struct process_stream *s = poll->data;
+    (void)status; /* an error shows as the end of the stream when read */
+    (void)events; /* only READABLE was asked for */
+    (void)stream_read(s, 4 * 65536); /* what is left keeps the handle readable: others go first */
+}
+
+static int stream_open(struct process *p, enum capture_stream which, int fd)
+{
+    struct process_stream *s = &p->streams[which];
+    int r = uv_poll_init(p->loop, &s->poll, fd);
+    if (r < 0) {
+        (void)close(fd); /* a pipe's read end */
+        return r;
+    }
+    s->poll.data = s;
+    s->fd = fd;
+    s->which = which;
+    s->owner = p;
+    p->n_handles++;
+    return uv_poll_start(&s->poll, UV_READABLE, on_readable);
+}
+
+void process_fail_start(struct process *p, int code, const char *message)
+{
+    p->state = REPLICA_FAILED;
+    p->failure = launch_classify_errno(code);
+    p->ended_unix_ms = clock_unix_ms();
+    replace_take(&p->message, xstrdup(message));
+}
+
+void process_start(struct process *p, const struct child_params *how)
+{
+    struct err err;
+    int r = child_spawn(how, &p->child, &err);
+    if (r < 0) {
+        process_fail_start(p, -r, err.msg);
+        return;
+    }
+    p->is_alive = true;
+    p->state = REPLICA_RUNNING;
+    r = stream_open(p, CAPTURE_STDOUT, p->child.out_fd);
+    int r2 = stream_open(p, CAPTURE_STDERR, p->child.err_fd);
+    if (r < 0 || r2 < 0) {
+        (void)err_set_errno(&err, r < 0 ? -r : -r2, "watch its output");
+        process_fail_start(p, err.code, err.msg);
+        child_signal(&p->child, CHILD_KILL);
+    }
+}
+
+static char *describe_end(const struct process *p)
+{
+    if (p->signal != 0) {
+        return xasprintf("killed by signal %d", p->signal);
+    }
+    const char *words = p->error_message != NULL ? p->error_message
+                                                 : capture_last_words(&p->capture);
+    if (p->exit_code == 0) {
+        return p->damage == NULL ? NULL : xstrdup(p->damage);
+    }
+    if (p->has_blamed) {
+        return xstrdup(words);
+    }
+    return *words == '\0' ? xasprintf("exit code %d", p->exit_code)
+                          : xasprintf("exit code %d: %s", p->exit_code, words);
+}
+
+static void finish(struct process *p, int status)
+{
+    p->is_alive = false;
+    for (int i = 0; i < 2; i++) {
+        /* What it wrote is in the pipe; an escaped writer shall not keep us here. */
+        (void)stream_read(&p->streams[i], (size_t)16 << 20);
+        stream_close(&p->streams[i]);
+    }
+    capture_end(&p->capture);
+    if (p->state == REPLICA_FAILED) {
+        return; /* it could not be watched, and was killed for that */
+    }
+    p->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    p->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    p->ended_unix_ms = clock_unix_ms();
+    bool is_ok = p->signal == 0 && p->exit_code == 0;
+    p->state = is_ok ? REPLICA_SUCCEEDED : REPLICA_FAILED;
+    p->failure = is_ok ? FAILURE_NONE : failure_classify_exit(p->exit_code, p->signal, false);
+    replace_take(&p->message, describe_end(p));
+}
+
+bool process_reap(struct process *p)
+{
+    int status = 0;
+    if (!p->is_alive || waitpid(p->child.pid, &status, WNOHANG) != p->child.pid) {
+        return false;
+    }
+    finish(p, status);
+    return true;
+}
+
+static void on_grace_over(uv_timer_t *timer)
+{
+    struct process *p = timer->data;
+    if (p->is_alive) {
+        child_signal(&p->child, CHILD_KILL);
+    }
+}
+
+void process_end(struct process *p)
+{
+    if (!p->is_alive || p->is_removed) {
+        return;
+    }
+    child_signal(&p->child, CHILD_TERM);
+    (void)uv_timer_init(p->loop, &p->kill_timer); /* cannot fail */
+    p->kill_timer.data = p;
+    p->n_handles++;
+    /* Cannot fail: the callback is not NULL and the handle is not closing. */
+    (void)uv_timer_start(&p->kill_timer, on_grace_over, PROCESS_TERM_GRACE_MS, 0);
+}
+
+/* Until the child has ended, or the deadline has passed; false if this kernel has no pidfds. */
+static bool wait_for_end(pid_t pid, int64_t deadline_ns)
+{
+    int fd = pidfd_open(pid, 0);
+    if (fd < 0) {
+        return false;
+    }
+    struct pollfd ended = {.fd = fd, .events = POLLIN};
+    int r;
+    do {
+        int64_t left_ms = (deadline_ns - clock_monotonic_ns()) / 1000000;
+        r = poll(&ended, 1, left_ms > 0 ? (int)left_ms : 0);
+    } while (r < 0 && errno == EINTR); /* SIGCHLD, for one */
+    (void)close(fd); /* nothing was written */
+    return true;
+}
+
+void process_wait(struct process *p, int64_t deadline_ns)
+{
+    if (!p->is_alive) {
+        return;
+    }
+    /* One that hangs in the kernel beyond the deadline is left to init. */
+    int flags = wait_for_end(p->child.pid, deadline_ns) ? WNOHANG : 0;
+    int status = 0;
+    if (waitpid(p->child.pid, &status, flags) == p->child.pid) {
+        finish(p, status);
+    }
+}
+
+void process_close(struct process *p)
+{
+    p->is_closing = true;
+    stream_close(&p->streams[0]);
+    stream_close(&p->streams[1]);
+    if (p->kill_timer.data != NULL) {
+        uv_close((uv_handle_t *)&p->kill_timer, on_timer_closed);
+    }
+    if (p->n_handles == 0) {
+        process_free(p);
+    }
+}
+
+void process_observe(const struct process *p, struct observed_replica *ret)
+{
+    *ret = (struct observed_replica){
+        .id = p->id,
+        .state = p->state,
+        .failure = p->failure,
+        .exit_code = p->exit_code,
+        .ended_unix_ms = p->ended_unix_ms,
+        .has_summary = p->summary_line != NULL,
+        .message = p->message,
+        .has_blamed = p->has_blamed,
+        .blamed_role = p->blamed_role,
+        .blamed_index = p->blamed_index,
+    };
+}
+
+void process_output(struct process *p, struct replica_output *ret)
+{
+    *ret = (struct replica_output){
+        .summary_line = p->summary_line,
+        .environment_json = p->environment_json,
+        .exit_code = p->exit_code,
+        .signal = p->signal,
+        .failure = p->message,
+    };
+    ret->log = capture_text(&p->capture, &ret->log_len);
+}

@@ -1,0 +1,75 @@
+/* One replica as a local process: its child, its output, its end. Edge file: uses the event loop.
+ * Used by processes.c only.
+ *
+ *   PENDING -- process_start --> RUNNING -- process_reap --> SUCCEEDED | FAILED
+ *      '------ could not start ---------------------------------> FAILED
+ * process_end may come at any time: TERM, and KILL 2 s later. The struct is freed by process_close
+ * when its last handle has closed. */
+#pragma once
+
+#include <stdbool.h>
+
+#include <uv.h>
+
+#include "core/podspec.h"
+#include "core/reconcile.h"
+#include "run/capture.h"
+#include "run/child.h"
+#include "run/launch.h"
+
+#define PROCESS_TERM_GRACE_MS 2000
+
+struct process;
+
+struct process_stream {
+    uv_poll_t poll;
+    int fd; /* -1: closed */
+    enum capture_stream which;
+    struct process *owner;
+};
+
+struct process {
+    struct launch *launch; /* whom on_record goes to; borrowed */
+    uv_loop_t *loop;
+    struct replica_id id;
+    char **argv, **envp; /* owned */
+    struct child child;
+    bool is_alive; /* started and not reaped */
+    bool is_removed; /* not observed any more */
+    bool is_closing;
+    struct process_stream streams[2];
+    uv_timer_t kill_timer;
+    unsigned n_handles; /* not yet closed */
+    struct capture capture;
+
+    enum replica_state state;
+    enum failure_class failure;
+    int exit_code, signal; /* exit_code -1: killed, never started, or still running */
+    int64_t ended_unix_ms;
+    char *message;          /* of the end; owned, NULL: none */
+    char *summary_line;     /* owned, NULL: none */
+    char *environment_json; /* owned, NULL: none */
+    char *error_message;    /* of the last error record; owned, NULL: none */
+    char *damage;           /* of the first damaged record; owned, NULL: none */
+    bool has_blamed;
+    enum role blamed_role;
+    uint32_t blamed_index;
+};
+
+/* Takes argv and envp (NULL-terminated lists). */
+struct process *process_new(uv_loop_t *loop, struct launch *launch, const struct replica_id *id,
+                            char **argv_take, char **envp_take, size_t log_max_bytes);
+/* A failure is kept as the process's state, as if it had ended. */
+void process_start(struct process *p, const struct child_params *how);
+/* The same for a failure before the start. */
+void process_fail_start(struct process *p, int code, const char *message);
+/* True when it has ended just now; its output is whole then. Never waits. */
+bool process_reap(struct process *p);
+void process_end(struct process *p);
+/* After a KILL: waits until `deadline_ns` (monotonic) for the end. */
+void process_wait(struct process *p, int64_t deadline_ns);
+/* Frees p when its handles have closed, at once if it has none. */
+void process_close(struct process *p);
+
+void process_observe(const struct process *p, struct observed_replica *ret);
+void process_output(struct process *p, struct replica_output *ret);

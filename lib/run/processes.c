@@ -1,0 +1,394 @@
+/* The local launcher: replicas as child processes of this program. Edge file: event loop, random,
+ * signals. docs/run.md is its page.
+ *
+ * Owns the gangs (one for each attempt that has members) and the processes. A removed process leaves
+ * its gang at once and is kept in `dying` until it is reaped; new ones wait for that, so that no
+ * measurement shares its cores with the remains of another attempt. The loop stays alive while a
+ * child does: the SIGCHLD handle is referenced exactly then. */
+#include <string.h>
+#include <sys/random.h>
+
+#include <uv.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "run/cores.h"
+#include "run/gang.h"
+#include "run/launch.h"
+#include "run/process.h"
+#include "run/process_env.h"
+
+#define DEFAULT_LOG_MAX_BYTES ((size_t)64 << 20)
+#define FREE_TIMEOUT_NS (INT64_C(4) * 1000000000)
+
+struct processes {
+    struct launch base;
+    uv_loop_t *loop;
+    uv_signal_t sigchld;
+    char *benchworker; /* owned */
+    size_t log_max_bytes;
+    unsigned char secret[CHILD_SECRET_SIZE];
+    int cpus[CPU_SETSIZE]; /* the CPUs we may use */
+    uint32_t n_cpus;
+    VEC(struct gang *) gangs;
+    VEC(struct process *) dying;   /* removed, not reaped */
+    VEC(struct process *) waiting; /* created, to be started when nobody is dying; borrowed */
+};
+
+static void gang_drop(struct processes *l, struct gang *g)
+{
+    for (size_t i = 0; i < l->gangs.len; i++) {
+        if (l->gangs.items[i] == g) {
+            l->gangs.items[i] = l->gangs.items[--l->gangs.len];
+            break;
+        }
+    }
+    gang_free(g);
+}
+
+static struct gang *gang_find(const struct processes *l, uint32_t point, uint32_t trial,
+                              uint32_t attempt)
+{
+    vec_each (struct gang *, it, &l->gangs) {
+        const struct gang_spec *s = &(*it)->spec;
+        if (s->point == point && s->trial == trial && s->attempt == attempt) {
+            return *it;
+        }
+    }
+    return NULL;
+}
+
+static struct process **member_slot(const struct processes *l, const struct replica_id *id,
+                                    struct gang **ret_gang)
+{
+    struct gang *g = gang_find(l, id->point, id->trial, id->attempt);
+    if (g == NULL || id->index >= g->spec.replicas[id->role]) {
+        return NULL;
+    }
+    *ret_gang = g;
+    return &g->members[id->role][id->index];
+}
+
+static int processes_prepare(struct launch *launch, const struct gang_spec *spec,
+                             struct gang_addresses *ret, struct err *err)
+{
+    struct processes *l = (struct processes *)launch;
+    struct gang *g = gang_find(l, spec->point, spec->trial, spec->attempt);
+    if (g == NULL) {
+        for (size_t i = l->gangs.len; i > 0; i--) {
+            if (l->gangs.items[i - 1]->n_members == 0) {
+                gang_drop(l, l->gangs.items[i - 1]);
+            }
+        }
+        int r = gang_new(spec, &g, err);
+        if (r < 0) {
+            return r;
+        }
+        *vec_push(&l->gangs) = g;
+    }
+    *ret = g->addresses;
+    return 0;
+}
+
+static void start_process(struct processes *l, struct process *p)
+{
+    struct gang *g = gang_find(l, p->id.point, p->id.trial, p->id.attempt);
+    bool is_trusted = str_eq(p->argv[0], "benchworker");
+    _cleanup_(freep) char *path = NULL;
+    struct err err;
+    int r = child_find_program(is_trusted ? l->benchworker : p->argv[0],
+                               process_env_get(p->envp, "PATH"), &path, &err);
+    if (r < 0) {
+        process_fail_start(p, -r, err.msg);
+        return;
+    }
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    struct core_range range;
+    bool is_pinned = cores_for(&g->spec, l->n_cpus, p->id.role, p->id.index, &range);
+    for (uint32_t i = 0; is_pinned && i < range.count; i++) {
+        CPU_SET(l->cpus[range.first + i], &cpus);
+    }
+    gang_release_port(g, p->id.role, p->id.index);
+    process_start(p, &(struct child_params){
+                         .path = path,
+                         .argv = p->argv,
+                         .envp = p->envp,
+                         .is_supervised = !is_trusted,
+                         .cpus = is_pinned ? &cpus : NULL,
+                         .secret = l->secret,
+                     });
+    if (p->is_alive) {
+        uv_ref((uv_handle_t *)&l->sigchld);
+    }
+}
+
+static char **strings_dup(char *const *list)
+{
+    size_t n = 0;
+    while (list[n] != NULL) {
+        n++;
+    }
+    char **copy = xnew_array(char *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = xstrdup(list[i]);
+    }
+    return copy;
+}
+
+static int processes_create(struct launch *launch, const struct replica_spec *spec,
+                            struct err *err)
+{
+    struct processes *l = (struct processes *)launch;
+    const struct replica_id *id = &spec->id;
+    struct gang *g;
+    struct process **slot = member_slot(l, id, &g);
+    if (slot == NULL || spec->argv == NULL || spec->argv[0] == NULL) {
+        return err_set(err, EINVAL, "create %s/%u: %s", role_to_string(id->role), id->index,
+                       slot == NULL ? "its attempt was not prepared" : "its command is empty");
+    }
+    if (*slot != NULL) {
+        return 0;
+    }
+    _cleanup_(freep) char *secret_fd = xasprintf("BENCHD_SECRET_FD=%d", CHILD_SECRET_FD);
+    *slot = process_new(l->loop, launch, id, strings_dup(spec->argv),
+                        process_env_build(spec->envp, secret_fd), l->log_max_bytes);
+    g->n_members++;
+    if (l->dying.len > 0) {
+        *vec_push(&l->waiting) = *slot;
+    } else {
+        start_process(l, *slot);
+    }
+    return 0;
+}
+
+static void forget_waiting(struct processes *l, const struct process *p)
+{
+    for (size_t i = 0; i < l->waiting.len; i++) {
+        if (l->waiting.items[i] == p) {
+            memmove(&l->waiting.items[i], &l->waiting.items[i + 1],
+                    (l->waiting.len - i - 1) * sizeof(*l->waiting.items));
+            l->waiting.len--;
+            return;
+        }
+    }
+}
+
+static int processes_remove(struct launch *launch, const struct replica_id *id, struct err *err)
+{
+    (void)err; /* signals to our own children cannot fail */
+    struct processes *l = (struct processes *)launch;
+    struct gang *g;
+    struct process **slot = member_slot(l, id, &g);
+    if (slot == NULL || *slot == NULL) {
+        return 0;
+    }
+    struct process *p = *slot;
+    *slot = NULL;
+    forget_waiting(l, p);
+    process_end(p);
+    p->is_removed = true;
+    if (p->is_alive) {
+        *vec_push(&l->dying) = p;
+    } else {
+        process_close(p);
+    }
+    if (--g->n_members == 0) {
+        gang_drop(l, g);
+    }
+    return 0;
+}
+
+static int processes_observe(struct launch *launch, struct observed_replica **ret, size_t *ret_n,
+                             struct err *err)
+{
+    (void)err; /* everything is known here */
+    struct processes *l = (struct processes *)launch;
+    VEC(struct observed_replica) list = {0};
+    vec_each (struct gang *, g, &l->gangs) {
+        for (enum role role = 0; role < ROLE_COUNT; role++) {
+            for (uint32_t i = 0; i < (*g)->spec.replicas[role]; i++) {
+                if ((*g)->members[role][i] != NULL) {
+                    process_observe((*g)->members[role][i], vec_push(&list));
+                }
+            }
+        }
+    }
+    *ret = list.items;
+    *ret_n = list.len;
+    return 0;
+}
+
+static int processes_collect(struct launch *launch, const struct replica_id *id,
+                             struct replica_output *ret, struct err *err)
+{
+    struct processes *l = (struct processes *)launch;
+    struct gang *g;
+    struct process **slot = member_slot(l, id, &g);
+    if (slot == NULL || *slot == NULL) {
+        return err_set(err, ENOENT, "collect %s/%u: it is not there", role_to_string(id->role),
+                       id->index);
+    }
+    process_output(*slot, ret);
+    return 0;
+}
+
+static void reap_dying(struct processes *l)
+{
+    for (size_t i = l->dying.len; i > 0; i--) {
+        struct process *p = l->dying.items[i - 1];
+        if (process_reap(p)) {
+            process_close(p);
+            l->dying.items[i - 1] = l->dying.items[--l->dying.len];
+        }
+    }
+}
+
+/* Everyone who waited for the dying starts now. True: somebody did. */
+static bool start_waiting(struct processes *l)
+{
+    if (l->dying.len > 0 || l->waiting.len == 0) {
+        return false;
+    }
+    vec_each (struct process *, p, &l->waiting) {
+        start_process(l, *p);
+    }
+    l->waiting.len = 0;
+    return true;
+}
+
+static bool reap_members(struct processes *l, bool *ret_is_alive)
+{
+    bool any = false, is_alive = false;
+    vec_each (struct gang *, g, &l->gangs) {
+        for (enum role role = 0; role < ROLE_COUNT; role++) {
+            for (uint32_t i = 0; i < (*g)->spec.replicas[role]; i++) {
+                struct process *p = (*g)->members[role][i];
+                any = (p != NULL && process_reap(p)) || any;
+                is_alive = (p != NULL && p->is_alive) || is_alive;
+            }
+        }
+    }
+    *ret_is_alive = is_alive;
+    return any;
+}
+
+static void on_sigchld(uv_signal_t *handle, int signum)
+{
+    (void)signum; /* SIGCHLD, the only one asked for */
+    struct processes *l = handle->data;
+    bool is_alive;
+    bool is_changed = reap_members(l, &is_alive);
+    reap_dying(l);
+    if (!is_alive && l->dying.len == 0) {
+        uv_unref((uv_handle_t *)handle); /* nobody left to wait for */
+    }
+    is_changed = start_waiting(l) || is_changed;
+    if (is_changed && l->base.on_change != NULL) {
+        l->base.on_change(l->base.ctx);
+    }
+}
+
+static void on_sigchld_closed(uv_handle_t *handle)
+{
+    struct processes *l = handle->data;
+    vec_done(&l->gangs);
+    vec_done(&l->dying);
+    vec_done(&l->waiting);
+    free(l->benchworker);
+    free(l);
+}
+
+/* All members become dying ones. */
+static void remove_all(struct processes *l)
+{
+    while (l->gangs.len > 0) {
+        struct gang *g = l->gangs.items[0];
+        struct gang_spec spec = g->spec;
+        for (enum role role = 0; role < ROLE_COUNT; role++) {
+            for (uint32_t i = 0; i < spec.replicas[role] && l->gangs.len > 0; i++) {
+                struct replica_id id = {spec.point, spec.trial, spec.attempt, role, i};
+                (void)processes_remove(&l->base, &id, NULL); /* never fails */
+            }
+        }
+        if (l->gangs.len > 0 && l->gangs.items[0] == g) {
+            gang_drop(l, g); /* it was prepared and never had a member */
+        }
+    }
+}
+
+static void processes_free(struct launch *launch)
+{
+    struct processes *l = (struct processes *)launch;
+    if (l == NULL) {
+        return;
+    }
+    l->base.on_change = NULL;
+    l->base.on_record = NULL;
+    remove_all(l);
+    vec_each (struct process *, p, &l->dying) {
+        child_signal(&(*p)->child, CHILD_KILL); /* all first, so that they end side by side */
+    }
+    int64_t deadline_ns = clock_monotonic_ns() + FREE_TIMEOUT_NS;
+    vec_each (struct process *, p, &l->dying) {
+        process_wait(*p, deadline_ns);
+        process_close(*p);
+    }
+    explicit_bzero(l->secret, sizeof(l->secret));
+    uv_close((uv_handle_t *)&l->sigchld, on_sigchld_closed);
+}
+
+static void read_cpus(struct processes *l)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof(set), &set) < 0) {
+        return; /* more CPUs than a cpu_set_t holds: nobody is pinned */
+    }
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &set)) {
+            l->cpus[l->n_cpus++] = cpu;
+        }
+    }
+}
+
+static const struct launch_ops ops = {
+    .prepare = processes_prepare,
+    .create = processes_create,
+    .remove = processes_remove,
+    .observe = processes_observe,
+    .collect = processes_collect,
+    .free = processes_free,
+};
+
+int processes_new(const struct processes_params *params, struct launch **ret, struct err *err)
+{
+    struct processes *l = xnew(struct processes);
+    l->base.ops = &ops;
+    l->loop = params->loop;
+    l->benchworker = xstrdup(params->benchworker);
+    l->log_max_bytes = params->log_max_bytes != 0 ? params->log_max_bytes : DEFAULT_LOG_MAX_BYTES;
+    read_cpus(l);
+    int r = 0;
+    if (getrandom(l->secret, sizeof(l->secret), 0) != (ssize_t)sizeof(l->secret)) {
+        r = err_set_errno(err, errno, "make the run's secret");
+    } else if ((r = uv_signal_init(l->loop, &l->sigchld)) < 0) {
+        r = err_set_errno(err, -r, "watch for SIGCHLD");
+    }
+    if (r < 0) {
+        free(l->benchworker);
+        free(l);
+        return r;
+    }
+    l->sigchld.data = l;
+    r = uv_signal_start(&l->sigchld, on_sigchld, SIGCHLD);
+    uv_unref((uv_handle_t *)&l->sigchld);
+    if (r < 0) {
+        (void)err_set_errno(err, -r, "watch for SIGCHLD");
+        uv_close((uv_handle_t *)&l->sigchld, on_sigchld_closed);
+        return r;
+    }
+    *ret = &l->base;
+    return 0;
+}

@@ -1,0 +1,202 @@
+/* A worker that behaves as its words say, in order; stands in for benchworker in tests of lib/run.
+ *   records | damaged | foreign | blame PEER | say TEXT | warn TEXT | env NAME | secret | fds | cpus
+ *   | pid | listen | spam KIB | block | exit CODE | signal N | hang
+ * Identity comes from the environment, as for the real one. */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "core/record.h"
+
+static int64_t number(const char *s)
+{
+    int64_t n = 0;
+    if (s == NULL || parse_i64(s, &n) < 0) {
+        abort();
+    }
+    return n;
+}
+
+static struct record_who who(void)
+{
+    return (struct record_who){
+        .role = (enum role)role_from_string(getenv("BENCHD_ROLE")),
+        .index = (uint32_t)number(getenv("BENCHD_INDEX")),
+        .attempt = (uint32_t)number(getenv("BENCHD_ATTEMPT")),
+    };
+}
+
+static void print(struct buf *b)
+{
+    if (fwrite(b->data, 1, b->len, stdout) != b->len || fflush(stdout) != 0) {
+        abort();
+    }
+    buf_done(b);
+}
+
+static void records(void)
+{
+    struct buf out = BUF_INIT;
+    struct record_who me = who();
+    json_t *environment = json_pack("{s:s}", "host", "test");
+    record_write_start(&out, &me, environment);
+    json_decref(environment);
+    int64_t step_ns[2] = {1000000, 3000000};
+    for (uint32_t i = 0; i < 2; i++) {
+        record_write_step(&out, &me, &(struct record_step){.step = i, .step_ns = step_ns[i],
+                                                           .samples = 16, .loss = 1.0});
+    }
+    struct summary s = {.samples = 32, .duration_ns = 4000000, .steps = 2,
+                        .loss_first = 1.0, .loss_last = 1.0};
+    memset(s.environment_digest, '0', 64);
+    record_write_summary(&out, &me, &s, step_ns, 2);
+    print(&out);
+}
+
+static void blame(const char *peer)
+{
+    struct buf out = BUF_INIT;
+    struct record_who me = who();
+    record_write_error(&out, &me, 11, peer, "silent for 6 s");
+    print(&out);
+}
+
+static void foreign(void) /* a record of somebody else */
+{
+    struct buf out = BUF_INIT;
+    struct record_who me = who();
+    me.index += 7;
+    record_write_error(&out, &me, 11, "trainer/1", "not mine");
+    print(&out);
+}
+
+static void secret(void)
+{
+    unsigned char bytes[64];
+    int fd = (int)number(getenv("BENCHD_SECRET_FD"));
+    ssize_t n = read(fd, bytes, sizeof(bytes));
+    struct buf out = BUF_INIT;
+    buf_printf(&out, "secret %zd ", n);
+    for (ssize_t i = 0; i < n; i++) {
+        buf_printf(&out, "%02x", bytes[i]);
+    }
+    buf_printf(&out, " %s\n", pwrite(fd, "x", 1, 0) < 0 ? "sealed" : "writable");
+    print(&out);
+}
+
+static void fds(void)
+{
+    struct buf out = BUF_INIT;
+    buf_puts(&out, "fds");
+    for (int fd = 0; fd < 1024; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0) {
+            buf_printf(&out, " %d", fd);
+        }
+    }
+    buf_putc(&out, '\n');
+    print(&out);
+}
+
+static void cpus(void)
+{
+    struct buf out = BUF_INIT;
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof(set), &set) < 0) {
+        abort();
+    }
+    buf_puts(&out, "cpus");
+    for (int i = 0; i < CPU_SETSIZE; i++) {
+        if (CPU_ISSET(i, &set)) {
+            buf_printf(&out, " %d", i);
+        }
+    }
+    buf_putc(&out, '\n');
+    print(&out);
+}
+
+static void bind_or_exit_13(void)
+{
+    const char *colon = strrchr(getenv("BENCHD_LISTEN"), ':');
+    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                             .sin_port = htons((uint16_t)number(colon + 1))};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(fd, 8) < 0) {
+        perror(getenv("BENCHD_LISTEN"));
+        exit(13);
+    }
+}
+
+static void spam(int64_t kib)
+{
+    for (int64_t line = 0; line < kib * 16; line++) { /* 64 bytes each */
+        if (printf("%063lld\n", (long long)line) < 0) {
+            abort();
+        }
+    }
+    (void)fflush(stdout); /* a closed pipe would have killed us */
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i], *arg = argv[i + 1]; /* argv[argc] is NULL */
+        if (str_eq(word, "records")) {
+            records();
+        } else if (str_eq(word, "damaged")) {
+            puts("{\"benchd\":1,\"type\":\"summary\"}");
+        } else if (str_eq(word, "foreign")) {
+            foreign();
+        } else if (str_eq(word, "secret")) {
+            secret();
+        } else if (str_eq(word, "fds")) {
+            fds();
+        } else if (str_eq(word, "cpus")) {
+            cpus();
+        } else if (str_eq(word, "listen")) {
+            bind_or_exit_13();
+        } else if (str_eq(word, "pid")) {
+            printf("pid %d\n", getpid());
+        } else if (str_eq(word, "block")) {
+            (void)signal(SIGTERM, SIG_IGN); /* cannot fail */
+        } else if (str_eq(word, "hang")) {
+            (void)fflush(stdout); /* the last word */
+            for (;;) {
+                (void)pause(); /* until a signal ends us */
+            }
+        } else {
+            i++;
+            if (str_eq(word, "blame")) {
+                blame(arg);
+            } else if (str_eq(word, "say")) {
+                puts(arg);
+            } else if (str_eq(word, "warn")) {
+                (void)fflush(stdout); /* keeps the order */
+                fprintf(stderr, "%s\n", arg);
+            } else if (str_eq(word, "env")) {
+                printf("env %s=%s\n", arg, getenv(arg) == NULL ? "(none)" : getenv(arg));
+            } else if (str_eq(word, "spam")) {
+                spam(number(arg));
+            } else if (str_eq(word, "signal")) {
+                (void)fflush(stdout); /* the last word */
+                (void)raise((int)number(arg)); /* does not return */
+            } else if (str_eq(word, "exit")) {
+                return (int)number(arg);
+            } else {
+                return 2;
+            }
+        }
+        (void)fflush(stdout); /* each word is seen at once; a closed pipe would have killed us */
+    }
+    return 0;
+}

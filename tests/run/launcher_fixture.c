@@ -1,0 +1,190 @@
+/* See launcher_fixture.h. */
+#include "launcher_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+
+#define LIMIT_MS 10000
+
+static void count_change(void *ctx)
+{
+    ((struct fixture *)ctx)->n_changes++;
+}
+
+static void count_record(void *ctx, const struct replica_id *id, const struct record *record)
+{
+    (void)id;
+    (void)record;
+    ((struct fixture *)ctx)->n_records++;
+}
+
+static void on_limit(uv_timer_t *timer)
+{
+    ((struct fixture *)timer->data)->is_late = 1;
+}
+
+void fixture_open_with(struct fixture *f, const char *benchworker, size_t log_max_bytes)
+{
+    *f = (struct fixture){0};
+    assert_int_equal(uv_loop_init(&f->loop), 0);
+    assert_int_equal(uv_timer_init(&f->loop, &f->limit), 0);
+    f->limit.data = f;
+    struct err err = {0};
+    int r = processes_new(&(struct processes_params){.loop = &f->loop, .benchworker = benchworker,
+                                                     .log_max_bytes = log_max_bytes},
+                          &f->launch, &err);
+    if (r < 0) {
+        fail_msg("processes_new: %s", err.msg);
+    }
+    f->launch->on_change = count_change;
+    f->launch->on_record = count_record;
+    f->launch->ctx = f;
+}
+
+void fixture_open(struct fixture *f, size_t log_max_bytes)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/tests/run/fake_worker", getenv("BENCHD_BUILD_DIR"));
+    fixture_open_with(f, path, log_max_bytes);
+}
+
+void fixture_close(struct fixture *f)
+{
+    f->launch->ops->free(f->launch);
+    uv_close((uv_handle_t *)&f->limit, NULL);
+    assert_int_equal(uv_run(&f->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&f->loop), 0);
+}
+
+void fixture_prepare(struct fixture *f, uint32_t attempt, uint32_t pservers, uint32_t trainers)
+{
+    struct gang_spec gang = {.attempt = attempt, .threads = 1,
+                             .replicas = {[ROLE_PSERVER] = pservers, [ROLE_TRAINER] = trainers}};
+    struct err err = {0};
+    if (f->launch->ops->prepare(f->launch, &gang, &f->addresses, &err) < 0) {
+        fail_msg("prepare: %s", err.msg);
+    }
+}
+
+struct replica_id fixture_id(uint32_t attempt, enum role role, uint32_t index)
+{
+    return (struct replica_id){.attempt = attempt, .role = role, .index = index};
+}
+
+void fixture_create(struct fixture *f, const struct replica_id *id, const char *const *argv,
+                    const char *listen)
+{
+    char *env[] = {
+        xasprintf("BENCHD_ROLE=%s", role_to_string(id->role)),
+        xasprintf("BENCHD_INDEX=%u", id->index),
+        xasprintf("BENCHD_ATTEMPT=%u", id->attempt),
+        xasprintf("BENCHD_LISTEN=%s",
+                  listen != NULL ? listen : f->addresses.of_role[id->role][id->index]),
+        NULL,
+    };
+    struct replica_spec spec = {.id = *id, .argv = (char **)argv, .envp = env};
+    struct err err = {0};
+    int r = f->launch->ops->create(f->launch, &spec, &err);
+    for (size_t i = 0; env[i] != NULL; i++) {
+        free(env[i]);
+    }
+    if (r < 0) {
+        fail_msg("create: %s", err.msg);
+    }
+}
+
+static const struct observed_replica *find(const struct observed_replica *all, size_t n,
+                                           const struct replica_id *id)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (all[i].id.attempt == id->attempt && all[i].id.role == id->role &&
+            all[i].id.index == id->index) {
+            return &all[i];
+        }
+    }
+    return NULL;
+}
+
+struct observed_replica fixture_get(struct fixture *f, const struct replica_id *id)
+{
+    struct observed_replica *all = NULL;
+    size_t n = 0;
+    assert_int_equal(f->launch->ops->observe(f->launch, &all, &n, NULL), 0);
+    const struct observed_replica *it = find(all, n, id);
+    assert_non_null(it);
+    struct observed_replica copy = *it;
+    free(all);
+    return copy;
+}
+
+size_t fixture_count(struct fixture *f)
+{
+    struct observed_replica *all = NULL;
+    size_t n = 0;
+    assert_int_equal(f->launch->ops->observe(f->launch, &all, &n, NULL), 0);
+    free(all);
+    return n;
+}
+
+struct replica_output fixture_output(struct fixture *f, const struct replica_id *id)
+{
+    struct replica_output output;
+    assert_int_equal(f->launch->ops->collect(f->launch, id, &output, NULL), 0);
+    return output;
+}
+
+/* One turn of the loop, which waits for something to happen. */
+static void turn(struct fixture *f, const char *what)
+{
+    (void)uv_run(&f->loop, UV_RUN_ONCE);
+    if (f->is_late) {
+        fail_msg("not within %d ms: %s", LIMIT_MS, what);
+    }
+}
+
+static void limit_start(struct fixture *f)
+{
+    f->is_late = 0;
+    uv_update_time(&f->loop);
+    assert_int_equal(uv_timer_start(&f->limit, on_limit, LIMIT_MS, 0), 0);
+}
+
+void fixture_wait_state(struct fixture *f, const struct replica_id *id, enum replica_state state)
+{
+    limit_start(f);
+    while (fixture_get(f, id).state != state) {
+        turn(f, "the state");
+    }
+    (void)uv_timer_stop(&f->limit);
+}
+
+const char *fixture_wait_log(struct fixture *f, const struct replica_id *id, const char *text)
+{
+    limit_start(f);
+    for (;;) {
+        const char *at = strstr(fixture_output(f, id).log, text);
+        if (at != NULL) {
+            (void)uv_timer_stop(&f->limit);
+            return at + strlen(text);
+        }
+        turn(f, text);
+    }
+}
+
+void fixture_wait_quiet(struct fixture *f)
+{
+    limit_start(f);
+    uv_unref((uv_handle_t *)&f->limit);
+    while (uv_loop_alive(&f->loop)) {
+        turn(f, "quiet");
+    }
+    uv_ref((uv_handle_t *)&f->limit);
+    (void)uv_timer_stop(&f->limit);
+}

@@ -1,0 +1,38 @@
+/* A launcher on a loop of its own, with attempts of replicas that are fake workers or shells. */
+#pragma once
+
+#include <uv.h>
+
+#include "run/launch.h"
+
+struct fixture {
+    uv_loop_t loop;
+    struct launch *launch;
+    struct gang_addresses addresses; /* of the attempt prepared last */
+    uv_timer_t limit;
+    int is_late;
+    unsigned n_changes, n_records;
+};
+
+void fixture_open(struct fixture *f, size_t log_max_bytes);
+void fixture_open_with(struct fixture *f, const char *benchworker, size_t log_max_bytes);
+/* Frees the launcher; fails the test if the loop does not close clean. */
+void fixture_close(struct fixture *f);
+
+/* Attempt `attempt` of trial 0 of point 0 with one thread a trainer. */
+void fixture_prepare(struct fixture *f, uint32_t attempt, uint32_t pservers, uint32_t trainers);
+struct replica_id fixture_id(uint32_t attempt, enum role role, uint32_t index);
+/* argv ends with NULL. BENCHD_LISTEN is the prepared address, or `listen` if not NULL. */
+void fixture_create(struct fixture *f, const struct replica_id *id, const char *const *argv,
+                    const char *listen);
+
+/* All fail the test when it is not so within 10 s. */
+void fixture_wait_state(struct fixture *f, const struct replica_id *id, enum replica_state state);
+/* Until the replica's log holds `text`; returns what follows it, borrowed till the next call. */
+const char *fixture_wait_log(struct fixture *f, const struct replica_id *id, const char *text);
+/* Until nothing of ours is alive on the loop. */
+void fixture_wait_quiet(struct fixture *f);
+
+struct observed_replica fixture_get(struct fixture *f, const struct replica_id *id);
+size_t fixture_count(struct fixture *f);
+struct replica_output fixture_output(struct fixture *f, const struct replica_id *id);

@@ -1,0 +1,425 @@
+/* The local launcher with real processes: how replicas end, what is kept of them, what they get. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "launcher_fixture.h"
+
+#define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define WORKER(...) ARGV("benchworker", __VA_ARGS__)
+#define SHELL(script) ARGV("sh", "-c", script)
+
+static const struct end_row {
+    const char *name;
+    const char *argv[8];
+    enum replica_state state;
+    enum failure_class failure;
+    int exit_code, signal;
+    const char *message; /* NULL: none */
+} end_rows[] = {
+    {"exit 0", {"benchworker", "records", "exit", "0"}, REPLICA_SUCCEEDED, FAILURE_NONE, 0, 0, NULL},
+    {"exit 3 without a word", {"benchworker", "exit", "3"}, REPLICA_FAILED, FAILURE_PERMANENT, 3, 0,
+     "exit code 3"},
+    {"exit 10 with last words", {"benchworker", "warn", "no\tsuch data", "exit", "10"},
+     REPLICA_FAILED, FAILURE_PERMANENT, 10, 0, "exit code 10: no?such data"},
+    {"exit 13", {"benchworker", "warn", "port taken", "exit", "13"}, REPLICA_FAILED,
+     FAILURE_INFRASTRUCTURE, 13, 0, "exit code 13: port taken"},
+    {"signal", {"benchworker", "signal", "9"}, REPLICA_FAILED, FAILURE_INFRASTRUCTURE, -1, 9,
+     "killed by signal 9"},
+    {"survivor", {"benchworker", "blame", "trainer/1", "exit", "11"}, REPLICA_FAILED,
+     FAILURE_CONSEQUENCE, 11, 0, "silent for 6 s"},
+    {"survivor that blames nonsense", {"benchworker", "blame", "nobody/x", "exit", "11"},
+     REPLICA_FAILED, FAILURE_CONSEQUENCE, 11, 0, "exit code 11: silent for 6 s"},
+    {"damaged record", {"benchworker", "damaged", "exit", "0"}, REPLICA_SUCCEEDED, FAILURE_NONE, 0,
+     0, "damaged record: "},
+    {"another's record", {"benchworker", "foreign", "exit", "0"}, REPLICA_SUCCEEDED, FAILURE_NONE,
+     0, 0, "its record says that it is trainer/7 of attempt 0"},
+    {"foreign, exit 0", {"sh", "-c", "exit 0"}, REPLICA_SUCCEEDED, FAILURE_NONE, 0, 0, NULL},
+    {"foreign, exit 4", {"sh", "-c", "echo sorry >&2; exit 4"}, REPLICA_FAILED, FAILURE_PERMANENT,
+     4, 0, "exit code 4: sorry"},
+    {"foreign, signal 9", {"sh", "-c", "kill -9 $$"}, REPLICA_FAILED, FAILURE_INFRASTRUCTURE, -1, 9,
+     "killed by signal 9"},
+    {"foreign, signal 6", {"sh", "-c", "kill -6 $$"}, REPLICA_FAILED, FAILURE_INFRASTRUCTURE, -1, 6,
+     "killed by signal 6"},
+    {"no such program", {"no-such-program"}, REPLICA_FAILED, FAILURE_PERMANENT, -1, 0,
+     "find program 'no-such-program' in PATH: No such file or directory"},
+    {"no such file", {"/no/such/file"}, REPLICA_FAILED, FAILURE_PERMANENT, -1, 0,
+     "start '/no/such/file': exec: No such file or directory"},
+    {"not executable", {"/etc/passwd"}, REPLICA_FAILED, FAILURE_PERMANENT, -1, 0,
+     "start '/etc/passwd': exec: Permission denied"},
+};
+
+static void ends_are_told(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(end_rows) / sizeof(*end_rows); i++) {
+        const struct end_row *row = &end_rows[i];
+        struct fixture f;
+        fixture_open(&f, 0);
+        fixture_prepare(&f, 0, 0, 1);
+        struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
+        int64_t before_ms = clock_unix_ms();
+        fixture_create(&f, &id, row->argv, NULL);
+        fixture_wait_state(&f, &id, row->state);
+        struct observed_replica seen = fixture_get(&f, &id);
+        if (seen.failure != row->failure || seen.exit_code != row->exit_code ||
+            fixture_output(&f, &id).signal != row->signal ||
+            (row->message == NULL) != (seen.message == NULL) ||
+            (row->message != NULL && !str_has_prefix(seen.message, row->message))) {
+            fail_msg("%s: failure %d exit %d signal %d message '%s', expected %d %d %d '%s'",
+                     row->name, seen.failure, seen.exit_code, fixture_output(&f, &id).signal,
+                     seen.message == NULL ? "(none)" : seen.message, row->failure, row->exit_code,
+                     row->signal, row->message == NULL ? "(none)" : row->message);
+        }
+        assert_true(seen.ended_unix_ms >= before_ms);
+        fixture_wait_quiet(&f);
+        fixture_close(&f);
+    }
+}
+
+static void a_missing_worker_is_named(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open_with(&f, "/no/benchworker", 0);
+    fixture_prepare(&f, 0, 0, 1);
+    struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
+    fixture_create(&f, &id, WORKER("exit", "0"), NULL);
+    assert_string_equal(fixture_get(&f, &id).message,
+                        "start '/no/benchworker': exec: No such file or directory");
+    fixture_close(&f);
+}
+
+static void records_are_kept(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, 0);
+    fixture_prepare(&f, 0, 0, 1);
+    struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
+    fixture_create(&f, &id, WORKER("records", "warn", "bye", "blame", "pserver/2"), NULL);
+    fixture_wait_state(&f, &id, REPLICA_SUCCEEDED);
+    struct observed_replica seen = fixture_get(&f, &id);
+    assert_true(seen.has_summary && seen.has_blamed);
+    assert_int_equal(seen.blamed_role, ROLE_PSERVER);
+    assert_int_equal(seen.blamed_index, 2);
+    struct replica_output output = fixture_output(&f, &id);
+    assert_string_equal(output.environment_json, "{\"host\":\"test\"}");
+    assert_non_null(strstr(output.summary_line, "\"samples\":32"));
+    assert_non_null(strstr(output.log, "\nbye\n"));
+    assert_int_equal(output.log_len, strlen(output.log));
+    assert_int_equal(f.n_records, 5); /* start, two steps, summary, error */
+    assert_int_equal(f.n_changes, 1);
+    fixture_close(&f);
+}
+
+static void create_and_remove_are_idempotent(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, 0);
+    fixture_prepare(&f, 0, 0, 1);
+    struct replica_id id = fixture_id(0, ROLE_TRAINER, 0), other = fixture_id(1, ROLE_TRAINER, 0);
+    assert_int_equal(f.launch->ops->remove(f.launch, &id, NULL), 0);
+    fixture_create(&f, &id, WORKER("pid", "hang"), NULL);
+    fixture_create(&f, &id, WORKER("exit", "1"), NULL);
+    assert_int_equal(fixture_count(&f), 1);
+    assert_int_equal(fixture_get(&f, &id).state, REPLICA_RUNNING);
+    struct replica_output output;
+    assert_int_equal(f.launch->ops->collect(f.launch, &other, &output, NULL), -ENOENT);
+    struct replica_spec unprepared = {.id = other, .argv = (char *[]){"true", NULL},
+                                      .envp = (char *[]){NULL}};
+    assert_int_equal(f.launch->ops->create(f.launch, &unprepared, NULL), -EINVAL);
+    assert_int_equal(f.launch->ops->remove(f.launch, &id, NULL), 0);
+    assert_int_equal(f.launch->ops->remove(f.launch, &id, NULL), 0);
+    assert_int_equal(fixture_count(&f), 0);
+    fixture_wait_quiet(&f);
+    fixture_close(&f);
+}
+
+static void huge_output_keeps_both_ends(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, 64 * 1024);
+    fixture_prepare(&f, 0, 0, 1);
+    struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
+    fixture_create(&f, &id, WORKER("say", "first", "spam", "8192", "say", "last", "exit", "5"),
+                   NULL);
+    fixture_wait_state(&f, &id, REPLICA_FAILED);
+    struct replica_output output = fixture_output(&f, &id);
+    assert_true(output.log_len < 66 * 1024);
+    assert_true(str_has_prefix(output.log, "first\n000"));
+    assert_true(str_has_suffix(output.log, "\nlast\n"));
+    assert_non_null(strstr(output.log, "bytes dropped here: the log outgrew 65536 bytes]\n0000"));
+    assert_string_equal(fixture_get(&f, &id).message, "exit code 5: last");
+    fixture_close(&f);
+}
+
+static void secret_is_the_runs(void **state)
+{
+    (void)state;
+    char seen[3][200];
+    for (int run = 0, n = 0; run < 2; run++) {
+        struct fixture f;
+        fixture_open(&f, 0);
+        fixture_prepare(&f, 0, 0, 2);
+        for (uint32_t i = 0; i < 2 && n < 3; i++, n++) {
+            struct replica_id id = fixture_id(0, ROLE_TRAINER, i);
+            fixture_create(&f, &id, WORKER("secret"), NULL);
+            fixture_wait_state(&f, &id, REPLICA_SUCCEEDED);
+            (void)snprintf(seen[n], sizeof(seen[n]), "%s", fixture_output(&f, &id).log);
+        }
+        fixture_close(&f);
+    }
+    assert_true(str_has_prefix(seen[0], "secret 32 "));
+    assert_true(str_has_suffix(seen[0], " sealed\n"));
+    assert_string_equal(seen[0], seen[1]); /* each reads from the start */
+    assert_string_not_equal(seen[0], seen[2]); /* another run, another secret */
+}
+
+static void only_the_promised_is_handed_down(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("BENCHD_TEST_LEAK", "1", 1), 0);
+    struct fixture f;
+    fixture_open(&f, 0);
+    fixture_prepare(&f, 0, 0, 1);
+    struct replica_id a = fixture_id(0, ROLE_TRAINER, 0);
+    fixture_create(&f, &a, WORKER("fds", "env", "BENCHD_TEST_LEAK", "env", "PATH", "env",
+                                  "BENCHD_SECRET_FD"), NULL);
+    fixture_wait_state(&f, &a, REPLICA_SUCCEEDED);
+    const char *log = fixture_output(&f, &a).log;
+    assert_true(str_has_prefix(log, "fds 0 1 2 3\nenv BENCHD_TEST_LEAK=(none)\nenv PATH=/"));
+    assert_non_null(strstr(log, "\nenv BENCHD_SECRET_FD=3\n"));
+    fixture_close(&f);
+}
+
+static void cpus_are_not_shared(void **state)
+{
+    (void)state;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    for (uint32_t trainers = 1; trainers <= 2; trainers++) {
+        struct fixture f;
+        fixture_open(&f, 0);
+        fixture_prepare(&f, 0, 1, trainers);
+        char seen[3][4096];
+        for (uint32_t i = 0; i < trainers + 1; i++) {
+            struct replica_id id = i == 0 ? fixture_id(0, ROLE_PSERVER, 0)
+                                          : fixture_id(0, ROLE_TRAINER, i - 1);
+            fixture_create(&f, &id, WORKER("cpus"), NULL);
+            fixture_wait_state(&f, &id, REPLICA_SUCCEEDED);
+            (void)snprintf(seen[i], sizeof(seen[i]), "%s", fixture_output(&f, &id).log);
+        }
+        fixture_close(&f);
+        /* Enough for all: everyone on another one. Not enough: nobody is pinned. */
+        if (cpus >= trainers + 1) {
+            assert_string_not_equal(seen[0], seen[1]);
+            assert_null(strchr(seen[0] + strlen("cpus "), ' '));
+        } else {
+            assert_string_equal(seen[0], seen[1]);
+        }
+    }
+}
+
+static void ports_are_free_and_reserved(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, 0);
+    fixture_prepare(&f, 0, 1, 1);
+    _cleanup_(freep) char *taken = xstrdup(f.addresses.of_role[ROLE_TRAINER][0]);
+    assert_string_not_equal(taken, f.addresses.of_role[ROLE_PSERVER][0]);
+    struct replica_id pserver = fixture_id(0, ROLE_PSERVER, 0);
+    struct replica_id trainer = fixture_id(0, ROLE_TRAINER, 0);
+    /* The trainer's is reserved still, so nobody else gets it: as if it was occupied. */
+    fixture_create(&f, &pserver, WORKER("listen"), taken);
+    fixture_wait_state(&f, &pserver, REPLICA_FAILED);
+    assert_int_equal(fixture_get(&f, &pserver).exit_code, 13);
+    assert_int_equal(fixture_get(&f, &pserver).failure, FAILURE_INFRASTRUCTURE);
+    fixture_create(&f, &trainer, WORKER("listen"), NULL);
+    fixture_wait_state(&f, &trainer, REPLICA_SUCCEEDED);
+    fixture_prepare(&f, 1, 1, 1); /* the next attempt, while this one has members */
+    for (uint32_t i = 0; i < 2; i++) {
+        struct replica_id id = fixture_id(1, i == 0 ? ROLE_PSERVER : ROLE_TRAINER, 0);
+        fixture_create(&f, &id, WORKER("listen"), NULL);
+        fixture_wait_state(&f, &id, REPLICA_SUCCEEDED);
+    }
+    fixture_close(&f);
+}
+
+static pid_t pid_of(struct fixture *f, const struct replica_id *id)
+{
+    const char *text = fixture_wait_log(f, id, "pid ");
+    _cleanup_(freep) char *number = xstrndup(text, strcspn(text, "\n"));
+    int64_t pid = 0;
+    assert_int_equal(parse_i64(number, &pid), 0);
+    return (pid_t)pid;
+}
+
+static void assert_gone(const char *who, pid_t pid)
+{
+    if (kill(pid, 0) == 0 || errno != ESRCH) {
+        fail_msg("%s: process %d is still there", who, pid);
+    }
+}
+
+/* Shells whose child ignores TERM; $! is what the shell started. */
+#define STUBBORN "trap '' TERM; sh -c 'while :; do sleep 100; done' & echo pid $!; wait"
+#define ESCAPED "p=$(setsid -f sh -c 'echo $$; exec sleep 100 >/dev/null 2>&1'); echo pid $p"
+
+static void whoever_ignores_term_is_killed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *argv[6];
+    } rows[] = {
+        {"benchworker", {"benchworker", "block", "pid", "hang"}},
+        {"foreign, with a child", {"sh", "-c", STUBBORN}},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        fixture_open(&f, 0);
+        fixture_prepare(&f, 0, 0, 1);
+        struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
+        fixture_create(&f, &id, rows[i].argv, NULL);
+        pid_t pid = pid_of(&f, &id);
+        int64_t start_ns = clock_monotonic_ns();
+        uv_update_time(&f.loop);
+        assert_int_equal(f.launch->ops->remove(f.launch, &id, NULL), 0);
+        assert_int_equal(fixture_count(&f), 0);
+        fixture_wait_quiet(&f);
+        int64_t took_ms = (clock_monotonic_ns() - start_ns) / 1000000;
+        if (took_ms < 1900 || took_ms > 4500) {
+            fail_msg("%s: took %lld ms, expected about 2000", rows[i].name, (long long)took_ms);
+        }
+        assert_gone(rows[i].name, pid);
+        fixture_close(&f);
+    }
+}
+
+static void a_stopped_one_ends_at_term(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, 0);
+    fixture_prepare(&f, 0, 0, 1);
+    struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
+    fixture_create(&f, &id, WORKER("pid", "hang"), NULL);
+    pid_t pid = pid_of(&f, &id);
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    int64_t start_ns = clock_monotonic_ns();
+    assert_int_equal(f.launch->ops->remove(f.launch, &id, NULL), 0);
+    fixture_wait_quiet(&f);
+    assert_true(clock_monotonic_ns() - start_ns < INT64_C(1500000000));
+    assert_gone("stopped", pid);
+    fixture_close(&f);
+}
+
+static void the_next_attempt_waits_for_the_dying(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, 0);
+    fixture_prepare(&f, 0, 0, 1);
+    struct replica_id old = fixture_id(0, ROLE_TRAINER, 0), new = fixture_id(1, ROLE_TRAINER, 0);
+    fixture_create(&f, &old, WORKER("block", "pid", "hang"), NULL);
+    pid_t pid = pid_of(&f, &old);
+    assert_int_equal(f.launch->ops->remove(f.launch, &old, NULL), 0);
+    fixture_prepare(&f, 1, 0, 1);
+    fixture_create(&f, &new, WORKER("exit", "0"), NULL);
+    assert_int_equal(fixture_get(&f, &new).state, REPLICA_PENDING);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    fixture_wait_state(&f, &new, REPLICA_SUCCEEDED);
+    assert_gone("the old one", pid);
+    fixture_close(&f);
+}
+
+static void a_waiting_one_can_be_removed(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, 0);
+    fixture_prepare(&f, 0, 0, 1);
+    struct replica_id old = fixture_id(0, ROLE_TRAINER, 0), new = fixture_id(1, ROLE_TRAINER, 0);
+    fixture_create(&f, &old, WORKER("pid", "hang"), NULL);
+    assert_int_equal(f.launch->ops->remove(f.launch, &old, NULL), 0);
+    fixture_prepare(&f, 1, 0, 1);
+    fixture_create(&f, &new, WORKER("exit", "0"), NULL);
+    assert_int_equal(f.launch->ops->remove(f.launch, &new, NULL), 0);
+    fixture_wait_quiet(&f);
+    assert_int_equal(fixture_count(&f), 0);
+    fixture_close(&f);
+}
+
+static void whoever_escapes_ends_with_the_command(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, 0);
+    fixture_prepare(&f, 0, 0, 1);
+    struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
+    fixture_create(&f, &id, SHELL(ESCAPED), NULL);
+    pid_t pid = pid_of(&f, &id);
+    fixture_wait_state(&f, &id, REPLICA_SUCCEEDED);
+    assert_gone("escaped", pid);
+    fixture_close(&f);
+}
+
+static void free_ends_everything(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, 0);
+    fixture_prepare(&f, 0, 1, 2);
+    struct replica_id ids[3] = {fixture_id(0, ROLE_PSERVER, 0), fixture_id(0, ROLE_TRAINER, 0),
+                                fixture_id(0, ROLE_TRAINER, 1)};
+    fixture_create(&f, &ids[0], WORKER("block", "pid", "hang"), NULL);
+    fixture_create(&f, &ids[1], SHELL(STUBBORN), NULL);
+    fixture_create(&f, &ids[2], WORKER("pid", "hang"), NULL);
+    pid_t pids[3];
+    for (int i = 0; i < 3; i++) {
+        pids[i] = pid_of(&f, &ids[i]);
+    }
+    int64_t start_ns = clock_monotonic_ns();
+    fixture_close(&f);
+    assert_true(clock_monotonic_ns() - start_ns < INT64_C(2000000000));
+    for (int i = 0; i < 3; i++) {
+        assert_gone("member", pids[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ends_are_told),
+        cmocka_unit_test(a_missing_worker_is_named),
+        cmocka_unit_test(records_are_kept),
+        cmocka_unit_test(create_and_remove_are_idempotent),
+        cmocka_unit_test(huge_output_keeps_both_ends),
+        cmocka_unit_test(secret_is_the_runs),
+        cmocka_unit_test(only_the_promised_is_handed_down),
+        cmocka_unit_test(cpus_are_not_shared),
+        cmocka_unit_test(ports_are_free_and_reserved),
+        cmocka_unit_test(whoever_ignores_term_is_killed),
+        cmocka_unit_test(a_stopped_one_ends_at_term),
+        cmocka_unit_test(the_next_attempt_waits_for_the_dying),
+        cmocka_unit_test(a_waiting_one_can_be_removed),
+        cmocka_unit_test(whoever_escapes_ends_with_the_command),
+        cmocka_unit_test(free_ends_everything),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
