@@ -1,0 +1,86 @@
+/* What is kept of an attempt, see attempt.h. */
+#include "run/attempt.h"
+
+#include "base/mem.h"
+
+static char *dup_or_null(const char *s)
+{
+    return s == NULL ? NULL : xstrdup(s);
+}
+
+static int by_role_and_index(const void *a, const void *b)
+{
+    const struct replica_id *x = &(*(const struct observed_replica *const *)a)->id;
+    const struct replica_id *y = &(*(const struct observed_replica *const *)b)->id;
+    if (x->role != y->role) {
+        return x->role < y->role ? -1 : 1;
+    }
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* -ENOENT is no error here: it was stillborn, or it has just vanished. */
+static int collect_one(struct launch *launch, const struct observed_replica *seen,
+                       struct attempt_output *out, struct err *err)
+{
+    struct replica_output output = {.exit_code = -1, .failure = seen->message};
+    int r = launch->ops->collect(launch, &seen->id, &output, err);
+    if (r < 0 && r != -ENOENT) {
+        return err_wrap(err, r, "collect %s/%u", role_to_string(seen->id.role), seen->id.index);
+    }
+    *vec_push(&out->row.replicas) = (struct replica_row){
+        .id = seen->id,
+        .exit_code = output.exit_code,
+        .signal = output.signal,
+        .failure = dup_or_null(output.failure),
+        .summary_json = dup_or_null(output.summary_line),
+        .environment_json = dup_or_null(output.environment_json),
+        .log_bytes = output.log_len,
+    };
+    if (output.log_len > 0) {
+        *vec_push(&out->logs) = (struct replica_log){seen->id, output.log, output.log_len};
+    }
+    return 0;
+}
+
+int attempt_collect(struct launch *launch, const struct action *action,
+                    const struct observed_replica *seen, size_t n_seen,
+                    struct attempt_output *ret, struct err *err)
+{
+    VEC(const struct observed_replica *) members = {0};
+    for (size_t i = 0; i < n_seen; i++) {
+        const struct replica_id *id = &seen[i].id;
+        if (id->point == action->save.point && id->trial == action->save.trial &&
+            id->attempt == action->save.attempt) {
+            *vec_push(&members) = &seen[i];
+        }
+    }
+    if (members.len > 0) {
+        qsort(members.items, members.len, sizeof(*members.items), by_role_and_index);
+    }
+    struct attempt_output out = {.row = {
+                                     .point = action->save.point,
+                                     .trial = action->save.trial,
+                                     .attempt = action->save.attempt,
+                                     .outcome = action->save.outcome,
+                                 }};
+    int r = 0;
+    vec_each (const struct observed_replica *, it, &members) {
+        r = r < 0 ? r : collect_one(launch, *it, &out, err);
+    }
+    vec_done(&members);
+    if (r < 0) {
+        attempt_output_done(&out);
+        return r;
+    }
+    if (action->save.error[0] != '\0') {
+        out.row.error = xstrdup(action->save.error);
+    }
+    *ret = out;
+    return 0;
+}
+
+void attempt_output_done(struct attempt_output *output)
+{
+    attempt_row_done(&output->row);
+    vec_done(&output->logs);
+}

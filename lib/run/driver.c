@@ -1,0 +1,145 @@
+/* The driver on the event loop, see driver.h. Edge file: uses the loop's timer and the real clock.
+ *
+ * One timer is all: a change puts it to now, so that many changes in one turn of the loop are one
+ * look; a plan that asks to be called again puts it later. RESYNC_MS is the latest next look: what
+ * is decided depends on what is, never on having heard of each change. It also keeps the loop alive
+ * while a run is driven. */
+#include "run/driver.h"
+
+#include <uv.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "run/turn.h"
+
+#define RESYNC_MS (INT64_C(60) * 1000)
+
+struct driver {
+    struct turn turn;
+    struct launch *launch;
+    uv_timer_t timer;
+    bool is_over;
+    int result; /* 0, or the error that made us give up */
+    struct err err;
+};
+
+static int64_t real_unix_ms(void *ctx)
+{
+    (void)ctx; /* there is one real clock */
+    return clock_unix_ms();
+}
+
+const struct clock clock_real = {.unix_ms = real_unix_ms};
+
+static void on_timer(uv_timer_t *timer);
+
+static void look_after(struct driver *d, int64_t wait_ms)
+{
+    if (wait_ms < 0 || wait_ms > RESYNC_MS) {
+        wait_ms = RESYNC_MS;
+    }
+    if (!d->is_over) {
+        /* Cannot fail: the callback is not NULL and the handle is not closing. */
+        (void)uv_timer_start(&d->timer, on_timer, (uint64_t)wait_ms, 0);
+    }
+}
+
+static void end(struct driver *d, int result)
+{
+    d->is_over = true;
+    d->result = result;
+    (void)uv_timer_stop(&d->timer); /* never fails */
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct driver *d = timer->data;
+    int64_t wait_ms = -1;
+    int r = turn_once(&d->turn, &wait_ms, &d->err);
+    if (r < 0) {
+        turn_abandon(&d->turn);
+        end(d, r);
+    } else if (r == TURN_FINISHED) {
+        end(d, 0);
+    } else {
+        look_after(d, r == TURN_AGAIN ? 0 : wait_ms);
+    }
+}
+
+static void on_change(void *ctx)
+{
+    look_after(ctx, 0);
+}
+
+static void on_record(void *ctx, const struct replica_id *id, const struct record *record)
+{
+    struct driver *d = ctx;
+    const struct driver_events *events = &d->turn.params.events;
+    if (events->record != NULL) {
+        events->record(events->ctx, id, record);
+    }
+}
+
+int driver_new(const struct driver_params *params, struct driver **ret, struct err *err)
+{
+    struct driver *d = xnew(struct driver);
+    int r = turn_init(&d->turn, params, err);
+    if (r < 0) {
+        turn_done(&d->turn);
+        free(d);
+        return r;
+    }
+    d->launch = params->launch;
+    d->launch->on_change = on_change;
+    d->launch->on_record = on_record;
+    d->launch->ctx = d;
+    (void)uv_timer_init(params->loop, &d->timer); /* never fails */
+    d->timer.data = d;
+    *ret = d;
+    return 0;
+}
+
+void driver_start(struct driver *d)
+{
+    look_after(d, 0);
+}
+
+void driver_cancel(struct driver *d)
+{
+    d->turn.request = REQUEST_CANCEL;
+    look_after(d, 0);
+}
+
+int driver_finish(struct driver *d, struct run_status *ret, struct err *err)
+{
+    if (!d->is_over) {
+        return err_set(err, ECANCELED, "run '%s': the event loop was stopped before its end",
+                       d->turn.params.def->name);
+    }
+    if (d->result < 0) {
+        if (err != NULL) {
+            *err = d->err;
+        }
+        return err_wrap(err, d->result, "run '%s'", d->turn.params.def->name);
+    }
+    *ret = d->turn.status;
+    return 0;
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    struct driver *d = handle->data;
+    turn_done(&d->turn);
+    free(d);
+}
+
+void driver_free(struct driver *d)
+{
+    if (d == NULL) {
+        return;
+    }
+    d->is_over = true;
+    d->launch->on_change = NULL;
+    d->launch->on_record = NULL;
+    uv_close((uv_handle_t *)&d->timer, on_timer_closed);
+}

@@ -1,0 +1,298 @@
+/* One turn of the driver, see turn.h. */
+#include "run/turn.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "run/attempt.h"
+
+static void drop_replicas(struct attempt_row *row)
+{
+    struct attempt_row bare = *row;
+    bare.error = NULL;
+    row->replicas = (__typeof__(row->replicas)){0};
+    attempt_row_done(&bare);
+}
+
+int turn_init(struct turn *t, const struct driver_params *params, struct err *err)
+{
+    *t = (struct turn){.params = *params, .status = params->status};
+    struct attempt_row *rows = NULL;
+    size_t n = 0;
+    struct store *store = params->store;
+    int r = store->ops->list_attempts(store, params->def->uid, &rows, &n, err);
+    if (r < 0) {
+        return err_wrap(err, r, "read the attempts of run '%s'", params->def->name);
+    }
+    for (size_t i = 0; i < n; i++) {
+        drop_replicas(&rows[i]);
+        *vec_push(&t->rows) = rows[i];
+    }
+    free(rows);
+    return 0;
+}
+
+void turn_done(struct turn *t)
+{
+    vec_each (struct attempt_row, row, &t->rows) {
+        attempt_row_done(row);
+    }
+    vec_done(&t->rows);
+    vec_each (struct stillborn, s, &t->stillborn) {
+        free(s->message);
+    }
+    vec_done(&t->stillborn);
+}
+
+static int64_t now_unix_ms(const struct turn *t)
+{
+    return t->params.clock.unix_ms(t->params.clock.ctx);
+}
+
+/* The launcher's replicas and our stillborn ones, in one array of the caller's. */
+static int observe(struct turn *t, struct observed_replica **ret, size_t *ret_n, struct err *err)
+{
+    struct launch *launch = t->params.launch;
+    struct observed_replica *replicas = NULL;
+    size_t n = 0;
+    int r = launch->ops->observe(launch, &replicas, &n, err);
+    if (r < 0) {
+        return err_wrap(err, r, "observe the replicas");
+    }
+    if (t->stillborn.len > 0) {
+        replicas = xreallocarray(replicas, n + t->stillborn.len, sizeof(*replicas));
+    }
+    vec_each (struct stillborn, s, &t->stillborn) {
+        replicas[n++] = (struct observed_replica){
+            .id = s->id,
+            .state = REPLICA_FAILED,
+            .failure = s->failure,
+            .exit_code = -1,
+            .ended_unix_ms = s->ended_unix_ms,
+            .message = s->message,
+        };
+    }
+    *ret = replicas;
+    *ret_n = n;
+    return 0;
+}
+
+static int try_create(struct turn *t, const struct replica_id *id, struct err *err)
+{
+    const struct run_def *def = t->params.def;
+    struct launch *launch = t->params.launch;
+    const struct point *point = &def->matrix.points[id->point];
+    struct gang_spec gang = {.point = id->point, .trial = id->trial, .attempt = id->attempt,
+                             .threads = (uint32_t)point->threads};
+    memcpy(gang.replicas, point->replicas, sizeof(gang.replicas));
+    struct gang_addresses addresses;
+    int r = launch->ops->prepare(launch, &gang, &addresses, err);
+    if (r < 0) {
+        return r;
+    }
+    struct replica_spec spec;
+    r = replica_spec_build(def, id, &addresses, &spec, err);
+    if (r < 0) {
+        return r;
+    }
+    r = launch->ops->create(launch, &spec, err);
+    replica_spec_done(&spec);
+    return r;
+}
+
+/* False: it became a stillborn one, so the rest of the plan is out of date. */
+static bool create(struct turn *t, const struct replica_id *id)
+{
+    if (!t->current.is_known || t->current.point != id->point || t->current.trial != id->trial ||
+        t->current.attempt != id->attempt) {
+        t->current.is_known = true;
+        t->current.point = id->point;
+        t->current.trial = id->trial;
+        t->current.attempt = id->attempt;
+        t->current.started_unix_ms = now_unix_ms(t);
+    }
+    struct err err;
+    int r = try_create(t, id, &err);
+    if (r >= 0) {
+        return true;
+    }
+    *vec_push(&t->stillborn) = (struct stillborn){
+        .id = *id,
+        .failure = launch_classify_errno(-r),
+        .ended_unix_ms = now_unix_ms(t),
+        .message = xstrdup(err.msg),
+    };
+    return false;
+}
+
+static int delete(struct turn *t, const struct replica_id *id, struct err *err)
+{
+    for (size_t i = 0; i < t->stillborn.len; i++) {
+        if (replica_id_eq(&t->stillborn.items[i].id, id)) {
+            free(t->stillborn.items[i].message);
+            t->stillborn.items[i] = t->stillborn.items[--t->stillborn.len];
+            return 0;
+        }
+    }
+    int r = t->params.launch->ops->remove(t->params.launch, id, err);
+    return r < 0 ? err_wrap(err, r, "remove %s/%u", role_to_string(id->role), id->index) : r;
+}
+
+static int save(struct turn *t, const struct action *action, const struct observed_replica *seen,
+                size_t n_seen, struct err *err)
+{
+    struct store *store = t->params.store;
+    int64_t now = now_unix_ms(t);
+    bool is_current = t->current.is_known && t->current.point == action->save.point &&
+                      t->current.trial == action->save.trial &&
+                      t->current.attempt == action->save.attempt;
+    struct attempt_output output;
+    int r = attempt_collect(t->params.launch, action, seen, n_seen, &output, err);
+    if (r < 0) {
+        return r;
+    }
+    output.row.started_unix_ms = is_current ? t->current.started_unix_ms : now;
+    output.row.ended_unix_ms = now;
+    r = store->ops->save_attempt(store, t->params.def->uid, &output.row, output.logs.items,
+                                 output.logs.len, err);
+    if (r < 0) {
+        attempt_output_done(&output);
+        return err_wrap(err, r, "save point %u trial %u attempt %u", action->save.point,
+                        action->save.trial, action->save.attempt);
+    }
+    if (t->params.events.attempt != NULL) {
+        t->params.events.attempt(t->params.events.ctx, &output.row);
+    }
+    drop_replicas(&output.row);
+    *vec_push(&t->rows) = output.row;
+    output.row = (struct attempt_row){0};
+    attempt_output_done(&output);
+    return 0;
+}
+
+static int patch_status(struct turn *t, const struct run_status *status, struct err *err)
+{
+    struct store *store = t->params.store;
+    int r = store->ops->put_status(store, t->params.def->uid, status, err);
+    if (r < 0) {
+        return err_wrap(err, r, "write the run's status");
+    }
+    t->status = *status;
+    if (t->params.events.status != NULL) {
+        t->params.events.status(t->params.events.ctx, status);
+    }
+    return 0;
+}
+
+static int emit(struct turn *t, const struct action *a, struct err *err)
+{
+    struct store *store = t->params.store;
+    struct event_row row = {
+        .unix_ms = now_unix_ms(t),
+        .type = a->event.type,
+        .reason = (char *)a->event.reason, /* borrowed: the store copies */
+        .note = (char *)a->event.note,
+    };
+    int r = store->ops->add_event(store, t->params.def->uid, &row, err);
+    if (r < 0) {
+        return err_wrap(err, r, "write an event");
+    }
+    if (t->params.events.event != NULL) {
+        t->params.events.event(t->params.events.ctx, row.type, row.reason, row.note);
+    }
+    return 0;
+}
+
+/* What applying a plan has led to. */
+struct applied {
+    bool is_changed; /* something but the time asked for */
+    int64_t wait_ms; /* -1: none asked for */
+};
+
+/* 1: go on, 0: the rest of the plan is out of date, or an error. */
+static int apply(struct turn *t, const struct action *a, const struct observed_replica *seen,
+                 size_t n_seen, struct applied *applied, struct err *err)
+{
+    int r = 0;
+    applied->is_changed |= a->kind != ACTION_REQUEUE_AFTER && a->kind != ACTION_EMIT_EVENT;
+    switch (a->kind) {
+    case ACTION_CREATE_REPLICA:
+        return create(t, &a->replica);
+    case ACTION_DELETE_REPLICA:
+        r = delete(t, &a->replica, err);
+        break;
+    case ACTION_SAVE_RESULT:
+        r = save(t, a, seen, n_seen, err);
+        break;
+    case ACTION_PATCH_STATUS:
+        r = patch_status(t, &a->status, err);
+        break;
+    case ACTION_EMIT_EVENT:
+        r = emit(t, a, err);
+        break;
+    case ACTION_REQUEUE_AFTER:
+        if (applied->wait_ms < 0 || a->requeue_ms < applied->wait_ms) {
+            applied->wait_ms = a->requeue_ms;
+        }
+        break;
+    }
+    return r < 0 ? r : 1;
+}
+
+static int apply_all(struct turn *t, const struct plan *plan, const struct observed_replica *seen,
+                     size_t n_seen, struct applied *applied, struct err *err)
+{
+    vec_each (struct action, a, &plan->actions) {
+        int r = apply(t, a, seen, n_seen, applied, err);
+        if (r <= 0) {
+            return r;
+        }
+    }
+    return 0;
+}
+
+int turn_once(struct turn *t, int64_t *ret_wait_ms, struct err *err)
+{
+    _cleanup_(freep) struct observed_replica *seen = NULL;
+    size_t n_seen = 0;
+    int r = observe(t, &seen, &n_seen, err);
+    if (r < 0) {
+        return r;
+    }
+    struct observed observed = {
+        .def = t->params.def,
+        .request = t->request,
+        .now_unix_ms = now_unix_ms(t),
+        .status = t->status,
+        .replicas = seen,
+        .n_replicas = n_seen,
+        .rows = t->rows.items,
+        .n_rows = t->rows.len,
+    };
+    struct plan plan = {0};
+    reconcile(&observed, &plan);
+    struct applied applied = {.wait_ms = -1};
+    r = apply_all(t, &plan, seen, n_seen, &applied, err);
+    plan_done(&plan);
+    if (r < 0) {
+        return r;
+    }
+    *ret_wait_ms = applied.wait_ms;
+    if (applied.is_changed) {
+        return TURN_AGAIN;
+    }
+    return run_phase_is_final(t->status.phase) && n_seen == 0 ? TURN_FINISHED : TURN_WAIT;
+}
+
+void turn_abandon(struct turn *t)
+{
+    struct observed_replica *seen = NULL;
+    size_t n_seen = 0;
+    if (observe(t, &seen, &n_seen, NULL) < 0) {
+        return; /* the launcher is broken; its free() ends what it knows */
+    }
+    for (size_t i = 0; i < n_seen; i++) {
+        (void)delete(t, &seen[i].id, NULL); /* likewise */
+    }
+    free(seen);
+}
