@@ -175,8 +175,13 @@ void attempt_judge(const struct gang *gang, int64_t now_unix_ms, struct attempt_
 
 uint32_t attempt_number(const struct attempt_seen *seen)
 {
+    if (seen->is_status_live) {
+        return (uint32_t)seen->last_status;
+    }
     if (seen->last_live > seen->last_row) {
         return (uint32_t)seen->last_live;
     }
-    return (uint32_t)((seen->last_row > seen->last_status ? seen->last_row : seen->last_status) + 1);
+    const int64_t last =
+        seen->last_row > seen->last_status ? seen->last_row : seen->last_status;
+    return (uint32_t)(last + 1);
 }

@@ -51,16 +51,17 @@ struct attempt_verdict {
 
 void attempt_judge(const struct gang *gang, int64_t now_unix_ms, struct attempt_verdict *ret);
 
-/* The highest attempt numbers of one trial that are seen, -1: none. */
+/* What is seen of one trial's attempts; -1: none. */
 struct attempt_seen {
-    int64_t last_row;    /* kept in the store */
-    int64_t last_live;   /* with replicas */
-    int64_t last_status; /* named by the run's status as the current one */
+    int64_t last_row;    /* the highest that the store keeps */
+    int64_t last_live;   /* the highest with replicas and no row */
+    int64_t last_status; /* the one that the run's status names as current */
+    bool is_status_live; /* and it has replicas and no row */
 };
 
-/* Which attempt of the trial is the current one: the live one behind all rows, or a new number. A
- * number names one gang for ever, so that nothing of an older gang can be taken for it: a gang that
- * vanished whole (the machine went down) leaves its number unused. */
+/* Which attempt of the trial is the current one: the live one that the status names; else a live one
+ * behind all rows; else a new number behind all that are seen. So a gang that vanished whole (the
+ * machine went down) leaves its number unused, and nothing of it can be taken for the next one. */
 uint32_t attempt_number(const struct attempt_seen *seen);
 
 /* Numbers behind this one are no work of ours. */

@@ -126,11 +126,10 @@ static enum missing_means missing_means(const struct pass *p)
         return MISSING_UNDECIDED;
     }
     /* The status is patched behind the creations of the same plan: it names complete gangs only. */
-    if (s->has_current && replica_is_of_attempt(&p->current_gang->members[0].id, s->current_point,
-                              s->current_trial, s->current_attempt)) {
-        return MISSING_VANISHED;
-    }
-    return MISSING_NOT_CREATED;
+    const bool is_named = s->has_current && s->current_point == p->current->point &&
+                          s->current_trial == p->current->trial &&
+                          s->current_attempt == p->current_attempt;
+    return is_named ? MISSING_VANISHED : MISSING_NOT_CREATED;
 }
 
 static void announce_attempt(struct pass *p, const struct replica_id *id,
@@ -327,13 +326,13 @@ static void go_on(struct pass *p)
 
 void reconcile(const struct observed *observed, struct plan *plan)
 {
-    struct pass p = {
-        .o = observed,
-        .def = observed->def,
-        .plan = plan,
-        .deadline_ms = DEADLINE_NONE,
-        .recheck_ms = DEADLINE_NONE,
-    };
+    struct pass p;
+    memset(&p, 0, sizeof(p)); /* padding too: the status goes into the plan byte by byte */
+    p.o = observed;
+    p.def = observed->def;
+    p.plan = plan;
+    p.deadline_ms = DEADLINE_NONE;
+    p.recheck_ms = DEADLINE_NONE;
     view_init(&p.view, observed);
     sweep_unknown(&p);
     if (!run_phase_is_final(observed->status.phase)) {

@@ -43,6 +43,7 @@ static void fold_row(struct trial *t, uint32_t attempt, enum attempt_outcome out
                      const char *error)
 {
     t->n_rows++;
+    t->seen.is_status_live &= t->seen.last_status != (int64_t)attempt;
     if ((int64_t)attempt > t->seen.last_row) {
         t->seen.last_row = attempt;
     }
@@ -70,7 +71,7 @@ static void fold_trials(struct view *v)
     const size_t n = (size_t)v->def->matrix.n_points * v->repeats;
     v->trials = xnew_array(struct trial, n);
     for (size_t i = 0; i < n; i++) {
-        v->trials[i].seen = (struct attempt_seen){-1, -1, -1};
+        v->trials[i].seen = (struct attempt_seen){-1, -1, -1, false};
     }
     for (size_t i = 0; i < v->o->n_rows; i++) {
         const struct attempt_row *row = &v->o->rows[i];
@@ -118,20 +119,29 @@ static bool has_row(const struct view *v, const struct replica_id *id)
     return false;
 }
 
+static void fold_live(struct attempt_seen *seen, uint32_t attempt)
+{
+    if ((int64_t)attempt > seen->last_live) {
+        seen->last_live = attempt;
+    }
+    seen->is_status_live |= seen->last_status == (int64_t)attempt;
+}
+
 static void fold_gangs(struct view *v)
 {
     const struct observed_replica *r = v->replicas.items;
-    for (size_t i = 0, end; i < v->replicas.len; i = end) {
+    size_t end;
+    for (size_t i = 0; i < v->replicas.len; i = end) {
         const struct replica_id *id = &r[i].id;
         for (end = i + 1; end < v->replicas.len; end++) {
             if (!replica_is_of_attempt(&r[end].id, id->point, id->trial, id->attempt)) {
                 break;
             }
         }
-        *vec_push(&v->gangs) = (struct gang_view){&r[i], end - i, has_row(v, id)};
-        struct trial *t = view_trial(v, id->point, id->trial);
-        if ((int64_t)id->attempt > t->seen.last_live) {
-            t->seen.last_live = id->attempt;
+        struct gang_view *g = vec_push(&v->gangs);
+        *g = (struct gang_view){&r[i], end - i, has_row(v, id)};
+        if (!g->has_row) {
+            fold_live(&view_trial(v, id->point, id->trial)->seen, id->attempt);
         }
     }
 }

@@ -1,0 +1,315 @@
+/* Random worlds with faults: what reconcile promises (design: "Decide in memory, then act") holds in
+ * each of them, at every step. The seed is printed; BENCHD_PROP_SEED=N starts with the world N, so a
+ * failure's seed shows it at once. Stops after BENCHD_PROP_MS (3000) milliseconds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/reconcile.h"
+#include "world.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/parse.h"
+
+#define MAX_STEPS 5000
+#define MIN_STEPS_PER_S 2000 /* printed when missed; speed fails no test */
+
+struct history {
+    uint64_t seed;
+    struct rng rng;
+    struct test_run run;
+    struct world world;
+    /* Percent a step, fixed for one world. */
+    uint32_t crash, down, cancel, foreign, lose_row, slow_store;
+    uint32_t n_faults_left; /* so that the worst world ends */
+    bool is_tampered_with; /* rows lost, or foreign replicas */
+};
+
+struct totals {
+    uint64_t worlds, steps, plans;
+    uint64_t phases[RUN_SUSPENDED + 1];
+};
+
+static void check(struct history *h, const struct world *w, const struct plan *plan, bool holds,
+                  const char *promise)
+{
+    if (holds) {
+        return;
+    }
+    struct buf out = BUF_INIT;
+    world_print(w, &out);
+    if (plan != NULL) {
+        plan_format(plan, &out);
+    }
+    print_message("# broken: %s\n# BENCHD_PROP_SEED=%" PRIu64 "\n%s", promise, h->seed,
+                  buf_cstr(&out));
+    buf_done(&out);
+    fail();
+}
+
+static struct plan plan_for(struct history *h, const struct world *w, struct totals *t)
+{
+    struct snapshot seen;
+    world_observe(w, &h->rng, &seen);
+    struct plan plan = {0};
+    reconcile(&seen.observed, &plan);
+    t->plans++;
+    return plan;
+}
+
+static bool plan_eq(const struct plan *a, const struct plan *b)
+{
+    return a->actions.len == b->actions.len &&
+           (a->actions.len == 0 || memcmp(a->actions.items, b->actions.items,
+                                          a->actions.len * sizeof(*a->actions.items)) == 0);
+}
+
+/* Status behind everything else, an event only with what it reports, a requeue at the very end. */
+static void check_shape(struct history *h, const struct plan *plan)
+{
+    const struct world *w = &h->world;
+    size_t n_events = 0, n_changes = 0;
+    bool has_status = false, has_requeue = false;
+    vec_each (struct action, a, &plan->actions) {
+        check(h, w, plan, !has_requeue, "nothing behind a requeue");
+        check(h, w, plan, !has_status || a->kind == ACTION_REQUEUE_AFTER,
+              "nothing but a requeue behind the status");
+        has_status |= a->kind == ACTION_PATCH_STATUS;
+        has_requeue |= a->kind == ACTION_REQUEUE_AFTER;
+        n_events += a->kind == ACTION_EMIT_EVENT;
+        n_changes += a->kind != ACTION_EMIT_EVENT && a->kind != ACTION_REQUEUE_AFTER;
+        check(h, w, plan, a->kind != ACTION_REQUEUE_AFTER || a->requeue_ms > 0,
+              "a requeue lies ahead");
+    }
+    check(h, w, plan, n_events == 0 || n_changes > 0, "an event comes with its transition");
+}
+
+/* Applied whole, the plan leaves nothing to do at the same moment. */
+static void check_idempotent(struct history *h, const struct plan *plan, struct world *after,
+                             struct totals *t)
+{
+    const char *broken = world_apply(after, plan, plan->actions.len);
+    check(h, &h->world, plan, broken == NULL, broken);
+    if (!after->is_whole_plan_applied) {
+        return; /* the store keeps the driver waiting */
+    }
+    struct plan again = plan_for(h, after, t);
+    bool is_empty = true;
+    vec_each (struct action, a, &again.actions) {
+        is_empty &= a->kind == ACTION_REQUEUE_AFTER;
+    }
+    check(h, after, &again, is_empty, "apply, then reconcile: nothing but a requeue");
+    plan_done(&again);
+}
+
+/* After any prefix and a crash, the next driver gets to where the whole plan leads. */
+static void check_prefix(struct history *h, const struct plan *plan, const struct world *after,
+                         struct totals *t)
+{
+    struct world other = h->world;
+    const size_t n = rng_below(&h->rng, (uint32_t)plan->actions.len + 1);
+    check(h, &h->world, plan, world_apply(&other, plan, n) == NULL, "a prefix is safe");
+    struct plan rest = plan_for(h, &other, t);
+    const char *broken = world_apply(&other, &rest, rest.actions.len);
+    check(h, &other, &rest, broken == NULL, broken);
+    check(h, &other, &rest, world_eq(&other, after), "any prefix, then a crash: the same end");
+    plan_done(&rest);
+}
+
+static bool draw_fault(struct history *h, uint32_t percent)
+{
+    if (h->n_faults_left == 0 || !rng_percent(&h->rng, percent)) {
+        return false;
+    }
+    h->n_faults_left--;
+    return true;
+}
+
+static void drive(struct history *h, struct totals *t)
+{
+    struct world *w = &h->world;
+    if (world_is_store_busy(w)) {
+        if (!draw_fault(h, h->crash)) {
+            return; /* the driver waits for it */
+        }
+        world_settle_store(w, rng_percent(&h->rng, 50));
+    }
+    w->ack_delay_ms = rng_percent(&h->rng, h->slow_store) ? 1 + rng_below(&h->rng, 3000) : 0;
+    struct plan plan = plan_for(h, w, t);
+    struct plan shuffled = plan_for(h, w, t);
+    check(h, w, &plan, plan_eq(&plan, &shuffled), "the order of the input does not matter");
+    check_shape(h, &plan);
+    struct world after = *w;
+    check_idempotent(h, &plan, &after, t);
+    check_prefix(h, &plan, &after, t);
+    if (draw_fault(h, h->crash)) {
+        const size_t n = rng_below(&h->rng, (uint32_t)plan.actions.len + 1);
+        check(h, w, &plan, world_apply(w, &plan, n) == NULL, "a prefix is safe");
+    } else {
+        *w = after;
+    }
+    plan_done(&plan);
+    plan_done(&shuffled);
+    t->steps++;
+}
+
+static void pass_time(struct history *h, struct totals *t)
+{
+    struct world *w = &h->world;
+    if (draw_fault(h, h->down)) {
+        world_settle_store(w, rng_percent(&h->rng, 50));
+        world_kill_all(w);
+    }
+    if (draw_fault(h, h->foreign)) {
+        world_add_foreign(w, &h->rng);
+        h->is_tampered_with = true;
+    }
+    if (draw_fault(h, h->lose_row)) {
+        world_lose_row(w, &h->rng);
+        h->is_tampered_with = true;
+    }
+    if (rng_percent(&h->rng, h->cancel)) {
+        w->request = REQUEST_CANCEL;
+    }
+    if (rng_percent(&h->rng, 30)) { /* exactly when the plan asks for it */
+        struct plan plan = plan_for(h, w, t);
+        const size_t n = plan.actions.len;
+        if (n > 0 && plan.actions.items[n - 1].kind == ACTION_REQUEUE_AFTER) {
+            world_advance(w, plan.actions.items[n - 1].requeue_ms);
+        }
+        plan_done(&plan);
+    } else if (rng_percent(&h->rng, 70)) {
+        world_advance(w, rng_below(&h->rng, 3000));
+    }
+}
+
+struct tally { /* of the rows, counted apart from reconcile */
+    uint32_t done, failed;
+};
+
+static struct tally tally_rows(struct history *h)
+{
+    struct world *w = &h->world;
+    struct tally tally = {0};
+    for (uint32_t i = 0; i < w->run->def.n_slots; i++) {
+        const struct slot *slot = &w->run->slots[i];
+        uint32_t n_deciding = 0, n_rows = 0;
+        bool has_failed = false;
+        for (size_t k = 0; k < w->n_rows; k++) {
+            const struct world_row *row = &w->rows[k];
+            if (row->point != slot->point || row->trial != slot->trial) {
+                continue;
+            }
+            n_rows++;
+            n_deciding += row->outcome != ATTEMPT_VOID;
+            has_failed |= row->outcome == ATTEMPT_FAILED ||
+                          row->outcome == ATTEMPT_METRICS_UNAVAILABLE;
+        }
+        check(h, w, NULL, n_deciding <= 1, "one row decides a trial");
+        check(h, w, NULL,
+              h->is_tampered_with || n_rows <= w->run->spec.run_policy.backoff_limit + 1,
+              "backoffLimit attempts after the first");
+        tally.done += n_deciding > 0;
+        tally.failed += has_failed;
+    }
+    return tally;
+}
+
+static void check_end(struct history *h)
+{
+    const struct world *w = &h->world;
+    const struct run_status *s = &w->status;
+    const struct spec *spec = &w->run->spec;
+    const struct tally n = tally_rows(h);
+    check(h, w, NULL, s->trials_done == n.done && s->trials_failed == n.failed,
+          "the status counts the rows");
+    const bool is_all = n.done == w->run->def.n_slots;
+    enum run_phase phase = RUN_CANCELLED;
+    if ((spec->failure_policy.on_trial_failure == ON_FAILURE_STOP && n.failed > 0) ||
+        n.failed > spec->failure_policy.max_failed_trials || (is_all && n.failed == n.done)) {
+        phase = RUN_FAILED;
+    } else if (is_all) {
+        phase = n.failed > 0 ? RUN_PARTIALLY_FAILED : RUN_SUCCEEDED;
+    } else if (w->request == REQUEST_NONE) {
+        phase = RUN_FAILED; /* the deadline */
+        check(h, w, NULL, spec->run_policy.active_deadline_s > 0, "unfinished without a reason");
+    }
+    check(h, w, NULL, s->phase == phase, "the phase follows from the rows");
+    check(h, w, NULL, !s->has_current && s->ended_unix_ms != 0, "an end has a date");
+}
+
+static void run_world(uint64_t seed, struct totals *t)
+{
+    static struct history h; /* big, and one at a time */
+    h = (struct history){.seed = seed, .rng = {seed}, .n_faults_left = 12};
+    world_init(&h.world, &h.run, &h.rng);
+    if (rng_percent(&h.rng, 75)) {
+        h.crash = rng_below(&h.rng, 40);
+        h.down = rng_below(&h.rng, 5);
+        h.slow_store = rng_below(&h.rng, 60);
+        h.foreign = rng_percent(&h.rng, 20) ? rng_below(&h.rng, 10) : 0;
+        h.lose_row = rng_percent(&h.rng, 10) ? 3 : 0;
+        h.cancel = rng_percent(&h.rng, 25) ? 1 + rng_below(&h.rng, 4) : 0;
+    }
+    for (int step = 0; step < MAX_STEPS; step++) {
+        drive(&h, t);
+        if (run_phase_is_final(h.world.status.phase) && h.world.n_replicas == 0) {
+            check_end(&h);
+            t->worlds++;
+            t->phases[h.world.status.phase]++;
+            return;
+        }
+        if (run_phase_is_final(h.world.status.phase)) {
+            h.n_faults_left = 0;
+        }
+        pass_time(&h, t);
+    }
+    check(&h, &h.world, NULL, false, "a run terminates");
+}
+
+static uint64_t read_number(const char *name, uint64_t fallback)
+{
+    const char *text = getenv(name);
+    uint64_t value = fallback;
+    if (text != NULL && parse_u64(text, &value) < 0) {
+        print_message("# %s is no number: '%s'\n", name, text);
+        fail();
+    }
+    return value;
+}
+
+static void worlds(void **state)
+{
+    (void)state;
+    const uint64_t seed = read_number("BENCHD_PROP_SEED", (uint64_t)clock_unix_ms() * 1000003U);
+    const int64_t limit_ns = (int64_t)read_number("BENCHD_PROP_MS", 3000) * 1000000;
+    const int64_t start_ns = clock_monotonic_ns();
+    struct totals t = {0};
+    print_message("# BENCHD_PROP_SEED=%" PRIu64 "\n", seed);
+    while (clock_monotonic_ns() - start_ns < limit_ns) {
+        run_world(seed + t.worlds, &t);
+    }
+    const double s = (double)(clock_monotonic_ns() - start_ns) / 1e9;
+    print_message("# %" PRIu64 " worlds, %" PRIu64 " steps (%.0f/s), %" PRIu64
+                  " plans (%.0f/s)%s\n",
+                  t.worlds, t.steps, (double)t.steps / s, t.plans, (double)t.plans / s,
+                  (double)t.steps / s < MIN_STEPS_PER_S ? ": slow" : "");
+    print_message("# ended: %" PRIu64 " Succeeded, %" PRIu64 " PartiallyFailed, %" PRIu64
+                  " Failed, %" PRIu64 " Cancelled\n",
+                  t.phases[RUN_SUCCEEDED], t.phases[RUN_PARTIALLY_FAILED], t.phases[RUN_FAILED],
+                  t.phases[RUN_CANCELLED]);
+    assert_true(t.worlds > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(worlds)};
+    return cmocka_run_group_tests_name("prop/reconcile", tests, NULL, NULL);
+}

@@ -1,0 +1,526 @@
+/* See world.h. */
+#include "world.h"
+
+#include <string.h>
+
+#include "core/policy_attempt.h"
+#include "core/policy_failure.h"
+
+/* ---- random numbers: splitmix64 ---- */
+
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+    return z ^ (z >> 31);
+}
+
+uint64_t rng_next(struct rng *r)
+{
+    r->state += 0x9E3779B97F4A7C15U;
+    return mix(r->state);
+}
+
+uint32_t rng_below(struct rng *r, uint32_t n)
+{
+    return (uint32_t)(rng_next(r) % n);
+}
+
+bool rng_percent(struct rng *r, uint32_t percent)
+{
+    return rng_below(r, 100) < percent;
+}
+
+/* ---- definition ---- */
+
+void world_init(struct world *w, struct test_run *run, struct rng *rng)
+{
+    *w = (struct world){.run = run, .now_ms = 1000000, .fate_seed = rng_next(rng)};
+    test_run_init(run);
+    const uint32_t n_points = 1 + rng_below(rng, 3);
+    for (uint32_t i = 0; i < n_points; i++) {
+        if (rng_percent(rng, 20)) {
+            test_run_add_point(run, 0, 0, 1 + rng_below(rng, 3));
+        } else {
+            test_run_add_point(run, rng_below(rng, 3), 1 + rng_below(rng, 3), 0);
+        }
+    }
+    test_run_set_repeats(run, 1 + rng_below(rng, 3));
+    for (uint32_t i = run->def.n_slots - 1; i > 0; i--) { /* any order of trials is one */
+        const uint32_t j = rng_below(rng, i + 1);
+        const struct slot tmp = run->slots[i];
+        run->slots[i] = run->slots[j];
+        run->slots[j] = tmp;
+    }
+    run->spec.failure_policy.on_trial_failure = (enum on_trial_failure)rng_below(rng, 3);
+    run->spec.failure_policy.max_failed_trials = rng_below(rng, 4);
+    run->spec.run_policy.backoff_limit = rng_below(rng, 4);
+    run->spec.run_policy.active_deadline_s = rng_percent(rng, 20) ? 5 + rng_below(rng, 120) : 0;
+}
+
+/* ---- fate ---- */
+
+enum fate_kind {
+    FATE_WELL,
+    FATE_PSERVERS_STAY, /* foreign ones: they end by nobody's goodbye */
+    FATE_NO_SUMMARY,
+    FATE_INFRASTRUCTURE,
+    FATE_PERMANENT,
+    FATE_VANISH,
+    FATE_LOST,
+    FATE_SILENT, /* it goes on, its peers give up */
+    FATE_KIND_COUNT,
+};
+
+struct fate { /* of one attempt */
+    enum fate_kind kind;
+    uint32_t victim; /* chosen among the members */
+    int64_t at_ms;   /* after its creation */
+    bool has_survivors_leave; /* the others notice: exit 11 */
+    int64_t notice_ms;
+    struct rng rest;
+};
+
+static uint32_t gang_size(const struct point *point)
+{
+    return point->replicas[0] + point->replicas[1] + point->replicas[2];
+}
+
+static uint32_t ordinal(const struct point *point, const struct replica_id *id)
+{
+    uint32_t n = id->index;
+    for (enum role role = 0; role < id->role; role++) {
+        n += point->replicas[role];
+    }
+    return n;
+}
+
+static struct fate fate_of_attempt(const struct world *w, const struct replica_id *id)
+{
+    struct rng r = {mix(w->fate_seed ^ mix(id->point + 1)) ^ mix(id->trial + 100) ^
+                    mix(id->attempt + 10000)};
+    struct fate f = {0};
+    f.kind = rng_percent(&r, 55) ? FATE_WELL : (enum fate_kind)rng_below(&r, FATE_KIND_COUNT);
+    f.victim = rng_below(&r, gang_size(&w->run->points[id->point]));
+    f.at_ms = 100 + rng_below(&r, 6000);
+    f.has_survivors_leave = rng_percent(&r, 60);
+    f.notice_ms = rng_percent(&r, 50) ? rng_below(&r, 50) : 6000;
+    f.rest = r;
+    return f;
+}
+
+static void end_replica(struct world_replica *r, enum replica_state state, int exit_code,
+                        int64_t at_ms)
+{
+    r->seen.state = state;
+    r->seen.exit_code = exit_code;
+    r->seen.ended_unix_ms = at_ms;
+}
+
+static void fail_victim(struct world_replica *r, struct fate *f, int64_t at_ms)
+{
+    static const int permanent[] = {1, 2, 10, 12, 255};
+    switch (f->kind) {
+    case FATE_PERMANENT:
+        end_replica(r, REPLICA_FAILED, permanent[rng_below(&f->rest, 5)], at_ms);
+        r->seen.failure = FAILURE_PERMANENT;
+        r->seen.message = "wrong";
+        return;
+    case FATE_LOST:
+        end_replica(r, REPLICA_LOST, -1, rng_percent(&f->rest, 50) ? at_ms : 0);
+        return;
+    default:
+        end_replica(r, REPLICA_FAILED, rng_percent(&f->rest, 50) ? -1 : 13, at_ms);
+        r->seen.failure = FAILURE_INFRASTRUCTURE;
+        r->seen.message = "killed";
+        return;
+    }
+}
+
+static void leave_as_survivor(struct world_replica *r, const struct point *point,
+                              const struct fate *f, int64_t at_ms)
+{
+    end_replica(r, REPLICA_FAILED, 11, at_ms);
+    r->seen.failure = FAILURE_CONSEQUENCE;
+    r->seen.message = "connection reset";
+    r->seen.has_blamed = true;
+    uint32_t index = f->victim;
+    enum role role = 0;
+    while (index >= point->replicas[role]) {
+        index -= point->replicas[role++];
+    }
+    r->seen.blamed_role = role;
+    r->seen.blamed_index = index;
+}
+
+/* False: it vanishes. */
+static bool advance_replica(const struct world *w, struct world_replica *r)
+{
+    if (r->seen.ended_unix_ms != 0 || r->seen.state == REPLICA_LOST) {
+        return true;
+    }
+    const struct point *point = &w->run->points[r->seen.id.point];
+    struct fate f = fate_of_attempt(w, &r->seen.id);
+    const int64_t age_ms = w->now_ms - r->created_ms;
+    if (age_ms >= 50) {
+        r->seen.state = REPLICA_RUNNING;
+    }
+    const bool is_victim = ordinal(point, &r->seen.id) == f.victim;
+    if (f.kind >= FATE_INFRASTRUCTURE) {
+        if (is_victim && age_ms >= f.at_ms && f.kind == FATE_VANISH) {
+            return false;
+        } else if (is_victim && age_ms >= f.at_ms && f.kind != FATE_SILENT) {
+            fail_victim(r, &f, r->created_ms + f.at_ms);
+            return true;
+        } else if (!is_victim && age_ms >= f.at_ms + f.notice_ms &&
+                   (f.has_survivors_leave || f.kind == FATE_SILENT)) {
+            leave_as_survivor(r, point, &f, r->created_ms + f.at_ms + f.notice_ms);
+            return true;
+        }
+    }
+    /* Nobody gets on with a silent peer; alone, there is nobody to be silent to. */
+    const bool ends = f.kind != FATE_SILENT || gang_size(point) == 1;
+    const bool is_pserver = r->seen.id.role == ROLE_PSERVER;
+    const int64_t life_ms = 7000 + 10 * (int64_t)r->seen.id.index + (is_pserver ? 500 : 0);
+    if (ends && age_ms >= life_ms && !(is_pserver && f.kind == FATE_PSERVERS_STAY)) {
+        end_replica(r, REPLICA_SUCCEEDED, 0, r->created_ms + life_ms);
+        r->seen.has_summary = !is_pserver && !(f.kind == FATE_NO_SUMMARY && is_victim);
+    }
+    return true;
+}
+
+/* Whoever made it takes it down after a while. */
+static void advance_foreign(const struct world *w, struct world_replica *r)
+{
+    if (r->seen.state <= REPLICA_RUNNING && w->now_ms >= r->created_ms + 20000) {
+        end_replica(r, REPLICA_FAILED, 143, w->now_ms);
+    }
+}
+
+void world_advance(struct world *w, int64_t ms)
+{
+    w->now_ms += ms;
+    size_t kept = 0;
+    for (size_t i = 0; i < w->n_replicas; i++) {
+        struct world_replica *r = &w->replicas[i];
+        if (r->is_foreign) {
+            advance_foreign(w, r);
+        } else if (!advance_replica(w, r)) {
+            continue;
+        }
+        w->replicas[kept++] = *r;
+    }
+    w->n_replicas = kept;
+}
+
+/* ---- the driver's side ---- */
+
+void world_observe(const struct world *w, struct rng *order, struct snapshot *ret)
+{
+    ret->observed = (struct observed){
+        .def = &w->run->def,
+        .request = w->request,
+        .now_unix_ms = w->now_ms,
+        .status = w->status,
+        .replicas = ret->replicas,
+        .rows = ret->rows,
+    };
+    for (size_t i = 0; i < w->n_replicas; i++) {
+        const size_t at = rng_below(order, (uint32_t)(ret->observed.n_replicas + 1));
+        ret->replicas[ret->observed.n_replicas++] = ret->replicas[at];
+        ret->replicas[at] = w->replicas[i].seen;
+    }
+    for (size_t i = 0; i < w->n_rows; i++) {
+        const struct world_row *row = &w->rows[i];
+        if (row->acknowledged_ms > w->now_ms) {
+            continue;
+        }
+        const size_t at = rng_below(order, (uint32_t)(ret->observed.n_rows + 1));
+        ret->rows[ret->observed.n_rows++] = ret->rows[at];
+        ret->rows[at] = (struct attempt_row){
+            .point = row->point,
+            .trial = row->trial,
+            .attempt = row->attempt,
+            .outcome = row->outcome,
+            .error = row->error[0] != '\0' ? (char *)row->error : NULL,
+        };
+    }
+}
+
+static struct world_replica *find_replica(struct world *w, const struct replica_id *id)
+{
+    for (size_t i = 0; i < w->n_replicas; i++) {
+        const struct replica_id *other = &w->replicas[i].seen.id;
+        if (other->point == id->point && other->trial == id->trial &&
+            other->attempt == id->attempt && other->role == id->role && other->index == id->index) {
+            return &w->replicas[i];
+        }
+    }
+    return NULL;
+}
+
+static struct world_row *find_row(struct world *w, uint32_t point, uint32_t trial, uint32_t attempt)
+{
+    for (size_t i = 0; i < w->n_rows; i++) {
+        struct world_row *row = &w->rows[i];
+        if (row->point == point && row->trial == trial && row->attempt == attempt) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static bool is_of_run(const struct world *w, const struct replica_id *id)
+{
+    return id->point < w->run->def.matrix.n_points && id->trial < w->run->spec.repeats &&
+           id->index < w->run->points[id->point].replicas[id->role];
+}
+
+static const char *apply_create(struct world *w, const struct replica_id *id)
+{
+    if (run_phase_is_final(w->status.phase)) {
+        return "a finished run creates nothing";
+    }
+    if (!is_of_run(w, id)) {
+        return "no replica beyond the definition";
+    }
+    if (find_replica(w, id) != NULL) {
+        return "no replica twice";
+    }
+    for (size_t i = 0; i < w->n_replicas; i++) {
+        const struct replica_id *other = &w->replicas[i].seen.id;
+        if (other->point != id->point || other->trial != id->trial ||
+            other->attempt != id->attempt) {
+            return "one gang at a time";
+        }
+    }
+    if (find_row(w, id->point, id->trial, id->attempt) != NULL) {
+        return "no replica of an attempt that has a row";
+    }
+    w->replicas[w->n_replicas++] = (struct world_replica){
+        .seen = {.id = *id, .state = REPLICA_PENDING},
+        .created_ms = w->now_ms,
+    };
+    return w->n_replicas < WORLD_MAX_REPLICAS ? NULL : "the world is big enough";
+}
+
+static const char *apply_delete(struct world *w, const struct replica_id *id)
+{
+    struct world_replica *r = find_replica(w, id);
+    if (r == NULL) {
+        return "nothing is deleted that is not there";
+    }
+    const struct world_row *row = find_row(w, id->point, id->trial, id->attempt);
+    const bool is_kept = row != NULL && row->acknowledged_ms <= w->now_ms;
+    const int64_t deadline_ms = w->run->spec.run_policy.active_deadline_s * 1000;
+    const bool is_cut_short =
+        w->request == REQUEST_CANCEL ||
+        (deadline_ms != 0 && w->status.started_unix_ms != 0 &&
+         w->now_ms >= w->status.started_unix_ms + deadline_ms);
+    if (!is_kept && !is_cut_short && is_of_run(w, id) && !run_phase_is_final(w->status.phase)) {
+        return "no replica is deleted before its row is kept";
+    }
+    *r = w->replicas[--w->n_replicas];
+    return NULL;
+}
+
+/* What the world knows better: did any member end in a way that decides the attempt? */
+static const char *apply_save(struct world *w, const struct action *a)
+{
+    if (find_row(w, a->save.point, a->save.trial, a->save.attempt) != NULL) {
+        return NULL; /* the same attempt again changes nothing */
+    }
+    if (w->n_rows == WORLD_MAX_ROWS) {
+        return "attempts are limited";
+    }
+    bool has_member = false;
+    for (size_t i = 0; i < w->n_replicas; i++) {
+        const struct replica_id *id = &w->replicas[i].seen.id;
+        has_member |= id->point == a->save.point && id->trial == a->save.trial &&
+                      id->attempt == a->save.attempt;
+    }
+    if (!has_member) {
+        return "a row is kept while its gang is there to be read";
+    }
+    struct world_row *row = &w->rows[w->n_rows++];
+    memset(row, 0, sizeof(*row));
+    row->point = a->save.point;
+    row->trial = a->save.trial;
+    row->attempt = a->save.attempt;
+    row->outcome = a->save.outcome;
+    memcpy(row->error, a->save.error, sizeof(row->error));
+    row->acknowledged_ms = w->now_ms + w->ack_delay_ms;
+    return NULL;
+}
+
+const char *world_apply(struct world *w, const struct plan *plan, size_t n)
+{
+    w->is_whole_plan_applied = false;
+    for (size_t i = 0; i < n; i++) {
+        const struct action *a = &plan->actions.items[i];
+        const char *broken = NULL;
+        switch (a->kind) {
+        case ACTION_CREATE_REPLICA:
+            broken = apply_create(w, &a->replica);
+            break;
+        case ACTION_DELETE_REPLICA:
+            broken = apply_delete(w, &a->replica);
+            break;
+        case ACTION_SAVE_RESULT:
+            broken = apply_save(w, a);
+            if (broken == NULL &&
+                find_row(w, a->save.point, a->save.trial, a->save.attempt)->acknowledged_ms >
+                    w->now_ms) {
+                return NULL; /* the driver waits for the store */
+            }
+            break;
+        case ACTION_PATCH_STATUS:
+            w->status = a->status;
+            break;
+        case ACTION_EMIT_EVENT:
+        case ACTION_REQUEUE_AFTER:
+            break;
+        }
+        if (broken != NULL) {
+            return broken;
+        }
+    }
+    w->is_whole_plan_applied = n == plan->actions.len;
+    return NULL;
+}
+
+/* ---- faults ---- */
+
+void world_kill_all(struct world *w)
+{
+    w->n_replicas = 0;
+}
+
+void world_add_foreign(struct world *w, struct rng *rng)
+{
+    const struct replica_id id = {
+        .point = rng_below(rng, w->run->def.matrix.n_points + 1),
+        .trial = rng_below(rng, (uint32_t)w->run->spec.repeats + 1),
+        .attempt = rng_below(rng, 4),
+        .role = (enum role)rng_below(rng, ROLE_COUNT),
+        .index = rng_below(rng, 4),
+    };
+    if (find_replica(w, &id) != NULL || w->n_replicas + 16 > WORLD_MAX_REPLICAS) {
+        return;
+    }
+    struct world_replica *r = &w->replicas[w->n_replicas++];
+    *r = (struct world_replica){.seen = {.id = id}, .created_ms = w->now_ms, .is_foreign = true};
+    r->seen.state = (enum replica_state)rng_below(rng, 5);
+    if (r->seen.state >= REPLICA_SUCCEEDED) {
+        r->seen.ended_unix_ms = w->now_ms;
+    }
+    r->seen.has_summary = r->seen.state == REPLICA_SUCCEEDED;
+}
+
+void world_lose_row(struct world *w, struct rng *rng)
+{
+    if (w->n_rows > 0) {
+        w->rows[rng_below(rng, (uint32_t)w->n_rows)] = w->rows[w->n_rows - 1];
+        w->n_rows--;
+    }
+}
+
+void world_settle_store(struct world *w, bool is_kept)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->n_rows; i++) {
+        if (w->rows[i].acknowledged_ms <= w->now_ms || is_kept) {
+            w->rows[n] = w->rows[i];
+            w->rows[n].acknowledged_ms = 0;
+            n++;
+        }
+    }
+    w->n_rows = n;
+}
+
+bool world_is_store_busy(const struct world *w)
+{
+    for (size_t i = 0; i < w->n_rows; i++) {
+        if (w->rows[i].acknowledged_ms > w->now_ms) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- comparing and printing ---- */
+
+bool world_eq(const struct world *a, const struct world *b)
+{
+    if (a->n_replicas != b->n_replicas || a->n_rows != b->n_rows ||
+        memcmp(&a->status, &b->status, sizeof(a->status)) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < a->n_replicas; i++) {
+        if (find_replica((struct world *)b, &a->replicas[i].seen.id) == NULL) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < a->n_rows; i++) {
+        const struct world_row *x = &a->rows[i];
+        const struct world_row *y = find_row((struct world *)b, x->point, x->trial, x->attempt);
+        if (y == NULL || x->outcome != y->outcome || strcmp(x->error, y->error) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void print_replica(const struct observed_replica *r, struct buf *out)
+{
+    static const char *const states[] = {"Pending", "Running", "Succeeded", "Failed", "Lost"};
+    buf_printf(out, "replica p%ut%ua%u %s/%u %s %s exit=%d ended=%lld", r->id.point, r->id.trial,
+               r->id.attempt, role_to_string(r->id.role), r->id.index, states[r->state],
+               failure_class_to_string(r->failure), r->exit_code, (long long)r->ended_unix_ms);
+    if (r->has_blamed) {
+        buf_printf(out, " blames=%s/%u", role_to_string(r->blamed_role), r->blamed_index);
+    }
+    buf_printf(out, "%s%s%s\n", r->has_summary ? " summary" : "", r->message != NULL ? ": " : "",
+               r->message != NULL ? r->message : "");
+}
+
+void world_print(const struct world *w, struct buf *out)
+{
+    static const char *const policies[] = {
+        [ON_FAILURE_RETRY] = "Retry", [ON_FAILURE_SKIP] = "Skip", [ON_FAILURE_STOP] = "Stop"};
+    const struct spec *spec = &w->run->spec;
+    for (uint32_t i = 0; i < w->run->def.matrix.n_points; i++) {
+        const uint32_t *n = w->run->points[i].replicas;
+        buf_printf(out, "point pservers=%u trainers=%u workers=%u\n", n[0], n[1], n[2]);
+    }
+    buf_printf(out,
+               "repeats %lld\npolicy %s maxFailedTrials=%lld backoffLimit=%lld "
+               "activeDeadlineSeconds=%lld\n# order:",
+               (long long)spec->repeats, policies[spec->failure_policy.on_trial_failure],
+               (long long)spec->failure_policy.max_failed_trials,
+               (long long)spec->run_policy.backoff_limit,
+               (long long)spec->run_policy.active_deadline_s);
+    for (uint32_t i = 0; i < w->run->def.n_slots; i++) {
+        buf_printf(out, " p%ut%u", w->run->slots[i].point, w->run->slots[i].trial);
+    }
+    struct plan status = {0};
+    if (w->status.started_unix_ms != 0) {
+        *vec_push(&status.actions) =
+            (struct action){.kind = ACTION_PATCH_STATUS, .status = w->status};
+    }
+    buf_putc(out, '\n');
+    plan_format(&status, out);
+    plan_done(&status);
+    for (size_t i = 0; i < w->n_rows; i++) {
+        const struct world_row *row = &w->rows[i];
+        buf_printf(out, "%srow p%ut%ua%u %s%s%s\n",
+                   row->acknowledged_ms > w->now_ms ? "# not acknowledged: " : "", row->point,
+                   row->trial, row->attempt, attempt_outcome_to_string(row->outcome),
+                   row->error[0] != '\0' ? ": " : "", row->error);
+    }
+    for (size_t i = 0; i < w->n_replicas; i++) {
+        print_replica(&w->replicas[i].seen, out);
+    }
+    buf_printf(out, "%snow %lld\nplan\n", w->request == REQUEST_CANCEL ? "cancel\n" : "",
+               (long long)w->now_ms);
+}
