@@ -24,34 +24,44 @@ struct place place_item(const struct place *list, size_t index)
     return (struct place){.up = list, .index = index, .node = list->node->children[index]};
 }
 
-static void put_path(const struct place *place, struct buf *out)
+static void put_steps(const struct place *place, bool from_local, struct buf *out)
 {
     if (place->up == NULL) {
         return;
     }
-    put_path(place->up, out);
+    put_steps(place->up, from_local, out);
     if (place->key == NULL) {
         buf_printf(out, "[%zu]", place->index);
     } else {
         buf_printf(out, "%s%s", out->len == 0 ? "" : ".", place->key);
     }
+    if (from_local && place->up->up == NULL) {
+        buf_puts(out, ".local"); /* where the value stood before it was merged */
+    }
+}
+
+/* The node, or the nearest one on the way to where it is missing. */
+static const struct place *nearest(const struct place *place)
+{
+    while (place->node == NULL && place->up != NULL) {
+        place = place->up;
+    }
+    return place;
 }
 
 char *place_path(const struct place *place)
 {
     struct buf path = BUF_INIT;
-    put_path(place, &path);
+    const struct node *node = nearest(place)->node;
+    put_steps(place, node != NULL && node->from_local, &path);
     return buf_take(&path);
 }
 
 static void complain_at(struct diags *d, const struct place *place, bool at_key, const char *fix,
                         const char *fmt, va_list ap)
 {
-    const struct place *there = place;
-    while (there->node == NULL && there->up != NULL) {
-        there = there->up;
-        at_key = true;
-    }
+    const struct place *there = nearest(place);
+    at_key = at_key || there != place;
     struct mark mark = {0};
     const char *origin = NULL;
     if (there->node != NULL) {
@@ -160,7 +170,7 @@ bool read_map(struct diags *d, const struct place *place, const struct field *fi
     return true;
 }
 
-bool read_list(struct diags *d, const struct place *place)
+bool read_list(struct diags *d, const struct place *place, size_t max)
 {
     if (place->node == NULL) {
         return false;
@@ -172,6 +182,10 @@ bool read_list(struct diags *d, const struct place *place)
     }
     if (place->node->n_children == 0) {
         reader_complain(d, place, "add an item, or remove the field", "the list is empty");
+        return false;
+    }
+    if (place->node->n_children > max) {
+        reader_complain(d, place, NULL, "more than %zu items", max);
         return false;
     }
     return true;
@@ -300,10 +314,12 @@ bool read_enum(struct diags *d, const struct place *place, const char *const *na
     struct buf fix = BUF_INIT;
     const char *meant = suggest_name(text, names, n);
     if (meant != NULL) {
-        buf_printf(&fix, "did you mean '%s'? ", meant);
+        buf_printf(&fix, "did you mean '%s'?%s", meant, n == 1 ? "" : " ");
     }
-    buf_puts(&fix, n == 1 ? "the only value is " : "allowed: ");
-    put_names(&fix, names, n);
+    if (meant == NULL || n > 1) {
+        buf_puts(&fix, n == 1 ? "the only value is " : "allowed: ");
+        put_names(&fix, names, n);
+    }
     bool is_later = false;
     for (; unsupported != NULL && *unsupported != NULL; unsupported++) {
         is_later |= str_eq(text, *unsupported);
@@ -312,6 +328,25 @@ bool read_enum(struct diags *d, const struct place *place, const char *const *na
              is_later ? "'%s' is not supported by this version" : "unknown value '%s'", text);
     buf_done(&fix);
     return false;
+}
+
+int64_t read_int_or(struct diags *d, const struct place *map, const char *key, int64_t min,
+                           int64_t max, int64_t fallback)
+{
+    struct place place = place_get(map, key);
+    int64_t value = fallback;
+    (void)read_int(d, &place, min, max, &value); /* noted; the fallback serves further checks */
+    return value;
+}
+
+int read_enum_or(struct diags *d, const struct place *map, const char *key,
+                        const char *const *names, size_t n, const char *const *unsupported,
+                        int fallback)
+{
+    struct place place = place_get(map, key);
+    int value = fallback;
+    (void)read_enum(d, &place, names, n, unsupported, &value); /* as above */
+    return value;
 }
 
 bool is_object_name(const char *text)

@@ -43,8 +43,8 @@ const char *suggest_name(const char *word, const char *const *candidates, size_t
 /* Is it a map with these keys only, the required ones among them? false: it is no map (noted), do
  * not look into it. Unknown, unsupported and missing keys are noted. */
 bool read_map(struct diags *d, const struct place *place, const struct field *fields, size_t n);
-/* A list with at least one item? false: it is none (noted). */
-bool read_list(struct diags *d, const struct place *place);
+/* A list with 1 to `max` items? false: it is none (noted), or absent. */
+bool read_list(struct diags *d, const struct place *place, size_t max);
 
 /* Each returns true and sets *ret when the value is there and good; notes what is wrong; leaves
  * *ret alone and stays silent when the value is absent (read_map speaks about required ones). */
@@ -55,6 +55,13 @@ bool read_text(struct diags *d, const struct place *place, size_t max_len, const
 /* One of `names`; `unsupported` (NULL-terminated, may be NULL): values of a later version. */
 bool read_enum(struct diags *d, const struct place *place, const char *const *names, size_t n,
                const char *const *unsupported, int *ret);
+/* A field of `map` with the value it has when left out. A wrong one is noted and read as that, so
+ * that the checks behind go on. */
+int64_t read_int_or(struct diags *d, const struct place *map, const char *key, int64_t min,
+                    int64_t max, int64_t fallback);
+int read_enum_or(struct diags *d, const struct place *map, const char *key,
+                 const char *const *names, size_t n, const char *const *unsupported, int fallback);
+
 /* Is `text` a name by ^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$ ? */
 bool is_object_name(const char *text);
 /* ^[a-z][a-z0-9_]{0,30}$ */

@@ -212,6 +212,11 @@ static void check_expansion(const struct node *root, const struct spec *spec, st
         const struct node *node = find_node(root, it->path);
         it->mark = node->key_mark.line != 0 ? node->key_mark : node->mark;
         it->origin = node->origin == NULL ? NULL : xstrdup(node->origin);
+        if (node->from_local) {
+            char *path = xasprintf("spec.local%s", it->path + strlen("spec"));
+            free(it->path);
+            it->path = path;
+        }
     }
     diags_move(diags, &found);
 }

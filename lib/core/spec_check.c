@@ -6,16 +6,36 @@
 #include "core/spec_names.h"
 #include "core/spec_parts.h"
 
-/* By the text of the tree, not by what could be read: a wrong value is no missing name. */
+static bool is_known_name(const struct reading *r, const char *name)
+{
+    return builtin_find(name) != NULL || spec_find_parameter(r->spec, name) != NULL;
+}
+
+static bool has_unknown_name(const struct reading *r, const struct node *map)
+{
+    for (size_t i = 0; map != NULL && map->kind == NODE_MAP && i < map->n_children; i++) {
+        if (!is_known_name(r, map->children[i]->key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* By the text of the tree, not by what could be read: a wrong value is no missing name. Where the
+ * sweep is missing, or has a name that is wrong, any name may have been meant. */
 static bool is_swept_in(const struct reading *r, const char *name)
 {
     const struct node *sweep = tree_get(r->at.node, "sweep");
     const struct node *points = tree_get(sweep, "points");
-    if (points != NULL && points->kind == NODE_SEQ && points->n_children > 0) {
-        return tree_get(points->children[0], name) != NULL;
+    const struct node *names = points;
+    if (points == NULL) {
+        const struct node *grid = tree_get(sweep, "grid");
+        names = grid != NULL ? grid : tree_get(sweep, "zip");
+    } else if (points->kind == NODE_SEQ && points->n_children > 0) {
+        names = points->children[0];
     }
-    return tree_get(tree_get(sweep, "grid"), name) != NULL ||
-           tree_get(tree_get(sweep, "zip"), name) != NULL;
+    return names == NULL || names->kind != NODE_MAP || has_unknown_name(r, names) ||
+           tree_get(names, name) != NULL;
 }
 
 /* The axis of that name (grid, zip), or else the sweep. */
@@ -27,6 +47,11 @@ static void complain_axis(struct reading *r, const char *name, const char *fix, 
     reader_complain_key(r->diags, axis.node != NULL ? &axis : &kind, fix, "%s", message);
 }
 
+static bool counts_replicas(const char *name)
+{
+    return !str_eq(name, "batch_size") && !str_eq(name, "threads");
+}
+
 static void check_from(struct reading *r, enum role role)
 {
     const char *from = r->spec->roles[role].replicas.from;
@@ -34,7 +59,7 @@ static void check_from(struct reading *r, enum role role)
     struct place role_place = place_get(&roles, role_to_string(role));
     struct place replicas = place_get(&role_place, "replicas");
     struct place place = place_get(&replicas, "from");
-    if (str_eq(from, "batch_size") || str_eq(from, "threads")) {
+    if (!counts_replicas(from)) {
         reader_complain(r->diags, &place, "write pservers or trainers",
                         "'%s' does not count replicas", from);
         return;
@@ -43,14 +68,32 @@ static void check_from(struct reading *r, enum role role)
         return;
     }
     static const char *const counts[] = {"pservers", "trainers"};
-    bool is_known = builtin_find(from) != NULL || spec_find_parameter(r->spec, from) != NULL;
-    const char *meant = is_known ? NULL : suggest_name(from, counts, COUNT_OF(counts));
+    const char *meant = is_known_name(r, from) ? NULL : suggest_name(from, counts, COUNT_OF(counts));
     _cleanup_(freep) char *fix =
         meant != NULL ? xasprintf("did you mean '%s'?", meant)
                       : xasprintf("add '%s: [1, 2]' to spec.sweep, or write replicas: {value: 1}",
                                   from);
     reader_complain(r->diags, &place, fix, "'%s' is not swept, so the number of replicas is not known",
                     from);
+}
+
+/* Could it take its number of replicas from that name? Yes too where the field is unreadable, which
+ * was noted. */
+static bool may_take(struct reading *r, enum role role, const char *name)
+{
+    struct place roles = place_get(&r->at, "roles");
+    struct place place = place_get(&roles, role_to_string(role));
+    if (place.node == NULL) {
+        return false;
+    }
+    struct place replicas = place_get(&place, "replicas");
+    const struct node *from = tree_get(replicas.node, "from");
+    const struct node *value = tree_get(replicas.node, "value");
+    if ((from == NULL) == (value == NULL)) {
+        return true;
+    }
+    return from != NULL && (from->kind != NODE_STRING || str_eq(from->s, name) ||
+                            !counts_replicas(from->s) || !is_swept_in(r, from->s));
 }
 
 /* A count that no role takes would be a column that means nothing. */
@@ -61,15 +104,19 @@ static void check_counts_used(struct reading *r)
         enum role role;
     } counts[] = {{"pservers", ROLE_PSERVER}, {"trainers", ROLE_TRAINER}};
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        bool is_used = false;
+        bool is_forbidden =
+            counts[i].role == ROLE_PSERVER && r->spec->workload.exchange == EXCHANGE_NONE;
+        /* A role that is missing was noted, except where it has to be. */
+        bool is_used = !r->spec->roles[counts[i].role].present && !is_forbidden;
         for (int role = 0; role < ROLE_COUNT; role++) {
-            const char *from = r->spec->roles[role].replicas.from;
-            is_used |= from != NULL && str_eq(from, counts[i].name);
+            is_used |= may_take(r, (enum role)role, counts[i].name);
         }
         if (!is_used && is_swept_in(r, counts[i].name)) {
             const char *role = role_to_string(counts[i].role);
-            _cleanup_(freep) char *fix = xasprintf("write roles.%s.replicas: {from: %s}", role,
-                                                   counts[i].name);
+            _cleanup_(freep) char *fix =
+                is_forbidden ? xstrdup("remove it: the exchange None has no pserver")
+                             : xasprintf("write roles.%s.replicas: {from: %s}", role,
+                                         counts[i].name);
             _cleanup_(freep) char *message =
                 xasprintf("'%s' is swept, but no role takes its replicas from it", counts[i].name);
             complain_axis(r, counts[i].name, fix, message);
@@ -128,9 +175,7 @@ static void check_swept(struct reading *r, const struct place *where)
     for (size_t i = 0; i < where->node->n_children; i++) {
         struct place child = place_item(where, i);
         child.key = child.node->key;
-        bool is_known = builtin_find(child.key) != NULL ||
-                        spec_find_parameter(r->spec, child.key) != NULL;
-        if (is_known && !is_swept_in(r, child.key)) { /* unknown: noted when it was read */
+        if (is_known_name(r, child.key) && !is_swept_in(r, child.key)) { /* unknown: noted when it was read */
             _cleanup_(freep) char *fix =
                 xasprintf("name a swept value, or add '%s' to the sweep", child.key);
             reader_complain_key(r->diags, &child, fix, "'%s' is not swept", child.key);
@@ -157,38 +202,47 @@ static void check_wheres(struct reading *r)
     }
 }
 
-/* Tries each path on a copy of the template: what cannot be set must not first show in a run. */
-static void check_target(struct reading *r, const struct place *place)
+/* Tries a path on a copy of the role's template: what cannot be set must not first show in a run. */
+static bool can_set(const struct role_spec *role, const char *path, struct err *err)
 {
-    struct place roles = place_get(place, "roles");
-    struct place paths = place_get(place, "paths");
-    if (roles.node == NULL || roles.node->kind != NODE_SEQ || paths.node == NULL ||
-        paths.node->kind != NODE_SEQ) {
-        return;
+    json_t *template = json_deep_copy(role->template);
+    int r = template == NULL ? 0 : json_pointer_set_new(template, path, json_integer(0), err);
+    json_decref(template);
+    return r == 0;
+}
+
+/* The item of a list of texts that reads so; there is one. */
+static struct place find_item(const struct place *list, const char *text)
+{
+    size_t i = 0;
+    while (list->node->children[i]->kind != NODE_STRING ||
+           !str_eq(list->node->children[i]->s, text)) {
+        i++;
     }
-    for (size_t i = 0; i < roles.node->n_children; i++) {
-        struct place role_place = place_item(&roles, i);
-        int role = role_place.node->kind == NODE_STRING ? role_from_string(role_place.node->s) : -1;
-        if (role < 0 || role == ROLE_WORKER) {
-            continue;
+    return place_item(list, i);
+}
+
+static void check_target(struct reading *r, const struct place *place,
+                         const struct parameter_target *target)
+{
+    struct place paths = place_get(place, "paths");
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        const struct role_spec *spec = &r->spec->roles[role];
+        const char *name = role_to_string((enum role)role);
+        if (target->roles[role] && !spec->present) {
+            struct place roles = place_get(place, "roles");
+            _cleanup_(freep) char *fix = xasprintf("add roles.%s, or remove it here", name);
+            reader_complain(r->diags, &roles, fix, "there is no roles.%s", name);
         }
-        if (!r->spec->roles[role].present) {
-            reader_complain(r->diags, &role_place, "add the role, or remove it here",
-                            "there is no roles.%s", role_to_string((enum role)role));
-            continue;
-        }
-        json_t *template = json_deep_copy(r->spec->roles[role].template);
-        for (size_t k = 0; template != NULL && k < paths.node->n_children; k++) {
-            struct place path = place_item(&paths, k);
+        for (size_t i = 0; target->roles[role] && i < target->paths.len; i++) {
             struct err err;
-            if (path.node->kind == NODE_STRING && path.node->s[0] == '/' &&
-                json_pointer_set_new(template, path.node->s, json_integer(0), &err) < 0) {
+            if (!can_set(spec, target->paths.items[i], &err)) {
+                struct place path = find_item(&paths, target->paths.items[i]);
                 reader_complain(r->diags, &path, "name a place that the template has",
-                                "the template of %s has no such place: %s",
-                                role_to_string((enum role)role), err.msg);
+                                "the template of %s has no such place: %s", name, err.msg);
+                return; /* the other role's is most likely the same */
             }
         }
-        json_decref(template);
     }
 }
 
@@ -198,14 +252,20 @@ static void check_targets(struct reading *r)
     if (list.node == NULL || list.node->kind != NODE_SEQ) {
         return;
     }
+    size_t n_read = 0; /* the parameters that could be read, in the order of the list */
     for (size_t i = 0; i < list.node->n_children; i++) {
         struct place item = place_item(&list, i);
         struct place targets = place_get(&item, "targets");
-        for (size_t k = 0; targets.node != NULL && targets.node->kind == NODE_SEQ &&
-                           k < targets.node->n_children;
-             k++) {
+        const struct node *name = tree_get(item.node, "name");
+        const struct parameter *parameter =
+            name != NULL && name->kind == NODE_STRING ? spec_find_parameter(r->spec, name->s) : NULL;
+        if (parameter != r->spec->parameters.items + n_read || n_read == r->spec->parameters.len) {
+            continue; /* not read, or a name for the second time: noted */
+        }
+        n_read++;
+        for (size_t k = 0; parameter != NULL && k < parameter->targets.len; k++) {
             struct place target = place_item(&targets, k);
-            check_target(r, &target);
+            check_target(r, &target, &parameter->targets.items[k]);
         }
     }
 }

@@ -118,12 +118,19 @@ static void merge_sweep_take(struct node *spec, struct node *over)
     }
 }
 
+static void mark_from_local(struct node *node)
+{
+    node->from_local = true;
+    for (size_t i = 0; i < node->n_children; i++) {
+        mark_from_local(node->children[i]);
+    }
+}
+
 static int complain_local(const struct node *root, const struct node *child, struct diags *diags)
 {
     struct place document = place_root(root);
     struct place spec = place_get(&document, "spec");
-    struct place local = {.up = &spec, .key = "local", .node = child};
-    struct place place = {.up = &local, .key = child->key, .node = child};
+    struct place place = {.up = &spec, .key = child->key, .node = child};
     const char *meant = suggest_name(child->key, overridable, COUNT_OF(overridable));
     _cleanup_(freep) char *fix =
         meant != NULL ? xasprintf("did you mean '%s'?", meant)
@@ -144,6 +151,7 @@ int spec_merge_local(struct node *root, struct diags *diags)
         i++;
     }
     struct node *local = tree_take_at(spec, i);
+    mark_from_local(local);
     if (local->kind != NODE_MAP) {
         diags_add(diags, local->mark, "spec.local", "write its fields as a map: {name: value, ...}",
                   "must be a map, and is %s", node_kind_to_string(local->kind));

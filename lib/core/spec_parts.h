@@ -18,6 +18,10 @@ int spec_merge_options(struct node *root, const struct spec_overrides *overrides
                        struct diags *diags);
 /* spec_read.c: the whole document. */
 void spec_read(const struct node *root, struct spec *spec, struct diags *diags);
+/* spec_roles.c; parameters first, for the others name them. */
+void spec_read_parameters(struct reading *r);
+void spec_read_baseline(struct reading *r);
+void spec_read_roles(struct reading *r);
 /* spec_sweep.c; parameters must have been read. */
 void spec_read_sweep(struct reading *r);
 void spec_read_params(struct reading *r, const struct place *place, struct params *ret);

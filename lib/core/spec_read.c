@@ -1,5 +1,6 @@
 /* Reading a definition field by field into struct spec: form, words, ranges and defaults. The rules
- * between fields are in spec_check.c, the sweep in spec_sweep.c. See spec_parts.h.
+ * between fields are in spec_check.c, the sweep in spec_sweep.c, roles, parameters and baseline in
+ * spec_roles.c. See spec_parts.h.
  *
  * Fields and values of later versions are known by name and refused as such: a definition never
  * means less than it says. */
@@ -13,7 +14,6 @@
 #define TEXT_MAX 1024
 #define PATH_TEXT_MAX 4096
 #define SYSTEMS_MAX 16
-#define PARAMETERS_MAX 32
 #define THRESHOLDS_MAX 16
 #define SEED_MAX 9007199254740991 /* 2^53 - 1: the same in every reader of JSON */
 #define DEADLINE_S_MAX 31536000
@@ -21,38 +21,6 @@
 
 static const char *const models[] = {"vgg16-fluid-fc512"};
 static const char *const profiles[] = {"benchworker"};
-
-static bool read_list_up_to(struct diags *d, const struct place *place, size_t max)
-{
-    if (!read_list(d, place)) {
-        return false;
-    }
-    if (place->node->n_children > max) {
-        reader_complain(d, place, NULL, "more than %zu items", max);
-        return false;
-    }
-    return true;
-}
-
-/* An optional whole number with the value it has when left out. */
-static int64_t read_int_or(struct diags *d, const struct place *map, const char *key, int64_t min,
-                           int64_t max, int64_t fallback)
-{
-    struct place place = place_get(map, key);
-    int64_t value = fallback;
-    (void)read_int(d, &place, min, max, &value); /* noted; the fallback serves further checks */
-    return value;
-}
-
-static int read_enum_or(struct diags *d, const struct place *map, const char *key,
-                        const char *const *names, size_t n, const char *const *unsupported,
-                        int fallback)
-{
-    struct place place = place_get(map, key);
-    int value = fallback;
-    (void)read_enum(d, &place, names, n, unsupported, &value); /* as above */
-    return value;
-}
 
 /* A name of ours; noted when it is not. NULL: absent or wrong. */
 static const char *read_object_name(struct diags *d, const struct place *map)
@@ -92,7 +60,7 @@ static void read_systems(struct reading *r)
 {
     static const struct field fields[] = {{"name", FIELD_REQUIRED}, {"profile", FIELD_REQUIRED}};
     struct place list = place_get(&r->at, "systems");
-    if (!read_list_up_to(r->diags, &list, SYSTEMS_MAX)) {
+    if (!read_list(r->diags, &list, SYSTEMS_MAX)) {
         return;
     }
     for (size_t i = 0; i < list.node->n_children; i++) {
@@ -197,185 +165,10 @@ static void read_workload(struct reading *r)
                        0); /* checked only */
 }
 
-static void read_paths(struct reading *r, const struct place *list, struct parameter_target *target)
-{
-    if (!read_list_up_to(r->diags, list, 16)) {
-        return;
-    }
-    for (size_t i = 0; i < list->node->n_children; i++) {
-        struct place item = place_item(list, i);
-        const char *path;
-        if (!read_text(r->diags, &item, 256, &path)) {
-            continue;
-        }
-        if (!str_has_prefix(path, "/spec/") && !str_has_prefix(path, "/metadata/")) {
-            reader_complain(r->diags, &item,
-                            "write a path such as /spec/containers/0/resources/requests/cpu",
-                            "'%s' is not a path into a pod template: it must start with /spec/ or "
-                            "/metadata/",
-                            path);
-            continue;
-        }
-        *vec_push(&target->paths) = xstrdup(path);
-    }
-}
-
-static void read_target(struct reading *r, const struct place *place,
-                        struct parameter_target *target)
-{
-    static const struct field fields[] = {{"roles", FIELD_REQUIRED}, {"paths", FIELD_REQUIRED}};
-    static const char *const names[] = {"pserver", "trainer"}; /* as enum role counts */
-    static const char *const later[] = {"worker", NULL};
-    if (!read_map(r->diags, place, fields, COUNT_OF(fields))) {
-        return;
-    }
-    struct place roles = place_get(place, "roles");
-    if (read_list_up_to(r->diags, &roles, COUNT_OF(names))) {
-        for (size_t i = 0; i < roles.node->n_children; i++) {
-            struct place item = place_item(&roles, i);
-            int role;
-            if (read_enum(r->diags, &item, names, COUNT_OF(names), later, &role)) {
-                target->roles[role] = true;
-            }
-        }
-    }
-    struct place paths = place_get(place, "paths");
-    read_paths(r, &paths, target);
-}
-
-static bool check_parameter_name(struct reading *r, const struct place *place, const char *name)
-{
-    if (!is_sweep_name(name)) {
-        reader_complain(r->diags, place, "1 to 31 of a-z, 0-9 and '_'; begin with a letter",
-                        "'%s' is not a valid parameter name", name);
-        return false;
-    }
-    if (builtin_find(name) != NULL || str_eq(name, "workers")) {
-        reader_complain(r->diags, place, "remove it, or choose another name",
-                        "'%s' is built in and may not be declared", name);
-        return false;
-    }
-    if (spec_find_parameter(r->spec, name) != NULL) {
-        reader_complain(r->diags, place, "declare it once, with all its targets",
-                        "a parameter '%s' is there already", name);
-        return false;
-    }
-    return true;
-}
-
-static void read_parameters(struct reading *r)
-{
-    static const struct field fields[] = {{"name", FIELD_REQUIRED}, {"targets", FIELD_REQUIRED}};
-    struct place list = place_get(&r->at, "parameters");
-    if (!read_list_up_to(r->diags, &list, PARAMETERS_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
-        struct place name_place = place_get(&item, "name");
-        const char *name;
-        if (!read_map(r->diags, &item, fields, COUNT_OF(fields)) ||
-            !read_text(r->diags, &name_place, 256, &name) ||
-            !check_parameter_name(r, &name_place, name)) {
-            continue;
-        }
-        struct parameter *parameter = vec_push(&r->spec->parameters);
-        *parameter = (struct parameter){.name = xstrdup(name)};
-        struct place targets = place_get(&item, "targets");
-        if (!read_list_up_to(r->diags, &targets, 8)) {
-            continue;
-        }
-        for (size_t k = 0; k < targets.node->n_children; k++) {
-            struct place target_place = place_item(&targets, k);
-            struct parameter_target *target = vec_push(&parameter->targets);
-            *target = (struct parameter_target){0};
-            read_target(r, &target_place, target);
-        }
-    }
-}
-
-static void read_baseline(struct reading *r)
-{
-    static const struct field fields[] = {{"kind", FIELD_REQUIRED}, {"where", FIELD_OPTIONAL}};
-    struct place place = place_get(&r->at, "baseline");
-    struct place where = place_get(&place, "where");
-    if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
-        return;
-    }
-    struct baseline *b = &r->spec->baseline;
-    b->kind = (enum baseline_kind)read_enum_or(r->diags, &place, "kind", baseline_kind_names,
-                                               COUNT_OF(baseline_kind_names), NULL,
-                                               where.node != NULL);
-    if (b->kind == BASELINE_POINT && where.node == NULL) {
-        reader_complain(r->diags, &where, "add 'where: {trainers: 1}', for instance",
-                        "the baseline Point needs 'where'");
-    } else if (b->kind == BASELINE_SINGLE_NODE && where.node != NULL) {
-        reader_complain_key(r->diags, &where, "remove 'where', or write 'kind: Point'",
-                            "the baseline SingleNode has no 'where'");
-    } else if (where.node != NULL) {
-        spec_read_params(r, &where, &b->where);
-    }
-}
-
-static void read_replicas(struct reading *r, const struct place *role, struct replicas *replicas)
-{
-    static const struct field fields[] = {{"from", FIELD_OPTIONAL}, {"value", FIELD_OPTIONAL}};
-    struct place place = place_get(role, "replicas");
-    if (place.node != NULL && place.node->kind == NODE_INT) {
-        _cleanup_(freep) char *fix =
-            xasprintf("write replicas: {value: %lld}", (long long)place.node->i);
-        reader_complain(r->diags, &place, fix, "must be a map, and is a whole number");
-        return;
-    }
-    if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
-        return;
-    }
-    struct place from = place_get(&place, "from");
-    struct place value = place_get(&place, "value");
-    if ((from.node == NULL) == (value.node == NULL)) {
-        reader_complain_key(r->diags, &place, "write {from: trainers} or {value: 1}, for instance",
-                            "exactly one of from and value is needed");
-        return;
-    }
-    const char *name;
-    if (read_text(r->diags, &from, 256, &name)) {
-        replicas->from = xstrdup(name);
-    }
-    replicas->value = read_int_or(r->diags, &place, "value", 0, REPLICAS_MAX, 1);
-}
-
-static void read_roles(struct reading *r)
-{
-    static const struct field fields[] = {{"pserver", FIELD_OPTIONAL},
-                                          {"trainer", FIELD_REQUIRED},
-                                          {"worker", FIELD_UNSUPPORTED}};
-    static const struct field role_fields[] = {{"replicas", FIELD_REQUIRED},
-                                               {"template", FIELD_OPTIONAL}};
-    static const enum role roles[] = {ROLE_PSERVER, ROLE_TRAINER};
-    struct place place = place_get(&r->at, "roles");
-    if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
-        return;
-    }
-    for (size_t i = 0; i < COUNT_OF(roles); i++) {
-        struct role_spec *role = &r->spec->roles[roles[i]];
-        struct place role_place = place_get(&place, role_to_string(roles[i]));
-        if (!read_map(r->diags, &role_place, role_fields, COUNT_OF(role_fields))) {
-            continue;
-        }
-        role->present = true;
-        read_replicas(r, &role_place, &role->replicas);
-        struct place template = place_get(&role_place, "template");
-        if (template.node != NULL) {
-            spec_check_template(r->diags, &template);
-            role->template = tree_to_json(template.node);
-        }
-    }
-}
-
 static void read_measure(struct reading *r)
 {
     static const struct field measure_fields[] = {{"warmupSteps", FIELD_OPTIONAL},
-                                                  {"steps", FIELD_OPTIONAL}};
+                                                  {"steps", FIELD_REQUIRED}};
     static const struct field repeats_fields[] = {{"min", FIELD_OPTIONAL},
                                                   {"order", FIELD_OPTIONAL},
                                                   {"max", FIELD_UNSUPPORTED},
@@ -384,7 +177,8 @@ static void read_measure(struct reading *r)
     struct place measure = place_get(&r->at, "measure");
     (void)read_map(r->diags, &measure, measure_fields, COUNT_OF(measure_fields)); /* noted */
     spec->warmup_steps = read_int_or(r->diags, &measure, "warmupSteps", 0, STEPS_MAX, 10);
-    spec->steps = read_int_or(r->diags, &measure, "steps", 1, STEPS_MAX, 100);
+    struct place steps = place_get(&measure, "steps");
+    (void)read_int(r->diags, &steps, 1, STEPS_MAX, &spec->steps); /* noted */
     struct place repeats = place_get(&r->at, "repeats");
     (void)read_map(r->diags, &repeats, repeats_fields, COUNT_OF(repeats_fields)); /* noted */
     spec->repeats = read_int_or(r->diags, &repeats, "min", 1, REPEATS_MAX, 3);
@@ -423,7 +217,7 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
 static void read_thresholds(struct reading *r)
 {
     struct place list = place_get(&r->at, "thresholds");
-    if (!read_list_up_to(r->diags, &list, THRESHOLDS_MAX)) {
+    if (!read_list(r->diags, &list, THRESHOLDS_MAX)) {
         return;
     }
     for (size_t i = 0; i < list.node->n_children; i++) {
@@ -478,7 +272,7 @@ void spec_read(const struct node *root, struct spec *spec, struct diags *diags)
         {"description", FIELD_OPTIONAL}, {"systems", FIELD_REQUIRED},
         {"workload", FIELD_REQUIRED},    {"sweep", FIELD_REQUIRED},
         {"parameters", FIELD_OPTIONAL},  {"baseline", FIELD_OPTIONAL},
-        {"roles", FIELD_REQUIRED},       {"measure", FIELD_OPTIONAL},
+        {"roles", FIELD_REQUIRED},       {"measure", FIELD_REQUIRED},
         {"repeats", FIELD_OPTIONAL},     {"thresholds", FIELD_OPTIONAL},
         {"failurePolicy", FIELD_OPTIONAL}, {"runPolicy", FIELD_OPTIONAL},
         {"local", FIELD_OPTIONAL},       {"addressing", FIELD_UNSUPPORTED},
@@ -501,10 +295,10 @@ void spec_read(const struct node *root, struct spec *spec, struct diags *diags)
     spec->description = xstrdup(text);
     read_systems(&r);
     read_workload(&r);
-    read_parameters(&r); /* before whatever names them */
+    spec_read_parameters(&r); /* before whatever names them */
     spec_read_sweep(&r);
-    read_baseline(&r);
-    read_roles(&r);
+    spec_read_baseline(&r);
+    spec_read_roles(&r);
     read_measure(&r);
     read_thresholds(&r);
     read_policies(&r);

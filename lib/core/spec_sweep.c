@@ -147,21 +147,9 @@ void spec_read_params(struct reading *r, const struct place *place, struct param
     }
 }
 
-static bool check_count(struct diags *d, const struct place *list, size_t max)
-{
-    if (!read_list(d, list)) {
-        return false;
-    }
-    if (list->node->n_children > max) {
-        reader_complain(d, list, NULL, "more than %zu items", max);
-        return false;
-    }
-    return true;
-}
-
 static void read_axis(struct reading *r, const struct place *place)
 {
-    if (!check_name(r, place) || !check_count(r->diags, place, AXIS_VALUES_MAX)) {
+    if (!check_name(r, place) || !read_list(r->diags, place, AXIS_VALUES_MAX)) {
         return;
     }
     struct axis *axis = vec_push(&r->spec->sweep.axes);
@@ -220,7 +208,7 @@ static void read_axes(struct reading *r, const struct place *place)
 
 static void read_points(struct reading *r, const struct place *place)
 {
-    if (!check_count(r->diags, place, POINTS_MAX)) {
+    if (!read_list(r->diags, place, POINTS_MAX)) {
         return;
     }
     const struct node *first = place->node->children[0];
@@ -244,7 +232,7 @@ static void read_points(struct reading *r, const struct place *place)
 
 static void read_excludes(struct reading *r, const struct place *place)
 {
-    if (!check_count(r->diags, place, EXCLUDES_MAX)) {
+    if (!read_list(r->diags, place, EXCLUDES_MAX)) {
         return;
     }
     for (size_t i = 0; i < place->node->n_children; i++) {

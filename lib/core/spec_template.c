@@ -6,11 +6,12 @@
 #include "core/spec_parts.h"
 
 #define WORD_MAX 32768
+#define ITEMS_MAX 1000
 
 static void check_words(struct diags *d, const struct place *container, const char *key)
 {
     struct place list = place_get(container, key);
-    if (!read_list(d, &list)) {
+    if (!read_list(d, &list, ITEMS_MAX)) {
         return;
     }
     for (size_t i = 0; i < list.node->n_children; i++) {
@@ -23,7 +24,7 @@ static void check_words(struct diags *d, const struct place *container, const ch
 static void check_env(struct diags *d, const struct place *container)
 {
     struct place list = place_get(container, "env");
-    if (list.node == NULL || !read_list(d, &list)) {
+    if (!read_list(d, &list, ITEMS_MAX)) {
         return;
     }
     for (size_t i = 0; i < list.node->n_children; i++) {
@@ -74,7 +75,7 @@ void spec_check_template(struct diags *diags, const struct place *place)
                         "a template needs a container");
         return;
     }
-    if (!read_list(diags, &containers)) {
+    if (!read_list(diags, &containers, ITEMS_MAX)) {
         return;
     }
     struct place container = place_item(&containers, 0);

@@ -217,7 +217,7 @@ static void apply_excludes(struct expansion *e)
     }
     free(is_used);
     if (kept == 0) {
-        complain(e, "spec.sweep", "exclude less", "no point is left");
+        complain(e, "spec.sweep.exclude", "exclude less", "no point is left");
     }
 }
 

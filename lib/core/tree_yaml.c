@@ -223,20 +223,11 @@ static struct node *load_scalar(struct loader *l, const yaml_event_t *event)
 
 static struct node *load_node(struct loader *l, const yaml_event_t *event);
 
-/* Children add their step to the path while they are read. */
-static struct node *load_child(struct loader *l, const yaml_event_t *event, const char *key,
-                               size_t index)
+/* Children add their step to the path while they are read; this takes it off again. */
+static void cut_path(struct loader *l, size_t len)
 {
-    size_t path_len = l->path.len;
-    if (key == NULL) {
-        buf_printf(&l->path, "[%zu]", index);
-    } else {
-        buf_printf(&l->path, "%s%s", path_len == 0 ? "" : ".", key);
-    }
-    struct node *child = load_node(l, event);
-    l->path.len = path_len;
-    l->path.data[path_len] = '\0';
-    return child;
+    l->path.len = len;
+    l->path.data[len] = '\0';
 }
 
 static int load_seq(struct loader *l, struct node *seq)
@@ -251,7 +242,10 @@ static int load_seq(struct loader *l, struct node *seq)
             yaml_event_delete(&event);
             return 0;
         }
-        struct node *child = load_child(l, &event, NULL, i);
+        size_t path_len = l->path.len;
+        buf_printf(&l->path, "[%zu]", i);
+        struct node *child = load_node(l, &event);
+        cut_path(l, path_len);
         yaml_event_delete(&event);
         if (child == NULL) {
             return -EINVAL;
@@ -260,30 +254,26 @@ static int load_seq(struct loader *l, struct node *seq)
     }
 }
 
-/* A key must be a text on its face. -EINVAL only where the reading cannot go on. */
-static int check_key(struct loader *l, const yaml_event_t *event)
+/* A key must be a text on its face. */
+static void check_key(struct loader *l, const yaml_event_t *event)
 {
     struct mark mark = to_mark(event->start_mark);
-    if (event->type != YAML_SCALAR_EVENT) {
-        complain(l, mark, "write the key as a plain word", "a key must be a text");
-        return -EINVAL;
-    }
     const char *text = (const char *)event->data.scalar.value;
     if (strlen(text) != event->data.scalar.length) {
         complain(l, mark, "remove it", "a NUL character inside a key");
-        return 0;
+        return;
     }
     if (event->data.scalar.tag != NULL && !is_str_tag(event->data.scalar.tag)) {
         complain_tag(l, mark, event->data.scalar.tag);
-        return 0;
+        return;
     }
     if (event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE || event->data.scalar.tag != NULL) {
-        return 0;
+        return;
     }
     if (str_eq(text, "<<")) {
         complain(l, mark, "write the keys out, or use an alias for the whole value",
                  "merge keys ('<<') are not supported");
-        return 0;
+        return;
     }
     struct node value = {0};
     const char *why, *fix;
@@ -295,15 +285,10 @@ static int check_key(struct loader *l, const yaml_event_t *event)
         complain(l, mark, "put quotes around the key", "the key '%s' is %s, but keys are texts",
                  text, node_kind_to_string(value.kind));
     }
-    return 0;
 }
 
-static int load_pair(struct loader *l, struct node *map, const yaml_event_t *key_event)
+static int load_value(struct loader *l, struct node *map, const yaml_event_t *key_event)
 {
-    int r = check_key(l, key_event);
-    if (r < 0) {
-        return r;
-    }
     const char *key = (const char *)key_event->data.scalar.value;
     struct mark key_mark = to_mark(key_event->start_mark);
     const struct node *first = tree_get(map, key);
@@ -315,7 +300,7 @@ static int load_pair(struct loader *l, struct node *map, const yaml_event_t *key
         complain(l, key_mark, NULL, "more than %d keys in one map", MAP_KEYS_MAX);
         return -EINVAL;
     }
-    r = spend(l, key_mark, 0, key_event->data.scalar.length);
+    int r = spend(l, key_mark, 0, key_event->data.scalar.length);
     if (r < 0) {
         return r;
     }
@@ -324,7 +309,7 @@ static int load_pair(struct loader *l, struct node *map, const yaml_event_t *key
     if (r < 0) {
         return r;
     }
-    struct node *child = load_child(l, &event, key, 0);
+    struct node *child = load_node(l, &event);
     yaml_event_delete(&event);
     if (child == NULL) {
         return -EINVAL;
@@ -334,6 +319,22 @@ static int load_pair(struct loader *l, struct node *map, const yaml_event_t *key
     /* A second value is kept as well: anchors may point into it, and the reading fails anyway. */
     tree_append_take(map, child);
     return 0;
+}
+
+static int load_pair(struct loader *l, struct node *map, const yaml_event_t *key_event)
+{
+    if (key_event->type != YAML_SCALAR_EVENT) {
+        complain(l, to_mark(key_event->start_mark), "write the key as a plain word",
+                 "a key must be a text");
+        return -EINVAL;
+    }
+    size_t path_len = l->path.len;
+    buf_printf(&l->path, "%s%s", path_len == 0 ? "" : ".",
+               (const char *)key_event->data.scalar.value);
+    check_key(l, key_event);
+    int r = load_value(l, map, key_event);
+    cut_path(l, path_len);
+    return r;
 }
 
 static int load_map(struct loader *l, struct node *map)
