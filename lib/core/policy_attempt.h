@@ -1,5 +1,5 @@
-/* How does one attempt stand, and which number does the next one get. Called by reconcile.c for each
- * gang that has no row yet. Pure.
+/* How does one attempt stand, and which number does the next one get. Called by reconcile.c for the
+ * gang of the current attempt. Pure.
  *
  * Rules, in this order (docs/contracts/retries.md):
  *   1. A failed or vanished member ends the attempt. The cause is the failure that came first; an
@@ -44,9 +44,10 @@ enum attempt_end {
 
 struct attempt_verdict {
     bool has_ended;
-    enum attempt_end end;   /* if it has ended */
-    char error[256];        /* the cause, naming the replica; "" if it ended well */
-    int64_t recheck_unix_ms; /* not ended: judge again at this time; 0: only when something changes */
+    enum attempt_end end; /* if it has ended */
+    char error[256];      /* the cause, naming the replica; "" if it ended well */
+    /* Not ended: judge again at this time; 0: only when something changes. */
+    int64_t recheck_unix_ms;
 };
 
 void attempt_judge(const struct gang *gang, int64_t now_unix_ms, struct attempt_verdict *ret);

@@ -1,7 +1,8 @@
 /* See policy_end.h. */
 #include "core/policy_end.h"
 
-struct run_end run_end_decide(const struct trial_counts *counts, const struct failure_policy *policy)
+struct run_end run_end_decide(const struct trial_counts *counts,
+                              const struct failure_policy *policy)
 {
     if (counts->failed > 0 && policy->on_trial_failure == ON_FAILURE_STOP) {
         return (struct run_end){true, RUN_FAILED, "StoppedOnFailure"};

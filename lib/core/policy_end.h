@@ -21,4 +21,5 @@ struct run_end {
 
 /* What the decided trials alone say. A run whose every trial failed is Failed, whatever
  * maxFailedTrials allows: there is no part that did not fail. */
-struct run_end run_end_decide(const struct trial_counts *counts, const struct failure_policy *policy);
+struct run_end run_end_decide(const struct trial_counts *counts,
+                              const struct failure_policy *policy);

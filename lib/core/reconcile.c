@@ -1,11 +1,11 @@
-/* reconcile(observed) -> plan. The driver calls it whenever something changed; `benchctl plan` prints
- * what it would do. reconcile.h has the rules for callers; this is how they are kept.
+/* reconcile(observed) -> plan. The driver calls it whenever something changed. reconcile.h has the
+ * rules for callers; this is how they are kept.
  *
  * A call folds the world into a view (view.h) and keeps that up to date with the actions that it
  * plans. So a plan goes on from its own effects, and a second call, after the plan was applied, has
  * nothing to add.
  *
- *   run      (new) --start_run--> Running --end_run--> Succeeded | PartiallyFailed | Failed | Cancelled
+ *   run      (new) --start_run--> Running --end_run--> Succeeded, PartiallyFailed, Failed, Cancelled
  *
  *   trial    undecided --find_current--> current --judge_current, row not Void--> decided
  *                                        |     ^
@@ -241,22 +241,19 @@ static void start_run(struct pass *p)
     p->is_interrupted = p->o->request == REQUEST_CANCEL || p->deadline_ms == 0;
 }
 
-static void describe_end(struct pass *p, const struct run_end *end)
+/* The counts, and the first failure in the order of trials. */
+static void describe_end(struct pass *p)
 {
     char *dst = p->status.message;
     const size_t size = sizeof(p->status.message);
-    text_put(dst, size, "%u of %u trials done, %u failed", p->view.counts.done, p->view.counts.total,
-             p->view.counts.failed);
-    if (end->phase == RUN_SUCCEEDED || p->view.counts.failed == 0) {
-        return;
-    }
+    const struct trial_counts *n = &p->view.counts;
+    text_put(dst, size, "%u of %u trials done, %u failed", n->done, n->total, n->failed);
     for (uint32_t i = 0; i < p->def->n_slots; i++) {
         const struct slot *slot = &p->def->slots[i];
         const struct trial *t = view_trial(&p->view, slot->point, slot->trial);
         if (t->is_decided && t->outcome != ATTEMPT_SUCCEEDED) {
             text_put(dst, size, "%u of %u trials done, %u failed; point %u trial %u: %s",
-                     p->view.counts.done, p->view.counts.total, p->view.counts.failed, slot->point, slot->trial,
-                     t->error);
+                     n->done, n->total, n->failed, slot->point, slot->trial, t->error);
             return;
         }
     }
@@ -281,7 +278,7 @@ static bool end_run(struct pass *p)
         delete_gang(p, p->current_gang);
     }
     p->status.ended_unix_ms = p->o->now_unix_ms;
-    describe_end(p, &end);
+    describe_end(p);
     const bool is_good = end.phase == RUN_SUCCEEDED || end.phase == RUN_CANCELLED;
     plan_event(p->plan, is_good ? EVENT_NORMAL : EVENT_WARNING, end.reason, p->status.message);
     return true;

@@ -293,6 +293,9 @@ static const char *apply_create(struct world *w, const struct replica_id *id)
             other->attempt != id->attempt) {
             return "one gang at a time";
         }
+        if (w->replicas[i].seen.state >= REPLICA_SUCCEEDED) {
+            return "nobody joins a gang that has begun to end";
+        }
     }
     if (find_row(w, id->point, id->trial, id->attempt) != NULL) {
         return "no replica of an attempt that has a row";
