@@ -1,0 +1,332 @@
+/* See fakes.h. */
+#include "fakes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+static int64_t clock_now(void *ctx)
+{
+    return ((struct fake_clock *)ctx)->now_ms;
+}
+
+struct clock fake_clock_get(struct fake_clock *c)
+{
+    return (struct clock){.unix_ms = clock_now, .ctx = c};
+}
+
+static int fault(struct fake_faults *f, const char *call, struct err *err)
+{
+    f->n_calls++;
+    if (f->fail_at == 0 || f->n_calls < f->fail_at || (f->n_calls > f->fail_at && !f->stays)) {
+        return 0;
+    }
+    return err_set_errno(err, f->fail_code, "%s (call %u)", call, f->n_calls);
+}
+
+/* ---- launcher ---- */
+
+static struct fake_launch *launch_of(struct launch *l)
+{
+    return (struct fake_launch *)l;
+}
+
+static void addresses_free(struct fake_launch *l)
+{
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        for (uint32_t i = 0; i < l->n_addresses[role]; i++) {
+            free(l->addresses[role][i]);
+        }
+        free(l->addresses[role]);
+        l->addresses[role] = NULL;
+        l->n_addresses[role] = 0;
+    }
+}
+
+static int fake_prepare(struct launch *launch, const struct gang_spec *gang,
+                        struct gang_addresses *ret, struct err *err)
+{
+    struct fake_launch *l = launch_of(launch);
+    if (l->prepare_code != 0) {
+        int code = l->prepare_code;
+        l->prepare_code = 0;
+        return err_set_errno(err, code, "reserve a port");
+    }
+    addresses_free(l);
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        l->n_addresses[role] = gang->replicas[role];
+        l->addresses[role] = xnew_array(char *, gang->replicas[role] + 1);
+        for (uint32_t i = 0; i < gang->replicas[role]; i++) {
+            l->addresses[role][i] = xasprintf("127.0.0.1:%u", 1000 * (role + 1) + i);
+        }
+        ret->of_role[role] = l->addresses[role];
+    }
+    return 0;
+}
+
+static struct fake_member *find_id(struct fake_launch *l, const struct replica_id *id)
+{
+    vec_each (struct fake_member, m, &l->members) {
+        if (replica_id_eq(&m->seen.id, id)) {
+            return m;
+        }
+    }
+    return NULL;
+}
+
+static int fake_create(struct launch *launch, const struct replica_spec *spec, struct err *err)
+{
+    struct fake_launch *l = launch_of(launch);
+    if (l->create_code != 0) {
+        int code = l->create_code;
+        l->create_code = 0;
+        return err_set_errno(err, code, "start 'benchworker': exec");
+    }
+    assert_null(find_id(l, &spec->id)); /* reconcile() never asks twice */
+    const char *listen = NULL;
+    for (char **e = spec->envp; *e != NULL; e++) {
+        listen = str_has_prefix(*e, "BENCHD_LISTEN=") ? *e : listen;
+    }
+    assert_non_null(listen);
+    *vec_push(&l->members) = (struct fake_member){
+        .seen = {.id = spec->id, .state = REPLICA_RUNNING, .exit_code = -1},
+        .argv0 = xstrdup(spec->argv[0]),
+        .listen = xstrdup(listen),
+    };
+    l->n_created++;
+    return 0;
+}
+
+static bool has_row(const struct fake_store *s, const struct replica_id *id)
+{
+    vec_each (struct attempt_row, row, &s->rows) {
+        if (row->point == id->point && row->trial == id->trial && row->attempt == id->attempt) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int fake_remove(struct launch *launch, const struct replica_id *id, struct err *err)
+{
+    (void)err;
+    struct fake_launch *l = launch_of(launch);
+    struct fake_member *m = find_id(l, id);
+    if (m != NULL) {
+        if (l->store != NULL && m->seen.state != REPLICA_RUNNING && !has_row(l->store, id)) {
+            fail_msg("%s/%u is removed before its row is kept", role_to_string(id->role), id->index);
+        }
+        free(m->argv0);
+        free(m->listen);
+        *m = l->members.items[--l->members.len];
+        l->n_removed++;
+    }
+    return 0;
+}
+
+static int fake_observe(struct launch *launch, struct observed_replica **ret, size_t *ret_n,
+                        struct err *err)
+{
+    struct fake_launch *l = launch_of(launch);
+    l->n_observes++;
+    int r = fault(l->faults, "observe", err);
+    if (r < 0) {
+        return r;
+    }
+    *ret = xnew_array(struct observed_replica, l->members.len + 1);
+    *ret_n = l->members.len;
+    for (size_t i = 0; i < l->members.len; i++) {
+        (*ret)[i] = l->members.items[i].seen;
+    }
+    return 0;
+}
+
+static int fake_collect(struct launch *launch, const struct replica_id *id,
+                        struct replica_output *ret, struct err *err)
+{
+    struct fake_member *m = find_id(launch_of(launch), id);
+    if (m == NULL) {
+        return err_set(err, ENOENT, "not there");
+    }
+    *ret = (struct replica_output){.log = "hello\n", .log_len = 6,
+                                   .exit_code = m->seen.exit_code, .failure = m->seen.message,
+                                   .summary_line = m->seen.has_summary ? "{}" : NULL};
+    return 0;
+}
+
+static void fake_launch_free(struct launch *launch)
+{
+    (void)launch; /* embedded in a test */
+}
+
+static const struct launch_ops launch_ops = {fake_prepare, fake_create,  fake_remove,
+                                             fake_observe, fake_collect, fake_launch_free};
+
+void fake_launch_init(struct fake_launch *l, struct fake_faults *faults,
+                      const struct fake_store *store)
+{
+    *l = (struct fake_launch){.base.ops = &launch_ops, .faults = faults, .store = store};
+}
+
+void fake_launch_done(struct fake_launch *l)
+{
+    l->store = NULL;
+    while (l->members.len > 0) {
+        struct replica_id id = l->members.items[0].seen.id;
+        (void)fake_remove(&l->base, &id, NULL); /* never fails */
+    }
+    vec_done(&l->members);
+    addresses_free(l);
+}
+
+struct fake_member *fake_launch_find(struct fake_launch *l, enum role role, uint32_t index)
+{
+    vec_each (struct fake_member, m, &l->members) {
+        if (m->seen.id.role == role && m->seen.id.index == index) {
+            return m;
+        }
+    }
+    fail_msg("no %s/%u", role_to_string(role), index);
+    return NULL;
+}
+
+void fake_launch_succeed(struct fake_launch *l, int64_t now_ms)
+{
+    vec_each (struct fake_member, m, &l->members) {
+        if (m->seen.state == REPLICA_RUNNING) {
+            m->seen.state = REPLICA_SUCCEEDED;
+            m->seen.exit_code = 0;
+            m->seen.ended_unix_ms = now_ms;
+            m->seen.has_summary = m->seen.id.role != ROLE_PSERVER;
+        }
+    }
+}
+
+void fake_launch_fail(struct fake_launch *l, enum role role, uint32_t index, int exit_code,
+                      int signal, const char *message, int64_t now_ms)
+{
+    struct observed_replica *r = &fake_launch_find(l, role, index)->seen;
+    r->state = REPLICA_FAILED;
+    r->failure = failure_classify_exit(exit_code, signal, false);
+    r->exit_code = signal != 0 ? -1 : exit_code;
+    r->ended_unix_ms = now_ms;
+    r->message = message;
+}
+
+/* ---- store ---- */
+
+static int store_call(struct fake_store *s, const char *call, struct err *err)
+{
+    s->clock->now_ms += s->late_ms;
+    return fault(s->faults, call, err);
+}
+
+static char *dup_or_null(const char *s)
+{
+    return s == NULL ? NULL : xstrdup(s);
+}
+
+static struct attempt_row row_dup(const struct attempt_row *row)
+{
+    struct attempt_row copy = *row;
+    copy.error = dup_or_null(row->error);
+    copy.replicas = (__typeof__(copy.replicas)){0};
+    vec_each (struct replica_row, r, &row->replicas) {
+        struct replica_row *to = vec_push(&copy.replicas);
+        *to = *r;
+        to->failure = dup_or_null(r->failure);
+        to->summary_json = dup_or_null(r->summary_json);
+        to->environment_json = dup_or_null(r->environment_json);
+    }
+    return copy;
+}
+
+static int fake_save_attempt(struct store *store, const char *uid, const struct attempt_row *row,
+                             const struct replica_log *logs, size_t n_logs, struct err *err)
+{
+    (void)uid;
+    struct fake_store *s = (struct fake_store *)store;
+    int r = store_call(s, "save attempt", err);
+    if (r < 0) {
+        return r;
+    }
+    if (has_row(s, &(struct replica_id){row->point, row->trial, row->attempt, ROLE_PSERVER, 0})) {
+        fail_msg("p%ut%ua%u is saved twice", row->point, row->trial, row->attempt);
+    }
+    for (size_t i = 0; i < n_logs; i++) {
+        s->log_bytes += logs[i].len;
+    }
+    s->n_logs += (unsigned)n_logs;
+    *vec_push(&s->rows) = row_dup(row);
+    return 0;
+}
+
+static int fake_list_attempts(struct store *store, const char *uid, struct attempt_row **ret,
+                              size_t *ret_n, struct err *err)
+{
+    (void)uid;
+    struct fake_store *s = (struct fake_store *)store;
+    int r = store_call(s, "list attempts", err);
+    if (r < 0) {
+        return r;
+    }
+    *ret = xnew_array(struct attempt_row, s->rows.len + 1);
+    *ret_n = s->rows.len;
+    for (size_t i = 0; i < s->rows.len; i++) {
+        (*ret)[i] = row_dup(&s->rows.items[i]);
+    }
+    return 0;
+}
+
+static int fake_put_status(struct store *store, const char *uid, const struct run_status *status,
+                           struct err *err)
+{
+    (void)uid;
+    struct fake_store *s = (struct fake_store *)store;
+    int r = store_call(s, "put status", err);
+    if (r == 0) {
+        s->status = *status;
+        s->n_status++;
+    }
+    return r;
+}
+
+static int fake_add_event(struct store *store, const char *uid, const struct event_row *row,
+                          struct err *err)
+{
+    (void)uid;
+    struct fake_store *s = (struct fake_store *)store;
+    int r = store_call(s, "add event", err);
+    if (r == 0) {
+        s->n_events++;
+        (void)snprintf(s->last_note, sizeof(s->last_note), "%s", row->note);
+    }
+    return r;
+}
+
+static const struct store_ops store_ops = { /* what the driver may call, and nothing else */
+    .put_status = fake_put_status,
+    .save_attempt = fake_save_attempt,
+    .list_attempts = fake_list_attempts,
+    .add_event = fake_add_event,
+};
+
+void fake_store_init(struct fake_store *s, struct fake_faults *faults, struct fake_clock *clock)
+{
+    *s = (struct fake_store){.base.ops = &store_ops, .faults = faults, .clock = clock};
+}
+
+void fake_store_done(struct fake_store *s)
+{
+    vec_each (struct attempt_row, row, &s->rows) {
+        attempt_row_done(row);
+    }
+    vec_done(&s->rows);
+}

@@ -1,0 +1,142 @@
+/* The bounded log of a replica. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "run/capture.h"
+
+static void keep_line(void *ctx, const char *line, size_t len)
+{
+    assert_int_equal(line[len], '\0');
+    buf_append(ctx, line, len);
+    buf_putc(ctx, '|');
+}
+
+static const struct feed_row {
+    const char *name;
+    struct {
+        enum capture_stream stream;
+        const char *text;
+    } feeds[6];
+    const char *log, *lines, *last_words;
+} feed_rows[] = {
+    {"nothing", {{0}}, "", "", ""},
+    {"one line", {{CAPTURE_STDOUT, "a\n"}}, "a\n", "a|", "a"},
+    {"no newline at the end", {{CAPTURE_STDOUT, "a\nb"}}, "a\nb\n", "a|b|", "b"},
+    {"in pieces", {{CAPTURE_STDOUT, "a"}, {CAPTURE_STDOUT, "b\nc"}, {CAPTURE_STDOUT, "\n"}},
+     "ab\nc\n", "ab|c|", "c"},
+    {"empty lines", {{CAPTURE_STDOUT, "\n\na\n\n"}}, "\n\na\n\n", "||a||", "a"},
+    {"stderr does not tear stdout",
+     {{CAPTURE_STDOUT, "{\"a\":"}, {CAPTURE_STDERR, "warn"}, {CAPTURE_STDERR, "ing\n"},
+      {CAPTURE_STDOUT, "1}\n"}},
+     "warning\n{\"a\":1}\n", "{\"a\":1}|", "warning"},
+    {"a record is no last word", {{CAPTURE_STDERR, "no\001 data\n"}, {CAPTURE_STDOUT, "{}\n"}},
+     "no\001 data\n{}\n", "{}|", "no? data"},
+};
+
+static void lines_become_whole(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(feed_rows) / sizeof(*feed_rows); i++) {
+        const struct feed_row *row = &feed_rows[i];
+        struct capture c;
+        struct buf lines = BUF_INIT;
+        capture_init(&c, 1024, keep_line, &lines);
+        for (int f = 0; row->feeds[f].text != NULL; f++) {
+            capture_feed(&c, row->feeds[f].stream, row->feeds[f].text,
+                         strlen(row->feeds[f].text));
+        }
+        capture_end(&c);
+        size_t len;
+        const char *log = capture_text(&c, &len);
+        if (!str_eq(log, row->log) || len != strlen(row->log) ||
+            !str_eq(buf_cstr(&lines), row->lines) ||
+            !str_eq(capture_last_words(&c), row->last_words)) {
+            fail_msg("%s: log '%s' lines '%s' words '%s', expected '%s' '%s' '%s'", row->name, log,
+                     buf_cstr(&lines), capture_last_words(&c), row->log, row->lines,
+                     row->last_words);
+        }
+        capture_done(&c);
+        buf_done(&lines);
+    }
+}
+
+/* n lines of 8 bytes: "0000001\n". */
+static void feed_numbers(struct capture *c, int n)
+{
+    for (int i = 0; i < n; i++) {
+        char line[16];
+        (void)snprintf(line, sizeof(line), "%07d\n", i);
+        capture_feed(c, CAPTURE_STDOUT, line, 8);
+    }
+}
+
+static void both_ends_are_kept(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int n;
+        const char *log;
+    } rows[] = {
+        {"it fits", 2, "0000000\n0000001\n"},
+        {"it just fits", 6, "0000000\n0000001\n0000002\n0000003\n0000004\n0000005\n"},
+        {"8 bytes more", 7,
+         "0000000\n0000001\n0000002\n\n[benchd: 16 bytes dropped here: the log outgrew 48 bytes]\n"
+         "0000005\n0000006\n"},
+        {"much more", 1000,
+         "0000000\n0000001\n0000002\n\n[benchd: 7960 bytes dropped here: the log outgrew 48 bytes]\n"
+         "0000998\n0000999\n"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct capture c;
+        capture_init(&c, 48, NULL, NULL);
+        feed_numbers(&c, rows[i].n);
+        for (int again = 0; again < 2; again++) { /* asking changes nothing */
+            size_t len;
+            const char *log = capture_text(&c, &len);
+            if (!str_eq(log, rows[i].log) || len != strlen(rows[i].log)) {
+                fail_msg("%s: got '%s', expected '%s'", rows[i].name, log, rows[i].log);
+            }
+        }
+        capture_done(&c);
+    }
+}
+
+static void a_line_without_end_is_no_record(void **state)
+{
+    (void)state;
+    struct capture c;
+    struct buf lines = BUF_INIT;
+    capture_init(&c, 1 << 20, keep_line, &lines);
+    char *text = malloc(3 * CAPTURE_LINE_MAX);
+    assert_non_null(text);
+    memset(text, 'x', 3 * CAPTURE_LINE_MAX);
+    capture_feed(&c, CAPTURE_STDOUT, text, 3 * CAPTURE_LINE_MAX);
+    capture_feed(&c, CAPTURE_STDOUT, "\nnext\n", 6);
+    assert_string_equal(buf_cstr(&lines), "next|");
+    size_t len;
+    (void)capture_text(&c, &len);
+    assert_int_equal(len, 3 * CAPTURE_LINE_MAX + 6);
+    capture_done(&c);
+    buf_done(&lines);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_become_whole),
+        cmocka_unit_test(both_ends_are_kept),
+        cmocka_unit_test(a_line_without_end_is_no_record),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

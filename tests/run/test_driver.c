@@ -1,0 +1,284 @@
+/* The driver on a real event loop: over fakes for its timer, over real processes as a whole. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+#include <uv.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "fakes.h"
+#include "test_def.h"
+
+struct world {
+    uv_loop_t loop;
+    uv_timer_t timer; /* the test's own */
+    struct run_def *def;
+    struct fake_clock clock;
+    struct fake_faults faults;
+    struct fake_launch fake;
+    struct launch *launch; /* &fake.base, or a real one */
+    struct fake_store store;
+    struct driver *driver;
+    unsigned n_rows_heard, n_statuses_heard, n_records_heard, n_events_heard;
+};
+
+static void hear_status(void *ctx, const struct run_status *status)
+{
+    (void)status;
+    ((struct world *)ctx)->n_statuses_heard++;
+}
+
+static void hear_event(void *ctx, enum event_type type, const char *reason, const char *note)
+{
+    (void)type;
+    (void)reason;
+    (void)note;
+    ((struct world *)ctx)->n_events_heard++;
+}
+
+static void hear_attempt(void *ctx, const struct attempt_row *row)
+{
+    assert_true(row->replicas.len > 0);
+    ((struct world *)ctx)->n_rows_heard++;
+}
+
+static void hear_record(void *ctx, const struct replica_id *id, const struct record *record)
+{
+    assert_int_equal(id->role, record->who.role);
+    ((struct world *)ctx)->n_records_heard++;
+}
+
+static void world_open(struct world *w, const struct test_def_params *def, bool has_processes)
+{
+    *w = (struct world){.clock.now_ms = 1000000};
+    assert_int_equal(uv_loop_init(&w->loop), 0);
+    assert_int_equal(uv_timer_init(&w->loop, &w->timer), 0);
+    w->timer.data = w;
+    w->def = test_def_new(def);
+    fake_store_init(&w->store, &w->faults, &w->clock);
+    fake_launch_init(&w->fake, &w->faults, &w->store);
+    w->launch = &w->fake.base;
+    _cleanup_(freep) char *worker =
+        xasprintf("%s/tests/run/fake_worker", getenv("BENCHD_BUILD_DIR"));
+    struct processes_params processes = {.loop = &w->loop, .benchworker = worker};
+    if (has_processes) {
+        assert_int_equal(processes_new(&processes, &w->launch, NULL), 0);
+    }
+    struct driver_params params = {
+        .loop = &w->loop,
+        .def = w->def,
+        .launch = w->launch,
+        .store = &w->store.base,
+        .clock = has_processes ? clock_real : fake_clock_get(&w->clock),
+        .events = {hear_status, hear_event, hear_attempt, hear_record, w},
+    };
+    assert_int_equal(driver_new(&params, &w->driver, NULL), 0);
+}
+
+static void world_close(struct world *w)
+{
+    driver_free(w->driver);
+    w->launch->ops->free(w->launch);
+    uv_close((uv_handle_t *)&w->timer, NULL);
+    assert_int_equal(uv_run(&w->loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&w->loop), 0);
+    fake_launch_done(&w->fake);
+    fake_store_done(&w->store);
+    run_def_free(w->def);
+}
+
+/* Everybody succeeds, again and again, as long as there is a run. */
+static void on_succeed(uv_timer_t *timer)
+{
+    struct world *w = timer->data;
+    w->clock.now_ms += 1000;
+    fake_launch_succeed(&w->fake, w->clock.now_ms);
+    for (int i = 0; i < 100 && w->fake.base.on_change != NULL; i++) {
+        w->fake.base.on_change(w->fake.base.ctx);
+    }
+}
+
+static void many_changes_are_one_look(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1, 2]}",
+                                             .repeats = 5}, false);
+    driver_start(w.driver);
+    assert_int_equal(uv_timer_start(&w.timer, on_succeed, 1, 1), 0);
+    uv_unref((uv_handle_t *)&w.timer);
+    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+    struct run_status status;
+    assert_int_equal(driver_finish(w.driver, &status, NULL), 0);
+    assert_int_equal(status.phase, RUN_SUCCEEDED);
+    assert_int_equal(w.store.rows.len, 10);
+    assert_int_equal(w.n_rows_heard, 10);
+    assert_int_equal(w.n_statuses_heard, w.store.n_status);
+    assert_int_equal(w.n_events_heard, w.store.n_events);
+    /* Per trial a look that acts and one that finds nothing to do, and some of the timer's own. */
+    assert_in_range(w.fake.n_observes, 10, 60);
+    world_close(&w);
+}
+
+static void a_full_disk_is_told(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}",
+                                             .repeats = 1}, false);
+    w.faults = (struct fake_faults){.n_calls = 0, .fail_at = 5, .fail_code = ENOSPC, .stays = true};
+    driver_start(w.driver);
+    assert_int_equal(uv_timer_start(&w.timer, on_succeed, 1, 1), 0);
+    uv_unref((uv_handle_t *)&w.timer);
+    w.fake.store = NULL; /* the row cannot be kept */
+    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+    struct run_status status;
+    struct err err;
+    assert_int_equal(driver_finish(w.driver, &status, &err), -ENOSPC);
+    assert_true(str_has_prefix(err.msg, "run 'test-abcde': "));
+    assert_true(str_has_suffix(err.msg, ": No space left on device"));
+    world_close(&w);
+}
+
+static void on_stop(uv_timer_t *timer)
+{
+    uv_stop(timer->loop);
+}
+
+static void a_stopped_loop_is_no_end(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}",
+                                             .repeats = 1}, false);
+    driver_start(w.driver);
+    assert_int_equal(uv_timer_start(&w.timer, on_stop, 5, 0), 0);
+    (void)uv_run(&w.loop, UV_RUN_DEFAULT); /* says that handles are left */
+    struct run_status status;
+    assert_int_equal(driver_finish(w.driver, &status, NULL), -ECANCELED);
+    world_close(&w);
+}
+
+static void real_processes_run_to_the_end(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1, 2]}",
+                                             .command = "[benchworker, records, listen]",
+                                             .repeats = 2}, true);
+    driver_start(w.driver);
+    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+    struct run_status status;
+    assert_int_equal(driver_finish(w.driver, &status, NULL), 0);
+    assert_string_equal(status.message, "4 of 4 trials done, 0 failed");
+    assert_int_equal(status.phase, RUN_SUCCEEDED);
+    assert_int_equal(w.n_records_heard, 4 * (2 * 2 + 2 * 3)); /* 4 records a replica */
+    const struct attempt_row *row = &w.store.rows.items[0];
+    assert_int_equal(row->replicas.items[0].id.role, ROLE_PSERVER);
+    assert_non_null(strstr(row->replicas.items[1].summary_json, "\"samples\":32"));
+    assert_string_equal(row->replicas.items[1].environment_json, "{\"host\":\"test\"}");
+    assert_true(row->replicas.items[1].log_bytes > 300);
+    world_close(&w);
+}
+
+/* The pid that the first trainer wrote, 0 if it has not yet. */
+static pid_t trainer_pid(struct world *w, uint32_t index)
+{
+    struct observed_replica *seen = NULL;
+    size_t n = 0;
+    int64_t pid = 0;
+    assert_int_equal(w->launch->ops->observe(w->launch, &seen, &n, NULL), 0);
+    for (size_t i = 0; i < n; i++) {
+        struct replica_output output;
+        if (seen[i].id.role == ROLE_TRAINER && seen[i].id.index == index &&
+            w->launch->ops->collect(w->launch, &seen[i].id, &output, NULL) == 0 &&
+            str_has_prefix(output.log, "pid ")) {
+            _cleanup_(freep) char *number = xstrndup(output.log + 4, strcspn(output.log + 4, "\n"));
+            assert_int_equal(parse_i64(number, &pid), 0);
+        }
+    }
+    free(seen);
+    return (pid_t)pid;
+}
+
+static void on_kill(uv_timer_t *timer)
+{
+    struct world *w = timer->data;
+    pid_t pid = trainer_pid(w, 1);
+    if (pid != 0) {
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        (void)uv_timer_stop(timer); /* never fails */
+    }
+}
+
+static void a_killed_trainer_is_named(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [2]}",
+                                             .command = "[benchworker, pid, hang]", .repeats = 1,
+                                             .baseline_trainers = 2}, true);
+    driver_start(w.driver);
+    assert_int_equal(uv_timer_start(&w.timer, on_kill, 1, 5), 0);
+    uv_unref((uv_handle_t *)&w.timer);
+    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+    struct run_status status;
+    assert_int_equal(driver_finish(w.driver, &status, NULL), 0);
+    assert_int_equal(status.phase, RUN_FAILED);
+    const struct attempt_row *row = &w.store.rows.items[0];
+    assert_string_equal(row->error, "trainer/1: killed by signal 9");
+    assert_int_equal(row->replicas.len, 3);
+    assert_int_equal(row->replicas.items[2].signal, 9);
+    assert_int_equal(row->replicas.items[0].exit_code, -1); /* still running when it was kept */
+    assert_null(row->replicas.items[0].failure);
+    world_close(&w);
+}
+
+static void on_cancel(uv_timer_t *timer)
+{
+    struct world *w = timer->data;
+    if (trainer_pid(w, 0) != 0) {
+        driver_cancel(w->driver);
+        (void)uv_timer_stop(timer); /* never fails */
+    }
+}
+
+static void cancel_waits_for_the_last_process(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}",
+                                             .command = "[benchworker, pid, hang]", .repeats = 1},
+               true);
+    driver_start(w.driver);
+    assert_int_equal(uv_timer_start(&w.timer, on_cancel, 1, 5), 0);
+    uv_unref((uv_handle_t *)&w.timer);
+    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+    struct run_status status;
+    assert_int_equal(driver_finish(w.driver, &status, NULL), 0);
+    assert_int_equal(status.phase, RUN_CANCELLED);
+    errno = 0;
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* all were reaped */
+    assert_int_equal(errno, ECHILD);
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_changes_are_one_look),
+        cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(a_stopped_loop_is_no_end),
+        cmocka_unit_test(real_processes_run_to_the_end),
+        cmocka_unit_test(a_killed_trainer_is_named),
+        cmocka_unit_test(cancel_waits_for_the_last_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,115 @@
+/* The small parts of the local launcher: cores, the child's environment, classes of errors. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "run/cores.h"
+#include "run/process_env.h"
+
+static const struct cores_row {
+    const char *name;
+    uint32_t pservers, trainers, workers, threads, cpus;
+    enum role role;
+    uint32_t index;
+    bool is_pinned;
+    struct core_range range;
+} cores_rows[] = {
+    {"trainer 0", 1, 2, 0, 1, 3, ROLE_TRAINER, 0, true, {0, 1}},
+    {"trainer 1", 1, 2, 0, 1, 3, ROLE_TRAINER, 1, true, {1, 1}},
+    {"pserver behind the trainers", 1, 2, 0, 1, 3, ROLE_PSERVER, 0, true, {2, 1}},
+    {"one core too few", 1, 2, 0, 1, 2, ROLE_TRAINER, 0, false, {0}},
+    {"threads side by side", 2, 2, 0, 4, 10, ROLE_TRAINER, 1, true, {4, 4}},
+    {"a pserver has one", 2, 2, 0, 4, 10, ROLE_PSERVER, 1, true, {9, 1}},
+    {"workers", 0, 0, 3, 2, 6, ROLE_WORKER, 2, true, {4, 2}},
+    {"no CPU known", 0, 1, 0, 1, 0, ROLE_TRAINER, 0, false, {0}},
+    {"threads unset", 0, 1, 0, 0, 1, ROLE_TRAINER, 0, true, {0, 1}},
+    {"no overflow", 0, 10000, 0, 4000000000U, 64, ROLE_TRAINER, 9999, false, {0}},
+};
+
+static void cores_do_not_overlap(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cores_rows) / sizeof(*cores_rows); i++) {
+        const struct cores_row *row = &cores_rows[i];
+        struct gang_spec gang = {
+            .replicas = {[ROLE_PSERVER] = row->pservers, [ROLE_TRAINER] = row->trainers,
+                         [ROLE_WORKER] = row->workers},
+            .threads = row->threads,
+        };
+        struct core_range range = {0};
+        bool is_pinned = cores_for(&gang, row->cpus, row->role, row->index, &range);
+        if (is_pinned != row->is_pinned || range.first != row->range.first ||
+            range.count != row->range.count) {
+            fail_msg("%s: pinned %d at %u+%u, expected %d at %u+%u", row->name, is_pinned,
+                     range.first, range.count, row->is_pinned, row->range.first, row->range.count);
+        }
+    }
+}
+
+static void strings_free(char **list)
+{
+    for (char **s = list; *s != NULL; s++) {
+        free(*s);
+    }
+    free(list);
+}
+
+static void the_contract_wins(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("HOME", "/ours", 1), 0);
+    assert_int_equal(setenv("TMPDIR", "/tmp", 1), 0);
+    assert_int_equal(setenv("BENCHD_POINT", "99", 1), 0);
+    char *contract[] = {"HOME=/theirs", "A=1", "AB=2", "A=3", "BENCHD_SECRET_FD=77", NULL};
+    char **env = process_env_build(contract, "BENCHD_SECRET_FD=3");
+    assert_string_equal(process_env_get(env, "HOME"), "/theirs");
+    assert_string_equal(process_env_get(env, "TMPDIR"), "/tmp");
+    assert_string_equal(process_env_get(env, "A"), "3");
+    assert_string_equal(process_env_get(env, "AB"), "2");
+    assert_string_equal(process_env_get(env, "BENCHD_SECRET_FD"), "3");
+    assert_null(process_env_get(env, "BENCHD_POINT"));
+    assert_null(process_env_get(env, "HOM"));
+    int n_a = 0;
+    for (char **e = env; *e != NULL; e++) {
+        n_a += str_has_prefix(*e, "A=");
+    }
+    assert_int_equal(n_a, 1); /* getenv takes the first, others the last */
+    strings_free(env);
+}
+
+static void errors_have_a_class(void **state)
+{
+    (void)state;
+    static const struct {
+        int code;
+        enum failure_class failure;
+    } rows[] = {
+        {EAGAIN, FAILURE_INFRASTRUCTURE}, {ENOMEM, FAILURE_INFRASTRUCTURE},
+        {EADDRINUSE, FAILURE_INFRASTRUCTURE}, {ENOENT, FAILURE_PERMANENT},
+        {EACCES, FAILURE_PERMANENT}, {EINVAL, FAILURE_PERMANENT},
+        {EMFILE, FAILURE_PERMANENT},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        if (launch_classify_errno(rows[i].code) != rows[i].failure) {
+            fail_msg("%s: %d, expected %d", strerror(rows[i].code),
+                     launch_classify_errno(rows[i].code), rows[i].failure);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cores_do_not_overlap),
+        cmocka_unit_test(the_contract_wins),
+        cmocka_unit_test(errors_have_a_class),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

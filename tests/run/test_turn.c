@@ -1,0 +1,330 @@
+/* The driver's turns over a fake launcher, store and clock: no process, no time, no disk. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "fakes.h"
+#include "run/turn.h"
+#include "test_def.h"
+
+struct world {
+    struct run_def *def;
+    struct fake_clock clock;
+    struct fake_faults faults;
+    struct fake_launch launch;
+    struct fake_store store;
+    struct turn turn;
+    int64_t wait_ms;
+    struct err err;
+};
+
+#define ONE_POINT {.grid = "{pservers: [1], trainers: [1, 2]}", .repeats = 1, .max_failed = 0, \
+                   .backoff_limit = 1}
+
+static int world_turn_init(struct world *w)
+{
+    struct driver_params params = {.def = w->def, .launch = &w->launch.base,
+                                   .store = &w->store.base, .clock = fake_clock_get(&w->clock),
+                                   .status = w->store.status};
+    return turn_init(&w->turn, &params, &w->err);
+}
+
+static void world_open(struct world *w, const struct test_def_params *params)
+{
+    *w = (struct world){.clock.now_ms = 1000000};
+    w->def = test_def_new(params);
+    fake_launch_init(&w->launch, &w->faults, &w->store);
+    fake_store_init(&w->store, &w->faults, &w->clock);
+}
+
+static void world_close(struct world *w)
+{
+    turn_done(&w->turn);
+    fake_launch_done(&w->launch);
+    fake_store_done(&w->store);
+    run_def_free(w->def);
+}
+
+/* Turns until there is nothing to do at once: TURN_WAIT, TURN_FINISHED or an error. */
+static int settle(struct world *w)
+{
+    for (int i = 0; i < 100; i++) {
+        int r = turn_once(&w->turn, &w->wait_ms, &w->err);
+        if (r != TURN_AGAIN) {
+            return r;
+        }
+    }
+    fail_msg("still not settled after 100 turns");
+    return -1;
+}
+
+/* The whole run, everybody succeeding; TURN_FINISHED or an error. */
+static int run_well(struct world *w)
+{
+    for (int i = 0; i < 1000; i++) {
+        int r = settle(w);
+        if (r != TURN_WAIT) {
+            return r;
+        }
+        w->clock.now_ms += 5000;
+        fake_launch_succeed(&w->launch, w->clock.now_ms);
+    }
+    fail_msg("the run does not end");
+    return -1;
+}
+
+static void a_run_ends_well(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params){.grid = "{pservers: [1, 2], trainers: [1, 2]}",
+                                             .repeats = 3, .backoff_limit = 1});
+    w.store.late_ms = 40;
+    assert_int_equal(world_turn_init(&w), 0);
+    assert_int_equal(run_well(&w), TURN_FINISHED);
+    assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
+    assert_int_equal(w.store.rows.len, 4 * 3);
+    assert_int_equal(w.launch.n_created, 3 * (2 + 3 + 3 + 4));
+    assert_int_equal(w.launch.n_removed, w.launch.n_created);
+    assert_int_equal(w.store.n_logs, w.launch.n_created);
+    assert_int_equal(w.store.log_bytes, strlen("hello\n") * w.store.n_logs);
+    vec_each (struct attempt_row, row, &w.store.rows) {
+        const struct point *point = &w.def->matrix.points[row->point];
+        assert_int_equal(row->replicas.len,
+                         point->replicas[ROLE_PSERVER] + point->replicas[ROLE_TRAINER]);
+        assert_int_equal(row->replicas.items[0].id.role, ROLE_PSERVER);
+        assert_string_equal(row->replicas.items[row->replicas.len - 1].summary_json, "{}");
+        assert_true(row->ended_unix_ms - row->started_unix_ms >= 5000);
+        assert_null(row->error);
+    }
+    vec_each (struct attempt_row, row, &w.turn.rows) {
+        assert_int_equal(row->replicas.len, 0); /* not kept in memory */
+    }
+    world_close(&w);
+}
+
+static void a_finished_run_does_nothing(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT);
+    assert_int_equal(world_turn_init(&w), 0);
+    assert_int_equal(run_well(&w), TURN_FINISHED);
+    unsigned n_created = w.launch.n_created, n_status = w.store.n_status;
+    turn_done(&w.turn);
+    assert_int_equal(world_turn_init(&w), 0);
+    assert_int_equal(turn_once(&w.turn, &w.wait_ms, &w.err), TURN_FINISHED);
+    assert_int_equal(w.launch.n_created, n_created);
+    assert_int_equal(w.store.n_status, n_status);
+    world_close(&w);
+}
+
+/* How members of the first attempt fail, and what is said of it. */
+static void kill_trainer(struct world *w)
+{
+    fake_launch_fail(&w->launch, ROLE_TRAINER, 0, 0, 9, "killed by signal 9", w->clock.now_ms);
+    fake_launch_fail(&w->launch, ROLE_PSERVER, 0, 11, 0, "connection closed", w->clock.now_ms - 5);
+}
+
+static void stop_trainer(struct world *w)
+{
+    struct observed_replica *pserver = &fake_launch_find(&w->launch, ROLE_PSERVER, 0)->seen;
+    fake_launch_fail(&w->launch, ROLE_PSERVER, 0, 11, 0, "silent for 6 s", w->clock.now_ms);
+    pserver->has_blamed = true;
+    pserver->blamed_role = ROLE_TRAINER;
+    assert_int_equal(settle(w), TURN_WAIT); /* the cause may show yet */
+    assert_true(w->wait_ms > 0);
+    w->clock.now_ms += w->wait_ms;
+}
+
+static void fill_disk(struct world *w)
+{
+    fake_launch_fail(&w->launch, ROLE_TRAINER, 0, 10, 0, "exit code 10: no data", w->clock.now_ms);
+}
+
+static const struct cause_row {
+    const char *name;
+    void (*happen)(struct world *w);
+    enum attempt_outcome outcome;
+    const char *error;
+} cause_rows[] = {
+    {"killed", kill_trainer, ATTEMPT_VOID, "trainer/0: killed by signal 9"},
+    {"stopped", stop_trainer, ATTEMPT_VOID, "trainer/0: lost, says pserver/0: silent for 6 s"},
+    {"no data", fill_disk, ATTEMPT_VOID, "trainer/0: exit code 10: no data"},
+};
+
+static void the_cause_is_named_and_the_trial_repeated(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cause_rows) / sizeof(*cause_rows); i++) {
+        const struct cause_row *row = &cause_rows[i];
+        struct world w;
+        world_open(&w, &(struct test_def_params)ONE_POINT);
+        assert_int_equal(world_turn_init(&w), 0);
+        assert_int_equal(settle(&w), TURN_WAIT);
+        row->happen(&w);
+        assert_int_equal(settle(&w), TURN_WAIT);
+        assert_int_equal(w.store.rows.len, 1);
+        const struct attempt_row *saved = &w.store.rows.items[0];
+        if (saved->outcome != row->outcome || !str_eq(saved->error, row->error)) {
+            fail_msg("%s: outcome %d error '%s', expected %d '%s'", row->name, saved->outcome,
+                     saved->error, row->outcome, row->error);
+        }
+        assert_int_equal(saved->replicas.len, w.launch.n_removed);
+        assert_int_equal(run_well(&w), TURN_FINISHED);
+        assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
+        world_close(&w);
+    }
+}
+
+static void what_cannot_start_is_a_failed_replica(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool in_prepare;
+        int code;
+        enum run_phase phase;
+        size_t n_rows;
+        const char *error;
+    } rows[] = {
+        {"no such program", false, ENOENT, RUN_FAILED, 1,
+         "pserver/0: start 'benchworker': exec: No such file or directory"},
+        {"no process left", false, EAGAIN, RUN_SUCCEEDED, 3,
+         "pserver/0: start 'benchworker': exec: Resource temporarily unavailable"},
+        {"no port left", true, EADDRINUSE, RUN_SUCCEEDED, 3,
+         "pserver/0: reserve a port: Address already in use"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct world w;
+        world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1, 2]}",
+                                                 .on_failure = "Stop", .repeats = 1,
+                                                 .backoff_limit = 1});
+        w.launch.create_code = rows[i].in_prepare ? 0 : rows[i].code;
+        w.launch.prepare_code = rows[i].in_prepare ? rows[i].code : 0;
+        assert_int_equal(world_turn_init(&w), 0);
+        assert_int_equal(run_well(&w), TURN_FINISHED);
+        if (w.store.status.phase != rows[i].phase || w.store.rows.len != rows[i].n_rows ||
+            !str_eq(w.store.rows.items[0].error, rows[i].error)) {
+            fail_msg("%s: phase %s, %zu rows, '%s'; expected %s, %zu, '%s'", rows[i].name,
+                     run_phase_to_string(w.store.status.phase), w.store.rows.len,
+                     w.store.rows.items[0].error, run_phase_to_string(rows[i].phase),
+                     rows[i].n_rows, rows[i].error);
+        }
+        assert_int_equal(w.store.rows.items[0].replicas.len, 1); /* itself; no other was tried */
+        assert_int_equal(w.store.rows.items[0].replicas.items[0].exit_code, -1);
+        assert_int_equal(w.turn.stillborn.len, 0);
+        world_close(&w);
+    }
+}
+
+static void cancel_leaves_nothing(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT);
+    assert_int_equal(world_turn_init(&w), 0);
+    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_true(w.launch.members.len > 0);
+    w.turn.request = REQUEST_CANCEL;
+    assert_int_equal(settle(&w), TURN_FINISHED);
+    assert_int_equal(w.store.status.phase, RUN_CANCELLED);
+    assert_int_equal(w.launch.members.len, 0);
+    assert_int_equal(w.store.rows.len, 0);
+    world_close(&w);
+}
+
+static void the_deadline_is_asked_for_and_kept(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1,
+                                             .deadline_s = 60});
+    assert_int_equal(world_turn_init(&w), 0);
+    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(w.wait_ms, 60000);
+    w.clock.now_ms += w.wait_ms;
+    assert_int_equal(settle(&w), TURN_FINISHED);
+    assert_int_equal(w.store.status.phase, RUN_FAILED);
+    assert_string_equal(w.store.status.reason, "DeadlineExceeded");
+    assert_int_equal(w.launch.members.len, 0);
+    world_close(&w);
+}
+
+/* A disk that fills up at the n-th call, for each n, until a run needs fewer calls. */
+static void a_broken_store_stops_the_run_and_resume_ends_it(void **state)
+{
+    (void)state;
+    bool is_through = false;
+    for (unsigned n = 1; !is_through; n++) {
+        struct world w;
+        world_open(&w, &(struct test_def_params)ONE_POINT);
+        w.faults = (struct fake_faults){.fail_at = n, .fail_code = ENOSPC, .stays = n % 2 == 0};
+        int r = world_turn_init(&w);
+        r = r < 0 ? r : run_well(&w);
+        is_through = r == TURN_FINISHED;
+        if (!is_through) {
+            assert_int_equal(r, -ENOSPC);
+            assert_non_null(strstr(w.err.msg, "No space left on device"));
+            w.faults = (struct fake_faults){0};
+            w.launch.store = NULL; /* the row cannot be kept, and nothing may stay */
+            turn_abandon(&w.turn);
+            assert_int_equal(w.launch.members.len, 0);
+            w.launch.store = &w.store;
+            turn_done(&w.turn);
+            assert_int_equal(world_turn_init(&w), 0);
+            assert_int_equal(run_well(&w), TURN_FINISHED);
+        }
+        assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
+        size_t n_good = 0;
+        vec_each (struct attempt_row, row, &w.store.rows) {
+            n_good += row->outcome == ATTEMPT_SUCCEEDED;
+        }
+        assert_int_equal(n_good, 2);
+        assert_in_range(n, 1, 100);
+        world_close(&w);
+    }
+}
+
+/* kill -9 of the driver's process, after which its local replicas are gone, at each settled state. */
+static void a_killed_driver_is_resumed(void **state)
+{
+    (void)state;
+    for (int at = 0; at < 4; at++) {
+        struct world w;
+        world_open(&w, &(struct test_def_params)ONE_POINT);
+        assert_int_equal(world_turn_init(&w), 0);
+        for (int i = 0; i < at; i++) {
+            (void)turn_once(&w.turn, &w.wait_ms, &w.err);
+            fake_launch_succeed(&w.launch, w.clock.now_ms);
+        }
+        turn_done(&w.turn);
+        fake_launch_done(&w.launch);
+        fake_launch_init(&w.launch, &w.faults, &w.store);
+        assert_int_equal(world_turn_init(&w), 0);
+        assert_int_equal(run_well(&w), TURN_FINISHED);
+        assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
+        world_close(&w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_ends_well),
+        cmocka_unit_test(a_finished_run_does_nothing),
+        cmocka_unit_test(the_cause_is_named_and_the_trial_repeated),
+        cmocka_unit_test(what_cannot_start_is_a_failed_replica),
+        cmocka_unit_test(cancel_leaves_nothing),
+        cmocka_unit_test(the_deadline_is_asked_for_and_kept),
+        cmocka_unit_test(a_broken_store_stops_the_run_and_resume_ends_it),
+        cmocka_unit_test(a_killed_driver_is_resumed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
