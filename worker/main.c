@@ -20,7 +20,8 @@ static void print_help(FILE *to)
     for (size_t i = 0; i < N_ROLES; i++) {
         fprintf(to, "  %-10s %s\n", roles[i].name, roles[i].help);
     }
-    fprintf(to, "\nbenchworker ROLE --help lists a role's options; --version prints the version.\n");
+    fprintf(to,
+            "\nbenchworker ROLE --help lists a role's options; --version prints the version.\n");
 }
 
 static int unknown_role(const char *word)

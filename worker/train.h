@@ -1,5 +1,5 @@
-/* Training in one process: epochs over a dataset with Adam, a test after each. No output of its own;
- * what happens goes to a reporter. Used by role_train.c. */
+/* Training in one process: epochs over a dataset with Adam, a test after each. No output of its
+ * own; what happens goes to a reporter. Used by role_train.c. */
 #pragma once
 
 #include <stdbool.h>

@@ -126,7 +126,7 @@ static void bn_row(const char *row, const struct bn_shape *s)
     struct pair dgamma = pair_new(k), dbeta = pair_new(k);
     for (size_t i = 0; i < n; i++) {
         y[i] = 0.25f * y[i] + 30; /* a mean far from zero: E[y^2] - E[y]^2 would fail */
-        da[i] += 0.5f;            /* sums that do not cancel, so that the tolerance means something */
+        da[i] += 0.5f;            /* sums that do not cancel: the tolerance means something */
     }
     for (size_t i = 0; i < k; i++) {
         shift[i] -= 30 * gamma[i];

@@ -18,7 +18,7 @@ static int load_file(struct dataset *d, const char *dir, const char *name, struc
         return r;
     }
     for (size_t i = 0; r == 0 && i < FILE_SAMPLES; i++) {
-        r = gzfile_read(&f, record, sizeof(record), "10000 records of 3073 bytes, among them one", err);
+        r = gzfile_read(&f, record, sizeof(record), "it holds 10000 records of 3073 bytes", err);
         if (r == 0) {
             d->labels[d->n + i] = record[0];
             memcpy(d->pixels + (d->n + i) * DATA_SAMPLE_FLOATS, record + 1, DATA_SAMPLE_FLOATS);
@@ -41,8 +41,9 @@ int cifar10_load(struct dataset *d, const char *dir, struct err *err)
         return err_set(err, ENOMEM, "no memory for %zu samples", n);
     }
     for (size_t i = 0; i < files; i++) {
-        _cleanup_(freep) char *name =
-            d->split == DATA_TRAIN ? xasprintf("data_batch_%zu.bin", i + 1) : xstrdup("test_batch.bin");
+        _cleanup_(freep) char *name = d->split == DATA_TRAIN
+                                          ? xasprintf("data_batch_%zu.bin", i + 1)
+                                          : xstrdup("test_batch.bin");
         int r = load_file(d, dir, name, err);
         if (r < 0) {
             return r;

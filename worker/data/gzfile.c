@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #define READ_BUFFER_BYTES (256u << 10)
 
@@ -21,7 +22,8 @@ int gzfile_open(struct gzfile *f, const char *dir, const char *name, struct err 
     if (gz == NULL) {
         int code = errno == 0 ? ENOMEM : errno;
         int r = code == ENOENT
-                    ? err_set(err, ENOENT, "no file '%s' and no '%s/%s'", path, dir, name)
+                    ? err_set(err, ENOENT, "no file '%s/%s', nor '%s.gz'; is it the directory that "
+                                           "holds the data files?", dir, name, name)
                     : err_set_errno(err, code, "open '%s'", path);
         free(path);
         return r;
@@ -44,11 +46,15 @@ static int read_failed(struct gzfile *f, struct err *err)
 {
     int code = Z_OK, saved = errno;
     const char *text = gzerror(f->gz, &code);
+    size_t path_len = strlen(f->path);
+    if (strncmp(text, f->path, path_len) == 0 && str_has_prefix(text + path_len, ": ")) {
+        text += path_len + 2; /* zlib names the file, we do too */
+    }
     if (code == Z_ERRNO) {
         return err_set_errno(err, saved == 0 ? EIO : saved, "read '%s'", f->path);
     }
-    return err_set(err, EBADMSG, "'%s' is damaged: %s at byte %llu", f->path,
-                   code == Z_BUF_ERROR ? "the compressed data end early" : text,
+    return err_set(err, EBADMSG, "'%s' is damaged: %s at byte %llu; get it again",
+                   f->path, code == Z_BUF_ERROR ? "the compressed data end early" : text,
                    (unsigned long long)f->offset);
 }
 
@@ -70,9 +76,11 @@ int gzfile_read(struct gzfile *f, void *out, size_t n, const char *what, struct 
             return read_failed(f, err);
         }
         if (got == 0) {
-            return err_set(err, EBADMSG, "'%s' is too short: it ends at byte %llu, expected %s (%llu bytes)",
-                           f->path, (unsigned long long)f->offset, what,
-                           (unsigned long long)(f->offset - done + n));
+            uint64_t expected = f->offset - done + n;
+            return err_set(
+                err, EBADMSG,
+                "'%s' is too short: it ends at byte %llu, expected %llu (%s); get it again",
+                f->path, (unsigned long long)f->offset, (unsigned long long)expected, what);
         }
     }
     return 0;
@@ -88,8 +96,8 @@ int gzfile_expect_end(struct gzfile *f, struct err *err)
         return read_failed(f, err);
     }
     if (got > 0) {
-        return err_set(err, EBADMSG, "'%s' is too long: expected it to end at byte %llu", f->path,
-                       (unsigned long long)f->offset);
+        return err_set(err, EBADMSG,
+                       "'%s' is too long: expected it to end at byte %llu; get it again", f->path, (unsigned long long)f->offset);
     }
     return 0;
 }

@@ -1,5 +1,5 @@
-/* One data file, gzip or plain (zlib reads both), read front to back with a text for everything that
- * can be wrong with it. */
+/* One data file, gzip or plain (zlib reads both), read front to back with a text for everything
+ * that can be wrong with it. */
 #pragma once
 
 #include <stddef.h>

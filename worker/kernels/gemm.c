@@ -143,7 +143,8 @@ static void add_bias(uint32_t k_n, size_t hw, const float *restrict bias, float 
 static void sgemm(enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, size_t m, size_t n, size_t k,
                   const float *a, const float *b, float beta, float *c)
 {
-    blasint lda = (blasint)(ta == CblasNoTrans ? k : m), ldb = (blasint)(tb == CblasNoTrans ? n : k);
+    blasint lda = (blasint)(ta == CblasNoTrans ? k : m);
+    blasint ldb = (blasint)(tb == CblasNoTrans ? n : k);
     cblas_sgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, (blasint)k, 1.0f, a, lda, b, ldb,
                 beta, c, (blasint)n);
 }

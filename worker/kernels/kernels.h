@@ -57,15 +57,15 @@ struct kernels {
     /* a = max(0, scale[k]*y + shift[k]): the affine form of BN for known statistics, then ReLU. */
     void (*bn_relu_forward)(const struct bn_shape *s, const float *y, const float *scale,
                             const float *shift, float *a);
-    /* Back through ReLU (and a dropout in place behind it: a is its output, and where a is 0 nothing
-     * flows back) and through BN whose statistics depend on y: dy (N,K,HW), dgamma (K), dbeta (K)
-     * from da, all overwritten. */
+    /* Back through ReLU (and a dropout in place behind it: a is its output, and where a is 0
+     * nothing flows back) and through BN whose statistics depend on y: dy (N,K,HW), dgamma (K),
+     * dbeta (K) from da, all overwritten. */
     void (*bn_relu_backward)(const struct bn_shape *s, const float *y, const float *a,
                              const float *da, const float *mean, const float *inv_std,
                              const float *gamma, float *dy, float *dgamma, float *dbeta);
 
-    /* y (n) = x (n) where the mask keeps, 0 elsewhere; not rescaled. y may be x. The same call takes
-     * dy to dx. */
+    /* y (n) = x (n) where the mask keeps, 0 elsewhere; not rescaled. y may be x. The same call
+     * takes dy to dx. */
     void (*dropout)(size_t n, const struct dropout_mask *mask, const float *x, float *y);
 
     /* y (planes, h/2, w/2): the largest of each 2x2 block of x (planes, h, w). */

@@ -16,7 +16,7 @@ struct dropout_mask layer_mask(const struct model *m, const struct layer *l)
 
 enum pass { PASS_TRAINING, PASS_INFERENCE };
 
-/* Fluid's dropout does not rescale in training; inference multiplies by what was kept on average. */
+/* Fluid's dropout does not rescale in training; inference multiplies by the rate kept. */
 static float inference_keep(const struct model *m, const struct layer *l)
 {
     return m->dropout ? (float)(1.0 - l->def->dropout) : 1.0f;
@@ -132,6 +132,6 @@ uint32_t model_right(const struct model *m)
 uint32_t model_evaluate(struct model *m, const float *x, const uint8_t *labels, uint32_t n)
 {
     uint32_t right = 0;
-    (void)forward(m, x, labels, n, PASS_INFERENCE, &right); /* the loss; only the answers are asked for */
+    (void)forward(m, x, labels, n, PASS_INFERENCE, &right); /* the loss: nobody asks for it */
     return right;
 }

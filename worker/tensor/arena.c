@@ -14,7 +14,8 @@ int arena_new(struct arena *a, size_t n_floats, const char *what, struct err *er
     size_t bytes = (n_floats * sizeof(float) + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
     void *data = NULL;
     if (posix_memalign(&data, ARENA_ALIGN, bytes == 0 ? ARENA_ALIGN : bytes) != 0) {
-        return err_set(err, ENOMEM, "%s: no memory for %zu bytes; use a smaller batch", what, bytes);
+        return err_set(err, ENOMEM, "%s: no memory for %zu bytes; use a smaller batch", what,
+                       bytes);
     }
     memset(data, 0, bytes);
     *a = (struct arena){.data = data, .n = n_floats};

@@ -1,5 +1,5 @@
-/* One block of memory for everything a model keeps: parameters, gradients, activations are ranges of
- * it, planned from the layer table before it is allocated. 64-byte aligned, zeroed. */
+/* One block of memory for everything a model keeps: parameters, gradients, activations are ranges
+ * of it, planned from the layer table before it is allocated. 64-byte aligned, zeroed. */
 #pragma once
 
 #include <stddef.h>

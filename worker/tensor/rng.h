@@ -1,5 +1,6 @@
-/* Counter-based random numbers: a pure function of (key, counter), so the same seed gives the same
- * bits whatever the number of threads, trainers or restarts. Philox4x32-10 (Salmon et al., SC11). */
+/* Counter-based random numbers: a pure function of (key, counter), so the same seed gives the
+ * same bits whatever the number of threads, trainers or restarts. Philox4x32-10 (Salmon et al.,
+ * SC11). */
 #pragma once
 
 #include <stddef.h>

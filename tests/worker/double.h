@@ -1,0 +1,19 @@
+/* Forced in front of the reference kernels and the model for test_gradient (-include): the same
+ * source in double precision, so that numeric gradients can be compared to nine digits. The headers
+ * with float in them come first and keep theirs. */
+#pragma once
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef DOUBLE_WITH_CMOCKA
+#include <cmocka.h>
+#endif
+
+#define float double

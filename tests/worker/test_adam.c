@@ -1,0 +1,116 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "worker/model/adam.h"
+#include "worker/tensor/accumulate.h"
+#include "worker/tensor/rng.h"
+
+enum { N = 1000 };
+
+static void assert_near(float got, double want, const char *what)
+{
+    if (fabs((double)got - want) > 1e-6 * fabs(want)) {
+        fail_msg("%s: got %.9g, expected %.9g", what, (double)got, want);
+    }
+}
+
+/* Two steps from p = 1 with gradients 1 and -0.5, scaled by 1/2 (two trainers), written out:
+ *   m_t = b1*m + (1-b1)*g     v_t = b2*v + (1-b2)*g*g
+ *   p  -= lr * sqrt(1-b2^t)/(1-b1^t) * m_t / (sqrt(v_t) + eps)
+ * The betas are those that fp32 holds: 1 - .999f is 1.3e-5 off .001. */
+static void by_hand(void **state)
+{
+    (void)state;
+    const double b1 = (double)0.9f, b2 = (double)0.999f;
+    struct adam a = ADAM_DEFAULT;
+    adam_init(&a, 1);
+    float p = 1, grads[] = {1.0f, -0.5f};
+
+    adam_apply(&a, 1, 0, 1, &p, &grads[0], 0.5f);
+    double m1 = (1 - b1) * 0.5, v1 = (1 - b2) * 0.25;
+    double p1 = 1 - 1e-3 * sqrt(1 - b2) / (1 - b1) * m1 / (sqrt(v1) + 1e-8);
+    assert_near(a.m[0], m1, "m after 1");
+    assert_near(a.v[0], v1, "v after 1");
+    assert_near(p, p1, "p after 1");
+    assert_near(p, 0.999, "p after 1: the first step is lr whatever the gradient");
+
+    adam_apply(&a, 2, 0, 1, &p, &grads[1], 0.5f);
+    double m2 = b1 * m1 - (1 - b1) * 0.25, v2 = b2 * v1 + (1 - b2) * 0.0625;
+    double p2 = p1 - 1e-3 * sqrt(1 - b2 * b2) / (1 - b1 * b1) * m2 / (sqrt(v2) + 1e-8);
+    assert_near(a.m[0], m2, "m after 2");
+    assert_near(a.v[0], v2, "v after 2");
+    assert_near(p, p2, "p after 2");
+    adam_done(&a);
+}
+
+static void seeded(float *out, uint64_t stream)
+{
+    rng_normal((struct rng_key){.seed = 3, .stream = stream}, 1, out, N);
+}
+
+/* Servers that own slices get the bits of one process that owns all. */
+static void slices_equal_whole(void **state)
+{
+    (void)state;
+    static const size_t cuts[] = {0, 1, 17, 500, 501, N};
+    float whole[N], sliced[N], grad[N];
+    struct adam a = ADAM_DEFAULT, b = ADAM_DEFAULT;
+    adam_init(&a, N);
+    adam_init(&b, N);
+    seeded(whole, 1);
+    memcpy(sliced, whole, sizeof(whole));
+    for (uint64_t t = 1; t <= 3; t++) {
+        seeded(grad, 10 + t);
+        adam_apply(&a, t, 0, N, whole, grad, 1.0f / 3);
+        for (size_t i = 0; i + 1 < sizeof(cuts) / sizeof(cuts[0]); i++) {
+            adam_apply(&b, t, cuts[i], cuts[i + 1] - cuts[i], sliced + cuts[i], grad + cuts[i],
+                       1.0f / 3);
+        }
+    }
+    assert_memory_equal(whole, sliced, sizeof(whole));
+    adam_done(&a);
+    adam_done(&b);
+}
+
+/* In trainer order, whole or by slices: the same bits; another order gives others. */
+static void sums_are_ordered(void **state)
+{
+    (void)state;
+    float g[3][N], whole[N], sliced[N], turned[N];
+    for (uint64_t i = 0; i < 3; i++) {
+        seeded(g[i], i);
+    }
+    grad_copy(whole, g[0], N);
+    grad_add(whole, g[1], N);
+    grad_add(whole, g[2], N);
+    for (size_t at = 0; at < N; at += 250) {
+        grad_copy(sliced + at, g[0] + at, 250);
+        grad_add(sliced + at, g[1] + at, 250);
+        grad_add(sliced + at, g[2] + at, 250);
+    }
+    grad_copy(turned, g[2], N);
+    grad_add(turned, g[1], N);
+    grad_add(turned, g[0], N);
+    assert_memory_equal(whole, sliced, sizeof(whole));
+    assert_memory_not_equal(whole, turned, sizeof(whole));
+    for (size_t i = 0; i < N; i++) {
+        assert_true(whole[i] == (g[0][i] + g[1][i]) + g[2][i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_hand),
+        cmocka_unit_test(slices_equal_whole),
+        cmocka_unit_test(sums_are_ordered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

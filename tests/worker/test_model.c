@@ -1,0 +1,321 @@
+/* The shipped network's shape and start, and what every network must do, on a small one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "guard.h"
+#include "worker/model/adam.h"
+#include "worker/model/plan.h"
+#include "worker/tensor/accumulate.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define VGG "vgg16-fluid-fc512"
+
+static const struct layer_def small_layers[] = {
+    {LAYER_CONV, 16, 0.3},   {LAYER_CONV, 16, 0},     {LAYER_POOL, 0, 0},   {LAYER_CONV, 32, 0.4},
+    {LAYER_POOL, 0, 0},      {LAYER_DROPOUT, 0, 0.5}, {LAYER_FC_BN, 32, 0.5}, {LAYER_FC, 16, 0},
+    {LAYER_FC, 10, 0},
+};
+static const struct model_def small = {
+    .name = "small", .c = 3, .h = 8, .w = 8, .layers = small_layers,
+    .n_layers = N_ROWS(small_layers),
+};
+enum { SMALL_FLOATS = 3 * 8 * 8, BATCH = 8 };
+
+static float pixels[BATCH * 3 * 32 * 32];
+static const uint8_t labels[BATCH] = {3, 1, 4, 1, 5, 9, 2, 6};
+
+static struct model *new_model(const struct model_def *def, uint32_t batch, uint64_t seed,
+                               bool dropout)
+{
+    struct model_params params = {
+        .def = def, .batch = batch, .threads = 1, .seed = seed, .dropout = dropout};
+    struct model *m = NULL;
+    assert_int_equal(model_new(&params, &m, NULL), 0);
+    model_init_params(def, seed, model_param_data(m));
+    return m;
+}
+
+static void shape(void **state)
+{
+    (void)state;
+    const struct model_def *def = model_def_find(VGG);
+    assert_non_null(def);
+    assert_null(model_def_find("vgg16"));
+    assert_string_equal(model_def_names(), VGG);
+    assert_int_equal(model_def_n_params(def), 15254602);
+    assert_int_equal(model_def_n_tensors(def), 60);
+    /* 313,196,544 multiply-adds in the convolutions, 529,408 behind; three times, but once less for
+     * the first layer's 1,769,472. */
+    assert_true(model_flops_per_sample(def) ==
+                2.0 * (3.0 * (313196544.0 + 529408.0) - 1769472.0));
+    /* After conv i of each stack of facts: .3 0 / .4 0 / .4 .4 0 three times; head .5 and .5. */
+    static const double drops[] = {.3, 0, .4, 0, .4, .4, 0, .4, .4, 0, .4, .4, 0};
+    for (uint32_t i = 0, conv = 0; i < def->n_layers; i++) {
+        if (def->layers[i].kind == LAYER_CONV) {
+            assert_true(def->layers[i].dropout == drops[conv++]);
+        } else if (def->layers[i].kind != LAYER_POOL) {
+            assert_true(def->layers[i].dropout == (def->layers[i].kind == LAYER_FC ? 0 : 0.5));
+        }
+    }
+}
+
+static void spread(const float *x, size_t n, double *ret_mean, double *ret_sd, double *ret_max)
+{
+    double sum = 0, squares = 0;
+    *ret_max = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += (double)x[i];
+        squares += (double)x[i] * (double)x[i];
+        *ret_max = fmax(*ret_max, fabs((double)x[i]));
+    }
+    *ret_mean = sum / (double)n;
+    *ret_sd = sqrt(squares / (double)n - *ret_mean * *ret_mean);
+}
+
+static void assert_all(const float *x, size_t n, float value)
+{
+    for (size_t i = 0; i < n; i++) {
+        assert_true(x[i] == value);
+    }
+}
+
+static void initial_values(void **state)
+{
+    (void)state;
+    struct model *m = new_model(model_def_find(VGG), 1, 7, true);
+    for (uint32_t i = 0; i < m->def->n_layers; i++) {
+        const struct layer *l = &m->layers[i];
+        const float *p = m->params + l->param;
+        double mean, sd, max, want;
+        if (!layer_has_weight(l->def)) {
+            continue;
+        }
+        spread(p, l->sizes.weight, &mean, &sd, &max);
+        if (l->def->kind == LAYER_CONV) {
+            want = sqrt(2.0 / (9.0 * l->shape.c));
+            assert_true(max > 2.5 * want && max < 6 * want); /* tails of a normal */
+        } else {
+            double bound = sqrt(6.0 / (double)(l->shape.c + l->shape.k));
+            want = bound / sqrt(3);
+            assert_true(max < bound && max > 0.99 * bound);
+        }
+        double error = 5 * want / sqrt((double)l->sizes.weight);
+        if (fabs(mean) > error || fabs(sd - want) > error) {
+            fail_msg("layer %u: mean %g sd %g, expected 0 and %g", i, mean, sd, want);
+        }
+        p += l->sizes.weight;
+        assert_all(p, l->sizes.bias, 0);
+        assert_all(p + l->sizes.bias, l->sizes.gamma, 1);
+        assert_all(p + l->sizes.bias + l->sizes.gamma, l->sizes.beta, 0);
+    }
+    model_free(m);
+}
+
+/* Trains `steps` steps on the same batch; returns the last loss. */
+static double train(struct model *m, uint32_t n, int steps)
+{
+    size_t n_params = model_n_params(m);
+    struct adam adam = ADAM_DEFAULT;
+    double loss = 0;
+    adam_init(&adam, n_params);
+    for (int i = 0; i < steps; i++) {
+        loss = model_forward(m, pixels, labels, n, (struct model_key){.step = (uint64_t)i});
+        model_backward(m);
+        adam_apply(&adam, (uint64_t)i + 1, 0, n_params, model_param_data(m), model_grad_data(m), 1);
+    }
+    adam_done(&adam);
+    return loss;
+}
+
+static void same_seed_same_bits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const struct model_def *def;
+        uint32_t threads;
+        int steps;
+    } rows[] = {{"small", &small, 1, 20}, {VGG, NULL, 1, 1}, {"two threads", NULL, 2, 1}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct model_def *def = rows[i].def == NULL ? model_def_find(VGG) : rows[i].def;
+        double loss[3];
+        struct model *m[3];
+        for (int j = 0; j < 3; j++) { /* the third with another seed */
+            struct model_params params = {.def = def, .batch = 2, .threads = rows[i].threads,
+                                          .seed = j == 2 ? 6 : 5, .dropout = true};
+            assert_int_equal(model_new(&params, &m[j], NULL), 0);
+            model_init_params(def, params.seed, model_param_data(m[j]));
+            loss[j] = train(m[j], 2, rows[i].steps);
+        }
+        size_t bytes = model_n_params(m[0]) * sizeof(float);
+        print_message("# %s: loss %.17g\n", rows[i].name, loss[0]);
+        assert_memory_equal(&loss[0], &loss[1], sizeof(loss[0]));
+        assert_memory_equal(model_param_data(m[0]), model_param_data(m[1]), bytes);
+        assert_true(loss[0] != loss[2]);
+        model_free(m[0]), model_free(m[1]), model_free(m[2]);
+    }
+}
+
+/* A short last batch gives what a model made for that size gives. */
+static void short_batch(void **state)
+{
+    (void)state;
+    struct model *large = new_model(&small, BATCH, 5, true), *exact = new_model(&small, 3, 5, true);
+    double a = train(large, 3, 3), b = train(exact, 3, 3);
+    assert_memory_equal(&a, &b, sizeof(a));
+    assert_int_equal(model_right(large), model_right(exact));
+    model_free(large);
+    model_free(exact);
+}
+
+static void best_equals_reference(void **state)
+{
+    (void)state;
+    struct model_params params = {
+        .def = &small, .batch = BATCH, .threads = 1, .seed = 3, .dropout = true};
+    struct kernels ref;
+    struct model *fast = new_model(&small, BATCH, 3, true), *slow = NULL;
+    kernels_init_ref(&ref);
+    assert_int_equal(model_new_with(&params, &ref, &slow, NULL), 0);
+    model_init_params(&small, 3, model_param_data(slow));
+    double a = train(fast, BATCH, 1), b = train(slow, BATCH, 1);
+    if (fabs(a - b) > 1e-6 * b) {
+        fail_msg("loss %.9g, reference %.9g", a, b);
+    }
+    for (uint32_t i = 0; i < small.n_layers; i++) {
+        const struct layer *l = &fast->layers[i];
+        char what[32];
+        snprintf(what, sizeof(what), "gradient of layer %u", i);
+        assert_close(fast->grads + l->param, slow->grads + l->param, l->sizes.weight, 1e-4, what);
+    }
+    model_free(fast);
+    model_free(slow);
+}
+
+/* Fluid's convention: running = .9 * running + .1 * batch, from 0 and 1, biased variance. */
+static void running_statistics(void **state)
+{
+    (void)state;
+    struct model *m = new_model(&small, BATCH, 3, true);
+    const struct layer *l = &m->layers[0];
+    (void)model_forward(m, pixels, labels, BATCH, (struct model_key){0});
+    float *mean = guarded_new(l->shape.k, 1), *var = guarded_new(l->shape.k, 2);
+    struct bn_shape s = layer_bn_shape(l, BATCH);
+    struct kernels ref;
+    kernels_init_ref(&ref);
+    ref.bn_stats(&s, l->y, mean, var);
+    for (uint32_t k = 0; k < s.k; k++) {
+        mean[k] = 0.1f * mean[k];
+        var[k] = 0.9f + 0.1f * var[k];
+    }
+    assert_close(l->running_mean, mean, s.k, 1e-6, "running mean");
+    assert_close(l->running_var, var, s.k, 1e-6, "running variance");
+    (void)model_evaluate(m, pixels, labels, BATCH); /* leaves them alone */
+    assert_close(l->running_mean, mean, s.k, 1e-6, "running mean after a test");
+    guarded_free(mean, s.k, "mean");
+    guarded_free(var, s.k, "var");
+    model_free(m);
+}
+
+/* Learns eight random images by heart, and knows them by its running statistics too. */
+static void learns(void **state)
+{
+    (void)state;
+    struct model *m = new_model(&small, BATCH, 3, true);
+    struct model *plain = new_model(&small, BATCH, 3, false);
+    double first = train(m, BATCH, 1), last = train(m, BATCH, 300);
+    uint32_t right = model_evaluate(m, pixels, labels, BATCH);
+    if (!(last < first / 2) || right < 7) {
+        fail_msg("loss %g then %g, %u of 8 right", first, last, right);
+    }
+    last = train(plain, BATCH, 100);
+    if (!(last < 0.1)) {
+        fail_msg("without dropout: loss %g, expected < 0.1", last);
+    }
+    assert_int_equal(model_right(plain), BATCH);
+    assert_int_equal(model_evaluate(plain, pixels, labels, BATCH), BATCH);
+    model_free(m);
+    model_free(plain);
+}
+
+/* Masks: the same for the same (step, trainer), others for others; inference has none. */
+static void dropout_keys(void **state)
+{
+    (void)state;
+    struct model *m = new_model(&small, BATCH, 3, true);
+    static const struct model_key keys[] = {{0, 0}, {0, 0}, {1, 0}, {0, 1}, {1, 1}};
+    double loss[N_ROWS(keys)];
+    for (size_t i = 0; i < N_ROWS(keys); i++) {
+        loss[i] = model_forward(m, pixels, labels, BATCH, keys[i]);
+    }
+    assert_true(loss[0] == loss[1]);
+    for (size_t i = 1; i < N_ROWS(keys); i++) {
+        for (size_t j = i + 1; j < N_ROWS(keys); j++) {
+            assert_true(loss[i] != loss[j]);
+        }
+    }
+    struct dropout_mask a = layer_mask(m, &m->layers[0]), b = layer_mask(m, &m->layers[3]);
+    assert_true(a.key.stream != b.key.stream);
+    model_free(m);
+}
+
+/* Three micro-batches with their own statistics, summed in order: what trainers and a server do. */
+static void micro_batches(void **state)
+{
+    (void)state;
+    struct model *m = new_model(&small, BATCH, 3, true), *n = new_model(&small, BATCH, 3, true);
+    size_t n_params = model_n_params(m);
+    float *sum = guarded_new(n_params, 1), *mean = guarded_new(n_params, 2);
+    struct adam a = ADAM_DEFAULT, b = ADAM_DEFAULT;
+    adam_init(&a, n_params);
+    adam_init(&b, n_params);
+    for (uint32_t t = 0; t < 3; t++) {
+        (void)model_forward(m, pixels + t * SMALL_FLOATS, labels + t, 2,
+                            (struct model_key){.trainer = t});
+        model_backward(m);
+        (t == 0 ? grad_copy : grad_add)(sum, model_grad_data(m), n_params);
+    }
+    for (size_t i = 0; i < n_params; i++) {
+        mean[i] = sum[i] * (1.0f / 3);
+    }
+    adam_apply(&a, 1, 0, n_params, model_param_data(m), sum, 1.0f / 3);
+    adam_apply(&b, 1, 0, n_params, model_param_data(n), mean, 1);
+    assert_memory_equal(model_param_data(m), model_param_data(n), n_params * sizeof(float));
+    adam_done(&a);
+    adam_done(&b);
+    guarded_free(sum, n_params, "sum");
+    guarded_free(mean, n_params, "mean");
+    model_free(m);
+    model_free(n);
+}
+
+static void no_memory(void **state)
+{
+    (void)state;
+    struct model_params params = {.def = model_def_find(VGG), .batch = UINT32_MAX, .threads = 1};
+    struct model *m = NULL;
+    struct err err;
+    assert_int_equal(model_new(&params, &m, &err), -ENOMEM);
+    assert_null(m);
+    print_message("# %s\n", err.msg);
+    assert_non_null(strstr(err.msg, "bytes"));
+}
+
+int main(void)
+{
+    rng_uniform((struct rng_key){.seed = 1, .stream = 1}, pixels, N_ROWS(pixels));
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shape),          cmocka_unit_test(initial_values),
+        cmocka_unit_test(short_batch),    cmocka_unit_test(best_equals_reference),
+        cmocka_unit_test(learns),         cmocka_unit_test(running_statistics),
+        cmocka_unit_test(dropout_keys),   cmocka_unit_test(micro_batches),
+        cmocka_unit_test(no_memory),      cmocka_unit_test(same_seed_same_bits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

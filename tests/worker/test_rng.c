@@ -1,0 +1,150 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "worker/tensor/rng.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+/* The known answers of Random123 (kat_vectors, philox4x32 10). */
+static void known_answers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        struct rng_key key;
+        uint64_t counter;
+        uint32_t words[4];
+    } rows[] = {
+        {"zeros", {0, 0}, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        {"ones", {UINT64_MAX, UINT64_MAX}, UINT64_MAX,
+         {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {"pi", {0x299f31d0a4093822, 0x0370734413198a2e}, 0x85a308d3243f6a88,
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        uint32_t words[4];
+        print_message("# row '%s'\n", rows[i].name);
+        rng_block(rows[i].key, rows[i].counter, words);
+        for (int j = 0; j < 4; j++) {
+            assert_int_equal(words[j], rows[i].words[j]);
+        }
+    }
+}
+
+static void tiles_are_blocks(void **state)
+{
+    (void)state;
+    static const uint64_t tiles[] = {0, 1, 12345, (UINT64_C(1) << 28) - 1, UINT64_C(1) << 28,
+                                     UINT64_C(0x123456789a)};
+    struct rng_key key = {.seed = 0x1234567890abcdef, .stream = 0xfedcba0987654321};
+    for (size_t i = 0; i < N_ROWS(tiles); i++) {
+        uint32_t tile[RNG_TILE], block[4];
+        rng_tile(key, tiles[i], tile);
+        for (uint32_t l = 0; l < 16; l++) {
+            rng_block(key, tiles[i] * 16 + l, block);
+            for (uint32_t j = 0; j < 4; j++) {
+                assert_int_equal(tile[16 * j + l], block[j]);
+            }
+        }
+    }
+}
+
+static void moments(const float *x, size_t n, double *ret_mean, double *ret_sd)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += (double)x[i];
+        squares += (double)x[i] * (double)x[i];
+    }
+    *ret_mean = sum / (double)n;
+    *ret_sd = sqrt(squares / (double)n - *ret_mean * *ret_mean);
+}
+
+static void distributions(void **state)
+{
+    (void)state;
+    enum { N = 1000001 };
+    float *x = calloc(N, sizeof(*x));
+    struct rng_key key = {.seed = 1, .stream = 2};
+    double mean, sd;
+
+    rng_uniform(key, x, N);
+    for (size_t i = 0; i < N; i++) {
+        assert_true(x[i] >= 0 && x[i] < 1);
+    }
+    moments(x, N, &mean, &sd);
+    assert_true(fabs(mean - 0.5) < 5 * 0.2887 / 1000 && fabs(sd - 0.288675) < 1e-3);
+
+    rng_normal(key, 0.1f, x, N);
+    moments(x, N, &mean, &sd);
+    assert_true(fabs(mean) < 5 * 0.1 / 1000 && fabs(sd - 0.1) < 5e-4);
+    size_t beyond = 0; /* two deviations: 4.55% */
+    for (size_t i = 0; i < N; i++) {
+        beyond += fabsf(x[i]) > 0.2f;
+    }
+    assert_true(fabs((double)beyond / N - 0.0455) < 1.1e-3);
+    free(x);
+}
+
+/* A prefix does not depend on how much is asked for. */
+static void prefixes(void **state)
+{
+    (void)state;
+    float a[200], b[200] = {0};
+    struct rng_key key = {.seed = 9, .stream = 9};
+    rng_normal(key, 1, a, 200);
+    rng_normal(key, 1, b, 70);
+    assert_memory_equal(a, b, 70 * sizeof(float));
+    assert_true(b[70] == 0);
+}
+
+static void permutations(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {1, 2, 3, 4, 5, 10, 63, 1000, 4096, 10001};
+    for (size_t i = 0; i < N_ROWS(sizes); i++) {
+        uint64_t n = sizes[i], fixed = 0;
+        char *seen = calloc(n, 1);
+        for (uint64_t j = 0; j < n; j++) {
+            uint64_t to = rng_permute((struct rng_key){.seed = 1, .stream = n}, j, n);
+            assert_true(to < n);
+            assert_false(seen[to]);
+            seen[to] = 1;
+            fixed += to == j;
+        }
+        assert_true(n < 10 || fixed < 8); /* one is expected */
+        free(seen);
+    }
+}
+
+static void streams_differ(void **state)
+{
+    (void)state;
+    enum { N = 4096 };
+    uint64_t *ids = calloc(N, sizeof(*ids));
+    for (uint32_t i = 0; i < N; i++) {
+        ids[i] = rng_stream(i % 4, i / 4 % 32, i / 128);
+        for (uint32_t j = 0; j < i; j++) {
+            assert_true(ids[i] != ids[j]);
+        }
+    }
+    free(ids);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_answers), cmocka_unit_test(tiles_are_blocks),
+        cmocka_unit_test(distributions), cmocka_unit_test(prefixes),
+        cmocka_unit_test(permutations),  cmocka_unit_test(streams_differ),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
