@@ -1,6 +1,6 @@
-/* Records: what a replica says on stdout, one JSON object a line (docs/contracts/record.md), and its
- * last one, the summary (docs/contracts/summary.md). Only record.c writes and record_read.c reads
- * them. Pure. */
+/* Records: what a replica says on stdout, one JSON object a line (docs/contracts/record.md), and
+ * its last one, the summary (docs/contracts/summary.md). Only record.c writes and record_read.c
+ * reads them. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -87,9 +87,9 @@ struct record {
     };
 };
 
-/* Appends one line with its newline. `environment` is borrowed, an object. Counters beyond INT64_MAX
- * are written as INT64_MAX, negative times as 0, numbers that are not finite as null. `peer` may be
- * NULL; `message` may hold any bytes and is cut to 4,096. */
+/* Appends one line with its newline. `environment` is borrowed, an object. Counters beyond
+ * INT64_MAX are written as INT64_MAX, negative times as 0, numbers that are not finite as null.
+ * `peer` may be NULL; `message` may hold any bytes and is cut to 4,096. */
 void record_write_start(struct buf *out, const struct record_who *who, json_t *environment);
 void record_write_step(struct buf *out, const struct record_who *who,
                        const struct record_step *step);
@@ -103,8 +103,9 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
 /* Canonical text (sorted keys, no white space) of an environment, for its digest. Owned. */
 char *record_environment_canonical(const json_t *environment);
 
-/* Reads one line, with or without its newline. 1: a record, for the caller to free with record_done;
- * 0: some other line, not ours; -EPROTO: it claims to be ours ("benchd":1) and is damaged, or has
- * another version, or more than 64 KiB; err says what is wrong. `ret` is written only with 1. */
+/* Reads one line, with or without its newline. 1: a record, for the caller to free with
+ * record_done; 0: some other line, not ours; -EPROTO: it claims to be ours ("benchd":1) and is
+ * damaged, or has another version, or more than 64 KiB; err says what is wrong. `ret` is written
+ * only with 1. */
 int record_read(const char *line, size_t len, struct record *ret, struct err *err);
 void record_done(struct record *r);

@@ -1,0 +1,143 @@
+/* See result_fixture.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "result_fixture.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char environment[] =
+    "{\"blas_core\":\"HASWELL\",\"cpu_model\":\"Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz\","
+    "\"kernel\":\"6.1.0-34-amd64\"}";
+
+static const char definition[] =
+    "apiVersion: benchd.io/v1alpha1\n"
+    "kind: Benchmark\n"
+    "metadata: {name: demo}\n"
+    "spec:\n"
+    "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 16,\n"
+    "             exchange: {kind: PServer, mode: Sync, wire: Fp32}}\n"
+    "  roles:\n"
+    "    pserver: {replicas: {from: pservers}, template: &pod {spec: {containers: [{name: main}]}}}\n"
+    "    trainer: {replicas: {from: trainers}, template: *pod}\n"
+    "  measure: {warmupSteps: 2, steps: 8}\n";
+
+void fixture_init(struct fixture *f, const char *sweep, const char *more, int64_t cpus)
+{
+    *f = (struct fixture){0};
+    struct buf text = BUF_INIT;
+    buf_printf(&text, "%s  sweep: %s\n%s", definition, sweep, more);
+    if (strstr(more, "systems:") == NULL) {
+        buf_puts(&text, "  systems: [{name: benchworker, profile: benchworker}]\n");
+    }
+    struct diags diags = {0};
+    struct spec *spec = NULL;
+    const struct run_def_params params = {
+        .name = "demo-7k3fq",
+        .uid = "0b5c8f0e-3f5e-4c0a-9d6b-2a1f3c4d5e6f",
+        .created_unix_ms = 1795165971000,
+        .cpus = cpus,
+    };
+    if (spec_load(buf_cstr(&text), text.len, NULL, &spec, &diags) < 0 ||
+        run_def_new(spec, &params, &f->def, &diags) < 0) {
+        struct buf why = BUF_INIT;
+        diags_format(&diags, "fixture", buf_cstr(&text), &why);
+        fail_msg("%s", buf_cstr(&why));
+    }
+    diags_done(&diags);
+    buf_done(&text);
+}
+
+void fixture_done(struct fixture *f)
+{
+    result_free(f->result);
+    vec_each (struct attempt_row, row, &f->rows) {
+        attempt_row_done(row);
+    }
+    vec_done(&f->rows);
+    run_def_free(f->def);
+}
+
+struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t trial,
+                                uint32_t attempt, enum attempt_outcome outcome, const char *error)
+{
+    struct attempt_row *row = vec_push(&f->rows);
+    *row = (struct attempt_row){
+        .point = point,
+        .trial = trial,
+        .attempt = attempt,
+        .outcome = outcome,
+        .error = error == NULL ? NULL : xstrdup(error),
+    };
+    return row;
+}
+
+static char *summary_line(enum role role, uint32_t index, uint32_t attempt, double seconds)
+{
+    struct summary s = {
+        .samples = role == ROLE_TRAINER ? 128 : 0,
+        .duration_ns = llrint(seconds * 1e9),
+        .steps = 8,
+        .bytes_tx = 60800000,
+        .bytes_rx = 60800000,
+        .loss_first = role == ROLE_TRAINER ? 2.375 : NAN,
+        .loss_last = role == ROLE_TRAINER ? 2.25 : NAN,
+        .max_rss_bytes = 734003200,
+        .environment_digest = "5b1c6a0f6f6c2d1f9a3e4d8b7c605142333435363738394041424344454647aa",
+    };
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        s.phase_ns[i] = (i + 1) * INT64_C(1000000);
+    }
+    const struct record_who who = {role, index, attempt};
+    struct buf line = BUF_INIT;
+    record_write_summary(&line, &who, &s, NULL, 0);
+    return buf_take(&line);
+}
+
+static void add_replica(struct attempt_row *row, enum role role, uint32_t index, double seconds)
+{
+    *vec_push(&row->replicas) = (struct replica_row){
+        .id = {row->point, row->trial, row->attempt, role, index},
+        .summary_json = summary_line(role, index, row->attempt, seconds),
+        .environment_json = xstrdup(environment),
+    };
+}
+
+struct attempt_row *fixture_succeed(struct fixture *f, uint32_t point, uint32_t trial,
+                                    uint32_t attempt, const double *seconds)
+{
+    struct attempt_row *row = fixture_end(f, point, trial, attempt, ATTEMPT_SUCCEEDED, NULL);
+    const struct point *p = &f->def->matrix.points[point];
+    for (uint32_t i = 0; i < p->replicas[ROLE_PSERVER]; i++) {
+        add_replica(row, ROLE_PSERVER, i, 3.3);
+    }
+    for (uint32_t i = 0; i < p->replicas[ROLE_TRAINER]; i++) {
+        add_replica(row, ROLE_TRAINER, i, seconds[i]);
+    }
+    return row;
+}
+
+struct attempt_row *fixture_throughput(struct fixture *f, uint32_t point, uint32_t trial,
+                                       double samples_per_s)
+{
+    const uint32_t n = f->def->matrix.points[point].replicas[ROLE_TRAINER];
+    double *seconds = xnew_array(double, n);
+    for (uint32_t i = 0; i < n; i++) {
+        seconds[i] = 128 * n / samples_per_s;
+    }
+    struct attempt_row *row = fixture_succeed(f, point, trial, 0, seconds);
+    free(seconds);
+    return row;
+}
+
+struct result *fixture_build(struct fixture *f, enum run_phase phase)
+{
+    result_free(f->result);
+    f->result = result_build(f->def, phase, f->rows.items, f->rows.len);
+    return f->result;
+}
