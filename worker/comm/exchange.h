@@ -19,6 +19,7 @@ struct exchange_fault {
 
 struct exchange_times { /* of one round, for the step record */
     int64_t send_ns, wait_ns, receive_ns;
+    int64_t update_ns; /* without peers: the optimiser ran here */
     uint64_t bytes_tx, bytes_rx;
 };
 
@@ -32,6 +33,8 @@ struct exchange_ops {
                  struct exchange_times *ret, struct err *err);
     /* Says goodbye to every peer and closes. */
     int (*goodbye)(struct exchange *x, struct err *err);
+    /* Gives up for a reason of our own (bad data, no memory): the peers are told and name us. */
+    void (*abandon)(struct exchange *x, int exit_code, const char *why);
     void (*fault)(const struct exchange *x, struct exchange_fault *ret);
     void (*free)(struct exchange *x);
 };

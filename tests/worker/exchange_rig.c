@@ -1,0 +1,148 @@
+/* A gang in one process, see exchange_rig.h. */
+#include "exchange_rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "worker/comm/handshake.h"
+
+static void check(int r, const struct err *err)
+{
+    if (r < 0) {
+        fprintf(stderr, "rig: %s\n", err->msg);
+        abort();
+    }
+}
+
+void rig_apply(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
+               const float *grad_sum, float grad_scale)
+{
+    (void)ctx;
+    (void)t;
+    (void)offset;
+    for (size_t i = 0; i < n; i++) {
+        params[i] -= 0.5f * grad_scale * grad_sum[i];
+    }
+}
+
+void rig_init_params(float *params, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        params[i] = (float)(i % 1000) / 7.0f;
+    }
+}
+
+void rig_gradient(float *grad, size_t n, uint32_t trainer, uint64_t step)
+{
+    uint32_t x = (trainer + 1) * 2654435761u + (uint32_t)step * 40503u;
+    for (size_t i = 0; i < n; i++) {
+        x = x * 1664525u + 1013904223u;
+        grad[i] = (float)(int32_t)x / (float)(1u << (x & 31u));
+    }
+}
+
+struct frame_id rig_id(enum role role, uint32_t index)
+{
+    return (struct frame_id){frame_run_id(RIG_RUN, 0, 0), 0, role, index};
+}
+
+void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_trainers,
+              size_t max_bytes)
+{
+    *r = (struct rig){
+        .n_params = n_params,
+        .n_servers = n_servers,
+        .n_trainers = n_trainers,
+        .slices = slices_plan(n_params, n_servers, max_bytes > 0 ? max_bytes : SLICES_MAX_BYTES),
+        .rendezvous_ns = INT64_C(20000000000),
+    };
+    memset(r->secret, 0x5a, sizeof(r->secret));
+    handshake_digest("toy", 1, n_trainers, &r->slices, r->digest);
+    float *all = xnew_array(float, n_params + 1);
+    rig_init_params(all, n_params);
+    for (uint32_t s = 0; s < n_servers; s++) {
+        struct rig_server *server = &r->servers[s];
+        struct net_addr addr;
+        struct err err;
+        check(net_addr_parse("127.0.0.1:0", &addr, &err), &err);
+        server->listen_fd = net_listen(&addr, &err);
+        check(server->listen_fd, &err);
+        check(net_port(server->listen_fd, &server->port, &err), &err);
+        float *own = xnew_array(float, slices_server_params(&r->slices, s) + 1);
+        size_t at = 0;
+        for (uint32_t i = s; i < r->slices.n; i += n_servers) {
+            struct slice slice = slices_get(&r->slices, i);
+            memcpy(own + at, all + slice.offset, slice.len * sizeof(float));
+            at += slice.len;
+        }
+        server->params.params = own;
+    }
+    free(all);
+}
+
+static void *serve(void *arg)
+{
+    struct rig_server *s = arg;
+    s->result = ps_server_run(&s->params, s->listen_fd, &s->stats, &s->fault, &s->err);
+    return NULL;
+}
+
+void rig_start_servers(struct rig *r)
+{
+    for (uint32_t s = 0; s < r->n_servers; s++) {
+        struct rig_server *server = &r->servers[s];
+        struct ps_server_params *p = &server->params;
+        p->self = rig_id(ROLE_PSERVER, s);
+        memcpy(p->digest, r->digest, sizeof(p->digest));
+        memcpy(p->secret, r->secret, sizeof(p->secret));
+        p->n_trainers = r->n_trainers;
+        p->slices = r->slices;
+        p->apply = rig_apply;
+        p->rendezvous_ns = r->rendezvous_ns;
+        server->is_running = true;
+        if (pthread_create(&server->thread, NULL, serve, server) != 0) {
+            abort();
+        }
+    }
+}
+
+void rig_join_servers(struct rig *r)
+{
+    for (uint32_t s = 0; s < r->n_servers; s++) {
+        if (r->servers[s].is_running) {
+            (void)pthread_join(r->servers[s].thread, NULL);
+            r->servers[s].is_running = false;
+        }
+    }
+}
+
+void rig_done(struct rig *r)
+{
+    rig_join_servers(r);
+    for (uint32_t s = 0; s < r->n_servers; s++) {
+        free(r->servers[s].params.params);
+        ps_server_stats_done(&r->servers[s].stats);
+    }
+}
+
+struct exchange_ps_params rig_trainer(const struct rig *r, uint32_t index,
+                                      struct net_addr addrs[RIG_MAX])
+{
+    struct exchange_ps_params p = {
+        .self = rig_id(ROLE_TRAINER, index),
+        .servers = addrs,
+        .slices = r->slices,
+        .rendezvous_ns = r->rendezvous_ns,
+    };
+    memcpy(p.digest, r->digest, sizeof(p.digest));
+    memcpy(p.secret, r->secret, sizeof(p.secret));
+    for (uint32_t s = 0; s < r->n_servers; s++) {
+        char text[32];
+        struct err err;
+        (void)snprintf(text, sizeof(text), "127.0.0.1:%u", r->servers[s].port);
+        check(net_addr_parse(text, &addrs[s], &err), &err);
+    }
+    return p;
+}

@@ -1,0 +1,52 @@
+/* A whole gang in one process, for the tests of the exchange: parameter servers and trainers as
+ * threads on loopback, a toy optimiser, free ports. */
+#pragma once
+
+#include <pthread.h>
+
+#include "worker/comm/exchange_ps.h"
+#include "worker/comm/ps_server.h"
+
+#define RIG_MAX 8
+#define RIG_RUN "rig"
+
+struct rig_server {
+    struct ps_server_params params;
+    int listen_fd;
+    uint16_t port;
+    pthread_t thread;
+    bool is_running;
+    int result;
+    struct ps_server_stats stats;
+    struct fault fault;
+    struct err err;
+};
+
+struct rig {
+    size_t n_params;
+    uint32_t n_servers, n_trainers;
+    struct slices slices;
+    uint8_t secret[AUTH_SECRET_SIZE];
+    uint8_t digest[AUTH_DIGEST_SIZE];
+    int64_t rendezvous_ns;
+    struct rig_server servers[RIG_MAX];
+};
+
+/* p -= 0.5 * scale * sum: its bits show the order of additions. */
+void rig_apply(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
+               const float *grad_sum, float grad_scale);
+/* The initial parameters of everybody: (n_params). */
+void rig_init_params(float *params, size_t n);
+/* A trainer's gradient of a step: odd values of very different size. */
+void rig_gradient(float *grad, size_t n, uint32_t trainer, uint64_t step);
+
+struct frame_id rig_id(enum role role, uint32_t index);
+/* Binds free ports. max_bytes of a slice: 0 for the default. */
+void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_trainers,
+              size_t max_bytes);
+void rig_start_servers(struct rig *r);
+void rig_join_servers(struct rig *r);
+void rig_done(struct rig *r);
+/* As a trainer of the rig would be given it; change what the test is about. */
+struct exchange_ps_params rig_trainer(const struct rig *r, uint32_t index,
+                                      struct net_addr addrs[RIG_MAX]);

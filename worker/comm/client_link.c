@@ -1,0 +1,188 @@
+/* A trainer's connection to one parameter server: dial until the rendezvous limit, shake hands, then
+ * frames. Called by the communication thread only. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "worker/comm/client_internal.h"
+
+#define TURN_BYTES ((size_t)4 << 20)
+
+void link_init(struct client *c, struct link *l, uint32_t i, const struct net_addr *addr)
+{
+    l->peer = c->params.self;
+    l->peer.role = ROLE_PSERVER;
+    l->peer.index = i;
+    l->conn.fd = -1;
+    dial_init(&l->dial, addr);
+    memcpy(l->handshake.secret, c->params.secret, AUTH_SECRET_SIZE);
+    l->handshake.trainer.id = c->params.self;
+    memcpy(l->handshake.trainer.digest, c->params.digest, AUTH_DIGEST_SIZE);
+}
+
+void link_done(struct link *l)
+{
+    dial_done(&l->dial);
+    conn_close(&l->conn);
+}
+
+static int blame(struct client *c, const struct link *l, int r, struct err *err)
+{
+    if (c->doing_fault.exit_code == 0) {
+        char name[32];
+        frame_id_name(&l->peer, name);
+        (void)err_wrap(err, r, "%s (%.100s)", name, l->dial.addr.text);
+        fault_from_err(&c->doing_fault, r, &l->peer, err);
+    }
+    return r;
+}
+
+int link_dial(struct client *c, struct link *l, struct err *err)
+{
+    int fd = dial_step(&l->dial, c->now_ns);
+    if (fd < 0) {
+        return 0;
+    }
+    int r = net_tune(fd, err);
+    conn_init(&l->conn, fd, &c->params.self);
+    if (r >= 0) {
+        r = auth_nonce(l->handshake.trainer.nonce, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    uint8_t hello[HANDSHAKE_HELLO_SIZE];
+    handshake_hello(&l->handshake, hello);
+    conn_send(&l->conn, FRAME_HELLO, hello, sizeof(hello));
+    l->state = LINK_HANDSHAKE;
+    return 0;
+}
+
+static int on_challenge(struct client *c, struct link *l, const struct frame *f,
+                        const uint8_t *payload, struct err *err)
+{
+    if (f->type != FRAME_CHALLENGE) {
+        return err_set(err, EPROTO, "%s out of turn", frame_type_to_string(f->type));
+    }
+    uint8_t proof[HANDSHAKE_PROOF_SIZE];
+    int r = handshake_on_challenge(&l->handshake, f, payload, proof, err);
+    if (r < 0) {
+        return r;
+    }
+    conn_send(&l->conn, FRAME_PROOF, proof, sizeof(proof));
+    /* The proof is on its way in any case, so that the server too learns what does not fit. */
+    r = handshake_agree(&l->handshake.trainer, &l->handshake.server, err);
+    if (r < 0) {
+        return -EPROTO;
+    }
+    const struct frame_id *id = &l->handshake.server.id;
+    if (id->role != l->peer.role || id->index != l->peer.index) {
+        char name[32];
+        frame_id_name(id, name);
+        return err_set(err, EPROTO, "%s answers at its address", name);
+    }
+    struct handshake_keys keys;
+    handshake_keys(&l->handshake, &keys);
+    conn_secure(&l->conn, &keys.from_trainer, &keys.from_server, &l->peer, c->now_ns);
+    return 0;
+}
+
+static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struct err *err)
+{
+    struct client *c = ((void **)ctx)[0];
+    struct link *l = ((void **)ctx)[1];
+    (void)conn;
+    if (f->type != FRAME_PARAMS || l->state != LINK_JOINED || c->doing != JOB_ROUND || !c->begun) {
+        (void)err_set(err, EPROTO, "%s is not expected now", frame_type_to_string(f->type));
+        return NULL;
+    }
+    uint32_t n_servers = c->params.slices.n_servers;
+    uint32_t id = l->n_received * n_servers + l->peer.index;
+    struct slice want = {0};
+    if (id < c->params.slices.n) {
+        want = slices_get(&c->params.slices, id);
+    }
+    if (id >= c->params.slices.n || f->step != c->step || f->slice != id ||
+        f->offset != want.offset || f->payload_len != want.len * sizeof(float)) {
+        (void)err_set(err, EPROTO, "parameters of step %" PRIu64 ", slice %" PRIu32 ", offset %"
+                      PRIu64 ", %" PRIu32 " bytes; expected step %" PRIu64 ", slice %" PRIu32
+                      ", offset %zu, %zu bytes", f->step, f->slice, f->offset, f->payload_len,
+                      c->step, id, want.offset, want.len * sizeof(float));
+        return NULL;
+    }
+    if (c->first_ns == 0) {
+        c->first_ns = c->now_ns;
+    }
+    return c->doing_params + want.offset;
+}
+
+static int on_welcome(struct link *l, const struct frame *f, struct err *err)
+{
+    if (f->type != FRAME_WELCOME) {
+        return err_set(err, EPROTO, "%s before WELCOME", frame_type_to_string(f->type));
+    }
+    l->state = LINK_JOINED;
+    return 0;
+}
+
+static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const uint8_t *payload,
+                    struct err *err)
+{
+    struct client *c = ((void **)ctx)[0];
+    struct link *l = ((void **)ctx)[1];
+    if (!conn->secured) {
+        return on_challenge(c, l, f, payload, err);
+    }
+    switch (f->type) {
+    case FRAME_HEARTBEAT:
+        return 0;
+    case FRAME_PARAMS:
+        l->n_received++;
+        c->n_received++;
+        return 0;
+    case FRAME_RELEASE:
+        if (c->doing != JOB_BARRIER || !c->begun || l->released) {
+            return err_set(err, EPROTO, "RELEASE is not expected now");
+        }
+        l->released = true;
+        return 0;
+    case FRAME_ABORT: {
+        int r = fault_from_abort(&c->doing_fault, f, payload, &c->params.self, err);
+        return r < 0 ? r : err_set(err, ECANCELED, "%s", c->doing_fault.message);
+    }
+    default:
+        return on_welcome(l, f, err);
+    }
+}
+
+int link_read(struct client *c, struct link *l, struct err *err)
+{
+    static const struct conn_handler handler = {on_place, on_frame};
+    void *ctx[2] = {c, l};
+    int r = conn_pump_rx(&l->conn, c->now_ns, TURN_BYTES, &handler, ctx, err);
+    if (r == 0) {
+        return 0;
+    }
+    if (r == -ECONNRESET && l->state == LINK_HANDSHAKE) {
+        conn_close(&l->conn); /* a server on its way up or down: dial again */
+        dial_again(&l->dial, c->now_ns, "it closes the connection in the handshake");
+        l->state = LINK_DIAL;
+        return 0;
+    }
+    return blame(c, l, r, err);
+}
+
+int link_check_life(struct client *c, struct link *l, struct err *err)
+{
+    if (!l->conn.secured || l->conn.fd < 0) {
+        return 0;
+    }
+    if (heartbeat_is_lost(&l->conn.heartbeat, c->now_ns)) {
+        double silent_s = (double)(c->now_ns - l->conn.heartbeat.last_heard_ns) / 1e9;
+        (void)err_set(err, ETIMEDOUT, "silent for %.1f s: stopped, hung or cut off", silent_s);
+        return blame(c, l, -ETIMEDOUT, err);
+    }
+    if (heartbeat_is_due(&l->conn.heartbeat, c->now_ns)) {
+        conn_send(&l->conn, FRAME_HEARTBEAT, NULL, 0);
+    }
+    return 0;
+}

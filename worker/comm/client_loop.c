@@ -1,0 +1,360 @@
+/* The communication thread of a trainer: turns of dialling, reading, life signs and writing, and the
+ * one job that the trainer waits for. It alone touches the links; the mailbox (job, job_done, ended,
+ * fault) is shared with exchange_ps.c under the mutex. */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/mem.h"
+#include "worker/comm/client_internal.h"
+
+#define TURN_BYTES ((size_t)4 << 20)
+#define TICK_MS 250
+#define DIAL_TICK_MS 20
+#define FAREWELL_NS INT64_C(1000000000)
+#define GOODBYE_NS INT64_C(2000000000)
+
+static uint32_t n_links(const struct client *c)
+{
+    return c->params.slices.n_servers;
+}
+
+static void count_bytes(const struct client *c, uint64_t *ret_tx, uint64_t *ret_rx)
+{
+    *ret_tx = *ret_rx = 0;
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        *ret_tx += c->links[i].conn.bytes_tx;
+        *ret_rx += c->links[i].conn.bytes_rx;
+    }
+}
+
+static bool all_joined(const struct client *c)
+{
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        if (c->links[i].state != LINK_JOINED) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- jobs ---- */
+
+static void take_job(struct client *c)
+{
+    if (c->doing != JOB_NONE) {
+        return;
+    }
+    (void)pthread_mutex_lock(&c->mutex); /* cannot fail: initialised, not recursive */
+    if (c->job != JOB_NONE && !c->job_done) {
+        c->doing = c->job;
+        c->doing_grads = c->grads;
+        c->doing_params = c->new_params;
+        c->begun = false;
+        c->job_ns = clock_monotonic_ns();
+        c->doing_times = (struct exchange_times){0};
+    }
+    (void)pthread_mutex_unlock(&c->mutex);
+}
+
+static void finish_job(struct client *c)
+{
+    (void)pthread_mutex_lock(&c->mutex);
+    c->times = c->doing_times;
+    c->job_done = true;
+    (void)pthread_cond_broadcast(&c->cond);
+    (void)pthread_mutex_unlock(&c->mutex);
+    c->doing = JOB_NONE;
+}
+
+static void begin_round(struct client *c)
+{
+    const struct slices *s = &c->params.slices;
+    count_bytes(c, &c->job_bytes_tx, &c->job_bytes_rx);
+    c->sent_ns = c->first_ns = 0;
+    c->n_received = 0;
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        c->links[i].n_received = 0;
+    }
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct slice slice = slices_get(s, i);
+        struct frame f = {
+            .type = FRAME_GRADIENT,
+            .step = c->step,
+            .offset = slice.offset,
+            .slice = i,
+            .priority = i / s->n_servers,
+        };
+        conn_send_slice(&c->links[slice.server].conn, &f, c->doing_grads + slice.offset, slice.len,
+                        NULL);
+    }
+}
+
+/* After each writing: notes when the last gradient was handed to the kernel. */
+static void note_sent(struct client *c)
+{
+    if (c->doing != JOB_ROUND || !c->begun || c->sent_ns != 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        if (conn_has_bulk(&c->links[i].conn)) {
+            return;
+        }
+    }
+    c->sent_ns = clock_monotonic_ns();
+}
+
+static void continue_round(struct client *c)
+{
+    if (c->n_received < c->params.slices.n) {
+        return;
+    }
+    int64_t end_ns = clock_monotonic_ns();
+    uint64_t tx, rx;
+    count_bytes(c, &tx, &rx);
+    c->doing_times = (struct exchange_times){
+        .send_ns = c->sent_ns - c->job_ns,
+        .wait_ns = c->first_ns > c->sent_ns ? c->first_ns - c->sent_ns : 0,
+        .receive_ns = end_ns - c->first_ns,
+        .bytes_tx = tx - c->job_bytes_tx,
+        .bytes_rx = rx - c->job_bytes_rx,
+    };
+    c->step++;
+    finish_job(c);
+}
+
+static void send_all(struct client *c, enum frame_type type)
+{
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        conn_send(&c->links[i].conn, type, NULL, 0);
+    }
+}
+
+static void continue_barrier(struct client *c)
+{
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        if (!c->links[i].released) {
+            return;
+        }
+    }
+    finish_job(c);
+}
+
+/* Ends the connections; what a peer still has to say is read and forgotten. */
+static void farewell(struct client *c, int64_t limit_ns)
+{
+    struct conn **conns = xnew_array(struct conn *, n_links(c));
+    size_t n = 0;
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        struct link *l = &c->links[i];
+        bool is_culprit = c->doing_fault.has_peer && c->doing_fault.peer.role == ROLE_PSERVER &&
+                          c->doing_fault.peer.index == i;
+        if (l->conn.fd >= 0 && !(is_culprit && l->conn.secured)) {
+            conns[n++] = &l->conn;
+        } else if (l->conn.fd >= 0) {
+            struct err ignored;
+            (void)conn_pump_tx(&l->conn, SIZE_MAX, &ignored); /* if it lives, it may know */
+        }
+    }
+    conn_farewell(conns, n, limit_ns);
+    free(conns);
+}
+
+/* 1: the thread is done. */
+static int work(struct client *c)
+{
+    take_job(c);
+    if (c->doing == JOB_NONE) {
+        return 0;
+    }
+    if (c->doing == JOB_ABANDON) {
+        return -ECANCELED; /* the fault is in the mailbox already */
+    }
+    if (!all_joined(c)) {
+        return 0;
+    }
+    if (!c->begun) {
+        c->begun = true;
+        switch (c->doing) {
+        case JOB_ROUND:
+            begin_round(c);
+            break;
+        case JOB_BARRIER:
+            send_all(c, FRAME_READY);
+            break;
+        default:
+            send_all(c, FRAME_GOODBYE);
+            farewell(c, GOODBYE_NS);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void check_progress(struct client *c)
+{
+    if (c->begun && c->doing == JOB_ROUND) {
+        continue_round(c);
+    } else if (c->begun && c->doing == JOB_BARRIER) {
+        continue_barrier(c);
+    }
+}
+
+/* ---- turns ---- */
+
+static int check_self(struct client *c, struct err *err)
+{
+    int64_t away_ns;
+    if (!heartbeat_was_away(&c->self, c->now_ns, &away_ns)) {
+        return 0;
+    }
+    char name[32];
+    frame_id_name(&c->params.self, name);
+    (void)err_set(err, ETIMEDOUT, "%s itself was stopped for %.1f s: its peers have given it up",
+                  name, (double)away_ns / 1e9);
+    fault_from_err(&c->doing_fault, -ETIMEDOUT, &c->params.self, err);
+    return -ETIMEDOUT;
+}
+
+static int check_rendezvous(struct client *c, struct err *err)
+{
+    if (c->now_ns < c->rendezvous_by_ns || all_joined(c)) {
+        return 0;
+    }
+    struct buf text = BUF_INIT;
+    const struct frame_id *first = NULL;
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        const struct link *l = &c->links[i];
+        if (l->state == LINK_JOINED) {
+            continue;
+        }
+        first = first == NULL ? &l->peer : first;
+        buf_printf(&text, "%spserver/%" PRIu32 " (%.100s%s%s)", text.len > 0 ? ", " : "", i,
+                   l->dial.addr.text, l->dial.why[0] != '\0' ? ": " : "", l->dial.why);
+    }
+    (void)err_set(err, ETIMEDOUT, "%.300s: no answer within %.0f s", buf_cstr(&text),
+                  (double)c->params.rendezvous_ns / 1e9);
+    buf_done(&text);
+    fault_from_err(&c->doing_fault, -ETIMEDOUT, first, err);
+    return -ETIMEDOUT;
+}
+
+/* Sleeps until something can be done. fds gets the links in order, then the mailbox. */
+static void wait_turn(struct client *c, struct pollfd *fds)
+{
+    int timeout_ms = TICK_MS;
+    uint32_t n = n_links(c);
+    for (uint32_t i = 0; i < n; i++) {
+        struct link *l = &c->links[i];
+        if (l->state == LINK_DIAL) {
+            fds[i] = (struct pollfd){.fd = l->dial.fd, .events = POLLOUT};
+            timeout_ms = DIAL_TICK_MS;
+        } else {
+            short events = (short)(POLLIN | (conn_wants_tx(&l->conn) ? POLLOUT : 0));
+            fds[i] = (struct pollfd){.fd = l->conn.fd, .events = events};
+        }
+    }
+    fds[n] = (struct pollfd){.fd = c->wake_fd, .events = POLLIN};
+    (void)poll(fds, n + 1, timeout_ms); /* an error is a turn too many */
+    uint64_t count;
+    if (fds[n].revents != 0 && read(c->wake_fd, &count, sizeof(count)) < 0) {
+        return; /* only EAGAIN: somebody else's wake-up, nothing to take back */
+    }
+}
+
+static int link_turn(struct client *c, struct link *l, const struct pollfd *fd, struct err *err)
+{
+    int r = 0;
+    if (l->state == LINK_DIAL) {
+        r = link_dial(c, l, err);
+    } else if (fd->fd == l->conn.fd && fd->revents != 0) {
+        r = link_read(c, l, err);
+    }
+    return r < 0 ? r : link_check_life(c, l, err);
+}
+
+/* 0: go on; 1: done; -Exxx: failed. */
+static int one_turn(struct client *c, struct pollfd *fds, struct err *err)
+{
+    wait_turn(c, fds);
+    c->now_ns = clock_monotonic_ns();
+    int r = check_self(c, err);
+    for (uint32_t i = 0; r >= 0 && i < n_links(c); i++) {
+        r = link_turn(c, &c->links[i], &fds[i], err);
+    }
+    if (r >= 0) {
+        check_progress(c);
+        r = work(c);
+    }
+    for (uint32_t i = 0; r == 0 && i < n_links(c); i++) {
+        struct link *l = &c->links[i];
+        r = l->state == LINK_DIAL ? 0 : conn_pump_tx(&l->conn, TURN_BYTES, err);
+    }
+    note_sent(c);
+    return r == 0 ? check_rendezvous(c, err) : r;
+}
+
+static void tell_all(struct client *c)
+{
+    uint8_t payload[FRAME_SMALL_PAYLOAD];
+    size_t len = fault_to_abort(&c->doing_fault, &c->params.self, payload);
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        struct link *l = &c->links[i];
+        if (l->state == LINK_JOINED && l->conn.fd >= 0) {
+            conn_drop_queue(&l->conn);
+            conn_send(&l->conn, FRAME_ABORT, payload, len);
+        }
+    }
+    farewell(c, FAREWELL_NS);
+}
+
+static void fail(struct client *c, int r, struct err *err)
+{
+    bool is_abandoned = c->doing == JOB_ABANDON;
+    if (is_abandoned) {
+        (void)pthread_mutex_lock(&c->mutex);
+        c->doing_fault = c->fault;
+        (void)pthread_mutex_unlock(&c->mutex);
+    }
+    fault_from_err(&c->doing_fault, r, &c->params.self, err);
+    tell_all(c);
+    if (!is_abandoned && c->params.on_fault != NULL) {
+        struct exchange_fault f = {.exit_code = c->doing_fault.exit_code};
+        if (c->doing_fault.has_peer) {
+            frame_id_name(&c->doing_fault.peer, f.peer);
+        }
+        c->params.on_fault(c->params.ctx, &f, c->doing_fault.message);
+    }
+}
+
+void *client_main(void *client)
+{
+    struct client *c = client;
+    struct err err = {0};
+    struct pollfd *fds = xnew_array(struct pollfd, n_links(c) + 1);
+    c->now_ns = clock_monotonic_ns();
+    c->rendezvous_by_ns = c->now_ns + c->params.rendezvous_ns;
+    int r;
+    do {
+        r = one_turn(c, fds, &err);
+    } while (r == 0);
+    if (r < 0) {
+        fail(c, r, &err);
+    }
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        link_done(&c->links[i]);
+    }
+    free(fds);
+    (void)pthread_mutex_lock(&c->mutex);
+    c->fault = c->doing_fault;
+    c->ended = true;
+    c->job_done = true;
+    (void)pthread_cond_broadcast(&c->cond);
+    (void)pthread_mutex_unlock(&c->mutex);
+    return NULL;
+}

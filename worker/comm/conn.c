@@ -1,0 +1,310 @@
+/* One TCP connection to a peer, see conn.h. */
+#include "worker/comm/conn.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "worker/comm/crc32c.h"
+
+void conn_init(struct conn *c, int fd, const struct frame_id *self)
+{
+    *c = (struct conn){.fd = fd, .self = *self};
+    frame_parser_init(&c->rx);
+}
+
+static struct conn_item *item_at(struct conn *c, size_t i)
+{
+    return &c->items[(c->head + i) % c->cap];
+}
+
+static void pop_item(struct conn *c)
+{
+    struct conn_item *item = item_at(c, 0);
+    c->n_bulk -= item->frame.dtype == FRAME_DTYPE_F32;
+    free(item->owned);
+    c->head = (c->head + 1) % c->cap;
+    c->len--;
+    c->begun = false;
+    c->sent = 0;
+}
+
+void conn_close(struct conn *c)
+{
+    while (c->len > 0) {
+        pop_item(c);
+    }
+    free(c->items);
+    c->items = NULL;
+    c->cap = 0;
+    if (c->fd >= 0) {
+        (void)close(c->fd); /* everything that counts was acknowledged before */
+        c->fd = -1;
+    }
+}
+
+void conn_secure(struct conn *c, const struct auth_key *tx, const struct auth_key *rx,
+                 const struct frame_id *peer, int64_t now_ns)
+{
+    c->tx_key = *tx;
+    c->peer = *peer;
+    c->secured = true;
+    frame_parser_secure(&c->rx, rx, peer);
+    heartbeat_init(&c->heartbeat, now_ns);
+}
+
+static struct conn_item *push_item(struct conn *c)
+{
+    if (c->len == c->cap) {
+        size_t cap = c->cap == 0 ? 16 : 2 * c->cap;
+        struct conn_item *items = xreallocarray(NULL, cap, sizeof(*items));
+        for (size_t i = 0; i < c->len; i++) {
+            items[i] = *item_at(c, i);
+        }
+        free(c->items);
+        c->items = items;
+        c->cap = cap;
+        c->head = 0;
+    }
+    return item_at(c, c->len++);
+}
+
+void conn_send(struct conn *c, enum frame_type type, const void *payload, size_t len)
+{
+    assert(len <= FRAME_SMALL_PAYLOAD);
+    if (c->tx_dead) {
+        return;
+    }
+    struct conn_item *item = push_item(c);
+    *item = (struct conn_item){
+        .frame = {.type = type, .payload_len = (uint32_t)len},
+        .keyed = c->secured,
+    };
+    if (len > 0) {
+        item->owned = xmalloc(len);
+        memcpy(item->owned, payload, len);
+        item->payload = item->owned;
+    }
+}
+
+void conn_send_slice(struct conn *c, const struct frame *f, const float *data, size_t n,
+                     const uint32_t *crc)
+{
+    if (c->tx_dead) {
+        return;
+    }
+    struct conn_item *item = push_item(c);
+    *item = (struct conn_item){.frame = *f, .payload = data, .has_crc = crc != NULL, .keyed = true};
+    item->frame.dtype = FRAME_DTYPE_F32;
+    item->frame.payload_len = (uint32_t)(n * sizeof(float));
+    item->frame.payload_crc = crc != NULL ? *crc : 0;
+    c->n_bulk++;
+}
+
+bool conn_has_bulk(const struct conn *c)
+{
+    return c->n_bulk > 0;
+}
+
+bool conn_wants_tx(const struct conn *c)
+{
+    return c->len > 0;
+}
+
+void conn_drop_queue(struct conn *c)
+{
+    size_t keep = c->begun ? 1 : 0;
+    while (c->len > keep) {
+        struct conn_item *item = item_at(c, --c->len);
+        c->n_bulk -= item->frame.dtype == FRAME_DTYPE_F32;
+        free(item->owned);
+    }
+}
+
+static void begin_item(struct conn *c, struct conn_item *item)
+{
+    struct frame *f = &item->frame;
+    f->from = c->self;
+    f->sequence = c->tx_sequence++;
+    if (!item->has_crc) {
+        f->payload_crc = crc32c(0, item->payload, f->payload_len);
+    }
+    c->begun = true;
+    frame_encode(f, item->keyed ? &c->tx_key : NULL, c->header);
+}
+
+/* One sendmsg of what is left of the head item. */
+static ssize_t send_item(struct conn *c, const struct conn_item *item)
+{
+    struct iovec iov[2];
+    size_t n = 0;
+    size_t payload_sent = 0;
+    if (c->sent < FRAME_HEADER_SIZE) {
+        iov[n++] = (struct iovec){c->header + c->sent, FRAME_HEADER_SIZE - c->sent};
+    } else {
+        payload_sent = c->sent - FRAME_HEADER_SIZE;
+    }
+    if (item->frame.payload_len > payload_sent) {
+        iov[n++] = (struct iovec){(uint8_t *)(uintptr_t)item->payload + payload_sent,
+                                  item->frame.payload_len - payload_sent};
+    }
+    struct msghdr msg = {.msg_iov = iov, .msg_iovlen = n};
+    return sendmsg(c->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+int conn_pump_tx(struct conn *c, size_t budget, struct err *err)
+{
+    size_t done = 0;
+    while (c->len > 0 && done < budget) {
+        struct conn_item *item = item_at(c, 0);
+        if (!c->begun) {
+            begin_item(c, item);
+        }
+        ssize_t n = send_item(c, item);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            return 0;
+        }
+        if (n < 0 && (errno == ENOBUFS || errno == ENOMEM)) {
+            return err_set_errno(err, errno, "send");
+        }
+        if (n < 0) {
+            c->tx_dead = true; /* the receiving side tells why */
+            while (c->len > 0) {
+                pop_item(c);
+            }
+            return 0;
+        }
+        c->sent += (size_t)n;
+        c->bytes_tx += (size_t)n;
+        done += (size_t)n;
+        if (c->sent == FRAME_HEADER_SIZE + item->frame.payload_len) {
+            pop_item(c);
+        }
+    }
+    return 0;
+}
+
+/* Gives the parser's event to the handler. 1: stop. */
+static int handle(struct conn *c, int event, const struct conn_handler *handler, void *ctx,
+                  struct err *err)
+{
+    if (event == FRAME_HEADER_DONE) {
+        void *to = NULL;
+        if (c->rx.frame.dtype == FRAME_DTYPE_F32) {
+            to = handler->place(ctx, c, &c->rx.frame, err);
+            if (to == NULL) {
+                return -EPROTO;
+            }
+        }
+        event = frame_parser_place(&c->rx, to, err);
+    }
+    if (event == FRAME_COMPLETE) {
+        return handler->frame(ctx, c, &c->rx.frame, c->rx.payload, err);
+    }
+    return event; /* FRAME_MORE is 0 */
+}
+
+static int lost(struct err *err, ssize_t n, int code)
+{
+    if (n == 0 || code == ECONNRESET || code == EPIPE) {
+        return err_set(err, ECONNRESET, "it closed the connection before the end: killed or failed");
+    }
+    (void)err_set_errno(err, ECONNRESET, "the connection broke: %s", strerrordesc_np(code));
+    return -ECONNRESET;
+}
+
+int conn_pump_rx(struct conn *c, int64_t now_ns, size_t budget, const struct conn_handler *handler,
+                 void *ctx, struct err *err)
+{
+    size_t done = 0;
+    while (done < budget) {
+        uint8_t *at;
+        size_t room = frame_parser_space(&c->rx, &at);
+        ssize_t n = recv(c->fd, at, room, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            return 0;
+        }
+        if (n <= 0) {
+            return lost(err, n, n < 0 ? errno : 0);
+        }
+        c->heartbeat.last_heard_ns = now_ns;
+        c->bytes_rx += (size_t)n;
+        done += (size_t)n;
+        int r = handle(c, frame_parser_advance(&c->rx, (size_t)n, err), handler, ctx, err);
+        if (r != 0) {
+            return r < 0 ? r : 0;
+        }
+        if ((size_t)n < room) {
+            return 0; /* the socket is empty: poll tells when there is more */
+        }
+    }
+    return 0;
+}
+
+/* Reads and forgets. True at the end of the stream. */
+static bool drain(int fd)
+{
+    uint8_t bin[65536];
+    for (;;) {
+        ssize_t n = recv(fd, bin, sizeof(bin), MSG_DONTWAIT);
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+            return true;
+        }
+        if (n < 0 && errno != EINTR) {
+            return false;
+        }
+    }
+}
+
+/* One turn for one connection; false when there is nothing more to do. */
+static bool farewell_turn(struct conn *c, bool *is_shut)
+{
+    struct err err;
+    if (conn_pump_tx(c, SIZE_MAX, &err) < 0) {
+        return false; /* no memory to say goodbye: the close says enough */
+    }
+    if (c->len == 0 && !*is_shut) {
+        (void)shutdown(c->fd, SHUT_WR); /* fails only if the peer is gone */
+        *is_shut = true;
+    }
+    return !drain(c->fd);
+}
+
+void conn_farewell(struct conn *const *conns, size_t n, int64_t limit_ns)
+{
+    int64_t end_ns = clock_monotonic_ns() + limit_ns;
+    _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, n + 1);
+    _cleanup_(freep) bool *is_shut = xnew_array(bool, n + 1);
+    for (;;) {
+        size_t n_open = 0;
+        for (size_t i = 0; i < n; i++) {
+            struct conn *c = conns[i];
+            if (c->fd >= 0 && !farewell_turn(c, &is_shut[i])) {
+                conn_close(c);
+            }
+            short events = (short)(POLLIN | (c->len > 0 ? POLLOUT : 0));
+            fds[i] = (struct pollfd){.fd = c->fd, .events = events};
+            n_open += c->fd >= 0;
+        }
+        int64_t left_ns = end_ns - clock_monotonic_ns();
+        if (n_open == 0 || left_ns <= 0) {
+            break;
+        }
+        (void)poll(fds, n, (int)(left_ns / 1000000) + 1); /* an error is a turn too many */
+    }
+    for (size_t i = 0; i < n; i++) {
+        conn_close(conns[i]);
+    }
+}

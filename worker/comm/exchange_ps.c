@@ -1,0 +1,157 @@
+/* The calls of a trainer on its exchange: each puts one job into the mailbox of the communication
+ * thread and waits. See exchange_ps.h. */
+#include "worker/comm/exchange_ps.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/exit_code.h"
+#include "base/mem.h"
+#include "worker/comm/client_internal.h"
+
+static void wake(struct client *c)
+{
+    const uint64_t one = 1;
+    ssize_t n = write(c->wake_fd, &one, sizeof(one));
+    (void)n; /* fails only when 2^64 wake-ups are pending */
+}
+
+/* Called with the mutex held; waits for the job's end. */
+static int wait_job(struct client *c, struct err *err)
+{
+    wake(c);
+    while (!c->job_done) {
+        (void)pthread_cond_wait(&c->cond, &c->mutex); /* cannot fail: ours and locked */
+    }
+    return c->fault.exit_code != 0 ? fault_to_err(&c->fault, err) : 0;
+}
+
+static int do_job(struct client *c, enum client_job job, const float *grads, float *params,
+                  struct exchange_times *ret, struct err *err)
+{
+    (void)pthread_mutex_lock(&c->mutex);
+    int r = 0;
+    if (c->ended) {
+        r = c->fault.exit_code != 0 ? fault_to_err(&c->fault, err)
+                                    : err_set(err, EPIPE, "the exchange has ended");
+    } else {
+        c->job = job;
+        c->job_done = false;
+        c->grads = grads;
+        c->new_params = params;
+        r = wait_job(c, err);
+        if (r >= 0 && ret != NULL) {
+            *ret = c->times;
+        }
+    }
+    (void)pthread_mutex_unlock(&c->mutex);
+    return r;
+}
+
+static int ps_barrier(struct exchange *x, struct err *err)
+{
+    return do_job((struct client *)x, JOB_BARRIER, NULL, NULL, NULL, err);
+}
+
+static int ps_round(struct exchange *x, const float *grads, float *params,
+                    struct exchange_times *ret, struct err *err)
+{
+    return do_job((struct client *)x, JOB_ROUND, grads, params, ret, err);
+}
+
+static int ps_goodbye(struct exchange *x, struct err *err)
+{
+    return do_job((struct client *)x, JOB_GOODBYE, NULL, NULL, NULL, err);
+}
+
+static void ps_abandon(struct exchange *x, int exit_code, const char *why)
+{
+    struct client *c = (struct client *)x;
+    (void)pthread_mutex_lock(&c->mutex);
+    if (!c->ended) {
+        c->fault = (struct fault){.exit_code = exit_code, .peer = c->params.self};
+        (void)snprintf(c->fault.message, sizeof(c->fault.message), "%s", why);
+        c->job = JOB_ABANDON;
+        c->job_done = false;
+        (void)wait_job(c, NULL); /* the fault is our own */
+    }
+    (void)pthread_mutex_unlock(&c->mutex);
+}
+
+static void ps_fault(const struct exchange *x, struct exchange_fault *ret)
+{
+    struct client *c = (struct client *)(uintptr_t)x; /* the mutex changes, what it guards does not */
+    (void)pthread_mutex_lock(&c->mutex);
+    *ret = (struct exchange_fault){.exit_code = c->fault.exit_code};
+    if (c->fault.has_peer) {
+        frame_id_name(&c->fault.peer, ret->peer);
+    }
+    (void)pthread_mutex_unlock(&c->mutex);
+}
+
+static void ps_free(struct exchange *x)
+{
+    if (x == NULL) {
+        return;
+    }
+    struct client *c = (struct client *)x;
+    ps_abandon(x, EXIT_WORKER_PEER_LOST, "it left without a goodbye");
+    (void)pthread_join(c->thread, NULL); /* it has ended or is about to */
+    (void)pthread_cond_destroy(&c->cond);
+    (void)pthread_mutex_destroy(&c->mutex);
+    (void)close(c->wake_fd); /* nothing to lose */
+    free(c->links);
+    free(c);
+}
+
+static const struct exchange_ops ps_ops = {
+    .barrier = ps_barrier,
+    .round = ps_round,
+    .goodbye = ps_goodbye,
+    .abandon = ps_abandon,
+    .fault = ps_fault,
+    .free = ps_free,
+};
+
+/* Signals are the main thread's business. */
+static int start_thread(struct client *c)
+{
+    sigset_t all, old;
+    (void)sigfillset(&all); /* cannot fail */
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    int code = pthread_create(&c->thread, NULL, client_main, c);
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return code;
+}
+
+int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **ret,
+                    struct err *err)
+{
+    int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (wake_fd < 0) {
+        return err_set_errno(err, errno, "eventfd");
+    }
+    struct client *c = xnew(struct client);
+    c->base.ops = &ps_ops;
+    c->params = *params;
+    c->params.servers = NULL;
+    c->wake_fd = wake_fd;
+    c->links = xnew_array(struct link, params->slices.n_servers);
+    for (uint32_t i = 0; i < params->slices.n_servers; i++) {
+        link_init(c, &c->links[i], i, &params->servers[i]);
+    }
+    (void)pthread_mutex_init(&c->mutex, NULL); /* default attributes: cannot fail */
+    (void)pthread_cond_init(&c->cond, NULL);
+    int code = start_thread(c);
+    if (code != 0) {
+        (void)close(wake_fd);
+        free(c->links);
+        free(c);
+        return err_set_errno(err, code, "communication thread");
+    }
+    *ret = &c->base;
+    return 0;
+}

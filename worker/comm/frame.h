@@ -1,0 +1,108 @@
+/* Frames of the exchange (docs/contracts/frame.md): 80 bytes of header, then the payload. Sans-I/O.
+ *
+ * A header is believed only after its MAC: no length, no type, no sender before that, except in the
+ * handshake, where every length is fixed. The parser never copies a payload: it asks where the bytes
+ * should go, so gradients land in their place straight from the socket.
+ *
+ *     while ((room = frame_parser_space(p, &at)) > 0) {
+ *         n = recv(fd, at, room);  event = frame_parser_advance(p, n, &err);
+ *         FRAME_MORE        go on
+ *         FRAME_HEADER_DONE p->frame is valid: call frame_parser_place(p, where the payload goes)
+ *         FRAME_COMPLETE    p->frame and p->payload are valid until the next advance
+ *         -EPROTO           the sender lies or the bytes are damaged; the parser is dead
+ *     } */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "core/role.h"
+#include "worker/comm/auth.h"
+
+#define FRAME_VERSION 1
+#define FRAME_HEADER_SIZE 80
+#define FRAME_MAC_SIZE 16
+#define FRAME_MAX_PAYLOAD (1u << 20)
+#define FRAME_SMALL_PAYLOAD 512 /* of every type but GRADIENT and PARAMS */
+#define FRAME_MAX_INDEX 65535
+
+enum frame_type {
+    FRAME_HELLO = 1,  /* trainer: nonce, configuration digest */
+    FRAME_CHALLENGE,  /* server: nonce, digest, tag */
+    FRAME_PROOF,      /* trainer: tag; from here on every header has a MAC */
+    FRAME_WELCOME,    /* server: you are in */
+    FRAME_HEARTBEAT,  /* both, each second */
+    FRAME_GRADIENT,   /* trainer: one slice */
+    FRAME_PARAMS,     /* server: one slice */
+    FRAME_READY,      /* trainer: warm, waiting at the barrier */
+    FRAME_RELEASE,    /* server: all are ready */
+    FRAME_ABORT,      /* both: I give up, because of this peer */
+    FRAME_GOODBYE,    /* trainer: done */
+};
+#define FRAME_TYPE_END (FRAME_GOODBYE + 1)
+const char *frame_type_to_string(enum frame_type type);
+
+enum frame_dtype { FRAME_DTYPE_NONE, FRAME_DTYPE_F32 };
+
+struct frame_id { /* whose frame */
+    uint64_t run; /* frame_run_id */
+    uint32_t attempt;
+    enum role role;
+    uint32_t index;
+};
+
+struct frame {
+    enum frame_type type;
+    struct frame_id from;
+    uint64_t step;
+    uint64_t offset; /* of the slice, floats into the arena */
+    uint32_t slice;
+    enum frame_dtype dtype;
+    uint32_t priority; /* lower is wanted sooner; servers answer in order of arrival */
+    uint64_t sequence; /* frames sent before this one on this connection and direction */
+    uint32_t payload_len;
+    uint32_t payload_crc;
+};
+
+/* First 8 bytes, little-endian, of SHA-256 of "RUN/POINT/TRIAL". */
+uint64_t frame_run_id(const char *run, uint32_t point, uint32_t trial);
+/* "trainer/1". */
+void frame_id_name(const struct frame_id *id, char ret[static 32]);
+
+/* `key` NULL: a frame of the handshake, its MAC is zero. */
+void frame_encode(const struct frame *f, const struct auth_key *key,
+                  uint8_t ret[static FRAME_HEADER_SIZE]);
+
+enum frame_event { FRAME_MORE, FRAME_HEADER_DONE, FRAME_COMPLETE };
+
+struct frame_parser {
+    struct frame frame;
+    const uint8_t *payload; /* where frame_parser_place said */
+    /* private */
+    enum { PARSER_HEADER, PARSER_PLACE, PARSER_PAYLOAD, PARSER_DEAD } state;
+    uint8_t header[FRAME_HEADER_SIZE];
+    uint8_t small[FRAME_SMALL_PAYLOAD];
+    uint8_t *at;
+    size_t got;
+    bool keyed;
+    struct auth_key key;
+    struct frame_id from; /* checked once keyed */
+    uint64_t sequence;    /* expected next */
+};
+
+/* A parser for the handshake: only its frames pass, unauthenticated. */
+void frame_parser_init(struct frame_parser *p);
+/* From the next frame on: headers carry a MAC under `key` and come from `from`. Call it between
+ * frames only. */
+void frame_parser_secure(struct frame_parser *p, const struct auth_key *key,
+                         const struct frame_id *from);
+/* Where the next bytes belong and how many at most. 0 while the parser waits for a place, or when
+ * dead. */
+size_t frame_parser_space(struct frame_parser *p, uint8_t **ret);
+/* n bytes were put there (n <= space). */
+int frame_parser_advance(struct frame_parser *p, size_t n, struct err *err);
+/* Answer to FRAME_HEADER_DONE: `to` has frame.payload_len bytes; NULL: into the parser itself, at
+ * most FRAME_SMALL_PAYLOAD. Returns FRAME_COMPLETE at once if there is no payload. */
+int frame_parser_place(struct frame_parser *p, void *to, struct err *err);

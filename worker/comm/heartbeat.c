@@ -1,0 +1,39 @@
+/* Life signs, see heartbeat.h. */
+#include "worker/comm/heartbeat.h"
+
+bool heartbeat_was_away(struct heartbeat_self *self, int64_t now_ns, int64_t *ret_away_ns)
+{
+    int64_t away_ns = self->last_turn_ns == 0 ? 0 : now_ns - self->last_turn_ns;
+    self->last_turn_ns = now_ns;
+    if (away_ns < HEARTBEAT_SILENCE_NS) {
+        return false;
+    }
+    *ret_away_ns = away_ns;
+    return true;
+}
+
+void heartbeat_init(struct heartbeat *h, int64_t now_ns)
+{
+    *h = (struct heartbeat){.last_sent_ns = now_ns, .last_heard_ns = now_ns};
+}
+
+bool heartbeat_is_due(struct heartbeat *h, int64_t now_ns)
+{
+    if (now_ns - h->last_sent_ns < HEARTBEAT_PERIOD_NS) {
+        return false;
+    }
+    h->last_sent_ns = now_ns;
+    return true;
+}
+
+bool heartbeat_is_lost(const struct heartbeat *h, int64_t now_ns)
+{
+    return now_ns - h->last_heard_ns >= HEARTBEAT_SILENCE_NS;
+}
+
+int64_t heartbeat_next_ns(const struct heartbeat *h)
+{
+    int64_t send_ns = h->last_sent_ns + HEARTBEAT_PERIOD_NS;
+    int64_t lost_ns = h->last_heard_ns + HEARTBEAT_SILENCE_NS;
+    return send_ns < lost_ns ? send_ns : lost_ns;
+}

@@ -1,0 +1,263 @@
+/* Addresses and sockets, see net.h. Look-ups use glibc's getaddrinfo_a: a name server that does not
+ * answer must not keep the thread from sending life signs. */
+#include "worker/comm/net.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+
+#define BACKLOG 512
+#define RETRY_NS INT64_C(200000000)
+
+int net_addr_parse(const char *text, struct net_addr *ret, struct err *err)
+{
+    const char *colon = strrchr(text, ':');
+    size_t host_len = colon == NULL ? 0 : (size_t)(colon - text);
+    const char *host = text;
+    if (host_len >= 2 && text[0] == '[' && text[host_len - 1] == ']') {
+        host++;
+        host_len -= 2;
+    }
+    int64_t port = 0;
+    if (colon == NULL || host_len == 0 || host_len >= sizeof(ret->host) ||
+        parse_i64_in(colon + 1, 0, 65535, &port) < 0) {
+        return err_set(err, EINVAL, "address '%.100s': expected host:port, such as 127.0.0.1:7164",
+                       text);
+    }
+    memcpy(ret->host, host, host_len);
+    ret->host[host_len] = '\0';
+    (void)snprintf(ret->port, sizeof(ret->port), "%d", (int)port);
+    (void)snprintf(ret->text, sizeof(ret->text), "%.*s", NET_ADDR_SIZE - 1, text);
+    return 0;
+}
+
+int net_tune(int fd, struct err *err)
+{
+    const int on = 1;
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+        fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ||
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0) {
+        return err_set_errno(err, errno, "socket options");
+    }
+    return 0; /* buffers stay with the kernel: a size set by hand ends its tuning */
+}
+
+static int listen_on(const struct addrinfo *ai)
+{
+    const int on = 1;
+    int fd = socket(ai->ai_family, ai->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -errno;
+    }
+    /* Connections of a process that has ended do not hold the port; a listener does. */
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+        bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0) {
+        int code = errno;
+        (void)close(fd); /* the first error counts */
+        return -code;
+    }
+    return fd;
+}
+
+int net_listen(const struct net_addr *addr, struct err *err)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *list;
+    int e = getaddrinfo(addr->host, addr->port, &hints, &list);
+    if (e != 0) {
+        return err_set(err, EADDRNOTAVAIL, "bind %s: %s", addr->text, gai_strerror(e));
+    }
+    int r = -EADDRNOTAVAIL;
+    for (const struct addrinfo *ai = list; ai != NULL && r < 0; ai = ai->ai_next) {
+        r = listen_on(ai);
+    }
+    freeaddrinfo(list);
+    if (r == -EADDRINUSE) {
+        return err_set(err, EADDRINUSE, "bind %s: Address already in use (another process listens "
+                       "there; choose another --listen)", addr->text);
+    }
+    return r < 0 ? err_set_errno(err, -r, "bind %s", addr->text) : r;
+}
+
+int net_port(int fd, uint16_t *ret, struct err *err)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = sizeof(ss);
+    if (getsockname(fd, (struct sockaddr *)&ss, &len) < 0) {
+        return err_set_errno(err, errno, "getsockname");
+    }
+    const struct sockaddr_in *in4 = (const struct sockaddr_in *)&ss;
+    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&ss;
+    *ret = ntohs(ss.ss_family == AF_INET6 ? in6->sin6_port : in4->sin_port);
+    return 0;
+}
+
+/* All that the look-up's thread touches, so that it may outlive the dial. */
+struct dial_lookup {
+    struct gaicb cb;
+    struct net_addr addr;
+    struct addrinfo hints;
+};
+
+void dial_init(struct dial *d, const struct net_addr *addr)
+{
+    *d = (struct dial){.addr = *addr, .state = DIAL_WAIT, .fd = -1};
+}
+
+static void forget_lookup(struct dial *d)
+{
+    if (d->lookup == NULL) {
+        return;
+    }
+    struct gaicb *cb = &d->lookup->cb;
+    if (gai_error(cb) == EAI_INPROGRESS && gai_cancel(cb) == EAI_NOTCANCELED) {
+        d->lookup = NULL; /* its thread still writes there: the block is left to it */
+        return;
+    }
+    if (cb->ar_result != NULL) {
+        freeaddrinfo(cb->ar_result);
+    }
+    free(d->lookup);
+    d->lookup = NULL;
+}
+
+void dial_done(struct dial *d)
+{
+    if (d->fd >= 0) {
+        (void)close(d->fd); /* nothing was sent on it */
+        d->fd = -1;
+    }
+    forget_lookup(d);
+    d->state = DIAL_WAIT;
+}
+
+void dial_again(struct dial *d, int64_t now_ns, const char *why)
+{
+    dial_done(d);
+    d->again_ns = now_ns + RETRY_NS;
+    (void)snprintf(d->why, sizeof(d->why), "%.*s", (int)sizeof(d->why) - 1, why);
+}
+
+static void start_lookup(struct dial *d, int64_t now_ns)
+{
+    struct dial_lookup *l = xnew(struct dial_lookup);
+    l->addr = d->addr;
+    l->hints = (struct addrinfo){.ai_socktype = SOCK_STREAM};
+    l->cb.ar_name = l->addr.host;
+    l->cb.ar_service = l->addr.port;
+    l->cb.ar_request = &l->hints;
+    d->lookup = l;
+    struct gaicb *list[1] = {&l->cb};
+    int e = getaddrinfo_a(GAI_NOWAIT, list, 1, NULL);
+    if (e != 0) {
+        free(d->lookup);
+        d->lookup = NULL;
+        dial_again(d, now_ns, gai_strerror(e));
+        return;
+    }
+    d->state = DIAL_RESOLVE;
+}
+
+/* Starts connecting to the next address of the list. */
+static void start_connect(struct dial *d, int64_t now_ns)
+{
+    const struct addrinfo *ai = d->next;
+    if (ai == NULL) {
+        char why[sizeof(d->why)];
+        memcpy(why, d->why, sizeof(why));
+        dial_again(d, now_ns, why);
+        return;
+    }
+    d->next = ai->ai_next;
+    d->state = DIAL_CONNECT;
+    d->fd = socket(ai->ai_family, ai->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (d->fd < 0 || (connect(d->fd, ai->ai_addr, ai->ai_addrlen) < 0 && errno != EINPROGRESS)) {
+        (void)snprintf(d->why, sizeof(d->why), "connect: %s", strerrordesc_np(errno));
+        if (d->fd >= 0) {
+            (void)close(d->fd); /* not connected */
+            d->fd = -1;
+        }
+    }
+}
+
+static void check_lookup(struct dial *d, int64_t now_ns)
+{
+    int e = gai_error(&d->lookup->cb);
+    if (e == EAI_INPROGRESS) {
+        return;
+    }
+    if (e != 0) {
+        dial_again(d, now_ns, gai_strerror(e));
+        return;
+    }
+    d->next = d->lookup->cb.ar_result;
+    start_connect(d, now_ns);
+}
+
+/* While nobody listens on a port of the ephemeral range, connect can pick that very port as its own
+ * and reach itself. */
+static bool is_own_echo(int fd, const struct sockaddr_storage *peer, socklen_t len)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t own_len = sizeof(own);
+    return getsockname(fd, (struct sockaddr *)&own, &own_len) == 0 && own_len == len &&
+           memcmp(&own, peer, len) == 0;
+}
+
+static void fail_connect(struct dial *d, int code, int64_t now_ns)
+{
+    (void)snprintf(d->why, sizeof(d->why), "connect: %s", strerrordesc_np(code));
+    (void)close(d->fd); /* of no use */
+    d->fd = -1;
+    start_connect(d, now_ns);
+}
+
+/* The socket, or -EAGAIN. */
+static int check_connect(struct dial *d, int64_t now_ns)
+{
+    if (d->fd < 0) {
+        start_connect(d, now_ns);
+        return -EAGAIN;
+    }
+    struct sockaddr_storage peer = {0};
+    socklen_t len = sizeof(peer);
+    if (getpeername(d->fd, (struct sockaddr *)&peer, &len) == 0) {
+        if (is_own_echo(d->fd, &peer, len)) {
+            fail_connect(d, ECONNREFUSED, now_ns);
+            return -EAGAIN;
+        }
+        int fd = d->fd;
+        d->fd = -1;
+        dial_done(d);
+        return fd;
+    }
+    int code = 0;
+    len = sizeof(code);
+    if (getsockopt(d->fd, SOL_SOCKET, SO_ERROR, &code, &len) < 0) {
+        code = errno;
+    }
+    if (code != 0) {
+        fail_connect(d, code, now_ns);
+    }
+    return -EAGAIN;
+}
+
+int dial_step(struct dial *d, int64_t now_ns)
+{
+    if (d->state == DIAL_WAIT && now_ns >= d->again_ns) {
+        start_lookup(d, now_ns);
+    }
+    if (d->state == DIAL_RESOLVE) {
+        check_lookup(d, now_ns);
+    }
+    return d->state == DIAL_CONNECT ? check_connect(d, now_ns) : -EAGAIN;
+}

@@ -1,0 +1,43 @@
+/* Addresses and sockets of the exchange: listening, and dialling without ever blocking. */
+#pragma once
+
+#include <netdb.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define NET_ADDR_SIZE 288
+
+struct net_addr { /* "host:port", "[::1]:port" in parts */
+    char host[256];
+    char port[8];
+    char text[NET_ADDR_SIZE]; /* as given, for messages */
+};
+/* -EINVAL with a hint. Port 0 is allowed: any free one. */
+int net_addr_parse(const char *text, struct net_addr *ret, struct err *err);
+
+/* A listening, non-blocking socket. The text of -EADDRINUSE says what to do. */
+int net_listen(const struct net_addr *addr, struct err *err);
+/* The port that a socket is bound to. */
+int net_port(int fd, uint16_t *ret, struct err *err);
+/* Options of every connection of the exchange: no delay, not inherited, not blocking. */
+int net_tune(int fd, struct err *err);
+
+struct dial_lookup;
+
+/* Name look-up and connect as a state machine; it starts again by itself after a failure. */
+struct dial {
+    struct net_addr addr;
+    enum { DIAL_WAIT, DIAL_RESOLVE, DIAL_CONNECT } state;
+    int fd;            /* poll it for POLLOUT; -1: nothing to poll, come again in 50 ms */
+    char why[160];     /* the last failure, "" if none */
+    int64_t again_ns;  /* when to try again, in DIAL_WAIT */
+    struct dial_lookup *lookup; /* owned */
+    const struct addrinfo *next;
+};
+void dial_init(struct dial *d, const struct net_addr *addr);
+/* The connected socket, or -EAGAIN: not yet. */
+int dial_step(struct dial *d, int64_t now_ns);
+/* The connection was good for nothing (refused in the handshake): try again later. */
+void dial_again(struct dial *d, int64_t now_ns, const char *why);
+void dial_done(struct dial *d);

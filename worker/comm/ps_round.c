@@ -1,0 +1,180 @@
+/* Rounds of a parameter server: a trainer's gradient into the ordered sum, the complete sum into the
+ * optimiser, the new parameters to everyone. Called by ps_server.c for each frame. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "worker/comm/crc32c.h"
+#include "worker/comm/ps_internal.h"
+
+static struct slice own_slice(const struct ps_server *s, size_t i)
+{
+    uint32_t id = (uint32_t)i * s->params.slices.n_servers + s->params.self.index;
+    return slices_get(&s->params.slices, id);
+}
+
+void ps_round_init(struct ps_server *s)
+{
+    s->n_slices = s->params.slices.n / s->params.slices.n_servers;
+    s->param_offsets = xnew_array(size_t, s->n_slices);
+    _cleanup_(freep) size_t *lens = xnew_array(size_t, s->n_slices);
+    size_t offset = 0;
+    for (uint32_t i = 0; i < s->n_slices; i++) {
+        lens[i] = own_slice(s, i).len;
+        s->param_offsets[i] = offset;
+        offset += lens[i];
+    }
+    reduce_init(&s->reduce, s->params.n_trainers, lens, s->n_slices);
+}
+
+void ps_round_done(struct ps_server *s)
+{
+    vec_each (struct ps_peer *, p, &s->peers) {
+        if ((*p)->receiving != NULL) {
+            reduce_drop(&s->reduce, (*p)->next, (*p)->conn.peer.index, (*p)->receiving);
+        }
+    }
+    reduce_done(&s->reduce);
+    free(s->param_offsets);
+    s->param_offsets = NULL;
+}
+
+/* Someone left: the sums can never be complete again. */
+static int check_nobody_left(struct ps_server *s, struct err *err)
+{
+    if (s->n_gone == 0) {
+        return 0;
+    }
+    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
+        struct ps_peer *peer = s->trainers[t];
+        if (peer->gone) {
+            (void)err_set(err, EPROTO, "trainer/%" PRIu32 " said goodbye after %" PRIu64 " steps, "
+                          "but others go on; give all trainers the same number of steps", t,
+                          peer->step);
+            fault_from_err(&s->fault, -EPROTO, &peer->conn.peer, err);
+            break;
+        }
+    }
+    return -EPROTO;
+}
+
+void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                     struct err *err)
+{
+    if (f->type != FRAME_GRADIENT || !peer->joined || peer->gone) {
+        (void)err_set(err, EPROTO, "%s is not for a server", frame_type_to_string(f->type));
+        return NULL;
+    }
+    if (check_nobody_left(s, err) < 0) {
+        return NULL;
+    }
+    struct slice want = own_slice(s, peer->next);
+    uint32_t id = (uint32_t)peer->next * s->params.slices.n_servers + s->params.self.index;
+    if (f->step != peer->step || f->slice != id || f->offset != want.offset ||
+        f->payload_len != want.len * sizeof(float)) {
+        (void)err_set(err, EPROTO, "gradient of step %" PRIu64 ", slice %" PRIu32 ", offset %" PRIu64
+                      ", %" PRIu32 " bytes; expected step %" PRIu64 ", slice %" PRIu32
+                      ", offset %zu, %zu bytes", f->step, f->slice, f->offset, f->payload_len,
+                      peer->step, id, want.offset, want.len * sizeof(float));
+        return NULL;
+    }
+    /* It must have all of the round before; its parameters are still being read by our socket. */
+    if (peer->step != s->round || (peer->next == 0 && conn_has_bulk(&peer->conn))) {
+        (void)err_set(err, EPROTO, "gradient of step %" PRIu64 " before it has the parameters of "
+                      "the step before", f->step);
+        return NULL;
+    }
+    peer->receiving = reduce_take(&s->reduce, peer->next, peer->conn.peer.index);
+    return peer->receiving;
+}
+
+static void end_round(struct ps_server *s)
+{
+    s->n_complete = 0;
+    s->round++;
+    if (!s->measuring) {
+        return;
+    }
+    int64_t now_ns = clock_monotonic_ns();
+    *vec_push(&s->round_ns) = now_ns - s->round_began_ns;
+    s->round_began_ns = now_ns;
+    s->stats.duration_ns = now_ns - s->barrier_ns;
+}
+
+/* All trainers' gradients of own slice i are added: new parameters, to everyone. */
+static void finish_slice(struct ps_server *s, size_t i)
+{
+    const struct ps_server_params *p = &s->params;
+    struct slice slice = own_slice(s, i);
+    float *params = p->params + s->param_offsets[i];
+    int64_t begin_ns = clock_monotonic_ns();
+    p->apply(p->apply_ctx, s->round + 1, s->param_offsets[i], slice.len, params,
+             s->reduce.slices[i].sum, 1.0f / (float)p->n_trainers);
+    int64_t update_ns = clock_monotonic_ns() - begin_ns;
+    s->stats.update_ns += update_ns;
+    s->stats.receive_ns -= update_ns; /* we are inside a read */
+
+    struct frame f = {
+        .type = FRAME_PARAMS,
+        .step = s->round,
+        .slice = (uint32_t)i * p->slices.n_servers + p->self.index,
+        .offset = slice.offset,
+        .priority = (uint32_t)i,
+    };
+    uint32_t crc = crc32c(0, params, slice.len * sizeof(float));
+    for (uint32_t t = 0; t < p->n_trainers; t++) {
+        conn_send_slice(&s->trainers[t]->conn, &f, params, slice.len, &crc);
+    }
+    s->n_complete++;
+    if (s->n_complete == s->n_slices) {
+        end_round(s);
+    }
+}
+
+int ps_round_gradient(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                      struct err *err)
+{
+    (void)f; /* checked in ps_round_place */
+    (void)err;
+    size_t i = peer->next;
+    float *grad = take_ptr(peer->receiving);
+    peer->next++;
+    if (peer->next == s->n_slices) {
+        peer->next = 0;
+        peer->step++;
+    }
+    if (reduce_add(&s->reduce, i, peer->conn.peer.index, grad)) {
+        finish_slice(s, i);
+    }
+    return 0;
+}
+
+void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_rx)
+{
+    *ret_tx = *ret_rx = 0;
+    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
+        *ret_tx += s->trainers[t]->conn.bytes_tx;
+        *ret_rx += s->trainers[t]->conn.bytes_rx;
+    }
+}
+
+int ps_round_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
+{
+    if (peer->ready || peer->next != 0 || peer->step != s->round) {
+        return err_set(err, EPROTO, "READY twice or within a round");
+    }
+    peer->ready = true;
+    s->n_ready++;
+    if (s->n_ready < s->params.n_trainers) {
+        return 0;
+    }
+    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
+        conn_send(&s->trainers[t]->conn, FRAME_RELEASE, NULL, 0);
+    }
+    s->measuring = true;
+    s->barrier_ns = s->round_began_ns = clock_monotonic_ns();
+    s->stats = (struct ps_server_stats){0};
+    ps_round_bytes(s, &s->barrier_bytes_tx, &s->barrier_bytes_rx);
+    return 0;
+}

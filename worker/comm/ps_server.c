@@ -1,0 +1,412 @@
+/* A parameter server's loop: who is there, who is lost, and turns of reading and writing. See
+ * ps_server.h; the rounds are in ps_round.c. */
+#include "worker/comm/ps_server.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "worker/comm/net.h"
+#include "worker/comm/ps_internal.h"
+
+#define TURN_BYTES ((size_t)4 << 20) /* of one connection, each way: keeps a turn short and fair */
+#define STRANGER_NS INT64_C(10000000000)
+#define MAX_STRANGERS 64
+#define FAREWELL_NS INT64_C(1000000000)
+#define TICK_MS 250
+
+/* ---- who is there ---- */
+
+static void drop_peer(struct ps_server *s, struct ps_peer *peer)
+{
+    for (size_t i = 0; i < s->peers.len; i++) {
+        if (s->peers.items[i] == peer) {
+            s->peers.items[i] = s->peers.items[--s->peers.len];
+            break;
+        }
+    }
+    conn_close(&peer->conn);
+    free(peer);
+}
+
+static void turn_away(struct ps_server *s, struct ps_peer *peer, const char *why)
+{
+    log_event(LOG_LEVEL_WARN, "connection turned away", "err", why, NULL);
+    drop_peer(s, peer);
+}
+
+static int accept_all(struct ps_server *s, struct err *err)
+{
+    for (;;) {
+        int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+            return err_set_errno(err, errno, "accept");
+        }
+        if (fd < 0) {
+            return 0; /* nobody more, or one who has left already */
+        }
+        if (net_tune(fd, err) < 0 || s->peers.len >= s->n_joined + MAX_STRANGERS) {
+            (void)close(fd); /* left already, or a flood: real trainers try again */
+            continue;
+        }
+        struct ps_peer *peer = xnew(struct ps_peer);
+        conn_init(&peer->conn, fd, &s->params.self);
+        peer->joins_by_ns = s->now_ns + STRANGER_NS;
+        memcpy(peer->handshake.secret, s->params.secret, AUTH_SECRET_SIZE);
+        peer->handshake.server.id = s->params.self;
+        memcpy(peer->handshake.server.digest, s->params.digest, AUTH_DIGEST_SIZE);
+        *vec_push(&s->peers) = peer;
+        int r = auth_nonce(peer->handshake.server.nonce, err);
+        if (r < 0) {
+            return r;
+        }
+    }
+}
+
+/* It knows the secret. -ESTALE: turn it away; -EPROTO: our gang is set up wrongly. */
+static int join(struct ps_server *s, struct ps_peer *peer, struct err *err)
+{
+    const struct frame_id *id = &peer->handshake.trainer.id;
+    struct handshake_keys keys;
+    handshake_keys(&peer->handshake, &keys);
+    conn_secure(&peer->conn, &keys.from_server, &keys.from_trainer, id, s->now_ns);
+    int r = handshake_agree(&peer->handshake.server, &peer->handshake.trainer, err);
+    if (r < 0) {
+        return r;
+    }
+    if (id->role != ROLE_TRAINER || id->index >= s->params.n_trainers) {
+        return err_set(err, EPROTO, "there are %" PRIu32 " trainers", s->params.n_trainers);
+    }
+    if (s->trainers[id->index] != NULL) {
+        return err_set(err, ESTALE, "there is such a trainer already");
+    }
+    conn_send(&peer->conn, FRAME_WELCOME, NULL, 0);
+    peer->joined = true;
+    s->trainers[id->index] = peer;
+    s->n_joined++;
+    return 0;
+}
+
+static int handshake_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                           const uint8_t *payload, struct err *err)
+{
+    if (f->type == FRAME_HELLO && f->sequence == 0) {
+        uint8_t challenge[HANDSHAKE_CHALLENGE_SIZE];
+        handshake_on_hello(&peer->handshake, f, payload, challenge);
+        conn_send(&peer->conn, FRAME_CHALLENGE, challenge, sizeof(challenge));
+        return 0;
+    }
+    if (f->type == FRAME_PROOF && f->sequence == 1) {
+        int r = handshake_on_proof(&peer->handshake, f, payload, err);
+        return r < 0 ? r : join(s, peer, err);
+    }
+    return err_set(err, EPROTO, "%s out of turn", frame_type_to_string(f->type));
+}
+
+/* ---- frames ---- */
+
+struct sender {
+    struct ps_server *server;
+    struct ps_peer *peer;
+};
+
+static void *on_place(void *ctx, struct conn *c, const struct frame *f, struct err *err)
+{
+    struct sender *sender = ctx;
+    (void)c;
+    return ps_round_place(sender->server, sender->peer, f, err);
+}
+
+static int on_goodbye(struct ps_server *s, struct ps_peer *peer, struct err *err)
+{
+    if (peer->gone || peer->next != 0) {
+        return err_set(err, EPROTO, "GOODBYE twice or within a round");
+    }
+    peer->gone = true;
+    s->n_gone++;
+    return 1;
+}
+
+static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
+                    struct err *err)
+{
+    struct ps_server *s = ((struct sender *)ctx)->server;
+    struct ps_peer *peer = ((struct sender *)ctx)->peer;
+    if (!peer->joined) {
+        return handshake_frame(s, peer, f, payload, err);
+    }
+    switch (f->type) {
+    case FRAME_HEARTBEAT:
+        return 0;
+    case FRAME_GRADIENT:
+        return ps_round_gradient(s, peer, f, err);
+    case FRAME_READY:
+        return ps_round_ready(s, peer, err);
+    case FRAME_GOODBYE:
+        return on_goodbye(s, peer, err);
+    case FRAME_ABORT: {
+        int r = fault_from_abort(&s->fault, f, payload, &c->self, err);
+        return r < 0 ? r : err_set(err, ECANCELED, "%s", s->fault.message);
+    }
+    default:
+        return err_set(err, EPROTO, "%s is not for a server", frame_type_to_string(f->type));
+    }
+}
+
+/* ---- turns ---- */
+
+/* A trainer of ours did wrong or is lost: puts its name into the text and the fault. */
+static int blame(struct ps_server *s, const struct frame_id *id, int r, struct err *err)
+{
+    if (s->fault.exit_code == 0) {
+        char name[32];
+        frame_id_name(id, name);
+        (void)err_wrap(err, r, "%s", name);
+        fault_from_err(&s->fault, r, id, err);
+    }
+    return r;
+}
+
+static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
+{
+    static const struct conn_handler handler = {on_place, on_frame};
+    struct sender sender = {s, peer};
+    int r = conn_pump_rx(&peer->conn, s->now_ns, TURN_BYTES, &handler, &sender, err);
+    if (r == 0) {
+        return 0;
+    }
+    if (peer->joined || (peer->conn.secured && r == -EPROTO)) {
+        return peer->gone ? 0 : blame(s, &peer->conn.peer, r, err);
+    }
+    turn_away(s, peer, err->msg);
+    return 0;
+}
+
+static int read_all(struct ps_server *s, const struct pollfd *fds, size_t n, struct err *err)
+{
+    /* From the back: turning one away moves the last one into its place. */
+    for (size_t i = n; i-- > 0;) {
+        struct ps_peer *peer = s->peers.items[i];
+        if (fds[i].fd >= 0 && fds[i].revents != 0) {
+            int r = read_peer(s, peer, err);
+            if (r < 0) {
+                return r;
+            }
+        }
+    }
+    return 0;
+}
+
+static int write_all(struct ps_server *s, struct err *err)
+{
+    vec_each (struct ps_peer *, p, &s->peers) {
+        if (conn_wants_tx(&(*p)->conn)) {
+            int r = conn_pump_tx(&(*p)->conn, TURN_BYTES, err);
+            if (r < 0) {
+                return r;
+            }
+        }
+        if ((*p)->gone && !conn_wants_tx(&(*p)->conn)) {
+            conn_close(&(*p)->conn); /* ends the trainer's wait in its farewell */
+        }
+    }
+    return 0;
+}
+
+static int check_life(struct ps_server *s, struct err *err)
+{
+    for (size_t i = s->peers.len; i-- > 0;) {
+        struct ps_peer *peer = s->peers.items[i];
+        if (!peer->joined) {
+            if (s->now_ns >= peer->joins_by_ns) {
+                turn_away(s, peer, "no handshake within 10 s");
+            }
+            continue;
+        }
+        if (peer->gone) {
+            continue;
+        }
+        if (heartbeat_is_lost(&peer->conn.heartbeat, s->now_ns)) {
+            double silent_s = (double)(s->now_ns - peer->conn.heartbeat.last_heard_ns) / 1e9;
+            (void)err_set(err, ETIMEDOUT, "silent for %.1f s: stopped, hung or cut off", silent_s);
+            return blame(s, &peer->conn.peer, -ETIMEDOUT, err);
+        }
+        if (heartbeat_is_due(&peer->conn.heartbeat, s->now_ns)) {
+            conn_send(&peer->conn, FRAME_HEARTBEAT, NULL, 0);
+        }
+    }
+    return 0;
+}
+
+static int check_rendezvous(struct ps_server *s, struct err *err)
+{
+    if (s->listen_fd < 0) {
+        return 0;
+    }
+    if (s->n_joined == s->params.n_trainers) {
+        (void)close(s->listen_fd); /* the gang is complete: nobody else has business here */
+        s->listen_fd = -1;
+        return 0;
+    }
+    if (s->now_ns < s->rendezvous_by_ns) {
+        return 0;
+    }
+    struct buf names = BUF_INIT;
+    const struct frame_id *self = &s->params.self;
+    struct frame_id first = {self->run, self->attempt, ROLE_TRAINER, UINT32_MAX};
+    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
+        if (s->trainers[t] == NULL) {
+            first.index = first.index == UINT32_MAX ? t : first.index;
+            buf_printf(&names, "%strainer/%" PRIu32, names.len > 0 ? ", " : "", t);
+        }
+    }
+    (void)err_set(err, ETIMEDOUT, "%.300s did not arrive within %.0f s", buf_cstr(&names),
+                  (double)s->params.rendezvous_ns / 1e9);
+    buf_done(&names);
+    fault_from_err(&s->fault, -ETIMEDOUT, &first, err);
+    return -ETIMEDOUT;
+}
+
+static int check_self(struct ps_server *s, struct err *err)
+{
+    int64_t away_ns;
+    if (!heartbeat_was_away(&s->self, s->now_ns, &away_ns)) {
+        return 0;
+    }
+    char name[32];
+    frame_id_name(&s->params.self, name);
+    (void)err_set(err, ETIMEDOUT, "%s itself was stopped for %.1f s: its peers have given it up",
+                  name, (double)away_ns / 1e9);
+    fault_from_err(&s->fault, -ETIMEDOUT, &s->params.self, err);
+    return -ETIMEDOUT;
+}
+
+/* Sleeps until something can be done. fds gets the peers in order, then the listener. */
+static void wait_turn(struct ps_server *s, struct pollfd *fds)
+{
+    size_t n = 0;
+    vec_each (struct ps_peer *, p, &s->peers) {
+        short events = (short)(POLLIN | (conn_wants_tx(&(*p)->conn) ? POLLOUT : 0));
+        fds[n++] = (struct pollfd){.fd = (*p)->conn.fd, .events = events};
+    }
+    fds[n++] = (struct pollfd){.fd = s->listen_fd, .events = POLLIN};
+    (void)poll(fds, n, TICK_MS); /* an error is a turn too many */
+}
+
+static int one_turn(struct ps_server *s, struct err *err)
+{
+    int64_t t0_ns = clock_monotonic_ns();
+    size_t n = s->peers.len;
+    _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, n + 1);
+    wait_turn(s, fds);
+    int64_t t1_ns = s->now_ns = clock_monotonic_ns();
+    int r = check_self(s, err);
+    if (r >= 0) {
+        r = read_all(s, fds, n, err);
+    }
+    int64_t t2_ns = clock_monotonic_ns();
+    if (r >= 0) {
+        r = check_life(s, err);
+    }
+    if (r >= 0) {
+        r = write_all(s, err);
+    }
+    if (r >= 0 && s->listen_fd >= 0) {
+        r = accept_all(s, err);
+    }
+    if (r >= 0) {
+        r = check_rendezvous(s, err);
+    }
+    int64_t t3_ns = clock_monotonic_ns();
+    s->stats.wait_ns += t1_ns - t0_ns;
+    s->stats.receive_ns += t2_ns - t1_ns;
+    s->stats.send_ns += t3_ns - t2_ns;
+    return r;
+}
+
+/* Tells everyone but the culprit; what we could not say in a second they find out themselves. */
+static void tell_all(struct ps_server *s)
+{
+    uint8_t payload[FRAME_SMALL_PAYLOAD];
+    size_t len = fault_to_abort(&s->fault, &s->params.self, payload);
+    struct conn **conns = xnew_array(struct conn *, s->params.n_trainers);
+    size_t n = 0;
+    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
+        struct ps_peer *peer = s->trainers[t];
+        if (peer == NULL || peer->gone) {
+            continue;
+        }
+        conn_drop_queue(&peer->conn);
+        conn_send(&peer->conn, FRAME_ABORT, payload, len);
+        if (s->fault.has_peer && s->fault.peer.role == ROLE_TRAINER && s->fault.peer.index == t) {
+            struct err ignored;
+            (void)conn_pump_tx(&peer->conn, SIZE_MAX, &ignored); /* if it lives, it may know */
+        } else {
+            conns[n++] = &peer->conn;
+        }
+    }
+    conn_farewell(conns, n, FAREWELL_NS);
+    free(conns);
+}
+
+static void fill_stats(struct ps_server *s, struct ps_server_stats *ret)
+{
+    if (!s->measuring) {
+        s->stats = (struct ps_server_stats){0};
+    } else {
+        ps_round_bytes(s, &s->stats.bytes_tx, &s->stats.bytes_rx);
+        s->stats.bytes_tx -= s->barrier_bytes_tx;
+        s->stats.bytes_rx -= s->barrier_bytes_rx;
+    }
+    s->stats.round_ns = take_ptr(s->round_ns.items);
+    s->stats.n_rounds = s->round_ns.len;
+    *ret = s->stats;
+}
+
+void ps_server_stats_done(struct ps_server_stats *s)
+{
+    free(s->round_ns);
+    *s = (struct ps_server_stats){0};
+}
+
+int ps_server_run(const struct ps_server_params *params, int listen_fd,
+                  struct ps_server_stats *ret_stats, struct fault *ret_fault, struct err *err)
+{
+    struct ps_server s = {.params = *params, .listen_fd = listen_fd};
+    struct err local;
+    err = err != NULL ? err : &local;
+    s.trainers = xnew_array(struct ps_peer *, params->n_trainers);
+    s.now_ns = clock_monotonic_ns();
+    s.rendezvous_by_ns = s.now_ns + params->rendezvous_ns;
+    ps_round_init(&s);
+    int r = 0;
+    while (r >= 0 && s.n_gone < params->n_trainers) {
+        r = one_turn(&s, err);
+    }
+    if (r < 0) {
+        fault_from_err(&s.fault, r, &s.params.self, err);
+        tell_all(&s);
+        r = fault_to_err(&s.fault, err);
+    } else {
+        fill_stats(&s, ret_stats);
+    }
+    *ret_fault = s.fault;
+    ps_round_done(&s);
+    while (s.peers.len > 0) {
+        drop_peer(&s, s.peers.items[0]);
+    }
+    vec_done(&s.peers);
+    vec_done(&s.round_ns);
+    free(s.trainers);
+    if (s.listen_fd >= 0) {
+        (void)close(s.listen_fd); /* a listener has nothing to lose */
+    }
+    return r;
+}

@@ -1,0 +1,102 @@
+/* Sums in trainer order, see reduce.h. */
+#include "worker/comm/reduce.h"
+
+#include <assert.h>
+
+#include "base/mem.h"
+
+#define LINE_BYTES 64
+
+static float *new_floats(size_t n)
+{
+    size_t bytes = (n * sizeof(float) + LINE_BYTES) / LINE_BYTES * LINE_BYTES;
+    float *p = aligned_alloc(LINE_BYTES, bytes);
+    if (p == NULL) {
+        abort(); /* as xmalloc */
+    }
+    return p;
+}
+
+void reduce_init(struct reduce *r, uint32_t n_trainers, const size_t *lens, size_t n)
+{
+    *r = (struct reduce){.n_trainers = n_trainers, .n = n};
+    r->slices = xnew_array(struct reduce_slice, n);
+    for (size_t i = 0; i < n; i++) {
+        r->slices[i] = (struct reduce_slice){
+            .len = lens[i],
+            .sum = new_floats(lens[i]),
+            .early = xnew_array(float *, n_trainers),
+        };
+        r->max_len = lens[i] > r->max_len ? lens[i] : r->max_len;
+    }
+}
+
+void reduce_done(struct reduce *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        for (uint32_t t = 0; t < r->n_trainers; t++) {
+            free(r->slices[i].early[t]);
+        }
+        free(r->slices[i].early);
+        free(r->slices[i].sum);
+    }
+    free(r->slices);
+    while (r->n_spare > 0) {
+        free(r->spare[--r->n_spare]);
+    }
+    free(r->spare);
+    *r = (struct reduce){0};
+}
+
+float *reduce_take(struct reduce *r, size_t i, uint32_t trainer)
+{
+    if (trainer == 0) {
+        return r->slices[i].sum;
+    }
+    return r->n_spare > 0 ? r->spare[--r->n_spare] : new_floats(r->max_len);
+}
+
+void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, float *grad)
+{
+    assert((trainer == 0) == (grad == r->slices[i].sum));
+    if (trainer == 0) {
+        return;
+    }
+    if (r->n_spare == r->cap_spare) {
+        r->cap_spare = r->cap_spare == 0 ? 8 : 2 * r->cap_spare;
+        r->spare = xreallocarray(r->spare, r->cap_spare, sizeof(*r->spare));
+    }
+    r->spare[r->n_spare++] = grad;
+}
+
+/* sum (n) += x (n); they do not overlap. */
+static void add(float *restrict sum, const float *restrict x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        sum[i] += x[i];
+    }
+}
+
+bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, float *grad)
+{
+    struct reduce_slice *s = &r->slices[i];
+    if (trainer != s->next) {
+        assert(trainer > s->next && s->early[trainer] == NULL);
+        s->early[trainer] = grad;
+        return false;
+    }
+    while (grad != NULL) {
+        if (s->next > 0) {
+            add(s->sum, grad, s->len);
+            reduce_drop(r, i, s->next, grad);
+        }
+        s->next++;
+        if (s->next == r->n_trainers) {
+            s->next = 0;
+            return true;
+        }
+        grad = s->early[s->next];
+        s->early[s->next] = NULL;
+    }
+    return false;
+}

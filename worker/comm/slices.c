@@ -1,0 +1,52 @@
+/* Slices of the parameter arena, see slices.h. */
+#include "worker/comm/slices.h"
+
+#include <assert.h>
+
+#define LINE 16 /* floats in a cache line: slices start on one */
+
+struct slices slices_plan(size_t n_params, uint32_t n_servers, size_t max_bytes)
+{
+    assert(n_servers > 0 && max_bytes >= 2 * LINE * sizeof(float));
+    /* A slice may come out up to a line longer than the mean. */
+    size_t max_len = max_bytes / sizeof(float) / LINE * LINE;
+    size_t per_round = (max_len - LINE) * n_servers;
+    size_t rounds = n_params == 0 ? 1 : (n_params + per_round - 1) / per_round;
+    return (struct slices){
+        .n_params = n_params,
+        .n_servers = n_servers,
+        .n = (uint32_t)(rounds * n_servers),
+    };
+}
+
+/* Where slice i starts: the i-th of n equal parts, down to a line. */
+static size_t start(const struct slices *s, uint32_t i)
+{
+    if (i == s->n) {
+        return s->n_params;
+    }
+    /* Split so that the product stays small: n_params = q * n + r. */
+    size_t q = s->n_params / s->n;
+    size_t r = s->n_params % s->n;
+    return (q * i + r * i / s->n) / LINE * LINE;
+}
+
+struct slice slices_get(const struct slices *s, uint32_t i)
+{
+    assert(i < s->n);
+    size_t offset = start(s, i);
+    return (struct slice){
+        .offset = offset,
+        .len = start(s, i + 1) - offset,
+        .server = i % s->n_servers,
+    };
+}
+
+size_t slices_server_params(const struct slices *s, uint32_t server)
+{
+    size_t sum = 0;
+    for (uint32_t i = server; i < s->n; i += s->n_servers) {
+        sum += slices_get(s, i).len;
+    }
+    return sum;
+}
