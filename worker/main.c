@@ -11,6 +11,8 @@
 
 static const struct role_verb roles[] = {
     {"train", role_train, "Train in this process, without peers, and test"},
+    {"trainer", role_trainer, "A trainer of a run: warm-up, barrier, measured steps, summary"},
+    {"pserver", role_pserver, "A parameter server of a run"},
 };
 #define N_ROLES (sizeof(roles) / sizeof(roles[0]))
 

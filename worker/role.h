@@ -9,3 +9,5 @@ struct role_verb {
 };
 
 int role_train(int argc, char *const *argv);
+int role_trainer(int argc, char *const *argv);
+int role_pserver(int argc, char *const *argv);

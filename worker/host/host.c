@@ -1,0 +1,241 @@
+/* What a replica runs on, see host.h. cgroup v2 first, then v1; a cgroup namespace (a pod) shows its
+ * own group as "/". */
+#include "worker/host/host.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <openssl/sha.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "core/record.h"
+
+#define TEXT_MAX 65536
+
+/* The start of a file as text, owned; NULL if it cannot be read. */
+static char *read_text(const char *root, const char *path)
+{
+    _cleanup_(freep) char *full = xasprintf("%s%s", root, path);
+    int fd = open(full, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return NULL;
+    }
+    char *text = xmalloc(TEXT_MAX + 1);
+    size_t len = 0;
+    ssize_t n;
+    while (len < TEXT_MAX && (n = read(fd, text + len, TEXT_MAX - len)) > 0) {
+        len += (size_t)n;
+    }
+    (void)close(fd); /* read only */
+    text[len] = '\0';
+    return text;
+}
+
+/* First line of a file without its end, owned; NULL if there is none. */
+static char *read_line(const char *root, const char *path)
+{
+    char *text = read_text(root, path);
+    if (text != NULL) {
+        text[strcspn(text, "\n")] = '\0';
+    }
+    return text;
+}
+
+/* The rest of the first line of `text` that begins with `key`, without `skip` characters; owned. */
+static char *find_line(const char *text, const char *key, const char *skip)
+{
+    size_t len = strlen(key);
+    for (const char *line = text; line != NULL && *line != '\0';) {
+        if (strncmp(line, key, len) == 0) {
+            const char *value = line + len + strspn(line + len, skip);
+            return xstrndup(value, strcspn(value, "\n"));
+        }
+        line = strchr(line, '\n');
+        line = line == NULL ? NULL : line + 1;
+    }
+    return NULL;
+}
+
+static void set_text(json_t *o, const char *key, const char *value)
+{
+    json_t *text = value == NULL ? NULL : json_string(value); /* NULL too if it is not UTF-8 */
+    (void)json_object_set_new(o, key, text != NULL ? text : json_null());
+}
+
+/* The highest frequency where the kernel says it: /proc/cpuinfo has that of the moment, and an
+ * environment that changes by itself cannot be compared. */
+static bool find_mhz(const char *root, const char *cpuinfo, double *ret)
+{
+    _cleanup_(freep) char *khz =
+        read_line(root, "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
+    if (khz != NULL && parse_f64(khz, ret) == 0) {
+        *ret /= 1000.0;
+        return true;
+    }
+    _cleanup_(freep) char *mhz = find_line(cpuinfo, "cpu MHz", "\t :");
+    return mhz != NULL && parse_f64(mhz, ret) == 0;
+}
+
+static void set_cpu(json_t *o, const char *root)
+{
+    _cleanup_(freep) char *text = read_text(root, "/proc/cpuinfo");
+    _cleanup_(freep) char *model = find_line(text, "model name", "\t :");
+    set_text(o, "cpu_model", model);
+    double mhz = 0;
+    bool is_known = find_mhz(root, text, &mhz);
+    (void)json_object_set_new(o, "cpu_mhz", is_known ? json_real(mhz) : json_null());
+}
+
+/* "L1d 48K, L1i 32K, L2 1024K, L3 32768K" of the first CPU. */
+static void set_caches(json_t *o, const char *root)
+{
+    char all[256] = "";
+    size_t len = 0;
+    for (int i = 0; i < 8 && len < sizeof(all) - 64; i++) {
+        char path[96];
+        static const char base[] = "/sys/devices/system/cpu/cpu0/cache/index";
+        (void)snprintf(path, sizeof(path), "%s%d/level", base, i);
+        _cleanup_(freep) char *level = read_line(root, path);
+        (void)snprintf(path, sizeof(path), "%s%d/type", base, i);
+        _cleanup_(freep) char *type = read_line(root, path);
+        (void)snprintf(path, sizeof(path), "%s%d/size", base, i);
+        _cleanup_(freep) char *size = read_line(root, path);
+        if (level == NULL || type == NULL || size == NULL) {
+            continue;
+        }
+        const char *kind = str_eq(type, "Data") ? "d" : str_eq(type, "Instruction") ? "i" : "";
+        len += (size_t)snprintf(all + len, sizeof(all) - len, "%sL%.2s%s %.16s",
+                                len > 0 ? ", " : "", level, kind, size);
+    }
+    set_text(o, "caches", len > 0 ? all : NULL);
+}
+
+/* Reads FILE of our cgroup: `controller` "" is v2, else v1. Owned, NULL if not there. The group's
+ * own directory first; where that is not mounted as such (a container), the mount's root. */
+static char *read_cgroup(const char *root, const char *controller, const char *file)
+{
+    _cleanup_(freep) char *groups = read_text(root, "/proc/self/cgroup");
+    bool is_v2 = controller[0] == '\0';
+    const char *mount = is_v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/";
+    for (const char *line = groups; line != NULL && *line != '\0';) {
+        /* ID:controllers:path */
+        const char *names = strchr(line, ':');
+        const char *path = names == NULL ? NULL : strchr(names + 1, ':');
+        if (path == NULL) {
+            break;
+        }
+        names++;
+        size_t names_len = (size_t)(path - names);
+        const char *hit = memmem(names, names_len, controller, strlen(controller));
+        if (is_v2 ? names_len == 0 : names_len > 0 && hit != NULL) {
+            size_t path_len = strcspn(path + 1, "\n");
+            _cleanup_(freep) char *full = xasprintf("%s%s%.*s/%s", mount, controller,
+                                                    (int)path_len, path + 1, file);
+            char *text = read_text(root, full);
+            if (text != NULL) {
+                return text;
+            }
+        }
+        line = strchr(path, '\n');
+        line = line == NULL ? NULL : line + 1;
+    }
+    _cleanup_(freep) char *full = xasprintf("%s%s/%s", mount, controller, file);
+    return read_text(root, full);
+}
+
+/* In cores, or null for none: v2 "max 100000" or "150000 100000"; v1 two files, -1 for none. */
+static void set_cpu_limit(json_t *o, const char *root)
+{
+    _cleanup_(freep) char *v2 = read_cgroup(root, "", "cpu.max");
+    _cleanup_(freep) char *quota_text = NULL, *period_text = NULL;
+    if (v2 != NULL) {
+        size_t len = strcspn(v2, " ");
+        quota_text = xstrndup(v2, len);
+        period_text = v2[len] == ' ' ? xstrndup(v2 + len + 1, strcspn(v2 + len + 1, "\n")) : NULL;
+    } else {
+        quota_text = read_cgroup(root, "cpu", "cpu.cfs_quota_us");
+        period_text = read_cgroup(root, "cpu", "cpu.cfs_period_us");
+    }
+    int64_t quota_us = 0, period_us = 0;
+    bool is_limited = quota_text != NULL && period_text != NULL;
+    if (is_limited) {
+        quota_text[strcspn(quota_text, "\n")] = '\0';
+        period_text[strcspn(period_text, "\n")] = '\0';
+        is_limited = parse_i64_in(quota_text, 1, INT64_MAX, &quota_us) == 0 &&
+                     parse_i64_in(period_text, 1, INT64_MAX, &period_us) == 0;
+    }
+    (void)json_object_set_new(o, "cgroup_cpu_limit",
+                              is_limited ? json_real((double)quota_us / (double)period_us)
+                                         : json_null());
+}
+
+static void set_memory_limit(json_t *o, const char *root)
+{
+    _cleanup_(freep) char *text = read_cgroup(root, "", "memory.max");
+    if (text == NULL) {
+        text = read_cgroup(root, "memory", "memory.limit_in_bytes");
+    }
+    int64_t bytes = 0;
+    if (text != NULL) {
+        text[strcspn(text, "\n")] = '\0';
+    }
+    /* v1 says "none" with the largest number of pages. */
+    bool is_limited = text != NULL && parse_i64_in(text, 1, INT64_MAX / 2, &bytes) == 0;
+    (void)json_object_set_new(o, "cgroup_memory_limit",
+                              is_limited ? json_integer(bytes) : json_null());
+}
+
+json_t *host_environment(const char *root)
+{
+    json_t *o = json_object();
+    char host[256] = "";
+    bool is_named = gethostname(host, sizeof(host) - 1) == 0;
+    set_text(o, "host", is_named ? host : NULL);
+    struct utsname u;
+    set_text(o, "kernel", uname(&u) == 0 ? u.release : NULL);
+    set_cpu(o, root);
+    set_caches(o, root);
+    _cleanup_(freep) char *status = read_text(root, "/proc/self/status");
+    _cleanup_(freep) char *cpuset = find_line(status, "Cpus_allowed_list:", "\t ");
+    set_text(o, "cpuset", cpuset);
+    set_cpu_limit(o, root);
+    set_memory_limit(o, root);
+    return o;
+}
+
+int64_t host_throttled_ns(const char *root)
+{
+    _cleanup_(freep) char *v2 = read_cgroup(root, "", "cpu.stat");
+    _cleanup_(freep) char *us_text = find_line(v2, "throttled_usec", " ");
+    int64_t v = 0;
+    if (us_text != NULL && parse_i64_in(us_text, 0, INT64_MAX / 1000, &v) == 0) {
+        return v * 1000;
+    }
+    _cleanup_(freep) char *v1 = read_cgroup(root, "cpu", "cpu.stat");
+    _cleanup_(freep) char *ns_text = find_line(v1, "throttled_time", " ");
+    return ns_text != NULL && parse_i64_in(ns_text, 0, INT64_MAX, &v) == 0 ? v : 0;
+}
+
+uint64_t host_max_rss_bytes(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) == 0 ? (uint64_t)u.ru_maxrss * 1024 : 0;
+}
+
+void host_digest(const json_t *environment, char ret[static 65])
+{
+    _cleanup_(freep) char *text = record_environment_canonical(environment);
+    unsigned char digest[SHA256_DIGEST_LENGTH];
+    (void)SHA256((const unsigned char *)text, strlen(text), digest); /* returns digest */
+    for (int i = 0; i < SHA256_DIGEST_LENGTH; i++) {
+        (void)snprintf(ret + 2 * i, 3, "%02x", digest[i]);
+    }
+}

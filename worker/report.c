@@ -1,0 +1,141 @@
+/* Records of a replica, see report.h. */
+#include "worker/report.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "config.h"
+#include "worker/host/host.h"
+#include "worker/kernels/blas.h"
+
+void report_init(struct report *r, const struct role_env *e)
+{
+    *r = (struct report){
+        .who = {e->role, (uint32_t)e->index, (uint32_t)e->attempt},
+        .summary_file = e->summary_file,
+    };
+    (void)pthread_mutex_init(&r->mutex, NULL); /* default attributes: cannot fail */
+}
+
+void report_done(struct report *r)
+{
+    (void)pthread_mutex_destroy(&r->mutex);
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, data, len);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return -errno;
+        }
+        data += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+/* Takes the line and its storage. */
+static int put_line(struct report *r, struct buf *line, struct err *err)
+{
+    (void)pthread_mutex_lock(&r->mutex); /* cannot fail: not recursive, ours */
+    int code = write_all(STDOUT_FILENO, line->data, line->len);
+    (void)pthread_mutex_unlock(&r->mutex);
+    buf_done(line);
+    return code < 0 ? err_set_errno(err, -code, "write a record to stdout") : 0;
+}
+
+int report_start(struct report *r, const struct role_env *e, struct err *err)
+{
+    json_t *o = host_environment("");
+    const struct {
+        const char *key;
+        json_t *value;
+    } rows[] = {
+        {"blas", json_string(blas_config())},
+        {"blas_core", json_string(blas_core())},
+        {"cpu_features", json_string(cpu_features())},
+        {"threads", json_integer(e->role == ROLE_TRAINER ? e->threads : 1)},
+        {"build", json_string("benchworker " BENCHD_VERSION)},
+        {"model", json_string(e->model_name)},
+        {"seed", json_integer(e->seed)},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        (void)json_object_set_new(o, rows[i].key, rows[i].value); /* NULL is left out */
+    }
+    host_digest(o, r->environment_digest);
+    struct buf line = BUF_INIT;
+    record_write_start(&line, &r->who, o);
+    json_decref(o);
+    return put_line(r, &line, err);
+}
+
+int report_step(struct report *r, const struct record_step *step, struct err *err)
+{
+    struct buf line = BUF_INIT;
+    record_write_step(&line, &r->who, step);
+    return put_line(r, &line, err);
+}
+
+void report_barrier(struct report *r)
+{
+    r->throttled_begin_ns = host_throttled_ns("");
+}
+
+static int put_file(const char *path, const struct buf *line, struct err *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        return err_set_errno(err, errno, "summary file '%s'", path);
+    }
+    int code = write_all(fd, line->data, line->len);
+    if (close(fd) < 0 && code == 0) {
+        code = -errno;
+    }
+    return code < 0 ? err_set_errno(err, -code, "summary file '%s'", path) : 0;
+}
+
+int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, size_t n,
+                   struct err *err)
+{
+    s->throttled_ns = host_throttled_ns("") - r->throttled_begin_ns;
+    s->max_rss_bytes = host_max_rss_bytes();
+    memcpy(s->environment_digest, r->environment_digest, sizeof(s->environment_digest));
+    struct buf line = BUF_INIT;
+    record_write_summary(&line, &r->who, s, step_ns, n);
+    int result = r->summary_file != NULL ? put_file(r->summary_file, &line, err) : 0;
+    if (result < 0) {
+        buf_done(&line);
+        return result;
+    }
+    return put_line(r, &line, err);
+}
+
+int report_error(struct report *r, int exit_code, const char *peer, const char *message,
+                 bool *ret_first)
+{
+    (void)pthread_mutex_lock(&r->mutex);
+    bool is_first = !r->failed;
+    r->failed = true;
+    if (is_first) {
+        struct buf line = BUF_INIT;
+        record_write_error(&line, &r->who, exit_code, peer, message);
+        (void)write_all(STDOUT_FILENO, line.data, line.len); /* stderr and the exit code remain */
+        buf_clear(&line);
+        buf_printf(&line, "benchworker %s/%u: %s\n", role_to_string(r->who.role), r->who.index,
+                   message);
+        (void)write_all(STDERR_FILENO, line.data, line.len); /* nobody else to tell */
+        buf_done(&line);
+    }
+    (void)pthread_mutex_unlock(&r->mutex);
+    if (ret_first != NULL) {
+        *ret_first = is_first;
+    }
+    return exit_code;
+}

@@ -1,0 +1,289 @@
+/* What a replica is told, see role_env.h. One table feeds the environment, the options and --help. */
+#include "worker/role_env.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "worker/comm/handshake.h"
+
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+#define TRAINER 1u
+#define PSERVER 2u
+#define BOTH (TRAINER | PSERVER)
+
+enum kind { TEXT, NUMBER };
+
+static const struct variable {
+    const char *name; /* BENCHD_NAME */
+    struct arg_opt opt;
+    unsigned roles;
+    enum kind kind;
+    size_t at; /* of `const char *` or int64_t in struct role_env */
+    int64_t min, max;
+    const char *fallback;
+} variables[] = {
+    {"RUN", {"run", 0, "NAME", "Name of the run (default manual)"}, BOTH, TEXT,
+     offsetof(struct role_env, run), 0, 0, "manual"},
+    {"POINT", {"point", 0, "N", "Number of the point (default 0)"}, BOTH, NUMBER,
+     offsetof(struct role_env, point), 0, UINT32_MAX, "0"},
+    {"TRIAL", {"trial", 0, "N", "Number of the trial (default 0)"}, BOTH, NUMBER,
+     offsetof(struct role_env, trial), 0, UINT32_MAX, "0"},
+    {"ATTEMPT", {"attempt", 0, "N", "Number of the attempt (default 0)"}, BOTH, NUMBER,
+     offsetof(struct role_env, attempt), 0, UINT32_MAX, "0"},
+    {"INDEX", {"index", 0, "N", "Of this replica in its role (default 0)"}, BOTH, NUMBER,
+     offsetof(struct role_env, index), 0, FRAME_MAX_INDEX, "0"},
+    {"PSERVERS", {"pservers", 0, "N", "Number of parameter servers (default 1)"}, BOTH, NUMBER,
+     offsetof(struct role_env, n_pservers), 0, FRAME_MAX_INDEX + 1, "1"},
+    {"TRAINERS", {"trainers", 0, "N", "Number of trainers (default 1)"}, BOTH, NUMBER,
+     offsetof(struct role_env, n_trainers), 1, FRAME_MAX_INDEX + 1, "1"},
+    {"LISTEN", {"listen", 0, "HOST:PORT", "Where to listen"}, PSERVER, TEXT,
+     offsetof(struct role_env, listen), 0, 0, NULL},
+    {"SECRET_FILE", {"secret-file", 0, "FILE", "The run's secret: 32 bytes, not for others to read"},
+     BOTH, TEXT, offsetof(struct role_env, secret_file), 0, 0, NULL},
+    {"SECRET_FD", {"secret-fd", 0, "N", "The same from an open descriptor"}, BOTH, NUMBER,
+     offsetof(struct role_env, secret_fd), -1, INT32_MAX, "-1"},
+    {"SUMMARY_FILE", {"summary-file", 0, "FILE", "Write the summary here too"}, BOTH, TEXT,
+     offsetof(struct role_env, summary_file), 0, 0, NULL},
+    {"MODEL", {"model", 0, "NAME", "The network (default vgg16-fluid-fc512)"}, BOTH, TEXT,
+     offsetof(struct role_env, model_name), 0, 0, "vgg16-fluid-fc512"},
+    {"SEED", {"seed", 0, "N", "Of parameters, data and dropout (default 1)"}, BOTH, NUMBER,
+     offsetof(struct role_env, seed), 0, INT64_MAX, "1"},
+    {"DATA", {"data", 0, "SOURCE", "synthetic, idx:DIR or cifar10:DIR (default synthetic)"},
+     TRAINER, TEXT, offsetof(struct role_env, data), 0, 0, "synthetic"},
+    {"BATCH_SIZE", {"batch-size", 'b', "N", "Samples of a step (default 32)"}, TRAINER, NUMBER,
+     offsetof(struct role_env, batch_size), 1, 65536, "32"},
+    {"THREADS", {"threads", 't', "N", "Threads of the kernels (default 1)"}, TRAINER, NUMBER,
+     offsetof(struct role_env, threads), 1, 1024, "1"},
+    {"WARMUP_STEPS", {"warmup-steps", 0, "N", "Steps before the barrier (default 2)"}, TRAINER,
+     NUMBER, offsetof(struct role_env, warmup_steps), 0, 1000000000, "2"},
+    {"STEPS", {"steps", 0, "N", "Measured steps after it (default 10)"}, TRAINER, NUMBER,
+     offsetof(struct role_env, steps), 1, 1000000000, "10"},
+    {"RENDEZVOUS_S", {"rendezvous-s", 0, "N", "Seconds that peers may take to come (default 60)"},
+     BOTH, NUMBER, offsetof(struct role_env, rendezvous_s), 1, 86400, "60"},
+};
+
+static const struct arg_opt other_options[] = {
+    {"pserver-addrs", 0, "LIST", "Addresses of the parameter servers: host:port,host:port"},
+    {"exchange", 0, "KIND", "PServer or None (default PServer)"},
+    {"print-digest", 0, NULL, "Print the SHA-256 of the final parameters on stderr"},
+};
+
+static unsigned role_bit(enum role role)
+{
+    return role == ROLE_TRAINER ? TRAINER : PSERVER;
+}
+
+/* The options of a role, in the order of the table. */
+static size_t list_options(enum role role, struct arg_opt ret[N(variables) + N(other_options)])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < N(variables); i++) {
+        if ((variables[i].roles & role_bit(role)) != 0) {
+            ret[n++] = variables[i].opt;
+        }
+    }
+    for (size_t i = 0; role == ROLE_TRAINER && i < N(other_options); i++) {
+        ret[n++] = other_options[i];
+    }
+    return n;
+}
+
+/* The option's value, else the variable's, else the fallback. *ret_source is named in messages. */
+static const char *look_up(const struct args *args, const char *name, const char *option,
+                           const char *fallback, char ret_source[static 48])
+{
+    const char *value = args_get(args, option, NULL);
+    if (value != NULL) {
+        (void)snprintf(ret_source, 48, "--%s", option);
+        return value;
+    }
+    (void)snprintf(ret_source, 48, "BENCHD_%s", name);
+    value = getenv(ret_source);
+    return value != NULL && value[0] != '\0' ? value : fallback;
+}
+
+static int read_variable(struct role_env *e, const struct variable *v, struct err *err)
+{
+    char source[48];
+    const char *value = look_up(&e->args, v->name, v->opt.name, v->fallback, source);
+    void *at = (char *)e + v->at;
+    if (v->kind == TEXT) {
+        memcpy(at, &value, sizeof(value));
+        return 0;
+    }
+    int64_t number;
+    if (parse_i64_in(value, v->min, v->max, &number) < 0) {
+        return err_set(err, EINVAL, "%s '%s': expected a whole number from %lld to %lld", source,
+                       value, (long long)v->min, (long long)v->max);
+    }
+    memcpy(at, &number, sizeof(number));
+    return 0;
+}
+
+static int read_addrs(struct role_env *e, struct err *err)
+{
+    char source[48];
+    const char *list = look_up(&e->args, "PSERVER_ADDRS", "pserver-addrs", NULL, source);
+    if (list == NULL) {
+        return err_set(err, EINVAL, "no addresses of parameter servers: give --pserver-addrs or "
+                       "BENCHD_PSERVER_ADDRS, or --exchange None");
+    }
+    e->pserver_addrs = xnew_array(struct net_addr, (size_t)e->n_pservers);
+    int64_t n = 0;
+    for (const char *at = list; at != NULL; n++) {
+        size_t len = strcspn(at, ",");
+        _cleanup_(freep) char *text = xstrndup(at, len);
+        struct net_addr addr;
+        int r = net_addr_parse(text, &addr, err);
+        if (r < 0) {
+            return err_wrap(err, r, "%s", source);
+        }
+        if (n < e->n_pservers) {
+            e->pserver_addrs[n] = addr;
+        }
+        at = at[len] == ',' ? at + len + 1 : NULL;
+    }
+    if (n != e->n_pservers) {
+        return err_set(err, EINVAL, "%s holds %lld addresses, but there are %lld pservers", source,
+                       (long long)n, (long long)e->n_pservers);
+    }
+    return 0;
+}
+
+static int read_exchange(struct role_env *e, struct err *err)
+{
+    char source[48];
+    const char *kind = e->role == ROLE_TRAINER
+                           ? look_up(&e->args, "EXCHANGE", "exchange", "PServer", source)
+                           : "PServer";
+    if (str_eq(kind, "None")) {
+        e->exchange = EXCHANGE_NONE;
+        return 0;
+    }
+    if (!str_eq(kind, "PServer")) {
+        return err_set(err, EINVAL, "%s '%s': expected PServer or None", source, kind);
+    }
+    e->exchange = EXCHANGE_PSERVER;
+    if (e->n_pservers < 1) {
+        return err_set(err, EINVAL, "exchange PServer needs at least one parameter server");
+    }
+    return e->role == ROLE_TRAINER ? read_addrs(e, err) : 0;
+}
+
+static int check(struct role_env *e, struct err *err)
+{
+    bool is_trainer = e->role == ROLE_TRAINER;
+    int64_t count = is_trainer ? e->n_trainers : e->n_pservers;
+    const char *role = getenv("BENCHD_ROLE");
+    if (role != NULL && !str_eq(role, role_to_string(e->role))) {
+        return err_set(err, EINVAL, "BENCHD_ROLE is '%s', but this is benchworker %s", role,
+                       role_to_string(e->role));
+    }
+    if (e->index >= count) {
+        return err_set(err, EINVAL, "index %lld of %lld %ss; indices count from 0",
+                       (long long)e->index, (long long)count, role_to_string(e->role));
+    }
+    if (!is_trainer && e->listen == NULL) {
+        return err_set(err, EINVAL, "no address to listen on: give --listen HOST:PORT or "
+                       "BENCHD_LISTEN");
+    }
+    e->model = model_def_find(e->model_name);
+    if (e->model == NULL) {
+        return err_set(err, EINVAL, "model '%s' is unknown; there are: %s", e->model_name,
+                       model_def_names());
+    }
+    return 0;
+}
+
+static void print_help(enum role role, const struct arg_opt *options, size_t n)
+{
+    struct buf text = BUF_INIT;
+    args_help(options, n, &text);
+    printf("Usage: benchworker %s [OPTION...]\n\n%s Each option is also read from the environment, "
+           "--batch-size\nfrom BENCHD_BATCH_SIZE; the option wins.\n\nOptions:\n%s",
+           role_to_string(role),
+           role == ROLE_TRAINER ? "Trains with parameter servers, or alone with --exchange None."
+                                : "Keeps a part of the parameters for all trainers.",
+           buf_cstr(&text));
+    buf_done(&text);
+}
+
+int role_env_read(enum role role, int argc, char *const *argv, struct role_env *ret,
+                  struct err *err)
+{
+    struct arg_opt options[N(variables) + N(other_options)];
+    size_t n_options = list_options(role, options);
+    struct role_env e = {.role = role};
+    int r = args_parse(options, n_options, argc - 1, argv + 1, &e.args, err);
+    if (r < 0) {
+        return r;
+    }
+    if (args_has(&e.args, "help")) {
+        print_help(role, options, n_options);
+        role_env_done(&e);
+        return 1;
+    }
+    if (e.args.n_words > 0) {
+        r = err_set(err, EINVAL, "unexpected word '%s'", e.args.words[0]);
+    }
+    for (size_t i = 0; r >= 0 && i < N(variables); i++) {
+        if ((variables[i].roles & role_bit(role)) != 0) {
+            r = read_variable(&e, &variables[i], err);
+        }
+    }
+    r = r < 0 ? r : read_exchange(&e, err);
+    r = r < 0 ? r : check(&e, err);
+    if (r < 0) {
+        role_env_done(&e);
+        return r;
+    }
+    e.prints_digest = args_has(&e.args, "print-digest");
+    *ret = e;
+    return 0;
+}
+
+void role_env_done(struct role_env *e)
+{
+    args_done(&e->args);
+    free(e->pserver_addrs);
+    e->pserver_addrs = NULL;
+}
+
+int role_env_secret(const struct role_env *e, uint8_t ret[static 32], struct err *err)
+{
+    if (e->secret_file != NULL) {
+        return auth_secret_from_file(e->secret_file, ret, err);
+    }
+    if (e->secret_fd >= 0) {
+        return auth_secret_from_fd((int)e->secret_fd, ret, err);
+    }
+    return err_set(err, EINVAL, "no secret: give --secret-file FILE with 32 random bytes (umask 077; "
+                   "head -c 32 /dev/urandom > FILE), the same for all replicas");
+}
+
+struct frame_id role_env_id(const struct role_env *e)
+{
+    return (struct frame_id){
+        .run = frame_run_id(e->run, (uint32_t)e->point, (uint32_t)e->trial),
+        .attempt = (uint32_t)e->attempt,
+        .role = e->role,
+        .index = (uint32_t)e->index,
+    };
+}
+
+struct slices role_env_slices(const struct role_env *e)
+{
+    return slices_plan(model_def_n_params(e->model), (uint32_t)e->n_pservers, SLICES_MAX_BYTES);
+}
+
+void role_env_digest(const struct role_env *e, uint8_t ret[static 32])
+{
+    struct slices slices = role_env_slices(e);
+    handshake_digest(e->model_name, (uint64_t)e->seed, (uint32_t)e->n_trainers, &slices, ret);
+}

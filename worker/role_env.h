@@ -1,0 +1,47 @@
+/* What a replica is told: the BENCHD_ environment (docs/contracts/environment.md), each of which is
+ * also an option for use by hand; an option wins. Used by role_trainer.c and role_pserver.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/args.h"
+#include "base/err.h"
+#include "core/role.h"
+#include "worker/comm/frame.h"
+#include "worker/comm/net.h"
+#include "worker/comm/slices.h"
+#include "worker/model/model.h"
+
+enum exchange_kind { EXCHANGE_PSERVER, EXCHANGE_NONE };
+
+struct role_env {
+    struct args args; /* owns nothing of the texts */
+    enum role role;
+    const char *run;
+    int64_t point, trial, attempt, index;
+    int64_t n_pservers, n_trainers;
+    struct net_addr *pserver_addrs; /* (n_pservers) owned */
+    const char *listen;             /* NULL: not given */
+    const char *secret_file;        /* NULL: not given */
+    int64_t secret_fd;              /* -1: not given */
+    const char *summary_file;       /* NULL: stdout only */
+    const struct model_def *model;
+    const char *model_name, *data;
+    int64_t batch_size, threads, seed, warmup_steps, steps;
+    enum exchange_kind exchange;
+    int64_t rendezvous_s;
+    bool prints_digest;
+};
+
+/* 0; 1: help was printed; -EINVAL. The texts are borrowed from argv and the environment. */
+int role_env_read(enum role role, int argc, char *const *argv, struct role_env *ret,
+                  struct err *err);
+void role_env_done(struct role_env *e);
+
+/* From the file or the descriptor; -EINVAL if neither was given. */
+int role_env_secret(const struct role_env *e, uint8_t ret[static 32], struct err *err);
+/* "RUN/POINT/TRIAL" as frames carry it, and what the gang must agree on. */
+struct frame_id role_env_id(const struct role_env *e);
+struct slices role_env_slices(const struct role_env *e);
+void role_env_digest(const struct role_env *e, uint8_t ret[static 32]);

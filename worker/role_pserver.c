@@ -1,0 +1,128 @@
+/* `benchworker pserver`: keeps some slices of the parameters and their Adam state for the trainers of
+ * one trial. The initial values are computed here, not received (model_init_params). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/exit_code.h"
+#include "base/mem.h"
+#include "worker/comm/handshake.h"
+#include "worker/comm/ps_server.h"
+#include "worker/model/adam.h"
+#include "worker/report.h"
+#include "worker/role.h"
+
+static void apply_adam(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
+                       const float *grad_sum, float grad_scale)
+{
+    adam_apply(ctx, t, offset, n, params, grad_sum, grad_scale);
+}
+
+/* This server's slices of the initial parameters, one after the other; owned. */
+static float *initial_params(const struct role_env *e, const struct slices *slices)
+{
+    uint32_t self = (uint32_t)e->index;
+    float *own = xnew_array(float, slices_server_params(slices, self) + 1);
+    float *all = xnew_array(float, slices->n_params);
+    model_init_params(e->model, (uint64_t)e->seed, all);
+    size_t at = 0;
+    for (uint32_t i = self; i < slices->n; i += slices->n_servers) {
+        struct slice s = slices_get(slices, i);
+        memcpy(own + at, all + s.offset, s.len * sizeof(float));
+        at += s.len;
+    }
+    free(all);
+    return own;
+}
+
+static int write_summary(struct report *report, const struct ps_server_stats *stats,
+                         struct err *err)
+{
+    struct summary s = {
+        .duration_ns = stats->duration_ns,
+        .steps = (uint32_t)stats->n_rounds,
+        .bytes_tx = stats->bytes_tx,
+        .bytes_rx = stats->bytes_rx,
+        .loss_first = NAN,
+        .loss_last = NAN,
+    };
+    s.phase_ns[PHASE_SEND] = stats->send_ns;
+    s.phase_ns[PHASE_WAIT] = stats->wait_ns;
+    s.phase_ns[PHASE_UPDATE] = stats->update_ns;
+    s.phase_ns[PHASE_RECEIVE] = stats->receive_ns;
+    return report_summary(report, &s, stats->round_ns, stats->n_rounds, err);
+}
+
+/* Serves on listen_fd, which it takes over. Returns the exit code. */
+static int serve(const struct role_env *e, struct report *report, int listen_fd)
+{
+    struct ps_server_params p = {
+        .self = role_env_id(e),
+        .n_trainers = (uint32_t)e->n_trainers,
+        .slices = role_env_slices(e),
+        .apply = apply_adam,
+        .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
+    };
+    struct err err = {0};
+    int r = role_env_secret(e, p.secret, &err);
+    if (r >= 0) {
+        r = report_start(report, e, &err);
+    }
+    if (r < 0) {
+        (void)close(listen_fd); /* nobody has come yet */
+        return report_error(report, r == -ENOSPC || r == -EPIPE ? EXIT_WORKER_RESOURCE : EXIT_USAGE,
+                            NULL, err.msg, NULL);
+    }
+    role_env_digest(e, p.digest);
+    struct adam adam = ADAM_DEFAULT;
+    adam_init(&adam, slices_server_params(&p.slices, p.self.index));
+    p.apply_ctx = &adam;
+    p.params = initial_params(e, &p.slices);
+
+    struct ps_server_stats stats = {0};
+    struct fault fault;
+    int code = EXIT_OK;
+    report_barrier(report); /* throttling before the barrier is not told apart here */
+    if (ps_server_run(&p, listen_fd, &stats, &fault, &err) < 0) {
+        char peer[32];
+        frame_id_name(&fault.peer, peer);
+        code = report_error(report, fault.exit_code, fault.has_peer ? peer : NULL, err.msg, NULL);
+    } else if (write_summary(report, &stats, &err) < 0) {
+        code = report_error(report, EXIT_WORKER_RESOURCE, NULL, err.msg, NULL);
+    }
+    ps_server_stats_done(&stats);
+    adam_done(&adam);
+    free(p.params);
+    return code;
+}
+
+int role_pserver(int argc, char *const *argv)
+{
+    struct role_env e;
+    struct err err = {0};
+    int r = role_env_read(ROLE_PSERVER, argc, argv, &e, &err);
+    if (r < 0) {
+        fprintf(stderr, "benchworker pserver: %s\n", err.msg);
+        return EXIT_USAGE;
+    }
+    if (r > 0) {
+        return EXIT_OK;
+    }
+    struct report report;
+    report_init(&report, &e);
+    int code;
+    struct net_addr addr;
+    r = net_addr_parse(e.listen, &addr, &err);
+    int listen_fd = r < 0 ? r : net_listen(&addr, &err);
+    if (listen_fd < 0) {
+        code = report_error(&report, listen_fd == -EINVAL ? EXIT_USAGE : EXIT_WORKER_RESOURCE, NULL,
+                            err.msg, NULL);
+    } else {
+        code = serve(&e, &report, listen_fd);
+    }
+    report_done(&report);
+    role_env_done(&e);
+    return code;
+}

@@ -1,0 +1,286 @@
+/* `benchworker trainer`: warm-up steps, the barrier, measured steps, the summary.
+ *
+ * Trainer i of N takes samples i, i+N, ... of each global batch; dropout is keyed by (step, trainer),
+ * so the job is a pure function of its settings. Errors end it with a code of base/exit_code.h, an
+ * error record and one line on stderr, and are told to the parameter servers. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/mem.h"
+#include "worker/comm/exchange_ps.h"
+#include "worker/data/data.h"
+#include "worker/model/adam.h"
+#include "worker/model/model.h"
+#include "worker/report.h"
+#include "worker/role.h"
+
+struct trainer {
+    const struct role_env *env;
+    struct report *report;
+    struct exchange *exchange;
+    struct dataset *data;
+    struct model *model;
+    struct adam adam; /* without peers only */
+    float *x;         /* (batch, 3, 32, 32) */
+    uint8_t *labels;  /* (batch) */
+    int64_t *step_ns; /* (steps) measured */
+    int64_t barrier_ns;
+    struct summary summary;
+};
+
+static void apply_adam(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
+                       const float *grad_sum, float grad_scale)
+{
+    adam_apply(ctx, t, offset, n, params, grad_sum, grad_scale);
+}
+
+/* From the communication thread. Rule zero: this ends the process below main, because the main
+ * thread may be deep in a step of many seconds and everyone must be out within ten. */
+static void die_of_fault(void *ctx, const struct exchange_fault *fault, const char *message)
+{
+    struct report *report = ctx;
+    bool is_first;
+    (void)report_error(report, fault->exit_code, fault->peer[0] != '\0' ? fault->peer : NULL,
+                       message, &is_first);
+    if (is_first) {
+        _exit(fault->exit_code);
+    }
+}
+
+static int open_exchange(struct trainer *t, struct err *err)
+{
+    const struct role_env *e = t->env;
+    if (e->exchange == EXCHANGE_NONE) {
+        size_t n = model_def_n_params(e->model);
+        t->adam = ADAM_DEFAULT;
+        adam_init(&t->adam, n);
+        return exchange_none_new(apply_adam, &t->adam, n, &t->exchange, err);
+    }
+    struct exchange_ps_params p = {
+        .self = role_env_id(e),
+        .servers = e->pserver_addrs,
+        .slices = role_env_slices(e),
+        .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
+        .on_fault = die_of_fault,
+        .ctx = t->report,
+    };
+    int r = role_env_secret(e, p.secret, err);
+    if (r < 0) {
+        return r;
+    }
+    role_env_digest(e, p.digest);
+    return exchange_ps_new(&p, &t->exchange, err);
+}
+
+static int open_model(struct trainer *t, struct err *err)
+{
+    const struct role_env *e = t->env;
+    struct model_params p = {
+        .def = e->model,
+        .batch = (uint32_t)e->batch_size,
+        .threads = (uint32_t)e->threads,
+        .seed = (uint64_t)e->seed,
+        .dropout = true,
+    };
+    int r = model_new(&p, &t->model, err);
+    if (r < 0) {
+        return r;
+    }
+    model_init_params(e->model, p.seed, model_param_data(t->model));
+    t->x = aligned_alloc(64, p.batch * DATA_SAMPLE_FLOATS * sizeof(float));
+    t->labels = xnew_array(uint8_t, p.batch);
+    t->step_ns = xnew_array(int64_t, (size_t)e->steps);
+    return t->x == NULL ? err_set(err, ENOMEM, "no memory for %" PRIu32 " samples", p.batch) : 0;
+}
+
+static void read_batch(struct trainer *t, uint64_t step)
+{
+    const struct role_env *e = t->env;
+    uint64_t first_of_all = step * (uint64_t)e->batch_size * (uint64_t)e->n_trainers;
+    struct data_batch batch = {
+        .epoch = first_of_all / dataset_size(t->data),
+        .shuffle = true,
+        .first = first_of_all + (uint64_t)e->index,
+        .stride = (uint64_t)e->n_trainers,
+        .n = (uint32_t)e->batch_size,
+    };
+    dataset_read(t->data, &batch, t->x, t->labels);
+}
+
+/* Reads the clock and counts the time since *at for a phase. */
+static void lap(struct record_step *record, enum phase phase, int64_t *at)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    record->phase_ns[phase] = now_ns - *at;
+    *at = now_ns;
+}
+
+/* `step` counts warm-up steps too. */
+static int one_step(struct trainer *t, uint64_t step, struct record_step *ret, struct err *err)
+{
+    const struct role_env *e = t->env;
+    int64_t begin_ns = clock_monotonic_ns();
+    int64_t at = begin_ns;
+    struct record_step record = {.samples = (uint32_t)e->batch_size};
+    read_batch(t, step);
+    lap(&record, PHASE_DATA, &at);
+    struct model_key key = {step, (uint32_t)e->index};
+    record.loss = model_forward(t->model, t->x, t->labels, record.samples, key);
+    lap(&record, PHASE_FORWARD, &at);
+    model_backward(t->model);
+    lap(&record, PHASE_BACKWARD, &at);
+    struct exchange_times times = {0};
+    int r = t->exchange->ops->round(t->exchange, model_grad_data(t->model),
+                                    model_param_data(t->model), &times, err);
+    if (r < 0) {
+        return r;
+    }
+    record.phase_ns[PHASE_SEND] = times.send_ns;
+    record.phase_ns[PHASE_WAIT] = times.wait_ns;
+    record.phase_ns[PHASE_UPDATE] = times.update_ns;
+    record.phase_ns[PHASE_RECEIVE] = times.receive_ns;
+    record.bytes_tx = times.bytes_tx;
+    record.bytes_rx = times.bytes_rx;
+    record.step_ns = clock_monotonic_ns() - begin_ns;
+    *ret = record;
+    return 0;
+}
+
+static void count_step(struct trainer *t, const struct record_step *record)
+{
+    struct summary *s = &t->summary;
+    s->loss_first = s->steps == 0 ? record->loss : s->loss_first;
+    s->loss_last = record->loss;
+    t->step_ns[s->steps++] = record->step_ns;
+    s->samples += record->samples;
+    s->bytes_tx += record->bytes_tx;
+    s->bytes_rx += record->bytes_rx;
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        s->phase_ns[i] += record->phase_ns[i];
+    }
+    s->duration_ns = record->t_ns;
+}
+
+static int train(struct trainer *t, struct err *err)
+{
+    const struct role_env *e = t->env;
+    uint64_t warmup = (uint64_t)e->warmup_steps;
+    uint64_t all = warmup + (uint64_t)e->steps;
+    for (uint64_t step = 0; step < all; step++) {
+        struct record_step record;
+        if (step == warmup) {
+            int r = t->exchange->ops->barrier(t->exchange, err);
+            if (r < 0) {
+                return r;
+            }
+            t->barrier_ns = clock_monotonic_ns();
+            report_barrier(t->report);
+        }
+        int r = one_step(t, step, &record, err);
+        if (r < 0) {
+            return r;
+        }
+        record.warmup = step < warmup;
+        record.step = (uint32_t)(record.warmup ? step : step - warmup);
+        if (!record.warmup) {
+            record.t_ns = clock_monotonic_ns() - t->barrier_ns;
+            count_step(t, &record);
+        }
+        r = report_step(t->report, &record, err);
+        if (r < 0) {
+            return r;
+        }
+    }
+    return t->exchange->ops->goodbye(t->exchange, err);
+}
+
+static void print_digest(const struct trainer *t)
+{
+    uint8_t digest[AUTH_DIGEST_SIZE];
+    auth_sha256(model_param_data(t->model), model_n_params(t->model) * sizeof(float), digest);
+    fputs("params_digest ", stderr);
+    for (size_t i = 0; i < sizeof(digest); i++) {
+        fprintf(stderr, "%02x", digest[i]);
+    }
+    fputc('\n', stderr);
+}
+
+/* Tells peers and people; returns the exit code. */
+static int fail(struct trainer *t, int exit_code, const struct err *err)
+{
+    struct exchange_fault fault = {0};
+    if (t->exchange != NULL) {
+        t->exchange->ops->fault(t->exchange, &fault);
+        if (fault.exit_code == 0) {
+            t->exchange->ops->abandon(t->exchange, exit_code, err->msg);
+        }
+    }
+    int code = fault.exit_code != 0 ? fault.exit_code : exit_code;
+    return report_error(t->report, code, fault.peer[0] != '\0' ? fault.peer : NULL, err->msg, NULL);
+}
+
+/* Every step of a trainer's life, and the exit code if it fails there. */
+static int run(struct trainer *t)
+{
+    const struct role_env *e = t->env;
+    struct err err = {0};
+    if (report_start(t->report, e, &err) < 0) {
+        return fail(t, EXIT_WORKER_RESOURCE, &err);
+    }
+    if (open_exchange(t, &err) < 0) {
+        return fail(t, err.code == EAGAIN || err.code == EMFILE ? EXIT_WORKER_RESOURCE : EXIT_USAGE,
+                    &err);
+    }
+    if (dataset_open(e->data, DATA_TRAIN, 0, (uint64_t)e->seed, &t->data, &err) < 0) {
+        return fail(t, err.code == EINVAL ? EXIT_USAGE : EXIT_WORKER_DATA, &err);
+    }
+    if (open_model(t, &err) < 0) {
+        return fail(t, EXIT_WORKER_RESOURCE, &err);
+    }
+    if (train(t, &err) < 0) {
+        return fail(t, EXIT_WORKER_RESOURCE, &err);
+    }
+    if (e->prints_digest) {
+        print_digest(t);
+    }
+    if (report_summary(t->report, &t->summary, t->step_ns, t->summary.steps, &err) < 0) {
+        return fail(t, EXIT_WORKER_RESOURCE, &err);
+    }
+    return EXIT_OK;
+}
+
+int role_trainer(int argc, char *const *argv)
+{
+    struct role_env e;
+    struct err err = {0};
+    int r = role_env_read(ROLE_TRAINER, argc, argv, &e, &err);
+    if (r < 0) {
+        fprintf(stderr, "benchworker trainer: %s\n", err.msg);
+        return EXIT_USAGE;
+    }
+    if (r > 0) {
+        return EXIT_OK;
+    }
+    struct report report;
+    report_init(&report, &e);
+    struct trainer t = {.env = &e, .report = &report};
+    t.summary.loss_first = t.summary.loss_last = NAN;
+    int code = run(&t);
+    if (t.exchange != NULL) {
+        t.exchange->ops->free(t.exchange);
+    }
+    dataset_free(t.data);
+    model_free(t.model);
+    adam_done(&t.adam);
+    free(t.x);
+    free(t.labels);
+    free(t.step_ns);
+    report_done(&report);
+    role_env_done(&e);
+    return code;
+}
