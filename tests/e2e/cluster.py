@@ -13,12 +13,13 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
 START_S = 120
+KUBECTL_S = 120
 PORT_TRIES = 5
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -57,6 +58,7 @@ class Cluster:
         self.servers = {}
 
     def __enter__(self):
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))   # a timeout of meson: still remove the folder
         self.bin = _programs()
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="benchd-e2e-"))
         try:
@@ -78,7 +80,8 @@ class Cluster:
     def kubectl(self, *args, check=True, stdin=None):
         """Runs kubectl as administrator in the namespace benchd; returns the finished process with its output."""
         env = {"PATH": os.environ["PATH"], "HOME": str(self.dir), "KUBECONFIG": str(self.dir / "pki/admin.kubeconfig")}
-        done = subprocess.run([self.bin / "kubectl", *args], input=stdin, env=env, capture_output=True, text=True)
+        done = subprocess.run([self.bin / "kubectl", *args], input=stdin, env=env, capture_output=True, text=True,
+                              timeout=KUBECTL_S)
         if check and done.returncode != 0:
             raise ClusterError(f"kubectl {' '.join(map(str, args))}: {done.stderr.strip()}")
         return done

@@ -49,6 +49,8 @@ def main():
     t = tap.Tap()
     folder = check_end(t, "normal end", lambda child: child.stdin.close())
     t.ok(not folder.exists(), "normal end: the folder is gone", folder)
+    folder = check_end(t, "SIGTERM", lambda child: child.terminate())
+    t.ok(not folder.exists(), "SIGTERM: the folder is gone", folder)
     folder = check_end(t, "kill -9", lambda child: child.kill())
     shutil.rmtree(folder)
     return t.done()

@@ -151,7 +151,7 @@ def check_immutable(t, k):
     ]
     for name, field, what, change in cases:
         t.match(rf"spec\.{field}: .*{field} is immutable", replace(k, name, change).stderr, f"{field}: {what}")
-    swapped = replace(k, "inline", lambda b: b["spec"].update(benchmarkRef={"name": "x"}) or b["spec"].pop("definition"))
+    swapped = replace(k, "inline", lambda b: b.update(spec={"benchmarkRef": {"name": "plain"}}))
     t.match("(?s)benchmarkRef is immutable.*definition is immutable|definition is immutable.*benchmarkRef is immutable",
             swapped.stderr, "a definition does not turn into a reference")
     labelled = k("label", "bmr", "inline", "note=mutable", check=False)
