@@ -36,9 +36,12 @@ static int set_step(json_t *at, const char *step, json_t *value_take, struct err
                    : err_set(err, EINVAL, "item %s cannot be set", step);
     }
     json_decref(value_take);
+    if (json_is_array(at) && json_array_size(at) == 0) {
+        return err_set(err, EINVAL, "the list is empty");
+    }
     if (json_is_array(at)) {
-        return err_set(err, EINVAL, "the list has no item '%s', only 0 to %zd", step,
-                       (ssize_t)json_array_size(at) - 1);
+        return err_set(err, EINVAL, "the list has no item '%s', only 0 to %zu", step,
+                       json_array_size(at) - 1);
     }
     return err_set(err, EINVAL, "'%s' would have to lie inside a single value", step);
 }

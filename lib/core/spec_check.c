@@ -259,11 +259,11 @@ static void check_targets(struct reading *r)
         const struct node *name = tree_get(item.node, "name");
         const struct parameter *parameter =
             name != NULL && name->kind == NODE_STRING ? spec_find_parameter(r->spec, name->s) : NULL;
-        if (parameter != r->spec->parameters.items + n_read || n_read == r->spec->parameters.len) {
+        if (n_read == r->spec->parameters.len || parameter != &r->spec->parameters.items[n_read]) {
             continue; /* not read, or a name for the second time: noted */
         }
         n_read++;
-        for (size_t k = 0; parameter != NULL && k < parameter->targets.len; k++) {
+        for (size_t k = 0; k < parameter->targets.len; k++) {
             struct place target = place_item(&targets, k);
             check_target(r, &target, &parameter->targets.items[k]);
         }
