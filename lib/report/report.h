@@ -1,8 +1,8 @@
 /* A result as something to read: terminal text, Markdown, CSV, JSON. Pure writers into a buffer.
  *
- * Tables are laid out by what was swept: one table when one name varies; a table per remaining
- * combination when two do; a list of points otherwise. Under every table: unit, scope, number of
- * trials, interval method, and the baseline used. A rehearsal or simulated run says so in each. */
+ * Tables are laid out by what was swept: a compact grid where one or two names vary, then one row a
+ * point. Under the tables: unit, scope, interval method, the baseline used, what failed, thresholds
+ * and warnings. A rehearsal or simulated run says so in each. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,8 +30,13 @@ enum table_align { TABLE_LEFT, TABLE_RIGHT };
 struct table *table_new(void);
 void table_free(struct table *t);
 void table_column(struct table *t, const char *title, enum table_align align);
+/* The next cell, row by row; rows are full when they are formatted. Line breaks become blanks. */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Three blanks between columns, no trailing blanks; width counted in characters of UTF-8. */
+/* Blanks between columns; 3 unless set. */
+void table_set_gap(struct table *t, unsigned gap);
+/* Characters of the longest line, with the header. */
+size_t table_width(const struct table *t);
+/* No trailing blanks; width counted in characters of UTF-8. */
 void table_format(const struct table *t, bool with_header, struct buf *out);
 void table_format_markdown(const struct table *t, struct buf *out);
 /* Numbers as people read them: 4 significant digits, "-" if unknown. */

@@ -1,0 +1,169 @@
+/* A result as CSV, see report.h and docs/contracts/result.md. */
+#include <math.h>
+#include <string.h>
+
+#include "core/number.h"
+#include "report/report.h"
+
+static const char *const before_params[] = {"kind", "run", "benchmark", "point", "system", "phase"};
+static const char *const after_params[] = {
+    "throughput_samples_per_s",
+    "throughput_low",
+    "throughput_high",
+    "throughput_method",
+    "throughput_min",
+    "throughput_max",
+    "speedup",
+    "speedup_low",
+    "speedup_high",
+    "efficiency",
+    "efficiency_low",
+    "efficiency_high",
+    "ratio_method",
+    "baseline_kind",
+    "baseline_point",
+    "baseline_throughput_samples_per_s",
+    "trials_succeeded",
+    "trials_total",
+    "rehearsal",
+    "simulated",
+};
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+struct names {
+    VEC(const char *) list; /* of all points' parameters, in byte order; borrowed */
+};
+
+static bool is_in(const char *const *list, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(list[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void collect_names(const struct result *r, struct names *names)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        vec_each (struct param, p, &r->points[i].point->params.list) {
+            if (!is_in(names->list.items, names->list.len, p->name)) {
+                *vec_push(&names->list) = p->name;
+            }
+        }
+    }
+    if (names->list.len > 1) {
+        qsort(names->list.items, names->list.len, sizeof(*names->list.items), compare_names);
+    }
+}
+
+/* RFC 4180: quoted where it must be, quotes doubled. */
+static void put_text(struct buf *out, const char *text)
+{
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        buf_puts(out, text);
+        return;
+    }
+    buf_putc(out, '"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"') {
+            buf_putc(out, '"');
+        }
+        buf_putc(out, *text);
+    }
+    buf_putc(out, '"');
+}
+
+static void put_header(struct buf *out, const struct names *names)
+{
+    for (size_t i = 0; i < N(before_params); i++) {
+        buf_printf(out, "%s%s", i == 0 ? "" : ",", before_params[i]);
+    }
+    vec_each (const char *, name, &names->list) {
+        const bool taken = is_in(before_params, N(before_params), *name) ||
+                           is_in(after_params, N(after_params), *name);
+        buf_printf(out, ",%s%s", taken ? "param_" : "", *name);
+    }
+    for (size_t i = 0; i < N(after_params); i++) {
+        buf_printf(out, ",%s", after_params[i]);
+    }
+    buf_puts(out, "\n");
+}
+
+static void put_interval(struct buf *out, const struct estimate *e)
+{
+    const bool has = e->known && e->has_interval;
+    buf_putc(out, ',');
+    number_format_exact(e->known ? e->value : NAN, out);
+    buf_putc(out, ',');
+    number_format_exact(has ? e->low : NAN, out);
+    buf_putc(out, ',');
+    number_format_exact(has ? e->high : NAN, out);
+}
+
+static void put_method(struct buf *out, const struct estimate *e)
+{
+    const bool has = e->known && e->has_interval;
+    buf_printf(out, ",%s", has ? interval_method_to_string(e->method) : "");
+}
+
+static void put_figures(struct buf *out, const struct result *r, const struct point_result *p)
+{
+    put_interval(out, &p->throughput.estimate);
+    put_method(out, &p->throughput.estimate);
+    buf_putc(out, ',');
+    number_format_exact(p->throughput_min, out);
+    buf_putc(out, ',');
+    number_format_exact(p->throughput_max, out);
+    put_interval(out, &p->speedup.estimate);
+    put_interval(out, &p->efficiency.estimate);
+    put_method(out, &p->efficiency.estimate);
+    const struct point_result *base = &r->points[p->point->baseline_index];
+    buf_printf(out, ",%s,%u,", baseline_kind_to_string(r->def->spec->baseline.kind),
+               base->point->index);
+    const struct estimate *x = &base->throughput.estimate;
+    number_format_exact(x->known ? x->value : NAN, out);
+}
+
+static void put_row(struct buf *out, const struct result *r, const struct names *names,
+                    const struct point_result *p)
+{
+    const struct run_def *def = r->def;
+    buf_printf(out, "%s,", p->point->is_baseline ? "baseline" : "point");
+    put_text(out, def->name);
+    buf_putc(out, ',');
+    put_text(out, def->spec->name);
+    buf_printf(out, ",%u,", p->point->index);
+    put_text(out, def->spec->systems.items[p->point->system].name);
+    buf_printf(out, ",%s", trial_phase_to_string(p->phase));
+    vec_each (const char *, name, &names->list) {
+        const struct value *v = params_get(&p->point->params, *name);
+        struct buf text = BUF_INIT;
+        if (v != NULL) {
+            value_format(v, &text);
+        }
+        buf_putc(out, ',');
+        put_text(out, buf_cstr(&text));
+        buf_done(&text);
+    }
+    put_figures(out, r, p);
+    buf_printf(out, ",%zu,%zu,%s,%s\n", p->n_succeeded, p->n_trials,
+               def->rehearsal ? "true" : "false", r->simulated ? "true" : "false");
+}
+
+void report_csv(const struct result *r, struct buf *out)
+{
+    struct names names = {0};
+    collect_names(r, &names);
+    put_header(out, &names);
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        put_row(out, r, &names, &r->points[i]);
+    }
+    vec_done(&names.list);
+}

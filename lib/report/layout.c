@@ -1,0 +1,397 @@
+/* See layout.h. */
+#include "report/layout.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "core/number.h"
+
+#define GRID_MAX_POINTS 1000 /* beyond, nobody reads a grid */
+
+static const struct point_result *swept_end(const struct result *r)
+{
+    return r->points + r->def->matrix.n_swept;
+}
+
+static bool same_value(const struct params *a, const struct params *b, const char *name)
+{
+    const struct value *x = params_get(a, name), *y = params_get(b, name);
+    return x == NULL || y == NULL ? x == y : value_eq(x, y);
+}
+
+static bool has_name(const struct layout *l, const char *name)
+{
+    vec_each (const char *, n, &l->names) {
+        if (strcmp(*n, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void layout_init(struct layout *l, const struct result *r)
+{
+    *l = (struct layout){.result = r};
+    for (const struct point_result *p = r->points; p < swept_end(r); p++) {
+        l->systems = l->systems || p->point->system != r->points[0].point->system;
+        vec_each (struct param, param, &p->point->params.list) {
+            if (!same_value(&p->point->params, &r->points[0].point->params, param->name) &&
+                !has_name(l, param->name)) {
+                *vec_push(&l->names) = param->name;
+            }
+        }
+    }
+    if (l->names.len > 1) {
+        qsort(l->names.items, l->names.len, sizeof(*l->names.items), compare_names);
+    }
+}
+
+void layout_done(struct layout *l)
+{
+    vec_done(&l->names);
+}
+
+static const char *system_name(const struct layout *l, const struct point *p)
+{
+    return l->result->def->spec->systems.items[p->system].name;
+}
+
+static void add_titled(struct table *t, const char *name, enum table_align align)
+{
+    _cleanup_(freep) char *title = xstrdup(name);
+    for (char *c = title; *c != '\0'; c++) {
+        *c = (char)toupper((unsigned char)*c);
+    }
+    table_column(t, title, align);
+}
+
+/* Every row of a rehearsal or a simulated run carries the word; NULL for a plain run. */
+static const char *run_word(const struct layout *l)
+{
+    const bool rehearsal = l->result->def->rehearsal, simulated = l->result->simulated;
+    return rehearsal && simulated ? "rehearsal, simulated"
+           : rehearsal            ? "rehearsal"
+           : simulated            ? "simulated"
+                                  : NULL;
+}
+
+/* Owned text of a value, "-" if the point does not have it. */
+static char *value_text(const struct point *p, const char *name)
+{
+    const struct value *v = params_get(&p->params, name);
+    struct buf text = BUF_INIT;
+    if (v == NULL) {
+        buf_puts(&text, "-");
+    } else {
+        value_format(v, &text);
+    }
+    return buf_take(&text);
+}
+
+/* ---- the grid ---- */
+
+/* Heads of rows or columns: the swept points that are the first with their values, in order. */
+struct heads {
+    VEC(const struct point_result *) list;
+};
+
+static bool same_row(const struct layout *l, const struct point *a, const struct point *b)
+{
+    return a->system == b->system &&
+           (l->names.len == 1 || same_value(&a->params, &b->params, l->names.items[0]));
+}
+
+static bool same_column(const struct layout *l, const struct point *a, const struct point *b)
+{
+    return same_value(&a->params, &b->params, l->names.items[l->names.len - 1]);
+}
+
+static void collect_heads(const struct layout *l, struct heads *heads,
+                          bool (*same)(const struct layout *, const struct point *,
+                                       const struct point *))
+{
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        bool is_new = true;
+        for (size_t i = 0; i < heads->list.len && is_new; i++) {
+            is_new = !same(l, heads->list.items[i]->point, p->point);
+        }
+        if (is_new) {
+            *vec_push(&heads->list) = p;
+        }
+    }
+}
+
+static const struct point_result *find_cell(const struct layout *l, const struct point *row,
+                                            const struct point *column)
+{
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        if (same_row(l, p->point, row) && same_column(l, p->point, column)) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+static void put_grid_cell(struct table *t, const struct point_result *p)
+{
+    if (p == NULL) { /* excluded from the sweep */
+        table_cell(t, "-");
+        return;
+    }
+    struct buf text = BUF_INIT;
+    figure_format(&p->throughput, &text);
+    if (p->efficiency.estimate.known) {
+        buf_printf(&text, " (%.1f%%)", 100 * p->efficiency.estimate.value);
+    }
+    table_cell(t, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+struct table *layout_grid(const struct layout *l)
+{
+    if (l->names.len < 1 || l->names.len > 2 || l->result->def->matrix.n_swept > GRID_MAX_POINTS) {
+        return NULL;
+    }
+    const bool row_name = l->names.len == 2, row_system = l->systems || !row_name;
+    struct heads rows = {0}, columns = {0};
+    collect_heads(l, &rows, same_row);
+    collect_heads(l, &columns, same_column);
+    struct table *t = table_new();
+    if (row_system) {
+        table_column(t, "SYSTEM", TABLE_LEFT);
+    }
+    if (row_name) {
+        add_titled(t, l->names.items[0], TABLE_RIGHT);
+    }
+    vec_each (const struct point_result *, column, &columns.list) {
+        _cleanup_(freep) char *title =
+            value_text((*column)->point, l->names.items[l->names.len - 1]);
+        table_column(t, title, TABLE_RIGHT);
+    }
+    vec_each (const struct point_result *, row, &rows.list) {
+        const struct point *like = (*row)->point;
+        if (row_system) {
+            table_cell(t, "%s", system_name(l, like));
+        }
+        if (row_name) {
+            _cleanup_(freep) char *text = value_text(like, l->names.items[0]);
+            table_cell(t, "%s", text);
+        }
+        vec_each (const struct point_result *, column, &columns.list) {
+            put_grid_cell(t, find_cell(l, like, (*column)->point));
+        }
+    }
+    vec_done(&rows.list);
+    vec_done(&columns.list);
+    return t;
+}
+
+void layout_grid_caption(const struct layout *l, struct buf *out)
+{
+    buf_printf(out, "Throughput in %s (efficiency)", l->result->points[0].throughput.unit);
+    if (run_word(l) != NULL) {
+        buf_printf(out, ", %s", run_word(l));
+    }
+    if (l->names.len == 2) {
+        buf_printf(out, ", by %s (rows) and %s (columns)", l->names.items[0], l->names.items[1]);
+    } else {
+        buf_printf(out, ", by %s (columns)", l->names.items[0]);
+    }
+}
+
+/* ---- one row a point ---- */
+
+static bool any_interval(const struct layout *l, enum layout_part part)
+{
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        const struct figure *f = part == LAYOUT_THROUGHPUT ? &p->throughput : &p->efficiency;
+        if (f->estimate.known && f->estimate.has_interval) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_number(struct table *t, double value)
+{
+    struct buf text = BUF_INIT;
+    number_format(value, &text);
+    table_cell(t, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+static void put_value(struct table *t, const struct figure *f)
+{
+    struct buf text = BUF_INIT;
+    figure_format(f, &text);
+    table_cell(t, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+static void put_interval(struct table *t, const struct figure *f)
+{
+    const struct estimate *e = &f->estimate;
+    struct buf text = BUF_INIT;
+    if (e->known && e->has_interval) {
+        number_format(e->low, &text);
+        buf_puts(&text, "..");
+        number_format(e->high, &text);
+    } else {
+        buf_puts(&text, "-");
+    }
+    table_cell(t, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+static void put_efficiency(struct table *t, const struct estimate *e, bool with_interval)
+{
+    if (e->known) {
+        table_cell(t, "%.1f%%", 100 * e->value);
+    } else {
+        table_cell(t, "-");
+    }
+    if (with_interval) {
+        if (e->known && e->has_interval) {
+            table_cell(t, "%.1f..%.1f%%", 100 * e->low, 100 * e->high);
+        } else {
+            table_cell(t, "-");
+        }
+    }
+}
+
+static void put_identity(struct table *t, const struct layout *l, const struct point *p,
+                         bool by_index)
+{
+    if (by_index) {
+        table_cell(t, "%u", p->index);
+        return;
+    }
+    if (l->systems) {
+        table_cell(t, "%s", system_name(l, p));
+    }
+    vec_each (const char *, name, &l->names) {
+        _cleanup_(freep) char *text = value_text(p, *name);
+        table_cell(t, "%s", text);
+    }
+}
+
+static void add_identity(struct table *t, const struct layout *l, bool by_index)
+{
+    if (by_index) {
+        table_column(t, "POINT", TABLE_RIGHT);
+        return;
+    }
+    if (l->systems) {
+        table_column(t, "SYSTEM", TABLE_LEFT);
+    }
+    vec_each (const char *, name, &l->names) {
+        add_titled(t, *name, TABLE_RIGHT);
+    }
+}
+
+static void add_columns(struct table *t, const struct layout *l, unsigned parts)
+{
+    if ((parts & LAYOUT_THROUGHPUT) != 0) {
+        table_column(t, "THROUGHPUT", TABLE_RIGHT);
+        if (any_interval(l, LAYOUT_THROUGHPUT)) {
+            table_column(t, "95% INTERVAL", TABLE_RIGHT);
+        }
+        table_column(t, "MIN", TABLE_RIGHT);
+        table_column(t, "MAX", TABLE_RIGHT);
+        table_column(t, "TRIALS", TABLE_RIGHT);
+    }
+    if ((parts & LAYOUT_SCALING) != 0) {
+        table_column(t, "SPEEDUP", TABLE_RIGHT);
+        table_column(t, "EFFICIENCY", TABLE_RIGHT);
+        if (any_interval(l, LAYOUT_SCALING)) {
+            table_column(t, "95% INTERVAL", TABLE_RIGHT);
+        }
+    }
+    if (run_word(l) != NULL) {
+        table_column(t, "RUN", TABLE_LEFT);
+    }
+}
+
+struct table *layout_points(const struct layout *l, unsigned parts)
+{
+    const bool by_index = (parts & LAYOUT_BY_INDEX) != 0 || (!l->systems && l->names.len == 0);
+    const bool x_interval = any_interval(l, LAYOUT_THROUGHPUT);
+    const bool e_interval = any_interval(l, LAYOUT_SCALING);
+    struct table *t = table_new();
+    add_identity(t, l, by_index);
+    add_columns(t, l, parts);
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        put_identity(t, l, p->point, by_index);
+        if ((parts & LAYOUT_THROUGHPUT) != 0) {
+            put_value(t, &p->throughput);
+            if (x_interval) {
+                put_interval(t, &p->throughput);
+            }
+            put_number(t, p->throughput_min);
+            put_number(t, p->throughput_max);
+            table_cell(t, "%zu/%zu", p->n_succeeded, p->n_trials);
+        }
+        if ((parts & LAYOUT_SCALING) != 0) {
+            put_value(t, &p->speedup);
+            put_efficiency(t, &p->efficiency.estimate, e_interval);
+        }
+        if (run_word(l) != NULL) {
+            table_cell(t, "%s", run_word(l));
+        }
+    }
+    return t;
+}
+
+/* ---- in words ---- */
+
+void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out)
+{
+    const struct point *p = l->result->points[point].point;
+    const char *separator = "";
+    if (l->systems) {
+        buf_puts(out, system_name(l, p));
+        separator = ", ";
+    }
+    vec_each (const char *, name, &l->names) {
+        _cleanup_(freep) char *text = value_text(p, *name);
+        buf_printf(out, "%s%s %s", separator, *name, text);
+        separator = ", ";
+    }
+    if (*separator == '\0') {
+        buf_puts(out, "all");
+    }
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+void layout_describe_run(const struct layout *l, struct buf *out)
+{
+    const struct run_def *def = l->result->def;
+    const struct spec *spec = def->spec;
+    const uint32_t n_swept = def->matrix.n_swept, n_added = def->matrix.n_points - n_swept;
+    if (!l->systems) {
+        buf_printf(out, "%s; ", system_name(l, l->result->points[0].point));
+    }
+    vec_each (struct param, p, &l->result->points[0].point->params.list) {
+        if (!has_name(l, p->name)) {
+            buf_printf(out, "%s ", p->name);
+            value_format(&p->value, out);
+            buf_puts(out, "; ");
+        }
+    }
+    buf_printf(out, "%u point%s", n_swept, plural(n_swept));
+    if (n_added > 0) {
+        buf_printf(out, " and %u for the baseline", n_added);
+    }
+    buf_printf(out, "; %lld trial%s each, of %lld step%s after %lld to warm up",
+               (long long)spec->repeats, plural((uint64_t)spec->repeats), (long long)spec->steps,
+               plural((uint64_t)spec->steps), (long long)spec->warmup_steps);
+}

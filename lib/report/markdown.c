@@ -1,0 +1,92 @@
+/* A result as GitHub Markdown, see report.h: the tables and notes of text.c, without its width. */
+#include <string.h>
+
+#include "report/layout.h"
+#include "report/notes.h"
+#include "report/report.h"
+
+static void put_table(struct buf *out, struct table *t)
+{
+    buf_putc(out, '\n');
+    table_format_markdown(t, out);
+    table_free(t);
+}
+
+/* Markup in foreign text stays text. */
+static void put_escaped(struct buf *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (strchr("\\`*_[]<>|", *text) != NULL) {
+            buf_putc(out, '\\');
+        }
+        buf_putc(out, *text);
+    }
+}
+
+static const char *word(enum note_kind kind)
+{
+    switch (kind) {
+    case NOTE_INFO:
+        return "";
+    case NOTE_FAILED:
+    case NOTE_PENDING:
+        return "**Without a number:** ";
+    case NOTE_PASSED_THRESHOLD:
+        return "✓ threshold held: ";
+    case NOTE_FAILED_THRESHOLD:
+        return "✗ **threshold missed:** ";
+    case NOTE_UNKNOWN_THRESHOLD:
+        return "? threshold not judged: ";
+    case NOTE_WARNING:
+        return "**Warning:** ";
+    }
+    return "";
+}
+
+static void put_head(struct buf *out, const struct layout *l)
+{
+    const struct result *r = l->result;
+    buf_puts(out, "## ");
+    put_escaped(out, r->def->name);
+    buf_printf(out, "\n\n%s", run_phase_to_string(r->phase));
+    if (r->def->rehearsal) {
+        buf_puts(out, ", **rehearsal**");
+    }
+    if (r->simulated) {
+        buf_puts(out, ", **simulated**");
+    }
+    struct buf text = BUF_INIT;
+    layout_describe_run(l, &text);
+    buf_puts(out, ". ");
+    put_escaped(out, buf_cstr(&text));
+    buf_puts(out, ".\n");
+    buf_done(&text);
+}
+
+void report_markdown(const struct result *r, struct buf *out)
+{
+    struct layout layout;
+    struct notes notes;
+    layout_init(&layout, r);
+    notes_init(&notes, &layout);
+    put_head(out, &layout);
+    struct table *grid = layout_grid(&layout);
+    if (grid != NULL) {
+        struct buf caption = BUF_INIT;
+        layout_grid_caption(&layout, &caption);
+        buf_putc(out, '\n');
+        put_escaped(out, buf_cstr(&caption));
+        buf_puts(out, ":\n");
+        buf_done(&caption);
+        put_table(out, grid);
+    }
+    put_table(out, layout_points(&layout, LAYOUT_THROUGHPUT | LAYOUT_SCALING));
+    buf_putc(out, '\n');
+    vec_each (struct note, n, &notes.list) {
+        buf_printf(out, "- %s", word(n->kind));
+        put_escaped(out, n->text);
+        buf_putc(out, '\n');
+    }
+    notes_done(&notes);
+    layout_done(&layout);
+}

@@ -1,0 +1,210 @@
+/* See notes.h. */
+#include "report/notes.h"
+
+#include <stdarg.h>
+
+#include "core/number.h"
+
+#define MAX_BASELINES 6
+#define MAX_FAILED 10
+
+__attribute__((format(printf, 3, 4))) static void add(struct notes *notes, enum note_kind kind,
+                                                      const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    struct note note = {.kind = kind, .text = xvasprintf(fmt, ap)};
+    va_end(ap);
+    for (char *c = note.text; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || *c == 0x7f) { /* causes come from foreign processes */
+            *c = ' ';
+        }
+    }
+    *vec_push(&notes->list) = note;
+}
+
+static void note_throughput(struct notes *notes, const struct result *r)
+{
+    bool methods[INTERVAL_RATIO + 1] = {false};
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct estimate *e = &r->points[i].throughput.estimate;
+        if (e->known) {
+            methods[e->method] = true;
+        }
+    }
+    const struct figure *f = &r->points[0].throughput;
+    add(notes, NOTE_INFO, "Throughput X: %s of the whole %s, all trainers together; median over trials.",
+        f->unit, f->scope);
+    if (methods[INTERVAL_T_LOG]) {
+        add(notes, NOTE_INFO,
+            "95%% interval: Student t on log throughput (3 to 5 trials), may be off-centre.");
+    }
+    if (methods[INTERVAL_ORDER_STATISTIC]) {
+        add(notes, NOTE_INFO,
+            "95%% interval: order statistics of the median (from 6 trials), for any distribution.");
+    }
+    if (methods[INTERVAL_NONE]) {
+        add(notes, NOTE_INFO, "No interval under 3 trials.");
+    }
+}
+
+static void note_scaling(struct notes *notes, const struct result *r)
+{
+    bool has_interval = false;
+    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+        has_interval = has_interval || r->points[i].efficiency.estimate.has_interval;
+    }
+    add(notes, NOTE_INFO, "%s%s",
+        r->def->spec->baseline.kind == BASELINE_SINGLE_NODE
+            ? "Speedup S = X / X_1, efficiency E = S / trainers; X_1: one trainer without a server."
+            : "Speedup S = X / X_base, efficiency E = S x trainers of the baseline / trainers.",
+        has_interval ? " Intervals: ratio of medians, MOVER on logs." : "");
+}
+
+static bool is_used(const struct result *r, uint32_t baseline)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+        if (r->points[i].point->baseline_index == baseline) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_baseline(struct notes *notes, const struct result *r, const struct point_result *p)
+{
+    struct buf text = BUF_INIT;
+    result_describe_baseline(r, p, &text);
+    const struct point_result *base = &r->points[p->point->baseline_index];
+    const struct estimate *e = &base->throughput.estimate;
+    buf_puts(&text, " (");
+    if (e->known && e->has_interval) {
+        number_format(e->low, &text);
+        buf_puts(&text, "..");
+        number_format(e->high, &text);
+        buf_puts(&text, ", ");
+    }
+    buf_printf(&text, "%zu/%zu trials)", base->n_succeeded, base->n_trials);
+    add(notes, NOTE_INFO, "Baseline %s.", buf_cstr(&text));
+    buf_done(&text);
+}
+
+static void note_baselines(struct notes *notes, const struct result *r)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        if (!is_used(r, i)) {
+            continue;
+        }
+        if (++n <= MAX_BASELINES) {
+            /* Any point that divides by it will do to describe it. */
+            uint32_t user = 0;
+            while (r->points[user].point->baseline_index != i) {
+                user++;
+            }
+            note_baseline(notes, r, &r->points[user]);
+        }
+    }
+    if (n > MAX_BASELINES) {
+        add(notes, NOTE_INFO, "And %zu more baselines: see -o json.", n - MAX_BASELINES);
+    }
+}
+
+static void describe_trial(const struct layout *l, const struct point_result *p,
+                           const struct trial_result *t, struct buf *text)
+{
+    buf_printf(text, "point %u (", p->point->index);
+    if (p->point->is_baseline) {
+        buf_puts(text, "baseline");
+    } else {
+        layout_describe_point(l, p->point->index, text);
+    }
+    buf_printf(text, ") trial %u attempt %u: ", t->trial, t->attempt);
+    if (t->phase != TRIAL_FAILED) {
+        buf_printf(text, "%s: ", trial_phase_to_string(t->phase));
+    }
+    buf_puts(text, t->error == NULL ? "no cause is known" : t->error);
+}
+
+static void note_failures(struct notes *notes, const struct layout *l)
+{
+    const struct result *r = l->result;
+    size_t failed = 0, pending = 0;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct point_result *p = &r->points[i];
+        for (size_t j = 0; j < p->n_trials; j++) {
+            const struct trial_result *t = &p->trials[j];
+            if (t->phase == TRIAL_SUCCEEDED) {
+                continue;
+            }
+            if (t->phase == TRIAL_PENDING || t->phase == TRIAL_RUNNING) {
+                pending++;
+            } else if (++failed <= MAX_FAILED) {
+                struct buf text = BUF_INIT;
+                describe_trial(l, p, t, &text);
+                add(notes, NOTE_FAILED, "%s", buf_cstr(&text));
+                buf_done(&text);
+            }
+        }
+    }
+    if (failed > MAX_FAILED) {
+        add(notes, NOTE_FAILED, "and %zu more: see -o json", failed - MAX_FAILED);
+    }
+    if (pending > 0) {
+        add(notes, NOTE_PENDING, "%zu trial%s %s", pending, pending == 1 ? "" : "s",
+            run_phase_is_final(r->phase) ? "did not run to an end"
+                                         : "to come: the figures are those so far");
+    }
+}
+
+static void note_thresholds(struct notes *notes, const struct layout *l)
+{
+    vec_each (struct threshold_result, t, &l->result->thresholds) {
+        struct buf text = BUF_INIT;
+        const char *metric = metric_to_string(t->threshold->metric);
+        buf_printf(&text, "%s", metric);
+        if (t->threshold->has_min) {
+            buf_puts(&text, " >= ");
+            number_format_exact(t->threshold->min, &text);
+        }
+        if (t->threshold->has_max) {
+            buf_puts(&text, t->threshold->has_min ? " and <= " : " <= ");
+            number_format_exact(t->threshold->max, &text);
+        }
+        buf_printf(&text, " at point %u (", t->point);
+        layout_describe_point(l, t->point, &text);
+        buf_puts(&text, "): ");
+        if (t->verdict == THRESHOLD_UNKNOWN) {
+            buf_puts(&text, "not measured");
+        } else {
+            number_format(t->value, &text);
+        }
+        add(notes,
+            t->verdict == THRESHOLD_PASSED   ? NOTE_PASSED_THRESHOLD
+            : t->verdict == THRESHOLD_FAILED ? NOTE_FAILED_THRESHOLD
+                                             : NOTE_UNKNOWN_THRESHOLD,
+            "%s", buf_cstr(&text));
+        buf_done(&text);
+    }
+}
+
+void notes_init(struct notes *notes, const struct layout *l)
+{
+    *notes = (struct notes){0};
+    note_throughput(notes, l->result);
+    note_scaling(notes, l->result);
+    note_baselines(notes, l->result);
+    note_failures(notes, l);
+    note_thresholds(notes, l);
+    vec_each (struct warning, w, &l->result->warnings) {
+        add(notes, NOTE_WARNING, "%s", w->message);
+    }
+}
+
+void notes_done(struct notes *notes)
+{
+    vec_each (struct note, n, &notes->list) {
+        free(n->text);
+    }
+    vec_done(&notes->list);
+}

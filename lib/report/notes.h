@@ -1,0 +1,26 @@
+/* What stands under the tables, in words: the same for the terminal and for Markdown. Pure. */
+#pragma once
+
+#include "report/layout.h"
+
+enum note_kind {
+    NOTE_INFO,    /* unit, scope, methods, baseline */
+    NOTE_FAILED,  /* a trial without a number, and why */
+    NOTE_PENDING, /* trials that have not ended */
+    NOTE_PASSED_THRESHOLD,
+    NOTE_FAILED_THRESHOLD,
+    NOTE_UNKNOWN_THRESHOLD,
+    NOTE_WARNING,
+};
+
+struct note {
+    enum note_kind kind;
+    char *text; /* one line; owned */
+};
+
+struct notes {
+    VEC(struct note) list; /* in the order of enum note_kind, thresholds together */
+};
+
+void notes_init(struct notes *notes, const struct layout *l);
+void notes_done(struct notes *notes);

@@ -1,0 +1,188 @@
+/* Aligned columns of text, see report.h. Cells are kept as text, row by row, until they are
+ * formatted. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "core/number.h"
+#include "report/report.h"
+
+#define DEFAULT_GAP 3
+
+struct column {
+    char *title;
+    enum table_align align;
+};
+
+struct table {
+    VEC(struct column) columns;
+    VEC(char *) cells;
+    unsigned gap;
+};
+
+struct table *table_new(void)
+{
+    struct table *t = xnew(struct table);
+    t->gap = DEFAULT_GAP;
+    return t;
+}
+
+void table_free(struct table *t)
+{
+    if (t == NULL) {
+        return;
+    }
+    vec_each (struct column, c, &t->columns) {
+        free(c->title);
+    }
+    vec_each (char *, cell, &t->cells) {
+        free(*cell);
+    }
+    vec_done(&t->columns);
+    vec_done(&t->cells);
+    free(t);
+}
+
+void table_column(struct table *t, const char *title, enum table_align align)
+{
+    assert(t->cells.len == 0);
+    *vec_push(&t->columns) = (struct column){xstrdup(title), align};
+}
+
+void table_cell(struct table *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    char *text = xvasprintf(fmt, ap);
+    va_end(ap);
+    for (char *c = text; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || *c == 0x7f) { /* foreign text must not break the table */
+            *c = ' ';
+        }
+    }
+    *vec_push(&t->cells) = text;
+}
+
+void table_set_gap(struct table *t, unsigned gap)
+{
+    t->gap = gap;
+}
+
+/* Characters of UTF-8: every byte but those that continue one. */
+static size_t width_of(const char *s)
+{
+    size_t n = 0;
+    for (; *s != '\0'; s++) {
+        n += ((unsigned char)*s & 0xc0) != 0x80;
+    }
+    return n;
+}
+
+/* Owned: the width of each column. */
+static size_t *column_widths(const struct table *t, bool with_header)
+{
+    const size_t n = t->columns.len;
+    size_t *widths = xnew_array(size_t, n);
+    for (size_t i = 0; i < n; i++) {
+        widths[i] = with_header ? width_of(t->columns.items[i].title) : 0;
+    }
+    for (size_t i = 0; i < t->cells.len; i++) {
+        size_t w = width_of(t->cells.items[i]);
+        widths[i % n] = w > widths[i % n] ? w : widths[i % n];
+    }
+    return widths;
+}
+
+size_t table_width(const struct table *t)
+{
+    _cleanup_(freep) size_t *widths = column_widths(t, true);
+    size_t sum = 0;
+    for (size_t i = 0; i < t->columns.len; i++) {
+        sum += widths[i] + (i == 0 ? 0 : t->gap);
+    }
+    return sum;
+}
+
+static void put_blanks(struct buf *out, size_t n)
+{
+    while (n-- > 0) {
+        buf_putc(out, ' ');
+    }
+}
+
+/* Blanks are owed, and paid only when more text follows: a line never ends in one. */
+static void put_aligned(struct buf *out, const char *text, size_t width, enum table_align align,
+                        size_t *owed)
+{
+    const size_t pad = width - width_of(text);
+    if (*text == '\0') {
+        *owed += pad;
+        return;
+    }
+    put_blanks(out, *owed + (align == TABLE_RIGHT ? pad : 0));
+    buf_puts(out, text);
+    *owed = align == TABLE_RIGHT ? 0 : pad;
+}
+
+void table_format(const struct table *t, bool with_header, struct buf *out)
+{
+    const size_t n = t->columns.len;
+    assert(n > 0 && t->cells.len % n == 0);
+    _cleanup_(freep) size_t *widths = column_widths(t, with_header);
+    const size_t n_rows = t->cells.len / n;
+    for (size_t row = with_header ? 0 : 1; row <= n_rows; row++) { /* row 0 is the header */
+        size_t owed = 0;
+        for (size_t i = 0; i < n; i++) {
+            const struct column *c = &t->columns.items[i];
+            owed += i == 0 ? 0 : t->gap;
+            put_aligned(out, row == 0 ? c->title : t->cells.items[(row - 1) * n + i], widths[i],
+                        c->align, &owed);
+        }
+        buf_putc(out, '\n');
+    }
+}
+
+static void put_markdown_cell(struct buf *out, const char *text)
+{
+    buf_puts(out, " ");
+    for (; *text != '\0'; text++) {
+        if (*text == '|' || *text == '\\') {
+            buf_putc(out, '\\');
+        }
+        buf_putc(out, *text);
+    }
+    buf_puts(out, " |");
+}
+
+void table_format_markdown(const struct table *t, struct buf *out)
+{
+    const size_t n = t->columns.len;
+    assert(n > 0 && t->cells.len % n == 0);
+    buf_puts(out, "|");
+    vec_each (struct column, c, &t->columns) {
+        put_markdown_cell(out, c->title);
+    }
+    buf_puts(out, "\n|");
+    vec_each (struct column, c, &t->columns) {
+        buf_puts(out, c->align == TABLE_RIGHT ? "---:|" : "---|");
+    }
+    buf_puts(out, "\n");
+    for (size_t i = 0; i < t->cells.len; i++) {
+        if (i % n == 0) {
+            buf_puts(out, "|");
+        }
+        put_markdown_cell(out, t->cells.items[i]);
+        if (i % n == n - 1) {
+            buf_puts(out, "\n");
+        }
+    }
+}
+
+void figure_format(const struct figure *f, struct buf *out)
+{
+    if (f->estimate.known) {
+        number_format(f->estimate.value, out);
+    } else {
+        buf_puts(out, "-");
+    }
+}

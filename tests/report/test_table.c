@@ -1,0 +1,165 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/report.h"
+
+#include <math.h>
+
+#include "base/parse.h"
+#include "core/number.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+static void check(const struct buf *out, const char *expected)
+{
+    assert_string_equal(buf_cstr(out), expected);
+}
+
+static struct table *sample(void)
+{
+    struct table *t = table_new();
+    table_column(t, "NAME", TABLE_LEFT);
+    table_column(t, "N", TABLE_RIGHT);
+    table_column(t, "NOTE", TABLE_LEFT);
+    table_cell(t, "a");
+    table_cell(t, "%d", 1000);
+    table_cell(t, "x");
+    table_cell(t, "café ✓");
+    table_cell(t, "2");
+    table_cell(t, "%s", "");
+    return t;
+}
+
+static void columns_are_aligned_in_characters(void **state)
+{
+    (void)state;
+    struct table *t = sample();
+    struct buf out = BUF_INIT;
+    table_format(t, true, &out);
+    check(&out, "NAME        N   NOTE\n"
+                "a        1000   x\n"
+                "café ✓      2\n");
+    assert_int_equal(table_width(t), 6 + 3 + 4 + 3 + 4);
+    buf_clear(&out);
+    table_set_gap(t, 1);
+    table_format(t, false, &out);
+    check(&out, "a      1000 x\n"
+                "café ✓    2\n");
+    buf_done(&out);
+    table_free(t);
+}
+
+static void a_header_alone(void **state)
+{
+    (void)state;
+    struct table *t = table_new();
+    table_column(t, "NAME", TABLE_LEFT);
+    table_column(t, "PHASE", TABLE_RIGHT);
+    struct buf out = BUF_INIT;
+    table_format(t, true, &out);
+    check(&out, "NAME   PHASE\n");
+    buf_clear(&out);
+    table_format(t, false, &out);
+    check(&out, "");
+    buf_done(&out);
+    table_free(t);
+    table_free(NULL);
+}
+
+static void foreign_text_cannot_break_a_table(void **state)
+{
+    (void)state;
+    struct table *t = table_new();
+    table_column(t, "A|B", TABLE_LEFT);
+    table_column(t, "C", TABLE_RIGHT);
+    table_cell(t, "%s", "one\ntwo\t\033[31m");
+    table_cell(t, "%s", "x|y\\z");
+    struct buf out = BUF_INIT;
+    table_format(t, true, &out);
+    check(&out, "A|B                 C\n"
+                "one two  [31m   x|y\\z\n");
+    buf_clear(&out);
+    table_format_markdown(t, &out);
+    check(&out, "| A\\|B | C |\n"
+                "|---|---:|\n"
+                "| one two  [31m | x\\|y\\\\z |\n");
+    buf_done(&out);
+    table_free(t);
+}
+
+static void numbers_have_four_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } rows[] = {
+        {263.29, "263.3"},    {16.74, "16.74"},     {1, "1.000"},      {0, "0.000"},
+        {0.7864, "0.7864"},   {0.07864, "0.07864"}, {1019.29, "1019"}, {12345.6, "12346"},
+        {999.96, "1000"},     {9.9996, "10.00"},    {0.00012, "0.0001200"},
+        {0.000012, "1.200e-05"}, {-2.5, "-2.500"},  {1234567, "1234567"}, {NAN, "-"},
+        {INFINITY, "-"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct buf out = BUF_INIT;
+        number_format(rows[i].value, &out);
+        check(&out, rows[i].text);
+        buf_done(&out);
+    }
+}
+
+static void exact_numbers_read_back(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } rows[] = {
+        {0.1, "0.1"}, {1, "1"}, {0.1 + 0.2, "0.30000000000000004"}, {1e300, "1e+300"}, {NAN, ""},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct buf out = BUF_INIT;
+        number_format_exact(rows[i].value, &out);
+        check(&out, rows[i].text);
+        buf_done(&out);
+    }
+    double value = 1;
+    for (int i = 0; i < 1000; i++) {
+        value = fmod(value * 1.618033988749895 + 0.577, 1000);
+        struct buf out = BUF_INIT;
+        number_format_exact(value, &out);
+        double back = 0;
+        assert_int_equal(parse_f64(buf_cstr(&out), &back), 0);
+        assert_true(back == value);
+        buf_done(&out);
+    }
+}
+
+static void figures(void **state)
+{
+    (void)state;
+    struct figure f = {.unit = "samples/s", .scope = "job"};
+    struct buf out = BUF_INIT;
+    figure_format(&f, &out);
+    f.estimate = (struct estimate){.known = true, .value = 42.666};
+    figure_format(&f, &out);
+    check(&out, "-42.67");
+    buf_done(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_are_aligned_in_characters),
+        cmocka_unit_test(a_header_alone),
+        cmocka_unit_test(foreign_text_cannot_break_a_table),
+        cmocka_unit_test(numbers_have_four_digits),
+        cmocka_unit_test(exact_numbers_read_back),
+        cmocka_unit_test(figures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
