@@ -28,6 +28,7 @@ rm -f {etcd,kube}/go.sum
 # This fills in the indirect requirements without the test dependencies that `go mod tidy` would fetch.
 (cd kube && go list -mod=mod -deps . > /dev/null)
 
-printf 'module etcd-tools\n\n%s\n' "$(grep '^go ' kube/go.mod)" > etcd/go.mod
+printf 'module etcd-tools\n\n%s\n\ntool %s\n\nrequire %s v%s\n' "$(grep '^go ' kube/go.mod)" \
+    go.etcd.io/etcd/server/v3 go.etcd.io/etcd/server/v3 "$ETCD_VERSION" > etcd/go.mod
 # Always with @version: a bare path means "upgrade to the newest".
 (cd etcd && go get -tool "go.etcd.io/etcd/server/v3@v$ETCD_VERSION")
