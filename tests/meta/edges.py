@@ -1,0 +1,89 @@
+"""The outside world is touched in a listed set of files only; everything else takes time, randomness and
+the environment as data, so that it runs in tests as it does in the field. Each place has its reason."""
+
+import fnmatch
+import re
+
+import csource
+
+# name: (pattern in code, {place: reason})
+EDGES = {
+    "curl": (r"\b(curl_\w+|CURL\w*)\s*\(", {}),
+    "libuv": (
+        r"\buv_\w+\s*\(",
+        {
+            "lib/run/process.c": "one child: its handle, its pipes",
+            "lib/run/processes.c": "the launcher's timers and handles",
+            "lib/run/driver.c": "the driver's timer and wake-up",
+            "lib/run/turn.c": "the driver's timer and wake-up",
+            "ctl/*.c": "signals and the live view run in the same loop",
+        }),
+    "clocks": (
+        r"(?<![\w.>])(time|clock|clock_gettime|gettimeofday|ftime|times|localtime|localtime_r|"
+        r"gmtime|gmtime_r|strftime|timespec_get)\s*\(",
+        {
+            "lib/base/clock.c": "the one place that reads the machine's clocks",
+        }),
+    "clocks through base": (
+        r"\bclock_(monotonic_ns|unix_ms|process_cpu_ns)\s*\(",
+        {
+            "lib/base/clock.[ch]": "they are defined there",
+            "lib/base/log.c": "a log line has a date",
+            "lib/run/*.c": "the real clock behind struct clock, and when a child ended",
+            "ctl/*.c": "dates for people, a run's creation",
+            "worker/comm/*.c": "heartbeats and silence are about real time",
+            "worker/kernels/*.c": "a self-check times two BLAS cores",
+            "worker/*.c": "steps are timed there: it is what the program is for",
+        }),
+    "environment": (
+        r"(?<![\w.>])(getenv|secure_getenv|setenv|unsetenv|putenv|clearenv)\s*\(",
+        {
+            "lib/run/process_env.c": "children get PATH and locale of the caller",
+            "ctl/*.c": "the command line reads its variables",
+            "worker/*.c": "BENCHD_* is the worker's command line",
+            "worker/kernels/blas.c": "OPENBLAS_CORETYPE must be set before the library loads",
+        }),
+    "random numbers": (
+        r"(?<![\w.>])(rand|srand|rand_r|random|srandom|drand48|lrand48|mrand48|arc4random\w*|getrandom|"
+        r"getentropy|RAND_bytes)\s*\(",
+        {
+            "lib/run/processes.c": "the per-run secret",
+            "ctl/run_name.c": "a run's name and uid",
+            "worker/comm/*.c": "nonces of the handshake",
+        }),
+}
+
+# Pure folders write into buffers: no stream, no descriptor, no thread.
+PURE_FOLDERS = ("lib/core", "lib/report")
+IMPURE = re.compile(
+    r"\bFILE\b|\bstd(in|out|err)\b|(?<![\w.>])(f?printf|vf?printf|f?puts|putchar|fputc|fopen|fdopen|"
+    r"freopen|fread|fwrite|fgets|getline|perror|open|openat|creat|read|write|close|unlink|mkdir|"
+    r"fork|exec[lv]\w*|socket|pthread_\w+|log_event)\s*\(")
+
+
+def is_listed(path, places):
+    """A pattern's * stays inside one folder."""
+    return any(path.count("/") == place.count("/") and fnmatch.fnmatchcase(path, place)
+               for place in places)
+
+
+def check(root):
+    findings = []
+    for path in csource.files(root, csource.SOURCE_FOLDERS):
+        code = csource.code_only(csource.read(root, path))
+        for name, (pattern, places) in EDGES.items():
+            if is_listed(path, places):
+                continue
+            for match in re.finditer(pattern, code):
+                call = match.group(0).split("(")[0].strip()
+                findings.append(f"{path}:{csource.line_of(code, match.start())}: {call}: {name}: "
+                                "not one of the files listed in tests/meta/edges.py")
+        if path.startswith(PURE_FOLDERS):
+            for match in IMPURE.finditer(code):
+                findings.append(f"{path}:{csource.line_of(code, match.start())}: "
+                                f"{match.group(0).strip('( ')}: the folder is pure")
+    return findings
+
+
+if __name__ == "__main__":
+    csource.main(check)

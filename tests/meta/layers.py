@@ -1,0 +1,121 @@
+"""Includes point down, never up or sideways: the table of ARCHITECTURE.md, "May use, may not use".
+
+A project include is quoted and names its path from lib/ ("core/spec.h") or from the root
+("worker/comm/net.h", "ctl/cli.h"). What a folder may include from third parties is listed too, so that
+a new dependency is a decision."""
+
+import os
+
+import csource
+
+LIBC_PURE = {
+    "assert.h", "ctype.h", "errno.h", "float.h", "inttypes.h", "limits.h", "math.h", "stdalign.h",
+    "stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h",
+    "strings.h",
+}  # stdio.h for snprintf; edges.py keeps its streams out of pure folders
+ANY = None  # any libc or system header
+
+# folder: (folders it may include, third-party headers it may include, libc headers)
+RULES = {
+    "base": (["base"], [], ANY),
+    "core": (["base", "core"], ["jansson.h", "yaml.h", "pcre2.h"], LIBC_PURE),
+    "kube": (["base", "kube"], ["jansson.h", "curl/", "uv.h", "openssl/"], ANY),
+    "store": (["base", "core", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "libpq-fe.h"], ANY),
+    "report": (["base", "core", "report"], ["jansson.h"], LIBC_PURE),
+    "run": (["base", "core", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
+    "ctl": (["base", "core", "kube", "store", "report", "run", "ctl"], ["jansson.h", "uv.h"], ANY),
+    "daemon": (["base", "core", "kube", "store", "report", "run", "daemon"],
+               ["jansson.h", "uv.h", "microhttpd.h"], ANY),
+    "worker/tensor": (["base", "worker/tensor"], [], ANY),
+    "worker/kernels": (["base", "worker/tensor", "worker/kernels"], ["cblas.h", "immintrin.h", "cpuid.h"],
+                       ANY),
+    "worker/comm": (["base", "worker/tensor", "worker/comm"], ["openssl/"], ANY),
+    "worker/data": (["base", "worker/tensor", "worker/data"], ["zlib.h"], ANY),
+    "worker/host": (["base", "worker/tensor", "worker/host"], ["jansson.h", "openssl/", "cpuid.h"],
+                    ANY),
+    "worker/gpu": (["base", "worker/tensor", "worker/gpu"], [], ANY),
+    "worker/model": (["base", "worker/tensor", "worker/kernels", "worker/model"], [], ANY),
+    "worker": (["base", "worker", "worker/tensor", "worker/kernels", "worker/comm", "worker/data",
+                "worker/host", "worker/gpu", "worker/model"], ["jansson.h", "openssl/"], ANY),
+}
+
+# The worker speaks the contract's records and knows roles; nothing else of core.
+WORKER_CORE = {"core/record.h", "core/role.h"}
+WORKER_CORE_FOLDERS = {"worker", "worker/kernels", "worker/comm", "worker/data", "worker/host"}
+
+# Pure code takes time as data and does not log.
+IMPURE_BASE = {"base/clock.h", "base/log.h"}
+PURE = {"core", "report"}
+
+GENERATED = {"config.h"}  # by Meson: version and data folder
+GENERATED_USERS = {"ctl", "daemon", "worker", "worker/host", "report"}
+
+THIRD_PARTY = ("jansson.h", "yaml.h", "pcre2.h", "curl/", "uv.h", "openssl/", "sqlite3.h", "zstd.h",
+               "libpq-fe.h", "microhttpd.h", "cblas.h", "immintrin.h", "cpuid.h", "zlib.h", "hwloc.h",
+               "archive.h")
+
+
+def folder_of(path):
+    """The row of RULES that a path from the root falls under; None: a folder without a rule."""
+    parts = path.split("/")
+    if parts[0] == "lib":
+        return parts[1] if len(parts) > 2 and parts[1] in RULES else None
+    if parts[0] == "worker" and len(parts) > 2:
+        return "/".join(parts[:2]) if "/".join(parts[:2]) in RULES else None
+    return parts[0] if parts[0] in RULES else None
+
+
+def resolve(root, name):
+    """An include's path from the root, None if there is no such file."""
+    for prefix in ("lib/", ""):
+        if os.path.exists(os.path.join(root, prefix + name)):
+            return prefix + name
+    return None
+
+
+def starts_with_any(name, prefixes):
+    return any(name == p or (p.endswith("/") and name.startswith(p)) for p in prefixes)
+
+
+def check_quoted(root, folder, name):
+    allowed = RULES[folder][0]
+    if name in GENERATED:
+        return None if folder in GENERATED_USERS else f"{folder} may not use {name}"
+    path = resolve(root, name)
+    if path is None:
+        return f"no such header from lib/ or the root: {name}"
+    target = folder_of(path)
+    if folder in PURE and name in IMPURE_BASE:
+        return f"{folder} is pure: no {name}"
+    if target == "core" and folder in WORKER_CORE_FOLDERS:
+        return None if name in WORKER_CORE else f"of core the worker may use {sorted(WORKER_CORE)}"
+    if target not in allowed:
+        return f"{folder} may not use {target or path} ({name})"
+    return None
+
+
+def check_system(folder, name):
+    _, third_party, libc = RULES[folder]
+    if starts_with_any(name, THIRD_PARTY):
+        return None if starts_with_any(name, third_party) else f"{folder} may not use <{name}>"
+    if libc is not ANY and name not in libc:
+        return f"{folder} is pure: no <{name}>"
+    return None
+
+
+def check(root):
+    findings = []
+    for path in csource.files(root, csource.SOURCE_FOLDERS):
+        folder = folder_of(path)
+        if folder is None:
+            findings.append(f"{path}: a folder that tests/meta/layers.py has no rule for")
+            continue
+        for line, is_quoted, name in csource.includes(csource.read(root, path)):
+            problem = check_quoted(root, folder, name) if is_quoted else check_system(folder, name)
+            if problem:
+                findings.append(f"{path}:{line}: {problem}")
+    return findings
+
+
+if __name__ == "__main__":
+    csource.main(check)

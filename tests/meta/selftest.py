@@ -1,0 +1,148 @@
+"""No check that cannot fail: each checker of this folder finds what is wrong in a small bad tree, and
+nothing in a good one."""
+
+import os
+import tempfile
+import unittest
+
+import banned
+import csource
+import edges
+import exit_codes
+import headers
+import layers
+import sizes
+
+GOOD = {
+    "lib/base/buf.h": "#pragma once\n#include <stddef.h>\nint buf_len(size_t n);\n",
+    "lib/base/buf.c": '#include "base/buf.h"\n#include <unistd.h>\n',
+    "lib/core/record.h": '#pragma once\n#include "base/buf.h"\n',
+    "lib/core/spec.h": '#pragma once\n#include "core/record.h"\n#include <jansson.h>\n',
+    "lib/store/store.h": '#pragma once\n#include "core/spec.h"\n',
+    "lib/run/driver.c": '#include "store/store.h"\n#include <uv.h>\n',
+    "ctl/main.c": '#include "config.h"\n#include "store/store.h"\nint main(void)\n{\n    return 0;\n}\n',
+    "worker/comm/net.h": '#pragma once\n#include "core/record.h"\n',
+    "worker/role.c": '#include "worker/comm/net.h"\n',
+}
+EXIT_CODES = {
+    "lib/base/exit_code.h": "enum exit_code {\n    EXIT_OK = 0,\n    EXIT_USAGE = 2, /* x */\n};\n",
+    "docs/contracts/exit-codes.md": "| code | program | meaning |\n|---|---|---|\n"
+                                    "| 0 | all | done |\n| 2 | all | usage |\n",
+}
+
+
+def long_function(n_lines, comment=""):
+    body = "    x++;\n" * (n_lines - 3)
+    return f"{comment}static int count(int x)\n{{\n{body}}}\n"
+
+
+class SelfTest(unittest.TestCase):
+    def findings(self, check, files):
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in files.items():
+                full = os.path.join(root, path)
+                os.makedirs(os.path.dirname(full), exist_ok=True)
+                with open(full, "w", encoding="utf-8") as f:
+                    f.write(text)
+            return check(root)
+
+    def assert_good(self, check, files):
+        self.assertEqual(self.findings(check, files), [])
+
+    def assert_bad(self, check, path, text, expected):
+        """One bad file in the good tree gives one finding that names it."""
+        found = self.findings(check, {**GOOD, path: text})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(path, found[0])
+        self.assertIn(expected, found[0])
+
+    def test_layers(self):
+        self.assert_good(layers.check, GOOD)
+        bad = self.assert_bad
+        bad(layers.check, "lib/base/up.c", '#include "core/spec.h"\n', "base may not use core")
+        bad(layers.check, "lib/core/up.c", '#include "store/store.h"\n', "core may not use store")
+        bad(layers.check, "lib/report/x.c", '#include "store/store.h"\n', "report may not use store")
+        bad(layers.check, "lib/store/x.c", "#include <uv.h>\n", "store may not use <uv.h>")
+        bad(layers.check, "lib/core/x.c", "#include <unistd.h>\n", "core is pure")
+        bad(layers.check, "lib/core/x.c", "#include <sys/stat.h>\n", "core is pure")
+        bad(layers.check, "lib/core/x.c", "#include <time.h>\n", "core is pure")
+        bad(layers.check, "lib/run/x.c", '#include "ctl/main.c"\n', "run may not use ctl")
+        bad(layers.check, "worker/comm/x.c", '#include "core/spec.h"\n', "of core the worker may use")
+        bad(layers.check, "worker/tensor/x.c", '#include "core/record.h"\n', "worker/tensor may not use")
+        bad(layers.check, "worker/comm/x.c", '#include "worker/role.c"\n', "worker/comm may not use")
+        bad(layers.check, "worker/x.c", '#include "store/store.h"\n', "worker may not use store")
+        bad(layers.check, "lib/core/x.c", '#include "core/missing.h"\n', "no such header")
+        bad(layers.check, "lib/new/x.c", "\n", "no rule for")
+        clock = {**GOOD, "lib/base/clock.h": "#pragma once\n",
+                 "lib/core/x.c": '#include "base/clock.h"\n'}
+        self.assertIn("core is pure", self.findings(layers.check, clock)[0])
+
+    def test_headers(self):
+        good = {k: v.replace("#include <jansson.h>\n", "") for k, v in GOOD.items()}
+        self.assert_good(headers.check, good)
+        found = self.findings(headers.check, {**good, "lib/core/x.h": "#pragma once\nsize_t x(void);\n"})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("lib/core/x.h: does not compile alone", found[0])
+        warns = "#pragma once\nstatic inline int f(unsigned a)\n{\n    return -1 < a;\n}\n"
+        found = self.findings(headers.check, {**good, "lib/core/x.h": warns})
+        self.assertEqual(len(found), 1, found)
+
+    def test_banned(self):
+        self.assert_good(banned.check, GOOD)
+        for call in ("strcpy(a, b)", "strcat(a, b)", "sprintf(a, b)", "gets(a)", "strtok(a, b)",
+                     "atoi(a)", "strncpy(a, b, 1)", "alloca(9)", "system(a)", "strtol(a, 0, 10)",
+                     "strtod(a, 0)", "exit(1)", "_exit(1)", "abort()", "usleep(1)", "sleep (1)",
+                     "sscanf(a, b)", "popen(a, b)"):
+            self.assert_bad(banned.check, "lib/core/x.c", f"void f(void)\n{{\n    {call};\n}}\n",
+                            call.split("(")[0].strip())
+        self.assert_bad(banned.check, "tests/core/test_x.c", "    sleep(1);\n", "wait for the event")
+        near, far = "/* Rule zero: because. */\n", "/* Rule zero: because. */" + "\n" * 12
+        self.assert_good(banned.check, {"lib/core/x.c": near + "    exit(1);\n"})
+        self.assert_bad(banned.check, "lib/core/x.c", far + "    exit(1);\n", "exit")
+        for word in ("TO" + "DO", "FIX" + "ME", "XX" + "X"):
+            self.assert_bad(banned.check, "lib/core/x.c", f"/* {word}: later */\n", word)
+        self.assert_good(banned.check, {"lib/core/x.c": "/* no strcpy(a, b) */ char *s = \"exit(1)\";\n"
+                                                        "int r = my_exit(1) + c->exit(2);\n"})
+
+    def test_edges(self):
+        self.assert_good(edges.check, GOOD)
+        for call in ("curl_easy_init()", "uv_run(l, 0)", "time(NULL)", "clock_gettime(0, 0)",
+                     "getenv(a)", "rand()", "getrandom(a, 1, 0)", "clock_unix_ms()"):
+            self.assert_bad(edges.check, "lib/store/x.c", f"    x = {call};\n", call.split("(")[0])
+        for text in ("FILE *f;\n", "    x = fopen(a, b);\n", "    printf(a);\n", "    puts(a);\n",
+                     "    x = read(0, a, 1);\n", "    f = stderr;\n"):
+            self.assert_bad(edges.check, "lib/core/x.c", text, "pure")
+        self.assert_good(edges.check, {"lib/core/x.c": "int n = d->time(d) + snprintf(a, b, c);\n",
+                                       "lib/base/clock.c": "int n = clock_gettime(a, b);\n"})
+
+    def test_sizes(self):
+        self.assert_good(sizes.check, GOOD)
+        self.assert_good(sizes.check, {"lib/core/x.c": long_function(80) + "\n" * 620})
+        self.assert_bad(sizes.check, "lib/core/x.c", long_function(81), "count: 81 lines")
+        self.assert_bad(sizes.check, "lib/core/x.c", "\n" * 701, "701 lines")
+        self.assert_bad(sizes.check, "tests/core/x.c", long_function(161), "count: 161 lines")
+        self.assert_good(sizes.check, {"tests/core/x.c": long_function(160)})
+        reason = "/* size: one table, read top to bottom */\n"
+        self.assert_good(sizes.check, {"lib/core/x.c": long_function(100, reason)})
+        self.assert_good(sizes.check, {"lib/core/x.c": reason + "\n" * 800})
+        self.assert_bad(sizes.check, "lib/core/x.c", long_function(100, "/* size: */\n"), "count")
+
+    def test_exit_codes(self):
+        self.assert_good(exit_codes.check, EXIT_CODES)
+        more = EXIT_CODES["lib/base/exit_code.h"].replace("};", "    EXIT_NEW = 9,\n};")
+        found = self.findings(exit_codes.check, {**EXIT_CODES, "lib/base/exit_code.h": more})
+        self.assertEqual(found, ["exit code 9 is in lib/base/exit_code.h only"])
+        fewer = EXIT_CODES["lib/base/exit_code.h"].replace("EXIT_USAGE = 2", "EXIT_USAGE = 3")
+        found = self.findings(exit_codes.check, {**EXIT_CODES, "lib/base/exit_code.h": fewer})
+        self.assertEqual(len(found), 2, found)
+
+    def test_reading(self):
+        text = 'int a; /* b\n */ char *c = "/* d */"; // e\n'
+        self.assertEqual(csource.code_only(text).split(), ["int", "a;", "char", "*c", "=", '"";'])
+        self.assertEqual(csource.comments_only(text).split(), ["/*", "b", "*/", "//", "e"])
+        self.assertEqual(csource.includes('/* #include "a.h" */\n# include "b.h"\n#include <c.h>\n'),
+                         [(2, True, "b.h"), (3, False, "c.h")])
+
+
+if __name__ == "__main__":
+    unittest.main()
