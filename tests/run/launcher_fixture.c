@@ -1,6 +1,7 @@
 /* See launcher_fixture.h. */
 #include "launcher_fixture.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,6 +27,27 @@ static void count_record(void *ctx, const struct replica_id *id, const struct re
     ((struct fixture *)ctx)->n_records++;
 }
 
+/* The first signal handle of a process opens a pipe that libuv keeps for good. */
+static void open_signal_pipe(void)
+{
+    uv_loop_t loop;
+    uv_signal_t handle;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(uv_signal_init(&loop, &handle), 0);
+    uv_close((uv_handle_t *)&handle, NULL);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+static int count_fds(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 4096; fd++) {
+        n += fcntl(fd, F_GETFD) >= 0;
+    }
+    return n;
+}
+
 static void on_limit(uv_timer_t *timer)
 {
     ((struct fixture *)timer->data)->is_late = 1;
@@ -33,7 +55,8 @@ static void on_limit(uv_timer_t *timer)
 
 void fixture_open_with(struct fixture *f, const char *benchworker, size_t log_max_bytes)
 {
-    *f = (struct fixture){0};
+    open_signal_pipe();
+    *f = (struct fixture){.n_fds = count_fds()};
     assert_int_equal(uv_loop_init(&f->loop), 0);
     assert_int_equal(uv_timer_init(&f->loop, &f->limit), 0);
     f->limit.data = f;
@@ -61,6 +84,10 @@ void fixture_close(struct fixture *f)
     uv_close((uv_handle_t *)&f->limit, NULL);
     assert_int_equal(uv_run(&f->loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&f->loop), 0);
+    int n_fds = count_fds();
+    if (n_fds != f->n_fds) {
+        fail_msg("%d descriptors are open, expected %d", n_fds, f->n_fds);
+    }
 }
 
 void fixture_prepare(struct fixture *f, uint32_t attempt, uint32_t pservers, uint32_t trainers)

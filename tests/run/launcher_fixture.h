@@ -11,12 +11,13 @@ struct fixture {
     struct gang_addresses addresses; /* of the attempt prepared last */
     uv_timer_t limit;
     int is_late;
+    int n_fds; /* open before */
     unsigned n_changes, n_records;
 };
 
 void fixture_open(struct fixture *f, size_t log_max_bytes);
 void fixture_open_with(struct fixture *f, const char *benchworker, size_t log_max_bytes);
-/* Frees the launcher; fails the test if the loop does not close clean. */
+/* Frees the launcher; fails the test if the loop does not close clean or a descriptor stays open. */
 void fixture_close(struct fixture *f);
 
 /* Attempt `attempt` of trial 0 of point 0 with one thread a trainer. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -379,6 +380,32 @@ static void whoever_escapes_ends_with_the_command(void **state)
     fixture_close(&f);
 }
 
+/* No descriptor left, at each step of a start in turn. */
+static void a_lack_of_descriptors_is_told(void **state)
+{
+    (void)state;
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    enum replica_state last = REPLICA_FAILED;
+    for (rlim_t n_free = 0; last == REPLICA_FAILED; n_free++) {
+        struct fixture f;
+        fixture_open(&f, 0);
+        fixture_prepare(&f, 0, 0, 1);
+        struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
+        struct rlimit few = {.rlim_cur = (rlim_t)f.n_fds + 12 + n_free, .rlim_max = before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        fixture_create(&f, &id, WORKER("hang"), NULL);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        struct observed_replica seen = fixture_get(&f, &id);
+        last = seen.state;
+        if (last == REPLICA_FAILED && !str_has_suffix(seen.message, ": Too many open files")) {
+            fail_msg("with %d free: '%s'", (int)n_free, seen.message);
+        }
+        assert_true(n_free < 30 && (n_free > 0 || last == REPLICA_FAILED));
+        fixture_close(&f);
+    }
+}
+
 static void free_ends_everything(void **state)
 {
     (void)state;
@@ -419,6 +446,7 @@ int main(void)
         cmocka_unit_test(the_next_attempt_waits_for_the_dying),
         cmocka_unit_test(a_waiting_one_can_be_removed),
         cmocka_unit_test(whoever_escapes_ends_with_the_command),
+        cmocka_unit_test(a_lack_of_descriptors_is_told),
         cmocka_unit_test(free_ends_everything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
