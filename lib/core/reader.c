@@ -58,6 +58,8 @@ char *place_path(const struct place *place)
 }
 
 static void complain_at(struct diags *d, const struct place *place, bool at_key, const char *fix,
+                        const char *fmt, va_list ap) __attribute__((format(printf, 5, 0)));
+static void complain_at(struct diags *d, const struct place *place, bool at_key, const char *fix,
                         const char *fmt, va_list ap)
 {
     const struct place *there = nearest(place);

@@ -55,18 +55,15 @@ static size_t check_file(const char *name)
     _cleanup_(freep) char *text = source_file_read(path);
     _cleanup_(freep) char *errors = definition_errors(text, NULL);
     _cleanup_(freep) char *pattern = find_tag(text, "benchd");
-    print_message("# %s\n%s", path, errors);
-    if (errors[0] == '\0' || pattern == NULL || !matches(errors, pattern)) {
-        print_message("# FAIL: expected a message that matches '%s'\n", pattern);
-        return 1;
-    }
     unsigned here = find_here(text);
     _cleanup_(freep) char *place = xasprintf("f.yaml:%u:", here);
-    if (here != 0 && strstr(errors, place) == NULL) {
-        print_message("# FAIL: expected the place %s\n", place);
-        return 1;
+    bool is_good = errors[0] != '\0' && pattern != NULL && matches(errors, pattern) &&
+                   (here == 0 || strstr(errors, place) != NULL);
+    if (!is_good) {
+        print_message("# %s: expected a message that matches '%s', at %s\n%s", path, pattern,
+                      here == 0 ? "any place" : place, errors);
     }
-    return 0;
+    return !is_good;
 }
 
 static void rejects_every_wrong_file(void **state)
