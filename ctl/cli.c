@@ -1,0 +1,237 @@
+/* The frame around every verb, see cli.h. Edge file: reads the environment and the terminal. */
+#include "ctl/cli.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#define MAX_OPTS 32
+
+static const struct verb *find_verb(const struct verb *const *verbs, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(verbs[i]->name, name)) {
+            return verbs[i];
+        }
+    }
+    return NULL;
+}
+
+static enum exit_code unknown_verb(const struct verb *const *verbs, size_t n, const char *name)
+{
+    _cleanup_(freep) const char **names = xnew_array(const char *, n);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = verbs[i]->name;
+    }
+    const char *hint = str_suggest(name, names, n);
+    _cleanup_(freep) char *fix = hint == NULL ? xstrdup("benchctl help lists the verbs")
+                                              : xasprintf("did you mean '%s'?", hint);
+    return cli_error(EXIT_USAGE, fix, "unknown verb '%s'", name);
+}
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value != NULL && value[0] != '\0';
+}
+
+/* --color > NO_COLOR > CLICOLOR_FORCE, FORCE_COLOR > is it a terminal. */
+static bool wants_color(const char *when, int fd)
+{
+    if (!str_eq(when, "auto")) {
+        return str_eq(when, "always");
+    }
+    if (is_set("NO_COLOR")) {
+        return false;
+    }
+    if (is_set("CLICOLOR_FORCE") || is_set("FORCE_COLOR")) {
+        return true;
+    }
+    const char *term = getenv("TERM");
+    return isatty(fd) && term != NULL && !str_eq(term, "dumb");
+}
+
+/* Is `word` one of "a|b|c"? */
+static bool is_one_of(const char *word, const char *list)
+{
+    size_t len = strlen(word);
+    for (const char *p = list; p != NULL && len > 0; p = strchr(p, '|')) {
+        p += *p == '|';
+        if (strncmp(p, word, len) == 0 && (p[len] == '|' || p[len] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum exit_code take_globals(struct cli *cli)
+{
+    const struct args *a = &cli->args;
+    const char *color = args_get(a, "color", "auto");
+    if (!is_one_of(color, "auto|always|never")) {
+        return cli_error(EXIT_USAGE, "--color auto, always or never", "--color '%s' is unknown",
+                         color);
+    }
+    cli->output = args_get(a, "output", "");
+    if (cli->output[0] != '\0' && cli->verb->formats == NULL) {
+        return cli_error(EXIT_USAGE, NULL, "'%s' has one output form only: -o is not for it",
+                         cli->verb->name);
+    }
+    if (cli->output[0] != '\0' && !is_one_of(cli->output, cli->verb->formats)) {
+        _cleanup_(freep) char *fix = xasprintf("-o %s", cli->verb->formats);
+        return cli_error(EXIT_USAGE, fix, "output form '%s' is unknown", cli->output);
+    }
+    cli->is_local = args_has(a, "local");
+    cli->store = args_get(a, "store", NULL);
+    cli->is_quiet = args_has(a, "quiet");
+    cli->no_headers = args_has(a, "no-headers");
+    cli->color_stdout = wants_color(color, STDOUT_FILENO);
+    cli->color_stderr = wants_color(color, STDERR_FILENO);
+    cli->ascii = !str_eq(nl_langinfo(CODESET), "UTF-8");
+    return EXIT_OK;
+}
+
+static enum exit_code check_words(const struct cli *cli)
+{
+    size_t n = cli->args.n_words;
+    _cleanup_(freep) char *fix =
+        xasprintf("benchctl %s %s", cli->verb->name, cli->verb->args);
+    if (n < cli->verb->min_words) {
+        return cli_error(EXIT_USAGE, fix, "'%s' needs %s", cli->verb->name,
+                         n == 0 ? "an argument" : "more arguments");
+    }
+    if (n > cli->verb->max_words) {
+        return cli_error(EXIT_USAGE, fix, "'%s' does not take '%s'", cli->verb->name,
+                         cli->args.words[cli->verb->max_words]);
+    }
+    return EXIT_OK;
+}
+
+static enum exit_code run_verb(const struct verb *verb, int argc, char **argv)
+{
+    struct arg_opt opts[MAX_OPTS];
+    size_t n = 0;
+    for (size_t i = 0; i < verb->n_opts; i++) {
+        opts[n++] = verb->opts[i];
+    }
+    for (size_t i = 0; i < cli_n_global_opts; i++) {
+        opts[n++] = cli_global_opts[i];
+    }
+    struct cli cli = {.verb = verb};
+    struct err err = {0};
+    if (args_parse(opts, n, argc, argv, &cli.args, &err) < 0) {
+        return cli_error(EXIT_USAGE, NULL, "%s: %s", verb->name, err.msg);
+    }
+    enum exit_code code;
+    if (args_has(&cli.args, "help")) {
+        struct buf out = BUF_INIT;
+        usage_verb(verb, &out);
+        code = cli_print(&out);
+        buf_done(&out);
+    } else if ((code = take_globals(&cli)) == EXIT_OK && (code = check_words(&cli)) == EXIT_OK) {
+        code = verb->run(&cli);
+    }
+    args_done(&cli.args);
+    return code;
+}
+
+/* Options may stand before the verb: the number of arguments that they take. */
+static int leading_options(int argc, char **argv)
+{
+    int i = 0;
+    while (i < argc && argv[i][0] == '-' && argv[i][1] != '\0') {
+        bool takes_value = false;
+        for (size_t k = 0; k < cli_n_global_opts; k++) {
+            const struct arg_opt *o = &cli_global_opts[k];
+            const char short_form[] = {'-', o->short_name, '\0'};
+            if (o->value_name != NULL &&
+                (str_eq(argv[i], short_form) ||
+                 (str_has_prefix(argv[i], "--") && str_eq(argv[i] + 2, o->name)))) {
+                takes_value = true;
+            }
+        }
+        i += takes_value ? 2 : 1;
+    }
+    return i < argc ? i : argc;
+}
+
+enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int argc, char **argv)
+{
+    (void)setlocale(LC_CTYPE, ""); /* without a locale the output is ASCII; numbers never change */
+    int before = leading_options(argc - 1, argv + 1);
+    if (before == argc - 1) { /* no verb */
+        if (argc > 1 && str_eq(argv[1], "--version")) {
+            return run_verb(find_verb(verbs, n_verbs, "version"), 0, NULL);
+        }
+        struct buf out = BUF_INIT;
+        usage_program(verbs, n_verbs, &out);
+        bool asked = argc > 1 && (str_eq(argv[1], "--help") || str_eq(argv[1], "-h"));
+        enum exit_code code = asked ? cli_print(&out) : EXIT_USAGE;
+        if (!asked) {
+            (void)fputs(buf_cstr(&out), stderr); /* the exit code tells as well */
+        }
+        buf_done(&out);
+        return code;
+    }
+    const char *name = argv[1 + before];
+    const struct verb *verb = find_verb(verbs, n_verbs, name);
+    if (verb == NULL) {
+        return unknown_verb(verbs, n_verbs, name);
+    }
+    memmove(&argv[2], &argv[1], (size_t)before * sizeof(argv[0])); /* over the verb's place */
+    return run_verb(verb, argc - 2, argv + 2);
+}
+
+enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
+    va_end(ap);
+    (void)fprintf(stderr, "error: %s\n", text); /* nowhere left to complain */
+    if (fix != NULL) {
+        (void)fprintf(stderr, "fix: %s\n", fix);
+    }
+    return code;
+}
+
+void cli_note(const struct cli *cli, const char *fmt, ...)
+{
+    if (cli->is_quiet) {
+        return;
+    }
+    va_list ap;
+    va_start(ap, fmt);
+    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
+    va_end(ap);
+    (void)fprintf(stderr, "%s\n", text); /* a note that cannot be shown is no failure */
+}
+
+enum exit_code cli_print(const struct buf *out)
+{
+    if (fwrite(buf_cstr(out), 1, out->len, stdout) != out->len || fflush(stdout) != 0) {
+        return cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write to stdout: %s", strerror(errno));
+    }
+    return EXIT_OK;
+}
+
+enum exit_code cli_need_local(const struct cli *cli)
+{
+    if (cli->is_local || cli->store != NULL) {
+        return EXIT_OK;
+    }
+    return cli_error(EXIT_UNREACHABLE, "add --local",
+                     "no cluster: this version of benchctl works on this machine only");
+}
+
+bool cli_output_is(const struct cli *cli, const char *format)
+{
+    return str_eq(cli->output, format);
+}

@@ -1,0 +1,60 @@
+/* What every verb of benchctl shares: its row in the verb table, the global options, and the way it
+ * speaks. Data goes to stdout; notes, progress and errors go to stderr. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/args.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/exit_code.h"
+
+struct cli;
+
+struct verb {
+    const char *name;
+    const char *args;     /* "NAME [option...]" */
+    const char *summary;  /* one line for the list of verbs */
+    const char *examples; /* lines of --help; never NULL */
+    const char *details;  /* NULL, or a paragraph of --help */
+    const struct arg_opt *opts;
+    size_t n_opts;
+    const char *formats;  /* what -o takes: "wide|json|name"; NULL: -o is not for this verb */
+    size_t min_words, max_words;
+    enum exit_code (*run)(struct cli *cli);
+};
+
+struct cli {
+    const struct verb *verb;
+    struct args args;     /* words: without the verb itself */
+    const char *output;   /* -o, checked against the verb's formats; "" if not given */
+    bool is_local;        /* --local */
+    const char *store;    /* --store; NULL if not given */
+    bool is_quiet;
+    bool no_headers;
+    bool color_stdout, color_stderr;
+    bool ascii;           /* the locale has no UTF-8 */
+};
+
+/* The whole program: finds the verb, parses, runs it. */
+enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int argc, char **argv);
+
+/* Help of the program or of one verb. */
+void usage_program(const struct verb *const *verbs, size_t n_verbs, struct buf *out);
+void usage_verb(const struct verb *verb, struct buf *out);
+/* The options that every verb takes. */
+extern const struct arg_opt cli_global_opts[];
+extern const size_t cli_n_global_opts;
+
+/* "error: text" and, unless NULL, "fix: text" on stderr. Returns `code`. */
+enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A note on stderr; silent with -q. */
+void cli_note(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Writes data to stdout. EXIT_OK, or EXIT_LOCAL_RESOURCE after saying why it could not. */
+enum exit_code cli_print(const struct buf *out);
+
+/* Data is to be found by --local or --store only: says so when neither is given. */
+enum exit_code cli_need_local(const struct cli *cli);
+bool cli_output_is(const struct cli *cli, const char *format);

@@ -1,0 +1,72 @@
+/* benchctl plan NAME: every point, what it needs, and what would be created first. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "ctl/definition.h"
+#include "ctl/plan.h"
+#include "ctl/verbs.h"
+
+static enum exit_code print(const struct cli *cli, const struct run_def *def)
+{
+    struct buf out = BUF_INIT, warning = BUF_INIT;
+    struct err err = {0};
+    bool is_local = cli->is_local || cli->store != NULL;
+    int r;
+    if (cli_output_is(cli, "json")) {
+        json_t *document = NULL;
+        r = plan_json(def, is_local, &document, &err);
+        char *text = r < 0 ? NULL : json_dumps(document, JSON_INDENT(2));
+        if (text != NULL) {
+            buf_printf(&out, "%s\n", text);
+        }
+        free(text);
+        json_decref(document);
+    } else {
+        struct plan_opts opts = {is_local, cli_output_is(cli, "wide"), cli->no_headers};
+        r = plan_text(def, &opts, &out, &err);
+    }
+    enum exit_code code = r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : cli_print(&out);
+    plan_rehearsal(def, &warning);
+    if (code == EXIT_OK && warning.len > 0) {
+        cli_note(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));
+    }
+    buf_done(&out);
+    buf_done(&warning);
+    return code;
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct definition_file file = {0};
+    struct run_def *def = NULL;
+    enum exit_code code = definition_open(cli, &file);
+    if (code == EXIT_OK) {
+        struct definition_load_params params = {
+            .is_local = cli->is_local || cli->store != NULL,
+            .created_unix_ms = clock_unix_ms(),
+        };
+        code = definition_load(cli, &file, &params, &def);
+    }
+    if (code == EXIT_OK) {
+        code = print(cli, def);
+    }
+    run_def_free(def);
+    definition_file_done(&file);
+    return code;
+}
+
+static const struct arg_opt opts[] = {DEFINITION_OPTS};
+
+const struct verb verb_plan = {
+    .name = "plan",
+    .args = "NAME [option...]",
+    .summary = "Show every point of a definition and what would be created, and do nothing",
+    .examples = "  benchctl plan vgg16-pserver-sweep\n"
+                "  benchctl plan vgg16-pserver-sweep --local --set trainers=1,2,4\n"
+                "  benchctl plan -f my-sweep.yaml -o json\n",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .formats = "wide|json",
+    .max_words = 1,
+    .run = run,
+};

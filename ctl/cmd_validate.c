@@ -1,0 +1,88 @@
+/* benchctl validate FILE...: every problem of every file at once, as written and with its local
+ * block merged. */
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "base/mem.h"
+#include "ctl/definition.h"
+#include "ctl/verbs.h"
+
+static void count(const struct run_def *def, struct buf *out)
+{
+    const struct matrix *m = &def->matrix;
+    uint32_t baselines = m->n_points - m->n_swept;
+    buf_printf(out, "%u point%s", m->n_swept, m->n_swept == 1 ? "" : "s");
+    if (baselines > 0) {
+        buf_printf(out, ", %u baseline%s", baselines, baselines == 1 ? "" : "s");
+    }
+    buf_printf(out, ", %u trial%s", def->n_slots, def->n_slots == 1 ? "" : "s");
+}
+
+static bool has_local(const struct run_def *def)
+{
+    return json_object_get(json_object_get(def->spec->definition, "spec"), "local") != NULL;
+}
+
+static enum exit_code validate(const struct cli *cli, const struct definition_file *file)
+{
+    struct run_def *def = NULL, *local = NULL;
+    enum exit_code code = definition_load(cli, file, &(struct definition_load_params){0}, &def);
+    if (code != EXIT_OK) {
+        return code; /* the local block is read by the same pass; merged, it would say all twice */
+    }
+    struct buf out = BUF_INIT;
+    buf_printf(&out, "%s: benchmark/%s is valid (", file->path, def->spec->name);
+    count(def, &out);
+    if (has_local(def)) {
+        code = definition_load(cli, file, &(struct definition_load_params){.is_local = true},
+                               &local);
+        if (code == EXIT_OK) {
+            buf_puts(&out, "; with --local: ");
+            count(local, &out);
+        } else {
+            (void)fprintf(stderr, "%s: this is with its local block merged, as --local does\n",
+                          file->path); /* the exit code tells as well */
+        }
+    }
+    buf_puts(&out, ")\n");
+    if (code == EXIT_OK) {
+        code = cli_print(&out);
+    }
+    buf_done(&out);
+    run_def_free(def);
+    run_def_free(local);
+    return code;
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    enum exit_code worst = EXIT_OK;
+    for (size_t i = 0; i < cli->args.n_words; i++) {
+        struct definition_file file = {0};
+        struct err err = {0};
+        int r = definition_find(cli->args.words[i], &file, &err);
+        enum exit_code code =
+            r >= 0 ? validate(cli, &file)
+                   : cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, NULL, "%s",
+                               err.msg);
+        definition_file_done(&file);
+        if (worst == EXIT_OK) {
+            worst = code;
+        }
+    }
+    return worst;
+}
+
+const struct verb verb_validate = {
+    .name = "validate",
+    .args = "FILE...",
+    .summary = "Check definitions: all problems at once, each with its place",
+    .examples = "  benchctl validate my-sweep.yaml\n"
+                "  benchctl validate benchmarks/*.yaml\n",
+    .details = "A definition is checked as it is written, and again with its local block merged\n"
+               "as --local does. Exit codes: 2 a definition is wrong, 3 a file is not there.",
+    .min_words = 1,
+    .max_words = (size_t)-1,
+    .run = run,
+};

@@ -1,0 +1,94 @@
+/* See definition.h. */
+#include "ctl/definition.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/vec.h"
+#include "ctl/host.h"
+#include "ctl/run_name.h"
+
+enum exit_code definition_open(const struct cli *cli, struct definition_file *ret)
+{
+    const char *file = args_get(&cli->args, "file", NULL);
+    if ((file == NULL) == (cli->args.n_words == 0)) {
+        return cli_error(EXIT_USAGE, NULL, "'%s' needs a NAME or -f FILE%s", cli->verb->name,
+                         file == NULL ? "" : ", not both");
+    }
+    struct err err = {0};
+    int r = file != NULL ? definition_read(file, ret, &err)
+                         : definition_find(cli->args.words[0], ret, &err);
+    if (r < 0) {
+        return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    }
+    return EXIT_OK;
+}
+
+enum exit_code definition_number(const struct cli *cli, const char *option, int64_t max,
+                                 int64_t *ret)
+{
+    const char *text = args_get(&cli->args, option, NULL);
+    *ret = 0;
+    if (text != NULL && parse_i64_in(text, 1, max, ret) < 0) {
+        return cli_error(EXIT_USAGE, NULL, "--%s '%s': expected a whole number from 1 to %lld",
+                         option, text, (long long)max);
+    }
+    return EXIT_OK;
+}
+
+static void print_diags(const struct diags *diags, const struct definition_file *file)
+{
+    struct buf out = BUF_INIT;
+    diags_format(diags, file->path, file->text, &out);
+    (void)fputs(buf_cstr(&out), stderr); /* the exit code tells as well */
+    buf_done(&out);
+}
+
+static int freeze(struct spec *spec_take, const struct definition_load_params *params,
+                  struct run_def **ret, struct diags *diags)
+{
+    char name[RUN_NAME_SIZE];
+    run_name_make(spec_take->name, (const unsigned char[5]){0}, name);
+    memset(name + strlen(name) - 5, 'x', 5); /* no real run: a real one gets its own five */
+    struct run_def_params p = {
+        .name = params->run != NULL ? params->run : name,
+        .uid = params->uid != NULL ? params->uid : "00000000-0000-4000-8000-000000000000",
+        .created_unix_ms = params->created_unix_ms,
+        .cpus = params->is_local ? host_cpus() : 0,
+    };
+    return run_def_new(spec_take, &p, ret, diags);
+}
+
+enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
+                               const struct definition_load_params *params, struct run_def **ret)
+{
+    struct spec_overrides overrides = {.local = params->is_local};
+    enum exit_code code = definition_number(cli, "steps", 1000000, &overrides.steps);
+    if (code == EXIT_OK) {
+        code = definition_number(cli, "repeats", 1000, &overrides.repeats);
+    }
+    if (code != EXIT_OK) {
+        return code;
+    }
+    VEC(const char *) sets = {0};
+    const char *set;
+    for (size_t i = 0; (set = args_get_nth(&cli->args, "set", i)) != NULL; i++) {
+        *vec_push(&sets) = set;
+    }
+    overrides.sets = sets.items;
+    overrides.n_sets = sets.len;
+    struct diags diags = {0};
+    struct spec *spec = NULL;
+    int r = spec_load(file->text, file->len, &overrides, &spec, &diags);
+    if (r >= 0) {
+        r = freeze(spec, params, ret, &diags);
+    }
+    if (r < 0) {
+        print_diags(&diags, file);
+    }
+    diags_done(&diags);
+    vec_done(&sets);
+    return r < 0 ? EXIT_USAGE : EXIT_OK;
+}

@@ -1,0 +1,32 @@
+/* From what the command line says to a frozen definition. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "core/run_def.h"
+#include "ctl/cli.h"
+#include "ctl/find.h"
+
+/* Options of the verbs that read a definition with overrides. */
+#define DEFINITION_OPTS                                                                            \
+    {"file", 'f', "FILE", "The definition's file (- for stdin) instead of NAME"},                  \
+        {"set", 0, "NAME=V1,V2", "Sweep these values; may be given several times"},                \
+        {"steps", 0, "N", "Measured steps of each trial"},                                         \
+        {"repeats", 0, "N", "Trials of each point"}
+
+/* Reads the definition that the words or -f name. EXIT_OK, or says why not. */
+enum exit_code definition_open(const struct cli *cli, struct definition_file *ret);
+
+struct definition_load_params {
+    bool is_local;           /* with its local block, on this machine */
+    const char *run, *uid;   /* NULL: those of a plan, no real run */
+    int64_t created_unix_ms;
+};
+
+/* Applies --set, --steps, --repeats, checks everything and prints every problem. */
+enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
+                               const struct definition_load_params *params, struct run_def **ret);
+
+/* A number from an option, 0 if it was not given. */
+enum exit_code definition_number(const struct cli *cli, const char *option, int64_t max,
+                                 int64_t *ret);

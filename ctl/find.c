@@ -1,0 +1,203 @@
+/* See find.h. Edge file: reads the environment and files. */
+#include "ctl/find.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "config.h"
+#include "core/tree.h"
+#include "ctl/host.h"
+
+void definition_file_done(struct definition_file *f)
+{
+    free(f->path);
+    free(f->text);
+    *f = (struct definition_file){0};
+}
+
+static int read_all(int fd, const char *path, struct buf *ret, struct err *err)
+{
+    char chunk[16384];
+    ssize_t n;
+    while ((n = read(fd, chunk, sizeof(chunk))) > 0) {
+        if (buf_try_append(ret, chunk, (size_t)n) < 0) {
+            return err_set(err, E2BIG, "%s: longer than %zu bytes", path, ret->max);
+        }
+    }
+    return n < 0 ? err_set_errno(err, errno, "%s", path) : 0;
+}
+
+int definition_read(const char *path, struct definition_file *ret, struct err *err)
+{
+    bool is_stdin = str_eq(path, "-");
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return err_set_errno(err, errno, "%s", path);
+    }
+    struct buf text;
+    buf_init(&text, TREE_LIMITS_DEFAULT.bytes);
+    int r = read_all(fd, path, &text, err);
+    if (!is_stdin) {
+        (void)close(fd); /* only read from */
+    }
+    if (r < 0) {
+        buf_done(&text);
+        return r;
+    }
+    ret->path = xstrdup(is_stdin ? "(stdin)" : path);
+    ret->len = text.len;
+    ret->text = text.len == 0 ? xstrdup("") : buf_take(&text);
+    return 0;
+}
+
+struct places {
+    VEC(char *) list; /* owned */
+};
+
+static void places_add_take(struct places *p, char *folder)
+{
+    *vec_push(&p->list) = folder;
+}
+
+static void places_done(struct places *p)
+{
+    vec_each (char *, folder, &p->list) {
+        free(*folder);
+    }
+    vec_done(&p->list);
+}
+
+static void places_init(struct places *p)
+{
+    const char *path = getenv("BENCHCTL_PATH");
+    while (path != NULL && path[0] != '\0') {
+        size_t len = strcspn(path, ":");
+        if (len > 0) {
+            places_add_take(p, xstrndup(path, len));
+        }
+        path += len + (path[len] == ':');
+    }
+    places_add_take(p, xstrdup("benchmarks"));
+    places_add_take(p, xstrdup(BENCHD_DATADIR "/benchmarks"));
+    _cleanup_(freep) char *program = host_program_folder();
+    places_add_take(p, xasprintf("%s/../share/benchd/benchmarks", program));
+    /* build/ctl in the source tree */
+    places_add_take(p, xasprintf("%s/../../benchmarks", program));
+}
+
+static const char *const endings[] = {".yaml", ".yml", ".json"};
+#define N_ENDINGS (sizeof(endings) / sizeof(endings[0]))
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+static bool is_file_name(const char *name)
+{
+    for (size_t i = 0; i < N_ENDINGS; i++) {
+        if (str_has_suffix(name, endings[i])) {
+            return true;
+        }
+    }
+    return strchr(name, '/') != NULL || str_eq(name, "-") || is_file(name);
+}
+
+/* Names of the definitions in all places, without their endings. */
+static void shipped_names(const struct places *p, struct places *ret)
+{
+    for (size_t i = 0; i < p->list.len; i++) {
+        DIR *dir = opendir(p->list.items[i]);
+        struct dirent *entry;
+        while (dir != NULL && (entry = readdir(dir)) != NULL) {
+            for (size_t k = 0; k < N_ENDINGS; k++) {
+                if (str_has_suffix(entry->d_name, endings[k])) {
+                    places_add_take(ret, xstrndup(entry->d_name,
+                                                  strlen(entry->d_name) - strlen(endings[k])));
+                }
+            }
+        }
+        if (dir != NULL) {
+            (void)closedir(dir);
+        }
+    }
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The same name in two places is one name. */
+static void drop_doubles(struct places *p)
+{
+    if (p->list.len == 0) {
+        return;
+    }
+    qsort(p->list.items, p->list.len, sizeof(p->list.items[0]), by_text);
+    size_t n = 1;
+    for (size_t i = 1; i < p->list.len; i++) {
+        if (str_eq(p->list.items[i], p->list.items[n - 1])) {
+            free(p->list.items[i]);
+        } else {
+            p->list.items[n++] = p->list.items[i];
+        }
+    }
+    p->list.len = n;
+}
+
+static int not_found(const char *name, const struct places *p, struct err *err)
+{
+    struct places names = {0};
+    shipped_names(p, &names);
+    drop_doubles(&names);
+    const char *hint =
+        str_suggest(name, (const char *const *)names.list.items, names.list.len);
+    struct buf text = BUF_INIT;
+    if (hint != NULL) {
+        buf_printf(&text, "; did you mean '%s'?", hint);
+    } else {
+        for (size_t i = 0; i < names.list.len; i++) {
+            buf_printf(&text, "%s%s", i == 0 ? "; there are: " : ", ", names.list.items[i]);
+        }
+    }
+    int r = err_set(err, ENOENT, "benchmark '%s': no file and no shipped definition of that name%s",
+                    name, buf_cstr(&text));
+    buf_done(&text);
+    places_done(&names);
+    return r;
+}
+
+int definition_find(const char *name, struct definition_file *ret, struct err *err)
+{
+    if (is_file_name(name)) {
+        return definition_read(name, ret, err);
+    }
+    struct places p = {0};
+    places_init(&p);
+    int r = -ENOENT;
+    for (size_t i = 0; i < p.list.len && r == -ENOENT; i++) {
+        for (size_t k = 0; k < N_ENDINGS && r == -ENOENT; k++) {
+            _cleanup_(freep) char *path =
+                xasprintf("%s/%s%s", p.list.items[i], name, endings[k]);
+            if (is_file(path)) {
+                r = definition_read(path, ret, err);
+            }
+        }
+    }
+    if (r == -ENOENT) {
+        r = not_found(name, &p, err);
+    }
+    places_done(&p);
+    return r;
+}

@@ -1,0 +1,21 @@
+/* Definitions by name: a file, or one that is shipped. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct definition_file { /* owned strings */
+    char *path;
+    char *text;
+    size_t len;
+};
+void definition_file_done(struct definition_file *f);
+
+/* Reads the file at `path` ("-": stdin). -ENOENT, -E2BIG, or why it cannot be read. */
+int definition_read(const char *path, struct definition_file *ret, struct err *err);
+
+/* NAME: a file (it has a slash or an ending .yaml, .yml, .json, or it is a file here); else
+ * NAME.yaml in $BENCHCTL_PATH, ./benchmarks, DATADIR/benchd/benchmarks, or beside the build folder.
+ * -ENOENT suggests the nearest name. */
+int definition_find(const char *name, struct definition_file *ret, struct err *err);

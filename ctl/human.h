@@ -1,0 +1,16 @@
+/* Sizes and spans as people read them. Pure. */
+#pragma once
+
+#include <stdint.h>
+
+#define HUMAN_SIZE 32
+
+/* kubectl's form: 45s, 3m12s, 26m, 2h5m, 31h, 3d4h, 12d. Negative spans count as 0. */
+void human_duration(int64_t ms, char buf[static HUMAN_SIZE]);
+/* Memory: 512Mi, 5Gi, 1.5Gi; exact multiples of a unit have no decimals. */
+void human_bytes(int64_t bytes, char buf[static HUMAN_SIZE]);
+/* CPUs: 10, 400m, 1600. */
+void human_millicores(int64_t millicores, char buf[static HUMAN_SIZE]);
+
+/* 90s, 10m, 1h30m to milliseconds; -EINVAL for anything else, and for 0. */
+int human_parse_duration(const char *text, int64_t *ret_ms);

@@ -1,0 +1,308 @@
+/* See plan.h. */
+#include "ctl/plan.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "core/reconcile.h"
+#include "ctl/human.h"
+#include "report/report.h"
+
+#define SHOWN_SLOTS 24
+#define SHOWN_NAMES 8
+
+int plan_point_measure(const struct run_def *def, uint32_t point, struct plan_point *ret,
+                       struct err *err)
+{
+    const struct point *p = &def->matrix.points[point];
+    struct plan_point sum = {.point = point, .busy_threads = point_busy_threads(p)};
+    const struct gang_addresses none = {0};
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        if (p->replicas[role] == 0) {
+            continue;
+        }
+        struct replica_id id = {.point = point, .role = (enum role)role};
+        struct replica_spec spec = {0};
+        int r = replica_spec_build(def, &id, &none, &spec, err);
+        if (r < 0) {
+            return err_wrap(err, r, "point %u: %s", point, role_to_string(id.role));
+        }
+        sum.replicas += p->replicas[role];
+        sum.cpu_millicores += spec.cpu_millicores * p->replicas[role];
+        sum.mem_bytes += spec.mem_bytes * p->replicas[role];
+        replica_spec_done(&spec);
+    }
+    *ret = sum;
+    return 0;
+}
+
+/* All points' sums, owned. */
+static int measure_all(const struct run_def *def, struct plan_point **ret, struct err *err)
+{
+    struct plan_point *sums = xnew_array(struct plan_point, def->matrix.n_points);
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        int r = plan_point_measure(def, i, &sums[i], err);
+        if (r < 0) {
+            free(sums);
+            return r;
+        }
+    }
+    *ret = sums;
+    return 0;
+}
+
+/* Is this value nothing but the number of a role's replicas, which has its own column? */
+static bool is_replicas(const struct run_def *def, const char *name)
+{
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        const char *from = def->spec->roles[role].replicas.from;
+        if (from != NULL && str_eq(from, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void format_params(const struct run_def *def, const struct point *p, bool is_wide,
+                          struct buf *out)
+{
+    vec_each (const struct param, param, &p->params.list) {
+        if (is_wide || !is_replicas(def, param->name)) {
+            buf_printf(out, "%s%s=", out->len == 0 ? "" : " ", param->name);
+            value_format(&param->value, out);
+        }
+    }
+    if (p->is_baseline) {
+        buf_puts(out, out->len == 0 ? "(baseline)" : " (baseline)");
+    }
+}
+
+static void add_resources(struct table *t, const struct plan_point *sum, bool is_local)
+{
+    char cores[HUMAN_SIZE], memory[HUMAN_SIZE];
+    human_millicores(sum->cpu_millicores, cores);
+    human_bytes(sum->mem_bytes, memory);
+    if (is_local) {
+        table_cell(t, "%lld", (long long)sum->busy_threads);
+    } else {
+        table_cell(t, "%s", sum->cpu_millicores > 0 ? cores : "-");
+        table_cell(t, "%s", sum->mem_bytes > 0 ? memory : "-");
+    }
+}
+
+static void format_points(const struct run_def *def, const struct plan_point *sums,
+                          const struct plan_opts *opts, struct buf *out)
+{
+    bool has_systems = opts->is_wide || def->spec->systems.len > 1;
+    struct table *t = table_new();
+    table_column(t, "POINT", TABLE_RIGHT);
+    if (has_systems) {
+        table_column(t, "SYSTEM", TABLE_LEFT);
+    }
+    table_column(t, "PARAMETERS", TABLE_LEFT);
+    table_column(t, "PSERVERS", TABLE_RIGHT);
+    table_column(t, "TRAINERS", TABLE_RIGHT);
+    table_column(t, opts->is_local ? "THREADS" : "CPU", TABLE_RIGHT);
+    if (!opts->is_local) {
+        table_column(t, "MEMORY", TABLE_RIGHT);
+    }
+    table_column(t, "TRIALS", TABLE_RIGHT);
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const struct point *p = &def->matrix.points[i];
+        struct buf params = BUF_INIT;
+        format_params(def, p, opts->is_wide, &params);
+        table_cell(t, "%u", i);
+        if (has_systems) {
+            table_cell(t, "%s", def->spec->systems.items[p->system].name);
+        }
+        table_cell(t, "%s", buf_cstr(&params));
+        table_cell(t, "%u", p->replicas[ROLE_PSERVER]);
+        table_cell(t, "%u", p->replicas[ROLE_TRAINER]);
+        add_resources(t, &sums[i], opts->is_local);
+        table_cell(t, "%lld", (long long)def->spec->repeats);
+        buf_done(&params);
+    }
+    table_format(t, !opts->no_headers, out);
+    table_free(t);
+}
+
+static void format_order(const struct run_def *def, bool is_wide, struct buf *out)
+{
+    uint32_t shown = is_wide || def->n_slots <= SHOWN_SLOTS ? def->n_slots : SHOWN_SLOTS;
+    buf_printf(out, "\nOrder (%s, seed %llu), point.trial:\n ",
+               order_kind_to_string(def->spec->order),
+               (unsigned long long)def->spec->workload.seed);
+    for (uint32_t i = 0; i < shown; i++) {
+        buf_printf(out, " %u.%u", def->slots[i].point, def->slots[i].trial);
+    }
+    if (shown < def->n_slots) {
+        buf_printf(out, " ... (%u more; -o wide shows all)", def->n_slots - shown);
+    }
+    buf_putc(out, '\n');
+}
+
+struct names {
+    VEC(char *) list; /* owned */
+};
+
+/* The replicas that reconcile would create first, in an empty world. */
+static void first_replicas(const struct run_def *def, struct names *ret)
+{
+    struct observed observed = {.def = def, .now_unix_ms = def->created_unix_ms};
+    struct plan plan = {0};
+    reconcile(&observed, &plan);
+    vec_each (const struct action, action, &plan.actions) {
+        if (action->kind == ACTION_CREATE_REPLICA) {
+            *vec_push(&ret->list) = replica_name(def->name, &action->replica);
+        }
+    }
+    plan_done(&plan);
+}
+
+static void names_done(struct names *names)
+{
+    vec_each (char *, name, &names->list) {
+        free(*name);
+    }
+    vec_done(&names->list);
+}
+
+static void format_first(const struct run_def *def, bool is_wide, struct buf *out)
+{
+    struct names names = {0};
+    first_replicas(def, &names);
+    size_t shown = is_wide || names.list.len <= SHOWN_NAMES ? names.list.len : SHOWN_NAMES;
+    buf_puts(out, "\nCreated first (a run has five other characters for xxxxx):\n");
+    for (size_t i = 0; i < shown; i++) {
+        buf_printf(out, "  %s\n", names.list.items[i]);
+    }
+    if (shown < names.list.len) {
+        buf_printf(out, "  ... (%zu more; -o wide shows all)\n", names.list.len - shown);
+    }
+    names_done(&names);
+}
+
+static void format_totals(const struct run_def *def, const struct plan_point *sums, bool is_local,
+                          struct buf *out)
+{
+    const struct plan_point *most = &sums[0];
+    for (uint32_t i = 1; i < def->matrix.n_points; i++) {
+        most = sums[i].replicas > most->replicas ? &sums[i] : most;
+    }
+    char cores[HUMAN_SIZE], memory[HUMAN_SIZE];
+    human_millicores(most->cpu_millicores, cores);
+    human_bytes(most->mem_bytes, memory);
+    buf_printf(out, "\n%u trials of %lld warm-up + %lld measured steps, one after another.\n"
+               "Largest point: %u replicas",
+               def->n_slots, (long long)def->spec->warmup_steps, (long long)def->spec->steps,
+               most->replicas);
+    if (!is_local && most->cpu_millicores > 0) {
+        buf_printf(out, ", %s CPU, %s memory", cores, memory);
+    }
+    buf_puts(out, ".\n");
+}
+
+void plan_rehearsal(const struct run_def *def, struct buf *out)
+{
+    if (!def->rehearsal) {
+        return;
+    }
+    uint32_t worst = 0;
+    for (uint32_t i = 1; i < def->matrix.n_points; i++) {
+        if (point_busy_threads(&def->matrix.points[i]) >
+            point_busy_threads(&def->matrix.points[worst])) {
+            worst = i;
+        }
+    }
+    const struct point *p = &def->matrix.points[worst];
+    buf_printf(out,
+               "rehearsal: point %u needs %lld busy threads (%u trainers x %lld + %u pservers),\n"
+               "  this machine gives %lld CPUs: the figures compare inside this run only\n",
+               worst, (long long)point_busy_threads(p), p->replicas[ROLE_TRAINER],
+               (long long)p->threads, p->replicas[ROLE_PSERVER], (long long)def->cpus);
+}
+
+int plan_text(const struct run_def *def, const struct plan_opts *opts, struct buf *out,
+              struct err *err)
+{
+    struct plan_point *sums = NULL;
+    int r = measure_all(def, &sums, err);
+    if (r < 0) {
+        return r;
+    }
+    format_points(def, sums, opts, out);
+    format_totals(def, sums, opts->is_local, out);
+    format_order(def, opts->is_wide, out);
+    format_first(def, opts->is_wide, out);
+    free(sums);
+    return 0;
+}
+
+static json_t *params_json(const struct params *params)
+{
+    json_t *object = json_object();
+    vec_each (const struct param, p, &params->list) {
+        json_t *value = p->value.is_int ? json_integer(p->value.i) : json_string(p->value.s);
+        (void)json_object_set_new(object, p->name, value); /* grows in memory only */
+    }
+    return object;
+}
+
+static json_t *point_json(const struct run_def *def, const struct plan_point *sum)
+{
+    const struct point *p = &def->matrix.points[sum->point];
+    return json_pack("{s:i, s:s, s:b, s:o, s:{s:i, s:i, s:i}, s:I, s:I, s:I, s:i, s:I}", "point",
+                     (int)sum->point, "system", def->spec->systems.items[p->system].name,
+                     "baseline", p->is_baseline, "parameters", params_json(&p->params),
+                     "replicas", "pserver", (int)p->replicas[ROLE_PSERVER], "trainer",
+                     (int)p->replicas[ROLE_TRAINER], "worker", (int)p->replicas[ROLE_WORKER],
+                     "cpuMillicores", (json_int_t)sum->cpu_millicores, "memoryBytes",
+                     (json_int_t)sum->mem_bytes, "busyThreads", (json_int_t)sum->busy_threads,
+                     "baselinePoint", (int)p->baseline_index, "trials",
+                     (json_int_t)def->spec->repeats);
+}
+
+static json_t *order_json(const struct run_def *def)
+{
+    json_t *order = json_array();
+    for (uint32_t i = 0; i < def->n_slots; i++) {
+        (void)json_array_append_new(order, json_pack("{s:i, s:i}", "point",
+                                                     (int)def->slots[i].point, "trial",
+                                                     (int)def->slots[i].trial));
+    }
+    return order;
+}
+
+static json_t *first_json(const struct run_def *def)
+{
+    struct names names = {0};
+    first_replicas(def, &names);
+    json_t *first = json_array();
+    vec_each (char *, name, &names.list) {
+        (void)json_array_append_new(first, json_string(*name));
+    }
+    names_done(&names);
+    return first;
+}
+
+int plan_json(const struct run_def *def, bool is_local, json_t **ret, struct err *err)
+{
+    struct plan_point *sums = NULL;
+    int r = measure_all(def, &sums, err);
+    if (r < 0) {
+        return r;
+    }
+    json_t *points = json_array();
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        (void)json_array_append_new(points, point_json(def, &sums[i]));
+    }
+    *ret = json_pack("{s:s, s:s, s:s, s:b, s:o, s:b, s:I, s:I, s:o, s:o, s:o}", "apiVersion",
+                     "benchd.io/v1alpha1", "kind", "BenchmarkPlan", "benchmark", def->spec->name,
+                     "local", is_local, "cpus",
+                     def->cpus > 0 ? json_integer(def->cpus) : json_null(), "rehearsal",
+                     def->rehearsal, "warmupSteps", (json_int_t)def->spec->warmup_steps, "steps",
+                     (json_int_t)def->spec->steps, "points", points, "order", order_json(def),
+                     "first", first_json(def));
+    free(sums);
+    return 0;
+}

@@ -1,0 +1,47 @@
+/* Help texts, made from the verb table, see cli.h. */
+#include "ctl/cli.h"
+
+#include <string.h>
+
+const struct arg_opt cli_global_opts[] = {
+    {"output", 'o', "FORM", "Form of the output"},
+    {"local", 0, NULL, "Work on this machine, with the local store"},
+    {"store", 0, "URL", "The local store: sqlite:FILE (default: $XDG_DATA_HOME/benchd/results.db)"},
+    {"quiet", 'q', NULL, "No notes and no progress; errors only"},
+    {"color", 0, "WHEN", "auto, always or never"},
+    {"no-headers", 0, NULL, "Lists without their header line"},
+};
+const size_t cli_n_global_opts = sizeof(cli_global_opts) / sizeof(cli_global_opts[0]);
+
+void usage_program(const struct verb *const *verbs, size_t n_verbs, struct buf *out)
+{
+    buf_puts(out, "benchctl measures how distributed training scales, and says what the numbers "
+                  "are worth.\n\n"
+                  "  benchctl run vgg16-pserver-sweep --local\n\n"
+                  "Verbs:\n");
+    for (size_t i = 0; i < n_verbs; i++) {
+        buf_printf(out, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+    }
+    buf_puts(out, "\nbenchctl VERB --help shows examples and options.\n");
+}
+
+void usage_verb(const struct verb *verb, struct buf *out)
+{
+    buf_printf(out, "%s\n\nExamples:\n%s\nUsage: benchctl %s%s%s\n", verb->summary, verb->examples,
+               verb->name, verb->args[0] == '\0' ? "" : " ", verb->args);
+    if (verb->details != NULL) {
+        buf_printf(out, "\n%s\n", verb->details);
+    }
+    if (verb->formats != NULL) {
+        buf_printf(out, "\nForms (-o): %s\n", verb->formats);
+    }
+    buf_puts(out, "\nOptions:\n");
+    args_help(verb->opts, verb->n_opts, out);
+    buf_puts(out, "\nGlobal options:\n");
+    struct buf globals = BUF_INIT;
+    args_help(cli_global_opts, cli_n_global_opts, &globals);
+    /* args_help ends with --help, which the verb's own list has shown. */
+    const char *end = strstr(buf_cstr(&globals), "  -h, --help");
+    buf_append(out, globals.data, end == NULL ? globals.len : (size_t)(end - globals.data));
+    buf_done(&globals);
+}

@@ -1,0 +1,7 @@
+/* The verb table. */
+#include "ctl/verbs.h"
+
+const struct verb *const verbs[] = {
+    &verb_validate, &verb_plan, &verb_version, &verb_help,
+};
+const size_t n_verbs = sizeof(verbs) / sizeof(verbs[0]);

@@ -1,0 +1,11 @@
+/* The verbs, one cmd_*.c each. */
+#pragma once
+
+#include "ctl/cli.h"
+
+extern const struct verb verb_validate, verb_plan, verb_run, verb_get, verb_describe, verb_results,
+    verb_logs, verb_delete, verb_version, verb_help;
+
+/* Their order in `benchctl help`. */
+extern const struct verb *const verbs[];
+extern const size_t n_verbs;
