@@ -1,0 +1,188 @@
+/* benchctl logs RUN: the output of one replica. */
+#include <stdlib.h>
+
+#include "base/parse.h"
+#include "ctl/local_store.h"
+#include "ctl/verbs.h"
+
+#define NOT_GIVEN (-1)
+
+struct wanted {
+    int64_t point, trial, attempt, index;
+    int role;
+};
+
+static enum exit_code take_number(const struct cli *cli, const char *option, int64_t *ret)
+{
+    const char *text = args_get(&cli->args, option, NULL);
+    *ret = NOT_GIVEN;
+    if (text != NULL && parse_i64_in(text, 0, UINT32_MAX, ret) < 0) {
+        return cli_error(EXIT_USAGE, NULL, "--%s '%s': expected a whole number from 0", option,
+                         text);
+    }
+    return EXIT_OK;
+}
+
+static enum exit_code take_wanted(const struct cli *cli, struct wanted *ret)
+{
+    const struct {
+        const char *option;
+        int64_t *ret;
+    } numbers[] = {{"point", &ret->point}, {"trial", &ret->trial}, {"attempt", &ret->attempt},
+                   {"index", &ret->index}};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        enum exit_code code = take_number(cli, numbers[i].option, numbers[i].ret);
+        if (code != EXIT_OK) {
+            return code;
+        }
+    }
+    const char *role = args_get(&cli->args, "role", NULL);
+    ret->role = role == NULL ? NOT_GIVEN : role_from_string(role);
+    if (role != NULL && ret->role < 0) {
+        return cli_error(EXIT_USAGE, "--role pserver, trainer or worker", "--role '%s' is unknown",
+                         role);
+    }
+    return EXIT_OK;
+}
+
+/* What is there, when what was asked for is not. */
+static void list_there(const struct loaded_run *run, const struct wanted *w, struct buf *out)
+{
+    for (size_t i = 0; i < run->n_rows; i++) {
+        const struct attempt_row *row = &run->rows[i];
+        if (w->point != NOT_GIVEN && row->point != w->point) {
+            continue;
+        }
+        buf_printf(out, "  --point %u --trial %u --attempt %u  %-9s", row->point, row->trial,
+                   row->attempt, attempt_outcome_to_string(row->outcome));
+        vec_each (const struct replica_row, rep, &row->replicas) {
+            buf_printf(out, " %s/%u", role_to_string(rep->id.role), rep->id.index);
+        }
+        buf_putc(out, '\n');
+    }
+}
+
+static enum exit_code not_there(const struct loaded_run *run, const struct wanted *w,
+                                enum exit_code code, const char *what)
+{
+    struct buf there = BUF_INIT;
+    list_there(run, w, &there);
+    struct wanted all = {NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN};
+    if (there.len == 0) {
+        list_there(run, &all, &there);
+    }
+    (void)cli_error(code, NULL, "run '%s': %s%s%.*s", run->row.name, what,
+                    there.len == 0 ? ", no attempt has ended yet" : "; there are:\n",
+                    (int)(there.len == 0 ? 0 : there.len - 1), buf_cstr(&there));
+    buf_done(&there);
+    return code;
+}
+
+/* The attempt meant: the first trial of the point, its last attempt, unless they were named. */
+static const struct attempt_row *find_attempt(const struct loaded_run *run, const struct wanted *w)
+{
+    const struct attempt_row *found = NULL;
+    for (size_t i = 0; i < run->n_rows; i++) { /* ordered by point, trial, attempt */
+        const struct attempt_row *row = &run->rows[i];
+        if (row->point == w->point && (w->trial == NOT_GIVEN || row->trial == w->trial) &&
+            (w->attempt == NOT_GIVEN || row->attempt == w->attempt) &&
+            (found == NULL || found->trial == row->trial)) {
+            found = row;
+        }
+    }
+    return found;
+}
+
+/* trainer/0 unless named; a role alone means its first replica. */
+static const struct replica_row *find_replica(const struct attempt_row *row,
+                                              const struct wanted *w)
+{
+    int role = w->role == NOT_GIVEN ? ROLE_TRAINER : w->role;
+    int64_t index = w->index == NOT_GIVEN ? 0 : w->index;
+    vec_each (const struct replica_row, rep, &row->replicas) {
+        if ((int)rep->id.role == role && rep->id.index == index) {
+            return rep;
+        }
+    }
+    return NULL;
+}
+
+static enum exit_code print_log(const struct cli *cli, struct store *s,
+                                const struct loaded_run *run, const struct replica_row *rep)
+{
+    struct buf out = BUF_INIT;
+    struct err err = {0};
+    char *text = NULL;
+    size_t len = 0;
+    int r = s->ops->get_log(s, run->row.uid, &rep->id, &text, &len, &err);
+    if (r < 0 && r != -ENOENT) { /* no log: it printed nothing */
+        return cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
+    }
+    cli_note(cli, "%s/%u of point %u, trial %u, attempt %u: %zu bytes",
+             role_to_string(rep->id.role), rep->id.index, rep->id.point, rep->id.trial,
+             rep->id.attempt, len);
+    buf_append(&out, text, len);
+    free(text);
+    enum exit_code code = cli_print(&out);
+    buf_done(&out);
+    return code;
+}
+
+static enum exit_code logs(const struct cli *cli, struct store *s, const struct loaded_run *run,
+                           struct wanted *w)
+{
+    if (w->point == NOT_GIVEN && run->def->matrix.n_points == 1) {
+        w->point = 0;
+    }
+    if (w->point == NOT_GIVEN) {
+        return not_there(run, w, EXIT_USAGE, "several points have logs, name one with --point");
+    }
+    const struct attempt_row *row = find_attempt(run, w);
+    if (row == NULL) {
+        return not_there(run, w, EXIT_NOT_FOUND, "no such attempt has ended");
+    }
+    const struct replica_row *rep = find_replica(row, w);
+    if (rep == NULL) {
+        return not_there(run, w, EXIT_NOT_FOUND, "no such replica");
+    }
+    return print_log(cli, s, run, rep);
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct wanted w;
+    enum exit_code code = take_wanted(cli, &w);
+    struct store *s = NULL;
+    struct loaded_run run;
+    if (code == EXIT_OK) {
+        code = loaded_run_open(cli, cli->args.words[0], &s, &run);
+    }
+    if (code != EXIT_OK) {
+        return code;
+    }
+    code = logs(cli, s, &run, &w);
+    loaded_run_done(&run);
+    store_close(s);
+    return code;
+}
+
+static const struct arg_opt opts[] = {
+    {"point", 0, "P", "The point (benchctl describe RUN lists them)"},
+    {"trial", 0, "T", "The trial; default: the point's first"},
+    {"attempt", 0, "A", "The attempt; default: the trial's last"},
+    {"role", 0, "ROLE", "pserver, trainer or worker; default: trainer"},
+    {"index", 0, "I", "Which of them; default: 0"},
+};
+
+const struct verb verb_logs = {
+    .name = "logs",
+    .args = "RUN --point P [option...]",
+    .summary = "Print the output of one replica, as it was",
+    .examples = "  benchctl logs 7k3fq --local --point 3\n"
+                "  benchctl logs 7k3fq --local --point 3 --trial 1 --role pserver --index 1\n",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

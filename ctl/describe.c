@@ -1,0 +1,319 @@
+/* See describe.h. One function a section, in the order of the text. */
+#include "ctl/describe.h"
+
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "ctl/human.h"
+#include "report/report.h"
+
+static void line(struct buf *out, const char *key, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void line(struct buf *out, const char *key, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
+    va_end(ap);
+    buf_printf(out, "%-14s %s\n", key, text);
+}
+
+static void format_identity(const struct describe_params *p, struct buf *out)
+{
+    const struct run_row *row = p->row;
+    char created[CLOCK_RFC3339_SIZE], age[HUMAN_SIZE];
+    clock_format_rfc3339(row->created_unix_ms, created);
+    human_duration(p->now_unix_ms - row->created_unix_ms, age);
+    line(out, "Name:", "%s", row->name);
+    line(out, "UID:", "%s", row->uid);
+    line(out, "Benchmark:", "%s", row->benchmark);
+    const struct spec *spec = p->result->def->spec;
+    if (spec->description[0] != '\0') {
+        line(out, "Description:", "%s", spec->description);
+    }
+    line(out, "Created:", "%s (%s ago)", created, age);
+    line(out, "Phase:", "%s%s", run_phase_to_string(row->status.phase),
+         p->is_interrupted ? " (interrupted: no process drives it)" : "");
+    if (p->is_interrupted) {
+        line(out, "Resume:", "benchctl run --resume %s %s", row->name, p->where);
+    }
+    line(out, "Trials:", "%u of %u done, %u failed", row->status.trials_done,
+         p->result->def->n_slots, row->status.trials_failed);
+    line(out, "CPUs given:", "%lld", (long long)row->cpus);
+    line(out, "Rehearsal:", "%s",
+         row->rehearsal ? "yes: figures compare inside this run only" : "no");
+    if (p->result->simulated) {
+        line(out, "Simulated:", "yes");
+    }
+}
+
+static void format_definition(const struct spec *spec, struct buf *out)
+{
+    const struct workload *w = &spec->workload;
+    buf_puts(out, "\nDefinition:\n");
+    line(out, "  Model:", "%s", w->model);
+    line(out, "  Dataset:", "%s%s%s", dataset_kind_to_string(w->dataset),
+         w->dataset_path == NULL ? "" : " ", w->dataset_path == NULL ? "" : w->dataset_path);
+    line(out, "  Exchange:", "%s", exchange_kind_to_string(w->exchange));
+    line(out, "  Sweep:", "%s", sweep_kind_to_string(spec->sweep.kind));
+    line(out, "  Baseline:", "%s", baseline_kind_to_string(spec->baseline.kind));
+    line(out, "  Steps:", "%lld warm-up + %lld measured", (long long)spec->warmup_steps,
+         (long long)spec->steps);
+    line(out, "  Repeats:", "%lld, %s, seed %llu", (long long)spec->repeats,
+         order_kind_to_string(spec->order), (unsigned long long)w->seed);
+    line(out, "  On failure:", "%s, at most %lld failed trials, %lld attempts more each",
+         on_trial_failure_to_string(spec->failure_policy.on_trial_failure),
+         (long long)spec->failure_policy.max_failed_trials,
+         (long long)spec->run_policy.backoff_limit);
+}
+
+static void value_text(const json_t *value, struct buf *out)
+{
+    if (json_is_string(value)) {
+        buf_puts(out, json_string_value(value));
+        return;
+    }
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    buf_puts(out, text == NULL ? "?" : text);
+    free(text);
+}
+
+/* All different values of one key over all replicas, in order of their coming. */
+static void format_environment_key(json_t *const *environments, size_t n,
+                                   const char *key, struct buf *out)
+{
+    VEC(const json_t *) seen = {0};
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *value = json_object_get(environments[i], key);
+        bool is_new = value != NULL;
+        vec_each (const json_t *, old, &seen) {
+            is_new = is_new && !json_equal(*old, value);
+        }
+        if (is_new && seen.len < 8) {
+            buf_puts(&text, seen.len == 0 ? "" : " | ");
+            value_text(value, &text);
+            *vec_push(&seen) = value;
+        }
+    }
+    _cleanup_(freep) char *label = xasprintf("  %s:", key);
+    line(out, label, "%s", buf_cstr(&text));
+    vec_done(&seen);
+    buf_done(&text);
+}
+
+/* What the start records say of the machine; values that differ between replicas stand side by
+ * side. */
+static void format_environment(const struct describe_params *p, struct buf *out)
+{
+    VEC(json_t *) environments = {0};
+    for (size_t i = 0; i < p->n_rows; i++) {
+        vec_each (const struct replica_row, rep, &p->rows[i].replicas) {
+            json_t *e = rep->environment_json == NULL
+                            ? NULL
+                            : json_loads(rep->environment_json, 0, NULL);
+            if (json_is_object(e)) {
+                *vec_push(&environments) = e;
+            } else {
+                json_decref(e);
+            }
+        }
+    }
+    buf_printf(out, "\nEnvironment (start records of %zu replicas):\n", environments.len);
+    json_t *keys = json_object(); /* of all of them, once each */
+    vec_each (json_t *, e, &environments) {
+        (void)json_object_update_missing(keys, *e); /* grows in memory only */
+    }
+    const char *key;
+    json_t *value;
+    json_object_foreach (keys, key, value) {
+        format_environment_key(environments.items, environments.len, key, out);
+    }
+    json_decref(keys);
+    vec_each (json_t *, e, &environments) {
+        json_decref(*e);
+    }
+    vec_done(&environments);
+}
+
+static void add_condition(struct table *t, const char *type, bool is_true,
+                          const struct run_status *st, bool is_cause)
+{
+    table_cell(t, "%s", type);
+    table_cell(t, "%s", is_true ? "True" : "False");
+    table_cell(t, "%s", is_cause && st->reason[0] != '\0' ? st->reason : "-");
+    table_cell(t, "%s", is_cause && st->message[0] != '\0' ? st->message : "-");
+}
+
+/* Conditions are read off the phase: the store keeps one truth, not two. */
+static void format_conditions(const struct describe_params *p, struct buf *out)
+{
+    const struct run_status *st = &p->row->status;
+    bool unknown_metrics = false, threshold_failed = false;
+    for (size_t i = 0; i < p->n_rows; i++) {
+        unknown_metrics = unknown_metrics || p->rows[i].outcome == ATTEMPT_METRICS_UNAVAILABLE;
+    }
+    vec_each (const struct threshold_result, t, &p->result->thresholds) {
+        threshold_failed = threshold_failed || t->verdict == THRESHOLD_FAILED;
+    }
+    struct table *t = table_new();
+    table_column(t, "  TYPE", TABLE_LEFT);
+    table_column(t, "STATUS", TABLE_LEFT);
+    table_column(t, "REASON", TABLE_LEFT);
+    table_column(t, "MESSAGE", TABLE_LEFT);
+    bool failed = st->phase == RUN_FAILED || st->phase == RUN_PARTIALLY_FAILED;
+    bool running = st->phase == RUN_RUNNING || st->phase == RUN_AGGREGATING;
+    add_condition(t, "  Accepted", true, st, false);
+    add_condition(t, "  Running", running && !p->is_interrupted, st, running);
+    add_condition(t, "  Complete", st->phase == RUN_SUCCEEDED, st, st->phase == RUN_SUCCEEDED);
+    add_condition(t, "  Failed", failed, st, failed);
+    add_condition(t, "  MetricsUnavailable", unknown_metrics, st, false);
+    add_condition(t, "  ThresholdFailed", threshold_failed, st, false);
+    buf_puts(out, "\nConditions:\n");
+    table_format(t, true, out);
+    table_free(t);
+}
+
+static void format_parameters(const struct point *p, struct buf *out)
+{
+    vec_each (const struct param, param, &p->params.list) {
+        buf_printf(out, "%s%s=", out->len == 0 ? "" : " ", param->name);
+        value_format(&param->value, out);
+    }
+}
+
+static void format_points(const struct describe_params *p, struct buf *out)
+{
+    const struct run_def *def = p->result->def;
+    struct table *t = table_new();
+    table_column(t, "  POINT", TABLE_LEFT);
+    table_column(t, "SYSTEM", TABLE_LEFT);
+    table_column(t, "PARAMETERS", TABLE_LEFT);
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const struct point *point = &def->matrix.points[i];
+        struct buf params = BUF_INIT;
+        format_parameters(point, &params);
+        table_cell(t, "  %u", i);
+        table_cell(t, "%s", def->spec->systems.items[point->system].name);
+        table_cell(t, "%s%s", buf_cstr(&params), point->is_baseline ? " (baseline)" : "");
+        buf_done(&params);
+    }
+    buf_puts(out, "\nPoints:\n");
+    table_format(t, true, out);
+    table_free(t);
+}
+
+static void format_trials(const struct describe_params *p, struct buf *out)
+{
+    struct table *t = table_new();
+    table_column(t, "  POINT", TABLE_LEFT);
+    table_column(t, "TRIAL", TABLE_RIGHT);
+    table_column(t, "ATTEMPTS", TABLE_RIGHT);
+    table_column(t, "PHASE", TABLE_LEFT);
+    table_column(t, "SAMPLES/S", TABLE_RIGHT);
+    for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
+        const struct point_result *point = &p->result->points[i];
+        for (size_t k = 0; k < point->n_trials; k++) {
+            const struct trial_result *trial = &point->trials[k];
+            struct buf x = BUF_INIT;
+            figure_format(&trial->throughput, &x);
+            table_cell(t, "  %u", i);
+            table_cell(t, "%u", trial->trial);
+            table_cell(t, "%u", trial->row == NULL ? 0 : trial->attempt + 1);
+            table_cell(t, "%s", trial_phase_to_string(trial->phase));
+            table_cell(t, "%s", buf_cstr(&x));
+            buf_done(&x);
+        }
+    }
+    buf_puts(out, "\nTrials:\n");
+    table_format(t, true, out);
+    table_free(t);
+}
+
+/* The replica whose log tells most: the one that the cause names, else the first that failed. */
+static const struct replica_row *culprit(const struct attempt_row *row)
+{
+    const struct replica_row *first = NULL;
+    vec_each (const struct replica_row, rep, &row->replicas) {
+        _cleanup_(freep) char *name =
+            xasprintf("%s/%u:", role_to_string(rep->id.role), rep->id.index);
+        if (row->error != NULL && strstr(row->error, name) != NULL) {
+            return rep;
+        }
+        if (first == NULL && rep->failure != NULL) {
+            first = rep;
+        }
+    }
+    return first;
+}
+
+static void format_failed_attempt(const struct describe_params *p, const struct attempt_row *row,
+                                  struct buf *out)
+{
+    const char *error = row->error == NULL ? "" : row->error;
+    buf_printf(out, "  point %u, trial %u, attempt %u: %s: %s\n", row->point, row->trial,
+               row->attempt, attempt_outcome_to_string(row->outcome), error);
+    vec_each (const struct replica_row, rep, &row->replicas) {
+        if (rep->failure != NULL && strstr(error, rep->failure) == NULL) {
+            buf_printf(out, "    %s/%u: %s\n", role_to_string(rep->id.role), rep->id.index,
+                       rep->failure);
+        }
+    }
+    const struct replica_row *rep = culprit(row);
+    if (rep != NULL) {
+        buf_printf(out, "    benchctl logs %s %s --point %u --trial %u --attempt %u --role %s "
+                   "--index %u\n", p->row->name, p->where, row->point, row->trial, row->attempt,
+                   role_to_string(rep->id.role), rep->id.index);
+    }
+}
+
+static void format_failures(const struct describe_params *p, struct buf *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < p->n_rows; i++) {
+        if (p->rows[i].outcome != ATTEMPT_SUCCEEDED) {
+            buf_puts(out, any ? "" : "\nFailed attempts:\n");
+            any = true;
+            format_failed_attempt(p, &p->rows[i], out);
+        }
+    }
+}
+
+static void format_events(const struct describe_params *p, struct buf *out)
+{
+    if (p->n_events == 0) {
+        buf_puts(out, "\nEvents: none\n");
+        return;
+    }
+    struct table *t = table_new();
+    table_column(t, "  AGE", TABLE_LEFT);
+    table_column(t, "TYPE", TABLE_LEFT);
+    table_column(t, "REASON", TABLE_LEFT);
+    table_column(t, "MESSAGE", TABLE_LEFT);
+    for (size_t i = 0; i < p->n_events; i++) {
+        char age[HUMAN_SIZE];
+        human_duration(p->now_unix_ms - p->events[i].unix_ms, age);
+        table_cell(t, "  %s", age);
+        table_cell(t, "%s", p->events[i].type == EVENT_WARNING ? "Warning" : "Normal");
+        table_cell(t, "%s", p->events[i].reason);
+        table_cell(t, "%s", p->events[i].note);
+    }
+    buf_puts(out, "\nEvents:\n");
+    table_format(t, true, out);
+    table_free(t);
+}
+
+void describe_format(const struct describe_params *p, struct buf *out)
+{
+    format_identity(p, out);
+    format_definition(p->result->def->spec, out);
+    format_environment(p, out);
+    format_conditions(p, out);
+    format_points(p, out);
+    format_trials(p, out);
+    format_failures(p, out);
+    format_events(p, out);
+}

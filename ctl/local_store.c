@@ -1,0 +1,170 @@
+/* See local_store.h. Edge file: reads the environment for the store's default place. */
+#include "ctl/local_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+char *local_store_url(const struct cli *cli)
+{
+    if (cli->store != NULL) {
+        return xstrdup(cli->store);
+    }
+    const char *data = getenv("XDG_DATA_HOME");
+    if (data != NULL && data[0] == '/') { /* the standard: a relative one is to be ignored */
+        return xasprintf("sqlite:%s/benchd/results.db", data);
+    }
+    const char *home = getenv("HOME");
+    return xasprintf("sqlite:%s/.local/share/benchd/results.db", home == NULL ? "" : home);
+}
+
+char *local_store_options(const struct cli *cli)
+{
+    return cli->store == NULL ? xstrdup("--local") : xasprintf("--store %s", cli->store);
+}
+
+enum exit_code local_store_exit_code(int r)
+{
+    switch (r) {
+    case -ENOENT:
+        return EXIT_NOT_FOUND;
+    case -EINVAL:
+        return EXIT_USAGE;
+    default:
+        return EXIT_LOCAL_RESOURCE;
+    }
+}
+
+enum exit_code local_store_open(const struct cli *cli, bool create, struct store **ret)
+{
+    _cleanup_(freep) char *url = local_store_url(cli);
+    struct err err = {0};
+    int r = store_open(url, create, ret, &err);
+    if (r < 0) {
+        return cli_error(local_store_exit_code(r),
+                         r == -ENOENT ? "a run makes it: benchctl run NAME --local" : NULL, "%s",
+                         err.msg);
+    }
+    return EXIT_OK;
+}
+
+static const char *without_kind(const char *what)
+{
+    static const char *const kinds[] = {"benchmarkrun.benchd.io/", "benchmarkrun/", "bmr/", "run/"};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (str_has_prefix(what, kinds[i])) {
+            return what + strlen(kinds[i]);
+        }
+    }
+    return what;
+}
+
+/* The one run whose name ends with "-what", or an error that suggests a near name. */
+static enum exit_code find_by_ending(struct store *s, const char *what, struct run_row *ret,
+                                     const struct err *not_found)
+{
+    struct run_row *rows = NULL;
+    size_t n = 0, n_found = 0, found = 0;
+    struct err err = {0};
+    int r = s->ops->list_runs(s, &rows, &n, &err);
+    if (r < 0) {
+        return cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
+    }
+    _cleanup_(freep) char *ending = xasprintf("-%s", what);
+    _cleanup_(freep) const char **names = xnew_array(const char *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = rows[i].name;
+        if (str_has_suffix(rows[i].name, ending)) {
+            found = i;
+            n_found++;
+        }
+    }
+    enum exit_code code = EXIT_OK;
+    if (n_found == 1) {
+        *ret = rows[found];
+        rows[found] = (struct run_row){0};
+    } else {
+        const char *hint = str_suggest(what, names, n);
+        _cleanup_(freep) char *fix = hint == NULL ? xstrdup("benchctl get runs lists them")
+                                                  : xasprintf("did you mean '%s'?", hint);
+        code = n_found > 1 ? cli_error(EXIT_USAGE, "write the whole name",
+                                       "'%s' is the end of %zu runs' names", what, n_found)
+                           : cli_error(EXIT_NOT_FOUND, fix, "%s", not_found->msg);
+    }
+    for (size_t i = 0; i < n; i++) {
+        run_row_done(&rows[i]);
+    }
+    free(rows);
+    return code;
+}
+
+enum exit_code local_store_find_run(struct store *s, const char *what, struct run_row *ret)
+{
+    what = without_kind(what);
+    struct err err = {0};
+    int r = s->ops->get_run(s, what, ret, &err);
+    if (r == -ENOENT) {
+        return find_by_ending(s, what, ret, &err);
+    }
+    return r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg) : EXIT_OK;
+}
+
+enum exit_code loaded_run_init(struct store *s, const char *what, struct loaded_run *ret)
+{
+    struct loaded_run run = {0};
+    enum exit_code code = local_store_find_run(s, what, &run.row);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    struct err err = {0};
+    int r = store_load_run_def(&run.row, &run.def, &err);
+    if (r >= 0) {
+        r = s->ops->list_attempts(s, run.row.uid, &run.rows, &run.n_rows, &err);
+    }
+    if (r < 0) {
+        loaded_run_done(&run);
+        return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    }
+    run.result = result_build(run.def, run.row.status.phase, run.rows, run.n_rows);
+    *ret = run;
+    return EXIT_OK;
+}
+
+void loaded_run_done(struct loaded_run *run)
+{
+    if (run->result != NULL) {
+        result_free(run->result);
+    }
+    for (size_t i = 0; i < run->n_rows; i++) {
+        attempt_row_done(&run->rows[i]);
+    }
+    free(run->rows);
+    run_def_free(run->def);
+    run_row_done(&run->row);
+    *run = (struct loaded_run){0};
+}
+
+enum exit_code loaded_run_open(const struct cli *cli, const char *what, struct store **ret_store,
+                               struct loaded_run *ret)
+{
+    enum exit_code code = cli_need_local(cli);
+    struct store *s = NULL;
+    if (code == EXIT_OK) {
+        code = local_store_open(cli, false, &s);
+    }
+    if (code == EXIT_OK && (code = loaded_run_init(s, what, ret)) != EXIT_OK) {
+        store_close(s);
+    }
+    if (code == EXIT_OK) {
+        *ret_store = s;
+    }
+    return code;
+}
+
+bool local_store_is_interrupted(struct store *s, const struct run_row *row)
+{
+    return !run_phase_is_final(row->status.phase) &&
+           s->ops->probe_run(s, row->uid, NULL) != -EBUSY;
+}

@@ -1,0 +1,40 @@
+/* The local store as verbs use it: opened by --store or the default, runs found by what people
+ * type. */
+#pragma once
+
+#include "core/result.h"
+#include "ctl/cli.h"
+#include "store/store.h"
+
+/* "sqlite:FILE" of --store, or of $XDG_DATA_HOME, or of ~/.local/share. Owned. */
+char *local_store_url(const struct cli *cli);
+
+/* The same as options of a command that a person may copy: "--local" or "--store URL". Owned. */
+char *local_store_options(const struct cli *cli);
+
+/* What an error of a store call means for the program. */
+enum exit_code local_store_exit_code(int r);
+
+/* Opens it. EXIT_OK, or says why not (a missing file is EXIT_NOT_FOUND). */
+enum exit_code local_store_open(const struct cli *cli, bool create, struct store **ret);
+
+/* RUN: a name, a uid, the five characters at a name's end, with or without "benchmarkrun/". */
+enum exit_code local_store_find_run(struct store *s, const char *what, struct run_row *ret);
+
+/* A run with everything that is computed from it. */
+struct loaded_run {
+    struct run_row row;
+    struct run_def *def;
+    struct attempt_row *rows;
+    size_t n_rows;
+    struct result *result;
+};
+enum exit_code loaded_run_init(struct store *s, const char *what, struct loaded_run *ret);
+void loaded_run_done(struct loaded_run *run);
+
+/* Opens the store for a verb that reads one run, and loads it. */
+enum exit_code loaded_run_open(const struct cli *cli, const char *what, struct store **ret_store,
+                               struct loaded_run *ret);
+
+/* Should it be driven, but nobody does? */
+bool local_store_is_interrupted(struct store *s, const struct run_row *row);
