@@ -2,6 +2,7 @@
 #include "ctl/verbs.h"
 
 const struct verb *const verbs[] = {
-    &verb_validate, &verb_plan, &verb_get, &verb_describe, &verb_results, &verb_logs, &verb_delete, &verb_version, &verb_help,
+    &verb_validate, &verb_plan, &verb_run,    &verb_get,     &verb_describe,
+    &verb_results,  &verb_logs, &verb_delete, &verb_version, &verb_help,
 };
 const size_t n_verbs = sizeof(verbs) / sizeof(verbs[0]);

@@ -1,0 +1,173 @@
+/* See drive.h. Edge file: libuv and signals.
+ *
+ * The first SIGINT, SIGTERM or SIGHUP asks the driver to cancel: it deletes every replica and ends
+ * the run as Cancelled. A second one stops the loop; freeing the launcher kills what is left. */
+#include "ctl/drive.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include <uv.h>
+
+#include "base/mem.h"
+#include "run/driver.h"
+#include "run/launch.h"
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+#define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+struct drive {
+    const struct drive_params *params;
+    uv_loop_t loop;
+    uv_signal_t signals[N_SIGNALS];
+    uv_timer_t timeout;
+    struct launch *launch;
+    struct driver *driver;
+    struct progress *progress;
+    enum drive_end end;
+};
+
+static void say(const struct drive *d, const char *text)
+{
+    if (d->params->mode != PROGRESS_NONE) {
+        progress_event(d->progress, EVENT_WARNING, "Cancelling", text);
+    }
+}
+
+static void on_signal(uv_signal_t *handle, int signum)
+{
+    (void)signum;
+    struct drive *d = handle->data;
+    if (d->end == DRIVE_INTERRUPTED) {
+        d->end = DRIVE_STOPPED;
+        uv_stop(&d->loop);
+        return;
+    }
+    d->end = DRIVE_INTERRUPTED;
+    say(d, "ending the run's processes; once more to stop at once");
+    driver_cancel(d->driver);
+}
+
+static void on_timeout(uv_timer_t *timer)
+{
+    struct drive *d = timer->data;
+    if (d->end == DRIVE_FINISHED) {
+        d->end = DRIVE_TIMEOUT;
+        say(d, "--timeout has passed");
+        driver_cancel(d->driver);
+    }
+}
+
+static void on_status(void *ctx, const struct run_status *status)
+{
+    progress_status(((struct drive *)ctx)->progress, status);
+}
+
+static void on_event(void *ctx, enum event_type type, const char *reason, const char *note)
+{
+    progress_event(((struct drive *)ctx)->progress, type, reason, note);
+}
+
+static void on_attempt(void *ctx, const struct attempt_row *row)
+{
+    progress_attempt(((struct drive *)ctx)->progress, row);
+}
+
+static void on_record(void *ctx, const struct replica_id *id, const struct record *record)
+{
+    progress_record(((struct drive *)ctx)->progress, id, record);
+}
+
+/* A signal that our parent had us ignore (nohup, a shell's background job) stays ignored. */
+static bool is_ignored(int signum)
+{
+    struct sigaction action;
+    return sigaction(signum, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+static void start_handles(struct drive *d)
+{
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        (void)uv_signal_init(&d->loop, &d->signals[i]); /* fails only without a signal pipe */
+        d->signals[i].data = d;
+        if (!is_ignored(signals[i])) {
+            (void)uv_signal_start(&d->signals[i], on_signal, signals[i]);
+        }
+        uv_unref((uv_handle_t *)&d->signals[i]); /* only the driver keeps the loop alive */
+    }
+    (void)uv_timer_init(&d->loop, &d->timeout); /* always 0 */
+    d->timeout.data = d;
+    if (d->params->timeout_ms > 0) {
+        (void)uv_timer_start(&d->timeout, on_timeout, (uint64_t)d->params->timeout_ms, 0);
+        uv_unref((uv_handle_t *)&d->timeout);
+    }
+    /* A reader of our output that goes away must not take the run with it. */
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+static void close_handles(struct drive *d)
+{
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        uv_close((uv_handle_t *)&d->signals[i], NULL);
+    }
+    uv_close((uv_handle_t *)&d->timeout, NULL);
+}
+
+static int run_driver(struct drive *d, struct err *err)
+{
+    struct driver_params params = {
+        .loop = &d->loop,
+        .def = d->params->def,
+        .launch = d->launch,
+        .store = d->params->store,
+        .clock = clock_real,
+        .events = {.status = on_status, .event = on_event, .attempt = on_attempt,
+                   .record = on_record, .ctx = d},
+        /* All zero also for a resumed run: nothing of it lives, so it starts anew behind the trials
+         * that the store has, with its deadline counted from now. */
+    };
+    int r = driver_new(&params, &d->driver, err);
+    if (r < 0) {
+        return r;
+    }
+    driver_start(d->driver);
+    (void)uv_run(&d->loop, UV_RUN_DEFAULT); /* non-zero only after uv_stop: DRIVE_STOPPED */
+    struct run_status status = {0};
+    r = driver_finish(d->driver, &status, err);
+    if (d->end == DRIVE_STOPPED) {
+        r = 0;
+    } else if (r >= 0 && status.phase != RUN_CANCELLED) {
+        d->end = DRIVE_FINISHED; /* it ended by itself before the cancellation came */
+    }
+    driver_free(d->driver);
+    return r;
+}
+
+int drive(const struct drive_params *params, enum drive_end *ret_end, struct err *err)
+{
+    struct drive *d = xnew(struct drive);
+    d->params = params;
+    int r = uv_loop_init(&d->loop);
+    if (r < 0) {
+        free(d);
+        return err_set_errno(err, -r, "event loop");
+    }
+    struct progress_params progress = {params->mode, params->def,   params->rows, params->n_rows,
+                                       &d->loop,     params->ascii, params->color};
+    d->progress = progress_new(&progress);
+    start_handles(d);
+    struct processes_params processes = {.loop = &d->loop, .benchworker = params->benchworker};
+    r = processes_new(&processes, &d->launch, err);
+    if (r >= 0) {
+        r = run_driver(d, err);
+        d->launch->ops->free(d->launch);
+    }
+    progress_end(d->progress);
+    close_handles(d);
+    (void)uv_run(&d->loop, UV_RUN_DEFAULT); /* the close callbacks */
+    (void)uv_loop_close(&d->loop);          /* every handle is closed */
+    progress_free(d->progress);
+    *ret_end = d->end;
+    free(d);
+    return r;
+}

@@ -1,0 +1,28 @@
+/* Drives one run to its end on this machine: the loop, the signals, the launcher, the progress. */
+#pragma once
+
+#include "core/result.h"
+#include "core/run_def.h"
+#include "ctl/progress.h"
+#include "store/store.h"
+
+enum drive_end {
+    DRIVE_FINISHED,    /* the run came to its own end */
+    DRIVE_INTERRUPTED, /* cancelled by a signal */
+    DRIVE_TIMEOUT,     /* cancelled by --timeout */
+    DRIVE_STOPPED,     /* a second signal: nothing runs any more, the run may be resumed */
+};
+
+struct drive_params { /* all borrowed */
+    const struct run_def *def;
+    struct store *store; /* holds the run, claimed */
+    const char *benchworker;
+    const struct attempt_row *rows; /* what the store has already */
+    size_t n_rows;
+    enum progress_mode mode;
+    bool ascii, color;
+    int64_t timeout_ms; /* 0: none */
+};
+
+/* Returns when no process of the run is left. -Exxx: the driver gave up (full disk, bad store). */
+int drive(const struct drive_params *params, enum drive_end *ret_end, struct err *err);

@@ -1,0 +1,19 @@
+/* The live view on the terminal behind stderr: redraws in place, at most ten times a second and
+ * only when something changed; the clock in it moves once a second. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "ctl/run_view.h"
+
+struct uv_loop_s;
+struct live;
+
+/* `view` is borrowed. */
+struct live *live_new(struct uv_loop_s *loop, const struct run_view *view, bool ascii, bool color);
+void live_changed(struct live *l);
+/* A line for people above the view; it stays. */
+void live_note(struct live *l, const char *reason, const char *note);
+/* Draws once more and closes its handles; free after the loop has run once more. */
+void live_end(struct live *l);
+void live_free(struct live *l); /* NULL is fine */

@@ -1,0 +1,163 @@
+/* The layout of the live view, see run_view.h:
+ *
+ *   vgg16-pserver-sweep-7k3fq   3/10 trials   1m12s   eta 3m
+ *    + 0  pservers=1 trainers=1          2/2      61.2 samples/s
+ *    > 1  pservers=1 trainers=2          0/2   [====>     ] step 5/8   43.1 samples/s (trainer/0)
+ *    . 2  pservers=2 trainers=1          0/2
+ *
+ * Too many points for the screen: the window follows the point under way. */
+#include "ctl/run_view.h"
+
+#include "core/stats.h"
+#include "ctl/human.h"
+
+#define BAR_WIDTH 12
+#define CHROME_LINES 3 /* the header, a line that says what is hidden, and the cursor's own */
+
+enum { COLOR_GREEN = 32, COLOR_RED = 31, COLOR_CYAN = 36 };
+
+struct glyphs {
+    const char *done, *failed, *running, *waiting, *bar_full, *bar_empty;
+};
+static const struct glyphs unicode_glyphs = {"✓", "✗", "▸", "·", "━", "─"};
+static const struct glyphs ascii_glyphs = {"+", "x", ">", ".", "=", "-"};
+
+/* Bytes of the first `characters` of s. */
+static size_t utf8_prefix(const char *s, size_t characters)
+{
+    size_t i = 0;
+    while (s[i] != '\0' && characters > 0) {
+        i++;
+        while (((unsigned char)s[i] & 0xc0) == 0x80) {
+            i++;
+        }
+        characters--;
+    }
+    return i;
+}
+
+/* A line never passes the edge of the terminal: the view counts its lines to draw over them. */
+static void put_line(struct buf *out, const struct run_view_opts *opts, const char *line)
+{
+    size_t len = utf8_prefix(line, opts->columns > 1 ? opts->columns - 1 : 1);
+    buf_append(out, line, len);
+    buf_putc(out, '\n');
+}
+
+static void format_bar(const struct run_view *v, const struct glyphs *g, struct buf *line)
+{
+    const struct run_view_current *c = &v->current;
+    int64_t steps = v->def->spec->steps, full = c->steps_done * BAR_WIDTH / (steps > 0 ? steps : 1);
+    for (int64_t i = 0; i < BAR_WIDTH; i++) {
+        buf_puts(line, i < full ? g->bar_full : g->bar_empty);
+    }
+    if (c->steps_done == 0) {
+        buf_printf(line, " warm-up %u/%lld", c->warmup_done,
+                   (long long)v->def->spec->warmup_steps);
+        return;
+    }
+    buf_printf(line, " step %u/%lld", c->steps_done, (long long)steps);
+    if (c->steps_ns > 0) {
+        buf_printf(line, "  %.4g samples/s trainer/0",
+                   (double)c->samples * 1e9 / (double)c->steps_ns);
+    }
+}
+
+static void format_point(const struct run_view *v, const struct glyphs *g, uint32_t index,
+                         struct buf *line, int *ret_color)
+{
+    const struct point *p = &v->def->matrix.points[index];
+    const struct run_view_point *vp = &v->points[index];
+    bool is_current = v->current.is_active && v->current.point == index;
+    bool is_done = vp->done >= v->def->spec->repeats;
+    const char *glyph = is_current ? g->running : is_done ? g->done : g->waiting;
+    *ret_color = is_current ? COLOR_CYAN : is_done ? COLOR_GREEN : 0;
+    if (vp->failed > 0 && !is_current) {
+        glyph = g->failed;
+        *ret_color = COLOR_RED;
+    }
+    struct buf params = BUF_INIT;
+    if (p->is_baseline) {
+        buf_puts(&params, "baseline ");
+    }
+    vec_each (const struct param, param, &p->params.list) {
+        buf_printf(&params, "%s=", param->name);
+        value_format(&param->value, &params);
+        buf_putc(&params, ' ');
+    }
+    buf_printf(line, " %s %-3u %-34s %u/%lld  ", glyph, index, buf_cstr(&params), vp->done,
+               (long long)v->def->spec->repeats);
+    buf_done(&params);
+    if (is_current) {
+        format_bar(v, g, line);
+    } else if (vp->throughputs.len > 0) {
+        struct estimate x = stats_median(vp->throughputs.items, vp->throughputs.len);
+        buf_printf(line, "%.4g samples/s", x.value);
+    }
+    if (vp->failed > 0) {
+        buf_printf(line, "  %u failed", vp->failed);
+    }
+}
+
+static void format_header(const struct run_view *v, const struct run_view_opts *opts,
+                          struct buf *out)
+{
+    struct buf line = BUF_INIT;
+    char span[HUMAN_SIZE];
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < v->def->matrix.n_points; i++) {
+        done += v->points[i].done;
+    }
+    buf_printf(&line, "%s   %u/%u trials", v->def->name, done, v->def->n_slots);
+    if (v->status.started_unix_ms > 0) {
+        human_duration(opts->now_unix_ms - v->status.started_unix_ms, span);
+        buf_printf(&line, "   %s", span);
+    }
+    int64_t eta_ms = run_view_eta_ms(v, opts->now_unix_ms);
+    if (eta_ms >= 0 && done < v->def->n_slots) {
+        human_duration(eta_ms, span);
+        buf_printf(&line, "   eta %s", span);
+    }
+    buf_puts(&line, v->def->rehearsal ? "   rehearsal" : "");
+    put_line(out, opts, buf_cstr(&line));
+    buf_done(&line);
+}
+
+/* The first of `shown` points, so that the one under way is among them. */
+static uint32_t window_start(const struct run_view *v, uint32_t shown)
+{
+    uint32_t n = v->def->matrix.n_points;
+    uint32_t at = v->current.is_active ? v->current.point : 0;
+    uint32_t half = shown / 2;
+    uint32_t start = at > half ? at - half : 0;
+    return start + shown > n ? n - shown : start;
+}
+
+void run_view_format(const struct run_view *v, const struct run_view_opts *opts, struct buf *out)
+{
+    const struct glyphs *g = opts->ascii ? &ascii_glyphs : &unicode_glyphs;
+    format_header(v, opts, out);
+    uint32_t n = v->def->matrix.n_points;
+    uint32_t room = opts->rows > CHROME_LINES ? opts->rows - CHROME_LINES : 1;
+    uint32_t shown = n < room ? n : room;
+    uint32_t start = window_start(v, shown);
+    for (uint32_t i = start; i < start + shown; i++) {
+        struct buf line = BUF_INIT, cut = BUF_INIT;
+        int color = 0;
+        format_point(v, g, i, &line, &color);
+        put_line(&cut, opts, buf_cstr(&line));
+        if (opts->color && color != 0) {
+            buf_printf(out, "\033[%dm%.*s\033[0m\n", color, (int)cut.len - 1, buf_cstr(&cut));
+        } else {
+            buf_append(out, cut.data, cut.len);
+        }
+        buf_done(&line);
+        buf_done(&cut);
+    }
+    if (shown < n) {
+        struct buf line = BUF_INIT;
+        buf_printf(&line, "   %u of %u points", shown, n);
+        put_line(out, opts, buf_cstr(&line));
+        buf_done(&line);
+    }
+}
