@@ -97,7 +97,8 @@ int gzfile_expect_end(struct gzfile *f, struct err *err)
     }
     if (got > 0) {
         return err_set(err, EBADMSG,
-                       "'%s' is too long: expected it to end at byte %llu; get it again", f->path, (unsigned long long)f->offset);
+                       "'%s' is too long: expected it to end at byte %llu; get it again",
+                       f->path, (unsigned long long)f->offset);
     }
     return 0;
 }
