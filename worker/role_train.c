@@ -1,18 +1,15 @@
 /* `benchworker train`: trains in this process and tests after each epoch. For people one line an
  * epoch on stdout; with -o json the records of docs/contracts/record.md there, and the epochs on
  * stderr. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/args.h"
 #include "base/exit_code.h"
-#include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "worker/kernels/blas.h"
 #include "worker/role.h"
-#include "worker/train.h"
+#include "worker/train_output.h"
 
 #define MAX_BATCH 4096
 #define MAX_THREADS 256
@@ -100,43 +97,6 @@ static int take_options(const struct args *a, struct command *c, struct err *err
     return take_numbers(a, c, err);
 }
 
-static int print_epoch(void *ctx, const struct train_epoch *e, struct err *err)
-{
-    const struct command *c = ctx;
-    FILE *to = c->json ? stderr : stdout;
-    double train_s = (double)e->train_ns / 1e9;
-    char test[64] = "";
-    if (!isnan(e->test_accuracy)) {
-        snprintf(test, sizeof(test), "   test accuracy %.4f in %.1f s", e->test_accuracy,
-                 (double)e->test_ns / 1e9);
-    }
-    fprintf(to, "epoch %llu/%llu   loss %.4f   train accuracy %.4f   %.1f samples/s in %.1f s%s\n",
-            (unsigned long long)e->epoch + 1, (unsigned long long)c->params.epochs, e->loss,
-            e->train_accuracy, (double)e->samples / train_s, train_s, test);
-    if (fflush(to) != 0 || ferror(to)) {
-        return err_set_errno(err, errno, "write to %s", c->json ? "stderr" : "stdout");
-    }
-    return 0;
-}
-
-static int ignore_step(void *ctx, const struct train_step *step, struct err *err)
-{
-    (void)ctx, (void)step, (void)err; /* people read epochs */
-    return 0;
-}
-
-static void print_title(const struct command *c)
-{
-    const struct train_params *p = &c->params;
-    FILE *to = c->json ? stderr : stdout;
-    fprintf(to,
-            "%s on %s: %zu samples, batch %u, seed %llu, %u thread%s, OpenBLAS core %s%s\n",
-            c->model, c->source, dataset_size(p->train), p->batch, (unsigned long long)p->seed,
-            p->threads, p->threads == 1 ? "" : "s", blas_core(),
-            p->dropout ? "" : ", no dropout");
-    (void)fflush(to); /* the first epoch's line reports a failure */
-}
-
 static int open_data(const struct command *c, struct dataset **ret_train,
                      struct dataset **ret_test, struct err *err)
 {
@@ -148,22 +108,6 @@ static int open_data(const struct command *c, struct dataset **ret_train,
     return r;
 }
 
-static int run(struct command *c, struct err *err)
-{
-    struct dataset *data = NULL, *test = NULL;
-    int r = open_data(c, &data, &test, err);
-    if (r == 0) {
-        struct train_reporter reporter = {.step = ignore_step, .epoch = print_epoch, .ctx = c};
-        c->params.train = data;
-        c->params.test = test;
-        print_title(c);
-        r = train(&c->params, &reporter, err);
-    }
-    dataset_free(data);
-    dataset_free(test);
-    return r;
-}
-
 static int exit_code_of(int r)
 {
     switch (r) {
@@ -171,11 +115,47 @@ static int exit_code_of(int r)
         return EXIT_USAGE;
     case -ENOMEM:
     case -ENOSPC:
+    case -EDQUOT:
+    case -EIO:
     case -EPIPE:
         return EXIT_WORKER_RESOURCE;
     default:
         return EXIT_WORKER_DATA;
     }
+}
+
+/* Data is open; what goes wrong from here on is also a record. */
+static int train_and_tell(const struct command *c, struct err *err)
+{
+    struct train_output out;
+    int r = train_output_begin(&out, &c->params, c->model, c->source, c->json, err);
+    if (r == 0) {
+        struct train_reporter reporter = train_output_reporter(&out);
+        r = train(&c->params, &reporter, err);
+    }
+    r = r < 0 ? r : train_output_end(&out, err);
+    if (r < 0) {
+        train_output_error(&out, exit_code_of(r), err->msg);
+    }
+    train_output_done(&out);
+    return r < 0 ? exit_code_of(r) : EXIT_OK;
+}
+
+static int run(struct command *c)
+{
+    struct dataset *data = NULL, *test = NULL;
+    struct err err = {0};
+    int r = open_data(c, &data, &test, &err), code = exit_code_of(r);
+    if (r == 0) {
+        c->params.train = data;
+        c->params.test = test;
+        code = train_and_tell(c, &err);
+    } else {
+        fprintf(stderr, "benchworker train: %s\n", err.msg);
+    }
+    dataset_free(data);
+    dataset_free(test);
+    return code;
 }
 
 static void print_help(void)
@@ -204,11 +184,12 @@ int role_train(int argc, char *const *argv)
         return EXIT_OK;
     }
     r = take_options(&args, &c, &err);
-    r = r < 0 ? r : run(&c, &err);
-    args_done(&args);
+    int code = EXIT_USAGE;
     if (r < 0) {
         fprintf(stderr, "benchworker train: %s\n", err.msg);
-        return exit_code_of(r);
+    } else {
+        code = run(&c);
     }
-    return EXIT_OK;
+    args_done(&args);
+    return code;
 }

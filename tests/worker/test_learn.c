@@ -1,5 +1,6 @@
-/* Real data, the shipped network: a short training must learn. Fashion-MNIST is where Debian's
- * dataset-fashion-mnist puts it; without it the test is skipped. */
+/* Real data, the shipped network: a short training must learn. Without dropout, since with it the
+ * first hundred steps hardly do (docs/training-fashion-mnist.md has the long run as published).
+ * Fashion-MNIST is where Debian's dataset-fashion-mnist puts it; without it the test is skipped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@
 
 #define DATA_DIR "/usr/share/datasets/fashion-mnist"
 
-enum { SAMPLES = 1200, BATCH = 16, EPOCHS = 1, WINDOW = 12, MAX_STEPS = 512 };
+enum { SAMPLES = 640, BATCH = 16, EPOCHS = 1, WINDOW = 10, MAX_STEPS = 512 };
 
 struct history {
     double loss[MAX_STEPS];
@@ -63,7 +64,7 @@ static void short_training_learns(void **state)
     }
     struct train_params params = {.def = model_def_find("vgg16-fluid-fc512"), .train = data,
                                   .batch = BATCH, .threads = 1, .seed = 1, .epochs = EPOCHS,
-                                  .dropout = true};
+                                  .dropout = false};
     struct train_reporter reporter = {.step = keep_step, .epoch = keep_epoch, .ctx = &h};
     assert_int_equal(train(&params, &reporter, &err), 0);
     dataset_free(data);
@@ -74,8 +75,8 @@ static void short_training_learns(void **state)
                       mean(h.loss + i, WINDOW));
     }
     double first = mean(h.loss, WINDOW), last = mean(h.loss + h.steps - WINDOW, WINDOW);
-    if (!(last < 0.9 * first && last < 0.9 * log(10))) {
-        fail_msg("mean loss of the first %d steps %.4f, of the last %.4f; expected less than 0.9 "
+    if (!(last < 0.8 * first && last < 0.8 * log(10))) {
+        fail_msg("mean loss of the first %d steps %.4f, of the last %.4f; expected less than 0.8 "
                  "of it and of ln 10", WINDOW, first, last);
     }
 }

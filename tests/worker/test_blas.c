@@ -1,0 +1,78 @@
+/* The repair of OpenBLAS's CPU detection: the program runs itself with OPENBLAS_CORETYPE=Haswell,
+ * which OpenBLAS reads when it is loaded, and forgets the variable in main: as if it had been
+ * detected so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "child.h"
+#include "worker/kernels/blas.h"
+
+static char *self;
+
+static const char *probe(const char *mode, const char *repaired)
+{
+    static struct child c;
+    char *argv[] = {self, (char *)(uintptr_t)mode, NULL};
+    c.argv = argv;
+    assert_int_equal(setenv("OPENBLAS_CORETYPE", "Haswell", 1), 0);
+    if (repaired != NULL) {
+        assert_int_equal(setenv("BENCHWORKER_BLAS_REPAIRED", repaired, 1), 0);
+    }
+    child_run(&c);
+    assert_int_equal(unsetenv("OPENBLAS_CORETYPE"), 0);
+    assert_int_equal(unsetenv("BENCHWORKER_BLAS_REPAIRED"), 0);
+    assert_int_equal(c.exit_code, 0);
+    return c.out;
+}
+
+static void repairs_a_wrong_core(void **state)
+{
+    (void)state;
+    assert_string_equal(probe("detected", NULL), cpu_has_avx512() ? "SkylakeX" : "Haswell");
+}
+
+static void only_once(void **state)
+{
+    (void)state;
+    assert_string_equal(probe("detected", "1"), "Haswell");
+}
+
+static void respects_the_user(void **state)
+{
+    (void)state;
+    assert_string_equal(probe("chosen", NULL), "Haswell");
+}
+
+static void says_what_it_is(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(blas_config(), "OpenBLAS"));
+    assert_true(strlen(blas_core()) > 0);
+    assert_int_equal(strstr(cpu_features(), "avx2") != NULL, cpu_has_avx2());
+    assert_int_equal(strstr(cpu_features(), "avx512vl") != NULL, cpu_has_avx512());
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2) {
+        if (strcmp(argv[1], "detected") == 0) {
+            (void)unsetenv("OPENBLAS_CORETYPE"); /* fails for a bad name only */
+        }
+        blas_repair(argv);
+        printf("%s", blas_core());
+        return 0;
+    }
+    self = argv[0];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(says_what_it_is),
+        cmocka_unit_test(repairs_a_wrong_core),
+        cmocka_unit_test(only_once),
+        cmocka_unit_test(respects_the_user),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,190 @@
+/* `benchworker train` from outside: exit codes, messages, records. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/exit_code.h"
+#include "base/mem.h"
+#include "child.h"
+#include "core/record.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define MAX_WORDS 16
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define SANITIZED 0
+#endif
+
+static char *program;
+static struct child child;
+
+/* Splits `line` at spaces and runs benchworker with it. */
+static void run(const char *line, const char *stdout_path, rlim_t max_bytes)
+{
+    _cleanup_(freep) char *words = xstrdup(line);
+    char *argv[MAX_WORDS + 2] = {program}, *at = words;
+    for (size_t n = 1; *at != '\0' && n <= MAX_WORDS; n++) {
+        argv[n] = at;
+        at += strcspn(at, " ");
+        if (*at == ' ') {
+            *at++ = '\0';
+        }
+    }
+    child.argv = argv;
+    child.stdout_path = stdout_path;
+    child.max_bytes = max_bytes;
+    child_run(&child);
+}
+
+static void bad_command_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        int code;
+        const char *text; /* on stderr */
+    } rows[] = {
+        {"", EXIT_USAGE, "Usage: benchworker ROLE"},
+        {"trian", EXIT_USAGE, "did you mean train"},
+        {"train --bacth 3", EXIT_USAGE, "did you mean --batch"},
+        {"train --batch 0", EXIT_USAGE, "--batch '0': expected a whole number from 1 to 4096"},
+        {"train --batch 4097", EXIT_USAGE, "from 1 to 4096"},
+        {"train --epochs 1.5", EXIT_USAGE, "--epochs '1.5'"},
+        {"train --seed -1", EXIT_USAGE, "--seed '-1'"},
+        {"train --model vgg", EXIT_USAGE, "'vgg' is unknown; there are: vgg16-fluid-fc512"},
+        {"train --data mnist", EXIT_USAGE, "use synthetic, idx:DIR or cifar10:DIR"},
+        {"train -o xml", EXIT_USAGE, "expected text or json"},
+        {"train now", EXIT_USAGE, "unexpected word 'now'"},
+        {"train --data idx:/nonexistent", EXIT_WORKER_DATA,
+         "no file '/nonexistent/train-images-idx3-ubyte'"},
+        {"train --data cifar10:/nonexistent", EXIT_WORKER_DATA, "data_batch_1.bin"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        run(rows[i].line, NULL, 0);
+        if (child.exit_code != rows[i].code || strstr(child.err, rows[i].text) == NULL) {
+            fail_msg("'%s': exit %d '%s', expected %d '...%s...'", rows[i].line, child.exit_code,
+                     child.err, rows[i].code, rows[i].text);
+        }
+        assert_string_equal(child.out, "");
+    }
+}
+
+static void help(void **state)
+{
+    (void)state;
+    run("train --help", NULL, 0);
+    assert_int_equal(child.exit_code, EXIT_OK);
+    assert_non_null(strstr(child.out, "--no-dropout"));
+    assert_string_equal(child.err, "");
+}
+
+static void text(void **state)
+{
+    (void)state;
+    run("train --limit 6 --batch 4 --epochs 2 --test-limit 3", NULL, 0);
+    assert_int_equal(child.exit_code, EXIT_OK);
+    assert_non_null(strstr(child.out, "\nepoch 1/2   loss "));
+    assert_non_null(strstr(child.out, "\nepoch 2/2   loss "));
+    assert_non_null(strstr(child.out, "test accuracy "));
+    assert_string_equal(child.err, "");
+}
+
+static void full_disk(void **state)
+{
+    (void)state;
+    run("train --limit 2 --batch 2 --test-limit 0", "/dev/full", 0);
+    assert_int_equal(child.exit_code, EXIT_WORKER_RESOURCE);
+    assert_non_null(strstr(child.err, "write to stdout: No space left on device"));
+    run("train --limit 2 --batch 2 --test-limit 0 -o json", "/dev/full", 0);
+    assert_int_equal(child.exit_code, EXIT_WORKER_RESOURCE);
+    assert_non_null(strstr(child.err, "No space left on device"));
+}
+
+static void no_memory(void **state)
+{
+    (void)state;
+    if (SANITIZED) {
+        skip(); /* sanitizers reserve terabytes of address space */
+    }
+    run("train --batch 4096", NULL, (rlim_t)2 << 30);
+    assert_int_equal(child.exit_code, EXIT_WORKER_RESOURCE);
+    assert_non_null(strstr(child.err, "batch of 4096: vgg16-fluid-fc512: no memory for "));
+}
+
+struct seen {
+    size_t starts, steps, summaries;
+    double loss[8];
+    uint32_t samples[8];
+    uint64_t total;
+};
+
+static struct seen read_records(const char *out)
+{
+    struct seen seen = {0};
+    for (const char *line = out; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        struct record r;
+        struct err err = {0};
+        if (record_read(line, strcspn(line, "\n"), &r, &err) != 1) {
+            fail_msg("not a record: '%s': %s", line, err.msg);
+        }
+        assert_int_equal(r.who.role, ROLE_TRAINER);
+        seen.starts += r.type == RECORD_START;
+        if (r.type == RECORD_START) {
+            const char *core = json_string_value(json_object_get(r.start.environment, "blas_core"));
+            assert_non_null(core);
+        } else if (r.type == RECORD_STEP) {
+            assert_int_equal(r.step.step, seen.steps);
+            seen.loss[seen.steps] = r.step.loss;
+            seen.samples[seen.steps++] = r.step.samples;
+        } else if (r.type == RECORD_SUMMARY) {
+            assert_int_equal(r.summary.steps, seen.steps);
+            assert_true(r.summary.loss_last == seen.loss[seen.steps - 1]);
+            seen.total = r.summary.samples;
+            seen.summaries++;
+        }
+        record_done(&r);
+    }
+    return seen;
+}
+
+static void records(void **state)
+{
+    (void)state;
+    static const char line[] =
+        "train --limit 6 --batch 4 --epochs 2 --steps 3 --test-limit 0 -o json";
+    struct seen seen[2];
+    for (int i = 0; i < 2; i++) {
+        run(line, NULL, 0);
+        assert_int_equal(child.exit_code, EXIT_OK);
+        seen[i] = read_records(child.out);
+    }
+    assert_int_equal(seen[0].starts, 1);
+    assert_int_equal(seen[0].steps, 3);
+    assert_int_equal(seen[0].summaries, 1);
+    assert_int_equal(seen[0].total, 4 + 2 + 4); /* the last batch of an epoch is short */
+    assert_memory_equal(seen[0].samples, ((uint32_t[]){4, 2, 4}), 3 * sizeof(uint32_t));
+    assert_memory_equal(seen[0].loss, seen[1].loss, sizeof(seen[0].loss)); /* bit for bit */
+    assert_non_null(strstr(child.err, "epoch 2/2")); /* people's lines do not mix with data */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_command_lines), cmocka_unit_test(help),
+        cmocka_unit_test(text),              cmocka_unit_test(full_disk),
+        cmocka_unit_test(no_memory),         cmocka_unit_test(records),
+    };
+    program = xasprintf("%s/worker/benchworker", getenv("BENCHD_BUILD_DIR"));
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    free(program);
+    return failed;
+}
