@@ -60,9 +60,9 @@ struct attempt_seen {
     bool is_status_live; /* and it has replicas and no row */
 };
 
-/* Which attempt of the trial is the current one: the live one that the status names; else a live one
- * behind all rows; else a new number behind all that are seen. So a gang that vanished whole (the
- * machine went down) leaves its number unused, and nothing of it can be taken for the next one. */
+/* Which attempt of the trial is the current one: the live one that the status names; else a live
+ * one behind all rows; else a new number behind all that are seen. So a gang that vanished whole
+ * (the machine went down) leaves its number unused, and nothing of it is taken for the next one. */
 uint32_t attempt_number(const struct attempt_seen *seen);
 
 /* Numbers behind this one are no work of ours. */

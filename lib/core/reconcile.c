@@ -5,7 +5,8 @@
  * plans. So a plan goes on from its own effects, and a second call, after the plan was applied, has
  * nothing to add.
  *
- *   run      (new) --start_run--> Running --end_run--> Succeeded, PartiallyFailed, Failed, Cancelled
+ *   run      (new) --start_run--> Running --end_run--> Succeeded | PartiallyFailed | Failed |
+ *                                                   Cancelled
  *
  *   trial    undecided --find_current--> current --judge_current, row not Void--> decided
  *                                        |     ^

@@ -10,11 +10,11 @@
  *   gang alive -- a member failed, or is missing after it was seen --> SAVE_RESULT Void | Failed
  *   row saved -- DELETE_REPLICA every live member --> next attempt (Void), next trial, or the end
  * One trial at a time. A finished run creates nothing; no replica that ended is deleted before the
- * row of its attempt is kept, except in an attempt that a cancellation or the deadline cut short: it
- * never ended and has no row.
+ * row of its attempt is kept, except in an attempt that a cancellation or the deadline cut short:
+ * it never ended and has no row.
  *
- * One plan goes as far as can be decided: it saves an ended attempt, deletes its gang and creates the
- * next one. What the driver owes:
+ * One plan goes as far as can be decided: it saves an ended attempt, deletes its gang and creates
+ * the next one. What the driver owes:
  *   - it applies the actions in order and stops at the first that is not done yet (a row that the
  *     store has not acknowledged, above all); the rest is planned again by the next call;
  *   - a replica is observed from the moment that its creation returned until it was deleted, and
@@ -78,7 +78,7 @@ struct observed {
     enum run_request request;
     int64_t now_unix_ms;
     struct run_status status; /* as last written; all zero: never */
-    const struct observed_replica *replicas; /* live ones and ended ones not yet deleted, any order */
+    const struct observed_replica *replicas; /* alive, or ended and not yet deleted; any order */
     size_t n_replicas;
     const struct attempt_row *rows; /* acknowledged by the store, any order */
     size_t n_rows;

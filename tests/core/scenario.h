@@ -4,9 +4,10 @@
  *     point pservers=1 trainers=2 workers=0     one line a point
  *     repeats 2
  *     policy Retry maxFailedTrials=1 backoffLimit=1 activeDeadlineSeconds=60
- *     status Running Running 0/2 done 0 failed current p0t0a0 started 1000: point 0, trial 0, attempt 0
+ *     status Running Running 0/2 done 0 failed current p0t0a0 started 1000: message
  *     row p0t0a0 Void: trainer/1: vanished
- *     replica p0t0a1 trainer/0 Failed Infrastructure exit=-1 ended=5000 blames=pserver/0 summary: text
+ *     replica p0t0a1 trainer/0 Failed Consequence exit=11 ended=5000 blames=pserver/0: message
+ *     replica p0t0a1 trainer/1 Succeeded ended=5000 summary
  *     cancel
  *     now 6000
  *     plan

@@ -107,6 +107,8 @@ static void verdicts(void **state)
          "trainer/0=killed trainer/1=bad-then", 0, "Permanent", "trainer/1: exit code 10", 0},
         {"without a time comes last", {0, 2, 0}, "trainer/0=lost trainer/1=bad", 0, "Permanent",
          "trainer/1: exit code 10", 0},
+        {"without a time comes last, here too", {0, 2, 0}, "trainer/0=bad trainer/1=lost", 0,
+         "Permanent", "trainer/0: exit code 10", 0},
         {"lost", {0, 2, 0}, "trainer/0=lost trainer/1=run", 0, "Infrastructure",
          "trainer/0: vanished", 0},
         {"a survivor is never the cause", {1, 2, 0},

@@ -1,5 +1,5 @@
-/* Reads every tests/golden/reconcile/NAME.txt and compares the plan. With BENCHD_UPDATE_GOLDEN=1 the
- * expected part is written anew: read the difference before it is committed. */
+/* Reads every tests/golden/reconcile/NAME.txt and compares the plan. With BENCHD_UPDATE_GOLDEN=1
+ * the expected part is written anew: read the difference before it is committed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

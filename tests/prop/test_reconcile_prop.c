@@ -1,6 +1,6 @@
-/* Random worlds with faults: what reconcile promises (design: "Decide in memory, then act") holds in
- * each of them, at every step. The seed is printed; BENCHD_PROP_SEED=N starts with the world N, so a
- * failure's seed shows it at once. Stops after BENCHD_PROP_MS (3000) milliseconds. */
+/* Random worlds with faults: what reconcile promises (ARCHITECTURE.md, "Decide in memory, then
+ * act") holds in each of them, at every step. The seed is printed; BENCHD_PROP_SEED=N starts with the
+ * world N, so a failure's seed shows it at once. Stops after BENCHD_PROP_MS (3000) milliseconds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
-/* A model world for reconcile: a cluster that starts replicas and fails them, a store that acknowledges
- * late, a driver that dies anywhere. Everything follows from one seed; what becomes of a replica is a
- * function of the seed and its id, so that two histories of one world can be compared. */
+/* A model world for reconcile: a cluster that starts replicas and fails them, a store that
+ * acknowledges late, a driver that dies anywhere. Everything follows from one seed; what becomes of
+ * a replica is a function of the seed and its id, so that two histories of one world can be
+ * compared. */
 #pragma once
 
 #include <stdbool.h>
