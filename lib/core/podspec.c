@@ -31,16 +31,6 @@ static json_t *value_to_json(const struct value *v)
     return v->is_int ? json_integer(v->i) : json_string(v->s);
 }
 
-static const struct parameter *find_parameter(const struct spec *spec, const char *name)
-{
-    vec_each (const struct parameter, it, &spec->parameters) {
-        if (str_eq(it->name, name)) {
-            return it;
-        }
-    }
-    return NULL; /* a built-in name: it binds by itself */
-}
-
 static int apply_parameter(json_t *template, const struct parameter *parameter, enum role role,
                            const struct value *value, struct err *err)
 {
@@ -63,13 +53,11 @@ int podspec_render(const struct run_def *def, const struct point *point, enum ro
                    json_t **ret, struct err *err)
 {
     const json_t *source = def->spec->roles[role].template;
-    json_t *template = source != NULL ? json_deep_copy(source)
-                                      : json_pack("{s{s[{}]}}", "spec", "containers");
+    json_t *template =
+        source != NULL ? json_deep_copy(source) : json_pack("{s{s[{}]}}", "spec", "containers");
     vec_each (const struct param, it, &point->params.list) {
-        const struct parameter *parameter = find_parameter(def->spec, it->name);
-        int r = parameter == NULL
-                    ? 0
-                    : apply_parameter(template, parameter, role, &it->value, err);
+        const struct parameter *parameter = spec_find_parameter(def->spec, it->name);
+        int r = parameter == NULL ? 0 : apply_parameter(template, parameter, role, &it->value, err);
         if (r < 0) {
             json_decref(template);
             return r;
@@ -103,8 +91,7 @@ static void words_done(struct words *words)
     vec_done(&words->list);
 }
 
-static int add_words(struct words *words, const json_t *container, const char *key,
-                     struct err *err)
+static int add_words(struct words *words, const json_t *container, const char *key, struct err *err)
 {
     const json_t *list = json_object_get(container, key);
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -191,8 +178,8 @@ static void add_identity(struct words *env, const struct run_def *def, const str
     env_set(env, "BENCHD_WORKERS", "%u", point->replicas[ROLE_WORKER]);
 }
 
-static void add_addresses(struct words *env, const struct point *point,
-                          const struct replica_id *id, const struct gang_addresses *addresses)
+static void add_addresses(struct words *env, const struct point *point, const struct replica_id *id,
+                          const struct gang_addresses *addresses)
 {
     static const char *const names[ROLE_COUNT] = {
         [ROLE_PSERVER] = "BENCHD_PSERVER_ADDRS",
@@ -255,8 +242,8 @@ static int read_request(const json_t *container, const char *key,
     if (value == NULL) {
         return 0;
     }
-    _cleanup_(freep) char *text =
-        json_is_string(value) ? xstrdup(json_string_value(value)) : json_dumps(value, JSON_ENCODE_ANY);
+    _cleanup_(freep) char *text = json_is_string(value) ? xstrdup(json_string_value(value))
+                                                        : json_dumps(value, JSON_ENCODE_ANY);
     if (text == NULL || parse(text, ret) < 0) {
         return err_set(err, EINVAL, "container 0 requests '%s' of %s: not a quantity",
                        text == NULL ? "?" : text, key);

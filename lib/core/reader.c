@@ -75,7 +75,8 @@ static void complain_at(struct diags *d, const struct place *place, bool at_key,
     diags_add_va(d, origin, mark, path, fix, fmt, ap);
 }
 
-void reader_complain(struct diags *d, const struct place *place, const char *fix, const char *fmt, ...)
+void reader_complain(struct diags *d, const struct place *place, const char *fix, const char *fmt,
+                     ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -83,7 +84,8 @@ void reader_complain(struct diags *d, const struct place *place, const char *fix
     va_end(ap);
 }
 
-void reader_complain_key(struct diags *d, const struct place *place, const char *fix, const char *fmt, ...)
+void reader_complain_key(struct diags *d, const struct place *place, const char *fix,
+                         const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -148,7 +150,7 @@ bool read_map(struct diags *d, const struct place *place, const struct field *fi
     }
     if (place->node->kind != NODE_MAP) {
         reader_complain(d, place, "write its fields as a map: {name: value, ...}",
-                 "must be a map, and is %s", node_kind_to_string(place->node->kind));
+                        "must be a map, and is %s", node_kind_to_string(place->node->kind));
         return false;
     }
     for (size_t i = 0; i < place->node->n_children; i++) {
@@ -159,7 +161,7 @@ bool read_map(struct diags *d, const struct place *place, const struct field *fi
             complain_unknown_key(d, &child, fields, n);
         } else if (field->rule == FIELD_UNSUPPORTED) {
             reader_complain_key(d, &child, "remove it", "'%s' is not supported by this version",
-                         child.key);
+                                child.key);
         }
     }
     for (size_t i = 0; i < n; i++) {
@@ -179,7 +181,7 @@ bool read_list(struct diags *d, const struct place *place, size_t max)
     }
     if (place->node->kind != NODE_SEQ) {
         reader_complain(d, place, "write it as a list: [...]", "must be a list, and is %s",
-                 node_kind_to_string(place->node->kind));
+                        node_kind_to_string(place->node->kind));
         return false;
     }
     if (place->node->n_children == 0) {
@@ -222,7 +224,7 @@ static void complain_no_int(struct diags *d, const struct place *place, int64_t 
     if (node->kind != NODE_STRING) {
         fix = xasprintf("write a whole number from %lld to %lld", (long long)min, (long long)max);
         reader_complain(d, place, fix, "must be a whole number, and is %s",
-                 node_kind_to_string(node->kind));
+                        node_kind_to_string(node->kind));
         free(fix);
         return;
     }
@@ -250,10 +252,10 @@ bool read_int(struct diags *d, const struct place *place, int64_t min, int64_t m
     }
     int64_t value = place->node->i;
     if (value < min || value > max) {
-        _cleanup_(freep) char *fix = xasprintf("write a whole number from %lld to %lld",
-                                               (long long)min, (long long)max);
-        reader_complain(d, place, fix, "%lld is out of range: it must be %lld to %lld", (long long)value,
-                 (long long)min, (long long)max);
+        _cleanup_(freep) char *fix =
+            xasprintf("write a whole number from %lld to %lld", (long long)min, (long long)max);
+        reader_complain(d, place, fix, "%lld is out of range: it must be %lld to %lld",
+                        (long long)value, (long long)min, (long long)max);
         return false;
     }
     *ret = value;
@@ -268,7 +270,7 @@ bool read_number(struct diags *d, const struct place *place, double min, double 
     }
     if (node->kind != NODE_INT && node->kind != NODE_FLOAT) {
         reader_complain(d, place, "write a number without quotes", "must be a number, and is %s",
-                 node_kind_to_string(node->kind));
+                        node_kind_to_string(node->kind));
         return false;
     }
     double value = node->kind == NODE_INT ? (double)node->i : node->f;
@@ -289,7 +291,7 @@ bool read_text(struct diags *d, const struct place *place, size_t max_len, const
     if (node->kind != NODE_STRING) {
         bool is_number = node->kind == NODE_INT || node->kind == NODE_FLOAT;
         reader_complain(d, place, is_number ? "put quotes around it" : "write a text here",
-                 "must be a text, and is %s", node_kind_to_string(node->kind));
+                        "must be a text, and is %s", node_kind_to_string(node->kind));
         return false;
     }
     if (strlen(node->s) > max_len) {
@@ -327,13 +329,14 @@ bool read_enum(struct diags *d, const struct place *place, const char *const *na
         is_later |= str_eq(text, *unsupported);
     }
     reader_complain(d, place, buf_cstr(&fix),
-             is_later ? "'%s' is not supported by this version" : "unknown value '%s'", text);
+                    is_later ? "'%s' is not supported by this version" : "unknown value '%s'",
+                    text);
     buf_done(&fix);
     return false;
 }
 
 int64_t read_int_or(struct diags *d, const struct place *map, const char *key, int64_t min,
-                           int64_t max, int64_t fallback)
+                    int64_t max, int64_t fallback)
 {
     struct place place = place_get(map, key);
     int64_t value = fallback;
@@ -342,8 +345,7 @@ int64_t read_int_or(struct diags *d, const struct place *map, const char *key, i
 }
 
 int read_enum_or(struct diags *d, const struct place *map, const char *key,
-                        const char *const *names, size_t n, const char *const *unsupported,
-                        int fallback)
+                 const char *const *names, size_t n, const char *const *unsupported, int fallback)
 {
     struct place place = place_get(map, key);
     int value = fallback;

@@ -24,12 +24,13 @@ struct place place_item(const struct place *list, size_t index);
 /* "spec.sweep.grid.pservers[2]", owned. */
 char *place_path(const struct place *place);
 
-/* Notes a problem at a place: at its value, or, where there is none, at the map it is missing in. */
-void reader_complain(struct diags *d, const struct place *place, const char *fix, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+/* Notes a problem at a place: at its value, or, where there is none, at the map it is missing in.
+ */
+void reader_complain(struct diags *d, const struct place *place, const char *fix, const char *fmt,
+                     ...) __attribute__((format(printf, 4, 5)));
 /* The same with the caret under the key. */
-void reader_complain_key(struct diags *d, const struct place *place, const char *fix, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+void reader_complain_key(struct diags *d, const struct place *place, const char *fix,
+                         const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 enum field_rule { FIELD_OPTIONAL, FIELD_REQUIRED, FIELD_UNSUPPORTED };
 struct field {

@@ -14,9 +14,9 @@
 
 const struct builtin builtins[BUILTIN_COUNT] = {
     {"batch_size", 1, BATCH_SIZE_MAX},
-    {"pservers", 1, REPLICAS_MAX},
+    {"pservers", 1, SPEC_MAX_REPLICAS},
     {"threads", 1, THREADS_MAX},
-    {"trainers", 1, REPLICAS_MAX},
+    {"trainers", 1, SPEC_MAX_REPLICAS},
 };
 
 const struct builtin *builtin_find(const char *name)
@@ -107,6 +107,16 @@ void params_done(struct params *p)
         free(it->value.s);
     }
     vec_done(&p->list);
+}
+
+const struct parameter *spec_find_parameter(const struct spec *spec, const char *name)
+{
+    vec_each (const struct parameter, it, &spec->parameters) {
+        if (str_eq(it->name, name)) {
+            return it;
+        }
+    }
+    return NULL;
 }
 
 static void sweep_done(struct sweep *sweep)
@@ -247,9 +257,8 @@ static void check_with_local(const struct node *root, struct diags *diags)
     }
     struct node *copy = tree_copy(root);
     struct diags found = {0};
-    if (spec_merge_local(copy, &found) == 0) {
-        spec_free(read_tree(copy, &found));
-    }
+    spec_merge_local(copy, &found);
+    spec_free(read_tree(copy, &found));
     diags_move(diags, &found);
     tree_free(copy);
 }
@@ -258,15 +267,13 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
                               struct diags *diags)
 {
     if (overrides->local) {
-        if (spec_merge_local(root, diags) < 0) {
-            return NULL;
-        }
+        spec_merge_local(root, diags);
     } else {
         check_with_local(root, diags);
     }
-    int r = spec_merge_options(root, overrides, diags);
+    spec_merge_options(root, overrides, diags);
     struct spec *spec = read_tree(root, diags);
-    if (r < 0 || diags->list.len > 0) {
+    if (diags->list.len > 0) {
         spec_free(spec);
         return NULL;
     }

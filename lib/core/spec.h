@@ -133,6 +133,11 @@ struct spec {
     json_t *definition; /* the merged document, owned: what a run freezes */
 };
 
+/* A declared parameter; NULL: none, as for the built-in names. */
+const struct parameter *spec_find_parameter(const struct spec *spec, const char *name);
+
+#define SPEC_MAX_REPLICAS 10000 /* of a role */
+
 /* What the command line and the mode put on top of the file, in this order. */
 struct spec_overrides {
     bool local;                /* merge spec.local first */

@@ -68,13 +68,14 @@ static void check_from(struct reading *r, enum role role)
         return;
     }
     static const char *const counts[] = {"pservers", "trainers"};
-    const char *meant = is_known_name(r, from) ? NULL : suggest_name(from, counts, COUNT_OF(counts));
+    const char *meant =
+        is_known_name(r, from) ? NULL : suggest_name(from, counts, COUNT_OF(counts));
     _cleanup_(freep) char *fix =
-        meant != NULL ? xasprintf("did you mean '%s'?", meant)
-                      : xasprintf("add '%s: [1, 2]' to spec.sweep, or write replicas: {value: 1}",
-                                  from);
-    reader_complain(r->diags, &place, fix, "'%s' is not swept, so the number of replicas is not known",
-                    from);
+        meant != NULL
+            ? xasprintf("did you mean '%s'?", meant)
+            : xasprintf("add '%s: [1, 2]' to spec.sweep, or write replicas: {value: 1}", from);
+    reader_complain(r->diags, &place, fix,
+                    "'%s' is not swept, so the number of replicas is not known", from);
 }
 
 /* Could it take its number of replicas from that name? Yes too where the field is unreadable, which
@@ -114,9 +115,9 @@ static void check_counts_used(struct reading *r)
         if (!is_used && is_swept_in(r, counts[i].name)) {
             const char *role = role_to_string(counts[i].role);
             _cleanup_(freep) char *fix =
-                is_forbidden ? xstrdup("remove it: the exchange None has no pserver")
-                             : xasprintf("write roles.%s.replicas: {from: %s}", role,
-                                         counts[i].name);
+                is_forbidden
+                    ? xstrdup("remove it: the exchange None has no pserver")
+                    : xasprintf("write roles.%s.replicas: {from: %s}", role, counts[i].name);
             _cleanup_(freep) char *message =
                 xasprintf("'%s' is swept, but no role takes its replicas from it", counts[i].name);
             complain_axis(r, counts[i].name, fix, message);
@@ -175,7 +176,8 @@ static void check_swept(struct reading *r, const struct place *where)
     for (size_t i = 0; i < where->node->n_children; i++) {
         struct place child = place_item(where, i);
         child.key = child.node->key;
-        if (is_known_name(r, child.key) && !is_swept_in(r, child.key)) { /* unknown: noted when it was read */
+        bool is_known = is_known_name(r, child.key); /* else it was noted when it was read */
+        if (is_known && !is_swept_in(r, child.key)) {
             _cleanup_(freep) char *fix =
                 xasprintf("name a swept value, or add '%s' to the sweep", child.key);
             reader_complain_key(r->diags, &child, fix, "'%s' is not swept", child.key);
@@ -202,7 +204,7 @@ static void check_wheres(struct reading *r)
     }
 }
 
-/* Tries a path on a copy of the role's template: what cannot be set must not first show in a run. */
+/* Tries a path on a copy of the template: what cannot be set must not first show in a run. */
 static bool can_set(const struct role_spec *role, const char *path, struct err *err)
 {
     json_t *template = json_deep_copy(role->template);
@@ -257,8 +259,9 @@ static void check_targets(struct reading *r)
         struct place item = place_item(&list, i);
         struct place targets = place_get(&item, "targets");
         const struct node *name = tree_get(item.node, "name");
-        const struct parameter *parameter =
-            name != NULL && name->kind == NODE_STRING ? spec_find_parameter(r->spec, name->s) : NULL;
+        const struct parameter *parameter = name != NULL && name->kind == NODE_STRING
+                                                ? spec_find_parameter(r->spec, name->s)
+                                                : NULL;
         if (n_read == r->spec->parameters.len || parameter != &r->spec->parameters.items[n_read]) {
             continue; /* not read, or a name for the second time: noted */
         }

@@ -4,7 +4,6 @@
  * Maps merge, lists replace, another kind of sweep, dataset or exchange replaces, a grid merges by
  * name. Values of the command line carry their option as origin, for messages. */
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -126,7 +125,7 @@ static void mark_from_local(struct node *node)
     }
 }
 
-static int complain_local(const struct node *root, const struct node *child, struct diags *diags)
+static void complain_local(const struct node *root, const struct node *child, struct diags *diags)
 {
     struct place document = place_root(root);
     struct place spec = place_get(&document, "spec");
@@ -137,14 +136,13 @@ static int complain_local(const struct node *root, const struct node *child, str
                       : xstrdup("remove it: local holds workload, sweep, measure and repeats only");
     reader_complain_key(diags, &place, fix, "unknown field '%s': it cannot be changed for --local",
                         child->key);
-    return -EINVAL;
 }
 
-int spec_merge_local(struct node *root, struct diags *diags)
+void spec_merge_local(struct node *root, struct diags *diags)
 {
     struct node *spec = tree_get(root, "spec");
     if (tree_get(spec, "local") == NULL) {
-        return 0;
+        return;
     }
     size_t i = 0;
     while (!str_eq(spec->children[i]->key, "local")) {
@@ -156,9 +154,8 @@ int spec_merge_local(struct node *root, struct diags *diags)
         diags_add(diags, local->mark, "spec.local", "write its fields as a map: {name: value, ...}",
                   "must be a map, and is %s", node_kind_to_string(local->kind));
         tree_free(local);
-        return -EINVAL;
+        return;
     }
-    int result = 0;
     while (local->n_children > 0) {
         struct node *child = tree_take_at(local, 0);
         bool is_known = false;
@@ -166,7 +163,7 @@ int spec_merge_local(struct node *root, struct diags *diags)
             is_known |= str_eq(child->key, overridable[k]);
         }
         if (!is_known) {
-            result = complain_local(root, child, diags);
+            complain_local(root, child, diags);
             tree_free(child);
         } else if (str_eq(child->key, "sweep")) {
             merge_sweep_take(spec, child);
@@ -176,7 +173,6 @@ int spec_merge_local(struct node *root, struct diags *diags)
         }
     }
     tree_free(local);
-    return result;
 }
 
 /* "10" is a number, "010" and "1.5" are texts. */
@@ -201,7 +197,7 @@ static struct node *new_value(const char *text, size_t len, const char *origin)
     return node;
 }
 
-static int apply_set(struct node *root, const char *set, struct diags *diags)
+static void apply_set(struct node *root, const char *set, struct diags *diags)
 {
     static const struct mark nowhere = {0};
     _cleanup_(freep) char *origin = xasprintf("--set %s", set);
@@ -209,7 +205,7 @@ static int apply_set(struct node *root, const char *set, struct diags *diags)
     if (equals == NULL || equals == set || equals[1] == '\0') {
         diags_add_from(diags, origin, nowhere, "", "write --set pservers=1,2", "%s",
                        equals == NULL ? "there is no '='" : "a name or a value is missing");
-        return -EINVAL;
+        return;
     }
     struct node *sweep = tree_path(root, "spec", "sweep", NULL);
     const char *other = tree_get(sweep, "zip") != NULL      ? "zip"
@@ -218,10 +214,10 @@ static int apply_set(struct node *root, const char *set, struct diags *diags)
     if (other != NULL) {
         diags_add_from(diags, origin, nowhere, "", "change the file, or sweep a grid",
                        "the sweep is a list of '%s', and --set changes a grid only", other);
-        return -EINVAL;
+        return;
     }
     if (sweep == NULL || sweep->kind != NODE_MAP) {
-        return 0; /* the missing sweep is noted when it is read */
+        return; /* the missing sweep is noted when it is read */
     }
     struct node *axis = xnew(struct node);
     axis->kind = NODE_SEQ;
@@ -238,10 +234,9 @@ static int apply_set(struct node *root, const char *set, struct diags *diags)
     struct node *grid = enter(sweep, "grid");
     if (grid->kind != NODE_MAP) {
         tree_free(axis);
-        return 0; /* noted when it is read */
+        return; /* noted when it is read */
     }
     tree_set_take(grid, name, axis);
-    return 0;
 }
 
 static void set_number(struct node *root, const char *part, const char *field, int64_t number,
@@ -261,14 +256,11 @@ static void set_number(struct node *root, const char *part, const char *field, i
     }
 }
 
-int spec_merge_options(struct node *root, const struct spec_overrides *overrides,
-                       struct diags *diags)
+void spec_merge_options(struct node *root, const struct spec_overrides *overrides,
+                        struct diags *diags)
 {
-    int result = 0;
     for (size_t i = 0; i < overrides->n_sets; i++) {
-        if (apply_set(root, overrides->sets[i], diags) < 0) {
-            result = -EINVAL;
-        }
+        apply_set(root, overrides->sets[i], diags);
     }
     struct node *sweep = tree_path(root, "spec", "sweep", NULL);
     if (overrides->n_sets > 0 && sweep != NULL) {
@@ -280,5 +272,4 @@ int spec_merge_options(struct node *root, const struct spec_overrides *overrides
     if (overrides->repeats != 0) {
         set_number(root, "repeats", "min", overrides->repeats, "--repeats");
     }
-    return result;
 }

@@ -1,5 +1,5 @@
-/* The steps behind spec_load; private to the spec*.c files. Each notes problems and goes on, so that
- * a definition's errors are all reported at once; what could be read stands in the spec. */
+/* The steps behind spec_load; private to the spec*.c files. Each notes problems and goes on, so
+ * that a definition's errors are all reported at once; what could be read stands in the spec. */
 #pragma once
 
 #include "core/reader.h"
@@ -12,10 +12,10 @@ struct reading {
     struct spec *spec;
 };
 
-/* spec_merge.c: changes the tree. -EINVAL: an override cannot be applied (noted). */
-int spec_merge_local(struct node *root, struct diags *diags);
-int spec_merge_options(struct node *root, const struct spec_overrides *overrides,
-                       struct diags *diags);
+/* spec_merge.c: change the tree; what cannot be applied is noted. */
+void spec_merge_local(struct node *root, struct diags *diags);
+void spec_merge_options(struct node *root, const struct spec_overrides *overrides,
+                        struct diags *diags);
 /* spec_read.c: the whole document. */
 void spec_read(const struct node *root, struct spec *spec, struct diags *diags);
 /* spec_roles.c; parameters first, for the others name them. */
@@ -29,7 +29,6 @@ void spec_read_params(struct reading *r, const struct place *place, struct param
 void spec_check_template(struct diags *diags, const struct place *place);
 /* spec_check.c: rules between fields. */
 void spec_check(struct reading *r);
-const struct parameter *spec_find_parameter(const struct spec *spec, const char *name);
 
 /* The sweep names that need no declaration. */
 struct builtin {
@@ -42,6 +41,5 @@ const struct builtin *builtin_find(const char *name); /* NULL: none */
 
 #define BATCH_SIZE_MAX 65536
 #define THREADS_MAX 1024
-#define REPLICAS_MAX 10000
 #define STEPS_MAX 1000000
 #define REPEATS_MAX 1000

@@ -43,10 +43,10 @@ static void read_metadata(struct diags *d, const struct place *root, struct spec
 {
     /* What a person may write, and what an API server adds. */
     static const struct field fields[] = {
-        {"name", FIELD_REQUIRED},        {"namespace", FIELD_OPTIONAL},
-        {"labels", FIELD_OPTIONAL},      {"annotations", FIELD_OPTIONAL},
-        {"uid", FIELD_OPTIONAL},         {"resourceVersion", FIELD_OPTIONAL},
-        {"generation", FIELD_OPTIONAL},  {"creationTimestamp", FIELD_OPTIONAL},
+        {"name", FIELD_REQUIRED},          {"namespace", FIELD_OPTIONAL},
+        {"labels", FIELD_OPTIONAL},        {"annotations", FIELD_OPTIONAL},
+        {"uid", FIELD_OPTIONAL},           {"resourceVersion", FIELD_OPTIONAL},
+        {"generation", FIELD_OPTIONAL},    {"creationTimestamp", FIELD_OPTIONAL},
         {"managedFields", FIELD_OPTIONAL},
     };
     struct place place = place_get(root, "metadata");
@@ -99,8 +99,7 @@ static void read_dataset(struct diags *d, const struct place *workload, struct w
     int kind;
     const char *path = NULL;
     bool has_path = read_text(d, &path_place, PATH_TEXT_MAX, &path);
-    if (!read_enum(d, &kind_place, dataset_kind_names, COUNT_OF(dataset_kind_names), NULL,
-                   &kind)) {
+    if (!read_enum(d, &kind_place, dataset_kind_names, COUNT_OF(dataset_kind_names), NULL, &kind)) {
         return;
     }
     w->dataset = (enum dataset_kind)kind;
@@ -133,15 +132,17 @@ static void read_exchange(struct diags *d, const struct place *workload, struct 
     w->exchange = (enum exchange_kind)read_enum_or(d, &place, "kind", exchange_kind_names,
                                                    COUNT_OF(exchange_kind_names), kinds_later,
                                                    EXCHANGE_PSERVER);
-    (void)read_enum_or(d, &place, "mode", modes, COUNT_OF(modes), modes_later, 0); /* checked only */
-    (void)read_enum_or(d, &place, "wire", wires, COUNT_OF(wires), wires_later, 0); /* checked only */
+    (void)read_enum_or(d, &place, "mode", modes, COUNT_OF(modes), modes_later,
+                       0); /* checked only */
+    (void)read_enum_or(d, &place, "wire", wires, COUNT_OF(wires), wires_later,
+                       0); /* checked only */
 }
 
 static void read_workload(struct reading *r)
 {
     static const struct field fields[] = {
-        {"model", FIELD_REQUIRED},    {"dataset", FIELD_OPTIONAL}, {"batchSize", FIELD_OPTIONAL},
-        {"threads", FIELD_OPTIONAL},  {"seed", FIELD_OPTIONAL},    {"exchange", FIELD_OPTIONAL},
+        {"model", FIELD_REQUIRED},   {"dataset", FIELD_OPTIONAL}, {"batchSize", FIELD_OPTIONAL},
+        {"threads", FIELD_OPTIONAL}, {"seed", FIELD_OPTIONAL},    {"exchange", FIELD_OPTIONAL},
         {"compute", FIELD_OPTIONAL},
     };
     static const char *const computes[] = {"Real"};
@@ -182,9 +183,9 @@ static void read_measure(struct reading *r)
     struct place repeats = place_get(&r->at, "repeats");
     (void)read_map(r->diags, &repeats, repeats_fields, COUNT_OF(repeats_fields)); /* noted */
     spec->repeats = read_int_or(r->diags, &repeats, "min", 1, REPEATS_MAX, 3);
-    spec->order = (enum order_kind)read_enum_or(r->diags, &repeats, "order", order_kind_names,
-                                                COUNT_OF(order_kind_names), NULL,
-                                                ORDER_INTERLEAVED);
+    spec->order =
+        (enum order_kind)read_enum_or(r->diags, &repeats, "order", order_kind_names,
+                                      COUNT_OF(order_kind_names), NULL, ORDER_INTERLEAVED);
 }
 
 static void read_threshold(struct reading *r, const struct place *place, struct threshold *t)
@@ -262,21 +263,19 @@ static void check_constant(struct diags *d, const struct place *root, const char
 
 void spec_read(const struct node *root, struct spec *spec, struct diags *diags)
 {
-    static const struct field root_fields[] = {{"apiVersion", FIELD_REQUIRED},
-                                               {"kind", FIELD_REQUIRED},
-                                               {"metadata", FIELD_REQUIRED},
-                                               {"spec", FIELD_REQUIRED},
-                                               {"suspend", FIELD_UNSUPPORTED},
-                                               {"cancel", FIELD_UNSUPPORTED}};
+    static const struct field root_fields[] = {
+        {"apiVersion", FIELD_REQUIRED}, {"kind", FIELD_REQUIRED},
+        {"metadata", FIELD_REQUIRED},   {"spec", FIELD_REQUIRED},
+        {"suspend", FIELD_UNSUPPORTED}, {"cancel", FIELD_UNSUPPORTED}};
     static const struct field spec_fields[] = {
-        {"description", FIELD_OPTIONAL}, {"systems", FIELD_REQUIRED},
-        {"workload", FIELD_REQUIRED},    {"sweep", FIELD_REQUIRED},
-        {"parameters", FIELD_OPTIONAL},  {"baseline", FIELD_OPTIONAL},
-        {"roles", FIELD_REQUIRED},       {"measure", FIELD_REQUIRED},
-        {"repeats", FIELD_OPTIONAL},     {"thresholds", FIELD_OPTIONAL},
+        {"description", FIELD_OPTIONAL},   {"systems", FIELD_REQUIRED},
+        {"workload", FIELD_REQUIRED},      {"sweep", FIELD_REQUIRED},
+        {"parameters", FIELD_OPTIONAL},    {"baseline", FIELD_OPTIONAL},
+        {"roles", FIELD_REQUIRED},         {"measure", FIELD_REQUIRED},
+        {"repeats", FIELD_OPTIONAL},       {"thresholds", FIELD_OPTIONAL},
         {"failurePolicy", FIELD_OPTIONAL}, {"runPolicy", FIELD_OPTIONAL},
-        {"local", FIELD_OPTIONAL},       {"addressing", FIELD_UNSUPPORTED},
-        {"suspend", FIELD_UNSUPPORTED},  {"cancel", FIELD_UNSUPPORTED},
+        {"local", FIELD_OPTIONAL},         {"addressing", FIELD_UNSUPPORTED},
+        {"suspend", FIELD_UNSUPPORTED},    {"cancel", FIELD_UNSUPPORTED},
     };
     struct place document = place_root(root);
     if (!read_map(diags, &document, root_fields, COUNT_OF(root_fields))) {

@@ -116,9 +116,9 @@ void spec_read_baseline(struct reading *r)
         return;
     }
     struct baseline *b = &r->spec->baseline;
-    b->kind = (enum baseline_kind)read_enum_or(r->diags, &place, "kind", baseline_kind_names,
-                                               COUNT_OF(baseline_kind_names), NULL,
-                                               where.node != NULL);
+    b->kind =
+        (enum baseline_kind)read_enum_or(r->diags, &place, "kind", baseline_kind_names,
+                                         COUNT_OF(baseline_kind_names), NULL, where.node != NULL);
     if (b->kind == BASELINE_POINT && where.node == NULL) {
         reader_complain(r->diags, &where, "add 'where: {trainers: 1}', for instance",
                         "the baseline Point needs 'where'");
@@ -154,14 +154,13 @@ static void read_replicas(struct reading *r, const struct place *role, struct re
     if (read_text(r->diags, &from, 256, &name)) {
         replicas->from = xstrdup(name);
     }
-    replicas->value = read_int_or(r->diags, &place, "value", 0, REPLICAS_MAX, 1);
+    replicas->value = read_int_or(r->diags, &place, "value", 0, SPEC_MAX_REPLICAS, 1);
 }
 
 void spec_read_roles(struct reading *r)
 {
-    static const struct field fields[] = {{"pserver", FIELD_OPTIONAL},
-                                          {"trainer", FIELD_REQUIRED},
-                                          {"worker", FIELD_UNSUPPORTED}};
+    static const struct field fields[] = {
+        {"pserver", FIELD_OPTIONAL}, {"trainer", FIELD_REQUIRED}, {"worker", FIELD_UNSUPPORTED}};
     static const struct field role_fields[] = {{"replicas", FIELD_REQUIRED},
                                                {"template", FIELD_OPTIONAL}};
     static const enum role roles[] = {ROLE_PSERVER, ROLE_TRAINER};
@@ -187,4 +186,3 @@ void spec_read_roles(struct reading *r)
         }
     }
 }
-

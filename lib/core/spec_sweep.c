@@ -66,16 +66,6 @@ static bool read_value(struct diags *d, const struct place *place, const char *n
     return true;
 }
 
-const struct parameter *spec_find_parameter(const struct spec *spec, const char *name)
-{
-    vec_each (const struct parameter, it, &spec->parameters) {
-        if (str_eq(it->name, name)) {
-            return it;
-        }
-    }
-    return NULL;
-}
-
 /* Built in, or declared in spec.parameters? */
 static bool check_name(struct reading *r, const struct place *place)
 {
@@ -115,7 +105,8 @@ static bool check_is_map(struct diags *d, const struct place *place, size_t max)
         return false;
     }
     if (place->node->n_children == 0) {
-        reader_complain(d, place, "name at least one sweep value, or remove it", "the map is empty");
+        reader_complain(d, place, "name at least one sweep value, or remove it",
+                        "the map is empty");
         return false;
     }
     if (place->node->n_children > max) {
@@ -195,7 +186,8 @@ static void read_axes(struct reading *r, const struct place *place)
         const struct node *first = place->node->children[0];
         if (r->spec->sweep.kind == SWEEP_ZIP && axis.node->kind == NODE_SEQ &&
             first->kind == NODE_SEQ && axis.node->n_children != first->n_children) {
-            reader_complain_key(r->diags, &axis, "give all names of a zip the same number of values",
+            reader_complain_key(r->diags, &axis,
+                                "give all names of a zip the same number of values",
                                 "'%s' has %zu values and '%s' has %zu", axis.key,
                                 axis.node->n_children, first->key, first->n_children);
         }

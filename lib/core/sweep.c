@@ -8,8 +8,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#define REPLICAS_MAX 10000
-
 /* Text -> number, open addressing; sized once for what will be put in. */
 struct index {
     char **keys; /* owned; NULL: free */
@@ -233,7 +231,7 @@ static uint32_t count_replicas(struct expansion *e, enum role role, const struct
     }
     int64_t least = role == ROLE_TRAINER || e->spec->workload.exchange == EXCHANGE_PSERVER;
     const struct value *v = params_get(params, spec->replicas.from);
-    if (v != NULL && v->is_int && v->i >= least && v->i <= REPLICAS_MAX) {
+    if (v != NULL && v->is_int && v->i >= least && v->i <= SPEC_MAX_REPLICAS) {
         return (uint32_t)v->i;
     }
     if (e->bad_count[role]) {
@@ -247,7 +245,7 @@ static uint32_t count_replicas(struct expansion *e, enum role role, const struct
     _cleanup_(freep) char *path = xasprintf("spec.roles.%s.replicas", role_to_string(role));
     complain(e, path, "correct the sweep",
              "'%s' is '%s' in some point, and must be a whole number from %lld to %d",
-             spec->replicas.from, buf_cstr(&text), (long long)least, REPLICAS_MAX);
+             spec->replicas.from, buf_cstr(&text), (long long)least, SPEC_MAX_REPLICAS);
     buf_done(&text);
     return 0;
 }
@@ -343,8 +341,7 @@ static void find_baselines(struct expansion *e)
     index_done(&index);
     if (e->points.len > MATRIX_MAX_POINTS) {
         complain(e, "spec.sweep", "sweep fewer values, or split the benchmark",
-                 "the sweep has more than %d points with those of the baseline",
-                 MATRIX_MAX_POINTS);
+                 "the sweep has more than %d points with those of the baseline", MATRIX_MAX_POINTS);
     }
 }
 

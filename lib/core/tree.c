@@ -46,6 +46,25 @@ struct node *tree_copy(const struct node *node)
     return copy;
 }
 
+void tree_measure(const struct node *node, struct tree_size *size)
+{
+    size->nodes++;
+    size->bytes += node->key == NULL ? 0 : strlen(node->key);
+    size->bytes += node->kind == NODE_STRING ? strlen(node->s) : 0;
+    if (node->kind != NODE_SEQ && node->kind != NODE_MAP) {
+        return;
+    }
+    unsigned deepest = 0;
+    for (size_t i = 0; i < node->n_children; i++) {
+        struct tree_size child = {0};
+        tree_measure(node->children[i], &child);
+        size->nodes += child.nodes;
+        size->bytes += child.bytes;
+        deepest = child.depth > deepest ? child.depth : deepest;
+    }
+    size->depth = deepest + 1 > size->depth ? deepest + 1 : size->depth;
+}
+
 struct node *tree_get(const struct node *map, const char *key)
 {
     if (map == NULL || map->kind != NODE_MAP) {
@@ -137,9 +156,9 @@ void tree_remove(struct node *map, const char *key)
 const char *node_kind_to_string(enum node_kind kind)
 {
     static const char *const names[] = {
-        [NODE_NULL] = "nothing",           [NODE_BOOL] = "a truth value",
-        [NODE_INT] = "a whole number",     [NODE_FLOAT] = "a decimal number",
-        [NODE_STRING] = "a text",          [NODE_SEQ] = "a list",
+        [NODE_NULL] = "nothing",       [NODE_BOOL] = "a truth value",
+        [NODE_INT] = "a whole number", [NODE_FLOAT] = "a decimal number",
+        [NODE_STRING] = "a text",      [NODE_SEQ] = "a list",
         [NODE_MAP] = "a map",
     };
     return names[kind];

@@ -46,6 +46,14 @@ int tree_parse(const char *text, size_t len, const struct tree_limits *limits, s
 void tree_free(struct node *node); /* NULL is fine */
 struct node *tree_copy(const struct node *node);
 
+struct tree_size {
+    size_t nodes;
+    size_t bytes;   /* of keys and texts */
+    unsigned depth; /* lists and maps around the innermost value; 0: a single value */
+};
+/* Adds to nodes and bytes, raises depth. */
+void tree_measure(const struct node *node, struct tree_size *size);
+
 /* Borrowed; NULL if `map` is NULL, no map, or has no such key. */
 struct node *tree_get(const struct node *map, const char *key);
 /* Walks keys: tree_path(root, "spec", "sweep", NULL). */

@@ -101,9 +101,8 @@ static bool is_bare_exponent(const char *s)
 
 static const char *find_trap(const char *text, const char **ret_fix)
 {
-    static const char *const truths[] = {"y",  "Y",  "yes", "Yes", "YES", "n",   "N",   "no",
-                                         "No", "NO", "on",  "On",  "ON",  "off", "Off", "OFF",
-                                         NULL};
+    static const char *const truths[] = {"y",  "Y",  "yes", "Yes", "YES", "n",   "N",   "no", "No",
+                                         "NO", "on", "On",  "ON",  "off", "Off", "OFF", NULL};
     static const char *const specials[] = {".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN", NULL};
     bool is_signed = text[0] == '-' || text[0] == '+';
     const char *digits = text + is_signed;

@@ -1,8 +1,9 @@
 /* YAML (and JSON, its subset) to a tree: libyaml's events, one recursive descent, see tree.h.
  *
- * Errors of syntax, encoding and limits end the reading; errors of meaning (a trap, a key twice) are
- * noted and the reading goes on, so that all are reported at once. An anchor is known only when its
- * node is complete, hence no cycles; an alias is a copy, paid for from the limits before it is made. */
+ * Errors of syntax, encoding and limits end the reading; errors of meaning (a trap, a key twice)
+ * are noted and the reading goes on, so that all are reported at once. An anchor is known only when
+ * its node is complete, hence no cycles; an alias is a copy, paid for from the limits before it is
+ * made. */
 #include "core/tree.h"
 
 #include <errno.h>
@@ -129,26 +130,6 @@ static void remember_anchor(struct loader *l, const yaml_char_t *name, const str
     }
 }
 
-static void measure(const struct node *node, size_t *nodes, size_t *bytes)
-{
-    *nodes += 1;
-    *bytes += (node->key == NULL ? 0 : strlen(node->key)) +
-              (node->kind == NODE_STRING ? strlen(node->s) : 0);
-    for (size_t i = 0; i < node->n_children; i++) {
-        measure(node->children[i], nodes, bytes);
-    }
-}
-
-static unsigned height(const struct node *node)
-{
-    unsigned most = 0;
-    for (size_t i = 0; i < node->n_children; i++) {
-        unsigned h = height(node->children[i]);
-        most = h > most ? h : most;
-    }
-    return most + 1;
-}
-
 static int complain_depth(struct loader *l, struct mark mark)
 {
     complain(l, mark, "nest less deeply", "nested deeper than %u levels", l->limits->depth);
@@ -170,12 +151,12 @@ static struct node *load_alias(struct loader *l, const yaml_event_t *event)
                  "the alias '*%s' has no anchor '&%s' that ends before it", name, name);
         return NULL;
     }
-    size_t nodes = 0, bytes = 0;
-    measure(source, &nodes, &bytes);
-    if (spend(l, mark, nodes, bytes) < 0) {
+    struct tree_size size = {0};
+    tree_measure(source, &size);
+    if (spend(l, mark, size.nodes, size.bytes) < 0) {
         return NULL;
     }
-    if (l->depth + height(source) > l->limits->depth + 1) {
+    if (l->depth + size.depth > l->limits->depth) {
         (void)complain_depth(l, mark); /* NULL says it */
         return NULL;
     }
@@ -423,7 +404,8 @@ static int load_document(struct loader *l, struct node **ret)
             r = *ret == NULL ? -EINVAL : 0;
         } else if (event.type != frame[i]) {
             bool is_empty = i == 1;
-            complain(l, mark, is_empty ? NULL : "keep one document a file: remove what follows '---'",
+            complain(l, mark,
+                     is_empty ? NULL : "keep one document a file: remove what follows '---'",
                      is_empty ? "the file is empty" : "a second document begins here");
             r = -EINVAL;
         }

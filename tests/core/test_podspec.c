@@ -31,8 +31,8 @@ static struct run_def *make_run(const char *text, const char *const *sets, size_
 
 static struct run_def *make_example_run(void)
 {
-    _cleanup_(freep) char *text =
-        definition_with("measure: {warmupSteps: 1, steps: 5}", "measure: {warmupSteps: 2, steps: 8}");
+    _cleanup_(freep) char *text = definition_with("measure: {warmupSteps: 1, steps: 5}",
+                                                  "measure: {warmupSteps: 2, steps: 8}");
     static const char *const sets[] = {"pservers=1", "trainers=3,1,2"};
     return make_run(text, sets, 2);
 }
@@ -62,8 +62,8 @@ static void environment_is_what_the_contract_says(void **state)
     char *start = strstr(contract, "```\n") + strlen("```\n");
     char *secret = strstr(start, "BENCHD_SECRET_FD=3\n");
     char *rest = secret + strlen("BENCHD_SECRET_FD=3\n");
-    _cleanup_(freep) char *expected =
-        xasprintf("%.*s%.*s", (int)(secret - start), start, (int)(strstr(rest, "```") - rest), rest);
+    _cleanup_(freep) char *expected = xasprintf("%.*s%.*s", (int)(secret - start), start,
+                                                (int)(strstr(rest, "```") - rest), rest);
 
     struct run_def *def = make_example_run();
     struct replica_id id = {.point = 2, .role = ROLE_TRAINER, .index = 1};
@@ -155,11 +155,11 @@ static void templates_give_command_environment_and_requests(void **state)
 static void data_and_arguments_without_command(void **state)
 {
     (void)state;
-    _cleanup_(freep) char *text = definition_with(
-        "dataset: {kind: Synthetic}", "dataset: {kind: Idx, path: /data/fashion}");
+    _cleanup_(freep) char *text =
+        definition_with("dataset: {kind: Synthetic}", "dataset: {kind: Idx, path: /data/fashion}");
     char *at = strstr(text, "{name: main}");
-    _cleanup_(freep) char *with_args = xasprintf("%.*s{name: main, args: [-v]}%s",
-                                                 (int)(at - text), text, at + strlen("{name: main}"));
+    _cleanup_(freep) char *with_args = xasprintf("%.*s{name: main, args: [-v]}%s", (int)(at - text),
+                                                 text, at + strlen("{name: main}"));
     struct run_def *def = make_run(with_args, NULL, 0);
     struct replica_id id = {.point = 0, .role = ROLE_PSERVER};
     struct gang_addresses addresses = example_addresses();
@@ -186,8 +186,8 @@ static void parameters_reach_the_template_by_path(void **state)
         const struct value *cpu = params_get(&def->matrix.points[point].params, "cpu");
         size_t i = cpu->is_int;
         json_t *pod;
-        assert_int_equal(
-            podspec_render(def, &def->matrix.points[point], ROLE_TRAINER, &pod, &err), 0);
+        assert_int_equal(podspec_render(def, &def->matrix.points[point], ROLE_TRAINER, &pod, &err),
+                         0);
         _cleanup_(freep) char *got = json_dumps(pod, JSON_COMPACT);
         _cleanup_(freep) char *wanted =
             xasprintf("{\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":{\"requests\":"
@@ -215,11 +215,12 @@ static void parameters_reach_the_template_by_path(void **state)
 static void roles_without_template_have_an_empty_container(void **state)
 {
     (void)state;
-    _cleanup_(freep) char *text = definition_with("  parameters:\n"
-                                                  "  - name: cpu\n"
-                                                  "    targets: [{roles: [pserver, trainer], paths: "
-                                                  "[/spec/containers/0/resources/requests/cpu]}]\n",
-                                                  "");
+    _cleanup_(freep) char *text =
+        definition_with("  parameters:\n"
+                        "  - name: cpu\n"
+                        "    targets: [{roles: [pserver, trainer], paths: "
+                        "[/spec/containers/0/resources/requests/cpu]}]\n",
+                        "");
     char *at = strstr(text, ", template: *pod");
     _cleanup_(freep) char *bare =
         xasprintf("%.*s%s", (int)(at - text), text, at + strlen(", template: *pod"));

@@ -15,8 +15,7 @@
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
-static const char sample_grid[] =
-    "grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}";
+static const char sample_grid[] = "grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}";
 
 /* One line a point: "0: batch_size=16 pservers=1 trainers=1 | 1 pservers 1 trainers PServer b16 t1
  * -> 6"; an added baseline has a '*'. Owned. */
@@ -98,8 +97,8 @@ static void expands(void **state)
          "1 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 0\n"
          "2 0: pservers=2 trainers=1 | 2p 1t PServer b64 t1 -> 2\n"
          "3 0: pservers=2 trainers=3 | 2p 3t PServer b64 t1 -> 2\n"},
-        {"a baseline that is not swept is added",
-         "grid: {pservers: [1, 2], trainers: [2, 3]}", "kind: Point, where: {trainers: 1}",
+        {"a baseline that is not swept is added", "grid: {pservers: [1, 2], trainers: [2, 3]}",
+         "kind: Point, where: {trainers: 1}",
          "0 0: pservers=1 trainers=2 | 1p 2t PServer b64 t1 -> 4\n"
          "1 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 4\n"
          "2 0: pservers=2 trainers=2 | 2p 2t PServer b64 t1 -> 5\n"
@@ -184,13 +183,11 @@ static void replicas_may_come_from_a_declared_name(void **state)
         {"[10001]", "spec.roles.pserver.replicas: 'cpu' is '10001' in some point"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        _cleanup_(freep) char *grid =
-            xasprintf("grid: {cpu: %s, trainers: [1]}", rows[i].values);
+        _cleanup_(freep) char *grid = xasprintf("grid: {cpu: %s, trainers: [1]}", rows[i].values);
         _cleanup_(freep) char *with_grid = definition_with(sample_grid, grid);
         char *at = strstr(with_grid, "from: pservers");
-        _cleanup_(freep) char *text =
-            xasprintf("%.*sfrom: cpu%s", (int)(at - with_grid), with_grid,
-                      at + strlen("from: pservers"));
+        _cleanup_(freep) char *text = xasprintf("%.*sfrom: cpu%s", (int)(at - with_grid), with_grid,
+                                                at + strlen("from: pservers"));
         _cleanup_(freep) char *errors = definition_errors(text, NULL);
         assert_int_equal(errors[0] == '\0', rows[i].expected[0] == '\0');
         if (strstr(errors, rows[i].expected) == NULL) {

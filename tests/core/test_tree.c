@@ -76,7 +76,9 @@ static void plain_scalars_are_what_kubernetes_takes_them_for(void **state)
         {"$(POD_IP)", "\"$(POD_IP)\""},
         {"nope", "\"nope\""},
         {"\"\\u00e9\"", "\"\xc3\xa9\""},
-        {"\xef\xbb\xbf" "a: 1", "{\"a\":1}"},
+        {"\xef\xbb\xbf"
+         "a: 1",
+         "{\"a\":1}"},
         {"{\"a\": [1, {\"b\": \"\\n\"}], \"c\": 1.5}", "{\"a\":[1,{\"b\":\"\\n\"}],\"c\":1.5}"},
         {"{\n\t\"a\":\t1\n}", "{\"a\":1}"},
         {"{b: 1, a: 2}", "{\"b\":1,\"a\":2}"},
@@ -95,13 +97,35 @@ static void plain_scalars_are_what_kubernetes_takes_them_for(void **state)
 static void traps_are_errors(void **state)
 {
     (void)state;
-    static const char *const traps[] = {
-        "y",      "Yes",    "NO",       "on",       "Off",        "n",          "012",
-        "0x1f",   "0o17",   "0b11",     "-012",     "1_000",      "1_0.5",      "12:30:00",
-        "1:30",   "-1:30.5", "1e3",     "1E+6",     "2018-01-31", "2018-1-3",   "2018-01-31T10:00:00Z",
-        ".inf",   "-.INF",  ".NaN",     "+5",       "+.5",        "9223372036854775808",
-        "-99999999999999999999",        "1.0e999",
-    };
+    static const char *const traps[] = {"y",
+                                        "Yes",
+                                        "NO",
+                                        "on",
+                                        "Off",
+                                        "n",
+                                        "012",
+                                        "0x1f",
+                                        "0o17",
+                                        "0b11",
+                                        "-012",
+                                        "1_000",
+                                        "1_0.5",
+                                        "12:30:00",
+                                        "1:30",
+                                        "-1:30.5",
+                                        "1e3",
+                                        "1E+6",
+                                        "2018-01-31",
+                                        "2018-1-3",
+                                        "2018-01-31T10:00:00Z",
+                                        ".inf",
+                                        "-.INF",
+                                        ".NaN",
+                                        "+5",
+                                        "+.5",
+                                        "9223372036854775808",
+                                        "-99999999999999999999",
+                                        "1.0e999"};
     for (size_t i = 0; i < N_ROWS(traps); i++) {
         _cleanup_(freep) char *text = xasprintf("a:\n  b: [x, %s]", traps[i]);
         _cleanup_(freep) char *got = parse(text);
@@ -141,7 +165,9 @@ static void refuses(void **state)
         {"\"x\\0y\": 1", "a NUL character inside a key"},
         {"a: 1\nb: \xff\n", "f:2:4: error: the file is not UTF-8 text"},
         {"a: \x01\n", "f:1:4: error: the file is not UTF-8 text"},
-        {"\xff\xfe" "a\0", "f:1:1: error: the file is not UTF-8 text"},
+        {"\xff\xfe"
+         "a\0",
+         "f:1:1: error: the file is not UTF-8 text"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *got = parse(rows[i].yaml);
