@@ -22,6 +22,9 @@ void buf_clear(struct buf *b); /* keeps the storage */
 void buf_append(struct buf *b, const void *data, size_t len);
 void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, char c);
+/* Foreign text as UTF-8: '?' for each byte that is none, at most `max` bytes, cut between
+ * characters. */
+void buf_put_utf8(struct buf *b, const char *s, size_t max);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* 0, or -E2BIG if the result would be longer than max (b is unchanged then). */
 int buf_try_append(struct buf *b, const void *data, size_t len);

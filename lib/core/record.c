@@ -146,37 +146,10 @@ void record_write_step(struct buf *out, const struct record_who *who,
     write_line(out, o);
 }
 
-/* Length of the UTF-8 sequence at s (its NUL ends every scan), 0 if it is none. */
-static size_t utf8_length(const unsigned char *s)
-{
-    size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3
-               : s[0] < 0xf5 ? 4 : 0;
-    for (size_t i = 1; i < len; i++) {
-        if ((s[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)) {
-        return 0; /* overlong, surrogate, beyond U+10FFFF */
-    }
-    return len;
-}
-
-/* A JSON string of any bytes: cut to MESSAGE_MAX_BYTES between characters, '?' for bytes that are
- * no UTF-8. */
 static json_t *text_of_bytes(const char *text)
 {
     struct buf clean = BUF_INIT;
-    for (const unsigned char *s = (const unsigned char *)text; *s != '\0';) {
-        size_t len = utf8_length(s);
-        size_t step = len == 0 ? 1 : len;
-        if (clean.len + step > MESSAGE_MAX_BYTES) {
-            break;
-        }
-        buf_append(&clean, len == 0 ? (const void *)"?" : s, step);
-        s += step;
-    }
+    buf_put_utf8(&clean, text, MESSAGE_MAX_BYTES);
     json_t *value = json_stringn(buf_cstr(&clean), clean.len);
     buf_done(&clean);
     return value;

@@ -9,6 +9,8 @@
 #include "core/number.h"
 #include "core/policy_threshold.h"
 
+#define ERROR_MAX_BYTES 4096
+
 static const char samples_per_s[] = "samples/s";
 static const char ratio[] = "ratio";
 static const char scope_job[] = "job";
@@ -115,7 +117,11 @@ static void build_trial(struct trial_result *t, const struct point *point, enum 
         t->phase = TRIAL_METRICS_UNAVAILABLE;
         break;
     }
-    t->error = t->row->error == NULL ? NULL : xstrdup(t->row->error);
+    if (t->row->error != NULL) {
+        struct buf clean = BUF_INIT; /* causes quote foreign processes; readers want UTF-8 */
+        buf_put_utf8(&clean, t->row->error, ERROR_MAX_BYTES);
+        t->error = buf_take(&clean);
+    }
 }
 
 /* ---- points ---- */

@@ -4,11 +4,17 @@
 #include <math.h>
 #include <string.h>
 
+/* Texts of failures may hold any bytes that a process wrote; JSON takes UTF-8 only. */
 static json_t *text_or_null(const char *s)
 {
-    /* Texts of failures may hold any bytes that a process wrote; JSON takes UTF-8 only. */
-    json_t *v = s == NULL ? json_null() : json_string(s);
-    return v != NULL ? v : json_string("(not UTF-8)");
+    if (s == NULL) {
+        return json_null();
+    }
+    struct buf clean = BUF_INIT;
+    buf_put_utf8(&clean, s, strlen(s));
+    json_t *v = json_stringn(buf_cstr(&clean), clean.len);
+    buf_done(&clean);
+    return v;
 }
 
 static json_t *number_or_null(double value)

@@ -13,10 +13,10 @@ static const struct point_result *swept_end(const struct result *r)
     return r->points + r->def->matrix.n_swept;
 }
 
+/* All swept points have the same names (spec_load sees to it), so `name` is in both. */
 static bool same_value(const struct params *a, const struct params *b, const char *name)
 {
-    const struct value *x = params_get(a, name), *y = params_get(b, name);
-    return x == NULL || y == NULL ? x == y : value_eq(x, y);
+    return value_eq(params_get(a, name), params_get(b, name));
 }
 
 static bool has_name(const struct layout *l, const char *name)
@@ -37,10 +37,11 @@ static int compare_names(const void *a, const void *b)
 void layout_init(struct layout *l, const struct result *r)
 {
     *l = (struct layout){.result = r};
+    const struct point *first = r->points[0].point;
     for (const struct point_result *p = r->points; p < swept_end(r); p++) {
-        l->systems = l->systems || p->point->system != r->points[0].point->system;
+        l->systems = l->systems || p->point->system != first->system;
         vec_each (struct param, param, &p->point->params.list) {
-            if (!same_value(&p->point->params, &r->points[0].point->params, param->name) &&
+            if (!same_value(&p->point->params, &first->params, param->name) &&
                 !has_name(l, param->name)) {
                 *vec_push(&l->names) = param->name;
             }
@@ -80,16 +81,11 @@ static const char *run_word(const struct layout *l)
                                   : NULL;
 }
 
-/* Owned text of a value, "-" if the point does not have it. */
+/* Owned text of a swept point's value. */
 static char *value_text(const struct point *p, const char *name)
 {
-    const struct value *v = params_get(&p->params, name);
     struct buf text = BUF_INIT;
-    if (v == NULL) {
-        buf_puts(&text, "-");
-    } else {
-        value_format(v, &text);
-    }
+    value_format(params_get(&p->params, name), &text);
     return buf_take(&text);
 }
 

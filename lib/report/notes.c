@@ -61,16 +61,6 @@ static void note_scaling(struct notes *notes, const struct result *r)
         has_interval ? " Intervals: ratio of medians, MOVER on logs." : "");
 }
 
-static bool is_used(const struct result *r, uint32_t baseline)
-{
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
-        if (r->points[i].point->baseline_index == baseline) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void note_baseline(struct notes *notes, const struct result *r, const struct point_result *p)
 {
     struct buf text = BUF_INIT;
@@ -91,18 +81,16 @@ static void note_baseline(struct notes *notes, const struct result *r, const str
 
 static void note_baselines(struct notes *notes, const struct result *r)
 {
+    _cleanup_(freep) bool *seen = xnew_array(bool, r->def->matrix.n_points);
     size_t n = 0;
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        if (!is_used(r, i)) {
+    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+        const struct point_result *p = &r->points[i];
+        if (seen[p->point->baseline_index]) {
             continue;
         }
+        seen[p->point->baseline_index] = true;
         if (++n <= MAX_BASELINES) {
-            /* Any point that divides by it will do to describe it. */
-            uint32_t user = 0;
-            while (r->points[user].point->baseline_index != i) {
-                user++;
-            }
-            note_baseline(notes, r, &r->points[user]);
+            note_baseline(notes, r, p);
         }
     }
     if (n > MAX_BASELINES) {

@@ -58,6 +58,31 @@ static void take_hands_over(void **state)
     assert_null(b.data);
 }
 
+static void foreign_text_becomes_utf8(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t max;
+        const char *expected;
+    } rows[] = {
+        {"caf\xc3\xa9", 100, "caf\xc3\xa9"},
+        {"caf\xc3\xa9", 5, "caf\xc3\xa9"},
+        {"caf\xc3\xa9", 4, "caf"}, /* never half a character */
+        {"caf\xe9", 100, "caf?"},
+        {"\xe2\x9c", 100, "??"},
+        {"\xff\xff\xff", 2, "??"},
+        {"x", 0, ""},
+        {"", 9, ""},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct buf b = BUF_INIT;
+        buf_put_utf8(&b, rows[i].text, rows[i].max);
+        assert_string_equal(buf_cstr(&b), rows[i].expected);
+        buf_done(&b);
+    }
+}
+
 static void vec_keeps_order(void **state)
 {
     (void)state;
@@ -81,6 +106,7 @@ int main(void)
         cmocka_unit_test(grows_and_stays_terminated),
         cmocka_unit_test(limit_is_exact_and_keeps_content),
         cmocka_unit_test(take_hands_over),
+        cmocka_unit_test(foreign_text_becomes_utf8),
         cmocka_unit_test(vec_keeps_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -436,6 +436,27 @@ static void many_points_are_counted(void **state)
     fixture_done(&f);
 }
 
+static void foreign_bytes_in_causes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+    struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
+    row->outcome = ATTEMPT_FAILED;
+    row->error = xstrdup("trainer/0: caf\xe9");
+    row->replicas.items[1].failure = xstrdup("caf\xe9");
+    struct result *r = fixture_build(&f, RUN_FAILED);
+    assert_string_equal(r->points[0].trials[0].error, "trainer/0: caf?");
+    json_t *o = result_to_json(r);
+    char *text = json_dumps(o, JSON_COMPACT);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "\"error\":\"trainer/0: caf?\""));
+    assert_non_null(strstr(text, "\"failure\":\"caf?\""));
+    free(text);
+    json_decref(o);
+    fixture_done(&f);
+}
+
 static void names_go_both_ways(void **state)
 {
     (void)state;
@@ -471,6 +492,7 @@ int main(void)
         cmocka_unit_test(warnings_of_the_linter),
         cmocka_unit_test(efficiency_above_one_beyond_its_interval),
         cmocka_unit_test(many_points_are_counted),
+        cmocka_unit_test(foreign_bytes_in_causes),
         cmocka_unit_test(names_go_both_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -352,6 +352,26 @@ static void csv_quotes_what_it_must(void **state)
     fixture_done(&f);
 }
 
+/* An excluded combination leaves a hole in the grid; a run that goes on says so. */
+static void holes_and_trials_to_come(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f,
+                 "{grid: {pservers: [1, 2], trainers: [1, 2]}, exclude: [{pservers: 2, trainers: 1}]}",
+                 SINGLE_NODE "  repeats: {min: 1}\n", 0);
+    fixture_throughput(&f, 0, 0, 40);
+    fixture_throughput(&f, 2, 0, 70);
+    struct buf out = BUF_INIT;
+    report_text(fixture_build(&f, RUN_RUNNING), &(struct report_opts){0}, &out);
+    assert_non_null(strstr(buf_cstr(&out), "PSERVERS       1       2\n"
+                                           "       1   40.00       -\n"
+                                           "       2       -   70.00\n"));
+    assert_non_null(strstr(buf_cstr(&out), "2 trials to come: the figures are those so far"));
+    buf_done(&out);
+    fixture_done(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +382,7 @@ int main(void)
         cmocka_unit_test(lines_fit_and_end_clean),
         cmocka_unit_test(csv_has_the_numbers_of_json),
         cmocka_unit_test(csv_quotes_what_it_must),
+        cmocka_unit_test(holes_and_trials_to_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
