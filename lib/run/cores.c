@@ -1,6 +1,39 @@
 /* Cores of an attempt, see cores.h. */
 #include "run/cores.h"
 
+#include "base/mem.h"
+
+/* Sort keys: which thread of its core a CPU is, then its number. */
+struct ranked {
+    struct cpu cpu;
+    uint32_t rank;
+};
+
+static int by_rank(const void *pa, const void *pb)
+{
+    const struct ranked *a = pa, *b = pb;
+    if (a->rank != b->rank) {
+        return a->rank < b->rank ? -1 : 1;
+    }
+    return (a->cpu.cpu > b->cpu.cpu) - (a->cpu.cpu < b->cpu.cpu);
+}
+
+void cores_spread(struct cpu *cpus, uint32_t n)
+{
+    struct ranked *all = xnew_array(struct ranked, (size_t)n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        all[i].cpu = cpus[i];
+        for (uint32_t j = 0; j < i; j++) {
+            all[i].rank += cpus[j].core == cpus[i].core;
+        }
+    }
+    qsort(all, n, sizeof(*all), by_rank);
+    for (uint32_t i = 0; i < n; i++) {
+        cpus[i] = all[i].cpu;
+    }
+    free(all);
+}
+
 bool cores_for(const struct gang_spec *gang, uint32_t cpus, enum role role, uint32_t index,
                struct core_range *ret)
 {

@@ -1,4 +1,4 @@
-/* Which cores each member of an attempt gets. Pure: the affinity mask is data. */
+/* Which CPUs each member of an attempt gets. Pure: the affinity mask is data. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,6 +6,15 @@
 #include <stdint.h>
 
 #include "run/launch.h"
+
+/* A CPU we may use, and the core that it is a hardware thread of. */
+struct cpu {
+    int cpu, core;
+};
+
+/* Sorts so that the first thread of every core comes before the second of any: members that are
+ * given neighbours in the list share a core only when there are more threads than cores. */
+void cores_spread(struct cpu *cpus, uint32_t n);
 
 struct core_range { /* positions in the list of usable CPUs */
     uint32_t first, count;

@@ -284,6 +284,7 @@ void process_end(struct process *p)
     (void)uv_timer_init(p->loop, &p->kill_timer); /* cannot fail */
     p->kill_timer.data = p;
     p->n_handles++;
+    uv_update_time(p->loop); /* a slow store may have held the loop: the grace counts from now */
     /* Cannot fail: the callback is not NULL and the handle is not closing. */
     (void)uv_timer_start(&p->kill_timer, on_grace_over, PROCESS_TERM_GRACE_MS, 0);
 }

@@ -5,6 +5,7 @@
  * its gang at once and is kept in `dying` until it is reaped; new ones wait for that, so that no
  * measurement shares its cores with the remains of another attempt. The loop stays alive while a
  * child does: the SIGCHLD handle is referenced exactly then. */
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -12,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "run/cores.h"
@@ -30,7 +32,7 @@ struct processes {
     char *benchworker; /* owned */
     size_t log_max_bytes;
     unsigned char secret[CHILD_SECRET_SIZE];
-    int cpus[CPU_SETSIZE]; /* the CPUs we may use */
+    struct cpu cpus[CPU_SETSIZE]; /* the CPUs we may use, spread over the cores */
     uint32_t n_cpus;
     VEC(struct gang *) gangs;
     VEC(struct process *) dying;   /* removed, not reaped */
@@ -109,7 +111,7 @@ static void start_process(struct processes *l, struct process *p)
     struct core_range range;
     bool is_pinned = cores_for(&g->spec, l->n_cpus, p->id.role, p->id.index, &range);
     for (uint32_t i = 0; is_pinned && i < range.count; i++) {
-        CPU_SET(l->cpus[range.first + i], &cpus);
+        CPU_SET(l->cpus[range.first + i].cpu, &cpus);
     }
     gang_release_port(g, p->id.role, p->id.index);
     process_start(p, &(struct child_params){
@@ -340,6 +342,25 @@ static void processes_free(struct launch *launch)
     uv_close((uv_handle_t *)&l->sigchld, on_sigchld_closed);
 }
 
+/* The core is named by its first hardware thread: "0,4" or "0-1". Without sysfs each CPU is one. */
+static int core_of(int cpu)
+{
+    char text[64] = "";
+    _cleanup_(freep) char *path =
+        xasprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return cpu;
+    }
+    size_t n = fread(text, 1, sizeof(text) - 1, file);
+    (void)fclose(file); /* read only */
+    text[n] = '\0';
+    text[strcspn(text, ",-\n")] = '\0';
+    int64_t core = cpu;
+    (void)parse_i64_in(text, 0, CPU_SETSIZE - 1, &core); /* unchanged if it is no number */
+    return (int)core;
+}
+
 static void read_cpus(struct processes *l)
 {
     cpu_set_t set;
@@ -348,9 +369,10 @@ static void read_cpus(struct processes *l)
     }
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (CPU_ISSET(cpu, &set)) {
-            l->cpus[l->n_cpus++] = cpu;
+            l->cpus[l->n_cpus++] = (struct cpu){.cpu = cpu, .core = core_of(cpu)};
         }
     }
+    cores_spread(l->cpus, l->n_cpus);
 }
 
 static const struct launch_ops ops = {

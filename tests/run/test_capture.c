@@ -131,12 +131,53 @@ static void a_line_without_end_is_no_record(void **state)
     free(text);
 }
 
+/* However the same bytes are cut into pieces, the log and the lines are the same. */
+static void pieces_make_no_difference(void **state)
+{
+    (void)state;
+    const uint64_t seed = 20261120;
+    uint64_t x = seed;
+    char text[4096];
+    for (size_t i = 0; i < sizeof(text); i++) {
+        x = x * 6364136223846793005U + 1442695040888963407U;
+        text[i] = (x >> 60) == 0 ? '\n' : (char)('a' + (x >> 59) % 26);
+    }
+    struct buf expected = BUF_INIT, expected_log = BUF_INIT;
+    for (int round = 0; round < 200; round++) {
+        struct capture c;
+        struct buf lines = BUF_INIT;
+        capture_init(&c, 2000, keep_line, &lines);
+        for (size_t at = 0; at < sizeof(text);) {
+            x = x * 6364136223846793005U + 1442695040888963407U;
+            size_t n = round == 0 ? sizeof(text) : 1 + (x >> 33) % 97;
+            n = n < sizeof(text) - at ? n : sizeof(text) - at;
+            capture_feed(&c, CAPTURE_STDOUT, text + at, n);
+            at += n;
+        }
+        capture_end(&c);
+        size_t len;
+        const char *log = capture_text(&c, &len);
+        if (round == 0) {
+            buf_append(&expected, lines.data, lines.len);
+            buf_append(&expected_log, log, len);
+        } else if (!str_eq(buf_cstr(&lines), expected.data) || !str_eq(log, expected_log.data)) {
+            fail_msg("seed %llu, round %d: another result than in one piece",
+                     (unsigned long long)seed, round);
+        }
+        capture_done(&c);
+        buf_done(&lines);
+    }
+    buf_done(&expected);
+    buf_done(&expected_log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_become_whole),
         cmocka_unit_test(both_ends_are_kept),
         cmocka_unit_test(a_line_without_end_is_no_record),
+        cmocka_unit_test(pieces_make_no_difference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

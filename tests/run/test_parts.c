@@ -53,6 +53,36 @@ static void cores_do_not_overlap(void **state)
     }
 }
 
+static void cores_come_before_their_second_threads(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t n;
+        struct cpu cpus[6];
+        int order[6];
+    } rows[] = {
+        {"none", 0, {{0}}, {0}},
+        {"one thread a core", 3, {{0, 0}, {1, 1}, {2, 2}}, {0, 1, 2}},
+        {"neighbours share", 4, {{0, 0}, {1, 0}, {2, 2}, {3, 2}}, {0, 2, 1, 3}},
+        {"halves share", 4, {{0, 0}, {1, 1}, {2, 0}, {3, 1}}, {0, 1, 2, 3}},
+        {"a mask with one second thread", 3, {{1, 0}, {2, 2}, {3, 2}}, {1, 2, 3}},
+        {"four threads a core", 6, {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 4}, {5, 4}},
+         {0, 4, 1, 5, 2, 3}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct cpu cpus[6];
+        memcpy(cpus, rows[i].cpus, sizeof(cpus));
+        cores_spread(cpus, rows[i].n);
+        for (uint32_t k = 0; k < rows[i].n; k++) {
+            if (cpus[k].cpu != rows[i].order[k]) {
+                fail_msg("%s: place %u is CPU %d, expected %d", rows[i].name, k, cpus[k].cpu,
+                         rows[i].order[k]);
+            }
+        }
+    }
+}
+
 static void strings_free(char **list)
 {
     for (char **s = list; *s != NULL; s++) {
@@ -108,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cores_do_not_overlap),
+        cmocka_unit_test(cores_come_before_their_second_threads),
         cmocka_unit_test(the_contract_wins),
         cmocka_unit_test(errors_have_a_class),
     };
