@@ -8,7 +8,7 @@
  *   run      (new) --start_run--> Running --end_run--> Succeeded | PartiallyFailed | Failed |
  *                                                   Cancelled
  *
- *   trial    undecided --find_current--> current --judge_current, row not Void--> decided
+ *   trial    undecided --find_slot-----> current --judge_current, row not Void--> decided
  *                                        |     ^
  *                                        +-----+ judge_current, row Void: the next attempt
  *
@@ -36,7 +36,7 @@ struct pass {
     struct plan *plan;
     char error[256]; /* of the one current attempt that a call can save */
 
-    const struct slot *current; /* the first undecided slot in the order; NULL: none */
+    const struct slot *current; /* the trial that is due; NULL: none, the run has ended */
     uint32_t current_attempt;
     struct gang_view *current_gang; /* NULL: nothing of it lives */
     bool is_interrupted; /* cancelled or out of time */
@@ -45,7 +45,25 @@ struct pass {
     struct run_status status; /* as it shall be */
 };
 
-/* The first undecided slot, its attempt, and what lives of it. None once the run has ended. */
+/* The undecided trial whose gang the status names and that lives, so that nothing (a row that the
+ * store has lost, say) makes a healthy gang a stray; else the first undecided one in the order. */
+static const struct slot *find_slot(const struct pass *p)
+{
+    const struct slot *first = NULL;
+    for (uint32_t i = 0; i < p->def->n_slots; i++) {
+        const struct slot *slot = &p->def->slots[i];
+        const struct trial *t = view_trial(&p->view, slot->point, slot->trial);
+        if (!t->is_decided && t->seen.is_status_live) {
+            return slot;
+        }
+        if (!t->is_decided && first == NULL) {
+            first = slot;
+        }
+    }
+    return first;
+}
+
+/* The trial that is due, its attempt, and what lives of it. None once the run has ended. */
 static void find_current(struct pass *p)
 {
     p->current = NULL;
@@ -53,15 +71,7 @@ static void find_current(struct pass *p)
     if (run_end_decide(&p->view.counts, &p->def->spec->failure_policy).is_end) {
         return;
     }
-    for (uint32_t i = 0; i < p->def->n_slots && p->current == NULL; i++) {
-        const struct slot *slot = &p->def->slots[i];
-        if (!view_trial(&p->view, slot->point, slot->trial)->is_decided) {
-            p->current = slot;
-        }
-    }
-    if (p->current == NULL) {
-        return;
-    }
+    p->current = find_slot(p); /* not NULL: with all trials decided the run has ended */
     p->current_attempt =
         attempt_number(&view_trial(&p->view, p->current->point, p->current->trial)->seen);
     vec_each (struct gang_view, g, &p->view.gangs) {
@@ -153,6 +163,24 @@ static void announce_attempt(struct pass *p, const struct replica_id *id,
     plan_event(p->plan, EVENT_WARNING, texts[outcome].reason, note);
 }
 
+/* Decides the outcome of an ended attempt and leaves what a person needs in p->error. */
+static enum attempt_outcome decide_outcome(struct pass *p, const struct attempt_verdict *verdict)
+{
+    const enum on_trial_failure policy = p->def->spec->failure_policy.on_trial_failure;
+    const int64_t backoff_limit = p->def->spec->run_policy.backoff_limit;
+    const uint32_t n_rows = view_trial(&p->view, p->current->point, p->current->trial)->n_rows;
+    const enum attempt_outcome outcome = retry_decide(verdict->end, policy, n_rows, backoff_limit);
+    const bool is_last_of_many = n_rows > 0 && outcome == ATTEMPT_FAILED &&
+                                 retry_decide(verdict->end, policy, 0, 1) == ATTEMPT_VOID;
+    if (is_last_of_many) {
+        text_put(p->error, sizeof(p->error), "%s (no attempt left after %u)", verdict->error,
+                 n_rows + 1);
+    } else {
+        text_put(p->error, sizeof(p->error), "%s", verdict->error);
+    }
+    return outcome;
+}
+
 /* If the current attempt has ended: keeps its row, deletes its gang, finds what comes next. */
 static void judge_current(struct pass *p)
 {
@@ -174,17 +202,7 @@ static void judge_current(struct pass *p)
         }
         return;
     }
-    const struct trial *t = view_trial(&p->view, p->current->point, p->current->trial);
-    const struct spec *spec = p->def->spec;
-    const enum attempt_outcome outcome =
-        retry_decide(verdict.end, spec->failure_policy.on_trial_failure, t->n_rows,
-                     spec->run_policy.backoff_limit);
-    if (outcome == ATTEMPT_FAILED && t->n_rows > 0) {
-        text_put(p->error, sizeof(p->error), "%s (no attempt left after %u)", verdict.error,
-                 t->n_rows + 1);
-    } else {
-        text_put(p->error, sizeof(p->error), "%s", verdict.error);
-    }
+    const enum attempt_outcome outcome = decide_outcome(p, &verdict);
     save_attempt(p, g, outcome, p->error);
     announce_attempt(p, &g->members[0].id, outcome);
     delete_gang(p, g);

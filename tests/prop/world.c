@@ -327,7 +327,63 @@ static const char *apply_delete(struct world *w, const struct replica_id *id)
     return NULL;
 }
 
-/* What the world knows better: did any member end in a way that decides the attempt? */
+/* What the world knows of a gang, counted apart from the policies. */
+struct headcount {
+    uint32_t n_members, n_failed;
+    uint32_t n_trainers_done, n_trainers_mute; /* workers too */
+};
+
+static struct headcount count_heads(const struct world *w, const struct action *a)
+{
+    struct headcount n = {0};
+    for (size_t i = 0; i < w->n_replicas; i++) {
+        const struct observed_replica *r = &w->replicas[i].seen;
+        if (r->id.point != a->save.point || r->id.trial != a->save.trial ||
+            r->id.attempt != a->save.attempt || !is_of_run(w, &r->id)) {
+            continue;
+        }
+        n.n_members++;
+        n.n_failed += r->state == REPLICA_FAILED || r->state == REPLICA_LOST;
+        if (r->id.role != ROLE_PSERVER && r->state == REPLICA_SUCCEEDED) {
+            n.n_trainers_done += r->has_summary;
+            n.n_trainers_mute += !r->has_summary;
+        }
+    }
+    return n;
+}
+
+/* NULL, or how a row contradicts its gang. */
+static const char *contradiction(const struct world *w, const struct action *a)
+{
+    const struct headcount n = count_heads(w, a);
+    const struct point *point = &w->run->points[a->save.point];
+    const uint32_t n_trainers = point->replicas[ROLE_TRAINER] + point->replicas[ROLE_WORKER];
+    const bool is_whole = n.n_members == gang_size(point);
+    const bool is_current = w->status.has_current && w->status.current_point == a->save.point &&
+                            w->status.current_trial == a->save.trial &&
+                            w->status.current_attempt == a->save.attempt;
+    if (n.n_members == 0) {
+        return "a row is kept while its gang is there to be read";
+    }
+    switch (a->save.outcome) {
+    case ATTEMPT_SUCCEEDED:
+        return is_whole && n.n_failed == 0 && n.n_trainers_done == n_trainers
+                   ? NULL
+                   : "Succeeded: all trainers, with summaries";
+    case ATTEMPT_METRICS_UNAVAILABLE:
+        return is_whole && n.n_failed == 0 && n.n_trainers_mute > 0 &&
+                       n.n_trainers_done + n.n_trainers_mute == n_trainers
+                   ? NULL
+                   : "MetricsUnavailable: all trainers, one without summary";
+    case ATTEMPT_VOID:
+    case ATTEMPT_FAILED:
+        return !is_current || !is_whole || n.n_failed > 0
+                   ? NULL
+                   : "Void and Failed: a member failed or vanished, or it should not run";
+    }
+    return "an outcome";
+}
+
 static const char *apply_save(struct world *w, const struct action *a)
 {
     if (find_row(w, a->save.point, a->save.trial, a->save.attempt) != NULL) {
@@ -336,14 +392,9 @@ static const char *apply_save(struct world *w, const struct action *a)
     if (w->n_rows == WORLD_MAX_ROWS) {
         return "attempts are limited";
     }
-    bool has_member = false;
-    for (size_t i = 0; i < w->n_replicas; i++) {
-        const struct replica_id *id = &w->replicas[i].seen.id;
-        has_member |= id->point == a->save.point && id->trial == a->save.trial &&
-                      id->attempt == a->save.attempt;
-    }
-    if (!has_member) {
-        return "a row is kept while its gang is there to be read";
+    const char *broken = contradiction(w, a);
+    if (broken != NULL) {
+        return broken;
     }
     struct world_row *row = &w->rows[w->n_rows++];
     memset(row, 0, sizeof(*row));
