@@ -5,7 +5,6 @@
  * its gang at once and is kept in `dying` until it is reaped; new ones wait for that, so that no
  * measurement shares its cores with the remains of another attempt. The loop stays alive while a
  * child does: the SIGCHLD handle is referenced exactly then. */
-#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -13,10 +12,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "run/cores.h"
+#include "run/cpus.h"
 #include "run/gang.h"
 #include "run/launch.h"
 #include "run/process.h"
@@ -342,39 +341,6 @@ static void processes_free(struct launch *launch)
     uv_close((uv_handle_t *)&l->sigchld, on_sigchld_closed);
 }
 
-/* The core is named by its first hardware thread: "0,4" or "0-1". Without sysfs each CPU is one. */
-static int core_of(int cpu)
-{
-    char text[64] = "";
-    _cleanup_(freep) char *path =
-        xasprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return cpu;
-    }
-    size_t n = fread(text, 1, sizeof(text) - 1, file);
-    (void)fclose(file); /* read only */
-    text[n] = '\0';
-    text[strcspn(text, ",-\n")] = '\0';
-    int64_t core = cpu;
-    (void)parse_i64_in(text, 0, CPU_SETSIZE - 1, &core); /* unchanged if it is no number */
-    return (int)core;
-}
-
-static void read_cpus(struct processes *l)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof(set), &set) < 0) {
-        return; /* more CPUs than a cpu_set_t holds: nobody is pinned */
-    }
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &set)) {
-            l->cpus[l->n_cpus++] = (struct cpu){.cpu = cpu, .core = core_of(cpu)};
-        }
-    }
-    cores_spread(l->cpus, l->n_cpus);
-}
-
 static const struct launch_ops ops = {
     .prepare = processes_prepare,
     .create = processes_create,
@@ -391,7 +357,7 @@ int processes_new(const struct processes_params *params, struct launch **ret, st
     l->loop = params->loop;
     l->benchworker = xstrdup(params->benchworker);
     l->log_max_bytes = params->log_max_bytes != 0 ? params->log_max_bytes : DEFAULT_LOG_MAX_BYTES;
-    read_cpus(l);
+    l->n_cpus = cpus_usable(l->cpus, CPU_SETSIZE);
     int r = 0;
     if (getrandom(l->secret, sizeof(l->secret), 0) != (ssize_t)sizeof(l->secret)) {
         r = err_set_errno(err, errno, "make the run's secret");
