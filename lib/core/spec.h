@@ -1,8 +1,10 @@
 /* A Benchmark definition, read, merged with its overrides, checked, and turned into structs.
  *
  * The steps: tree_parse (place-keeping tree) -> overrides are merged into the tree -> spec_read
- * checks everything and fills struct spec, or reports all errors at once. The merged tree, as JSON,
- * is the frozen definition of a run: reading it again gives the same spec. Pure. */
+ * checks everything and fills struct spec, or reports all errors at once -> matrix_expand as the
+ * last check, so a spec that was loaded can be run. A `local` block is checked whether it is merged
+ * or not. The merged tree, as JSON, is the frozen definition of a run (without `local` where that
+ * was merged): reading it again gives the same spec. docs/definitions.md. Pure. */
 #pragma once
 
 #include <stdbool.h>
