@@ -24,8 +24,7 @@ CALLS = {
     "leaving below main": (
         r"(?<![\w.>])(exit|quick_exit)\s*\(", "return an error up to main",
         {
-            "tests/*fake*.c": "a fake program, all of it main",
-            "tests/*/bench_*.c": "a program of its own, all of it main",
+            "tests/*": "fakes and benches are all main; a broken test stops",
         }),
     "leaving a child": (
         r"(?<![\w.>])_exit\s*\(", "only a forked child may leave like this",
