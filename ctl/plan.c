@@ -9,6 +9,7 @@
 #include "report/report.h"
 
 #define SHOWN_SLOTS 24
+#define SLOTS_A_LINE 12
 #define SHOWN_NAMES 8
 
 int plan_point_measure(const struct run_def *def, uint32_t point, struct plan_point *ret,
@@ -129,14 +130,15 @@ static void format_points(const struct run_def *def, const struct plan_point *su
 static void format_order(const struct run_def *def, bool is_wide, struct buf *out)
 {
     uint32_t shown = is_wide || def->n_slots <= SHOWN_SLOTS ? def->n_slots : SHOWN_SLOTS;
-    buf_printf(out, "\nOrder (%s, seed %llu), point.trial:\n ",
+    buf_printf(out, "\nOrder (%s, seed %llu), point.trial:",
                order_kind_to_string(def->spec->order),
                (unsigned long long)def->spec->workload.seed);
     for (uint32_t i = 0; i < shown; i++) {
-        buf_printf(out, " %u.%u", def->slots[i].point, def->slots[i].trial);
+        buf_printf(out, "%s%u.%u", i % SLOTS_A_LINE == 0 ? "\n  " : " ", def->slots[i].point,
+                   def->slots[i].trial);
     }
     if (shown < def->n_slots) {
-        buf_printf(out, " ... (%u more; -o wide shows all)", def->n_slots - shown);
+        buf_printf(out, "\n  ... (%u more; -o wide shows all)", def->n_slots - shown);
     }
     buf_putc(out, '\n');
 }

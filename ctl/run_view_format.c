@@ -1,9 +1,9 @@
 /* The layout of the live view, see run_view.h:
  *
  *   vgg16-pserver-sweep-7k3fq   3/10 trials   1m12s   eta 3m
- *    + 0  pservers=1 trainers=1          2/2      61.2 samples/s
- *    > 1  pservers=1 trainers=2          0/2   [====>     ] step 5/8   43.1 samples/s (trainer/0)
- *    . 2  pservers=2 trainers=1          0/2
+ *    + 0   pservers=1 trainers=1  2/2  61.2 samples/s
+ *    > 1   pservers=1 trainers=2  0/2  =====--- step 5/8  43.1 samples/s trainer/0
+ *    . 2   pservers=2 trainers=1  0/2
  *
  * Too many points for the screen: the window follows the point under way. */
 #include "ctl/run_view.h"
@@ -11,7 +11,8 @@
 #include "core/stats.h"
 #include "ctl/human.h"
 
-#define BAR_WIDTH 12
+#define BAR_WIDTH 8
+#define LABEL_MAX 48
 #define CHROME_LINES 3 /* the header, a line that says what is hidden, and the cursor's own */
 
 enum { COLOR_GREEN = 32, COLOR_RED = 31, COLOR_CYAN = 36 };
@@ -63,10 +64,50 @@ static void format_bar(const struct run_view *v, const struct glyphs *g, struct 
     }
 }
 
-static void format_point(const struct run_view *v, const struct glyphs *g, uint32_t index,
-                         struct buf *line, int *ret_color)
+/* A value that all swept points share tells nothing here. */
+static bool varies(const struct run_def *def, const char *name)
 {
-    const struct point *p = &v->def->matrix.points[index];
+    const struct value *first = params_get(&def->matrix.points[0].params, name);
+    for (uint32_t i = 1; i < def->matrix.n_swept; i++) {
+        const struct value *other = params_get(&def->matrix.points[i].params, name);
+        if (first == NULL || other == NULL || !value_eq(first, other)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void format_label(const struct run_def *def, uint32_t index, struct buf *out)
+{
+    const struct point *p = &def->matrix.points[index];
+    if (def->spec->systems.len > 1) {
+        buf_printf(out, "%s ", def->spec->systems.items[p->system].name);
+    }
+    buf_puts(out, p->is_baseline ? "baseline " : "");
+    vec_each (const struct param, param, &p->params.list) {
+        if (varies(def, param->name)) {
+            buf_printf(out, "%s=", param->name);
+            value_format(&param->value, out);
+            buf_putc(out, ' ');
+        }
+    }
+}
+
+static int label_width(const struct run_def *def)
+{
+    size_t width = 0;
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        struct buf label = BUF_INIT;
+        format_label(def, i, &label);
+        width = label.len > width ? label.len : width;
+        buf_done(&label);
+    }
+    return width > LABEL_MAX ? LABEL_MAX : (int)width;
+}
+
+static void format_point(const struct run_view *v, const struct glyphs *g, uint32_t index,
+                         int width, struct buf *line, int *ret_color)
+{
     const struct run_view_point *vp = &v->points[index];
     bool is_current = v->current.is_active && v->current.point == index;
     bool is_done = vp->done >= v->def->spec->repeats;
@@ -76,18 +117,11 @@ static void format_point(const struct run_view *v, const struct glyphs *g, uint3
         glyph = g->failed;
         *ret_color = COLOR_RED;
     }
-    struct buf params = BUF_INIT;
-    if (p->is_baseline) {
-        buf_puts(&params, "baseline ");
-    }
-    vec_each (const struct param, param, &p->params.list) {
-        buf_printf(&params, "%s=", param->name);
-        value_format(&param->value, &params);
-        buf_putc(&params, ' ');
-    }
-    buf_printf(line, " %s %-3u %-34s %u/%lld  ", glyph, index, buf_cstr(&params), vp->done,
+    struct buf label = BUF_INIT;
+    format_label(v->def, index, &label);
+    buf_printf(line, " %s %-3u %-*s %u/%lld  ", glyph, index, width, buf_cstr(&label), vp->done,
                (long long)v->def->spec->repeats);
-    buf_done(&params);
+    buf_done(&label);
     if (is_current) {
         format_bar(v, g, line);
     } else if (vp->throughputs.len > 0) {
@@ -141,10 +175,11 @@ void run_view_format(const struct run_view *v, const struct run_view_opts *opts,
     uint32_t room = opts->rows > CHROME_LINES ? opts->rows - CHROME_LINES : 1;
     uint32_t shown = n < room ? n : room;
     uint32_t start = window_start(v, shown);
+    int width = label_width(v->def);
     for (uint32_t i = start; i < start + shown; i++) {
         struct buf line = BUF_INIT, cut = BUF_INIT;
         int color = 0;
-        format_point(v, g, i, &line, &color);
+        format_point(v, g, i, width, &line, &color);
         put_line(&cut, opts, buf_cstr(&line));
         if (opts->color && color != 0) {
             buf_printf(out, "\033[%dm%.*s\033[0m\n", color, (int)cut.len - 1, buf_cstr(&cut));

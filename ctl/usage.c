@@ -6,7 +6,7 @@
 const struct arg_opt cli_global_opts[] = {
     {"output", 'o', "FORM", "Form of the output"},
     {"local", 0, NULL, "Work on this machine, with the local store"},
-    {"store", 0, "URL", "The local store: sqlite:FILE (default: $XDG_DATA_HOME/benchd/results.db)"},
+    {"store", 0, "URL", "sqlite:FILE; default $XDG_DATA_HOME/benchd/results.db"},
     {"quiet", 'q', NULL, "No notes and no progress; errors only"},
     {"color", 0, "WHEN", "auto, always or never"},
     {"no-headers", 0, NULL, "Lists without their header line"},
