@@ -20,7 +20,8 @@ static int sql_error_io(struct sqlite_store *s, struct err *err)
         return fail(s, err, ENOSPC, "disk full", "free some space and go on");
     }
     if (system == EROFS || system == EACCES || system == EPERM) {
-        return fail(s, err, system, strerror(system), "choose another file with --store sqlite:FILE");
+        return fail(s, err, system, strerror(system),
+                    "choose another file with --store sqlite:FILE");
     }
     if (system == 0) {
         return fail(s, err, EIO, sqlite3_errmsg(s->db), "");

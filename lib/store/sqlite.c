@@ -264,7 +264,7 @@ int sqlite_store_open(const char *path, bool create, struct store **ret, struct 
         r = sql_error(s, rc, err);
     } else {
         (void)sqlite3_busy_timeout(s->db, BUSY_TIMEOUT_MS);
-        /* FULL: a committed trial survives a power cut too; the store writes a few times a trial. */
+        /* FULL: a committed trial survives a power cut too; there are few writes a trial. */
         r = sql_exec(s, "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"
                         "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY", err);
     }

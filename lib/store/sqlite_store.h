@@ -38,7 +38,7 @@ static inline struct sqlite_store *sqlite_store_of(struct store *s)
 
 /* --- sql.c --- */
 
-/* What SQLite's last error on this store means, as -Exxx and a text with the file and the reason. */
+/* What SQLite's last error on this store means: -Exxx and a text with the file and the reason. */
 int sql_error(struct sqlite_store *s, int rc, struct err *err);
 /* Something in the file that this program never writes: -EBADMSG. */
 int sql_damaged(struct sqlite_store *s, struct err *err, const char *what);

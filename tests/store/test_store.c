@@ -254,7 +254,8 @@ static void test_delete_removes_everything(void **state)
     assert_int_equal(sqlite3_prepare_v2(db,
                                         "SELECT (SELECT count(*) FROM run) + (SELECT count(*) FROM "
                                         "attempt) + (SELECT count(*) FROM replica) + "
-                                        "(SELECT count(*) FROM log) + (SELECT count(*) FROM event)", -1, &q, NULL), SQLITE_OK);
+                                        "(SELECT count(*) FROM log) + (SELECT count(*) FROM event)",
+                                        -1, &q, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(q), SQLITE_ROW);
     assert_int_equal(sqlite3_column_int(q, 0), 0);
     sqlite3_finalize(q);
@@ -280,7 +281,8 @@ static const struct open_row open_rows[] = {
      "it is longer than the hundred bytes of a header", 0, -EBADMSG, "not a SQLite file"},
     {"unknown phase", "UPDATE run SET phase = 'Dancing'", NULL, 0, -EBADMSG, "unknown run phase"},
     {"unknown outcome", "UPDATE attempt SET outcome = 'x'", NULL, 0, -EBADMSG, "unknown outcome"},
-    {"unknown role", "UPDATE replica SET role = 'x' WHERE role = 'trainer'", NULL, 0, -EBADMSG, "unknown role"},
+    {"unknown role", "UPDATE replica SET role = 'x' WHERE role = 'trainer'", NULL, 0, -EBADMSG,
+     "unknown role"},
     {"negative count", "UPDATE run SET trials_done = -1", NULL, 0, -EBADMSG, "trials_done"},
     {"damaged log", "UPDATE log SET zstd = x'00112233'", NULL, 0, -EBADMSG, "log"},
     {"truncated", NULL, NULL, 8192, -EBADMSG, "the file is damaged"},

@@ -1,6 +1,7 @@
-/* Every write of every call fails once, on a full disk and on a broken one: the call says so, and what
- * the file holds afterwards is all of it or nothing. On a full disk an error means nothing; on a
- * broken one it may be all, when the very last sync failed: then nobody knows what the disk kept. */
+/* Every write of every call fails once, on a full disk and on a broken one: the call says so,
+ * and what the file holds afterwards is all of it or nothing. On a full disk an error means
+ * nothing; on a broken one it may be all, when the very last sync failed: then nobody knows what
+ * the disk kept. */
 #include "store_fixture.h"
 
 #include "fail_vfs.h"
