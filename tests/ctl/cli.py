@@ -1,0 +1,182 @@
+"""What the black-box tests of benchctl share: a folder and a store for each test, definitions that run
+against fake_worker.py (trials cost a moment, not minutes), and TAP on stdout."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"])
+BENCHCTL = os.environ["BENCHCTL"]
+FAKE_WORKER = str(ROOT / "tests" / "ctl" / "fake_worker.py")
+WAIT_S = 20  # for what takes a moment, on a machine that is busy
+
+
+def definition(pservers=(1, 2), trainers=(1,), steps=3, repeats=2, env=None, extra=None):
+    """A Benchmark as JSON; `env` reaches the fake worker through the pod template."""
+    container = {"name": "main", "env": [{"name": k, "value": v} for k, v in (env or {}).items()]}
+    template = {"spec": {"containers": [container]}}
+    spec = {
+        "description": "a test",
+        "systems": [{"name": "benchworker", "profile": "benchworker"}],
+        "workload": {"model": "vgg16-fluid-fc512", "dataset": {"kind": "Synthetic"}, "batchSize": 2,
+                     "threads": 1, "seed": 1,
+                     "exchange": {"kind": "PServer", "mode": "Sync", "wire": "Fp32"}, "compute": "Real"},
+        "sweep": {"grid": {"pservers": list(pservers), "trainers": list(trainers)}},
+        "baseline": {"kind": "SingleNode"},
+        "roles": {"pserver": {"replicas": {"from": "pservers"}, "template": template},
+                  "trainer": {"replicas": {"from": "trainers"}, "template": template}},
+        "measure": {"warmupSteps": 1, "steps": steps},
+        "repeats": {"min": repeats, "order": "Sequential"},
+        "failurePolicy": {"onTrialFailure": "Skip", "maxFailedTrials": 3},
+        "runPolicy": {"activeDeadlineSeconds": 600, "backoffLimit": 1},
+    }
+    spec.update(extra or {})
+    return {"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "tiny"}, "spec": spec}
+
+
+def wait_for(what, condition, timeout_s=WAIT_S):
+    """Polls until condition() is true; its value."""
+    end = time.monotonic() + timeout_s
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"not within {timeout_s} s: {what}")
+
+
+def is_alive(pid):
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+class CliCase(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="benchctl-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.store = f"sqlite:{self.folder}/results.db"
+        self.pids = self.folder / "pids"
+        self.env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
+        self.env.update(BENCHWORKER=FAKE_WORKER, BENCHCTL_PATH=str(ROOT / "benchmarks"), LC_ALL="C.UTF-8",
+                        HOME=str(self.folder), XDG_DATA_HOME=str(self.folder / "data"))
+
+    def define(self, name="tiny.json", env=None, **keys):
+        path = self.folder / name
+        env = {"FAKE_PIDS": str(self.pids), **(env or {})}
+        path.write_text(json.dumps(definition(env=env, **keys)), encoding="utf-8")
+        return str(path)
+
+    def ctl(self, *args, code=0, stdin=subprocess.DEVNULL, **keys):
+        """Runs benchctl to its end; checks the exit code."""
+        done = subprocess.run([BENCHCTL, *args], env=self.env, cwd=self.folder, capture_output=True,
+                              text=True, stdin=stdin, timeout=120, check=False, **keys)
+        if done.returncode != code:
+            self.fail(f"benchctl {' '.join(args)}: expected exit code {code}, got {done.returncode}\n"
+                      f"stdout: {done.stdout}\nstderr: {done.stderr}")
+        return done
+
+    def start(self, *args):
+        """Starts benchctl; ends it with the test."""
+        process = subprocess.Popen([BENCHCTL, *args], env=self.env, cwd=self.folder, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+        def end():
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+        self.addCleanup(end)
+        return process
+
+    def run_tiny(self, *args, code=0, **keys):
+        """A run of a small definition; the result document."""
+        done = self.ctl("run", self.define(**keys), "--store", self.store, "-o", "json", *args, code=code)
+        return json.loads(done.stdout)
+
+    def start_hanging(self, *args):
+        """A run whose second point hangs; returns when its first point is kept."""
+        path = self.define(env={"FAKE_HANG": "1.0"}, repeats=1)
+        process = self.start("run", path, "--store", self.store, "--progress", "json", *args)
+        for line in process.stderr:
+            if line.startswith("{") and json.loads(line).get("current", {}).get("point") == 1:
+                break
+        # The gang of point 1: two servers and a trainer, after the two processes of point 0.
+        wait_for("all processes of the second point", lambda: len(self.worker_pids()) == 5)
+        return process
+
+    def worker_pids(self):
+        if not self.pids.exists():
+            return []
+        return [int(line) for line in self.pids.read_text(encoding="ascii").splitlines()]
+
+    def assert_no_worker(self, timeout_s=5):
+        """The promise: nothing of a run is left within 5 s of its end."""
+        wait_for("all workers are gone", lambda: not any(map(is_alive, self.worker_pids())), timeout_s)
+
+    def run_name(self):
+        names = self.ctl("get", "runs", "--store", self.store, "-o", "name").stdout.split()
+        self.assertEqual(len(names), 1)
+        return names[0].split("/")[1]
+
+    def stop(self, process, signum):
+        """Sends the signal; (exit code, stdout, stderr, seconds until the end)."""
+        begin = time.monotonic()
+        process.send_signal(signum)
+        out, err = process.communicate(timeout=WAIT_S)
+        return process.returncode, out, err, time.monotonic() - begin
+
+
+class TapResult(unittest.TestResult):
+    """A line a test, as the other suites print them."""
+
+    def startTestRun(self):
+        self.count = 0
+
+    def line(self, test, status, suffix="", detail=""):
+        self.count += 1
+        print(f"{status} {self.count} - {test.id().split('.', 1)[1]}{suffix}", flush=True)
+        for text in detail.splitlines():
+            print(f"#   {text}", flush=True)
+
+    def addSuccess(self, test):
+        self.line(test, "ok")
+
+    def addSkip(self, test, reason):
+        self.line(test, "ok", f" # SKIP {reason}")
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self.line(test, "not ok", detail=self._exc_info_to_string(err, test))
+
+    addError = addFailure
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self.line(subtest, "not ok", detail=self._exc_info_to_string(err, test))
+
+    def stopTestRun(self):
+        print(f"1..{self.count}", flush=True)
+
+
+def main():
+    result = TapResult()
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    result.startTestRun()
+    suite(result)
+    result.stopTestRun()
+    sys.exit(0 if result.wasSuccessful() else 1)
+
+
+SIGINT, SIGKILL, SIGTERM = signal.SIGINT, signal.SIGKILL, signal.SIGTERM

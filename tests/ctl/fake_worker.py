@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""A worker that trains nothing: speaks the contracts (environment in, records out) and misbehaves when
+told to. benchctl runs it as $BENCHWORKER, so a run of many trials costs a second, not minutes.
+
+FAKE_STEP_S      how long a step takes (default 0: as fast as it can)
+FAKE_FAIL        "P.T.A=CODE", comma separated: trainer/0 of that point, trial, attempt ends so;
+                 * matches anything
+FAKE_HANG        "P.T": trainer/0 of that point and trial never ends
+FAKE_STUBBORN    set: ends by SIGKILL only
+FAKE_PIDS        a file: every process writes its pid there"""
+import json
+import os
+import signal
+import socket
+import sys
+import time
+
+ENV = os.environ
+ROLE, INDEX = ENV["BENCHD_ROLE"], int(ENV["BENCHD_INDEX"])
+POINT, TRIAL, ATTEMPT = (ENV["BENCHD_" + k] for k in ("POINT", "TRIAL", "ATTEMPT"))
+
+
+def record(type_, **fields):
+    line = {"benchd": 1, "type": type_, "role": ROLE, "index": INDEX, "attempt": int(ATTEMPT)}
+    print(json.dumps({**line, **fields}), flush=True)
+
+
+def is_hit(pattern, *have):
+    return all(want in ("*", got) for want, got in zip(pattern.split("."), have))
+
+
+def serve():
+    """As a native server: there until the last trainer has said goodbye."""
+    host, port = ENV["BENCHD_LISTEN"].rsplit(":", 1)
+    with socket.create_server((host, int(port))) as server:
+        trainers = [server.accept()[0] for _ in range(int(ENV["BENCHD_TRAINERS"]))]
+    for trainer in trainers:
+        trainer.recv(1)
+
+
+def connect(addr):
+    host, port = addr.rsplit(":", 1)
+    while True:
+        try:
+            return socket.create_connection((host, int(port)))
+        except ConnectionRefusedError:
+            time.sleep(0.005)  # the server is still starting
+
+
+def train():
+    batch, steps = int(ENV["BENCHD_BATCH_SIZE"]), int(ENV["BENCHD_STEPS"])
+    step_ns = 10_000_000 + 1_000_000 * int(POINT) + 100_000 * int(TRIAL)  # so every figure differs
+    for step in range(int(ENV["BENCHD_WARMUP_STEPS"])):
+        record("step", step=step, warmup=True, t_ns=0, step_ns=step_ns, samples=batch, loss=2.3)
+    for step in range(steps):
+        time.sleep(float(ENV.get("FAKE_STEP_S", "0")))
+        record("step", step=step, t_ns=(step + 1) * step_ns, step_ns=step_ns, samples=batch, loss=2.0)
+    record("summary", samples=batch * steps, steps=steps, duration_ns=steps * step_ns)
+
+
+def main():
+    if "FAKE_STUBBORN" in ENV:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if "FAKE_PIDS" in ENV:
+        with open(ENV["FAKE_PIDS"], "a", encoding="ascii") as file:
+            file.write(f"{os.getpid()}\n")
+    print(f"hello from {ROLE}/{INDEX} of point {POINT}", file=sys.stderr, flush=True)
+    record("start", environment={"host": "fake", "cpu_model": "none", "threads": 1})
+    if ROLE == "pserver":
+        serve()
+        record("summary", samples=0, steps=int(ENV["BENCHD_STEPS"]), duration_ns=1)
+        return 0
+    peers = [connect(addr) for addr in filter(None, ENV.get("BENCHD_PSERVER_ADDRS", "").split(","))]
+    if INDEX == 0:
+        for rule in filter(None, ENV.get("FAKE_FAIL", "").split(",")):
+            where, code = rule.split("=")
+            if is_hit(where, POINT, TRIAL, ATTEMPT):
+                record("error", code=int(code), peer=None, message="told to fail")
+                return int(code)
+        if "FAKE_HANG" in ENV and is_hit(ENV["FAKE_HANG"], POINT, TRIAL):
+            signal.pause()
+    train()
+    for peer in peers:
+        peer.close()  # the goodbye
+    return 0
+
+
+sys.exit(main())

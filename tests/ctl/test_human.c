@@ -1,0 +1,126 @@
+/* Spans and sizes as people read them; names of runs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ctl/human.h"
+#include "ctl/run_name.h"
+
+static void test_durations(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t s;
+        const char *text;
+    } rows[] = {
+        {-5, "0s"},         {0, "0s"},          {119, "119s"},      {120, "2m"},
+        {192, "3m12s"},     {600, "10m"},       {10799, "179m"},    {10800, "3h"},
+        {18300, "5h5m"},    {28800, "8h"},      {172799, "47h"},    {172800, "2d"},
+        {273600, "3d4h"},   {691200, "8d"},     {31536000, "365d"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[HUMAN_SIZE];
+        human_duration(rows[i].s * 1000, text);
+        if (strcmp(text, rows[i].text) != 0) {
+            fail_msg("%lld s: expected %s, got %s", (long long)rows[i].s, rows[i].text, text);
+        }
+    }
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t value;
+        const char *bytes, *cpus;
+    } rows[] = {
+        {0, "0", "0"},
+        {400, "400", "400m"},
+        {10000, "9.8Ki", "10"},
+        {1500, "1.5Ki", "1500m"},
+        {INT64_C(5) << 30, "5Gi", "5368709120m"},
+        {INT64_C(800) << 30, "800Gi", "858993459200m"},
+        {INT64_C(3) << 49, "1.5Pi", "1688849860263936m"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char bytes[HUMAN_SIZE], cpus[HUMAN_SIZE];
+        human_bytes(rows[i].value, bytes);
+        human_millicores(rows[i].value, cpus);
+        if (i < 4) {
+            assert_string_equal(cpus, rows[i].cpus);
+        }
+        if (strcmp(bytes, rows[i].bytes) != 0) {
+            fail_msg("%lld: expected %s, got %s", (long long)rows[i].value, rows[i].bytes, bytes);
+        }
+    }
+}
+
+static void test_durations_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t s; /* -1: refused */
+    } rows[] = {
+        {"90s", 90},    {"10m", 600}, {"1h30m", 5400}, {"2h5s", 7205}, {"", -1},        {"0s", -1},
+        {"10", -1},     {"m", -1},    {"-5s", -1},     {"1.5h", -1},   {"5s ", -1},     {"1d", -1},
+        {"99999999s", -1},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int64_t ms = -1000;
+        int r = human_parse_duration(rows[i].text, &ms);
+        if ((r < 0) != (rows[i].s < 0) || ms != rows[i].s * 1000) {
+            fail_msg("'%s': expected %lld s, got %d, %lld ms", rows[i].text, (long long)rows[i].s, r,
+                     (long long)ms);
+        }
+    }
+}
+
+static void test_run_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *benchmark;
+        unsigned char random[5];
+        const char *name;
+    } rows[] = {
+        {"a", {0, 1, 2, 3, 4}, "a-bcdfg"},
+        {"vgg16-pserver-sweep", {26, 27, 255, 52, 53}, "vgg16-pserver-sweep-9bq89"},
+        {"abcdefghijklmnopqrstuvwxyz", {0}, "abcdefghijklmnopqrstuvwxyz-bbbbb"},
+        {"abcdefghijklmnopqrstuvwxyz-12345", {0}, "abcdefghijklmnopqrstuvwxyz-bbbbb"},
+        {"abcdefghijklmnopqrstuvwxy-123456", {0}, "abcdefghijklmnopqrstuvwxy-bbbbb"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char name[RUN_NAME_SIZE];
+        run_name_make(rows[i].benchmark, rows[i].random, name);
+        assert_string_equal(name, rows[i].name);
+    }
+}
+
+static void test_uids_are_uuids_of_version_4(void **state)
+{
+    (void)state;
+    unsigned char ones[16], zeros[16] = {0};
+    memset(ones, 0xff, sizeof(ones));
+    char uid[RUN_UID_SIZE];
+    run_uid_make(ones, uid);
+    assert_string_equal(uid, "ffffffff-ffff-4fff-bfff-ffffffffffff");
+    run_uid_make(zeros, uid);
+    assert_string_equal(uid, "00000000-0000-4000-8000-000000000000");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_durations_are_read),
+        cmocka_unit_test(test_run_names),
+        cmocka_unit_test(test_uids_are_uuids_of_version_4),
+    };
+    return cmocka_run_group_tests_name("human", tests, NULL, NULL);
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""benchctl run with the real worker: one trainer and one parameter server train VGG16 for a step, with as
+little work as there can be. Everything else about runs is tested with fake_worker.py."""
+import json
+import os
+
+import cli
+
+
+class Real(cli.CliCase):
+    def test_one_trainer_and_one_pserver(self):
+        self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
+        one = {"baseline": {"kind": "Point", "where": {"trainers": 1}}}
+        result = self.run_tiny("--set", "batch_size=1", pservers=(1,), steps=1, repeats=1, extra=one)
+        self.assertEqual(result["phase"], "Succeeded")
+        (point,) = result["points"]
+        self.assertEqual(point["phase"], "Succeeded")
+        self.assertGreater(point["throughput"]["value"], 0)
+        self.assertEqual(point["efficiency"]["value"], 1)
+        log = self.ctl("logs", result["run"], "--store", self.store, "--point", "0").stdout
+        records = [json.loads(line) for line in log.splitlines() if line.startswith('{"benchd"')]
+        self.assertEqual([r["type"] for r in records], ["start", "step", "step", "summary"])
+        server = self.ctl("logs", result["run"], "--store", self.store, "--point", "0", "--role", "pserver").stdout
+        self.assertIn('"type":"summary"', server)
+        text = self.ctl("describe", result["run"], "--store", self.store).stdout
+        self.assertRegex(text, r"blas_core: +\w+")
+        self.assertIn(f"kernel:      {os.uname().release}", text)
+
+
+if __name__ == "__main__":
+    cli.main()

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""benchctl run and what one does with a run: results, describe, logs, get, delete."""
+import csv
+import io
+import json
+import os
+import pathlib
+import pty
+import re
+import sqlite3
+
+import cli
+
+
+class Results(cli.CliCase):
+    def test_one_document_and_the_same_numbers_everywhere(self):
+        result = self.run_tiny(trainers=(1, 2))
+        self.assertEqual(result["kind"], "BenchmarkResult")
+        self.assertEqual(result["phase"], "Succeeded")
+        self.assertEqual([p["point"] for p in result["points"]], [0, 1, 2, 3])
+        self.assertEqual([p["point"] for p in result["baselines"]], [4])
+        self.assertEqual({len(p["trials"]) for p in result["points"]}, {2})
+        # Trial t of point p takes 10 + p + t/10 ms a step of 2 samples: the median of both trials.
+        for point in result["points"]:
+            n, p = point["parameters"]["trainers"], point["point"]
+            expected = sum(n * 2 / (0.010 + 0.001 * p + 0.0001 * t) for t in (0, 1)) / 2
+            self.assertAlmostEqual(point["throughput"]["value"], expected, places=6)
+        name = result["run"]
+        again = json.loads(self.ctl("results", name, "--store", self.store, "-o", "json").stdout)
+        self.assertEqual(again, result)
+        text = self.ctl("results", name[-5:], "--store", self.store, "-o", "csv").stdout
+        rows = list(csv.DictReader(io.StringIO(text)))
+        figures = result["points"] + result["baselines"]
+        self.assertEqual([float(row["throughput_samples_per_s"]) for row in rows],
+                         [p["throughput"]["value"] for p in figures])
+        self.assertEqual([float(row["efficiency"]) for row in rows], [p["efficiency"]["value"] for p in figures])
+        for form in ("text", "markdown"):
+            table = self.ctl("results", name, "--store", self.store, "-o", form).stdout
+            self.assertIn("PSERVERS" if form == "text" else "|", table)
+            self.assertIn("SingleNode", table)
+
+    def test_get_lists_runs(self):
+        name = self.run_tiny(repeats=1)["run"]
+        self.assertRegex(name, r"^tiny-[bcdfghjklmnpqrstvwxz2456789]{5}$")
+        text = self.ctl("get", "runs", "--store", self.store).stdout
+        self.assertRegex(text, rf"^NAME +BENCHMARK +PHASE +TRIALS +AGE +DURATION\n"
+                               rf"{name} +tiny +Succeeded +3/3 +\d+s +\d+s\n$")
+        bare = self.ctl("get", "runs", name, "--store", self.store, "--no-headers", "-o", "wide").stdout
+        self.assertTrue(bare.startswith(name))
+        items = json.loads(self.ctl("get", "runs", "--store", self.store, "-o", "json").stdout)["items"]
+        self.assertEqual([(i["name"], i["phase"], i["interrupted"]) for i in items], [(name, "Succeeded", False)])
+        typed = self.ctl("get", "runs", "--store", self.store, "-o", "name").stdout.strip()
+        self.assertEqual(typed, f"benchmarkrun.benchd.io/{name}")
+        self.ctl("results", typed, "--store", self.store)
+        self.assertIn("did you mean", self.ctl("results", name[:-1], "--store", self.store, code=3).stderr)
+
+    def test_the_default_store(self):
+        self.ctl("run", self.define(repeats=1), "--local", "-q")
+        self.assertTrue((self.folder / "data" / "benchd" / "results.db").exists())
+        self.assertIn("Succeeded", self.ctl("get", "runs", "--local").stdout)
+
+    def test_delete_leaves_nothing(self):
+        name = self.run_tiny(repeats=1)["run"]
+        self.assertEqual(self.ctl("delete", name, "--store", self.store).stdout, f"run/{name} deleted\n")
+        self.ctl("results", name, "--store", self.store, code=3)
+        self.assertIn("No runs found", self.ctl("get", "runs", "--store", self.store).stderr)
+        db = sqlite3.connect(self.folder / "results.db")
+        for table in ("run", "attempt", "replica", "log", "event"):
+            self.assertEqual(db.execute(f"SELECT count(*) FROM {table}").fetchone(), (0,), table)
+        db.close()
+        self.assertEqual(list(self.folder.glob("*.lock")), [])
+
+    def test_a_failed_threshold_is_exit_7(self):
+        low = {"thresholds": [{"metric": "efficiency", "where": {"trainers": 1}, "min": 5}]}
+        self.assertEqual(self.run_tiny(repeats=1, extra=low, code=7)["phase"], "Succeeded")
+
+
+class Failures(cli.CliCase):
+    def test_a_failed_trial_is_exit_1_and_explained(self):
+        result = self.run_tiny(env={"FAKE_FAIL": "1.*.*=12"}, code=1)
+        self.assertEqual(result["phase"], "PartiallyFailed")
+        self.assertEqual(result["points"][0]["phase"], "Succeeded")
+        self.assertIsNone(result["points"][1]["throughput"]["value"])
+        text = self.ctl("describe", result["run"], "--store", self.store).stdout
+        self.assertRegex(text, r"point 1, trial 0, attempt 0: Failed: trainer/0: .*told to fail")
+        command = re.search(r"^ +benchctl (logs .*)$", text, re.M).group(1)
+        self.assertIn("told to fail", self.ctl(*command.split()).stdout)
+        self.assertRegex(text, r"Failed +True")
+        self.assertRegex(text, r"Warning +TrialFailed")
+        self.assertRegex(text, r"host: +fake")
+
+    def test_an_infrastructure_failure_is_tried_again(self):
+        result = self.run_tiny(env={"FAKE_FAIL": "0.1.0=13"})
+        self.assertEqual([t["attempt"] for t in result["points"][0]["trials"]], [0, 1])
+        log = ["logs", result["run"], "--store", self.store, "--point", "0", "--trial", "1"]
+        self.assertIn('"summary"', self.ctl(*log).stdout)  # the last attempt
+        self.assertIn("told to fail", self.ctl(*log, "--attempt", "0").stdout)
+
+    def test_logs_name_what_is_there(self):
+        name = self.run_tiny(repeats=1)["run"]
+        log = ["logs", name, "--store", self.store]
+        self.assertIn("hello from trainer/0 of point 1", self.ctl(*log, "--point", "1").stdout)
+        server = ["--point", "1", "--role", "pserver", "--index", "1"]
+        self.assertIn("hello from pserver/1", self.ctl(*log, *server).stdout)
+        self.assertIn("--point 2 --trial 0 --attempt 0", self.ctl(*log, code=2).stderr)
+        self.assertIn("pserver/0 pserver/1 trainer/0", self.ctl(*log, "--point", "1", "--index", "9", code=3).stderr)
+        self.assertIn("no such attempt", self.ctl(*log, "--point", "7", code=3).stderr)
+        self.assertIn("--role 'boss' is unknown", self.ctl(*log, "--point", "1", "--role", "boss", code=2).stderr)
+
+    def test_a_damaged_store_is_named(self):
+        name = self.run_tiny(repeats=1)["run"]
+        path = self.folder / "results.db"
+        path.write_bytes(path.read_bytes()[:4096 * 2])
+        done = self.ctl("results", name, "--store", self.store, code=9)
+        self.assertIn(f"store '{path}': the file is damaged", done.stderr)
+
+
+class Interruptions(cli.CliCase):
+    def check_resume(self, name):
+        """Goes on where it stopped: nothing that was kept runs again."""
+        done = len(self.worker_pids())
+        self.redefine_without_hang(name)
+        result = json.loads(self.ctl("run", "--resume", name, "--store", self.store, "-o", "json").stdout)
+        self.assertEqual(result["phase"], "Succeeded")
+        self.assertEqual(result["run"], name)
+        self.assertEqual(len(self.worker_pids()) - done, 4)  # point 1: 2 servers, 1 trainer; the baseline
+        finished = self.ctl("run", "--resume", name, "--store", self.store, "-o", "json")
+        self.assertEqual(json.loads(finished.stdout), result)
+        self.assertEqual(len(self.worker_pids()) - done, 4)
+
+    def redefine_without_hang(self, name):
+        """The frozen definition tells the fake worker to hang: take that out of the store."""
+        db = sqlite3.connect(self.folder / "results.db")
+        with db:
+            db.execute("UPDATE run SET definition = replace(definition, 'FAKE_HANG', 'FAKE_NOTHING') "
+                       "WHERE name = ?", (name,))
+        db.close()
+
+    def test_ctrl_c_cancels_and_resume_goes_on(self):
+        process = self.start_hanging("-o", "json")
+        code, out, err, seconds = self.stop(process, cli.SIGINT)
+        self.assertEqual(code, 130)
+        self.assertLess(seconds, 5)
+        self.assert_no_worker(0.5)
+        self.assertEqual(json.loads(out)["phase"], "Cancelled")
+        name = self.run_name()
+        self.assertIn(f"benchctl run --resume {name} --store {self.store}", err)
+        self.check_resume(name)
+
+    def test_workers_that_ignore_sigterm_are_killed(self):
+        path = self.define(env={"FAKE_HANG": "*.*", "FAKE_STUBBORN": "1"}, repeats=1)
+        process = self.start("run", path, "--store", self.store)
+        cli.wait_for("the first gang", lambda: len(self.worker_pids()) == 2)
+        code, _, _, seconds = self.stop(process, cli.SIGTERM)
+        self.assertEqual(code, 130)
+        self.assertLess(seconds, 5)
+        self.assert_no_worker(0.5)
+
+    def test_kill_9_leaves_no_process_and_resume_goes_on(self):
+        process = self.start_hanging()
+        code, _, _, _ = self.stop(process, cli.SIGKILL)
+        self.assertEqual(code, -9)
+        self.assert_no_worker(5)
+        name = self.run_name()
+        self.assertRegex(self.ctl("get", "runs", "--store", self.store).stdout, r"Running \(interrupted\)")
+        self.assertIn(f"benchctl run --resume {name}", self.ctl("describe", name, "--store", self.store).stdout)
+        self.assertIn("not finished: 1 of 3", self.ctl("results", name, "--store", self.store).stderr)
+        self.check_resume(name)
+
+    def test_a_driven_run_is_left_alone(self):
+        process = self.start_hanging()
+        name = self.run_name()
+        for words in (["run", "--resume", name], ["delete", name]):
+            done = self.ctl(*words, "--store", self.store, code=9)
+            self.assertIn(f"is being driven by process {process.pid}", done.stderr)
+        self.assertNotIn("interrupted", self.ctl("get", "runs", "--store", self.store).stdout)
+        self.stop(process, cli.SIGKILL)
+
+    def test_timeout_is_exit_8(self):
+        path = self.define(env={"FAKE_HANG": "*.*"}, repeats=1)
+        done = self.ctl("run", path, "--store", self.store, "--timeout", "1s", "-o", "json", code=8)
+        self.assertEqual(json.loads(done.stdout)["phase"], "Cancelled")
+        self.assert_no_worker(0.5)
+
+    def test_a_full_disk_is_exit_9_and_resume_goes_on(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)]
+        if os.geteuid() != 0 or cli.subprocess.run(mount, stderr=cli.subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("mounting a small tmpfs needs root")
+        self.addCleanup(cli.subprocess.run, ["umount", str(disk)], check=True)
+        self.store = f"sqlite:{disk}/results.db"
+        filler = disk / "filler"
+
+        def fill():
+            with filler.open("wb", buffering=0) as file:
+                try:
+                    while True:
+                        file.write(bytes(4096))
+                except OSError:
+                    pass
+
+        path = self.define(env={"FAKE_STEP_S": "0.2"}, repeats=2)
+        process = self.start("run", path, "--store", self.store)
+        cli.wait_for("the first gang", lambda: len(self.worker_pids()) == 2)
+        fill()
+        out, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, out), (9, ""), err)
+        self.assertIn("disk full", err)
+        self.assertIn(f"{disk}/results.db", err)
+        self.assertIn("--resume", err)
+        self.assert_no_worker(5)
+        self.assertIn("disk full", self.ctl("run", path, "--store", self.store, code=9).stderr)
+        filler.unlink()
+        result = json.loads(self.ctl("run", "--resume", self.run_name(), "--store", self.store, "-o", "json").stdout)
+        self.assertEqual(result["phase"], "Succeeded")
+
+
+class Progress(cli.CliCase):
+    def progress(self, how):
+        return self.ctl("run", self.define(repeats=1), "--store", self.store, "--progress", how, "-o", "csv").stderr
+
+    def test_plain_lines_are_dated(self):
+        lines = [line for line in self.progress("plain").splitlines() if " run/" in line]
+        for line in lines:
+            self.assertRegex(line, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ run/tiny-\w{5} (phase|point)=")
+        self.assertEqual(sum("outcome=Succeeded samples_per_s=" in line for line in lines), 3)
+        self.assertIn("phase=Succeeded trials=3/3", lines[-1])
+
+    def test_json_lines(self):
+        records = [json.loads(line) for line in self.progress("json").splitlines() if line.startswith("{")]
+        self.assertEqual(records[-1]["phase"], "Succeeded")
+        attempts = [r for r in records if r["type"] == "attempt"]
+        self.assertEqual([r["point"] for r in attempts], [0, 1, 2])
+        self.assertTrue(all(r["samplesPerSecond"] > 0 for r in attempts))
+
+    def test_none_and_quiet(self):
+        self.assertNotIn("phase=", self.progress("none"))
+        done = self.ctl("run", self.define(repeats=1), "--store", self.store, "-q")
+        self.assertEqual(done.stderr, "")
+
+    def test_live_view_on_a_terminal(self):
+        """80 columns, and a last frame with every point done."""
+        main, sub = pty.openpty()
+        self.env.update(TERM="xterm", CI="")
+        path = self.define(env={"FAKE_STEP_S": "0.02"}, steps=10, repeats=1)
+        process = cli.subprocess.Popen([cli.BENCHCTL, "run", path, "--store", self.store, "-o", "csv"], stderr=sub,
+                                       stdout=cli.subprocess.PIPE, env=self.env, cwd=self.folder)
+        os.close(sub)
+        text = b""
+        try:
+            while chunk := os.read(main, 65536):
+                text += chunk
+        except OSError:
+            pass  # how Linux says that the other side is closed
+        os.close(main)
+        out, _ = process.communicate(timeout=cli.WAIT_S)
+        self.assertEqual(process.returncode, 0)
+        self.assertNotIn(b"\033", out)
+        frames = text.decode().split("\033[J")
+        lines = [re.sub(r"\033\[[0-9;]*[A-Za-z]", "", line).strip("\r") for line in text.decode().split("\n")]
+        self.assertLessEqual(max(map(len, lines)), 80)
+        self.assertRegex(text.decode(), r"▸ \d .*step \d+/10  [\d.]+ samples/s trainer/0")
+        self.assertRegex(frames[-2], r"3/3 trials")
+        self.assertEqual(frames[-2].count("✓"), 3)
+
+    def test_memory_of_benchctl(self):
+        if b"__asan_init" in pathlib.Path(cli.BENCHCTL).read_bytes():
+            self.skipTest("the address sanitizer needs more")
+        process = self.start_hanging()
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+        peak_kib = int(re.search(r"VmHWM:\s+(\d+) kB", status).group(1))
+        self.assertLess(peak_kib, 20 * 1024)
+
+
+if __name__ == "__main__":
+    cli.main()

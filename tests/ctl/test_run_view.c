@@ -1,0 +1,242 @@
+/* The live view: what it counts, how it looks, that it never passes the edges. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "ctl/run_view.h"
+
+static struct run_def *make_def(const char *grid, int64_t cpus)
+{
+    _cleanup_(freep) char *text = xasprintf(
+        "apiVersion: benchd.io/v1alpha1\n"
+        "kind: Benchmark\n"
+        "metadata: {name: tiny}\n"
+        "spec:\n"
+        "  systems: [{name: benchworker, profile: benchworker}]\n"
+        "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 4, threads: 1,\n"
+        "    seed: 1, exchange: {kind: PServer, mode: Sync, wire: Fp32}, compute: Real}\n"
+        "  sweep: {grid: %s}\n"
+        "  baseline: {kind: Point, where: {trainers: 1}}\n"
+        "  roles: {pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}\n"
+        "  measure: {warmupSteps: 2, steps: 8}\n"
+        "  repeats: {min: 2, order: Sequential}\n", grid);
+    struct diags diags = {0};
+    struct spec *spec = NULL;
+    struct run_def *def = NULL;
+    struct run_def_params params = {.name = "tiny-7k3fq", .uid = "u", .cpus = cpus};
+    int r = spec_load(text, strlen(text), NULL, &spec, &diags);
+    if (r >= 0) {
+        r = run_def_new(spec, &params, &def, &diags);
+    }
+    if (r < 0) {
+        fail_msg("definition: %s: %s", diags.list.items[0].path, diags.list.items[0].message);
+    }
+    diags_done(&diags);
+    return def;
+}
+
+static struct attempt_row make_row(uint32_t point, uint32_t trial, enum attempt_outcome outcome,
+                                   const char *summary)
+{
+    struct attempt_row row = {.point = point, .trial = trial, .outcome = outcome,
+                              .started_unix_ms = 10000, .ended_unix_ms = 20000};
+    *vec_push(&row.replicas) = (struct replica_row){
+        .id = {point, trial, 0, ROLE_TRAINER, 0},
+        .summary_json = summary == NULL ? NULL : xstrdup(summary),
+    };
+    return row;
+}
+
+#define SUMMARY(samples, ns)                                                                       \
+    "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,\"attempt\":0,"           \
+    "\"samples\":" samples ",\"steps\":8,\"duration_ns\":" ns "}"
+
+static void attempt(struct run_view *v, uint32_t point, uint32_t trial,
+                    enum attempt_outcome outcome, const char *summary)
+{
+    struct attempt_row row = make_row(point, trial, outcome, summary);
+    run_view_attempt(v, &row);
+    attempt_row_done(&row);
+}
+
+static void step(struct run_view *v, enum role role, uint32_t index, uint32_t n, bool warmup)
+{
+    struct replica_id id = {v->current.point, v->current.trial, v->current.attempt, role, index};
+    struct record record = {.type = RECORD_STEP};
+    record.step = (struct record_step){.step = n, .warmup = warmup, .samples = 4,
+                                       .step_ns = 100000000};
+    run_view_record(v, &id, &record);
+}
+
+static void begin(struct run_view *v, uint32_t point, uint32_t trial, int64_t now_unix_ms)
+{
+    struct run_status status = {.phase = RUN_RUNNING, .has_current = true,
+                                .current_point = point, .current_trial = trial,
+                                .started_unix_ms = 1000};
+    run_view_status(v, &status, now_unix_ms);
+}
+
+static void assert_view(const struct run_view *v, const struct run_view_opts *opts,
+                        const char *expected)
+{
+    struct buf out = BUF_INIT;
+    run_view_format(v, opts, &out);
+    assert_string_equal(buf_cstr(&out), expected);
+    buf_done(&out);
+}
+
+static void test_a_run_from_start_to_end(void **state)
+{
+    (void)state;
+    struct run_def *def = make_def("{trainers: [1, 2]}", 8);
+    struct run_view v;
+    run_view_init(&v, def);
+    struct run_view_opts opts = {.columns = 80, .rows = 24, .ascii = true, .now_unix_ms = 31000};
+    begin(&v, 0, 0, 1000);
+    step(&v, ROLE_TRAINER, 0, 0, true);
+    step(&v, ROLE_TRAINER, 1, 7, false); /* trainer/0 alone is followed */
+    assert_view(&v, &opts,
+                "tiny-7k3fq   0/4 trials   30s\n"
+                " > 0   trainers=1  0/2  -------- warm-up 1/2\n"
+                " . 1   trainers=2  0/2  \n");
+    step(&v, ROLE_TRAINER, 0, 0, false);
+    step(&v, ROLE_TRAINER, 0, 1, false);
+    assert_view(&v, &opts,
+                "tiny-7k3fq   0/4 trials   30s\n"
+                " > 0   trainers=1  0/2  ==------ step 2/8  40 samples/s trainer/0\n"
+                " . 1   trainers=2  0/2  \n");
+    attempt(&v, 0, 0, ATTEMPT_VOID, NULL); /* counts for nothing */
+    attempt(&v, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
+    attempt(&v, 0, 1, ATTEMPT_SUCCEEDED, SUMMARY("32", "1600000000"));
+    begin(&v, 1, 0, 31000);
+    attempt(&v, 1, 0, ATTEMPT_FAILED, NULL);
+    assert_view(&v, &opts,
+                "tiny-7k3fq   3/4 trials   30s   eta 10s\n"
+                " + 0   trainers=1  2/2  30 samples/s\n"
+                " x 1   trainers=2  1/2    1 failed\n");
+    run_view_done(&v);
+    run_def_free(def);
+}
+
+static void test_unicode_and_color(void **state)
+{
+    (void)state;
+    struct run_def *def = make_def("{trainers: [1]}", 1);
+    struct run_view v;
+    run_view_init(&v, def);
+    attempt(&v, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
+    attempt(&v, 0, 1, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
+    struct run_view_opts opts = {.columns = 80, .rows = 24, .color = true};
+    assert_view(&v, &opts,
+                "tiny-7k3fq   2/2 trials   rehearsal\n"
+                "\033[32m ✓ 0    2/2  40 samples/s\033[0m\n");
+    run_view_done(&v);
+    run_def_free(def);
+}
+
+static void test_trials_of_an_earlier_process_count(void **state)
+{
+    (void)state;
+    struct run_def *def = make_def("{trainers: [1, 2]}", 8);
+    struct run_view v;
+    run_view_init(&v, def);
+    struct attempt_row row = make_row(0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
+    run_view_restore(&v, &row);
+    attempt_row_done(&row);
+    assert_int_equal(v.points[0].done, 1);
+    assert_true(run_view_eta_ms(&v, 0) < 0); /* how long trials take here is not known yet */
+    row = make_row(99, 0, ATTEMPT_SUCCEEDED, NULL); /* of no point: left alone */
+    run_view_restore(&v, &row);
+    attempt_row_done(&row);
+    run_view_done(&v);
+    run_def_free(def);
+}
+
+static void test_throughput(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *summary;
+        double expected; /* NaN: not known */
+    } rows[] = {
+        {"a summary", SUMMARY("32", "800000000"), 40},
+        {"no summary", NULL, NAN},
+        {"damaged", "{\"benchd\":1,\"type\":\"summary\"}", NAN},
+        {"another record", "{\"benchd\":1,\"type\":\"error\",\"role\":\"trainer\",\"index\":0,"
+         "\"attempt\":0,\"code\":1,\"peer\":null,\"message\":\"x\"}", NAN},
+        {"no time", SUMMARY("32", "0"), NAN},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct attempt_row row = make_row(0, 0, ATTEMPT_SUCCEEDED, rows[i].summary);
+        double x = run_view_throughput(&row);
+        if (isnan(x) != isnan(rows[i].expected) || (!isnan(x) && fabs(x - rows[i].expected) > 1e-9)) {
+            fail_msg("%s: expected %g, got %g", rows[i].name, rows[i].expected, x);
+        }
+        attempt_row_done(&row);
+    }
+}
+
+/* Characters of the longest line, and the number of lines. */
+static void measure(const char *text, size_t *ret_columns, size_t *ret_lines)
+{
+    size_t column = 0;
+    *ret_columns = *ret_lines = 0;
+    for (const char *p = text; *p != '\0'; p++) {
+        if (*p == '\n') {
+            column = 0;
+            ++*ret_lines;
+        } else if (((unsigned char)*p & 0xc0) != 0x80) {
+            column++;
+            *ret_columns = column > *ret_columns ? column : *ret_columns;
+        }
+    }
+}
+
+static void test_every_size_of_terminal(void **state)
+{
+    (void)state;
+    struct run_def *def =
+        make_def("{batch_size: [1, 2, 4, 8, 16], threads: [1, 2, 3, 4], trainers: [1, 2, 4]}", 8);
+    struct run_view v;
+    run_view_init(&v, def);
+    for (uint32_t point = 0; point < def->matrix.n_points; point += 7) {
+        begin(&v, point, 0, 0);
+        step(&v, ROLE_TRAINER, 0, 0, false);
+        for (unsigned rows = 1; rows < 70; rows += 3) {
+            for (unsigned columns = 2; columns < 100; columns += 7) {
+                struct run_view_opts opts = {.columns = columns, .rows = rows};
+                struct buf out = BUF_INIT;
+                run_view_format(&v, &opts, &out);
+                size_t widest, lines;
+                measure(buf_cstr(&out), &widest, &lines);
+                if (widest >= columns || (rows > 4 && lines >= rows)) {
+                    fail_msg("%u x %u: %zu columns, %zu lines", columns, rows, widest, lines);
+                }
+                if (columns > 60 && strstr(buf_cstr(&out), "▸") == NULL) {
+                    fail_msg("%u x %u: point %u is not in the window", columns, rows, point);
+                }
+                buf_done(&out);
+            }
+        }
+    }
+    run_view_done(&v);
+    run_def_free(def);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_run_from_start_to_end),
+        cmocka_unit_test(test_unicode_and_color),
+        cmocka_unit_test(test_trials_of_an_earlier_process_count),
+        cmocka_unit_test(test_throughput),
+        cmocka_unit_test(test_every_size_of_terminal),
+    };
+    return cmocka_run_group_tests_name("run view", tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""benchctl without a run: help, hints, exit codes, validate, plan, names of definitions."""
+import json
+import pathlib
+
+import cli
+
+VERBS = ["validate", "plan", "run", "get", "describe", "results", "logs", "delete", "version", "help"]
+SHIPPED = sorted(path.stem for path in (cli.ROOT / "benchmarks").glob("*.yaml"))
+
+
+class Usage(cli.CliCase):
+    def test_help_of_every_verb_has_examples_and_options(self):
+        text = self.ctl("help").stdout
+        for verb in VERBS:
+            with self.subTest(verb):
+                self.assertIn(f"\n  {verb} ", text)
+                page = self.ctl(verb, "--help").stdout
+                self.assertEqual(page, self.ctl("help", verb).stdout)
+                self.assertEqual(page, self.ctl("--quiet", verb, "-h").stdout)
+                self.assertIn(f"Examples:\n  benchctl {verb}", page)
+                self.assertIn("--store URL", page)
+                self.assertTrue(all(len(line) <= 100 for line in page.splitlines()))
+
+    def test_version(self):
+        self.assertRegex(self.ctl("version").stdout, r"^benchctl \d+\.\d+\.\d+\n$")
+        self.assertEqual(self.ctl("version").stdout, self.ctl("--version").stdout)
+
+    def test_wrong_command_lines(self):
+        rows = [  # words, exit code, text
+            ([], 2, "Verbs:"),
+            (["runn"], 2, "did you mean 'run'?"),
+            (["nonsense"], 2, "benchctl help lists the verbs"),
+            (["help", "nonsense"], 2, "unknown verb 'nonsense'"),
+            (["run", "x", "--lcoal"], 2, "did you mean --local?"),
+            (["run", "x", "--local", "--progress", "loud"], 2, "--progress 'loud' is unknown"),
+            (["run", "x", "--local", "--timeout", "soon"], 2, "--timeout 'soon': expected a duration"),
+            (["run", "x", "--local", "--resume", "y"], 2, "--resume goes on with a run as it was frozen"),
+            (["run", "--local"], 2, "needs a NAME or -f FILE"),
+            (["run", "x", "-f", "y", "--local"], 2, "not both"),
+            (["plan", "vgg16-single-node", "--steps", "0"], 2, "--steps '0': expected a whole number"),
+            (["plan", "vgg16-single-node", "-o", "jsn"], 2, "output form 'jsn' is unknown"),
+            (["version", "-o", "json"], 2, "-o is not for it"),
+            (["version", "--color", "green"], 2, "--color 'green' is unknown"),
+            (["results"], 2, "needs an argument"),
+            (["results", "a", "b", "--local"], 2, "does not take 'b'"),
+            (["get", "pods", "--local"], 2, "there is no list of 'pods'"),
+            (["get", "runs", "--store", "results.db"], 2, "write sqlite:FILE"),
+            (["run", "vgg16-single-node"], 5, "add --local"),
+            (["get", "runs"], 5, "add --local"),
+            (["delete", "x"], 5, "add --local"),
+            (["results", "x", "--local"], 3, "No such file"),
+            (["validate", "vgg16-single-nod"], 3, "did you mean 'vgg16-single-node'?"),
+            (["validate", "no/such/file.yaml"], 3, "No such file"),
+            (["validate", "/"], 9, "Is a directory"),
+        ]
+        for words, code, text in rows:
+            with self.subTest(" ".join(words)):
+                done = self.ctl(*words, code=code)
+                self.assertIn(text, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_a_full_stdout_is_an_error(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = cli.subprocess.run([cli.BENCHCTL, "help"], stdout=full, stderr=cli.subprocess.PIPE,
+                                      text=True, check=False)
+        self.assertEqual(done.returncode, 9)
+        self.assertIn("No space left on device", done.stderr)
+
+    def test_no_worker_is_said_before_anything_is_made(self):
+        self.env["BENCHWORKER"] = "/no/such/program"
+        done = self.ctl("run", "vgg16-single-node", "--store", self.store, code=9)
+        self.assertIn("/no/such/program", done.stderr)
+        self.assertFalse((self.folder / "results.db").exists())
+
+
+class Validate(cli.CliCase):
+    def test_shipped_definitions_are_valid(self):
+        done = self.ctl("validate", *SHIPPED)
+        self.assertEqual(len(done.stdout.splitlines()), len(SHIPPED))
+        self.assertRegex(done.stdout, r"benchmark/vgg16-pserver-sweep is valid \(4 points, 1 baseline, "
+                                      r"15 trials; with --local: 4 points, 1 baseline, 10 trials\)\n")
+
+    def test_all_errors_at_once_with_their_places(self):
+        path = self.folder / "wrong.yaml"
+        text = (cli.ROOT / "benchmarks" / "vgg16-pserver-sweep.yaml").read_text(encoding="utf-8")
+        text = text.replace("warmupSteps: 10, steps: 100", "warmupSteps: -1, stepz: 100")
+        path.write_text(text.replace("order: Interleaved", "order: Random"), encoding="utf-8")
+        done = self.ctl("validate", str(path), "vgg16-single-node", code=2)
+        for part in ("warmupSteps", "stepz", "Random", "errors in"):
+            self.assertIn(part, done.stderr)
+        self.assertRegex(done.stderr, rf"{path}:\d+:\d+: ")
+        self.assertIn("vgg16-single-node is valid", done.stdout)  # the others are still checked
+
+    def test_the_local_block_is_checked_merged(self):
+        path = self.define(extra={"local": {"sweep": {"grid": {"trainers": [0]}}}})
+        done = self.ctl("validate", path, code=2)
+        self.assertIn("trainers", done.stderr)
+        self.assertEqual(done.stdout, "")
+
+    def test_stdin(self):
+        with open(self.define(), encoding="utf-8") as file:
+            done = self.ctl("plan", "-f", "-", stdin=file)
+        self.assertIn("trials of", done.stdout)
+
+
+class Plan(cli.CliCase):
+    def test_json(self):
+        plan = json.loads(self.ctl("plan", "vgg16-pserver-sweep", "-o", "json").stdout)
+        self.assertEqual(plan["kind"], "BenchmarkPlan")
+        self.assertEqual([p["replicas"]["pserver"] for p in plan["points"]], [10, 20, 40, 60, 0])
+        first = plan["points"][0]
+        self.assertEqual(first["parameters"], {"batch_size": 64, "pservers": 10, "trainers": 100})
+        self.assertEqual(first["cpuMillicores"], 110 * 10 * 1000)
+        self.assertEqual(first["memoryBytes"], 110 * 5 * 1024**3)
+        self.assertEqual([p["baseline"] for p in plan["points"]], [False] * 4 + [True])
+        self.assertEqual(len(plan["order"]), 15)
+        start = plan["order"][0]
+        replicas = plan["points"][start["point"]]["replicas"]
+        self.assertEqual(len(plan["first"]), sum(replicas.values()))
+        self.assertEqual(plan["first"][0], f"vgg16-pserver-sweep-xxxxx-p{start['point']}t0a0-pserver-0")
+        self.assertFalse(plan["rehearsal"])
+        self.assertIsNone(plan["cpus"])
+
+    def test_overrides_and_local(self):
+        plan = json.loads(self.ctl("plan", "vgg16-pserver-sweep", "--local", "--set", "pservers=3", "--set",
+                                   "trainers=500", "--repeats", "4", "--steps", "7", "-o", "json").stdout)
+        self.assertEqual([p["parameters"]["trainers"] for p in plan["points"]], [500, 1])
+        self.assertEqual(plan["steps"], 7)
+        self.assertEqual(len(plan["order"]), 8)
+        self.assertTrue(plan["rehearsal"])
+
+    def test_a_rehearsal_is_told_with_numbers(self):
+        done = self.ctl("plan", "vgg16-pserver-sweep", "--local", "--set", "trainers=500")
+        self.assertRegex(done.stderr, r"rehearsal: point \d+ needs 502 busy threads \(500 trainers x 1 \+ 2")
+        self.assertEqual(self.ctl("plan", "vgg16-pserver-sweep", "-q").stderr, "")
+
+    def test_text_fits_80_columns(self):
+        for name in SHIPPED:
+            for mode in ([], ["--local"]):
+                for line in self.ctl("plan", name, *mode).stdout.splitlines():
+                    self.assertLessEqual(len(line), 80, f"{name}: {line}")
+
+    def test_wrong_sets_are_refused(self):
+        rows = [("pserverz=1", "pserverz"), ("pservers", "pservers"), ("trainers=0", "trainers")]
+        for value, text in rows:
+            with self.subTest(value):
+                done = self.ctl("plan", "vgg16-pserver-sweep", "--set", value, code=2)
+                self.assertIn(text, done.stderr)
+
+
+class Names(cli.CliCase):
+    def test_where_definitions_are_looked_for(self):
+        mine = self.folder / "mine"
+        (self.folder / "benchmarks").mkdir()
+        mine.mkdir()
+        del self.env["BENCHCTL_PATH"]
+        pathlib.Path(self.define("benchmarks/tiny.json"))
+        self.assertIn("Sequential", self.ctl("plan", "tiny").stdout)           # ./benchmarks
+        self.assertIn("Sequential", self.ctl("plan", "benchmarks/tiny.json").stdout)
+        self.define("mine/tiny.json", repeats=7)
+        self.env["BENCHCTL_PATH"] = f"/nowhere:{mine}"
+        self.assertIn("21 trials", self.ctl("plan", "tiny").stdout)            # the path comes first
+        self.define("tiny", repeats=5)
+        self.assertIn("15 trials", self.ctl("plan", "tiny").stdout)            # a file here before all
+
+
+if __name__ == "__main__":
+    cli.main()
