@@ -214,7 +214,7 @@ static int read_error(const json_t *o, struct record_error *e, struct err *err)
 static int read_common(const json_t *o, struct record *r, struct err *err)
 {
     int64_t version = 0;
-    const char *type = NULL, *role = NULL;
+    const char *type = "", *role = "";
     int result;
     if ((result = get_int(o, "benchd", REQUIRED, INT64_MIN, INT64_MAX, &version, err)) < 0) {
         return result;
