@@ -171,17 +171,15 @@ static void lint_throttled(struct result *r)
 static void lint_hardware(struct result *r)
 {
     const char *first = NULL;
-    struct replica_cursor c = {0};
-    for (const struct replica_result *rr; (rr = next_replica(r, &c)) != NULL;) {
-        const char *model = json_string_value(json_object_get(rr->environment, "cpu_model"));
-        if (model == NULL) {
+    vec_each (struct hardware, h, &r->hardware) {
+        if (h->cpu_model == NULL) {
             continue;
         }
         if (first == NULL) {
-            first = model;
-        } else if (strcmp(first, model) != 0) {
-            warn(r, WARNING_MIXED_HARDWARE,
-                 "mixed hardware: replicas ran on '%s' and on '%s'", first, model);
+            first = h->cpu_model;
+        } else if (strcmp(first, h->cpu_model) != 0) {
+            warn(r, WARNING_MIXED_HARDWARE, "mixed hardware: replicas ran on '%s' and on '%s'",
+                 first, h->cpu_model);
             return;
         }
     }

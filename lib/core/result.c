@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/hardware.h"
 #include "core/lint.h"
 #include "core/number.h"
 #include "core/policy_threshold.h"
@@ -34,23 +35,28 @@ static bool decides_over(const struct attempt_row *row, const struct attempt_row
     return is_void ? row->attempt > other->attempt : row->attempt < other->attempt;
 }
 
+/* A summary counts for the replica that it names, no other. */
+static bool is_own_summary(const struct record *record, const struct replica_id *id)
+{
+    return record->type == RECORD_SUMMARY && record->who.role == id->role &&
+           record->who.index == id->index && record->who.attempt == id->attempt;
+}
+
 static void read_replica(const struct replica_row *row, struct replica_result *ret)
 {
     *ret = (struct replica_result){.row = row, .throughput = unknown_throughput(scope_replica)};
-    if (row->environment_json != NULL) {
-        ret->environment = json_loads(row->environment_json, 0, NULL);
-    }
     struct record record;
     if (row->summary_json == NULL ||
         record_read(row->summary_json, strlen(row->summary_json), &record, NULL) != 1) {
         return;
     }
-    if (record.type != RECORD_SUMMARY) {
+    if (!is_own_summary(&record, &row->id)) {
         record_done(&record);
         return;
     }
+    summary_done(&record.summary); /* the series: 8 kB a replica that no figure needs */
     ret->has_summary = true;
-    ret->summary = record.summary; /* its series goes along */
+    ret->summary = record.summary;
     if (row->id.role == ROLE_TRAINER && ret->summary.samples > 0 && ret->summary.duration_ns > 0) {
         ret->throughput.estimate.known = true;
         ret->throughput.estimate.value =
@@ -61,7 +67,7 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
 static const char *missing_numbers(const struct replica_result *r)
 {
     return r == NULL || r->row->summary_json == NULL ? "no summary"
-           : !r->has_summary                         ? "a summary that cannot be read"
+           : !r->has_summary                         ? "a summary that is damaged or not its own"
                                                      : "a summary without samples or time";
 }
 
@@ -259,18 +265,9 @@ struct result *result_build(const struct run_def *def, enum run_phase phase,
         divide_by_baseline(&r->points[i], &r->points[m->points[i].baseline_index]);
     }
     judge_thresholds(r);
+    hardware_collect(r);
     result_lint(r);
     return r;
-}
-
-static void trial_done(struct trial_result *t)
-{
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        summary_done(&t->replicas[i].summary);
-        json_decref(t->replicas[i].environment);
-    }
-    free(t->replicas);
-    free(t->error);
 }
 
 void result_free(struct result *r)
@@ -280,12 +277,17 @@ void result_free(struct result *r)
     }
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         for (size_t j = 0; j < r->points[i].n_trials; j++) {
-            trial_done(&r->points[i].trials[j]);
+            free(r->points[i].trials[j].replicas);
+            free(r->points[i].trials[j].error);
         }
         free(r->points[i].trials);
     }
     free(r->points);
     vec_done(&r->thresholds);
+    vec_each (struct hardware, h, &r->hardware) {
+        hardware_done(h);
+    }
+    vec_done(&r->hardware);
     vec_each (struct warning, w, &r->warnings) {
         free(w->message);
     }

@@ -78,12 +78,11 @@ struct figure {
     const char *scope; /* "job" or "replica"; static */
 };
 
-/* One replica of a deciding attempt, its texts read. */
+/* One replica of a deciding attempt, its summary read. */
 struct replica_result {
     const struct replica_row *row; /* borrowed */
     bool has_summary;
-    struct summary summary;
-    json_t *environment; /* owned; NULL: none, or unreadable */
+    struct summary summary; /* without its series */
     struct figure throughput; /* trainers: samples / duration; scope "replica" */
 };
 
@@ -115,6 +114,12 @@ struct threshold_result {
     enum threshold_verdict verdict;
 };
 
+/* A kind of machine that figures come from, as start records say it; NULL: not said. Owned. */
+struct hardware {
+    char *cpu_model, *blas_core, *kernel, *build;
+    size_t n_replicas; /* of succeeded trials */
+};
+
 /* What a reader must know before believing the numbers (core/lint.h finds them). */
 enum warning_code {
     WARNING_REHEARSAL,
@@ -136,6 +141,7 @@ struct result {
     bool simulated;
     struct point_result *points; /* matrix.n_points; swept first, then baselines */
     VEC(struct threshold_result) thresholds;
+    VEC(struct hardware) hardware;
     VEC(struct warning) warnings;
 };
 

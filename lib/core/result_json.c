@@ -177,48 +177,17 @@ static json_t *points_to_json(const struct result *r, uint32_t from, uint32_t to
     return list;
 }
 
-/* Counts one replica in the entry of its machine; there are few kinds of machines in a run. */
-static void count_hardware(json_t *list, const json_t *environment)
-{
-    static const char *const keys[][2] = {
-        {"cpuModel", "cpu_model"},
-        {"blasCore", "blas_core"},
-        {"kernel", "kernel"},
-        {"build", "build"},
-    };
-    json_t *o = json_object();
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        const json_t *value = json_object_get(environment, keys[i][1]);
-        json_object_set_new(o, keys[i][0], text_or_null(json_string_value(value)));
-    }
-    json_t *seen;
-    size_t at;
-    json_array_foreach(list, at, seen)
-    {
-        json_object_set(o, "replicas", json_object_get(seen, "replicas"));
-        if (json_equal(o, seen)) {
-            json_t *n = json_object_get(seen, "replicas");
-            json_integer_set(n, json_integer_value(n) + 1);
-            json_decref(o);
-            return;
-        }
-    }
-    json_object_set_new(o, "replicas", json_integer(1));
-    json_array_append_new(list, o);
-}
-
 static json_t *hardware_to_json(const struct result *r)
 {
     json_t *list = json_array();
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        for (size_t j = 0; j < r->points[i].n_trials; j++) {
-            const struct trial_result *t = &r->points[i].trials[j];
-            for (size_t k = 0; k < t->n_replicas; k++) {
-                if (t->replicas[k].environment != NULL) {
-                    count_hardware(list, t->replicas[k].environment);
-                }
-            }
-        }
+    vec_each (struct hardware, h, &r->hardware) {
+        json_t *o = json_object();
+        json_object_set_new(o, "cpuModel", text_or_null(h->cpu_model));
+        json_object_set_new(o, "blasCore", text_or_null(h->blas_core));
+        json_object_set_new(o, "kernel", text_or_null(h->kernel));
+        json_object_set_new(o, "build", text_or_null(h->build));
+        json_object_set_new(o, "replicas", count(h->n_replicas));
+        json_array_append_new(list, o);
     }
     return list;
 }

@@ -33,8 +33,9 @@ static void note_throughput(struct notes *notes, const struct result *r)
         }
     }
     const struct figure *f = &r->points[0].throughput;
-    add(notes, NOTE_INFO, "Throughput X: %s of the whole %s, all trainers together; median over trials.",
-        f->unit, f->scope);
+    add(notes, NOTE_INFO,
+        "Throughput X: %s of the whole %s, all trainers together; median over trials.", f->unit,
+        f->scope);
     if (methods[INTERVAL_T_LOG]) {
         add(notes, NOTE_INFO,
             "95%% interval: Student t on log throughput (3 to 5 trials), may be off-centre.");

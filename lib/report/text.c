@@ -136,9 +136,9 @@ static void put_points(struct buf *out, const struct layout *l, unsigned columns
     }
     buf_done(&halves);
     /* Too much varies for columns of its own: rows by index, and a list of what they are. */
-    const unsigned parts[] = {LAYOUT_THROUGHPUT | LAYOUT_BY_INDEX, LAYOUT_SCALING | LAYOUT_BY_INDEX};
+    const unsigned parts[] = {LAYOUT_THROUGHPUT, LAYOUT_SCALING};
     for (size_t i = 0; i < 2; i++) {
-        struct table *t = layout_points(l, parts[i]);
+        struct table *t = layout_points(l, parts[i] | LAYOUT_BY_INDEX);
         table_set_gap(t, TIGHT_GAP);
         buf_putc(out, '\n');
         table_format(t, true, out);

@@ -23,7 +23,8 @@ static const char definition[] =
     "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 16,\n"
     "             exchange: {kind: PServer, mode: Sync, wire: Fp32}}\n"
     "  roles:\n"
-    "    pserver: {replicas: {from: pservers}, template: &pod {spec: {containers: [{name: main}]}}}\n"
+    "    pserver: {replicas: {from: pservers},\n"
+    "              template: &pod {spec: {containers: [{name: main}]}}}\n"
     "    trainer: {replicas: {from: trainers}, template: *pod}\n"
     "  measure: {warmupSteps: 2, steps: 8}\n";
 

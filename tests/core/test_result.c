@@ -69,7 +69,8 @@ static void golden_document(void **state)
     struct fixture f;
     fixture_init(&f, ONE_POINT,
                  SINGLE_NODE "  repeats: {min: 3, order: Interleaved}\n"
-                             "  thresholds: [{metric: efficiency, where: {trainers: 2}, min: 0.9}]\n",
+                             "  thresholds:\n"
+                             "  - {metric: efficiency, where: {trainers: 2}, min: 0.9}\n",
                  8);
     fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
     fixture_end(&f, 0, 1, 0, ATTEMPT_VOID, "trainer/1: killed by signal 9");
@@ -142,7 +143,16 @@ static void the_row_that_decides(void **state)
     }
 }
 
-enum damage { NO_SUMMARY, GARBAGE, NO_SAMPLES, NO_TIME, A_STEP_RECORD, NO_TRAINER, PSERVER_SILENT };
+enum damage {
+    NO_SUMMARY,
+    GARBAGE,
+    NO_SAMPLES,
+    NO_TIME,
+    A_STEP_RECORD,
+    NO_TRAINER,
+    FOREIGN,
+    PSERVER_SILENT,
+};
 
 static void a_trial_needs_every_trainers_summary(void **state)
 {
@@ -155,9 +165,11 @@ static void a_trial_needs_every_trainers_summary(void **state)
     } rows[] = {
         {"no summary", NO_SUMMARY, TRIAL_METRICS_UNAVAILABLE, "trainer/1 left no summary"},
         {"garbage", GARBAGE, TRIAL_METRICS_UNAVAILABLE,
-         "trainer/1 left a summary that cannot be read"},
+         "trainer/1 left a summary that is damaged or not its own"},
         {"another record", A_STEP_RECORD, TRIAL_METRICS_UNAVAILABLE,
-         "trainer/1 left a summary that cannot be read"},
+         "trainer/1 left a summary that is damaged or not its own"},
+        {"of another replica", FOREIGN, TRIAL_METRICS_UNAVAILABLE,
+         "trainer/1 left a summary that is damaged or not its own"},
         {"no samples", NO_SAMPLES, TRIAL_METRICS_UNAVAILABLE,
          "trainer/1 left a summary without samples or time"},
         {"no time", NO_TIME, TRIAL_METRICS_UNAVAILABLE,
@@ -175,6 +187,8 @@ static void a_trial_needs_every_trainers_summary(void **state)
         [A_STEP_RECORD] =
             LINE("step", "\"step\":0,\"t_ns\":1,\"step_ns\":1,\"samples\":1"),
         [NO_TRAINER] = NULL,
+        [FOREIGN] = "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,"
+                    "\"attempt\":0,\"samples\":5,\"duration_ns\":5,\"steps\":8}",
         [PSERVER_SILENT] = NULL,
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {

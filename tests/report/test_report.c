@@ -25,7 +25,8 @@ static void sweep(struct fixture *f)
     static const double x[5] = {35.1, 66.3, 36.4, 70.9, 37.9};
     fixture_init(f, "{grid: {pservers: [1, 2], trainers: [1, 2], batch_size: [16]}}",
                  SINGLE_NODE "  repeats: {min: 3}\n"
-                             "  thresholds: [{metric: efficiency, where: {trainers: 2}, min: 0.9}]\n",
+                             "  thresholds:\n"
+                             "  - {metric: efficiency, where: {trainers: 2}, min: 0.9}\n",
                  8);
     for (uint32_t p = 0; p < 5; p++) {
         for (uint32_t t = 0; t < 3; t++) {
@@ -358,7 +359,8 @@ static void holes_and_trials_to_come(void **state)
     (void)state;
     struct fixture f;
     fixture_init(&f,
-                 "{grid: {pservers: [1, 2], trainers: [1, 2]}, exclude: [{pservers: 2, trainers: 1}]}",
+                 "{grid: {pservers: [1, 2], trainers: [1, 2]},\n"
+                 "    exclude: [{pservers: 2, trainers: 1}]}",
                  SINGLE_NODE "  repeats: {min: 1}\n", 0);
     fixture_throughput(&f, 0, 0, 40);
     fixture_throughput(&f, 2, 0, 70);
