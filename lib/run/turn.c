@@ -157,8 +157,7 @@ static int save(struct turn *t, const struct action *action, const struct observ
                                  output.logs.len, err);
     if (r < 0) {
         attempt_output_done(&output);
-        return err_wrap(err, r, "save point %u trial %u attempt %u", action->save.point,
-                        action->save.trial, action->save.attempt);
+        return r; /* the store names the attempt */
     }
     if (t->params.events.attempt != NULL) {
         t->params.events.attempt(t->params.events.ctx, &output.row);
