@@ -62,7 +62,7 @@ static void remember_words(struct capture *c, const struct buf *line)
 }
 
 /* Logs the collected piece; a whole line of stdout is also handed on. */
-static void flush_piece(struct capture *c, enum capture_stream stream, int is_whole)
+static void flush_piece(struct capture *c, enum capture_stream stream, bool is_whole)
 {
     struct capture_partial *p = &c->partial[stream];
     log_append(c, buf_cstr(&p->line), p->line.len);
@@ -86,14 +86,14 @@ void capture_feed(struct capture *c, enum capture_stream stream, const char *dat
         size_t room = CAPTURE_LINE_MAX - p->line.len;
         if (piece > room) {
             buf_append(&p->line, data, room);
-            flush_piece(c, stream, 0);
+            flush_piece(c, stream, false);
             data += room;
             len -= room;
             continue;
         }
         buf_append(&p->line, data, piece);
         if (newline != NULL) {
-            flush_piece(c, stream, 1);
+            flush_piece(c, stream, true);
             piece++;
         }
         data += piece;
@@ -105,7 +105,7 @@ void capture_end(struct capture *c)
 {
     for (enum capture_stream s = CAPTURE_STDOUT; s <= CAPTURE_STDERR; s++) {
         if (c->partial[s].line.len > 0 || c->partial[s].is_torn) {
-            flush_piece(c, s, 1);
+            flush_piece(c, s, true);
         }
     }
 }

@@ -6,6 +6,7 @@
  * how much is missing. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,7 +28,7 @@ struct capture {
     uint64_t total; /* bytes that went into the log, dropped ones too */
     struct capture_partial {
         struct buf line; /* not yet whole */
-        int is_torn;     /* a piece of this line was logged already: no record */
+        bool is_torn;    /* a piece of this line was logged already: no record */
     } partial[2];
     struct buf composed; /* head, mark and ring as one text, made on demand */
     char last_words[200];
@@ -42,6 +43,6 @@ void capture_feed(struct capture *c, enum capture_stream stream, const char *dat
 void capture_end(struct capture *c);
 /* Borrowed till the next call on c. */
 const char *capture_text(struct capture *c, size_t *ret_len);
-/* The latest line of either stream that is no record, for the message of a failure: printable ASCII,
- * cut to 199 characters, "" if none. */
+/* The latest line of either stream that is no record, for the message of a failure: printable
+ * ASCII, cut to 199 characters, "" if none. */
 const char *capture_last_words(const struct capture *c);

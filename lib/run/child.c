@@ -64,7 +64,8 @@ static int open_secret(const unsigned char *secret, int *ret)
     if (r < 0) {
         return r;
     }
-    if (write(*ret, secret, CHILD_SECRET_SIZE) != CHILD_SECRET_SIZE || lseek(*ret, 0, SEEK_SET) < 0 ||
+    if (write(*ret, secret, CHILD_SECRET_SIZE) != CHILD_SECRET_SIZE ||
+        lseek(*ret, 0, SEEK_SET) < 0 ||
         fcntl(*ret, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
         return -errno;
     }

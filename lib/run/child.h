@@ -9,8 +9,8 @@
  *     benchctl --PDEATHSIG KILL--> benchworker
  *     benchctl --PDEATHSIG USR1--> guard --PDEATHSIG KILL--> command -> its own children
  *
- * PDEATHSIG fires at the end of the thread that forked: fork from a thread that lives as long as the
- * program. The caller reaps: waitpid(pid). */
+ * PDEATHSIG fires at the end of the thread that forked: fork from a thread that lives as long as
+ * the program. The caller reaps: waitpid(pid). */
 #pragma once
 
 #include <sched.h>
@@ -60,6 +60,12 @@ struct child_report {
     int code; /* errno */
     int stage; /* enum child_stage */
 };
-enum child_stage { CHILD_STAGE_GROUP, CHILD_STAGE_CORES, CHILD_STAGE_FDS, CHILD_STAGE_FORK, CHILD_STAGE_EXEC };
+enum child_stage {
+    CHILD_STAGE_GROUP,
+    CHILD_STAGE_CORES,
+    CHILD_STAGE_FDS,
+    CHILD_STAGE_FORK,
+    CHILD_STAGE_EXEC,
+};
 __attribute__((noreturn)) void child_run(const struct child_params *params,
                                          const struct child_fds *fds, pid_t parent);

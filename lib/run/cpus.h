@@ -1,4 +1,4 @@
-/* The CPUs of this machine that we may use. Edge file: asks the kernel. Used by processes.c only. */
+/* The CPUs of this machine that we may use. Edge file: asks the kernel. Used by processes.c. */
 #pragma once
 
 #include <stdint.h>

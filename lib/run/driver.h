@@ -1,5 +1,5 @@
-/* The driver: observe -> reconcile -> apply -> collect, over launch.h and store.h and a clock, until
- * the run is finished. The same loop serves `benchctl run --local` and the daemon. */
+/* The driver: observe -> reconcile -> apply -> collect, over launch.h and store.h and a clock,
+ * until the run is finished. The same loop serves `benchctl run --local` and the daemon. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,8 +18,8 @@ struct clock {
 };
 extern const struct clock clock_real;
 
-/* What the live view and the plain log hear; every member may be NULL. Called from the loop. Status,
- * event and attempt are in the store already: a listener only shows them. */
+/* What the live view and the plain log hear; every member may be NULL. Called from the loop.
+ * Status, event and attempt are in the store already: a listener only shows them. */
 struct driver_events {
     void (*status)(void *ctx, const struct run_status *status);
     void (*event)(void *ctx, enum event_type type, const char *reason, const char *note);

@@ -1,8 +1,9 @@
 /* Ports of an attempt, see gang.h.
  *
- * A port is found by binding port 0 on the loopback address, and stays bound (never listening, so it
- * leaves no TIME_WAIT behind) until its owner starts. In the moment between, somebody else may take
- * it: the replica then exits 13, which voids the attempt, and the next attempt gets new ports. */
+ * A port is found by binding port 0 on the loopback address, and stays bound (never listening, so
+ * it leaves no TIME_WAIT behind) until its owner starts. In the moment between, somebody else may
+ * take it: the replica then exits 13, which voids the attempt, and the next attempt gets new
+ * ports. */
 #include "run/gang.h"
 
 #include <arpa/inet.h>

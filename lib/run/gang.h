@@ -1,5 +1,5 @@
-/* What one attempt holds on this machine: a free port for each member, reserved until its process is
- * about to start. Edge file: binds sockets. Used by processes.c only. */
+/* What one attempt holds on this machine: a free port for each member, reserved until its process
+ * is about to start. Edge file: binds sockets. Used by processes.c only. */
 #pragma once
 
 #include "base/err.h"

@@ -1,7 +1,7 @@
 /* How replicas come to life, behind one vtable: processes.c here, pods.c with the second walk.
  *
- * A launcher holds no opinion: it creates, observes, collects and deletes what it is told. All calls
- * return at once; changes are announced through `on_change`, called from the event loop. */
+ * A launcher holds no opinion: it creates, observes, collects and deletes what it is told. All
+ * calls return at once; changes are announced through `on_change`, called from the event loop. */
 #pragma once
 
 #include <stddef.h>
@@ -37,8 +37,8 @@ struct launch_ops {
     int (*prepare)(struct launch *l, const struct gang_spec *gang, struct gang_addresses *ret,
                    struct err *err);
     /* Starts one replica, at once or when the last removed one has ended. 0 also if it is there
-     * already. One that cannot be started is observed as REPLICA_FAILED; an error here says that the
-     * launcher could not even note it. */
+     * already. One that cannot be started is observed as REPLICA_FAILED; an error here says that
+     * the launcher could not even note it. */
     int (*create)(struct launch *l, const struct replica_spec *spec, struct err *err);
     /* Ends it (TERM, then KILL) and forgets it: it is not observed any more, though it may take a
      * moment to end. 0 also if it is not there. */

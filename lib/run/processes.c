@@ -1,10 +1,10 @@
 /* The local launcher: replicas as child processes of this program. Edge file: event loop, random,
  * signals. docs/run.md is its page.
  *
- * Owns the gangs (one for each attempt that has members) and the processes. A removed process leaves
- * its gang at once and is kept in `dying` until it is reaped; new ones wait for that, so that no
- * measurement shares its cores with the remains of another attempt. The loop stays alive while a
- * child does: the SIGCHLD handle is referenced exactly then. */
+ * Owns the gangs (one for each attempt that has members) and the processes. A removed process
+ * leaves its gang at once and is kept in `dying` until it is reaped; new ones wait for that, so
+ * that no measurement shares its cores with the remains of another attempt. The loop stays alive
+ * while a child does: the SIGCHLD handle is referenced exactly then. */
 #include <string.h>
 #include <sys/random.h>
 

@@ -1,5 +1,5 @@
-/* One turn of the driver: observe, reconcile, apply. No event loop: driver.c calls it when something
- * changed or a time has come, tests call it with a clock of their own.
+/* One turn of the driver: observe, reconcile, apply. No event loop: driver.c calls it when
+ * something changed or a time has come, tests call it with a clock of their own.
  *
  * A replica that could not even be created (no port, a template that cannot be set, a launcher that
  * refuses) is kept here as a failed one until the plan deletes it: reconcile() then treats it like
@@ -25,8 +25,8 @@ struct turn {
     struct driver_params params; /* the loop in it is not used here */
     struct run_status status;    /* as last written */
     enum run_request request;
-    /* Acknowledged by the store. Their replicas are dropped: reconcile() needs the outcome only, and
-     * the driver's memory must not grow with the outputs of a long run. */
+    /* Acknowledged by the store. Their replicas are dropped: reconcile() needs the outcome only,
+     * and the driver's memory must not grow with the outputs of a long run. */
     VEC(struct attempt_row) rows;
     VEC(struct stillborn) stillborn;
     struct { /* the attempt whose replicas were created last */
@@ -41,9 +41,10 @@ int turn_init(struct turn *t, const struct driver_params *params, struct err *er
 void turn_done(struct turn *t);
 
 enum turn_result { TURN_AGAIN, TURN_WAIT, TURN_FINISHED };
-/* TURN_AGAIN: something was changed, look again at once. TURN_WAIT: nothing to do before a change or
- * the end of *ret_wait_ms (-1: no time was asked for). TURN_FINISHED: the run is final and nothing
- * is left of it. An error: the store or the launcher is broken, the run cannot go on here. */
+/* TURN_AGAIN: something was changed, look again at once. TURN_WAIT: nothing to do before a change
+ * or the end of *ret_wait_ms (-1: no time was asked for). TURN_FINISHED: the run is final and
+ * nothing is left of it. An error: the store or the launcher is broken, the run cannot go on
+ * here. */
 int turn_once(struct turn *t, int64_t *ret_wait_ms, struct err *err);
 /* Removes every replica, for a driver that gives up. */
 void turn_abandon(struct turn *t);

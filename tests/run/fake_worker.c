@@ -1,6 +1,6 @@
 /* A worker that behaves as its words say, in order; stands in for benchworker in tests of lib/run.
- *   records | damaged | foreign | blame PEER | say TEXT | warn TEXT | env NAME | secret | fds | cpus
- *   | pid | listen | spam KIB | block | exit CODE | signal N | hang
+ *   records | damaged | foreign | blame PEER | say TEXT | warn TEXT | env NAME | secret | fds |
+ * cpus   | pid | listen | spam KIB | block | exit CODE | signal N | hang
  * Identity comes from the environment, as for the real one. */
 #include <arpa/inet.h>
 #include <fcntl.h>

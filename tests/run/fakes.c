@@ -121,7 +121,8 @@ static int fake_remove(struct launch *launch, const struct replica_id *id, struc
     struct fake_member *m = find_id(l, id);
     if (m != NULL) {
         if (l->store != NULL && m->seen.state != REPLICA_RUNNING && !has_row(l->store, id)) {
-            fail_msg("%s/%u is removed before its row is kept", role_to_string(id->role), id->index);
+            fail_msg("%s/%u is removed before its row is kept", role_to_string(id->role),
+                     id->index);
         }
         free(m->argv0);
         free(m->listen);

@@ -1,6 +1,7 @@
 /* A launcher, a store and a clock in memory, for the driver's tests. They can be late, fail at the
  * n-th call with a chosen error, and watch over the driver's promises: no replica that ended is
- * removed before the row of its attempt is kept (unless the attempt was cut short), no row twice. */
+ * removed before the row of its attempt is kept (unless the attempt was cut short),
+ * no row twice. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,7 +31,7 @@ struct fake_store;
 struct fake_launch {
     struct launch base;
     struct fake_faults *faults;
-    const struct fake_store *store; /* where the rows of removed replicas must be; NULL: anything goes */
+    const struct fake_store *store; /* where removed replicas' rows must be; NULL: anything goes */
     VEC(struct fake_member) members;
     char **addresses[ROLE_COUNT]; /* of the gang prepared last, owned */
     uint32_t n_addresses[ROLE_COUNT];

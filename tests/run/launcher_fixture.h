@@ -17,7 +17,7 @@ struct fixture {
 
 void fixture_open(struct fixture *f, size_t log_max_bytes);
 void fixture_open_with(struct fixture *f, const char *benchworker, size_t log_max_bytes);
-/* Frees the launcher; fails the test if the loop does not close clean or a descriptor stays open. */
+/* Frees the launcher; fails the test if the loop does not close clean or a descriptor is left. */
 void fixture_close(struct fixture *f);
 
 /* Attempt `attempt` of trial 0 of point 0 with one thread a trainer. */

@@ -1,6 +1,6 @@
-/* A program with local replicas that waits to be killed: test_parent_death.c runs it. Prints "pid N"
- * for each process below it, then "ready". Two workers, one of which ignores TERM, and a shell with a
- * child and an escaped grandchild that all ignore TERM. */
+/* A program with local replicas that waits to be killed: test_parent_death.c runs it. Prints "pid
+ * N" for each process below it, then "ready". Two workers, one of which ignores TERM, and a shell
+ * with a child and an escaped grandchild that all ignore TERM. */
 #include <stdio.h>
 #include <string.h>
 

@@ -30,7 +30,8 @@ static const struct end_row {
     int exit_code, signal;
     const char *message; /* NULL: none */
 } end_rows[] = {
-    {"exit 0", {"benchworker", "records", "exit", "0"}, REPLICA_SUCCEEDED, FAILURE_NONE, 0, 0, NULL},
+    {"exit 0", {"benchworker", "records", "exit", "0"}, REPLICA_SUCCEEDED, FAILURE_NONE, 0, 0,
+     NULL},
     {"exit 3 without a word", {"benchworker", "exit", "3"}, REPLICA_FAILED, FAILURE_PERMANENT, 3, 0,
      "exit code 3"},
     {"exit 10 with last words", {"benchworker", "warn", "no\tsuch data", "exit", "10"},
@@ -392,7 +393,8 @@ static void a_lack_of_descriptors_is_told(void **state)
         fixture_open(&f, 0);
         fixture_prepare(&f, 0, 0, 1);
         struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
-        struct rlimit few = {.rlim_cur = (rlim_t)f.n_fds + 12 + n_free, .rlim_max = before.rlim_max};
+        struct rlimit few = before;
+        few.rlim_cur = (rlim_t)f.n_fds + 12 + n_free;
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
         fixture_create(&f, &id, WORKER("hang"), NULL);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);

@@ -292,7 +292,7 @@ static void a_broken_store_stops_the_run_and_resume_ends_it(void **state)
     }
 }
 
-/* kill -9 of the driver's process, after which its local replicas are gone, at each settled state. */
+/* kill -9 of the driver's process, after which its local replicas are gone, at each turn. */
 static void a_killed_driver_is_resumed(void **state)
 {
     (void)state;
