@@ -169,7 +169,7 @@ static void read_workload(struct reading *r)
 static void read_measure(struct reading *r)
 {
     static const struct field measure_fields[] = {{"warmupSteps", FIELD_OPTIONAL},
-                                                  {"steps", FIELD_REQUIRED}};
+                                                  {"steps", FIELD_OPTIONAL}};
     static const struct field repeats_fields[] = {{"min", FIELD_OPTIONAL},
                                                   {"order", FIELD_OPTIONAL},
                                                   {"max", FIELD_UNSUPPORTED},
@@ -178,8 +178,7 @@ static void read_measure(struct reading *r)
     struct place measure = place_get(&r->at, "measure");
     (void)read_map(r->diags, &measure, measure_fields, COUNT_OF(measure_fields)); /* noted */
     spec->warmup_steps = read_int_or(r->diags, &measure, "warmupSteps", 0, STEPS_MAX, 10);
-    struct place steps = place_get(&measure, "steps");
-    (void)read_int(r->diags, &steps, 1, STEPS_MAX, &spec->steps); /* noted */
+    spec->steps = read_int_or(r->diags, &measure, "steps", 1, STEPS_MAX, 100);
     struct place repeats = place_get(&r->at, "repeats");
     (void)read_map(r->diags, &repeats, repeats_fields, COUNT_OF(repeats_fields)); /* noted */
     spec->repeats = read_int_or(r->diags, &repeats, "min", 1, REPEATS_MAX, 3);
@@ -271,7 +270,7 @@ void spec_read(const struct node *root, struct spec *spec, struct diags *diags)
         {"description", FIELD_OPTIONAL},   {"systems", FIELD_REQUIRED},
         {"workload", FIELD_REQUIRED},      {"sweep", FIELD_REQUIRED},
         {"parameters", FIELD_OPTIONAL},    {"baseline", FIELD_OPTIONAL},
-        {"roles", FIELD_REQUIRED},         {"measure", FIELD_REQUIRED},
+        {"roles", FIELD_REQUIRED},         {"measure", FIELD_OPTIONAL},
         {"repeats", FIELD_OPTIONAL},       {"thresholds", FIELD_OPTIONAL},
         {"failurePolicy", FIELD_OPTIONAL}, {"runPolicy", FIELD_OPTIONAL},
         {"local", FIELD_OPTIONAL},         {"addressing", FIELD_UNSUPPORTED},

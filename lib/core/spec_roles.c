@@ -154,7 +154,7 @@ static void read_replicas(struct reading *r, const struct place *role, struct re
     if (read_text(r->diags, &from, 256, &name)) {
         replicas->from = xstrdup(name);
     }
-    replicas->value = read_int_or(r->diags, &place, "value", 0, SPEC_MAX_REPLICAS, 1);
+    replicas->value = read_int_or(r->diags, &place, "value", 1, SPEC_MAX_REPLICAS, 1);
 }
 
 void spec_read_roles(struct reading *r)
