@@ -19,7 +19,7 @@ ANY = None  # any libc or system header
 RULES = {
     "base": (["base"], [], ANY),
     "core": (["base", "core"], ["jansson.h", "yaml.h", "pcre2.h"], LIBC_PURE),
-    "kube": (["base", "kube"], ["jansson.h", "curl/", "uv.h", "openssl/"], ANY),
+    "kube": (["base", "core", "kube"], ["jansson.h", "curl/", "uv.h", "openssl/"], ANY),
     "store": (["base", "core", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "libpq-fe.h"], ANY),
     "report": (["base", "core", "report"], ["jansson.h"], LIBC_PURE),
     "run": (["base", "core", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),

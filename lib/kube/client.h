@@ -1,0 +1,74 @@
+/* The client: requests and streams over libcurl (HTTP/2, one connection for most) on a libuv loop.
+ * All calls return at once; callbacks come from the loop, never from inside the call.
+ *
+ * Ownership: a call or stream frees itself after its last callback; until then the handle may be
+ * cancelled, at any moment, also from any callback, and no callback comes afterwards.
+ * kube_client_free cancels everything; run the loop once more for the close callbacks. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "kube/config.h"
+#include "kube/request.h"
+#include "kube/status.h"
+
+struct uv_loop_s;
+struct kube_client;
+struct kube_call;
+struct kube_stream;
+
+struct kube_client_params {
+    struct uv_loop_s *loop;
+    const struct kube_config *config; /* copied */
+    const char *user_agent;           /* "benchd/0.1.0" */
+    unsigned max_in_flight;           /* of KUBE_NORMAL calls, the rest queues; 0: 32 */
+    uint64_t seed;                    /* of back-off jitter */
+};
+int kube_client_new(const struct kube_client_params *params, struct kube_client **ret,
+                    struct err *err);
+void kube_client_free(struct kube_client *c);
+struct uv_loop_s *kube_client_loop(const struct kube_client *c);
+
+/* What goes over the wire, for /metrics. */
+struct kube_client_stats {
+    uint64_t requests, retries, failures; /* sent, sent again, given up */
+    uint64_t connections;                 /* opened */
+    uint64_t bytes_in;
+    uint32_t in_flight, queued, streams;
+};
+void kube_client_get_stats(const struct kube_client *c, struct kube_client_stats *ret);
+
+struct kube_call_options {
+    size_t max_bytes;   /* of the answer; 0: 16 MiB */
+    int64_t timeout_ns; /* of each try; 0: 30 s */
+    unsigned max_tries; /* 0: KUBE_RETRY_TRIES; 1: none again, except for a refused token */
+};
+/* r: 0 for 2xx, else what kube_check() says, with its text in *err (never NULL). `res` is borrowed
+ * for the call; its failure is KUBE_ANSWERED if the server answered. */
+typedef void (*kube_done_fn)(void *ctx, int r, const struct kube_response *res,
+                             const struct err *err);
+/* Takes *req (empty afterwards). options NULL: the defaults. */
+struct kube_call *kube_call(struct kube_client *c, struct kube_request *req,
+                            const struct kube_call_options *options, kube_done_fn on_done,
+                            void *ctx);
+void kube_call_cancel(struct kube_call *call); /* the effect may still have taken place */
+
+/* ORDINARY shares the requests' connection; FOLLOW has connections of its own, so that logs that
+ * nobody reads fast enough cannot hold back a watch. */
+enum kube_pool { KUBE_POOL_ORDINARY, KUBE_POOL_FOLLOW };
+
+struct kube_stream_ops {
+    /* Each may be NULL but on_end. on_open: the headers of a 2xx are there. */
+    void (*on_open)(void *ctx, const struct kube_response *res);
+    void (*on_data)(void *ctx, const char *data, size_t len);
+    /* Last callback. r 0: ended by the server after a 2xx. Never retried here. */
+    void (*on_end)(void *ctx, int r, const struct kube_response *res, const struct err *err);
+};
+/* No overall time-out: the owner notices silence. Takes *req. */
+struct kube_stream *kube_stream_open(struct kube_client *c, struct kube_request *req,
+                                     enum kube_pool pool, const struct kube_stream_ops *ops,
+                                     void *ctx);
+void kube_stream_cancel(struct kube_stream *s);

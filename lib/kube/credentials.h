@@ -1,0 +1,24 @@
+/* The bearer token of each request: fixed, or from a file that is replaced under us (projected
+ * service account tokens live for an hour). Read at most every 60 s, and at once after a 401. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct kube_credentials {
+    char *fixed, *file; /* owned; either may be NULL */
+    char *token;        /* as read from the file, NULL before */
+    int64_t read_ns;
+    int64_t refused_ns; /* when the server last refused it; 0: never */
+};
+#define KUBE_TOKEN_AGE_NS (60 * INT64_C(1000000000))
+
+void kube_credentials_init(struct kube_credentials *c, const char *fixed, const char *file);
+void kube_credentials_done(struct kube_credentials *c);
+/* *ret borrowed till the next call, NULL: send none. A file that has become unreadable leaves the
+ * last token in use; -Exxx only when there never was one. */
+int kube_credentials_get(struct kube_credentials *c, int64_t now_ns, const char **ret,
+                         struct err *err);
+/* The server refused the token: the next get reads the file. */
+void kube_credentials_refused(struct kube_credentials *c);

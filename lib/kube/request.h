@@ -1,0 +1,90 @@
+/* Requests to the Kubernetes API as data: method, path, body. Pure functions; who sends them is
+ * client.h. Called by reflector.c, lease.c, and by whoever creates or deletes objects.
+ *
+ * A builder fills *ret, which the caller hands to kube_call() or kube_stream_open() (they take it)
+ * or frees with kube_request_done(). Names and selectors are escaped; bodies are copied as text. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+enum kube_method { KUBE_GET, KUBE_POST, KUBE_PUT, KUBE_PATCH, KUBE_DELETE };
+const char *kube_method_to_string(enum kube_method method); /* "GET" */
+
+/* URGENT goes past the queue and its limit: renewals of a Lease must not wait behind a burst. */
+enum kube_priority { KUBE_NORMAL, KUBE_URGENT };
+
+struct kube_request {
+    enum kube_method method;
+    char *path;               /* "/api/v1/namespaces/x/pods?limit=500", owned */
+    const char *content_type; /* static text; NULL: no body */
+    char *body;               /* owned, NULL: none */
+    size_t body_len;
+    char *what; /* "create pod 'x'": how messages name it, owned */
+    enum kube_priority priority;
+    bool is_repeatable; /* may be sent again when the answer was lost: all that are built here */
+};
+void kube_request_done(struct kube_request *req);
+
+/* A kind of object, always a namespaced one. */
+struct kube_resource {
+    const char *group; /* "": core */
+    const char *version, *plural;
+    const char *noun; /* for messages: "pod" */
+};
+extern const struct kube_resource kube_pods, kube_services, kube_secrets, kube_core_events,
+    kube_events, kube_leases, kube_benchmarks, kube_benchmark_runs;
+
+struct kube_list_options {
+    const char *label_selector, *field_selector; /* NULL: none */
+    uint32_t limit;                              /* 0: all at once */
+    const char *continue_token;                  /* NULL: from the start */
+};
+void kube_request_list(const struct kube_resource *res, const char *ns,
+                       const struct kube_list_options *options, struct kube_request *ret);
+/* From `resource_version`, with bookmarks; the server ends it after timeout_s. */
+void kube_request_watch(const struct kube_resource *res, const char *ns,
+                        const struct kube_list_options *options, const char *resource_version,
+                        uint32_t timeout_s, struct kube_request *ret);
+void kube_request_get(const struct kube_resource *res, const char *ns, const char *name,
+                      struct kube_request *ret);
+
+enum kube_dry_run { KUBE_WRITE, KUBE_DRY_RUN };
+/* POST with fieldValidation=Strict. The object's metadata.name is the name in messages, and what
+ * makes it safe to send twice: the second answer is AlreadyExists (-EEXIST). */
+void kube_request_create(const struct kube_resource *res, const char *ns, const json_t *object,
+                         enum kube_dry_run dry_run, struct kube_request *ret);
+/* PUT; the object carries name and resourceVersion. -ESTALE when it has changed meanwhile. */
+void kube_request_update(const struct kube_resource *res, const char *ns, const json_t *object,
+                         struct kube_request *ret);
+/* Only the object with this uid (NULL: whichever; for people's own commands); -ESTALE for another.
+ * grace_s < 0: the object's own. */
+void kube_request_delete(const struct kube_resource *res, const char *ns, const char *name,
+                         const char *uid, int64_t grace_s, struct kube_request *ret);
+/* Server-side apply by `manager`, forced. subresource: "status", or NULL for the object itself.
+ * `object` needs apiVersion, kind and metadata.name; with metadata.uid a vanished or other object
+ * is not made anew but answers -ESTALE. */
+void kube_request_apply(const struct kube_resource *res, const char *ns,
+                        const char *subresource, const char *manager, const json_t *object,
+                        struct kube_request *ret);
+/* JSON merge patch: changes a field of an object that must exist (-ENOENT). */
+void kube_request_merge_patch(const struct kube_resource *res, const char *ns, const char *name,
+                              const json_t *patch, struct kube_request *ret);
+
+struct kube_log_options {
+    const char *container;  /* NULL: the only one */
+    bool follow, timestamps;
+    const char *since_time; /* RFC 3339 of whole seconds, NULL: from the start */
+    uint64_t limit_bytes;   /* 0: all */
+};
+void kube_request_log(const char *ns, const char *pod, const struct kube_log_options *options,
+                      struct kube_request *ret);
+/* A GET through the API server to `service` (port by name or number): path begins with '/', and
+ * may hold a query. */
+void kube_request_service_proxy(const char *ns, const char *service, const char *port,
+                                const char *path, struct kube_request *ret);
+/* Any other GET: "/version", "/apis/benchd.io/v1alpha1". what: "get the version". */
+void kube_request_raw(const char *path, const char *what, struct kube_request *ret);

@@ -1,0 +1,33 @@
+/* Bytes of a watch into events: one JSON object a line. Sans-I/O: fed as the bytes come, split
+ * anywhere. Used by reflector.c. */
+#pragma once
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum kube_event_type { KUBE_ADDED, KUBE_MODIFIED, KUBE_DELETED, KUBE_BOOKMARK, KUBE_ERROR };
+
+/* `object` is borrowed for the call (json_incref to keep). < 0 ends the feeding. */
+typedef int (*kube_event_fn)(void *ctx, enum kube_event_type type, json_t *object,
+                             struct err *err);
+
+#define KUBE_LINE_MAX ((size_t)16 * 1024 * 1024)
+
+struct kube_watch_parser {
+    struct buf line; /* the line under way */
+    size_t line_max;
+    kube_event_fn on_event;
+    void *ctx;
+};
+void kube_watch_parser_init(struct kube_watch_parser *p, size_t line_max, kube_event_fn on_event,
+                            void *ctx);
+void kube_watch_parser_done(struct kube_watch_parser *p);
+/* Forgets a half line: a new stream begins. */
+void kube_watch_parser_reset(struct kube_watch_parser *p);
+/* -E2BIG a line too long, -EPROTO no event, or what on_event returned: the stream is useless. */
+int kube_watch_parser_feed(struct kube_watch_parser *p, const char *data, size_t len,
+                           struct err *err);
