@@ -23,7 +23,8 @@ static int sql_error_io(struct sqlite_store *s, struct err *err)
         return fail(s, err, system, strerror(system),
                     "choose another file with --store sqlite:FILE");
     }
-    if (system == 0) {
+    /* ENOENT comes from a file beside the store; that the store is there was seen before. */
+    if (system == 0 || system == ENOENT) {
         return fail(s, err, EIO, sqlite3_errmsg(s->db), "");
     }
     return err_set_errno(err, system, "store '%s': %s", s->path, sqlite3_errmsg(s->db));

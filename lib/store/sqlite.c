@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -247,6 +249,57 @@ static int absolute_path(const char *path, bool create, char **ret, struct err *
     return 0;
 }
 
+/* May files be made beside the store? 0, or why not (-errno). */
+static int check_folder(const char *path)
+{
+    _cleanup_(freep) char *folder = xstrndup(path, (size_t)(strrchr(path, '/') - path) + 1);
+    return access(folder, W_OK) < 0 ? -errno : 0;
+}
+
+/* A file that nobody can be writing, as SQLite must be told: WAL needs a file beside it otherwise. */
+static char *immutable_uri(const char *path)
+{
+    struct buf uri = BUF_INIT;
+    buf_puts(&uri, "file:");
+    for (const char *p = path; *p != '\0'; p++) {
+        if (strchr("?#%", *p) != NULL) {
+            buf_printf(&uri, "%%%02x", (unsigned)(unsigned char)*p);
+        } else {
+            buf_putc(&uri, *p);
+        }
+    }
+    buf_puts(&uri, "?immutable=1");
+    return buf_take(&uri);
+}
+
+static int open_file(struct sqlite_store *s, bool create, struct err *err)
+{
+    int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
+    int folder = check_folder(s->path);
+    if (folder < 0 && create) {
+        return err_set_errno(err, -folder, "store '%s'", s->path);
+    }
+    _cleanup_(freep) char *name = xstrdup(s->path);
+    if (folder < 0) { /* results can be read where nothing can be written */
+        _cleanup_(freep) char *wal = xasprintf("%s-wal", s->path);
+        flags = SQLITE_OPEN_READONLY;
+        if (access(wal, F_OK) < 0) {
+            free(name);
+            name = immutable_uri(s->path);
+            flags |= SQLITE_OPEN_URI;
+        }
+    }
+    int rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+                             NULL);
+    if (rc != SQLITE_OK) {
+        return sql_error(s, rc, err);
+    }
+    (void)sqlite3_busy_timeout(s->db, BUSY_TIMEOUT_MS);
+    /* FULL: a committed trial survives a power cut too; there are few writes a trial. */
+    return sql_exec(s, "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"
+                       "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY", err);
+}
+
 int sqlite_store_open(const char *path, bool create, struct store **ret, struct err *err)
 {
     struct sqlite_store *s = xnew(struct sqlite_store);
@@ -256,18 +309,7 @@ int sqlite_store_open(const char *path, bool create, struct store **ret, struct 
         free(s);
         return r;
     }
-    int rc = sqlite3_open_v2(s->path, &s->db,
-                             SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0) |
-                                 SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
-                             NULL);
-    if (rc != SQLITE_OK) {
-        r = sql_error(s, rc, err);
-    } else {
-        (void)sqlite3_busy_timeout(s->db, BUSY_TIMEOUT_MS);
-        /* FULL: a committed trial survives a power cut too; there are few writes a trial. */
-        r = sql_exec(s, "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"
-                        "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY", err);
-    }
+    r = open_file(s, create, err);
     if (r >= 0) {
         r = schema_prepare(s, err);
     }
