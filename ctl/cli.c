@@ -231,6 +231,11 @@ enum exit_code cli_need_local(const struct cli *cli)
                      "no cluster: this version of benchctl works on this machine only");
 }
 
+bool cli_is_run_kind(const char *word)
+{
+    return is_one_of(word, "runs|run|bmr|benchmarkruns|benchmarkrun");
+}
+
 bool cli_output_is(const struct cli *cli, const char *format)
 {
     return str_eq(cli->output, format);

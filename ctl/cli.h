@@ -57,4 +57,6 @@ enum exit_code cli_print(const struct buf *out);
 
 /* Data is to be found by --local or --store only: says so when neither is given. */
 enum exit_code cli_need_local(const struct cli *cli);
+/* Is `word` the kind of runs: runs, run, bmr, ...? */
+bool cli_is_run_kind(const char *word);
 bool cli_output_is(const struct cli *cli, const char *format);

@@ -41,7 +41,11 @@ static enum exit_code describe(const struct cli *cli, struct store *s, const str
 
 static enum exit_code run(struct cli *cli)
 {
-    const char *what = cli->args.words[cli->args.n_words - 1]; /* "describe run X" works too */
+    const char *const *words = cli->args.words;
+    if (cli->args.n_words == 2 && !cli_is_run_kind(words[0])) {
+        return cli_error(EXIT_USAGE, "benchctl describe RUN", "'%s' cannot be described", words[0]);
+    }
+    const char *what = words[cli->args.n_words - 1]; /* kubectl's "describe run X" works too */
     struct store *s = NULL;
     struct loaded_run run;
     enum exit_code code = loaded_run_open(cli, what, &s, &run);

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "ctl/human.h"
 #include "ctl/local_store.h"
 #include "ctl/verbs.h"
@@ -150,14 +149,9 @@ static enum exit_code collect(const struct cli *cli, struct store *s, struct run
 
 static enum exit_code run(struct cli *cli)
 {
-    static const char *const kinds[] = {"runs", "run", "bmr", "benchmarkruns", "benchmarkrun"};
-    const char *kind = cli->args.words[0];
-    bool is_known = false;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        is_known = is_known || str_eq(kind, kinds[i]);
-    }
-    if (!is_known) {
-        return cli_error(EXIT_USAGE, "benchctl get runs", "there is no list of '%s'", kind);
+    if (!cli_is_run_kind(cli->args.words[0])) {
+        return cli_error(EXIT_USAGE, "benchctl get runs", "there is no list of '%s'",
+                         cli->args.words[0]);
     }
     enum exit_code code = cli_need_local(cli);
     struct store *s = NULL;

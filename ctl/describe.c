@@ -1,6 +1,7 @@
 /* See describe.h. One function a section, in the order of the text. */
 #include "ctl/describe.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -70,13 +71,14 @@ static void format_definition(const struct spec *spec, struct buf *out)
          (long long)spec->run_policy.backoff_limit);
 }
 
+/* A worker wrote it: what a terminal would obey becomes '?'. */
 static void value_text(const json_t *value, struct buf *out)
 {
-    if (json_is_string(value)) {
-        buf_puts(out, json_string_value(value));
-        return;
+    char *text = json_is_string(value) ? xstrdup(json_string_value(value))
+                                       : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    for (char *p = text; p != NULL && *p != '\0'; p++) {
+        *p = iscntrl((unsigned char)*p) ? '?' : *p;
     }
-    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
     buf_puts(out, text == NULL ? "?" : text);
     free(text);
 }

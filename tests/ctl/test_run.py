@@ -182,7 +182,21 @@ class Interruptions(cli.CliCase):
         self.assertEqual(json.loads(done.stdout)["phase"], "Cancelled")
         self.assert_no_worker(0.5)
 
-    def test_a_full_disk_is_exit_9_and_resume_goes_on(self):
+    def test_a_second_ctrl_c_stops_at_once(self):
+        path = self.define(env={"FAKE_HANG": "*.*", "FAKE_STUBBORN": "1"}, repeats=1)
+        process = self.start("run", path, "--store", self.store, "--progress", "json")
+        cli.wait_for("the first gang", lambda: len(self.worker_pids()) == 2)
+        process.send_signal(cli.SIGINT)
+        for line in process.stderr:
+            if '"Cancelling"' in line:
+                break
+        code, _, _, seconds = self.stop(process, cli.SIGINT)
+        self.assertEqual(code, 130)
+        self.assertLess(seconds, 5)
+        self.assert_no_worker(0.5)
+
+    def small_disk(self):
+        """A tmpfs of 2 MiB that goes with the test."""
         disk = self.folder / "disk"
         disk.mkdir()
         mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)]
@@ -190,6 +204,21 @@ class Interruptions(cli.CliCase):
             self.skipTest("mounting a small tmpfs needs root")
         self.addCleanup(cli.subprocess.run, ["umount", str(disk)], check=True)
         self.store = f"sqlite:{disk}/results.db"
+        return disk
+
+    def test_a_read_only_store_can_be_read(self):
+        disk = self.small_disk()
+        name = self.run_tiny(repeats=1)["run"]
+        cli.subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        self.assertIn("Succeeded", self.ctl("get", "runs", "--store", self.store).stdout)
+        self.ctl("results", name, "--store", self.store)
+        path = self.define(repeats=1)
+        for words in (["run", path], ["delete", name]):
+            done = self.ctl(*words, "--store", self.store, code=9)
+            self.assertRegex(done.stderr, r"results\.db.*: Read-only file system")
+
+    def test_a_full_disk_is_exit_9_and_resume_goes_on(self):
+        disk = self.small_disk()
         filler = disk / "filler"
 
         def fill():

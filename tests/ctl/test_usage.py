@@ -47,6 +47,7 @@ class Usage(cli.CliCase):
             (["get", "pods", "--local"], 2, "there is no list of 'pods'"),
             (["get", "runs", "--store", "results.db"], 2, "write sqlite:FILE"),
             (["run", "vgg16-single-node"], 5, "add --local"),
+            (["describe", "pod", "x", "--local"], 2, "'pod' cannot be described"),
             (["get", "runs"], 5, "add --local"),
             (["delete", "x"], 5, "add --local"),
             (["results", "x", "--local"], 3, "No such file"),
