@@ -242,7 +242,14 @@ static int absolute_path(const char *path, bool create, char **ret, struct err *
         if (S_ISDIR(st.st_mode)) {
             return err_set(err, EISDIR, "store '%s': this is a folder, not a file", full);
         }
-    } else if (!create || errno != ENOENT) {
+        /* One file, one name: claims lie beside the file, not beside a link to it. */
+        if (realpath(full, resolved) == NULL) {
+            return err_set_errno(err, errno, "store '%s'", full);
+        }
+        *ret = xstrdup(resolved);
+        return 0;
+    }
+    if (!create || errno != ENOENT) {
         return err_set_errno(err, errno, "store '%s'", full);
     }
     *ret = take_ptr(full);

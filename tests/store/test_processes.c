@@ -141,6 +141,25 @@ static void test_claim_belongs_to_one(void **state)
     fixture_done(&f);
 }
 
+static void test_a_link_is_the_same_store(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *a = fixture_open(&f), *b = NULL;
+    char link[160], url[176];
+    (void)snprintf(link, sizeof(link), "%s/link.db", f.folder);
+    (void)snprintf(url, sizeof(url), "sqlite:%s", link);
+    assert_int_equal(symlink(f.path, link), 0);
+    assert_int_equal(store_open(url, false, &b, NULL), 0);
+    assert_int_equal(a->ops->claim_run(a, UID, NULL), 0);
+    assert_int_equal(b->ops->claim_run(b, UID, NULL), -EBUSY);
+    store_close(b);
+    store_close(a);
+    assert_int_equal(unlink(link), 0);
+    fixture_done(&f);
+}
+
 int main(void)
 {
     (void)signal(SIGPIPE, SIG_DFL);
@@ -148,6 +167,7 @@ int main(void)
         cmocka_unit_test(test_writers_at_the_same_time),
         cmocka_unit_test(test_kill_in_the_middle),
         cmocka_unit_test(test_claim_belongs_to_one),
+        cmocka_unit_test(test_a_link_is_the_same_store),
     };
     return cmocka_run_group_tests_name("store processes", tests, NULL, NULL);
 }
