@@ -1,0 +1,17 @@
+/* The HTTP side of benchd: /metrics, /healthz, /readyz, /api/v1 and pages for people, in the daemon's
+ * own loop. Started by daemon/main.c behind the store, ended by it before the loop closes. Reads
+ * the daemon through view.h alone and changes nothing. */
+#pragma once
+
+#include "base/err.h"
+#include "daemon/view.h"
+
+struct uv_loop_s;
+struct web;
+/* `listen`: "host:port"; port 0 picks one. -EADDRINUSE, -EINVAL, ... with the address in the text. */
+int web_new(struct uv_loop_s *loop, const struct daemon *daemon, const char *listen,
+            struct web **ret, struct err *err);
+/* "host:port" that is bound. Borrowed. */
+const char *web_address(const struct web *w);
+/* Stops listening and closes all connections; the memory goes with the loop's next turns. */
+void web_free(struct web *w);
