@@ -1,45 +1,9 @@
 /* The live view: what it counts, how it looks, that it never passes the edges. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "def_fixture.h"
 
-#include "base/mem.h"
 #include "ctl/run_view.h"
-
-static struct run_def *make_def(const char *grid, int64_t cpus)
-{
-    _cleanup_(freep) char *text = xasprintf(
-        "apiVersion: benchd.io/v1alpha1\n"
-        "kind: Benchmark\n"
-        "metadata: {name: tiny}\n"
-        "spec:\n"
-        "  systems: [{name: benchworker, profile: benchworker}]\n"
-        "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 4, threads: 1,\n"
-        "    seed: 1, exchange: {kind: PServer, mode: Sync, wire: Fp32}, compute: Real}\n"
-        "  sweep: {grid: %s}\n"
-        "  baseline: {kind: Point, where: {trainers: 1}}\n"
-        "  roles: {pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}\n"
-        "  measure: {warmupSteps: 2, steps: 8}\n"
-        "  repeats: {min: 2, order: Sequential}\n", grid);
-    struct diags diags = {0};
-    struct spec *spec = NULL;
-    struct run_def *def = NULL;
-    struct run_def_params params = {.name = "tiny-7k3fq", .uid = "u", .cpus = cpus};
-    int r = spec_load(text, strlen(text), NULL, &spec, &diags);
-    if (r >= 0) {
-        r = run_def_new(spec, &params, &def, &diags);
-    }
-    if (r < 0) {
-        fail_msg("definition: %s: %s", diags.list.items[0].path, diags.list.items[0].message);
-    }
-    diags_done(&diags);
-    return def;
-}
 
 static struct attempt_row make_row(uint32_t point, uint32_t trial, enum attempt_outcome outcome,
                                    const char *summary)

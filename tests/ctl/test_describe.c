@@ -1,0 +1,125 @@
+/* What `benchctl describe` prints of a run with a failure, section by section. */
+#include "def_fixture.h"
+
+#include "ctl/describe.h"
+
+static struct attempt_row make_row(uint32_t trial, uint32_t attempt, enum attempt_outcome outcome,
+                                   const char *error)
+{
+    struct attempt_row row = {.trial = trial, .attempt = attempt, .outcome = outcome,
+                              .error = error == NULL ? NULL : xstrdup(error)};
+    for (uint32_t i = 0; i < 2; i++) {
+        *vec_push(&row.replicas) = (struct replica_row){
+            .id = {0, trial, attempt, i == 0 ? ROLE_PSERVER : ROLE_TRAINER, 0},
+            .environment_json = xstrdup(i == 0 ? "{\"host\":\"h\",\"cpuset\":\"0\"}"
+                                               : "{\"host\":\"h\",\"cpuset\":\"1\\u001b[2J\"}"),
+        };
+    }
+    return row;
+}
+
+static char *describe(enum run_phase phase, bool is_interrupted)
+{
+    struct run_def *def = make_def("{trainers: [1]}", 1);
+    struct run_row run = {
+        .uid = (char *)"uid-1",
+        .name = (char *)"tiny-7k3fq",
+        .benchmark = (char *)"tiny",
+        .cpus = 1,
+        .rehearsal = true,
+        .created_unix_ms = 1760000000000,
+        .status = {.phase = phase, .reason = "TooManyFailedTrials", .message = "2 failed",
+                   .trials_done = 2, .trials_failed = 1},
+    };
+    struct attempt_row rows[] = {
+        make_row(0, 0, ATTEMPT_VOID, "pserver/0: killed by signal 9"),
+        make_row(0, 1, ATTEMPT_FAILED, "trainer/0: exit code 12: bad frame"),
+    };
+    rows[0].replicas.items[0].failure = xstrdup("killed by signal 9");
+    rows[0].replicas.items[1].failure = xstrdup("lost pserver/0");
+    struct event_row events[] = {
+        {1760000001000, EVENT_NORMAL, (char *)"RunStarted", (char *)"points: 1"},
+        {1760000059000, EVENT_WARNING, (char *)"TrialFailed", (char *)"point 0 trial 0"},
+    };
+    struct result *result = result_build(def, phase, rows, 2);
+    struct describe_params params = {
+        .row = &run,
+        .result = result,
+        .rows = rows,
+        .n_rows = 2,
+        .events = events,
+        .n_events = 2,
+        .is_interrupted = is_interrupted,
+        .where = "--local",
+        .now_unix_ms = 1760000060000,
+    };
+    struct buf out = BUF_INIT;
+    describe_format(&params, &out);
+    result_free(result);
+    attempt_row_done(&rows[0]);
+    attempt_row_done(&rows[1]);
+    run_def_free(def);
+    return buf_take(&out);
+}
+
+static void assert_has(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL) {
+        fail_msg("expected:\n%s\nin:\n%s", part, text);
+    }
+}
+
+static void test_a_failed_run(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text = describe(RUN_FAILED, false);
+    static const char *const parts[] = {
+        "Name:          tiny-7k3fq\nUID:           uid-1\nBenchmark:     tiny\n"
+        "Created:       2025-10-09T08:53:20Z (60s ago)\nPhase:         Failed\n"
+        "Trials:        2 of 2 done, 1 failed\n",
+        "  Baseline:    Point\n  Steps:       2 warm-up + 8 measured\n",
+        /* the same value once, different ones side by side, nothing that a terminal obeys */
+        "Environment (start records of 4 replicas):\n",
+        "  host:        h\n",
+        "  cpuset:      0 | 1?[2J\n",
+        "  Failed               True     TooManyFailedTrials   2 failed\n",
+        "  Complete             False    -                     -\n",
+        "Trials:\n  POINT   TRIAL   ATTEMPTS   PHASE     SAMPLES/S\n"
+        "  0           0          2   Failed            -\n"
+        "  0           1          0   Pending           -\n",
+        /* the cause, who else failed, and the log that tells most */
+        "  point 0, trial 0, attempt 0: Void: pserver/0: killed by signal 9\n"
+        "    trainer/0: lost pserver/0\n"
+        "    benchctl logs tiny-7k3fq --local --point 0 --trial 0 --attempt 0 --role pserver "
+        "--index 0\n",
+        "  point 0, trial 0, attempt 1: Failed: trainer/0: exit code 12: bad frame\n"
+        "    benchctl logs tiny-7k3fq --local --point 0 --trial 0 --attempt 1 --role trainer "
+        "--index 0\n",
+        "Events:\n  AGE   TYPE      REASON        MESSAGE\n"
+        "  59s   Normal    RunStarted    points: 1\n"
+        "  1s    Warning   TrialFailed   point 0 trial 0\n",
+    };
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        assert_has(text, parts[i]);
+    }
+    assert_null(strstr(text, "--resume"));
+    assert_null(strchr(text, '\033'));
+}
+
+static void test_an_interrupted_run(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text = describe(RUN_RUNNING, true);
+    assert_has(text, "Phase:         Running (interrupted: no process drives it)\n"
+                     "Resume:        benchctl run --resume tiny-7k3fq --local\n");
+    assert_has(text, "  Running              False ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_failed_run),
+        cmocka_unit_test(test_an_interrupted_run),
+    };
+    return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+/* A run that was frozen is the same run when it is read back: points, order, everything. */
+#include "store_fixture.h"
+
+#include <jansson.h>
+
+#include "core/spec.h"
+
+static const char text[] =
+    "apiVersion: benchd.io/v1alpha1\n"
+    "kind: Benchmark\n"
+    "metadata: {name: tiny}\n"
+    "spec:\n"
+    "  systems: [{name: benchworker, profile: benchworker}]\n"
+    "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 4, threads: 1,\n"
+    "    seed: 7, exchange: {kind: PServer, mode: Sync, wire: Fp32}, compute: Real}\n"
+    "  sweep: {grid: {pservers: [1], trainers: [1]}}\n"
+    "  baseline: {kind: SingleNode}\n"
+    "  roles: {pserver: {replicas: {from: pservers}}, trainer: {replicas: {from: trainers}}}\n"
+    "  measure: {warmupSteps: 2, steps: 8}\n"
+    "  repeats: {min: 3, order: Interleaved}\n"
+    "  local: {measure: {steps: 5}}\n";
+
+static void test_a_frozen_run_comes_back(void **state)
+{
+    (void)state;
+    const char *const sets[] = {"pservers=1,2,3", "trainers=2,4"};
+    struct spec_overrides overrides = {.local = true, .sets = sets, .n_sets = 2, .repeats = 5};
+    struct run_def_params params = {.name = RUN_NAME, .uid = UID, .created_unix_ms = 42, .cpus = 4};
+    struct diags diags = {0};
+    struct spec *spec = NULL;
+    struct run_def *def = NULL, *again = NULL;
+    assert_int_equal(spec_load(text, strlen(text), &overrides, &spec, &diags), 0);
+    assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+    struct run_row row = make_run(UID, RUN_NAME, 42);
+    free(row.definition_json);
+    row.definition_json = json_dumps(def->spec->definition, JSON_COMPACT);
+    row.cpus = 4;
+
+    struct err err = {0};
+    if (store_load_run_def(&row, &again, &err) < 0) {
+        fail_msg("load: %s", err.msg);
+    }
+    assert_string_equal(again->name, RUN_NAME);
+    assert_string_equal(again->uid, UID);
+    assert_int_equal(again->created_unix_ms, 42);
+    assert_int_equal(again->rehearsal, def->rehearsal);
+    assert_int_equal(again->spec->steps, 5);
+    assert_int_equal(again->spec->repeats, 5);
+    assert_int_equal(again->matrix.n_points, def->matrix.n_points);
+    assert_int_equal(again->matrix.n_swept, 6);
+    assert_int_equal(again->n_slots, def->n_slots);
+    for (uint32_t i = 0; i < def->n_slots; i++) {
+        assert_int_equal(again->slots[i].point, def->slots[i].point);
+        assert_int_equal(again->slots[i].trial, def->slots[i].trial);
+    }
+    char *definition = json_dumps(again->spec->definition, JSON_COMPACT);
+    assert_string_equal(definition, row.definition_json); /* freezing it again changes nothing */
+    free(definition);
+    run_def_free(again);
+    run_def_free(def);
+    run_row_done(&row);
+    diags_done(&diags);
+}
+
+static void test_a_damaged_definition_is_named(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "{", "{\"kind\": \"Benchmark\"}", "[1, 2]"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct run_row row = make_run(UID, RUN_NAME, 1);
+        free(row.definition_json);
+        row.definition_json = xstrdup(texts[i]);
+        struct run_def *def = NULL;
+        struct err err = {0};
+        assert_int_equal(store_load_run_def(&row, &def, &err), -EBADMSG);
+        assert_null(def);
+        assert_non_null(strstr(err.msg, "run '" RUN_NAME "': its stored definition cannot be read: "));
+        run_row_done(&row);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_frozen_run_comes_back),
+        cmocka_unit_test(test_a_damaged_definition_is_named),
+    };
+    return cmocka_run_group_tests_name("load_def", tests, NULL, NULL);
+}
