@@ -22,7 +22,7 @@ struct drive {
     uv_signal_t signals[N_SIGNALS];
     uv_timer_t timeout;
     struct launch *launch;
-    struct driver *driver;
+    struct driver *driver; /* NULL before and after its time */
     struct progress *progress;
     enum drive_end end;
 };
@@ -38,6 +38,9 @@ static void on_signal(uv_signal_t *handle, int signum)
 {
     (void)signum;
     struct drive *d = handle->data;
+    if (d->driver == NULL) {
+        return; /* ending anyway */
+    }
     if (d->end == DRIVE_INTERRUPTED) {
         d->end = DRIVE_STOPPED;
         uv_stop(&d->loop);
@@ -51,7 +54,7 @@ static void on_signal(uv_signal_t *handle, int signum)
 static void on_timeout(uv_timer_t *timer)
 {
     struct drive *d = timer->data;
-    if (d->end == DRIVE_FINISHED) {
+    if (d->end == DRIVE_FINISHED && d->driver != NULL) {
         d->end = DRIVE_TIMEOUT;
         say(d, "--timeout has passed");
         driver_cancel(d->driver);
@@ -140,6 +143,7 @@ static int run_driver(struct drive *d, struct err *err)
         d->end = DRIVE_FINISHED; /* it ended by itself before the cancellation came */
     }
     driver_free(d->driver);
+    d->driver = NULL;
     return r;
 }
 

@@ -263,7 +263,7 @@ static int check_folder(const char *path)
     return access(folder, W_OK) < 0 ? -errno : 0;
 }
 
-/* A file that nobody can be writing, as SQLite must be told: WAL needs a file beside it otherwise. */
+/* A file that nobody can be writing, as SQLite must be told: WAL needs a file beside it. */
 static char *immutable_uri(const char *path)
 {
     struct buf uri = BUF_INIT;

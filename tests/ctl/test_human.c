@@ -74,8 +74,8 @@ static void test_durations_are_read(void **state)
         int64_t ms = -1000;
         int r = human_parse_duration(rows[i].text, &ms);
         if ((r < 0) != (rows[i].s < 0) || ms != rows[i].s * 1000) {
-            fail_msg("'%s': expected %lld s, got %d, %lld ms", rows[i].text, (long long)rows[i].s, r,
-                     (long long)ms);
+            fail_msg("'%s': expected %lld s, got %d, %lld ms", rows[i].text,
+                     (long long)rows[i].s, r, (long long)ms);
         }
     }
 }

@@ -139,8 +139,9 @@ static void test_throughput(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct attempt_row row = make_row(0, 0, ATTEMPT_SUCCEEDED, rows[i].summary);
         double x = run_view_throughput(&row);
-        if (isnan(x) != isnan(rows[i].expected) || (!isnan(x) && fabs(x - rows[i].expected) > 1e-9)) {
-            fail_msg("%s: expected %g, got %g", rows[i].name, rows[i].expected, x);
+        double expected = rows[i].expected;
+        if (isnan(x) != isnan(expected) || (!isnan(x) && fabs(x - expected) > 1e-9)) {
+            fail_msg("%s: expected %g, got %g", rows[i].name, expected, x);
         }
         attempt_row_done(&row);
     }

@@ -74,7 +74,8 @@ static void test_a_damaged_definition_is_named(void **state)
         struct err err = {0};
         assert_int_equal(store_load_run_def(&row, &def, &err), -EBADMSG);
         assert_null(def);
-        assert_non_null(strstr(err.msg, "run '" RUN_NAME "': its stored definition cannot be read: "));
+        assert_non_null(
+            strstr(err.msg, "run '" RUN_NAME "': its stored definition cannot be read: "));
         run_row_done(&row);
     }
 }
