@@ -17,6 +17,7 @@
 #define TICK_MS 250
 #define DIAL_TICK_MS 20
 #define FAREWELL_NS INT64_C(1000000000)
+#define ABANDON_NS INT64_C(3000000000)
 #define GOODBYE_NS INT64_C(2000000000)
 
 static uint32_t n_links(const struct client *c)
@@ -172,11 +173,13 @@ static int work(struct client *c)
     if (c->doing == JOB_NONE) {
         return 0;
     }
+    if (!all_joined(c)) {
+        /* Who has not heard of us cannot be told who gave up: a moment for the handshakes. */
+        bool is_late = c->doing == JOB_ABANDON && c->now_ns - c->job_ns >= ABANDON_NS;
+        return is_late ? -ECANCELED : 0;
+    }
     if (c->doing == JOB_ABANDON) {
         return -ECANCELED; /* the fault is in the mailbox already */
-    }
-    if (!all_joined(c)) {
-        return 0;
     }
     if (!c->begun) {
         c->begun = true;

@@ -1,10 +1,13 @@
-/* Addresses and sockets, see net.h. Look-ups use glibc's getaddrinfo_a: a name server that does not
- * answer must not keep the thread from sending life signs. */
+/* Addresses and sockets, see net.h. A name is looked up in a thread of its own: a name server that
+ * does not answer must not keep the communication thread from sending life signs. (Not glibc's
+ * getaddrinfo_a: its threads are unknown to ThreadSanitizer, which crashes on them.) */
 #include "worker/comm/net.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,11 +104,14 @@ int net_port(int fd, uint16_t *ret, struct err *err)
     return 0;
 }
 
-/* All that the look-up's thread touches, so that it may outlive the dial. */
+enum { LOOKUP_RUNNING, LOOKUP_DONE, LOOKUP_ABANDONED };
+
+/* Shared by the dial and the look-up's thread: whoever is last frees it. */
 struct dial_lookup {
-    struct gaicb cb;
     struct net_addr addr;
-    struct addrinfo hints;
+    struct addrinfo *list;
+    int result; /* of getaddrinfo */
+    atomic_int state;
 };
 
 void dial_init(struct dial *d, const struct net_addr *addr)
@@ -113,21 +119,37 @@ void dial_init(struct dial *d, const struct net_addr *addr)
     *d = (struct dial){.addr = *addr, .state = DIAL_WAIT, .fd = -1};
 }
 
+static void free_lookup(struct dial_lookup *l)
+{
+    if (l->list != NULL) {
+        freeaddrinfo(l->list);
+    }
+    free(l);
+}
+
+static int resolve(struct dial_lookup *l, int flags)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags};
+    l->result = getaddrinfo(l->addr.host, l->addr.port, &hints, &l->list);
+    return l->result;
+}
+
+static void *lookup_main(void *lookup)
+{
+    struct dial_lookup *l = lookup;
+    (void)resolve(l, 0); /* kept in l->result */
+    if (atomic_exchange(&l->state, LOOKUP_DONE) == LOOKUP_ABANDONED) {
+        free_lookup(l);
+    }
+    return NULL;
+}
+
 static void forget_lookup(struct dial *d)
 {
-    if (d->lookup == NULL) {
-        return;
+    struct dial_lookup *l = take_ptr(d->lookup);
+    if (l != NULL && atomic_exchange(&l->state, LOOKUP_ABANDONED) == LOOKUP_DONE) {
+        free_lookup(l);
     }
-    struct gaicb *cb = &d->lookup->cb;
-    if (gai_error(cb) == EAI_INPROGRESS && gai_cancel(cb) == EAI_NOTCANCELED) {
-        d->lookup = NULL; /* its thread still writes there: the block is left to it */
-        return;
-    }
-    if (cb->ar_result != NULL) {
-        freeaddrinfo(cb->ar_result);
-    }
-    free(d->lookup);
-    d->lookup = NULL;
 }
 
 void dial_done(struct dial *d)
@@ -149,22 +171,21 @@ void dial_again(struct dial *d, int64_t now_ns, const char *why)
 
 static void start_lookup(struct dial *d, int64_t now_ns)
 {
-    struct dial_lookup *l = xnew(struct dial_lookup);
+    struct dial_lookup *l = d->lookup = xnew(struct dial_lookup);
     l->addr = d->addr;
-    l->hints = (struct addrinfo){.ai_socktype = SOCK_STREAM};
-    l->cb.ar_name = l->addr.host;
-    l->cb.ar_service = l->addr.port;
-    l->cb.ar_request = &l->hints;
-    d->lookup = l;
-    struct gaicb *list[1] = {&l->cb};
-    int e = getaddrinfo_a(GAI_NOWAIT, list, 1, NULL);
-    if (e != 0) {
-        free(d->lookup);
-        d->lookup = NULL;
-        dial_again(d, now_ns, gai_strerror(e));
+    d->state = DIAL_RESOLVE;
+    if (resolve(l, AI_NUMERICHOST) != EAI_NONAME) {
+        atomic_store(&l->state, LOOKUP_DONE);
         return;
     }
-    d->state = DIAL_RESOLVE;
+    pthread_t thread;
+    int code = pthread_create(&thread, NULL, lookup_main, l);
+    if (code != 0) {
+        atomic_store(&l->state, LOOKUP_DONE); /* there is no thread: it is ours to free */
+        dial_again(d, now_ns, strerrordesc_np(code));
+        return;
+    }
+    (void)pthread_detach(thread); /* joinable until here */
 }
 
 /* Starts connecting to the next address of the list. */
@@ -191,15 +212,14 @@ static void start_connect(struct dial *d, int64_t now_ns)
 
 static void check_lookup(struct dial *d, int64_t now_ns)
 {
-    int e = gai_error(&d->lookup->cb);
-    if (e == EAI_INPROGRESS) {
+    if (atomic_load(&d->lookup->state) != LOOKUP_DONE) {
         return;
     }
-    if (e != 0) {
-        dial_again(d, now_ns, gai_strerror(e));
+    if (d->lookup->result != 0) {
+        dial_again(d, now_ns, gai_strerror(d->lookup->result));
         return;
     }
-    d->next = d->lookup->cb.ar_result;
+    d->next = d->lookup->list;
     start_connect(d, now_ns);
 }
 

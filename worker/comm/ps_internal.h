@@ -47,6 +47,8 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
                      struct err *err);
 int ps_round_gradient(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                       struct err *err);
+/* -EPROTO, and the fault: someone said goodbye while others have begun a round. */
+int ps_round_check_left(struct ps_server *s, struct err *err);
 int ps_round_ready(struct ps_server *s, struct ps_peer *peer, struct err *err);
 /* Bytes of all trainers' connections since they began. */
 void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_rx);

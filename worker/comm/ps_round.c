@@ -40,15 +40,12 @@ void ps_round_done(struct ps_server *s)
     s->param_offsets = NULL;
 }
 
-/* Someone left: the sums can never be complete again. */
-static int check_nobody_left(struct ps_server *s, struct err *err)
+/* Someone left, and the sums of a round can never be complete again. */
+static int blame_leaver(struct ps_server *s, struct err *err)
 {
-    if (s->n_gone == 0) {
-        return 0;
-    }
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
         struct ps_peer *peer = s->trainers[t];
-        if (peer->gone) {
+        if (peer != NULL && peer->gone) {
             (void)err_set(err, EPROTO, "trainer/%" PRIu32 " said goodbye after %" PRIu64 " steps, "
                           "but others go on; give all trainers the same number of steps", t,
                           peer->step);
@@ -59,6 +56,17 @@ static int check_nobody_left(struct ps_server *s, struct err *err)
     return -EPROTO;
 }
 
+int ps_round_check_left(struct ps_server *s, struct err *err)
+{
+    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
+        const struct ps_peer *peer = s->trainers[t];
+        if (peer != NULL && (peer->step > s->round || peer->next > 0 || peer->receiving != NULL)) {
+            return blame_leaver(s, err);
+        }
+    }
+    return 0;
+}
+
 void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                      struct err *err)
 {
@@ -66,7 +74,8 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
         (void)err_set(err, EPROTO, "%s is not for a server", frame_type_to_string(f->type));
         return NULL;
     }
-    if (check_nobody_left(s, err) < 0) {
+    if (s->n_gone > 0) {
+        (void)blame_leaver(s, err);
         return NULL;
     }
     struct slice want = own_slice(s, peer->next);

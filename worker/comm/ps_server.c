@@ -20,6 +20,7 @@
 #define STRANGER_NS INT64_C(10000000000)
 #define MAX_STRANGERS 64
 #define FAREWELL_NS INT64_C(1000000000)
+#define LATE_NS INT64_C(2000000000)
 #define TICK_MS 250
 
 /* ---- who is there ---- */
@@ -38,7 +39,11 @@ static void drop_peer(struct ps_server *s, struct ps_peer *peer)
 
 static void turn_away(struct ps_server *s, struct ps_peer *peer, const char *why)
 {
-    log_event(LOG_LEVEL_WARN, "connection turned away", "err", why, NULL);
+    char claims[32] = "nothing";
+    if (peer->handshake.trainer.id.run != 0) {
+        frame_id_name(&peer->handshake.trainer.id, claims); /* not proved, but a hint */
+    }
+    log_event(LOG_LEVEL_WARN, "connection turned away", "claims", claims, "err", why, NULL);
     drop_peer(s, peer);
 }
 
@@ -131,7 +136,8 @@ static int on_goodbye(struct ps_server *s, struct ps_peer *peer, struct err *err
     }
     peer->gone = true;
     s->n_gone++;
-    return 1;
+    int r = ps_round_check_left(s, err);
+    return r < 0 ? r : 1;
 }
 
 static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
@@ -183,7 +189,8 @@ static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
         return 0;
     }
     if (peer->joined || (peer->conn.secured && r == -EPROTO)) {
-        return peer->gone ? 0 : blame(s, &peer->conn.peer, r, err);
+        bool is_past = peer->gone && s->fault.exit_code == 0; /* what it does now is its own affair */
+        return is_past ? 0 : blame(s, &peer->conn.peer, r, err);
     }
     turn_away(s, peer, err->msg);
     return 0;
@@ -340,7 +347,7 @@ static void tell_all(struct ps_server *s)
     size_t n = 0;
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
         struct ps_peer *peer = s->trainers[t];
-        if (peer == NULL || peer->gone) {
+        if (peer == NULL || peer->gone || peer->conn.fd < 0) {
             continue;
         }
         conn_drop_queue(&peer->conn);
@@ -348,12 +355,24 @@ static void tell_all(struct ps_server *s)
         if (s->fault.has_peer && s->fault.peer.role == ROLE_TRAINER && s->fault.peer.index == t) {
             struct err ignored;
             (void)conn_pump_tx(&peer->conn, SIZE_MAX, &ignored); /* if it lives, it may know */
+            conn_close(&peer->conn);
         } else {
             conns[n++] = &peer->conn;
         }
     }
     conn_farewell(conns, n, FAREWELL_NS);
     free(conns);
+}
+
+/* Trainers still on their way must hear whom to blame, not find a closed door and blame us. */
+static void tell_late_comers(struct ps_server *s)
+{
+    int64_t end_ns = s->now_ns + LATE_NS;
+    struct err ignored;
+    while (s->listen_fd >= 0 && s->n_joined < s->params.n_trainers && s->now_ns < end_ns &&
+           s->now_ns < s->rendezvous_by_ns && one_turn(s, &ignored) >= 0) {
+        tell_all(s);
+    }
 }
 
 static void fill_stats(struct ps_server *s, struct ps_server_stats *ret)
@@ -393,6 +412,7 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
     if (r < 0) {
         fault_from_err(&s.fault, r, &s.params.self, err);
         tell_all(&s);
+        tell_late_comers(&s);
         r = fault_to_err(&s.fault, err);
     } else {
         fill_stats(&s, ret_stats);
