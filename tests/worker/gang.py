@@ -1,0 +1,121 @@
+"""Real worker processes on loopback, for the black-box tests."""
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+WORKER = os.environ.get("BENCHWORKER", str(ROOT / "build" / "worker" / "benchworker"))
+PATIENCE_S = 120  # for what only a crawling machine delays
+
+
+def free_ports(n):
+    """Ports that were free a moment ago."""
+    socks = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
+    ports = [s.getsockname()[1] for s in socks]
+    for s in socks:
+        s.close()
+    return ports
+
+
+class Replica:
+    """One process; its stdout is read as records while it runs."""
+
+    def __init__(self, name, args, env=None, pass_fds=()):
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("BENCHD_")}
+        self.name = name
+        self.records = []
+        self.changed = threading.Condition()
+        self.process = subprocess.Popen([WORKER] + [str(a) for a in args], env={**clean, **(env or {})},
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, pass_fds=pass_fds)
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.changed:
+                self.records.append(json.loads(line))
+                self.changed.notify_all()
+
+    def wait_for(self, type_, count=1):
+        """The count-th record of a type."""
+        def found():
+            return [r for r in self.records if r["type"] == type_][count - 1:] or \
+                self.process.poll() is not None
+        with self.changed:
+            while not self.changed.wait_for(found, 1) and self.process.poll() is None:
+                pass
+        return [r for r in self.records if r["type"] == type_][count - 1]
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def end(self, timeout_s=PATIENCE_S):
+        """(exit code, error record or None, stderr); kills it when it does not end by itself."""
+        try:
+            code = self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            code = "still running"
+        self.reader.join()
+        self.stderr = self.process.stderr.read()
+        self.process.stderr.close()
+        self.process.stdout.close()
+        errors = [r for r in self.records if r["type"] == "error"]
+        return code, errors[-1] if errors else None, self.stderr
+
+
+class Gang:
+    """Parameter servers and trainers of one trial."""
+
+    def __init__(self, n_pservers, n_trainers, trainer_args=(), pserver_args=()):
+        self.dir = tempfile.TemporaryDirectory(prefix="benchd-gang-")
+        self.key = os.path.join(self.dir.name, "key")
+        with open(os.open(self.key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
+            f.write(os.urandom(32))
+        ports = free_ports(n_pservers)
+        self.addrs = ",".join(f"127.0.0.1:{p}" for p in ports)
+        common = ["--run", "gang", "--pservers", n_pservers, "--trainers", n_trainers,
+                  "--secret-file", self.key]
+        self.replicas = {}
+        for i, port in enumerate(ports):
+            self.add("pserver", i, common + ["--listen", f"127.0.0.1:{port}", *pserver_args])
+        for i in range(n_trainers):
+            self.add("trainer", i, common + ["--pserver-addrs", self.addrs, "--batch-size", 2,
+                                             *trainer_args])
+
+    def add(self, role, index, args):
+        name = f"{role}/{index}"
+        self.replicas[name] = Replica(name, [role, "--index", index, *args])
+
+    def __getitem__(self, name):
+        return self.replicas[name]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for r in self.replicas.values():
+            if r.process.poll() is None:
+                r.process.kill()
+                r.process.wait()
+        self.dir.cleanup()
+
+    def end(self, names=None, timeout_s=PATIENCE_S):
+        return {n: self.replicas[n].end(timeout_s) for n in names or self.replicas}
+
+
+def seconds_since(begin):
+    return time.monotonic() - begin
+
+
+__all__ = ["Gang", "Replica", "ROOT", "WORKER", "free_ports", "seconds_since", "signal", "time"]

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""N trainers of batch B over 1 and 2 parameter servers end, to the bit, with the parameters of one
+process that averages N micro-batches of B (micro_batches.c). Argument: that program."""
+import subprocess
+import sys
+
+from gang import Gang
+from tap import Tap
+
+BATCH = 2
+STEPS = 5  # of them one is warm-up
+
+
+def main():
+    tap = Tap()
+    for trainers, pservers in ((2, 1), (3, 2)):
+        what = f"{trainers} trainers, {pservers} pservers"
+        want = subprocess.run([sys.argv[1], str(trainers), str(BATCH), str(STEPS)], capture_output=True,
+                              text=True, check=True).stdout
+        with Gang(pservers, trainers, ["--batch-size", BATCH, "--warmup-steps", 1, "--steps", STEPS - 1,
+                                       "--print-digest"]) as gang:
+            ends = gang.end()
+            summaries = {n: [r for r in gang[n].records if r["type"] == "summary"] for n in ends}
+        for name, (code, error, stderr) in ends.items():
+            tap.equal((0, None), (code, error), f"{what}: {name} ends well")
+            if name.startswith("trainer"):
+                tap.equal(want, stderr, f"{what}: parameters of {name}")
+            summary = summaries[name][-1] if summaries[name] else {}
+            tap.equal(STEPS - 1, summary.get("steps"), f"{what}: steps of {name}")
+            sent = 4 * 15254602 * (STEPS - 1) * (trainers / pservers if name.startswith("pserver") else 1)
+            tap.ok(sent * 0.98 < summary.get("bytes_tx", 0) < sent * 1.02, f"{what}: bytes of {name}",
+                   f"expected about {sent:.0f}, got {summary.get('bytes_tx')}")
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,391 @@
+/* The exchange as a whole: gangs of threads on loopback. Sums to the bit, the barrier, and who is
+ * named when something is wrong from the start. Dead, stopped and lying processes: test_faults.py. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <netinet/in.h>
+
+#include "base/clock.h"
+#include "exchange_rig.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define WARMUP 2
+#define STEPS 5
+
+struct trainer {
+    const struct rig *rig;
+    uint32_t index;
+    pthread_t thread;
+    float *params;
+    atomic_int *at_barrier;
+    int result;
+    struct err err;
+    struct exchange_fault fault;
+    uint64_t bytes_tx;
+    /* what it does differently */
+    bool wrong_secret, wrong_run, wrong_attempt, wrong_digest, leaves, swaps_addresses;
+    uint64_t steps;
+};
+
+static int train(struct trainer *t, struct exchange *x, float *grad)
+{
+    struct exchange_times times;
+    for (uint64_t step = 0; step < WARMUP + t->steps; step++) {
+        if (step == WARMUP) {
+            atomic_fetch_add(t->at_barrier, 1);
+            int r = x->ops->barrier(x, &t->err);
+            if (r < 0) {
+                return r;
+            }
+            assert_int_equal(atomic_load(t->at_barrier), (int)t->rig->n_trainers);
+        }
+        if (t->leaves && step == 1) {
+            x->ops->abandon(x, 10, "its data is damaged");
+            return -ECANCELED;
+        }
+        rig_gradient(grad, t->rig->n_params, t->index, step);
+        int r = x->ops->round(x, grad, t->params, &times, &t->err);
+        if (r < 0) {
+            return r;
+        }
+        t->bytes_tx = times.bytes_tx;
+    }
+    return x->ops->goodbye(x, &t->err);
+}
+
+static void *run_trainer(void *arg)
+{
+    struct trainer *t = arg;
+    struct net_addr addrs[RIG_MAX];
+    struct exchange_ps_params p = rig_trainer(t->rig, t->index, addrs);
+    p.secret[0] ^= t->wrong_secret;
+    p.self.run ^= t->wrong_run;
+    p.self.attempt += t->wrong_attempt;
+    p.digest[0] ^= t->wrong_digest;
+    if (t->swaps_addresses) {
+        struct net_addr first = addrs[0];
+        addrs[0] = addrs[1];
+        addrs[1] = first;
+    }
+    float *grad = calloc(t->rig->n_params + 1, sizeof(float));
+    t->params = calloc(t->rig->n_params + 1, sizeof(float));
+    struct exchange *x;
+    t->result = exchange_ps_new(&p, &x, &t->err);
+    if (t->result == 0) {
+        t->result = train(t, x, grad);
+        x->ops->fault(x, &t->fault);
+        x->ops->free(x);
+    }
+    free(grad);
+    return NULL;
+}
+
+static void start_trainers(struct rig *rig, struct trainer *trainers, atomic_int *at_barrier)
+{
+    for (uint32_t i = 0; i < rig->n_trainers; i++) {
+        trainers[i].rig = rig;
+        trainers[i].index = i;
+        trainers[i].at_barrier = at_barrier;
+        trainers[i].steps = trainers[i].steps != 0 ? trainers[i].steps : STEPS;
+        assert_int_equal(pthread_create(&trainers[i].thread, NULL, run_trainer, &trainers[i]), 0);
+    }
+}
+
+static void join_trainers(struct rig *rig, struct trainer *trainers)
+{
+    for (uint32_t i = 0; i < rig->n_trainers; i++) {
+        assert_int_equal(pthread_join(trainers[i].thread, NULL), 0);
+    }
+}
+
+static void free_trainers(struct rig *rig, struct trainer *trainers)
+{
+    for (uint32_t i = 0; i < rig->n_trainers; i++) {
+        free(trainers[i].params);
+    }
+}
+
+/* What one process would compute: all gradients added in trainer order, then applied. */
+static float *alone(size_t n, uint32_t n_trainers, uint64_t steps)
+{
+    float *params = calloc(n + 1, sizeof(float)), *sum = calloc(n + 1, sizeof(float));
+    float *grad = calloc(n + 1, sizeof(float));
+    rig_init_params(params, n);
+    for (uint64_t step = 0; step < steps; step++) {
+        rig_gradient(sum, n, 0, step);
+        for (uint32_t t = 1; t < n_trainers; t++) {
+            rig_gradient(grad, n, t, step);
+            for (size_t i = 0; i < n; i++) {
+                sum[i] += grad[i];
+            }
+        }
+        rig_apply(NULL, step + 1, 0, n, params, sum, 1.0f / (float)n_trainers);
+    }
+    free(grad);
+    free(sum);
+    return params;
+}
+
+static void equals_one_process(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t n;
+        uint32_t servers, trainers;
+        size_t slice_bytes;
+    } rows[] = {
+        {"one and one", 10000, 1, 1, 0},
+        {"two trainers", 10000, 1, 2, 4096},
+        {"three trainers, two servers", 100003, 2, 3, 65536},
+        {"more servers than parameters", 5, 8, 2, 0},
+        {"many small slices", 50000, 3, 4, 512},
+        {"slices of 1 MiB", 700001, 2, 3, 0},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct rig rig;
+        struct trainer trainers[RIG_MAX] = {0};
+        atomic_int at_barrier = 0;
+        rig_init(&rig, rows[i].n, rows[i].servers, rows[i].trainers, rows[i].slice_bytes);
+        rig_start_servers(&rig);
+        start_trainers(&rig, trainers, &at_barrier);
+        join_trainers(&rig, trainers);
+        rig_join_servers(&rig);
+        float *want = alone(rows[i].n, rows[i].trainers, WARMUP + STEPS);
+        for (uint32_t t = 0; t < rows[i].trainers; t++) {
+            print_message("# trainer %u: %s\n", t, trainers[t].err.msg);
+            assert_int_equal(trainers[t].result, 0);
+            assert_memory_equal(trainers[t].params, want, rows[i].n * sizeof(float));
+            assert_true(trainers[t].bytes_tx >= rows[i].n * sizeof(float));
+        }
+        for (uint32_t s = 0; s < rows[i].servers; s++) {
+            print_message("# server %u: %s\n", s, rig.servers[s].err.msg);
+            assert_int_equal(rig.servers[s].result, 0);
+            assert_int_equal(rig.servers[s].stats.n_rounds, STEPS);
+            assert_true(rig.servers[s].stats.duration_ns > 0);
+        }
+        free(want);
+        free_trainers(&rig, trainers);
+        rig_done(&rig);
+    }
+}
+
+/* One trainer of two does something wrong: what each of them, and the server, says. */
+static void one_of_two_is_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        struct trainer wrong;
+        int exit_wrong, exit_other, exit_server;
+        const char *peer_wrong, *peer_other, *server_says;
+    } rows[] = {
+        {"wrong secret", {.wrong_secret = true}, 12, 11, 11, "pserver/0", "trainer/1",
+         "trainer/1 did not arrive within 2 s"},
+        {"wrong run", {.wrong_run = true}, 12, 11, 11, "pserver/0", "trainer/1",
+         "trainer/1 did not arrive within 2 s"},
+        {"wrong attempt", {.wrong_attempt = true}, 12, 11, 11, "pserver/0", "trainer/1",
+         "trainer/1 did not arrive within 2 s"},
+        {"wrong model", {.wrong_digest = true}, 12, 11, 12, "pserver/0", "trainer/1",
+         "trainer/1: its model, seed or numbers of replicas differ"},
+        {"gives up by itself", {.leaves = true}, 10, 11, 11, "", "trainer/1",
+         "trainer/1 reports: its data is damaged"},
+        {"fewer steps", {.steps = 2}, 0, 11, 12, "", "trainer/1",
+         "trainer/1 said goodbye after 4 steps, but others go on"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct rig rig;
+        struct trainer trainers[2] = {{0}, rows[i].wrong};
+        atomic_int at_barrier = 0;
+        rig_init(&rig, 5000, 1, 2, 4096);
+        rig.rendezvous_ns = INT64_C(2000000000);
+        rig_start_servers(&rig);
+        rig.rendezvous_ns = INT64_C(20000000000);
+        int64_t begin_ns = clock_monotonic_ns();
+        start_trainers(&rig, trainers, &at_barrier);
+        join_trainers(&rig, trainers);
+        rig_join_servers(&rig);
+        print_message("# %.1f s; trainer/0: %s; trainer/1: %s; pserver/0: %s\n",
+                      (double)(clock_monotonic_ns() - begin_ns) / 1e9, trainers[0].err.msg,
+                      trainers[1].err.msg, rig.servers[0].err.msg);
+        assert_int_equal(trainers[1].fault.exit_code, rows[i].exit_wrong);
+        assert_string_equal(trainers[1].fault.peer, rows[i].peer_wrong);
+        assert_int_equal(trainers[0].fault.exit_code, rows[i].exit_other);
+        assert_string_equal(trainers[0].fault.peer, rows[i].peer_other);
+        assert_int_equal(rig.servers[0].fault.exit_code, rows[i].exit_server);
+        assert_non_null(strstr(rig.servers[0].err.msg, rows[i].server_says));
+        free_trainers(&rig, trainers);
+        rig_done(&rig);
+    }
+}
+
+static int connect_to(uint16_t port)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(port)};
+    addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+    return fd;
+}
+
+/* A stranger may say what it likes. */
+static void strangers_change_nothing(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct trainer trainers[1] = {0};
+    atomic_int at_barrier = 0;
+    rig_init(&rig, 5000, 1, 1, 4096);
+    rig_start_servers(&rig);
+    int silent = connect_to(rig.servers[0].port), loud = connect_to(rig.servers[0].port);
+    static const char request[] = "GET / HTTP/1.1\r\nHost: x\r\nUser-Agent: a long enough header "
+                                  "to fill one of ours with something else\r\n\r\n";
+    assert_int_equal(send(loud, request, sizeof(request), MSG_NOSIGNAL), sizeof(request));
+    char end[200];
+    assert_true(recv(loud, end, sizeof(end), 0) <= 0); /* turned away at once */
+    start_trainers(&rig, trainers, &at_barrier);
+    join_trainers(&rig, trainers);
+    rig_join_servers(&rig);
+    print_message("# %s\n", trainers[0].err.msg);
+    assert_int_equal(trainers[0].result, 0);
+    assert_int_equal(rig.servers[0].result, 0);
+    (void)close(silent);
+    (void)close(loud);
+    free_trainers(&rig, trainers);
+    rig_done(&rig);
+}
+
+static void a_server_never_comes(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct trainer trainers[2] = {0};
+    atomic_int at_barrier = 0;
+    rig_init(&rig, 5000, 2, 2, 4096);
+    rig.rendezvous_ns = INT64_C(3000000000);
+    rig_start_servers(&rig);
+    uint16_t port = rig.servers[1].port;
+    rig.servers[1].port = 1; /* nobody listens there */
+    rig.rendezvous_ns = INT64_C(1000000000);
+    start_trainers(&rig, trainers, &at_barrier);
+    join_trainers(&rig, trainers);
+    rig.servers[1].port = port;
+    rig_join_servers(&rig);
+    for (int i = 0; i < 2; i++) {
+        print_message("# %s\n", trainers[i].err.msg);
+        assert_int_equal(trainers[i].fault.exit_code, 11);
+        assert_string_equal(trainers[i].fault.peer, "pserver/1");
+        assert_non_null(strstr(trainers[i].err.msg, "no answer within 1 s"));
+    }
+    print_message("# %s\n", rig.servers[0].err.msg);
+    assert_int_equal(rig.servers[0].fault.exit_code, 11); /* was told the cause */
+    assert_int_equal(rig.servers[0].fault.peer.role, ROLE_PSERVER);
+    assert_int_equal(rig.servers[0].fault.peer.index, 1);
+    print_message("# %s\n", rig.servers[1].err.msg); /* nobody ever came to the second */
+    assert_non_null(strstr(rig.servers[1].err.msg, "trainer/0, trainer/1 did not arrive"));
+    free_trainers(&rig, trainers);
+    rig_done(&rig);
+}
+
+static void addresses_swapped(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct trainer trainers[1] = {{.swaps_addresses = true}};
+    atomic_int at_barrier = 0;
+    rig_init(&rig, 5000, 2, 1, 4096);
+    rig.rendezvous_ns = INT64_C(1000000000);
+    rig_start_servers(&rig);
+    start_trainers(&rig, trainers, &at_barrier);
+    join_trainers(&rig, trainers);
+    print_message("# %s\n", trainers[0].err.msg);
+    assert_int_equal(trainers[0].fault.exit_code, 12);
+    assert_non_null(strstr(trainers[0].err.msg, "answers at its address"));
+    free_trainers(&rig, trainers);
+    rig_done(&rig);
+}
+
+static void without_peers(void **state)
+{
+    (void)state;
+    enum { LEN = 1000 };
+    float grad[LEN], params[LEN];
+    float *want = alone(LEN, 1, STEPS);
+    struct exchange *x;
+    struct exchange_times times;
+    struct exchange_fault fault;
+    struct err err;
+    rig_init_params(params, LEN);
+    assert_int_equal(exchange_none_new(rig_apply, NULL, LEN, &x, &err), 0);
+    assert_int_equal(x->ops->barrier(x, &err), 0);
+    for (uint64_t step = 0; step < STEPS; step++) {
+        rig_gradient(grad, LEN, 0, step);
+        assert_int_equal(x->ops->round(x, grad, params, &times, &err), 0);
+        assert_true(times.bytes_tx == 0 && times.update_ns >= 0);
+    }
+    assert_int_equal(x->ops->goodbye(x, &err), 0);
+    x->ops->fault(x, &fault);
+    assert_int_equal(fault.exit_code, 0);
+    x->ops->free(x);
+    assert_memory_equal(params, want, sizeof(params));
+    free(want);
+}
+
+static void addresses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int result;
+        const char *host, *port;
+    } rows[] = {
+        {"127.0.0.1:7164", 0, "127.0.0.1", "7164"},
+        {"[::1]:80", 0, "::1", "80"},
+        {"pod-0.svc.cluster.local:7164", 0, "pod-0.svc.cluster.local", "7164"},
+        {"0.0.0.0:0", 0, "0.0.0.0", "0"},
+        {"localhost", -EINVAL, "", ""},
+        {":7164", -EINVAL, "", ""},
+        {"a:", -EINVAL, "", ""},
+        {"a:65536", -EINVAL, "", ""},
+        {"a:http", -EINVAL, "", ""},
+        {"", -EINVAL, "", ""},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct net_addr addr;
+        struct err err;
+        print_message("# row '%s'\n", rows[i].text);
+        assert_int_equal(net_addr_parse(rows[i].text, &addr, &err), rows[i].result);
+        if (rows[i].result == 0) {
+            assert_string_equal(addr.host, rows[i].host);
+            assert_string_equal(addr.port, rows[i].port);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equals_one_process),
+        cmocka_unit_test(one_of_two_is_wrong),
+        cmocka_unit_test(strangers_change_nothing),
+        cmocka_unit_test(a_server_never_comes),
+        cmocka_unit_test(addresses_swapped),
+        cmocka_unit_test(without_peers),
+        cmocka_unit_test(addresses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

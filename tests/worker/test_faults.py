@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Mid-trial, a process of a gang of two servers and two trainers is killed or stopped: the three
+others are out within 10 s and all name it; a stopped one that wakes finds itself out."""
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from gang import Gang, seconds_since, signal, time
+from tap import Tap
+
+ROWS = [  # victim, signal
+    ("trainer/1", signal.SIGKILL),
+    ("pserver/1", signal.SIGKILL),
+    ("trainer/0", signal.SIGSTOP),
+    ("pserver/0", signal.SIGSTOP),
+]
+
+
+def fault(row):
+    """(seconds to the last exit, the others' ends, the end of a woken victim or None)"""
+    victim, number = row
+    with Gang(2, 2, ["--steps", 100000]) as gang:
+        gang["trainer/0"].wait_for("step", 4)
+        begin = time.monotonic()
+        gang[victim].signal(number)
+        others = gang.end([n for n in gang.replicas if n != victim])
+        took_s = seconds_since(begin)
+        woken = None
+        if number == signal.SIGSTOP:
+            gang[victim].signal(signal.SIGCONT)
+            woken = gang[victim].end(20)
+        return took_s, others, woken
+
+
+def main():
+    tap = Tap()
+    with ThreadPoolExecutor(len(ROWS)) as pool:  # they mostly wait
+        results = list(pool.map(fault, ROWS))
+    for (victim, number), (took_s, others, woken) in zip(ROWS, results):
+        what = f"{number.name} of {victim}"
+        print(f"# {what}: the last one left after {took_s:.1f} s")
+        tap.ok(took_s <= 10, f"{what}: everyone is out within 10 s", f"{took_s:.1f} s")
+        for name, (code, error, stderr) in others.items():
+            tap.equal(11, code, f"{what}: exit code of {name}")
+            tap.equal(victim, error and error["peer"], f"{what}: {name} names the cause")
+            tap.match(victim, stderr, f"{what}: {name} says so on stderr")
+            tap.equal(1, stderr.count("\n"), f"{what}: {name} says it in one line")
+        if woken is not None:
+            code, error, _ = woken
+            tap.equal((11, victim), (code, error and error["peer"]), f"{what}: it finds itself out")
+            tap.match("itself was stopped|gave? up|reports", error and error["message"],
+                      f"{what}: and says why")
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,273 @@
+/* Frames against the golden bytes (made by peer.py, a second implementation), and every lie. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "worker/comm/crc32c.h"
+#include "worker/comm/frame.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define GOLDEN_RUN "vgg16-pserver-sweep-7k3fq"
+
+/* The bytes of one line of the golden file. */
+static size_t golden(const char *name, uint8_t *ret, size_t max)
+{
+    char path[512];
+    (void)snprintf(path, sizeof(path), "%s/docs/contracts/golden/frame.txt",
+                   getenv("BENCHD_SOURCE_DIR"));
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    char line[4096];
+    size_t n = 0, name_len = strlen(name);
+    while (fgets(line, sizeof(line), f) != NULL) {
+        if (strncmp(line, name, name_len) != 0 || line[name_len] != ' ') {
+            continue;
+        }
+        for (const char *p = line + name_len + 1; p[0] != '\n' && p[0] != '\0'; p += 2) {
+            unsigned byte;
+            assert_int_equal(sscanf(p, "%2x", &byte), 1);
+            assert_true(n < max);
+            ret[n++] = (uint8_t)byte;
+        }
+    }
+    (void)fclose(f);
+    assert_true(n > 0);
+    return n;
+}
+
+static struct frame_id golden_id(enum role role, uint32_t index)
+{
+    return (struct frame_id){frame_run_id(GOLDEN_RUN, 2, 0), 0, role, index};
+}
+
+static struct auth_key golden_key(const char *name)
+{
+    struct auth_key key;
+    assert_int_equal(golden(name, key.bytes, sizeof(key.bytes)), sizeof(key.bytes));
+    return key;
+}
+
+static void crc(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text;
+        uint32_t crc;
+    } rows[] = {
+        {"check value of the polynomial", "123456789", 0xe3069283},
+        {"empty", "", 0},
+        {"one byte", "a", 0xc1d04330},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        assert_int_equal(crc32c(0, rows[i].text, strlen(rows[i].text)), rows[i].crc);
+        assert_int_equal(crc32c_portable(0, rows[i].text, strlen(rows[i].text)), rows[i].crc);
+    }
+    uint8_t zeros[32] = {0};
+    assert_int_equal(crc32c(0, zeros, sizeof(zeros)), 0x8a9136aa); /* RFC 3720, B.4 */
+    enum { MAX = 100000 };
+    uint8_t *data = test_malloc(MAX);
+    for (size_t i = 0; i < MAX; i++) {
+        data[i] = (uint8_t)(i * 2654435761u >> 13);
+    }
+    static const size_t lengths[] = {1, 7, 8, 4096, 24575, 24576, 24577, 49152, 73729, MAX};
+    for (size_t i = 0; i < N_ROWS(lengths); i++) {
+        print_message("# %zu bytes\n", lengths[i]);
+        uint32_t want = crc32c_portable(0, data, lengths[i]);
+        assert_int_equal(crc32c(0, data, lengths[i]), want);
+        size_t cut = lengths[i] / 3;
+        assert_int_equal(crc32c(crc32c(0, data, cut), data + cut, lengths[i] - cut), want);
+    }
+    test_free(data);
+}
+
+static void encode_golden(void **state)
+{
+    (void)state;
+    const float values[4] = {1.0f, -2.0f, 0.5f, 0.25f};
+    struct auth_key key = golden_key("trainer_key");
+    struct frame f = {
+        .type = FRAME_GRADIENT,
+        .from = golden_id(ROLE_TRAINER, 1),
+        .step = 7,
+        .offset = 16,
+        .slice = 3,
+        .dtype = FRAME_DTYPE_F32,
+        .priority = 3,
+        .sequence = 3, /* HELLO, PROOF, HEARTBEAT before */
+        .payload_len = sizeof(values),
+        .payload_crc = crc32c(0, values, sizeof(values)),
+    };
+    uint8_t got[FRAME_HEADER_SIZE], want[512];
+    frame_encode(&f, &key, got);
+    assert_int_equal(golden("GRADIENT", want, sizeof(want)), sizeof(got) + sizeof(values));
+    assert_memory_equal(got, want, sizeof(got));
+    assert_memory_equal(values, want + sizeof(got), sizeof(values));
+}
+
+/* Feeds bytes in pieces of `step`; returns the last event and in *ret_used how many were taken. */
+static int feed(struct frame_parser *p, const uint8_t *bytes, size_t len, size_t step, void *to,
+                size_t *ret_used, struct err *err)
+{
+    int event = FRAME_MORE;
+    size_t used = 0;
+    while (used < len && event >= 0 && event != FRAME_COMPLETE) {
+        uint8_t *at;
+        size_t room = frame_parser_space(p, &at);
+        assert_true(room > 0);
+        size_t n = room < step ? room : step;
+        n = n < len - used ? n : len - used;
+        memcpy(at, bytes + used, n);
+        used += n;
+        event = frame_parser_advance(p, n, err);
+        if (event == FRAME_HEADER_DONE) {
+            event = frame_parser_place(p, p->frame.dtype == FRAME_DTYPE_F32 ? to : NULL, err);
+        }
+    }
+    *ret_used = used;
+    return event;
+}
+
+static void parse_golden_in_any_split(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"HELLO", "PROOF", "HEARTBEAT", "GRADIENT", "GOODBYE"};
+    struct auth_key key = golden_key("trainer_key");
+    struct frame_id from = golden_id(ROLE_TRAINER, 1);
+    for (size_t step = 1; step <= 200; step += 13) {
+        struct frame_parser p;
+        frame_parser_init(&p);
+        for (size_t i = 0; i < N_ROWS(names); i++) {
+            uint8_t bytes[512];
+            float values[4] = {0};
+            size_t len = golden(names[i], bytes, sizeof(bytes)), used;
+            struct err err = {0};
+            print_message("# %s in pieces of %zu\n", names[i], step);
+            assert_int_equal(feed(&p, bytes, len, step, values, &used, &err), FRAME_COMPLETE);
+            assert_int_equal(used, len);
+            assert_string_equal(frame_type_to_string(p.frame.type), names[i]);
+            assert_memory_equal(p.payload, bytes + FRAME_HEADER_SIZE, len - FRAME_HEADER_SIZE);
+            if (p.frame.type == FRAME_PROOF) {
+                frame_parser_secure(&p, &key, &from);
+            }
+            if (p.frame.type == FRAME_GRADIENT) {
+                assert_int_equal(p.frame.step, 7);
+                assert_int_equal(p.frame.offset, 16);
+                assert_int_equal(p.frame.slice, 3);
+                assert_true(values[1] == -2.0f);
+            }
+        }
+    }
+}
+
+struct lie {
+    const char *name;
+    struct frame f; /* zero fields are honest */
+    bool other_key, flip_payload;
+    int flip_header; /* byte to damage after signing, -1: none */
+    const char *says;
+};
+
+static void lies(void **state)
+{
+    (void)state;
+    static const struct lie rows[] = {
+        {"honest", {0}, false, false, -1, NULL},
+        {"signed with another key", {0}, true, false, -1, "MAC of the header is wrong"},
+        {"magic", {0}, false, false, 0, "not a frame of benchd"},
+        {"version", {0}, false, false, 4, "not a frame of benchd"},
+        {"length damaged", {0}, false, false, 48, "MAC of the header is wrong"},
+        {"MAC damaged", {0}, false, false, 79, "MAC of the header is wrong"},
+        {"payload damaged", {0}, false, true, -1, "CRC of the payload"},
+        {"another sender", {.from = {.index = 9}}, false, false, -1, "another sender (trainer/9)"},
+        {"another attempt", {.from = {.attempt = 3}}, false, false, -1, "another sender"},
+        {"replayed", {.sequence = 5}, false, false, -1, "frame 5 came where 0"},
+        {"too long", {.payload_len = FRAME_MAX_PAYLOAD + 1}, false, false, -1, "allowed are 0 to"},
+        {"huge", {.payload_len = UINT32_MAX}, false, false, -1, "allowed are 0 to"},
+        {"type 0", {.type = 255}, false, false, -1, "type 255 (?) is not expected"},
+        {"handshake again", {.type = FRAME_HELLO}, false, false, -1, "after the handshake"},
+        {"dtype", {.dtype = 7}, false, false, -1, "dtype 7"},
+        {"heartbeat with a payload", {.type = FRAME_HEARTBEAT}, false, false, -1, "allowed are 0"},
+    };
+    struct auth_key key = golden_key("trainer_key");
+    struct frame_id from = golden_id(ROLE_TRAINER, 1);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct lie *l = &rows[i];
+        float values[4] = {1, 2, 3, 4}, to[4];
+        struct frame f = {
+            .type = l->f.type != 0 ? l->f.type : FRAME_GRADIENT,
+            .from = from,
+            .dtype = l->f.dtype != 0 ? l->f.dtype : FRAME_DTYPE_F32,
+            .sequence = l->f.sequence,
+            .payload_len = l->f.payload_len != 0 ? l->f.payload_len : sizeof(values),
+            .payload_crc = crc32c(0, values, sizeof(values)),
+        };
+        f.from.index = l->f.from.index != 0 ? l->f.from.index : 1;
+        f.from.attempt = l->f.from.attempt;
+        uint8_t bytes[FRAME_HEADER_SIZE + sizeof(values)];
+        struct auth_key other = {{1}};
+        frame_encode(&f, l->other_key ? &other : &key, bytes);
+        memcpy(bytes + FRAME_HEADER_SIZE, values, sizeof(values));
+        if (l->flip_header >= 0) {
+            bytes[l->flip_header] ^= 1;
+        }
+        bytes[sizeof(bytes) - 1] ^= l->flip_payload;
+        struct frame_parser p;
+        frame_parser_init(&p);
+        frame_parser_secure(&p, &key, &from);
+        struct err err = {0};
+        size_t used;
+        int r = feed(&p, bytes, sizeof(bytes), sizeof(bytes), to, &used, &err);
+        print_message("# row '%s': %d %s\n", l->name, r, err.msg);
+        assert_int_equal(r, l->says == NULL ? FRAME_COMPLETE : -EPROTO);
+        if (l->says != NULL) {
+            uint8_t *at;
+            assert_non_null(strstr(err.msg, l->says));
+            assert_int_equal(frame_parser_space(&p, &at), 0); /* dead */
+        }
+    }
+}
+
+static void only_the_handshake_goes_unsigned(void **state)
+{
+    (void)state;
+    for (int type = 0; type < 16; type++) {
+        bool is_handshake = type >= FRAME_HELLO && type <= FRAME_PROOF;
+        static const uint32_t sizes[] = {0, 64, 96, 32};
+        struct frame f = {
+            .type = type,
+            .from = golden_id(ROLE_TRAINER, 0),
+            .payload_len = is_handshake ? sizes[type] : 0,
+        };
+        uint8_t bytes[FRAME_HEADER_SIZE];
+        frame_encode(&f, NULL, bytes);
+        struct frame_parser p;
+        frame_parser_init(&p);
+        struct err err = {0};
+        uint8_t *at;
+        assert_int_equal(frame_parser_space(&p, &at), FRAME_HEADER_SIZE);
+        memcpy(at, bytes, sizeof(bytes));
+        print_message("# type %d\n", type);
+        assert_int_equal(frame_parser_advance(&p, sizeof(bytes), &err),
+                         is_handshake ? FRAME_HEADER_DONE : -EPROTO);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(crc),
+        cmocka_unit_test(encode_golden),
+        cmocka_unit_test(parse_golden_in_any_split),
+        cmocka_unit_test(lies),
+        cmocka_unit_test(only_the_handshake_goes_unsigned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

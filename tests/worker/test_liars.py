@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""A peer that knows the secret and lies: exit 12 with its name, at once. Written against
+docs/contracts/frame.md alone (peer.py)."""
+import os
+import socket
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import peer
+from gang import Replica, free_ports, seconds_since, time
+from tap import Tap
+
+N_PARAMS = 15254602
+SECRET = bytes(range(32, 64))
+RUN = peer.run_id("liars", 0, 0)
+DIGEST = peer.digest("vgg16-fluid-fc512", 1, N_PARAMS, 1, 1)
+FIRST = peer.slices(N_PARAMS, 1)[0][1]
+
+
+def gradient(t, **fields):
+    payload = bytes(4 * FIRST)
+    t.send("GRADIENT", payload, **{"dtype": 1, "crc": 0, **fields})
+
+
+# What a trainer does to a server: name, the lie, exit code, what the message says.
+TRAINER_LIES = [
+    ("CRC of the payload", lambda t: gradient(t), 12, "CRC of the payload"),
+    ("MAC of the header", lambda t: t.send("HEARTBEAT", mac=bytes(16)), 12, "MAC of the header"),
+    ("wrong length", lambda t: t.send("GRADIENT", bytes(64), dtype=1), 12, "64 bytes; expected"),
+    ("length beyond all limits", lambda t: t.send("GRADIENT", dtype=1, len=0xFFFFFFFF), 12, "allowed"),
+    ("wrong step", lambda t: gradient(t, step=1), 12, "gradient of step 1"),
+    ("wrong slice", lambda t: gradient(t, slice=2), 12, "slice 2"),
+    ("a frame sent twice", lambda t: t.send("HEARTBEAT", sequence=1), 12, "came where"),
+    ("garbage", lambda t: t.sock.sendall(b"\xff" * 200), 12, "not a frame"),
+    ("READY twice", lambda t: (t.send("READY"), t.send("READY")), 12, "READY twice"),
+    ("a server's frame", lambda t: t.send("RELEASE"), 12, "RELEASE is not for a server"),
+    ("another sender", lambda t: t.send("HEARTBEAT", index=7), 12, "another sender"),
+    ("the end within a frame", lambda t: (t.sock.sendall(b"bnc"), t.sock.shutdown(socket.SHUT_WR)),
+     11, "closed the connection"),
+]
+
+
+def secret_fd():
+    """The secret as the local launcher gives it."""
+    r, w = os.pipe()
+    os.write(w, SECRET)
+    os.close(w)
+    return r
+
+
+def start(role, args):
+    fd = secret_fd()
+    r = Replica(role, [role, "--run", "liars", *args], {"BENCHD_SECRET_FD": str(fd)}, (fd,))
+    os.close(fd)
+    return r
+
+
+def connect(port):
+    """As a trainer would: until the server listens."""
+    end = time.monotonic() + 60
+    while True:
+        me = peer.Side(RUN, 0, peer.TRAINER, 0, os.urandom(32), DIGEST)
+        try:
+            return peer.Trainer(("127.0.0.1", port), SECRET, me)
+        except ConnectionRefusedError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)  # nothing announces a port that opens
+
+
+def lying_trainer(row):
+    _, lie, _, _ = row
+    port = free_ports(1)[0]
+    server = start("pserver", ["--listen", f"127.0.0.1:{port}"])
+    trainer = connect(port)
+    trainer.handshake()
+    trainer.receive_type("WELCOME")
+    begin = time.monotonic()
+    try:
+        lie(trainer)
+    except OSError:
+        pass  # it may hang up before it has heard us out
+    code, error, _ = server.end()
+    trainer.sock.close()
+    return code, error, seconds_since(begin)
+
+
+class Server(peer.Trainer):
+    """The other side: accepts one trainer."""
+
+    def __init__(self, listener):
+        self.sock, _ = listener.accept()
+        self.sock.settimeout(60)
+        self.me = peer.Side(RUN, 0, peer.PSERVER, 0, os.urandom(32), DIGEST)
+
+    def handshake(self, tag=None, **changes):
+        type_, h, payload = self.receive()
+        assert type_ == "HELLO"
+        for k, v in changes.items():
+            setattr(self.me, k, v)
+        trainer = peer.Side(h[7], h[6], h[3], h[5], payload[:32], payload[32:64])
+        tag = tag or peer.derive(SECRET, b"S", trainer, self.me)
+        self.send("CHALLENGE", self.me.nonce + self.me.digest + tag)
+        type_, h, payload = self.receive()
+        assert type_ == "PROOF" and payload == peer.derive(SECRET, b"T", trainer, self.me)
+        self.me.key = peer.derive(SECRET, b"s", trainer, self.me)
+        self.server_key = peer.derive(SECRET, b"t", trainer, self.me)
+        self.send("WELCOME")
+
+    def receive_gradients(self):
+        for _ in peer.slices(N_PARAMS, 1):
+            self.receive_type("GRADIENT")
+
+
+def params(s, **fields):
+    s.receive_gradients()
+    s.send("PARAMS", bytes(4 * FIRST), **{"dtype": 1, "crc": 0, **fields})
+
+
+SERVER_LIES = [
+    ("wrong tag", lambda s: s.handshake(tag=bytes(32)), 12, "does not know this run's secret"),
+    ("another attempt", lambda s: s.handshake(attempt=3), 12, "of attempt 3, this is attempt 0"),
+    ("another configuration", lambda s: s.handshake(digest=bytes(32)), 12, "differ"),
+    ("another index", lambda s: s.handshake(index=4), 12, "pserver/4 answers"),
+    ("RELEASE too early", lambda s: (s.handshake(), s.send("RELEASE")), 12, "RELEASE is not expected"),
+    ("CRC of the parameters", lambda s: (s.handshake(), params(s)), 12, "CRC of the payload"),
+    ("parameters of another step", lambda s: (s.handshake(), params(s, step=5)), 12, "of step 5"),
+    ("says nothing any more", lambda s: (s.handshake(), s.receive_gradients(), threading.Event().wait(15)),
+     11, "silent for 6"),
+]
+
+
+def lying_server(row):
+    _, lie, _, _ = row
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    trainer = start("trainer", ["--pserver-addrs", f"127.0.0.1:{port}", "--batch-size", "2"])
+    server = Server(listener)
+
+    def act():
+        try:
+            lie(server)
+        except (OSError, EOFError, AssertionError):
+            pass  # it hangs up on us
+    thread = threading.Thread(target=act, daemon=True)
+    thread.start()
+    code, error, _ = trainer.end()
+    server.sock.close()
+    listener.close()
+    return code, error, None
+
+
+def main():
+    tap = Tap()
+    with ThreadPoolExecutor(2) as pool:
+        for rows, run, name in ((TRAINER_LIES, lying_trainer, "trainer/0"),
+                                (SERVER_LIES, lying_server, "pserver/0")):
+            for row, (code, error, took_s) in zip(rows, pool.map(run, rows)):
+                what, _, want, says = row
+                error = error or {}
+                tap.equal((want, name), (code, error.get("peer")), f"{name}: {what}")
+                tap.match(says, error.get("message", ""), f"{name}: {what}: the message")
+                if took_s is not None:
+                    tap.ok(took_s < 10, f"{name}: {what}: out within 10 s", took_s)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+/* Sums in trainer order whatever arrives first, life signs, and who is blamed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "worker/comm/fault.h"
+#include "worker/comm/heartbeat.h"
+#include "worker/comm/reduce.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define S INT64_C(1000000000)
+
+enum { TRAINERS = 4, LEN = 3 };
+
+/* Values whose sum depends on the order: 1e8 + 1 + -1e8 + 0.5 ... in float. */
+static const float gradients[TRAINERS][LEN] = {
+    {1e8f, 1.0f, 3.0f}, {1.0f, 1e8f, 1e-8f}, {-1e8f, -1e8f, -3.0f}, {0.5f, 0.25f, 1.0f}};
+
+static void every_order_of_arrival(void **state)
+{
+    (void)state;
+    float want[LEN];
+    for (int i = 0; i < LEN; i++) {
+        want[i] = ((gradients[0][i] + gradients[1][i]) + gradients[2][i]) + gradients[3][i];
+    }
+    const size_t lens[1] = {LEN};
+    struct reduce r;
+    reduce_init(&r, TRAINERS, lens, 1);
+    for (uint32_t code = 0; code < 256; code++) { /* orders as base-4 digits */
+        uint32_t order[TRAINERS], seen = 0;
+        for (int i = 0; i < TRAINERS; i++) {
+            order[i] = code >> (2 * i) & 3;
+            seen |= 1u << order[i];
+        }
+        if (seen != 15) {
+            continue;
+        }
+        float *buffers[TRAINERS];
+        for (int i = 0; i < TRAINERS; i++) { /* all begin to arrive before any is complete */
+            buffers[order[i]] = reduce_take(&r, 0, order[i]);
+            memcpy(buffers[order[i]], gradients[order[i]], sizeof(gradients[0]));
+        }
+        for (int i = 0; i < TRAINERS; i++) {
+            assert_int_equal(reduce_add(&r, 0, order[i], buffers[order[i]]), i == TRAINERS - 1);
+        }
+        print_message("# order %u%u%u%u\n", order[0], order[1], order[2], order[3]);
+        assert_memory_equal(r.slices[0].sum, want, sizeof(want));
+    }
+    assert_true(r.n_spare <= TRAINERS - 1); /* buffers go round, they do not pile up */
+    float *unfinished = reduce_take(&r, 0, 2);
+    reduce_drop(&r, 0, 2, unfinished);
+    reduce_done(&r);
+}
+
+static void life_signs(void **state)
+{
+    (void)state;
+    struct heartbeat h;
+    heartbeat_init(&h, 10 * S);
+    assert_false(heartbeat_is_due(&h, 11 * S - 1));
+    assert_true(heartbeat_is_due(&h, 11 * S));
+    assert_false(heartbeat_is_due(&h, 11 * S + 1));
+    assert_false(heartbeat_is_lost(&h, 16 * S - 1));
+    assert_true(heartbeat_is_lost(&h, 16 * S));
+    assert_int_equal(heartbeat_next_ns(&h), 12 * S);
+    h.last_heard_ns = 16 * S;
+    assert_false(heartbeat_is_lost(&h, 21 * S));
+
+    struct heartbeat_self self = {0};
+    int64_t away_ns = 0;
+    assert_false(heartbeat_was_away(&self, 100 * S, &away_ns)); /* the first turn */
+    assert_false(heartbeat_was_away(&self, 105 * S, &away_ns));
+    assert_true(heartbeat_was_away(&self, 112 * S, &away_ns));
+    assert_int_equal(away_ns, 7 * S);
+}
+
+static void blame(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int r, exit_code;
+        bool has_peer;
+    } rows[] = {
+        {"closed", -ECONNRESET, 11, true},
+        {"silent", -ETIMEDOUT, 11, true},
+        {"lied", -EPROTO, 12, true},
+        {"no memory", -ENOMEM, 13, false},
+        {"no descriptors", -EMFILE, 13, false},
+    };
+    const struct frame_id peer = {1, 0, ROLE_TRAINER, 3}, self = {1, 0, ROLE_PSERVER, 0};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct fault f = {0};
+        struct err err;
+        (void)err_set(&err, -rows[i].r, "trainer/3: because");
+        fault_from_err(&f, rows[i].r, &peer, &err);
+        print_message("# row '%s': exit %d\n", rows[i].name, f.exit_code);
+        assert_int_equal(f.exit_code, rows[i].exit_code);
+        assert_int_equal(f.has_peer, rows[i].has_peer);
+        (void)err_set(&err, ECONNRESET, "a consequence");
+        fault_from_err(&f, -ECONNRESET, &self, &err); /* the first one stays */
+        assert_string_equal(f.message, "trainer/3: because");
+
+        uint8_t payload[FRAME_SMALL_PAYLOAD];
+        struct frame frame = {.from = self};
+        frame.payload_len = (uint32_t)fault_to_abort(&f, &self, payload);
+        struct fault told = {0};
+        struct frame_id reader = {1, 0, ROLE_TRAINER, 0};
+        assert_int_equal(fault_from_abort(&told, &frame, payload, &reader, &err), 0);
+        assert_int_equal(told.exit_code, 11);
+        assert_int_equal(told.peer.role, rows[i].has_peer ? ROLE_TRAINER : ROLE_PSERVER);
+        assert_int_equal(told.peer.index, rows[i].has_peer ? 3 : 0);
+        assert_string_equal(told.message, "pserver/0 reports: trainer/3: because");
+    }
+}
+
+static void abort_text_is_bounded_and_clean(void **state)
+{
+    (void)state;
+    uint8_t payload[FRAME_SMALL_PAYLOAD];
+    memset(payload, '\n', sizeof(payload));
+    memset(payload, 0, 12);
+    struct frame frame = {.from = {.role = ROLE_TRAINER}, .payload_len = sizeof(payload)};
+    const struct frame_id self = {0};
+    struct fault f = {0};
+    struct err err;
+    assert_int_equal(fault_from_abort(&f, &frame, payload, &self, &err), 0);
+    assert_int_equal(strlen(f.message), FAULT_TEXT_MAX - 1);
+    assert_null(strchr(f.message, '\n'));
+    payload[4] = 9; /* a role that does not exist */
+    f = (struct fault){0};
+    assert_int_equal(fault_from_abort(&f, &frame, payload, &self, &err), -EPROTO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_order_of_arrival),
+        cmocka_unit_test(life_signs),
+        cmocka_unit_test(blame),
+        cmocka_unit_test(abort_text_is_bounded_and_clean),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""benchworker trainer and pserver from outside: settings, ports, secrets, data, who does not come."""
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+
+from gang import WORKER, Gang, Replica, free_ports
+from tap import Tap
+
+
+def once(args, env=None):
+    """(exit code, error record, stderr, all records)"""
+    r = Replica(args[0], args, env)
+    return (*r.end(), r.records)
+
+
+def usage(tap, key):
+    rows = [
+        (["pserver"], {}, "no address to listen on"),
+        (["pserver", "--listen", "7164"], {}, "expected host:port"),
+        (["pserver", "--listen", "127.0.0.1:0"], {}, "no secret: give --secret-file"),
+        (["pserver", "--listn", "x"], {}, "did you mean --listen"),
+        (["trainer"], {}, "no addresses of parameter servers"),
+        (["trainer", "--exchange", "Ring"], {}, "--exchange 'Ring': expected PServer or None"),
+        (["trainer", "--exchange", "None"], {"BENCHD_BATCH_SIZE": "many"},
+         "BENCHD_BATCH_SIZE 'many': expected a whole number from 1"),
+        (["trainer", "--exchange", "None", "--steps", "0"], {}, "--steps '0'"),
+        (["trainer", "--exchange", "None", "--index", "1"], {}, "index 1 of 1 trainers"),
+        (["trainer", "--exchange", "None", "--model", "vgg"], {}, "model 'vgg' is unknown; there are: vgg16"),
+        (["trainer", "--exchange", "None", "--data", "mnist"], {}, "mnist"),
+        (["trainer", "--exchange", "None"], {"BENCHD_ROLE": "pserver"}, "BENCHD_ROLE is 'pserver'"),
+        (["trainer", "--pserver-addrs", "a:1,b:2"], {}, "holds 2 addresses, but there are 1 pservers"),
+        (["trainer", "more"], {}, "unexpected word 'more'"),
+    ]
+    for args, env, says in rows:
+        code, _, stderr, _ = once(args, env)
+        tap.equal(2, code, f"{args} {env}: usage")
+        tap.match(says.replace("(", r"\("), stderr, f"{args} {env}: says why")
+    for mode, size, says in ((0o644, 32, "everyone on this machine can read"), (0o600, 16, "holds 16 bytes")):
+        with open(key, "wb") as f:
+            f.write(bytes(size))
+        os.chmod(key, mode)
+        for args in (["pserver", "--listen", "127.0.0.1:0"], ["trainer", "--pserver-addrs", "127.0.0.1:1"]):
+            code, error, stderr, _ = once([*args, "--secret-file", key])
+            tap.equal(2, code, f"{args[0]}: secret of {size} bytes, mode {mode:o}")
+            tap.match(says, stderr, f"{args[0]}: secret of {size} bytes, mode {mode:o}: says why")
+
+
+def occupied_port(tap):
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        address = f"127.0.0.1:{s.getsockname()[1]}"
+        code, error, stderr, _ = once(["pserver", "--listen", address])
+    tap.equal(13, code, "occupied port: exit code")
+    tap.equal(f"benchworker pserver/0: bind {address}: Address already in use (another process listens "
+              "there; choose another --listen)\n", stderr, "occupied port: message")
+    tap.equal((13, None), (error["code"], error["peer"]), "occupied port: record")
+
+
+def missing_peers(tap):
+    with Gang(1, 2, pserver_args=["--rendezvous-s", 2], trainer_args=["--rendezvous-s", 60]) as gang:
+        gang["trainer/1"].process.kill()  # before it says anything
+        gang["trainer/1"].process.wait()
+        ends = gang.end(["pserver/0", "trainer/0"])
+    for name, (code, error, stderr) in ends.items():
+        tap.equal((11, "trainer/1"), (code, error["peer"]), f"a trainer does not come: {name} names it")
+        tap.match("trainer/1", stderr, f"a trainer does not come: {name} says so")
+    port = free_ports(1)[0]
+    with tempfile.TemporaryDirectory() as d:
+        key = os.path.join(d, "key")
+        with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
+            f.write(bytes(32))
+        code, error, stderr, _ = once(["trainer", "--pserver-addrs", f"localhost:{port}", "--secret-file", key,
+                                       "--rendezvous-s", "1", "--batch-size", "2"])
+    tap.equal((11, "pserver/0"), (code, error["peer"]), "the server does not come: the trainer names it")
+    tap.match(f"pserver/0 \\(localhost:{port}: connect: Connection refused\\): no answer within 1 s", stderr,
+              "the server does not come: says where and why")
+
+
+def bad_data(tap):
+    with Gang(1, 1, trainer_args=["--data", "idx:/nonexistent"]) as gang:
+        ends = gang.end()
+    code, error, stderr = ends["trainer/0"]
+    tap.equal((10, None), (code, error["peer"]), "no data: the trainer exits 10")
+    tap.match("/nonexistent", stderr, "no data: names the place")
+    code, error, _ = ends["pserver/0"]
+    tap.equal((11, "trainer/0"), (code, error["peer"]), "no data: the server is told who gave up")
+    tap.match("/nonexistent", error["message"], "no data: and why")
+
+
+def full_disk(tap):
+    with open("/dev/full", "w") as full:
+        r = subprocess.run([WORKER, "trainer", "--exchange", "None", "--batch-size", "2"],
+                           stdout=full, stderr=subprocess.PIPE, text=True)
+    tap.equal(13, r.returncode, "stdout on a full disk: exit code")
+    tap.match("stdout: No space left on device", r.stderr, "stdout on a full disk: message")
+
+
+def alone(tap):
+    with tempfile.TemporaryDirectory() as d:
+        path = os.path.join(d, "summary")
+        code, error, stderr, records = once(
+            ["trainer"], {"BENCHD_EXCHANGE": "None", "BENCHD_BATCH_SIZE": "2", "BENCHD_STEPS": "3",
+                          "BENCHD_WARMUP_STEPS": "1", "BENCHD_SUMMARY_FILE": path, "BENCHD_ATTEMPT": "4"})
+        with open(path) as f:
+            saved = json.load(f)
+    tap.equal((0, None, ""), (code, error, stderr), "alone: ends well")
+    tap.equal(["start", "step", "step", "step", "step", "summary"], [r["type"] for r in records],
+              "alone: the order of the records")
+    tap.equal({4}, {r["attempt"] for r in records}, "alone: the attempt")
+    environment = records[0]["environment"]
+    tap.equal([], [k for k in ("host cpu_model cpu_mhz caches cpuset cgroup_cpu_limit cgroup_memory_limit "
+                               "kernel blas blas_core cpu_features threads build model seed").split()
+                   if k not in environment], "alone: the environment is whole")
+    tap.equal([(0, True), (0, False), (1, False), (2, False)],
+              [(r["step"], r.get("warmup", False)) for r in records[1:5]], "alone: steps and warm-up")
+    summary = records[-1]
+    tap.equal(saved, summary, "alone: the summary file holds the same")
+    tap.equal((6, 3, 0), (summary["samples"], summary["steps"], summary["bytes_tx"]), "alone: totals")
+    tap.equal(records[-2]["t_ns"], summary["duration_ns"], "alone: the clock ends with the last step")
+    tap.ok(summary["phase_ns"]["update"] > 0, "alone: the optimiser's time is known")
+
+
+def main():
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as d:
+        usage(tap, os.path.join(d, "key"))
+    occupied_port(tap)
+    missing_peers(tap)
+    bad_data(tap)
+    full_disk(tap)
+    alone(tap)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
