@@ -10,6 +10,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "core/json_pointer.h"
+#include "core/profile.h"
 
 #define RESERVED_PREFIX "BENCHD_"
 #define POD_LISTEN "0.0.0.0:7164"
@@ -104,14 +105,32 @@ static int add_words(struct words *words, const json_t *container, const char *k
     return 0;
 }
 
+static int add_profile_command(struct words *words, const struct system *system, enum role role,
+                               struct err *err)
+{
+    if (str_eq(system->profile, PROFILE_NATIVE)) {
+        words_add_take(words, xstrdup("benchworker"));
+        words_add_take(words, xstrdup(role_to_string(role)));
+        return 0;
+    }
+    vec_each (char *const, word, &system->commands[role].words) {
+        words_add_take(words, xstrdup(*word));
+    }
+    if (words->list.len == 0) {
+        return err_set(err, EINVAL, "system '%s': its profile '%s' has no command for a %s here",
+                       system->name, system->profile, role_to_string(role));
+    }
+    return 0;
+}
+
 /* Container 0's command, or the profile's own, then container 0's arguments. */
-static int build_argv(const json_t *container, enum role role, char ***ret, struct err *err)
+static int build_argv(const json_t *container, const struct system *system, enum role role,
+                      char ***ret, struct err *err)
 {
     struct words words = {0};
     int r = add_words(&words, container, "command", err);
     if (r == 0 && words.list.len == 0) {
-        words_add_take(&words, xstrdup("benchworker"));
-        words_add_take(&words, xstrdup(role_to_string(role)));
+        r = add_profile_command(&words, system, role, err);
     }
     if (r == 0) {
         r = add_words(&words, container, "args", err);
@@ -282,7 +301,8 @@ int replica_spec_build(const struct run_def *def, const struct replica_id *id,
     const json_t *containers = json_object_get(json_object_get(template, "spec"), "containers");
     const json_t *container = json_array_get(containers, 0);
     struct replica_spec spec = {.id = *id};
-    r = build_argv(container, id->role, &spec.argv, err);
+    const struct system *system = &def->spec->systems.items[point->system];
+    r = build_argv(container, system, id->role, &spec.argv, err);
     if (r == 0) {
         r = build_env(def, point, id, addresses, container, &spec.envp, err);
     }

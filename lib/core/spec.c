@@ -161,6 +161,9 @@ void spec_free(struct spec *spec)
     vec_each (struct system, system, &spec->systems) {
         free(system->name);
         free(system->profile);
+        for (int role = 0; role < ROLE_COUNT; role++) {
+            command_done(&system->commands[role]);
+        }
     }
     vec_done(&spec->systems);
     free(spec->workload.model);
@@ -232,11 +235,12 @@ static void check_expansion(const struct node *root, const struct spec *spec, st
 }
 
 /* Reads a merged tree. NULL when something is wrong (noted). */
-static struct spec *read_tree(const struct node *root, struct diags *diags)
+static struct spec *read_tree(const struct node *root, const struct profiles *profiles,
+                              struct diags *diags)
 {
     struct spec *spec = xnew(struct spec);
     struct diags found = {0};
-    spec_read(root, spec, &found);
+    spec_read(root, profiles, spec, &found);
     if (found.list.len == 0) {
         check_expansion(root, spec, &found);
     }
@@ -246,11 +250,15 @@ static struct spec *read_tree(const struct node *root, struct diags *diags)
         return NULL;
     }
     spec->definition = tree_to_json(root);
+    if (profiles != NULL) {
+        (void)spec_set_commands(spec, profiles, NULL); /* each was found when it was read */
+    }
     return spec;
 }
 
 /* A definition must also hold with its `local` block, whichever way it is run now. */
-static void check_with_local(const struct node *root, struct diags *diags)
+static void check_with_local(const struct node *root, const struct profiles *profiles,
+                             struct diags *diags)
 {
     if (tree_path(root, "spec", "local", NULL) == NULL) {
         return;
@@ -258,7 +266,7 @@ static void check_with_local(const struct node *root, struct diags *diags)
     struct node *copy = tree_copy(root);
     struct diags found = {0};
     spec_merge_local(copy, &found);
-    spec_free(read_tree(copy, &found));
+    spec_free(read_tree(copy, profiles, &found));
     diags_move(diags, &found);
     tree_free(copy);
 }
@@ -269,10 +277,10 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
     if (overrides->local) {
         spec_merge_local(root, diags);
     } else {
-        check_with_local(root, diags);
+        check_with_local(root, overrides->profiles, diags);
     }
     spec_merge_options(root, overrides, diags);
-    struct spec *spec = read_tree(root, diags);
+    struct spec *spec = read_tree(root, overrides->profiles, diags);
     if (diags->list.len > 0) {
         spec_free(spec);
         return NULL;

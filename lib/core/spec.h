@@ -13,9 +13,12 @@
 
 #include <jansson.h>
 
+#include "base/err.h"
 #include "core/diag.h"
 #include "core/role.h"
 #include "core/tree.h"
+
+struct profiles; /* core/profile.h */
 
 /* A sweep value: an integer or a string (a decimal is quoted). */
 struct value {
@@ -54,13 +57,19 @@ struct sweep {
     VEC(struct params) exclude;
 };
 
+struct command {
+    VEC(char *) words; /* owned; none: not known */
+};
+void command_done(struct command *command);
+
 struct system {
     char *name;
     char *profile;
+    struct command commands[ROLE_COUNT]; /* of a foreign profile, once the shell gave it */
 };
 
-enum dataset_kind { DATASET_SYNTHETIC, DATASET_CIFAR10, DATASET_IDX };
-enum exchange_kind { EXCHANGE_PSERVER, EXCHANGE_NONE };
+enum dataset_kind { DATASET_SYNTHETIC, DATASET_CIFAR10, DATASET_IDX, DATASET_COUNT };
+enum exchange_kind { EXCHANGE_PSERVER, EXCHANGE_NONE, EXCHANGE_COUNT };
 
 struct workload {
     char *model;
@@ -145,7 +154,11 @@ struct spec_overrides {
     bool local;                /* merge spec.local first */
     const char *const *sets;   /* "name=v1,v2" */
     size_t n_sets;
+    const char *systems;       /* "a,b": only these; NULL: all */
     int64_t steps, repeats;    /* 0: not given */
+    /* What systems may name besides the native worker, borrowed. NULL: not known here, as where a
+     * stored definition is read: every profile passes, and foreign ones have no command. */
+    const struct profiles *profiles;
 };
 
 /* Reads a definition. Returns 0 and an owned spec; or -EINVAL with diagnostics for every problem
@@ -153,6 +166,8 @@ struct spec_overrides {
 int spec_load(const char *text, size_t len, const struct spec_overrides *overrides,
               struct spec **ret, struct diags *diags);
 void spec_free(struct spec *spec);
+/* Gives a stored definition's foreign systems their commands. -ENOENT: a profile is gone. */
+int spec_set_commands(struct spec *spec, const struct profiles *profiles, struct err *err);
 
 const char *sweep_kind_to_string(enum sweep_kind kind);       /* "grid", ... */
 const char *dataset_kind_to_string(enum dataset_kind kind);   /* "Synthetic", ... */

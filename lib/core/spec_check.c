@@ -276,6 +276,7 @@ static void check_targets(struct reading *r)
 void spec_check(struct reading *r)
 {
     check_roles(r);
+    spec_check_systems(r);
     check_batch_size(r);
     check_wheres(r);
     check_targets(r);

@@ -4,8 +4,8 @@
 #include "core/spec.h"
 
 extern const char *const sweep_kind_names[3];
-extern const char *const dataset_kind_names[3];
-extern const char *const exchange_kind_names[2];
+extern const char *const dataset_kind_names[DATASET_COUNT];
+extern const char *const exchange_kind_names[EXCHANGE_COUNT];
 extern const char *const baseline_kind_names[2];
 extern const char *const order_kind_names[2];
 extern const char *const on_trial_failure_names[3];

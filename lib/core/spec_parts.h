@@ -10,6 +10,7 @@ struct reading {
     struct diags *diags;
     struct place at; /* spec */
     struct spec *spec;
+    const struct profiles *profiles; /* NULL: any profile passes */
 };
 
 /* spec_merge.c: change the tree; what cannot be applied is noted. */
@@ -17,7 +18,13 @@ void spec_merge_local(struct node *root, struct diags *diags);
 void spec_merge_options(struct node *root, const struct spec_overrides *overrides,
                         struct diags *diags);
 /* spec_read.c: the whole document. */
-void spec_read(const struct node *root, struct spec *spec, struct diags *diags);
+void spec_read(const struct node *root, const struct profiles *profiles, struct spec *spec,
+               struct diags *diags);
+/* A name of ours at map.name; noted when it is not. NULL: absent or wrong. Borrowed. */
+const char *spec_read_object_name(struct diags *d, const struct place *map);
+/* spec_systems.c; the check compares the workload with what the profiles can do. */
+void spec_read_systems(struct reading *r);
+void spec_check_systems(struct reading *r);
 /* spec_roles.c; parameters first, for the others name them. */
 void spec_read_parameters(struct reading *r);
 void spec_read_baseline(struct reading *r);

@@ -1,6 +1,6 @@
 /* Reading a definition field by field into struct spec: form, words, ranges and defaults. The rules
- * between fields are in spec_check.c, the sweep in spec_sweep.c, roles, parameters and baseline in
- * spec_roles.c. See spec_parts.h.
+ * between fields are in spec_check.c, the sweep in spec_sweep.c, systems in spec_systems.c; roles,
+ * parameters and baseline in spec_roles.c. See spec_parts.h.
  *
  * Fields and values of later versions are known by name and refused as such: a definition never
  * means less than it says. */
@@ -13,17 +13,14 @@
 
 #define TEXT_MAX 1024
 #define PATH_TEXT_MAX 4096
-#define SYSTEMS_MAX 16
 #define THRESHOLDS_MAX 16
 #define SEED_MAX 9007199254740991 /* 2^53 - 1: the same in every reader of JSON */
 #define DEADLINE_S_MAX 31536000
 #define THRESHOLD_BOUND_MAX 1e12
 
 static const char *const models[] = {"vgg16-fluid-fc512"};
-static const char *const profiles[] = {"benchworker"};
 
-/* A name of ours; noted when it is not. NULL: absent or wrong. */
-static const char *read_object_name(struct diags *d, const struct place *map)
+const char *spec_read_object_name(struct diags *d, const struct place *map)
 {
     struct place place = place_get(map, "name");
     const char *name;
@@ -51,39 +48,8 @@ static void read_metadata(struct diags *d, const struct place *root, struct spec
     };
     struct place place = place_get(root, "metadata");
     if (read_map(d, &place, fields, COUNT_OF(fields))) {
-        const char *name = read_object_name(d, &place);
+        const char *name = spec_read_object_name(d, &place);
         spec->name = name == NULL ? NULL : xstrdup(name);
-    }
-}
-
-static void read_systems(struct reading *r)
-{
-    static const struct field fields[] = {{"name", FIELD_REQUIRED}, {"profile", FIELD_REQUIRED}};
-    struct place list = place_get(&r->at, "systems");
-    if (!read_list(r->diags, &list, SYSTEMS_MAX)) {
-        return;
-    }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
-        if (!read_map(r->diags, &item, fields, COUNT_OF(fields))) {
-            continue;
-        }
-        const char *name = read_object_name(r->diags, &item);
-        struct place profile = place_get(&item, "profile");
-        int known = 0;
-        (void)read_enum(r->diags, &profile, profiles, COUNT_OF(profiles), NULL, &known);
-        if (name == NULL) {
-            continue;
-        }
-        vec_each (const struct system, it, &r->spec->systems) {
-            if (str_eq(it->name, name)) {
-                struct place at = place_get(&item, "name");
-                reader_complain(r->diags, &at, "give each system its own name",
-                                "a system '%s' is there already", name);
-            }
-        }
-        *vec_push(&r->spec->systems) =
-            (struct system){.name = xstrdup(name), .profile = xstrdup(profiles[known])};
     }
 }
 
@@ -260,7 +226,8 @@ static void check_constant(struct diags *d, const struct place *root, const char
     (void)read_enum(d, &place, &value, 1, NULL, &known); /* noted */
 }
 
-void spec_read(const struct node *root, struct spec *spec, struct diags *diags)
+void spec_read(const struct node *root, const struct profiles *profiles, struct spec *spec,
+               struct diags *diags)
 {
     static const struct field root_fields[] = {
         {"apiVersion", FIELD_REQUIRED}, {"kind", FIELD_REQUIRED},
@@ -283,7 +250,10 @@ void spec_read(const struct node *root, struct spec *spec, struct diags *diags)
     check_constant(diags, &document, "apiVersion", "benchd.io/v1alpha1");
     check_constant(diags, &document, "kind", "Benchmark");
     read_metadata(diags, &document, spec);
-    struct reading r = {.diags = diags, .at = place_get(&document, "spec"), .spec = spec};
+    struct reading r = {.diags = diags,
+                        .at = place_get(&document, "spec"),
+                        .spec = spec,
+                        .profiles = profiles};
     if (!read_map(diags, &r.at, spec_fields, COUNT_OF(spec_fields))) {
         return;
     }
@@ -291,7 +261,7 @@ void spec_read(const struct node *root, struct spec *spec, struct diags *diags)
     const char *text = "";
     (void)read_text(diags, &description, TEXT_MAX, &text); /* noted */
     spec->description = xstrdup(text);
-    read_systems(&r);
+    spec_read_systems(&r);
     read_workload(&r);
     spec_read_parameters(&r); /* before whatever names them */
     spec_read_sweep(&r);

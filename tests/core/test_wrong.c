@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/profile.h"
 
 /* What follows "# NAME: " in the head of the file. Owned; NULL: no such tag. */
 static char *find_tag(const char *text, const char *name)
@@ -53,7 +54,9 @@ static size_t check_file(const char *name)
 {
     _cleanup_(freep) char *path = xasprintf("tests/wrong/%s", name);
     _cleanup_(freep) char *text = source_file_read(path);
-    _cleanup_(freep) char *errors = definition_errors(text, NULL);
+    static const struct profiles none = {0};
+    _cleanup_(freep) char *errors =
+        definition_errors(text, &(struct spec_overrides){.profiles = &none});
     _cleanup_(freep) char *pattern = find_tag(text, "benchd");
     unsigned here = find_here(text);
     _cleanup_(freep) char *place = xasprintf("f.yaml:%u:", here);
