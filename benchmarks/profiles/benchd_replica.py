@@ -1,0 +1,143 @@
+"""What the training scripts of foreign systems share: BENCHD_* in, records on stdout out.
+
+docs/contracts/environment.md and record.md say what they mean. A script makes a Replica, builds its network, and gives
+train() a function that does one step and returns its loss. numpy is imported late, so that thread variables can be set
+before."""
+import base64
+import hashlib
+import json
+import math
+import os
+import pathlib
+import platform
+import resource
+import struct
+import sys
+import time
+
+EXIT_USAGE = 2
+MODEL = "vgg16-fluid-fc512"
+# Convolutions of MODEL: channels out and dropout behind each, by stack; a 2x2 max pool ends a stack.
+STACKS = (((64, .3), (64, 0)), ((128, .4), (128, 0)), ((256, .4), (256, .4), (256, 0)),
+          ((512, .4), (512, .4), (512, 0)), ((512, .4), (512, .4), (512, 0)))
+HEAD_DROPOUT = .5
+WIDTH, CLASSES = 512, 10
+BN_EPSILON, BN_KEEP = 1e-5, .9  # running = .9 * running + .1 * batch
+LEARNING_RATE, BETA1, BETA2, ADAM_EPSILON = 1e-3, .9, .999, 1e-8
+POOL_SAMPLES = 512  # distinct synthetic samples, at least
+
+
+def conv_std(channels_in):
+    """Of the normal distribution that a 3x3 convolution's weights start from."""
+    return math.sqrt(2 / (9 * channels_in))
+
+
+def xavier_bound(n_in, n_out):
+    """Of the uniform distribution that a dense layer's weights start from."""
+    return math.sqrt(6 / (n_in + n_out))
+
+
+def _first_line(path, start=""):
+    try:
+        for line in pathlib.Path(path).read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith(start):
+                return line.split(":", 1)[-1].strip()
+    except OSError:
+        pass  # not on this machine: the environment then lacks the key
+    return None
+
+
+def _series(step_ns):
+    """Step times as docs/contracts/summary.md packs them."""
+    k = max(1, math.ceil(len(step_ns) / 1000))
+    groups = [step_ns[i:i + k] for i in range(0, len(step_ns), k)]
+    codes = [round(2048 * math.log2(max(1, sum(g) / len(g)) / 1000)) for g in groups]
+    least = min(codes)
+    packed = struct.pack(f"<{len(codes)}H", *(min(c - least, 65535) for c in codes))
+    return {"k": k, "n": len(codes), "min": least, "data": base64.b64encode(packed).decode("ascii")}
+
+
+class Replica:
+    """This process as the contract describes it."""
+
+    def __init__(self, environ=None):
+        env = os.environ if environ is None else environ
+        self.role, self.index = env.get("BENCHD_ROLE", "trainer"), int(env.get("BENCHD_INDEX", "0"))
+        self.attempt = int(env.get("BENCHD_ATTEMPT", "0"))
+        self.batch = int(env.get("BENCHD_BATCH_SIZE", "32"))
+        self.threads = int(env.get("BENCHD_THREADS", "1"))
+        self.seed = int(env.get("BENCHD_SEED", "1"))
+        self.warmup_steps, self.steps = int(env.get("BENCHD_WARMUP_STEPS", "2")), int(env.get("BENCHD_STEPS", "8"))
+        self.summary_file = env.get("BENCHD_SUMMARY_FILE")
+        self.environment = {}
+        for name, only in (("BENCHD_MODEL", MODEL), ("BENCHD_DATA", "synthetic"), ("BENCHD_EXCHANGE", "None"),
+                           ("BENCHD_ROLE", "trainer")):
+            if env.get(name, only) != only:
+                self.fail(EXIT_USAGE, f"{name} is '{env[name]}'; this profile has '{only}' only")
+
+    def limit_threads(self):
+        """Before the framework is imported: its libraries read these once."""
+        for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            os.environ[name] = str(self.threads)
+
+    def emit(self, kind, **fields):
+        record = {"benchd": 1, "type": kind, "role": self.role, "index": self.index, "attempt": self.attempt, **fields}
+        line = json.dumps(record, allow_nan=False)
+        print(line, flush=True)
+        return line
+
+    def fail(self, code, message):
+        self.emit("error", code=code, peer=None, message=message)
+        print(f"error: {message}", file=sys.stderr)
+        sys.exit(code)
+
+    def start(self, framework, version, precision="fp32", **more):
+        uname = platform.uname()
+        script = pathlib.Path(sys.argv[0])
+        facts = {
+            "host": uname.node, "kernel": uname.release, "build": f"{framework} {version}", "framework": framework,
+            "framework_version": version, "precision": precision, "python": platform.python_version(),
+            "script_sha256": hashlib.sha256(script.read_bytes()).hexdigest() if script.is_file() else None,
+            "cpu_model": _first_line("/proc/cpuinfo", "model name"),
+            "cpuset": _first_line("/proc/self/status", "Cpus_allowed_list"), "threads": self.threads, "model": MODEL,
+            "seed": self.seed, **more}
+        self.environment = {key: value for key, value in facts.items() if value is not None}
+        self.emit("start", environment=self.environment)
+
+    def batches(self):
+        """Synthetic batches, each ready in memory: x (N, 3, 32, 32) in [0, 1) and labels (N)."""
+        import numpy
+        random = numpy.random.default_rng(self.seed)
+        return [(random.random((self.batch, 3, 32, 32), dtype=numpy.float32),
+                 random.integers(0, CLASSES, self.batch)) for _ in range(math.ceil(POOL_SAMPLES / self.batch))]
+
+    def train(self, step, batches):
+        """step(x, labels) -> loss. Warm-up, measured steps, summary."""
+        times, losses = [], []
+        begin_ns = cpu_ns = 0
+        for i in range(-self.warmup_steps, self.steps):
+            if i == 0:
+                begin_ns, cpu_ns = time.monotonic_ns(), time.process_time_ns()
+            start_ns = time.monotonic_ns()
+            loss = float(step(*batches[i % len(batches)]))
+            end_ns = time.monotonic_ns()
+            known = loss if math.isfinite(loss) else None
+            fields = {"samples": self.batch, "step_ns": end_ns - start_ns, "loss": known}
+            if i < 0:
+                self.emit("step", step=i + self.warmup_steps, warmup=True, t_ns=0, **fields)
+            else:
+                self.emit("step", step=i, t_ns=end_ns - begin_ns, **fields)
+                times.append(end_ns - start_ns)
+                losses.append(known)
+        self._summarise(time.monotonic_ns() - begin_ns, time.process_time_ns() - cpu_ns, times, losses)
+
+    def _summarise(self, duration_ns, cpu_ns, times, losses):
+        canonical = json.dumps(self.environment, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        line = self.emit(
+            "summary", samples=self.batch * self.steps, duration_ns=duration_ns, steps=self.steps,
+            phase_ns={"forward": 0, "backward": 0}, loss_first=losses[0], loss_last=losses[-1],
+            max_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            environment_digest=hashlib.sha256(canonical.encode("utf-8")).hexdigest(), series=_series(times),
+            cpu_ns=cpu_ns)
+        if self.summary_file:
+            pathlib.Path(self.summary_file).write_text(line + "\n", encoding="utf-8")

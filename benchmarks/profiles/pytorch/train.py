@@ -1,0 +1,71 @@
+"""VGG16 (Fluid, FC 512) in PyTorch: eager, Adam, synthetic CIFAR-10 shapes. Reads BENCHD_*, prints records.
+
+train.py [--precision fp32|bf16] [--layout channels_last|nchw]"""
+import argparse
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import benchd_replica as benchd  # noqa: E402
+
+
+def build(torch, dropout=True):
+    """The network with the initial weights of the original (torch.manual_seed decides)."""
+    nn = torch.nn
+    layers, channels = [], 3
+    for stack in benchd.STACKS:
+        for width, drop in stack:
+            conv = nn.Conv2d(channels, width, 3, padding=1)
+            nn.init.normal_(conv.weight, 0, benchd.conv_std(channels))
+            nn.init.zeros_(conv.bias)
+            layers += [conv, nn.BatchNorm2d(width, benchd.BN_EPSILON, 1 - benchd.BN_KEEP), nn.ReLU(inplace=True)]
+            layers += [nn.Dropout(drop)] if drop and dropout else []
+            channels = width
+        layers.append(nn.MaxPool2d(2))
+    width = benchd.WIDTH
+    head = [nn.Dropout(benchd.HEAD_DROPOUT if dropout else 0), nn.Linear(channels, width),
+            nn.BatchNorm1d(width, benchd.BN_EPSILON, 1 - benchd.BN_KEEP), nn.ReLU(inplace=True),
+            nn.Dropout(benchd.HEAD_DROPOUT if dropout else 0), nn.Linear(width, width), nn.Linear(width, benchd.CLASSES)]
+    for layer in head:
+        if isinstance(layer, nn.Linear):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+    return nn.Sequential(*layers, nn.Flatten(), *head)
+
+
+def optimizer(torch, model):
+    return torch.optim.Adam(model.parameters(), lr=benchd.LEARNING_RATE, betas=(benchd.BETA1, benchd.BETA2),
+                            eps=benchd.ADAM_EPSILON, fused=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    parser.add_argument("--layout", choices=("channels_last", "nchw"), default="channels_last")
+    args = parser.parse_args()
+    replica = benchd.Replica()
+    replica.limit_threads()
+    import torch
+    torch.set_num_threads(replica.threads)
+    torch.manual_seed(replica.seed)
+    layout = torch.channels_last if args.layout == "channels_last" else torch.contiguous_format
+    replica.start("PyTorch", torch.__version__, args.precision, layout=args.layout,
+                  cpu_features=torch.backends.cpu.get_cpu_capability())
+    model = build(torch).to(memory_format=layout).train()
+    adam = optimizer(torch, model)
+    cross_entropy = torch.nn.functional.cross_entropy
+
+    def step(x, labels):
+        adam.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", torch.bfloat16, enabled=args.precision == "bf16"):
+            loss = cross_entropy(model(x), labels)
+        loss.backward()
+        adam.step()
+        return loss.item()
+
+    replica.train(step, [(torch.from_numpy(x).contiguous(memory_format=layout), torch.from_numpy(labels))
+                         for x, labels in replica.batches()])
+
+
+if __name__ == "__main__":
+    main()
