@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "ctl/definition.h"
 #include "ctl/plan.h"
+#include "ctl/profiles.h"
 #include "ctl/verbs.h"
 
 static enum exit_code print(const struct cli *cli, const struct run_def *def)
@@ -39,9 +40,15 @@ static enum exit_code run(struct cli *cli)
 {
     struct definition_file file = {0};
     struct run_def *def = NULL;
-    enum exit_code code = definition_open(cli, &file);
+    struct profiles profiles;
+    enum exit_code code = profiles_open(&profiles);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    code = definition_open(cli, &file);
     if (code == EXIT_OK) {
         struct definition_load_params params = {
+            .profiles = &profiles,
             .is_local = cli->is_local || cli->store != NULL,
             .created_unix_ms = clock_unix_ms(),
         };
@@ -52,6 +59,7 @@ static enum exit_code run(struct cli *cli)
     }
     run_def_free(def);
     definition_file_done(&file);
+    profiles_done(&profiles);
     return code;
 }
 

@@ -12,6 +12,7 @@
 #include "ctl/human.h"
 #include "ctl/local_store.h"
 #include "ctl/plan.h"
+#include "ctl/profiles.h"
 #include "ctl/progress.h"
 #include "ctl/run_name.h"
 #include "ctl/show.h"
@@ -22,6 +23,7 @@ struct run_opts {
     int64_t timeout_ms;
     const char *resume; /* NULL: a new run */
     char *worker;       /* owned */
+    struct profiles profiles;
 };
 
 static enum exit_code take_opts(const struct cli *cli, struct run_opts *ret)
@@ -37,12 +39,13 @@ static enum exit_code take_opts(const struct cli *cli, struct run_opts *ret)
                          "--timeout '%s': expected a duration", timeout);
     }
     ret->resume = args_get(&cli->args, "resume", NULL);
-    static const char *const of_new_runs[] = {"file", "set", "steps", "repeats"};
-    for (size_t i = 0; ret->resume != NULL && i < 4; i++) {
+    static const char *const of_new_runs[] = {"file", "systems", "set", "steps", "repeats"};
+    size_t n = ret->resume == NULL ? 0 : sizeof(of_new_runs) / sizeof(of_new_runs[0]);
+    for (size_t i = 0; i < n; i++) {
         if (cli->args.n_words > 0 || args_has(&cli->args, of_new_runs[i])) {
             return cli_error(EXIT_USAGE, "benchctl run --resume RUN --local",
                              "--resume goes on with a run as it was frozen: it takes no NAME, -f, "
-                             "--set, --steps or --repeats");
+                             "--systems, --set, --steps or --repeats");
         }
     }
     return EXIT_OK;
@@ -87,7 +90,8 @@ static enum exit_code put_new(struct store *s, const struct run_def *def, char *
 }
 
 /* NAME to a run in the store. */
-static enum exit_code create(const struct cli *cli, struct store **ret_store, char **ret_name)
+static enum exit_code create(const struct cli *cli, const struct profiles *profiles,
+                             struct store **ret_store, char **ret_name)
 {
     struct definition_file file = {0};
     struct run_def *def = NULL;
@@ -96,10 +100,14 @@ static enum exit_code create(const struct cli *cli, struct store **ret_store, ch
     enum exit_code code = definition_open(cli, &file);
     if (code == EXIT_OK) {
         struct definition_load_params params = {
+            .profiles = profiles,
             .is_local = true,
             .created_unix_ms = clock_unix_ms(),
         };
         code = definition_load(cli, &file, &params, &def);
+    }
+    if (code == EXIT_OK) {
+        code = profiles_check(profiles, def->spec);
     }
     if (code == EXIT_OK) {
         code = local_store_open(cli, true, ret_store);
@@ -174,6 +182,18 @@ static enum exit_code drive_claimed(const struct cli *cli, struct store *s,
     return conclude(cli, s, run->def->name, end);
 }
 
+/* A stored definition names its profiles; what they run is told by their files now. */
+static enum exit_code drive_loaded(const struct cli *cli, struct store *s,
+                                   const struct loaded_run *run, const struct run_opts *opts)
+{
+    struct err err;
+    if (spec_set_commands(run->def->spec, &opts->profiles, &err) < 0) {
+        return cli_error(EXIT_NOT_FOUND, NULL, "run '%s': %s", run->def->name, err.msg);
+    }
+    enum exit_code code = profiles_check(&opts->profiles, run->def->spec);
+    return code == EXIT_OK ? drive_claimed(cli, s, run, opts) : code;
+}
+
 /* A Cancelled run may be gone on with; any other that ended is over. */
 static bool is_over(const struct run_row *row)
 {
@@ -197,7 +217,7 @@ static enum exit_code drive_run(const struct cli *cli, struct store *s, const ch
                          err.msg);
     } else if ((code = loaded_run_init(s, row.uid, &run)) == EXIT_OK) { /* as it is now */
         code = is_over(&run.row) ? conclude(cli, s, row.uid, DRIVE_FINISHED)
-                                 : drive_claimed(cli, s, &run, opts);
+                                 : drive_loaded(cli, s, &run, opts);
         loaded_run_done(&run);
     }
     s->ops->release_run(s, row.uid);
@@ -215,6 +235,9 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK) {
         code = cli_need_local(cli);
     }
+    if (code == EXIT_OK) {
+        code = profiles_open(&opts.profiles);
+    }
     if (code == EXIT_OK && host_find_worker(&opts.worker, &err) < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to the program", "%s", err.msg);
     }
@@ -222,12 +245,13 @@ static enum exit_code run(struct cli *cli)
         code = local_store_open(cli, false, &s);
         name = xstrdup(opts.resume);
     } else if (code == EXIT_OK) {
-        code = create(cli, &s, &name);
+        code = create(cli, &opts.profiles, &s, &name);
     }
     if (code == EXIT_OK) {
         code = drive_run(cli, s, name, &opts);
     }
     store_close(s);
+    profiles_done(&opts.profiles);
     free(opts.worker);
     return code;
 }

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "ctl/definition.h"
+#include "ctl/profiles.h"
 #include "ctl/verbs.h"
 
 static void count(const struct run_def *def, struct buf *out)
@@ -24,10 +25,12 @@ static bool has_local(const struct run_def *def)
     return json_object_get(json_object_get(def->spec->definition, "spec"), "local") != NULL;
 }
 
-static enum exit_code validate(const struct cli *cli, const struct definition_file *file)
+static enum exit_code validate(const struct cli *cli, const struct profiles *profiles,
+                               const struct definition_file *file)
 {
     struct run_def *def = NULL, *local = NULL;
-    enum exit_code code = definition_load(cli, file, &(struct definition_load_params){0}, &def);
+    struct definition_load_params params = {.profiles = profiles};
+    enum exit_code code = definition_load(cli, file, &params, &def);
     if (code != EXIT_OK) {
         return code; /* the local block is read by the same pass; merged, it would say all twice */
     }
@@ -35,8 +38,8 @@ static enum exit_code validate(const struct cli *cli, const struct definition_fi
     buf_printf(&out, "%s: benchmark/%s is valid (", file->path, def->spec->name);
     count(def, &out);
     if (has_local(def)) {
-        code = definition_load(cli, file, &(struct definition_load_params){.is_local = true},
-                               &local);
+        params.is_local = true;
+        code = definition_load(cli, file, &params, &local);
         if (code == EXIT_OK) {
             buf_puts(&out, "; with --local: ");
             count(local, &out);
@@ -55,7 +58,7 @@ static enum exit_code validate(const struct cli *cli, const struct definition_fi
     return code;
 }
 
-static enum exit_code run(struct cli *cli)
+static enum exit_code validate_all(const struct cli *cli, const struct profiles *profiles)
 {
     enum exit_code worst = EXIT_OK;
     for (size_t i = 0; i < cli->args.n_words; i++) {
@@ -63,7 +66,7 @@ static enum exit_code run(struct cli *cli)
         struct err err = {0};
         int r = definition_find(cli->args.words[i], &file, &err);
         enum exit_code code =
-            r >= 0 ? validate(cli, &file)
+            r >= 0 ? validate(cli, profiles, &file)
                    : cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, NULL, "%s",
                                err.msg);
         definition_file_done(&file);
@@ -72,6 +75,17 @@ static enum exit_code run(struct cli *cli)
         }
     }
     return worst;
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct profiles profiles;
+    enum exit_code code = profiles_open(&profiles);
+    if (code == EXIT_OK) {
+        code = validate_all(cli, &profiles);
+        profiles_done(&profiles);
+    }
+    return code;
 }
 
 const struct verb verb_validate = {

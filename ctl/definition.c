@@ -64,7 +64,9 @@ static int freeze(struct spec *spec_take, const struct definition_load_params *p
 enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
                                const struct definition_load_params *params, struct run_def **ret)
 {
-    struct spec_overrides overrides = {.local = params->is_local};
+    struct spec_overrides overrides = {.local = params->is_local,
+                                       .systems = args_get(&cli->args, "systems", NULL),
+                                       .profiles = params->profiles};
     enum exit_code code = definition_number(cli, "steps", 1000000, &overrides.steps);
     if (code == EXIT_OK) {
         code = definition_number(cli, "repeats", 1000, &overrides.repeats);

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "core/profile.h"
 #include "core/run_def.h"
 #include "ctl/cli.h"
 #include "ctl/find.h"
@@ -10,6 +11,7 @@
 /* Options of the verbs that read a definition with overrides. */
 #define DEFINITION_OPTS                                                                            \
     {"file", 'f', "FILE", "The definition's file (- for stdin) instead of NAME"},                  \
+        {"systems", 0, "NAME,..", "Only these systems of the definition"},                         \
         {"set", 0, "NAME=V1,V2", "Sweep these values; may be given several times"},                \
         {"steps", 0, "N", "Measured steps of each trial"},                                         \
         {"repeats", 0, "N", "Trials of each point"}
@@ -18,6 +20,7 @@
 enum exit_code definition_open(const struct cli *cli, struct definition_file *ret);
 
 struct definition_load_params {
+    const struct profiles *profiles; /* borrowed */
     bool is_local;           /* with its local block, on this machine */
     const char *run, *uid;   /* NULL: those of a plan, no real run */
     int64_t created_unix_ms;

@@ -12,7 +12,6 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec.h"
 #include "config.h"
 #include "core/tree.h"
 #include "ctl/host.h"
@@ -59,16 +58,12 @@ int definition_read(const char *path, struct definition_file *ret, struct err *e
     return 0;
 }
 
-struct places {
-    VEC(char *) list; /* owned */
-};
-
 static void places_add_take(struct places *p, char *folder)
 {
     *vec_push(&p->list) = folder;
 }
 
-static void places_done(struct places *p)
+void places_done(struct places *p)
 {
     vec_each (char *, folder, &p->list) {
         free(*folder);
@@ -76,8 +71,9 @@ static void places_done(struct places *p)
     vec_done(&p->list);
 }
 
-static void places_init(struct places *p)
+void places_init(struct places *p)
 {
+    *p = (struct places){0};
     const char *path = getenv("BENCHCTL_PATH");
     while (path != NULL && path[0] != '\0') {
         size_t len = strcspn(path, ":");
@@ -183,7 +179,7 @@ int definition_find(const char *name, struct definition_file *ret, struct err *e
     if (is_file_name(name)) {
         return definition_read(name, ret, err);
     }
-    struct places p = {0};
+    struct places p;
     places_init(&p);
     int r = -ENOENT;
     for (size_t i = 0; i < p.list.len && r == -ENOENT; i++) {

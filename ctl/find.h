@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 
 struct definition_file { /* owned strings */
     char *path;
@@ -12,10 +13,17 @@ struct definition_file { /* owned strings */
 };
 void definition_file_done(struct definition_file *f);
 
+/* The folders of definitions: $BENCHCTL_PATH, ./benchmarks, those that are installed, and the one
+ * beside the build folder. */
+struct places {
+    VEC(char *) list; /* owned */
+};
+void places_init(struct places *p);
+void places_done(struct places *p);
+
 /* Reads the file at `path` ("-": stdin). -ENOENT, -E2BIG, or why it cannot be read. */
 int definition_read(const char *path, struct definition_file *ret, struct err *err);
 
 /* NAME: a file (it has a slash or an ending .yaml, .yml, .json, or it is a file here); else
- * NAME.yaml in $BENCHCTL_PATH, ./benchmarks, DATADIR/benchd/benchmarks, or beside the build folder.
- * -ENOENT suggests the nearest name. */
+ * NAME.yaml in one of the places. -ENOENT suggests the nearest name. */
 int definition_find(const char *name, struct definition_file *ret, struct err *err);

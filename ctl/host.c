@@ -64,8 +64,11 @@ static bool is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-static char *find_in_path(const char *name)
+char *host_find_program(const char *name)
 {
+    if (strchr(name, '/') != NULL) {
+        return is_program(name) ? xstrdup(name) : NULL;
+    }
     const char *path = getenv("PATH");
     while (path != NULL && path[0] != '\0') {
         size_t len = strcspn(path, ":");
@@ -99,7 +102,7 @@ int host_find_worker(char **ret, struct err *err)
             return 0;
         }
     }
-    *ret = find_in_path("benchworker");
+    *ret = host_find_program("benchworker");
     return *ret != NULL ? 0
                         : err_set(err, ENOENT, "benchworker: not beside benchctl in '%s', not in "
                                   "'%s/../worker', not in PATH", folder, folder);

@@ -91,17 +91,30 @@ static void add_resources(struct table *t, const struct plan_point *sum, bool is
     }
 }
 
+static bool has_pservers(const struct run_def *def)
+{
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        if (def->matrix.points[i].replicas[ROLE_PSERVER] > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void format_points(const struct run_def *def, const struct plan_point *sums,
                           const struct plan_opts *opts, struct buf *out)
 {
     bool has_systems = opts->is_wide || def->spec->systems.len > 1;
+    bool with_pservers = opts->is_wide || has_pservers(def);
     struct table *t = table_new();
     table_column(t, "POINT", TABLE_RIGHT);
     if (has_systems) {
         table_column(t, "SYSTEM", TABLE_LEFT);
     }
     table_column(t, "PARAMETERS", TABLE_LEFT);
-    table_column(t, "PSERVERS", TABLE_RIGHT);
+    if (with_pservers) {
+        table_column(t, "PSERVERS", TABLE_RIGHT);
+    }
     table_column(t, "TRAINERS", TABLE_RIGHT);
     table_column(t, opts->is_local ? "THREADS" : "CPU", TABLE_RIGHT);
     if (!opts->is_local) {
@@ -117,7 +130,9 @@ static void format_points(const struct run_def *def, const struct plan_point *su
             table_cell(t, "%s", def->spec->systems.items[p->system].name);
         }
         table_cell(t, "%s", buf_cstr(&params));
-        table_cell(t, "%u", p->replicas[ROLE_PSERVER]);
+        if (with_pservers) {
+            table_cell(t, "%u", p->replicas[ROLE_PSERVER]);
+        }
         table_cell(t, "%u", p->replicas[ROLE_TRAINER]);
         add_resources(t, &sums[i], opts->is_local);
         table_cell(t, "%lld", (long long)def->spec->repeats);

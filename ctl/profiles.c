@@ -1,0 +1,172 @@
+/* See profiles.h. Edge file: reads folders and files. */
+#include "ctl/profiles.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "ctl/cli.h"
+#include "ctl/find.h"
+#include "ctl/host.h"
+#include "ctl/python.h"
+
+static enum exit_code say_wrong(const struct diags *diags, const struct definition_file *file)
+{
+    struct buf out = BUF_INIT;
+    diags_format(diags, file->path, file->text, &out);
+    (void)fputs(buf_cstr(&out), stderr); /* the exit code tells as well */
+    buf_done(&out);
+    return EXIT_USAGE;
+}
+
+/* Where its Python lies; NULL: it needs none. */
+static int find_interpreter(const struct profile *profile, const char *folder, char **ret,
+                            struct err *err)
+{
+    *ret = NULL;
+    if (profile->requirements == NULL) {
+        return 0;
+    }
+    _cleanup_(freep) char *path = xasprintf("%s/%s", folder, profile->requirements);
+    struct definition_file pins = {0};
+    int r = definition_read(path, &pins, err);
+    if (r < 0) {
+        return err_wrap(err, r, "profile '%s'", profile->name);
+    }
+    *ret = python_peer_path(profile->name, pins.text, pins.len);
+    definition_file_done(&pins);
+    return 0;
+}
+
+static enum exit_code add(struct profiles *profiles, const char *folder,
+                          const struct definition_file *file)
+{
+    struct diags diags = {0};
+    struct profile *profile = NULL;
+    struct err err;
+    _cleanup_(freep) char *interpreter = NULL;
+    enum exit_code code = EXIT_OK;
+    if (profile_load(file->text, file->len, &profile, &diags) < 0) {
+        code = say_wrong(&diags, file);
+    } else if (profiles_find(profiles, profile->name) != NULL) {
+        profile_free(profile); /* an earlier place has one of this name */
+    } else if (find_interpreter(profile, folder, &interpreter, &err) < 0) {
+        profile_free(profile);
+        code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    } else {
+        profile_place(profile, folder, interpreter);
+        *vec_push(&profiles->list) = profile;
+    }
+    diags_done(&diags);
+    return code;
+}
+
+/* One folder of profiles/. Without a profile.yaml it is none. */
+static enum exit_code add_folder(struct profiles *profiles, const char *path)
+{
+    char *folder = realpath(path, NULL); /* children may not run where we do */
+    if (folder == NULL) {
+        return EXIT_OK;
+    }
+    _cleanup_(freep) char *file_path = xasprintf("%s/profile.yaml", folder);
+    struct definition_file file = {0};
+    struct err err;
+    enum exit_code code = EXIT_OK;
+    int r = access(file_path, F_OK) == 0 ? definition_read(file_path, &file, &err) : -ENOENT;
+    if (r >= 0) {
+        code = add(profiles, folder, &file);
+    } else if (r != -ENOENT) {
+        code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    }
+    definition_file_done(&file);
+    free(folder);
+    return code;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct profile *const *x = a;
+    const struct profile *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static enum exit_code add_place(struct profiles *profiles, const char *place)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/profiles", place);
+    enum exit_code code = EXIT_OK;
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    while (dir != NULL && code == EXIT_OK && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            _cleanup_(freep) char *folder = xasprintf("%s/%s", path, entry->d_name);
+            code = add_folder(profiles, folder);
+        }
+    }
+    if (dir != NULL) {
+        (void)closedir(dir); /* only read from */
+    }
+    return code;
+}
+
+enum exit_code profiles_open(struct profiles *ret)
+{
+    struct places places;
+    places_init(&places);
+    *ret = (struct profiles){0};
+    enum exit_code code = EXIT_OK;
+    for (size_t i = 0; i < places.list.len && code == EXIT_OK; i++) {
+        code = add_place(ret, places.list.items[i]);
+    }
+    places_done(&places);
+    if (code != EXIT_OK) {
+        profiles_done(ret);
+    } else if (ret->list.len > 1) { /* the order of a folder means nothing */
+        qsort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), by_name);
+    }
+    return code;
+}
+
+static enum exit_code cannot_start(const struct system *system, const struct profile *profile,
+                                   const char *what)
+{
+    return cli_error(EXIT_LOCAL_RESOURCE, profile->install,
+                     "system '%s' cannot start: %s (profile '%s'; --systems leaves it out)",
+                     system->name, what, profile->name);
+}
+
+static enum exit_code check(const struct system *system, const struct profile *profile)
+{
+    if (profile->interpreter != NULL) {
+        struct buf missing = BUF_INIT;
+        enum exit_code code = EXIT_OK;
+        if (python_missing(profile, &missing) < 0) {
+            code = cannot_start(system, profile, buf_cstr(&missing));
+        }
+        buf_done(&missing);
+        return code;
+    }
+    const char *program = profile->commands[ROLE_TRAINER].words.items[0];
+    _cleanup_(freep) char *found = host_find_program(program);
+    if (found == NULL) {
+        _cleanup_(freep) char *what = xasprintf("the program '%s' is missing", program);
+        return cannot_start(system, profile, what);
+    }
+    return EXIT_OK;
+}
+
+enum exit_code profiles_check(const struct profiles *profiles, const struct spec *spec)
+{
+    vec_each (struct system, system, &spec->systems) {
+        const struct profile *profile = profiles_find(profiles, system->profile);
+        enum exit_code code = profile == NULL ? EXIT_OK : check(system, profile);
+        if (code != EXIT_OK) {
+            return code;
+        }
+    }
+    return EXIT_OK;
+}

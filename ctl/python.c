@@ -1,0 +1,106 @@
+/* See python.h. Edge file: reads the environment and starts the interpreter. */
+#include "ctl/python.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+extern char **environ;
+
+/* FNV-1a: names a folder; nobody attacks it, and a reader can compute it by hand. */
+static uint64_t hash(const char *data, size_t len)
+{
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < len; i++) {
+        h = (h ^ (unsigned char)data[i]) * 1099511628211u;
+    }
+    return h;
+}
+
+char *python_peer_path(const char *name, const char *pins, size_t len)
+{
+    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    _cleanup_(freep) char *base = cache != NULL && cache[0] != '\0'
+                                      ? xstrdup(cache)
+                                      : xasprintf("%s/.cache", home == NULL ? "" : home);
+    return xasprintf("%s/benchd/peers/%s-%016" PRIx64 "/bin/python", base, name, hash(pins, len));
+}
+
+/* Prints what is missing, one after the other; nothing: all is there. It imports no package: that
+ * takes seconds, and what cannot be imported shows in the first trial. */
+static const char code[] =
+    "import sys, importlib.metadata as m\n"
+    "out = []\n"
+    "for pin in sys.argv[1:]:\n"
+    "    name, want = pin.split('==')\n"
+    "    try:\n"
+    "        have = m.version(name)\n"
+    "    except m.PackageNotFoundError:\n"
+    "        out.append('package ' + pin + ' is missing')\n"
+    "        continue\n"
+    "    if have != want:\n"
+    "        out.append('package ' + pin + ' is missing (' + have + ' is there)')\n"
+    "print(', '.join(out), end='')\n";
+
+/* Runs it with stdout into `ret`. The exit status, or -errno. */
+static int run(char **argv, struct buf *ret)
+{
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) < 0) {
+        return -errno;
+    }
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+    (void)posix_spawn_file_actions_init(&actions); /* fails only without memory: spawn says so */
+    (void)posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
+    int r = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)close(fds[1]);
+    char chunk[512];
+    ssize_t n = 0;
+    while (r == 0 && ((n = read(fds[0], chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR))) {
+        buf_append(ret, chunk, n < 0 ? 0 : (size_t)n);
+    }
+    (void)close(fds[0]);
+    int status = -1;
+    while (r == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return r != 0 ? -r : WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+int python_missing(const struct profile *profile, struct buf *ret)
+{
+    VEC(char *) argv = {0};
+    char *const fixed[] = {profile->interpreter, (char *)"-I", (char *)"-c", (char *)code};
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+        *vec_push(&argv) = fixed[i];
+    }
+    vec_each (char *const, package, &profile->packages) {
+        *vec_push(&argv) = *package;
+    }
+    *vec_push(&argv) = NULL;
+    struct buf out = BUF_INIT;
+    int r = run(argv.items, &out);
+    vec_done(&argv);
+    if (r != 0) {
+        buf_puts(ret, "no Python with");
+        for (size_t i = 0; i < profile->packages.len; i++) {
+            buf_printf(ret, "%s package %s", i == 0 ? "" : ",", profile->packages.items[i]);
+        }
+        buf_printf(ret, " in %s%s%s", profile->interpreter, r < 0 ? ": " : "",
+                   r < 0 ? strerror(-r) : "");
+    } else if (out.len > 0) {
+        buf_printf(ret, "%s in %s", buf_cstr(&out), profile->interpreter);
+    }
+    bool is_missing = r != 0 || out.len > 0;
+    buf_done(&out);
+    return is_missing ? -ENOENT : 0;
+}

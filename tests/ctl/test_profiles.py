@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Foreign systems: profiles found beside definitions, what they lack is said before anything starts, and a tiny one
+that speaks the contracts runs and fills its row. No real framework is needed."""
+import importlib.util
+import json
+import shutil
+import venv
+
+import cli
+
+PINS = "peerlib==1.5\n"
+
+
+def load_peers():
+    spec = importlib.util.spec_from_file_location("peers", cli.ROOT / "bench" / "peers.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Profiles(cli.CliCase):
+    def setUp(self):
+        super().setUp()
+        self.place = self.folder / "place"
+        self.env["BENCHCTL_PATH"] = str(self.place)
+        self.env["XDG_CACHE_HOME"] = str(self.folder / "cache")
+
+    def profile(self, name, python=False, command=None, **changes):
+        folder = self.place / "profiles" / name
+        folder.mkdir(parents=True)
+        shutil.copy(cli.FAKE_WORKER, folder / "train.py")
+        (folder / "requirements.txt").write_text(PINS, encoding="ascii")
+        document = {
+            "name": name, "models": ["vgg16-fluid-fc512"], "datasets": ["Synthetic"], "exchanges": ["None"],
+            "install": f"script/bench peers install {name}",
+            "roles": {"trainer": {"command": command or (["python", "./train.py"] if python else ["./train.py"])}},
+            **({"python": {"packages": ["peerlib==1.5"], "requirements": "requirements.txt"}} if python else {}),
+            **changes}
+        (folder / "profile.yaml").write_text(json.dumps(document), encoding="utf-8")
+        return folder
+
+    def define_alone(self, *profiles, **workload):
+        """One trainer without servers; the native worker and these profiles."""
+        document = cli.definition(trainers=(1,), repeats=1, env={"FAKE_STEP_S": "0"})
+        spec = document["spec"]
+        spec["systems"] += [{"name": name, "profile": name} for name in profiles]
+        spec["workload"] |= {"exchange": {"kind": "None"}, **workload}
+        spec["sweep"] = {"grid": {"batch_size": [2, 4]}}
+        del spec["roles"]["pserver"]
+        spec["roles"]["trainer"]["replicas"] = {"value": 1}
+        path = self.folder / "alone.json"
+        path.write_text(json.dumps(document), encoding="utf-8")
+        return str(path)
+
+    def environment(self, name, version):
+        """A Python as `peers.py install` would leave it, with a package that is only a name."""
+        folder = self.folder / "cache" / "benchd" / "peers" / f"{name}-{load_peers().pins_hash(PINS.encode())}"
+        venv.create(folder, with_pip=False)
+        if version:
+            info = next(folder.glob("lib/python3*/site-packages")) / f"peerlib-{version}.dist-info"
+            info.mkdir()
+            (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: peerlib\nVersion: {version}\n",
+                                           encoding="ascii")
+        return folder
+
+    def test_a_foreign_system_fills_its_row(self):
+        self.profile("tiny")
+        result = json.loads(self.ctl("run", self.define_alone("tiny"), "--store", self.store, "-o", "json").stdout)
+        self.assertEqual(result["phase"], "Succeeded")
+        self.assertEqual([p["system"] for p in result["points"]], ["benchworker"] * 2 + ["tiny"] * 2)
+        self.assertTrue(all(p["throughput"]["value"] > 0 for p in result["points"]))
+        # Its results are read without the profile.
+        shutil.rmtree(self.place)
+        again = self.ctl("results", result["run"], "--store", self.store, "-o", "json").stdout
+        self.assertEqual(json.loads(again), result)
+
+    def test_only_the_named_systems(self):
+        path = self.define_alone("gone")
+        self.assertIn("unknown value 'gone'", self.ctl("validate", path, code=2).stderr)
+        done = self.ctl("run", path, "--systems", "benchworker", "--store", self.store, "-o", "json")
+        self.assertEqual({p["system"] for p in json.loads(done.stdout)["points"]}, {"benchworker"})
+        done = self.ctl("run", path, "--systems", "benchwork", "--store", self.store, code=2)
+        self.assertIn("there is no system 'benchwork'", done.stderr)
+
+    def test_what_is_missing_is_said_before_anything_starts(self):
+        rows = (
+            ("no environment", None, "no Python with package peerlib==1.5 in "),
+            ("no package", "", "package peerlib==1.5 is missing in "),
+            ("another version", "1.4", "package peerlib==1.5 is missing (1.4 is there) in "),
+        )
+        for i, (what, version, message) in enumerate(rows):
+            with self.subTest(what):
+                name = f"peer{i}"
+                self.profile(name, python=True)
+                if version is not None:
+                    self.environment(name, version)
+                done = self.ctl("run", self.define_alone(name), "--store", self.store, code=9)
+                self.assertIn(f"system '{name}' cannot start: {message}", done.stderr)
+                self.assertIn(f"fix: script/bench peers install {name}\n", done.stderr)
+                self.assertFalse((self.folder / "results.db").exists())
+
+    def test_a_python_profile_runs_in_its_environment(self):
+        self.profile("peer", python=True)
+        folder = self.environment("peer", "1.5")
+        plan = self.ctl("plan", self.define_alone("peer"), "--local", "-o", "json").stdout
+        self.assertEqual(len(json.loads(plan)["points"]), 4)
+        done = self.ctl("run", self.define_alone("peer"), "--store", self.store, "-o", "json")
+        result = json.loads(done.stdout)
+        self.assertEqual(result["phase"], "Succeeded")
+        # A run that is gone on with looks again.
+        shutil.rmtree(folder)
+        self.assertEqual(self.ctl("run", "--resume", result["run"], "--store", self.store).returncode, 0)
+
+    def test_a_missing_program(self):
+        self.profile("tiny", command=["./not-there"])
+        done = self.ctl("run", self.define_alone("tiny"), "--store", self.store, code=9)
+        self.assertRegex(done.stderr, r"the program '.*/profiles/tiny/not-there' is missing")
+
+    def test_a_single_node_profile_is_refused_where_a_point_has_servers(self):
+        self.profile("tiny")
+        document = cli.definition(env={"FAKE_STEP_S": "0"})
+        document["spec"]["systems"].append({"name": "tiny", "profile": "tiny"})
+        path = self.folder / "served.json"
+        path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+        done = self.ctl("validate", str(path), code=2)
+        self.assertRegex(done.stderr, r"served\.json:\d+:\d+: error: spec\.systems\[1\]\.profile: the profile 'tiny' "
+                                      r"does not have the exchange PServer: it trains on a single node only")
+        self.assertIn("fix: remove the system, or write exchange: {kind: None}", done.stderr)
+
+    def test_a_wrong_profile_is_named_with_its_place(self):
+        self.profile("tiny", datasets=["Mnist"])
+        done = self.ctl("validate", self.define_alone(), code=2)
+        self.assertRegex(done.stderr, r"profiles/tiny/profile\.yaml:1:\d+: error: datasets\[0\]: unknown value 'Mnist'")
+
+    def test_the_same_folder_as_the_installer(self):
+        """ctl/python.c and bench/peers.py compute one path; without that nothing that was installed is found."""
+        peers = load_peers()
+        self.assertEqual(peers.pins_hash(b""), "cbf29ce484222325")
+        self.assertEqual(peers.pins_hash(b"foobar"), "85944171f73967e8")  # the published test vector
+        self.env["BENCHCTL_PATH"] = str(cli.ROOT / "benchmarks")
+        for name in ("paddle", "pytorch", "tensorflow"):
+            done = self.ctl("run", "vgg16-single-node", "--systems", name, "--store", self.store, code=9)
+            self.assertIn(f" in {self.folder}/cache/benchd/peers/{peers.folder(name).name}/bin/python", done.stderr)
+
+
+if __name__ == "__main__":
+    cli.main()
