@@ -121,10 +121,16 @@ struct failure_policy {
     enum on_trial_failure on_trial_failure;
     int64_t max_failed_trials;
 };
+/* Which ended replicas stay to be looked at (policy_cleanup.h); live ones never do. */
+enum clean_pod_policy { CLEAN_ALL, CLEAN_RUNNING, CLEAN_NONE, CLEAN_ON_SUCCESS };
 struct run_policy {
     int64_t active_deadline_s; /* 0: none */
     int64_t backoff_limit;     /* attempts after the first, per trial */
+    int64_t ttl_s;             /* a finished run's object goes after this time; -1: stays */
+    enum clean_pod_policy clean_pod_policy;
 };
+/* How replicas in a cluster find each other; Auto: Dns where it works, else Ip. */
+enum addressing { ADDRESSING_AUTO, ADDRESSING_DNS, ADDRESSING_IP };
 
 struct spec {
     char *name;
@@ -141,6 +147,7 @@ struct spec {
     VEC(struct threshold) thresholds;
     struct failure_policy failure_policy;
     struct run_policy run_policy;
+    enum addressing addressing;
     json_t *definition; /* the merged document, owned: what a run freezes */
 };
 
@@ -176,3 +183,5 @@ const char *baseline_kind_to_string(enum baseline_kind kind); /* "SingleNode", "
 const char *order_kind_to_string(enum order_kind kind);
 const char *on_trial_failure_to_string(enum on_trial_failure policy);
 const char *metric_to_string(enum metric metric);             /* "throughput", ... */
+const char *addressing_to_string(enum addressing addressing); /* "Auto", ... */
+const char *clean_pod_policy_to_string(enum clean_pod_policy policy); /* "All", ... */

@@ -10,3 +10,5 @@ extern const char *const baseline_kind_names[2];
 extern const char *const order_kind_names[2];
 extern const char *const on_trial_failure_names[3];
 extern const char *const metric_names[3];
+extern const char *const clean_pod_policy_names[4];
+extern const char *const addressing_names[3];

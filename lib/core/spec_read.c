@@ -16,6 +16,7 @@
 #define THRESHOLDS_MAX 16
 #define SEED_MAX 9007199254740991 /* 2^53 - 1: the same in every reader of JSON */
 #define DEADLINE_S_MAX 31536000
+#define TTL_S_MAX 315360000
 #define THRESHOLD_BOUND_MAX 1e12
 
 static const char *const models[] = {"vgg16-fluid-fc512"};
@@ -200,8 +201,8 @@ static void read_policies(struct reading *r)
                                                   {"maxFailedTrials", FIELD_OPTIONAL}};
     static const struct field run_fields[] = {{"activeDeadlineSeconds", FIELD_OPTIONAL},
                                               {"backoffLimit", FIELD_OPTIONAL},
-                                              {"ttlSecondsAfterFinished", FIELD_UNSUPPORTED},
-                                              {"cleanPodPolicy", FIELD_UNSUPPORTED}};
+                                              {"ttlSecondsAfterFinished", FIELD_OPTIONAL},
+                                              {"cleanPodPolicy", FIELD_OPTIONAL}};
     struct spec *spec = r->spec;
     struct place failure = place_get(&r->at, "failurePolicy");
     (void)read_map(r->diags, &failure, failure_fields, COUNT_OF(failure_fields)); /* noted */
@@ -215,6 +216,14 @@ static void read_policies(struct reading *r)
     spec->run_policy.active_deadline_s =
         read_int_or(r->diags, &run, "activeDeadlineSeconds", 1, DEADLINE_S_MAX, 3600);
     spec->run_policy.backoff_limit = read_int_or(r->diags, &run, "backoffLimit", 0, 100, 3);
+    spec->run_policy.ttl_s =
+        read_int_or(r->diags, &run, "ttlSecondsAfterFinished", 0, TTL_S_MAX, -1);
+    spec->run_policy.clean_pod_policy = (enum clean_pod_policy)read_enum_or(
+        r->diags, &run, "cleanPodPolicy", clean_pod_policy_names, COUNT_OF(clean_pod_policy_names),
+        NULL, CLEAN_ON_SUCCESS);
+    spec->addressing = (enum addressing)read_enum_or(r->diags, &r->at, "addressing",
+                                                     addressing_names, COUNT_OF(addressing_names),
+                                                     NULL, ADDRESSING_AUTO);
 }
 
 /* A field that has one possible value. */
@@ -240,7 +249,7 @@ void spec_read(const struct node *root, const struct profiles *profiles, struct 
         {"roles", FIELD_REQUIRED},         {"measure", FIELD_OPTIONAL},
         {"repeats", FIELD_OPTIONAL},       {"thresholds", FIELD_OPTIONAL},
         {"failurePolicy", FIELD_OPTIONAL}, {"runPolicy", FIELD_OPTIONAL},
-        {"local", FIELD_OPTIONAL},         {"addressing", FIELD_UNSUPPORTED},
+        {"local", FIELD_OPTIONAL},         {"addressing", FIELD_OPTIONAL},
         {"suspend", FIELD_UNSUPPORTED},    {"cancel", FIELD_UNSUPPORTED},
     };
     struct place document = place_root(root);

@@ -73,6 +73,23 @@ static void has_defaults(void **state)
     assert_int_equal(s->failure_policy.max_failed_trials, 3);
     assert_int_equal(s->run_policy.backoff_limit, 3);
     assert_int_equal(s->run_policy.active_deadline_s, 3600);
+    assert_int_equal(s->run_policy.ttl_s, -1);
+    assert_int_equal(s->run_policy.clean_pod_policy, CLEAN_ON_SUCCESS);
+    assert_int_equal(s->addressing, ADDRESSING_AUTO);
+    spec_free(s);
+}
+
+static void reads_cluster_fields(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text = definition_with(
+        "  measure:", "  addressing: Ip\n"
+                      "  runPolicy: {ttlSecondsAfterFinished: 0, cleanPodPolicy: None}\n"
+                      "  measure:");
+    struct spec *s = definition_load(text, NULL);
+    assert_int_equal(s->run_policy.ttl_s, 0);
+    assert_string_equal(clean_pod_policy_to_string(s->run_policy.clean_pod_policy), "None");
+    assert_string_equal(addressing_to_string(s->addressing), "Ip");
     spec_free(s);
 }
 
@@ -219,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_field),
         cmocka_unit_test(has_defaults),
+        cmocka_unit_test(reads_cluster_fields),
         cmocka_unit_test(accepts_shipped_files),
         cmocka_unit_test(merges_local),
         cmocka_unit_test(local_of_another_kind_replaces),

@@ -154,6 +154,12 @@ def check_immutable(t, k):
     swapped = replace(k, "inline", lambda b: b.update(spec={"benchmarkRef": {"name": "plain"}}))
     t.match("(?s)benchmarkRef is immutable.*definition is immutable|definition is immutable.*benchmarkRef is immutable",
             swapped.stderr, "a definition does not turn into a reference")
+    for field, value in (("suspend", True), ("suspend", False), ("suspend", None), ("cancel", False), ("cancel", True)):
+        changed = k("patch", "bmr", "inline", "--type=merge", "-p", json.dumps({"spec": {field: value}}), check=False)
+        t.equal((0, ""), (changed.returncode, changed.stderr), f"{field} may become {value}")
+    for what, value in (("false", False), ("absent", None)):
+        back = k("patch", "bmr", "inline", "--type=merge", "-p", json.dumps({"spec": {"cancel": value}}), check=False)
+        t.match(r"spec\.cancel: .*cannot be taken back", back.stderr, f"cancel does not become {what} again")
     labelled = k("label", "bmr", "inline", "note=mutable", check=False)
     t.equal(0, labelled.returncode, "metadata stays mutable")
 
