@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -IS
 """A worker that trains nothing: speaks the contracts (environment in, records out) and misbehaves when
 told to. benchctl runs it as $BENCHWORKER, so a run of many trials costs a second, not minutes.
 
