@@ -13,7 +13,6 @@
 #include "core/profile.h"
 
 #define RESERVED_PREFIX "BENCHD_"
-#define POD_LISTEN "0.0.0.0:7164"
 
 bool replica_id_eq(const struct replica_id *a, const struct replica_id *b)
 {
@@ -216,9 +215,12 @@ static void add_addresses(struct words *env, const struct point *point, const st
         env_set(env, names[role], "%s", buf_cstr(&list));
         buf_done(&list);
     }
-    bool is_known = addresses->of_role[id->role] != NULL;
-    env_set(env, "BENCHD_LISTEN", "%s",
-            is_known ? addresses->of_role[id->role][id->index] : POD_LISTEN);
+    bool is_known = addresses->of_role[id->role] != NULL && !addresses->is_pods;
+    if (is_known) {
+        env_set(env, "BENCHD_LISTEN", "%s", addresses->of_role[id->role][id->index]);
+    } else {
+        env_set(env, "BENCHD_LISTEN", "0.0.0.0:%d", POD_PORT);
+    }
 }
 
 static void add_workload(struct words *env, const struct spec *spec, const struct point *point)

@@ -25,7 +25,9 @@ char *replica_name(const char *run, const struct replica_id *id);
  * (unknown), for instance the trainers' with addressing Ip. */
 struct gang_addresses {
     char **of_role[ROLE_COUNT]; /* [role][index], borrowed */
+    bool is_pods; /* addresses are those of pods: each listens on its own port 7164 */
 };
+#define POD_PORT 7164
 
 struct replica_spec { /* owned strings, NULL-terminated lists */
     struct replica_id id;

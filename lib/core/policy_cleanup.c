@@ -14,3 +14,17 @@ enum cleanup_reason cleanup_decide(const struct cleanup_facts *facts)
     }
     return facts->is_interrupted ? CLEANUP_INTERRUPTED : CLEANUP_KEEP;
 }
+
+bool cleanup_keeps_ended(enum clean_pod_policy policy, enum attempt_outcome outcome)
+{
+    switch (policy) {
+    case CLEAN_ALL:
+        return false;
+    case CLEAN_RUNNING:
+    case CLEAN_NONE:
+        return true;
+    case CLEAN_ON_SUCCESS:
+        return outcome != ATTEMPT_SUCCEEDED;
+    }
+    return false;
+}

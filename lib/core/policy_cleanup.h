@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include "core/result.h"
+
 enum cleanup_reason {
     CLEANUP_KEEP,
     CLEANUP_ROW_KEPT,    /* its attempt ended and the store has it */
@@ -19,3 +21,7 @@ struct cleanup_facts {
 };
 
 enum cleanup_reason cleanup_decide(const struct cleanup_facts *facts);
+
+/* cleanPodPolicy: does an ended replica stay to be looked at, although nothing needs it any more?
+ * `outcome` is that of its attempt. Live replicas always go. */
+bool cleanup_keeps_ended(enum clean_pod_policy policy, enum attempt_outcome outcome);

@@ -7,6 +7,7 @@
  *
  *   run      (new) --start_run--> Running --end_run--> Succeeded | PartiallyFailed | Failed |
  *                                                   Cancelled
+ *                     Running --pause_run--> Suspended --start_run--> Running
  *
  *   trial    undecided --find_slot-----> current --judge_current, row not Void--> decided
  *                                        |     ^
@@ -39,7 +40,7 @@ struct pass {
     const struct slot *current; /* the trial that is due; NULL: none, the run has ended */
     uint32_t current_attempt;
     struct gang_view *current_gang; /* NULL: nothing of it lives */
-    bool is_interrupted; /* cancelled or out of time */
+    bool is_interrupted; /* cancelled, suspended or out of time */
     int64_t deadline_ms; /* left; DEADLINE_NONE */
     int64_t recheck_ms;  /* left until a verdict may change by itself; DEADLINE_NONE */
     struct run_status status; /* as it shall be */
@@ -236,6 +237,15 @@ static void create_gang(struct pass *p)
 
 /* ---- the run ---- */
 
+/* Time in which the run stood still does not count: its start moves behind by that much. */
+static int64_t start_after_pause(const struct pass *p)
+{
+    const struct run_status *before = &p->o->status;
+    const int64_t paused_ms = p->o->now_unix_ms - before->ended_unix_ms;
+    const bool is_paused = before->phase == RUN_SUSPENDED && paused_ms > 0;
+    return before->started_unix_ms + (is_paused ? paused_ms : 0);
+}
+
 static void start_run(struct pass *p)
 {
     const struct run_status *before = &p->o->status;
@@ -246,7 +256,7 @@ static void start_run(struct pass *p)
         plan_event(p->plan, EVENT_NORMAL, "RunStarted", note);
         p->status.started_unix_ms = p->o->now_unix_ms;
     } else {
-        p->status.started_unix_ms = before->started_unix_ms;
+        p->status.started_unix_ms = start_after_pause(p);
     }
     if (before->trials_done > p->view.counts.done) {
         char note[256];
@@ -257,7 +267,7 @@ static void start_run(struct pass *p)
     p->deadline_ms =
         deadline_remaining_ms(p->status.started_unix_ms,
                               p->def->spec->run_policy.active_deadline_s, p->o->now_unix_ms);
-    p->is_interrupted = p->o->request == REQUEST_CANCEL || p->deadline_ms == 0;
+    p->is_interrupted = p->o->request != REQUEST_NONE || p->deadline_ms == 0;
 }
 
 /* The counts, and the first failure in the order of trials. */
@@ -303,6 +313,33 @@ static bool end_run(struct pass *p)
     return true;
 }
 
+/* Like an end that is none: what lives goes without a row, and the attempt's number stays named, so
+ * that the next one gets another. */
+static void pause_run(struct pass *p)
+{
+    const struct run_status *before = &p->o->status;
+    const bool is_new = before->phase != RUN_SUSPENDED;
+    const struct trial_counts *n = &p->view.counts;
+    if (p->current_gang != NULL) {
+        delete_gang(p, p->current_gang);
+    }
+    p->status.phase = RUN_SUSPENDED;
+    p->status.has_current = before->has_current;
+    p->status.current_point = before->current_point;
+    p->status.current_trial = before->current_trial;
+    p->status.current_attempt = before->current_attempt;
+    p->status.ended_unix_ms = is_new ? p->o->now_unix_ms : before->ended_unix_ms;
+    if (!is_new) {
+        p->status.started_unix_ms = before->started_unix_ms;
+    }
+    text_put(p->status.reason, sizeof(p->status.reason), "SuspendRequested");
+    text_put(p->status.message, sizeof(p->status.message), "%u of %u trials done, %u failed",
+             n->done, n->total, n->failed);
+    if (is_new) {
+        plan_event(p->plan, EVENT_NORMAL, "Suspended", p->status.message);
+    }
+}
+
 static bool status_eq(const struct run_status *a, const struct run_status *b)
 {
     return a->phase == b->phase && strcmp(a->reason, b->reason) == 0 &&
@@ -329,8 +366,11 @@ static void go_on(struct pass *p)
     find_current(p);
     sweep_strays(p);
     judge_current(p);
-    const bool is_over = end_run(p);
-    if (!is_over) {
+    bool is_over = end_run(p);
+    if (!is_over && p->o->request == REQUEST_SUSPEND) {
+        pause_run(p);
+        is_over = true;
+    } else if (!is_over) {
         create_gang(p);
     }
     write_status(p);

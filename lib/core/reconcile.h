@@ -10,8 +10,8 @@
  *   gang alive -- a member failed, or is missing after it was seen --> SAVE_RESULT Void | Failed
  *   row saved -- DELETE_REPLICA every live member --> next attempt (Void), next trial, or the end
  * One trial at a time. A finished run creates nothing; no replica that ended is deleted before the
- * row of its attempt is kept, except in an attempt that a cancellation or the deadline cut short:
- * it never ended and has no row.
+ * row of its attempt is kept, except in an attempt that a cancellation, a suspension or the deadline
+ * cut short: it never ended and has no row.
  *
  * One plan goes as far as can be decided: it saves an ended attempt, deletes its gang and creates
  * the next one. What the driver owes:
@@ -60,7 +60,11 @@ struct observed_replica {
 };
 
 /* What the user asked for, beyond the spec. */
-enum run_request { REQUEST_NONE, REQUEST_CANCEL };
+enum run_request {
+    REQUEST_NONE,
+    REQUEST_CANCEL,
+    REQUEST_SUSPEND, /* while it stands: nothing lives, the run is Suspended and not final */
+};
 
 /* The run's status, a summary recomputed from what is seen; written only when it changed. */
 struct run_status {
@@ -70,7 +74,8 @@ struct run_status {
     uint32_t trials_done, trials_failed, trials_total;
     bool has_current;
     uint32_t current_point, current_trial, current_attempt;
-    int64_t started_unix_ms, ended_unix_ms; /* 0: not yet */
+    /* 0: not yet. Suspended: ended is when it was; going on again moves the start by the pause. */
+    int64_t started_unix_ms, ended_unix_ms;
 };
 
 struct observed {

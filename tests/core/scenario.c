@@ -173,6 +173,10 @@ static int read_line(char *line, struct scenario *s, uint32_t *repeats)
         s->observed.request = REQUEST_CANCEL;
         return 1;
     }
+    if (str_eq(line, "suspend")) {
+        s->observed.request = REQUEST_SUSPEND;
+        return 1;
+    }
     if (args == NULL) {
         return 0;
     }

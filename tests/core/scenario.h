@@ -8,7 +8,7 @@
  *     row p0t0a0 Void: trainer/1: vanished
  *     replica p0t0a1 trainer/0 Failed Consequence exit=11 ended=5000 blames=pserver/0: message
  *     replica p0t0a1 trainer/1 Succeeded ended=5000 summary
- *     cancel
+ *     cancel                                    or suspend
  *     now 6000
  *     plan
  *     (lines of plan_format)

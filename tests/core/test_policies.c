@@ -40,6 +40,27 @@ static void deadline(void **state)
     }
 }
 
+static void keeps_ended(void **state)
+{
+    (void)state;
+    static const struct {
+        enum clean_pod_policy policy;
+        enum attempt_outcome outcome;
+        bool keeps;
+    } rows[] = {
+        {CLEAN_ALL, ATTEMPT_FAILED, false},         {CLEAN_ALL, ATTEMPT_SUCCEEDED, false},
+        {CLEAN_RUNNING, ATTEMPT_SUCCEEDED, true},   {CLEAN_NONE, ATTEMPT_VOID, true},
+        {CLEAN_ON_SUCCESS, ATTEMPT_FAILED, true},   {CLEAN_ON_SUCCESS, ATTEMPT_VOID, true},
+        {CLEAN_ON_SUCCESS, ATTEMPT_SUCCEEDED, false},
+        {CLEAN_ON_SUCCESS, ATTEMPT_METRICS_UNAVAILABLE, true},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# %s, %s\n", clean_pod_policy_to_string(rows[i].policy),
+                      attempt_outcome_to_string(rows[i].outcome));
+        assert_int_equal(cleanup_keeps_ended(rows[i].policy, rows[i].outcome), rows[i].keeps);
+    }
+}
+
 static void cleanup(void **state)
 {
     (void)state;
@@ -139,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(deadline),
         cmocka_unit_test(cleanup),
+        cmocka_unit_test(keeps_ended),
         cmocka_unit_test(replica_class),
         cmocka_unit_test(numbers),
         cmocka_unit_test(texts),

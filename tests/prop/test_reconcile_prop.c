@@ -27,7 +27,7 @@ struct history {
     struct test_run run;
     struct world world;
     /* Percent a step, fixed for one world. */
-    uint32_t crash, down, cancel, foreign, lose_row, slow_store;
+    uint32_t crash, down, cancel, foreign, lose_row, slow_store, suspend;
     uint32_t n_faults_left; /* so that the worst world ends */
     bool is_tampered_with; /* rows lost, or foreign replicas */
 };
@@ -175,6 +175,11 @@ static void pass_time(struct history *h, struct totals *t)
         world_lose_row(w, &h->rng);
         h->is_tampered_with = true;
     }
+    if (w->request == REQUEST_SUSPEND && rng_percent(&h->rng, 20)) {
+        w->request = REQUEST_NONE;
+    } else if (w->request == REQUEST_NONE && draw_fault(h, h->suspend)) {
+        w->request = REQUEST_SUSPEND;
+    }
     if (rng_percent(&h->rng, h->cancel)) {
         w->request = REQUEST_CANCEL;
     }
@@ -237,7 +242,7 @@ static void check_end(struct history *h)
         phase = RUN_FAILED;
     } else if (is_all) {
         phase = n.failed > 0 ? RUN_PARTIALLY_FAILED : RUN_SUCCEEDED;
-    } else if (w->request == REQUEST_NONE) {
+    } else if (w->request != REQUEST_CANCEL) {
         phase = RUN_FAILED; /* the deadline */
         check(h, w, NULL, spec->run_policy.active_deadline_s > 0, "unfinished without a reason");
     }
@@ -256,6 +261,7 @@ static void run_world(uint64_t seed, struct totals *t)
         h.slow_store = rng_below(&h.rng, 60);
         h.foreign = rng_percent(&h.rng, 20) ? rng_below(&h.rng, 10) : 0;
         h.lose_row = rng_percent(&h.rng, 10) ? 3 : 0;
+        h.suspend = rng_below(&h.rng, 8);
         h.cancel = rng_percent(&h.rng, 25) ? 1 + rng_below(&h.rng, 4) : 0;
     }
     for (int step = 0; step < MAX_STEPS; step++) {

@@ -317,7 +317,7 @@ static const char *apply_delete(struct world *w, const struct replica_id *id)
     const bool is_kept = row != NULL && row->acknowledged_ms <= w->now_ms;
     const int64_t deadline_ms = w->run->spec.run_policy.active_deadline_s * 1000;
     const bool is_cut_short =
-        w->request == REQUEST_CANCEL ||
+        w->request != REQUEST_NONE ||
         (deadline_ms != 0 && w->status.started_unix_ms != 0 &&
          w->now_ms >= w->status.started_unix_ms + deadline_ms);
     if (!is_kept && !is_cut_short && is_of_run(w, id) && !run_phase_is_final(w->status.phase)) {
@@ -575,6 +575,7 @@ void world_print(const struct world *w, struct buf *out)
     for (size_t i = 0; i < w->n_replicas; i++) {
         print_replica(&w->replicas[i].seen, out);
     }
-    buf_printf(out, "%snow %lld\nplan\n", w->request == REQUEST_CANCEL ? "cancel\n" : "",
+    buf_printf(out, "%snow %lld\nplan\n", w->request == REQUEST_CANCEL ? "cancel\n"
+                                  : w->request == REQUEST_SUSPEND ? "suspend\n" : "",
                (long long)w->now_ms);
 }
