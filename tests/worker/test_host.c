@@ -1,0 +1,154 @@
+/* The environment of made-up machines: cgroup v2 and v1, in and out of containers, and none at all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "worker/host/host.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define MAX_FILES 8
+
+struct machine {
+    const char *name;
+    struct {
+        const char *path, *text;
+    } files[MAX_FILES];
+    const char *environment; /* the keys that the files decide, as JSON */
+    int64_t throttled_ns;
+};
+
+static const struct machine rows[] = {
+    {"cgroup v2, limits in the own group",
+     {{"/proc/self/cgroup", "0::/kubepods/pod7\n"},
+      {"/sys/fs/cgroup/kubepods/pod7/cpu.max", "150000 100000\n"},
+      {"/sys/fs/cgroup/kubepods/pod7/memory.max", "5368709120\n"},
+      {"/sys/fs/cgroup/kubepods/pod7/cpu.stat", "usage_usec 9\nnr_throttled 3\nthrottled_usec 1234\n"},
+      {"/proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-3,8\n"}},
+     "{\"cgroup_cpu_limit\": 1.5, \"cgroup_memory_limit\": 5368709120, \"cpuset\": \"0-3,8\"}",
+     1234000},
+    {"cgroup v2 in a container: the mount is the group",
+     {{"/proc/self/cgroup", "0::/../../pod7\n"}, {"/sys/fs/cgroup/cpu.max", "max 100000\n"},
+      {"/sys/fs/cgroup/memory.max", "max\n"}},
+     "{\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null}", 0},
+    {"cgroup v1",
+     {{"/proc/self/cgroup", "5:memory:/m\n4:cpu,cpuacct:/c\n1:name=systemd:/\n"},
+      {"/sys/fs/cgroup/cpu/c/cpu.cfs_quota_us", "400000\n"},
+      {"/sys/fs/cgroup/cpu/c/cpu.cfs_period_us", "100000\n"},
+      {"/sys/fs/cgroup/cpu/c/cpu.stat", "nr_periods 5\nthrottled_time 777\n"},
+      {"/sys/fs/cgroup/memory/m/memory.limit_in_bytes", "1073741824\n"}},
+     "{\"cgroup_cpu_limit\": 4.0, \"cgroup_memory_limit\": 1073741824}", 777},
+    {"cgroup v1 without limits",
+     {{"/proc/self/cgroup", "5:memory:/\n4:cpu,cpuacct:/\n"},
+      {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"},
+      {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"},
+      {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"}},
+     "{\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null}", 0},
+    {"CPU and caches",
+     {{"/proc/cpuinfo", "processor\t: 0\nmodel name\t: Fast CPU @ 2\ncpu MHz\t\t: 1799.123\n\n"},
+      {"/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "4100000\n"},
+      {"/sys/devices/system/cpu/cpu0/cache/index0/level", "1\n"},
+      {"/sys/devices/system/cpu/cpu0/cache/index0/type", "Data\n"},
+      {"/sys/devices/system/cpu/cpu0/cache/index0/size", "48K\n"},
+      {"/sys/devices/system/cpu/cpu0/cache/index2/level", "2\n"},
+      {"/sys/devices/system/cpu/cpu0/cache/index2/type", "Unified\n"},
+      {"/sys/devices/system/cpu/cpu0/cache/index2/size", "1024K\n"}},
+     "{\"cpu_model\": \"Fast CPU @ 2\", \"cpu_mhz\": 4100.0, \"caches\": \"L1d 48K, L2 1024K\"}", 0},
+    {"only the present frequency is known",
+     {{"/proc/cpuinfo", "model name\t: Slow\ncpu MHz\t\t: 1799.5\n"}},
+     "{\"cpu_model\": \"Slow\", \"cpu_mhz\": 1799.5}", 0},
+    {"nothing to read",
+     {{NULL, NULL}},
+     "{\"cpu_model\": null, \"cpu_mhz\": null, \"caches\": null, \"cpuset\": null, "
+     "\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null}", 0},
+    {"nonsense",
+     {{"/proc/self/cgroup", "no colon\n"}, {"/proc/cpuinfo", "model name"},
+      {"/sys/fs/cgroup/cpu.max", "many\n"}, {"/sys/fs/cgroup/cpu.stat", "throttled_usec -4\n"},
+      {"/sys/fs/cgroup/memory.max", ""}},
+     "{\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null, \"cpu_mhz\": null}", 0},
+};
+
+static void put_file(const char *root, const char *path, const char *text)
+{
+    char full[512];
+    (void)snprintf(full, sizeof(full), "%s%s", root, path);
+    for (char *p = full + strlen(root) + 1; (p = strchr(p, '/')) != NULL; p++) {
+        *p = '\0';
+        assert_true(mkdir(full, 0700) == 0 || errno == EEXIST);
+        *p = '/';
+    }
+    FILE *f = fopen(full, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st, (void)flag, (void)ftw;
+    return remove(path);
+}
+
+static void machines(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        char root[] = "/tmp/benchd-host-XXXXXX";
+        assert_non_null(mkdtemp(root));
+        for (size_t k = 0; k < MAX_FILES && rows[i].files[k].path != NULL; k++) {
+            put_file(root, rows[i].files[k].path, rows[i].files[k].text);
+        }
+        json_t *got = host_environment(root);
+        json_t *want = json_loads(rows[i].environment, 0, NULL);
+        char *text = json_dumps(got, JSON_SORT_KEYS);
+        print_message("# row '%s': %s\n", rows[i].name, text);
+        assert_non_null(want);
+        const char *key;
+        json_t *value;
+        json_object_foreach (want, key, value) {
+            assert_true(json_equal(json_object_get(got, key), value));
+        }
+        assert_true(json_is_string(json_object_get(got, "host")));
+        assert_true(json_is_string(json_object_get(got, "kernel")));
+        assert_int_equal(host_throttled_ns(root), rows[i].throttled_ns);
+        free(text);
+        json_decref(got);
+        json_decref(want);
+        assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    }
+}
+
+static void digest_and_memory(void **state)
+{
+    (void)state;
+    json_t *a = json_pack("{s:s, s:i}", "model", "x", "seed", 1);
+    json_t *b = json_pack("{s:i, s:s}", "seed", 1, "model", "x");
+    char da[65], db[65];
+    host_digest(a, da);
+    host_digest(b, db);
+    assert_string_equal(da, db); /* the order of keys does not count */
+    /* printf '{"model":"x","seed":1}' | sha256sum */
+    assert_string_equal(da, 
+                        "dd61282d20a54bdb9dce1ca819dff0c6e9e04a500e47402a41abda607a80ad35");
+    json_decref(a);
+    json_decref(b);
+    assert_true(host_max_rss_bytes() > 100000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(machines),
+        cmocka_unit_test(digest_and_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
