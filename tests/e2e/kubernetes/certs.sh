@@ -1,9 +1,11 @@
 #!/bin/sh
-# certs.sh DIR SERVER_URL   Makes what a throw-away control plane and its administrator need, in DIR: one CA, the
-# serving certificate, the key for service account tokens, and admin.kubeconfig. Keys are ECDSA P-256: fast to make.
+# certs.sh DIR SERVER_URL [NODE]   Makes what a throw-away control plane, its clients and its one real node need, in
+# DIR: one CA, the serving certificate, the key for service account tokens, and a kubeconfig for each client. Keys are
+# ECDSA P-256: fast to make.
 set -eu
 d=$1
 url=$2
+node=${3:-}
 umask 077
 mkdir -p "$d"
 cd "$d"
@@ -29,6 +31,14 @@ make() {
     leaf apiserver /CN=kube-apiserver serverAuth \
         DNS:localhost,DNS:kubernetes.default.svc,IP:127.0.0.1,IP:10.96.0.1
     leaf admin /O=system:masters/CN=admin clientAuth
+    leaf kcm /CN=system:kube-controller-manager clientAuth
+    leaf scheduler /CN=system:kube-scheduler clientAuth
+    leaf kwok /O=system:masters/CN=kwok clientAuth
+    leaf coredns /O=system:masters/CN=coredns clientAuth
+    if [ -n "$node" ]; then
+        leaf kubelet "/O=system:nodes/CN=system:node:$node" clientAuth
+        leaf apiserver-kubelet /O=system:masters/CN=apiserver-kubelet clientAuth
+    fi
     key sa.key
     openssl ec -in sa.key -pubout -out sa.pub
 }
@@ -37,11 +47,13 @@ make 2> openssl.log || {
     exit 1
 }
 
-cat > admin.kubeconfig <<Y
+for user in admin kcm scheduler kwok coredns ${node:+kubelet}; do
+    cat > "$user.kubeconfig" <<Y
 apiVersion: v1
 kind: Config
 clusters: [{name: test, cluster: {server: "$url", certificate-authority: ca.crt}}]
-users: [{name: admin, user: {client-certificate: admin.crt, client-key: admin.key}}]
-contexts: [{name: test, context: {cluster: test, user: admin, namespace: benchd}}]
+users: [{name: $user, user: {client-certificate: $user.crt, client-key: $user.key}}]
+contexts: [{name: test, context: {cluster: test, user: $user, namespace: benchd}}]
 current-context: test
 Y
+done

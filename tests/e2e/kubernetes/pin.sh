@@ -1,7 +1,7 @@
 #!/bin/bash
-# pin.sh   Writes etcd/go.{mod,sum} and kube/go.{mod,sum} anew from versions.env. Run by hand to change a version.
+# pin.sh   Writes {etcd,kube,kwok,coredns}/go.{mod,sum} anew from versions.env. Run by hand to change a version.
 #
-# Two modules, because they ask for different versions of the same packages. The staging modules of k8s.io/kubernetes
+# Four modules, because they ask for different versions of the same packages. The staging modules of k8s.io/kubernetes
 # stand in its own go.mod as v0.0.0 with local replacements, which a consumer does not inherit: here each is replaced
 # by its published v0.<minor>.<patch>.
 set -euo pipefail
@@ -13,7 +13,7 @@ staging_version=v0.${K8S_VERSION#1.}
 go mod download "k8s.io/kubernetes@v$K8S_VERSION"
 upstream=$(go env GOMODCACHE)/k8s.io/kubernetes@v$K8S_VERSION/go.mod
 cobra_version=$(sed -n 's#^[[:space:]]*github.com/spf13/cobra \(v[^ ]*\).*#\1#p' "$upstream")
-rm -f {etcd,kube}/go.sum
+rm -f {etcd,kube,kwok,coredns}/go.sum
 {
     printf 'module kube-tools\n\n'
     grep '^go ' "$upstream"
@@ -28,7 +28,14 @@ rm -f {etcd,kube}/go.sum
 # This fills in the indirect requirements without the test dependencies that `go mod tidy` would fetch.
 (cd kube && go list -mod=mod -deps . > /dev/null)
 
-printf 'module etcd-tools\n\n%s\n\ntool %s\n\nrequire %s v%s\n' "$(grep '^go ' kube/go.mod)" \
+go_line=$(grep '^go ' kube/go.mod)
+printf 'module etcd-tools\n\n%s\n\ntool %s\n\nrequire %s v%s\n' "$go_line" \
     go.etcd.io/etcd/server/v3 go.etcd.io/etcd/server/v3 "$ETCD_VERSION" > etcd/go.mod
 # Always with @version: a bare path means "upgrade to the newest".
 (cd etcd && go get -tool "go.etcd.io/etcd/server/v3@v$ETCD_VERSION")
+printf 'module kwok-tools\n\n%s\n\ntool sigs.k8s.io/kwok/cmd/kwok\n\nrequire sigs.k8s.io/kwok v%s\n' \
+    "$go_line" "$KWOK_VERSION" > kwok/go.mod
+(cd kwok && go get -tool "sigs.k8s.io/kwok/cmd/kwok@v$KWOK_VERSION")
+printf 'module coredns-tools\n\n%s\n\nrequire github.com/coredns/coredns v%s\n' "$go_line" "$COREDNS_VERSION" \
+    > coredns/go.mod
+(cd coredns && go list -mod=mod -deps . > /dev/null)
