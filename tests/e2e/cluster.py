@@ -1,10 +1,13 @@
-"""A throw-away Kubernetes API server (etcd and kube-apiserver) for the end-to-end tests.
+"""A throw-away Kubernetes control plane for the end-to-end tests.
 
-    with Cluster() as cluster:
+    with Cluster() as cluster:                       # etcd and kube-apiserver
         cluster.kubectl("get", "namespaces")
+    with Cluster(parts=CONTROLLERS) as cluster:      # and kube-controller-manager, kube-scheduler
+    with Cluster(parts=CONTROLLERS, kwok=stages):    # and simulated nodes, see kwok.py
 
 Everything lives in one temporary folder; the API server listens on a free loopback port, etcd on a socket in that
 folder. The servers are children that the kernel kills with the test (PR_SET_PDEATHSIG), however the test ends.
+node.py adds one real node, and puts all of it into a network namespace.
 """
 import ctypes
 import os
@@ -21,6 +24,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 START_S = 120
 KUBECTL_S = 120
 PORT_TRIES = 5
+API = ("etcd", "kube-apiserver")
+CONTROLLERS = (*API, "kube-controller-manager", "kube-scheduler")
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1
@@ -30,8 +35,10 @@ class ClusterError(Exception):
     """The control plane could not be started; the text holds the end of the server's log."""
 
 
-def _die_with(parent):
-    """Runs in the child: asks for SIGKILL at the parent's end, which may have come already."""
+def die_with_parent():
+    """A preexec_fn: asks in the child for SIGKILL at the parent's end, which may have come already."""
+    parent = os.getpid()
+
     def before_exec():
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
@@ -39,32 +46,54 @@ def _die_with(parent):
     return before_exec
 
 
-def _free_port():
+def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
 
 
-def _programs():
-    """The folder with etcd, kube-apiserver and kubectl; builds them at the first call on a machine (minutes)."""
-    build = subprocess.run([HERE / "kubernetes" / "build.sh"], stdout=subprocess.PIPE, check=True, text=True)
-    return pathlib.Path(build.stdout.strip())
+def programs(*modules):
+    """{name: path} of the programs of these modules; builds them at the first call on a machine (minutes)."""
+    build = subprocess.run([HERE / "kubernetes" / "build.sh", *modules], stdout=subprocess.PIPE, check=True, text=True)
+    return {path.name: path for folder in build.stdout.split() for path in pathlib.Path(folder).iterdir()}
+
+
+def wait_until(is_done, seconds, what):
+    """Polls twenty times a second, as `kubectl wait` cannot be told to wait for everything."""
+    deadline = time.monotonic() + seconds
+    while not is_done():
+        if time.monotonic() > deadline:
+            raise ClusterError(f"not within {seconds} s: {what}")
+        time.sleep(0.05)
 
 
 class Cluster:
-    def __init__(self):
-        self.bin = None
+    def __init__(self, parts=API, kwok=None, node=None, namespace="benchd"):
+        """kwok: the text of KWOK's configuration. node: the real node of node.py, in whose network all of it runs.
+
+        namespace: made at the start; None leaves that to the manifests under test.
+        """
+        self.parts = parts
+        self.kwok = kwok
+        self.node = node
+        self.namespace = namespace
+        self.programs = {}
         self.dir = None
         self.servers = {}
 
     def __enter__(self):
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))   # a timeout of meson: still remove the folder
-        self.bin = _programs()
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="benchd-e2e-"))
+        self.programs = programs("etcd", "kube", *(["kwok"] if self.kwok else []))
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="benchd-e2e-", dir=self.node and self.node.dir))
         try:
             self._start_etcd()
             self._start_api_server()
-            self.kubectl("create", "namespace", "benchd")
+            self._start_controllers()
+            if self.kwok:
+                self._start_kwok()
+            if self.namespace:
+                self.kubectl("create", "namespace", self.namespace)
+                self.wait_for_service_account()
         except BaseException:
             self.__exit__()
             raise
@@ -77,20 +106,48 @@ class Cluster:
         self.servers.clear()
         shutil.rmtree(self.dir, ignore_errors=True)
 
+    @property
+    def kubeconfig(self):
+        return self.dir / "pki/admin.kubeconfig"
+
     def kubectl(self, *args, check=True, stdin=None):
         """Runs kubectl as administrator in the namespace benchd; returns the finished process with its output."""
-        env = {"PATH": os.environ["PATH"], "HOME": str(self.dir), "KUBECONFIG": str(self.dir / "pki/admin.kubeconfig")}
-        done = subprocess.run([self.bin / "kubectl", *args], input=stdin, env=env, capture_output=True, text=True,
-                              timeout=KUBECTL_S)
+        done = self.run(self.programs["kubectl"], *args, stdin=stdin)
         if check and done.returncode != 0:
             raise ClusterError(f"kubectl {' '.join(map(str, args))}: {done.stderr.strip()}")
         return done
 
-    def _spawn(self, name, *args):
+    def run(self, *command, stdin=None, timeout=KUBECTL_S, env=None):
+        """Runs a command as administrator, where the API server can be reached; returns the finished process."""
+        return subprocess.run(self.command(*command), input=stdin, env={**self.env(), **(env or {})},
+                              capture_output=True, text=True, timeout=timeout)
+
+    def env(self):
+        return {"PATH": os.environ["PATH"], "HOME": str(self.dir), "KUBECONFIG": str(self.kubeconfig)}
+
+    def command(self, *command):
+        """The command as it must be started to reach the API server: within the node's network, if there is a node."""
+        return [*(self.node.in_network() if self.node else []), *command]
+
+    def restart(self, name):
+        """Kills a server with SIGKILL and starts it again as it was; etcd and the API server keep their data."""
+        self.servers[name].kill()
+        self.servers[name].wait()
+        self._popen(name, self.servers[name].args)
+        if name == "kube-apiserver":
+            wait_until(self._is_ready, START_S, "kube-apiserver is ready again")
+
+    def start(self, name, *command):
+        """Starts a server of the cluster: its output goes to NAME.log, and it ends with the test."""
+        self._popen(name, self.command(*command))
+
+    def _popen(self, name, command):
         with open(self.dir / f"{name}.log", "ab") as log:
-            self.servers[name] = subprocess.Popen(
-                [self.bin / name, *args], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.dir,
-                preexec_fn=_die_with(os.getpid()))
+            self.servers[name] = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                                  cwd=self.dir, preexec_fn=die_with_parent())
+
+    def _spawn(self, name, *args):
+        self.start(name, self.programs[name], *args)
 
     def _log_tail(self, name):
         return "\n".join((self.dir / f"{name}.log").read_text(errors="replace").splitlines()[-15:])
@@ -117,22 +174,56 @@ class Cluster:
             raise ClusterError(f"etcd ended:\n{self._log_tail('etcd')}")
 
     def _start_api_server(self):
-        for _ in range(PORT_TRIES):
-            port = _free_port()
+        # In a network of its own the API server takes the address of the Service "kubernetes" (node.py).
+        for port in [443] if self.node else [free_port() for _ in range(PORT_TRIES)]:
             pki = self.dir / "pki"
-            subprocess.run([HERE / "kubernetes" / "certs.sh", pki, f"https://127.0.0.1:{port}"], check=True)
+            certs = [HERE / "kubernetes" / "certs.sh", pki, f"https://127.0.0.1:{port}"]
+            subprocess.run([*certs, *([self.node.name] if self.node else [])], check=True)
+            to_kubelet = [f"--kubelet-client-certificate={pki}/apiserver-kubelet.crt",
+                          f"--kubelet-client-key={pki}/apiserver-kubelet.key"]
             self._spawn("kube-apiserver", f"--etcd-servers=unix://{self.dir}/client:0",
-                        "--bind-address=127.0.0.1", f"--secure-port={port}", "--endpoint-reconciler-type=none",
+                        f"--bind-address={'0.0.0.0' if self.node else '127.0.0.1'}", f"--secure-port={port}",
+                        "--endpoint-reconciler-type=none",   # else it refuses a loopback address
                         "--service-cluster-ip-range=10.96.0.0/16", "--profiling=false",
                         f"--client-ca-file={pki}/ca.crt", f"--tls-cert-file={pki}/apiserver.crt",
                         f"--tls-private-key-file={pki}/apiserver.key", "--authorization-mode=Node,RBAC",
                         "--service-account-issuer=https://kubernetes.default.svc",
-                        f"--service-account-key-file={pki}/sa.pub", f"--service-account-signing-key-file={pki}/sa.key")
+                        f"--service-account-key-file={pki}/sa.pub", f"--service-account-signing-key-file={pki}/sa.key",
+                        "--kubelet-preferred-address-types=InternalIP", *(to_kubelet if self.node else []))
             if self._wait("kube-apiserver", self._is_ready):
                 return
             if "address already in use" not in self._log_tail("kube-apiserver"):
                 break
         raise ClusterError(f"kube-apiserver ended:\n{self._log_tail('kube-apiserver')}")
+
+    def _start_controllers(self):
+        pki = self.dir / "pki"
+        if "kube-controller-manager" in self.parts:
+            # The default of 20 requests a second would hide how fast benchd itself is. So below.
+            self._spawn("kube-controller-manager", f"--kubeconfig={pki}/kcm.kubeconfig", "--secure-port=0",
+                        "--leader-elect=false", "--use-service-account-credentials=true",
+                        f"--service-account-private-key-file={pki}/sa.key", f"--root-ca-file={pki}/ca.crt",
+                        "--kube-api-qps=1000", "--kube-api-burst=1000")
+        if "kube-scheduler" in self.parts:
+            (self.dir / "scheduler.yaml").write_text(
+                "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+                "leaderElection: {leaderElect: false}\n"
+                f"clientConnection: {{kubeconfig: {pki}/scheduler.kubeconfig, qps: 1000, burst: 1000}}\n")
+            self._spawn("kube-scheduler", f"--config={self.dir}/scheduler.yaml", "--secure-port=0")
+
+    def _start_kwok(self):
+        pki, port = self.dir / "pki", free_port()
+        (self.dir / "kwok.yaml").write_text(self.kwok)
+        self._spawn("kwok", f"--kubeconfig={pki}/kwok.kubeconfig", "--manage-all-nodes=false",
+                    "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", f"--config={self.dir}/kwok.yaml",
+                    f"--server-address=127.0.0.1:{port}", "--node-ip=127.0.0.1", f"--node-port={port}",
+                    f"--tls-cert-file={pki}/apiserver.crt", f"--tls-private-key-file={pki}/apiserver.key",
+                    "--node-lease-duration-seconds=40")
+
+    def wait_for_service_account(self):
+        """A namespace takes pods once the controller manager has made its default ServiceAccount."""
+        if "kube-controller-manager" in self.parts:
+            self.kubectl("wait", "--for=create", "serviceaccount/default", f"--timeout={START_S}s")
 
     def _is_ready(self):
         return self.kubectl("get", "--raw", "/readyz", check=False).returncode == 0

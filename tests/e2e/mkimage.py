@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""mkimage.py BUILD_DIR OUT_DIR [NAME...]   Makes the images of the Dockerfile without Docker, from a build tree.
+
+The images hold the same programs at the same places, started the same way, with this machine's own libraries: what ldd
+names. There is no shell in them and nothing else. OUT_DIR/NAME.tar is an OCI archive; `ctr images import` takes it.
+NAME is benchd or benchworker (default: both).
+"""
+import argparse
+import hashlib
+import io
+import json
+import pathlib
+import platform
+import re
+import subprocess
+import tarfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+VERSION = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text()).group(1)
+PROGRAMS = {"benchd": "daemon/benchd", "benchworker": "worker/benchworker"}   # in the build tree
+USER = 65532
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PASSWD = f"root:x:0:0:root:/root:/usr/sbin/nologin\nbenchd:x:{USER}:{USER}::/nonexistent:/usr/sbin/nologin\n"
+
+
+def image_name(name):
+    return f"benchd.local/{name}:{VERSION}"
+
+
+def libraries(program):
+    """Paths of all shared objects that the program is linked with, its loader included."""
+    done = subprocess.run(["ldd", program], capture_output=True, text=True)
+    if done.returncode != 0:
+        return []   # a static program
+    if "not found" in done.stdout:
+        raise RuntimeError(f"{program}: a library is missing:\n{done.stdout}")
+    return re.findall(r"(/\S+) \(0x", done.stdout)
+
+
+def files_of(program):
+    """{path in the image: contents} for one program in /usr/bin."""
+    files = {f"/usr/bin/{program.name}": program.read_bytes(), "/etc/passwd": PASSWD.encode()}
+    files.update((path, pathlib.Path(path).read_bytes()) for path in libraries(program))
+    return files
+
+
+def layer(files, links=None):
+    """A tar of the files, all owned by root and executable, in a fixed order: the same input gives the same bytes."""
+    out = io.BytesIO()
+    folders = {str(parent) for path in [*files, *(links or {})] for parent in pathlib.PurePath(path).parents} | {"/tmp"}
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        def add(path, kind, mode, data=b"", target=""):
+            info = tarfile.TarInfo(path.lstrip("/"))
+            info.type, info.mode, info.size, info.linkname = kind, mode, len(data), target
+            tar.addfile(info, io.BytesIO(data))
+        for path in sorted(folders - {"/"}):
+            add(path, tarfile.DIRTYPE, 0o1777 if path == "/tmp" else 0o755)
+        for path, data in sorted(files.items()):
+            add(path, tarfile.REGTYPE, 0o755, data)
+        for path, target in sorted((links or {}).items()):
+            add(path, tarfile.SYMTYPE, 0o777, target=target)
+    return out.getvalue()
+
+
+def write_image(out, name, layer_tar, config):
+    """An OCI image archive of one layer: layer, config, manifest and index, each named by its digest."""
+    blobs = {}
+
+    def blob(data, kind):
+        digest = hashlib.sha256(data).hexdigest()
+        blobs[digest] = data
+        return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": f"sha256:{digest}", "size": len(data)}
+
+    packed = blob(layer_tar, "layer.v1.tar")
+    arch = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+    config = {"architecture": arch, "os": "linux", "created": "1970-01-01T00:00:00Z", "config": config,
+              "rootfs": {"type": "layers", "diff_ids": [packed["digest"]]}}
+    manifest = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+                "config": blob(json.dumps(config).encode(), "config.v1+json"), "layers": [packed]}
+    index = blob(json.dumps(manifest).encode(), "manifest.v1+json")
+    index["annotations"] = {"io.containerd.image.name": name}
+    with tarfile.open(out, "w") as tar:
+        def add(path, data):
+            info = tarfile.TarInfo(path)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+        add("oci-layout", b'{"imageLayoutVersion": "1.0.0"}')
+        add("index.json", json.dumps({"schemaVersion": 2, "manifests": [index]}).encode())
+        for digest, data in blobs.items():
+            add(f"blobs/sha256/{digest}", data)
+
+
+def make(name, build_dir, out_dir):
+    """Writes OUT_DIR/NAME.tar and returns its path."""
+    out = pathlib.Path(out_dir) / f"{name}.tar"
+    program = pathlib.Path(build_dir) / PROGRAMS[name]
+    write_image(out, image_name(name), layer(files_of(program)),
+                {"User": f"{USER}:{USER}", "Env": [f"PATH={PATH}"], "Entrypoint": [f"/usr/bin/{name}"]})
+    return out
+
+
+def make_busybox(name, out, entrypoint):
+    """A shell for the tests (Debian's static busybox with its applets as links), and the "pause" of each pod."""
+    program = pathlib.Path("/bin/busybox")
+    applets = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
+    links = {f"/bin/{applet}": "busybox" for applet in applets if applet != "busybox"}
+    write_image(out, name, layer({"/bin/busybox": program.read_bytes()}, links),
+                {"Env": ["PATH=/bin"], "Entrypoint": entrypoint})
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("build_dir")
+    parser.add_argument("out_dir")
+    parser.add_argument("name", nargs="*", default=list(PROGRAMS), help=f"of {', '.join(PROGRAMS)}")
+    args = parser.parse_args()
+    for name in args.name:
+        print(make(name, args.build_dir, args.out_dir))
+
+
+if __name__ == "__main__":
+    main()
