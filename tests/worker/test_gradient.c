@@ -7,9 +7,8 @@
 #define TOLERANCE 1e-6 /* of the largest gradient in the array */
 
 /* model.c asks for it; this program is about the reference. */
-void kernels_init_best(struct kernels *k, uint32_t threads)
+void kernels_init_best(struct kernels *k)
 {
-    (void)threads;
     kernels_init_ref(k);
 }
 
@@ -78,6 +77,7 @@ struct op { /* arrays of the operation under test; r weighs its output */
     struct pool_shape pool;
     struct dropout_mask mask;
     uint32_t n, c, k;
+    bool pools;
     size_t n_out;
     double *x, *w, *b, *y, *r;
     double *mean, *var, *inv_std, *scale, *shift;
@@ -87,7 +87,7 @@ struct op { /* arrays of the operation under test; r weighs its output */
 static double conv_value(void *ctx)
 {
     struct op *o = ctx;
-    ref.conv3x3_forward(&o->conv, o->x, o->w, o->b, o->y, NULL);
+    ref.conv3x3_forward(&o->conv, o->x, o->w, o->b, o->y, NULL, NULL, NULL);
     return dot(o->y, o->r, o->n_out);
 }
 
@@ -137,33 +137,49 @@ static void fc(void **state)
 static double bn_value(void *ctx) /* w: gamma, b: beta */
 {
     struct op *o = ctx;
-    ref.bn_stats(&o->bn, o->x, o->mean, o->var);
+    ref.bn_stats(&o->bn, o->x, o->mean, o->var, NULL);
     for (uint32_t k = 0; k < o->bn.k; k++) {
         o->inv_std[k] = 1 / sqrt(o->var[k] + 1e-5);
         o->scale[k] = o->w[k] * o->inv_std[k];
         o->shift[k] = o->b[k] - o->mean[k] * o->scale[k];
     }
-    ref.bn_relu_forward(&o->bn, o->x, o->scale, o->shift, o->y);
-    ref.dropout(o->n_out, &o->mask, o->y, o->y);
+    if (o->pools) {
+        ref.bn_relu_pool_forward(&o->bn, o->x, o->scale, o->shift, o->y, NULL);
+    } else {
+        ref.bn_relu_forward(&o->bn, &o->mask, o->x, o->scale, o->shift, o->y, NULL);
+    }
     return dot(o->y, o->r, o->n_out);
 }
 
 static void bn_relu_dropout(void **state)
 {
     (void)state;
-    static const struct bn_shape shapes[] = {{4, 3, 1}, {2, 3, 4}, {3, 2, 9}};
-    for (size_t i = 0; i < N_ROWS(shapes); i++) {
-        const struct bn_shape *s = &shapes[i];
-        size_t k = s->k, n = (size_t)s->n * s->k * s->hw;
-        struct op o = {.bn = *s, .n_out = n, .x = seeded(n, 1), .w = seeded(k, 2)};
+    static const struct {
+        struct bn_shape shape;
+        bool pools;
+    } rows[] = {
+        {{4, 1, 1, 3}, false}, {{2, 2, 2, 3}, false}, {{3, 3, 3, 2}, false},
+        {{2, 2, 2, 3}, true},  {{3, 4, 6, 2}, true},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct bn_shape *s = &rows[i].shape;
+        size_t k = s->k, n = (size_t)s->n * s->h * s->w * s->k;
+        struct op o = {.bn = *s, .pools = rows[i].pools, .x = seeded(n, 1), .w = seeded(k, 2)};
         o.b = seeded(k, 3), o.y = seeded(n, 4), o.r = seeded(n, 5);
         o.mean = seeded(k, 6), o.var = seeded(k, 7), o.inv_std = seeded(k, 8);
         o.scale = seeded(k, 9), o.shift = seeded(k, 10);
         o.mask = (struct dropout_mask){.key = {1, 2}, .below = 0x4ccccccc};
         double *dy = seeded(n, 11), *dgamma = seeded(k, 12), *dbeta = seeded(k, 13);
         struct objective f = {bn_value, &o};
+        o.n_out = o.pools ? n / 4 : n;
         (void)bn_value(&o); /* for the statistics and the output */
-        ref.bn_relu_backward(s, o.x, o.y, o.r, o.mean, o.inv_std, o.w, dy, dgamma, dbeta);
+        if (o.pools) {
+            ref.bn_relu_pool_backward(s, o.x, o.scale, o.shift, o.r, o.mean, o.inv_std, o.w, dy,
+                                      dgamma, dbeta, NULL);
+        } else {
+            ref.bn_relu_backward(s, o.x, o.y, o.r, o.mean, o.inv_std, o.w, dy, dgamma, dbeta,
+                                 NULL);
+        }
         check(&f, o.x, dy, n, "bn x");
         check(&f, o.w, dgamma, k, "bn gamma");
         check(&f, o.b, dbeta, k, "bn beta");
@@ -182,8 +198,8 @@ static double pool_value(void *ctx)
 static void pool(void **state)
 {
     (void)state;
-    enum { PLANES = 3, H = 4, W = 6, NX = PLANES * H * W };
-    struct op o = {.pool = {PLANES, H, W}, .n_out = NX / 4, .x = seeded(NX, 1)};
+    enum { N = 2, H = 4, W = 6, C = 3, NX = N * H * W * C };
+    struct op o = {.pool = {N, H, W, C}, .n_out = NX / 4, .x = seeded(NX, 1)};
     o.y = seeded(NX / 4, 2), o.r = seeded(NX / 4, 3);
     double dx[NX];
     struct objective f = {pool_value, &o};

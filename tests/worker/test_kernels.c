@@ -37,25 +37,70 @@ static void pair_check(struct pair p, const char *row, const char *what)
     guarded_free(p.got, p.n, name);
 }
 
-static void conv_row(const char *row, const struct conv_shape *s)
+static double rms_error(struct pair p)
+{
+    double error = 0, scale = 0;
+    for (size_t i = 0; i < p.n; i++) {
+        double diff = (double)p.got[i] - (double)p.want[i];
+        error += diff * diff;
+        scale += (double)p.want[i] * (double)p.want[i];
+    }
+    return error == 0 ? 0 : sqrt(error / scale);
+}
+
+/* As pair_check, for sums that schemes form in another order: relative rms against double. */
+static void pair_check_rms(struct pair p, double tolerance, const char *row, const char *what)
+{
+    double error = rms_error(p);
+    if (!(error <= tolerance)) {
+        fail_msg("%s %s %s: relative rms %.3g, expected at most %.3g", best.isa, row, what, error,
+                 tolerance);
+    }
+    guarded_free(p.want, p.n, what);
+    guarded_free(p.got, p.n, what);
+}
+
+#define FORWARD_RMS 5e-6
+#define WEIGHT_RMS 2e-5
+
+static void conv_row(const char *row, const struct conv_shape *s, struct pool *pool)
 {
     size_t hw = (size_t)s->h * s->w, nx = s->n * s->c * hw, ny = s->n * s->k * hw;
-    size_t nw = (size_t)s->k * s->c * 9, n_scratch = best.conv3x3_scratch(s);
+    size_t nw = (size_t)s->k * s->c * 9;
+    size_t n_scratch = best.conv3x3_scratch(s, pool_threads(pool));
     float *x = guarded_new(nx, 1), *w = guarded_new(nw, 2), *b = guarded_new(s->k, 3);
     float *g = guarded_new(ny, 4), *scratch = guarded_new(n_scratch, 5);
     struct pair y = pair_new(ny), dx = pair_new(nx), dw = pair_new(nw), db = pair_new(s->k);
+    struct pair mean = pair_new(s->k), var = pair_new(s->k);
+    struct work work = {.pool = pool, .scratch = scratch};
+    for (size_t i = 0; i < ny; i++) {
+        g[i] += 0.5f; /* bias gradients that do not cancel */
+    }
 
-    ref.conv3x3_forward(s, x, w, b, y.want, NULL);
-    best.conv3x3_forward(s, x, w, b, y.got, scratch);
+    ref.conv3x3_forward(s, x, w, b, y.want, mean.want, var.want, NULL);
+    best.conv3x3_forward(s, x, w, b, y.got, mean.got, var.got, &work);
+    memset(y.got, 0x7f, ny * sizeof(float)); /* without statistics: the same y */
+    best.conv3x3_forward(s, x, w, b, y.got, NULL, NULL, &work);
     ref.conv3x3_backward_data(s, g, w, dx.want, NULL);
-    best.conv3x3_backward_data(s, g, w, dx.got, scratch);
+    best.conv3x3_backward_data(s, g, w, dx.got, &work);
     ref.conv3x3_backward_weight(s, x, g, dw.want, db.want, NULL);
-    best.conv3x3_backward_weight(s, x, g, dw.got, db.got, scratch);
+    best.conv3x3_backward_weight(s, x, g, dw.got, db.got, &work);
 
-    pair_check(y, row, "y");
-    pair_check(dx, row, "dx");
-    pair_check(dw, row, "dweight");
+    print_message("# %s: rms y %.2g, dx %.2g, dweight %.2g\n", row, rms_error(y), rms_error(dx),
+                  rms_error(dw));
+    pair_check_rms(y, FORWARD_RMS, row, "y");
+    pair_check_rms(dx, FORWARD_RMS, row, "dx");
+    pair_check_rms(dw, WEIGHT_RMS, row, "dweight");
     pair_check(db, row, "dbias");
+    for (size_t k = 0; k < s->k; k++) { /* a mean matters as a part of a deviation */
+        double off = (double)mean.got[k] - (double)mean.want[k], sd = sqrt((double)var.want[k]);
+        if (fabs(off) > 2e-6 * (sd + fabs((double)mean.want[k]))) {
+            fail_msg("%s %s mean[%zu]: got %.9g, expected %.9g, deviation %.3g", best.isa, row, k,
+                     (double)mean.got[k], (double)mean.want[k], sd);
+        }
+    }
+    pair_check_rms(mean, FORWARD_RMS, row, "mean");
+    pair_check_rms(var, FORWARD_RMS, row, "var");
     guarded_free(scratch, n_scratch, "scratch");
     guarded_free(x, nx, "x");
     guarded_free(w, nw, "weight");
@@ -63,28 +108,37 @@ static void conv_row(const char *row, const struct conv_shape *s)
     guarded_free(g, ny, "dy");
 }
 
+static const struct {
+    const char *name;
+    struct conv_shape shape;
+} conv_rows[] = {
+    {"one of everything", {1, 1, 1, 1, 1}},
+    {"odd", {3, 5, 7, 5, 3}},
+    {"one row", {2, 3, 4, 1, 9}},
+    {"one column", {2, 3, 4, 9, 1}},
+    {"two images a block, last short", {3, 6, 5, 16, 16}},
+    {"first layer", {2, 3, 64, 32, 32}},
+    {"first layer, odd image", {9, 3, 32, 5, 7}},
+    {"one tile", {1, 32, 32, 4, 4}},
+    {"cut tiles", {3, 32, 64, 7, 5}},
+    {"a tile of one pixel", {2, 64, 32, 1, 1}},
+    {"blocks, last short", {3, 32, 32, 28, 28}},
+    {"conv1_2", {1, 64, 64, 32, 32}},
+    {"conv3, wide", {2, 96, 64, 8, 8}},
+    {"conv4, two chunks", {67, 32, 96, 4, 4}},
+    {"conv5", {131, 32, 64, 2, 2}},
+};
+
 static void conv(void **state)
 {
+    struct pool *pool = NULL;
     (void)state;
-    static const struct {
-        const char *name;
-        struct conv_shape shape;
-    } rows[] = {
-        {"one of everything", {1, 1, 1, 1, 1}},
-        {"odd", {3, 5, 7, 5, 3}},
-        {"one row", {2, 3, 4, 1, 9}},
-        {"one column", {2, 3, 4, 9, 1}},
-        {"first layer", {2, 3, 64, 32, 32}},
-        {"one image a block", {2, 4, 5, 32, 32}},
-        {"conv2", {3, 6, 5, 16, 16}},
-        {"conv3, last block short", {5, 17, 9, 8, 8}},
-        {"conv4", {33, 9, 8, 4, 4}},
-        {"conv5, last block short", {131, 7, 10, 2, 2}},
-        {"deep", {2, 96, 33, 4, 4}},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        conv_row(rows[i].name, &rows[i].shape);
+    assert_int_equal(pool_new(3, &pool, NULL), 0);
+    for (size_t i = 0; i < N_ROWS(conv_rows); i++) {
+        conv_row(conv_rows[i].name, &conv_rows[i].shape, NULL);
+        conv_row(conv_rows[i].name, &conv_rows[i].shape, pool);
     }
+    pool_free(pool);
 }
 
 static void fc(void **state)
@@ -117,54 +171,131 @@ static void fc(void **state)
     }
 }
 
-static void bn_row(const char *row, const struct bn_shape *s)
+struct bn_arrays {
+    size_t n, k;
+    float *y, *gamma, *shift, *inv_std, *scratch;
+    struct work work;
+};
+
+static struct bn_arrays bn_new(const struct bn_shape *s, struct pool *pool)
 {
-    size_t n = (size_t)s->n * s->k * s->hw, k = s->k;
-    float *y = guarded_new(n, 1), *da = guarded_new(n, 2), *gamma = guarded_new(k, 3);
-    float *shift = guarded_new(k, 4), *inv_std = guarded_new(k, 5);
+    struct bn_arrays b = {.n = (size_t)s->n * s->h * s->w * s->k, .k = s->k};
+    b.y = guarded_new(b.n, 1);
+    b.gamma = guarded_new(b.k, 3);
+    b.shift = guarded_new(b.k, 4);
+    b.inv_std = guarded_new(b.k, 5);
+    b.scratch = guarded_new(BN_SCRATCH(b.k), 6);
+    b.work = (struct work){pool, b.scratch};
+    for (size_t i = 0; i < b.n; i++) {
+        b.y[i] = 0.25f * b.y[i] + 30; /* a mean far from zero: E[y^2] - E[y]^2 would fail */
+    }
+    for (size_t i = 0; i < b.k; i++) {
+        b.shift[i] -= 30 * b.gamma[i];
+        b.inv_std[i] = 1.5f + b.inv_std[i];
+    }
+    return b;
+}
+
+static void bn_free(struct bn_arrays *b)
+{
+    guarded_free(b->y, b->n, "y");
+    guarded_free(b->gamma, b->k, "gamma");
+    guarded_free(b->shift, b->k, "shift");
+    guarded_free(b->inv_std, b->k, "inv_std");
+    guarded_free(b->scratch, BN_SCRATCH(b->k), "scratch");
+}
+
+static void bn_row(const char *row, const struct bn_shape *s, const struct dropout_mask *mask,
+                   struct pool *pool)
+{
+    struct bn_arrays b = bn_new(s, pool);
+    size_t n = b.n, k = b.k;
+    float *da = guarded_new(n, 2);
     struct pair mean = pair_new(k), var = pair_new(k), a = pair_new(n), dy = pair_new(n);
     struct pair dgamma = pair_new(k), dbeta = pair_new(k);
     for (size_t i = 0; i < n; i++) {
-        y[i] = 0.25f * y[i] + 30; /* a mean far from zero: E[y^2] - E[y]^2 would fail */
-        da[i] += 0.5f;            /* sums that do not cancel: the tolerance means something */
+        da[i] += 0.5f; /* sums that do not cancel: the tolerance means something */
     }
-    for (size_t i = 0; i < k; i++) {
-        shift[i] -= 30 * gamma[i];
-        inv_std[i] = 1.5f + inv_std[i];
-    }
-    ref.bn_stats(s, y, mean.want, var.want);
-    best.bn_stats(s, y, mean.got, var.got);
-    ref.bn_relu_forward(s, y, gamma, shift, a.want);
-    best.bn_relu_forward(s, y, gamma, shift, a.got);
-    ref.bn_relu_backward(s, y, a.want, da, mean.want, inv_std, gamma, dy.want, dgamma.want,
-                         dbeta.want);
-    best.bn_relu_backward(s, y, a.want, da, mean.want, inv_std, gamma, dy.got, dgamma.got,
-                          dbeta.got);
+    ref.bn_stats(s, b.y, mean.want, var.want, NULL);
+    best.bn_stats(s, b.y, mean.got, var.got, &b.work);
+    ref.bn_relu_forward(s, mask, b.y, b.gamma, b.shift, a.want, NULL);
+    best.bn_relu_forward(s, mask, b.y, b.gamma, b.shift, a.got, &b.work);
+    ref.bn_relu_backward(s, b.y, a.want, da, mean.want, b.inv_std, b.gamma, dy.want, dgamma.want,
+                         dbeta.want, NULL);
+    memcpy(dy.got, da, n * sizeof(float)); /* in place */
+    best.bn_relu_backward(s, b.y, a.want, dy.got, mean.want, b.inv_std, b.gamma, dy.got,
+                          dgamma.got, dbeta.got, &b.work);
     pair_check(mean, row, "mean");
     pair_check(var, row, "var");
     pair_check(a, row, "a");
     pair_check(dy, row, "dy");
     pair_check(dgamma, row, "dgamma");
     pair_check(dbeta, row, "dbeta");
-    guarded_free(y, n, "y");
     guarded_free(da, n, "da");
-    guarded_free(gamma, k, "gamma");
-    guarded_free(shift, k, "shift");
-    guarded_free(inv_std, k, "inv_std");
+    bn_free(&b);
 }
 
 static void bn(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct bn_shape shape;
     } rows[] = {
-        {"two values", {2, 1, 1}},  {"fc", {33, 129, 1}},       {"conv5", {9, 70, 4}},
-        {"odd plane", {3, 5, 37}},  {"conv4", {17, 130, 16}},   {"conv1", {3, 65, 1024}},
+        {"two values", {2, 1, 1, 1}},   {"fc", {33, 1, 1, 129}},     {"conv5", {9, 2, 2, 70}},
+        {"odd plane", {3, 37, 1, 5}},   {"conv4", {17, 4, 4, 128}},  {"conv1", {3, 32, 32, 64}},
     };
+    struct dropout_mask mask = {.key = {.seed = 3, .stream = 4}, .below = 0x4ccccccc};
+    struct pool *pool = NULL;
+    (void)state;
+    assert_int_equal(pool_new(2, &pool, NULL), 0);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        bn_row(rows[i].name, &rows[i].shape);
+        bn_row(rows[i].name, &rows[i].shape, NULL, NULL);
+        bn_row(rows[i].name, &rows[i].shape, &mask, pool);
+    }
+    pool_free(pool);
+}
+
+static void bn_pool_row(const char *row, const struct bn_shape *s)
+{
+    struct bn_arrays b = bn_new(s, NULL);
+    size_t n = b.n, k = b.k;
+    float *da = guarded_new(n / 4, 2), *mean = guarded_new(k, 8);
+    struct pair a = pair_new(n / 4), dy = pair_new(n), dgamma = pair_new(k), dbeta = pair_new(k);
+    for (size_t i = 0; i < n; i++) {
+        b.y[i] = roundf(b.y[i] * 8) / 8; /* ties */
+    }
+    for (size_t i = 0; i < k; i++) {
+        b.gamma[i] = roundf(b.gamma[i] * 8) / 8; /* exact products: the same side of 0 for both */
+        b.shift[i] = roundf(b.shift[i]);
+        mean[i] = 30 + 0.1f * mean[i];
+    }
+    ref.bn_relu_pool_forward(s, b.y, b.gamma, b.shift, a.want, NULL);
+    best.bn_relu_pool_forward(s, b.y, b.gamma, b.shift, a.got, &b.work);
+    ref.bn_relu_pool_backward(s, b.y, b.gamma, b.shift, da, mean, b.inv_std, b.gamma, dy.want,
+                              dgamma.want, dbeta.want, NULL);
+    best.bn_relu_pool_backward(s, b.y, b.gamma, b.shift, da, mean, b.inv_std, b.gamma, dy.got,
+                               dgamma.got, dbeta.got, &b.work);
+    pair_check(a, row, "pooled a");
+    pair_check(dy, row, "pooled dy");
+    pair_check(dgamma, row, "pooled dgamma");
+    pair_check(dbeta, row, "pooled dbeta");
+    guarded_free(da, n / 4, "da");
+    guarded_free(mean, k, "mean");
+    bn_free(&b);
+}
+
+static void bn_pool(void **state)
+{
+    static const struct {
+        const char *name;
+        struct bn_shape shape;
+    } rows[] = {
+        {"one block", {1, 2, 2, 1}}, {"odd", {3, 6, 10, 7}}, {"conv5", {9, 2, 2, 64}},
+        {"conv1", {5, 32, 32, 64}},
+    };
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        bn_pool_row(rows[i].name, &rows[i].shape);
     }
 }
 
@@ -222,11 +353,11 @@ static void pool(void **state)
     static const struct {
         const char *name;
         struct pool_shape shape;
-    } rows[] = {{"one block", {1, 2, 2}}, {"odd", {3, 6, 10}}, {"conv1", {5, 32, 32}},
-                {"conv5", {130, 2, 2}}};
+    } rows[] = {{"one block", {1, 2, 2, 1}}, {"odd", {3, 6, 10, 7}}, {"conv1", {2, 32, 32, 64}},
+                {"conv5", {13, 2, 2, 40}}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct pool_shape *s = &rows[i].shape;
-        size_t nx = (size_t)s->planes * s->h * s->w, ny = nx / 4;
+        size_t nx = (size_t)s->n * s->h * s->w * s->c, ny = nx / 4;
         float *x = guarded_new(nx, 1), *g = guarded_new(ny, 2);
         for (size_t j = 0; j < nx; j++) {
             x[j] = roundf(x[j] * 3); /* many ties, zeros of both signs among them */
@@ -272,13 +403,13 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conv),    cmocka_unit_test(fc),
-        cmocka_unit_test(bn),      cmocka_unit_test(dropout),
-        cmocka_unit_test(pool),    cmocka_unit_test(dropout_keeps_its_rate),
+        cmocka_unit_test(bn),      cmocka_unit_test(bn_pool),
+        cmocka_unit_test(dropout), cmocka_unit_test(pool),    cmocka_unit_test(dropout_keeps_its_rate),
         cmocka_unit_test(softmax),
     };
     const char *isa = argc == 2 ? argv[1] : "baseline";
     kernels_init_ref(&ref);
-    if (kernels_init_isa(&best, 1, isa) < 0) {
+    if (kernels_init_isa(&best, isa) < 0) {
         printf("1..0 # SKIP this CPU has no %s\n", isa);
         return 0;
     }

@@ -209,7 +209,7 @@ static void running_statistics(void **state)
     struct bn_shape s = layer_bn_shape(l, BATCH);
     struct kernels ref;
     kernels_init_ref(&ref);
-    ref.bn_stats(&s, l->y, mean, var);
+    ref.bn_stats(&s, l->y, mean, var, NULL);
     for (uint32_t k = 0; k < s.k; k++) {
         mean[k] = 0.1f * mean[k];
         var[k] = 0.9f + 0.1f * var[k];

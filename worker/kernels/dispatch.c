@@ -1,5 +1,6 @@
 /* Fills the table for this machine. */
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "base/str.h"
 #include "worker/kernels/blas.h"
@@ -9,17 +10,18 @@
 struct isa {
     const char *name;
     void (*passes_init)(struct kernels *k);
-    void (*gemm_init)(struct kernels *k);
+    void (*conv_init)(struct kernels *k);
 };
 
 /* Best first. */
 static const struct isa isas[] = {
 #if defined(__x86_64__)
-    {"avx512", passes_init_avx512, gemm_init_avx512},
-    {"avx2", passes_init_avx2, gemm_init_avx2},
+    {"avx512", passes_init_avx512, conv_init_avx512},
+    {"avx2", passes_init_avx2, conv_init_avx2},
 #endif
-    {"baseline", passes_init_baseline, gemm_init_baseline},
+    {"baseline", passes_init_baseline, conv_init_baseline},
 };
+#define N_ISAS (sizeof(isas) / sizeof(isas[0]))
 
 static int cpu_has_isa(const char *name)
 {
@@ -27,26 +29,37 @@ static int cpu_has_isa(const char *name)
            (str_eq(name, "avx512") && cpu_has_avx512());
 }
 
-int kernels_init_isa(struct kernels *k, uint32_t threads, const char *isa)
+int kernels_init_isa(struct kernels *k, const char *isa)
 {
-    for (size_t i = 0; i < sizeof(isas) / sizeof(isas[0]); i++) {
+    for (size_t i = 0; i < N_ISAS; i++) {
         if (str_eq(isas[i].name, isa) && cpu_has_isa(isa)) {
             kernels_init_ref(k);
-            k->name = "openblas";
+            k->name = "native";
             k->isa = isas[i].name;
             isas[i].passes_init(k);
-            isas[i].gemm_init(k);
-            blas_set_threads(threads);
+            isas[i].conv_init(k);
+            blas_set_threads(1); /* threads are the pool's */
             return 0;
         }
     }
     return -1;
 }
 
-void kernels_init_best(struct kernels *k, uint32_t threads)
+/* Where to begin in the table; a word that names no set masks nothing. */
+static size_t first_allowed(const char *mask)
 {
-    for (size_t i = 0; i < sizeof(isas) / sizeof(isas[0]); i++) {
-        if (kernels_init_isa(k, threads, isas[i].name) == 0) {
+    for (size_t i = 0; mask != NULL && i < N_ISAS; i++) {
+        if (str_eq(isas[i].name, mask)) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+void kernels_init_best(struct kernels *k)
+{
+    for (size_t i = first_allowed(getenv("BENCH_CPU_MASK")); i < N_ISAS; i++) {
+        if (kernels_init_isa(k, isas[i].name) == 0) {
             return;
         }
     }

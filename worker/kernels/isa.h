@@ -12,7 +12,7 @@
 void passes_init_baseline(struct kernels *k);
 void passes_init_avx2(struct kernels *k);
 void passes_init_avx512(struct kernels *k);
-/* Convolution and fully connected layers: im2col and OpenBLAS. */
-void gemm_init_baseline(struct kernels *k);
-void gemm_init_avx2(struct kernels *k);
-void gemm_init_avx512(struct kernels *k);
+/* Convolution and fully connected layers. */
+void conv_init_baseline(struct kernels *k);
+void conv_init_avx2(struct kernels *k);
+void conv_init_avx512(struct kernels *k);

@@ -1,164 +1,77 @@
-/* The passes over memory, written so that the compiler vectorises them; built once for each
- * instruction set (isa.h).
+/* The passes over memory: BN, ReLU, dropout and pooling, each read once where it can be. Loops over
+ * channels, written so that the compiler vectorises them; built once for each instruction set.
  *
- * Sums: 16 fp32 lanes within a plane, planes added in double in the order of the images. So they
- * do not depend on vector width (but for fused multiply-adds) and lose nothing with the batch. */
+ * Sums: fp32 over at most 1/64 of the pixels ("slots"), slots added in double and in order. */
+#include <stdbool.h>
 #include <string.h>
 
+#include "worker/kernels/carve.h"
 #include "worker/kernels/isa.h"
+#include "worker/kernels/moments.h"
 #include "worker/tensor/rng_tile.h"
 
-#define LANES 16
-#define CHANNEL_BLOCK 64 /* channels whose sums are kept at once: contiguous reads, no heap */
-
-static float lane_total(const float lanes[LANES])
-{
-    float sum = 0;
-    for (int l = 0; l < LANES; l++) {
-        sum += lanes[l];
-    }
-    return sum;
-}
-
-/* Moments about a pixel of the channel, which lies within a few deviations of the mean: so the
- * variance does not cancel as E[y^2] - E[y]^2 does. */
-struct moments {
-    float shift;
-    double sum, squares; /* of y - shift */
+/* One pass: arrays as in kernels.h, NULL where it does not use them. A unit is a pixel, or a row of
+ * 2x2 blocks where it pools. */
+struct pass {
+    size_t k, w, units, of; /* of: units of a slot */
+    const struct dropout_mask *mask;
+    const float *y, *scale, *shift, *a, *da, *mean;
+    float *out; /* a or dy */
+    float *sums; /* (slots, 2, k): of g and of g * (y - mean) */
+    float *mul, *sub, *slope; /* (k) each: dy = mul * (g - sub - (y - mean) * slope) */
 };
 
-static void moments_add_plane(struct moments *m, const float *restrict y, size_t n)
+static void pass_run(struct pass *p, size_t units, pool_item item, const struct work *work)
 {
-    float sum_lanes[LANES] = {0}, square_lanes[LANES] = {0}, shift = m->shift;
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        for (size_t l = 0; l < LANES; l++) {
-            float d = y[i + l] - shift;
-            sum_lanes[l] += d;
-            square_lanes[l] += d * d;
-        }
-    }
-    float sum = lane_total(sum_lanes), squares = lane_total(square_lanes);
-    for (; i < n; i++) {
-        float d = y[i] - shift;
-        sum += d;
-        squares += d * d;
-    }
-    m->sum += (double)sum;
-    m->squares += (double)squares;
+    p->units = units;
+    p->of = moment_slots(units, BN_SCRATCH_SLOTS);
+    parallel_for(work->pool, moment_slots(units, p->of), item, p);
 }
 
-static void bn_stats(const struct bn_shape *s, const float *y, float *mean, float *var)
+static size_t pass_end(const struct pass *p, size_t slot)
 {
-    double count = (double)s->n * s->hw;
-    for (size_t k0 = 0; k0 < s->k; k0 += CHANNEL_BLOCK) {
-        size_t block = s->k - k0 < CHANNEL_BLOCK ? s->k - k0 : CHANNEL_BLOCK;
-        struct moments sums[CHANNEL_BLOCK] = {0};
-        for (size_t k = 0; k < block; k++) {
-            sums[k].shift = y[(k0 + k) * s->hw];
-        }
-        for (size_t n = 0; n < s->n; n++) {
-            for (size_t k = 0; k < block; k++) {
-                moments_add_plane(&sums[k], y + (n * s->k + k0 + k) * s->hw, s->hw);
-            }
-        }
-        for (size_t k = 0; k < block; k++) {
-            double offset = sums[k].sum / count;
-            mean[k0 + k] = (float)((double)sums[k].shift + offset);
-            double variance = sums[k].squares / count - offset * offset;
-            var[k0 + k] = (float)(variance > 0 ? variance : 0);
+    size_t end = (slot + 1) * p->of;
+    return end < p->units ? end : p->units;
+}
+
+static float relu(float v)
+{
+    return v > 0 ? v : 0;
+}
+
+static void relu_row(size_t n, const float *restrict y, const float *restrict scale,
+                     const float *restrict shift, float *restrict a)
+{
+    for (size_t k = 0; k < n; k++) {
+        a[k] = relu(scale[k] * y[k] + shift[k]);
+    }
+}
+
+/* A row of whole tiles of random words, of which `tile` is the first. */
+static void relu_drop_row(size_t n, const struct dropout_mask *mask, size_t tile,
+                          const float *restrict y, const float *restrict scale,
+                          const float *restrict shift, float *restrict a)
+{
+    uint32_t words[RNG_TILE], below = mask->below;
+    for (size_t k = 0; k < n; k += RNG_TILE) {
+        rng_tile_inline(mask->key, tile + k / RNG_TILE, words);
+        for (size_t j = 0; j < RNG_TILE; j++) {
+            float v = relu(scale[k + j] * y[k + j] + shift[k + j]);
+            a[k + j] = words[j] < below ? 0 : v;
         }
     }
 }
 
-static void bn_relu_forward(const struct bn_shape *s, const float *restrict y,
-                            const float *restrict scale, const float *restrict shift,
-                            float *restrict a)
+static void item_relu(void *ctx, size_t slot, unsigned thread)
 {
-    size_t k = 0;
-    for (size_t plane = 0; plane < (size_t)s->n * s->k; plane++) {
-        const float *src = y + plane * s->hw;
-        float *dst = a + plane * s->hw;
-        float mul = scale[k], add = shift[k];
-        for (size_t i = 0; i < s->hw; i++) {
-            float v = mul * src[i] + add;
-            dst[i] = v > 0 ? v : 0;
-        }
-        k = k + 1 == s->k ? 0 : k + 1;
-    }
-}
-
-struct grad_sums {
-    double sum, dot; /* of g and of g * (y - mean), g = da where a > 0 */
-};
-
-static void grad_add_plane(struct grad_sums *sums, const float *restrict y, const float *restrict a,
-                           const float *restrict da, size_t n, float mean)
-{
-    float sum_lanes[LANES] = {0}, dot_lanes[LANES] = {0};
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        for (size_t l = 0; l < LANES; l++) {
-            float g = a[i + l] > 0 ? da[i + l] : 0;
-            sum_lanes[l] += g;
-            dot_lanes[l] += g * (y[i + l] - mean);
-        }
-    }
-    float sum = lane_total(sum_lanes), dot = lane_total(dot_lanes);
-    for (; i < n; i++) {
-        float g = a[i] > 0 ? da[i] : 0;
-        sum += g;
-        dot += g * (y[i] - mean);
-    }
-    sums->sum += (double)sum;
-    sums->dot += (double)dot;
-}
-
-struct grad_line { /* dy = mul * (g - sub - (y - mean) * slope) */
-    float mean, mul, sub, slope;
-};
-
-static void grad_write_plane(struct grad_line line, const float *restrict y,
-                             const float *restrict a, const float *restrict da, size_t n,
-                             float *restrict dy)
-{
-    for (size_t i = 0; i < n; i++) {
-        float g = a[i] > 0 ? da[i] : 0;
-        dy[i] = line.mul * (g - line.sub - (y[i] - line.mean) * line.slope);
-    }
-}
-
-static void bn_relu_backward(const struct bn_shape *s, const float *y, const float *a,
-                             const float *da, const float *mean, const float *inv_std,
-                             const float *gamma, float *dy, float *dgamma, float *dbeta)
-{
-    double count = (double)s->n * s->hw;
-    for (size_t k0 = 0; k0 < s->k; k0 += CHANNEL_BLOCK) {
-        size_t block = s->k - k0 < CHANNEL_BLOCK ? s->k - k0 : CHANNEL_BLOCK;
-        struct grad_sums sums[CHANNEL_BLOCK] = {0};
-        struct grad_line lines[CHANNEL_BLOCK];
-        for (size_t n = 0; n < s->n; n++) {
-            for (size_t k = 0; k < block; k++) {
-                size_t i = (n * s->k + k0 + k) * s->hw;
-                grad_add_plane(&sums[k], y + i, a + i, da + i, s->hw, mean[k0 + k]);
-            }
-        }
-        for (size_t k = 0; k < block; k++) {
-            double inv = (double)inv_std[k0 + k];
-            dgamma[k0 + k] = (float)(sums[k].dot * inv);
-            dbeta[k0 + k] = (float)sums[k].sum;
-            lines[k] = (struct grad_line){
-                .mean = mean[k0 + k],
-                .mul = (float)((double)gamma[k0 + k] * inv),
-                .sub = (float)(sums[k].sum / count),
-                .slope = (float)(sums[k].dot * inv * inv / count),
-            };
-        }
-        for (size_t n = 0; n < s->n; n++) {
-            for (size_t k = 0; k < block; k++) {
-                size_t i = (n * s->k + k0 + k) * s->hw;
-                grad_write_plane(lines[k], y + i, a + i, da + i, s->hw, dy + i);
-            }
+    const struct pass *p = ctx;
+    (void)thread;
+    for (size_t i = slot * p->of; i < pass_end(p, slot); i++) {
+        size_t at = i * p->k;
+        if (p->mask != NULL) {
+            relu_drop_row(p->k, p->mask, at / RNG_TILE, p->y + at, p->scale, p->shift, p->out + at);
+        } else {
+            relu_row(p->k, p->y + at, p->scale, p->shift, p->out + at);
         }
     }
 }
@@ -178,20 +91,246 @@ static void dropout(size_t n, const struct dropout_mask *mask, const float *x, f
     }
 }
 
+static void bn_relu_forward(const struct bn_shape *s, const struct dropout_mask *mask,
+                            const float *y, const float *scale, const float *shift, float *a,
+                            const struct work *work)
+{
+    struct pass p = {.k = s->k, .y = y, .scale = scale, .shift = shift, .out = a};
+    bool is_fused = s->k % RNG_TILE == 0;
+    size_t pixels = (size_t)s->n * s->h * s->w;
+    p.mask = is_fused ? mask : NULL;
+    pass_run(&p, pixels, item_relu, work);
+    if (mask != NULL && !is_fused) {
+        dropout(pixels * s->k, mask, a, a);
+    }
+}
+
+/* sums (2, n) += g and g * (y - mean). */
+static void reduce_row(size_t n, const float *restrict y, const float *restrict a,
+                       const float *restrict da, const float *restrict mean, float *restrict sum,
+                       float *restrict dot)
+{
+    for (size_t k = 0; k < n; k++) {
+        float g = a[k] > 0 ? da[k] : 0;
+        sum[k] += g;
+        dot[k] += g * (y[k] - mean[k]);
+    }
+}
+
+static void item_reduce(void *ctx, size_t slot, unsigned thread)
+{
+    const struct pass *p = ctx;
+    float *sums = p->sums + slot * 2 * p->k;
+    (void)thread;
+    memset(sums, 0, 2 * p->k * sizeof(*sums));
+    for (size_t i = slot * p->of; i < pass_end(p, slot); i++) {
+        size_t at = i * p->k;
+        reduce_row(p->k, p->y + at, p->a + at, p->da + at, p->mean, sums, sums + p->k);
+    }
+}
+
+/* dy may be da: element by element. */
+static void apply_row(const struct pass *p, size_t at)
+{
+    const float *y = p->y + at, *a = p->a + at, *da = p->da + at;
+    const float *mul = p->mul, *sub = p->sub, *slope = p->slope, *mean = p->mean;
+    float *dy = p->out + at;
+#pragma GCC ivdep
+    for (size_t k = 0; k < p->k; k++) {
+        float g = a[k] > 0 ? da[k] : 0;
+        dy[k] = mul[k] * (g - sub[k] - (y[k] - mean[k]) * slope[k]);
+    }
+}
+
+static void item_apply(void *ctx, size_t slot, unsigned thread)
+{
+    const struct pass *p = ctx;
+    (void)thread;
+    for (size_t i = slot * p->of; i < pass_end(p, slot); i++) {
+        apply_row(p, i * p->k);
+    }
+}
+
+/* From the sums of all slots: dgamma, dbeta, and the line that makes dy. */
+static void finish_sums(struct pass *p, double pixels, const float *inv_std, const float *gamma,
+                        float *dgamma, float *dbeta)
+{
+    for (size_t k = 0; k < p->k; k++) {
+        double sum = 0, dot = 0, inv = (double)inv_std[k];
+        for (size_t slot = 0; slot < moment_slots(p->units, p->of); slot++) {
+            sum += (double)p->sums[slot * 2 * p->k + k];
+            dot += (double)p->sums[slot * 2 * p->k + p->k + k];
+        }
+        dgamma[k] = (float)(dot * inv);
+        dbeta[k] = (float)sum;
+        p->mul[k] = (float)((double)gamma[k] * inv);
+        p->sub[k] = (float)(sum / pixels);
+        p->slope[k] = (float)(dot * inv * inv / pixels);
+    }
+}
+
+static void place_sums(struct pass *p, const struct work *work)
+{
+    struct carver scratch = {.base = work->scratch};
+    p->sums = carve(&scratch, (size_t)BN_SCRATCH_SLOTS * 2 * p->k);
+    p->mul = carve(&scratch, p->k);
+    p->sub = carve(&scratch, p->k);
+    p->slope = carve(&scratch, p->k);
+}
+
+static void bn_relu_backward(const struct bn_shape *s, const float *y, const float *a,
+                             const float *da, const float *mean, const float *inv_std,
+                             const float *gamma, float *dy, float *dgamma, float *dbeta,
+                             const struct work *work)
+{
+    struct pass p = {.k = s->k, .y = y, .a = a, .da = da, .mean = mean, .out = dy};
+    size_t pixels = (size_t)s->n * s->h * s->w;
+    place_sums(&p, work);
+    pass_run(&p, pixels, item_reduce, work);
+    finish_sums(&p, (double)pixels, inv_std, gamma, dgamma, dbeta);
+    pass_run(&p, pixels, item_apply, work);
+}
+
+/* Block `at` of a row of blocks: its four pixels, in row order, and its pooled one. */
+struct block {
+    size_t px[4], pooled;
+};
+
+static struct block block_at(const struct pass *p, size_t row, size_t x)
+{
+    size_t first = (2 * row * p->w + 2 * x) * p->k, below = p->w * p->k;
+    return (struct block){{first, first + p->k, first + below, first + below + p->k},
+                          (row * (p->w / 2) + x) * p->k};
+}
+
+static void pool_block(size_t n, const float *y0, const float *y1, const float *y2, const float *y3,
+                       const float *scale, const float *shift, float *restrict a)
+{
+    for (size_t k = 0; k < n; k++) {
+        float v0 = scale[k] * y0[k] + shift[k], v1 = scale[k] * y1[k] + shift[k];
+        float v2 = scale[k] * y2[k] + shift[k], v3 = scale[k] * y3[k] + shift[k];
+        float upper = v1 > v0 ? v1 : v0, lower = v3 > v2 ? v3 : v2;
+        a[k] = relu(lower > upper ? lower : upper);
+    }
+}
+
+static void item_pool(void *ctx, size_t slot, unsigned thread)
+{
+    const struct pass *p = ctx;
+    (void)thread;
+    for (size_t row = slot * p->of; row < pass_end(p, slot); row++) {
+        for (size_t x = 0; x < p->w / 2; x++) {
+            struct block b = block_at(p, row, x);
+            pool_block(p->k, p->y + b.px[0], p->y + b.px[1], p->y + b.px[2], p->y + b.px[3],
+                       p->scale, p->shift, p->out + b.pooled);
+        }
+    }
+}
+
+static void bn_relu_pool_forward(const struct bn_shape *s, const float *y, const float *scale,
+                                 const float *shift, float *a, const struct work *work)
+{
+    struct pass p = {.k = s->k, .w = s->w, .y = y, .scale = scale, .shift = shift, .out = a};
+    pass_run(&p, (size_t)s->n * s->h / 2, item_pool, work);
+}
+
+static void reduce_block(const struct pass *p, const struct block *b, float *restrict sum,
+                         float *restrict dot)
+{
+    const float *y0 = p->y + b->px[0], *y1 = p->y + b->px[1], *y2 = p->y + b->px[2];
+    const float *y3 = p->y + b->px[3], *da = p->da + b->pooled;
+    const float *scale = p->scale, *shift = p->shift, *mean = p->mean;
+    for (size_t k = 0; k < p->k; k++) {
+        float v0 = scale[k] * y0[k] + shift[k], v1 = scale[k] * y1[k] + shift[k];
+        float v2 = scale[k] * y2[k] + shift[k], v3 = scale[k] * y3[k] + shift[k];
+        float upper = v1 > v0 ? v1 : v0, lower = v3 > v2 ? v3 : v2;
+        float y_upper = v1 > v0 ? y1[k] : y0[k], y_lower = v3 > v2 ? y3[k] : y2[k];
+        float best = lower > upper ? lower : upper, y = lower > upper ? y_lower : y_upper;
+        float g = best > 0 ? da[k] : 0;
+        sum[k] += g;
+        dot[k] += g * (y - mean[k]);
+    }
+}
+
+static void item_pool_reduce(void *ctx, size_t slot, unsigned thread)
+{
+    const struct pass *p = ctx;
+    float *sums = p->sums + slot * 2 * p->k;
+    (void)thread;
+    memset(sums, 0, 2 * p->k * sizeof(*sums));
+    for (size_t row = slot * p->of; row < pass_end(p, slot); row++) {
+        for (size_t x = 0; x < p->w / 2; x++) {
+            struct block b = block_at(p, row, x);
+            reduce_block(p, &b, sums, sums + p->k);
+        }
+    }
+}
+
+static void apply_block(const struct pass *p, const struct block *b)
+{
+    const float *y0 = p->y + b->px[0], *y1 = p->y + b->px[1], *y2 = p->y + b->px[2];
+    const float *y3 = p->y + b->px[3], *da = p->da + b->pooled;
+    const float *scale = p->scale, *shift = p->shift, *mean = p->mean;
+    const float *mul = p->mul, *sub = p->sub, *slope = p->slope;
+    float *restrict d0 = p->out + b->px[0], *restrict d1 = p->out + b->px[1];
+    float *restrict d2 = p->out + b->px[2], *restrict d3 = p->out + b->px[3];
+    for (size_t k = 0; k < p->k; k++) {
+        float v0 = scale[k] * y0[k] + shift[k], v1 = scale[k] * y1[k] + shift[k];
+        float v2 = scale[k] * y2[k] + shift[k], v3 = scale[k] * y3[k] + shift[k];
+        float upper = v1 > v0 ? v1 : v0, lower = v3 > v2 ? v3 : v2;
+        float g = (lower > upper ? lower : upper) > 0 ? da[k] : 0;
+        float g_lower = lower > upper ? g : 0, g_upper = lower > upper ? 0 : g;
+        float g0 = v1 > v0 ? 0 : g_upper, g1 = v1 > v0 ? g_upper : 0;
+        float g2 = v3 > v2 ? 0 : g_lower, g3 = v3 > v2 ? g_lower : 0;
+        d0[k] = mul[k] * (g0 - sub[k] - (y0[k] - mean[k]) * slope[k]);
+        d1[k] = mul[k] * (g1 - sub[k] - (y1[k] - mean[k]) * slope[k]);
+        d2[k] = mul[k] * (g2 - sub[k] - (y2[k] - mean[k]) * slope[k]);
+        d3[k] = mul[k] * (g3 - sub[k] - (y3[k] - mean[k]) * slope[k]);
+    }
+}
+
+static void item_pool_apply(void *ctx, size_t slot, unsigned thread)
+{
+    const struct pass *p = ctx;
+    (void)thread;
+    for (size_t row = slot * p->of; row < pass_end(p, slot); row++) {
+        for (size_t x = 0; x < p->w / 2; x++) {
+            struct block b = block_at(p, row, x);
+            apply_block(p, &b);
+        }
+    }
+}
+
+static void bn_relu_pool_backward(const struct bn_shape *s, const float *y, const float *scale,
+                                  const float *shift, const float *da, const float *mean,
+                                  const float *inv_std, const float *gamma, float *dy,
+                                  float *dgamma, float *dbeta, const struct work *work)
+{
+    struct pass p = {.k = s->k, .w = s->w, .y = y, .scale = scale, .shift = shift, .da = da,
+                     .mean = mean, .out = dy};
+    size_t rows = (size_t)s->n * s->h / 2;
+    place_sums(&p, work);
+    pass_run(&p, rows, item_pool_reduce, work);
+    finish_sums(&p, (double)s->n * s->h * s->w, inv_std, gamma, dgamma, dbeta);
+    pass_run(&p, rows, item_pool_apply, work);
+}
+
 static float max2(float a, float b)
 {
-    return a > b ? a : b;
+    return b > a ? b : a;
 }
 
 static void maxpool2x2_forward(const struct pool_shape *s, const float *restrict x,
                                float *restrict y)
 {
-    size_t w = s->w;
-    for (size_t row = 0; row < (size_t)s->planes * s->h / 2; row++) { /* h is even */
-        const float *top = x + 2 * row * w, *bottom = top + w;
-        for (size_t o = 0; o < w / 2; o++) {
-            y[row * (w / 2) + o] =
-                max2(max2(top[2 * o], top[2 * o + 1]), max2(bottom[2 * o], bottom[2 * o + 1]));
+    struct pass p = {.k = s->c, .w = s->w};
+    for (size_t row = 0; row < (size_t)s->n * s->h / 2; row++) {
+        for (size_t ox = 0; ox < s->w / 2; ox++) {
+            struct block b = block_at(&p, row, ox);
+            for (size_t c = 0; c < s->c; c++) {
+                y[b.pooled + c] = max2(max2(x[b.px[0] + c], x[b.px[1] + c]),
+                                       max2(x[b.px[2] + c], x[b.px[3] + c]));
+            }
         }
     }
 }
@@ -199,28 +338,30 @@ static void maxpool2x2_forward(const struct pool_shape *s, const float *restrict
 static void maxpool2x2_backward(const struct pool_shape *s, const float *restrict x,
                                 const float *restrict dy, float *restrict dx)
 {
-    size_t w = s->w;
-    for (size_t row = 0; row < (size_t)s->planes * s->h / 2; row++) {
-        const float *top = x + 2 * row * w, *bottom = top + w;
-        float *dtop = dx + 2 * row * w, *dbottom = dtop + w;
-        for (size_t o = 0; o < w / 2; o++) {
-            float x0 = top[2 * o], x1 = top[2 * o + 1], x2 = bottom[2 * o], x3 = bottom[2 * o + 1];
-            float g = dy[row * (w / 2) + o];
-            float upper = max2(x0, x1) >= max2(x2, x3) ? g : 0, lower = g - upper;
-            int top_left = x0 >= x1, bottom_left = x2 >= x3;
-            dtop[2 * o] = top_left ? upper : 0;
-            dtop[2 * o + 1] = top_left ? 0 : upper;
-            dbottom[2 * o] = bottom_left ? lower : 0;
-            dbottom[2 * o + 1] = bottom_left ? 0 : lower;
+    struct pass p = {.k = s->c, .w = s->w};
+    for (size_t row = 0; row < (size_t)s->n * s->h / 2; row++) {
+        for (size_t ox = 0; ox < s->w / 2; ox++) {
+            struct block b = block_at(&p, row, ox);
+            for (size_t c = 0; c < s->c; c++) {
+                float x0 = x[b.px[0] + c], x1 = x[b.px[1] + c];
+                float x2 = x[b.px[2] + c], x3 = x[b.px[3] + c], g = dy[b.pooled + c];
+                float upper = max2(x0, x1) >= max2(x2, x3) ? g : 0, lower = g - upper;
+                dx[b.px[0] + c] = x0 >= x1 ? upper : 0;
+                dx[b.px[1] + c] = x0 >= x1 ? 0 : upper;
+                dx[b.px[2] + c] = x2 >= x3 ? lower : 0;
+                dx[b.px[3] + c] = x2 >= x3 ? 0 : lower;
+            }
         }
     }
 }
 
 void ISA_SYMBOL(passes_init)(struct kernels *k)
 {
-    k->bn_stats = bn_stats;
+    k->bn_stats = moments_of;
     k->bn_relu_forward = bn_relu_forward;
     k->bn_relu_backward = bn_relu_backward;
+    k->bn_relu_pool_forward = bn_relu_pool_forward;
+    k->bn_relu_pool_backward = bn_relu_pool_backward;
     k->dropout = dropout;
     k->maxpool2x2_forward = maxpool2x2_forward;
     k->maxpool2x2_backward = maxpool2x2_backward;

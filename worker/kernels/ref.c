@@ -5,14 +5,19 @@
 
 #include "worker/kernels/kernels.h"
 
-/* Index of x (.., c, y, x) in a tensor of `c_n` channels, or -1 in the zero padding. */
+/* Index of (n, y, x, c) in a tensor of `c_n` channels, or -1 in the zero padding. */
 static int64_t at(const struct conv_shape *s, uint32_t c_n, uint32_t n, uint32_t c, int64_t y,
                   int64_t x)
 {
     if (y < 0 || x < 0 || y >= s->h || x >= s->w) {
         return -1;
     }
-    return (((int64_t)n * c_n + c) * s->h + y) * s->w + x;
+    return (((int64_t)n * s->h + y) * s->w + x) * c_n + c;
+}
+
+static size_t weight_at(const struct conv_shape *s, int tap, uint32_t c, uint32_t k)
+{
+    return ((size_t)tap * s->c + c) * s->k + k;
 }
 
 static double conv_pixel(const struct conv_shape *s, const float *x, const float *weight,
@@ -23,17 +28,36 @@ static double conv_pixel(const struct conv_shape *s, const float *x, const float
         for (int tap = 0; tap < 9; tap++) {
             int64_t i = at(s, s->c, n, c, oy + tap / 3 - 1, ox + tap % 3 - 1);
             if (i >= 0) {
-                sum += (double)x[i] * (double)weight[((size_t)k * s->c + c) * 9 + (size_t)tap];
+                sum += (double)x[i] * (double)weight[weight_at(s, tap, c, k)];
             }
         }
     }
     return sum;
 }
 
-static void conv3x3_forward(const struct conv_shape *s, const float *x, const float *weight,
-                            const float *bias, float *y, float *scratch)
+/* Mean and biased variance of y (pixels, k) over pixels. */
+static void moments(size_t pixels, size_t k_n, const float *y, float *mean, float *var)
 {
-    (void)scratch;
+    for (size_t k = 0; k < k_n; k++) {
+        double sum = 0, squares = 0;
+        for (size_t i = 0; i < pixels; i++) {
+            sum += (double)y[i * k_n + k];
+        }
+        double m = sum / (double)pixels;
+        for (size_t i = 0; i < pixels; i++) {
+            double d = (double)y[i * k_n + k] - m;
+            squares += d * d;
+        }
+        mean[k] = (float)m;
+        var[k] = (float)(squares / (double)pixels);
+    }
+}
+
+static void conv3x3_forward(const struct conv_shape *s, const float *x, const float *weight,
+                            const float *bias, float *y, float *mean, float *var,
+                            const struct work *work)
+{
+    (void)work;
     for (uint32_t n = 0; n < s->n; n++) {
         for (uint32_t k = 0; k < s->k; k++) {
             for (uint32_t oy = 0; oy < s->h; oy++) {
@@ -43,6 +67,9 @@ static void conv3x3_forward(const struct conv_shape *s, const float *x, const fl
                 }
             }
         }
+    }
+    if (mean != NULL) {
+        moments((size_t)s->n * s->h * s->w, s->k, y, mean, var);
     }
 }
 
@@ -54,7 +81,7 @@ static double conv_pixel_grad(const struct conv_shape *s, const float *dy, const
         for (int tap = 0; tap < 9; tap++) {
             int64_t o = at(s, s->k, n, k, iy - tap / 3 + 1, ix - tap % 3 + 1);
             if (o >= 0) {
-                sum += (double)dy[o] * (double)weight[((size_t)k * s->c + c) * 9 + (size_t)tap];
+                sum += (double)dy[o] * (double)weight[weight_at(s, tap, c, k)];
             }
         }
     }
@@ -62,9 +89,9 @@ static double conv_pixel_grad(const struct conv_shape *s, const float *dy, const
 }
 
 static void conv3x3_backward_data(const struct conv_shape *s, const float *dy, const float *weight,
-                                  float *dx, float *scratch)
+                                  float *dx, const struct work *work)
 {
-    (void)scratch;
+    (void)work;
     for (uint32_t n = 0; n < s->n; n++) {
         for (uint32_t c = 0; c < s->c; c++) {
             for (uint32_t iy = 0; iy < s->h; iy++) {
@@ -95,30 +122,27 @@ static double conv_weight_grad(const struct conv_shape *s, const float *x, const
 }
 
 static void conv3x3_backward_weight(const struct conv_shape *s, const float *x, const float *dy,
-                                    float *dweight, float *dbias, float *scratch)
+                                    float *dweight, float *dbias, const struct work *work)
 {
-    (void)scratch;
-    size_t hw = (size_t)s->h * s->w;
+    (void)work;
     for (uint32_t k = 0; k < s->k; k++) {
         double sum = 0;
-        for (uint32_t n = 0; n < s->n; n++) {
-            for (size_t i = 0; i < hw; i++) {
-                sum += (double)dy[((size_t)n * s->k + k) * hw + i];
-            }
+        for (size_t i = 0; i < (size_t)s->n * s->h * s->w; i++) {
+            sum += (double)dy[i * s->k + k];
         }
         dbias[k] = (float)sum;
         for (uint32_t c = 0; c < s->c; c++) {
             for (int tap = 0; tap < 9; tap++) {
-                dweight[((size_t)k * s->c + c) * 9 + (size_t)tap] =
-                    (float)conv_weight_grad(s, x, dy, k, c, tap);
+                dweight[weight_at(s, tap, c, k)] = (float)conv_weight_grad(s, x, dy, k, c, tap);
             }
         }
     }
 }
 
-static size_t conv3x3_scratch(const struct conv_shape *s)
+static size_t conv3x3_scratch(const struct conv_shape *s, unsigned threads)
 {
     (void)s;
+    (void)threads;
     return 0;
 }
 
@@ -164,117 +188,175 @@ static void fc_backward(uint32_t n, uint32_t c, uint32_t k, const float *x, cons
     }
 }
 
-static void bn_stats(const struct bn_shape *s, const float *y, float *mean, float *var)
+static size_t pixels_of(const struct bn_shape *s)
 {
-    double count = (double)s->n * s->hw;
-    for (uint32_t k = 0; k < s->k; k++) {
-        double sum = 0, squares = 0;
-        for (uint32_t n = 0; n < s->n; n++) {
-            for (size_t i = 0; i < s->hw; i++) {
-                sum += (double)y[((size_t)n * s->k + k) * s->hw + i];
-            }
-        }
-        double m = sum / count;
-        for (uint32_t n = 0; n < s->n; n++) {
-            for (size_t i = 0; i < s->hw; i++) {
-                double d = (double)y[((size_t)n * s->k + k) * s->hw + i] - m;
-                squares += d * d;
-            }
-        }
-        mean[k] = (float)m;
-        var[k] = (float)(squares / count);
+    return (size_t)s->n * s->h * s->w;
+}
+
+static void bn_stats(const struct bn_shape *s, const float *y, float *mean, float *var,
+                     const struct work *work)
+{
+    (void)work;
+    moments(pixels_of(s), s->k, y, mean, var);
+}
+
+static bool is_dropped(const struct dropout_mask *mask, size_t i)
+{
+    uint32_t words[4];
+    rng_block(mask->key, i / RNG_TILE * 16 + i % 16, words);
+    return words[i % RNG_TILE / 16] < mask->below;
+}
+
+static float bn_relu(float y, float scale, float shift)
+{
+    float v = scale * y + shift;
+    return v > 0 ? v : 0;
+}
+
+static void bn_relu_forward(const struct bn_shape *s, const struct dropout_mask *mask,
+                            const float *y, const float *scale, const float *shift, float *a,
+                            const struct work *work)
+{
+    (void)work;
+    for (size_t i = 0; i < pixels_of(s) * s->k; i++) {
+        size_t k = i % s->k;
+        bool is_zero = mask != NULL && is_dropped(mask, i);
+        a[i] = is_zero ? 0 : bn_relu(y[i], scale[k], shift[k]);
     }
 }
 
-static void bn_relu_forward(const struct bn_shape *s, const float *y, const float *scale,
-                            const float *shift, float *a)
-{
-    for (size_t plane = 0; plane < (size_t)s->n * s->k; plane++) {
-        size_t k = plane % s->k;
-        for (size_t i = plane * s->hw; i < (plane + 1) * s->hw; i++) {
-            float v = scale[k] * y[i] + shift[k];
-            a[i] = v > 0 ? v : 0;
-        }
-    }
-}
-
-/* With g = da where a > 0 and xhat = (y - mean) * inv_std:
+/* With g, the gradient in front of ReLU, already in dy, and xhat = (y - mean) * inv_std:
  *     dbeta = sum g,  dgamma = sum g*xhat,
- *     dy = gamma * inv_std * (g - dbeta/M - xhat * dgamma/M),  M = N*HW. */
-static void bn_relu_backward(const struct bn_shape *s, const float *y, const float *a,
-                             const float *da, const float *mean, const float *inv_std,
-                             const float *gamma, float *dy, float *dgamma, float *dbeta)
+ *     dy = gamma * inv_std * (g - dbeta/M - xhat * dgamma/M),  M = N*H*W. */
+static void bn_backward(const struct bn_shape *s, const float *y, const float *mean,
+                        const float *inv_std, const float *gamma, float *dy, float *dgamma,
+                        float *dbeta)
 {
-    double count = (double)s->n * s->hw;
-    for (uint32_t k = 0; k < s->k; k++) {
+    double count = (double)pixels_of(s);
+    for (size_t k = 0; k < s->k; k++) {
         double sum = 0, dot = 0;
-        for (uint32_t n = 0; n < s->n; n++) {
-            for (size_t j = 0; j < s->hw; j++) {
-                size_t i = ((size_t)n * s->k + k) * s->hw + j;
-                double g = a[i] > 0 ? (double)da[i] : 0;
-                sum += g;
-                dot += g * ((double)y[i] - (double)mean[k]) * (double)inv_std[k];
-            }
+        for (size_t i = k; i < pixels_of(s) * s->k; i += s->k) {
+            sum += (double)dy[i];
+            dot += (double)dy[i] * ((double)y[i] - (double)mean[k]) * (double)inv_std[k];
         }
-        for (uint32_t n = 0; n < s->n; n++) {
-            for (size_t j = 0; j < s->hw; j++) {
-                size_t i = ((size_t)n * s->k + k) * s->hw + j;
-                double g = a[i] > 0 ? (double)da[i] : 0;
-                double xhat = ((double)y[i] - (double)mean[k]) * (double)inv_std[k];
-                dy[i] = (float)((double)gamma[k] * (double)inv_std[k] *
-                                (g - sum / count - xhat * dot / count));
-            }
+        for (size_t i = k; i < pixels_of(s) * s->k; i += s->k) {
+            double xhat = ((double)y[i] - (double)mean[k]) * (double)inv_std[k];
+            dy[i] = (float)((double)gamma[k] * (double)inv_std[k] *
+                            ((double)dy[i] - sum / count - xhat * dot / count));
         }
         dgamma[k] = (float)dot;
         dbeta[k] = (float)sum;
     }
 }
 
-static void dropout(size_t n, const struct dropout_mask *mask, const float *x, float *y)
+static void bn_relu_backward(const struct bn_shape *s, const float *y, const float *a,
+                             const float *da, const float *mean, const float *inv_std,
+                             const float *gamma, float *dy, float *dgamma, float *dbeta,
+                             const struct work *work)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint32_t words[4];
-        rng_block(mask->key, i / RNG_TILE * 16 + i % 16, words);
-        y[i] = words[i % RNG_TILE / 16] < mask->below ? 0 : x[i];
+    (void)work;
+    for (size_t i = 0; i < pixels_of(s) * s->k; i++) {
+        dy[i] = a[i] > 0 ? da[i] : 0;
     }
+    bn_backward(s, y, mean, inv_std, gamma, dy, dgamma, dbeta);
 }
 
-/* Offset of the first largest element of the 2x2 block at (2*oy, 2*ox) of a plane. */
-static size_t block_max(const struct pool_shape *s, const float *plane, size_t oy, size_t ox)
+/* One channel of 2x2 pixels: their offsets. Blocks count as elements of the pooled tensor. */
+struct block {
+    size_t px[4];
+};
+
+static struct block block_at(const struct pool_shape *s, size_t i)
 {
-    size_t best = 2 * oy * s->w + 2 * ox;
-    const size_t others[] = {best + 1, best + s->w, best + s->w + 1};
-    for (int i = 0; i < 3; i++) {
-        best = plane[others[i]] > plane[best] ? others[i] : best;
+    size_t c = i % s->c, ox = i / s->c % (s->w / 2), oy = i / s->c / (s->w / 2) % (s->h / 2);
+    size_t n = i / s->c / (s->w / 2) / (s->h / 2);
+    size_t first = ((n * s->h + 2 * oy) * s->w + 2 * ox) * s->c + c, row = (size_t)s->w * s->c;
+    return (struct block){{first, first + s->c, first + row, first + row + s->c}};
+}
+
+static size_t n_blocks(const struct pool_shape *s)
+{
+    return (size_t)s->n * (s->h / 2) * (s->w / 2) * s->c;
+}
+
+/* The first largest of the four. */
+static int largest(const float v[4])
+{
+    int best = 0;
+    for (int i = 1; i < 4; i++) {
+        best = v[i] > v[best] ? i : best;
     }
     return best;
 }
 
+static struct pool_shape pooled(const struct bn_shape *s)
+{
+    return (struct pool_shape){.n = s->n, .h = s->h, .w = s->w, .c = s->k};
+}
+
+static void block_bn_relu(const struct block *b, size_t k, const float *y, const float *scale,
+                          const float *shift, float ret[4])
+{
+    for (int i = 0; i < 4; i++) {
+        ret[i] = bn_relu(y[b->px[i]], scale[k], shift[k]);
+    }
+}
+
+static void bn_relu_pool_forward(const struct bn_shape *s, const float *y, const float *scale,
+                                 const float *shift, float *a, const struct work *work)
+{
+    struct pool_shape p = pooled(s);
+    (void)work;
+    for (size_t i = 0; i < n_blocks(&p); i++) {
+        struct block b = block_at(&p, i);
+        float v[4];
+        block_bn_relu(&b, i % s->k, y, scale, shift, v);
+        a[i] = v[largest(v)];
+    }
+}
+
+static void bn_relu_pool_backward(const struct bn_shape *s, const float *y, const float *scale,
+                                  const float *shift, const float *da, const float *mean,
+                                  const float *inv_std, const float *gamma, float *dy,
+                                  float *dgamma, float *dbeta, const struct work *work)
+{
+    struct pool_shape p = pooled(s);
+    (void)work;
+    for (size_t i = 0; i < n_blocks(&p); i++) {
+        struct block b = block_at(&p, i);
+        float v[4];
+        block_bn_relu(&b, i % s->k, y, scale, shift, v);
+        for (int j = 0; j < 4; j++) {
+            dy[b.px[j]] = j == largest(v) && v[j] > 0 ? da[i] : 0;
+        }
+    }
+    bn_backward(s, y, mean, inv_std, gamma, dy, dgamma, dbeta);
+}
+
+static void dropout(size_t n, const struct dropout_mask *mask, const float *x, float *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        y[i] = is_dropped(mask, i) ? 0 : x[i];
+    }
+}
+
 static void maxpool2x2_forward(const struct pool_shape *s, const float *x, float *y)
 {
-    for (size_t p = 0; p < s->planes; p++) {
-        const float *plane = x + p * s->h * s->w;
-        for (size_t oy = 0; oy < s->h / 2; oy++) {
-            for (size_t ox = 0; ox < s->w / 2; ox++) {
-                y[(p * (s->h / 2) + oy) * (s->w / 2) + ox] = plane[block_max(s, plane, oy, ox)];
-            }
-        }
+    for (size_t i = 0; i < n_blocks(s); i++) {
+        struct block b = block_at(s, i);
+        const float v[4] = {x[b.px[0]], x[b.px[1]], x[b.px[2]], x[b.px[3]]};
+        y[i] = v[largest(v)];
     }
 }
 
 static void maxpool2x2_backward(const struct pool_shape *s, const float *x, const float *dy,
                                 float *dx)
 {
-    for (size_t i = 0; i < (size_t)s->planes * s->h * s->w; i++) {
-        dx[i] = 0;
-    }
-    for (size_t p = 0; p < s->planes; p++) {
-        size_t base = p * s->h * s->w;
-        for (size_t oy = 0; oy < s->h / 2; oy++) {
-            for (size_t ox = 0; ox < s->w / 2; ox++) {
-                dx[base + block_max(s, x + base, oy, ox)] =
-                    dy[(p * (s->h / 2) + oy) * (s->w / 2) + ox];
-            }
+    for (size_t i = 0; i < n_blocks(s); i++) {
+        struct block b = block_at(s, i);
+        const float v[4] = {x[b.px[0]], x[b.px[1]], x[b.px[2]], x[b.px[3]]};
+        for (int j = 0; j < 4; j++) {
+            dx[b.px[j]] = j == largest(v) ? dy[i] : 0;
         }
     }
 }
@@ -320,6 +402,8 @@ void kernels_init_ref(struct kernels *k)
         .bn_stats = bn_stats,
         .bn_relu_forward = bn_relu_forward,
         .bn_relu_backward = bn_relu_backward,
+        .bn_relu_pool_forward = bn_relu_pool_forward,
+        .bn_relu_pool_backward = bn_relu_pool_backward,
         .dropout = dropout,
         .maxpool2x2_forward = maxpool2x2_forward,
         .maxpool2x2_backward = maxpool2x2_backward,

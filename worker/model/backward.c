@@ -12,9 +12,9 @@ static void linear_backward(const struct model *m, const struct layer *l, const 
     float *dweight = m->grads + l->param, *dbias = dweight + l->sizes.weight;
     if (l->def->kind == LAYER_CONV) {
         struct conv_shape s = layer_conv_shape(l, m->n);
-        m->kernels.conv3x3_backward_weight(&s, l->x, dy, dweight, dbias, m->scratch);
+        m->kernels.conv3x3_backward_weight(&s, l->x, dy, dweight, dbias, &m->work);
         if (dx != NULL) {
-            m->kernels.conv3x3_backward_data(&s, dy, weight, dx, m->scratch);
+            m->kernels.conv3x3_backward_data(&s, dy, weight, dx, &m->work);
         }
     } else {
         m->kernels.fc_backward(m->n, (uint32_t)layer_x_floats(l), l->shape.k, l->x, weight, dy, dx,
@@ -22,13 +22,20 @@ static void linear_backward(const struct model *m, const struct layer *l, const 
     }
 }
 
+/* dy may be dout if the layer does not pool. */
 static void bn_relu_backward(const struct model *m, const struct layer *l, const float *dout,
                              float *dy)
 {
     size_t gamma = l->param + l->sizes.weight + l->sizes.bias, beta = gamma + l->sizes.gamma;
     struct bn_shape s = layer_bn_shape(l, m->n);
-    m->kernels.bn_relu_backward(&s, l->y, l->out, dout, l->mean, l->inv_std, m->params + gamma, dy,
-                                m->grads + gamma, m->grads + beta);
+    if (l->pools) {
+        m->kernels.bn_relu_pool_backward(&s, l->y, l->scale, l->shift, dout, l->mean, l->inv_std,
+                                         m->params + gamma, dy, m->grads + gamma, m->grads + beta,
+                                         &m->work);
+    } else {
+        m->kernels.bn_relu_backward(&s, l->y, l->out, dout, l->mean, l->inv_std, m->params + gamma,
+                                    dy, m->grads + gamma, m->grads + beta, &m->work);
+    }
 }
 
 /* *dout: gradient of the layer's output, afterwards of its input; *spare: the other buffer. */
@@ -40,13 +47,21 @@ static void layer_backward(const struct model *m, const struct layer *l, float *
     switch (l->def->kind) {
     case LAYER_CONV:
     case LAYER_FC_BN:
-        bn_relu_backward(m, l, from, to);
-        linear_backward(m, l, to, first ? NULL : from);
-        return;
+        if (l->pools) {
+            bn_relu_backward(m, l, from, to);
+            linear_backward(m, l, to, first ? NULL : from);
+            return;
+        }
+        bn_relu_backward(m, l, from, from); /* in place: one array less to go through */
+        linear_backward(m, l, from, first ? NULL : to);
+        break;
     case LAYER_FC:
         linear_backward(m, l, from, first ? NULL : to);
         break;
     case LAYER_POOL: {
+        if (l->is_done) {
+            return;
+        }
         struct pool_shape s = layer_pool_shape(l, m->n);
         m->kernels.maxpool2x2_backward(&s, l->x, from, to);
         break;

@@ -43,7 +43,7 @@ struct layer_shape layer_shape_next(const struct model_def *def, uint32_t i,
                                     const struct layer_shape *prev);
 /* Floats of each trainable tensor of a layer; tensors lie in this order in the arena. */
 struct layer_params {
-    size_t weight; /* (K, C, 3, 3) or (K, C*H*W) */
+    size_t weight; /* (3, 3, C, K) or (K, H*W*C) */
     size_t bias;   /* (K) */
     size_t gamma;  /* (K), 0 without BN */
     size_t beta;   /* (K), 0 without BN */

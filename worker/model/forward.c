@@ -1,7 +1,6 @@
 /* Forward, in training (batch statistics, dropout) and in inference (running ones, none). */
 #include <assert.h>
 #include <math.h>
-#include <string.h>
 
 #include "worker/model/plan.h"
 
@@ -22,14 +21,21 @@ static float inference_keep(const struct model *m, const struct layer *l)
     return m->dropout ? (float)(1.0 - l->def->dropout) : 1.0f;
 }
 
-static void linear(const struct model *m, const struct layer *l, float *y)
+/* In training also the statistics of a convolution's y: they cost least where y is made. */
+static void linear(const struct model *m, const struct layer *l, enum pass pass, float *y)
 {
+    bool wants_moments = pass == PASS_TRAINING && layer_has_bn(l->def);
     const float *weight = m->params + l->param, *bias = weight + l->sizes.weight;
     if (l->def->kind == LAYER_CONV) {
         struct conv_shape s = layer_conv_shape(l, m->n);
-        m->kernels.conv3x3_forward(&s, l->x, weight, bias, y, m->scratch);
+        m->kernels.conv3x3_forward(&s, l->x, weight, bias, y, wants_moments ? l->mean : NULL,
+                                   wants_moments ? l->var : NULL, &m->work);
     } else {
         m->kernels.fc_forward(m->n, (uint32_t)layer_x_floats(l), l->shape.k, l->x, weight, bias, y);
+        if (wants_moments) {
+            struct bn_shape s = layer_bn_shape(l, m->n);
+            m->kernels.bn_stats(&s, y, l->mean, l->var, &m->work);
+        }
     }
 }
 
@@ -50,7 +56,6 @@ static void bn_relu(const struct model *m, const struct layer *l, enum pass pass
     float keep = pass == PASS_TRAINING ? 1.0f : inference_keep(m, l);
     struct bn_shape s = layer_bn_shape(l, m->n);
     if (pass == PASS_TRAINING) {
-        m->kernels.bn_stats(&s, l->y, l->mean, l->var);
         update_running(l);
     }
     for (uint32_t k = 0; k < s.k; k++) {
@@ -58,19 +63,21 @@ static void bn_relu(const struct model *m, const struct layer *l, enum pass pass
         l->scale[k] = keep * gamma[k] * l->inv_std[k];
         l->shift[k] = keep * beta[k] - mean[k] * l->scale[k];
     }
-    m->kernels.bn_relu_forward(&s, l->y, l->scale, l->shift, l->out);
-}
-
-static void drop(const struct model *m, const struct layer *l, const float *x)
-{
+    if (l->pools) {
+        m->kernels.bn_relu_pool_forward(&s, l->y, l->scale, l->shift, l->out, &m->work);
+        return;
+    }
     struct dropout_mask mask = layer_mask(m, l);
-    m->kernels.dropout(m->n * layer_out_floats(l), &mask, x, l->out);
+    bool drops = pass == PASS_TRAINING && m->dropout && l->def->dropout > 0;
+    m->kernels.bn_relu_forward(&s, drops ? &mask : NULL, l->y, l->scale, l->shift, l->out,
+                               &m->work);
 }
 
 static void dropout_alone(const struct model *m, const struct layer *l, enum pass pass)
 {
     if (pass == PASS_TRAINING && m->dropout) {
-        drop(m, l, l->x);
+        struct dropout_mask mask = layer_mask(m, l);
+        m->kernels.dropout(m->n * layer_out_floats(l), &mask, l->x, l->out);
         return;
     }
     float keep = pass == PASS_TRAINING ? 1.0f : inference_keep(m, l);
@@ -84,18 +91,17 @@ static void layer_forward(const struct model *m, const struct layer *l, enum pas
     switch (l->def->kind) {
     case LAYER_CONV:
     case LAYER_FC_BN:
-        linear(m, l, l->y);
+        linear(m, l, pass, l->y);
         bn_relu(m, l, pass);
-        if (pass == PASS_TRAINING && m->dropout && l->def->dropout > 0) {
-            drop(m, l, l->out);
-        }
         break;
     case LAYER_FC:
-        linear(m, l, l->out);
+        linear(m, l, pass, l->out);
         break;
     case LAYER_POOL: {
         struct pool_shape s = layer_pool_shape(l, m->n);
-        m->kernels.maxpool2x2_forward(&s, l->x, l->out);
+        if (!l->is_done) {
+            m->kernels.maxpool2x2_forward(&s, l->x, l->out);
+        }
         break;
     }
     case LAYER_DROPOUT:
@@ -104,12 +110,25 @@ static void layer_forward(const struct model *m, const struct layer *l, enum pas
     }
 }
 
+/* (N, C, H, W), as data sets are stored, to (N, H, W, C). */
+static void take_input(const struct model *m, const float *x)
+{
+    size_t c_n = m->def->c, hw = (size_t)m->def->h * m->def->w;
+    for (size_t n = 0; n < m->n; n++) {
+        for (size_t i = 0; i < hw; i++) {
+            for (size_t c = 0; c < c_n; c++) {
+                m->input[(n * hw + i) * c_n + c] = x[(n * c_n + c) * hw + i];
+            }
+        }
+    }
+}
+
 static double forward(struct model *m, const float *x, const uint8_t *labels, uint32_t n,
                       enum pass pass, uint32_t *ret_right)
 {
     assert(n >= 1 && n <= m->batch);
     m->n = n;
-    memcpy(m->input, x, n * layer_x_floats(&m->layers[0]) * sizeof(*x));
+    take_input(m, x);
     for (uint32_t i = 0; i < m->def->n_layers; i++) {
         layer_forward(m, &m->layers[i], pass);
     }

@@ -26,7 +26,13 @@ int model_new_with(const struct model_params *params, const struct kernels *kern
     m->batch = params->batch;
     m->seed = params->seed;
     m->dropout = params->dropout;
-    int r = plan_memory(m, err);
+    m->threads = params->threads;
+    int r = pool_new(m->threads, &m->work.pool, err);
+    if (r < 0) {
+        model_free(m);
+        return r;
+    }
+    r = plan_memory(m, err);
     if (r < 0) {
         model_free(m);
         return err_wrap(err, r, "batch of %u", params->batch);
@@ -39,7 +45,7 @@ int model_new_with(const struct model_params *params, const struct kernels *kern
 int model_new(const struct model_params *params, struct model **ret, struct err *err)
 {
     struct kernels kernels;
-    kernels_init_best(&kernels, params->threads);
+    kernels_init_best(&kernels);
     return model_new_with(params, &kernels, ret, err);
 }
 
@@ -48,6 +54,7 @@ void model_free(struct model *m)
     if (m == NULL) {
         return;
     }
+    pool_free(m->work.pool);
     arena_done(&m->arena);
     free(m->layers);
     free(m);

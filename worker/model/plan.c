@@ -2,26 +2,15 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "worker/kernels/carve.h"
 #include "worker/model/plan.h"
-
-#define ALIGN_FLOATS 16
-
-struct carver {
-    float *base; /* NULL: counting only */
-    size_t used;
-};
-
-static float *carve(struct carver *c, size_t n)
-{
-    float *p = c->base == NULL ? NULL : c->base + c->used;
-    c->used += (n + ALIGN_FLOATS - 1) / ALIGN_FLOATS * ALIGN_FLOATS;
-    return p;
-}
 
 static void carve_layer(struct model *m, struct layer *l, struct carver *c)
 {
     size_t n = m->batch, k = l->shape.k;
-    l->out = carve(c, n * layer_out_floats(l));
+    if (!l->is_done) {
+        l->out = carve(c, n * layer_out_floats(l) / (l->pools ? 4 : 1));
+    }
     if (layer_has_bn(l->def)) {
         float **vectors[] = {&l->mean,         &l->var,   &l->inv_std, &l->running_mean,
                              &l->running_var, &l->scale, &l->shift};
@@ -47,16 +36,25 @@ static void carve_model(struct model *m, struct carver *c)
         struct layer *l = &m->layers[i];
         carve_layer(m, l, c);
         l->x = i == 0 ? m->input : m->layers[i - 1].out;
+        l->out = l->is_done ? m->layers[i - 1].out : l->out;
         delta = max_size(delta, max_size(layer_x_floats(l), layer_out_floats(l)));
         if (l->def->kind == LAYER_CONV) {
             struct conv_shape s = layer_conv_shape(l, m->batch);
-            scratch = max_size(scratch, m->kernels.conv3x3_scratch(&s));
+            scratch = max_size(scratch, m->kernels.conv3x3_scratch(&s, m->threads));
         }
+        scratch = max_size(scratch, layer_has_bn(l->def) ? BN_SCRATCH(l->shape.k) : 0);
     }
     m->dlogits = carve(c, m->batch * layer_out_floats(model_last(m)));
     m->delta[0] = carve(c, m->batch * delta);
     m->delta[1] = carve(c, m->batch * delta);
-    m->scratch = carve(c, scratch);
+    m->work.scratch = carve(c, scratch);
+}
+
+static bool does_pooling(const struct model *m, uint32_t i)
+{
+    const struct layer_def *l = &m->def->layers[i];
+    return l->kind == LAYER_CONV && l->dropout == 0 && i + 1 < m->def->n_layers &&
+           l[1].kind == LAYER_POOL;
 }
 
 static void shape_layers(struct model *m)
@@ -69,6 +67,8 @@ static void shape_layers(struct model *m)
         l->sizes = layer_params(l->def, &l->shape);
         l->param = param;
         param += layer_params_total(&l->sizes);
+        l->is_done = i > 0 && does_pooling(m, i - 1);
+        l->pools = does_pooling(m, i);
     }
 }
 

@@ -3,7 +3,10 @@
  *
  * Forward of a layer with BN, in training:  x -> y = W*x + b -> out = dropout(relu(bn(y))).
  * Backward needs x, y, out and the batch statistics, and nothing else is kept: where out is 0 the
- * ReLU or the dropout stopped the signal, and neither lets a gradient through. */
+ * ReLU or the dropout stopped the signal, and neither lets a gradient through.
+ *
+ * A convolution without dropout in front of a pooling takes that over: its out is pooled, and the
+ * full-size activation never exists. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,9 +23,11 @@ struct layer {
     struct layer_shape shape;
     struct layer_params sizes;
     size_t param;    /* offset of the first tensor in params and grads */
-    const float *x;  /* (N, C, H, W): input, the layer below's out */
-    float *y;        /* (N, K, H, W): before BN; NULL without BN */
-    float *out;      /* (N, K, Ho, Wo) */
+    bool pools;      /* does the work of the pooling behind it as well */
+    bool is_done;    /* a pooling whose work the layer below does: out is that layer's */
+    const float *x;  /* (N, H, W, C): input, the layer below's out */
+    float *y;        /* (N, H, W, K): before BN; NULL without BN */
+    float *out;      /* (N, Ho, Wo, K); (N, Ho/2, Wo/2, K) if it pools */
     /* (K) each, NULL without BN: */
     float *mean, *var, *inv_std;         /* of the batch */
     float *running_mean, *running_var;   /* for inference */
@@ -32,16 +37,16 @@ struct layer {
 struct model {
     const struct model_def *def;
     struct kernels kernels;
-    uint32_t batch;
+    uint32_t batch, threads;
     uint64_t seed;
     bool dropout;
 
     struct arena arena; /* owns all that follows */
     float *params, *grads;  /* (n_params), layer order */
-    float *input;           /* (N, C, H, W) */
+    float *input;           /* (N, H, W, C) */
     float *delta[2];        /* gradients of activations, in turn; the larger of all layers */
     float *dlogits;         /* (N, classes) */
-    float *scratch;         /* for the kernels */
+    struct work work;       /* for the kernels: threads, owned, and scratch */
     struct layer *layers;   /* owned */
     /* Of the last forward: */
     uint32_t n;             /* samples */
@@ -69,7 +74,7 @@ static inline size_t layer_x_floats(const struct layer *l) /* of one sample */
     return (size_t)l->shape.c * l->shape.h * l->shape.w;
 }
 
-static inline size_t layer_out_floats(const struct layer *l) /* of one sample */
+static inline size_t layer_out_floats(const struct layer *l) /* of one sample, not yet pooled */
 {
     return (size_t)l->shape.k * l->shape.ho * l->shape.wo;
 }
@@ -82,10 +87,11 @@ static inline struct conv_shape layer_conv_shape(const struct layer *l, uint32_t
 
 static inline struct bn_shape layer_bn_shape(const struct layer *l, uint32_t n)
 {
-    return (struct bn_shape){.n = n, .k = l->shape.k, .hw = l->shape.ho * l->shape.wo};
+    return (struct bn_shape){
+        .n = n, .h = l->shape.ho, .w = l->shape.wo, .k = l->shape.k};
 }
 
 static inline struct pool_shape layer_pool_shape(const struct layer *l, uint32_t n)
 {
-    return (struct pool_shape){.planes = n * l->shape.c, .h = l->shape.h, .w = l->shape.w};
+    return (struct pool_shape){.n = n, .h = l->shape.h, .w = l->shape.w, .c = l->shape.c};
 }

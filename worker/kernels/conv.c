@@ -1,0 +1,119 @@
+/* The convolution slots: which way for which shape. Fully connected layers as sgemm. */
+#include "worker/kernels/conv.h"
+
+#include <string.h>
+
+#include <cblas.h>
+
+#include "worker/kernels/tiles.h"
+
+enum way { BY_TILES, BY_PIXELS, BY_BLAS };
+
+static enum way way_of(const struct conv_shape *s)
+{
+    if (tiling_of(s).scheme != NULL) {
+        return BY_TILES;
+    }
+    return s->c == 3 && s->k % PANEL == 0 ? BY_PIXELS : BY_BLAS;
+}
+
+static void conv3x3_forward(const struct conv_shape *s, const float *x, const float *weight,
+                            const float *bias, float *y, float *mean, float *var,
+                            const struct work *work)
+{
+    switch (way_of(s)) {
+    case BY_TILES:
+        conv_tiles_forward(s, x, weight, bias, y, mean, var, work);
+        break;
+    case BY_PIXELS:
+        conv_rgb_forward(s, x, weight, bias, y, mean, var, work);
+        break;
+    case BY_BLAS:
+        conv_blas_forward(s, x, weight, bias, y, mean, var, work);
+        break;
+    }
+}
+
+static void conv3x3_backward_data(const struct conv_shape *s, const float *dy, const float *weight,
+                                  float *dx, const struct work *work)
+{
+    if (way_of(s) == BY_TILES) {
+        conv_tiles_backward_data(s, dy, weight, dx, work);
+    } else {
+        conv_blas_backward_data(s, dy, weight, dx, work);
+    }
+}
+
+static void conv3x3_backward_weight(const struct conv_shape *s, const float *x, const float *dy,
+                                    float *dweight, float *dbias, const struct work *work)
+{
+    switch (way_of(s)) {
+    case BY_TILES:
+        conv_tiles_backward_weight(s, x, dy, dweight, dbias, work);
+        break;
+    case BY_PIXELS:
+        conv_rgb_backward_weight(s, x, dy, dweight, dbias, work);
+        break;
+    case BY_BLAS:
+        conv_blas_backward_weight(s, x, dy, dweight, dbias, work);
+        break;
+    }
+}
+
+static size_t max_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static size_t conv3x3_scratch(const struct conv_shape *s, unsigned threads)
+{
+    size_t stats = BN_SCRATCH(s->k);
+    switch (way_of(s)) {
+    case BY_TILES:
+        return max_size(stats, max_size(conv_tiles_scratch(s, threads),
+                                        conv_tiles_weight_scratch(s, threads)));
+    case BY_PIXELS: /* its input gradient is im2col's */
+        return max_size(stats, max_size(conv_rgb_scratch(s, threads),
+                                        conv_blas_scratch(s, threads)));
+    default:
+        return max_size(stats, conv_blas_scratch(s, threads));
+    }
+}
+
+static void sgemm(enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, size_t m, size_t n, size_t k,
+                  const float *a, const float *b, float beta, float *c)
+{
+    blasint lda = (blasint)(ta == CblasNoTrans ? k : m);
+    blasint ldb = (blasint)(tb == CblasNoTrans ? n : k);
+    cblas_sgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, (blasint)k, 1.0f, a, lda, b, ldb,
+                beta, c, (blasint)n);
+}
+
+static void fc_forward(uint32_t n, uint32_t c, uint32_t k, const float *x, const float *weight,
+                       const float *bias, float *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        memcpy(y + i * k, bias, k * sizeof(*y));
+    }
+    sgemm(CblasNoTrans, CblasTrans, n, k, c, x, weight, 1, y);
+}
+
+static void fc_backward(uint32_t n, uint32_t c, uint32_t k, const float *x, const float *weight,
+                        const float *dy, float *dx, float *dweight, float *dbias)
+{
+    sgemm(CblasTrans, CblasNoTrans, k, c, n, dy, x, 0, dweight);
+    conv_sum_bias(n, k, dy, dbias);
+    if (dx != NULL) {
+        sgemm(CblasNoTrans, CblasNoTrans, n, c, k, dy, weight, 0, dx);
+    }
+}
+
+void ISA_SYMBOL(conv_init)(struct kernels *k)
+{
+    k->conv3x3_forward = conv3x3_forward;
+    k->conv3x3_backward_data = conv3x3_backward_data;
+    k->conv3x3_backward_weight = conv3x3_backward_weight;
+    k->conv3x3_scratch = conv3x3_scratch;
+    k->fc_forward = fc_forward;
+    k->fc_backward = fc_backward;
+}

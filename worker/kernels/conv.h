@@ -1,0 +1,50 @@
+/* The three ways to convolve that conv.c chooses from by shape. Arguments as in kernels.h.
+ * Compiled once for each instruction set. */
+#pragma once
+
+#include "worker/kernels/isa.h"
+
+/* By a bilinear scheme: tiling_of(s).scheme is not NULL (tiles.h). */
+#define conv_tiles_forward ISA_SYMBOL(conv_tiles_forward)
+#define conv_tiles_backward_data ISA_SYMBOL(conv_tiles_backward_data)
+#define conv_tiles_backward_weight ISA_SYMBOL(conv_tiles_backward_weight)
+#define conv_tiles_scratch ISA_SYMBOL(conv_tiles_scratch)
+#define conv_tiles_weight_scratch ISA_SYMBOL(conv_tiles_weight_scratch)
+void conv_tiles_forward(const struct conv_shape *s, const float *x, const float *weight,
+                        const float *bias, float *y, float *mean, float *var,
+                        const struct work *work);
+void conv_tiles_backward_data(const struct conv_shape *s, const float *dy, const float *weight,
+                              float *dx, const struct work *work);
+void conv_tiles_backward_weight(const struct conv_shape *s, const float *x, const float *dy,
+                                float *dweight, float *dbias, const struct work *work);
+size_t conv_tiles_scratch(const struct conv_shape *s, unsigned threads);
+size_t conv_tiles_weight_scratch(const struct conv_shape *s, unsigned threads);
+
+/* Straight from the definition, for images of three channels and K whole panels. */
+#define conv_rgb_forward ISA_SYMBOL(conv_rgb_forward)
+#define conv_rgb_backward_weight ISA_SYMBOL(conv_rgb_backward_weight)
+#define conv_rgb_scratch ISA_SYMBOL(conv_rgb_scratch)
+void conv_rgb_forward(const struct conv_shape *s, const float *x, const float *weight,
+                      const float *bias, float *y, float *mean, float *var,
+                      const struct work *work);
+void conv_rgb_backward_weight(const struct conv_shape *s, const float *x, const float *dy,
+                              float *dweight, float *dbias, const struct work *work);
+size_t conv_rgb_scratch(const struct conv_shape *s, unsigned threads);
+
+/* im2col and OpenBLAS: any shape. */
+#define conv_blas_forward ISA_SYMBOL(conv_blas_forward)
+#define conv_blas_backward_data ISA_SYMBOL(conv_blas_backward_data)
+#define conv_blas_backward_weight ISA_SYMBOL(conv_blas_backward_weight)
+#define conv_blas_scratch ISA_SYMBOL(conv_blas_scratch)
+void conv_blas_forward(const struct conv_shape *s, const float *x, const float *weight,
+                       const float *bias, float *y, float *mean, float *var,
+                       const struct work *work);
+void conv_blas_backward_data(const struct conv_shape *s, const float *dy, const float *weight,
+                             float *dx, const struct work *work);
+void conv_blas_backward_weight(const struct conv_shape *s, const float *x, const float *dy,
+                               float *dweight, float *dbias, const struct work *work);
+size_t conv_blas_scratch(const struct conv_shape *s, unsigned threads);
+
+/* dbias (K) = sum of dy (pixels, K), in fp32 over 256 pixels at a time, then in double. */
+#define conv_sum_bias ISA_SYMBOL(conv_sum_bias)
+void conv_sum_bias(size_t pixels, size_t k, const float *dy, float *dbias);

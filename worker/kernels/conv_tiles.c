@@ -1,0 +1,276 @@
+/* Forward and input gradient of 3x3 convolution by a bilinear scheme:
+ *     transform x (V), transform weights (U), multiply plane by plane (M = V U), transform back.
+ *
+ * Small layers by blocks of tiles: all weights are transformed first, then each block of tiles goes
+ * through all stages while its V and M stay in the cache. Where transformed weights would not stay
+ * in the cache (36/9 times the weights) or tiles are few, all tiles are one block and panels of 32
+ * output channels go through all stages instead: weights are transformed and used at once.
+ * Threads share blocks in the first case and panels in the second. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "worker/kernels/carve.h"
+#include "worker/kernels/conv.h"
+#include "worker/kernels/moments.h"
+#include "worker/kernels/simd.h"
+#include "worker/kernels/tiles.h"
+
+#define BLOCK_TILES 48                  /* measured: 24 to 96 differ by 3% */
+#define WIDE_TILES 128                  /* at most so many tiles are one block */
+#define WIDE_WEIGHT_FLOATS (3u << 20)   /* as are layers with more transformed weights */
+
+struct conv {
+    struct tiling t;
+    size_t c, k;         /* in and out: K and C for the input gradient */
+    const float *x;      /* (N, H, W, c) */
+    float *y;            /* (N, H, W, k) */
+    const float *weight; /* (3, 3, c, k); turned: (3, 3, k, c) */
+    bool turned;
+    const float *bias;   /* (k) */
+    float *moments;      /* (slots, 3, k); NULL: not wanted */
+    /* Scratch; *_each floats lie between those of two threads, 0: all share one. */
+    bool wide;
+    size_t block;        /* tiles that go through the stages together */
+    size_t chunk;        /* tiles whose moments make a slot */
+    size_t u_plane, v_plane, m_plane, u_each, v_each, m_each;
+    float *u, *v, *m, *zeros, *waste;
+};
+
+/* Sizes, and places in scratch. */
+static void plan(struct conv *cv, size_t threads, struct carver *scratch)
+{
+    size_t planes = cv->t.scheme->planes, most = cv->c > cv->k ? cv->c : cv->k;
+    cv->wide = cv->t.count <= WIDE_TILES || planes * cv->c * cv->k > WIDE_WEIGHT_FLOATS;
+    cv->block = cv->wide ? cv->t.count : BLOCK_TILES;
+    cv->chunk = cv->wide ? MOMENT_TILES : BLOCK_TILES;
+    cv->u_plane = cv->c * (cv->wide ? PANEL : cv->k) + PLANE_PAD;
+    cv->v_plane = cv->c * cv->block + PLANE_PAD;
+    cv->m_plane = PANEL * cv->block + PLANE_PAD;
+    cv->u_each = cv->wide ? planes * cv->u_plane : 0;
+    cv->v_each = cv->wide ? 0 : planes * cv->v_plane;
+    cv->m_each = planes * cv->m_plane;
+    cv->u = carve(scratch, planes * cv->u_plane * (cv->wide ? threads : 1));
+    cv->v = carve(scratch, planes * cv->v_plane * (cv->wide ? 1 : threads));
+    cv->m = carve(scratch, cv->m_each * threads);
+    cv->zeros = carve(scratch, most);
+    cv->waste = carve(scratch, most);
+    cv->moments = carve(scratch, moment_slots(cv->t.count, cv->chunk) * 3 * cv->k);
+}
+
+/* dst (VL, PANEL) of each tap = weight[tap][column 0 .. PANEL-1][row 0 .. VL-1], transposed. */
+static void turn_taps(const struct conv *cv, size_t column, size_t row, float *dst)
+{
+    for (size_t tap = 0; tap < 9; tap++) {
+        const float *src = cv->weight + (tap * cv->k + column) * cv->c + row;
+        for (size_t j = 0; j < PANEL; j++) {
+            for (size_t i = 0; i < VL; i++) {
+                dst[(tap * VL + i) * PANEL + j] = src[j * cv->c + i];
+            }
+        }
+    }
+}
+
+/* U of one panel of output channels: u[plane][row of c][PANEL]. */
+static void transform_weight(const struct conv *cv, size_t panel, float *u)
+{
+    const struct scheme *s = cv->t.scheme;
+    float turned[9 * VL * PANEL];
+    for (size_t row = 0; row < cv->c; row += VL) {
+        const float *w = cv->weight + row * cv->k + panel * PANEL;
+        ptrdiff_t tap = (ptrdiff_t)(cv->c * cv->k), step = (ptrdiff_t)cv->k;
+        if (cv->turned) {
+            turn_taps(cv, panel * PANEL, row, turned);
+            tap = -(VL * PANEL);
+            step = PANEL;
+            w = turned - 8 * tap;
+        }
+        for (size_t i = 0; i < VL; i++) {
+            for (size_t at = 0; at < PANEL; at += VL) {
+                s->weight(w + (ptrdiff_t)i * step + at, tap, u + (row + i) * PANEL + at,
+                          cv->u_plane);
+            }
+        }
+    }
+}
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static void transform_input(const struct conv *cv, size_t panel, size_t panels, size_t first,
+                            size_t count, float *v)
+{
+    tiles_input(&cv->t, &(struct tiles_input){.x = cv->x,
+                                              .channels = cv->c,
+                                              .panel = panel,
+                                              .panels = panels,
+                                              .first = first,
+                                              .count = count,
+                                              .zeros = cv->zeros,
+                                              .v = v,
+                                              .v_plane = cv->v_plane,
+                                              .v_rows = cv->block});
+}
+
+static void multiply(const struct conv *cv, size_t count, const float *v, const float *u, float *m)
+{
+    for (size_t plane = 0; plane < cv->t.scheme->planes; plane++) {
+        struct product p = {.a = v + plane * cv->v_plane,
+                            .a_panel = cv->block * PANEL,
+                            .b = u + plane * cv->u_plane,
+                            .b_step = PANEL,
+                            .c = m + plane * cv->m_plane,
+                            .c_row = PANEL,
+                            .panels = cv->c / PANEL,
+                            .steps = PANEL};
+        product_tiles(&p, count);
+    }
+}
+
+/* Tiles first .. first+count of one panel of channels, from m, whose row 0 is tile first. */
+static void transform_output(const struct conv *cv, size_t panel, size_t first, size_t count,
+                             const float *m)
+{
+    const struct scheme *s = cv->t.scheme;
+    float *slot = cv->moments == NULL
+                      ? NULL
+                      : cv->moments + first / cv->chunk * 3 * cv->k + panel * PANEL;
+    for (size_t i = 0; i < count; i++) {
+        union {
+            const float *in[SCHEME_MAX_PLANES];
+            float *out[SCHEME_MAX_PLANES];
+        } px;
+        tile_pixels(&cv->t, first + i, s->out, 0, cv->y, cv->k, cv->waste, px.in);
+        for (size_t at = 0; at < PANEL; at += VL) {
+            const float *row = m + i * PANEL + at;
+            size_t channel = panel * PANEL + at;
+            if (slot == NULL) {
+                s->output(row, cv->m_plane, cv->bias, px.out, channel, NULL);
+                continue;
+            }
+            struct scheme_moments sums = {slot + at, slot + cv->k + at, slot + 2 * cv->k + at};
+            if (i == 0) { /* the pivot is the first pixel */
+                s->output(row, cv->m_plane, cv->bias, px.out, channel, NULL);
+                memcpy(sums.pivot, px.out[0] + channel, VL * sizeof(float));
+                vstore(sums.sum, vzero());
+                vstore(sums.squares, vzero());
+            }
+            s->output(row, cv->m_plane, cv->bias, px.out, channel, &sums);
+        }
+    }
+}
+
+static void item_weight(void *ctx, size_t panel, unsigned thread)
+{
+    const struct conv *cv = ctx;
+    (void)thread;
+    transform_weight(cv, panel, cv->u + panel * cv->c * PANEL);
+}
+
+static void item_block(void *ctx, size_t block, unsigned thread)
+{
+    const struct conv *cv = ctx;
+    float *v = cv->v + thread * cv->v_each, *m = cv->m + thread * cv->m_each;
+    size_t first = block * cv->block, count = min_size(cv->block, cv->t.count - first);
+    transform_input(cv, 0, cv->c / PANEL, first, count, v);
+    for (size_t panel = 0; panel < cv->k / PANEL; panel++) {
+        multiply(cv, count, v, cv->u + panel * cv->c * PANEL, m);
+        transform_output(cv, panel, first, count, m);
+    }
+}
+
+static void item_input(void *ctx, size_t panel, unsigned thread)
+{
+    const struct conv *cv = ctx;
+    (void)thread;
+    transform_input(cv, panel, 1, 0, cv->t.count, cv->v + panel * cv->block * PANEL);
+}
+
+static void item_panel(void *ctx, size_t panel, unsigned thread)
+{
+    const struct conv *cv = ctx;
+    float *u = cv->u + thread * cv->u_each, *m = cv->m + thread * cv->m_each;
+    transform_weight(cv, panel, u);
+    multiply(cv, cv->t.count, cv->v, u, m);
+    for (size_t first = 0; first < cv->t.count; first += cv->chunk) {
+        transform_output(cv, panel, first, min_size(cv->chunk, cv->t.count - first),
+                         m + first * PANEL);
+    }
+}
+
+static void run(struct conv *cv, struct pool *pool)
+{
+    if (cv->wide) {
+        parallel_for(pool, cv->c / PANEL, item_input, cv);
+        parallel_for(pool, cv->k / PANEL, item_panel, cv);
+    } else {
+        parallel_for(pool, cv->k / PANEL, item_weight, cv);
+        parallel_for(pool, (cv->t.count + cv->block - 1) / cv->block, item_block, cv);
+    }
+}
+
+static struct conv conv_of(const struct conv_shape *s)
+{
+    return (struct conv){.t = tiling_of(s), .c = s->c, .k = s->k};
+}
+
+/* Whole tiles only: the moments of a cut one would count pixels that are not there. */
+static bool are_whole(const struct tiling *t)
+{
+    return t->h % t->scheme->out == 0 && t->w % t->scheme->out == 0;
+}
+
+void conv_tiles_forward(const struct conv_shape *s, const float *x, const float *weight,
+                        const float *bias, float *y, float *mean, float *var,
+                        const struct work *work)
+{
+    struct conv cv = conv_of(s);
+    struct carver scratch = {.base = work->scratch};
+    bool wants_moments = mean != NULL && are_whole(&cv.t);
+    cv.x = x;
+    cv.y = y;
+    cv.weight = weight;
+    cv.bias = bias;
+    plan(&cv, pool_threads(work->pool), &scratch);
+    memset(cv.zeros, 0, cv.c * sizeof(float));
+    float *moments = cv.moments;
+    cv.moments = wants_moments ? moments : NULL;
+    run(&cv, work->pool);
+    if (wants_moments) {
+        size_t tile = cv.t.scheme->out * cv.t.scheme->out;
+        moments_merge(moments, cv.k, cv.t.count * tile, cv.chunk * tile, mean, var);
+    } else if (mean != NULL) {
+        struct bn_shape bn = {.n = s->n, .h = s->h, .w = s->w, .k = s->k};
+        moments_of(&bn, y, mean, var, work);
+    }
+}
+
+void conv_tiles_backward_data(const struct conv_shape *s, const float *dy, const float *weight,
+                              float *dx, const struct work *work)
+{
+    struct conv cv = conv_of(s);
+    struct carver scratch = {.base = work->scratch};
+    cv.c = s->k;
+    cv.k = s->c;
+    cv.x = dy;
+    cv.y = dx;
+    cv.weight = weight;
+    cv.turned = true;
+    plan(&cv, pool_threads(work->pool), &scratch);
+    memset(cv.zeros, 0, (cv.c > cv.k ? cv.c : cv.k) * sizeof(float));
+    cv.bias = cv.zeros;
+    cv.moments = NULL;
+    run(&cv, work->pool);
+}
+
+size_t conv_tiles_scratch(const struct conv_shape *s, unsigned threads)
+{
+    struct conv cv = conv_of(s);
+    struct carver forward = {0}, backward = {0};
+    plan(&cv, threads, &forward);
+    cv.c = s->k;
+    cv.k = s->c;
+    plan(&cv, threads, &backward);
+    return forward.used > backward.used ? forward.used : backward.used;
+}

@@ -1,0 +1,26 @@
+/* Mean and variance of channels from sums over parts of the pixels ("slots"): a slot holds, for each
+ * of k channels, a pivot, the sum of y - pivot and of its square, in fp32: arrays (3, k). Slots are
+ * merged in double and in order, so results depend neither on threads nor on the batch's size.
+ * Compiled once for each instruction set. */
+#pragma once
+
+#include <stddef.h>
+
+#include "worker/kernels/isa.h"
+
+#define moments_take ISA_SYMBOL(moments_take)
+#define moments_merge ISA_SYMBOL(moments_merge)
+#define moments_of ISA_SYMBOL(moments_of)
+
+static inline size_t moment_slots(size_t parts, size_t of)
+{
+    return (parts + of - 1) / of;
+}
+
+/* Slot of `pixels` pixels of y (pixels, k). */
+void moments_take(const float *y, size_t pixels, size_t k, float *slot);
+/* All slots hold `of` pixels but the last, which has the rest of `pixels`. */
+void moments_merge(const float *slots, size_t k, size_t pixels, size_t of, float *mean, float *var);
+/* The kernel bn_stats (kernels.h). */
+void moments_of(const struct bn_shape *s, const float *y, float *mean, float *var,
+                const struct work *work);

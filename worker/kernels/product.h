@@ -1,0 +1,42 @@
+/* Small dense products on panels: what all convolutions here spend their time in.
+ *
+ * A panel holds PANEL columns (channels) of many rows, row by row: (rows, PANEL). Rows of a panel
+ * lie 128 bytes apart, so neither operand strides over the cache, and nothing is packed: the
+ * transforms write panels. The register block is PRODUCT_ROWS x 2 vectors (simd.h).
+ *
+ * Compiled once for each instruction set. */
+#pragma once
+
+#include <stddef.h>
+
+#include "worker/kernels/isa.h"
+
+#define PANEL 32
+
+/* c (rows, PANEL) = init (rows, PANEL) + sum over `panels` panels p and `steps` steps l of
+ *     a[p * a_panel + row * A_ROW + l * A_STEP] * b[(p * steps + l) * b_step + column]
+ * Rows of c lie c_row floats apart, rows of init init_row: 0 for a bias. init may be c; NULL: 0. */
+struct product {
+    const float *a;
+    size_t a_panel;
+    const float *b;
+    size_t b_step;
+    float *c;
+    size_t c_row;
+    const float *init;
+    size_t init_row;
+    size_t panels, steps;
+};
+
+#define product_tiles ISA_SYMBOL(product_tiles)
+#define product_grads ISA_SYMBOL(product_grads)
+#define product_pixels ISA_SYMBOL(product_pixels)
+#define product_pixel_grads ISA_SYMBOL(product_pixel_grads)
+/* A_ROW, A_STEP = PANEL, 1: rows of panels times a matrix. */
+void product_tiles(const struct product *p, size_t rows);
+/* 1, PANEL: the transpose of a panel times a panel. */
+void product_grads(const struct product *p, size_t rows);
+/* 3, 1: pixels of three channels times a matrix. */
+void product_pixels(const struct product *p, size_t rows);
+/* 1, 3: the transpose of pixels of three channels times a matrix. */
+void product_pixel_grads(const struct product *p, size_t rows);

@@ -1,0 +1,37 @@
+/* Vectors of the instruction set that a file is compiled for (isa.h), by the compiler's own vector
+ * types: transforms, products and passes are written once and built three times. A product and a
+ * sum in one expression become a fused multiply-add where the set has one. */
+#pragma once
+
+#include <stddef.h>
+
+#if defined(__AVX512F__)
+#define VL 16           /* floats of a vector */
+#define PRODUCT_ROWS 12 /* rows of a register block: 12 x 2 vectors of 32 registers */
+#elif defined(__AVX__)
+#define VL 8
+#define PRODUCT_ROWS 6 /* 6 x 2 of 16 */
+#else
+#define VL 4
+#define PRODUCT_ROWS 6
+#endif
+
+/* Loads and stores need no alignment. */
+typedef float vf __attribute__((vector_size(VL * sizeof(float)), aligned(4), may_alias));
+
+#define SIMD_INLINE static inline __attribute__((always_inline))
+
+SIMD_INLINE vf vload(const float *p)
+{
+    return *(const vf *)p;
+}
+
+SIMD_INLINE void vstore(float *p, vf v)
+{
+    *(vf *)p = v;
+}
+
+SIMD_INLINE vf vzero(void)
+{
+    return (vf){0};
+}
