@@ -118,6 +118,21 @@ static void set_caches(json_t *o, const char *root)
     set_text(o, "caches", len > 0 ? all : NULL);
 }
 
+/* Whether a comma-separated list of `len` bytes holds a name: "cpu,cpuacct" has cpu, "cpuset" not. */
+static bool has_name(const char *list, size_t len, const char *name)
+{
+    size_t name_len = strlen(name);
+    for (size_t at = 0; at < len;) {
+        const char *comma = memchr(list + at, ',', len - at);
+        size_t item_len = comma == NULL ? len - at : (size_t)(comma - list) - at;
+        if (item_len == name_len && memcmp(list + at, name, name_len) == 0) {
+            return true;
+        }
+        at += item_len + 1;
+    }
+    return false;
+}
+
 /* Reads FILE of our cgroup: `controller` "" is v2, else v1. Owned, NULL if not there. The group's
  * own directory first; where that is not mounted as such (a container), the mount's root. */
 static char *read_cgroup(const char *root, const char *controller, const char *file)
@@ -134,8 +149,7 @@ static char *read_cgroup(const char *root, const char *controller, const char *f
         }
         names++;
         size_t names_len = (size_t)(path - names);
-        const char *hit = memmem(names, names_len, controller, strlen(controller));
-        if (is_v2 ? names_len == 0 : names_len > 0 && hit != NULL) {
+        if (is_v2 ? names_len == 0 : has_name(names, names_len, controller)) {
             size_t path_len = strcspn(path + 1, "\n");
             _cleanup_(freep) char *full = xasprintf("%s%s%.*s/%s", mount, controller,
                                                     (int)path_len, path + 1, file);
