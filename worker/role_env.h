@@ -41,7 +41,7 @@ void role_env_done(struct role_env *e);
 
 /* From the file or the descriptor; -EINVAL if neither was given. */
 int role_env_secret(const struct role_env *e, uint8_t ret[static 32], struct err *err);
-/* "RUN/POINT/TRIAL" as frames carry it, and what the gang must agree on. */
+/* Who we are in frames, how the parameters are dealt, and what the gang must agree on. */
 struct frame_id role_env_id(const struct role_env *e);
 struct slices role_env_slices(const struct role_env *e);
 void role_env_digest(const struct role_env *e, uint8_t ret[static 32]);

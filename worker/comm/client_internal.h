@@ -29,7 +29,6 @@ struct client {
     struct link *links;               /* (slices.n_servers) the thread's */
     int wake_fd;
     pthread_t thread;
-    bool joined_thread;
 
     pthread_mutex_t mutex; /* guards what follows, up to the next blank line */
     pthread_cond_t cond;

@@ -58,9 +58,9 @@ void conn_close(struct conn *c);
 void conn_secure(struct conn *c, const struct auth_key *tx, const struct auth_key *rx,
                  const struct frame_id *peer, int64_t now_ns);
 
-/* Queues a frame with a small payload, which is copied. Only type, step and slice count in *f. */
+/* Queues a frame with a small payload, which is copied. */
 void conn_send(struct conn *c, enum frame_type type, const void *payload, size_t len);
-/* Queues a slice; `data` is borrowed until conn_has_bulk is false. `crc` NULL: computed in turn. */
+/* Queues a slice, *f with step, slice, offset, priority; `data` is borrowed until conn_has_bulk is false. `crc` NULL: computed in turn. */
 void conn_send_slice(struct conn *c, const struct frame *f, const float *data, size_t n,
                      const uint32_t *crc);
 /* Slices queued or on their way. */

@@ -30,10 +30,3 @@ bool heartbeat_is_lost(const struct heartbeat *h, int64_t now_ns)
 {
     return now_ns - h->last_heard_ns >= HEARTBEAT_SILENCE_NS;
 }
-
-int64_t heartbeat_next_ns(const struct heartbeat *h)
-{
-    int64_t send_ns = h->last_sent_ns + HEARTBEAT_PERIOD_NS;
-    int64_t lost_ns = h->last_heard_ns + HEARTBEAT_SILENCE_NS;
-    return send_ns < lost_ns ? send_ns : lost_ns;
-}

@@ -23,5 +23,3 @@ void heartbeat_init(struct heartbeat *h, int64_t now_ns);
 /* True once a period; counts as sent. */
 bool heartbeat_is_due(struct heartbeat *h, int64_t now_ns);
 bool heartbeat_is_lost(const struct heartbeat *h, int64_t now_ns);
-/* When to look again. */
-int64_t heartbeat_next_ns(const struct heartbeat *h);

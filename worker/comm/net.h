@@ -29,7 +29,7 @@ struct dial_lookup;
 struct dial {
     struct net_addr addr;
     enum { DIAL_WAIT, DIAL_RESOLVE, DIAL_CONNECT } state;
-    int fd;            /* poll it for POLLOUT; -1: nothing to poll, come again in 50 ms */
+    int fd;            /* poll it for POLLOUT; -1: nothing to poll, come again soon */
     char why[160];     /* the last failure, "" if none */
     int64_t again_ns;  /* when to try again, in DIAL_WAIT */
     struct dial_lookup *lookup; /* owned */
