@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""manifests/ against a real API server: it is taken whole, benchd may do what it needs and no more, and it all goes.
+"""
+import copy
+import json
+import re
+import sys
+
+import mkimage
+import tap
+from cluster import CONTROLLERS, Cluster
+
+MANIFESTS = tap.ROOT / "manifests"
+CRD = MANIFESTS / "benchmark-crd.yaml"
+ACCOUNT = "system:serviceaccount:benchd:benchd"
+OBJECTS = {"Namespace/benchd", "ServiceAccount/benchd", "Role/benchd", "RoleBinding/benchd", "Service/benchd",
+           "PersistentVolumeClaim/benchd", "Deployment/benchd", "NetworkPolicy/default-deny", "NetworkPolicy/replicas",
+           "NetworkPolicy/benchd"}
+
+# All that benchd may do: (resource, name or "", verbs).
+ALLOWED = [
+    ("benchmarks.benchd.io", "", "get list watch"),
+    ("benchmarkruns.benchd.io", "", "get list watch delete"),
+    ("benchmarkruns.benchd.io/status", "", "get patch"),
+    ("benchmarkruns.benchd.io/finalizers", "", "update"),
+    ("pods", "", "get list watch create delete"),
+    ("pods/log", "", "get"),
+    ("services", "", "get list watch create delete"),
+    ("secrets", "", "create delete"),
+    ("events.events.k8s.io", "", "create patch"),
+    ("leases.coordination.k8s.io", "", "create"),
+    ("leases.coordination.k8s.io", "benchd", "get update patch"),
+]
+# What would be worth having for somebody who got hold of its token: (namespace, resource, name, verbs).
+FORBIDDEN = [
+    ("benchd", "secrets", "", "get list watch update patch deletecollection"),
+    ("benchd", "secrets", "vgg16-12345678-key", "get"),
+    ("benchd", "pods", "", "update patch deletecollection"),
+    ("benchd", "pods/exec", "", "create get"),
+    ("benchd", "pods/ephemeralcontainers", "", "update patch"),
+    ("benchd", "serviceaccounts/token", "", "create"),
+    ("benchd", "serviceaccounts", "default", "impersonate"),
+    ("benchd", "roles.rbac.authorization.k8s.io", "", "create update patch bind escalate"),
+    ("benchd", "rolebindings.rbac.authorization.k8s.io", "", "create"),
+    ("benchd", "deployments.apps", "", "get create patch"),
+    ("benchd", "configmaps", "", "get create"),
+    ("benchd", "networkpolicies.networking.k8s.io", "", "delete"),
+    ("benchd", "benchmarkruns.benchd.io", "", "create update patch deletecollection"),
+    ("benchd", "benchmarks.benchd.io", "", "create update patch delete"),
+    ("benchd", "leases.coordination.k8s.io", "", "get list watch"),
+    ("benchd", "leases.coordination.k8s.io", "other", "update"),
+    ("benchd", "leases.coordination.k8s.io", "benchd", "delete"),
+    ("default", "pods", "", "get list watch create delete"),
+    ("default", "benchmarkruns.benchd.io", "", "get list watch"),
+    ("kube-system", "secrets", "", "get create delete"),
+    ("", "nodes", "", "get list watch"),
+    ("", "namespaces", "", "get list create delete"),
+    ("", "persistentvolumes", "", "get list"),
+    ("", "customresourcedefinitions.apiextensions.k8s.io", "", "get create"),
+    ("", "clusterroles.rbac.authorization.k8s.io", "", "create"),
+]
+
+
+def check_apply(t, k):
+    t.equal(0, k("apply", "-f", CRD, check=False).returncode, "kubectl apply -f manifests/benchmark-crd.yaml")
+    # A dry run of what lies in a namespace needs the namespace.
+    k("apply", "-f", MANIFESTS / "namespace.yaml")
+    for option in ("--dry-run=server", "--validate=strict"):
+        done = k("apply", "-k", MANIFESTS, option, check=False)
+        t.equal((0, ""), (done.returncode, done.stderr), f"kubectl apply -k manifests/ {option}: no warning")
+        t.equal(len(OBJECTS), len(done.stdout.splitlines()), f"kubectl apply -k manifests/ {option}: all objects")
+    again = k("apply", "-k", MANIFESTS).stdout.splitlines()
+    t.equal([], [line for line in again if not line.endswith(" unchanged")], "a second apply changes nothing")
+
+
+def check_objects(t, k):
+    items = json.loads(k("get", "-k", MANIFESTS, "-o", "json").stdout)["items"]
+    objects = {f"{item['kind']}/{item['metadata']['name']}": item for item in items}
+    t.equal(OBJECTS, set(objects), "the objects of manifests/")
+    elsewhere = {name for name, item in objects.items() if item["metadata"].get("namespace", "benchd") != "benchd"}
+    t.equal(set(), elsewhere, "all in the namespace benchd")
+    t.equal({"benchd"}, {item["metadata"]["labels"].get("app.kubernetes.io/name") for item in items},
+            "all bear the name benchd")
+
+    deployment = objects["Deployment/benchd"]["spec"]
+    template = deployment["template"]
+    labels = template["metadata"]["labels"]
+    t.equal((1, "Recreate"), (deployment["replicas"], deployment["strategy"]["type"]), "never two on one SQLite file")
+    t.equal([mkimage.image_name("benchd")], [c["image"] for c in template["spec"]["containers"]],
+            "the image is that of this version")
+    for name, selector in (("Service", objects["Service/benchd"]["spec"]["selector"]),
+                           ("NetworkPolicy", objects["NetworkPolicy/benchd"]["spec"]["podSelector"]["matchLabels"])):
+        t.ok(selector.items() <= labels.items(), f"the {name} selects the pod of benchd", (selector, labels))
+    ports = {port["name"] for port in template["spec"]["containers"][0]["ports"]}
+    t.equal(ports, {port["targetPort"] for port in objects["Service/benchd"]["spec"]["ports"]}, "the Service's port")
+    return template
+
+
+def check_pod_security(t, k, template):
+    def create(spec):
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "labels": {}}, "spec": spec}
+        return k("create", "--validate=strict", "--dry-run=server", "-f", "-", stdin=json.dumps(body), check=False)
+
+    done = create(template["spec"])
+    t.equal((0, ""), (done.returncode, done.stderr), "Pod Security takes the pod of the Deployment")
+    for name, change in (("a capability", {"capabilities": {"drop": []}}), ("root", {"runAsUser": 0}),
+                         ("privilege escalation", {"allowPrivilegeEscalation": True})):
+        spec = copy.deepcopy(template["spec"])
+        spec["containers"][0]["securityContext"].update(change)
+        t.match("violates PodSecurity", create(spec).stderr, f"Pod Security refuses it with {name}")
+
+
+def can_i(k, verb, namespace, resource, name):
+    kind, _, subresource = resource.partition("/")
+    target = [f"{kind}/{name}" if name else kind, *([f"--subresource={subresource}"] if subresource else [])]
+    done = k("auth", "can-i", verb, *target, f"--as={ACCOUNT}", *([f"--namespace={namespace}"] if namespace else []),
+             check=False)
+    return done.stdout.strip()
+
+
+def check_rights(t, k):
+    for resource, name, verbs in ALLOWED:
+        answers = {verb: can_i(k, verb, "benchd", resource, name) for verb in verbs.split()}
+        t.equal({"yes"}, set(answers.values()), f"may {verbs} {resource}{name and ' ' + name}")
+    for namespace, resource, name, verbs in FORBIDDEN:
+        answers = {verb: can_i(k, verb, namespace, resource, name) for verb in verbs.split()}
+        t.equal({verb: "no" for verb in answers}, answers,
+                f"may not {verbs} {resource}{name and ' ' + name} in {namespace or 'the cluster'}")
+
+
+def check_no_other_right(t, k):
+    """The server's own list of rights holds the table above and what every account has, and nothing else."""
+    row = re.compile(r"^(\S*)\s+\[(.*?)\]\s+\[(.*?)\]\s+\[(.*?)\]$")
+    rows = [row.match(line).groups() for line in
+            k("auth", "can-i", "--list", f"--as={ACCOUNT}", "--namespace=benchd").stdout.splitlines()[1:]]
+    own = {(resource, name, frozenset(verbs.split())) for resource, urls, name, verbs in rows
+           if not urls and not resource.startswith("selfsubject")}
+    t.equal({(resource, name, frozenset(verbs.split())) for resource, name, verbs in ALLOWED}, own,
+            "and has no other right")
+    t.equal({"get"}, {verbs for _, urls, _, verbs in rows if urls}, "paths that are no resource: to read")
+
+
+def check_uninstall(t, k):
+    def named_benchd():
+        kinds = "namespaces,customresourcedefinitions,clusterroles,clusterrolebindings,persistentvolumes"
+        return {name for name in k("get", kinds, "-o", "name").stdout.split() if "benchd" in name}
+
+    t.ok(len(named_benchd()) == 3, "before: a namespace and two kinds", named_benchd())
+    for what in (("-k", MANIFESTS), ("-f", CRD)):
+        done = k("delete", *what, "--timeout=100s", check=False)
+        t.equal((0, ""), (done.returncode, done.stderr), f"kubectl delete {what[0]}")
+    t.equal(set(), named_benchd(), "nothing is left")
+
+
+def main():
+    t = tap.Tap()
+    with Cluster(parts=CONTROLLERS, namespace=None) as cluster:
+        k = cluster.kubectl
+        check_apply(t, k)
+        template = check_objects(t, k)
+        check_pod_security(t, k, template)
+        check_rights(t, k)
+        check_no_other_right(t, k)
+        check_uninstall(t, k)
+    return t.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
