@@ -1,0 +1,146 @@
+"""From measurements to ratios, bars and text. Pure."""
+import dataclasses
+import statistics
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """What is measured: a system in a precision."""
+    system: str
+    precision: str = "fp32"
+
+    def __str__(self):
+        return f"{self.system} {self.precision}"
+
+
+@dataclasses.dataclass
+class Sample:
+    """One row, once: one process at one batch in one round. `isa` is "" or a limit such as "avx2"."""
+    row: Row
+    batch: int
+    round: int
+    isa: str
+    samples_per_s: float
+    samples_per_cpu_s: float
+    max_rss_bytes: int
+    others_core: float
+    others_machine: float
+
+
+@dataclasses.dataclass
+class Spread:
+    median: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, values):
+        return cls(statistics.median(values), min(values), max(values))
+
+    def text(self, digits=2):
+        return f"{self.median:.{digits}f} ({self.least:.{digits}f}-{self.most:.{digits}f})"
+
+
+@dataclasses.dataclass
+class Bar:
+    """What must be reached. `sign` is >= or <=. Without a value it was asked for and not measured: missed."""
+    what: str
+    value: Spread | None
+    bar: float
+    sign: str = ">="
+
+    @property
+    def is_reached(self):
+        if self.value is None:
+            return False
+        return self.value.median >= self.bar if self.sign == ">=" else self.value.median <= self.bar
+
+    def text(self):
+        value = "not measured" if self.value is None else self.value.text()
+        return f"{'reached' if self.is_reached else 'MISSED ':7}  {self.what}: {value} {self.sign} {self.bar:g}"
+
+
+def rate(sample, by):
+    return sample.samples_per_s if by == "wall" else sample.samples_per_cpu_s
+
+
+def choose_clock(samples, quiet_share):
+    """wall where the core was ours, else CPU time: decided by the load of others, never by a result."""
+    return "wall" if statistics.median(s.others_core for s in samples) <= quiet_share else "cpu"
+
+
+def rounds(samples):
+    """{round: {row: sample}}"""
+    by_round = {}
+    for sample in samples:
+        by_round.setdefault(sample.round, {})[sample.row] = sample
+    return by_round
+
+
+def ratios(samples, ours, peers, by):
+    """Of each round that has ours and a peer: our rate over the best of these peers, in the same round."""
+    found = []
+    for rows in rounds(samples).values():
+        others = [rate(rows[peer], by) for peer in peers if peer in rows]
+        if ours in rows and others:
+            found.append(rate(rows[ours], by) / max(others))
+    return found
+
+
+def rss_ratios(samples, ours, peer):
+    return [rows[ours].max_rss_bytes / rows[peer].max_rss_bytes for rows in rounds(samples).values()
+            if ours in rows and peer in rows]
+
+
+def table(header, lines):
+    """Columns: the first to the left, the others to the right."""
+    rows = [header, *lines]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(header))]
+    return "\n".join("   ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
+                                for i, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in rows)
+
+
+def mib(value):
+    return f"{value / 2**20:.0f} MiB"
+
+
+def rows_text(samples, ours, by):
+    """The table of one batch: a line a row, ours first."""
+    lines = []
+    for row in dict.fromkeys(s.row for s in samples):
+        mine = [s for s in samples if s.row == row]
+        over = ratios(samples, ours, [row], by) if row != ours else []
+        lines.append([str(row), Spread.of([s.samples_per_s for s in mine]).text(1),
+                      Spread.of([s.samples_per_cpu_s for s in mine]).text(1),
+                      Spread.of(over).text() if over else "", mib(statistics.median(s.max_rss_bytes for s in mine))])
+    return table(["ROW", "SAMPLES/S", "SAMPLES/CPU-S", f"OURS / IT ({by})", "PEAK RSS"], lines)
+
+
+PASSES = ("forward", "input_gradient", "weight_gradient")
+
+
+def group(layer):
+    """conv3_2 -> conv3"""
+    return layer.split("_")[0]
+
+
+def group_times(layers):
+    """{layer: {pass: s}} to {group: {pass: s}}; a pass that a layer lacks (the first layer's input gradient) is 0."""
+    sums = {}
+    for name, times in layers.items():
+        total = sums.setdefault(group(name), dict.fromkeys(PASSES, 0.0))
+        for which in PASSES:
+            total[which] += times.get(which, 0.0)
+    return sums
+
+
+def layer_ratios(ours, theirs):
+    """Two lists of {layer: {pass: s}}, a round each: {group: {pass: [their time / our time, ...]}}."""
+    found = {}
+    for mine, other in zip(ours, theirs):
+        a, b = group_times(mine), group_times(other)
+        for name in sorted(a.keys() & b.keys()):
+            for which in PASSES:
+                if a[name][which] > 0 and b[name][which] > 0:
+                    found.setdefault(name, {}).setdefault(which, []).append(b[name][which] / a[name][which])
+    return found

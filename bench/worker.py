@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""script/bench worker: training VGG16 (vgg16-fluid-fc512) on one core, benchworker against its peers.
+
+Installs the peers (bench/peers.py), then runs every row in turn on the same core, round after round, so that what
+disturbs the machine disturbs all alike. Prints a table a batch, the convolutions by layer group against oneDNN, every
+figure beside its bar, and what else ran on the machine. Ends with "reached N of M"; exit 1 where a bar is missed.
+
+A rate is samples a second of wall time where the core was ours, else samples a second of CPU time: decided for each
+batch by the load of others (--quiet), never by a result."""
+import argparse
+import dataclasses
+import json
+import math
+import os
+import pathlib
+import sys
+import time
+
+import figures
+import machine
+import peers
+from figures import Bar, Row, Sample, Spread
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MODEL = "vgg16-fluid-fc512"
+OURS = Row("benchworker")
+PEERS = (Row("pytorch"), Row("tensorflow"), Row("paddle"), Row("pytorch", "bf16"), Row("tensorflow", "bf16"))
+# About the rate on one core: how many steps fill the time of one measurement. Only the length depends on it.
+ABOUT = {"benchworker": 200, "pytorch": 60, "tensorflow": 60, "paddle": 10}
+BATCH = 128  # of the figures that are asked for at one batch only
+
+# What must be reached, by batch.
+RATIO_BARS = {32: 2.7, 64: 2.9, 128: 3.0, 256: 2.9}
+BF16_BAR, AVX2_BAR, RSS_BAR = 2.1, 1.8, 1.0
+GROUP_BARS = {**{group: {"forward": 2.2, "input_gradient": 2.2, "weight_gradient": 1.9}
+                 for group in ("conv1", "conv2", "conv3", "conv4")},
+              "conv5": dict.fromkeys(figures.PASSES, 2.8)}
+# Limits that make a machine with AVX-512 compute as one without: ours, then oneDNN, ATen, MKL.
+LIMITS = {"": {}, "avx2": {"BENCH_CPU_MASK": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2",
+                           "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(prog="script/bench worker", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    numbers = lambda text: [int(word) for word in text.split(",")]  # noqa: E731
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
+    parser.add_argument("--batches", type=numbers, default=sorted(RATIO_BARS), metavar="N,..", help="default 32,64,128,256")
+    parser.add_argument("--peers", default="pytorch,tensorflow,paddle", metavar="NAME,..", help="default all")
+    parser.add_argument("--precisions", default="fp32,bf16", metavar="NAME,..", help="of the peers; default fp32,bf16")
+    parser.add_argument("--seconds", type=float, default=4, metavar="S", help="of one measurement, about; default 4")
+    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), metavar="CPU", help="default the last")
+    parser.add_argument("--quiet", type=float, default=.05, metavar="SHARE",
+                        help="of the core that others may use for wall time to count; default 0.05")
+    parser.add_argument("--no-avx2", action="store_true", help="without the rows limited to AVX2")
+    parser.add_argument("--no-layers", action="store_true", help="without the convolutions one by one")
+    parser.add_argument("--json", metavar="FILE", help="every measurement and bar as JSON")
+    args = parser.parse_args(argv)
+    unknown = set(args.peers.split(",")) - set(peers.names())
+    if unknown or args.rounds < 1 or min(args.batches) < 1:
+        parser.error(f"no such peer: {', '.join(sorted(unknown))}" if unknown else "expected positive numbers")
+    return args
+
+
+def chosen_peers(args):
+    return [row for row in PEERS
+            if row.system in args.peers.split(",") and row.precision in args.precisions.split(",")]
+
+
+def last_summary(text):
+    records = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    summaries = [r for r in records if r.get("type") == "summary"]
+    if not summaries:
+        raise machine.Failed(f"no summary record in: {text[-500:]}")
+    return summaries[-1]
+
+
+class Bench:
+    def __init__(self, args):
+        self.args = args
+        self.worker = os.environ.get("BENCHWORKER", str(ROOT / "build" / "worker" / "benchworker"))
+        self.samples, self.ours, self.onednn = [], [], []
+        self.worker_facts = {}
+
+    def steps(self, row, batch):
+        """(warm-up, measured): a slow peer is not given more seconds than its steps need."""
+        return (1 if ABOUT[row.system] < 20 else 2,
+                max(3, math.ceil(self.args.seconds * ABOUT[row.system] / batch)))
+
+    def run(self, row, batch, number, isa=""):
+        warmup, steps = self.steps(row, batch)
+        if row.system == OURS.system:
+            argv = [self.worker, "bench", "--model", MODEL, "--batch", str(batch), "--threads", "1", "--steps",
+                    str(steps), "-o", "json"]
+        else:
+            argv = [str(peers.interpreter(row.system)), str(peers.PROFILES / row.system / "train.py")]
+            argv += ["--precision", row.precision] if row.precision != "fp32" else []
+        env = {"BENCHD_BATCH_SIZE": str(batch), "BENCHD_THREADS": "1", "BENCHD_STEPS": str(steps),
+               "BENCHD_WARMUP_STEPS": str(warmup), "BENCHD_SEED": str(number), **LIMITS[isa]}
+        ran = machine.measure(self.args.core, argv, env)
+        if row.system == OURS.system:
+            document = json.loads(ran.stdout)
+            wall, cpu, rss = document["samples_per_s"], document["samples_per_cpu_s"], document["peak_rss_bytes"]
+            self.worker_facts[isa] = {key: document.get(key) for key in ("cpu_features", "blas")}
+            if batch == BATCH and isa == "":
+                self.ours.append(our_layers(document))
+        else:
+            summary = last_summary(ran.stdout)
+            wall = summary["samples"] / summary["duration_ns"] * 1e9
+            cpu = summary["samples"] / summary["cpu_ns"] * 1e9
+            rss = summary["max_rss_bytes"]
+        self.samples.append(Sample(row, batch, number, isa, wall, cpu, rss, ran.others_core, ran.others_machine))
+        say(f"  round {number}  {isa or 'all':5} batch {batch:3}  {str(row):16} {wall:7.1f} samples/s  "
+            f"{cpu:7.1f} samples/CPU-s  others: {ran.others_core:.2f} of the core, {ran.others_machine:.2f} cores in all")
+
+    def run_layers(self):
+        argv = [str(peers.interpreter("pytorch")), str(ROOT / "bench" / "onednn.py"), str(BATCH), "3"]
+        ran = machine.measure(self.args.core, argv, {})
+        self.onednn.append(json.loads(ran.stdout)["layers"])
+
+    def run_round(self, number):
+        rows = [OURS, *chosen_peers(self.args)]
+        for batch in self.args.batches:
+            for row in rows:
+                self.run(row, batch, number)
+        if not self.args.no_avx2:
+            for row in rows:
+                if row.precision == "fp32" and row.system != "paddle":
+                    self.run(row, BATCH, number, "avx2")
+        if not self.args.no_layers and BATCH in self.args.batches:
+            self.run_layers()
+
+    def of(self, batch, isa=""):
+        return [s for s in self.samples if s.batch == batch and s.isa == isa]
+
+
+def our_layers(document):
+    """{layer: {pass: s}} of the convolutions, from what benchworker says of its layers in ns."""
+    return {layer["name"]: {which: layer[which + "_ns"] / 1e9 for which in figures.PASSES if layer.get(which + "_ns")}
+            for layer in document.get("layers", []) if layer["name"].startswith("conv")}
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def batch_bars(bench, batch, by):
+    samples, rows = bench.of(batch), chosen_peers(bench.args)
+    fp32 = [row for row in rows if row.precision == "fp32"]
+    over = figures.ratios(samples, OURS, fp32, by)
+    if over and batch in RATIO_BARS:
+        yield Bar(f"batch {batch}: ratio to the best fp32 peer, by {by}", Spread.of(over), RATIO_BARS[batch])
+    if batch == BATCH:
+        over = figures.ratios(samples, OURS, [row for row in rows if row.precision == "bf16"], by)
+        if over:
+            yield Bar(f"batch {batch}: ratio of our fp32 to the best bf16 peer, by {by}", Spread.of(over), BF16_BAR)
+        over = figures.rss_ratios(samples, OURS, Row("pytorch"))
+        if over:
+            yield Bar(f"batch {batch}: peak memory over PyTorch's", Spread.of(over), RSS_BAR, "<=")
+
+
+def avx2_bars(bench):
+    samples = bench.of(BATCH, "avx2")
+    if samples:
+        by = figures.choose_clock(samples, bench.args.quiet)
+        print(f"\nAVX2 only, batch {BATCH}\n{figures.rows_text(samples, OURS, by)}")
+        over = figures.ratios(samples, OURS, [row for row in chosen_peers(bench.args) if row.precision == "fp32"], by)
+        if over:
+            yield Bar(f"batch {BATCH}, AVX2 only: ratio to the best fp32 peer, by {by}", Spread.of(over), AVX2_BAR)
+
+
+def mean_s(layers, name, which):
+    return sum(figures.group_times(one)[name][which] for one in layers) / len(layers)
+
+
+def layer_bars(bench):
+    """Convolutions by group; CPU time, so that a disturbed machine matters less."""
+    if not bench.onednn:
+        return
+    found = figures.layer_ratios(bench.ours, bench.onednn)
+    lines = []
+    for name, passes in GROUP_BARS.items():
+        for which, bar in passes.items():
+            over = found.get(name, {}).get(which)
+            if over is not None:
+                lines.append([f"{name} {which}", f"{1e3 * mean_s(bench.ours, name, which):.1f}",
+                              f"{1e3 * mean_s(bench.onednn, name, which):.1f}", Spread.of(over).text()])
+            yield Bar(f"{name} {which.replace('_', ' ')} over oneDNN", over and Spread.of(over), bar)
+    print(f"\nConvolutions, batch {BATCH}, CPU ms a step (oneDNN: the better of channels_last and NCHW)\n"
+          + figures.table(["GROUP AND PASS", "OURS", "ONEDNN", "ONEDNN / OURS"], lines))
+
+
+def report(bench):
+    facts = machine.describe()
+    print(f"{facts['cpu_model']} (family {facts['cpu_family']}, model {facts['cpu_number']}), {facts['cpus']} CPUs, "
+          f"{' '.join(facts['isa'])}; CPU {bench.args.core} only; {bench.args.rounds} rounds, in turn")
+    print(f"benchworker: {json.dumps(bench.worker_facts.get('', {}))}")
+    print("median (least-most) of the rounds")
+    bars = []
+    for batch in bench.args.batches:
+        samples = bench.of(batch)
+        by = figures.choose_clock(samples, bench.args.quiet)
+        others = Spread.of([s.others_core for s in samples])
+        print(f"\nBatch {batch}; others used {others.text()} of the core, "
+              f"{Spread.of([s.others_machine for s in samples]).text()} cores of the machine"
+              f"\n{figures.rows_text(samples, OURS, by)}")
+        bars += batch_bars(bench, batch, by)
+    bars += avx2_bars(bench)
+    bars += layer_bars(bench)
+    print("\nBars")
+    for bar in bars:
+        print("  " + bar.text())
+    n = sum(bar.is_reached for bar in bars)
+    print(f"\nreached {n} of {len(bars)}")
+    return bars, facts
+
+
+def write_json(bench, bars, facts, begin):
+    document = {
+        "kind": "BenchWorker", "version": 1, "created_unix_s": int(begin), "machine": facts, "core": bench.args.core,
+        "rounds": bench.args.rounds, "quiet": bench.args.quiet, "benchworker": bench.worker_facts,
+        "peers": {name: peers.folder(name).name for name in bench.args.peers.split(",")},
+        "samples": [{**dataclasses.asdict(s), "row": str(s.row), "system": s.row.system, "precision": s.row.precision}
+                    for s in bench.samples],
+        "layers": {"ours": bench.ours, "onednn": bench.onednn},
+        "bars": [{"what": b.what, **(dataclasses.asdict(b.value) if b.value else {}), "sign": b.sign, "bar": b.bar, "reached": b.is_reached}
+                 for b in bars]}
+    pathlib.Path(bench.args.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def main(argv):
+    args = parse(argv)
+    begin = time.time()
+    needed = set(args.peers.split(",")) | (set() if args.no_layers else {"pytorch"})
+    for name in sorted(needed):
+        peers.install(name)
+    bench = Bench(args)
+    try:
+        for number in range(1, args.rounds + 1):
+            bench.run_round(number)
+    except machine.Failed as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 9
+    bars, facts = report(bench)
+    if args.json:
+        write_json(bench, bars, facts, begin)
+    return 0 if bars and all(bar.is_reached for bar in bars) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""bench/worker.py from outside: the worker and the peers' interpreters are scripts that only say numbers, so what is
+tested is that it runs them in turn on one core, limits them alike, and judges."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import bench_case
+
+import peers
+
+# Logs every start; a rate of its name, divided where it must compute with AVX2.
+WORKER = """#!/bin/sh
+echo "worker $* mask=$BENCH_CPU_MASK" >>"$FAKE_LOG"
+for group in 1 2 3 4 5; do
+    layers="$layers{\\"name\\": \\"conv${group}_1\\", \\"forward_ns\\": 1000000000, \\"input_gradient_ns\\": 1000000000,
+        \\"weight_gradient_ns\\": 1000000000}, "
+done
+echo '{"samples_per_s": '$FAKE_RATE', "samples_per_cpu_s": '$FAKE_RATE', "peak_rss_bytes": 1000, "cpu_features": "fake",
+ "blas": "none", "layers": ['"$layers"'{"name": "fc1", "forward_ns": 5}]}'
+"""
+PEER = """#!/bin/sh
+case $1 in
+*onednn.py)
+    for group in 1 2 3 4; do
+        layers="$layers\\"conv${group}_1\\": {\\"forward\\": 3.0, \\"input_gradient\\": 3.0, \\"weight_gradient\\": 3.0}, "
+    done
+    echo '{"layers": {'"$layers"'"conv5_1": {"forward": 3.0, "weight_gradient": 2.5}}}'
+    exit ;;
+esac
+echo "NAME $2 $3 batch=$BENCHD_BATCH_SIZE isa=$ONEDNN_MAX_CPU_ISA cpus=$(taskset -p $$ | sed 's/.*: //')" >>"$FAKE_LOG"
+[ -z "${FAKE_BREAK:-}" ] || { echo "no such instruction" >&2; exit 3; }
+echo 'a line for people'
+echo '{"benchd":1,"type":"summary","samples":100,"duration_ns":1000000000,"cpu_ns":1000000000,"max_rss_bytes":2000}'
+"""
+
+
+class Worker(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="bench-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.env = {**os.environ, "XDG_CACHE_HOME": str(self.folder), "FAKE_LOG": str(self.folder / "log"),
+                    "FAKE_RATE": "310", "BENCHWORKER": self.script("worker", WORKER)}
+        for name in peers.names():
+            path = pathlib.Path("benchd", "peers", peers.folder(name).name, "bin", "python")
+            self.script(str(path), PEER.replace("NAME", name))
+
+    def script(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="ascii")
+        path.chmod(0o755)
+        return str(path)
+
+    def bench(self, *args, code):
+        done = subprocess.run([sys.executable, str(bench_case.ROOT / "bench" / "worker.py"), *args], env=self.env,
+                              capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def log(self):
+        return (self.folder / "log").read_text(encoding="ascii").splitlines()
+
+    def test_rows_run_in_turn_on_one_core(self):
+        self.bench("--rounds", "2", "--batches", "32", "--no-avx2", "--no-layers", "--quiet", "9", code=0)
+        rows = ["benchworker", "pytorch", "tensorflow", "paddle", "pytorch", "tensorflow"]
+        self.assertEqual([line.split()[0] for line in self.log()],
+                         [row.replace("benchworker", "worker") for row in rows * 2])
+        self.assertEqual([line.split()[1:3] for line in self.log()[4:6]], [["--precision", "bf16"]] * 2)
+        masks = {int(line.rsplit("cpus=", 1)[1], 16) for line in self.log() if "cpus=" in line}
+        self.assertEqual(masks, {1 << max(os.sched_getaffinity(0))})
+
+    def test_every_figure_stands_beside_its_bar(self):
+        file = self.folder / "out.json"
+        done = self.bench("--rounds", "1", "--batches", "128", "--quiet", "9", "--json", str(file), code=1)
+        for text in ("ratio to the best fp32 peer, by wall: 3.10 (3.10-3.10) >= 3",
+                     "our fp32 to the best bf16 peer, by wall: 3.10 (3.10-3.10) >= 2.1",
+                     "peak memory over PyTorch's: 0.50 (0.50-0.50) <= 1",
+                     "AVX2 only: ratio to the best fp32 peer, by wall: 3.10 (3.10-3.10) >= 1.8",
+                     "conv1 forward over oneDNN: 3.00 (3.00-3.00) >= 2.2",
+                     "conv4 weight gradient over oneDNN: 3.00 (3.00-3.00) >= 1.9",
+                     "conv5 forward over oneDNN: 3.00 (3.00-3.00) >= 2.8"):
+            self.assertRegex(done.stdout, rf"(?m)^  reached  .*{re.escape(text)}$")
+        self.assertIn("MISSED   conv5 weight gradient over oneDNN: 2.50 (2.50-2.50) >= 2.8", done.stdout)
+        self.assertIn("MISSED   conv5 input gradient over oneDNN: not measured >= 2.8", done.stdout)
+        self.assertTrue(done.stdout.endswith("\nreached 17 of 19\n"), done.stdout)
+        limited = [line for line in self.log() if "AVX2" in line or "mask=avx2" in line]
+        self.assertEqual([line.split()[0] for line in limited], ["worker", "pytorch", "tensorflow"])
+        document = json.loads(file.read_text(encoding="utf-8"))
+        self.assertEqual(len(document["samples"]), 9)
+        self.assertEqual({b["reached"] for b in document["bars"]}, {True, False})
+
+    def test_a_missed_bar_is_exit_1(self):
+        self.env["FAKE_RATE"] = "269"
+        done = self.bench("--rounds", "1", "--batches", "32", "--peers", "pytorch", "--precisions", "fp32", "--no-avx2",
+                          "--no-layers", "--quiet", "9", code=1)
+        self.assertIn("MISSED   batch 32: ratio to the best fp32 peer, by wall: 2.69 (2.69-2.69) >= 2.7", done.stdout)
+        self.assertTrue(done.stdout.endswith("\nreached 0 of 1\n"))
+
+    def test_a_peer_that_fails_ends_it_with_its_words(self):
+        self.env["FAKE_BREAK"] = "1"
+        done = self.bench("--rounds", "1", "--batches", "32", code=9)
+        self.assertIn("exit code 3\n  no such instruction", done.stderr)
+
+    def test_an_unknown_peer(self):
+        self.assertIn("no such peer: torhc", self.bench("--peers", "torhc", code=2).stderr)
+
+
+if __name__ == "__main__":
+    bench_case.main()
