@@ -205,8 +205,8 @@ static void print_help(enum role role, const struct arg_opt *options, size_t n)
 {
     struct buf text = BUF_INIT;
     args_help(options, n, &text);
-    printf("Usage: benchworker %s [OPTION...]\n\n%s Each option is also read from the environment, "
-           "--batch-size\nfrom BENCHD_BATCH_SIZE; the option wins.\n\nOptions:\n%s",
+    printf("Usage: benchworker %s [OPTION...]\n\n%s Each option is also read from the environment,\n"
+           "--attempt from BENCHD_ATTEMPT; the option wins.\n\nOptions:\n%s",
            role_to_string(role),
            role == ROLE_TRAINER ? "Trains with parameter servers, or alone with --exchange None."
                                 : "Keeps a part of the parameters for all trainers.",
