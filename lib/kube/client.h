@@ -31,6 +31,8 @@ int kube_client_new(const struct kube_client_params *params, struct kube_client 
                     struct err *err);
 void kube_client_free(struct kube_client *c);
 struct uv_loop_s *kube_client_loop(const struct kube_client *c);
+/* The server has been silent for too long: the next request makes a new connection. */
+void kube_client_suspect(struct kube_client *c);
 
 /* What goes over the wire, for /metrics. */
 struct kube_client_stats {

@@ -2,6 +2,7 @@
  * service account tokens live for an hour). Read at most every 60 s, and at once after a 401. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -10,7 +11,7 @@ struct kube_credentials {
     char *fixed, *file; /* owned; either may be NULL */
     char *token;        /* as read from the file, NULL before */
     int64_t read_ns;
-    int64_t refused_ns; /* when the server last refused it; 0: never */
+    bool is_refused; /* since it was read */
 };
 #define KUBE_TOKEN_AGE_NS (60 * INT64_C(1000000000))
 

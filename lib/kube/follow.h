@@ -11,7 +11,8 @@ struct kube_follow_params {
     const char *container; /* NULL: the only one */
     kube_line_fn on_line;
     /* The log is over: 0 after the owner's word and the stream's end, -ENOENT the pod is gone,
-     * -EACCES we may not. Anything else is tried again until then. Last callback. */
+     * -EACCES we may not, -ETIMEDOUT the stream outlived its container by 10 s. Anything else is
+     * tried again until then. Last callback. */
     void (*on_end)(void *ctx, int r, const struct err *err);
     void *ctx;
     uint64_t seed;

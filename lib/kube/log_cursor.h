@@ -27,7 +27,8 @@ struct kube_log_cursor {
     bool is_dropping;     /* ... and is a duplicate */
     int64_t last_ns;      /* unix time of the last line kept; INT64_MIN: none yet */
     uint32_t at_last;     /* lines kept with that time */
-    uint32_t to_skip;     /* of them still expected again */
+    bool is_replay;       /* a reopened stream has not come to new lines yet */
+    uint32_t to_skip;     /* of at_last, still expected again */
     kube_line_fn on_line;
     void *ctx;
 };

@@ -43,7 +43,7 @@ struct kube_reflector_params {
 enum kube_reflector_need {
     KUBE_REFLECTOR_WAIT,  /* nothing before *ret_deadline_ns or the next feed */
     KUBE_REFLECTOR_LIST,  /* send *ret_request once, no retries; then list_done */
-    KUBE_REFLECTOR_WATCH, /* open *ret_request; then watch_data ... watch_end */
+    KUBE_REFLECTOR_WATCH, /* open *ret_request; watch_opened, watch_data ..., then watch_end */
     KUBE_REFLECTOR_STOP,  /* cancel the watch; it is over, no watch_end */
 };
 
@@ -58,8 +58,9 @@ enum kube_reflector_need kube_reflector_next(struct kube_reflector *r, int64_t n
                                              int64_t *ret_deadline_ns);
 void kube_reflector_list_done(struct kube_reflector *r, int64_t now_ns,
                               const struct kube_response *res);
-/* 2xx only; a failed watch goes straight to watch_end. -Exxx: the stream is useless, and over as if
- * it had ended: cancel it. */
+/* The headers of a 2xx are there; any other answer goes straight to watch_end. */
+void kube_reflector_watch_opened(struct kube_reflector *r, int64_t now_ns);
+/* -Exxx: the stream is useless, and over as if it had ended: cancel it. */
 int kube_reflector_watch_data(struct kube_reflector *r, int64_t now_ns, const char *data,
                               size_t len);
 /* The end of the watch, a clean one (http_code 200, KUBE_ANSWERED) or another. */

@@ -8,10 +8,20 @@ import csource
 
 # name: (pattern in code, {place: reason})
 EDGES = {
-    "curl": (r"\b(curl_\w+|CURL\w*)\s*\(", {}),
+    "curl": (
+        r"\b(curl_\w+|CURL\w*)\s*\(",
+        {
+            "lib/kube/transport.c": "the multi handles on the loop",
+            "lib/kube/transfer.c": "one request on an easy handle",
+            "lib/kube/client_server.c": "the parser of URLs",
+        }),
     "libuv": (
         r"\buv_\w+\s*\(",
         {
+            "lib/kube/transport.c": "curl's sockets and timer are the loop's",
+            "lib/kube/client.c": "the queue's timer, the clock of retries",
+            "lib/kube/informer.c": "a reflector's timer and clock",
+            "lib/kube/follow.c": "waiting between two streams of a log",
             "lib/run/process.c": "one child: its handle, its pipes",
             "lib/run/processes.c": "the launcher's timers and handles",
             "lib/run/driver.c": "the driver's timer and wake-up",

@@ -1,0 +1,505 @@
+/* Requests and streams, see client.h: the queue, retries and credentials on top of transport.h.
+ * Edge file: libuv's timer and clock.
+ *
+ *   kube_call --> WAITING --due, and room--> RUNNING --answer stands--> on_done, freed
+ *                    ^                          |
+ *                    '------ to be tried again -'
+ *
+ * One timer starts what is due, so that nothing happens inside kube_call itself. */
+#include "kube/client.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include <uv.h>
+
+#include "base/mem.h"
+#include "kube/client_parts.h"
+#include "kube/credentials.h"
+#include "kube/retry.h"
+#include "kube/transport.h"
+
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_S (1000 * NS_PER_MS)
+#define DEFAULT_IN_FLIGHT 32
+#define DEFAULT_TIMEOUT_NS (30 * NS_PER_S)
+#define DEFAULT_MAX_BYTES ((size_t)16 * 1024 * 1024)
+
+struct kube_call {
+    struct kube_client *client;
+    struct kube_request req;
+    struct kube_call_options options;
+    kube_done_fn on_done;
+    void *ctx;
+    struct kube_retry retry;
+    int64_t due_ns;
+    struct kube_transfer *transfer; /* NULL: waiting */
+    TAILQ_ENTRY(kube_call) link;
+};
+
+struct kube_stream {
+    struct kube_client *client;
+    struct kube_request req;
+    enum kube_pool pool;
+    struct kube_stream_ops ops;
+    void *ctx;
+    struct kube_transfer *transfer; /* NULL: waiting for the next turn of the loop */
+    TAILQ_ENTRY(kube_stream) link;
+};
+
+struct kube_client {
+    uv_loop_t *loop;
+    uv_timer_t timer;
+    struct kube_config config;
+    struct kube_credentials credentials;
+    struct kube_endpoint endpoint;
+    char *base_url, *connect_to, *user_agent; /* what endpoint points to */
+    struct kube_transport *transport;
+    unsigned max_in_flight, in_flight; /* of KUBE_NORMAL calls */
+    uint64_t seed;
+    bool is_suspect, is_closing;
+    unsigned n_handles; /* the timer, the transport */
+    TAILQ_HEAD(, kube_call) waiting, running;
+    TAILQ_HEAD(, kube_stream) streams;
+    struct kube_client_stats stats;
+};
+
+static void on_timer(uv_timer_t *timer);
+
+static int64_t now(void)
+{
+    return (int64_t)uv_hrtime();
+}
+
+/* --- life --- */
+
+static void refresh_endpoint(struct kube_client *c)
+{
+    c->endpoint = (struct kube_endpoint){
+        .base_url = c->base_url, .connect_to = c->connect_to, .ca_pem = c->config.ca_pem,
+        .cert_pem = c->config.cert_pem, .key_pem = c->config.key_pem,
+        .user_agent = c->user_agent, .is_insecure = c->config.is_insecure,
+    };
+}
+
+static char *dup_or_null(const char *s)
+{
+    return s == NULL ? NULL : xstrdup(s);
+}
+
+static struct kube_config copy_config(const struct kube_config *c)
+{
+    return (struct kube_config){
+        .server = xstrdup(c->server), .ns = dup_or_null(c->ns), .context = dup_or_null(c->context),
+        .tls_server_name = dup_or_null(c->tls_server_name), .is_insecure = c->is_insecure,
+        .ca_pem = dup_or_null(c->ca_pem), .cert_pem = dup_or_null(c->cert_pem),
+        .key_pem = dup_or_null(c->key_pem), .ca_file = dup_or_null(c->ca_file),
+        .cert_file = dup_or_null(c->cert_file), .key_file = dup_or_null(c->key_file),
+        .token = dup_or_null(c->token), .token_file = dup_or_null(c->token_file),
+    };
+}
+
+int kube_client_new(const struct kube_client_params *params, struct kube_client **ret,
+                    struct err *err)
+{
+    struct kube_client *c = xnew(struct kube_client);
+    c->loop = params->loop;
+    c->max_in_flight = params->max_in_flight == 0 ? DEFAULT_IN_FLIGHT : params->max_in_flight;
+    c->seed = params->seed;
+    c->user_agent = xstrdup(params->user_agent);
+    TAILQ_INIT(&c->waiting);
+    TAILQ_INIT(&c->running);
+    TAILQ_INIT(&c->streams);
+    int r = client_server(params->config, &c->base_url, &c->connect_to, err);
+    if (r == 0) {
+        r = kube_transport_new(c->loop, &c->transport, err);
+    }
+    if (r < 0) {
+        free(c->base_url);
+        free(c->connect_to);
+        free(c->user_agent);
+        free(c);
+        return r;
+    }
+    c->config = copy_config(params->config);
+    kube_credentials_init(&c->credentials, c->config.token, c->config.token_file);
+    refresh_endpoint(c);
+    (void)uv_timer_init(c->loop, &c->timer); /* cannot fail */
+    c->timer.data = c;
+    c->n_handles = 2;
+    *ret = c;
+    return 0;
+}
+
+static void release_handle(struct kube_client *c)
+{
+    if (--c->n_handles > 0) {
+        return;
+    }
+    kube_config_done(&c->config);
+    kube_credentials_done(&c->credentials);
+    free(c->base_url);
+    free(c->connect_to);
+    free(c->user_agent);
+    free(c);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    release_handle(handle->data);
+}
+
+static void on_transport_closed(void *ctx)
+{
+    release_handle(ctx);
+}
+
+void kube_client_free(struct kube_client *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    c->is_closing = true;
+    for (struct kube_call *call; (call = TAILQ_FIRST(&c->waiting)) != NULL;) {
+        kube_call_cancel(call);
+    }
+    for (struct kube_call *call; (call = TAILQ_FIRST(&c->running)) != NULL;) {
+        kube_call_cancel(call);
+    }
+    for (struct kube_stream *s; (s = TAILQ_FIRST(&c->streams)) != NULL;) {
+        kube_stream_cancel(s);
+    }
+    uv_close((uv_handle_t *)&c->timer, on_timer_closed);
+    kube_transport_free(c->transport, on_transport_closed, c);
+}
+
+struct uv_loop_s *kube_client_loop(const struct kube_client *c)
+{
+    return c->loop;
+}
+
+void kube_client_suspect(struct kube_client *c)
+{
+    c->is_suspect = true;
+}
+
+void kube_client_get_stats(const struct kube_client *c, struct kube_client_stats *ret)
+{
+    *ret = c->stats;
+    ret->connections = kube_transport_connections(c->transport);
+    ret->bytes_in = kube_transport_bytes_in(c->transport);
+}
+
+/* --- what calls and streams share --- */
+
+/* Starts the timer for the earliest that waits. Calls that wait for room need none: an answer makes
+ * room. */
+static void arm(struct kube_client *c)
+{
+    if (c->is_closing) {
+        return;
+    }
+    int64_t due_ns = INT64_MAX;
+    struct kube_call *call;
+    TAILQ_FOREACH(call, &c->waiting, link) {
+        const bool has_room = c->in_flight < c->max_in_flight ||
+                              call->req.priority == KUBE_URGENT;
+        due_ns = has_room && call->due_ns < due_ns ? call->due_ns : due_ns;
+    }
+    struct kube_stream *s;
+    TAILQ_FOREACH(s, &c->streams, link) {
+        due_ns = s->transfer == NULL ? INT64_MIN : due_ns;
+    }
+    if (due_ns == INT64_MAX) {
+        (void)uv_timer_stop(&c->timer); /* cannot fail */
+        return;
+    }
+    const int64_t now_ns = now();
+    const int64_t wait_ns = due_ns <= now_ns ? 0 : due_ns - now_ns;
+    uv_update_time(c->loop); /* timers count from the loop's idea of now */
+    (void)uv_timer_start(&c->timer, on_timer, (uint64_t)((wait_ns + NS_PER_MS - 1) / NS_PER_MS),
+                         0); /* fails only for a closing handle */
+}
+
+/* What a failure says about our credentials and connections. True: there is something new to try. */
+static bool learn(struct kube_client *c, const struct kube_response *res)
+{
+    if (res->failure == KUBE_TIMED_OUT || res->failure == KUBE_BROKEN) {
+        c->is_suspect = true;
+    }
+    if (res->failure == KUBE_TLS) {
+        const bool is_new = kube_config_reload(&c->config, NULL) > 0;
+        refresh_endpoint(c);
+        return is_new;
+    }
+    if (res->failure == KUBE_ANSWERED && kube_is_unauthenticated(res)) {
+        kube_credentials_refused(&c->credentials);
+        return c->config.token_file != NULL;
+    }
+    return false;
+}
+
+static int start(struct kube_client *c, struct kube_transfer_params *params,
+                 struct kube_transfer **ret, struct err *err)
+{
+    int r = kube_credentials_get(&c->credentials, now(), &params->token, err);
+    if (r < 0) {
+        return err_wrap(err, r, "%s", params->req->what);
+    }
+    params->endpoint = &c->endpoint;
+    params->needs_new_connection = c->is_suspect;
+    r = kube_transfer_start(c->transport, params, ret, err);
+    if (r == 0) {
+        c->is_suspect = false;
+        c->stats.requests++;
+    }
+    return r;
+}
+
+static struct kube_response no_answer(const struct err *err)
+{
+    return (struct kube_response){.failure = KUBE_LOCAL, .failure_text = err->msg,
+                                  .content_type = "", .body = "", .retry_after_s = -1,
+                                  .date_unix_ms = -1, .audit_id = "", .warning = ""};
+}
+
+/* --- calls --- */
+
+struct kube_call *kube_call(struct kube_client *c, struct kube_request *req,
+                            const struct kube_call_options *options, kube_done_fn on_done,
+                            void *ctx)
+{
+    assert(!c->is_closing);
+    struct kube_call *call = xnew(struct kube_call);
+    *call = (struct kube_call){.client = c, .req = *req, .on_done = on_done, .ctx = ctx,
+                               .due_ns = INT64_MIN};
+    *req = (struct kube_request){0};
+    if (options != NULL) {
+        call->options = *options;
+    }
+    struct kube_call_options *o = &call->options;
+    o->max_bytes = o->max_bytes == 0 ? DEFAULT_MAX_BYTES : o->max_bytes;
+    o->timeout_ns = o->timeout_ns == 0 ? DEFAULT_TIMEOUT_NS : o->timeout_ns;
+    o->max_tries = o->max_tries == 0 ? KUBE_RETRY_TRIES : o->max_tries;
+    kube_retry_init(&call->retry, o->max_tries, c->seed++);
+    TAILQ_INSERT_TAIL(&c->waiting, call, link);
+    c->stats.queued++;
+    arm(c);
+    return call;
+}
+
+static bool is_normal(const struct kube_call *call)
+{
+    return call->req.priority == KUBE_NORMAL;
+}
+
+static void call_stops_waiting(struct kube_call *call)
+{
+    TAILQ_REMOVE(&call->client->waiting, call, link);
+    call->client->stats.queued--;
+}
+
+static void call_stops_running(struct kube_call *call)
+{
+    struct kube_client *c = call->client;
+    TAILQ_REMOVE(&c->running, call, link);
+    c->in_flight -= is_normal(call);
+    c->stats.in_flight--;
+    call->transfer = NULL;
+}
+
+static void call_free(struct kube_call *call)
+{
+    kube_request_done(&call->req);
+    free(call);
+}
+
+void kube_call_cancel(struct kube_call *call)
+{
+    struct kube_client *c = call->client;
+    if (call->transfer != NULL) {
+        kube_transfer_cancel(call->transfer);
+        call_stops_running(call);
+    } else {
+        call_stops_waiting(call);
+    }
+    call_free(call);
+    arm(c);
+}
+
+/* The call is in no list any more. */
+static void call_end(struct kube_call *call, int r, const struct kube_response *res,
+                     const struct err *err)
+{
+    call->client->stats.failures += r < 0;
+    call->on_done(call->ctx, r, res, err);
+    call_free(call);
+}
+
+static void on_answer(void *ctx, const struct kube_response *res)
+{
+    struct kube_call *call = ctx;
+    struct kube_client *c = call->client;
+    call_stops_running(call);
+    int64_t wait_ns = 0;
+    const bool is_worth_it = learn(c, res);
+    const enum kube_verdict verdict = kube_retry_decide(&call->retry, &call->req, res, &wait_ns);
+    if (verdict == KUBE_RETRY_WAIT || (verdict == KUBE_RETRY_REFRESH && is_worth_it)) {
+        call->due_ns = now() + wait_ns;
+        TAILQ_INSERT_TAIL(&c->waiting, call, link);
+        c->stats.queued++;
+        c->stats.retries++;
+    } else {
+        struct err err = {0};
+        const int r = kube_check(&call->req, res, &err);
+        call_end(call, r, res, &err);
+    }
+    arm(c);
+}
+
+static void call_start(struct kube_call *call)
+{
+    struct kube_client *c = call->client;
+    call_stops_waiting(call);
+    struct kube_transfer_params params = {
+        .req = &call->req, .pool = KUBE_POOL_ORDINARY, .max_bytes = call->options.max_bytes,
+        .timeout_ns = call->options.timeout_ns, .on_done = on_answer, .ctx = call};
+    struct err err = {0};
+    const int r = start(c, &params, &call->transfer, &err);
+    if (r < 0) {
+        const struct kube_response res = no_answer(&err);
+        call_end(call, r, &res, &err);
+        return;
+    }
+    TAILQ_INSERT_TAIL(&c->running, call, link);
+    c->in_flight += is_normal(call);
+    c->stats.in_flight++;
+}
+
+/* The next call to start: an urgent one first, then in the order in which they came. */
+static struct kube_call *next_call(const struct kube_client *c, int64_t now_ns)
+{
+    struct kube_call *call, *first = NULL;
+    TAILQ_FOREACH(call, &c->waiting, link) {
+        if (call->due_ns > now_ns) {
+            continue;
+        }
+        if (!is_normal(call)) {
+            return call;
+        }
+        first = first == NULL ? call : first;
+    }
+    return c->in_flight < c->max_in_flight ? first : NULL;
+}
+
+/* --- streams --- */
+
+struct kube_stream *kube_stream_open(struct kube_client *c, struct kube_request *req,
+                                     enum kube_pool pool, const struct kube_stream_ops *ops,
+                                     void *ctx)
+{
+    assert(!c->is_closing);
+    struct kube_stream *s = xnew(struct kube_stream);
+    *s = (struct kube_stream){.client = c, .req = *req, .pool = pool, .ops = *ops, .ctx = ctx};
+    *req = (struct kube_request){0};
+    TAILQ_INSERT_TAIL(&c->streams, s, link);
+    c->stats.streams++;
+    arm(c);
+    return s;
+}
+
+static void stream_detach(struct kube_stream *s)
+{
+    TAILQ_REMOVE(&s->client->streams, s, link);
+    s->client->stats.streams--;
+}
+
+static void stream_free(struct kube_stream *s)
+{
+    kube_request_done(&s->req);
+    free(s);
+}
+
+void kube_stream_cancel(struct kube_stream *s)
+{
+    struct kube_client *c = s->client;
+    if (s->transfer != NULL) {
+        kube_transfer_cancel(s->transfer);
+    }
+    stream_detach(s);
+    stream_free(s);
+    arm(c);
+}
+
+static void on_stream_open(void *ctx, const struct kube_response *res)
+{
+    const struct kube_stream *s = ctx;
+    if (s->ops.on_open != NULL) {
+        s->ops.on_open(s->ctx, res);
+    }
+}
+
+static void on_stream_data(void *ctx, const char *data, size_t len)
+{
+    const struct kube_stream *s = ctx;
+    if (s->ops.on_data != NULL) {
+        s->ops.on_data(s->ctx, data, len);
+    }
+}
+
+static void on_stream_done(void *ctx, const struct kube_response *res)
+{
+    struct kube_stream *s = ctx;
+    struct kube_client *c = s->client;
+    stream_detach(s);
+    (void)learn(c, res); /* the owner opens the next one, with what is new */
+    struct err err = {0};
+    const int r = kube_check(&s->req, res, &err);
+    c->stats.failures += r < 0;
+    s->ops.on_end(s->ctx, r, res, &err);
+    stream_free(s);
+    arm(c);
+}
+
+static void stream_start(struct kube_stream *s)
+{
+    struct kube_transfer_params params = {
+        .req = &s->req, .pool = s->pool, .is_stream = true, .on_open = on_stream_open,
+        .on_data = on_stream_data, .on_done = on_stream_done, .ctx = s};
+    struct err err = {0};
+    const int r = start(s->client, &params, &s->transfer, &err);
+    if (r < 0) {
+        const struct kube_response res = no_answer(&err);
+        stream_detach(s);
+        s->client->stats.failures++;
+        s->ops.on_end(s->ctx, r, &res, &err);
+        stream_free(s);
+    }
+}
+
+static struct kube_stream *next_stream(const struct kube_client *c)
+{
+    struct kube_stream *s;
+    TAILQ_FOREACH(s, &c->streams, link) {
+        if (s->transfer == NULL) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct kube_client *c = timer->data;
+    const int64_t now_ns = now();
+    /* A callback of one that cannot be started may cancel others, or free the client: it stays
+     * until its handles have closed, its lists empty. */
+    for (struct kube_call *call; (call = next_call(c, now_ns)) != NULL;) {
+        call_start(call);
+    }
+    for (struct kube_stream *s; (s = next_stream(c)) != NULL;) {
+        stream_start(s);
+    }
+    arm(c);
+}

@@ -1,0 +1,45 @@
+/* The server's address as curl wants it, see client_parts.h. Edge file: libcurl's URL parser. */
+#include <string.h>
+
+#include <curl/curl.h>
+
+#include "base/mem.h"
+#include "kube/client_parts.h"
+
+static void cut_slash(char *url)
+{
+    const size_t len = strlen(url);
+    if (len > 0 && url[len - 1] == '/') {
+        url[len - 1] = '\0';
+    }
+}
+
+int client_server(const struct kube_config *config, char **ret_base_url, char **ret_connect_to,
+                  struct err *err)
+{
+    CURLU *url = curl_url();
+    char *host = NULL, *port = NULL, *named = NULL;
+    int r = -EINVAL;
+    if (url != NULL && curl_url_set(url, CURLUPART_URL, config->server, 0) == CURLUE_OK &&
+        curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+        curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK) {
+        r = 0;
+    }
+    if (r == 0 && config->tls_server_name != NULL) {
+        r = curl_url_set(url, CURLUPART_HOST, config->tls_server_name, 0) == CURLUE_OK &&
+                    curl_url_get(url, CURLUPART_URL, &named, 0) == CURLUE_OK
+                ? 0 : -EINVAL;
+    }
+    if (r == 0) {
+        *ret_base_url = xstrdup(named == NULL ? config->server : named);
+        *ret_connect_to = named == NULL ? NULL : xasprintf("::%s:%s", host, port);
+        cut_slash(*ret_base_url);
+    } else {
+        (void)err_set(err, EINVAL, "'%s' is no address of a server", config->server);
+    }
+    curl_free(host);
+    curl_free(port);
+    curl_free(named);
+    curl_url_cleanup(url);
+    return r;
+}

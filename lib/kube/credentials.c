@@ -1,0 +1,78 @@
+/* Bearer tokens, see credentials.h. */
+#include "kube/credentials.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "kube/file.h"
+
+void kube_credentials_init(struct kube_credentials *c, const char *fixed, const char *file)
+{
+    *c = (struct kube_credentials){.fixed = fixed == NULL ? NULL : xstrdup(fixed),
+                                   .file = file == NULL ? NULL : xstrdup(file)};
+}
+
+void kube_credentials_done(struct kube_credentials *c)
+{
+    free(c->fixed);
+    free(c->file);
+    free(c->token);
+    *c = (struct kube_credentials){0};
+}
+
+/* Tokens go into a header: no white space around, no control character inside. */
+static int clean(char *token, const char *path, struct err *err)
+{
+    size_t len = strlen(token);
+    while (len > 0 && strchr(" \t\r\n", token[len - 1]) != NULL) {
+        token[--len] = '\0';
+    }
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)token[i] <= ' ' || (unsigned char)token[i] >= 0x7f) {
+            return err_set(err, EINVAL, "token file %s: byte %zu belongs in no token", path, i + 1);
+        }
+    }
+    return len == 0 ? err_set(err, EINVAL, "token file %s is empty", path) : 0;
+}
+
+static int read_token(struct kube_credentials *c, struct err *err)
+{
+    char *text;
+    size_t len;
+    int r = kube_file_read(c->file, &text, &len, err);
+    if (r < 0) {
+        return r;
+    }
+    r = clean(text, c->file, err);
+    if (r < 0) {
+        free(text);
+        return r;
+    }
+    free(c->token);
+    c->token = text;
+    return 0;
+}
+
+int kube_credentials_get(struct kube_credentials *c, int64_t now_ns, const char **ret,
+                         struct err *err)
+{
+    if (c->file == NULL) {
+        *ret = c->fixed;
+        return 0;
+    }
+    if (c->token == NULL || c->is_refused || now_ns - c->read_ns >= KUBE_TOKEN_AGE_NS) {
+        const int r = read_token(c, err);
+        if (r < 0 && c->token == NULL) {
+            return r;
+        }
+        c->read_ns = now_ns;
+        c->is_refused = false;
+    }
+    *ret = c->token;
+    return 0;
+}
+
+void kube_credentials_refused(struct kube_credentials *c)
+{
+    c->is_refused = true;
+}

@@ -1,0 +1,315 @@
+/* Holding a Lease, see lease.h. */
+#include "kube/lease.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "kube/json.h"
+#include "kube/retry.h"
+#include "kube/rfc3339.h"
+
+#define S_NS INT64_C(1000000000)
+#define JITTER 0.2
+#define ADDRESS "benchd.io/address"
+
+enum step { STEP_GET, STEP_CREATE, STEP_UPDATE };
+
+struct kube_lease {
+    char *ns, *name, *identity, *address; /* address may be NULL */
+    int64_t duration_ns, renew_deadline_ns, retry_ns;
+    uint64_t jitter;
+
+    enum kube_lease_state state;
+    enum step step;     /* the next one, or the one in flight */
+    bool is_in_flight;
+    int64_t due_ns;
+    int64_t sent_ns;    /* of the request in flight */
+    int64_t renewed_ns; /* when the last successful renewal was sent */
+
+    json_t *seen;        /* as the server last gave it, NULL: unknown */
+    int64_t observed_ns; /* when its record was last seen to change */
+    struct err error;
+};
+
+struct kube_lease *kube_lease_new(const struct kube_lease_params *params)
+{
+    struct kube_lease *l = xnew(struct kube_lease);
+    *l = (struct kube_lease){
+        .ns = xstrdup(params->ns), .name = xstrdup(params->name),
+        .identity = xstrdup(params->identity),
+        .address = params->address == NULL ? NULL : xstrdup(params->address),
+        .duration_ns = params->duration_ns == 0 ? 15 * S_NS : params->duration_ns,
+        .renew_deadline_ns = params->renew_deadline_ns == 0 ? 10 * S_NS
+                                                            : params->renew_deadline_ns,
+        .retry_ns = params->retry_ns == 0 ? 2 * S_NS : params->retry_ns,
+        .jitter = params->seed, .due_ns = INT64_MIN,
+    };
+    assert(l->renew_deadline_ns < l->duration_ns && l->retry_ns < l->renew_deadline_ns);
+    return l;
+}
+
+void kube_lease_free(struct kube_lease *l)
+{
+    if (l == NULL) {
+        return;
+    }
+    json_decref(l->seen);
+    free(l->ns);
+    free(l->name);
+    free(l->identity);
+    free(l->address);
+    free(l);
+}
+
+int64_t kube_lease_request_timeout_ns(const struct kube_lease *l)
+{
+    return l->renew_deadline_ns / 2;
+}
+
+static const json_t *spec_of(const json_t *lease)
+{
+    return json_object_get(lease, "spec");
+}
+
+const char *kube_lease_holder(const struct kube_lease *l)
+{
+    const char *holder = json_string_value(json_object_get(spec_of(l->seen), "holderIdentity"));
+    return holder == NULL ? "" : holder;
+}
+
+static bool is_ours(const struct kube_lease *l)
+{
+    return strcmp(kube_lease_holder(l), l->identity) == 0;
+}
+
+enum kube_lease_state kube_lease_state(struct kube_lease *l, int64_t now_ns)
+{
+    if (l->state == KUBE_LEASE_LEADER && now_ns - l->renewed_ns >= l->renew_deadline_ns) {
+        l->state = KUBE_LEASE_LOST;
+        if (l->error.code == 0) {
+            (void)err_set(&l->error, ETIMEDOUT, "lease '%s': not renewed for %" PRId64 " s",
+                          l->name, (now_ns - l->renewed_ns) / S_NS);
+        }
+    }
+    return l->state;
+}
+
+bool kube_lease_may_write(struct kube_lease *l, int64_t now_ns)
+{
+    return kube_lease_state(l, now_ns) == KUBE_LEASE_LEADER;
+}
+
+const struct err *kube_lease_error(const struct kube_lease *l)
+{
+    return l->error.code == 0 ? NULL : &l->error;
+}
+
+/* The object to write: what was seen, or a new one, with `holder` in it. */
+static json_t *make_object(const struct kube_lease *l, const char *holder, int64_t unix_ms)
+{
+    json_t *lease = l->seen == NULL
+                        ? json_pack("{s:s, s:s, s:{s:s, s:s}}", "apiVersion",
+                                    "coordination.k8s.io/v1", "kind", "Lease", "metadata", "name",
+                                    l->name, "namespace", l->ns)
+                        : json_deep_copy(l->seen);
+    json_t *metadata = json_object_get(lease, "metadata");
+    if (!json_is_object(json_object_get(metadata, "annotations"))) {
+        json_object_set_new(metadata, "annotations", json_object());
+    }
+    json_t *annotations = json_object_get(metadata, "annotations");
+    if (l->address != NULL) {
+        json_object_set_new(annotations, ADDRESS, json_string(l->address));
+    }
+    if (!json_is_object(json_object_get(lease, "spec"))) {
+        json_object_set_new(lease, "spec", json_object());
+    }
+    json_t *spec = json_object_get(lease, "spec");
+    char now[KUBE_TIME_SIZE];
+    kube_time_format_micro(unix_ms, now);
+    if (holder[0] != '\0' && !(l->seen != NULL && is_ours(l))) {
+        const json_int_t before = json_integer_value(json_object_get(spec, "leaseTransitions"));
+        json_object_set_new(spec, "acquireTime", json_string(now));
+        json_object_set_new(spec, "leaseTransitions",
+                            json_integer(l->seen == NULL ? 0 : before + 1));
+    }
+    json_object_set_new(spec, "holderIdentity", json_string(holder));
+    json_object_set_new(spec, "renewTime", json_string(now));
+    json_object_set_new(spec, "leaseDurationSeconds",
+                        json_integer(holder[0] == '\0' ? 1 : l->duration_ns / S_NS));
+    return lease;
+}
+
+static void make_request(const struct kube_lease *l, enum step step, const char *holder,
+                         int64_t unix_ms, struct kube_request *ret)
+{
+    if (step == STEP_GET) {
+        kube_request_get(&kube_leases, l->ns, l->name, ret);
+    } else {
+        json_t *object = make_object(l, holder, unix_ms);
+        if (step == STEP_CREATE) {
+            kube_request_create(&kube_leases, l->ns, object, KUBE_WRITE, ret);
+        } else {
+            kube_request_update(&kube_leases, l->ns, object, ret);
+        }
+        json_decref(object);
+    }
+    ret->priority = KUBE_URGENT;
+}
+
+bool kube_lease_next(struct kube_lease *l, int64_t now_ns, int64_t unix_ms,
+                     struct kube_request *ret_request, int64_t *ret_deadline_ns)
+{
+    *ret_deadline_ns = INT64_MAX;
+    if (kube_lease_state(l, now_ns) == KUBE_LEASE_LOST) {
+        return false;
+    }
+    if (l->state == KUBE_LEASE_LEADER) {
+        *ret_deadline_ns = l->renewed_ns + l->renew_deadline_ns;
+    }
+    if (l->is_in_flight) {
+        return false;
+    }
+    if (now_ns < l->due_ns) {
+        *ret_deadline_ns = l->due_ns < *ret_deadline_ns ? l->due_ns : *ret_deadline_ns;
+        return false;
+    }
+    make_request(l, l->step, l->identity, unix_ms, ret_request);
+    l->is_in_flight = true;
+    l->sent_ns = now_ns;
+    return true;
+}
+
+static void plan(struct kube_lease *l, enum step step, int64_t due_ns)
+{
+    l->step = step;
+    l->due_ns = due_ns;
+}
+
+static int64_t later(struct kube_lease *l, int64_t from_ns)
+{
+    return from_ns + kube_jitter(&l->jitter, l->retry_ns, JITTER);
+}
+
+/* The record, not the object, says whether its holder is alive: others may touch annotations. */
+static void see(struct kube_lease *l, int64_t now_ns, json_t *lease)
+{
+    if (l->seen == NULL || !json_equal(spec_of(l->seen), spec_of(lease))) {
+        l->observed_ns = now_ns;
+    }
+    json_decref(l->seen);
+    l->seen = json_incref(lease);
+}
+
+static void after_get(struct kube_lease *l, int64_t now_ns)
+{
+    if (l->state == KUBE_LEASE_LEADER && !is_ours(l)) {
+        l->state = KUBE_LEASE_LOST;
+        (void)err_set(&l->error, ESTALE, "lease '%s': '%s' holds it now", l->name,
+                      kube_lease_holder(l));
+        return;
+    }
+    const bool is_free = kube_lease_holder(l)[0] == '\0' || is_ours(l) ||
+                         now_ns >= l->observed_ns + l->duration_ns;
+    plan(l, is_free ? STEP_UPDATE : STEP_GET, is_free ? now_ns : later(l, now_ns));
+}
+
+static void take_object(struct kube_lease *l, int64_t now_ns, const struct kube_response *res)
+{
+    json_t *lease;
+    int r = kube_json_load(res->body, res->body_len, &lease, &l->error);
+    if (r == 0 && !json_is_object(spec_of(lease))) {
+        json_decref(lease);
+        r = err_set(&l->error, EPROTO, "no Lease object");
+    }
+    if (r < 0) {
+        (void)err_wrap(&l->error, r, "lease '%s'", l->name);
+        plan(l, STEP_GET, later(l, now_ns));
+        return;
+    }
+    see(l, now_ns, lease);
+    json_decref(lease);
+    l->error = (struct err){0};
+    if (l->step == STEP_GET) {
+        after_get(l, now_ns);
+        return;
+    }
+    l->state = KUBE_LEASE_LEADER;
+    l->renewed_ns = l->sent_ns;
+    plan(l, STEP_UPDATE, later(l, l->sent_ns));
+}
+
+void kube_lease_answer(struct kube_lease *l, int64_t now_ns, const struct kube_response *res)
+{
+    if (!l->is_in_flight) {
+        return; /* of a renewal that a release has overtaken */
+    }
+    l->is_in_flight = false;
+    if (kube_lease_state(l, now_ns) == KUBE_LEASE_LOST) {
+        return; /* too late, whatever it says */
+    }
+    struct kube_request req;
+    make_request(l, l->step, l->identity, 0, &req); /* for its name in messages */
+    struct err error = {0};
+    const int r = kube_check(&req, res, &error);
+    kube_request_done(&req);
+    if (r == 0) {
+        take_object(l, now_ns, res);
+        return;
+    }
+    if (r == -ENOENT) { /* none yet, or deleted by hand */
+        json_decref(l->seen);
+        l->seen = NULL;
+        /* A missing namespace answers a creation like this: not at once again then. */
+        plan(l, STEP_CREATE, l->step == STEP_CREATE ? later(l, now_ns) : now_ns);
+        l->error = l->step == STEP_CREATE ? error : l->error;
+        return;
+    }
+    l->error = error;
+    const bool was_overtaken = r == -ESTALE || r == -EEXIST;
+    plan(l, STEP_GET,
+         was_overtaken && l->state == KUBE_LEASE_LEADER ? now_ns : later(l, now_ns));
+}
+
+bool kube_lease_release(struct kube_lease *l, int64_t now_ns, int64_t unix_ms,
+                        struct kube_request *ret_request)
+{
+    if (kube_lease_state(l, now_ns) != KUBE_LEASE_LEADER || l->seen == NULL) {
+        return false;
+    }
+    make_request(l, STEP_UPDATE, "", unix_ms, ret_request);
+    l->state = KUBE_LEASE_FOLLOWER;
+    l->is_in_flight = false;
+    plan(l, STEP_GET, INT64_MAX);
+    return true;
+}
+
+int kube_lease_read(const json_t *lease, int64_t server_unix_ms, char **ret_address,
+                    struct err *err)
+{
+    const json_t *spec = spec_of(lease);
+    const char *name = kube_json_metadata(lease, "name");
+    if (!json_is_object(spec)) {
+        return err_set(err, EPROTO, "no Lease object");
+    }
+    const char *holder = json_string_value(json_object_get(spec, "holderIdentity"));
+    if (holder == NULL || holder[0] == '\0') {
+        return err_set(err, ENOENT, "nobody holds the lease '%s'", name);
+    }
+    const char *renewed = json_string_value(json_object_get(spec, "renewTime"));
+    int64_t renewed_ns;
+    if (renewed == NULL || kube_time_parse(renewed, strlen(renewed), &renewed_ns) < 0) {
+        return err_set(err, EPROTO, "the lease '%s' was never renewed", name);
+    }
+    const json_int_t duration_s = json_integer_value(json_object_get(spec, "leaseDurationSeconds"));
+    const int64_t age_ms = server_unix_ms - renewed_ns / 1000000;
+    if (age_ms > duration_s * 1000) {
+        return err_set(err, ESTALE, "'%s' last renewed the lease '%s' %" PRId64 " s ago", holder,
+                       name, age_ms / 1000);
+    }
+    const json_t *annotations = json_object_get(json_object_get(lease, "metadata"), "annotations");
+    const char *address = json_string_value(json_object_get(annotations, ADDRESS));
+    *ret_address = xstrdup(address == NULL ? "service" : address);
+    return 0;
+}

@@ -1,0 +1,117 @@
+/* Log lines without duplicates, see log_cursor.h. */
+#include "kube/log_cursor.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "kube/rfc3339.h"
+
+#define NO_TIME INT64_MIN
+#define NS_PER_MS 1000000
+#define NS_PER_S INT64_C(1000000000)
+
+void kube_log_cursor_init(struct kube_log_cursor *c, size_t line_max, kube_line_fn on_line,
+                          void *ctx)
+{
+    *c = (struct kube_log_cursor){.line_max = line_max == 0 ? KUBE_LOG_LINE_MAX : line_max,
+                                  .last_ns = NO_TIME, .on_line = on_line, .ctx = ctx};
+}
+
+void kube_log_cursor_done(struct kube_log_cursor *c)
+{
+    buf_done(&c->line);
+}
+
+bool kube_log_cursor_reopen(struct kube_log_cursor *c, char ret_since[static KUBE_LOG_SINCE_SIZE])
+{
+    buf_clear(&c->line); /* a half line comes again */
+    c->is_cut = c->is_dropping = false;
+    if (c->last_ns == NO_TIME) {
+        return false;
+    }
+    c->is_replay = true;
+    c->to_skip = c->at_last;
+    _Static_assert(KUBE_LOG_SINCE_SIZE >= CLOCK_RFC3339_SIZE, "a date fits");
+    clock_format_rfc3339(c->last_ns / NS_PER_S * NS_PER_S / NS_PER_MS, ret_since);
+    return true;
+}
+
+/* A line of that time: was it given out by an earlier stream? Counts it if not. */
+static bool is_duplicate(struct kube_log_cursor *c, int64_t time_ns)
+{
+    if (c->is_replay && time_ns < c->last_ns) {
+        return true;
+    }
+    if (c->is_replay && time_ns == c->last_ns && c->to_skip > 0) {
+        c->to_skip--;
+        return true;
+    }
+    /* Within one stream the order is the server's, also when the node's clock goes back. */
+    c->at_last = time_ns == c->last_ns ? c->at_last + 1 : 1;
+    c->is_replay = c->is_replay && time_ns == c->last_ns;
+    c->last_ns = time_ns;
+    return false;
+}
+
+/* The text behind the time stamp; a line without one (the kubelet's own words) is all text. */
+static const char *skip_time(const char *line, size_t len, int64_t *ret_ns)
+{
+    const char *space = memchr(line, ' ', len);
+    const size_t n = space == NULL ? len : (size_t)(space - line);
+    if (kube_time_parse(line, n, ret_ns) < 0) {
+        *ret_ns = NO_TIME;
+        return line;
+    }
+    return space == NULL ? line + len : space + 1;
+}
+
+/* What stands in c->line, as a line or as the next piece of one. */
+static void give(struct kube_log_cursor *c)
+{
+    const char *text = buf_cstr(&c->line);
+    const char *end = text + c->line.len;
+    if (!c->is_cut) {
+        int64_t time_ns;
+        text = skip_time(text, c->line.len, &time_ns);
+        c->is_dropping = time_ns != NO_TIME && is_duplicate(c, time_ns);
+    }
+    if (!c->is_dropping) {
+        c->on_line(c->ctx, text, (size_t)(end - text));
+    }
+    buf_clear(&c->line);
+}
+
+void kube_log_cursor_feed(struct kube_log_cursor *c, const char *data, size_t len)
+{
+    while (len > 0) {
+        const char *newline = memchr(data, '\n', len);
+        size_t n = newline == NULL ? len : (size_t)(newline - data);
+        const size_t room = c->line_max - c->line.len;
+        if (n > room) {
+            buf_append(&c->line, data, room);
+            give(c);
+            c->is_cut = true;
+            data += room;
+            len -= room;
+            continue;
+        }
+        buf_append(&c->line, data, n);
+        if (newline != NULL) {
+            if (c->line.len > 0 || !c->is_cut) { /* else the last piece was full to the brim */
+                give(c);
+            }
+            c->is_cut = false;
+            n++;
+        }
+        data += n;
+        len -= n;
+    }
+}
+
+void kube_log_cursor_end(struct kube_log_cursor *c)
+{
+    if (c->line.len > 0) {
+        give(c);
+    }
+    c->is_cut = false;
+}

@@ -1,0 +1,130 @@
+/* When to send again, see retry.h. */
+#include "kube/retry.h"
+
+#include <string.h>
+
+#define MS_NS INT64_C(1000000)
+#define S_NS (1000 * MS_NS)
+#define BACKOFF_MIN_NS (250 * MS_NS)
+#define BACKOFF_MAX_NS (10 * S_NS)
+#define RETRY_AFTER_MAX_S 300
+#define RETRY_AFTER_SPREAD 0.25
+
+/* splitmix64 */
+static uint64_t next_random(uint64_t *state)
+{
+    *state += 0x9e3779b97f4a7c15;
+    uint64_t z = *state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+/* 0 <= x < 1 */
+static double next_fraction(uint64_t *state)
+{
+    return (double)(next_random(state) >> 11) * 0x1p-53;
+}
+
+void kube_backoff_init(struct kube_backoff *b, int64_t min_ns, int64_t max_ns, uint64_t seed)
+{
+    *b = (struct kube_backoff){.min_ns = min_ns, .max_ns = max_ns, .state = seed};
+}
+
+int64_t kube_backoff_next(struct kube_backoff *b)
+{
+    int64_t wait_ns = b->min_ns;
+    for (unsigned i = 0; i < b->failures && wait_ns < b->max_ns; i++) {
+        wait_ns *= 2;
+    }
+    if (wait_ns > b->max_ns) {
+        wait_ns = b->max_ns;
+    }
+    b->failures++;
+    return wait_ns / 2 + (int64_t)(next_fraction(&b->state) * (double)(wait_ns / 2));
+}
+
+void kube_backoff_reset(struct kube_backoff *b)
+{
+    b->failures = 0;
+}
+
+int64_t kube_jitter(uint64_t *state, int64_t value, double spread)
+{
+    return value + (int64_t)(next_fraction(state) * spread * (double)value);
+}
+
+void kube_retry_init(struct kube_retry *r, unsigned max_tries, uint64_t seed)
+{
+    *r = (struct kube_retry){.max_tries = max_tries};
+    kube_backoff_init(&r->backoff, BACKOFF_MIN_NS, BACKOFF_MAX_NS, seed);
+}
+
+bool kube_is_unauthenticated(const struct kube_response *res)
+{
+    return res->http_code == 401 ||
+           (res->http_code == 403 && strstr(res->body, "system:anonymous") != NULL);
+}
+
+enum answer { STANDS, AGAIN, REFRESH };
+
+static enum answer judge(const struct kube_request *req, const struct kube_response *res)
+{
+    switch (res->failure) {
+    case KUBE_UNREACHABLE:
+        return AGAIN; /* nothing was sent */
+    case KUBE_TIMED_OUT:
+    case KUBE_BROKEN:
+        return req->is_repeatable ? AGAIN : STANDS;
+    case KUBE_TLS:
+        return REFRESH;
+    case KUBE_TOO_LARGE:
+    case KUBE_LOCAL:
+        return STANDS;
+    case KUBE_ANSWERED:
+        break;
+    }
+    if (kube_is_unauthenticated(res)) {
+        return REFRESH;
+    }
+    switch (res->http_code) {
+    case 429: /* refused before anything was done */
+        return AGAIN;
+    case 408:
+    case 500:
+    case 502:
+    case 503:
+    case 504:
+        return req->is_repeatable ? AGAIN : STANDS;
+    default:
+        return res->http_code >= 500 && res->retry_after_s >= 0 && req->is_repeatable ? AGAIN
+                                                                                     : STANDS;
+    }
+}
+
+enum kube_verdict kube_retry_decide(struct kube_retry *r, const struct kube_request *req,
+                                    const struct kube_response *res, int64_t *ret_wait_ns)
+{
+    const enum answer answer = judge(req, res);
+    if (answer == REFRESH) {
+        const bool was_refreshed = r->is_refreshed;
+        r->is_refreshed = true;
+        return was_refreshed ? KUBE_RETRY_NO : KUBE_RETRY_REFRESH;
+    }
+    r->tries++;
+    if (answer == STANDS || r->tries >= r->max_tries) {
+        return KUBE_RETRY_NO;
+    }
+    const int64_t backoff_ns = kube_backoff_next(&r->backoff);
+    if (res->retry_after_s < 0) {
+        *ret_wait_ns = backoff_ns;
+        return KUBE_RETRY_WAIT;
+    }
+    const int64_t asked_s =
+        res->retry_after_s < RETRY_AFTER_MAX_S ? res->retry_after_s : RETRY_AFTER_MAX_S;
+    /* "0" means at once, and would be a storm from many. */
+    *ret_wait_ns = asked_s == 0 ? backoff_ns
+                                : kube_jitter(&r->backoff.state, asked_s * S_NS,
+                                              RETRY_AFTER_SPREAD);
+    return KUBE_RETRY_WAIT;
+}

@@ -1,0 +1,101 @@
+/* Dates of the API, see rfc3339.h. */
+#include "kube/rfc3339.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+
+#define NS_PER_S INT64_C(1000000000)
+
+struct cursor {
+    const char *s, *end;
+    bool is_bad;
+};
+
+static int number(struct cursor *c, int digits)
+{
+    int value = 0;
+    for (; digits > 0; digits--) {
+        if (c->s == c->end || *c->s < '0' || *c->s > '9') {
+            c->is_bad = true;
+            return 0;
+        }
+        value = value * 10 + (*c->s++ - '0');
+    }
+    return value;
+}
+
+static char one_of(struct cursor *c, const char *set)
+{
+    for (; c->s < c->end && *set != '\0'; set++) {
+        if (*c->s == *set) {
+            return *c->s++;
+        }
+    }
+    c->is_bad = true;
+    return '\0';
+}
+
+static int64_t fraction_ns(struct cursor *c)
+{
+    int64_t value = 0, scale = NS_PER_S / 10;
+    for (; c->s < c->end && *c->s >= '0' && *c->s <= '9'; c->s++, scale /= 10) {
+        value += (*c->s - '0') * scale; /* digits beyond the ninth count nothing */
+    }
+    return value;
+}
+
+/* Days since 1970-01-01 in the Gregorian calendar, counted in years that begin in March. */
+static int64_t days_of(int year, int month, int day)
+{
+    const int y = month <= 2 ? year - 1 : year;
+    const int m = month <= 2 ? month + 9 : month - 3;
+    return 365 * (int64_t)y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719468;
+}
+
+int kube_time_parse(const char *s, size_t len, int64_t *ret_unix_ns)
+{
+    struct cursor c = {s, s + len, false};
+    const int year = number(&c, 4);
+    one_of(&c, "-");
+    const int month = number(&c, 2);
+    one_of(&c, "-");
+    const int day = number(&c, 2);
+    one_of(&c, "Tt");
+    const int hour = number(&c, 2);
+    one_of(&c, ":");
+    const int minute = number(&c, 2);
+    one_of(&c, ":");
+    const int second = number(&c, 2);
+    int64_t ns = 0;
+    if (c.s < c.end && *c.s == '.') {
+        c.s++;
+        ns = fraction_ns(&c);
+    }
+    const char zone = one_of(&c, "Zz+-");
+    int64_t offset_s = 0;
+    if (zone == '+' || zone == '-') {
+        offset_s = number(&c, 2) * 3600;
+        one_of(&c, ":");
+        offset_s += number(&c, 2) * 60;
+        offset_s = zone == '-' ? -offset_s : offset_s;
+    }
+    if (c.is_bad || c.s != c.end || year < 1970 || year > 2200 || month < 1 || month > 12 ||
+        day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60) {
+        return -EINVAL;
+    }
+    const int64_t seconds =
+        days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset_s;
+    *ret_unix_ns = seconds * NS_PER_S + ns;
+    return 0;
+}
+
+void kube_time_format_micro(int64_t unix_ms, char buf[static KUBE_TIME_SIZE])
+{
+    char date[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(unix_ms, date); /* ends with 'Z', which gives way to the fraction */
+    (void)snprintf(buf, KUBE_TIME_SIZE, "%.19s.%03" PRId64 "000Z", date, unix_ms % 1000);
+}

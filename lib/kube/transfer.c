@@ -1,0 +1,388 @@
+/* One request on an easy handle, see transport_parts.h. Edge file: libcurl. */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "kube/transport_parts.h"
+
+#define CONNECT_TIMEOUT_MS 10000L
+#define NS_PER_MS 1000000
+#define TCP_IDLE_S 30L     /* then keep-alive probes */
+#define TCP_INTERVAL_S 10L
+#define TCP_DEAD_MS 30000U /* data or probes unanswered for so long: the connection is lost */
+#define HEADER_MAX 4096    /* kept of one header */
+#define FAILURE_MAX ((size_t)64 * 1024) /* kept of a failed stream's body */
+
+bool transfer_is_success(const struct kube_transfer *t)
+{
+    return t->res.http_code >= 200 && t->res.http_code < 300;
+}
+
+/* --- what comes from curl --- */
+
+static bool take_header(const char *line, size_t len, const char *name, char ret[HEADER_MAX])
+{
+    const size_t n = strlen(name);
+    if (len <= n || strncasecmp(line, name, n) != 0 || line[n] != ':') {
+        return false;
+    }
+    const char *value = line + n + 1;
+    const char *end = line + len;
+    while (value < end && (*value == ' ' || *value == '\t')) {
+        value++;
+    }
+    while (end > value && strchr(" \t\r\n", end[-1]) != NULL) {
+        end--;
+    }
+    const size_t size = (size_t)(end - value) < HEADER_MAX ? (size_t)(end - value) : HEADER_MAX - 1;
+    memcpy(ret, value, size);
+    ret[size] = '\0';
+    return true;
+}
+
+static void keep(struct buf *b, const char *value)
+{
+    buf_clear(b);
+    buf_puts(b, value);
+}
+
+static void begin_answer(struct kube_transfer *t, const char *line, size_t len)
+{
+    const char *space = memchr(line, ' ', len);
+    int64_t code = 0;
+    if (space != NULL && line + len - space >= 4) {
+        const char digits[4] = {space[1], space[2], space[3], '\0'};
+        (void)parse_i64_in(digits, 100, 999, &code); /* stays 0 for nonsense */
+    }
+    t->res = (struct kube_response){.http_code = (int)code, .retry_after_s = -1,
+                                    .date_unix_ms = -1};
+    buf_clear(&t->content_type);
+    buf_clear(&t->audit_id);
+    buf_clear(&t->warning);
+    t->has_headers = false;
+}
+
+/* Seconds, or a date. */
+static int64_t retry_after(const struct kube_transfer *t, const char *value)
+{
+    int64_t seconds;
+    if (parse_i64_in(value, 0, INT32_MAX, &seconds) == 0) {
+        return seconds;
+    }
+    const int64_t date_s = curl_getdate(value, NULL);
+    if (date_s < 0 || t->res.date_unix_ms < 0) {
+        return -1;
+    }
+    const int64_t wait_s = date_s - t->res.date_unix_ms / 1000;
+    return wait_s < 0 ? 0 : wait_s;
+}
+
+static size_t on_header(char *line, size_t size, size_t n, void *ctx)
+{
+    struct kube_transfer *t = ctx;
+    const size_t len = size * n;
+    char value[HEADER_MAX];
+    if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
+        begin_answer(t, line, len);
+    } else if (t->has_headers) {
+        return len; /* trailers */
+    } else if (take_header(line, len, "content-type", value)) {
+        keep(&t->content_type, value);
+    } else if (take_header(line, len, "audit-id", value)) {
+        keep(&t->audit_id, value);
+    } else if (take_header(line, len, "warning", value)) {
+        keep(&t->warning, value);
+    } else if (take_header(line, len, "date", value)) {
+        const int64_t date_s = curl_getdate(value, NULL);
+        t->res.date_unix_ms = date_s < 0 ? -1 : date_s * 1000;
+    } else if (take_header(line, len, "retry-after", value)) {
+        t->res.retry_after_s = retry_after(t, value);
+    } else if (len <= 2 && t->res.http_code >= 200) {
+        t->has_headers = true;
+        transfer_is_ready(t);
+    }
+    return len;
+}
+
+static size_t on_write(char *data, size_t size, size_t n, void *ctx)
+{
+    struct kube_transfer *t = ctx;
+    const size_t len = size * n;
+    t->pool->transport->bytes_in += len;
+    if (t->params.is_stream && transfer_is_success(t)) {
+        buf_append(&t->body, data, len); /* delivered, and emptied, when curl returns */
+        transfer_is_ready(t);
+        return len;
+    }
+    const size_t max = t->params.is_stream ? FAILURE_MAX : t->params.max_bytes;
+    if (len > max - t->body.len) {
+        t->is_too_large = true;
+        return 0; /* ends the transfer */
+    }
+    buf_append(&t->body, data, len);
+    return len;
+}
+
+/* On every new socket. Keep-alive alone does not notice a peer that is gone while data waits. */
+static int on_new_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
+{
+    (void)purpose;
+    struct kube_transfer *t = ctx;
+    t->pool->transport->connections++;
+    const unsigned dead_ms = TCP_DEAD_MS;
+    /* Without it a dead peer is noticed later, by the owner's own clock. */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &dead_ms, sizeof(dead_ms));
+    return CURL_SOCKOPT_OK;
+}
+
+/* --- options --- */
+
+/* Every option below is one of curl 7.88's; only memory can lack, and then `code` says so. */
+#define SET(option, value) code = code != CURLE_OK ? code : curl_easy_setopt(t->easy, option, value)
+
+static CURLcode set_blob(struct kube_transfer *t, CURLoption option, const char *pem)
+{
+    if (pem == NULL) {
+        return CURLE_OK;
+    }
+    struct curl_blob blob = {(void *)(uintptr_t)pem, strlen(pem), CURL_BLOB_COPY};
+    return curl_easy_setopt(t->easy, option, &blob);
+}
+
+static CURLcode set_tls(struct kube_transfer *t)
+{
+    const struct kube_endpoint *e = t->params.endpoint;
+    CURLcode code = set_blob(t, CURLOPT_CAINFO_BLOB, e->ca_pem);
+    code = code != CURLE_OK ? code : set_blob(t, CURLOPT_SSLCERT_BLOB, e->cert_pem);
+    code = code != CURLE_OK ? code : set_blob(t, CURLOPT_SSLKEY_BLOB, e->key_pem);
+    SET(CURLOPT_SSL_VERIFYPEER, e->is_insecure ? 0L : 1L);
+    SET(CURLOPT_SSL_VERIFYHOST, e->is_insecure ? 0L : 2L);
+    SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    if (t->connect_to != NULL) {
+        SET(CURLOPT_CONNECT_TO, t->connect_to);
+    }
+    return code;
+}
+
+static CURLcode set_connection(struct kube_transfer *t)
+{
+    CURLcode code = CURLE_OK;
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    SET(CURLOPT_PIPEWAIT, 1L); /* rather a stream of a connection under way than one more */
+    SET(CURLOPT_FRESH_CONNECT, t->params.needs_new_connection ? 1L : 0L);
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
+    SET(CURLOPT_TIMEOUT_MS,
+        t->params.is_stream ? 0L : (long)(t->params.timeout_ns / NS_PER_MS));
+    SET(CURLOPT_TCP_KEEPALIVE, 1L);
+    SET(CURLOPT_TCP_KEEPIDLE, TCP_IDLE_S);
+    SET(CURLOPT_TCP_KEEPINTVL, TCP_INTERVAL_S);
+    SET(CURLOPT_SOCKOPTFUNCTION, on_new_socket);
+    SET(CURLOPT_SOCKOPTDATA, t);
+    return code;
+}
+
+static CURLcode set_method(struct kube_transfer *t)
+{
+    const struct kube_request *req = t->params.req;
+    CURLcode code = CURLE_OK;
+    if (req->body != NULL) {
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)req->body_len);
+        SET(CURLOPT_POSTFIELDS, req->body); /* borrowed: the request outlives the transfer */
+    } else {
+        SET(CURLOPT_HTTPGET, 1L);
+    }
+    SET(CURLOPT_CUSTOMREQUEST, kube_method_to_string(req->method));
+    SET(CURLOPT_HTTPHEADER, t->headers);
+    SET(CURLOPT_USERAGENT, t->params.endpoint->user_agent);
+    if (!t->params.is_stream) {
+        SET(CURLOPT_ACCEPT_ENCODING, "gzip"); /* the server packs lists of more than 128 KiB */
+    }
+    return code;
+}
+
+static CURLcode set_callbacks(struct kube_transfer *t)
+{
+    CURLcode code = CURLE_OK;
+    SET(CURLOPT_PRIVATE, t);
+    SET(CURLOPT_ERRORBUFFER, t->error);
+    SET(CURLOPT_HEADERFUNCTION, on_header);
+    SET(CURLOPT_HEADERDATA, t);
+    SET(CURLOPT_WRITEFUNCTION, on_write);
+    SET(CURLOPT_WRITEDATA, t);
+    return code;
+}
+
+static bool add_line(struct curl_slist **list, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(*list, line);
+    if (longer != NULL) {
+        *list = longer;
+    }
+    return longer != NULL;
+}
+
+static bool add_headers(struct kube_transfer *t)
+{
+    const struct kube_transfer_params *p = &t->params;
+    bool is_ok = add_line(&t->headers, "Accept: application/json, */*") &&
+                 add_line(&t->headers, "Expect:"); /* no round trip before a body */
+    if (is_ok && p->req->content_type != NULL) {
+        _cleanup_(freep) char *line = xasprintf("Content-Type: %s", p->req->content_type);
+        is_ok = add_line(&t->headers, line);
+    }
+    if (is_ok && p->token != NULL) {
+        _cleanup_(freep) char *line = xasprintf("Authorization: Bearer %s", p->token);
+        is_ok = add_line(&t->headers, line);
+    }
+    if (is_ok && p->endpoint->connect_to != NULL) {
+        is_ok = add_line(&t->connect_to, p->endpoint->connect_to);
+    }
+    return is_ok;
+}
+
+int transfer_prepare(struct kube_transfer *t, struct err *err)
+{
+    t->res = (struct kube_response){.retry_after_s = -1, .date_unix_ms = -1};
+    t->easy = curl_easy_init();
+    if (t->easy == NULL || !add_headers(t)) {
+        return err_set(err, ENOMEM, "%s: no memory", t->params.req->what);
+    }
+    _cleanup_(freep) char *url = xasprintf("%s%s", t->params.endpoint->base_url,
+                                           t->params.req->path);
+    CURLcode code = curl_easy_setopt(t->easy, CURLOPT_URL, url);
+    code = code != CURLE_OK ? code : set_callbacks(t);
+    code = code != CURLE_OK ? code : set_connection(t);
+    code = code != CURLE_OK ? code : set_tls(t);
+    code = code != CURLE_OK ? code : set_method(t);
+    if (code != CURLE_OK) {
+        return err_set(err, EIO, "%s: %s", t->params.req->what, curl_easy_strerror(code));
+    }
+    return 0;
+}
+
+void transfer_release(struct kube_transfer *t)
+{
+    curl_easy_cleanup(t->easy); /* NULL is fine */
+    curl_slist_free_all(t->headers);
+    curl_slist_free_all(t->connect_to);
+    buf_done(&t->content_type);
+    buf_done(&t->audit_id);
+    buf_done(&t->warning);
+    buf_done(&t->body);
+    free(t);
+}
+
+/* --- what the owner is told --- */
+
+static enum kube_failure failure_of_timeout(const struct kube_transfer *t)
+{
+    /* 0: the connection was never there. */
+    curl_off_t connected_us = 0;
+    (void)curl_easy_getinfo(t->easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us); /* stays 0 */
+    return connected_us == 0 ? KUBE_UNREACHABLE : KUBE_TIMED_OUT;
+}
+
+static enum kube_failure failure_of_handshake(const struct kube_transfer *t)
+{
+    long code = 0;
+    (void)curl_easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &code); /* stays 0 */
+    return code != 0 ? KUBE_UNREACHABLE : KUBE_TLS; /* the peer went away in the middle of it */
+}
+
+static enum kube_failure failure_of(const struct kube_transfer *t)
+{
+    if (t->is_too_large) {
+        return KUBE_TOO_LARGE;
+    }
+    switch (t->result) {
+    case CURLE_OK:
+        return KUBE_ANSWERED;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_PROXY:
+        return KUBE_UNREACHABLE;
+    case CURLE_OPERATION_TIMEDOUT:
+        return failure_of_timeout(t);
+    case CURLE_SSL_CONNECT_ERROR:
+        return failure_of_handshake(t);
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_ISSUER_ERROR:
+        return KUBE_TLS;
+    case CURLE_OUT_OF_MEMORY:
+    case CURLE_FAILED_INIT:
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        return KUBE_LOCAL;
+    default:
+        return KUBE_BROKEN;
+    }
+}
+
+static void set_texts(struct kube_transfer *t)
+{
+    t->res.content_type = buf_cstr(&t->content_type);
+    t->res.audit_id = buf_cstr(&t->audit_id);
+    t->res.warning = buf_cstr(&t->warning);
+    t->res.body = buf_cstr(&t->body);
+    t->res.body_len = t->body.len;
+}
+
+static void finish(struct kube_transfer *t)
+{
+    t->res.failure = failure_of(t);
+    if (t->res.failure != KUBE_ANSWERED) {
+        t->res.failure_text = t->error[0] != '\0' ? t->error : curl_easy_strerror(t->result);
+    }
+    transfer_detach(t);
+    set_texts(t);
+    t->params.on_done(t->params.ctx, &t->res);
+    transfer_release(t);
+}
+
+static void deliver_stream(struct kube_transfer *t, const bool *is_gone)
+{
+    if (!t->has_headers || !transfer_is_success(t)) {
+        return;
+    }
+    if (!t->is_open_told) {
+        t->is_open_told = true;
+        struct kube_response res = t->res;
+        res.content_type = buf_cstr(&t->content_type);
+        res.audit_id = buf_cstr(&t->audit_id);
+        res.warning = buf_cstr(&t->warning);
+        res.body = "";
+        t->params.on_open(t->params.ctx, &res);
+    }
+    if (!*is_gone && t->body.len > 0) {
+        struct buf data = t->body; /* the owner may cancel while it reads */
+        t->body = BUF_INIT;
+        t->params.on_data(t->params.ctx, data.data, data.len);
+        buf_done(&data);
+    }
+}
+
+void transfer_deliver(struct kube_transfer *t)
+{
+    bool is_gone = false;
+    t->is_gone = &is_gone;
+    if (t->params.is_stream) {
+        deliver_stream(t, &is_gone);
+    }
+    if (is_gone) {
+        return;
+    }
+    t->is_gone = NULL;
+    if (t->is_done) {
+        finish(t);
+    }
+}
