@@ -8,10 +8,17 @@
 #define WORD_MAX 32768
 #define ITEMS_MAX 1000
 
+/* A list with items that has to be looked at; Kubernetes takes an empty one for none. */
+static bool has_items(struct diags *d, const struct place *list)
+{
+    bool is_empty = list->node != NULL && list->node->kind == NODE_SEQ && list->node->n_children == 0;
+    return !is_empty && read_list(d, list, ITEMS_MAX);
+}
+
 static void check_words(struct diags *d, const struct place *container, const char *key)
 {
     struct place list = place_get(container, key);
-    if (!read_list(d, &list, ITEMS_MAX)) {
+    if (!has_items(d, &list)) {
         return;
     }
     for (size_t i = 0; i < list.node->n_children; i++) {
@@ -24,7 +31,7 @@ static void check_words(struct diags *d, const struct place *container, const ch
 static void check_env(struct diags *d, const struct place *container)
 {
     struct place list = place_get(container, "env");
-    if (!read_list(d, &list, ITEMS_MAX)) {
+    if (!has_items(d, &list)) {
         return;
     }
     for (size_t i = 0; i < list.node->n_children; i++) {
