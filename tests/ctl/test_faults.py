@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""benchctl run with real workers that train, and something is killed or stopped in the middle: the
+message names the replica, no process is left, and a run that lost benchctl itself is resumed."""
+import json
+import os
+import pathlib
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import cli
+
+HZ = os.sysconf("SC_CLK_TCK")
+ROWS = [  # victim, signal, what the cause must say
+    ("trainer/1", cli.SIGKILL, "trainer/1: killed by signal 9"),
+    ("pserver/0", cli.SIGKILL, "pserver/0: killed by signal 9"),
+    ("trainer/1", cli.signal.SIGSTOP, "trainer/1: lost"),
+    ("pserver/0", cli.signal.SIGSTOP, "pserver/0: lost"),
+]
+
+
+def cpu_s(pid):
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return (int(fields[11]) + int(fields[12])) / HZ
+
+
+class Faults(cli.CliCase):
+    def setUp(self):
+        super().setUp()
+        self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]
+
+    def begin(self, folder, steps):
+        """Starts a run of one point with two trainers and waits until they train.
+        (process, {"trainer/0": pid, ...}, url of its store)"""
+        folder.mkdir()
+        store = f"sqlite:{folder}/results.db"
+        extra = {"baseline": {"kind": "Point", "where": {"trainers": 2}},
+                 "runPolicy": {"activeDeadlineSeconds": 600, "backoffLimit": 0}}
+        path = folder / "faults.json"
+        one = cli.definition(pservers=(1,), trainers=(2,), steps=steps, repeats=1, extra=extra)
+        one["spec"]["workload"]["batchSize"] = 1
+        path.write_text(json.dumps(one), encoding="utf-8")
+        process = self.start("run", str(path), "--store", store, "--progress", "json")
+        gang = cli.wait_for("the gang", lambda: self.gang_of(process.pid), 60)
+        cli.wait_for("training", lambda: cpu_s(gang["trainer/0"]) > 1 and cpu_s(gang["trainer/1"]) > 1, 60)
+        return process, gang, store
+
+    def gang_of(self, parent):
+        """The three children of benchctl by name; None until all are there."""
+        gang = {}
+        for task in pathlib.Path(f"/proc/{parent}/task").glob("*/children"):
+            for pid in task.read_text(encoding="ascii").split():
+                try:
+                    env = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+                except (FileNotFoundError, PermissionError, ProcessLookupError):
+                    continue
+                of = dict(v.decode().split("=", 1) for v in env if v.startswith(b"BENCHD_"))
+                if "BENCHD_ROLE" in of:
+                    gang[f"{of['BENCHD_ROLE']}/{of['BENCHD_INDEX']}"] = int(pid)
+        return gang if len(gang) == 3 else None
+
+    def fault(self, row):
+        victim, number, _ = row
+        process, gang, store = self.begin(self.folder / f"{victim.replace('/', '')}-{number}", 100000)
+        begin = time.monotonic()
+        os.kill(gang[victim], number)
+        process.communicate(timeout=60)
+        return process.returncode, time.monotonic() - begin, gang, store
+
+    def test_a_lost_replica_is_named(self):
+        with ThreadPoolExecutor(2) as pool:  # two gangs at a time: the machine may have two cores
+            results = list(pool.map(self.fault, ROWS))
+        for (victim, number, cause), (code, seconds, gang, store) in zip(ROWS, results):
+            with self.subTest(victim=victim, signal=number.name):
+                self.assertEqual(code, 1)
+                self.assertLess(seconds, 20)  # 10 s until everyone is out, on a machine that is busy
+                self.assertEqual([], [name for name, pid in gang.items() if cli.is_alive(pid)])
+                (name,) = self.ctl("get", "runs", "--store", store, "-o", "name").stdout.split()
+                told = self.ctl("describe", name.split("/")[1], "--store", store).stdout
+                self.assertIn(cause, told)
+                shown = self.ctl("results", name.split("/")[1], "--store", store, "-o", "json").stdout
+                self.assertEqual(json.loads(shown)["phase"], "Failed")
+
+    def test_kill_9_of_benchctl(self):
+        process, gang, store = self.begin(self.folder / "benchctl", 60)
+        process.kill()
+        process.communicate()
+        cli.wait_for("no worker is left", lambda: not any(map(cli.is_alive, gang.values())), 5)
+        (name,) = self.ctl("get", "runs", "--store", store, "-o", "name").stdout.split()
+        done = self.ctl("run", "--resume", name.split("/")[1], "--store", store, "-o", "json")
+        result = json.loads(done.stdout)
+        self.assertEqual(result["phase"], "Succeeded")
+        self.assertEqual(result["points"][0]["trials"][0]["phase"], "Succeeded")
+
+
+if __name__ == "__main__":
+    cli.main()
