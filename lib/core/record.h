@@ -109,3 +109,5 @@ char *record_environment_canonical(const json_t *environment);
  * only with 1. */
 int record_read(const char *line, size_t len, struct record *ret, struct err *err);
 void record_done(struct record *r);
+/* An error record's peer, "trainer/1"; false: nobody (NULL, or no such text). */
+bool record_read_peer(const char *peer, enum role *ret_role, uint32_t *ret_index);

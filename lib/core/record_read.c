@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
 #include "core/series.h"
 
 #define SERIES_MIN_LIMIT (1 << 20) /* codes of any int64 nanoseconds are far inside */
@@ -298,4 +300,21 @@ int record_read(const char *line, size_t len, struct record *ret, struct err *er
     }
     *ret = record;
     return 1;
+}
+
+bool record_read_peer(const char *peer, enum role *ret_role, uint32_t *ret_index)
+{
+    const char *slash = peer == NULL ? NULL : strchr(peer, '/');
+    if (slash == NULL) {
+        return false;
+    }
+    _cleanup_(freep) char *name = xstrndup(peer, (size_t)(slash - peer));
+    const int role = role_from_string(name);
+    int64_t index;
+    if (role < 0 || parse_i64_in(slash + 1, 0, UINT32_MAX, &index) < 0) {
+        return false;
+    }
+    *ret_role = (enum role)role;
+    *ret_index = (uint32_t)index;
+    return true;
 }

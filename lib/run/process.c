@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/parse.h"
 #include "core/record.h"
 
 static void strings_free(char **list)
@@ -26,24 +25,6 @@ static void replace_take(char **slot, char *value)
     *slot = value;
 }
 
-/* "trainer/1" of an error record; anything else blames nobody. */
-static void read_blame(struct process *p, const char *peer)
-{
-    p->has_blamed = false;
-    const char *slash = peer == NULL ? NULL : strchr(peer, '/');
-    if (slash == NULL) {
-        return;
-    }
-    _cleanup_(freep) char *name = xstrndup(peer, (size_t)(slash - peer));
-    int role = role_from_string(name);
-    int64_t index;
-    if (role >= 0 && parse_i64_in(slash + 1, 0, UINT32_MAX, &index) == 0) {
-        p->has_blamed = true;
-        p->blamed_role = (enum role)role;
-        p->blamed_index = (uint32_t)index;
-    }
-}
-
 static void keep_record(struct process *p, const struct record *record, const char *line)
 {
     switch (record->type) {
@@ -56,7 +37,8 @@ static void keep_record(struct process *p, const struct record *record, const ch
         break;
     case RECORD_ERROR:
         replace_take(&p->error_message, xstrdup(record->error.message));
-        read_blame(p, record->error.peer);
+        p->has_blamed =
+            record_read_peer(record->error.peer, &p->blamed_role, &p->blamed_index);
         break;
     case RECORD_STEP:
         break;
