@@ -1,0 +1,37 @@
+# The two images, from one build:
+#
+#   docker build --target benchd -t benchd.local/benchd:0.1.0 .
+#   docker build --target benchworker -t benchd.local/benchworker:0.1.0 .
+#
+# Both run as uid 65532 and write nothing but what is mounted, so the root file system may be read-only. The tests have
+# no Docker: tests/e2e/mkimage.py makes the same from a build tree, and test_image.py compares the two.
+FROM debian:bookworm-slim AS build
+COPY script/packages.txt /tmp/
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends $(sed -n 's/^build  *//p' /tmp/packages.txt)
+COPY . /src
+# The build type stays the default, as in a local build, so that numbers from here and from there can be compared.
+RUN meson setup /build /src --prefix=/usr -Dtests=disabled \
+ && DESTDIR=/out meson install -C /build --strip
+
+FROM debian:bookworm-slim AS base
+RUN groupadd --gid 65532 benchd \
+ && useradd --uid 65532 --gid 65532 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin benchd
+
+FROM base AS benchd
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends \
+    libcurl4 libjansson4 libsqlite3-0 libssl3 libuv1 libyaml-0-2 libzstd1 \
+ && rm -rf /var/lib/apt/lists/*
+COPY --from=build /out/usr/bin/benchd /usr/bin/
+USER 65532:65532
+ENTRYPOINT ["/usr/bin/benchd"]
+
+FROM base AS benchworker
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends \
+    libjansson4 libopenblas0-pthread libssl3 zlib1g \
+ && rm -rf /var/lib/apt/lists/*
+COPY --from=build /out/usr/bin/benchworker /usr/bin/
+USER 65532:65532
+ENTRYPOINT ["/usr/bin/benchworker"]

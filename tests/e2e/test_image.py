@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""The Dockerfile and mkimage.py make the same images. No Docker is needed: the archives and the Dockerfile are read.
+
+BENCHD_BUILD_DIR names the build tree. A program that is not there yet is skipped.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+import mkimage
+import tap
+
+DOCKERFILE = (tap.ROOT / "Dockerfile").read_text()
+
+
+def stage(name):
+    """The instructions of one build stage, continuation lines joined."""
+    text = re.search(rf"(?ms)^FROM \S+ AS {name}$(.*?)(?=^FROM |\Z)", DOCKERFILE).group(1)
+    return text.replace("\\\n", " ")
+
+
+def instruction(name, word):
+    return re.search(rf"(?m)^{word} (.*)$", stage(name)).group(1)
+
+
+def installed_packages(name):
+    words = re.search(r"apt-get install ([^&]*)", stage(name)).group(1).split()
+    return {word for word in words if not word.startswith("-")}
+
+
+def needed(program):
+    """Names of the libraries that the program itself asks for, not those that they ask for."""
+    dynamic = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
+
+
+def owner(path):
+    """The Debian package of a library; dpkg knows it by the path from before /lib became a link to /usr/lib."""
+    real = os.path.realpath(path)
+    for candidate in (path, real, real.removeprefix("/usr")):
+        done = subprocess.run(["dpkg-query", "-S", candidate], capture_output=True, text=True)
+        if done.returncode == 0:
+            return done.stdout.split(":")[0]
+    return None
+
+
+def base_packages():
+    """What debian:bookworm-slim holds: all that is essential, and what that depends on. Here the C library's."""
+    return {"libc6", "libgcc-s1"}
+
+
+def archive(path):
+    """(config, {name: TarInfo} of the layer) of an OCI archive."""
+    with tarfile.open(path) as tar:
+        def blob(digest):
+            return tar.extractfile("blobs/sha256/" + digest.removeprefix("sha256:"))
+        manifest = json.load(blob(json.load(tar.extractfile("index.json"))["manifests"][0]["digest"]))
+        with tarfile.open(fileobj=blob(manifest["layers"][0]["digest"])) as layer:
+            return json.load(blob(manifest["config"]["digest"])), {info.name: info for info in layer}
+
+
+def check_image(t, name, build_dir, folder):
+    config, files = archive(mkimage.make(name, build_dir, folder))
+    started = config["config"]
+    t.equal(json.loads(instruction(name, "ENTRYPOINT")), started["Entrypoint"], f"{name}: entry point")
+    t.equal(instruction(name, "USER"), started["User"], f"{name}: user")
+    t.ok(started["User"].split(":")[0] not in ("", "0", "root"), f"{name}: not root", started["User"])
+    program = started["Entrypoint"][0]
+    t.match(rf"COPY --from=build /out{program} /usr/bin/", stage(name), f"{name}: the program is where it is started")
+
+    regular = {file for file, info in files.items() if info.isreg()}
+    others = {file for file in regular if not re.search(r"\.so(\.\d+)*$", file)}
+    t.equal({program.lstrip("/"), "etc/passwd"}, others, f"{name}: nothing but the program and its libraries")
+    t.ok(all(info.uid == info.gid == 0 and not info.mode & 0o6022 for info in files.values() if info.name != "tmp"),
+         f"{name}: nothing that the user may change, no setuid")
+
+    built = pathlib.Path(build_dir) / mkimage.PROGRAMS[name]
+    paths = {os.path.basename(path): path for path in mkimage.libraries(built)}
+    packages = {owner(path) for library, path in paths.items() if library in needed(built)} - base_packages()
+    t.equal(packages, installed_packages(name), f"{name}: the Dockerfile installs the libraries' packages")
+
+
+def check_same_bytes(t, name, build_dir, folder):
+    first = mkimage.make(name, build_dir, folder).read_bytes()
+    t.ok(first == mkimage.make(name, build_dir, folder).read_bytes(), f"{name}: the same bytes again")
+
+
+def main():
+    t = tap.Tap()
+    build_dir = os.environ["BENCHD_BUILD_DIR"]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, program in mkimage.PROGRAMS.items():
+            if (pathlib.Path(build_dir) / program).exists():
+                check_image(t, name, build_dir, folder)
+                check_same_bytes(t, name, build_dir, folder)
+            else:
+                t.count += 1
+                print(f"ok {t.count} - {name} # SKIP there is no {program} in the build tree")
+    versions = re.findall(r"benchd\.local/\w+:(\S+)", DOCKERFILE)
+    t.equal({mkimage.VERSION}, set(versions), "the Dockerfile names this version")
+    return t.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
