@@ -340,7 +340,7 @@ static void pause_run(struct pass *p)
     }
 }
 
-static bool status_eq(const struct run_status *a, const struct run_status *b)
+bool run_status_eq(const struct run_status *a, const struct run_status *b)
 {
     return a->phase == b->phase && strcmp(a->reason, b->reason) == 0 &&
            strcmp(a->message, b->message) == 0 && a->trials_done == b->trials_done &&
@@ -355,7 +355,7 @@ static void write_status(struct pass *p)
     p->status.trials_total = p->view.counts.total;
     p->status.trials_done = p->view.counts.done;
     p->status.trials_failed = p->view.counts.failed;
-    if (!status_eq(&p->status, &p->o->status)) {
+    if (!run_status_eq(&p->status, &p->o->status)) {
         plan_status(p->plan, &p->status);
     }
 }

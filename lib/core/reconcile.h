@@ -78,6 +78,8 @@ struct run_status {
     int64_t started_unix_ms, ended_unix_ms;
 };
 
+bool run_status_eq(const struct run_status *a, const struct run_status *b);
+
 struct observed {
     const struct run_def *def;
     enum run_request request;

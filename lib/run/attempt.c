@@ -24,6 +24,9 @@ static int collect_one(struct launch *launch, const struct observed_replica *see
 {
     struct replica_output output = {.exit_code = -1, .failure = seen->message};
     int r = launch->ops->collect(launch, &seen->id, &output, err);
+    if (r == -EAGAIN) {
+        return r;
+    }
     if (r < 0 && r != -ENOENT) {
         return err_wrap(err, r, "collect %s/%u", role_to_string(seen->id.role), seen->id.index);
     }
@@ -36,6 +39,7 @@ static int collect_one(struct launch *launch, const struct observed_replica *see
         .environment_json = dup_or_null(output.environment_json),
         .log_bytes = output.log_len,
     };
+    out->row.simulated = out->row.simulated || output.is_simulated;
     if (output.log_len > 0) {
         *vec_push(&out->logs) = (struct replica_log){seen->id, output.log, output.log_len};
     }
@@ -65,7 +69,10 @@ int attempt_collect(struct launch *launch, const struct action *action,
                                  }};
     int r = 0;
     vec_each (const struct observed_replica *, it, &members) {
-        r = r < 0 ? r : collect_one(launch, *it, &out, err);
+        if (r == 0 || r == -EAGAIN) {
+            int one = collect_one(launch, *it, &out, err);
+            r = one < 0 ? one : r;
+        }
     }
     vec_done(&members);
     if (r < 0) {

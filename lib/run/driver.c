@@ -49,6 +49,10 @@ static void end(struct driver *d, int result)
     d->is_over = true;
     d->result = result;
     (void)uv_timer_stop(&d->timer); /* never fails */
+    const struct driver_events *events = &d->turn.params.events;
+    if (events->done != NULL) {
+        events->done(events->ctx);
+    }
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -107,6 +111,14 @@ void driver_start(struct driver *d)
 void driver_cancel(struct driver *d)
 {
     d->turn.request = REQUEST_CANCEL;
+    look_after(d, 0);
+}
+
+void driver_suspend(struct driver *d)
+{
+    if (d->turn.request == REQUEST_NONE) { /* a cancellation is for good */
+        d->turn.request = REQUEST_SUSPEND;
+    }
     look_after(d, 0);
 }
 

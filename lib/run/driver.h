@@ -25,6 +25,8 @@ struct driver_events {
     void (*event)(void *ctx, enum event_type type, const char *reason, const char *note);
     void (*attempt)(void *ctx, const struct attempt_row *row); /* just saved */
     void (*record)(void *ctx, const struct replica_id *id, const struct record *record);
+    /* The run is final or suspended, or the driver gave up: driver_finish has the answer. */
+    void (*done)(void *ctx);
     void *ctx;
 };
 
@@ -44,7 +46,10 @@ int driver_new(const struct driver_params *params, struct driver **ret, struct e
 void driver_start(struct driver *d);
 /* Ask for cancellation; the run ends Cancelled with no replica left. */
 void driver_cancel(struct driver *d);
-/* After the loop: 0 and the final status, or the error that made the driver give up (a full disk, a
+/* Ask for suspension, on a new driver too: all replicas go and the driver finishes with the status
+ * Suspended. Another driver, made with that status, goes on. */
+void driver_suspend(struct driver *d);
+/* After the loop or from `done` on: 0 and the final status, or the error that made the driver give up (a full disk, a
  * broken store); the stored rows are whole in any case and --resume goes on from them. */
 int driver_finish(struct driver *d, struct run_status *ret, struct err *err);
 void driver_free(struct driver *d);

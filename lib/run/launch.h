@@ -1,9 +1,11 @@
-/* How replicas come to life, behind one vtable: processes.c here, pods.c with the second walk.
+/* How replicas come to life, behind one vtable: processes.c on this machine, pods.c in a cluster.
  *
  * A launcher holds no opinion: it creates, observes, collects and deletes what it is told. All
- * calls return at once; changes are announced through `on_change`, called from the event loop. */
+ * calls return at once, what they ask for may take its time; changes are announced through
+ * `on_change`, called from the event loop. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +23,7 @@ struct replica_output {
     const char *environment_json; /* NULL: no start record yet */
     int exit_code, signal;
     const char *failure; /* NULL, or one line for a person */
+    bool is_simulated;   /* no container ran: a fake node answered */
 };
 
 /* The members of one attempt. */
@@ -37,8 +40,8 @@ struct launch_ops {
     int (*prepare)(struct launch *l, const struct gang_spec *gang, struct gang_addresses *ret,
                    struct err *err);
     /* Starts one replica, at once or when the last removed one has ended. 0 also if it is there
-     * already. One that cannot be started is observed as REPLICA_FAILED; an error here says that
-     * the launcher could not even note it. */
+     * already. It is observed from now on: PENDING until it is known to exist; one that cannot be
+     * started as REPLICA_FAILED. An error here says that the launcher could not even note it. */
     int (*create)(struct launch *l, const struct replica_spec *spec, struct err *err);
     /* Ends it (TERM, then KILL) and forgets it: it is not observed any more, though it may take a
      * moment to end. 0 also if it is not there. */
@@ -46,12 +49,21 @@ struct launch_ops {
     /* Everything not yet removed. The array is the caller's, messages are borrowed till removal. */
     int (*observe)(struct launch *l, struct observed_replica **ret, size_t *ret_n,
                    struct err *err);
-    /* -ENOENT: not there. */
+    /* -ENOENT: not there. -EAGAIN: being fetched, on_change will tell; ask for all members of the
+     * attempt, so that they are fetched side by side. */
     int (*collect)(struct launch *l, const struct replica_id *id, struct replica_output *ret,
                    struct err *err);
-    /* Ends everything, waits for it and frees the launcher. Handles are closed: run the loop once
-     * more afterwards. */
+    /* Processes end with their launcher, which waits for it; pods live on, for the next launcher to
+     * find. Frees the launcher. Handles are closed: run the loop once more afterwards. */
     void (*free)(struct launch *l);
+
+    /* The rest may be NULL. */
+
+    /* Like remove, for a replica that has ended: what is left of it stays to be looked at. */
+    int (*forget)(struct launch *l, const struct replica_id *id, struct err *err);
+    /* Some creation was asked for and is not known to have happened: a status that names the
+     * attempt as complete must wait (reconcile.h, missing members). */
+    bool (*is_settling)(const struct launch *l);
 };
 
 struct launch { /* implementations embed this as their first member */

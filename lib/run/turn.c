@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/policy_cleanup.h"
 #include "run/attempt.h"
 
 static void drop_replicas(struct attempt_row *row)
@@ -125,7 +126,27 @@ static bool create(struct turn *t, const struct replica_id *id)
     return false;
 }
 
-static int delete(struct turn *t, const struct replica_id *id, struct err *err)
+static const struct attempt_row *find_row(const struct turn *t, const struct replica_id *id)
+{
+    vec_each (const struct attempt_row, row, &t->rows) {
+        if (row->point == id->point && row->trial == id->trial && row->attempt == id->attempt) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+/* cleanPodPolicy: what has ended may stay where somebody can look at it. */
+static bool stays(const struct turn *t, const struct observed_replica *replica)
+{
+    const struct attempt_row *row = find_row(t, &replica->id);
+    const bool has_ended = replica->state == REPLICA_SUCCEEDED || replica->state == REPLICA_FAILED;
+    return t->params.launch->ops->forget != NULL && row != NULL && has_ended &&
+           cleanup_keeps_ended(t->params.def->spec->run_policy.clean_pod_policy, row->outcome);
+}
+
+static int delete(struct turn *t, const struct replica_id *id, const struct observed_replica *seen,
+                  size_t n_seen, struct err *err)
 {
     for (size_t i = 0; i < t->stillborn.len; i++) {
         if (replica_id_eq(&t->stillborn.items[i].id, id)) {
@@ -134,7 +155,14 @@ static int delete(struct turn *t, const struct replica_id *id, struct err *err)
             return 0;
         }
     }
-    int r = t->params.launch->ops->remove(t->params.launch, id, err);
+    const struct launch_ops *ops = t->params.launch->ops;
+    int (*end)(struct launch *, const struct replica_id *, struct err *) = ops->remove;
+    for (size_t i = 0; i < n_seen; i++) {
+        if (replica_id_eq(&seen[i].id, id) && stays(t, &seen[i])) {
+            end = ops->forget;
+        }
+    }
+    int r = end(t->params.launch, id, err);
     return r < 0 ? err_wrap(err, r, "remove %s/%u", role_to_string(id->role), id->index) : r;
 }
 
@@ -169,18 +197,37 @@ static int save(struct turn *t, const struct action *action, const struct observ
     return 0;
 }
 
-static int patch_status(struct turn *t, const struct run_status *status, struct err *err)
+/* The status as far as it is true: it names an attempt when all members are known to exist. */
+static struct run_status status_so_far(const struct turn *t, const struct run_status *status)
+{
+    struct run_status s = *status;
+    const struct launch *launch = t->params.launch;
+    if (launch->ops->is_settling != NULL && launch->ops->is_settling(launch)) {
+        s.has_current = t->status.has_current;
+        s.current_point = t->status.current_point;
+        s.current_trial = t->status.current_trial;
+        s.current_attempt = t->status.current_attempt;
+    }
+    return s;
+}
+
+/* 1: written, 0: nothing to write yet. */
+static int patch_status(struct turn *t, const struct run_status *wanted, struct err *err)
 {
     struct store *store = t->params.store;
-    int r = store->ops->put_status(store, t->params.def->uid, status, err);
+    const struct run_status status = status_so_far(t, wanted);
+    if (run_status_eq(&status, &t->status)) {
+        return 0;
+    }
+    int r = store->ops->put_status(store, t->params.def->uid, &status, err);
     if (r < 0) {
         return err_wrap(err, r, "write the run's status");
     }
-    t->status = *status;
+    t->status = status;
     if (t->params.events.status != NULL) {
-        t->params.events.status(t->params.events.ctx, status);
+        t->params.events.status(t->params.events.ctx, &t->status);
     }
-    return 0;
+    return 1;
 }
 
 static int emit(struct turn *t, const struct action *a, struct err *err)
@@ -208,23 +255,29 @@ struct applied {
     int64_t wait_ms; /* -1: none asked for */
 };
 
-/* 1: go on, 0: the rest of the plan is out of date, or an error. */
+/* 1: go on, 0: the rest of the plan is out of date or must wait, or an error. */
 static int apply(struct turn *t, const struct action *a, const struct observed_replica *seen,
                  size_t n_seen, struct applied *applied, struct err *err)
 {
     int r = 0;
-    applied->is_changed |= a->kind != ACTION_REQUEUE_AFTER && a->kind != ACTION_EMIT_EVENT;
     switch (a->kind) {
     case ACTION_CREATE_REPLICA:
+        applied->is_changed = true;
         return create(t, &a->replica);
     case ACTION_DELETE_REPLICA:
-        r = delete(t, &a->replica, err);
+        applied->is_changed = true;
+        r = delete(t, &a->replica, seen, n_seen, err);
         break;
     case ACTION_SAVE_RESULT:
         r = save(t, a, seen, n_seen, err);
+        if (r == -EAGAIN) {
+            return 0; /* outputs are being fetched: the launcher tells when they are there */
+        }
+        applied->is_changed = true;
         break;
     case ACTION_PATCH_STATUS:
         r = patch_status(t, &a->status, err);
+        applied->is_changed |= r > 0;
         break;
     case ACTION_EMIT_EVENT:
         r = emit(t, a, err);
@@ -280,7 +333,9 @@ int turn_once(struct turn *t, int64_t *ret_wait_ms, struct err *err)
     if (applied.is_changed) {
         return TURN_AGAIN;
     }
-    return run_phase_is_final(t->status.phase) && n_seen == 0 ? TURN_FINISHED : TURN_WAIT;
+    const bool is_paused = t->request == REQUEST_SUSPEND && t->status.phase == RUN_SUSPENDED;
+    const bool is_over = run_phase_is_final(t->status.phase) || is_paused;
+    return is_over && n_seen == 0 ? TURN_FINISHED : TURN_WAIT;
 }
 
 void turn_abandon(struct turn *t)
@@ -291,7 +346,7 @@ void turn_abandon(struct turn *t)
         return; /* the launcher is broken; its free() ends what it knows */
     }
     for (size_t i = 0; i < n_seen; i++) {
-        (void)delete(t, &seen[i].id, NULL); /* likewise */
+        (void)delete(t, &seen[i].id, NULL, 0, NULL); /* likewise */
     }
     free(seen);
 }

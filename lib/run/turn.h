@@ -42,8 +42,8 @@ void turn_done(struct turn *t);
 
 enum turn_result { TURN_AGAIN, TURN_WAIT, TURN_FINISHED };
 /* TURN_AGAIN: something was changed, look again at once. TURN_WAIT: nothing to do before a change
- * or the end of *ret_wait_ms (-1: no time was asked for). TURN_FINISHED: the run is final and
- * nothing is left of it. An error: the store or the launcher is broken, the run cannot go on
+ * or the end of *ret_wait_ms (-1: no time was asked for). TURN_FINISHED: the run is final, or
+ * suspended as asked, and nothing is left of it. An error: the store or the launcher is broken, the run cannot go on
  * here. */
 int turn_once(struct turn *t, int64_t *ret_wait_ms, struct err *err);
 /* Removes every replica, for a driver that gives up. */

@@ -152,14 +152,32 @@ static int fake_observe(struct launch *launch, struct observed_replica **ret, si
 static int fake_collect(struct launch *launch, const struct replica_id *id,
                         struct replica_output *ret, struct err *err)
 {
-    struct fake_member *m = find_id(launch_of(launch), id);
+    struct fake_launch *l = launch_of(launch);
+    struct fake_member *m = find_id(l, id);
+    l->n_collects++;
     if (m == NULL) {
         return err_set(err, ENOENT, "not there");
     }
+    if (l->is_fetching) {
+        return -EAGAIN;
+    }
     *ret = (struct replica_output){.log = "hello\n", .log_len = 6,
                                    .exit_code = m->seen.exit_code, .failure = m->seen.message,
-                                   .summary_line = m->seen.has_summary ? "{}" : NULL};
+                                   .summary_line = m->seen.has_summary ? "{}" : NULL,
+                                   .is_simulated = l->is_simulated};
     return 0;
+}
+
+static int fake_forget(struct launch *launch, const struct replica_id *id, struct err *err)
+{
+    struct fake_launch *l = launch_of(launch);
+    l->n_forgotten++;
+    return fake_remove(launch, id, err);
+}
+
+static bool fake_is_settling(const struct launch *launch)
+{
+    return ((const struct fake_launch *)launch)->is_settling;
 }
 
 static void fake_launch_free(struct launch *launch)
@@ -168,7 +186,8 @@ static void fake_launch_free(struct launch *launch)
 }
 
 static const struct launch_ops launch_ops = {fake_prepare, fake_create,  fake_remove,
-                                             fake_observe, fake_collect, fake_launch_free};
+                                             fake_observe, fake_collect, fake_launch_free,
+                                             fake_forget,  fake_is_settling};
 
 void fake_launch_init(struct fake_launch *l, struct fake_faults *faults,
                       const struct fake_store *store)

@@ -36,7 +36,11 @@ struct fake_launch {
     char **addresses[ROLE_COUNT]; /* of the gang prepared last, owned */
     uint32_t n_addresses[ROLE_COUNT];
     int create_code, prepare_code; /* not 0: that call answers it, once */
-    unsigned n_observes, n_created, n_removed;
+    /* As pods do it: */
+    bool is_settling;  /* creations are not answered yet */
+    bool is_fetching;  /* outputs are not there yet */
+    bool is_simulated; /* every output is */
+    unsigned n_observes, n_created, n_removed, n_forgotten, n_collects;
 };
 void fake_launch_init(struct fake_launch *l, struct fake_faults *faults,
                       const struct fake_store *store);

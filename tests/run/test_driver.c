@@ -77,7 +77,7 @@ static void world_open(struct world *w, const struct test_def_params *def, bool 
         .launch = w->launch,
         .store = &w->store.base,
         .clock = has_processes ? clock_real : fake_clock_get(&w->clock),
-        .events = {hear_status, hear_event, hear_attempt, hear_record, w},
+        .events = {hear_status, hear_event, hear_attempt, hear_record, NULL, w},
     };
     assert_int_equal(driver_new(&params, &w->driver, NULL), 0);
 }

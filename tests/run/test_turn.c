@@ -314,6 +314,87 @@ static void a_killed_driver_is_resumed(void **state)
     }
 }
 
+/* A status that names an attempt says that all of it exists: kill -9 between request and answer must
+ * not make an attempt look as if its members had vanished. */
+static void the_status_waits_for_creations(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT);
+    w.launch.is_settling = true;
+    assert_int_equal(world_turn_init(&w), 0);
+    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_true(w.launch.members.len > 0);
+    assert_int_equal(w.store.status.phase, RUN_RUNNING);
+    assert_false(w.store.status.has_current);
+    unsigned n_status = w.store.n_status;
+    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(w.store.n_status, n_status); /* not written again and again */
+    w.launch.is_settling = false;
+    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_true(w.store.status.has_current);
+    world_close(&w);
+}
+
+static void outputs_are_waited_for(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT);
+    assert_int_equal(world_turn_init(&w), 0);
+    assert_int_equal(settle(&w), TURN_WAIT);
+    fake_launch_succeed(&w.launch, w.clock.now_ms);
+    w.launch.is_fetching = true;
+    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(w.launch.n_collects, w.launch.members.len); /* all were asked */
+    assert_int_equal(w.store.rows.len, 0);
+    assert_int_equal(w.launch.n_removed, 0);
+    w.launch.is_fetching = false;
+    w.launch.is_simulated = true;
+    assert_int_equal(settle(&w), TURN_WAIT); /* the second trial runs */
+    assert_int_equal(w.store.rows.len, 1);
+    assert_true(w.store.rows.items[0].simulated);
+    world_close(&w);
+}
+
+/* OnSuccess, the default: what has failed stays to be looked at, what lives does not. */
+static void ended_replicas_of_a_failed_attempt_stay(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT);
+    assert_int_equal(world_turn_init(&w), 0);
+    assert_int_equal(settle(&w), TURN_WAIT);
+    unsigned n_members = (unsigned)w.launch.members.len;
+    fake_launch_fail(&w.launch, ROLE_TRAINER, 0, 2, 0, "exit code 2", w.clock.now_ms);
+    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(w.launch.n_forgotten, 1);
+    assert_int_equal(w.launch.n_removed, n_members); /* the fake forgets by removing */
+    fake_launch_succeed(&w.launch, w.clock.now_ms);
+    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(w.launch.n_forgotten, 1);
+    world_close(&w);
+}
+
+static void a_suspended_run_goes_on(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT);
+    assert_int_equal(world_turn_init(&w), 0);
+    assert_int_equal(settle(&w), TURN_WAIT);
+    w.turn.request = REQUEST_SUSPEND;
+    assert_int_equal(settle(&w), TURN_FINISHED);
+    assert_int_equal(w.store.status.phase, RUN_SUSPENDED);
+    assert_int_equal(w.launch.members.len, 0);
+    turn_done(&w.turn);
+    assert_int_equal(world_turn_init(&w), 0);
+    assert_int_equal(run_well(&w), TURN_FINISHED);
+    assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
+    assert_int_equal(w.store.rows.items[0].attempt, 1); /* number 0 was cut short */
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +406,10 @@ int main(void)
         cmocka_unit_test(the_deadline_is_asked_for_and_kept),
         cmocka_unit_test(a_broken_store_stops_the_run_and_resume_ends_it),
         cmocka_unit_test(a_killed_driver_is_resumed),
+        cmocka_unit_test(the_status_waits_for_creations),
+        cmocka_unit_test(outputs_are_waited_for),
+        cmocka_unit_test(ended_replicas_of_a_failed_attempt_stay),
+        cmocka_unit_test(a_suspended_run_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
