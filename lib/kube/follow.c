@@ -56,6 +56,7 @@ static void end(struct kube_follow *f, int r, const struct err *err)
 {
     kube_log_cursor_end(&f->cursor);
     f->is_over = true;
+    (void)uv_timer_stop(&f->timer); /* cannot fail */
     f->params.on_end(f->params.ctx, r, err);
 }
 

@@ -1,0 +1,130 @@
+/* Every request that is built, as text. */
+#include "cmocka_kube.h"
+
+#include "kube/request.h"
+
+#include "base/mem.h"
+
+static void assert_request(struct kube_request *req, const char *line, const char *type,
+                           const char *body, const char *what)
+{
+    _cleanup_(freep) char *got = xasprintf("%s %s", kube_method_to_string(req->method), req->path);
+    assert_string_equal(got, line);
+    assert_string_equal(req->content_type == NULL ? "" : req->content_type, type);
+    assert_string_equal(req->body == NULL ? "" : req->body, body);
+    assert_string_equal(req->what, what);
+    assert_true(req->is_repeatable);
+    kube_request_done(req);
+    assert_null(req->path);
+}
+
+static void reading(void **state)
+{
+    (void)state;
+    struct kube_request req;
+    kube_request_list(&kube_pods, "benchd", &(struct kube_list_options){0}, &req);
+    assert_request(&req, "GET /api/v1/namespaces/benchd/pods", "", "", "list pods in 'benchd'");
+
+    const struct kube_list_options options = {.label_selector = "benchd.io/run=a,b!=c d",
+                                              .field_selector = "metadata.name=x", .limit = 500,
+                                              .continue_token = "eyJ+/="};
+    kube_request_list(&kube_benchmark_runs, "n", &options, &req);
+    assert_request(&req, "GET /apis/benchd.io/v1alpha1/namespaces/n/benchmarkruns"
+                         "?labelSelector=benchd.io%2Frun%3Da%2Cb%21%3Dc%20d"
+                         "&fieldSelector=metadata.name%3Dx&limit=500&continue=eyJ%2B%2F%3D",
+                   "", "", "list benchmarkruns in 'n'");
+
+    kube_request_watch(&kube_pods, "n", &(struct kube_list_options){.label_selector = "a=b"}, "17",
+                       300, &req);
+    assert_request(&req, "GET /api/v1/namespaces/n/pods?watch=1&allowWatchBookmarks=true"
+                         "&labelSelector=a%3Db&resourceVersion=17&timeoutSeconds=300",
+                   "", "", "watch pods in 'n'");
+
+    kube_request_get(&kube_leases, "n", "benchd", &req);
+    assert_request(&req, "GET /apis/coordination.k8s.io/v1/namespaces/n/leases/benchd", "", "",
+                   "get lease 'benchd'");
+
+    kube_request_get(&kube_pods, "../x", "a/b?c", &req);
+    assert_request(&req, "GET /api/v1/namespaces/..%2Fx/pods/a%2Fb%3Fc", "", "",
+                   "get pod 'a/b?c'");
+}
+
+static void logs_and_others(void **state)
+{
+    (void)state;
+    struct kube_request req;
+    kube_request_log("n", "p", &(struct kube_log_options){0}, &req);
+    assert_request(&req, "GET /api/v1/namespaces/n/pods/p/log", "", "", "read the log of pod 'p'");
+
+    const struct kube_log_options options = {.container = "main", .follow = true,
+                                             .timestamps = true, .limit_bytes = 1024,
+                                             .since_time = "2026-11-20T08:52:51Z"};
+    kube_request_log("n", "p", &options, &req);
+    assert_request(&req, "GET /api/v1/namespaces/n/pods/p/log?container=main&follow=true"
+                         "&timestamps=true&sinceTime=2026-11-20T08%3A52%3A51Z&limitBytes=1024",
+                   "", "", "follow the log of pod 'p'");
+
+    kube_request_service_proxy("n", "benchd", "http", "/api/v1/runs?x=1", &req);
+    assert_request(&req, "GET /api/v1/namespaces/n/services/benchd:http/proxy/api/v1/runs?x=1", "",
+                   "", "ask service 'benchd'");
+
+    kube_request_raw("/version", "get the version", &req);
+    assert_request(&req, "GET /version", "", "", "get the version");
+}
+
+static void writing(void **state)
+{
+    (void)state;
+    struct kube_request req;
+    json_t *object = json_pack("{s:s, s:{s:s}}", "kind", "Pod", "metadata", "name", "a");
+    static const char body[] = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}";
+
+    kube_request_create(&kube_pods, "n", object, KUBE_WRITE, &req);
+    assert_request(&req, "POST /api/v1/namespaces/n/pods?fieldValidation=Strict",
+                   "application/json", body, "create pod 'a'");
+    kube_request_create(&kube_pods, "n", object, KUBE_DRY_RUN, &req);
+    assert_request(&req, "POST /api/v1/namespaces/n/pods?fieldValidation=Strict&dryRun=All",
+                   "application/json", body, "validate pod 'a'");
+    kube_request_update(&kube_secrets, "n", object, &req);
+    assert_request(&req, "PUT /api/v1/namespaces/n/secrets/a?fieldValidation=Strict",
+                   "application/json", body, "update secret 'a'");
+    kube_request_apply(&kube_benchmark_runs, "n", "status", "benchd", object, &req);
+    assert_request(&req, "PATCH /apis/benchd.io/v1alpha1/namespaces/n/benchmarkruns/a/status"
+                         "?fieldManager=benchd&force=true&fieldValidation=Strict",
+                   "application/apply-patch+yaml", body, "apply benchmark run status 'a'");
+    kube_request_apply(&kube_services, "n", NULL, "benchd", object, &req);
+    assert_request(&req, "PATCH /api/v1/namespaces/n/services/a"
+                         "?fieldManager=benchd&force=true&fieldValidation=Strict",
+                   "application/apply-patch+yaml", body, "apply service 'a'");
+    kube_request_merge_patch(&kube_benchmark_runs, "n", "a", object, &req);
+    assert_request(&req, "PATCH /apis/benchd.io/v1alpha1/namespaces/n/benchmarkruns/a"
+                         "?fieldValidation=Strict", "application/merge-patch+json", body,
+                   "change benchmark run 'a'");
+    json_decref(object);
+}
+
+static void deleting(void **state)
+{
+    (void)state;
+    struct kube_request req;
+    kube_request_delete(&kube_pods, "n", "a", "u-1", 5, &req);
+    assert_request(&req, "DELETE /api/v1/namespaces/n/pods/a", "application/json",
+                   "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
+                   "\"propagationPolicy\":\"Background\",\"preconditions\":{\"uid\":\"u-1\"},"
+                   "\"gracePeriodSeconds\":5}", "delete pod 'a'");
+    kube_request_delete(&kube_pods, "n", "a", NULL, -1, &req);
+    assert_request(&req, "DELETE /api/v1/namespaces/n/pods/a", "application/json",
+                   "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
+                   "\"propagationPolicy\":\"Background\"}", "delete pod 'a'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reading),
+        cmocka_unit_test(logs_and_others),
+        cmocka_unit_test(writing),
+        cmocka_unit_test(deleting),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

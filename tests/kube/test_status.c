@@ -1,0 +1,250 @@
+/* Answers as errors with texts, and when a request is sent again: the two tables. */
+#include "cmocka_kube.h"
+
+#include "kube/retry.h"
+#include "kube/status.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#define STATUS(code, reason, message)                                                             \
+    "{\"kind\":\"Status\",\"code\":" #code ",\"reason\":\"" reason "\",\"message\":\"" message "\"}"
+
+struct row {
+    const char *name;
+    int http;
+    enum kube_failure failure;
+    const char *type, *body;
+    int64_t retry_after_s;
+    int code;                  /* of kube_check */
+    const char *text;          /* somewhere in it */
+    enum kube_verdict verdict; /* for a repeatable request */
+    bool is_for_any;           /* also for one that is not */
+};
+
+#define JSON "application/json"
+static const struct row rows[] = {
+    {"ok", 200, 0, JSON, "{}", -1, 0, "", KUBE_RETRY_NO, true},
+    {"created", 201, 0, JSON, "{}", -1, 0, "", KUBE_RETRY_NO, true},
+    {"fairness", 429, 0, "text/plain; charset=utf-8",
+     "Too many requests, please try again later.\n", 1, -EBUSY,
+     "create pod 'a': HTTP 429: Too many requests, please try again later.; the API server is "
+     "busy: try again later", KUBE_RETRY_WAIT, true},
+    {"wrong token", 401, 0, JSON, STATUS(401, "Unauthorized", "Unauthorized"), -1, -EACCES,
+     "HTTP 401 Unauthorized: Unauthorized; the credentials were refused", KUBE_RETRY_REFRESH, true},
+    {"no token", 403, 0, JSON,
+     STATUS(403, "Forbidden", "pods is forbidden: User \\\"system:anonymous\\\" cannot create"),
+     -1, -EACCES, "no credentials were accepted", KUBE_RETRY_REFRESH, true},
+    {"no right", 403, 0, JSON,
+     STATUS(403, "Forbidden", "User \\\"u\\\" cannot create resource \\\"pods\\\""), -1, -EACCES,
+     "cannot create resource \"pods\"; ask an administrator for this right", KUBE_RETRY_NO, true},
+    {"pod security", 403, 0, JSON,
+     STATUS(403, "Forbidden", "pods \\\"a\\\" is forbidden: violates PodSecurity"), -1, -EACCES,
+     "violates PodSecurity", KUBE_RETRY_NO, true},
+    {"quota", 403, 0, JSON, STATUS(403, "Forbidden", "exceeded quota: q, requested: pods=1"), -1,
+     -EDQUOT, "exceeded quota: q", KUBE_RETRY_NO, true},
+    {"namespace ends", 403, 0, JSON,
+     "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"being terminated\",\"details\":"
+     "{\"causes\":[{\"reason\":\"NamespaceTerminating\"}]}}", -1, -ESHUTDOWN, "being terminated",
+     KUBE_RETRY_NO, true},
+    {"not found", 404, 0, JSON, STATUS(404, "NotFound", "pods \\\"a\\\" not found"), -1, -ENOENT,
+     "HTTP 404 NotFound: pods \"a\" not found", KUBE_RETRY_NO, true},
+    {"exists", 409, 0, JSON, STATUS(409, "AlreadyExists", "pods \\\"a\\\" already exists"), -1,
+     -EEXIST, "already exists", KUBE_RETRY_NO, true},
+    {"conflict", 409, 0, JSON, STATUS(409, "Conflict", "the object has been modified"), -1,
+     -ESTALE, "has been modified", KUBE_RETRY_NO, true},
+    {"expired", 410, 0, JSON, STATUS(410, "Expired", "too old resource version"), -1, -ESTALE,
+     "too old", KUBE_RETRY_NO, true},
+    {"strict decoding", 400, 0, JSON,
+     STATUS(400, "BadRequest", "strict decoding error: unknown field \\\"spec.x\\\""), -1, -EINVAL,
+     "unknown field \"spec.x\"", KUBE_RETRY_NO, true},
+    {"invalid", 422, 0, JSON, STATUS(422, "Invalid", "spec.x: Invalid value"), -1, -EINVAL,
+     "Invalid value", KUBE_RETRY_NO, true},
+    {"too large", 413, 0, JSON, "", -1, -EINVAL, "HTTP 413 without a word", KUBE_RETRY_NO, true},
+    {"kubelet gone", 500, 0, JSON,
+     "{\"kind\":\"Status\",\"message\":\"dial tcp 10.0.0.1:10250: connect: connection refused\","
+     "\"code\":500}", -1, -EIO, "HTTP 500: dial tcp", KUBE_RETRY_WAIT, false},
+    {"a proxy's page", 502, 0, "text/html", "<html><h1>Bad Gateway</h1></html>", -1, -EIO,
+     "is a proxy in between? <html>", KUBE_RETRY_WAIT, false},
+    {"HTML without type", 500, 0, "", " \n<!doctype html>", -1, -EIO, "an HTML page",
+     KUBE_RETRY_WAIT, false},
+    {"half a status", 503, 0, JSON, "{\"kind\":\"Stat", -1, -EIO, "{\"kind\":\"Stat",
+     KUBE_RETRY_WAIT, false},
+    {"future version", 504, 0, JSON, STATUS(504, "Timeout", "Too large resource version"), 1,
+     -ETIMEDOUT, "Too large resource version", KUBE_RETRY_WAIT, false},
+    {"507 with Retry-After", 507, 0, "", "full", 3, -EIO, "full", KUBE_RETRY_WAIT, false},
+    {"501", 501, 0, "", "no", -1, -EIO, "no", KUBE_RETRY_NO, true},
+    {"redirect", 302, 0, "", "", -1, -EIO, "HTTP 302", KUBE_RETRY_NO, true},
+    {"bytes that are no text", 500, 0, "text/plain", "a\xff\x1b[31m\n", -1, -EIO, "a? [31m",
+     KUBE_RETRY_WAIT, false},
+    {"refused", 0, KUBE_UNREACHABLE, "", "", -1, -EHOSTUNREACH,
+     "create pod 'a': cannot reach the API server: words; is it running", KUBE_RETRY_WAIT, true},
+    {"certificate", 0, KUBE_TLS, "", "", -1, -EPROTO, "certificate-authority", KUBE_RETRY_REFRESH,
+     true},
+    {"silence", 0, KUBE_TIMED_OUT, "", "", -1, -ETIMEDOUT, "no answer in time", KUBE_RETRY_WAIT,
+     false},
+    {"reset", 0, KUBE_BROKEN, "", "", -1, -ECONNRESET, "connection lost: words", KUBE_RETRY_WAIT,
+     false},
+    {"reset in the body", 200, KUBE_BROKEN, "", "{", -1, -ECONNRESET, "connection lost",
+     KUBE_RETRY_WAIT, false},
+    {"outgrown", 200, KUBE_TOO_LARGE, "", "", -1, -E2BIG, "too large", KUBE_RETRY_NO, true},
+    {"own trouble", 0, KUBE_LOCAL, "", "", -1, -EIO, "words", KUBE_RETRY_NO, true},
+};
+
+static struct kube_response response_of(const struct row *row)
+{
+    return (struct kube_response){
+        .failure = row->failure, .failure_text = row->failure == KUBE_ANSWERED ? NULL : "words",
+        .http_code = row->http, .content_type = row->type, .body = row->body,
+        .body_len = strlen(row->body), .retry_after_s = row->retry_after_s, .date_unix_ms = -1,
+        .audit_id = "", .warning = ""};
+}
+
+static void codes_and_texts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LEN(rows); i++) {
+        const struct kube_request req = {.what = (char *)"create pod 'a'",
+                                         .path = (char *)"/api/v1/namespaces/n/pods"};
+        const struct kube_response res = response_of(&rows[i]);
+        struct err err = {0};
+        const int r = kube_check(&req, &res, &err);
+        if (r != rows[i].code || strstr(err.msg, rows[i].text) == NULL) {
+            fail_msg("%s: expected %d '%s', got %d '%s'", rows[i].name, rows[i].code, rows[i].text,
+                     r, err.msg);
+        }
+    }
+}
+
+static void missing_definition_says_what_to_do(void **state)
+{
+    (void)state;
+    const struct kube_request req = {.what = (char *)"list benchmarks in 'n'",
+                                     .path = (char *)"/apis/benchd.io/v1alpha1/namespaces/n/x"};
+    const struct kube_response res = {.http_code = 404, .content_type = "text/plain",
+                                      .body = "404 page not found\n", .body_len = 19};
+    struct err err;
+    assert_int_equal(kube_check(&req, &res, &err), -ENOENT);
+    assert_string_equal(err.msg, "list benchmarks in 'n': HTTP 404: 404 page not found; benchd's "
+                                 "kinds are not installed: kubectl apply -f "
+                                 "manifests/benchmark-crd.yaml");
+}
+
+static void long_messages_leave_room_for_the_advice(void **state)
+{
+    (void)state;
+    char body[2000] = "{\"kind\":\"Status\",\"reason\":\"Unauthorized\",\"message\":\"";
+    memset(body + strlen(body), 'x', 1200);
+    memcpy(body + strlen(body), "\"}", 3);
+    char what[200];
+    memset(what, 'w', sizeof(what) - 1);
+    what[sizeof(what) - 1] = '\0';
+    const struct kube_request req = {.what = what, .path = (char *)"/"};
+    const struct kube_response res = {.http_code = 401, .content_type = JSON, .body = body,
+                                      .body_len = strlen(body)};
+    struct err err;
+    assert_int_equal(kube_check(&req, &res, &err), -EACCES);
+    assert_non_null(strstr(err.msg, "; the credentials were refused: log in again, or choose "
+                                    "another context"));
+}
+
+static void verdicts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LEN(rows); i++) {
+        for (int repeatable = 0; repeatable <= 1; repeatable++) {
+            const struct kube_request req = {.is_repeatable = repeatable};
+            const struct kube_response res = response_of(&rows[i]);
+            struct kube_retry retry;
+            kube_retry_init(&retry, 10, 1);
+            int64_t wait_ns = -1;
+            const enum kube_verdict got = kube_retry_decide(&retry, &req, &res, &wait_ns);
+            const enum kube_verdict expected =
+                repeatable || rows[i].is_for_any ? rows[i].verdict : KUBE_RETRY_NO;
+            if (got != expected) {
+                fail_msg("%s, repeatable %d: expected %d, got %d", rows[i].name, repeatable,
+                         expected, got);
+            }
+            if (got == KUBE_RETRY_WAIT && rows[i].retry_after_s > 0) {
+                assert_true(wait_ns >= rows[i].retry_after_s * S_NS);
+                assert_true(wait_ns <= rows[i].retry_after_s * S_NS * 5 / 4);
+            }
+        }
+    }
+}
+
+static void gives_up_in_the_end(void **state)
+{
+    (void)state;
+    const struct kube_request req = {.is_repeatable = true};
+    const struct kube_response res = {.http_code = 503, .retry_after_s = -1, .body = "",
+                                      .content_type = ""};
+    struct kube_retry retry;
+    kube_retry_init(&retry, 4, 7);
+    int64_t wait_ns = 0, before_ns = 0;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(kube_retry_decide(&retry, &req, &res, &wait_ns), KUBE_RETRY_WAIT);
+        assert_true(wait_ns > 0 && wait_ns < 2 * S_NS);
+        assert_true(i == 0 || wait_ns >= before_ns / 2);
+        before_ns = wait_ns;
+    }
+    assert_int_equal(kube_retry_decide(&retry, &req, &res, &wait_ns), KUBE_RETRY_NO);
+}
+
+static void refreshes_once(void **state)
+{
+    (void)state;
+    const struct kube_request req = {.is_repeatable = true};
+    const struct kube_response res = {.http_code = 401, .retry_after_s = -1, .body = "",
+                                      .content_type = ""};
+    struct kube_retry retry;
+    int64_t wait_ns;
+    kube_retry_init(&retry, 1, 7);
+    assert_int_equal(kube_retry_decide(&retry, &req, &res, &wait_ns), KUBE_RETRY_REFRESH);
+    assert_int_equal(kube_retry_decide(&retry, &req, &res, &wait_ns), KUBE_RETRY_NO);
+}
+
+static void backoff_grows_to_its_limit(void **state)
+{
+    (void)state;
+    struct kube_backoff b;
+    kube_backoff_init(&b, 100, 1000, 3);
+    for (int round = 0; round < 2; round++) {
+        int64_t expected = 100;
+        for (int i = 0; i < 200; i++) {
+            const int64_t got = kube_backoff_next(&b);
+            assert_true(got >= expected / 2 && got <= expected);
+            expected = expected * 2 > 1000 ? 1000 : expected * 2;
+        }
+        kube_backoff_reset(&b);
+    }
+}
+
+static void an_hour_of_retry_after_is_not_obeyed(void **state)
+{
+    (void)state;
+    const struct kube_request req = {.is_repeatable = true};
+    const struct kube_response res = {.http_code = 429, .retry_after_s = 3600, .body = "",
+                                      .content_type = ""};
+    struct kube_retry retry;
+    int64_t wait_ns;
+    kube_retry_init(&retry, 10, 7);
+    assert_int_equal(kube_retry_decide(&retry, &req, &res, &wait_ns), KUBE_RETRY_WAIT);
+    assert_true(wait_ns <= 375 * S_NS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(codes_and_texts),
+        cmocka_unit_test(missing_definition_says_what_to_do),
+        cmocka_unit_test(long_messages_leave_room_for_the_advice),
+        cmocka_unit_test(verdicts),
+        cmocka_unit_test(gives_up_in_the_end),
+        cmocka_unit_test(refreshes_once),
+        cmocka_unit_test(backoff_grows_to_its_limit),
+        cmocka_unit_test(an_hour_of_retry_after_is_not_obeyed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+/* Watch lines: however the bytes come, the events are the same. */
+#include "cmocka_kube.h"
+
+#include "kube/watch.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "kube/json.h"
+
+static int note_event(void *ctx, enum kube_event_type type, json_t *object, struct err *err)
+{
+    struct buf *seen = ctx;
+    (void)err;
+    buf_printf(seen, "%d %s@%s\n", type, kube_json_metadata(object, "name"),
+               kube_json_metadata(object, "resourceVersion"));
+    return 0;
+}
+
+#define POD(name, rv) "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" rv "\"}}"
+#define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
+
+static const char stream[] =
+    EVENT("ADDED", POD("a", "1")) EVENT("MODIFIED", POD("\xc3\xa9\xe2\x82\xac", "2")) "\n"
+    EVENT("DELETED", POD("c\\u0000d", "3"))
+    "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"4\"}}}\r\n"
+    EVENT("ERROR", "{\"kind\":\"Status\",\"code\":410}");
+static const char events[] = "0 a@1\n1 \xc3\xa9\xe2\x82\xac@2\n2 c@3\n3 @4\n4 @\n";
+
+static void assert_events(size_t first, size_t second)
+{
+    struct buf seen = BUF_INIT;
+    struct kube_watch_parser p;
+    kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
+    const size_t cuts[] = {0, first, second, sizeof(stream) - 1};
+    for (size_t i = 0; i + 1 < LEN(cuts); i++) {
+        struct err err = {0};
+        /* A copy of exactly these bytes: a read beyond them is seen by the sanitizer. */
+        const size_t len = cuts[i + 1] - cuts[i];
+        char *piece = xmalloc(len + 1);
+        memcpy(piece, stream + cuts[i], len);
+        if (kube_watch_parser_feed(&p, piece, len, &err) < 0) {
+            fail_msg("cut at %zu and %zu: %s", first, second, err.msg);
+        }
+        free(piece);
+    }
+    assert_string_equal(buf_cstr(&seen), events);
+    buf_done(&seen);
+    kube_watch_parser_done(&p);
+}
+
+static void same_events_however_split(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(stream); i++) {
+        assert_events(i, i);
+        assert_events(i, i + (sizeof(stream) - 1 - i) / 2);
+    }
+}
+
+static void same_events_byte_by_byte(void **state)
+{
+    (void)state;
+    struct buf seen = BUF_INIT;
+    struct kube_watch_parser p;
+    kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
+    for (size_t i = 0; i + 1 < sizeof(stream); i++) {
+        assert_int_equal(kube_watch_parser_feed(&p, &stream[i], 1, NULL), 0);
+    }
+    assert_string_equal(buf_cstr(&seen), events);
+    buf_done(&seen);
+    kube_watch_parser_done(&p);
+}
+
+static void refuses_what_is_no_event(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *line;
+        int code;
+        const char *text;
+    } rows[] = {
+        {"half JSON", "{\"type\":\n", -EPROTO, "not JSON"},
+        {"HTML", "<html>\n", -EPROTO, "not JSON"},
+        {"unknown type", EVENT("MOVED", POD("a", "1")), -EPROTO, "is no event"},
+        {"no type", "{\"object\":{}}\n", -EPROTO, "is no event"},
+        {"no object", "{\"type\":\"ADDED\"}\n", -EPROTO, "is no event"},
+        {"an array", "[]\n", -EPROTO, "is no event"},
+        {"longer than the limit", EVENT("ADDED", POD("0123456789012345678901234567890123456789",
+                                                     "1")), -E2BIG, "exceeds 80"},
+    };
+    for (size_t i = 0; i < LEN(rows); i++) {
+        for (size_t cut = 0; cut <= strlen(rows[i].line); cut++) {
+            struct buf seen = BUF_INIT;
+            struct kube_watch_parser p;
+            struct err err = {0};
+            kube_watch_parser_init(&p, 80, note_event, &seen);
+            int r = kube_watch_parser_feed(&p, rows[i].line, cut, &err);
+            if (r == 0) {
+                r = kube_watch_parser_feed(&p, rows[i].line + cut, strlen(rows[i].line) - cut,
+                                           &err);
+            }
+            if (r != rows[i].code || strstr(err.msg, rows[i].text) == NULL || seen.len != 0) {
+                fail_msg("%s, cut at %zu: expected %d '%s', got %d '%s', events '%s'",
+                         rows[i].name, cut, rows[i].code, rows[i].text, r, err.msg,
+                         buf_cstr(&seen));
+            }
+            buf_done(&seen);
+            kube_watch_parser_done(&p);
+        }
+    }
+}
+
+/* The project's limit: a line of 16 MiB is read, one byte more is not, and never kept. */
+static void holds_the_real_limit(void **state)
+{
+    (void)state;
+    static const char head[] = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"big\",\"x\":\"";
+    static const char tail[] = "\"}}}";
+    for (int over = 0; over <= 1; over++) {
+        struct buf seen = BUF_INIT, line = BUF_INIT;
+        struct kube_watch_parser p;
+        kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
+        buf_puts(&line, head);
+        while (line.len < KUBE_LINE_MAX - strlen(tail) + (size_t)over) {
+            static const char x[] = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+            const size_t room = KUBE_LINE_MAX - strlen(tail) + (size_t)over - line.len;
+            buf_append(&line, x, room < 64 ? room : 64);
+        }
+        buf_puts(&line, tail);
+        buf_putc(&line, '\n');
+        int r = 0;
+        for (size_t at = 0; r == 0 && at < line.len; at += 16384) {
+            const size_t n = line.len - at < 16384 ? line.len - at : 16384;
+            r = kube_watch_parser_feed(&p, line.data + at, n, NULL);
+        }
+        assert_int_equal(r, over ? -E2BIG : 0);
+        assert_string_equal(buf_cstr(&seen), over ? "" : "0 big@\n");
+        kube_watch_parser_done(&p);
+        buf_done(&seen);
+        buf_done(&line);
+    }
+}
+
+static void reset_forgets_half_a_line(void **state)
+{
+    (void)state;
+    struct buf seen = BUF_INIT;
+    struct kube_watch_parser p;
+    kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
+    assert_int_equal(kube_watch_parser_feed(&p, stream, 20, NULL), 0);
+    kube_watch_parser_reset(&p);
+    assert_int_equal(kube_watch_parser_feed(&p, stream, sizeof(stream) - 1, NULL), 0);
+    assert_string_equal(buf_cstr(&seen), events);
+    buf_done(&seen);
+    kube_watch_parser_done(&p);
+}
+
+/* A user may put 10^20 into a free-form field: the API server prints it, the rest stays readable. */
+static void large_integers_do_not_spoil_the_rest(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"a\":100000000000000000000,\"b\":[1,2.5,{\"c\":-7}],\"d\":1e3}";
+    json_t *json;
+    assert_int_equal(kube_json_load(text, sizeof(text) - 1, &json, NULL), 0);
+    assert_true(json_is_real(json_object_get(json, "a")));
+    json_t *list = json_object_get(json, "b");
+    assert_true(json_is_integer(json_array_get(list, 0)));
+    assert_true(json_is_real(json_array_get(list, 1)));
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 2), "c")), -7);
+    json_decref(json);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_events_however_split),
+        cmocka_unit_test(same_events_byte_by_byte),
+        cmocka_unit_test(refuses_what_is_no_event),
+        cmocka_unit_test(holds_the_real_limit),
+        cmocka_unit_test(reset_forgets_half_a_line),
+        cmocka_unit_test(large_integers_do_not_spoil_the_rest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
