@@ -84,8 +84,8 @@ static int read_status(char *args, struct run_status *s)
     if (at == NULL || sscanf(at, "started %" SCNd64, &s->started_unix_ms) != 1) {
         return 0;
     }
-    at = strstr(args, "ended ");
-    return at == NULL || sscanf(at, "ended %" SCNd64, &s->ended_unix_ms) == 1;
+    at = strstr(args, " ended "); /* "Suspended " is none */
+    return at == NULL || sscanf(at, " ended %" SCNd64, &s->ended_unix_ms) == 1;
 }
 
 static int read_row(char *args, struct attempt_row *row)
