@@ -58,13 +58,19 @@ def programs(*modules):
     return {path.name: path for folder in build.stdout.split() for path in pathlib.Path(folder).iterdir()}
 
 
-def wait_until(is_done, seconds, what):
-    """Polls twenty times a second, as `kubectl wait` cannot be told to wait for everything."""
+def becomes(is_done, seconds):
+    """Asks twenty times a second; False if it was not so within the time."""
     deadline = time.monotonic() + seconds
     while not is_done():
         if time.monotonic() > deadline:
-            raise ClusterError(f"not within {seconds} s: {what}")
+            return False
         time.sleep(0.05)
+    return True
+
+
+def wait_until(is_done, seconds, what):
+    if not becomes(is_done, seconds):
+        raise ClusterError(f"not within {seconds} s: {what}")
 
 
 class Cluster:

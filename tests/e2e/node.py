@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """One real Kubernetes node for the end-to-end tests: containerd, runc, kubelet and CoreDNS, with its control plane.
 
     with Node() as node:
@@ -8,8 +9,12 @@ The node has PID, mount and network namespaces of its own (node_keeper.py), and 
 network: pods reach the API server at 10.96.0.1:443, as in any cluster. Whatever ends the test, everything goes with it.
 A program of the tests that talks to this API server is started with cluster.run() or cluster.command().
 
-By hand, until Ctrl-D, with a shell that has kubectl and KUBECONFIG:   python3 tests/e2e/node.py BUILD_DIR [IMAGE...]
+By hand, with the named images of a build tree, and a command (default: a shell) that has kubectl and KUBECONFIG; the
+node lives as long as it:
+
+    tests/e2e/node.py BUILD_DIR [benchd] [benchworker] [-- COMMAND...]
 """
+import argparse
 import json
 import os
 import pathlib
@@ -17,7 +22,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
 import mkimage
 from cluster import CONTROLLERS, Cluster, ClusterError, die_with_parent, programs, wait_until
@@ -151,6 +155,21 @@ class Node:
                          "required": {"nodeSelectorTerms": [here]}}}}))
         return folder
 
+    def install(self):
+        """Installs benchd as its users do, with the images of the build tree; returns when it is ready."""
+        k = self.cluster.kubectl
+        for name in ("benchd", "benchworker"):
+            self.load(name)
+        k("apply", "-f", mkimage.ROOT / "manifests" / "benchmark-crd.yaml")
+        k("wait", "--for=condition=Established", f"--timeout={READY_S}s", "-f",
+          mkimage.ROOT / "manifests" / "benchmark-crd.yaml")
+        self.local_volume("benchd")
+        k("apply", "-k", mkimage.ROOT / "manifests")
+        done = k("rollout", "status", "deployment/benchd", f"--timeout={READY_S - 5}s", check=False)
+        if done.returncode != 0:
+            raise ClusterError(f"benchd is not ready: {done.stderr}\n{k('get', 'events').stdout}"
+                               f"{k('logs', 'deployment/benchd', check=False).stdout}")
+
     def _start_keeper(self):
         self._keeper = subprocess.Popen([sys.executable, HERE / "node_keeper.py"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, start_new_session=True)
@@ -229,14 +248,22 @@ def main():
     reason = why_not()
     if reason:
         sys.exit(f"node.py: {reason}")
-    build_dir, *images = sys.argv[1:] or sys.exit(__doc__)
-    with Node() as node, tempfile.TemporaryDirectory() as bin_dir:
-        os.symlink(node.cluster.programs["kubectl"], pathlib.Path(bin_dir) / "kubectl")
-        for name in images:
-            node.load(name, build_dir)
+    parser = argparse.ArgumentParser(usage="node.py BUILD_DIR [IMAGE...] [-- COMMAND...]")
+    parser.add_argument("build_dir")
+    parser.add_argument("images", nargs="*", metavar="IMAGE", help=" or ".join(mkimage.PROGRAMS))
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    args, command = parser.parse_args(words[:end]), words[end + 1:] or [os.environ.get("SHELL", "/bin/sh")]
+    signal.signal(signal.SIGINT, lambda *_: None)   # Ctrl-C is for the command
+    with Node() as node:
+        for name in args.images:
+            node.load(name, args.build_dir)
+        bin_dir = node.dir / "bin"
+        bin_dir.mkdir()
+        (bin_dir / "kubectl").symlink_to(node.cluster.programs["kubectl"])
         env = {**os.environ, **node.cluster.env(), "PATH": f"{bin_dir}:{os.environ['PATH']}"}
-        subprocess.run(node.cluster.command(os.environ.get("SHELL", "/bin/sh")), env=env)
+        return subprocess.run(node.cluster.command(*command), env=env).returncode
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
