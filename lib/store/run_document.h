@@ -1,0 +1,29 @@
+/* A stored run as one JSON document and back: what benchd's API gives at
+ * /api/v1/runs/NAME/attempts, and from which benchctl makes the same tables as from a store of its
+ * own. Keys: docs/contracts/attempts.md. Pure but for memory; called by daemon/web and by
+ * ctl/cluster_*.c. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "store/store.h"
+
+#define RUN_DOCUMENT_KIND "BenchmarkRunAttempts"
+
+/* Everything that is known of a run; all owned. */
+struct run_document {
+    struct run_row row; /* definition_json NULL: the run was not accepted (yet) */
+    struct attempt_row *attempts;
+    size_t n_attempts;
+    struct event_row *events;
+    size_t n_events;
+};
+void run_document_done(struct run_document *d);
+
+/* `row->definition_json` may be NULL. The lists are the caller's choice: all, or some. Owned;
+ * NULL: the definition is no JSON. */
+json_t *run_document_to_json(const struct run_row *row, const struct attempt_row *attempts,
+                             size_t n_attempts, const struct event_row *events, size_t n_events);
+/* -EPROTO says which field is wrong; *ret is written only on success. */
+int run_document_from_json(const json_t *document, struct run_document *ret, struct err *err);
