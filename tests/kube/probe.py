@@ -1,0 +1,74 @@
+"""Drives the program probe: commands out, events in, each with a time limit."""
+import json
+import os
+import queue
+import subprocess
+import threading
+import time
+
+WAIT_S = 30
+
+
+class Probe:
+    """probe as a child; `kubeconfig` is a path."""
+
+    def __init__(self, kubeconfig):
+        self.child = subprocess.Popen([os.environ["KUBE_PROBE"], str(kubeconfig)], stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.events = {}
+        self.last_id = 0
+        self.lock = threading.Lock()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _queue(self, number):
+        with self.lock:
+            return self.events.setdefault(number, queue.Queue())
+
+    def _read(self):
+        for line in self.child.stdout:
+            event = json.loads(line)
+            self._queue(event["id"]).put(event)
+
+    def start(self, op, **more):
+        """Sends a command; returns its number."""
+        self.last_id += 1
+        self.send(id=self.last_id, op=op, **more)
+        return self.last_id
+
+    def send(self, **command):
+        self.child.stdin.write(json.dumps(command) + "\n")
+        self.child.stdin.flush()
+
+    def next(self, number, wait_s=WAIT_S):
+        """The next event of a command; {} if none comes in time."""
+        try:
+            return self._queue(number).get(timeout=wait_s)
+        except queue.Empty:
+            return {}
+
+    def until(self, number, event, wait_s=WAIT_S, **wanted):
+        """Events up to the one that is wanted, which comes last; [] if it does not come."""
+        seen, deadline = [], time.monotonic() + wait_s
+        while time.monotonic() < deadline:
+            got = self.next(number, max(deadline - time.monotonic(), 0.01))
+            seen.append(got)
+            if got.get("event") == event and all(got.get(k) == v for k, v in wanted.items()):
+                return seen
+        return []
+
+    def ask(self, op, **more):
+        """Sends a command and waits for its end."""
+        return self.next(self.start(op, **more))
+
+    def quit(self):
+        """Ends it with whatever is under way; returns (exit status, what it said on stderr)."""
+        try:
+            self.send(op="quit")
+            self.child.stdin.close()
+        except BrokenPipeError:
+            pass
+        status = self.child.wait(timeout=WAIT_S)
+        self.reader.join()
+        with self.child.stdout, self.child.stderr:
+            return status, self.child.stderr.read()

@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+"""The real transport, client and informer against an API server that misbehaves."""
+import base64
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+
+import fake_api
+from fake_api import nothing, obj, reply, status, stream
+from probe import Probe
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+import tap  # noqa: E402
+
+POD = {"kind": "Pod", "metadata": {"name": "a"}}
+PODS = "/api/v1/namespaces/n/pods"
+CLUSTER = {"certificate-authority", "certificate-authority-data", "insecure-skip-tls-verify", "tls-server-name"}
+
+
+def kubeconfig(folder, server, **more):
+    """A kubeconfig of one context; what is no field of the cluster goes to the user."""
+    path = pathlib.Path(folder) / "config"
+    path.write_text(json.dumps({
+        "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": server} |
+                      {k: v for k, v in more.items() if k in CLUSTER}}],
+        "users": [{"name": "u", "user": {k: v for k, v in more.items() if k not in CLUSTER}}]}))
+    return path
+
+
+class Scene:
+    """A fake and a probe on it; at the end the probe must have closed everything."""
+
+    def __init__(self, t, name, **user):
+        self.t, self.name, self.user = t, name, user
+        self.fake = fake_api.FakeApi()
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="benchd-kube-")
+        self.fake.__enter__()
+        self.probe = Probe(kubeconfig(self.folder.name, self.fake.url, **self.user))
+        return self
+
+    def __exit__(self, kind, *_):
+        end = self.probe.quit()
+        self.fake.__exit__()
+        self.folder.cleanup()
+        if kind is None:
+            self.t.equal((0, ""), end, f"{self.name}: ends clean")
+
+    def equal(self, wanted, got, what):
+        self.t.equal(wanted, got, f"{self.name}: {what}")
+
+    def match(self, wanted, got, what):
+        self.t.match(wanted, got, f"{self.name}: {what}")
+
+
+def answers(t):
+    with Scene(t, "answers") as s:
+        s.fake.on("GET", "/ok", obj(200, {"x": 1}, 'Warning: 299 - "old field"'))
+        got = s.probe.ask("get", path="/ok")
+        s.equal((0, 200, '{"x": 1}', 1795164771000, '299 - "old field"', True),
+                tuple(got.get(k) for k in ("r", "code", "body", "date_ms", "warning", "has_audit_id")), "an object")
+        s.fake.on("GET", "/html", reply(404, "text/html", "<html>no</html>"))
+        s.match("HTTP 404: an HTML page", s.probe.ask("get", path="/html").get("error", ""), "a page")
+        s.fake.on("POST", PODS, status(409, "AlreadyExists", "pods a exists"))
+        got = s.probe.ask("create", resource="pods", ns="n", object=POD)
+        s.equal(("create pod 'a': HTTP 409 AlreadyExists: pods a exists", -17), (got.get("error"), got.get("r")), "409")
+        request = s.fake.seen("POST", PODS)[0]
+        s.equal(("application/json", "probe/1", "fieldValidation=Strict", POD),
+                (request.headers["content-type"], request.headers["user-agent"], request.path.split("?")[1],
+                 json.loads(request.body)), "what was sent")
+        s.fake.on("GET", "/big", reply(200, "application/json", "x" * 5000))
+        s.match("too large", s.probe.ask("get", path="/big", max_bytes=4999).get("error", ""), "one byte too many")
+        s.equal(0, s.probe.ask("get", path="/big", max_bytes=5000).get("r"), "just enough")
+        s.equal(1, s.fake.connections - 1, "two connections: a new one after the answer that was cut off")
+
+
+def retries(t):
+    good = obj(200, {})
+    rows = [
+        ("429 as plain text", [reply(429, "text/plain", "Too many requests\n", "Retry-After: 1"), good], 2),
+        ("HTML 500", [reply(500, "text/html", "<html>"), good], 2),
+        ("503 with a date", [reply(503, "text/plain", "", "Retry-After: Fri, 20 Nov 2026 08:52:52 GMT"), good], 2),
+        ("RST before any byte", [nothing("rst"), good], 2),
+        ("FIN before any byte", [nothing("close"), good], 2),
+        ("close after the headers", [nothing("headers"), good], 2),
+        ("400", [status(400, "BadRequest", "no"), good], 1),
+    ]
+    with Scene(t, "retries") as s:
+        for name, list_of, n in rows:
+            s.fake.on("GET", f"/{n}", *list_of)
+            before = len(s.fake.seen("GET", f"/{n}"))
+            got = s.probe.ask("get", path=f"/{n}")
+            s.equal((0 if n == 2 else -22), got.get("r"), f"{name}: the end ({got.get('error')})")
+            s.equal(n, len(s.fake.seen("GET", f"/{n}")) - before, f"{name}: requests")
+        s.fake.on("GET", "/down", status(503, "ServiceUnavailable", "down"))
+        got = s.probe.ask("get", path="/down", tries=3)
+        s.equal((-5, 3), (got.get("r"), len(s.fake.seen("GET", "/down"))), "gives up after three")
+
+
+def time_outs(t):
+    with Scene(t, "time-outs") as s:
+        s.fake.on("GET", "/silent", nothing("silence"))
+        got = s.probe.ask("get", path="/silent", timeout_ms=300, tries=2)
+        s.equal((-110, 2), (got.get("r"), len(s.fake.seen("GET", "/silent"))), "silence")
+        s.fake.on("GET", "/slow", nothing("slow"))
+        s.equal(-110, s.probe.ask("get", path="/slow", timeout_ms=700, tries=1).get("r"), "a byte now and then")
+        s.fake.on("GET", "/ok", obj(200, {}))
+        s.equal(0, s.probe.ask("get", path="/ok").get("r"), "others go on")
+
+
+def lost_answer(t):
+    """The write is done, its answer lost: the second POST finds it there."""
+    with Scene(t, "write accepted, answer lost") as s:
+        s.fake.on("POST", PODS, nothing("rst"), status(409, "AlreadyExists", "exists"))
+        got = s.probe.ask("create", resource="pods", ns="n", object=POD)
+        s.equal((-17, 2), (got.get("r"), len(s.fake.seen("POST", PODS))), "AlreadyExists")
+        s.fake.on("DELETE", f"{PODS}/a", nothing("close"), status(404, "NotFound", "gone"))
+        got = s.probe.ask("delete", resource="pods", ns="n", name="a", uid="u1")
+        s.equal(-2, got.get("r"), "NotFound")
+        s.equal("u1", json.loads(s.fake.seen("DELETE", f"{PODS}/a")[1].body)["preconditions"]["uid"], "uid guard")
+
+
+def unreachable(t):
+    with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
+        with fake_api.FakeApi() as gone:
+            url = gone.url
+        probe = Probe(kubeconfig(folder, url))
+        got = probe.ask("get", path="/x", tries=2)
+        t.equal(-113, got.get("r"), "nobody listens: EHOSTUNREACH")
+        t.match("ask: cannot reach the API server: .*is it running", got.get("error", ""), "nobody listens: text")
+        t.equal((0, ""), probe.quit(), "nobody listens: ends clean")
+
+
+def tokens(t):
+    with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
+        token = pathlib.Path(folder) / "token"
+        token.write_text("first\n")
+        with Scene(t, "token file", tokenFile=str(token)) as s:
+            s.fake.on("GET", "/x", obj(200, {}), status(401, "Unauthorized", "old"), obj(200, {}))
+            s.equal(0, s.probe.ask("get", path="/x").get("r"), "the first token")
+            token.write_text("second")
+            s.equal(0, s.probe.ask("get", path="/x").get("r"), "replaced: read again after a 401")
+            s.equal(["Bearer first", "Bearer first", "Bearer second"],
+                    [r.headers.get("authorization") for r in s.fake.seen("GET", "/x")], "what was sent")
+            s.fake.on("GET", "/y", status(403, "Forbidden", 'User "system:anonymous" cannot get'), obj(200, {}))
+            s.equal(0, s.probe.ask("get", path="/y").get("r"), "anonymous: read again")
+            s.fake.on("GET", "/z", status(401, "Unauthorized", "never"))
+            got = s.probe.ask("get", path="/z")
+            s.equal((-13, 2), (got.get("r"), len(s.fake.seen("GET", "/z"))), "refused twice: no third")
+    with Scene(t, "fixed token", token="t0") as s:
+        s.fake.on("GET", "/z", status(401, "Unauthorized", "never"))
+        got = s.probe.ask("get", path="/z")
+        s.equal((-13, 1), (got.get("r"), len(s.fake.seen("GET", "/z"))), "nothing else to try")
+        s.match("log in again", got.get("error", ""), "says what to do")
+
+
+def item(name, uid, version):
+    return {"metadata": {"name": name, "uid": uid, "resourceVersion": str(version)}}
+
+
+def pod_list(version, *items):
+    return obj(200, {"metadata": {"resourceVersion": str(version)}, "items": list(items)})
+
+
+def line(kind, body):
+    return json.dumps({"type": kind, "object": body}) + "\n"
+
+
+def changes(events):
+    return [(e["event"], e.get("name"), e.get("version")) for e in events]
+
+
+WATCHES = f"{PODS}?watch=1&allowWatchBookmarks=true&resourceVersion="
+
+
+class Watched(Scene):
+    """Lists and watches apart: a watch is any GET of pods with watch=1."""
+
+    def script(self, lists, watches):
+        self.lists, self.watches = list(lists), list(watches)
+
+        def answer(fake, handler):
+            with fake.lock:
+                is_watch = "watch=1" in fake.requests[-1].path
+                queue = self.watches if is_watch else self.lists
+                chosen = queue.pop(0) if len(queue) > 1 else queue[0]
+            return chosen(fake, handler)
+        self.fake.on("GET", PODS, answer)
+
+
+def informer(t):
+    gone = line("ERROR", {"kind": "Status", "code": 410, "reason": "Expired", "message": "old"})
+    added = line("ADDED", item("b", "u2", 6)).encode()
+    hold = threading.Event()   # a RST overtakes what it follows
+    rows = [
+        ("410 in the stream", [stream(gone)], 9),
+        ("410 as a code", [status(410, "Expired", "old")], 9),
+        ("two empty watches", [stream(), stream()], 9),
+        ("half a line, then RST", [stream(added + added[:30], end="rst", hold=hold)], 6),
+        ("half a line, then FIN", [stream(added, added[:30], end="close")], 6),
+        ("an event in single bytes", [stream(*[added[i:i + 1] for i in range(len(added))])], 6),
+        ("HTML 500", [reply(500, "text/html", "<html>")], 5),
+        ("429 as plain text", [reply(429, "text/plain", "busy", "Retry-After: 1")], 5),
+        ("HTML in a 200", [stream("<html>\n")], 5),
+        ("RST before any byte", [nothing("rst")], 5),
+    ]
+    for name, watches, version in rows:
+        with Watched(t, f"informer: {name}") as s:
+            end = stream(line("ADDED", item("end", "u3", 50)), end="silence")
+            s.script([pod_list(5, item("a", "u1", 3)), pod_list(9, item("a", "u1", 3))], watches + [end])
+            number = s.probe.start("informer", resource="pods", ns="n")
+            s.probe.until(number, "added", name="b") if version == 6 else None
+            hold.set()
+            events = s.probe.until(number, "added", name="end")
+            s.equal(("added", "end", "50"), (changes(events) or [None])[-1], "goes on to the end")
+            s.equal(f"resourceVersion={version}",
+                    [p for p in s.fake.seen("GET", PODS)[-1].path.split("&") if p.startswith("resourceV")][0],
+                    "watches from the right version")
+
+
+def informer_deletion(t):
+    with Watched(t, "informer: a deletion that no watch told") as s:
+        s.script([pod_list(5, item("a", "u1", 3), item("b", "u2", 4)), pod_list(9, item("b", "u9", 8))],
+                 [status(410, "Expired", "old"), stream(end="silence")])
+        number = s.probe.start("informer", resource="pods", ns="n")
+        events = s.probe.until(number, "synced") + s.probe.until(number, "synced")
+        s.equal([("added", "a", "3"), ("added", "b", "4"), ("synced", None, None), ("removed", "b", "4"),
+                 ("added", "b", "8"), ("removed", "a", "3"), ("synced", None, None)], changes(events), "is told")
+
+
+def server_restart(t):
+    """The server goes away in the middle of a watch, and comes back at the same port with more."""
+    with Watched(t, "informer: one list after the other") as s:
+        s.script([status(503, "ServiceUnavailable", "starting"), nothing("rst"), pod_list(5, item("a", "u1", 3))],
+                 [stream(end="rst"), stream(line("DELETED", item("a", "u1", 7)), end="silence")])
+        number = s.probe.start("informer", resource="pods", ns="n")
+        s.equal([("added", "a", "3"), ("synced", None, None), ("removed", "a", "7")],
+                changes(s.probe.until(number, "removed")), "arrives")
+
+
+def follow(t):
+    log = "/api/v1/namespaces/n/pods/a/log"
+    one, two = ("2026-11-20T08:52:51.1Z one\n", "2026-11-20T08:52:51.2Z two\n")
+    with Scene(t, "follow") as s:
+        s.fake.on("GET", log, status(400, "BadRequest", "is waiting to start: ContainerCreating"),
+                  stream(one), status(500, "", "dial tcp: connection refused"), stream(one, two, end="silence"))
+        number = s.probe.start("follow", ns="n", pod="a")
+        lines = [s.probe.next(number).get("line"), s.probe.next(number).get("line")]
+        s.equal(["one", "two"], lines, "no line twice")
+        s.equal("sinceTime=2026-11-20T08%3A52%3A51Z", s.fake.seen("GET", log)[-1].path.split("&")[-1], "since")
+        s.equal({}, s.probe.next(number, 0.2), "the end of a stream is not the end")
+    with Scene(t, "follow to the end") as s:
+        hold = threading.Event()
+        s.fake.on("GET", log, stream(one, two, hold=hold))
+        number = s.probe.start("follow", ns="n", pod="a")
+        s.probe.until(number, "line", line="two")
+        s.probe.send(op="ended", target=number)
+        s.probe.ask("stats")   # the word has arrived
+        hold.set()
+        s.equal(("end", 0), (lambda e: (e.get("event"), e.get("r")))(s.probe.next(number)), "ends with the container")
+    with Scene(t, "follow a pod that is gone") as s:
+        s.fake.on("GET", log, status(404, "NotFound", "gone"))
+        s.equal(-2, s.probe.ask("follow", ns="n", pod="a").get("r"), "ENOENT")
+
+
+def cancelling(t):
+    with Scene(t, "cancel") as s:
+        s.fake.on("GET", "/silent", nothing("silence"))
+        s.fake.on("GET", "/stream", stream("x", end="silence"))
+        number = s.probe.start("stream", path="/stream")
+        s.probe.until(number, "data")
+        s.probe.send(op="cancel", target=number)
+        call = s.probe.start("get", path="/silent")
+        s.fake.wait_for("GET", "/silent", 1)
+        s.probe.send(op="cancel", target=call)
+        at_once = s.probe.start("stream", path="/stream")
+        s.probe.send(op="cancel", target=at_once)
+        stats = s.probe.ask("stats")
+        s.equal((0, 0, 0), (stats["in_flight"], stats["queued"], stats["streams"]), "nothing left")
+        s.equal(({}, {}), (s.probe.next(call, 0.1), s.probe.next(at_once, 0.1)), "no callback any more")
+    with Scene(t, "quit in the middle of everything") as s:
+        s.fake.on("GET", "/silent", nothing("silence"))
+        s.fake.on("GET", "/stream", stream("x", end="silence"))
+        s.fake.on("GET", "/down", status(503, "", "wait"))
+        s.probe.until(s.probe.start("stream", path="/stream"), "data")
+        s.probe.start("burst", path="/silent", n=40)
+        s.probe.start("get", path="/down")
+        s.fake.wait_for("GET", "/silent", 32)
+        stats = s.probe.ask("stats")
+        s.equal((32, True), (stats["in_flight"], stats["queued"] >= 8), "32 in flight, the rest queues")
+        s.fake.on("GET", "/lease", obj(200, {}))
+        s.equal(0, s.probe.ask("get", path="/lease", urgent=True).get("r"), "a renewal passes all of them")
+
+
+def tls(t):
+    with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
+        folder = pathlib.Path(folder)
+
+        def make(name, subject):
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                            "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.crt", "-days", "2", "-subj",
+                            f"/CN={name}", "-addext", f"subjectAltName={subject}"], check=True, capture_output=True)
+            return folder / f"{name}.crt", folder / f"{name}.key"
+
+        good, other, named = make("good", "IP:127.0.0.1"), make("other", "IP:127.0.0.1"), make("named", "DNS:kube.test")
+        inline = base64.b64encode(good[0].read_bytes()).decode()
+        rows = [
+            ("CA as a file", good, {"certificate-authority": "good.crt"}, 0, ""),
+            ("CA inline", good, {"certificate-authority-data": inline}, 0, ""),
+            ("not checked", other, {"insecure-skip-tls-verify": True}, 0, ""),
+            ("another CA", other, {"certificate-authority-data": inline}, -71, "check certificate-authority"),
+            ("another name", named, {"certificate-authority": "named.crt"}, -71, "TLS"),
+            ("tls-server-name", named, {"certificate-authority": "named.crt", "tls-server-name": "kube.test"}, 0, ""),
+        ]
+        for name, pair, cluster, r, error in rows:
+            with fake_api.FakeApi(fake_api.tls_context(*pair)) as fake:
+                fake.on("GET", "/x", obj(200, {}))
+                probe = Probe(kubeconfig(folder, fake.url, **cluster))
+                got = probe.ask("get", path="/x", tries=2)
+                t.equal(r, got.get("r"), f"TLS: {name}")
+                t.match(error, got.get("error", ""), f"TLS: {name}: text")
+                t.equal((0, ""), probe.quit(), f"TLS: {name}: ends clean")
+        with fake_api.FakeApi(fake_api.tls_context(*other)) as fake:
+            fake.on("GET", "/x", obj(200, {}))
+            (folder / "ca.crt").write_bytes(good[0].read_bytes())
+            probe = Probe(kubeconfig(folder, fake.url, **{"certificate-authority": "ca.crt"}))
+            (folder / "ca.crt").write_bytes(other[0].read_bytes())
+            t.equal(0, probe.ask("get", path="/x", tries=1).get("r"), "TLS: the CA was replaced: read again")
+            t.equal((0, ""), probe.quit(), "TLS: the CA was replaced: ends clean")
+
+
+def main():
+    t = tap.Tap()
+    for test in (answers, retries, time_outs, lost_answer, unreachable, tokens, informer, informer_deletion,
+                 server_restart, follow, cancelling, tls):
+        test(t)
+    return t.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
