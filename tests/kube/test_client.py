@@ -214,8 +214,9 @@ def informer(t):
             end = stream(line("ADDED", item("end", "u3", 50)), end="silence")
             s.script([pod_list(5, item("a", "u1", 3)), pod_list(9, item("a", "u1", 3))], watches + [end])
             number = s.probe.start("informer", resource="pods", ns="n")
-            s.probe.until(number, "added", name="b") if version == 6 else None
-            hold.set()
+            if version == 6:
+                s.probe.until(number, "added", name="b")
+                hold.set()
             events = s.probe.until(number, "added", name="end")
             s.equal(("added", "end", "50"), (changes(events) or [None])[-1], "goes on to the end")
             s.equal(f"resourceVersion={version}",
