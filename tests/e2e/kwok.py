@@ -19,15 +19,22 @@ def summary(role):
     return (RECORDED / f"{role}.json").read_text()
 
 
+def _message(text):
+    """The Go expression that gives a pod this summary, with index and attempt from its labels; without one nothing."""
+    if not text:
+        return '""'
+    form, count = re.subn(r'"(index|attempt)":0', r'"\1":%s', text.replace("%", "%%"))
+    if count != 2 or form.find('"index"') > form.find('"attempt"'):
+        raise ValueError(f"expected index and attempt, in this order: {text}")
+    return f"printf {json.dumps(form)} $index $attempt"   # a JSON string is a Go string too
+
+
 def _role_stage(role, text, run_s):
-    """The stage that ends pods of this role with the summary, its index and attempt taken from the pod's labels."""
-    pattern, count = re.subn(r'"(index|attempt)":0', r'"\1":%s', text.replace("%", "%%"))
-    if text and (count != 2 or pattern.find('"index"') > pattern.find('"attempt"')):
-        raise ValueError(f"{role}: expected index and attempt, in this order: {text}")
+    """The stage that ends pods of this role, run_s after they started."""
     stage = (HERE / "kubernetes" / "stage-role.yaml").read_text().partition("\n")[2]
-    # A JSON string is a Go string too. Without a summary both arguments are printed to nothing.
-    literal = json.dumps(pattern) if text else '"%.0s%.0s"'
-    return stage.replace("@ROLE@", role).replace("@RUN_MS@", str(int(run_s * 1000))).replace("@SUMMARY@", literal)
+    for name, value in (("ROLE", role), ("RUN_MS", int(run_s * 1000)), ("MESSAGE", _message(text))):
+        stage = stage.replace(f"@{name}@", str(value))
+    return stage
 
 
 def configuration(folder, summaries=True, trainer_s=1, pserver_s=6):
