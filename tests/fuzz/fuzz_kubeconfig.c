@@ -1,0 +1,36 @@
+/* kube_config_parse on any bytes: it never reads beyond them, a failure has words, and what it
+ * accepts has a server. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kube/config.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(int condition, const char *what)
+{
+    if (!condition) {
+        fprintf(stderr, "fuzz_kubeconfig: %s\n", what);
+        abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct kube_config c;
+    struct err err = {0};
+    const int r = kube_config_parse("/f/config", (const char *)data, size, NULL, &c, &err);
+    must(r == 0 || r == -EINVAL, "another return value");
+    must((r < 0) == (err.code != 0 && strncmp(err.msg, "/f/config:", 10) == 0),
+         "an error without words");
+    if (r == 0) {
+        must(strncmp(c.server, "http", 4) == 0 && c.context != NULL, "no server");
+        must((c.cert_pem == NULL && c.cert_file == NULL) ==
+                 (c.key_pem == NULL && c.key_file == NULL), "half a client certificate");
+        kube_config_done(&c);
+    }
+    return 0;
+}

@@ -1,0 +1,286 @@
+/* Kubeconfigs, good and wrong; the files of a pod; tokens that are replaced. */
+#include "cmocka_kube.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "kube/config.h"
+#include "kube/credentials.h"
+
+#define PEM_BASE64 "LS0tLS1CRUdJTiBYLS0tLS0KYQo=" /* "-----BEGIN X-----\na\n" */
+#define CONTEXT "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
+#define CLUSTER(fields) "clusters: [{name: k, cluster: {server: 'https://h:6443', " fields "}}]\n"
+#define USER(fields) "users: [{name: u, user: {" fields "}}]\n"
+
+static char *shown(const struct kube_config *c)
+{
+    struct buf b = BUF_INIT;
+    const struct {
+        const char *name, *value;
+    } fields[] = {
+        {"server", c->server}, {"ns", c->ns}, {"context", c->context},
+        {"name", c->tls_server_name}, {"ca", c->ca_pem}, {"ca_file", c->ca_file},
+        {"cert", c->cert_pem}, {"cert_file", c->cert_file}, {"key", c->key_pem},
+        {"key_file", c->key_file}, {"token", c->token}, {"token_file", c->token_file},
+    };
+    for (size_t i = 0; i < LEN(fields); i++) {
+        if (fields[i].value != NULL) {
+            buf_printf(&b, "%s=%s ", fields[i].name, fields[i].value);
+        }
+    }
+    buf_puts(&b, c->is_insecure ? "insecure" : "checked");
+    return buf_take(&b);
+}
+
+static void good_ones(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *context, *text, *shown;
+    } rows[] = {
+        {"token", NULL, CONTEXT CLUSTER("") USER("token: abc"),
+         "server=https://h:6443 context=c token=abc checked"},
+        {"inline data", NULL,
+         CONTEXT CLUSTER("certificate-authority-data: " PEM_BASE64)
+         USER("client-certificate-data: " PEM_BASE64 ", client-key-data: " PEM_BASE64),
+         "server=https://h:6443 context=c ca=-----BEGIN X-----\na\n cert=-----BEGIN X-----\na\n "
+         "key=-----BEGIN X-----\na\n checked"},
+        {"files beside it, and absolute", NULL,
+         CONTEXT CLUSTER("certificate-authority: pki/ca.crt, tls-server-name: kube")
+         USER("client-certificate: /x/c.crt, client-key: c.key, tokenFile: t"),
+         "server=https://h:6443 context=c name=kube ca_file=/home/u/.kube/pki/ca.crt "
+         "cert_file=/x/c.crt key_file=/home/u/.kube/c.key token_file=/home/u/.kube/t checked"},
+        {"data wins over a file", NULL,
+         CONTEXT CLUSTER("certificate-authority: x, certificate-authority-data: " PEM_BASE64)
+         USER(""), "server=https://h:6443 context=c ca=-----BEGIN X-----\na\n checked"},
+        {"another context, JSON, no user", "d",
+         "{\"current-context\":\"c\",\"contexts\":[{\"name\":\"d\",\"context\":{\"cluster\":\"k\","
+         "\"namespace\":\"team\"}}],\"clusters\":[{\"name\":\"k\",\"cluster\":{\"server\":"
+         "\"http://h/base/\",\"insecure-skip-tls-verify\":true}}]}",
+         "server=http://h/base ns=team context=d insecure"},
+        {"the first of equal names", NULL,
+         CONTEXT "clusters: [{name: k, cluster: {server: 'https://one'}}, "
+         "{name: k, cluster: {server: 'https://two'}}]\n" USER("exec: null"),
+         "server=https://one context=c checked"},
+        {"as kubectl writes it", NULL,
+         "apiVersion: v1\nkind: Config\npreferences: {}\n" CONTEXT
+         "clusters:\n- cluster:\n    server: https://127.0.0.1:6443\n  name: k\nusers:\n"
+         "- name: u\n  user:\n    token: a.b-c_d\n",
+         "server=https://127.0.0.1:6443 context=c token=a.b-c_d checked"},
+    };
+    for (size_t i = 0; i < LEN(rows); i++) {
+        struct kube_config c;
+        struct err err = {0};
+        if (kube_config_parse("/home/u/.kube/config", rows[i].text, strlen(rows[i].text),
+                              rows[i].context, &c, &err) < 0) {
+            fail_msg("%s: %s", rows[i].name, err.msg);
+        }
+        _cleanup_(freep) char *got = shown(&c);
+        if (strcmp(got, rows[i].shown) != 0) {
+            fail_msg("%s: expected '%s', got '%s'", rows[i].name, rows[i].shown, got);
+        }
+        kube_config_done(&c);
+    }
+}
+
+static void wrong_ones(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text, *error;
+    } rows[] = {
+        {"nothing", "", "/k:"},
+        {"a list", "[]", "/k:1:1: no kubeconfig"},
+        {"no YAML", "a: [", "/k:"},
+        {"no context", "a: 1", "/k: no current-context: choose one with --context"},
+        {"unknown context", "current-context: x\ncontexts: []",
+         "/k:1:18: no 'x' in contexts"},
+        {"unknown cluster", CONTEXT "clusters: []", "no 'k' in clusters"},
+        {"unknown user", CONTEXT CLUSTER("") "users: []", "no 'u' in users"},
+        {"no server", CONTEXT "clusters: [{name: k, cluster: {}}]", "the cluster has no server"},
+        {"server without scheme", CONTEXT "clusters: [{name: k, cluster: {server: h}}]",
+         "expected https://HOST:PORT, found 'h'"},
+        {"a number as token", CONTEXT CLUSTER("") USER("token: 12"),
+         "token: expected a text, found a whole number"},
+        {"bad base64", CONTEXT CLUSTER("certificate-authority-data: '!!'"),
+         "certificate-authority-data: not a PEM text in base64"},
+        {"base64 of something else", CONTEXT CLUSTER("certificate-authority-data: AAAA"),
+         "not a PEM text"},
+        {"base64 cut", CONTEXT CLUSTER("certificate-authority-data: " PEM_BASE64 "A"),
+         "not a PEM text"},
+        {"key without certificate", CONTEXT CLUSTER("") USER("client-key: x"),
+         "client-key without client-certificate"},
+        {"certificate without key", CONTEXT CLUSTER("") USER("client-certificate: x"),
+         "client-certificate without client-key"},
+        {"both insecure and CA", CONTEXT CLUSTER("insecure-skip-tls-verify: true, "
+                                                 "certificate-authority: x"), "remove one"},
+        {"insecure as a text", CONTEXT CLUSTER("insecure-skip-tls-verify: 'true'"),
+         "expected true or false"},
+        {"proxy-url", CONTEXT CLUSTER("proxy-url: 'http://p'"), "set HTTPS_PROXY instead"},
+        {"exec", CONTEXT CLUSTER("") USER("exec: {command: aws}"),
+         "/k:4:26: exec is not supported: use a context with a client certificate or a token"},
+        {"auth-provider", CONTEXT CLUSTER("") USER("auth-provider: {name: gcp}"), "auth-provider"},
+        {"password", CONTEXT CLUSTER("") USER("username: x, password: z"), "username is not"},
+        {"impersonation", CONTEXT CLUSTER("") USER("as: x"), "as is not supported"},
+        {"an entry without a body", CONTEXT "clusters: [{name: k}]", "holds no 'cluster'"},
+    };
+    for (size_t i = 0; i < LEN(rows); i++) {
+        struct kube_config c;
+        struct err err = {0};
+        const int r = kube_config_parse("/k", rows[i].text, strlen(rows[i].text), NULL, &c, &err);
+        if (r != -EINVAL || strstr(err.msg, rows[i].error) == NULL) {
+            fail_msg("%s: expected '%s', got %d '%s'", rows[i].name, rows[i].error, r, err.msg);
+        }
+    }
+}
+
+/* --- files --- */
+
+struct folder {
+    char path[32];
+};
+
+static int make_folder(void **state)
+{
+    struct folder *f = xnew(struct folder);
+    (void)snprintf(f->path, sizeof(f->path), "/tmp/benchd-config-XXXXXX");
+    *state = f;
+    return mkdtemp(f->path) == NULL ? -1 : 0;
+}
+
+static char *in(const struct folder *f, const char *name)
+{
+    return xasprintf("%s/%s", f->path, name);
+}
+
+static void put(const struct folder *f, const char *name, const char *text)
+{
+    _cleanup_(freep) char *path = in(f, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int remove_folder(void **state)
+{
+    static const char *const names[] = {"config", "token", "ca.crt", "namespace", "c.crt", "c.key"};
+    struct folder *f = *state;
+    for (size_t i = 0; i < LEN(names); i++) {
+        _cleanup_(freep) char *path = in(f, names[i]);
+        (void)unlink(path); /* not every test makes all */
+    }
+    const int r = rmdir(f->path);
+    free(f);
+    return r;
+}
+
+static void loads_the_files_that_it_names(void **state)
+{
+    const struct folder *f = *state;
+    struct kube_config c;
+    struct err err = {0};
+    _cleanup_(freep) char *path = in(f, "config");
+    assert_int_equal(kube_config_load(path, NULL, &c, &err), -ENOENT);
+    assert_non_null(strstr(err.msg, "/config: No such file"));
+    put(f, "config", CONTEXT CLUSTER("certificate-authority: ca.crt")
+                     USER("client-certificate: c.crt, client-key: c.key"));
+    put(f, "ca.crt", "comment\n-----BEGIN CERTIFICATE-----\n1\n");
+    put(f, "c.crt", "-----BEGIN CERTIFICATE-----\n2\n");
+    assert_int_equal(kube_config_load(path, NULL, &c, &err), -ENOENT);
+    assert_non_null(strstr(err.msg, "context 'c': open "));
+    put(f, "c.key", "no key");
+    assert_int_equal(kube_config_load(path, NULL, &c, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "c.key: no PEM text"));
+    put(f, "c.key", "-----BEGIN KEY-----\n3\n");
+    assert_int_equal(kube_config_load(path, NULL, &c, &err), 0);
+    assert_string_equal(c.ca_pem, "comment\n-----BEGIN CERTIFICATE-----\n1\n");
+    assert_string_equal(c.key_pem, "-----BEGIN KEY-----\n3\n");
+    assert_int_equal(kube_config_reload(&c, &err), 0);
+    put(f, "ca.crt", "-----BEGIN CERTIFICATE-----\n4\n");
+    assert_int_equal(kube_config_reload(&c, &err), 1);
+    assert_string_equal(c.ca_pem, "-----BEGIN CERTIFICATE-----\n4\n");
+    kube_config_done(&c);
+}
+
+static void in_a_pod(void **state)
+{
+    const struct folder *f = *state;
+    struct kube_config c;
+    struct err err = {0};
+    assert_int_equal(kube_config_in_cluster(f->path, NULL, NULL, &c, &err), -ENOENT);
+    assert_non_null(strstr(err.msg, "KUBERNETES_SERVICE_HOST is not set"));
+    put(f, "ca.crt", "-----BEGIN CERTIFICATE-----\n");
+    assert_int_equal(kube_config_in_cluster(f->path, "10.0.0.1", "443", &c, &err), -ENOENT);
+    assert_non_null(strstr(err.msg, "service account: open "));
+    put(f, "token", "t\n");
+    put(f, "namespace", "benchd\n");
+    assert_int_equal(kube_config_in_cluster(f->path, "10.0.0.1", "443", &c, &err), 0);
+    assert_string_equal(c.server, "https://10.0.0.1:443");
+    assert_string_equal(c.ns, "benchd");
+    kube_config_done(&c);
+    assert_int_equal(kube_config_in_cluster(f->path, "fd00::1", "443", &c, &err), 0);
+    assert_string_equal(c.server, "https://[fd00::1]:443");
+    kube_config_done(&c);
+}
+
+static void expect_token(struct kube_credentials *c, int64_t now_ns, const char *wanted)
+{
+    const char *token;
+    assert_int_equal(kube_credentials_get(c, now_ns, &token, NULL), 0);
+    assert_string_equal(token, wanted);
+}
+
+static void tokens(void **state)
+{
+    const struct folder *f = *state;
+    _cleanup_(freep) char *path = in(f, "token");
+    struct kube_credentials c;
+    const char *token;
+    struct err err;
+    kube_credentials_init(&c, "fixed", NULL);
+    expect_token(&c, 0, "fixed");
+    kube_credentials_done(&c);
+
+    kube_credentials_init(&c, "fixed", path); /* the file wins */
+    assert_int_equal(kube_credentials_get(&c, 0, &token, &err), -ENOENT);
+    put(f, "token", " \n");
+    assert_int_equal(kube_credentials_get(&c, 0, &token, &err), -EINVAL);
+    put(f, "token", "a\nb");
+    assert_int_equal(kube_credentials_get(&c, 0, &token, &err), -EINVAL);
+    put(f, "token", "one \n");
+    expect_token(&c, S_NS, "one");
+    put(f, "token", "two");
+    expect_token(&c, 60 * S_NS, "one");  /* read a minute ago at most */
+    expect_token(&c, 61 * S_NS, "two");
+    put(f, "token", "three");
+    expect_token(&c, 62 * S_NS, "two");
+    kube_credentials_refused(&c);
+    expect_token(&c, 62 * S_NS, "three"); /* at once */
+    assert_int_equal(unlink(path), 0);
+    kube_credentials_refused(&c);
+    expect_token(&c, 63 * S_NS, "three"); /* better than none */
+    kube_credentials_done(&c);
+
+    kube_credentials_init(&c, NULL, NULL);
+    assert_int_equal(kube_credentials_get(&c, 0, &token, &err), 0);
+    assert_null(token);
+    kube_credentials_done(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_ones),
+        cmocka_unit_test(wrong_ones),
+        cmocka_unit_test_setup_teardown(loads_the_files_that_it_names, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(in_a_pod, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(tokens, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,316 @@
+/* The lease as stories on a simulated server: objects with versions, two or more who want it, a
+ * clock for each. Nothing is asked of the dates inside. */
+#include "cmocka_kube.h"
+
+#include "kube/lease.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "kube/json.h"
+
+#define UNIX_MS INT64_C(1795164771000)
+
+struct server {
+    json_t *lease; /* NULL: none */
+    unsigned version;
+    int down; /* HTTP code that it answers instead; 0: none */
+};
+
+struct member {
+    struct kube_lease *lease;
+    int64_t now_ns;
+    unsigned requests;
+};
+
+static struct member member_new(const char *identity)
+{
+    return (struct member){.now_ns = 100 * S_NS, .lease = kube_lease_new(&(struct kube_lease_params){
+        .ns = "n", .name = "benchd", .identity = identity, .address = "service", .seed = 1})};
+}
+
+static struct kube_response response(int code, const char *body)
+{
+    return (struct kube_response){.failure = code == 0 ? KUBE_UNREACHABLE : KUBE_ANSWERED,
+                                  .http_code = code, .content_type = "", .body = body,
+                                  .body_len = strlen(body), .retry_after_s = -1,
+                                  .date_unix_ms = -1, .audit_id = "", .warning = ""};
+}
+
+static int write_lease(struct server *s, const struct kube_request *req, json_t *body)
+{
+    if ((req->method == KUBE_POST) != (s->lease == NULL)) {
+        return req->method == KUBE_POST ? 409 : 404;
+    }
+    if (s->lease != NULL && strcmp(kube_json_metadata(body, "resourceVersion"),
+                                   kube_json_metadata(s->lease, "resourceVersion")) != 0) {
+        return 409;
+    }
+    json_decref(s->lease);
+    s->lease = json_incref(body);
+    char version[16];
+    (void)snprintf(version, sizeof(version), "%u", ++s->version);
+    json_object_set_new(json_object_get(body, "metadata"), "resourceVersion",
+                        json_string(version));
+    return req->method == KUBE_POST ? 201 : 200;
+}
+
+/* The answer's code; *ret_body is owned. */
+static int serve(struct server *s, const struct kube_request *req, char **ret_body)
+{
+    int code = s->down;
+    if (code == 0 && req->method == KUBE_GET) {
+        code = s->lease == NULL ? 404 : 200;
+    } else if (code == 0) {
+        json_t *body = json_loads(req->body, 0, NULL);
+        code = write_lease(s, req, body);
+        json_decref(body);
+    }
+    *ret_body = code / 100 == 2 ? json_dumps(s->lease, 0) : xstrdup("no");
+    return code;
+}
+
+/* Sends what is due now; true if there was something. */
+static bool turn(struct member *m, struct server *s)
+{
+    struct kube_request req;
+    int64_t deadline_ns;
+    const int64_t unix_ms = UNIX_MS + m->now_ns / 1000000 - 100000; /* every clock has its own */
+    if (!kube_lease_next(m->lease, m->now_ns, unix_ms, &req, &deadline_ns)) {
+        return false;
+    }
+    assert_int_equal(req.priority, KUBE_URGENT);
+    m->requests++;
+    _cleanup_(freep) char *body = NULL;
+    const int code = serve(s, &req, &body);
+    const struct kube_response res = response(code, body);
+    kube_request_done(&req);
+    kube_lease_answer(m->lease, m->now_ns, &res);
+    return true;
+}
+
+static void settle(struct member *m, struct server *s)
+{
+    for (int i = 0; turn(m, s); i++) {
+        assert_true(i < 5); /* never a hot loop */
+    }
+}
+
+/* Lets `ns` go by for one member, with everything that falls due. */
+static void pass(struct member *m, struct server *s, int64_t ns)
+{
+    for (const int64_t end_ns = m->now_ns + ns; m->now_ns < end_ns;) {
+        m->now_ns += S_NS / 10;
+        settle(m, s);
+    }
+}
+
+static void end(struct server *s, struct member *a, struct member *b)
+{
+    json_decref(s->lease);
+    kube_lease_free(a->lease);
+    if (b != NULL) {
+        kube_lease_free(b->lease);
+    }
+}
+
+static void takes_what_nobody_has(void **state)
+{
+    (void)state;
+    struct server s = {0};
+    struct member a = member_new("a");
+    assert_int_equal(kube_lease_state(a.lease, a.now_ns), KUBE_LEASE_FOLLOWER);
+    assert_false(kube_lease_may_write(a.lease, a.now_ns));
+    settle(&a, &s);
+    assert_true(kube_lease_may_write(a.lease, a.now_ns));
+    assert_string_equal(kube_lease_holder(a.lease), "a");
+    char *text = json_dumps(s.lease, JSON_COMPACT | JSON_SORT_KEYS);
+    assert_string_equal(text,
+        "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{"
+        "\"annotations\":{\"benchd.io/address\":\"service\"},\"name\":\"benchd\",\"namespace\":"
+        "\"n\",\"resourceVersion\":\"1\"},\"spec\":{\"acquireTime\":\"2026-11-20T08:52:51.000000Z\","
+        "\"holderIdentity\":\"a\",\"leaseDurationSeconds\":15,\"leaseTransitions\":0,"
+        "\"renewTime\":\"2026-11-20T08:52:51.000000Z\"}}");
+    free(text);
+    a.requests = 0;
+    pass(&a, &s, 60 * S_NS);
+    assert_true(kube_lease_may_write(a.lease, a.now_ns));
+    assert_in_range(a.requests, 24, 31); /* every 2 to 2.4 s */
+    end(&s, &a, NULL);
+}
+
+static void waits_for_another_by_its_own_clock(void **state)
+{
+    (void)state;
+    struct server s = {0};
+    struct member a = member_new("a"), b = member_new("b");
+    settle(&a, &s);
+    b.now_ns = 7777777 * S_NS;
+    for (int i = 0; i < 60; i++) {
+        pass(&a, &s, S_NS);
+        pass(&b, &s, S_NS);
+        assert_false(kube_lease_may_write(b.lease, b.now_ns));
+    }
+    assert_string_equal(kube_lease_holder(b.lease), "a");
+    /* a dies: b takes over 15 s after the last change that it saw. */
+    int seconds = 0;
+    for (; !kube_lease_may_write(b.lease, b.now_ns) && seconds < 60; seconds++) {
+        pass(&b, &s, S_NS);
+    }
+    assert_in_range(seconds, 12, 18);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(s.lease, "spec"),
+                                                        "leaseTransitions")), 1);
+    /* a wakes up: it may not write, and learns that it has lost. */
+    a.now_ns += 30 * S_NS;
+    assert_false(kube_lease_may_write(a.lease, a.now_ns));
+    assert_int_equal(kube_lease_state(a.lease, a.now_ns), KUBE_LEASE_LOST);
+    assert_false(turn(&a, &s));
+    end(&s, &a, &b);
+}
+
+static void loses_it_when_it_cannot_renew(void **state)
+{
+    (void)state;
+    static const int codes[] = {-1, 500, 403, 429};
+    for (size_t i = 0; i < LEN(codes); i++) {
+        struct server s = {0};
+        struct member a = member_new("a");
+        settle(&a, &s);
+        s.down = codes[i] < 0 ? 599 : codes[i];
+        pass(&a, &s, 9 * S_NS);
+        assert_true(kube_lease_may_write(a.lease, a.now_ns));
+        assert_non_null(kube_lease_error(a.lease));
+        pass(&a, &s, 2 * S_NS);
+        assert_false(kube_lease_may_write(a.lease, a.now_ns));
+        s.down = 0;
+        pass(&a, &s, 10 * S_NS);
+        assert_int_equal(kube_lease_state(a.lease, a.now_ns), KUBE_LEASE_LOST); /* for good */
+        end(&s, &a, NULL);
+    }
+}
+
+static void an_answer_after_the_deadline_counts_nothing(void **state)
+{
+    (void)state;
+    struct server s = {0};
+    struct member a = member_new("a");
+    settle(&a, &s);
+    struct kube_request req;
+    int64_t deadline_ns;
+    a.now_ns += 3 * S_NS;
+    assert_true(kube_lease_next(a.lease, a.now_ns, UNIX_MS, &req, &deadline_ns));
+    assert_false(kube_lease_next(a.lease, a.now_ns, UNIX_MS, &req, &deadline_ns));
+    assert_int_equal(deadline_ns, 110 * S_NS); /* 10 s after the renewal was sent */
+    char *body;
+    const int code = serve(&s, &req, &body);
+    const struct kube_response res = response(code, body);
+    kube_request_done(&req);
+    a.now_ns = 111 * S_NS;
+    kube_lease_answer(a.lease, a.now_ns, &res);
+    free(body);
+    assert_int_equal(code, 200);
+    assert_int_equal(kube_lease_state(a.lease, a.now_ns), KUBE_LEASE_LOST);
+    end(&s, &a, NULL);
+}
+
+static void foreign_hands(void **state)
+{
+    (void)state;
+    struct server s = {0};
+    struct member a = member_new("a");
+    settle(&a, &s);
+    /* Deleted: made again. */
+    json_decref(s.lease);
+    s.lease = NULL;
+    pass(&a, &s, 5 * S_NS);
+    assert_true(kube_lease_may_write(a.lease, a.now_ns));
+    assert_non_null(s.lease);
+    /* An annotation added: the new version is read, and renewed. */
+    json_object_set_new(json_object_get(s.lease, "metadata"), "resourceVersion",
+                        json_string("900"));
+    s.version = 900;
+    pass(&a, &s, 5 * S_NS);
+    assert_true(kube_lease_may_write(a.lease, a.now_ns));
+    assert_int_equal(s.version > 901, 1);
+    /* Another holder: lost at once. */
+    json_object_set_new(json_object_get(s.lease, "spec"), "holderIdentity", json_string("x"));
+    json_object_set_new(json_object_get(s.lease, "metadata"), "resourceVersion",
+                        json_string("999"));
+    pass(&a, &s, 3 * S_NS);
+    assert_int_equal(kube_lease_state(a.lease, a.now_ns), KUBE_LEASE_LOST);
+    assert_string_equal(kube_lease_error(a.lease)->msg, "lease 'benchd': 'x' holds it now");
+    end(&s, &a, NULL);
+}
+
+static void a_clean_exit_hands_it_over(void **state)
+{
+    (void)state;
+    struct server s = {0};
+    struct member a = member_new("a"), b = member_new("b");
+    settle(&a, &s);
+    settle(&b, &s);
+    struct kube_request req;
+    assert_false(kube_lease_release(b.lease, b.now_ns, UNIX_MS, &req));
+    assert_true(kube_lease_release(a.lease, a.now_ns, UNIX_MS, &req));
+    char *body;
+    assert_int_equal(serve(&s, &req, &body), 200);
+    free(body);
+    kube_request_done(&req);
+    assert_false(kube_lease_may_write(a.lease, a.now_ns));
+    pass(&b, &s, 3 * S_NS);
+    assert_true(kube_lease_may_write(b.lease, b.now_ns));
+    end(&s, &a, &b);
+}
+
+static void read_by_others(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *json;
+        int64_t later_ms;
+        int r;
+        const char *text;
+    } rows[] = {
+        {"alive", "{\"metadata\":{\"name\":\"benchd\",\"annotations\":{\"benchd.io/address\":"
+                  "\"http://h:1\"}},\"spec\":{\"holderIdentity\":\"a\",\"leaseDurationSeconds\":15,"
+                  "\"renewTime\":\"2026-11-20T08:52:51.000000Z\"}}", 15000, 0, "http://h:1"},
+        {"no address", "{\"metadata\":{\"name\":\"benchd\"},\"spec\":{\"holderIdentity\":\"a\","
+                       "\"leaseDurationSeconds\":15,\"renewTime\":\"2026-11-20T08:52:51Z\"}}",
+         -5000, 0, "service"},
+        {"dead", "{\"metadata\":{\"name\":\"benchd\"},\"spec\":{\"holderIdentity\":\"a\","
+                 "\"leaseDurationSeconds\":15,\"renewTime\":\"2026-11-20T08:52:51Z\"}}", 40000,
+         -ESTALE, "'a' last renewed the lease 'benchd' 40 s ago"},
+        {"given up", "{\"metadata\":{\"name\":\"benchd\"},\"spec\":{\"holderIdentity\":\"\"}}", 0,
+         -ENOENT, "nobody holds the lease 'benchd'"},
+        {"nonsense", "{}", 0, -EPROTO, "no Lease object"},
+        {"no date", "{\"spec\":{\"holderIdentity\":\"a\",\"renewTime\":\"soon\"}}", 0, -EPROTO,
+         "never renewed"},
+    };
+    for (size_t i = 0; i < LEN(rows); i++) {
+        json_t *lease = json_loads(rows[i].json, 0, NULL);
+        struct err err = {0};
+        _cleanup_(freep) char *address = NULL;
+        const int r = kube_lease_read(lease, UNIX_MS + rows[i].later_ms, &address, &err);
+        const char *got = r == 0 ? address : err.msg;
+        if (r != rows[i].r || strstr(got, rows[i].text) == NULL) {
+            fail_msg("%s: expected %d '%s', got %d '%s'", rows[i].name, rows[i].r, rows[i].text, r,
+                     got);
+        }
+        json_decref(lease);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_what_nobody_has),
+        cmocka_unit_test(waits_for_another_by_its_own_clock),
+        cmocka_unit_test(loses_it_when_it_cannot_renew),
+        cmocka_unit_test(an_answer_after_the_deadline_counts_nothing),
+        cmocka_unit_test(foreign_hands),
+        cmocka_unit_test(a_clean_exit_hands_it_over),
+        cmocka_unit_test(read_by_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
