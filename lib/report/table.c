@@ -178,6 +178,59 @@ void table_format_markdown(const struct table *t, struct buf *out)
     }
 }
 
+void html_escape(const char *text, struct buf *out)
+{
+    struct buf clean = BUF_INIT;
+    buf_put_utf8(&clean, text, strlen(text));
+    for (const char *c = buf_cstr(&clean); *c != '\0'; c++) {
+        switch (*c) {
+        case '&':
+            buf_puts(out, "&amp;");
+            break;
+        case '<':
+            buf_puts(out, "&lt;");
+            break;
+        case '>':
+            buf_puts(out, "&gt;");
+            break;
+        case '"':
+            buf_puts(out, "&quot;");
+            break;
+        case '\'':
+            buf_puts(out, "&#39;");
+            break;
+        default:
+            buf_putc(out, *c);
+        }
+    }
+    buf_done(&clean);
+}
+
+static void put_html_cell(struct buf *out, const char *element, const struct column *c,
+                          const char *text)
+{
+    buf_printf(out, c->align == TABLE_RIGHT ? "<%s class=\"r\">" : "<%s>", element);
+    html_escape(text, out);
+    buf_printf(out, "</%s>", element);
+}
+
+void table_format_html(const struct table *t, struct buf *out)
+{
+    const size_t n = t->columns.len;
+    assert(n > 0 && t->cells.len % n == 0);
+    buf_puts(out, "<table>\n<thead><tr>");
+    vec_each (struct column, c, &t->columns) {
+        put_html_cell(out, "th", c, c->title);
+    }
+    buf_puts(out, "</tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < t->cells.len; i++) {
+        buf_puts(out, i % n == 0 ? "<tr>" : "");
+        put_html_cell(out, "td", &t->columns.items[i % n], t->cells.items[i]);
+        buf_puts(out, i % n == n - 1 ? "</tr>\n" : "");
+    }
+    buf_puts(out, "</tbody>\n</table>\n");
+}
+
 void figure_format(const struct figure *f, struct buf *out)
 {
     if (f->estimate.known) {

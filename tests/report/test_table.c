@@ -151,12 +151,32 @@ static void figures(void **state)
     buf_done(&out);
 }
 
+static void html_is_escaped(void **state)
+{
+    (void)state;
+    struct table *t = table_new();
+    struct buf out = BUF_INIT;
+    table_column(t, "A&B", TABLE_LEFT);
+    table_column(t, "N", TABLE_RIGHT);
+    table_cell(t, "<b>\"it's\"</b>");
+    table_cell(t, "1");
+    table_cell(t, "a\xff");
+    table_cell(t, "%s", "");
+    table_format_html(t, &out);
+    check(&out, "<table>\n<thead><tr><th>A&amp;B</th><th class=\"r\">N</th></tr></thead>\n<tbody>\n"
+                "<tr><td>&lt;b&gt;&quot;it&#39;s&quot;&lt;/b&gt;</td><td class=\"r\">1</td></tr>\n"
+                "<tr><td>a?</td><td class=\"r\"></td></tr>\n</tbody>\n</table>\n");
+    buf_done(&out);
+    table_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_aligned_in_characters),
         cmocka_unit_test(a_header_alone),
         cmocka_unit_test(foreign_text_cannot_break_a_table),
+        cmocka_unit_test(html_is_escaped),
         cmocka_unit_test(numbers_have_four_digits),
         cmocka_unit_test(exact_numbers_read_back),
         cmocka_unit_test(figures),
