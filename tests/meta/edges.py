@@ -27,6 +27,7 @@ EDGES = {
             "lib/run/driver.c": "the driver's timer and wake-up",
             "lib/run/turn.c": "the driver's timer and wake-up",
             "ctl/*.c": "signals and the live view run in the same loop",
+            "daemon/web/http.c": "the HTTP server's descriptor and timer",
         }),
     "clocks": (
         r"(?<![\w.>])(time|clock|clock_gettime|gettimeofday|ftime|times|localtime|localtime_r|"
@@ -41,6 +42,7 @@ EDGES = {
             "lib/base/log.c": "a log line has a date",
             "lib/run/*.c": "the real clock behind struct clock, and when a child ended",
             "ctl/*.c": "dates for people, a run's creation",
+            "daemon/web/scrape.c": "runs that ended long ago are not shown, and reading is rationed",
             "worker/comm/*.c": "heartbeats and silence are about real time",
             "worker/kernels/*.c": "a self-check times two BLAS cores",
             "worker/*.c": "steps are timed there: it is what the program is for",

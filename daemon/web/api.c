@@ -1,0 +1,291 @@
+/* /api/v1: runs, their results and logs. docs/api.md. */
+#include <math.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "daemon/web/site.h"
+#include "report/report.h"
+
+#define API_VERSION "benchd.io/v1alpha1"
+
+static void put_json(struct web_response *res, json_t *document_take)
+{
+    _cleanup_(freep) char *text = json_dumps(document_take, JSON_INDENT(2));
+    json_decref(document_take);
+    if (text == NULL) { /* a key or a number that JSON cannot hold: ours to mend */
+        web_fail(res, 500, "the answer cannot be written as JSON");
+        return;
+    }
+    res->content_type = WEB_JSON;
+    buf_printf(&res->body, "%s\n", text);
+}
+
+/* Foreign text may be any bytes; JSON takes UTF-8 only. */
+static json_t *clean_text(const char *text)
+{
+    struct buf clean = BUF_INIT;
+    buf_put_utf8(&clean, text, strlen(text));
+    json_t *v = json_string(buf_cstr(&clean));
+    buf_done(&clean);
+    return v;
+}
+
+static json_t *time_or_null(int64_t unix_ms)
+{
+    char text[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(unix_ms, text);
+    return unix_ms == 0 ? json_null() : json_string(text);
+}
+
+/* The keys of `benchctl get runs -o json`. */
+static json_t *item_to_json(const struct site_item *item)
+{
+    const struct run_row *row = &item->row;
+    const struct run_status *st = &row->status;
+    return json_pack("{s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:I, s:I, s:I, s:I, s:b, s:b, s:o, s:o, "
+                     "s:o}",
+                     "name", row->name, "uid", row->uid, "benchmark", row->benchmark, "phase",
+                     run_phase_to_string(st->phase), "interrupted", item->is_interrupted, "reason",
+                     clean_text(st->reason), "message", clean_text(st->message), "trialsDone",
+                     (json_int_t)st->trials_done, "trialsFailed", (json_int_t)st->trials_failed,
+                     "trialsTotal", (json_int_t)st->trials_total, "cpus", (json_int_t)row->cpus,
+                     "rehearsal", row->rehearsal, "simulated", row->simulated, "created",
+                     time_or_null(row->created_unix_ms), "started",
+                     time_or_null(st->started_unix_ms), "ended", time_or_null(st->ended_unix_ms));
+}
+
+void api_runs(struct site *site, const struct web_request *req, const char *run,
+              struct web_response *res)
+{
+    (void)req, (void)run;
+    struct site_list list;
+    struct err err = {0};
+    int r = site_list_runs(site, &list, &err);
+    if (r < 0) {
+        site_fail(res, r, &err);
+        return;
+    }
+    json_t *items = json_array();
+    vec_each (struct site_item, item, &list.items) {
+        (void)json_array_append_new(items, item_to_json(item)); /* grows in memory only */
+    }
+    site_list_done(&list);
+    put_json(res, json_pack("{s:s, s:s, s:o}", "apiVersion", API_VERSION, "kind",
+                            "BenchmarkRunList", "items", items));
+}
+
+static json_t *current_to_json(const struct run_status *st)
+{
+    return st->has_current
+               ? json_pack("{s:I, s:I, s:I}", "point", (json_int_t)st->current_point, "trial",
+                           (json_int_t)st->current_trial, "attempt",
+                           (json_int_t)st->current_attempt)
+               : json_null();
+}
+
+static json_t *progress_to_json(const struct site_run *run)
+{
+    const struct daemon_progress *p = &run->live.progress;
+    if (!run->is_live || !p->is_known) {
+        return json_null();
+    }
+    return json_pack("{s:s, s:I, s:I, s:b, s:I, s:I, s:o, s:o}", "role", role_to_string(p->id.role),
+                     "index", (json_int_t)p->id.index, "step", (json_int_t)p->step, "warmup",
+                     p->is_warmup, "stepNs", (json_int_t)p->step_ns, "samples",
+                     (json_int_t)p->samples, "loss",
+                     isfinite(p->loss) ? json_real(p->loss) : json_null(), "seen",
+                     time_or_null(p->seen_unix_ms));
+}
+
+/* What has ended, and so has logs. */
+static json_t *attempts_to_json(const struct site_run *run)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < run->n_rows; i++) {
+        const struct attempt_row *row = &run->rows[i];
+        json_t *replicas = json_array();
+        vec_each (const struct replica_row, rep, &row->replicas) {
+            (void)json_array_append_new(
+                replicas, json_pack("{s:s, s:I, s:I}", "role", role_to_string(rep->id.role),
+                                    "index", (json_int_t)rep->id.index, "logBytes",
+                                    (json_int_t)rep->log_bytes)); /* grows in memory only */
+        }
+        (void)json_array_append_new(
+            list, json_pack("{s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:o}", "point",
+                            (json_int_t)row->point, "trial", (json_int_t)row->trial, "attempt",
+                            (json_int_t)row->attempt, "outcome",
+                            attempt_outcome_to_string(row->outcome), "error",
+                            row->error == NULL ? json_null() : clean_text(row->error), "started",
+                            time_or_null(row->started_unix_ms), "ended",
+                            time_or_null(row->ended_unix_ms), "replicas", replicas));
+    }
+    return list;
+}
+
+void api_run(struct site *site, const struct web_request *req, const char *name,
+             struct web_response *res)
+{
+    (void)req;
+    struct site_run run;
+    struct err err = {0};
+    int r = site_run_load(site, name, SITE_RESULT, &run, &err);
+    if (r < 0) {
+        site_fail(res, r, &err);
+        return;
+    }
+    json_t *document = item_to_json(&run.item);
+    json_object_set_new(document, "apiVersion", json_string(API_VERSION));
+    json_object_set_new(document, "kind", json_string("BenchmarkRunSummary"));
+    json_object_set_new(document, "current", current_to_json(&run.item.row.status));
+    json_object_set_new(document, "progress", progress_to_json(&run));
+    json_object_set_new(document, "attempts", attempts_to_json(&run));
+    site_run_done(&run);
+    put_json(res, document);
+}
+
+void api_results(struct site *site, const struct web_request *req, const char *name,
+                 struct web_response *res)
+{
+    (void)req;
+    struct site_run run;
+    struct err err = {0};
+    int r = site_run_load(site, name, SITE_RESULT, &run, &err);
+    if (r < 0) {
+        site_fail(res, r, &err);
+        return;
+    }
+    if (run.result == NULL) {
+        web_fail(res, 409, "run '%s' was not accepted (yet): %s", run.item.row.name,
+                 run.item.row.status.message);
+    } else {
+        res->content_type = WEB_JSON;
+        report_json(run.result, &res->body);
+    }
+    site_run_done(&run);
+}
+
+/* --- Logs ------------------------------------------------------------------------------------ */
+
+#define NOT_GIVEN (-1)
+
+/* As the options of `benchctl logs`, with the same defaults. */
+struct wanted {
+    int64_t point, trial, attempt, index;
+    int role;
+};
+
+static bool take_wanted(const struct web_request *req, struct wanted *ret, struct web_response *res)
+{
+    *ret = (struct wanted){NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN};
+    const struct {
+        const char *name;
+        int64_t *ret;
+    } numbers[] = {{"point", &ret->point}, {"trial", &ret->trial}, {"attempt", &ret->attempt},
+                   {"index", &ret->index}};
+    for (size_t i = 0; i < req->n_args; i++) {
+        const struct web_arg *arg = &req->args[i];
+        if (str_eq(arg->name, "role")) {
+            ret->role = role_from_string(arg->value);
+            if (ret->role < 0) {
+                web_fail(res, 400, "role '%.64s' is unknown: pserver, trainer or worker",
+                         arg->value);
+                return false;
+            }
+            continue;
+        }
+        size_t k = 0;
+        while (k < 4 && !str_eq(numbers[k].name, arg->name)) {
+            k++;
+        }
+        if (k == 4) {
+            web_fail(res, 400, "'%.64s' is unknown: point, trial, attempt, role, index", arg->name);
+            return false;
+        }
+        if (parse_i64_in(arg->value, 0, UINT32_MAX, numbers[k].ret) < 0) {
+            web_fail(res, 400, "%s '%.64s': expected a whole number from 0", arg->name, arg->value);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The point's first trial, a trial's last attempt, unless they were named. */
+static const struct attempt_row *find_attempt(const struct site_run *run, const struct wanted *w)
+{
+    const struct attempt_row *found = NULL;
+    for (size_t i = 0; i < run->n_rows; i++) { /* ordered by point, trial, attempt */
+        const struct attempt_row *row = &run->rows[i];
+        if (row->point == w->point && (w->trial == NOT_GIVEN || row->trial == w->trial) &&
+            (w->attempt == NOT_GIVEN || row->attempt == w->attempt) &&
+            (found == NULL || found->trial == row->trial)) {
+            found = row;
+        }
+    }
+    return found;
+}
+
+static const struct replica_row *find_replica(const struct attempt_row *row, const struct wanted *w)
+{
+    const int role = w->role == NOT_GIVEN ? ROLE_TRAINER : w->role;
+    const int64_t index = w->index == NOT_GIVEN ? 0 : w->index;
+    vec_each (const struct replica_row, rep, &row->replicas) {
+        if ((int)rep->id.role == role && rep->id.index == index) {
+            return rep;
+        }
+    }
+    return NULL;
+}
+
+static void put_log(const struct site *site, const struct site_run *run,
+                    const struct replica_id *id, struct web_response *res)
+{
+    struct store *s = daemon_store(site->daemon);
+    struct err err = {0};
+    char *text = NULL;
+    size_t len = 0;
+    int r = s->ops->get_log(s, run->item.row.uid, id, &text, &len, &err);
+    if (r < 0 && r != -ENOENT) { /* no log: it printed nothing */
+        site_fail(res, r, &err);
+        return;
+    }
+    res->content_type = WEB_TEXT;
+    if (len > 0) {
+        buf_append(&res->body, text, len);
+    }
+    free(text);
+}
+
+void api_logs(struct site *site, const struct web_request *req, const char *name,
+              struct web_response *res)
+{
+    struct wanted w;
+    struct site_run run;
+    struct err err = {0};
+    if (!take_wanted(req, &w, res)) {
+        return;
+    }
+    int r = site_run_load(site, name, SITE_ROWS, &run, &err);
+    if (r < 0) {
+        site_fail(res, r, &err);
+        return;
+    }
+    if (w.point == NOT_GIVEN && run.def != NULL && run.def->matrix.n_points == 1) {
+        w.point = 0;
+    }
+    const struct attempt_row *row = find_attempt(&run, &w);
+    const struct replica_row *rep = row == NULL ? NULL : find_replica(row, &w);
+    if (w.point == NOT_GIVEN) {
+        web_fail(res, 400, "run '%s' has several points: name one by point=", run.item.row.name);
+    } else if (row == NULL) {
+        web_fail(res, 404, "run '%s': no such attempt has ended", run.item.row.name);
+    } else if (rep == NULL) {
+        web_fail(res, 404, "run '%s': that attempt has no such replica", run.item.row.name);
+    } else {
+        put_log(site, &run, &rep->id, res);
+    }
+    site_run_done(&run);
+}

@@ -1,0 +1,69 @@
+/* A result's numbers for /metrics, see figures.h. */
+#include "daemon/web/figures.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+/* These have labels of their own, whether swept or not. */
+static bool has_label(const char *name)
+{
+    return str_eq(name, "pservers") || str_eq(name, "trainers") || str_eq(name, "batch_size") ||
+           str_eq(name, "threads");
+}
+
+static char *describe_other(const struct params *params)
+{
+    struct buf text = BUF_INIT;
+    vec_each (struct param, p, &params->list) {
+        if (!has_label(p->name)) {
+            buf_printf(&text, "%s%s=", text.len == 0 ? "" : " ", p->name);
+            value_format(&p->value, &text);
+        }
+    }
+    char *owned = xstrdup(buf_cstr(&text));
+    buf_done(&text);
+    return owned;
+}
+
+static void fill(const struct result *r, const struct point_result *p, struct point_figures *f)
+{
+    const struct point *point = p->point;
+    *f = (struct point_figures){
+        .point = point->index,
+        .system = xstrdup(r->def->spec->systems.items[point->system].name),
+        .other = describe_other(&point->params),
+        .pservers = point->replicas[ROLE_PSERVER],
+        .trainers = point->replicas[ROLE_TRAINER],
+        .batch_size = point->batch_size,
+        .threads = point->threads,
+        .throughput = p->throughput.estimate,
+        .speedup = p->speedup.estimate,
+        .efficiency = p->efficiency.estimate,
+        .baseline_throughput = r->points[point->baseline_index].throughput.estimate,
+        .n_succeeded = (uint32_t)p->n_succeeded,
+    };
+}
+
+struct run_figures *run_figures_new(const struct result *r)
+{
+    struct run_figures *figures = xnew(struct run_figures);
+    figures->n_points = r->def->matrix.n_swept;
+    figures->points = xnew_array(struct point_figures, figures->n_points);
+    for (size_t i = 0; i < figures->n_points; i++) {
+        fill(r, &r->points[i], &figures->points[i]);
+    }
+    return figures;
+}
+
+void run_figures_free(struct run_figures *figures)
+{
+    if (figures == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < figures->n_points; i++) {
+        free(figures->points[i].system);
+        free(figures->points[i].other);
+    }
+    free(figures->points);
+    free(figures);
+}

@@ -1,0 +1,26 @@
+/* What /metrics shows of a run's points: a few numbers each, copied out of a result so that the
+ * result and its rows need not stay in memory. Pure. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/result.h"
+
+struct point_figures {
+    uint32_t point;
+    char *system; /* owned */
+    char *other;  /* swept values without a label of their own, "cpu=400m memory=1Gi"; owned */
+    uint32_t pservers, trainers;
+    int64_t batch_size, threads;
+    struct estimate throughput, speedup, efficiency, baseline_throughput;
+    uint32_t n_succeeded; /* trials */
+};
+
+struct run_figures {
+    struct point_figures *points; /* swept ones, by index; owned */
+    size_t n_points;
+};
+
+struct run_figures *run_figures_new(const struct result *r);
+void run_figures_free(struct run_figures *figures); /* NULL is fine */

@@ -1,0 +1,27 @@
+/* /healthz and /readyz: 200 "ok", or 503 and the reason in one line. */
+#include "daemon/web/site.h"
+
+static void answer(struct web_response *res, bool is_ok, const struct err *why)
+{
+    res->code = is_ok ? 200 : 503;
+    res->content_type = WEB_TEXT;
+    buf_printf(&res->body, "%s\n", is_ok ? "ok" : why->msg);
+}
+
+void health_healthz(struct site *site, const struct web_request *req, const char *run,
+                    struct web_response *res)
+{
+    (void)req, (void)run;
+    struct err why = {0};
+    const bool is_ok = daemon_is_healthy(site->daemon, &why);
+    answer(res, is_ok, &why);
+}
+
+void health_readyz(struct site *site, const struct web_request *req, const char *run,
+                   struct web_response *res)
+{
+    (void)req, (void)run;
+    struct err why = {0};
+    const bool is_ok = daemon_is_ready(site->daemon, &why);
+    answer(res, is_ok, &why);
+}

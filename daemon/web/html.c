@@ -1,0 +1,322 @@
+/* Pages for people: the list of runs, and a run with the tables that benchctl prints. No scripts;
+ * everything from outside is escaped; links are relative, so that the pages work behind the API
+ * server's service proxy. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "daemon/web/site.h"
+#include "report/layout.h"
+#include "report/notes.h"
+#include "report/report.h"
+
+#define COLUMNS 80     /* a table that is wider is cut in two */
+#define MAX_LISTED 500 /* rows of a list; the API has all of them */
+#define REFRESH_S 5
+
+static const char style[] =
+    ":root{color-scheme:light dark}\n"
+    "body{font:15px/1.45 ui-monospace,Menlo,Consolas,\"DejaVu Sans Mono\",monospace;margin:1.5em;"
+    "max-width:84ch}\n"
+    "h1{font-size:1.3em;margin:.6em 0}h2{font-size:1em;margin:1.6em 0 .4em}\n"
+    "table{border-collapse:collapse;display:block;overflow-x:auto}\n"
+    "th,td{text-align:left;padding:.15em 1.2em .15em 0;white-space:nowrap}\n"
+    "th:last-child,td:last-child{padding-right:0}\n"
+    "th{border-bottom:1px solid;font-weight:600}.r{text-align:right}\n"
+    "ul{padding-left:2ch;list-style:none}li{margin:.2em 0}li::before{content:attr(data-mark)\" \"}\n"
+    ".phase{font-weight:600}.bad{color:#b3261e}.note{opacity:.75}\n"
+    "@media(prefers-color-scheme:dark){.bad{color:#ff8a80}}\n";
+
+void html_style(struct site *site, const struct web_request *req, const char *run,
+                struct web_response *res)
+{
+    (void)site, (void)req, (void)run;
+    res->content_type = "text/css; charset=utf-8";
+    buf_puts(&res->body, style);
+}
+
+/* `up`: the way to the root, "" or "../". */
+static void put_head(struct buf *out, const char *title, const char *up, bool is_live)
+{
+    buf_puts(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                  "<meta name=\"viewport\" content=\"width=device-width\">\n");
+    if (is_live) {
+        buf_printf(out, "<meta http-equiv=\"refresh\" content=\"%d\">\n", REFRESH_S);
+    }
+    buf_puts(out, "<title>");
+    html_escape(title, out);
+    buf_printf(out, "</title>\n<link rel=\"stylesheet\" href=\"%sstyle.css\">\n</head>\n<body>\n",
+               up);
+}
+
+static void put_date(struct buf *out, int64_t unix_ms)
+{
+    char text[CLOCK_RFC3339_SIZE] = "-";
+    if (unix_ms != 0) {
+        clock_format_rfc3339(unix_ms, text);
+    }
+    buf_puts(out, text);
+}
+
+static void put_element(struct buf *out, const char *name, const char *text)
+{
+    buf_printf(out, "<%s>", name);
+    html_escape(text, out);
+    buf_printf(out, "</%s>", name);
+}
+
+/* --- The list -------------------------------------------------------------------------------- */
+
+static void put_item(struct buf *out, const struct site_item *item)
+{
+    const struct run_status *st = &item->row.status;
+    buf_puts(out, "<tr><td><a href=\"runs/");
+    html_escape(item->row.name, out);
+    buf_puts(out, "\">");
+    html_escape(item->row.name, out);
+    buf_printf(out, "</a></td><td>%s%s</td><td class=\"r\">%u/%u</td><td class=\"r\">%u</td><td>",
+               run_phase_to_string(st->phase), item->is_interrupted ? " (interrupted)" : "",
+               st->trials_done, st->trials_total, st->trials_failed);
+    put_date(out, item->row.created_unix_ms);
+    buf_puts(out, "</td></tr>\n");
+}
+
+void html_runs(struct site *site, const struct web_request *req, const char *run,
+               struct web_response *res)
+{
+    (void)req, (void)run;
+    struct site_list list;
+    struct err err = {0};
+    int r = site_list_runs(site, &list, &err);
+    if (r < 0) {
+        site_fail(res, r, &err);
+        return;
+    }
+    struct buf *out = &res->body;
+    res->content_type = WEB_HTML;
+    put_head(out, "Runs - benchd", "", true);
+    buf_puts(out, "<h1>Runs</h1>\n");
+    if (list.items.len == 0) {
+        buf_puts(out, "<p>No run yet: <code>benchctl run NAME</code> starts one.</p>\n");
+    } else {
+        buf_puts(out, "<table>\n<thead><tr><th>NAME</th><th>PHASE</th><th class=\"r\">TRIALS</th>"
+                      "<th class=\"r\">FAILED</th><th>CREATED</th></tr></thead>\n<tbody>\n");
+        for (size_t i = 0; i < list.items.len && i < MAX_LISTED; i++) {
+            put_item(out, &list.items.items[i]);
+        }
+        buf_puts(out, "</tbody>\n</table>\n");
+    }
+    if (list.items.len > MAX_LISTED) {
+        buf_printf(out, "<p class=\"note\">%zu older ones: <a href=\"api/v1/runs\">api/v1/runs</a>"
+                        "</p>\n",
+                   list.items.len - MAX_LISTED);
+    }
+    buf_puts(out, "</body>\n</html>\n");
+    site_list_done(&list);
+}
+
+/* --- A run ----------------------------------------------------------------------------------- */
+
+static void put_table(struct buf *out, struct table *t_take)
+{
+    table_format_html(t_take, out);
+    table_free(t_take);
+}
+
+static void put_tables(struct buf *out, const struct layout *l)
+{
+    struct table *grid = layout_grid(l);
+    if (grid != NULL) {
+        struct buf caption = BUF_INIT;
+        layout_grid_caption(l, &caption);
+        put_element(out, "h2", buf_cstr(&caption));
+        buf_done(&caption);
+        buf_putc(out, '\n');
+        put_table(out, grid);
+    }
+    struct table *whole = layout_points(l, LAYOUT_THROUGHPUT | LAYOUT_SCALING);
+    if (table_width(whole) <= COLUMNS) {
+        buf_puts(out, "<h2>Points</h2>\n");
+        put_table(out, whole);
+        return;
+    }
+    table_free(whole);
+    buf_puts(out, "<h2>Throughput of the points</h2>\n");
+    put_table(out, layout_points(l, LAYOUT_THROUGHPUT));
+    buf_puts(out, "<h2>Speedup and efficiency of the points</h2>\n");
+    put_table(out, layout_points(l, LAYOUT_SCALING));
+}
+
+static const char *mark(enum note_kind kind)
+{
+    switch (kind) {
+    case NOTE_INFO:
+        return "";
+    case NOTE_FAILED:
+    case NOTE_FAILED_THRESHOLD:
+        return "✗";
+    case NOTE_PENDING:
+        return "-";
+    case NOTE_PASSED_THRESHOLD:
+        return "✓";
+    case NOTE_UNKNOWN_THRESHOLD:
+        return "?";
+    case NOTE_WARNING:
+        return "!";
+    }
+    return "";
+}
+
+static void put_notes(struct buf *out, const struct layout *l)
+{
+    struct notes notes;
+    notes_init(&notes, l);
+    buf_puts(out, "<ul>\n");
+    vec_each (struct note, n, &notes.list) {
+        const bool is_bad = n->kind == NOTE_FAILED || n->kind == NOTE_FAILED_THRESHOLD;
+        buf_printf(out, "<li data-mark=\"%s\"%s>", mark(n->kind), is_bad ? " class=\"bad\"" : "");
+        html_escape(n->text, out);
+        buf_puts(out, "</li>\n");
+    }
+    buf_puts(out, "</ul>\n");
+    notes_done(&notes);
+}
+
+static void put_result(struct buf *out, const struct result *result)
+{
+    struct layout layout;
+    struct buf text = BUF_INIT;
+    layout_init(&layout, result);
+    layout_describe_run(&layout, &text);
+    put_element(out, "p", buf_cstr(&text));
+    buf_done(&text);
+    buf_putc(out, '\n');
+    put_tables(out, &layout);
+    put_notes(out, &layout);
+    layout_done(&layout);
+}
+
+static void put_log_link(struct buf *out, const char *run, const struct replica_row *rep)
+{
+    const char *role = role_to_string(rep->id.role);
+    buf_puts(out, "<a href=\"../api/v1/runs/");
+    html_escape(run, out);
+    buf_printf(out, "/logs?point=%u&amp;trial=%u&amp;attempt=%u&amp;role=%s&amp;index=%u\">%s/%u</a> ",
+               rep->id.point, rep->id.trial, rep->id.attempt, role, rep->id.index, role,
+               rep->id.index);
+}
+
+/* Logs of the first replica of each role: of a hundred trainers nobody clicks through. */
+static void put_attempt(struct buf *out, const char *run, const struct attempt_row *row)
+{
+    buf_printf(out, "<tr><td class=\"r\">%u</td><td class=\"r\">%u</td><td class=\"r\">%u</td>"
+                    "<td>%s</td><td>",
+               row->point, row->trial, row->attempt, attempt_outcome_to_string(row->outcome));
+    vec_each (const struct replica_row, rep, &row->replicas) {
+        if (rep->id.index == 0) {
+            put_log_link(out, run, rep);
+        }
+    }
+    buf_puts(out, "</td><td>");
+    html_escape(row->error == NULL ? "" : row->error, out);
+    buf_puts(out, "</td></tr>\n");
+}
+
+static void put_attempts(struct buf *out, const struct site_run *run)
+{
+    if (run->n_rows == 0) {
+        return;
+    }
+    buf_puts(out, "<h2>Attempts and their logs</h2>\n<table>\n<thead><tr><th class=\"r\">POINT</th>"
+                  "<th class=\"r\">TRIAL</th><th class=\"r\">ATTEMPT</th><th>OUTCOME</th>"
+                  "<th>LOGS</th><th>ERROR</th></tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < run->n_rows && i < MAX_LISTED; i++) {
+        put_attempt(out, run->item.row.name, &run->rows[i]);
+    }
+    buf_puts(out, "</tbody>\n</table>\n");
+    if (run->n_rows > MAX_LISTED) {
+        buf_printf(out, "<p class=\"note\">%zu more in the API.</p>\n", run->n_rows - MAX_LISTED);
+    }
+}
+
+static void put_event(struct buf *out, const struct event_row *row)
+{
+    buf_puts(out, "<tr><td>");
+    put_date(out, row->unix_ms);
+    buf_puts(out, "</td><td>");
+    html_escape(row->reason, out);
+    buf_puts(out, "</td><td>");
+    html_escape(row->note, out);
+    buf_puts(out, "</td></tr>\n");
+}
+
+/* The last ones. */
+static void put_events(const struct site *site, struct buf *out, const struct site_run *run)
+{
+    struct store *s = daemon_store(site->daemon);
+    struct event_row *rows = NULL;
+    size_t n = 0;
+    if (!run->item.is_stored || s->ops->list_events(s, run->item.row.uid, &rows, &n, NULL) < 0 ||
+        n == 0) {
+        return; /* the rest of the page stands without them */
+    }
+    buf_puts(out, "<h2>Events</h2>\n<table>\n<tbody>\n");
+    for (size_t i = n > MAX_LISTED ? n - MAX_LISTED : 0; i < n; i++) {
+        put_event(out, &rows[i]);
+    }
+    buf_puts(out, "</tbody>\n</table>\n");
+    for (size_t i = 0; i < n; i++) {
+        event_row_done(&rows[i]);
+    }
+    free(rows);
+}
+
+static void put_status(struct buf *out, const struct site_run *run)
+{
+    const struct run_status *st = &run->item.row.status;
+    buf_printf(out, "<p><span class=\"phase%s\">%s%s</span>%s%s &middot; %u of %u trials",
+               st->phase == RUN_FAILED || st->phase == RUN_PARTIALLY_FAILED ? " bad" : "",
+               run_phase_to_string(st->phase), run->item.is_interrupted ? " (interrupted)" : "",
+               run->item.row.rehearsal ? " REHEARSAL" : "",
+               run->item.row.simulated ? " SIMULATED" : "", st->trials_done, st->trials_total);
+    if (st->trials_failed > 0) {
+        buf_printf(out, ", %u failed", st->trials_failed);
+    }
+    if (st->has_current) {
+        buf_printf(out, " &middot; now point %u, trial %u", st->current_point, st->current_trial);
+    }
+    buf_puts(out, "</p>\n");
+    if (st->message[0] != '\0') {
+        put_element(out, "p", st->message);
+        buf_putc(out, '\n');
+    }
+}
+
+void html_run(struct site *site, const struct web_request *req, const char *name,
+              struct web_response *res)
+{
+    (void)req;
+    struct site_run run;
+    struct err err = {0};
+    int r = site_run_load(site, name, SITE_RESULT, &run, &err);
+    if (r < 0) {
+        site_fail(res, r, &err);
+        return;
+    }
+    struct buf *out = &res->body;
+    res->content_type = WEB_HTML;
+    put_head(out, run.item.row.name, "../", !run_phase_is_final(run.item.row.status.phase));
+    buf_puts(out, "<p><a href=\"../\">Runs</a></p>\n");
+    put_element(out, "h1", run.item.row.name);
+    buf_putc(out, '\n');
+    put_status(out, &run);
+    if (run.result != NULL) {
+        put_result(out, run.result);
+        buf_puts(out, "<p><a href=\"../api/v1/runs/");
+        html_escape(run.item.row.name, out);
+        buf_puts(out, "/results\">The result as JSON</a></p>\n");
+    }
+    put_attempts(out, &run);
+    put_events(site, out, &run);
+    buf_puts(out, "</body>\n</html>\n");
+    site_run_done(&run);
+}

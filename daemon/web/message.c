@@ -1,0 +1,38 @@
+/* Arguments and errors, see message.h. */
+#include "daemon/web/message.h"
+
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+const char *web_request_arg(const struct web_request *req, const char *name)
+{
+    for (size_t i = 0; i < req->n_args; i++) {
+        if (str_eq(req->args[i].name, name)) {
+            return req->args[i].value;
+        }
+    }
+    return NULL;
+}
+
+void web_fail(struct web_response *res, int code, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
+    va_end(ap);
+    struct buf clean = BUF_INIT;
+    buf_put_utf8(&clean, text, strlen(text)); /* it may quote what a client sent */
+    json_t *document =
+        json_pack("{s:i, s:s}", "code", code, "message", buf_cstr(&clean));
+    _cleanup_(freep) char *json = json_dumps(document, 0);
+    json_decref(document);
+    buf_done(&clean);
+    res->code = code;
+    res->content_type = WEB_JSON;
+    buf_clear(&res->body);
+    buf_printf(&res->body, "%s\n", json);
+}

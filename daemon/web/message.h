@@ -1,0 +1,35 @@
+/* A request and its answer as plain data: what handlers see of HTTP. http.c makes the one and sends
+ * the other. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/buf.h"
+
+struct web_arg {
+    const char *name;
+    const char *value; /* "" if there was none */
+};
+
+struct web_request { /* a GET; all borrowed */
+    const char *path; /* decoded, without arguments */
+    const char *accept; /* NULL: not sent */
+    const struct web_arg *args;
+    size_t n_args;
+};
+/* NULL: not given. */
+const char *web_request_arg(const struct web_request *req, const char *name);
+
+struct web_response {
+    int code;
+    const char *content_type; /* static */
+    struct buf body;          /* owned */
+};
+
+#define WEB_TEXT "text/plain; charset=utf-8"
+#define WEB_JSON "application/json"
+#define WEB_HTML "text/html; charset=utf-8"
+
+/* Replaces the answer by an error as JSON: {"code": 404, "message": "..."}. */
+void web_fail(struct web_response *res, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));

@@ -1,0 +1,412 @@
+/* The registry and the page, see metrics.h. Three tables, written one after the other: families of
+ * the daemon, of a run, of a point. */
+#include "daemon/web/metrics.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "core/result.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+#define NUMBER_SIZE 24
+
+const int web_codes[WEB_N_CODES] = {200, 400, 404, 405, 409, 503, 500};
+
+void web_stats_count(struct web_stats *stats, int code)
+{
+    size_t i = 0;
+    while (i + 1 < WEB_N_CODES && web_codes[i] != code) {
+        i++;
+    }
+    stats->answers[i]++;
+}
+
+bool metrics_wants_run(const struct run_status *status, bool is_active, int64_t now_unix_ms)
+{
+    return is_active || !run_phase_is_final(status->phase) ||
+           now_unix_ms - status->ended_unix_ms <= METRICS_KEEP_MS;
+}
+
+/* --- The daemon ------------------------------------------------------------------------------ */
+
+/* Writes one sample; families with labels have a writer of their own. */
+struct daemon_family {
+    struct expo_family family;
+    double (*value)(const struct metrics_input *in);
+    void (*write)(const struct metrics_input *in, struct expo *e);
+};
+
+#define VALUE(name, expression)                                                                    \
+    static double name(const struct metrics_input *in)                                             \
+    {                                                                                              \
+        return (double)(expression);                                                               \
+    }
+VALUE(start_time, (double)in->counters.started_unix_ms / 1000)
+VALUE(ready, in->is_ready)
+VALUE(healthy, in->is_healthy)
+VALUE(runs_finished, in->counters.runs_finished)
+VALUE(pods_created, in->counters.pods_created)
+VALUE(pods_deleted, in->counters.pods_deleted)
+VALUE(pods_failed, in->counters.pods_failed)
+VALUE(events_sent, in->counters.events_sent)
+VALUE(events_dropped, in->counters.events_dropped)
+VALUE(status_writes, in->counters.status_writes)
+VALUE(status_failures, in->counters.status_failures)
+VALUE(api_requests, in->kube.requests)
+VALUE(api_retries, in->kube.retries)
+VALUE(api_failures, in->kube.failures)
+VALUE(api_connections, in->kube.connections)
+VALUE(api_received, in->kube.bytes_in)
+VALUE(api_in_flight, in->kube.in_flight)
+VALUE(api_queued, in->kube.queued)
+VALUE(api_streams, in->kube.streams)
+VALUE(runs_hidden, in->n_runs > METRICS_MAX_RUNS ? in->n_runs - METRICS_MAX_RUNS : 0)
+
+static void write_build_info(const struct metrics_input *in, struct expo *e)
+{
+    const struct expo_label labels[] = {{"version", in->version}};
+    expo_sample(e, labels, LENGTH(labels), 1);
+}
+
+static void write_attempts(const struct metrics_input *in, struct expo *e)
+{
+    for (size_t i = 0; i < LENGTH(in->counters.attempts); i++) {
+        const struct expo_label labels[] = {
+            {"outcome", attempt_outcome_to_string((enum attempt_outcome)i)}};
+        expo_sample(e, labels, LENGTH(labels), (double)in->counters.attempts[i]);
+    }
+}
+
+static void write_http_requests(const struct metrics_input *in, struct expo *e)
+{
+    for (size_t i = 0; i < WEB_N_CODES; i++) {
+        char code[NUMBER_SIZE];
+        (void)snprintf(code, sizeof(code), "%d", web_codes[i]);
+        const struct expo_label labels[] = {{"code", code}};
+        expo_sample(e, labels, LENGTH(labels), (double)in->web.answers[i]);
+    }
+}
+
+#define GAUGE(name, help) {name, help, EXPO_GAUGE}
+#define COUNTER(name, help) {name, help, EXPO_COUNTER}
+
+static const struct daemon_family daemon_families[] = {
+    {GAUGE("benchd_build_info", "1; the version is in its label."), NULL, write_build_info},
+    {GAUGE("benchd_start_time_seconds", "Start of benchd since the epoch."), start_time, NULL},
+    {GAUGE("benchd_ready", "1 if /readyz says yes."), ready, NULL},
+    {GAUGE("benchd_healthy", "1 if /healthz says yes."), healthy, NULL},
+    {GAUGE("benchd_runs_hidden", "Runs that are not shown because too many are going on."),
+     runs_hidden, NULL},
+    {COUNTER("benchd_runs_finished_total", "Runs that reached a final phase."), runs_finished,
+     NULL},
+    {COUNTER("benchd_attempts_total", "Attempts saved in the store, by outcome."), NULL,
+     write_attempts},
+    {COUNTER("benchd_pods_created_total", "Pods created."), pods_created, NULL},
+    {COUNTER("benchd_pods_deleted_total", "Pods deleted."), pods_deleted, NULL},
+    {COUNTER("benchd_pod_failures_total", "Pods that the API server refused for good."),
+     pods_failed, NULL},
+    {COUNTER("benchd_events_sent_total", "Kubernetes Events written."), events_sent, NULL},
+    {COUNTER("benchd_events_dropped_total", "Kubernetes Events given up."), events_dropped, NULL},
+    {COUNTER("benchd_status_writes_total", "Writes of a run's status."), status_writes, NULL},
+    {COUNTER("benchd_status_failures_total", "Writes of a run's status that failed."),
+     status_failures, NULL},
+    {COUNTER("benchd_api_requests_total", "Requests sent to the Kubernetes API server."),
+     api_requests, NULL},
+    {COUNTER("benchd_api_retries_total", "Requests to the API server that were sent again."),
+     api_retries, NULL},
+    {COUNTER("benchd_api_failures_total", "Requests to the API server that were given up."),
+     api_failures, NULL},
+    {COUNTER("benchd_api_connections_total", "Connections opened to the API server."),
+     api_connections, NULL},
+    {COUNTER("benchd_api_received_bytes_total", "Bytes received from the API server."),
+     api_received, NULL},
+    {GAUGE("benchd_api_in_flight", "Requests to the API server without an answer yet."),
+     api_in_flight, NULL},
+    {GAUGE("benchd_api_queued", "Requests to the API server that wait to be sent."), api_queued,
+     NULL},
+    {GAUGE("benchd_api_streams", "Watches and followed logs."), api_streams, NULL},
+    {COUNTER("benchd_http_requests_total", "Requests that benchd answered, by status."), NULL,
+     write_http_requests},
+};
+
+/* --- A run ----------------------------------------------------------------------------------- */
+
+/* A value, NaN: no sample; families with more labels have a writer of their own. */
+struct run_family {
+    struct expo_family family;
+    double (*value)(const struct metrics_run *run);
+    void (*write)(const struct metrics_run *run, struct expo *e);
+};
+
+static double time_or_none(int64_t unix_ms)
+{
+    return unix_ms == 0 ? NAN : (double)unix_ms / 1000;
+}
+
+#define RUN_VALUE(name, expression)                                                                \
+    static double name(const struct metrics_run *run)                                              \
+    {                                                                                              \
+        return (double)(expression);                                                               \
+    }
+RUN_VALUE(run_created, run->def == NULL ? NAN : time_or_none(run->def->created_unix_ms))
+RUN_VALUE(run_started, time_or_none(run->status->started_unix_ms))
+RUN_VALUE(run_ended, time_or_none(run->status->ended_unix_ms))
+RUN_VALUE(run_points, run->def == NULL ? NAN : run->def->matrix.n_swept)
+RUN_VALUE(run_points_shown, run->figures == NULL ? 0 : run->figures->n_points)
+RUN_VALUE(run_trials, run->status->trials_total)
+RUN_VALUE(run_trials_done, run->status->trials_done)
+RUN_VALUE(run_trials_failed, run->status->trials_failed)
+RUN_VALUE(run_point, run->status->has_current ? run->status->current_point : NAN)
+RUN_VALUE(run_trial, run->status->has_current ? run->status->current_trial : NAN)
+RUN_VALUE(run_attempt, run->status->has_current ? run->status->current_attempt : NAN)
+RUN_VALUE(trial_steps, run->def == NULL || !run->status->has_current ? NAN : run->def->spec->steps)
+
+static double trial_steps_done(const struct metrics_run *run)
+{
+    if (run->progress == NULL) {
+        return NAN;
+    }
+    return run->progress->is_warmup ? 0 : (double)run->progress->step + 1;
+}
+
+static double step_throughput(const struct metrics_run *run)
+{
+    if (run->progress == NULL || run->progress->step_ns <= 0) {
+        return NAN;
+    }
+    return (double)run->progress->samples * 1e9 / (double)run->progress->step_ns;
+}
+
+RUN_VALUE(step_duration, run->progress == NULL ? NAN : (double)run->progress->step_ns / 1e9)
+RUN_VALUE(step_loss, run->progress == NULL ? NAN : run->progress->loss)
+
+static void write_run_info(const struct metrics_run *run, struct expo *e)
+{
+    const bool has_def = run->def != NULL;
+    const struct expo_label labels[] = {
+        {"run", run->name},
+        {"benchmark", run->benchmark},
+        {"baseline",
+         has_def ? baseline_kind_to_string(run->def->spec->baseline.kind) : ""},
+        {"rehearsal", has_def && run->def->rehearsal ? "true" : "false"},
+        {"simulated", run->is_simulated ? "true" : "false"},
+    };
+    expo_sample(e, labels, LENGTH(labels), 1);
+}
+
+static void write_run_phase(const struct metrics_run *run, struct expo *e)
+{
+    for (int phase = RUN_PENDING; phase <= RUN_SUSPENDED; phase++) {
+        const struct expo_label labels[] = {
+            {"run", run->name},
+            {"phase", run_phase_to_string((enum run_phase)phase)},
+        };
+        expo_sample(e, labels, LENGTH(labels), (int)run->status->phase == phase);
+    }
+}
+
+static const struct run_family run_families[] = {
+    {GAUGE("bench_run_info", "1; what a run is, in its labels."), NULL, write_run_info},
+    {GAUGE("bench_run_phase", "1 for the phase that a run is in, 0 for all others."), NULL,
+     write_run_phase},
+    {GAUGE("bench_run_created_timestamp_seconds", "When the run was frozen."), run_created, NULL},
+    {GAUGE("bench_run_started_timestamp_seconds", "When its first trial began."), run_started,
+     NULL},
+    {GAUGE("bench_run_ended_timestamp_seconds", "When it reached its final phase."), run_ended,
+     NULL},
+    {GAUGE("bench_run_points", "Swept points of a run."), run_points, NULL},
+    {GAUGE("bench_run_points_shown", "Swept points of it that are shown here: all or none."),
+     run_points_shown, NULL},
+    {GAUGE("bench_run_trials", "Trials of a run, with those of its baseline."), run_trials, NULL},
+    {GAUGE("bench_run_trials_done", "Trials that are decided, failed ones too."), run_trials_done,
+     NULL},
+    {GAUGE("bench_run_trials_failed", "Trials that failed."), run_trials_failed, NULL},
+    {GAUGE("bench_run_current_point", "Point of the trial under way, from 0."), run_point, NULL},
+    {GAUGE("bench_run_current_trial", "The trial under way, from 0."), run_trial, NULL},
+    {GAUGE("bench_run_current_attempt", "The attempt under way, from 0."), run_attempt, NULL},
+    {GAUGE("bench_trial_steps", "Measured steps of the trial under way."), trial_steps, NULL},
+    {GAUGE("bench_trial_steps_done", "Measured steps that trainer 0 has made of them."),
+     trial_steps_done, NULL},
+    {GAUGE("bench_trainer_step_duration_seconds", "Duration of the last step of trainer 0."),
+     step_duration, NULL},
+    {GAUGE("bench_trainer_step_samples_per_second",
+           "Throughput of the last step of trainer 0 alone."),
+     step_throughput, NULL},
+    {GAUGE("bench_trainer_step_loss", "Loss of the last step of trainer 0."), step_loss, NULL},
+};
+
+/* --- A point --------------------------------------------------------------------------------- */
+
+struct point_family {
+    struct expo_family family;
+    double (*value)(const struct point_figures *point); /* NaN: no sample */
+};
+
+static double value_of(const struct estimate *e)
+{
+    return e->known ? e->value : NAN;
+}
+
+static double low_of(const struct estimate *e)
+{
+    return e->known && e->has_interval ? e->low : NAN;
+}
+
+static double high_of(const struct estimate *e)
+{
+    return e->known && e->has_interval ? e->high : NAN;
+}
+
+#define POINT_VALUE(name, expression)                                                              \
+    static double name(const struct point_figures *point)                                          \
+    {                                                                                              \
+        return expression;                                                                         \
+    }
+POINT_VALUE(throughput, value_of(&point->throughput))
+POINT_VALUE(throughput_low, low_of(&point->throughput))
+POINT_VALUE(throughput_high, high_of(&point->throughput))
+POINT_VALUE(speedup, value_of(&point->speedup))
+POINT_VALUE(speedup_low, low_of(&point->speedup))
+POINT_VALUE(speedup_high, high_of(&point->speedup))
+POINT_VALUE(efficiency, value_of(&point->efficiency))
+POINT_VALUE(efficiency_low, low_of(&point->efficiency))
+POINT_VALUE(efficiency_high, high_of(&point->efficiency))
+POINT_VALUE(baseline_throughput, value_of(&point->baseline_throughput))
+POINT_VALUE(succeeded, (double)point->n_succeeded)
+
+#define LOW "Lower limit of its 95% interval."
+#define HIGH "Upper limit of its 95% interval."
+static const struct point_family point_families[] = {
+    {GAUGE("bench_point_throughput_samples_per_second",
+           "Throughput of a point, all trainers together: the median over its trials."),
+     throughput},
+    {GAUGE("bench_point_throughput_low_samples_per_second", LOW), throughput_low},
+    {GAUGE("bench_point_throughput_high_samples_per_second", HIGH), throughput_high},
+    {GAUGE("bench_point_speedup_ratio", "Throughput over that of the baseline."), speedup},
+    {GAUGE("bench_point_speedup_low_ratio", LOW), speedup_low},
+    {GAUGE("bench_point_speedup_high_ratio", HIGH), speedup_high},
+    {GAUGE("bench_point_efficiency_ratio",
+           "Speedup over the number of trainers, that of the baseline being 1."),
+     efficiency},
+    {GAUGE("bench_point_efficiency_low_ratio", LOW), efficiency_low},
+    {GAUGE("bench_point_efficiency_high_ratio", HIGH), efficiency_high},
+    {GAUGE("bench_point_baseline_throughput_samples_per_second",
+           "Throughput of the baseline that the point divides by."),
+     baseline_throughput},
+    {GAUGE("bench_point_trials_succeeded", "Trials that its figures come from."), succeeded},
+};
+
+/* --- The page -------------------------------------------------------------------------------- */
+
+static const struct expo_family series_family =
+    GAUGE("benchd_series", "Series on this page, this one too.");
+
+#define N_DAEMON LENGTH(daemon_families)
+#define N_RUN LENGTH(run_families)
+#define N_POINT LENGTH(point_families)
+
+size_t metrics_n_families(void)
+{
+    return N_DAEMON + N_RUN + N_POINT + 1;
+}
+
+const struct expo_family *metrics_family(size_t i)
+{
+    if (i < N_DAEMON) {
+        return &daemon_families[i].family;
+    }
+    i -= N_DAEMON;
+    if (i < N_RUN) {
+        return &run_families[i].family;
+    }
+    i -= N_RUN;
+    return i < N_POINT ? &point_families[i].family : &series_family;
+}
+
+static void write_point(const struct metrics_run *run, const struct point_figures *p, double value,
+                        struct expo *e)
+{
+    char numbers[5][NUMBER_SIZE];
+    (void)snprintf(numbers[0], NUMBER_SIZE, "%u", p->point);
+    (void)snprintf(numbers[1], NUMBER_SIZE, "%u", p->pservers);
+    (void)snprintf(numbers[2], NUMBER_SIZE, "%u", p->trainers);
+    (void)snprintf(numbers[3], NUMBER_SIZE, "%lld", (long long)p->batch_size);
+    (void)snprintf(numbers[4], NUMBER_SIZE, "%lld", (long long)p->threads);
+    const struct expo_label labels[] = {
+        {"run", run->name},           {"benchmark", run->benchmark}, {"system", p->system},
+        {"point", numbers[0]},        {"pservers", numbers[1]},      {"trainers", numbers[2]},
+        {"batch_size", numbers[3]},   {"threads", numbers[4]},       {"other", p->other},
+    };
+    if (!isnan(value)) {
+        expo_sample(e, labels, LENGTH(labels), value);
+    }
+}
+
+static void write_point_family(const struct point_family *f, const struct metrics_run *runs,
+                               size_t n_runs, struct expo *e)
+{
+    expo_begin(e, &f->family);
+    for (size_t i = 0; i < n_runs; i++) {
+        for (size_t k = 0; runs[i].figures != NULL && k < runs[i].figures->n_points; k++) {
+            const struct point_figures *p = &runs[i].figures->points[k];
+            write_point(&runs[i], p, f->value(p), e);
+        }
+    }
+}
+
+static void write_run_family(const struct run_family *f, const struct metrics_run *runs,
+                             size_t n_runs, struct expo *e)
+{
+    expo_begin(e, &f->family);
+    for (size_t i = 0; i < n_runs; i++) {
+        if (f->write != NULL) {
+            f->write(&runs[i], e);
+            continue;
+        }
+        const struct expo_label labels[] = {{"run", runs[i].name}};
+        const double value = f->value(&runs[i]);
+        if (!isnan(value)) {
+            expo_sample(e, labels, LENGTH(labels), value);
+        }
+    }
+}
+
+/* The runs shown, in order; a run's points only where all of them fit. */
+static size_t take_runs(const struct metrics_input *in, struct metrics_run shown[METRICS_MAX_RUNS])
+{
+    size_t n = in->n_runs < METRICS_MAX_RUNS ? in->n_runs : METRICS_MAX_RUNS;
+    size_t points_left = METRICS_MAX_POINTS;
+    for (size_t i = 0; i < n; i++) {
+        shown[i] = in->runs[i];
+        if (shown[i].figures != NULL && shown[i].figures->n_points > points_left) {
+            shown[i].figures = NULL;
+        }
+        points_left -= shown[i].figures == NULL ? 0 : shown[i].figures->n_points;
+    }
+    return n;
+}
+
+void metrics_write(const struct metrics_input *in, enum expo_format format, struct buf *out)
+{
+    struct expo e = {.out = out, .format = format};
+    struct metrics_run runs[METRICS_MAX_RUNS];
+    const size_t n_runs = take_runs(in, runs);
+    for (size_t i = 0; i < N_DAEMON; i++) {
+        const struct daemon_family *f = &daemon_families[i];
+        expo_begin(&e, &f->family);
+        if (f->write != NULL) {
+            f->write(in, &e);
+        } else {
+            expo_sample(&e, NULL, 0, f->value(in));
+        }
+    }
+    for (size_t i = 0; i < N_RUN; i++) {
+        write_run_family(&run_families[i], runs, n_runs, &e);
+    }
+    for (size_t i = 0; i < N_POINT; i++) {
+        write_point_family(&point_families[i], runs, n_runs, &e);
+    }
+    expo_begin(&e, &series_family);
+    expo_sample(&e, NULL, 0, (double)e.n_series + 1);
+    expo_end(&e);
+}

@@ -1,0 +1,51 @@
+/* What /metrics says: the registry of all families, and the page made from plain data. Pure;
+ * scrape.c collects the data. docs/metrics.md is checked against the registry.
+ *
+ * Bounded: at most METRICS_MAX_RUNS runs and METRICS_MAX_POINTS points of them, under 2,000 series
+ * in all (benchd_series counts them). A run whose points do not fit any more shows none of them. */
+#pragma once
+
+#include "daemon/view.h"
+#include "daemon/web/expo.h"
+#include "daemon/web/figures.h"
+
+#define METRICS_MAX_RUNS 16
+#define METRICS_MAX_POINTS 120
+/* How long after its end a run is shown: long enough for any scraper, and Prometheus keeps it. */
+#define METRICS_KEEP_MS (15 * 60 * 1000)
+
+struct metrics_run {
+    const char *name, *benchmark;
+    const struct run_def *def; /* NULL: not accepted (yet) */
+    const struct run_status *status;
+    const struct run_figures *figures;       /* NULL: none */
+    const struct daemon_progress *progress; /* NULL: no step of the trial under way was seen */
+    bool is_simulated;
+};
+
+/* Answers by status, with the codes that web_codes lists; others count as the last. */
+#define WEB_N_CODES 7
+extern const int web_codes[WEB_N_CODES];
+struct web_stats {
+    uint64_t answers[WEB_N_CODES];
+};
+void web_stats_count(struct web_stats *stats, int code);
+
+struct metrics_input {
+    const char *version;
+    bool is_ready, is_healthy;
+    struct daemon_counters counters;
+    struct kube_client_stats kube;
+    struct web_stats web;
+    const struct metrics_run *runs; /* most wanted first; those behind METRICS_MAX_RUNS are hidden */
+    size_t n_runs;
+};
+
+/* Is it to be shown now? */
+bool metrics_wants_run(const struct run_status *status, bool is_active, int64_t now_unix_ms);
+
+void metrics_write(const struct metrics_input *in, enum expo_format format, struct buf *out);
+
+/* All families, in the order of the page. */
+size_t metrics_n_families(void);
+const struct expo_family *metrics_family(size_t i);

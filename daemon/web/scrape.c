@@ -1,0 +1,151 @@
+/* Collects what /metrics shows. A run's figures are read from the store only when it has a trial
+ * more, and not more often than in FIGURES_SHARE of the time; in between the last ones stand. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "config.h"
+#include "daemon/web/site.h"
+
+#define FIGURES_SHARE 20 /* reading took t: not again within 20 t */
+
+static int64_t now_ms(void)
+{
+    return clock_monotonic_ns() / 1000000;
+}
+
+static struct site_figures *find(struct site *site, const char *uid)
+{
+    vec_each (struct site_figures, f, &site->cache) {
+        if (str_eq(f->uid, uid)) {
+            return f;
+        }
+    }
+    struct site_figures *f = vec_push(&site->cache);
+    *f = (struct site_figures){.uid = xstrdup(uid)};
+    return f;
+}
+
+static bool is_current(const struct site_figures *f, const struct run_status *status)
+{
+    return f->figures != NULL && f->trials_done == status->trials_done &&
+           f->trials_failed == status->trials_failed && f->phase == status->phase;
+}
+
+/* A run that cannot be read keeps its last figures: its results page says why. */
+static void refresh(struct site *site, struct site_figures *f)
+{
+    const int64_t started_ms = now_ms();
+    struct site_run run;
+    struct err err = {0};
+    int r = site_run_load(site, f->uid, SITE_RESULT, &run, &err);
+    if (r < 0) {
+        log_event(LOG_LEVEL_WARN, "run cannot be read, its figures in /metrics stay", "run", f->uid,
+                  "err", err.msg, NULL);
+    } else {
+        if (run.result != NULL) {
+            run_figures_free(f->figures);
+            f->figures = run_figures_new(run.result);
+            f->is_simulated = run.result->simulated;
+        }
+        f->trials_done = run.item.row.status.trials_done;
+        f->trials_failed = run.item.row.status.trials_failed;
+        f->phase = run.item.row.status.phase;
+        site_run_done(&run);
+    }
+    const int64_t took_ms = now_ms() - started_ms;
+    f->next_ms = started_ms + took_ms * FIGURES_SHARE + (r < 0 ? 1000 : 0);
+}
+
+static void drop_unused(struct site *site)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < site->cache.len; i++) {
+        struct site_figures *f = &site->cache.items[i];
+        if (f->is_used) {
+            f->is_used = false;
+            site->cache.items[kept++] = *f;
+        } else {
+            free(f->uid);
+            run_figures_free(f->figures);
+        }
+    }
+    site->cache.len = kept;
+}
+
+/* Active ones before all others, then the newest: what ended long ago is hidden first. */
+static int compare_wanted(const void *a, const void *b)
+{
+    const struct daemon_run *x = a, *y = b;
+    if (x->is_active != y->is_active) {
+        return x->is_active ? -1 : 1;
+    }
+    const int64_t at_x = x->status->started_unix_ms, at_y = y->status->started_unix_ms;
+    return at_x != at_y ? (at_x > at_y ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+/* Owned. */
+static struct daemon_run *wanted_runs(const struct site *site, size_t *ret_n)
+{
+    const size_t n = daemon_n_runs(site->daemon);
+    struct daemon_run *runs = xnew_array(struct daemon_run, n + 1);
+    *ret_n = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct daemon_run *run = &runs[*ret_n];
+        daemon_get_run(site->daemon, i, run);
+        *ret_n += metrics_wants_run(run->status, run->is_active, clock_unix_ms());
+    }
+    qsort(runs, *ret_n, sizeof(*runs), compare_wanted);
+    return runs;
+}
+
+static struct metrics_run metrics_run_of(struct site *site, const struct daemon_run *run)
+{
+    struct metrics_run m = {
+        .name = run->name,
+        .benchmark = run->benchmark,
+        .def = run->def,
+        .status = run->status,
+        .progress = run->progress.is_known ? &run->progress : NULL,
+    };
+    if (run->def == NULL || !run->is_stored ||
+        run->def->matrix.n_swept > METRICS_MAX_POINTS) { /* not to be shown: not to be read */
+        return m;
+    }
+    struct site_figures *f = find(site, run->uid);
+    f->is_used = true;
+    if (!is_current(f, run->status) && now_ms() >= f->next_ms) {
+        refresh(site, f);
+    }
+    m.figures = f->figures;
+    m.is_simulated = f->is_simulated;
+    return m;
+}
+
+void scrape_metrics(struct site *site, const struct web_request *req, const char *run,
+                    struct web_response *res)
+{
+    (void)run;
+    size_t n_runs = 0;
+    _cleanup_(freep) struct daemon_run *live = wanted_runs(site, &n_runs);
+    _cleanup_(freep) struct metrics_run *runs = xnew_array(struct metrics_run, n_runs + 1);
+    for (size_t i = 0; i < n_runs && i < METRICS_MAX_RUNS; i++) {
+        runs[i] = metrics_run_of(site, &live[i]);
+    }
+    struct metrics_input in = {
+        .version = BENCHD_VERSION,
+        .is_ready = daemon_is_ready(site->daemon, NULL),
+        .is_healthy = daemon_is_healthy(site->daemon, NULL),
+        .web = site->stats,
+        .runs = runs,
+        .n_runs = n_runs,
+    };
+    daemon_get_counters(site->daemon, &in.counters);
+    daemon_get_kube_stats(site->daemon, &in.kube);
+    const enum expo_format format = expo_negotiate(req->accept);
+    metrics_write(&in, format, &res->body);
+    res->content_type = expo_content_type(format);
+    drop_unused(site);
+}

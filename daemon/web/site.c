@@ -1,0 +1,209 @@
+/* Runs of the daemon and of its store, put together; see site.h. */
+#include "daemon/web/site.h"
+
+#include <string.h>
+
+#include "base/str.h"
+
+#define MAX_NAME 253 /* of a Kubernetes object */
+
+static void item_done(struct site_item *item)
+{
+    run_row_done(&item->row);
+}
+
+/* What the daemon knows of a run is newer than what it wrote into the store. */
+static void take_live(struct site_item *item, const struct daemon_run *live)
+{
+    item->row.status = *live->status;
+    item->is_interrupted = false;
+    if (live->def != NULL) {
+        item->row.rehearsal = live->def->rehearsal;
+    }
+}
+
+static struct site_item stored_item(const struct site *site, const struct run_row *row_take)
+{
+    struct site_item item = {
+        .row = *row_take,
+        .is_stored = true,
+        .has_created = true,
+        .is_interrupted = !run_phase_is_final(row_take->status.phase),
+    };
+    struct daemon_run live;
+    if (daemon_find_run(site->daemon, item.row.uid, &live)) {
+        take_live(&item, &live);
+    }
+    return item;
+}
+
+static struct site_item live_item(const struct daemon_run *live)
+{
+    struct site_item item = {
+        .row = {.uid = xstrdup(live->uid), .name = xstrdup(live->name),
+                .benchmark = xstrdup(live->benchmark), .definition_json = xstrdup("{}")},
+        .has_created = live->def != NULL,
+    };
+    if (live->def != NULL) {
+        item.row.created_unix_ms = live->def->created_unix_ms;
+        item.row.cpus = live->def->cpus;
+    }
+    take_live(&item, live);
+    return item;
+}
+
+int site_list_runs(const struct site *site, struct site_list *ret, struct err *err)
+{
+    struct store *s = daemon_store(site->daemon);
+    struct run_row *rows = NULL;
+    size_t n = 0;
+    int r = s->ops->list_runs(s, &rows, &n, err);
+    if (r < 0) {
+        return r;
+    }
+    *ret = (struct site_list){0};
+    for (size_t i = daemon_n_runs(site->daemon); i-- > 0;) {
+        struct daemon_run live;
+        daemon_get_run(site->daemon, i, &live);
+        if (!live.is_stored) {
+            *vec_push(&ret->items) = live_item(&live);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        *vec_push(&ret->items) = stored_item(site, &rows[i]);
+    }
+    free(rows); /* its items were taken */
+    return 0;
+}
+
+void site_list_done(struct site_list *list)
+{
+    vec_each (struct site_item, item, &list->items) {
+        item_done(item);
+    }
+    vec_done(&list->items);
+}
+
+/* Definition, attempts and perhaps the result of a run that is there. */
+static int load_rows(const struct site *site, enum site_depth depth, struct site_run *run,
+                     struct err *err)
+{
+    struct store *s = daemon_store(site->daemon);
+    int r = 0;
+    run->def = run->is_live ? run->live.def : NULL;
+    if (run->def == NULL && run->item.is_stored) {
+        r = store_load_run_def(&run->item.row, &run->own_def, err);
+        run->def = run->own_def;
+    }
+    if (r >= 0 && run->item.is_stored) {
+        r = s->ops->list_attempts(s, run->item.row.uid, &run->rows, &run->n_rows, err);
+    }
+    if (r >= 0 && run->def != NULL && depth == SITE_RESULT) {
+        run->result = result_build(run->def, run->item.row.status.phase, run->rows, run->n_rows);
+        run->item.row.simulated = run->item.row.simulated || run->result->simulated;
+    }
+    return r;
+}
+
+int site_run_load(const struct site *site, const char *name, enum site_depth depth,
+                  struct site_run *ret, struct err *err)
+{
+    struct store *s = daemon_store(site->daemon);
+    struct site_run run = {0};
+    struct run_row row = {0};
+    run.is_live = daemon_find_run(site->daemon, name, &run.live);
+    int r = s->ops->get_run(s, run.is_live ? run.live.uid : name, &row, err);
+    if (r >= 0) {
+        run.item = stored_item(site, &row);
+    } else if (r == -ENOENT && run.is_live) {
+        run.item = live_item(&run.live);
+        r = 0;
+    } else if (r == -ENOENT) {
+        return err_set(err, ENOENT, "there is no run '%.*s'", MAX_NAME, name);
+    }
+    if (r >= 0) {
+        r = load_rows(site, depth, &run, err);
+        if (r < 0) {
+            site_run_done(&run);
+            return r;
+        }
+        *ret = run;
+    }
+    return r;
+}
+
+void site_run_done(struct site_run *run)
+{
+    result_free(run->result);
+    for (size_t i = 0; i < run->n_rows; i++) {
+        attempt_row_done(&run->rows[i]);
+    }
+    free(run->rows);
+    run_def_free(run->own_def);
+    item_done(&run->item);
+    *run = (struct site_run){0};
+}
+
+void site_done(struct site *site)
+{
+    vec_each (struct site_figures, f, &site->cache) {
+        free(f->uid);
+        run_figures_free(f->figures);
+    }
+    vec_done(&site->cache);
+}
+
+void site_fail(struct web_response *res, int r, const struct err *err)
+{
+    web_fail(res, r == -ENOENT ? 404 : 500, "%s", err->msg);
+}
+
+/* --- Paths ----------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *prefix, *suffix; /* a run's name stands between them; suffix NULL: nothing does */
+    site_handler_fn handler;
+} routes[] = {
+    {"/metrics", NULL, scrape_metrics},
+    {"/healthz", NULL, health_healthz},
+    {"/readyz", NULL, health_readyz},
+    {"/api/v1/runs", NULL, api_runs},
+    {"/api/v1/runs/", "", api_run},
+    {"/api/v1/runs/", "/results", api_results},
+    {"/api/v1/runs/", "/logs", api_logs},
+    {"/", NULL, html_runs},
+    {"/style.css", NULL, html_style},
+    {"/runs/", "", html_run},
+};
+
+/* The name between prefix and suffix: one that an object can have. */
+static bool take_name(const char *path, const char *prefix, const char *suffix,
+                      char ret[MAX_NAME + 1])
+{
+    if (!str_has_prefix(path, prefix)) {
+        return false;
+    }
+    path += strlen(prefix);
+    const size_t len = strspn(path, "abcdefghijklmnopqrstuvwxyz0123456789-.");
+    if (len == 0 || len > MAX_NAME || !str_eq(path + len, suffix)) {
+        return false;
+    }
+    memcpy(ret, path, len);
+    ret[len] = '\0';
+    return true;
+}
+
+void site_answer(struct site *site, const struct web_request *req, struct web_response *res)
+{
+    char name[MAX_NAME + 1] = "";
+    res->code = 200;
+    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+        if (routes[i].suffix == NULL ? str_eq(req->path, routes[i].prefix)
+                                     : take_name(req->path, routes[i].prefix, routes[i].suffix,
+                                                 name)) {
+            routes[i].handler(site, req, name, res);
+            return;
+        }
+    }
+    web_fail(res, 404, "there is nothing at '%.*s'", MAX_NAME, req->path);
+}

@@ -1,0 +1,84 @@
+/* What the handlers answer from: the daemon, and runs of its store with what is computed from them.
+ * Reads block the loop for as long as SQLite takes; what /metrics needs again and again is kept. */
+#pragma once
+
+#include "daemon/view.h"
+#include "daemon/web/message.h"
+#include "daemon/web/metrics.h"
+
+/* The figures of one run as of some state of it. */
+struct site_figures {
+    char *uid; /* owned */
+    uint32_t trials_done, trials_failed;
+    enum run_phase phase;
+    bool is_simulated;
+    struct run_figures *figures; /* owned */
+    int64_t next_ms;             /* not read anew before (clock_monotonic_ns / 1e6) */
+    bool is_used;                /* by the scrape under way */
+};
+
+struct site {
+    const struct daemon *daemon;
+    struct web_stats stats;
+    VEC(struct site_figures) cache;
+};
+void site_done(struct site *site);
+
+/* A run for a list: of the daemon, of the store, or of both. */
+struct site_item {
+    struct run_row row;       /* owned; what the daemon knows better is taken from it */
+    bool is_stored;
+    bool has_created;         /* a run that is not frozen yet has no date */
+    bool is_interrupted;      /* not finished, and nobody drives it */
+};
+struct site_list {
+    VEC(struct site_item) items; /* newest first, those not frozen yet before all others */
+};
+int site_list_runs(const struct site *site, struct site_list *ret, struct err *err);
+void site_list_done(struct site_list *list);
+
+/* One run with everything that is computed from it. */
+struct site_run {
+    struct site_item item;
+    bool is_live;               /* the daemon has it: */
+    struct daemon_run live;     /* borrowed */
+    const struct run_def *def;  /* NULL: not accepted (yet) */
+    struct run_def *own_def;    /* owned; where the daemon has none */
+    struct attempt_row *rows;   /* owned; by point, trial, attempt */
+    size_t n_rows;
+    struct result *result;      /* owned; NULL: no def, or not asked for */
+};
+enum site_depth { SITE_ROWS, SITE_RESULT };
+/* By name or uid. -ENOENT: no such run. */
+int site_run_load(const struct site *site, const char *name, enum site_depth depth,
+                  struct site_run *ret, struct err *err);
+void site_run_done(struct site_run *run);
+
+/* Handlers: each fills an answer that is empty, with code 200 and no type. */
+typedef void (*site_handler_fn)(struct site *site, const struct web_request *req,
+                                const char *run, struct web_response *res);
+void scrape_metrics(struct site *site, const struct web_request *req, const char *run,
+                    struct web_response *res);
+void health_healthz(struct site *site, const struct web_request *req, const char *run,
+                    struct web_response *res);
+void health_readyz(struct site *site, const struct web_request *req, const char *run,
+                   struct web_response *res);
+void api_runs(struct site *site, const struct web_request *req, const char *run,
+              struct web_response *res);
+void api_run(struct site *site, const struct web_request *req, const char *run,
+             struct web_response *res);
+void api_results(struct site *site, const struct web_request *req, const char *run,
+                 struct web_response *res);
+void api_logs(struct site *site, const struct web_request *req, const char *run,
+              struct web_response *res);
+void html_runs(struct site *site, const struct web_request *req, const char *run,
+               struct web_response *res);
+void html_run(struct site *site, const struct web_request *req, const char *run,
+              struct web_response *res);
+void html_style(struct site *site, const struct web_request *req, const char *run,
+                struct web_response *res);
+
+/* Finds the handler of a path and calls it; 404 where there is none. */
+void site_answer(struct site *site, const struct web_request *req, struct web_response *res);
+/* The error of a load as an answer. */
+void site_fail(struct web_response *res, int r, const struct err *err);

@@ -1,0 +1,14 @@
+/* A daemon that is not there: view.h over a store and what a test puts in. */
+#pragma once
+
+#include "base/vec.h"
+#include "daemon/view.h"
+
+struct daemon {
+    struct store *store; /* borrowed */
+    VEC(struct daemon_run) runs; /* what they point to is the test's */
+    struct daemon_counters counters;
+    struct kube_client_stats kube;
+    const char *not_ready, *not_healthy; /* NULL: it is */
+};
+void fake_daemon_done(struct daemon *d);

@@ -1,0 +1,77 @@
+"""What the tests of the HTTP server share: a run made by benchctl with the fake worker, served by
+web_server as benchd would."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+
+ROOT = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"])
+sys.path.insert(0, str(ROOT / "tests" / "ctl"))
+import cli  # noqa: E402  (its folder is known only now)
+
+
+class Server:
+    """web_server over a store; end() says whether it left cleanly."""
+
+    def __init__(self, store, active=None):
+        self.process = subprocess.Popen([os.environ["WEB_SERVER"], store] + ([active] if active else []),
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True)
+        self.left = None
+        self.address = self.process.stdout.readline().strip()
+        if not self.address:
+            raise AssertionError(self.process.communicate()[1])
+        self.host, port = self.address.rsplit(":", 1)
+        self.port = int(port)
+
+    def get(self, path, method="GET", **headers):
+        """(code, headers, body as text), also of errors."""
+        request = urllib.request.Request(f"http://{self.address}{path}", headers=headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.status, answer.headers, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.headers, error.read().decode()
+
+    def json(self, path):
+        return json.loads(self.get(path)[2])
+
+    def end(self):
+        """(exit code, stderr): sanitizers speak there."""
+        if self.left is None:
+            _, err = self.process.communicate(timeout=30)
+            self.left = self.process.returncode, err
+        return self.left
+
+
+class ServedCase(cli.CliCase):
+    """A finished run of 2 x 2 points, three trials each, and its server. The run is made once."""
+    made = None  # (document, folder with its store)
+
+    def setUp(self):
+        super().setUp()
+        if ServedCase.made is None:
+            document = self.run_tiny(trainers=(1, 2), repeats=3)
+            folder = tempfile.TemporaryDirectory(prefix="benchd-served-")
+            for path in self.folder.glob("results.db*"):
+                shutil.copy(path, folder.name)
+            ServedCase.made = document, folder
+        else:
+            shutil.copytree(self.made[1].name, self.folder, dirs_exist_ok=True)
+        self.document = self.made[0]
+        self.name = self.document["run"]
+        self.server = self.serve()
+
+    def serve(self, active=None):
+        server = Server(self.store, active)
+        self.addCleanup(self.check_end, server)
+        return server
+
+    def check_end(self, server):
+        self.assertEqual(server.end(), (0, ""))

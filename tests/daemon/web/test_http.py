@@ -1,0 +1,151 @@
+"""The HTTP server in its loop: what it answers, and clients that misbehave. Run under asan too."""
+import concurrent.futures
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import serve
+
+
+class Http(serve.ServedCase):
+    def connect(self):
+        return contextlib.closing(socket.create_connection((self.server.host, self.server.port), timeout=20))
+
+    def raw(self, data):
+        """Sends the bytes as they are; the status line, "" if it was hung up."""
+        with self.connect() as s:
+            with contextlib.suppress(OSError):  # hung up already
+                s.sendall(data)
+                s.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(ConnectionResetError):
+                return s.makefile("rb").readline().decode(errors="replace").strip()
+            return ""
+
+    def assert_alive(self):
+        self.assertEqual(self.server.get("/healthz")[::2], (200, "ok\n"))
+
+    def test_answers(self):
+        rows = [("/metrics", 200, "text/plain; version=0.0.4; charset=utf-8"),
+                ("/healthz", 200, "text/plain; charset=utf-8"),
+                ("/readyz", 200, "text/plain; charset=utf-8"),
+                ("/api/v1/runs", 200, "application/json"),
+                (f"/api/v1/runs/{self.name}", 200, "application/json"),
+                (f"/api/v1/runs/{self.name}/results", 200, "application/json"),
+                (f"/api/v1/runs/{self.name}/logs?point=0", 200, "text/plain; charset=utf-8"),
+                ("/", 200, "text/html; charset=utf-8"),
+                (f"/runs/{self.name}", 200, "text/html; charset=utf-8"),
+                ("/style.css", 200, "text/css; charset=utf-8"),
+                ("/favicon.ico", 404, "application/json"),
+                ("/api/v1/runs/%2e%2e%2fetc", 404, "application/json"),
+                ("/api/v1/runs/a%00b", 404, "application/json")]
+        for path, code, content_type in rows:
+            with self.subTest(path):
+                got, headers, body = self.server.get(path)
+                self.assertEqual((got, headers["Content-Type"]), (code, content_type))
+                self.assertEqual(int(headers["Content-Length"]), len(body.encode()))
+                self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+                self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
+
+    def test_the_same_documents_as_benchctl(self):
+        printed = self.ctl("results", self.name, "--store", self.store, "-o", "json").stdout
+        self.assertEqual(self.server.get(f"/api/v1/runs/{self.name}/results")[2], printed)
+        listed = self.ctl("get", "runs", "--store", self.store, "-o", "json").stdout
+        self.assertEqual(self.server.get("/api/v1/runs")[2], listed)
+        log = self.ctl("logs", self.name, "--store", self.store, "--point", "2", "--trial", "1",
+                       "--role", "pserver").stdout
+        self.assertEqual(self.server.get(f"/api/v1/runs/{self.name}/logs?point=2&trial=1&role=pserver")[2], log)
+
+    def test_methods(self):
+        code, headers, body = self.server.get("/metrics", method="HEAD")
+        self.assertEqual((code, body), (200, ""))
+        self.assertGreater(int(headers["Content-Length"]), 1000)
+        for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "BREW"):
+            with self.subTest(method):
+                code, headers, body = self.server.get("/api/v1/runs", method=method)
+                self.assertEqual((code, headers["Allow"]), (405, "GET, HEAD"))
+                self.assertIn('"code": 405', body)
+
+    def test_a_body_is_not_read(self):
+        for method, code in (("POST", "405"), ("GET", "400")):
+            for framing in ("Content-Length: 1000000000", "Transfer-Encoding: chunked"):
+                with self.subTest(f"{method} {framing}"):
+                    head = f"{method} /metrics HTTP/1.1\r\nHost: x\r\n{framing}\r\n\r\n".encode()
+                    self.assertIn(f" {code} ", self.raw(head))
+                    # Who goes on sending may see the reset before the answer.
+                    self.assertIn(self.raw(head + b"x" * 100000).split(" ")[1:2], ([code], []))
+        self.assert_alive()
+
+    def test_too_much(self):
+        rows = [("headers", b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 100000 + b"\r\n\r\n", ("431", "413")),
+                ("many headers", b"GET / HTTP/1.1\r\nHost: x\r\n" + b"a: b\r\n" * 20000 + b"\r\n", ("431", "413")),
+                ("path", b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", ("414",)),
+                ("arguments", b"GET /?" + b"a=b&" * 17 + b" HTTP/1.1\r\nHost: x\r\n\r\n", ("400",))]
+        for name, data, codes in rows:
+            with self.subTest(name):
+                line = self.raw(data)
+                # It may hang up on someone who goes on sending: then the reset can beat the answer.
+                self.assertTrue(line == "" or line.split()[1] in codes, line)
+        self.assert_alive()
+
+    def test_no_http(self):
+        for data in (b"\x16\x03\x01\x02\x00\x01\x00", b"\r\n\r\n\r\n", b"GET", b"GET / HTTP/9.9\r\n\r\n", b"\0" * 5000, b""):
+            with self.subTest(data[:20]):
+                self.assertNotIn(" 200 ", self.raw(data))
+        self.assert_alive()
+
+    def test_two_hundred_at_once(self):
+        paths = ["/metrics", "/api/v1/runs", f"/api/v1/runs/{self.name}/results", "/"] * 50
+        with concurrent.futures.ThreadPoolExecutor(200) as pool:
+            answers = list(pool.map(self.server.get, paths))
+        self.assertEqual([code for code, _, _ in answers], [200] * 200)
+        self.assertEqual(len({body for (_, _, body), path in zip(answers, paths) if path == "/"}), 1)
+
+    def test_others_wait_for_nobody(self):
+        """Half a request on a hundred connections, and a client that reads nothing."""
+        with contextlib.ExitStack() as stack:
+            for _ in range(100):
+                stack.enter_context(self.connect()).sendall(b"GET /metrics HTTP/1.1\r\nHos")
+            deaf = stack.enter_context(self.connect())
+            deaf.sendall(f"GET /api/v1/runs/{self.name}/results HTTP/1.1\r\nHost: x\r\n\r\n".encode() * 100)
+            self.assert_alive()
+        self.assert_alive()
+
+    def test_clients_that_go_away(self):
+        request = f"GET /api/v1/runs/{self.name}/results HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+        for i in range(50):
+            with self.connect() as s:
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset, not a goodbye
+                s.sendall(request * 20 if i % 2 else request[:i])
+        self.assert_alive()
+
+    def test_one_connection_many_requests(self):
+        request = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+        last = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        with self.connect() as s:
+            s.sendall(request * 99 + last)
+            self.assertEqual(s.makefile("rb").read().count(b"HTTP/1.1 200 OK"), 100)
+
+    def test_answers_are_counted(self):
+        self.server.get("/none")
+        page = self.server.get("/metrics")[2]
+        self.assertIn('benchd_http_requests_total{code="404"} 1\n', page)
+        self.assertIn('benchd_http_requests_total{code="200"} 0\n', page)
+
+    def test_the_address_is_taken(self):
+        taken = subprocess.run([os.environ["WEB_SERVER"], "sqlite:/nonexistent"], capture_output=True, text=True,
+                               stdin=subprocess.DEVNULL, check=False)
+        self.assertEqual(taken.returncode, 1)
+
+    def test_ends_while_clients_are_there(self):
+        with self.connect() as idle, self.connect() as half:
+            half.sendall(b"GET / HTT")
+            idle.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertIn(b"200", idle.recv(100))
+            self.assertEqual(self.server.end(), (0, ""))
+
+
+if __name__ == "__main__":
+    serve.cli.main()

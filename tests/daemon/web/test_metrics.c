@@ -1,0 +1,317 @@
+/* The exposition format, the registry, and the page's limits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/str.h"
+#include "daemon/web/metrics.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+static void test_negotiate(void **state)
+{
+    static const struct {
+        const char *name, *accept;
+        enum expo_format expected;
+    } rows[] = {
+        {"none", NULL, EXPO_TEXT},
+        {"empty", "", EXPO_TEXT},
+        {"anything", "*/*", EXPO_TEXT},
+        {"Prometheus 2.42",
+         "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;"
+         "q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+         EXPO_OPENMETRICS},
+        {"no version", "application/openmetrics-text", EXPO_OPENMETRICS},
+        {"case and quotes", "Application/OpenMetrics-Text; Version=\"1.0.0\"", EXPO_OPENMETRICS},
+        {"only an old one", "application/openmetrics-text; version=0.0.1", EXPO_TEXT},
+        {"refused", "application/openmetrics-text;q=0", EXPO_TEXT},
+        {"less than text", "application/openmetrics-text;q=0.3, text/plain;q=0.9", EXPO_TEXT},
+        {"as much as text", "text/plain;q=0.5 , application/openmetrics-text; q=0.5",
+         EXPO_OPENMETRICS},
+        {"a bad weight", "application/openmetrics-text;q=much", EXPO_TEXT},
+        {"a type too long",
+         "application/openmetrics-text-with-a-name-that-does-not-fit-into-the-buffer-at-all-no",
+         EXPO_TEXT},
+        {"separators only", ",;,;=,", EXPO_TEXT},
+    };
+    (void)state;
+    for (size_t i = 0; i < N(rows); i++) {
+        if (expo_negotiate(rows[i].accept) != rows[i].expected) {
+            fail_msg("%s: expected format %d", rows[i].name, rows[i].expected);
+        }
+    }
+}
+
+static void test_sample(void **state)
+{
+    static const struct expo_family counter = {"x_total", "Things.", EXPO_COUNTER};
+    static const struct {
+        const char *name, *label;
+        double value;
+        const char *expected;
+    } rows[] = {
+        {"whole", "a", 12, "x_total{l=\"a\"} 12\n"},
+        {"fraction", "a", 0.1, "x_total{l=\"a\"} 0.1\n"},
+        {"all digits", "a", 1.0 / 3, "x_total{l=\"a\"} 0.3333333333333333\n"},
+        {"infinite", "a", 1.0 / 0.0, "x_total{l=\"a\"} +Inf\n"},
+        {"none", "a", 0.0 / 0.0, "x_total{l=\"a\"} NaN\n"},
+        {"escapes", "q\"b\\n\nx", 1, "x_total{l=\"q\\\"b\\\\n\\nx\"} 1\n"},
+        {"no UTF-8", "a\xff", 1, "x_total{l=\"a?\"} 1\n"},
+        {"empty", "", 1, "x_total{l=\"\"} 1\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < N(rows); i++) {
+        struct buf out = BUF_INIT;
+        struct expo e = {.out = &out, .family = &counter};
+        const struct expo_label label = {"l", rows[i].label};
+        expo_sample(&e, &label, 1, rows[i].value);
+        if (!str_eq(buf_cstr(&out), rows[i].expected)) {
+            fail_msg("%s: expected '%s', got '%s'", rows[i].name, rows[i].expected, buf_cstr(&out));
+        }
+        buf_done(&out);
+    }
+}
+
+static void test_heads(void **state)
+{
+    static const struct expo_family counter = {"x_total", "Things.", EXPO_COUNTER};
+    (void)state;
+    struct buf out = BUF_INIT;
+    struct expo e = {.out = &out};
+    expo_begin(&e, &counter);
+    expo_end(&e);
+    assert_string_equal(buf_cstr(&out), "# HELP x_total Things.\n# TYPE x_total counter\n");
+    buf_clear(&out);
+    e.format = EXPO_OPENMETRICS;
+    expo_begin(&e, &counter);
+    expo_sample(&e, NULL, 0, 3);
+    expo_end(&e);
+    assert_string_equal(buf_cstr(&out),
+                        "# HELP x Things.\n# TYPE x counter\nx_total 3\n# EOF\n");
+    buf_done(&out);
+}
+
+/* What promtool would say, and what the writer relies on. */
+static void test_registry(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < metrics_n_families(); i++) {
+        const struct expo_family *f = metrics_family(i);
+        const bool is_total = str_has_suffix(f->name, "_total");
+        if (strspn(f->name, "abcdefghijklmnopqrstuvwxyz_") != strlen(f->name) ||
+            !(str_has_prefix(f->name, "bench_") || str_has_prefix(f->name, "benchd_")) ||
+            is_total != (f->kind == EXPO_COUNTER) || strpbrk(f->help, "\\\"\n") != NULL ||
+            !str_has_suffix(f->help, ".")) {
+            fail_msg("family %zu: '%s' '%s'", i, f->name, f->help);
+        }
+        for (size_t k = 0; k < i; k++) {
+            if (str_eq(f->name, metrics_family(k)->name)) {
+                fail_msg("%s is there twice", f->name);
+            }
+        }
+    }
+}
+
+static void test_wants_run(void **state)
+{
+    static const struct {
+        const char *name;
+        enum run_phase phase;
+        int64_t ended_ms;
+        bool is_active, expected;
+    } rows[] = {
+        {"queued", RUN_QUEUED, 0, false, true},
+        {"running", RUN_RUNNING, 0, true, true},
+        {"just ended", RUN_SUCCEEDED, 9999000, false, true},
+        {"at the limit", RUN_FAILED, 10000000 - METRICS_KEEP_MS, false, true},
+        {"behind it", RUN_FAILED, 10000000 - METRICS_KEEP_MS - 1, false, false},
+        {"cleaning up", RUN_CANCELLED, 1, true, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < N(rows); i++) {
+        const struct run_status status = {.phase = rows[i].phase,
+                                          .ended_unix_ms = rows[i].ended_ms};
+        if (metrics_wants_run(&status, rows[i].is_active, 10000000) != rows[i].expected) {
+            fail_msg("%s: expected %d", rows[i].name, rows[i].expected);
+        }
+    }
+}
+
+static size_t count_series(const char *page)
+{
+    size_t n = 0;
+    for (const char *line = page; *line != '\0'; line = strchr(line, '\n') + 1) {
+        n += *line != '#';
+    }
+    return n;
+}
+
+static void assert_has(const char *page, const char *line)
+{
+    if (strstr(page, line) == NULL) {
+        fail_msg("expected a line '%s' in:\n%s", line, page);
+    }
+}
+
+static void assert_has_not(const char *page, const char *text)
+{
+    const char *at = strstr(page, text);
+    if (at != NULL) {
+        fail_msg("unexpected: %.*s", (int)strcspn(at, "\n"), at);
+    }
+}
+
+#define MANY 20
+/* Runs r0, r1, ... with this many points each, every figure known. */
+struct page {
+    struct run_status status;
+    struct daemon_progress progress;
+    struct run_figures figures[MANY];
+    struct metrics_run runs[MANY];
+    char names[MANY][8];
+    struct buf out;
+};
+
+static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
+{
+    static struct point_figures points[METRICS_MAX_POINTS * 2];
+    const struct estimate e = {true, 2, true, 1, 3, INTERVAL_T_LOG};
+    for (size_t i = 0; i < N(points); i++) {
+        points[i] = (struct point_figures){
+            .point = (uint32_t)i, .system = "s", .other = "cpu=1", .pservers = 1, .trainers = 2,
+            .batch_size = 16, .threads = 1, .throughput = e, .speedup = e, .efficiency = e,
+            .baseline_throughput = e, .n_succeeded = 3,
+        };
+    }
+    *p = (struct page){.status = {.phase = RUN_RUNNING, .trials_total = 4, .has_current = true,
+                                  .started_unix_ms = 1000, .ended_unix_ms = 2000}};
+    p->progress = (struct daemon_progress){.is_known = true, .step = 3, .step_ns = 500000000,
+                                           .samples = 16, .loss = 2.25};
+    for (size_t i = 0; i < n_runs; i++) {
+        (void)snprintf(p->names[i], sizeof(p->names[i]), "r%zu", i);
+        p->figures[i] = (struct run_figures){points, n_points[i]};
+        p->runs[i] = (struct metrics_run){
+            .name = p->names[i], .benchmark = "b", .status = &p->status,
+            .figures = &p->figures[i], .progress = &p->progress,
+        };
+    }
+    const struct metrics_input in = {.version = "1", .runs = p->runs, .n_runs = n_runs};
+    metrics_write(&in, EXPO_TEXT, &p->out);
+}
+
+static void test_page(void **state)
+{
+    (void)state;
+    struct page p;
+    write_page(&p, 1, (size_t[]){1});
+    const char *page = buf_cstr(&p.out);
+    assert_has(page, "\nbench_run_phase{run=\"r0\",phase=\"Running\"} 1\n");
+    assert_has(page, "\nbench_run_phase{run=\"r0\",phase=\"Failed\"} 0\n");
+    assert_has(page, "\nbench_trial_steps_done{run=\"r0\"} 4\n");
+    assert_has(page, "\nbench_trainer_step_samples_per_second{run=\"r0\"} 32\n");
+    assert_has(page, "\nbench_run_started_timestamp_seconds{run=\"r0\"} 1\n");
+    assert_has(page, "\nbench_point_efficiency_low_ratio{run=\"r0\",benchmark=\"b\",system=\"s\","
+                     "point=\"0\",pservers=\"1\",trainers=\"2\",batch_size=\"16\",threads=\"1\","
+                     "other=\"cpu=1\"} 1\n");
+    assert_has_not(page, "\nbench_run_created_timestamp_seconds{"); /* no definition: no date */
+    buf_done(&p.out);
+}
+
+static void test_unknown_is_absent(void **state)
+{
+    (void)state;
+    struct point_figures point = {.system = "s", .other = "", .throughput = {.known = true,
+                                                                             .value = 5}};
+    const struct run_figures figures = {&point, 1};
+    const struct run_status status = {.phase = RUN_QUEUED};
+    const struct metrics_run run = {"r", "b", NULL, &status, &figures, NULL, false};
+    const struct metrics_input in = {.version = "1", .runs = &run, .n_runs = 1};
+    struct buf out = BUF_INIT;
+    metrics_write(&in, EXPO_TEXT, &out);
+    assert_has(buf_cstr(&out), "\nbench_point_throughput_samples_per_second{");
+    static const char *const absent[] = {
+        "\nbench_point_throughput_low_samples_per_second{", "\nbench_point_speedup_ratio{",
+        "\nbench_run_ended_timestamp_seconds{", "\nbench_trainer_step_loss{",
+        "\nbench_run_current_point{", "\nbench_trial_steps_done{",
+    };
+    for (size_t i = 0; i < N(absent); i++) {
+        assert_has_not(buf_cstr(&out), absent[i]);
+    }
+    buf_done(&out);
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    size_t n_points[MANY];
+    struct page p;
+    for (size_t i = 0; i < MANY; i++) {
+        n_points[i] = METRICS_MAX_POINTS / METRICS_MAX_RUNS;
+    }
+    write_page(&p, MANY, n_points);
+    const char *page = buf_cstr(&p.out);
+    const size_t n = count_series(page);
+    char line[64];
+    (void)snprintf(line, sizeof(line), "\nbenchd_series %zu\n", n);
+    assert_has(page, line);
+    assert_true(n < 2000);
+    assert_has(page, "\nbenchd_runs_hidden 4\n");
+    assert_has(page, "\nbench_run_trials{run=\"r15\"} 4\n");
+    assert_has_not(page, "{run=\"r16\"");
+    buf_done(&p.out);
+}
+
+/* All of a run's points or none: half a sweep would look like a whole one. */
+static void test_points_whole(void **state)
+{
+    (void)state;
+    struct page p;
+    write_page(&p, 4, (size_t[]){METRICS_MAX_POINTS - 2, 3, 2, METRICS_MAX_POINTS + 1});
+    const char *page = buf_cstr(&p.out);
+    assert_true(count_series(page) < 2000);
+    assert_has(page, "\nbench_run_points_shown{run=\"r0\"} 118\n");
+    assert_has(page, "\nbench_run_points_shown{run=\"r1\"} 0\n");
+    assert_has(page, "\nbench_run_points_shown{run=\"r2\"} 2\n");
+    assert_has(page, "\nbench_run_points_shown{run=\"r3\"} 0\n");
+    assert_has_not(page, "bench_point_speedup_ratio{run=\"r1\"");
+    assert_has(page, "bench_point_speedup_ratio{run=\"r2\"");
+    buf_done(&p.out);
+}
+
+static void test_answers(void **state)
+{
+    (void)state;
+    struct metrics_input in = {.version = "1"};
+    const int codes[] = {200, 200, 404, 500, 418};
+    for (size_t i = 0; i < N(codes); i++) {
+        web_stats_count(&in.web, codes[i]);
+    }
+    struct buf out = BUF_INIT;
+    metrics_write(&in, EXPO_TEXT, &out);
+    assert_has(buf_cstr(&out), "\nbenchd_http_requests_total{code=\"200\"} 2\n");
+    assert_has(buf_cstr(&out), "\nbenchd_http_requests_total{code=\"404\"} 1\n");
+    assert_has(buf_cstr(&out), "\nbenchd_http_requests_total{code=\"500\"} 2\n");
+    buf_done(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_negotiate),
+        cmocka_unit_test(test_sample),
+        cmocka_unit_test(test_heads),
+        cmocka_unit_test(test_registry),
+        cmocka_unit_test(test_wants_run),
+        cmocka_unit_test(test_page),
+        cmocka_unit_test(test_unknown_is_absent),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_points_whole),
+        cmocka_unit_test(test_answers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,43 @@
+"""docs/metrics.md names every family of /metrics with its type and help, and no other; promtool finds nothing."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import serve
+
+DOC = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"]) / "docs" / "metrics.md"
+
+
+def families(page):
+    return {name: (kind, text) for name, text, kind in re.findall(r"# HELP (\S+) (.*)\n# TYPE \S+ (\S+)", page)}
+
+
+def documented(text):
+    return {name: (kind, meaning) for name, kind, meaning in re.findall(r"^\| (bench\w+) \| (\w+) \| (.*) \|$", text, re.M)}
+
+
+def promtool(page):
+    return subprocess.run(["promtool", "check", "metrics"], input=page, capture_output=True, text=True, check=False)
+
+
+class MetricsDoc(serve.ServedCase):
+    def test_the_page_is_documented(self):
+        page = self.server.get("/metrics")[2]
+        self.assertEqual(documented(DOC.read_text(encoding="utf-8")), families(page))
+
+    def test_promtool(self):
+        for active in (None, self.name):
+            page = self.serve(active).get("/metrics")[2]
+            done = promtool(page)
+            self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def test_promtool_can_fail(self):
+        for bad in ("# HELP x_total X.\n# TYPE x_total gauge\nx_total 1\n", "# TYPE camelCase gauge\ncamelCase 1\n", "x{ 1\n"):
+            self.assertNotEqual(promtool(bad).returncode, 0, bad)
+
+
+if __name__ == "__main__":
+    serve.cli.main()

@@ -1,0 +1,412 @@
+/* The handlers over a real store, without HTTP: what they answer to whom. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/str.h"
+#include "daemon/web/site.h"
+#include "fake_daemon.h"
+#include "report/report.h"
+#include "result_fixture.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+#define RUN "demo-7k3fq"
+
+/* A run of two points and its baseline, three trials of each but one, in a store. */
+struct rig {
+    char folder[64], url[96];
+    struct fixture run;
+    struct run_status status;
+    struct daemon daemon;
+    struct site site;
+    struct web_response res;
+};
+
+static void save(struct rig *rig, const struct attempt_row *row)
+{
+    struct replica_log logs[8];
+    size_t n = 0;
+    vec_each (struct replica_row, rep, &row->replicas) {
+        logs[n++] = (struct replica_log){rep->id, role_to_string(rep->id.role),
+                                         strlen(role_to_string(rep->id.role))};
+    }
+    assert_int_equal(rig->daemon.store->ops->save_attempt(
+                         rig->daemon.store, rig->run.def->uid, row, logs, n, NULL), 0);
+}
+
+static void put_run(struct rig *rig)
+{
+    struct run_row row = {
+        .uid = rig->run.def->uid, .name = rig->run.def->name, .benchmark = "demo",
+        .definition_json = json_dumps(rig->run.def->spec->definition, 0),
+        .created_unix_ms = rig->run.def->created_unix_ms, .cpus = 8, .status = rig->status,
+    };
+    struct store *s = rig->daemon.store;
+    assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
+    assert_int_equal(s->ops->put_status(s, row.uid, &rig->status, NULL), 0);
+    free(row.definition_json);
+}
+
+static int setup(void **state)
+{
+    struct rig *rig = xnew(struct rig);
+    (void)snprintf(rig->folder, sizeof(rig->folder), "/tmp/benchd-web-XXXXXX");
+    assert_non_null(mkdtemp(rig->folder));
+    (void)snprintf(rig->url, sizeof(rig->url), "sqlite:%s/r.db", rig->folder);
+    assert_int_equal(store_open(rig->url, true, &rig->daemon.store, NULL), 0);
+    fixture_init(&rig->run, "{grid: {pservers: [1], trainers: [1, 2]}}",
+                 "  baseline: {kind: SingleNode}\n  repeats: {min: 3}\n", 8);
+    rig->status = (struct run_status){
+        .phase = RUN_RUNNING, .message = "<b>&\"x\"", .trials_done = 8, .trials_failed = 1,
+        .trials_total = 9, .started_unix_ms = 1795165972000, .has_current = true,
+    };
+    put_run(rig);
+    for (uint32_t trial = 0; trial < 3; trial++) {
+        for (uint32_t point = 0; point < 3; point++) {
+            if (point != 1 || trial != 2) {
+                save(rig, fixture_throughput(&rig->run, point, trial, 50 + 10.0 * point + trial));
+            }
+        }
+    }
+    save(rig, fixture_end(&rig->run, 1, 2, 0, ATTEMPT_FAILED, "trainer/1: <script>alert(1)</script>\xff"));
+    const struct event_row event = {1795165973000, EVENT_WARNING, "Odd", "<i>note</i>"};
+    assert_int_equal(rig->daemon.store->ops->add_event(rig->daemon.store, rig->run.def->uid, &event,
+                                                       NULL), 0);
+    rig->site.daemon = &rig->daemon;
+    *state = rig;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct rig *rig = *state;
+    static const char *const names[] = {"r.db", "r.db-wal", "r.db-shm"};
+    site_done(&rig->site);
+    fake_daemon_done(&rig->daemon);
+    store_close(rig->daemon.store);
+    fixture_done(&rig->run);
+    buf_done(&rig->res.body);
+    for (size_t i = 0; i < N(names); i++) {
+        char path[96];
+        (void)snprintf(path, sizeof(path), "%s/%s", rig->folder, names[i]);
+        (void)unlink(path); /* not all of them are left */
+    }
+    assert_int_equal(rmdir(rig->folder), 0);
+    free(rig);
+    return 0;
+}
+
+/* The daemon knows the run too. */
+static void make_live(struct rig *rig, bool is_stored)
+{
+    *vec_push(&rig->daemon.runs) = (struct daemon_run){
+        .name = rig->run.def->name, .uid = rig->run.def->uid, .benchmark = "demo",
+        .def = rig->run.def, .status = &rig->status, .is_active = true, .is_stored = is_stored,
+        .progress = {.is_known = true, .id = {.role = ROLE_TRAINER}, .step = 2,
+                     .step_ns = 1000000000, .samples = 16, .loss = 2.5,
+                     .seen_unix_ms = 1795165999000},
+    };
+}
+
+/* "/path?name=value&name=value": without escapes. Borrowed, till the next one. */
+static const char *get(struct rig *rig, const char *url, int code)
+{
+    char text[512];
+    struct web_arg args[8];
+    struct web_request req = {.args = args};
+    (void)snprintf(text, sizeof(text), "%s", url);
+    char *rest = strchr(text, '?');
+    if (rest != NULL) {
+        *rest++ = '\0';
+    }
+    req.path = text;
+    for (char *save_ptr = NULL, *arg = rest == NULL ? NULL : strtok_r(rest, "&", &save_ptr);
+         arg != NULL; arg = strtok_r(NULL, "&", &save_ptr)) {
+        char *value = strchr(arg, '=');
+        if (value != NULL) {
+            *value++ = '\0';
+        }
+        args[req.n_args++] = (struct web_arg){arg, value == NULL ? "" : value};
+    }
+    buf_clear(&rig->res.body);
+    rig->res.code = 0;
+    site_answer(&rig->site, &req, &rig->res);
+    if (rig->res.code != code) {
+        fail_msg("%s: expected %d, got %d: %s", url, code, rig->res.code,
+                 buf_cstr(&rig->res.body));
+    }
+    return buf_cstr(&rig->res.body);
+}
+
+static json_t *get_json(struct rig *rig, const char *url, int code)
+{
+    json_error_t err;
+    json_t *document = json_loads(get(rig, url, code), 0, &err);
+    if (document == NULL) {
+        fail_msg("%s: %s", url, err.text);
+    }
+    assert_string_equal(rig->res.content_type, "application/json");
+    return document;
+}
+
+static void test_errors(void **state)
+{
+    static const struct {
+        const char *url;
+        int code;
+        const char *message;
+    } rows[] = {
+        {"/nothing", 404, "there is nothing at '/nothing'"},
+        {"/metrics/", 404, "there is nothing at '/metrics/'"},
+        {"/api/v1/runs/none", 404, "there is no run 'none'"},
+        {"/api/v1/runs/none/results", 404, "there is no run 'none'"},
+        {"/api/v1/runs/none/logs", 404, "there is no run 'none'"},
+        {"/runs/none", 404, "there is no run 'none'"},
+        {"/api/v1/runs/../x", 404, "there is nothing at '/api/v1/runs/../x'"},
+        {"/api/v1/runs/A", 404, "there is nothing at '/api/v1/runs/A'"},
+        {"/api/v1/runs/" RUN "/", 404, "there is nothing at '/api/v1/runs/" RUN "/'"},
+        {"/runs/\x01\xff", 404, "there is nothing at '/runs/\x01?'"},
+        {"/api/v1/runs/" RUN "/logs", 400, "run '" RUN "' has several points: name one by point="},
+        {"/api/v1/runs/" RUN "/logs?point=9", 404, "run '" RUN "': no such attempt has ended"},
+        {"/api/v1/runs/" RUN "/logs?point=0&index=7", 404,
+         "run '" RUN "': that attempt has no such replica"},
+        {"/api/v1/runs/" RUN "/logs?point=-1", 400, "point '-1': expected a whole number from 0"},
+        {"/api/v1/runs/" RUN "/logs?point=", 400, "point '': expected a whole number from 0"},
+        {"/api/v1/runs/" RUN "/logs?point=99999999999", 400,
+         "point '99999999999': expected a whole number from 0"},
+        {"/api/v1/runs/" RUN "/logs?point=0&role=boss", 400,
+         "role 'boss' is unknown: pserver, trainer or worker"},
+        {"/api/v1/runs/" RUN "/logs?points=0", 400,
+         "'points' is unknown: point, trial, attempt, role, index"},
+    };
+    for (size_t i = 0; i < N(rows); i++) {
+        json_t *document = get_json(*state, rows[i].url, rows[i].code);
+        assert_int_equal(json_object_size(document), 2);
+        assert_int_equal(json_integer_value(json_object_get(document, "code")), rows[i].code);
+        const char *message = json_string_value(json_object_get(document, "message"));
+        if (!str_eq(message, rows[i].message)) {
+            fail_msg("%s: expected '%s', got '%s'", rows[i].url, rows[i].message, message);
+        }
+        json_decref(document);
+    }
+}
+
+static void test_list(void **state)
+{
+    struct rig *rig = *state;
+    json_t *document = get_json(rig, "/api/v1/runs", 200);
+    json_t *item = json_array_get(json_object_get(document, "items"), 0);
+    assert_string_equal(json_string_value(json_object_get(document, "kind")), "BenchmarkRunList");
+    assert_string_equal(json_string_value(json_object_get(item, "name")), RUN);
+    assert_string_equal(json_string_value(json_object_get(item, "phase")), "Running");
+    assert_true(json_is_true(json_object_get(item, "interrupted"))); /* nobody drives it */
+    assert_int_equal(json_integer_value(json_object_get(item, "trialsDone")), 8);
+    assert_string_equal(json_string_value(json_object_get(item, "started")),
+                        "2026-11-20T09:12:52Z");
+    assert_true(json_is_null(json_object_get(item, "ended")));
+    json_decref(document);
+
+    make_live(rig, true);
+    rig->status.trials_done = 9; /* not in the store yet */
+    document = get_json(rig, "/api/v1/runs", 200);
+    item = json_array_get(json_object_get(document, "items"), 0);
+    assert_int_equal(json_array_size(json_object_get(document, "items")), 1);
+    assert_true(json_is_false(json_object_get(item, "interrupted")));
+    assert_int_equal(json_integer_value(json_object_get(item, "trialsDone")), 9);
+    json_decref(document);
+}
+
+static void test_not_stored(void **state)
+{
+    struct rig *rig = *state;
+    static const struct run_status status = {.phase = RUN_PENDING, .message = "no such Benchmark"};
+    *vec_push(&rig->daemon.runs) = (struct daemon_run){
+        .name = "new", .uid = "00000000-0000-4000-8000-000000000000", .benchmark = "new",
+        .status = &status};
+    json_t *document = get_json(rig, "/api/v1/runs", 200);
+    json_t *items = json_object_get(document, "items");
+    assert_int_equal(json_array_size(items), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(items, 0), "name")), "new");
+    json_decref(document);
+    document = get_json(rig, "/api/v1/runs/new", 200);
+    assert_true(json_is_null(json_object_get(document, "created")));
+    json_decref(document);
+    document = get_json(rig, "/api/v1/runs/new/results", 409);
+    assert_string_equal(json_string_value(json_object_get(document, "message")),
+                        "run 'new' was not accepted (yet): no such Benchmark");
+    json_decref(document);
+    assert_non_null(strstr(get(rig, "/runs/new", 200), "no such Benchmark"));
+    assert_non_null(strstr(get(rig, "/metrics", 200), "bench_run_trials{run=\"new\"} 0"));
+}
+
+static void test_run(void **state)
+{
+    struct rig *rig = *state;
+    make_live(rig, true);
+    json_t *document = get_json(rig, "/api/v1/runs/0b5c8f0e-3f5e-4c0a-9d6b-2a1f3c4d5e6f", 200);
+    assert_string_equal(json_string_value(json_object_get(document, "name")), RUN);
+    json_t *progress = json_object_get(document, "progress");
+    assert_string_equal(json_string_value(json_object_get(progress, "role")), "trainer");
+    assert_int_equal(json_integer_value(json_object_get(progress, "samples")), 16);
+    json_t *attempts = json_object_get(document, "attempts");
+    assert_int_equal(json_array_size(attempts), 9);
+    json_t *failed = json_array_get(attempts, 5); /* point 1, trial 2 */
+    assert_string_equal(json_string_value(json_object_get(failed, "outcome")), "Failed");
+    assert_string_equal(json_string_value(json_object_get(failed, "error")),
+                        "trainer/1: <script>alert(1)</script>?");
+    json_decref(document);
+}
+
+/* The bytes of `benchctl results -o json`. */
+static void test_results(void **state)
+{
+    struct rig *rig = *state;
+    struct buf expected = BUF_INIT;
+    report_json(fixture_build(&rig->run, RUN_RUNNING), &expected);
+    assert_string_equal(get(rig, "/api/v1/runs/" RUN "/results", 200), buf_cstr(&expected));
+    make_live(rig, true); /* the daemon's definition instead of the stored one */
+    assert_string_equal(get(rig, "/api/v1/runs/" RUN "/results", 200), buf_cstr(&expected));
+    buf_done(&expected);
+}
+
+static void test_logs(void **state)
+{
+    static const struct {
+        const char *args, *expected;
+    } rows[] = {
+        {"point=0", "trainer"},
+        {"point=0&role=pserver", "pserver"},
+        {"point=1&trial=1&attempt=0&role=trainer&index=1", "trainer"},
+    };
+    for (size_t i = 0; i < N(rows); i++) {
+        char url[128];
+        (void)snprintf(url, sizeof(url), "/api/v1/runs/" RUN "/logs?%s", rows[i].args);
+        assert_string_equal(get(*state, url, 200), rows[i].expected);
+        assert_string_equal(((struct rig *)*state)->res.content_type, "text/plain; charset=utf-8");
+    }
+}
+
+static void test_health(void **state)
+{
+    struct rig *rig = *state;
+    assert_string_equal(get(rig, "/healthz", 200), "ok\n");
+    assert_string_equal(get(rig, "/readyz", 200), "ok\n");
+    rig->daemon.not_ready = "watch of pods: 403";
+    assert_string_equal(get(rig, "/readyz", 503), "watch of pods: 403\n");
+    assert_string_equal(get(rig, "/healthz", 200), "ok\n");
+    rig->daemon.not_healthy = "the Lease is lost";
+    assert_string_equal(get(rig, "/healthz", 503), "the Lease is lost\n");
+}
+
+/* Texts from outside never become markup. */
+static void test_html(void **state)
+{
+    struct rig *rig = *state;
+    const char *page = get(rig, "/runs/" RUN, 200);
+    assert_string_equal(rig->res.content_type, "text/html; charset=utf-8");
+    static const char *const expected[] = {
+        "&lt;b&gt;&amp;&quot;x&quot;",
+        "trainer/1: &lt;script&gt;alert(1)&lt;/script&gt;?",
+        "&lt;i&gt;note&lt;/i&gt;",
+        "(interrupted)",
+        "<th class=\"r\">THROUGHPUT</th>",
+        "<link rel=\"stylesheet\" href=\"../style.css\">",
+        "href=\"../api/v1/runs/" RUN "/logs?point=0&amp;trial=0&amp;attempt=0&amp;role=pserver",
+    };
+    for (size_t i = 0; i < N(expected); i++) {
+        if (strstr(page, expected[i]) == NULL) {
+            fail_msg("expected '%s' in:\n%s", expected[i], page);
+        }
+    }
+    assert_null(strstr(page, "<script"));
+    assert_null(strstr(page, "<i>"));
+    page = get(rig, "/", 200);
+    assert_non_null(strstr(page, "<a href=\"runs/" RUN "\">" RUN "</a>"));
+    assert_null(strstr(page, "<script"));
+    assert_non_null(strstr(get(rig, "/style.css", 200), "max-width"));
+}
+
+/* A scrape of the same state does not read the store; a trial more does. */
+static void test_scrape_cache(void **state)
+{
+    struct rig *rig = *state;
+    make_live(rig, true);
+    static const char line[] = "bench_point_throughput_samples_per_second{run=\"" RUN "\","
+                               "benchmark=\"demo\",system=\"benchworker\",point=\"0\",pservers=\"1\","
+                               "trainers=\"1\",batch_size=\"16\",threads=\"1\",other=\"\"} ";
+    const char *page = get(rig, "/metrics", 200);
+    const char *at = strstr(page, line);
+    if (at == NULL || fabs(strtod(at + strlen(line), NULL) - 51) > 1e-6) {
+        fail_msg("expected %s51 in:\n%s", line, page);
+    }
+    assert_non_null(strstr(page, "bench_trainer_step_samples_per_second{run=\"" RUN "\"} 16\n"));
+    assert_int_equal(rig->site.cache.len, 1);
+    const struct run_figures *before = rig->site.cache.items[0].figures;
+    (void)get(rig, "/metrics", 200);
+    assert_ptr_equal(rig->site.cache.items[0].figures, before);
+    rig->status.trials_done++;
+    rig->site.cache.items[0].next_ms = 0;
+    (void)get(rig, "/metrics", 200);
+    assert_int_equal(rig->site.cache.items[0].trials_done, 9);
+    rig->status.phase = RUN_SUCCEEDED;
+    rig->daemon.runs.items[0].is_active = false;
+    rig->status.ended_unix_ms = 1; /* long ago */
+    assert_null(strstr(get(rig, "/metrics", 200), "run=\"" RUN "\""));
+    assert_int_equal(rig->site.cache.len, 0);
+}
+
+static int fail_list(struct store *s, struct run_row **ret, size_t *ret_n, struct err *err)
+{
+    (void)s, (void)ret, (void)ret_n;
+    return err_set(err, EIO, "store: disk I/O error");
+}
+
+static int fail_get(struct store *s, const char *name, struct run_row *ret, struct err *err)
+{
+    (void)s, (void)name, (void)ret;
+    return err_set(err, EIO, "store: disk I/O error");
+}
+
+/* The store's failure is an answer, not the end. */
+static void test_store_fails(void **state)
+{
+    static const struct store_ops ops = {.list_runs = fail_list, .get_run = fail_get};
+    static const char *const urls[] = {"/api/v1/runs", "/api/v1/runs/" RUN,
+                                       "/api/v1/runs/" RUN "/results",
+                                       "/api/v1/runs/" RUN "/logs?point=0", "/", "/runs/" RUN};
+    struct rig *rig = *state;
+    struct store broken = {&ops}, *good = rig->daemon.store;
+    make_live(rig, true);
+    rig->daemon.store = &broken;
+    for (size_t i = 0; i < N(urls); i++) {
+        assert_non_null(strstr(get(rig, urls[i], 500), "store: disk I/O error"));
+    }
+    assert_non_null(strstr(get(rig, "/metrics", 200), "bench_run_trials{run=\"" RUN "\"} 9"));
+    rig->daemon.store = good;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_list, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_not_stored, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_run, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_results, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_logs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_health, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_html, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_scrape_cache, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_store_fails, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,117 @@
+/* Serves the runs of a store as benchd would: web_server STORE_URL [ACTIVE_RUN]. Prints its address,
+ * ends when stdin does. A run that is not finished is taken for one that is driven; ACTIVE_RUN, which
+ * may be finished, shows a step of trainer 0 as if it were. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <uv.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "daemon/web/web.h"
+#include "fake_daemon.h"
+
+struct served {
+    struct run_row *rows;
+    size_t n_rows;
+    struct run_def **defs;
+    struct daemon daemon;
+};
+
+static int load(struct served *s, const char *active, struct err *err)
+{
+    int r = s->daemon.store->ops->list_runs(s->daemon.store, &s->rows, &s->n_rows, err);
+    s->defs = r < 0 ? NULL : xnew_array(struct run_def *, s->n_rows + 1);
+    for (size_t i = 0; r >= 0 && i < s->n_rows; i++) {
+        struct run_row *row = &s->rows[i];
+        r = store_load_run_def(row, &s->defs[i], err);
+        struct daemon_run *run = vec_push(&s->daemon.runs);
+        *run = (struct daemon_run){
+            .name = row->name,
+            .uid = row->uid,
+            .benchmark = row->benchmark,
+            .def = s->defs[i],
+            .status = &row->status,
+            .is_active = !run_phase_is_final(row->status.phase),
+            .is_stored = true,
+        };
+        if (active != NULL && str_eq(row->name, active)) {
+            run->is_active = true;
+            row->status.has_current = true;
+            run->progress = (struct daemon_progress){
+                .is_known = true, .id = {.role = ROLE_TRAINER}, .step = 3, .step_ns = 250000000,
+                .samples = 16, .loss = 2.25, .seen_unix_ms = clock_unix_ms(),
+            };
+        }
+    }
+    return r;
+}
+
+static void unload(struct served *s)
+{
+    for (size_t i = 0; i < s->n_rows; i++) {
+        run_def_free(s->defs[i]);
+        run_row_done(&s->rows[i]);
+    }
+    free(s->defs);
+    free(s->rows);
+    fake_daemon_done(&s->daemon);
+    store_close(s->daemon.store);
+}
+
+static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+{
+    static char text[64];
+    (void)handle, (void)size;
+    *buf = uv_buf_init(text, sizeof(text));
+}
+
+static void on_stdin(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    (void)buf;
+    if (n < 0) {
+        uv_close((uv_handle_t *)stream, NULL);
+        web_free(stream->data);
+    }
+}
+
+static int serve(struct served *s, struct err *err)
+{
+    uv_loop_t loop;
+    uv_pipe_t in;
+    struct web *web = NULL;
+    (void)uv_loop_init(&loop);
+    int r = web_new(&loop, &s->daemon, "127.0.0.1:0", &web, err);
+    if (r >= 0) {
+        printf("%s\n", web_address(web));
+        fflush(stdout);
+        (void)uv_pipe_init(&loop, &in, 0);
+        (void)uv_pipe_open(&in, 0);
+        in.data = web;
+        (void)uv_read_start((uv_stream_t *)&in, on_alloc, on_stdin);
+        (void)uv_run(&loop, UV_RUN_DEFAULT); /* till everything is closed */
+    }
+    return uv_loop_close(&loop) == 0 ? r : err_set(err, EBUSY, "a handle was left open");
+}
+
+int main(int argc, char **argv)
+{
+    struct served s = {0};
+    struct err err = {0};
+    if (argc < 2) {
+        fprintf(stderr, "usage: web_server STORE_URL [ACTIVE_RUN]\n");
+        return 2;
+    }
+    int r = store_open(argv[1], false, &s.daemon.store, &err);
+    if (r >= 0) {
+        s.daemon.counters.started_unix_ms = clock_unix_ms();
+        r = load(&s, argc > 2 ? argv[2] : NULL, &err);
+        r = r < 0 ? r : serve(&s, &err);
+        unload(&s);
+    }
+    if (r < 0) {
+        fprintf(stderr, "web_server: %s\n", err.msg);
+    }
+    return r < 0;
+}
