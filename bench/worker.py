@@ -101,7 +101,7 @@ class Bench:
         if row.system == OURS.system:
             document = json.loads(ran.stdout)
             wall, cpu, rss = document["samples_per_s"], document["samples_per_cpu_s"], document["peak_rss_bytes"]
-            self.worker_facts[isa] = {key: document.get(key) for key in ("cpu_features", "blas")}
+            self.worker_facts[isa] = {key: document.get(key) for key in ("build", "kernels", "cpu_features", "blas", "blas_core")}
             if batch == BATCH and isa == "":
                 self.ours.append(our_layers(document))
         else:
@@ -135,8 +135,9 @@ class Bench:
 
 
 def our_layers(document):
-    """{layer: {pass: s}} of the convolutions, from what benchworker says of its layers in ns."""
-    return {layer["name"]: {which: layer[which + "_ns"] / 1e9 for which in figures.PASSES if layer.get(which + "_ns")}
+    """{layer: {pass: s}} of the convolutions, from what benchworker says of its layers: CPU ms a step."""
+    keys = dict(zip(figures.PASSES, ("forward", "backward_data", "backward_weight")))
+    return {layer["name"]: {which: layer["cpu_ms"][key] / 1e3 for which, key in keys.items() if layer["cpu_ms"].get(key)}
             for layer in document.get("layers", []) if layer["name"].startswith("conv")}
 
 
@@ -223,8 +224,8 @@ def write_json(bench, bars, facts, begin):
         "samples": [{**dataclasses.asdict(s), "row": str(s.row), "system": s.row.system, "precision": s.row.precision}
                     for s in bench.samples],
         "layers": {"ours": bench.ours, "onednn": bench.onednn},
-        "bars": [{"what": b.what, **(dataclasses.asdict(b.value) if b.value else {}), "sign": b.sign, "bar": b.bar, "reached": b.is_reached}
-                 for b in bars]}
+        "bars": [{"what": b.what, **(dataclasses.asdict(b.value) if b.value else {}), "sign": b.sign, "bar": b.bar,
+                  "reached": b.is_reached} for b in bars]}
     pathlib.Path(bench.args.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 

@@ -10,6 +10,7 @@
 #include "worker/role.h"
 
 static const struct role_verb roles[] = {
+    {"export", role_export, "Write initial parameters and batches, to compare trainings"},
     {"train", role_train, "Train in this process, without peers, and test"},
     {"trainer", role_trainer, "A trainer of a run: warm-up, barrier, measured steps, summary"},
     {"pserver", role_pserver, "A parameter server of a run"},

@@ -19,11 +19,11 @@ import peers
 WORKER = """#!/bin/sh
 echo "worker $* mask=$BENCH_CPU_MASK" >>"$FAKE_LOG"
 for group in 1 2 3 4 5; do
-    layers="$layers{\\"name\\": \\"conv${group}_1\\", \\"forward_ns\\": 1000000000, \\"input_gradient_ns\\": 1000000000,
-        \\"weight_gradient_ns\\": 1000000000}, "
+    layers="$layers{\\"name\\": \\"conv${group}_1\\", \\"cpu_ms\\": {\\"forward\\": 1000,
+        \\"backward_data\\": 1000, \\"backward_weight\\": 1000, \\"passes\\": 7}}, "
 done
 echo '{"samples_per_s": '$FAKE_RATE', "samples_per_cpu_s": '$FAKE_RATE', "peak_rss_bytes": 1000, "cpu_features": "fake",
- "blas": "none", "layers": ['"$layers"'{"name": "fc1", "forward_ns": 5}]}'
+ "blas": "none", "layers": ['"$layers"'{"name": "fc1", "cpu_ms": {"forward": 5}}]}'
 """
 PEER = """#!/bin/sh
 case $1 in

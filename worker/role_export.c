@@ -1,0 +1,262 @@
+/* `benchworker export`: writes what a training starts from, so that another program can start from
+ * the same: initial parameters and the batches of the first steps, in the order of `train`.
+ *
+ *   export.json   the tensors in the order of params.f32, each with its shape and its dimensions'
+ *                 letters (R S filter, C in, K out); steps, batch and the data's dimensions
+ *   params.f32    every parameter
+ *   x.f32         the samples of all steps, (N, 3, 32, 32) each step; labels.u8: theirs
+ *   steps.u32     how many samples each step has: the last one of an epoch is short
+ *
+ * All numbers are little-endian, as the machine's. Read by bench/training_torch.py. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/args.h"
+#include "base/buf.h"
+#include "base/exit_code.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "worker/data/data.h"
+#include "worker/model/def.h"
+#include "worker/model/model.h"
+#include "worker/role.h"
+
+#define MAX_BATCH 4096
+#define MAX_STEPS 100000
+
+static const struct arg_opt options[] = {
+    {"dir", 0, "DIR", "Where the files go; made if it is not there"},
+    {"model", 0, "NAME", "The network (default vgg16-fluid-fc512)"},
+    {"data", 0, "SOURCE", "synthetic, idx:DIR or cifar10:DIR (default synthetic)"},
+    {"batch", 'b', "N", "Samples a step (default 32)"},
+    {"limit", 0, "N", "Train on the first N samples only (default 0: all)"},
+    {"steps", 0, "N", "Steps whose batches are written (default 0: parameters only)"},
+    {"seed", 0, "N", "Of parameters, order and synthetic data (default 1)"},
+};
+#define N_OPTIONS (sizeof(options) / sizeof(options[0]))
+
+struct command {
+    const char *dir, *model, *source; /* borrowed from argv */
+    const struct model_def *def;
+    int64_t batch, limit, steps, seed;
+};
+
+static int take_options(const struct args *a, struct command *c, struct err *err)
+{
+    const struct {
+        const char *name;
+        int64_t fallback, min, max, *ret;
+    } rows[] = {
+        {"batch", 32, 1, MAX_BATCH, &c->batch},
+        {"limit", 0, 0, 1000000000, &c->limit},
+        {"steps", 0, 0, MAX_STEPS, &c->steps},
+        {"seed", 1, 0, INT64_MAX, &c->seed},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *text = args_get(a, rows[i].name, NULL);
+        *rows[i].ret = rows[i].fallback;
+        if (text != NULL && parse_i64_in(text, rows[i].min, rows[i].max, rows[i].ret) < 0) {
+            return err_set(err, EINVAL, "--%s '%s': expected a whole number from %lld to %lld",
+                           rows[i].name, text, (long long)rows[i].min, (long long)rows[i].max);
+        }
+    }
+    c->dir = args_get(a, "dir", NULL);
+    c->model = args_get(a, "model", "vgg16-fluid-fc512");
+    c->source = args_get(a, "data", "synthetic");
+    c->def = model_def_find(c->model);
+    if (a->n_words > 0) {
+        return err_set(err, EINVAL, "unexpected word '%s'", a->words[0]);
+    }
+    if (c->dir == NULL) {
+        return err_set(err, EINVAL, "--dir is needed");
+    }
+    if (c->def == NULL) {
+        return err_set(err, EINVAL, "--model '%s' is unknown; there are: %s", c->model,
+                       model_def_names());
+    }
+    return 0;
+}
+
+static int open_file(const struct command *c, const char *name, FILE **ret, struct err *err)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/%s", c->dir, name);
+    *ret = fopen(path, "we");
+    return *ret != NULL ? 0 : err_set_errno(err, errno, "%s", path);
+}
+
+/* Closes f; what could not be written shows at the latest here. */
+static int close_file(FILE *f, const char *name, struct err *err)
+{
+    int had_error = ferror(f);
+    return fclose(f) != 0 || had_error ? err_set_errno(err, EIO, "write %s", name) : 0;
+}
+
+static int write_params(const struct command *c, struct err *err)
+{
+    FILE *f;
+    size_t n = model_def_n_params(c->def);
+    int r = open_file(c, "params.f32", &f, err);
+    if (r < 0) {
+        return r;
+    }
+    float *params = xnew_array(float, n);
+    model_init_params(c->def, (uint64_t)c->seed, params);
+    (void)fwrite(params, sizeof(*params), n, f); /* close_file tells */
+    free(params);
+    return close_file(f, "params.f32", err);
+}
+
+struct batch_files {
+    FILE *x, *labels, *steps;
+};
+
+static void write_batches(const struct command *c, const struct dataset *d, struct batch_files *f)
+{
+    uint32_t batch = (uint32_t)c->batch;
+    float *x = xnew_array(float, (size_t)batch * DATA_SAMPLE_FLOATS);
+    uint8_t *labels = xnew_array(uint8_t, batch);
+    size_t size = dataset_size(d), first = 0;
+    uint64_t epoch = 0;
+    for (int64_t step = 0; step < c->steps; step++) { /* as train.c goes through an epoch */
+        uint32_t n = size - first < batch ? (uint32_t)(size - first) : batch;
+        struct data_batch at = {
+            .epoch = epoch, .shuffle = true, .first = first, .stride = 1, .n = n};
+        dataset_read(d, &at, x, labels);
+        (void)fwrite(x, sizeof(*x), (size_t)n * DATA_SAMPLE_FLOATS, f->x); /* close_file tells */
+        (void)fwrite(labels, 1, n, f->labels);
+        (void)fwrite(&n, sizeof(n), 1, f->steps);
+        first += n;
+        if (first >= size) {
+            first = 0;
+            epoch++;
+        }
+    }
+    free(x);
+    free(labels);
+}
+
+static int export_batches(const struct command *c, struct err *err)
+{
+    struct dataset *d = NULL;
+    struct batch_files files = {0};
+    int r = dataset_open(c->source, DATA_TRAIN, (size_t)c->limit, (uint64_t)c->seed, &d, err);
+    if (r < 0) {
+        return r;
+    }
+    const struct {
+        const char *name;
+        FILE **file;
+    } rows[] = {{"x.f32", &files.x}, {"labels.u8", &files.labels}, {"steps.u32", &files.steps}};
+    for (size_t i = 0; i < 3 && r == 0; i++) {
+        r = open_file(c, rows[i].name, rows[i].file, err);
+    }
+    if (r == 0) {
+        write_batches(c, d, &files);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        struct err late;
+        if (*rows[i].file != NULL && close_file(*rows[i].file, rows[i].name, &late) < 0 && r == 0) {
+            r = err_set(err, EIO, "%s", late.msg);
+        }
+    }
+    dataset_free(d);
+    return r;
+}
+
+static void describe_tensor(struct buf *out, uint32_t layer, const char *name, const char *dims,
+                            const char *shape)
+{
+    buf_printf(out, "%s  {\"layer\": %u, \"tensor\": \"%s\", \"dims\": \"%s\", \"shape\": %s}",
+               str_has_suffix(buf_cstr(out), "[\n") ? "" : ",\n", layer, name, dims, shape);
+}
+
+/* The tensors as struct layer_params orders them. */
+static void describe_layer(struct buf *out, const struct layer_def *layer,
+                           const struct layer_shape *s, uint32_t i)
+{
+    bool is_conv = layer->kind == LAYER_CONV;
+    _cleanup_(freep) char *vector = xasprintf("[%u]", s->k);
+    _cleanup_(freep) char *weight =
+        is_conv ? xasprintf("[3, 3, %u, %u]", s->c, s->k)
+                : xasprintf("[%u, %u]", s->k, s->c * s->h * s->w);
+    describe_tensor(out, i, "weight", is_conv ? "RSCK" : "KC", weight);
+    describe_tensor(out, i, "bias", "K", vector);
+    if (layer_has_bn(layer)) {
+        describe_tensor(out, i, "gamma", "K", vector);
+        describe_tensor(out, i, "beta", "K", vector);
+    }
+}
+
+static int write_description(const struct command *c, struct err *err)
+{
+    FILE *f;
+    int r = open_file(c, "export.json", &f, err);
+    if (r < 0) {
+        return r;
+    }
+    struct buf out = BUF_INIT;
+    buf_printf(&out,
+               "{\"version\": 1, \"model\": \"%s\", \"seed\": %lld, \"batch\": %lld, "
+               "\"steps\": %lld, \"x_dims\": \"NCHW\", \"tensors\": [\n",
+               c->model, (long long)c->seed, (long long)c->batch, (long long)c->steps);
+    struct layer_shape shape;
+    for (uint32_t i = 0; i < c->def->n_layers; i++) {
+        shape = layer_shape_next(c->def, i, i == 0 ? NULL : &shape);
+        if (layer_has_weight(&c->def->layers[i])) {
+            describe_layer(&out, &c->def->layers[i], &shape, i);
+        }
+    }
+    buf_puts(&out, "\n]}\n");
+    (void)fwrite(out.data, 1, out.len, f); /* close_file tells */
+    buf_done(&out);
+    return close_file(f, "export.json", err);
+}
+
+static int run(const struct command *c, struct err *err)
+{
+    if (mkdir(c->dir, 0777) < 0 && errno != EEXIST) {
+        return err_set_errno(err, errno, "%s", c->dir);
+    }
+    int r = write_params(c, err);
+    if (r == 0 && c->steps > 0) {
+        r = export_batches(c, err);
+    }
+    return r < 0 ? r : write_description(c, err); /* last: with it the rest is whole */
+}
+
+static int exit_code_of(int r)
+{
+    return r == -EINVAL ? EXIT_USAGE : r == -EBADMSG ? EXIT_WORKER_DATA : EXIT_WORKER_RESOURCE;
+}
+
+int role_export(int argc, char *const *argv)
+{
+    struct args args;
+    struct err err = {0};
+    struct command c = {0};
+    int r = args_parse(options, N_OPTIONS, argc - 1, argv + 1, &args, &err);
+    if (r < 0) {
+        fprintf(stderr, "benchworker export: %s\n", err.msg);
+        return EXIT_USAGE;
+    }
+    if (args_has(&args, "help")) {
+        struct buf text = BUF_INIT;
+        args_help(options, N_OPTIONS, &text);
+        printf("Usage: benchworker export --dir DIR [OPTION...]\n\nWrites initial parameters and "
+               "batches, for a program that starts from the same.\n\nOptions:\n%s",
+               buf_cstr(&text));
+        buf_done(&text);
+        args_done(&args);
+        return EXIT_OK;
+    }
+    r = take_options(&args, &c, &err);
+    r = r < 0 ? r : run(&c, &err);
+    if (r < 0) {
+        fprintf(stderr, "benchworker export: %s\n", err.msg);
+    }
+    args_done(&args);
+    return r < 0 ? exit_code_of(r) : EXIT_OK;
+}
