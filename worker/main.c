@@ -14,6 +14,7 @@ static const struct role_verb roles[] = {
     {"train", role_train, "Train in this process, without peers, and test"},
     {"trainer", role_trainer, "A trainer of a run: warm-up, barrier, measured steps, summary"},
     {"pserver", role_pserver, "A parameter server of a run"},
+    {"bench", role_bench, "Time training steps on data in memory, layer by layer"},
 };
 #define N_ROLES (sizeof(roles) / sizeof(roles[0]))
 

@@ -8,6 +8,7 @@ struct role_verb {
     const char *help; /* one line */
 };
 
+int role_bench(int argc, char *const *argv);
 int role_export(int argc, char *const *argv);
 int role_train(int argc, char *const *argv);
 int role_trainer(int argc, char *const *argv);

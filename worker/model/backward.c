@@ -13,12 +13,15 @@ static void linear_backward(const struct model *m, const struct layer *l, const 
     if (l->def->kind == LAYER_CONV) {
         struct conv_shape s = layer_conv_shape(l, m->n);
         m->kernels.conv3x3_backward_weight(&s, l->x, dy, dweight, dbias, &m->work);
+        model_mark(m, l, MODEL_BACKWARD_WEIGHT);
         if (dx != NULL) {
             m->kernels.conv3x3_backward_data(&s, dy, weight, dx, &m->work);
+            model_mark(m, l, MODEL_BACKWARD_DATA);
         }
     } else {
         m->kernels.fc_backward(m->n, (uint32_t)layer_x_floats(l), l->shape.k, l->x, weight, dy, dx,
                                dweight, dbias);
+        model_mark(m, l, MODEL_BACKWARD_WEIGHT);
     }
 }
 
@@ -36,6 +39,7 @@ static void bn_relu_backward(const struct model *m, const struct layer *l, const
         m->kernels.bn_relu_backward(&s, l->y, l->out, dout, l->mean, l->inv_std, m->params + gamma,
                                     dy, m->grads + gamma, m->grads + beta, &m->work);
     }
+    model_mark(m, l, MODEL_PASSES);
 }
 
 /* *dout: gradient of the layer's output, afterwards of its input; *spare: the other buffer. */
@@ -64,12 +68,14 @@ static void layer_backward(const struct model *m, const struct layer *l, float *
         }
         struct pool_shape s = layer_pool_shape(l, m->n);
         m->kernels.maxpool2x2_backward(&s, l->x, from, to);
+        model_mark(m, l, MODEL_PASSES);
         break;
     }
     case LAYER_DROPOUT: {
         struct dropout_mask mask = layer_mask(m, l);
         if (m->dropout) {
             m->kernels.dropout(m->n * layer_out_floats(l), &mask, from, from);
+            model_mark(m, l, MODEL_PASSES);
         }
         return;
     }

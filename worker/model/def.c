@@ -2,6 +2,7 @@
 #include "worker/model/def.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "worker/model/model.h"
 #include "worker/tensor/rng.h"
@@ -76,6 +77,35 @@ size_t model_def_n_tensors(const struct model_def *def)
         n += layer_has_bn(&def->layers[i]) ? 2 : 0;
     }
     return n;
+}
+
+uint32_t model_def_n_layers(const struct model_def *def)
+{
+    return def->n_layers;
+}
+
+/* Convolutions count within their stack, which a pooling ends. */
+void model_def_layer_name(const struct model_def *def, uint32_t layer, char ret[static 16])
+{
+    unsigned stack = 1, conv = 0, fc = 0, drop = 0;
+    for (uint32_t i = 0; i <= layer; i++) {
+        switch (def->layers[i].kind) {
+        case LAYER_CONV:
+            (void)snprintf(ret, 16, "conv%u_%u", stack % 100, ++conv % 100);
+            break;
+        case LAYER_POOL:
+            (void)snprintf(ret, 16, "pool%u", stack++ % 100);
+            conv = 0;
+            break;
+        case LAYER_DROPOUT:
+            (void)snprintf(ret, 16, "dropout%u", ++drop % 100);
+            break;
+        case LAYER_FC_BN:
+        case LAYER_FC:
+            (void)snprintf(ret, 16, "fc%u", ++fc % 100);
+            break;
+        }
+    }
 }
 
 /* Forward is one multiply-add a weight and output pixel; backward two, but the first layer has no

@@ -92,11 +92,13 @@ static void layer_forward(const struct model *m, const struct layer *l, enum pas
     case LAYER_CONV:
     case LAYER_FC_BN:
         linear(m, l, pass, l->y);
+        model_mark(m, l, MODEL_FORWARD);
         bn_relu(m, l, pass);
         break;
     case LAYER_FC:
         linear(m, l, pass, l->out);
-        break;
+        model_mark(m, l, MODEL_FORWARD);
+        return;
     case LAYER_POOL: {
         struct pool_shape s = layer_pool_shape(l, m->n);
         if (!l->is_done) {
@@ -108,6 +110,7 @@ static void layer_forward(const struct model *m, const struct layer *l, enum pas
         dropout_alone(m, l, pass);
         break;
     }
+    model_mark(m, l, MODEL_PASSES);
 }
 
 /* (N, C, H, W), as data sets are stored, to (N, H, W, C). */
@@ -129,11 +132,15 @@ static double forward(struct model *m, const float *x, const uint8_t *labels, ui
     assert(n >= 1 && n <= m->batch);
     m->n = n;
     take_input(m, x);
+    model_mark(m, m->layers, MODEL_OTHER);
     for (uint32_t i = 0; i < m->def->n_layers; i++) {
         layer_forward(m, &m->layers[i], pass);
     }
     const struct layer *last = model_last(m);
-    return m->kernels.softmax_xent(n, last->shape.k, last->out, labels, m->dlogits, ret_right);
+    double loss =
+        m->kernels.softmax_xent(n, last->shape.k, last->out, labels, m->dlogits, ret_right);
+    model_mark(m, last, MODEL_OTHER);
+    return loss;
 }
 
 double model_forward(struct model *m, const float *x, const uint8_t *labels, uint32_t n,

@@ -79,3 +79,13 @@ size_t model_bytes(const struct model *m)
 {
     return m->arena.n * sizeof(float);
 }
+
+void model_set_probe(struct model *m, const struct model_probe *probe)
+{
+    m->probe = probe;
+}
+
+const char *model_isa(const struct model *m)
+{
+    return m->kernels.isa;
+}

@@ -52,6 +52,25 @@ void model_backward(struct model *m);
 /* Inference mode: running statistics, no dropout. Returns the number of right answers. Overwrites
  * what backward needs. */
 uint32_t model_evaluate(struct model *m, const float *x, const uint8_t *labels, uint32_t n);
+/* Told after each part of a step, so that a benchmark can say where the time went. */
+enum model_part {
+    MODEL_FORWARD,         /* a product: convolution or fully connected, statistics included */
+    MODEL_BACKWARD_DATA,
+    MODEL_BACKWARD_WEIGHT, /* a fully connected layer's two gradients both */
+    MODEL_PASSES,          /* BN, ReLU, dropout, pooling, either way */
+    MODEL_OTHER,           /* layout of the input, loss */
+};
+#define MODEL_PARTS 5
+struct model_probe {
+    void (*after)(void *ctx, uint32_t layer, enum model_part part);
+    void *ctx;
+};
+void model_set_probe(struct model *m, const struct model_probe *probe); /* NULL: none; kept */
+/* The layers of a variant, for tables: "conv1_2", "pool1", "fc2", ... */
+uint32_t model_def_n_layers(const struct model_def *def);
+void model_def_layer_name(const struct model_def *def, uint32_t layer, char ret[static 16]);
+const char *model_isa(const struct model *m); /* of the kernels: "avx512", ... */
+
 /* Forward and backward FLOPs of one sample, multiply-adds counted as two. */
 double model_flops_per_sample(const struct model_def *def);
 /* Bytes of the arenas. */

@@ -41,6 +41,8 @@ struct model {
     uint64_t seed;
     bool dropout;
 
+    const struct model_probe *probe; /* NULL: none */
+
     struct arena arena; /* owns all that follows */
     float *params, *grads;  /* (n_params), layer order */
     float *input;           /* (N, H, W, C) */
@@ -63,6 +65,13 @@ int plan_memory(struct model *m, struct err *err);
 
 /* The dropout of a layer in the micro-batch that m->key names. */
 struct dropout_mask layer_mask(const struct model *m, const struct layer *l);
+
+static inline void model_mark(const struct model *m, const struct layer *l, enum model_part part)
+{
+    if (m->probe != NULL) {
+        m->probe->after(m->probe->ctx, (uint32_t)(l - m->layers), part);
+    }
+}
 
 static inline const struct layer *model_last(const struct model *m)
 {

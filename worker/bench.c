@@ -1,0 +1,151 @@
+#include "worker/bench.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "worker/data/data.h"
+#include "worker/model/adam.h"
+
+struct bench {
+    const struct bench_params *params;
+    struct bench_result result;
+    struct model *model;
+    struct adam adam;
+    float *x;
+    uint8_t *labels;
+    int64_t marked_ns; /* CPU time of the last mark */
+};
+
+static double lap_ms(struct bench *b)
+{
+    int64_t now = clock_process_cpu_ns(), took = now - b->marked_ns;
+    b->marked_ns = now;
+    return (double)took / 1e6;
+}
+
+static void after_part(void *ctx, uint32_t layer, enum model_part part)
+{
+    struct bench *b = ctx;
+    b->result.layers[layer].cpu_ms[part] += lap_ms(b);
+}
+
+static void step(struct bench *b, uint64_t number)
+{
+    const struct bench_params *p = b->params;
+    b->marked_ns = clock_process_cpu_ns();
+    b->result.loss_nats = model_forward(b->model, b->x, b->labels, p->batch,
+                                        (struct model_key){.step = number});
+    model_backward(b->model);
+    (void)lap_ms(b); /* what no part claimed */
+    adam_apply(&b->adam, number + 1, 0, model_n_params(b->model), model_param_data(b->model),
+               model_grad_data(b->model), 1.0f);
+    b->result.update_cpu_ms += lap_ms(b);
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double bench_median(const double *sorted, size_t n)
+{
+    return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+static void measure(struct bench *b)
+{
+    struct bench_result *r = &b->result;
+    struct model_probe probe = {after_part, b};
+    for (size_t i = 0; i < BENCH_WARMUP_STEPS; i++) {
+        step(b, i);
+    }
+    r->update_cpu_ms = 0;
+    model_set_probe(b->model, &probe);
+    for (size_t i = 0; i < r->steps; i++) {
+        int64_t wall_ns = clock_monotonic_ns(), cpu_ns = clock_process_cpu_ns();
+        step(b, BENCH_WARMUP_STEPS + i);
+        r->samples_per_s[i] = b->params->batch * 1e9 / (double)(clock_monotonic_ns() - wall_ns);
+        r->samples_per_cpu_s[i] = b->params->batch * 1e9 / (double)(clock_process_cpu_ns() - cpu_ns);
+    }
+    model_set_probe(b->model, NULL);
+    qsort(r->samples_per_s, r->steps, sizeof(double), compare);
+    qsort(r->samples_per_cpu_s, r->steps, sizeof(double), compare);
+    r->update_cpu_ms /= (double)r->steps;
+    for (uint32_t i = 0; i < r->n_layers; i++) {
+        for (size_t part = 0; part < MODEL_PARTS; part++) {
+            r->layers[i].cpu_ms[part] /= (double)r->steps;
+        }
+    }
+}
+
+static int make_data(struct bench *b, struct err *err)
+{
+    const struct bench_params *p = b->params;
+    struct dataset *data = NULL;
+    int r = dataset_open("synthetic", DATA_TRAIN, p->batch, p->seed, &data, err);
+    if (r < 0) {
+        return r;
+    }
+    b->x = xnew_array(float, (size_t)p->batch * DATA_SAMPLE_FLOATS);
+    b->labels = xnew_array(uint8_t, p->batch);
+    dataset_read(data, &(struct data_batch){.stride = 1, .n = p->batch}, b->x, b->labels);
+    dataset_free(data);
+    return 0;
+}
+
+static int prepare(struct bench *b, struct err *err)
+{
+    const struct bench_params *p = b->params;
+    struct model_params model = {.def = p->def,
+                                 .batch = p->batch,
+                                 .threads = p->threads,
+                                 .seed = p->seed,
+                                 .dropout = true};
+    int r = model_new(&model, &b->model, err);
+    if (r < 0) {
+        return r;
+    }
+    model_init_params(p->def, p->seed, model_param_data(b->model));
+    b->adam = ADAM_DEFAULT;
+    adam_init(&b->adam, model_n_params(b->model));
+    b->result = (struct bench_result){
+        .samples_per_s = xnew_array(double, p->steps),
+        .samples_per_cpu_s = xnew_array(double, p->steps),
+        .steps = p->steps,
+        .layers = xnew_array(struct bench_layer, model_def_n_layers(p->def)),
+        .n_layers = model_def_n_layers(p->def),
+        .model_bytes = model_bytes(b->model),
+        .isa = model_isa(b->model),
+    };
+    for (uint32_t i = 0; i < b->result.n_layers; i++) {
+        model_def_layer_name(p->def, i, b->result.layers[i].name);
+    }
+    return make_data(b, err);
+}
+
+int bench_run(const struct bench_params *params, struct bench_result *ret, struct err *err)
+{
+    struct bench b = {.params = params};
+    int r = prepare(&b, err);
+    if (r == 0) {
+        measure(&b);
+        *ret = b.result;
+    } else {
+        bench_done(&b.result);
+    }
+    model_free(b.model);
+    adam_done(&b.adam);
+    free(b.x);
+    free(b.labels);
+    return r;
+}
+
+void bench_done(struct bench_result *r)
+{
+    free(r->samples_per_s);
+    free(r->samples_per_cpu_s);
+    free(r->layers);
+    *r = (struct bench_result){0};
+}

@@ -1,0 +1,39 @@
+/* Training steps on synthetic data that lies in memory, timed step by step and layer by layer. Used
+ * by role_bench.c. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "worker/model/model.h"
+
+#define BENCH_WARMUP_STEPS 2
+
+struct bench_params {
+    const struct model_def *def;
+    uint32_t batch, threads;
+    size_t steps; /* measured, after BENCH_WARMUP_STEPS */
+    uint64_t seed;
+};
+
+struct bench_layer {
+    char name[16];
+    double cpu_ms[MODEL_PARTS]; /* of one step: mean of CPU time over the measured steps */
+};
+
+struct bench_result { /* owned arrays */
+    double *samples_per_s, *samples_per_cpu_s; /* (steps), sorted */
+    size_t steps;
+    struct bench_layer *layers;
+    uint32_t n_layers;
+    double update_cpu_ms; /* of Adam, a step */
+    double loss_nats;     /* of the last step */
+    size_t model_bytes;
+    const char *isa; /* static */
+};
+
+/* -ENOMEM. */
+int bench_run(const struct bench_params *params, struct bench_result *ret, struct err *err);
+void bench_done(struct bench_result *r);
+double bench_median(const double *sorted, size_t n);

@@ -1,0 +1,204 @@
+/* `benchworker bench`: how fast this machine trains, and where the time goes. A table for people, or
+ * one JSON document with -o json (docs/worker.md). */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jansson.h>
+
+#include "base/args.h"
+#include "base/exit_code.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "config.h"
+#include "worker/bench.h"
+#include "worker/host/host.h"
+#include "worker/kernels/blas.h"
+#include "worker/role.h"
+
+static const struct arg_opt options[] = {
+    {"model", 0, "NAME", "The network (default vgg16-fluid-fc512)"},
+    {"batch", 'b', "N", "Samples a step (default 128)"},
+    {"threads", 't', "N", "Threads of the kernels (default 1)"},
+    {"steps", 0, "N", "Measured steps, after two to warm up (default 20)"},
+    {"seed", 0, "N", "Of parameters, data and dropout (default 1)"},
+    {"output", 'o', "FORMAT", "text or json (default text)"},
+};
+#define N_OPTIONS (sizeof(options) / sizeof(options[0]))
+
+struct command {
+    struct bench_params params;
+    const char *model; /* borrowed from argv */
+    bool json;
+};
+
+static int take_number(const struct args *a, const char *name, int64_t fallback, int64_t max,
+                       int64_t *ret, struct err *err)
+{
+    const char *text = args_get(a, name, NULL);
+    *ret = fallback;
+    if (text != NULL && parse_i64_in(text, 1, max, ret) < 0) {
+        return err_set(err, EINVAL, "--%s '%s': expected a whole number from 1 to %lld", name, text,
+                       (long long)max);
+    }
+    return 0;
+}
+
+static int take_options(const struct args *a, struct command *c, struct err *err)
+{
+    const char *output = args_get(a, "output", "text");
+    int64_t batch = 0, threads = 0, steps = 0, seed = 0;
+    if (a->n_words > 0) {
+        return err_set(err, EINVAL, "unexpected word '%s'", a->words[0]);
+    }
+    c->model = args_get(a, "model", "vgg16-fluid-fc512");
+    c->params.def = model_def_find(c->model);
+    if (c->params.def == NULL) {
+        return err_set(err, EINVAL, "--model '%s' is unknown; there are: %s", c->model,
+                       model_def_names());
+    }
+    if (!str_eq(output, "text") && !str_eq(output, "json")) {
+        return err_set(err, EINVAL, "--output '%s': expected text or json", output);
+    }
+    c->json = str_eq(output, "json");
+    int r = take_number(a, "batch", 128, 4096, &batch, err);
+    r = r < 0 ? r : take_number(a, "threads", 1, 256, &threads, err);
+    r = r < 0 ? r : take_number(a, "steps", 20, 1000000, &steps, err);
+    r = r < 0 ? r : take_number(a, "seed", 1, INT64_MAX, &seed, err);
+    c->params.batch = (uint32_t)batch;
+    c->params.threads = (uint32_t)threads;
+    c->params.steps = (size_t)steps;
+    c->params.seed = (uint64_t)seed;
+    return r;
+}
+
+/* The parts in the order of enum model_part. */
+static const char *const part_keys[MODEL_PARTS] = {"forward", "backward_data", "backward_weight",
+                                                   "passes", "other"};
+
+static json_t *layers_json(const struct bench_result *r)
+{
+    json_t *layers = json_array();
+    for (uint32_t i = 0; i < r->n_layers; i++) {
+        json_t *parts = json_object();
+        for (size_t part = 0; part < MODEL_PARTS; part++) {
+            (void)json_object_set_new(parts, part_keys[part],
+                                      json_real(r->layers[i].cpu_ms[part])); /* NULL: left out */
+        }
+        json_t *layer = json_pack("{s:s, s:o}", "name", r->layers[i].name, "cpu_ms", parts);
+        (void)json_array_append_new(layers, layer); /* the same */
+    }
+    return layers;
+}
+
+static json_t *spread_json(const double *sorted, size_t n)
+{
+    return json_pack("[f, f]", sorted[0], sorted[n - 1]);
+}
+
+static int print_json(const struct command *c, const struct bench_result *r)
+{
+    const struct bench_params *p = &c->params;
+    json_t *o = json_pack(
+        "{s:s, s:s, s:i, s:i, s:I, s:I, s:f, s:f, s:o, s:o, s:I, s:I, s:f, s:s, s:s, s:s, s:s, s:f}",
+        "model", c->model, "build", "benchworker " BENCHD_VERSION, "batch_size", (int)p->batch,
+        "threads", (int)p->threads, "steps", (json_int_t)p->steps, "seed", (json_int_t)p->seed,
+        "samples_per_s", bench_median(r->samples_per_s, r->steps), "samples_per_cpu_s",
+        bench_median(r->samples_per_cpu_s, r->steps), "samples_per_s_range",
+        spread_json(r->samples_per_s, r->steps), "samples_per_cpu_s_range",
+        spread_json(r->samples_per_cpu_s, r->steps), "peak_rss_bytes",
+        (json_int_t)host_max_rss_bytes(), "model_bytes", (json_int_t)r->model_bytes, "loss_nats",
+        r->loss_nats, "cpu_features", cpu_features(), "kernels", r->isa, "blas", blas_config(),
+        "blas_core", blas_core(), "update_cpu_ms", r->update_cpu_ms);
+    int code = EXIT_WORKER_RESOURCE;
+    if (o != NULL && json_object_set_new(o, "layers", layers_json(r)) == 0 &&
+        json_dumpf(o, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF &&
+        fflush(stdout) == 0) {
+        code = EXIT_OK;
+    }
+    json_decref(o);
+    return code;
+}
+
+static void print_row(const char *name, const double ms[MODEL_PARTS])
+{
+    double sum = 0;
+    printf("%-10s", name);
+    for (size_t part = 0; part < MODEL_PARTS; part++) {
+        sum += ms[part];
+        printf(" %9.2f", ms[part]);
+    }
+    printf(" %9.2f\n", sum);
+}
+
+static int print_text(const struct command *c, const struct bench_result *r)
+{
+    const struct bench_params *p = &c->params;
+    double sums[MODEL_PARTS] = {0};
+    printf("%s, batch %u, %u thread%s, %zu steps: %.1f samples/s, %.1f samples per CPU-second "
+           "(%.1f to %.1f)\n",
+           c->model, p->batch, p->threads, p->threads == 1 ? "" : "s", r->steps,
+           bench_median(r->samples_per_s, r->steps), bench_median(r->samples_per_cpu_s, r->steps),
+           r->samples_per_cpu_s[0], r->samples_per_cpu_s[r->steps - 1]);
+    printf("kernels %s, OpenBLAS core %s, peak %.0f MB\n\n", r->isa, blas_core(),
+           (double)host_max_rss_bytes() / 1e6);
+    printf("%-10s %9s %9s %9s %9s %9s %9s\n", "CPU ms", "forward", "bwd data", "bwd wght", "passes",
+           "other", "sum");
+    for (uint32_t i = 0; i < r->n_layers; i++) {
+        print_row(r->layers[i].name, r->layers[i].cpu_ms);
+        for (size_t part = 0; part < MODEL_PARTS; part++) {
+            sums[part] += r->layers[i].cpu_ms[part];
+        }
+    }
+    print_row("all", sums);
+    printf("%-10s %59.2f\n", "Adam", r->update_cpu_ms);
+    return fflush(stdout) == 0 ? EXIT_OK : EXIT_WORKER_RESOURCE;
+}
+
+static int run(const struct command *c)
+{
+    struct bench_result result;
+    struct err err = {0};
+    int r = bench_run(&c->params, &result, &err);
+    if (r < 0) {
+        fprintf(stderr, "benchworker bench: %s\n", err.msg);
+        return EXIT_WORKER_RESOURCE;
+    }
+    int code = c->json ? print_json(c, &result) : print_text(c, &result);
+    bench_done(&result);
+    if (code != EXIT_OK) {
+        fprintf(stderr, "benchworker bench: cannot write the result to stdout\n");
+    }
+    return code;
+}
+
+static void print_help(void)
+{
+    struct buf text = BUF_INIT;
+    args_help(options, N_OPTIONS, &text);
+    printf("Usage: benchworker bench [OPTION...]\n\n"
+           "Times training steps on synthetic data in memory, layer by layer.\n\nOptions:\n%s",
+           buf_cstr(&text));
+    buf_done(&text);
+}
+
+int role_bench(int argc, char *const *argv)
+{
+    struct args args;
+    struct err err = {0};
+    struct command c = {0};
+    int r = args_parse(options, N_OPTIONS, argc - 1, argv + 1, &args, &err), code = EXIT_USAGE;
+    if (r < 0) {
+        fprintf(stderr, "benchworker bench: %s\n", err.msg);
+        return EXIT_USAGE;
+    }
+    if (args_has(&args, "help")) {
+        print_help();
+        code = EXIT_OK;
+    } else if (take_options(&args, &c, &err) < 0) {
+        fprintf(stderr, "benchworker bench: %s\n", err.msg);
+    } else {
+        code = run(&c);
+    }
+    args_done(&args);
+    return code;
+}
