@@ -111,7 +111,7 @@ static void reduce_row(size_t n, const float *restrict y, const float *restrict 
                        float *restrict dot)
 {
     for (size_t k = 0; k < n; k++) {
-        float g = a[k] > 0 ? da[k] : 0;
+        float d = da[k], g = a[k] > 0 ? d : 0;
         sum[k] += g;
         dot[k] += g * (y[k] - mean[k]);
     }
@@ -135,9 +135,10 @@ static void apply_row(const struct pass *p, size_t at)
     const float *y = p->y + at, *a = p->a + at, *da = p->da + at;
     const float *mul = p->mul, *sub = p->sub, *slope = p->slope, *mean = p->mean;
     float *dy = p->out + at;
+    size_t n = p->k;
 #pragma GCC ivdep
-    for (size_t k = 0; k < p->k; k++) {
-        float g = a[k] > 0 ? da[k] : 0;
+    for (size_t k = 0; k < n; k++) {
+        float d = da[k], g = a[k] > 0 ? d : 0;
         dy[k] = mul[k] * (g - sub[k] - (y[k] - mean[k]) * slope[k]);
     }
 }
@@ -206,6 +207,7 @@ static struct block block_at(const struct pass *p, size_t row, size_t x)
 static void pool_block(size_t n, const float *y0, const float *y1, const float *y2, const float *y3,
                        const float *scale, const float *shift, float *restrict a)
 {
+#pragma GCC ivdep
     for (size_t k = 0; k < n; k++) {
         float v0 = scale[k] * y0[k] + shift[k], v1 = scale[k] * y1[k] + shift[k];
         float v2 = scale[k] * y2[k] + shift[k], v3 = scale[k] * y3[k] + shift[k];
@@ -240,13 +242,16 @@ static void reduce_block(const struct pass *p, const struct block *b, float *res
     const float *y0 = p->y + b->px[0], *y1 = p->y + b->px[1], *y2 = p->y + b->px[2];
     const float *y3 = p->y + b->px[3], *da = p->da + b->pooled;
     const float *scale = p->scale, *shift = p->shift, *mean = p->mean;
-    for (size_t k = 0; k < p->k; k++) {
-        float v0 = scale[k] * y0[k] + shift[k], v1 = scale[k] * y1[k] + shift[k];
-        float v2 = scale[k] * y2[k] + shift[k], v3 = scale[k] * y3[k] + shift[k];
+    size_t n = p->k;
+#pragma GCC ivdep
+    for (size_t k = 0; k < n; k++) {
+        float x0 = y0[k], x1 = y1[k], x2 = y2[k], x3 = y3[k], d = da[k];
+        float v0 = scale[k] * x0 + shift[k], v1 = scale[k] * x1 + shift[k];
+        float v2 = scale[k] * x2 + shift[k], v3 = scale[k] * x3 + shift[k];
         float upper = v1 > v0 ? v1 : v0, lower = v3 > v2 ? v3 : v2;
-        float y_upper = v1 > v0 ? y1[k] : y0[k], y_lower = v3 > v2 ? y3[k] : y2[k];
+        float y_upper = v1 > v0 ? x1 : x0, y_lower = v3 > v2 ? x3 : x2;
         float best = lower > upper ? lower : upper, y = lower > upper ? y_lower : y_upper;
-        float g = best > 0 ? da[k] : 0;
+        float g = best > 0 ? d : 0;
         sum[k] += g;
         dot[k] += g * (y - mean[k]);
     }
@@ -272,20 +277,23 @@ static void apply_block(const struct pass *p, const struct block *b)
     const float *y3 = p->y + b->px[3], *da = p->da + b->pooled;
     const float *scale = p->scale, *shift = p->shift, *mean = p->mean;
     const float *mul = p->mul, *sub = p->sub, *slope = p->slope;
-    float *restrict d0 = p->out + b->px[0], *restrict d1 = p->out + b->px[1];
-    float *restrict d2 = p->out + b->px[2], *restrict d3 = p->out + b->px[3];
-    for (size_t k = 0; k < p->k; k++) {
-        float v0 = scale[k] * y0[k] + shift[k], v1 = scale[k] * y1[k] + shift[k];
-        float v2 = scale[k] * y2[k] + shift[k], v3 = scale[k] * y3[k] + shift[k];
+    float *d0 = p->out + b->px[0], *d1 = p->out + b->px[1];
+    float *d2 = p->out + b->px[2], *d3 = p->out + b->px[3];
+    size_t n = p->k;
+#pragma GCC ivdep
+    for (size_t k = 0; k < n; k++) {
+        float x0 = y0[k], x1 = y1[k], x2 = y2[k], x3 = y3[k], d = da[k];
+        float v0 = scale[k] * x0 + shift[k], v1 = scale[k] * x1 + shift[k];
+        float v2 = scale[k] * x2 + shift[k], v3 = scale[k] * x3 + shift[k];
         float upper = v1 > v0 ? v1 : v0, lower = v3 > v2 ? v3 : v2;
-        float g = (lower > upper ? lower : upper) > 0 ? da[k] : 0;
-        float g_lower = lower > upper ? g : 0, g_upper = lower > upper ? 0 : g;
-        float g0 = v1 > v0 ? 0 : g_upper, g1 = v1 > v0 ? g_upper : 0;
-        float g2 = v3 > v2 ? 0 : g_lower, g3 = v3 > v2 ? g_lower : 0;
-        d0[k] = mul[k] * (g0 - sub[k] - (y0[k] - mean[k]) * slope[k]);
-        d1[k] = mul[k] * (g1 - sub[k] - (y1[k] - mean[k]) * slope[k]);
-        d2[k] = mul[k] * (g2 - sub[k] - (y2[k] - mean[k]) * slope[k]);
-        d3[k] = mul[k] * (g3 - sub[k] - (y3[k] - mean[k]) * slope[k]);
+        float g = (lower > upper ? lower : upper) > 0 ? d : 0;
+        float g_lower = lower > upper ? g : 0, g_upper = g - g_lower;
+        float g1 = v1 > v0 ? g_upper : 0, g0 = g_upper - g1;
+        float g3 = v3 > v2 ? g_lower : 0, g2 = g_lower - g3;
+        d0[k] = mul[k] * (g0 - sub[k] - (x0 - mean[k]) * slope[k]);
+        d1[k] = mul[k] * (g1 - sub[k] - (x1 - mean[k]) * slope[k]);
+        d2[k] = mul[k] * (g2 - sub[k] - (x2 - mean[k]) * slope[k]);
+        d3[k] = mul[k] * (g3 - sub[k] - (x3 - mean[k]) * slope[k]);
     }
 }
 
