@@ -16,19 +16,20 @@
 #define PRODUCT_ROWS 6
 #endif
 
-/* Loads and stores need no alignment. */
-typedef float vf __attribute__((vector_size(VL * sizeof(float)), aligned(4), may_alias));
+typedef float vf __attribute__((vector_size(VL * sizeof(float)), may_alias));
+/* In memory that need not be aligned. Variables are vf: a spilled one must not straddle lines. */
+typedef float vf_memory __attribute__((vector_size(VL * sizeof(float)), aligned(4), may_alias));
 
 #define SIMD_INLINE static inline __attribute__((always_inline))
 
 SIMD_INLINE vf vload(const float *p)
 {
-    return *(const vf *)p;
+    return *(const vf_memory *)p;
 }
 
 SIMD_INLINE void vstore(float *p, vf v)
 {
-    *(vf *)p = v;
+    *(vf_memory *)p = v;
 }
 
 SIMD_INLINE vf vzero(void)

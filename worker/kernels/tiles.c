@@ -36,16 +36,33 @@ void tile_pixels(const struct tiling *t, size_t tile, size_t side, size_t rim, c
     }
 }
 
+/* Begins to fetch one panel of the pixels of a tile that will be needed soon: tiles are too small,
+ * and their rows too far apart, for the hardware to see a stream. */
+SIMD_INLINE void prefetch_panel(const float *const *px, size_t n, size_t channel)
+{
+    for (size_t i = 0; i < n; i++) {
+        __builtin_prefetch(px[i] + channel);
+        __builtin_prefetch(px[i] + channel + PANEL / 2);
+    }
+}
+
 void tiles_input(const struct tiling *t, const struct tiles_input *in)
 {
     const struct scheme *s = t->scheme;
-    const float *px[SCHEME_MAX_PLANES];
+    const float *px[2][SCHEME_MAX_PLANES];
+    size_t last = in->first + in->count - 1;
+    tile_pixels(t, in->first, s->in, s->rim, in->x, in->channels, in->zeros, px[0]);
     for (size_t i = 0; i < in->count; i++) {
-        tile_pixels(t, in->first + i, s->in, s->rim, in->x, in->channels, in->zeros, px);
+        const float **now = px[i % 2], **next = px[1 - i % 2];
+        size_t tile = in->first + i;
+        tile_pixels(t, tile < last ? tile + 1 : last, s->in, s->rim, in->x, in->channels,
+                    in->zeros, next);
         for (size_t p = 0; p < in->panels; p++) {
             float *v = in->v + (p * in->v_rows + i) * PANEL;
+            size_t channel = (in->panel + p) * PANEL;
+            prefetch_panel(next, s->in * s->in, channel);
             for (size_t at = 0; at < PANEL; at += VL) {
-                s->input(px, (in->panel + p) * PANEL + at, v + at, in->v_plane);
+                s->input(now, channel + at, v + at, in->v_plane);
             }
         }
     }

@@ -4,12 +4,15 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "worker/tensor/arena.h"
 
 void adam_init(struct adam *a, size_t n)
 {
     a->m = xnew_array(float, n);
     a->v = xnew_array(float, n);
     a->n = n;
+    arena_prefer_huge_pages(a->m, n * sizeof(float));
+    arena_prefer_huge_pages(a->v, n * sizeof(float));
 }
 
 void adam_done(struct adam *a)
