@@ -16,6 +16,7 @@
 #include "worker/kernels/tiles.h"
 
 #define BLOCK_TILES 48                  /* measured: 24 to 96 differ by 3% */
+#define PREFETCH_ROWS 8                 /* of weights, ahead of their use */
 #define WIDE_TILES 128                  /* at most so many tiles are one block */
 #define WIDE_WEIGHT_FLOATS (3u << 20)   /* as are layers with more transformed weights */
 
@@ -57,16 +58,33 @@ static void plan(struct conv *cv, size_t threads, struct carver *scratch)
     cv->moments = carve(scratch, moment_slots(cv->t.count, cv->chunk) * 3 * cv->k);
 }
 
-/* dst (VL, PANEL) of each tap = weight[tap][column 0 .. PANEL-1][row 0 .. VL-1], transposed. */
+/* dst (PANEL, PANEL) of each tap = weight[tap][column 0 .. PANEL-1][row 0 .. PANEL-1], transposed:
+ * whole lines of memory, and the next ones fetched meanwhile. */
 static void turn_taps(const struct conv *cv, size_t column, size_t row, float *dst)
 {
-    for (size_t tap = 0; tap < 9; tap++) {
-        const float *src = cv->weight + (tap * cv->k + column) * cv->c + row;
-        for (size_t j = 0; j < PANEL; j++) {
+    vf block[VL];
+    for (size_t part = 0; part < 9 * PANEL / VL; part++) {
+        size_t tap = part / (PANEL / VL), j = part % (PANEL / VL) * VL;
+        const float *src = cv->weight + (tap * cv->k + column + j) * cv->c + row;
+        float *to = dst + tap * PANEL * PANEL + j;
+        for (size_t at = 0; at < PANEL; at += VL) {
             for (size_t i = 0; i < VL; i++) {
-                dst[(tap * VL + i) * PANEL + j] = src[j * cv->c + i];
+                block[i] = vload(src + i * cv->c + at);
+                __builtin_prefetch(src + i * cv->c + at + PANEL);
+            }
+            vtranspose(block);
+            for (size_t i = 0; i < VL; i++) {
+                vstore(to + (at + i) * PANEL, block[i]);
             }
         }
+    }
+}
+
+SIMD_INLINE void prefetch_taps(const float *w, ptrdiff_t tap)
+{
+    for (ptrdiff_t i = 0; i < 9; i++) {
+        __builtin_prefetch(w + i * tap);
+        __builtin_prefetch(w + i * tap + PANEL / 2);
     }
 }
 
@@ -74,17 +92,18 @@ static void turn_taps(const struct conv *cv, size_t column, size_t row, float *d
 static void transform_weight(const struct conv *cv, size_t panel, float *u)
 {
     const struct scheme *s = cv->t.scheme;
-    float turned[9 * VL * PANEL];
-    for (size_t row = 0; row < cv->c; row += VL) {
+    float turned[9 * PANEL * PANEL];
+    for (size_t row = 0; row < cv->c; row += PANEL) {
         const float *w = cv->weight + row * cv->k + panel * PANEL;
         ptrdiff_t tap = (ptrdiff_t)(cv->c * cv->k), step = (ptrdiff_t)cv->k;
         if (cv->turned) {
             turn_taps(cv, panel * PANEL, row, turned);
-            tap = -(VL * PANEL);
+            tap = -(PANEL * PANEL);
             step = PANEL;
             w = turned - 8 * tap;
         }
-        for (size_t i = 0; i < VL; i++) {
+        for (size_t i = 0; i < PANEL; i++) {
+            prefetch_taps(w + (ptrdiff_t)(i + PREFETCH_ROWS) * step, tap);
             for (size_t at = 0; at < PANEL; at += VL) {
                 s->weight(w + (ptrdiff_t)i * step + at, tap, u + (row + i) * PANEL + at,
                           cv->u_plane);

@@ -2,6 +2,15 @@
 
 #include "worker/kernels/simd.h"
 
+/* The rows of a that come next, in another panel or below: the hardware sees no stream in 12 rows
+ * of 128 bytes here and there. conv4_2 at batch 128 took 35 to 50 ms without, 28 with. */
+SIMD_INLINE void prefetch_rows(size_t rows, const float *a)
+{
+    for (size_t i = 0; i < rows * PANEL; i += 16) {
+        __builtin_prefetch(a + i);
+    }
+}
+
 /* One register block: `rows` rows by two vectors. `rows`, a_row and a_step are constants wherever
  * this is inlined, so acc lives in registers. */
 SIMD_INLINE void block(size_t rows, size_t a_row, size_t a_step, const struct product *p,
@@ -16,6 +25,9 @@ SIMD_INLINE void block(size_t rows, size_t a_row, size_t a_step, const struct pr
     }
     for (size_t panel = 0; panel < p->panels; panel++) {
         const float *at = a + panel * p->a_panel;
+        if (a_row == PANEL) {
+            prefetch_rows(rows, panel + 1 < p->panels ? at + p->a_panel : a + rows * PANEL);
+        }
         for (size_t l = 0; l < p->steps; l++) {
             vf b0 = vload(b), b1 = vload(b + VL);
 #pragma GCC unroll 12

@@ -36,3 +36,23 @@ SIMD_INLINE vf vzero(void)
 {
     return (vf){0};
 }
+
+/* Transposes VL rows of VL: halves of ever larger blocks change places. */
+SIMD_INLINE void vtranspose(vf row[VL])
+{
+    typedef int vi __attribute__((vector_size(VL * sizeof(int))));
+    for (int size = 1; size < VL; size *= 2) {
+        vi first, second; /* of the pair a, b: element e of a is e, of b VL + e */
+        for (int e = 0; e < VL; e++) {
+            first[e] = (e & size) == 0 ? e : VL + e - size;
+            second[e] = (e & size) == 0 ? e + size : VL + e;
+        }
+        for (int i = 0; i < VL; i++) {
+            if ((i & size) == 0) {
+                vf a = row[i], b = row[i + size];
+                row[i] = __builtin_shuffle(a, b, first);
+                row[i + size] = __builtin_shuffle(a, b, second);
+            }
+        }
+    }
+}
