@@ -1,0 +1,153 @@
+/* `benchworker bench` from outside: the document others read, the table, the mask. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/exit_code.h"
+#include "base/mem.h"
+#include "child.h"
+
+static char *program;
+static struct child child;
+
+#define RUN(...) run((char *[]){program, __VA_ARGS__, NULL})
+
+static void run(char **argv)
+{
+    child.argv = argv;
+    child_run(&child);
+}
+
+static json_t *bench_json(void)
+{
+    RUN("bench", "--batch", "2", "--steps", "3", "-o", "json");
+    assert_int_equal(child.exit_code, EXIT_OK);
+    assert_string_equal(child.err, "");
+    json_error_t error;
+    json_t *o = json_loads(child.out, JSON_REJECT_DUPLICATES, &error);
+    if (o == NULL) {
+        fail_msg("not JSON: %s\n%s", error.text, child.out);
+    }
+    return o;
+}
+
+static double number(const json_t *o, const char *key)
+{
+    const json_t *value = json_object_get(o, key);
+    if (!json_is_number(value)) {
+        fail_msg("'%s' is missing or no number", key);
+    }
+    return json_number_value(value);
+}
+
+static void document(void **state)
+{
+    (void)state;
+    json_t *o = bench_json();
+    static const char *const numbers[] = {"samples_per_s", "samples_per_cpu_s", "peak_rss_bytes",
+                                          "model_bytes",   "loss_nats",         "update_cpu_ms"};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        assert_true(number(o, numbers[i]) > 0);
+    }
+    assert_true(number(o, "batch_size") == 2);
+    assert_true(number(o, "threads") == 1);
+    assert_true(number(o, "steps") == 3);
+    const json_t *range = json_object_get(o, "samples_per_cpu_s_range");
+    double median = number(o, "samples_per_cpu_s");
+    assert_true(json_number_value(json_array_get(range, 0)) <= median);
+    assert_true(json_number_value(json_array_get(range, 1)) >= median);
+    assert_non_null(strstr(json_string_value(json_object_get(o, "blas")), "OpenBLAS"));
+    assert_true(json_is_string(json_object_get(o, "blas_core")));
+    assert_true(json_is_string(json_object_get(o, "cpu_features")));
+    json_decref(o);
+}
+
+/* Each convolution has all parts but the first layer's input gradient; all together are the step. */
+static void layers(void **state)
+{
+    (void)state;
+    json_t *o = bench_json(), *layer;
+    size_t i, convs = 0;
+    double sum = number(o, "update_cpu_ms");
+    json_array_foreach(json_object_get(o, "layers"), i, layer) {
+        const char *name = json_string_value(json_object_get(layer, "name"));
+        const json_t *ms = json_object_get(layer, "cpu_ms");
+        bool is_conv = strncmp(name, "conv", 4) == 0;
+        convs += is_conv;
+        assert_true(!is_conv || number(ms, "forward") > 0);
+        assert_true(!is_conv || number(ms, "backward_weight") > 0);
+        assert_true(!is_conv || number(ms, "passes") > 0);
+        assert_true(!is_conv || (number(ms, "backward_data") > 0) == (i > 0));
+        sum += number(ms, "forward") + number(ms, "backward_data") + number(ms, "backward_weight") +
+               number(ms, "passes") + number(ms, "other");
+    }
+    assert_int_equal(convs, 13);
+    double slowest = 2 * 1e3 / json_number_value(json_array_get(
+                                   json_object_get(o, "samples_per_cpu_s_range"), 0));
+    if (sum > slowest) {
+        fail_msg("parts sum to %g ms a step, the slowest step took %g", sum, slowest);
+    }
+    json_decref(o);
+}
+
+static void table(void **state)
+{
+    (void)state;
+    RUN("bench", "--batch", "1", "--steps", "1", "--threads", "2");
+    assert_int_equal(child.exit_code, EXIT_OK);
+    assert_non_null(strstr(child.out, "batch 1, 2 threads, 1 steps"));
+    assert_non_null(strstr(child.out, "\nconv3_3 "));
+    assert_non_null(strstr(child.out, "\nAdam "));
+}
+
+static void mask(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("BENCH_CPU_MASK", "baseline", 1), 0);
+    json_t *o = bench_json();
+    assert_int_equal(unsetenv("BENCH_CPU_MASK"), 0);
+    assert_string_equal(json_string_value(json_object_get(o, "kernels")), "baseline");
+    json_decref(o);
+}
+
+static void bad_command_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        char *option, *value;
+        const char *text;
+    } rows[] = {
+        {"--batch", "0", "--batch '0': expected a whole number from 1 to 4096"},
+        {"--steps", "x", "--steps 'x'"},
+        {"--model", "vgg", "'vgg' is unknown; there are: vgg16-fluid-fc512"},
+        {"-o", "xml", "expected text or json"},
+        {"--stepps", "3", "did you mean --steps"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        RUN("bench", rows[i].option, rows[i].value);
+        assert_int_equal(child.exit_code, EXIT_USAGE);
+        if (strstr(child.err, rows[i].text) == NULL) {
+            fail_msg("'%s %s': '%s', expected '...%s...'", rows[i].option, rows[i].value, child.err,
+                     rows[i].text);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(document), cmocka_unit_test(layers),
+        cmocka_unit_test(table),    cmocka_unit_test(mask),
+        cmocka_unit_test(bad_command_lines),
+    };
+    program = xasprintf("%s/worker/benchworker", getenv("BENCHD_BUILD_DIR"));
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    free(program);
+    return failed;
+}

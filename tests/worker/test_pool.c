@@ -1,0 +1,105 @@
+/* The pool runs every item once, on a thread that exists, and the caller waits for all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "worker/kernels/kernels.h"
+
+enum { MAX_ITEMS = 1000 };
+
+struct loop {
+    atomic_uint runs[MAX_ITEMS];
+    atomic_uint outside; /* items on a thread that there is not */
+    unsigned threads;
+};
+
+static void item(void *ctx, size_t i, unsigned thread)
+{
+    struct loop *l = ctx;
+    atomic_fetch_add(&l->runs[i], 1);
+    atomic_fetch_add(&l->outside, thread >= l->threads ? 1u : 0u);
+}
+
+static void runs_each_once(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned threads;
+        size_t items;
+    } rows[] = {{1, 0}, {1, 7}, {2, 0}, {2, 1}, {2, 2}, {3, 1000}, {8, 5}};
+    static struct loop l;
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        struct pool *p = NULL;
+        assert_int_equal(pool_new(rows[r].threads, &p, NULL), 0);
+        assert_int_equal(pool_threads(p), rows[r].threads);
+        for (unsigned round = 1; round <= 100; round++) {
+            memset(&l, 0, sizeof(l));
+            l.threads = rows[r].threads;
+            parallel_for(p, rows[r].items, item, &l);
+            for (size_t i = 0; i < MAX_ITEMS; i++) {
+                unsigned want = i < rows[r].items ? 1 : 0, got = atomic_load(&l.runs[i]);
+                if (got != want) {
+                    fail_msg("%u threads, %zu items, round %u: item %zu ran %u times, expected %u",
+                             rows[r].threads, rows[r].items, round, i, got, want);
+                }
+            }
+            assert_int_equal(atomic_load(&l.outside), 0);
+        }
+        pool_free(p);
+    }
+}
+
+static void note_order(void *ctx, size_t i, unsigned thread)
+{
+    size_t *next = ctx;
+    assert_int_equal(i, *next);
+    assert_int_equal(thread, 0);
+    ++*next;
+}
+
+static void without_a_pool(void **state)
+{
+    (void)state;
+    size_t next = 0;
+    parallel_for(NULL, 5, note_order, &next);
+    assert_int_equal(next, 5);
+    assert_int_equal(pool_threads(NULL), 1);
+    pool_free(NULL);
+}
+
+/* BENCH_CPU_MASK lowers the instruction set, never raises it; another word masks nothing. */
+static void cpu_mask(void **state)
+{
+    (void)state;
+    static const char *const isas[] = {"avx512", "avx2", "baseline"};
+    struct kernels k, best;
+    assert_int_equal(unsetenv("BENCH_CPU_MASK"), 0);
+    kernels_init_best(&best);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(setenv("BENCH_CPU_MASK", isas[i], 1), 0);
+        kernels_init_best(&k);
+        bool has_it = kernels_init_isa(&(struct kernels){0}, isas[i]) == 0;
+        assert_string_equal(k.isa, has_it ? isas[i] : best.isa);
+    }
+    assert_int_equal(setenv("BENCH_CPU_MASK", "sse9", 1), 0);
+    kernels_init_best(&k);
+    assert_string_equal(k.isa, best.isa);
+    assert_int_equal(unsetenv("BENCH_CPU_MASK"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_each_once),
+        cmocka_unit_test(without_a_pool),
+        cmocka_unit_test(cpu_mask),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
