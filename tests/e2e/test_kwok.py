@@ -62,10 +62,9 @@ def check_point(t, k, template):
     t.equal([], wrong, "each with the recorded summary, and its own index and attempt")
     t.equal([], [pod for pod in pods if "containerID" in pod["status"]["containerStatuses"][0]],
             "no container has a containerID")
-    on_node = {}
-    for pod in pods:
-        on_node[pod["spec"]["nodeName"]] = on_node.get(pod["spec"]["nodeName"], 0) + 1
-    t.ok(max(on_node.values()) <= 3, "no node of 32 CPUs holds more than three pods of 10", on_node)
+    shapes = {json.dumps(pod["spec"]["containers"][0]["resources"]["limits"], sort_keys=True) for pod in pods}
+    t.equal({'{"cpu": "10", "memory": "5Gi"}'}, shapes, "each has 10 CPUs and 5Gi")
+    t.equal({"Guaranteed"}, {pod["status"]["qosClass"] for pod in pods}, "and they are its own")
     log = (kwok.RECORDED / "trainer.log").read_text()
     t.equal(log, k("logs", "full-trainer-99").stdout, "each shows the recorded log")
 
