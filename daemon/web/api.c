@@ -1,5 +1,6 @@
 /* /api/v1: runs, their results and logs. docs/api.md. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -9,6 +10,7 @@
 #include "base/str.h"
 #include "daemon/web/site.h"
 #include "report/report.h"
+#include "store/run_document.h"
 
 #define API_VERSION "benchd.io/v1alpha1"
 
@@ -101,31 +103,6 @@ static json_t *progress_to_json(const struct site_run *run)
                      time_or_null(p->seen_unix_ms));
 }
 
-/* What has ended, and so has logs. */
-static json_t *attempts_to_json(const struct site_run *run)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < run->n_rows; i++) {
-        const struct attempt_row *row = &run->rows[i];
-        json_t *replicas = json_array();
-        vec_each (const struct replica_row, rep, &row->replicas) {
-            (void)json_array_append_new(
-                replicas, json_pack("{s:s, s:I, s:I}", "role", role_to_string(rep->id.role),
-                                    "index", (json_int_t)rep->id.index, "logBytes",
-                                    (json_int_t)rep->log_bytes)); /* grows in memory only */
-        }
-        (void)json_array_append_new(
-            list, json_pack("{s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:o}", "point",
-                            (json_int_t)row->point, "trial", (json_int_t)row->trial, "attempt",
-                            (json_int_t)row->attempt, "outcome",
-                            attempt_outcome_to_string(row->outcome), "error",
-                            row->error == NULL ? json_null() : clean_text(row->error), "started",
-                            time_or_null(row->started_unix_ms), "ended",
-                            time_or_null(row->ended_unix_ms), "replicas", replicas));
-    }
-    return list;
-}
-
 void api_run(struct site *site, const struct web_request *req, const char *name,
              struct web_response *res)
 {
@@ -142,9 +119,81 @@ void api_run(struct site *site, const struct web_request *req, const char *name,
     json_object_set_new(document, "kind", json_string("BenchmarkRunSummary"));
     json_object_set_new(document, "current", current_to_json(&run.item.row.status));
     json_object_set_new(document, "progress", progress_to_json(&run));
-    json_object_set_new(document, "attempts", attempts_to_json(&run));
     site_run_done(&run);
     put_json(res, document);
+}
+
+/* Those of a point, a trial, an attempt, where they are named. Moved to the front of run->rows. */
+static size_t select_attempts(const struct web_request *req, struct site_run *run,
+                              struct web_response *res)
+{
+    int64_t wanted[3] = {-1, -1, -1};
+    static const char *const names[] = {"point", "trial", "attempt"};
+    for (size_t i = 0; i < 3; i++) {
+        const char *text = web_request_arg(req, names[i]);
+        if (text != NULL && parse_i64_in(text, 0, UINT32_MAX, &wanted[i]) < 0) {
+            web_fail(res, 400, "%s '%.64s': expected a whole number from 0", names[i], text);
+            return 0;
+        }
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < run->n_rows; i++) {
+        const struct attempt_row row = run->rows[i];
+        const int64_t is[3] = {row.point, row.trial, row.attempt};
+        bool is_wanted = true;
+        for (size_t k = 0; k < 3; k++) {
+            is_wanted = is_wanted && (wanted[k] < 0 || wanted[k] == is[k]);
+        }
+        if (is_wanted) { /* swapped, so that every row is still there to be freed */
+            run->rows[i] = run->rows[n];
+            run->rows[n++] = row;
+        }
+    }
+    return n;
+}
+
+/* docs/contracts/attempts.md: what benchctl makes its own tables from. */
+static int put_attempts(const struct site *site, const struct web_request *req,
+                        struct site_run *run, struct web_response *res, struct err *err)
+{
+    struct store *s = daemon_store(site->daemon);
+    struct event_row *events = NULL;
+    size_t n_events = 0;
+    res->code = 200;
+    const size_t n = select_attempts(req, run, res);
+    int r = res->code != 200 || !run->item.is_stored
+                ? 0
+                : s->ops->list_events(s, run->item.row.uid, &events, &n_events, err);
+    if (r >= 0 && res->code == 200) {
+        json_t *document =
+            run_document_to_json(&run->item.row, run->rows, n, events, n_events);
+        if (document == NULL) {
+            r = err_set(err, EBADMSG, "run '%s': its definition cannot be read",
+                        run->item.row.name);
+        } else {
+            put_json(res, document);
+        }
+    }
+    for (size_t i = 0; i < n_events; i++) {
+        event_row_done(&events[i]);
+    }
+    free(events);
+    return r;
+}
+
+void api_attempts(struct site *site, const struct web_request *req, const char *name,
+                  struct web_response *res)
+{
+    struct site_run run;
+    struct err err = {0};
+    int r = site_run_load(site, name, SITE_ROWS, &run, &err);
+    if (r >= 0) {
+        r = put_attempts(site, req, &run, res, &err);
+        site_run_done(&run);
+    }
+    if (r < 0) {
+        site_fail(res, r, &err);
+    }
 }
 
 void api_results(struct site *site, const struct web_request *req, const char *name,

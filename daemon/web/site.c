@@ -41,12 +41,13 @@ static struct site_item live_item(const struct daemon_run *live)
 {
     struct site_item item = {
         .row = {.uid = xstrdup(live->uid), .name = xstrdup(live->name),
-                .benchmark = xstrdup(live->benchmark), .definition_json = xstrdup("{}")},
+                .benchmark = xstrdup(live->benchmark)},
         .has_created = live->def != NULL,
     };
     if (live->def != NULL) {
         item.row.created_unix_ms = live->def->created_unix_ms;
         item.row.cpus = live->def->cpus;
+        item.row.definition_json = json_dumps(live->def->spec->definition, 0);
     }
     take_live(&item, live);
     return item;
@@ -169,6 +170,7 @@ static const struct {
     {"/readyz", NULL, health_readyz},
     {"/api/v1/runs", NULL, api_runs},
     {"/api/v1/runs/", "", api_run},
+    {"/api/v1/runs/", "/attempts", api_attempts},
     {"/api/v1/runs/", "/results", api_results},
     {"/api/v1/runs/", "/logs", api_logs},
     {"/", NULL, html_runs},

@@ -67,6 +67,8 @@ void api_runs(struct site *site, const struct web_request *req, const char *run,
               struct web_response *res);
 void api_run(struct site *site, const struct web_request *req, const char *run,
              struct web_response *res);
+void api_attempts(struct site *site, const struct web_request *req, const char *run,
+                  struct web_response *res);
 void api_results(struct site *site, const struct web_request *req, const char *run,
                  struct web_response *res);
 void api_logs(struct site *site, const struct web_request *req, const char *run,

@@ -2,6 +2,8 @@
 import concurrent.futures
 import contextlib
 import os
+import pathlib
+import select
 import socket
 import subprocess
 import sys
@@ -138,6 +140,21 @@ class Http(serve.ServedCase):
         taken = subprocess.run([os.environ["WEB_SERVER"], "sqlite:/nonexistent"], capture_output=True, text=True,
                                stdin=subprocess.DEVNULL, check=False)
         self.assertEqual(taken.returncode, 1)
+
+    def cpu_s(self):
+        fields = pathlib.Path(f"/proc/{self.server.process.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def test_rests_while_nothing_comes(self):
+        """An edge-triggered epoll set and a timeout of 0 make a busy loop of the smallest mistake."""
+        with contextlib.ExitStack() as stack:
+            for head in (b"", b"GET /metrics HTTP/1.1\r\nHos", b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") * 10:
+                client = stack.enter_context(self.connect())
+                client.sendall(head)
+            self.assertIn(b" 200 ", client.recv(1000))
+            before = self.cpu_s()
+            self.assertEqual(select.select([stack.enter_context(self.connect())], [], [], 1.5)[0], [])
+            self.assertLess(self.cpu_s() - before, 0.3)
 
     def test_ends_while_clients_are_there(self):
         with self.connect() as idle, self.connect() as half:

@@ -17,6 +17,7 @@
 #include "fake_daemon.h"
 #include "report/report.h"
 #include "result_fixture.h"
+#include "store/run_document.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 #define RUN "demo-7k3fq"
@@ -240,6 +241,9 @@ static void test_not_stored(void **state)
     document = get_json(rig, "/api/v1/runs/new", 200);
     assert_true(json_is_null(json_object_get(document, "created")));
     json_decref(document);
+    document = get_json(rig, "/api/v1/runs/new/attempts", 200);
+    assert_true(json_is_null(json_object_get(json_object_get(document, "run"), "definition")));
+    json_decref(document);
     document = get_json(rig, "/api/v1/runs/new/results", 409);
     assert_string_equal(json_string_value(json_object_get(document, "message")),
                         "run 'new' was not accepted (yet): no such Benchmark");
@@ -257,13 +261,44 @@ static void test_run(void **state)
     json_t *progress = json_object_get(document, "progress");
     assert_string_equal(json_string_value(json_object_get(progress, "role")), "trainer");
     assert_int_equal(json_integer_value(json_object_get(progress, "samples")), 16);
-    json_t *attempts = json_object_get(document, "attempts");
-    assert_int_equal(json_array_size(attempts), 9);
-    json_t *failed = json_array_get(attempts, 5); /* point 1, trial 2 */
-    assert_string_equal(json_string_value(json_object_get(failed, "outcome")), "Failed");
-    assert_string_equal(json_string_value(json_object_get(failed, "error")),
-                        "trainer/1: <script>alert(1)</script>?");
     json_decref(document);
+}
+
+/* The document of docs/contracts/attempts.md, whole and in part. */
+static void test_attempts(void **state)
+{
+    static const struct {
+        const char *args;
+        size_t n;
+        int code;
+    } rows[] = {
+        {"", 9, 200},
+        {"?point=1", 3, 200},
+        {"?point=1&trial=2", 1, 200},
+        {"?trial=0&attempt=0", 3, 200},
+        {"?point=7", 0, 200},
+        {"?point=x", 0, 400},
+    };
+    struct rig *rig = *state;
+    for (size_t i = 0; i < N(rows); i++) {
+        char url[128];
+        (void)snprintf(url, sizeof(url), "/api/v1/runs/" RUN "/attempts%s", rows[i].args);
+        json_t *document = get_json(rig, url, rows[i].code);
+        struct run_document d = {0};
+        struct err err = {0};
+        if (rows[i].code == 200 && run_document_from_json(document, &d, &err) < 0) {
+            fail_msg("%s: %s", url, err.msg);
+        }
+        if (d.n_attempts != rows[i].n) {
+            fail_msg("%s: expected %zu attempts, got %zu", url, rows[i].n, d.n_attempts);
+        }
+        if (i == 2) {
+            assert_string_equal(d.attempts[0].error, "trainer/1: <script>alert(1)</script>?");
+        }
+        assert_int_equal(d.n_events, rows[i].code == 200 ? 1 : 0);
+        run_document_done(&d);
+        json_decref(document);
+    }
 }
 
 /* The bytes of `benchctl results -o json`. */
@@ -401,6 +436,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_list, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_stored, setup, teardown),
         cmocka_unit_test_setup_teardown(test_run, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_attempts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_results, setup, teardown),
         cmocka_unit_test_setup_teardown(test_logs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_health, setup, teardown),
