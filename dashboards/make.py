@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Writes benchd-run.json: python3 dashboards/make.py > dashboards/benchd-run.json. A test compares the bytes.
+
+Classic JSON, schemaVersion 39, written for Grafana 10 to 13. A sweep value is not a time: the curves are trend panels
+over tables that Prometheus answers at one instant, pivoted by Grafana into one frame (x ascending, a column a line).
+Lines never merge two points: a line is named by everything that is not on the x axis."""
+import json
+import sys
+
+PROM = {"type": "prometheus", "uid": "${prom}"}
+X_AXES = ["pservers", "trainers", "batch_size", "threads"]
+ROW_FIELD = "x\\series"  # what groupingToMatrix calls its first column
+
+
+def last(metric):
+    """The last value in the time shown: a run that has ended is no longer scraped."""
+    return f'last_over_time({metric}{{run="$run"}}[$__range])'
+
+
+def line(expression, kind):
+    """One value a point, labelled x and series: "benchworker pservers 10 ... low"."""
+    out = f'label_replace({expression}, "x", "$1", "$x", "(.*)")'
+    out = f'label_replace({out}, "$x", "", "", "")'
+    for name in X_AXES:
+        out = f'label_replace({out}, "{name}", "{name} $1", "{name}", "(.+)")'
+    out = f'label_replace({out}, "kind", "{kind}", "", "")'
+    labels = ", ".join(f'"{name}"' for name in ["system", *X_AXES, "other", "kind"])
+    return f'max by (x, series) (label_join({out}, "series", " ", {labels}))'
+
+
+def lines(**expressions):
+    return " or ".join(line(expression, kind) for kind, expression in expressions.items())
+
+
+def target(expr, ref="A", **keys):
+    return {"refId": ref, "datasource": PROM, "editorMode": "code", "expr": expr, **keys}
+
+
+def instant(expr, ref="A", **keys):
+    return target(expr, ref, instant=True, range=False, **keys)
+
+
+def over_time(expr, ref="A", legend=""):
+    return target(expr, ref, instant=False, range=True, legendFormat=legend)
+
+
+def panel(kind, title, description, unit, grid, targets, custom=None, overrides=(), **keys):
+    x, y, w, h = grid
+    defaults = {"unit": unit, "custom": custom or {}, "mappings": [],
+                "thresholds": {"mode": "absolute", "steps": [{"color": "text", "value": None}]}}
+    return {"type": kind, "title": title, "description": description, "datasource": PROM,
+            "gridPos": {"x": x, "y": y, "w": w, "h": h}, "targets": targets,
+            "fieldConfig": {"defaults": defaults, "overrides": list(overrides)}, **keys}
+
+
+def override(pattern, **properties):
+    return {"matcher": {"id": "byRegexp", "options": pattern},
+            "properties": [{"id": key.replace("__", "."), "value": value} for key, value in properties.items()]}
+
+
+def stat(title, description, unit, grid, expr, legend=None):
+    mode = {"textMode": "name"} if legend else {"textMode": "value"}
+    keys = {"legendFormat": legend} if legend else {}
+    return panel("stat", title, description, unit, grid, [instant(expr, **keys)],
+                 options={"colorMode": "none", "graphMode": "none", **mode, "reduceOptions": {"calcs": ["lastNotNull"]}})
+
+
+def trend(title, description, unit, grid, expr):
+    thin = {"custom__lineWidth": 1, "custom__showPoints": "never"}
+    return panel(
+        "trend", title, description, unit, grid, [instant(expr, format="table")],
+        custom={"lineWidth": 2, "showPoints": "always", "pointSize": 6, "spanNulls": True, "axisSoftMin": 0},
+        overrides=[override("/ (low|high)$/", custom__lineStyle={"fill": "dot", "dash": [2, 4]}, **thin),
+                   override("/(ideal|baseline)$/", custom__lineStyle={"fill": "dash", "dash": [10, 10]}, **thin)],
+        transformations=[
+            {"id": "groupingToMatrix", "options": {"rowField": "x", "columnField": "series", "valueField": "Value",
+                                                   "emptyValue": "null"}},
+            {"id": "convertFieldType", "options": {"conversions": [{"targetField": ROW_FIELD, "destinationType": "number"}]}},
+            {"id": "sortBy", "options": {"sort": [{"field": ROW_FIELD}]}}],
+        options={"xField": ROW_FIELD, "legend": {"displayMode": "list", "placement": "bottom", "showLegend": True},
+                 "tooltip": {"mode": "multi"}})
+
+
+COLUMNS = [  # refId, metric, title, unit
+    ("A", "bench_point_throughput_samples_per_second", "Throughput", "none"),
+    ("B", "bench_point_throughput_low_samples_per_second", "Throughput low", "none"),
+    ("C", "bench_point_throughput_high_samples_per_second", "Throughput high", "none"),
+    ("D", "bench_point_baseline_throughput_samples_per_second", "Baseline", "none"),
+    ("E", "bench_point_speedup_ratio", "Speedup", "none"),
+    ("F", "bench_point_speedup_low_ratio", "Speedup low", "none"),
+    ("G", "bench_point_speedup_high_ratio", "Speedup high", "none"),
+    ("H", "bench_point_efficiency_ratio", "Efficiency", "percentunit"),
+    ("I", "bench_point_efficiency_low_ratio", "Efficiency low", "percentunit"),
+    ("J", "bench_point_efficiency_high_ratio", "Efficiency high", "percentunit"),
+    ("K", "bench_point_trials_succeeded", "Trials", "none"),
+]
+
+
+def points_table(grid):
+    renames = {f"Value #{ref}": title for ref, _, title, _ in COLUMNS}
+    order = ["point", "system", *X_AXES, "other", *renames]
+    return panel(
+        "table", "Points", "All swept points with their 95% intervals and the baseline that each divides by; samples/s are of "
+        "the whole job, the median over trials. The same numbers as benchctl results.", "none", grid,
+        [instant(last(metric), ref, format="table") for ref, metric, _, _ in COLUMNS],
+        overrides=[{"matcher": {"id": "byName", "options": title}, "properties": [{"id": "unit", "value": unit}]}
+                   for _, _, title, unit in COLUMNS if unit != "none"],
+        transformations=[
+            {"id": "merge", "options": {}},
+            {"id": "organize", "options": {
+                "excludeByName": {name: True for name in ("Time", "run", "benchmark", "instance", "job")},
+                "indexByName": {name: i for i, name in enumerate(order)}, "renameByName": renames}}],
+        options={"showHeader": True, "cellHeight": "sm"})
+
+
+def time_series(title, description, unit, grid, targets):
+    return panel("timeseries", title, description, unit, grid, targets,
+                 custom={"lineWidth": 1, "fillOpacity": 0, "spanNulls": False, "axisSoftMin": 0},
+                 options={"legend": {"displayMode": "list", "placement": "bottom", "showLegend": True},
+                          "tooltip": {"mode": "multi"}})
+
+
+def row(title, y):
+    return {"type": "row", "title": title, "collapsed": False, "gridPos": {"x": 0, "y": y, "w": 24, "h": 1}, "panels": []}
+
+
+def of_run(metric):
+    return f'{metric}{{run="$run"}}'
+
+
+THROUGHPUT, SPEEDUP, EFFICIENCY = (last(f"bench_point_{name}") for name in (
+    "throughput_samples_per_second", "speedup_ratio", "efficiency_ratio"))
+
+PANELS = [
+    stat("Phase", "Where the run stands; the last phase seen in the time shown.", "none", (0, 0, 6, 4),
+         last("bench_run_phase") + " == 1", "{{phase}}"),
+    stat("Kind of run", "A rehearsal needs more threads than there are CPUs, a simulated run was answered by fake pods: their numbers "
+         "compare inside the run only.", "none", (6, 0, 6, 4), last("bench_run_info"),
+         "{{benchmark}}, rehearsal {{rehearsal}}, simulated {{simulated}}"),
+    stat("Trials done", "Share of the trials that are decided, those of the baseline and failed ones too.", "percentunit", (12, 0, 6, 4),
+         f'{last("bench_run_trials_done")} / {last("bench_run_trials")}'),
+    stat("Trials failed", "Trials that ended without a number for good.", "none", (18, 0, 6, 4), last("bench_run_trials_failed")),
+    row("Results by sweep value", 4),
+    trend("Throughput by $x", "Samples a second of the whole job, the median over trials; dotted: its 95% interval; dashed: the "
+          "baseline it is compared with. A line for every combination of the other values.", "none", (0, 5, 8, 10),
+          lines(value=THROUGHPUT, low=last("bench_point_throughput_low_samples_per_second"),
+                high=last("bench_point_throughput_high_samples_per_second"),
+                baseline=last("bench_point_baseline_throughput_samples_per_second"))),
+    trend("Speedup by $x", "Throughput over that of the baseline; dotted: its 95% interval; dashed: the ideal, as many times as there "
+          "are trainers for each one of the baseline.", "none", (8, 5, 8, 10),
+          lines(value=SPEEDUP, low=last("bench_point_speedup_low_ratio"), high=last("bench_point_speedup_high_ratio"),
+                ideal=f"{SPEEDUP} / {EFFICIENCY}")),
+    trend("Efficiency by $x", "Speedup over the number of trainers, one of the baseline being 1; dotted: its 95% interval; dashed: the "
+          "ideal.", "percentunit", (16, 5, 8, 10),
+          lines(value=EFFICIENCY, low=last("bench_point_efficiency_low_ratio"), high=last("bench_point_efficiency_high_ratio"),
+                ideal=f"{EFFICIENCY} * 0 + 1")),
+    points_table((0, 15, 24, 8)),
+    row("Live", 23),
+    time_series("Trials", "Trials decided so far, of all.", "none", (0, 24, 8, 8),
+                [over_time(of_run("bench_run_trials_done"), "A", "done"), over_time(of_run("bench_run_trials"), "B", "all"),
+                 over_time(of_run("bench_run_trials_failed"), "C", "failed")]),
+    time_series("Step of the trial under way", "Measured steps that trainer 0 has made, of all; warm-up counts as none.", "none",
+                (8, 24, 8, 8),
+                [over_time(of_run("bench_trial_steps_done"), "A", "done"), over_time(of_run("bench_trial_steps"), "B", "all")]),
+    time_series("Trainer 0, samples/s of its last step", "One trainer alone, one step: a sign of life, not a result.", "none",
+                (16, 24, 8, 8), [over_time(of_run("bench_trainer_step_samples_per_second"), "A", "trainer 0")]),
+    row("benchd", 32),
+    time_series("Requests to the API server", "Sent, sent again and given up, a second.", "reqps", (0, 33, 12, 7),
+                [over_time(f"rate(benchd_api_{name}_total[$__rate_interval])", ref, name)
+                 for ref, name in (("A", "requests"), ("B", "retries"), ("C", "failures"))]),
+    time_series("Attempts by outcome", "Attempts saved by benchd since it started.", "none", (12, 33, 12, 7),
+                [over_time("benchd_attempts_total", "A", "{{outcome}}")]),
+]
+
+
+def dashboard():
+    for number, item in enumerate(PANELS, 1):
+        item["id"] = number
+    return {
+        "title": "benchd: a run", "uid": "benchd-run", "tags": ["benchd"], "schemaVersion": 39, "version": 1, "editable": True,
+        "description": "Throughput, speedup and efficiency of one benchmark run by its sweep values, and how it goes on.",
+        "time": {"from": "now-6h", "to": "now"}, "refresh": "15s", "timezone": "", "graphTooltip": 1,
+        "annotations": {"list": []}, "links": [],
+        "templating": {"list": [
+            {"name": "prom", "type": "datasource", "query": "prometheus", "label": "Prometheus", "hide": 0, "refresh": 1},
+            {"name": "run", "type": "query", "label": "Run", "datasource": PROM, "refresh": 2, "sort": 0, "hide": 0,
+             "query": {"query": "label_values(bench_run_info, run)", "refId": "run"},
+             "definition": "label_values(bench_run_info, run)"},
+            {"name": "x", "type": "custom", "label": "x axis", "hide": 0, "query": ",".join(X_AXES),
+             "current": {"selected": True, "text": X_AXES[0], "value": X_AXES[0]},
+             "options": [{"selected": i == 0, "text": x, "value": x} for i, x in enumerate(X_AXES)]}]},
+        "panels": PANELS,
+    }
+
+
+if __name__ == "__main__":
+    json.dump(dashboard(), sys.stdout, indent=1)
+    sys.stdout.write("\n")

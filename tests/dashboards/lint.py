@@ -1,0 +1,89 @@
+"""What every dashboard must have: lint(dashboard, metrics) gives a list of findings, empty if it is good.
+
+metrics: the names that /metrics knows. Standard library only."""
+import re
+
+GRID_WIDTH = 24
+NAME = re.compile(r"\b(?:bench|benchd)_[a-z0-9_]+\b")
+RATE = re.compile(r"\b(rate|irate|increase)\s*\((.*?)\[([^\]]*)\]")
+NEVER_OVER_TIME = re.compile(r"\bbench_point_")  # a result has no time
+
+
+def cells(panel):
+    grid = panel["gridPos"]
+    return {(x, y) for x in range(grid["x"], grid["x"] + grid["w"]) for y in range(grid["y"], grid["y"] + grid["h"])}
+
+
+def expand(panels):
+    for panel in panels:
+        yield panel
+        yield from expand(panel.get("panels", []))
+
+
+def lint_datasource(where, datasource, variables):
+    uid = (datasource or {}).get("uid", "")
+    match = re.fullmatch(r"\$\{?(\w+)\}?", uid)
+    if not match or match.group(1) not in variables:
+        yield f"{where}: its datasource is no variable: {uid!r}"
+
+
+def lint_target(where, panel, target, variables, metrics):
+    yield from lint_datasource(f"{where}, query {target.get('refId')}", target.get("datasource"), variables)
+    expr = target.get("expr", "")
+    names = set(NAME.findall(expr))
+    if not names:
+        yield f"{where}, query {target.get('refId')}: names no metric"
+    for name in sorted(names - set(metrics)):
+        yield f"{where}: there is no metric {name}"
+    for function, _, window in RATE.findall(expr):
+        if window != "$__rate_interval":
+            yield f"{where}: {function}() over [{window}] instead of [$__rate_interval]"
+    if panel["type"] == "timeseries" and NEVER_OVER_TIME.search(expr):
+        yield f"{where}: a result over time: it has none"
+    if panel["type"] != "timeseries" and not target.get("instant"):
+        yield f"{where}, query {target.get('refId')}: asks for a range and shows one value"
+
+
+def lint_panel(panel, variables, metrics):
+    where = f"panel {panel.get('title') or panel.get('id')!r}"
+    for key in ("title", "description") if panel["type"] != "row" else ("title",):
+        if not panel.get(key):
+            yield f"{where}: no {key}"
+    grid = panel["gridPos"]
+    if grid["x"] < 0 or grid["x"] + grid["w"] > GRID_WIDTH or grid["w"] < 1 or grid["h"] < 1:
+        yield f"{where}: outside the grid: {grid}"
+    if panel["type"] == "row":
+        return
+    if not panel.get("fieldConfig", {}).get("defaults", {}).get("unit"):
+        yield f"{where}: no unit"
+    yield from lint_datasource(where, panel.get("datasource"), variables)
+    if not panel.get("targets"):
+        yield f"{where}: no query"
+    refs = [target.get("refId") for target in panel.get("targets", [])]
+    if len(set(refs)) != len(refs):
+        yield f"{where}: two queries of one name"
+    for target in panel.get("targets", []):
+        yield from lint_target(where, panel, target, variables, metrics)
+
+
+def lint(dashboard, metrics):
+    findings = []
+    variables = {v["name"]: v for v in dashboard["templating"]["list"]}
+    sources = {name for name, v in variables.items() if v["type"] == "datasource"}
+    for name, variable in variables.items():
+        if variable["type"] == "query":
+            findings += lint_datasource(f"variable {name}", variable.get("datasource"), sources)
+            findings += [f"variable {name}: there is no metric {m}"
+                         for m in NAME.findall(variable["definition"]) if m not in metrics]
+    taken, ids = {}, set()
+    for panel in expand(dashboard["panels"]):
+        findings += lint_panel(panel, sources, metrics)
+        if panel.get("id") in ids:
+            findings.append(f"panel {panel.get('title')!r}: its id is taken")
+        ids.add(panel.get("id"))
+        for cell in sorted(cells(panel)):
+            if cell in taken:
+                findings.append(f"panels {taken[cell]!r} and {panel.get('title')!r} overlap at {cell}")
+                break
+        taken.update(dict.fromkeys(cells(panel), panel.get("title")))
+    return findings

@@ -1,0 +1,86 @@
+"""The shipped dashboards pass the linter, and the linter can fail; the files that deliver them are whole."""
+import copy
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lint
+import shared
+import tap
+
+METRICS = shared.documented_metrics()
+
+
+def panels(dashboard, kind):
+    return [panel for panel in dashboard["panels"] if panel["type"] == kind]
+
+
+def set_expr(expr, kind="timeseries"):
+    return lambda d: panels(d, kind)[0]["targets"][0].update(expr=expr)
+
+
+def drop(key):
+    return lambda d: panels(d, "stat")[0].pop(key)
+
+
+BROKEN = [  # (what is done to a good dashboard, the finding that must come)
+    ("no title", drop("title"), "no title"),
+    ("no description", drop("description"), "no description"),
+    ("no unit", lambda d: panels(d, "trend")[0]["fieldConfig"]["defaults"].update(unit=""), "no unit"),
+    ("a fixed datasource", lambda d: panels(d, "stat")[0]["datasource"].update(uid="abc123"), "datasource is no variable"),
+    ("a query's fixed datasource", lambda d: panels(d, "stat")[0]["targets"][0]["datasource"].update(uid="abc"),
+     "datasource is no variable"),
+    ("a variable that is not there", lambda d: panels(d, "stat")[0]["datasource"].update(uid="${sql}"), "no variable"),
+    ("an unknown metric", set_expr("bench_point_speed"), "there is no metric bench_point_speed"),
+    ("no metric", set_expr("vector(1)"), "names no metric"),
+    ("a fixed window", set_expr("rate(benchd_api_requests_total[5m])"), r"rate\(\) over \[5m\]"),
+    ("an inner fixed window", set_expr("sum(increase(benchd_api_requests_total{}[1h]))"), r"increase\(\) over \[1h\]"),
+    ("results over time", set_expr("bench_point_speedup_ratio"), "a result over time"),
+    ("a range for one value", lambda d: panels(d, "stat")[0]["targets"][0].update(instant=False), "asks for a range"),
+    ("overlap", lambda d: panels(d, "stat")[1]["gridPos"].update(x=3), "overlap at"),
+    ("too wide", lambda d: panels(d, "stat")[3]["gridPos"].update(w=7), "outside the grid"),
+    ("an id twice", lambda d: panels(d, "stat")[1].update(id=1), "its id is taken"),
+    ("a query twice", lambda d: panels(d, "table")[0]["targets"][1].update(refId="A"), "two queries of one name"),
+    ("no query", lambda d: panels(d, "stat")[0].update(targets=[]), "no query"),
+    ("a variable over nothing", lambda d: d["templating"]["list"][1].update(definition="label_values(bench_x, run)"),
+     "variable run: there is no metric bench_x"),
+]
+
+
+def check_kustomize(t):
+    text = (shared.FOLDER / "kustomization.yaml").read_text(encoding="utf-8")
+    t.match(r'grafana_dashboard: "1"', text, "the ConfigMap has the sidecar's label")
+    names = {path.name for path in shared.FOLDER.glob("*.json")}
+    t.equal(names, set(re.findall(r"^  - (\S+\.json)$", text, re.M)), "the ConfigMap has every dashboard")
+    found = sorted((pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "benchd").glob(
+        "kubernetes*/**/bin/kubectl"))
+    if not found:
+        print("# kustomize not run: no kubectl was built yet (suite e2e does)")
+        return
+    done = subprocess.run([found[0], "kustomize", shared.FOLDER], capture_output=True, text=True, check=False)
+    t.equal((0, ""), (done.returncode, done.stderr), "kustomize makes the ConfigMap")
+    t.match(r"(?s)kind: ConfigMap\nmetadata:.*grafana_dashboard: \"1\"", done.stdout, "labelled")
+
+
+def main():
+    t = tap.Tap()
+    for path in sorted(shared.FOLDER.glob("*.json")):
+        dashboard = shared.load(path.name)
+        t.equal([], lint.lint(dashboard, METRICS), f"{path.name}: no finding")
+        t.equal(39, dashboard["schemaVersion"], f"{path.name}: schemaVersion")
+        t.ok(path.stat().st_size < 100_000, f"{path.name}: fits a ConfigMap with others", path.stat().st_size)
+    made = subprocess.run([sys.executable, shared.FOLDER / "make.py"], capture_output=True, text=True, check=True)
+    t.ok(made.stdout == (shared.FOLDER / "benchd-run.json").read_text(encoding="utf-8"), "benchd-run.json is what make.py writes")
+    for name, break_it, expected in BROKEN:
+        dashboard = copy.deepcopy(shared.load())
+        break_it(dashboard)
+        t.match(expected, "\n".join(lint.lint(dashboard, METRICS)), f"the linter sees: {name}")
+    check_kustomize(t)
+    return t.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

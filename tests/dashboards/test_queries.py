@@ -1,0 +1,251 @@
+"""Every query of the dashboard, executed by a real Prometheus that scraped the HTTP server over a finished run, gives
+the numbers of `benchctl results -o json`."""
+import contextlib
+import json
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import shared
+import serve
+from serve import cli
+
+X_AXES = ["pservers", "trainers", "batch_size", "threads"]
+CONFIG = """\
+global: {{scrape_interval: 250ms, scrape_timeout: 250ms}}
+scrape_configs:
+- job_name: benchd
+  static_configs: [{{targets: ["{target}"]}}]
+"""
+
+
+class Prometheus:
+    """A real one, in a folder of its own, on a free port."""
+
+    def __init__(self, folder, target):
+        (folder / "prometheus.yml").write_text(CONFIG.format(target=target), encoding="utf-8")
+        with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as free:
+            self.url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        self.log = open(folder / "prometheus.log", "w+", encoding="utf-8")
+        self.process = subprocess.Popen(
+            ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
+             f"--web.listen-address={self.url[7:]}"], stdout=self.log, stderr=self.log)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(timeout=30)
+        self.log.close()
+
+    def query(self, expr):
+        """An instant query: [(labels, number)]."""
+        return [(item["metric"], float(item["value"][1])) for item in self.ask("query", query=expr)]
+
+    def query_range(self, expr):
+        """The last value of each series: [(labels, number)]."""
+        now = time.time()
+        result = self.ask("query_range", query=expr, start=now - 60, end=now, step="1")
+        return [(item["metric"], float(item["values"][-1][1])) for item in result]
+
+    def ask(self, what, **args):
+        url = f"{self.url}/api/v1/{what}?{urllib.parse.urlencode(args)}"
+        try:
+            with urllib.request.urlopen(url, timeout=20) as answer:
+                return json.load(answer)["data"]["result"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{args.get('query')}: {error.read().decode()}") from error
+
+    def has_scraped(self, times):
+        try:
+            urllib.request.urlopen(f"{self.url}/-/ready", timeout=20).close()
+        except urllib.error.URLError:  # not listening yet, or 503
+            return False
+        answers = self.query("count_over_time(benchd_series[1m])")
+        return bool(answers) and answers[0][1] >= times
+
+
+def substitute(expr, run, x):
+    for name, value in (("$__rate_interval", "1m"), ("$__range", "1h"), ("$run", run)):
+        expr = expr.replace(name, value)
+    return expr.replace("$x", x)
+
+
+class Expected:
+    """The numbers of the result document, by the labels that /metrics gives them."""
+
+    def __init__(self, document):
+        self.points = document["points"]
+        self.document = document
+
+    @staticmethod
+    def labels(point):
+        return {"system": point["system"], "pservers": str(point["replicas"]["pserver"]),
+                "trainers": str(point["replicas"]["trainer"]), "batch_size": str(point["batchSize"]),
+                "threads": str(point["threads"])}
+
+    def line(self, x, kinds):
+        """{(x, series): number}: as the trend panels draw them. kinds: {kind: function of a point}."""
+        out = {}
+        for point in self.points:
+            labels = self.labels(point)
+            words = [labels["system"], *(f"{name} {labels[name]}" if name != x else "" for name in X_AXES), ""]
+            for kind, number in kinds.items():
+                out[labels[x], " ".join([*words, kind])] = number(point)
+        return out
+
+
+def number(*path):
+    def get(point):
+        for key in path:
+            point = point[key]
+        return point
+    return get
+
+
+def interval(key):
+    return {"value": number(key, "value"), "low": number(key, "low"), "high": number(key, "high")}
+
+
+TRENDS = {
+    "Throughput by $x": {**interval("throughput"), "baseline": number("baseline", "throughput", "value")},
+    "Speedup by $x": {**interval("speedup"), "ideal": lambda p: p["speedup"]["value"] / p["efficiency"]["value"]},
+    "Efficiency by $x": {**interval("efficiency"), "ideal": lambda p: 1},
+}
+TABLE = {
+    "Throughput": number("throughput", "value"), "Throughput low": number("throughput", "low"),
+    "Throughput high": number("throughput", "high"), "Baseline": number("baseline", "throughput", "value"),
+    "Speedup": number("speedup", "value"), "Speedup low": number("speedup", "low"), "Speedup high": number("speedup", "high"),
+    "Efficiency": number("efficiency", "value"), "Efficiency low": number("efficiency", "low"),
+    "Efficiency high": number("efficiency", "high"), "Trials": number("trialsSucceeded"),
+}
+
+
+class Served(serve.ServedCase):
+    """A run, its server, and a Prometheus that has scraped it."""
+
+    def serve(self, active=None):
+        return super().serve(active=self.name)  # the live panels have something to show
+
+    def setUp(self):
+        super().setUp()
+        self.prometheus = Prometheus(self.folder, self.server.address)
+        self.addCleanup(self.prometheus.stop)
+        cli.wait_for("five scrapes", lambda: self.prometheus.has_scraped(5), 60)
+        self.printed = json.loads(self.ctl("results", self.name, "--store", self.store, "-o", "json").stdout)
+
+
+class Queries(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        served = Served()
+        try:
+            served.setUp()
+        finally:
+            cls.addClassCleanup(lambda: cls.assertTrue(cls(), served.doCleanups(), "the server did not end cleanly"))
+        cls.prometheus, cls.name, cls.document = served.prometheus, served.name, served.printed
+        cls.expected = Expected(served.printed)
+
+    def ask(self, target, x="trainers"):
+        expr = substitute(target["expr"], self.name, x)
+        self.assertNotIn("$__", expr)
+        return (self.prometheus.query if target.get("instant") else self.prometheus.query_range)(expr)
+
+    def assert_numbers(self, got, expected):
+        self.assertEqual(sorted(got), sorted(expected))
+        for key, value in expected.items():
+            self.assertTrue(math.isclose(got[key], value, rel_tol=1e-12), f"{key}: expected {value}, got {got[key]}")
+
+    def check_trend(self, panel):
+        self.assertEqual(len(panel["targets"]), 1)  # one frame
+        for x in X_AXES:
+            with self.subTest(f"{panel['title']}: {x}"):
+                answers = self.ask(panel["targets"][0], x)
+                got = {(labels["x"], labels["series"]): value for labels, value in answers}
+                self.assertEqual(len(got), len(answers))  # nothing is drawn over
+                self.assertTrue(all(set(labels) == {"x", "series"} for labels, _ in answers))
+                self.assert_numbers(got, self.expected.line(x, TRENDS[panel["title"]]))
+
+    def check_table(self, panel):
+        renames = panel["transformations"][1]["options"]["renameByName"]
+        titles = {target["refId"]: renames[f"Value #{target['refId']}"] for target in panel["targets"]}
+        self.assertEqual(sorted(titles.values()), sorted(TABLE))
+        for target in panel["targets"]:
+            with self.subTest(f"column {titles[target['refId']]}"):
+                got = {int(labels["point"]): value for labels, value in self.ask(target)}
+                self.assert_numbers(got, {p["point"]: TABLE[titles[target["refId"]]](p) for p in self.expected.points})
+                for labels, _ in self.ask(target):
+                    self.assertLessEqual(self.expected.labels(self.expected.points[int(labels["point"])]).items(), labels.items())
+
+    def check_one(self, panel, expected_label, expected):
+        (labels, value), = self.ask(panel["targets"][0])
+        if expected_label:
+            self.assertEqual(labels[expected_label[0]], expected_label[1])
+        self.assertEqual(value, expected)
+
+    def check_over_time(self, panel, expected):
+        """expected: {refId: number}; every query has one series."""
+        got = {}
+        for target in panel["targets"]:
+            (_, got[target["refId"]]), = self.ask(target)
+        self.assertEqual(got, expected)
+
+    def check_attempts(self, panel):
+        got = {labels["outcome"]: value for labels, value in self.ask(panel["targets"][0])}
+        self.assertEqual(got, dict.fromkeys(("Succeeded", "Void", "Failed", "MetricsUnavailable"), 0))
+
+    def test_every_panel(self):
+        trials = sum(len(p["trials"]) for p in self.document["points"] + self.document["baselines"])
+        checks = {
+            "Phase": lambda p: self.check_one(p, ("phase", self.document["phase"]), 1),
+            "Kind of run": lambda p: self.check_one(p, ("rehearsal", str(self.document["rehearsal"]).lower()), 1),
+            "Trials done": lambda p: self.check_one(p, None, 1),
+            "Trials failed": lambda p: self.check_one(p, None, 0),
+            **dict.fromkeys(TRENDS, self.check_trend),
+            "Points": self.check_table,
+            "Trials": lambda p: self.check_over_time(p, {"A": trials, "B": trials, "C": 0}),
+            # As web_server plays it: step 3 of 16 samples in 250 ms.
+            "Step of the trial under way": lambda p: self.check_over_time(p, {"A": 4, "B": self.document["measure"]["steps"]}),
+            "Trainer 0, samples/s of its last step": lambda p: self.check_over_time(p, {"A": 64}),
+            "Requests to the API server": lambda p: self.check_over_time(p, {"A": 0, "B": 0, "C": 0}),
+            "Attempts by outcome": self.check_attempts,
+        }
+        panels = [p for p in shared.load()["panels"] if p["type"] != "row"]
+        self.assertEqual([p["title"] for p in panels], list(checks))
+        for panel in panels:
+            with self.subTest(panel["title"]):
+                checks[panel["title"]](panel)
+
+    def test_the_run_can_be_chosen(self):
+        """What label_values(bench_run_info, run) asks for."""
+        self.assertEqual([labels["run"] for labels, _ in self.prometheus.query("bench_run_info")], [self.name])
+
+    def test_a_scrape_is_whole(self):
+        """Prometheus asks for OpenMetrics; it found as many series as the page says that it has."""
+        (_, series), = self.prometheus.query("benchd_series")
+        (_, scraped), = self.prometheus.query('scrape_samples_scraped{job="benchd"}')
+        self.assertEqual(scraped, series)
+
+    def test_wrong_numbers_are_seen(self):
+        """The comparison can fail: a number that is off, a line that is missing."""
+        panel = next(p for p in shared.load()["panels"] if p["title"] == "Speedup by $x")
+        answers = {(a["x"], a["series"]): v for a, v in self.ask(panel["targets"][0])}
+        expected = self.expected.line("trainers", TRENDS[panel["title"]])
+        key = next(iter(expected))
+        with self.assertRaises(AssertionError):
+            self.assert_numbers({**answers, key: answers[key] * (1 + 1e-9)}, expected)
+        with self.assertRaises(AssertionError):
+            self.assert_numbers({k: v for k, v in answers.items() if k != key}, expected)
+
+
+if __name__ == "__main__":
+    cli.main()
