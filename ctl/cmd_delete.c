@@ -5,7 +5,7 @@
 static enum exit_code delete_one(const struct cli *cli, struct store *s, const char *what)
 {
     struct run_row row;
-    enum exit_code code = local_store_find_run(s, what, &row);
+    enum exit_code code = local_store_find_run(cli, s, what, &row);
     if (code != EXIT_OK) {
         return code;
     }

@@ -141,7 +141,7 @@ static enum exit_code collect(const struct cli *cli, struct store *s, struct run
     *ret = xnew_array(struct run_row, n_words);
     enum exit_code code = EXIT_OK;
     for (size_t i = 0; i < n_words && code == EXIT_OK; i++) {
-        code = local_store_find_run(s, cli->args.words[i + 1], &(*ret)[*ret_n]);
+        code = local_store_find_run(cli, s, cli->args.words[i + 1], &(*ret)[*ret_n]);
         *ret_n += code == EXIT_OK;
     }
     return code;

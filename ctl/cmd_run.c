@@ -140,7 +140,7 @@ static enum exit_code conclude(const struct cli *cli, struct store *s, const cha
                                enum drive_end end)
 {
     struct loaded_run run;
-    enum exit_code code = loaded_run_init(s, name, &run);
+    enum exit_code code = loaded_run_init(cli, s, name, &run);
     if (code != EXIT_OK) {
         return code;
     }
@@ -204,7 +204,7 @@ static enum exit_code drive_run(const struct cli *cli, struct store *s, const ch
                                 const struct run_opts *opts)
 {
     struct run_row row;
-    enum exit_code code = local_store_find_run(s, name, &row);
+    enum exit_code code = local_store_find_run(cli, s, name, &row);
     if (code != EXIT_OK) {
         return code;
     }
@@ -215,7 +215,7 @@ static enum exit_code drive_run(const struct cli *cli, struct store *s, const ch
         code = cli_error(EXIT_LOCAL_RESOURCE,
                          r == -EBUSY ? "wait for its end, or end that process" : NULL, "%s",
                          err.msg);
-    } else if ((code = loaded_run_init(s, row.uid, &run)) == EXIT_OK) { /* as it is now */
+    } else if ((code = loaded_run_init(cli, s, row.uid, &run)) == EXIT_OK) { /* as it is */
         code = is_over(&run.row) ? conclude(cli, s, row.uid, DRIVE_FINISHED)
                                  : drive_loaded(cli, s, &run, opts);
         loaded_run_done(&run);

@@ -7,17 +7,24 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+/* Absolute, or as good as not set: so the standard wants it. NULL: not set. */
+static const char *get_folder(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value != NULL && value[0] == '/' ? value : NULL;
+}
+
 char *local_store_url(const struct cli *cli)
 {
     if (cli->store != NULL) {
         return xstrdup(cli->store);
     }
-    const char *data = getenv("XDG_DATA_HOME");
-    if (data != NULL && data[0] == '/') { /* the standard: a relative one is to be ignored */
+    const char *data = get_folder("XDG_DATA_HOME");
+    if (data != NULL) {
         return xasprintf("sqlite:%s/benchd/results.db", data);
     }
-    const char *home = getenv("HOME");
-    return xasprintf("sqlite:%s/.local/share/benchd/results.db", home == NULL ? "" : home);
+    const char *home = get_folder("HOME");
+    return home == NULL ? NULL : xasprintf("sqlite:%s/.local/share/benchd/results.db", home);
 }
 
 char *local_store_options(const struct cli *cli)
@@ -40,11 +47,21 @@ enum exit_code local_store_exit_code(int r)
 enum exit_code local_store_open(const struct cli *cli, bool create, struct store **ret)
 {
     _cleanup_(freep) char *url = local_store_url(cli);
+    if (url == NULL) {
+        return cli_error(EXIT_LOCAL_RESOURCE, "--store sqlite:FILE",
+                         "neither XDG_DATA_HOME nor HOME names a folder for the store");
+    }
     struct err err = {0};
     int r = store_open(url, create, ret, &err);
+    if (r == -ENOENT && !create) {
+        _cleanup_(freep) char *options = local_store_options(cli);
+        _cleanup_(freep) char *fix = xasprintf("a run makes it: benchctl run NAME %s", options);
+        return cli_error(EXIT_NOT_FOUND, fix, "%s", err.msg);
+    }
     if (r < 0) {
-        return cli_error(local_store_exit_code(r),
-                         r == -ENOENT ? "a run makes it: benchctl run NAME --local" : NULL, "%s",
+        bool is_place = r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -EPERM || r == -EROFS;
+        return cli_error(r == -ENOENT ? EXIT_LOCAL_RESOURCE : local_store_exit_code(r),
+                         is_place ? "choose another file with --store sqlite:FILE" : NULL, "%s",
                          err.msg);
     }
     return EXIT_OK;
@@ -62,8 +79,8 @@ static const char *without_kind(const char *what)
 }
 
 /* The one run whose name ends with "-what", or an error that suggests a near name. */
-static enum exit_code find_by_ending(struct store *s, const char *what, struct run_row *ret,
-                                     const struct err *not_found)
+static enum exit_code find_by_ending(const struct cli *cli, struct store *s, const char *what,
+                                     const struct err *not_found, struct run_row *ret)
 {
     struct run_row *rows = NULL;
     size_t n = 0, n_found = 0, found = 0;
@@ -87,8 +104,10 @@ static enum exit_code find_by_ending(struct store *s, const char *what, struct r
         rows[found] = (struct run_row){0};
     } else {
         const char *hint = str_suggest(what, names, n);
-        _cleanup_(freep) char *fix = hint == NULL ? xstrdup("benchctl get runs lists them")
-                                                  : xasprintf("did you mean '%s'?", hint);
+        _cleanup_(freep) char *options = local_store_options(cli);
+        _cleanup_(freep) char *fix =
+            hint == NULL ? xasprintf("benchctl get runs %s lists them", options)
+                         : xasprintf("did you mean '%s'?", hint);
         code = n_found > 1 ? cli_error(EXIT_USAGE, "write the whole name",
                                        "'%s' is the end of %zu runs' names", what, n_found)
                            : cli_error(EXIT_NOT_FOUND, fix, "%s", not_found->msg);
@@ -100,21 +119,23 @@ static enum exit_code find_by_ending(struct store *s, const char *what, struct r
     return code;
 }
 
-enum exit_code local_store_find_run(struct store *s, const char *what, struct run_row *ret)
+enum exit_code local_store_find_run(const struct cli *cli, struct store *s, const char *what,
+                                    struct run_row *ret)
 {
     what = without_kind(what);
     struct err err = {0};
     int r = s->ops->get_run(s, what, ret, &err);
     if (r == -ENOENT) {
-        return find_by_ending(s, what, ret, &err);
+        return find_by_ending(cli, s, what, &err, ret);
     }
     return r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg) : EXIT_OK;
 }
 
-enum exit_code loaded_run_init(struct store *s, const char *what, struct loaded_run *ret)
+enum exit_code loaded_run_init(const struct cli *cli, struct store *s, const char *what,
+                               struct loaded_run *ret)
 {
     struct loaded_run run = {0};
-    enum exit_code code = local_store_find_run(s, what, &run.row);
+    enum exit_code code = local_store_find_run(cli, s, what, &run.row);
     if (code != EXIT_OK) {
         return code;
     }
@@ -154,7 +175,7 @@ enum exit_code loaded_run_open(const struct cli *cli, const char *what, struct s
     if (code == EXIT_OK) {
         code = local_store_open(cli, false, &s);
     }
-    if (code == EXIT_OK && (code = loaded_run_init(s, what, ret)) != EXIT_OK) {
+    if (code == EXIT_OK && (code = loaded_run_init(cli, s, what, ret)) != EXIT_OK) {
         store_close(s);
     }
     if (code == EXIT_OK) {

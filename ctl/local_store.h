@@ -6,7 +6,8 @@
 #include "ctl/cli.h"
 #include "store/store.h"
 
-/* "sqlite:FILE" of --store, or of $XDG_DATA_HOME, or of ~/.local/share. Owned. */
+/* "sqlite:FILE" of --store, or of $XDG_DATA_HOME, or of ~/.local/share. Owned; NULL if none of
+ * them is given. */
 char *local_store_url(const struct cli *cli);
 
 /* The same as options of a command that a person may copy: "--local" or "--store URL". Owned. */
@@ -19,7 +20,8 @@ enum exit_code local_store_exit_code(int r);
 enum exit_code local_store_open(const struct cli *cli, bool create, struct store **ret);
 
 /* RUN: a name, a uid, the five characters at a name's end, with or without "benchmarkrun/". */
-enum exit_code local_store_find_run(struct store *s, const char *what, struct run_row *ret);
+enum exit_code local_store_find_run(const struct cli *cli, struct store *s, const char *what,
+                                    struct run_row *ret);
 
 /* A run with everything that is computed from it. */
 struct loaded_run {
@@ -29,7 +31,8 @@ struct loaded_run {
     size_t n_rows;
     struct result *result;
 };
-enum exit_code loaded_run_init(struct store *s, const char *what, struct loaded_run *ret);
+enum exit_code loaded_run_init(const struct cli *cli, struct store *s, const char *what,
+                               struct loaded_run *ret);
 void loaded_run_done(struct loaded_run *run);
 
 /* Opens the store for a verb that reads one run, and loads it. */

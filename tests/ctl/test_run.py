@@ -59,6 +59,31 @@ class Results(cli.CliCase):
         self.assertTrue((self.folder / "data" / "benchd" / "results.db").exists())
         self.assertIn("Succeeded", self.ctl("get", "runs", "--local").stdout)
 
+    def test_no_folder_for_the_default_store(self):
+        del self.env["XDG_DATA_HOME"]
+        for home in (None, "", "relative"):
+            self.env.pop("HOME", None)
+            if home is not None:
+                self.env["HOME"] = home
+            for args in (["get", "runs"], ["run", self.define(repeats=1)]):
+                stderr = self.ctl(*args, "--local", code=9).stderr
+                self.assertIn("neither XDG_DATA_HOME nor HOME", stderr)
+                self.assertIn("fix: --store sqlite:FILE", stderr)
+
+    def test_a_store_that_cannot_be_made(self):
+        stderr = self.ctl("run", self.define(), "--store", "sqlite:/proc/none/results.db", code=9).stderr
+        self.assertIn("fix: choose another file with --store sqlite:FILE", stderr)
+
+    def test_a_hint_works_as_it_is_printed(self):
+        missing = self.ctl("results", "nosuch", "--store", self.store, code=3).stderr
+        self.assertIn(f"fix: a run makes it: benchctl run NAME --store {self.store}\n", missing)
+        name = self.run_tiny(repeats=1)["run"]
+        for verb in ("results", "describe", "logs", "delete"):
+            stderr = self.ctl(verb, "nosuch", "--store", self.store, code=3).stderr
+            hint = re.search(r"^fix: benchctl (.*) lists them$", stderr, re.M)
+            self.assertIsNotNone(hint, stderr)
+            self.assertIn(name, self.ctl(*hint.group(1).split()).stdout)
+
     def test_delete_leaves_nothing(self):
         name = self.run_tiny(repeats=1)["run"]
         self.assertEqual(self.ctl("delete", name, "--store", self.store).stdout, f"run/{name} deleted\n")
