@@ -180,8 +180,13 @@ static void damaged_gzip(void **state)
         const char *name;
         int64_t flip;    /* byte, from the end if negative; 0: none */
         int64_t length;  /* to cut to, from the end if negative; 0: whole */
-    } rows[] = {{"checksum", -6, 0}, {"cut in the trailer", 0, -3}, {"cut in half", 0, 200},
-                {"data", 150, 0}};
+        const char *expected;
+    } rows[] = {
+        {"checksum", -6, 0, "' is damaged: incorrect data check; get it again"},
+        {"cut in the trailer", 0, -3, "' is damaged: the compressed data end early; get it again"},
+        {"cut in half", 0, 200, "' is damaged: the compressed data end early; get it again"},
+        {"data", 150, 0, "' is damaged: "},
+    };
     _cleanup_(freep) char *path = path_of("train-images-idx3-ubyte.gz");
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         static uint8_t raw[8192];
@@ -196,7 +201,7 @@ static void damaged_gzip(void **state)
         }
         n = rows[i].length == 0 ? n : rows[i].length < 0 ? n + rows[i].length : rows[i].length;
         write_file("train-images-idx3-ubyte.gz", raw, (size_t)n);
-        expect_failure(source, DATA_TRAIN, rows[i].name, -EBADMSG, "is damaged: ");
+        expect_failure(source, DATA_TRAIN, rows[i].name, -EBADMSG, rows[i].expected);
     }
 }
 

@@ -53,9 +53,11 @@ static int read_failed(struct gzfile *f, struct err *err)
     if (code == Z_ERRNO) {
         return err_set_errno(err, saved == 0 ? EIO : saved, "read '%s'", f->path);
     }
-    return err_set(err, EBADMSG, "'%s' is damaged: %s at byte %llu; get it again",
-                   f->path, code == Z_BUF_ERROR ? "the compressed data end early" : text,
-                   (unsigned long long)f->offset);
+    if (code == Z_BUF_ERROR) { /* zlib reads ahead: where we are says nothing of where they end */
+        return err_set(err, EBADMSG, "'%s' is damaged: the compressed data end early; get it again",
+                       f->path);
+    }
+    return err_set(err, EBADMSG, "'%s' is damaged: %s; get it again", f->path, text);
 }
 
 int gzfile_read(struct gzfile *f, void *out, size_t n, const char *what, struct err *err)
