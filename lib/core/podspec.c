@@ -253,20 +253,25 @@ static void add_params(struct words *env, const struct point *point)
     }
 }
 
-/* A request as text or number. Absent: 0. */
+/* A request, as text or number; without one the limit, as Kubernetes takes it. Neither: 0. */
 static int read_request(const json_t *container, const char *key,
                         int (*parse)(const char *, int64_t *), int64_t *ret, struct err *err)
 {
     const json_t *resources = json_object_get(container, "resources");
-    const json_t *value = json_object_get(json_object_get(resources, "requests"), key);
+    const char *kind = "requests";
+    const json_t *value = json_object_get(json_object_get(resources, kind), key);
     *ret = 0;
+    if (value == NULL) {
+        kind = "limits";
+        value = json_object_get(json_object_get(resources, kind), key);
+    }
     if (value == NULL) {
         return 0;
     }
     _cleanup_(freep) char *text = json_is_string(value) ? xstrdup(json_string_value(value))
                                                         : json_dumps(value, JSON_ENCODE_ANY);
     if (text == NULL || parse(text, ret) < 0) {
-        return err_set(err, EINVAL, "container 0 requests '%s' of %s: not a quantity",
+        return err_set(err, EINVAL, "container 0 %s '%s' of %s: not a quantity", kind,
                        text == NULL ? "?" : text, key);
     }
     return 0;

@@ -33,7 +33,7 @@ struct replica_spec { /* owned strings, NULL-terminated lists */
     struct replica_id id;
     char **argv;       /* container 0's command and args, or the profile's default */
     char **envp;       /* "NAME=value": template's plain env first, then the contract's */
-    int64_t cpu_millicores; /* request of container 0; 0: none given */
+    int64_t cpu_millicores; /* request, or limit, of container 0; 0: none given */
     int64_t mem_bytes;
 };
 

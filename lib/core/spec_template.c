@@ -52,10 +52,10 @@ static void check_env(struct diags *d, const struct place *container)
     }
 }
 
-static void check_quantity(struct diags *d, const struct place *requests, const char *key,
+static void check_quantity(struct diags *d, const struct place *quantities, const char *key,
                            int (*parse)(const char *, int64_t *), const char *example)
 {
-    struct place place = place_get(requests, key);
+    struct place place = place_get(quantities, key);
     if (place.node == NULL || place.node->kind == NODE_INT || place.node->kind == NODE_FLOAT) {
         return;
     }
@@ -96,7 +96,10 @@ void spec_check_template(struct diags *diags, const struct place *place)
     check_words(diags, &container, "args");
     check_env(diags, &container);
     struct place resources = place_get(&container, "resources");
-    struct place requests = place_get(&resources, "requests");
-    check_quantity(diags, &requests, "cpu", parse_cpu_millicores, "write \"4\" or 400m");
-    check_quantity(diags, &requests, "memory", parse_mem_bytes, "write 5Gi, for instance");
+    static const char *const kinds[] = {"requests", "limits"};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        struct place quantities = place_get(&resources, kinds[i]);
+        check_quantity(diags, &quantities, "cpu", parse_cpu_millicores, "write \"4\" or 400m");
+        check_quantity(diags, &quantities, "memory", parse_mem_bytes, "write 5Gi, for instance");
+    }
 }

@@ -152,6 +152,38 @@ static void templates_give_command_environment_and_requests(void **state)
     run_def_free(def);
 }
 
+/* As Kubernetes does it: a limit without a request is a request too. */
+static void limits_stand_in_for_requests(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *resources;
+        int64_t cpu_millicores, mem_bytes;
+    } rows[] = {
+        {"{limits: {cpu: 2, memory: 1Gi}}", 2000, 1073741824},
+        {"{requests: {cpu: 500m}, limits: {cpu: 2, memory: 1Ki}}", 500, 1024},
+        {"{requests: {}, limits: {}}", 0, 0},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *container =
+            xasprintf("{name: main, resources: %s}", rows[i].resources);
+        _cleanup_(freep) char *text = definition_with("{name: main}", container);
+        struct run_def *def = make_run(text, NULL, 0);
+        struct replica_id id = {.point = 0, .role = ROLE_TRAINER};
+        struct gang_addresses addresses = example_addresses();
+        struct replica_spec spec;
+        struct err err;
+        assert_int_equal(replica_spec_build(def, &id, &addresses, &spec, &err), 0);
+        if (spec.cpu_millicores != rows[i].cpu_millicores || spec.mem_bytes != rows[i].mem_bytes) {
+            fail_msg("%s: expected %lld millicores, %lld bytes; got %lld, %lld", rows[i].resources,
+                     (long long)rows[i].cpu_millicores, (long long)rows[i].mem_bytes,
+                     (long long)spec.cpu_millicores, (long long)spec.mem_bytes);
+        }
+        replica_spec_done(&spec);
+        run_def_free(def);
+    }
+}
+
 static void data_and_arguments_without_command(void **state)
 {
     (void)state;
@@ -319,6 +351,7 @@ int main(void)
         cmocka_unit_test(environment_is_what_the_contract_says),
         cmocka_unit_test(baselines_run_without_server),
         cmocka_unit_test(templates_give_command_environment_and_requests),
+        cmocka_unit_test(limits_stand_in_for_requests),
         cmocka_unit_test(data_and_arguments_without_command),
         cmocka_unit_test(parameters_reach_the_template_by_path),
         cmocka_unit_test(roles_without_template_have_an_empty_container),

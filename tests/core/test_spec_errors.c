@@ -118,6 +118,10 @@ static const struct {
      "spec.roles.pserver.template.spec.containers[0].resources.requests.cpu: '4cores' is not "
      "a quantity",
      NULL},
+    {"{name: main}", "{name: main, resources: {limits: {memory: 5GB}}}", "18:121",
+     "spec.roles.pserver.template.spec.containers[0].resources.limits.memory: '5GB' is not "
+     "a quantity",
+     NULL},
     {"[{name: main}]", "[]", "18:78",
      "spec.roles.pserver.template.spec.containers: the list is empty", NULL},
     {"steps: 5", "steps: 1000001", "20:36", "spec.measure.steps: 1000001 is out of range", NULL},
