@@ -280,6 +280,32 @@ static void a_point_as_baseline(void **state)
     fixture_done(&f);
 }
 
+/* Two baselines that differ in a declared parameter only must not read the same. */
+static void a_baseline_names_its_parameters(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {
+        "SingleNode, point 2: 1 trainer, no pserver, batch_size 16, cpu 400m: 40.00 samples/s",
+        "SingleNode, point 3: 1 trainer, no pserver, batch_size 16, cpu 4: 50.00 samples/s",
+    };
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [2], trainers: [2], cpu: [400m, 4]}}",
+                 SINGLE_NODE "  repeats: {min: 1}\n"
+                             "  parameters: [{name: cpu, targets: [{roles: [trainer], paths: "
+                             "[/spec/containers/0/resources/limits/cpu]}]}]\n",
+                 0);
+    fixture_throughput(&f, 2, 0, 40);
+    fixture_throughput(&f, 3, 0, 50);
+    struct result *r = fixture_build(&f, RUN_RUNNING);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct buf text = BUF_INIT;
+        result_describe_baseline(r, &r->points[i], &text);
+        assert_string_equal(buf_cstr(&text), expected[i]);
+        buf_done(&text);
+    }
+    fixture_done(&f);
+}
+
 static void no_baseline_no_ratio(void **state)
 {
     (void)state;
@@ -500,6 +526,7 @@ int main(void)
         cmocka_unit_test(a_trial_needs_every_trainers_summary),
         cmocka_unit_test(single_node_efficiency_is_the_seeds),
         cmocka_unit_test(a_point_as_baseline),
+        cmocka_unit_test(a_baseline_names_its_parameters),
         cmocka_unit_test(no_baseline_no_ratio),
         cmocka_unit_test(rows_of_other_points_are_passed_over),
         cmocka_unit_test(phases_of_a_point),
