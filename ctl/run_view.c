@@ -1,4 +1,4 @@
-/* The state of the live view, see run_view.h; its layout is run_run_view_format.c. */
+/* The state of the live view, see run_view.h; its layout is run_view_format.c. */
 #include "ctl/run_view.h"
 
 #include <math.h>
