@@ -86,6 +86,22 @@ static int compare_wanted(const void *a, const void *b)
     return at_x != at_y ? (at_x > at_y ? -1 : 1) : strcmp(x->name, y->name);
 }
 
+/* A run that was removed and made again under its name: two series alike would spoil the page. */
+static size_t drop_namesakes(struct daemon_run *runs, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (k < kept && !str_eq(runs[k].name, runs[i].name)) {
+            k++;
+        }
+        if (k == kept) {
+            runs[kept++] = runs[i];
+        }
+    }
+    return kept;
+}
+
 /* Owned. */
 static struct daemon_run *wanted_runs(const struct site *site, size_t *ret_n)
 {
@@ -98,6 +114,7 @@ static struct daemon_run *wanted_runs(const struct site *site, size_t *ret_n)
         *ret_n += metrics_wants_run(run->status, run->is_active, clock_unix_ms());
     }
     qsort(runs, *ret_n, sizeof(*runs), compare_wanted);
+    *ret_n = drop_namesakes(runs, *ret_n);
     return runs;
 }
 

@@ -5,7 +5,6 @@ import os
 import pathlib
 import select
 import socket
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -13,16 +12,16 @@ import serve
 
 
 class Http(serve.ServedCase):
-    def connect(self):
-        return contextlib.closing(socket.create_connection((self.server.host, self.server.port), timeout=20))
+    def connect(self, timeout_s=20):
+        return contextlib.closing(socket.create_connection((self.server.host, self.server.port), timeout=timeout_s))
 
-    def raw(self, data):
-        """Sends the bytes as they are; the status line, "" if it was hung up."""
-        with self.connect() as s:
+    def raw(self, data, timeout_s=20):
+        """Sends the bytes as they are; the status line, "" if it was hung up or there was silence."""
+        with self.connect(timeout_s) as s:
             with contextlib.suppress(OSError):  # hung up already
                 s.sendall(data)
                 s.shutdown(socket.SHUT_WR)
-            with contextlib.suppress(ConnectionResetError):
+            with contextlib.suppress(ConnectionResetError, TimeoutError):
                 return s.makefile("rb").readline().decode(errors="replace").strip()
             return ""
 
@@ -93,9 +92,10 @@ class Http(serve.ServedCase):
         self.assert_alive()
 
     def test_no_http(self):
+        """What is never complete is left to the limit of 10 s of silence; nobody waits for that here."""
         for data in (b"\x16\x03\x01\x02\x00\x01\x00", b"\r\n\r\n\r\n", b"GET", b"GET / HTTP/9.9\r\n\r\n", b"\0" * 5000, b""):
             with self.subTest(data[:20]):
-                self.assertNotIn(" 200 ", self.raw(data))
+                self.assertNotIn(" 200 ", self.raw(data, 0.5))
         self.assert_alive()
 
     def test_two_hundred_at_once(self):
@@ -135,11 +135,6 @@ class Http(serve.ServedCase):
         page = self.server.get("/metrics")[2]
         self.assertIn('benchd_http_requests_total{code="404"} 1\n', page)
         self.assertIn('benchd_http_requests_total{code="200"} 0\n', page)
-
-    def test_the_address_is_taken(self):
-        taken = subprocess.run([os.environ["WEB_SERVER"], "sqlite:/nonexistent"], capture_output=True, text=True,
-                               stdin=subprocess.DEVNULL, check=False)
-        self.assertEqual(taken.returncode, 1)
 
     def cpu_s(self):
         fields = pathlib.Path(f"/proc/{self.server.process.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()

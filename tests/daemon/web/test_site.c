@@ -399,6 +399,20 @@ static void test_scrape_cache(void **state)
     assert_int_equal(rig->site.cache.len, 0);
 }
 
+/* The old run of a name and the new one: the one that goes on is shown. */
+static void test_namesakes(void **state)
+{
+    struct rig *rig = *state;
+    static const struct run_status old = {.phase = RUN_RUNNING, .trials_total = 77};
+    *vec_push(&rig->daemon.runs) = (struct daemon_run){
+        .name = RUN, .uid = "00000000-0000-4000-8000-000000000000", .benchmark = "demo",
+        .status = &old};
+    make_live(rig, true);
+    const char *page = get(rig, "/metrics", 200);
+    assert_non_null(strstr(page, "bench_run_trials{run=\"" RUN "\"} 9\n"));
+    assert_null(strstr(page, "bench_run_trials{run=\"" RUN "\"} 77"));
+}
+
 static int fail_list(struct store *s, struct run_row **ret, size_t *ret_n, struct err *err)
 {
     (void)s, (void)ret, (void)ret_n;
@@ -442,6 +456,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_health, setup, teardown),
         cmocka_unit_test_setup_teardown(test_html, setup, teardown),
         cmocka_unit_test_setup_teardown(test_scrape_cache, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_namesakes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_store_fails, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
