@@ -22,7 +22,8 @@ static const char style[] =
     "th,td{text-align:left;padding:.15em 1.2em .15em 0;white-space:nowrap}\n"
     "th:last-child,td:last-child{padding-right:0}\n"
     "th{border-bottom:1px solid;font-weight:600}.r{text-align:right}\n"
-    "ul{padding-left:2ch;list-style:none}li{margin:.2em 0}li::before{content:attr(data-mark)\" \"}\n"
+    "ul{padding-left:2ch;list-style:none}li{margin:.2em 0}\n"
+    "li::before{content:attr(data-mark)\" \"}\n"
     ".phase{font-weight:600}.bad{color:#b3261e}.note{opacity:.75}\n"
     "@media(prefers-color-scheme:dark){.bad{color:#ff8a80}}\n";
 
@@ -200,9 +201,9 @@ static void put_log_link(struct buf *out, const char *run, const struct replica_
     const char *role = role_to_string(rep->id.role);
     buf_puts(out, "<a href=\"../api/v1/runs/");
     html_escape(run, out);
-    buf_printf(out, "/logs?point=%u&amp;trial=%u&amp;attempt=%u&amp;role=%s&amp;index=%u\">%s/%u</a> ",
-               rep->id.point, rep->id.trial, rep->id.attempt, role, rep->id.index, role,
-               rep->id.index);
+    buf_printf(out, "/logs?point=%u&amp;trial=%u&amp;attempt=%u&amp;role=%s&amp;index=%u\">",
+               rep->id.point, rep->id.trial, rep->id.attempt, role, rep->id.index);
+    buf_printf(out, "%s/%u</a> ", role, rep->id.index);
 }
 
 /* Logs of the first replica of each role: of a hundred trainers nobody clicks through. */

@@ -37,7 +37,7 @@ struct metrics_input {
     struct daemon_counters counters;
     struct kube_client_stats kube;
     struct web_stats web;
-    const struct metrics_run *runs; /* most wanted first; those behind METRICS_MAX_RUNS are hidden */
+    const struct metrics_run *runs; /* most wanted first; behind METRICS_MAX_RUNS: hidden */
     size_t n_runs;
 };
 

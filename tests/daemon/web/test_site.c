@@ -78,7 +78,8 @@ static int setup(void **state)
             }
         }
     }
-    save(rig, fixture_end(&rig->run, 1, 2, 0, ATTEMPT_FAILED, "trainer/1: <script>alert(1)</script>\xff"));
+    save(rig, fixture_end(&rig->run, 1, 2, 0, ATTEMPT_FAILED,
+                          "trainer/1: <script>alert(1)</script>\xff"));
     const struct event_row event = {1795165973000, EVENT_WARNING, "Odd", "<i>note</i>"};
     assert_int_equal(rig->daemon.store->ops->add_event(rig->daemon.store, rig->run.def->uid, &event,
                                                        NULL), 0);
@@ -236,7 +237,8 @@ static void test_not_stored(void **state)
     json_t *document = get_json(rig, "/api/v1/runs", 200);
     json_t *items = json_object_get(document, "items");
     assert_int_equal(json_array_size(items), 2);
-    assert_string_equal(json_string_value(json_object_get(json_array_get(items, 0), "name")), "new");
+    json_t *first = json_array_get(items, 0);
+    assert_string_equal(json_string_value(json_object_get(first, "name")), "new");
     json_decref(document);
     document = get_json(rig, "/api/v1/runs/new", 200);
     assert_true(json_is_null(json_object_get(document, "created")));
@@ -376,8 +378,8 @@ static void test_scrape_cache(void **state)
     struct rig *rig = *state;
     make_live(rig, true);
     static const char line[] = "bench_point_throughput_samples_per_second{run=\"" RUN "\","
-                               "benchmark=\"demo\",system=\"benchworker\",point=\"0\",pservers=\"1\","
-                               "trainers=\"1\",batch_size=\"16\",threads=\"1\",other=\"\"} ";
+                               "benchmark=\"demo\",system=\"benchworker\",point=\"0\","
+                               "pservers=\"1\",trainers=\"1\",batch_size=\"16\",threads=\"1\",other=\"\"} ";
     const char *page = get(rig, "/metrics", 200);
     const char *at = strstr(page, line);
     if (at == NULL || fabs(strtod(at + strlen(line), NULL) - 51) > 1e-6) {

@@ -1,6 +1,6 @@
-/* Serves the runs of a store as benchd would: web_server STORE_URL [ACTIVE_RUN]. Prints its address,
- * ends when stdin does. A run that is not finished is taken for one that is driven; ACTIVE_RUN, which
- * may be finished, shows a step of trainer 0 as if it were. */
+/* Serves the runs of a store as benchd would: web_server STORE_URL [ACTIVE_RUN]. Prints its
+ * address, ends when stdin does. A run that is not finished is taken for one that is driven;
+ * ACTIVE_RUN, which may be finished, shows a step of trainer 0 as if it were. */
 #include <stdio.h>
 #include <stdlib.h>
 
