@@ -16,6 +16,11 @@ int64_t clock_monotonic_ns(void)
     return read_ns(CLOCK_MONOTONIC);
 }
 
+int64_t clock_boottime_ns(void)
+{
+    return read_ns(CLOCK_BOOTTIME);
+}
+
 int64_t clock_unix_ms(void)
 {
     return read_ns(CLOCK_REALTIME) / 1000000;

@@ -24,6 +24,8 @@ EDGES = {
             "lib/kube/follow.c": "waiting between two streams of a log",
             "lib/run/process.c": "one child: its handle, its pipes",
             "lib/run/processes.c": "the launcher's timers and handles",
+            "lib/run/pods.c": "the pod launcher's timer",
+            "daemon/*.c": "the daemon's loop: signals, timers, a name",
             "lib/run/driver.c": "the driver's timer and wake-up",
             "lib/run/turn.c": "the driver's timer and wake-up",
             "ctl/*.c": "signals and the live view run in the same loop",
@@ -36,13 +38,14 @@ EDGES = {
             "lib/base/clock.c": "the one place that reads the machine's clocks",
         }),
     "clocks through base": (
-        r"\bclock_(monotonic_ns|unix_ms|process_cpu_ns)\s*\(",
+        r"\bclock_(monotonic_ns|boottime_ns|unix_ms|process_cpu_ns)\s*\(",
         {
             "lib/base/clock.[ch]": "they are defined there",
             "lib/base/log.c": "a log line has a date",
             "lib/run/*.c": "the real clock behind struct clock, and when a child ended",
             "ctl/*.c": "dates for people, a run's creation",
             "daemon/web/scrape.c": "runs that ended long ago are not shown, and reading is rationed",
+            "daemon/*.c": "the Lease, time-outs, dates of statuses and events",
             "worker/comm/*.c": "heartbeats and silence are about real time",
             "worker/kernels/*.c": "a self-check times two BLAS cores",
             "worker/*.c": "steps are timed there: it is what the program is for",
@@ -52,6 +55,7 @@ EDGES = {
         {
             "lib/run/process_env.c": "children get PATH and locale of the caller",
             "ctl/*.c": "the command line reads its variables",
+            "daemon/main.c": "a pod is told where the API server is",
             "worker/*.c": "BENCHD_* is the worker's command line",
             "worker/kernels/dispatch.c": "BENCH_CPU_MASK lowers the instruction set",
             "worker/kernels/blas.c": "OPENBLAS_CORETYPE must be set before the library loads",
@@ -62,6 +66,7 @@ EDGES = {
         {
             "lib/run/processes.c": "the per-run secret",
             "ctl/run_name.c": "a run's name and uid",
+            "daemon/key.c": "the key that runs' secrets are derived from",
             "worker/comm/*.c": "nonces of the handshake",
         }),
 }

@@ -25,7 +25,7 @@ RULES = {
     "run": (["base", "core", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
     "ctl": (["base", "core", "kube", "store", "report", "run", "ctl"], ["jansson.h", "uv.h"], ANY),
     "daemon": (["base", "core", "kube", "store", "report", "run", "daemon"],
-               ["jansson.h", "uv.h", "microhttpd.h"], ANY),
+               ["jansson.h", "uv.h", "microhttpd.h", "openssl/"], ANY),
     "worker/tensor": (["base", "worker/tensor"], [], ANY),
     "worker/kernels": (["base", "worker/tensor", "worker/kernels"], ["cblas.h", "immintrin.h", "cpuid.h"],
                        ANY),

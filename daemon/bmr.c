@@ -1,0 +1,278 @@
+/* See bmr.h. */
+#include "daemon/bmr.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "kube/rfc3339.h"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *s = json_string_value(json_object_get(object, key));
+    return s == NULL ? "" : s;
+}
+
+static void set(json_t *object, const char *key, json_t *value_take)
+{
+    (void)json_object_set_new(object, key, value_take); /* fails for NULL and no memory only */
+}
+
+void bmr_read(const json_t *bmr, struct bmr_spec *ret)
+{
+    const json_t *metadata = json_object_get(bmr, "metadata");
+    const json_t *spec = json_object_get(bmr, "spec");
+    const json_t *ref = json_object_get(spec, "benchmarkRef");
+    *ret = (struct bmr_spec){
+        .name = text_of(metadata, "name"),
+        .uid = text_of(metadata, "uid"),
+        .created = text_of(metadata, "creationTimestamp"),
+        .benchmark = json_string_value(json_object_get(ref, "name")),
+        .generation = json_integer_value(json_object_get(metadata, "generation")),
+        .cancel = json_is_true(json_object_get(spec, "cancel")),
+        .suspend = json_is_true(json_object_get(spec, "suspend")),
+        .is_deleting = json_object_get(metadata, "deletionTimestamp") != NULL,
+        .has_definition =
+            json_object_get(json_object_get(bmr, "status"), "definition") != NULL,
+    };
+}
+
+/* ---- the definition ---- */
+
+static json_t *document(const char *name, const json_t *spec)
+{
+    return json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
+                     "Benchmark", "metadata", "name", name, "spec", json_deep_copy(spec));
+}
+
+/* One line of the first problem, and how many there are. */
+static int complain(const struct diags *diags, bool is_overridden, struct err *err)
+{
+    const struct diag *first = diags->list.items;
+    const size_t n = diags->list.len + diags->n_dropped;
+    if (first == NULL) {
+        return err_set(err, EINVAL, "the definition cannot be read");
+    }
+    const char *path = first->path;
+    const bool is_ours = is_overridden && str_has_prefix(path, "spec.local");
+    char more[48] = "";
+    if (n > 1) {
+        (void)snprintf(more, sizeof(more), " (and %zu more)", n - 1);
+    }
+    return err_set(err, EINVAL, "%s%s: %s%s%s%s", is_ours ? "spec.overrides" : path,
+                   is_ours ? path + strlen("spec.local") : "", first->message,
+                   first->fix != NULL ? "; " : "", first->fix != NULL ? first->fix : "", more);
+}
+
+static int load(const json_t *doc, bool is_overridden, struct spec **ret, struct err *err)
+{
+    _cleanup_(freep) char *text = json_dumps(doc, JSON_COMPACT);
+    if (text == NULL) {
+        return err_set(err, EINVAL, "the definition cannot be written as JSON");
+    }
+    struct diags diags = {0};
+    const struct spec_overrides overrides = {.local = is_overridden};
+    int r = spec_load(text, strlen(text), &overrides, ret, &diags);
+    r = r < 0 ? complain(&diags, is_overridden, err) : 0;
+    diags_done(&diags);
+    return r;
+}
+
+int bmr_load_spec(const json_t *bmr, const json_t *benchmark, struct spec **ret, struct err *err)
+{
+    struct bmr_spec s;
+    bmr_read(bmr, &s);
+    const json_t *spec = json_object_get(bmr, "spec");
+    const json_t *definition = json_object_get(json_object_get(bmr, "status"), "definition");
+    const json_t *overrides = json_object_get(spec, "overrides");
+    bool is_overridden = false;
+    if (definition == NULL) {
+        definition = json_object_get(spec, "definition");
+    }
+    if (definition == NULL) {
+        definition = json_object_get(benchmark, "spec");
+        is_overridden = overrides != NULL;
+    }
+    if (definition == NULL) {
+        return err_set(err, ENOENT, "there is no Benchmark '%s' in this namespace",
+                       s.benchmark == NULL ? "" : s.benchmark);
+    }
+    json_t *doc = document(s.benchmark == NULL ? s.name : s.benchmark, definition);
+    if (is_overridden) {
+        /* Overrides are what `local` is to --local: the same fields, merged by the same code. */
+        (void)json_object_set(json_object_get(doc, "spec"), "local", (json_t *)overrides);
+    }
+    int r = load(doc, is_overridden, ret, err);
+    json_decref(doc);
+    return r;
+}
+
+int bmr_definition(const struct spec *spec, json_t **ret, struct err *err)
+{
+    json_t *definition = json_object_get(spec->definition, "spec");
+    const size_t size = json_dumpb(definition, NULL, 0, JSON_COMPACT);
+    if (size > BMR_DEFINITION_MAX) {
+        return err_set(err, E2BIG, "the definition has %zu bytes, and %d fit into the object's "
+                       "status; shorten its templates or the sweep", size, BMR_DEFINITION_MAX);
+    }
+    *ret = json_incref(definition);
+    return 0;
+}
+
+/* ---- the status ---- */
+
+static int64_t read_date(const json_t *object, const char *key)
+{
+    const char *text = text_of(object, key);
+    int64_t ns;
+    return kube_time_parse(text, strlen(text), &ns) < 0 ? 0 : ns / 1000000;
+}
+
+void bmr_read_status(const json_t *bmr, struct run_status *ret)
+{
+    const json_t *status = json_object_get(bmr, "status");
+    const int phase = run_phase_from_string(text_of(status, "phase"));
+    *ret = (struct run_status){
+        .phase = phase < 0 ? RUN_PENDING : (enum run_phase)phase,
+        .trials_failed = (uint32_t)json_integer_value(json_object_get(status, "failed")),
+        .started_unix_ms = read_date(status, "startTime"),
+        .ended_unix_ms = read_date(status, "completionTime"),
+    };
+    const char *completions = text_of(status, "completions");
+    const char *slash = strchr(completions, '/');
+    int64_t done = 0, total = 0;
+    if (slash != NULL) {
+        _cleanup_(freep) char *left = xstrndup(completions, (size_t)(slash - completions));
+        (void)parse_i64_in(left, 0, UINT32_MAX, &done); /* stays 0 */
+        (void)parse_i64_in(slash + 1, 0, UINT32_MAX, &total);
+    }
+    ret->trials_done = (uint32_t)done + ret->trials_failed;
+    ret->trials_total = (uint32_t)total;
+}
+
+static void set_date(json_t *object, const char *key, int64_t unix_ms)
+{
+    char text[CLOCK_RFC3339_SIZE];
+    if (unix_ms > 0) {
+        clock_format_rfc3339(unix_ms, text);
+        set(object, key, json_string(text));
+    }
+}
+
+struct condition {
+    const char *type;
+    enum { COND_FALSE, COND_TRUE } status;
+    const char *reason, *message;
+};
+
+static const json_t *find_condition(const json_t *list, const char *type)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (str_eq(text_of(json_array_get(list, i), "type"), type)) {
+            return json_array_get(list, i);
+        }
+    }
+    return NULL;
+}
+
+static void add_condition(const struct bmr_status *s, json_t *list, const struct condition *c)
+{
+    const char *status = c->status == COND_TRUE ? "True" : "False";
+    const json_t *last = find_condition(s->conditions, c->type);
+    char now[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(s->now_unix_ms, now);
+    const bool is_same = last != NULL && str_eq(text_of(last, "status"), status);
+    const char *since = is_same ? text_of(last, "lastTransitionTime") : now;
+    (void)json_array_append_new(
+        list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "type", c->type, "status", status,
+                        "lastTransitionTime", since, "reason", c->reason, "message", c->message,
+                        "observedGeneration", (json_int_t)s->generation));
+}
+
+static json_t *conditions(const struct bmr_status *s)
+{
+    const struct run_status *run = s->run;
+    const bool is_complete = run->phase == RUN_SUCCEEDED || run->phase == RUN_PARTIALLY_FAILED;
+    const bool is_failed = run->phase == RUN_FAILED || run->phase == RUN_CANCELLED;
+    const bool is_running = run->phase == RUN_RUNNING;
+    const bool is_suspended = run->phase == RUN_SUSPENDED;
+    const char *phase = run_phase_to_string(run->phase);
+    const char *reason = run->reason[0] != '\0' ? run->reason : phase;
+    const char *words = run->message;
+    json_t *list = json_array();
+    const struct condition always[] = {
+        {"Accepted", s->is_accepted ? COND_TRUE : COND_FALSE,
+         s->is_accepted ? "Accepted" : s->refusal, s->is_accepted ? "" : s->refusal_text},
+        {"Suspended", is_suspended ? COND_TRUE : COND_FALSE, is_suspended ? reason : phase, ""},
+        {"Running", is_running ? COND_TRUE : COND_FALSE, phase, is_running ? words : ""},
+        {"Complete", is_complete ? COND_TRUE : COND_FALSE, is_complete ? reason : phase,
+         is_complete ? words : ""},
+        {"Failed", is_failed ? COND_TRUE : COND_FALSE, is_failed ? reason : phase,
+         is_failed ? words : ""},
+    };
+    for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
+        add_condition(s, list, &always[i]);
+    }
+    if (s->is_final && s->is_accepted) { /* only an end can tell */
+        const bool is_mute = s->has_mute_trials, is_below = s->has_failed_threshold;
+        add_condition(s, list, &(struct condition){
+                                   "MetricsUnavailable", is_mute ? COND_TRUE : COND_FALSE,
+                                   is_mute ? "NoSummary" : "AllMeasured",
+                                   is_mute ? "trials ended well and left no summary" : ""});
+        add_condition(s, list, &(struct condition){
+                                   "ThresholdFailed", is_below ? COND_TRUE : COND_FALSE,
+                                   is_below ? "BelowThreshold" : "NoneFailed",
+                                   is_below ? "a threshold was not met: benchctl results" : ""});
+    }
+    return list;
+}
+
+static void set_eta(json_t *status, int64_t eta_s)
+{
+    char text[32];
+    if (eta_s < 60) {
+        (void)snprintf(text, sizeof(text), "%" PRId64 "s", eta_s);
+    } else if (eta_s < 3600) {
+        (void)snprintf(text, sizeof(text), "%" PRId64 "m%02" PRId64 "s", eta_s / 60, eta_s % 60);
+    } else {
+        (void)snprintf(text, sizeof(text), "%" PRId64 "h%02" PRId64 "m", eta_s / 3600,
+                       eta_s / 60 % 60);
+    }
+    set(status, "eta", json_string(text));
+}
+
+json_t *bmr_status_json(const struct bmr_status *s)
+{
+    const struct run_status *run = s->run;
+    json_t *status = json_pack("{s:s, s:I, s:I, s:o}", "phase", run_phase_to_string(run->phase),
+                               "failed", (json_int_t)run->trials_failed, "observedGeneration",
+                               (json_int_t)s->generation, "conditions", conditions(s));
+    char text[64];
+    if (run->trials_total > 0) {
+        (void)snprintf(text, sizeof(text), "%u/%u", run->trials_done - run->trials_failed,
+                       run->trials_total);
+        set(status, "completions", json_string(text));
+    }
+    if (run->has_current && run->phase == RUN_RUNNING) {
+        (void)snprintf(text, sizeof(text), "p%u t%u a%u", run->current_point, run->current_trial,
+                       run->current_attempt);
+        set(status, "current", json_string(text));
+    }
+    if (s->eta_s >= 0 && run->phase == RUN_RUNNING) {
+        set_eta(status, s->eta_s);
+    }
+    set_date(status, "startTime", run->started_unix_ms);
+    if (s->is_final) {
+        set_date(status, "completionTime", run->ended_unix_ms);
+    }
+    return status;
+}
+
+json_t *bmr_apply_body(const char *name, const char *uid, json_t *status_take)
+{
+    return json_pack("{s:s, s:s, s:{s:s, s:s}, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
+                     "BenchmarkRun", "metadata", "name", name, "uid", uid, "status", status_take);
+}

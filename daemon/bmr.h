@@ -1,0 +1,53 @@
+/* BenchmarkRun objects: reading what they ask for, and writing their status. Pure: JSON in, JSON
+ * out; the time is given. Used by run.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "core/reconcile.h"
+#include "core/run_def.h"
+
+#define BMR_DEFINITION_MAX 32768 /* bytes of status.definition */
+#define BMR_STATUS_MAX 65536     /* bytes of the rest */
+
+/* What an object asks for; borrowed from it. */
+struct bmr_spec {
+    const char *name, *uid, *created; /* created: RFC 3339, so texts compare like dates */
+    const char *benchmark;            /* benchmarkRef.name; NULL: an inline definition */
+    int64_t generation;
+    bool cancel, suspend, is_deleting;
+    bool has_definition; /* status.definition is written */
+};
+void bmr_read(const json_t *bmr, struct bmr_spec *ret);
+
+/* The definition that the run is to be frozen from: status.definition, else spec.definition, else
+ * `benchmark` (a Benchmark object) with the overrides. -ENOENT: it needs a benchmark and got NULL;
+ * -EINVAL: what is wrong with it, one line. *ret is owned. */
+int bmr_load_spec(const json_t *bmr, const json_t *benchmark, struct spec **ret, struct err *err);
+/* For status.definition: the `spec` of the frozen document. -E2BIG: it does not fit. Owned. */
+int bmr_definition(const struct spec *spec, json_t **ret, struct err *err);
+
+/* What the status said when the store knows nothing: phase, counts and dates. */
+void bmr_read_status(const json_t *bmr, struct run_status *ret);
+
+struct bmr_status {
+    const struct run_status *run;
+    int64_t generation;
+    bool is_accepted;
+    const char *refusal, *refusal_text; /* CamelCase and words, when it is not */
+    bool is_final;
+    bool has_mute_trials;      /* some trial ended MetricsUnavailable */
+    bool has_failed_threshold; /* some threshold was not met */
+    bool is_simulated;
+    int64_t eta_s;             /* -1: not known */
+    const json_t *conditions;  /* the last ones, for their dates; NULL: none */
+    int64_t now_unix_ms;
+};
+/* The `status` that manager benchd applies. Owned. */
+json_t *bmr_status_json(const struct bmr_status *s);
+/* The whole body of a server-side apply to the object's status; takes `status`. Owned. */
+json_t *bmr_apply_body(const char *name, const char *uid, json_t *status_take);

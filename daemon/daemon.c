@@ -1,0 +1,386 @@
+/* The daemon: watches, the queue of runs, the Lease. See daemon.h and state.h.
+ *
+ * Level-triggered: every change only wakes look(), which goes over all runs and does what is due. It
+ * is called at most once a turn of the loop, and once a second for what only time changes. */
+#include "daemon/daemon.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "config.h"
+#include "daemon/holder.h"
+#include "daemon/run.h"
+
+#define LOOK_EVERY_MS 1000
+/* How long the first lists may take: a server that starts, a right that is granted. */
+#define SYNC_TIMEOUT_NS (60 * INT64_C(1000000000))
+#define DNS_NAME "kubernetes.default.svc"
+
+static const struct kube_resource *const kinds[KIND_COUNT] = {
+    [KIND_BENCHMARK] = &kube_benchmarks, [KIND_RUN] = &kube_benchmark_runs, [KIND_POD] = &kube_pods};
+
+static void on_timer(uv_timer_t *timer);
+
+void daemon_wake(struct daemon *d)
+{
+    if (!d->is_stopping) {
+        /* Cannot fail: the callback is not NULL and the handle is not closing. */
+        (void)uv_timer_start(&d->timer, on_timer, 0, LOOK_EVERY_MS);
+    }
+}
+
+void daemon_fail(struct daemon *d, int exit_code, const struct err *err)
+{
+    if (d->is_stopping) {
+        return;
+    }
+    d->is_stopping = true;
+    d->exit_code = exit_code;
+    d->failure = *err;
+    (void)uv_timer_stop(&d->timer); /* never fails */
+    d->on_stop(d);
+}
+
+/* ---- watches ---- */
+
+static bool is_synced(const struct daemon *d)
+{
+    for (int i = 0; i < KIND_COUNT; i++) {
+        if (!kube_reflector_is_synced(kube_informer_reflector(d->informers[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const json_t *cached(const struct daemon *d, enum daemon_kind kind, const char *name)
+{
+    const struct kube_object *object = kube_cache_get(kube_informer_cache(d->informers[kind]), name);
+    return object == NULL ? NULL : object->json;
+}
+
+static struct run *find_run(const struct daemon *d, const char *uid)
+{
+    vec_each (struct run *, it, &d->runs) {
+        if (str_eq((*it)->uid, uid)) {
+            return *it;
+        }
+    }
+    return NULL;
+}
+
+static void on_run(void *ctx, enum kube_change change, const struct kube_object *object)
+{
+    struct daemon *d = ctx;
+    struct run *run = find_run(d, object->uid);
+    if (change == KUBE_CHANGE_REMOVED) {
+        if (run != NULL) {
+            run->is_gone = true;
+        }
+    } else if (run != NULL) {
+        run_update(run, object->json);
+    } else {
+        *vec_push(&d->runs) = run_new(d, object->json);
+    }
+    daemon_wake(d);
+}
+
+static void on_benchmark(void *ctx, enum kube_change change, const struct kube_object *object)
+{
+    (void)change; /* a run may wait for it */
+    (void)object;
+    daemon_wake(ctx);
+}
+
+static void on_pod(void *ctx, enum kube_change change, const struct kube_object *object)
+{
+    struct daemon *d = ctx;
+    if (d->active != NULL && d->active->launch != NULL) {
+        pods_notify(d->active->launch, change, object);
+    }
+}
+
+static void on_synced(void *ctx)
+{
+    daemon_wake(ctx);
+}
+
+/* Without its first lists the daemon is of no use: says what is wrong and ends. */
+static void check_sync(struct daemon *d)
+{
+    if (is_synced(d) || clock_monotonic_ns() - d->started_ns < SYNC_TIMEOUT_NS) {
+        return;
+    }
+    struct err err;
+    (void)err_set(&err, ETIMEDOUT, "namespace '%s': the API server does not answer", d->ns);
+    for (int i = 0; i < KIND_COUNT; i++) {
+        const struct err *why = kube_reflector_error(kube_informer_reflector(d->informers[i]));
+        if (why != NULL) {
+            err = *why;
+            break;
+        }
+    }
+    daemon_fail(d, EXIT_UNREACHABLE, &err);
+}
+
+/* ---- the queue ---- */
+
+/* Who runs already goes on first, then by age. */
+static int by_turn(const void *pa, const void *pb)
+{
+    const struct run *a = *(struct run *const *)pa, *b = *(struct run *const *)pb;
+    const bool a_runs = a->status.phase == RUN_RUNNING, b_runs = b->status.phase == RUN_RUNNING;
+    if (a_runs != b_runs) {
+        return a_runs ? -1 : 1;
+    }
+    const int r = strcmp(a->created, b->created);
+    return r != 0 ? r : strcmp(a->name, b->name);
+}
+
+/* Its object is gone: the pods go with it; the stored rows too, unless only its time was over. */
+static int bury(struct daemon *d, struct run *run, struct err *err)
+{
+    if (d->active == run) {
+        d->active = NULL;
+    }
+    int r = 0;
+    if (run->is_stored && !run->is_expired) {
+        r = d->store->ops->delete_run(d->store, run->uid, err);
+        r = r == -ENOENT ? 0 : r;
+        log_event(LOG_LEVEL_INFO, "a run was deleted, its results too", "run", run->name, NULL);
+    }
+    run_free(run);
+    return r;
+}
+
+static int bury_all(struct daemon *d, struct err *err)
+{
+    int r = 0;
+    for (size_t i = d->runs.len; i > 0 && r >= 0; i--) {
+        if (d->runs.items[i - 1]->is_gone) {
+            struct run *run = d->runs.items[i - 1];
+            d->runs.items[i - 1] = d->runs.items[--d->runs.len];
+            r = bury(d, run, err);
+        }
+    }
+    return r;
+}
+
+static int accept_all(struct daemon *d, struct err *err)
+{
+    vec_each (struct run *, it, &d->runs) {
+        struct run *run = *it;
+        const json_t *bmr = cached(d, KIND_RUN, run->name);
+        if (bmr == NULL || run->is_gone) {
+            continue;
+        }
+        int r = run_accept(run, bmr, cached(d, KIND_BENCHMARK, run->benchmark), err);
+        r = r < 0 ? r : run_steer(run, err);
+        if (r < 0) {
+            return err_wrap(err, r, "run '%s'", run->name);
+        }
+    }
+    return 0;
+}
+
+static int advance(struct daemon *d, struct err *err)
+{
+    if (d->active != NULL && d->active->is_driver_done) {
+        struct run *run = d->active;
+        d->active = NULL;
+        int r = run_stop(run, err);
+        if (r < 0) {
+            return r;
+        }
+    }
+    if (d->runs.len > 0) {
+        qsort(d->runs.items, d->runs.len, sizeof(d->runs.items[0]), by_turn);
+    }
+    for (size_t i = 0; d->active == NULL && i < d->runs.len; i++) {
+        struct run *run = d->runs.items[i];
+        if (run_is_due(run)) {
+            int r = run_start(run, err);
+            if (r < 0) {
+                return err_wrap(err, r, "run '%s'", run->name);
+            }
+            d->active = run;
+            r = run_steer(run, err); /* it may be cancelled or suspended already */
+            if (r < 0) {
+                return r;
+            }
+        }
+    }
+    return 0;
+}
+
+static void look(struct daemon *d)
+{
+    struct err err = {0};
+    check_sync(d);
+    if (d->is_stopping || !is_synced(d) || !d->is_dns_known ||
+        holder_state(d->holder) != KUBE_LEASE_LEADER) {
+        return;
+    }
+    int r = bury_all(d, &err);
+    r = r < 0 ? r : accept_all(d, &err);
+    r = r < 0 ? r : advance(d, &err);
+    if (r < 0) {
+        daemon_fail(d, EXIT_LOCAL_RESOURCE, &err);
+        return;
+    }
+    vec_each (struct run *, it, &d->runs) {
+        run_publish(*it);
+        run_expire(*it);
+    }
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    look(timer->data);
+}
+
+/* ---- the Lease and names ---- */
+
+static void on_lease(void *ctx)
+{
+    struct daemon *d = ctx;
+    if (holder_state(d->holder) == KUBE_LEASE_LOST) {
+        struct err err;
+        (void)err_set(&err, ETIMEDOUT, "lease '%s' in namespace '%s' was lost%s%s",
+                      d->options->lease_name, d->ns, holder_error(d->holder) != NULL ? ": " : "",
+                      holder_error(d->holder) != NULL ? holder_error(d->holder)->msg : "");
+        daemon_fail(d, EXIT_LEASE_LOST, &err);
+        return;
+    }
+    log_event(LOG_LEVEL_INFO, "holding the lease", "lease", d->options->lease_name, "as",
+              d->identity, "address", d->address, NULL);
+    daemon_wake(d);
+}
+
+static void on_name(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
+{
+    struct daemon *d = request->data;
+    uv_freeaddrinfo(found); /* NULL is fine */
+    d->is_dns_known = true;
+    d->has_dns = status == 0;
+    daemon_wake(d);
+}
+
+/* ---- life ---- */
+
+static struct kube_informer *watch(struct daemon *d, enum daemon_kind kind)
+{
+    static const kube_change_fn handlers[KIND_COUNT] = {
+        [KIND_BENCHMARK] = on_benchmark, [KIND_RUN] = on_run, [KIND_POD] = on_pod};
+    return kube_informer_new(d->client, &(struct kube_reflector_params){
+                                            .resource = kinds[kind],
+                                            .ns = d->ns,
+                                            .label_selector =
+                                                kind == KIND_POD ? POD_SELECTOR : NULL,
+                                            .on_change = handlers[kind],
+                                            .on_synced = on_synced,
+                                            .ctx = d,
+                                            .seed = (uint64_t)clock_monotonic_ns() + kind,
+                                        });
+}
+
+int daemon_new(const struct daemon_params *params, struct daemon **ret, struct err *err)
+{
+    struct daemon *d = xnew(struct daemon);
+    d->loop = params->loop;
+    d->options = params->options;
+    d->ns = xstrdup(params->ns);
+    d->identity = xstrdup(params->identity);
+    d->store = params->store;
+    memcpy(d->key, params->key, KEY_SIZE);
+    d->on_stop = params->on_stop;
+    d->started_ns = clock_monotonic_ns();
+    d->counters.started_unix_ms = clock_unix_ms();
+    const struct kube_client_params client = {.loop = d->loop,
+                                              .config = params->config,
+                                              .user_agent = "benchd/" BENCHD_VERSION,
+                                              .seed = (uint64_t)d->started_ns};
+    int r = kube_client_new(&client, &d->client, err);
+    if (r < 0) {
+        free(d->ns);
+        free(d->identity);
+        free(d);
+        return r;
+    }
+    announcer_init(&d->announcer, d->client, d->ns, d->identity);
+    (void)uv_timer_init(d->loop, &d->timer); /* never fails */
+    d->timer.data = d;
+    *ret = d;
+    return 0;
+}
+
+void daemon_start(struct daemon *d, const char *address)
+{
+    d->address = xstrdup(address);
+    for (int i = 0; i < KIND_COUNT; i++) {
+        d->informers[i] = watch(d, (enum daemon_kind)i);
+    }
+    const struct kube_lease_params lease = {.ns = d->ns,
+                                            .name = d->options->lease_name,
+                                            .identity = d->identity,
+                                            .address = d->address,
+                                            .seed = (uint64_t)d->started_ns};
+    d->holder = holder_new(d->client, &lease, on_lease, d);
+    d->dns_request.data = d;
+    d->is_dns_known =
+        uv_getaddrinfo(d->loop, &d->dns_request, on_name, DNS_NAME, NULL, NULL) < 0;
+    daemon_wake(d);
+}
+
+static void on_lease_released(void *ctx)
+{
+    struct daemon *d = ctx;
+    d->on_stop(d);
+}
+
+void daemon_stop(struct daemon *d)
+{
+    if (d->is_stopping) {
+        return;
+    }
+    d->is_stopping = true;
+    d->exit_code = EXIT_OK;
+    (void)uv_timer_stop(&d->timer); /* never fails */
+    holder_release(d->holder, on_lease_released, d);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    struct daemon *d = handle->data;
+    explicit_bzero(d->key, sizeof(d->key));
+    vec_done(&d->runs);
+    free(d->ns);
+    free(d->address);
+    free(d->identity);
+    free(d);
+}
+
+void daemon_free(struct daemon *d)
+{
+    if (d == NULL) {
+        return;
+    }
+    d->is_stopping = true;
+    if (d->dns_request.data != NULL) {
+        (void)uv_cancel((uv_req_t *)&d->dns_request); /* it may be over */
+    }
+    vec_each (struct run *, it, &d->runs) {
+        run_free(*it);
+    }
+    d->runs.len = 0;
+    holder_free(d->holder);
+    for (int i = 0; i < KIND_COUNT && d->informers[i] != NULL; i++) {
+        kube_informer_free(d->informers[i]);
+    }
+    kube_client_free(d->client);
+    uv_close((uv_handle_t *)&d->timer, on_timer_closed);
+}

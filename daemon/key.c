@@ -1,0 +1,115 @@
+/* See key.h. */
+#include "daemon/key.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+#define RUN_PURPOSE "benchd run key 1:"
+#define IDENTITY_PURPOSE "benchd identity 1:"
+
+static int read_key(int fd, const char *path, unsigned char *ret, struct err *err)
+{
+    struct stat st;
+    unsigned char bytes[KEY_SIZE + 1];
+    if (fstat(fd, &st) < 0) {
+        return err_set_errno(err, errno, "key file '%s'", path);
+    }
+    if (S_ISREG(st.st_mode) && (st.st_mode & S_IRWXO) != 0) {
+        return err_set(err, EACCES, "key file '%s': everybody may read it; chmod 600 it", path);
+    }
+    const ssize_t n = read(fd, bytes, sizeof(bytes));
+    if (n != KEY_SIZE) {
+        return err_set(err, EINVAL, "key file '%s': has not %d bytes; remove it for a new one",
+                       path, KEY_SIZE);
+    }
+    memcpy(ret, bytes, KEY_SIZE);
+    explicit_bzero(bytes, sizeof(bytes));
+    return 0;
+}
+
+/* Written aside and linked: a crash leaves a whole file or none, and who comes second loses. */
+static int make_key(const char *path, struct err *err)
+{
+    unsigned char bytes[KEY_SIZE];
+    _cleanup_(freep) char *aside = xasprintf("%s.new", path);
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
+        return err_set_errno(err, errno, "make a key");
+    }
+    const int fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return err_set_errno(err, errno, "key file '%s'", aside);
+    }
+    int r = 0;
+    if (write(fd, bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes) || fsync(fd) < 0) {
+        r = err_set_errno(err, errno, "write key file '%s'", aside);
+    }
+    (void)close(fd); /* fsync has told all */
+    if (r == 0 && link(aside, path) < 0 && errno != EEXIST) {
+        r = err_set_errno(err, errno, "key file '%s'", path);
+    }
+    (void)unlink(aside); /* the name only */
+    explicit_bzero(bytes, sizeof(bytes));
+    return r;
+}
+
+int key_load(const char *path, unsigned char ret[static KEY_SIZE], struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        int r = make_key(path, err);
+        if (r < 0) {
+            return r;
+        }
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    if (fd < 0) {
+        return err_set_errno(err, errno, "key file '%s'", path);
+    }
+    int r = read_key(fd, path, ret, err);
+    (void)close(fd); /* only read */
+    return r;
+}
+
+static int derive(const unsigned char *key, const char *purpose, const char *what,
+                  unsigned char *ret, struct err *err)
+{
+    _cleanup_(freep) char *text = xasprintf("%s%s", purpose, what);
+    unsigned len = KEY_SIZE;
+    if (HMAC(EVP_sha256(), key, KEY_SIZE, (const unsigned char *)text, strlen(text), ret, &len) ==
+        NULL) {
+        return err_set(err, ENOSYS, "this OpenSSL has no SHA-256");
+    }
+    return 0;
+}
+
+int key_derive(const unsigned char key[static KEY_SIZE], const char *run_uid,
+               unsigned char ret[static KEY_SIZE], struct err *err)
+{
+    return derive(key, RUN_PURPOSE, run_uid, ret, err);
+}
+
+int key_identity(const unsigned char key[static KEY_SIZE], const char *host, char **ret,
+                 struct err *err)
+{
+    unsigned char bytes[KEY_SIZE];
+    int r = derive(key, IDENTITY_PURPOSE, "", bytes, err);
+    if (r < 0) {
+        return r;
+    }
+    struct buf text = BUF_INIT;
+    buf_printf(&text, "%s_", host);
+    for (int i = 0; i < 8; i++) {
+        buf_printf(&text, "%02x", bytes[i]);
+    }
+    *ret = buf_take(&text);
+    return 0;
+}

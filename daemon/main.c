@@ -1,0 +1,182 @@
+/* benchd. Start reading at daemon.c (what it does when something changes) and run.h (the life of a
+ * run). Edge file: signals, environment. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <uv.h>
+
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "daemon/daemon.h"
+#include "daemon/lock.h"
+#include "daemon/web/web.h"
+#include "kube/config.h"
+
+struct program {
+    uv_loop_t loop;
+    uv_signal_t signals[2];
+    struct options options;
+    struct kube_config config;
+    struct store *store;
+    struct daemon *daemon;
+    struct web *web;
+    unsigned char key[KEY_SIZE];
+};
+
+static int complain(int exit_code, const struct err *err)
+{
+    (void)fprintf(stderr, "benchd: %s\n", err->msg); /* nothing better to do if that fails */
+    return exit_code;
+}
+
+static void on_stop(struct daemon *d)
+{
+    uv_stop(d->loop);
+}
+
+static void on_signal(uv_signal_t *handle, int signum)
+{
+    (void)signum;
+    struct program *p = handle->data;
+    daemon_stop(p->daemon);
+}
+
+static int load_config(struct program *p, struct err *err)
+{
+    const struct options *o = &p->options;
+    if (o->kubeconfig != NULL) {
+        return kube_config_load(o->kubeconfig, o->context, &p->config, err);
+    }
+    int r = kube_config_in_cluster(KUBE_SERVICE_ACCOUNT_DIR, getenv("KUBERNETES_SERVICE_HOST"),
+                                   getenv("KUBERNETES_SERVICE_PORT"), &p->config, err);
+    if (r == -ENOENT) {
+        return err_set(err, ENOENT, "this is no pod of a cluster; give --kubeconfig FILE");
+    }
+    return r;
+}
+
+/* The store is SQLite's, or store_open would have refused it. */
+static const char *store_file(const struct program *p)
+{
+    return p->options.store + strlen("sqlite:");
+}
+
+static int load_key(struct program *p, struct err *err)
+{
+    const char *file = store_file(p);
+    const char *slash = strrchr(file, '/');
+    _cleanup_(freep) char *beside =
+        xasprintf("%.*sbenchd.key", slash == NULL ? 0 : (int)(slash - file + 1), file);
+    return key_load(p->options.key_file != NULL ? p->options.key_file : beside, p->key, err);
+}
+
+/* Exit code, 0 when all is there. */
+static int open_all(struct program *p, struct err *err)
+{
+    if (load_config(p, err) < 0) {
+        return EXIT_USAGE;
+    }
+    int r = store_open(p->options.store, true, &p->store, err);
+    if (r < 0) {
+        return r == -EINVAL ? EXIT_USAGE : EXIT_LOCAL_RESOURCE;
+    }
+    _cleanup_(freep) char *lock = xasprintf("%s.lock", store_file(p));
+    if (lock_take(lock, err) < 0 || load_key(p, err) < 0) {
+        return EXIT_LOCAL_RESOURCE;
+    }
+    char host[64] = "benchd";
+    (void)gethostname(host, sizeof(host) - 1); /* else that name */
+    _cleanup_(freep) char *identity = NULL;
+    if (key_identity(p->key, host, &identity, err) < 0) {
+        return EXIT_LOCAL_RESOURCE;
+    }
+    const char *ns = p->options.ns != NULL ? p->options.ns : p->config.ns;
+    r = daemon_new(&(struct daemon_params){.loop = &p->loop,
+                                           .options = &p->options,
+                                           .config = &p->config,
+                                           .ns = ns != NULL ? ns : "benchd",
+                                           .identity = identity,
+                                           .store = p->store,
+                                           .key = p->key,
+                                           .on_stop = on_stop},
+                   &p->daemon, err);
+    if (r < 0) {
+        return EXIT_USAGE;
+    }
+    r = web_new(&p->loop, p->daemon, p->options.listen, &p->web, err);
+    return r == -EINVAL ? EXIT_USAGE : r < 0 ? EXIT_LOCAL_RESOURCE : EXIT_OK;
+}
+
+/* Where others reach us: outside a cluster at the port that was bound. */
+static void start(struct program *p)
+{
+    const bool is_inside = p->options.kubeconfig == NULL;
+    _cleanup_(freep) char *url = xasprintf("http://%s", web_address(p->web));
+    daemon_start(p->daemon, p->options.address != NULL ? p->options.address
+                            : is_inside                ? "service"
+                                                       : url);
+}
+
+static void start_signals(struct program *p)
+{
+    static const int numbers[2] = {SIGTERM, SIGINT};
+    for (int i = 0; i < 2; i++) {
+        (void)uv_signal_init(&p->loop, &p->signals[i]); /* fails only without a signal pipe */
+        p->signals[i].data = p;
+        (void)uv_signal_start(&p->signals[i], on_signal, numbers[i]);
+    }
+    (void)signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error of its call */
+}
+
+static int run(struct program *p)
+{
+    struct err err;
+    int exit_code = open_all(p, &err);
+    if (exit_code != EXIT_OK) {
+        daemon_free(p->daemon);
+        return complain(exit_code, &err);
+    }
+    start_signals(p);
+    start(p);
+    (void)uv_run(&p->loop, UV_RUN_DEFAULT); /* until uv_stop */
+    exit_code = p->daemon->exit_code;
+    if (exit_code != EXIT_OK) {
+        (void)complain(exit_code, &p->daemon->failure);
+    }
+    web_free(p->web);
+    daemon_free(p->daemon);
+    for (int i = 0; i < 2; i++) {
+        uv_close((uv_handle_t *)&p->signals[i], NULL);
+    }
+    return exit_code;
+}
+
+int main(int argc, char **argv)
+{
+    struct program *p = xnew(struct program);
+    struct err err;
+    int r = options_parse(argc, argv, &p->options, &err);
+    if (r != 0) {
+        free(p);
+        return r < 0 ? complain(EXIT_USAGE, &err) : EXIT_OK;
+    }
+    log_set_level(p->options.is_debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+    r = uv_loop_init(&p->loop);
+    if (r < 0) {
+        free(p);
+        (void)err_set_errno(&err, -r, "event loop");
+        return complain(EXIT_LOCAL_RESOURCE, &err);
+    }
+    const int exit_code = run(p);
+    (void)uv_run(&p->loop, UV_RUN_DEFAULT); /* the close callbacks */
+    (void)uv_loop_close(&p->loop);          /* every handle is closed */
+    store_close(p->store);
+    kube_config_done(&p->config);
+    explicit_bzero(p->key, sizeof(p->key));
+    free(p);
+    return exit_code;
+}

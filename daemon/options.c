@@ -1,0 +1,90 @@
+/* See options.h. */
+#include "daemon/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/args.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "config.h"
+
+static const struct arg_opt opts[] = {
+    {"kubeconfig", 0, "FILE", "The cluster; without it, the one that benchd runs in"},
+    {"context", 0, "NAME", "Of the kubeconfig; its current one when left out"},
+    {"namespace", 'n', "NAME", "Where runs are watched and pods are made; else the context's, else benchd"},
+    {"store", 0, "URL", "Where results are kept; sqlite:/var/lib/benchd/results.db when left out"},
+    {"key-file", 0, "FILE", "32 random bytes that runs' keys are derived from; else beside the store"},
+    {"listen", 0, "HOST:PORT", "Of the HTTP server; 127.0.0.1:8080 when left out"},
+    {"address", 0, "WHERE", "Where benchctl finds it: a URL, or 'service' (the default in a cluster)"},
+    {"lease-name", 0, "NAME", "benchd when left out"},
+    {"node-wait", 0, "SECONDS", "A pod that fits no node fails after that; 300 when left out"},
+    {"image-wait", 0, "SECONDS", "A pod whose image cannot be pulled; 120 when left out"},
+    {"debug", 0, NULL, "Say more on stderr"},
+    {"version", 0, NULL, "Print the version"},
+};
+#define N_OPTS (sizeof(opts) / sizeof(opts[0]))
+
+static void print_help(void)
+{
+    struct buf text = BUF_INIT;
+    buf_puts(&text, "benchd: drives the BenchmarkRuns of one namespace of a Kubernetes cluster\n\n"
+                    "usage: benchd [OPTIONS]\n\n");
+    args_help(opts, N_OPTS, &text);
+    (void)fputs(buf_cstr(&text), stdout); /* a closed stdout is the reader's wish */
+    buf_done(&text);
+}
+
+static int read_seconds(const struct args *a, const char *name, int64_t fallback, int64_t *ret_ms,
+                        struct err *err)
+{
+    const char *text = args_get(a, name, NULL);
+    int64_t seconds = fallback;
+    if (text != NULL && parse_i64_in(text, 1, 86400, &seconds) < 0) {
+        return err_set(err, EINVAL, "--%s '%s': seconds from 1 to 86400, such as %lld", name, text,
+                       (long long)fallback);
+    }
+    *ret_ms = seconds * 1000;
+    return 0;
+}
+
+static int read_all(const struct args *a, struct options *ret, struct err *err)
+{
+    *ret = (struct options){
+        .kubeconfig = args_get(a, "kubeconfig", NULL),
+        .context = args_get(a, "context", NULL),
+        .ns = args_get(a, "namespace", NULL),
+        .store = args_get(a, "store", "sqlite:/var/lib/benchd/results.db"),
+        .key_file = args_get(a, "key-file", NULL),
+        .listen = args_get(a, "listen", "127.0.0.1:8080"),
+        .address = args_get(a, "address", NULL),
+        .lease_name = args_get(a, "lease-name", "benchd"),
+        .is_debug = args_has(a, "debug"),
+    };
+    if (a->n_words > 0) {
+        return err_set(err, EINVAL, "'%s': benchd takes options only; see benchd --help",
+                       a->words[0]);
+    }
+    int r = read_seconds(a, "node-wait", 300, &ret->node_wait_ms, err);
+    return r < 0 ? r : read_seconds(a, "image-wait", 120, &ret->image_wait_ms, err);
+}
+
+int options_parse(int argc, char **argv, struct options *ret, struct err *err)
+{
+    struct args args;
+    int r = args_parse(opts, N_OPTS, argc - 1, argv + 1, &args, err);
+    if (r < 0) {
+        return r;
+    }
+    if (args_has(&args, "help")) {
+        print_help();
+        r = 1;
+    } else if (args_has(&args, "version")) {
+        (void)printf("benchd %s\n", BENCHD_VERSION); /* as in print_help */
+        r = 1;
+    } else {
+        r = read_all(&args, ret, err);
+    }
+    args_done(&args);
+    return r;
+}

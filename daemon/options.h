@@ -1,0 +1,21 @@
+/* The command line of benchd. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct options { /* texts are borrowed from argv */
+    const char *kubeconfig, *context, *ns; /* NULL: in the cluster; the context's namespace */
+    const char *store;       /* "sqlite:FILE" */
+    const char *key_file;    /* NULL: benchd.key beside the store */
+    const char *listen;      /* "host:port" */
+    const char *address;     /* for the Lease; NULL: "service" in a cluster, else the URL of `listen` */
+    const char *lease_name;
+    int64_t node_wait_ms, image_wait_ms;
+    bool is_debug;
+};
+
+/* 0: go on; 1: help or version was printed, end well; -EINVAL with the text. */
+int options_parse(int argc, char **argv, struct options *ret, struct err *err);

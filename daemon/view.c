@@ -1,0 +1,86 @@
+/* What others may see of the daemon, see view.h. */
+#include "daemon/view.h"
+
+#include "base/str.h"
+#include "daemon/holder.h"
+#include "daemon/run.h"
+#include "daemon/state.h"
+
+size_t daemon_n_runs(const struct daemon *d)
+{
+    return d->runs.len;
+}
+
+void daemon_get_run(const struct daemon *d, size_t i, struct daemon_run *ret)
+{
+    run_view(d->runs.items[i], ret);
+}
+
+bool daemon_find_run(const struct daemon *d, const char *name_or_uid, struct daemon_run *ret)
+{
+    vec_each (struct run *, it, &d->runs) {
+        if (str_eq((*it)->name, name_or_uid) || str_eq((*it)->uid, name_or_uid)) {
+            run_view(*it, ret);
+            return true;
+        }
+    }
+    return false;
+}
+
+void daemon_get_counters(const struct daemon *d, struct daemon_counters *ret)
+{
+    *ret = d->counters;
+    ret->pods_created = d->pods.created;
+    ret->pods_deleted = d->pods.deleted;
+    ret->pods_failed = d->pods.failed;
+    ret->events_sent = d->announcer.n_sent;
+    ret->events_dropped = d->announcer.n_dropped;
+}
+
+void daemon_get_kube_stats(const struct daemon *d, struct kube_client_stats *ret)
+{
+    kube_client_get_stats(d->client, ret);
+}
+
+const char *daemon_namespace(const struct daemon *d)
+{
+    return d->ns;
+}
+
+struct store *daemon_store(const struct daemon *d)
+{
+    return d->store;
+}
+
+bool daemon_is_ready(const struct daemon *d, struct err *why)
+{
+    static const char *const what[KIND_COUNT] = {"Benchmarks", "BenchmarkRuns", "pods"};
+    for (int i = 0; i < KIND_COUNT; i++) {
+        const struct kube_reflector *r = kube_informer_reflector(d->informers[i]);
+        const struct err *error = kube_reflector_error(r);
+        if (error != NULL) {
+            (void)err_set(why, error->code, "watch %s: %s", what[i], error->msg);
+            return false;
+        }
+        if (!kube_reflector_is_synced(r)) {
+            (void)err_set(why, EAGAIN, "the first list of %s is not complete", what[i]);
+            return false;
+        }
+    }
+    if (holder_state(d->holder) != KUBE_LEASE_LEADER) {
+        const struct err *error = holder_error(d->holder);
+        (void)err_set(why, EAGAIN, "the lease is not held%s%s", error != NULL ? ": " : "",
+                      error != NULL ? error->msg : "");
+        return false;
+    }
+    return daemon_is_healthy(d, why);
+}
+
+bool daemon_is_healthy(const struct daemon *d, struct err *why)
+{
+    if (d->is_stopping) {
+        (void)err_set(why, ESHUTDOWN, "%s", d->exit_code == 0 ? "ending" : d->failure.msg);
+        return false;
+    }
+    return true;
+}

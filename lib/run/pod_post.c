@@ -1,0 +1,351 @@
+/* Creating and deleting pods: which request is due, and what its answer means. See pods_parts.h.
+ *
+ * Deterministic names make every request safe to repeat: a second POST answers AlreadyExists, and
+ * the owner's uid in the pod that is there tells whether it is ours. Deletions carry the uid. */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/json.h"
+#include "run/pods_parts.h"
+
+bool pods_is_transient(int r)
+{
+    switch (-r) {
+    case EHOSTUNREACH:
+    case ECONNRESET:
+    case ETIMEDOUT:
+    case EIO:
+    case EBUSY:
+    case EPROTO: /* TLS: a certificate may be on its way */
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void retry_later(struct pod_member *m)
+{
+    m->retry_ns = clock_monotonic_ns() + POD_RETRY_NS;
+}
+
+static void refuse(struct pod_member *m, const char *message)
+{
+    m->is_refused = true;
+    m->owner->params.counters->failed++;
+    pods_member_fail(m, FAILURE_PERMANENT, message);
+    pods_changed(m->owner);
+}
+
+/* ---- deletion ---- */
+
+void pods_drop_dying(struct pod_member *m)
+{
+    struct pods *l = m->owner;
+    for (size_t i = 0; i < l->dying.len; i++) {
+        if (l->dying.items[i] == m) {
+            l->dying.items[i] = l->dying.items[--l->dying.len];
+            break;
+        }
+    }
+    pods_member_free(m);
+    pods_changed(l);
+}
+
+static void on_deleted(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    (void)res;
+    (void)err; /* what is not transient leaves nothing that we could do better */
+    struct pod_member *m = ctx;
+    struct pods *l = m->owner;
+    m->call = NULL;
+    if (pods_is_transient(r)) {
+        retry_later(m);
+        return;
+    }
+    if (r == 0) {
+        l->params.counters->deleted++;
+        m->is_delete_answered = true;
+        m->gone_by_ns = clock_monotonic_ns() + POD_GONE_WAIT_NS;
+        return; /* the watch tells when it is gone */
+    }
+    pods_drop_dying(m); /* gone already, or not ours to delete */
+    pods_pump(l);
+}
+
+void pods_delete(struct pod_member *m)
+{
+    struct pods *l = m->owner;
+    struct kube_request req;
+    kube_request_delete(&kube_pods, l->params.ns, m->name, m->uid, -1, &req);
+    m->call = kube_call(l->params.client, &req, NULL, on_deleted, m);
+}
+
+/* ---- creation ---- */
+
+/* The pod is there and ours. */
+static void is_there(struct pod_member *m, const json_t *pod)
+{
+    struct pods *l = m->owner;
+    m->step = MEMBER_THERE;
+    l->is_probed = true;
+    if (m->uid == NULL) {
+        m->uid = xstrdup(kube_json_metadata(pod, "uid"));
+        (void)pods_member_read(m, pod); /* told below in any case */
+    }
+    if (m->is_removed) {
+        pods_delete(m);
+        return;
+    }
+    pods_pump(l);
+    pods_changed(l);
+}
+
+static void creation_failed(struct pod_member *m, int r, const char *message)
+{
+    struct pods *l = m->owner;
+    if (m->is_removed) {
+        if (pods_is_transient(r)) {
+            m->step = MEMBER_POSTING; /* it may be there: look again, see pods_pump */
+            retry_later(m);
+        } else {
+            pods_drop_dying(m);
+        }
+        return;
+    }
+    m->step = MEMBER_WANTED;
+    if (pods_is_transient(r)) {
+        retry_later(m);
+        return;
+    }
+    l->is_probed = false;
+    refuse(m, message);
+}
+
+static void on_found(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    struct pod_member *m = ctx;
+    m->call = NULL;
+    struct replica_id id;
+    json_t *pod = NULL;
+    if (r == -ENOENT && m->is_removed) {
+        struct pods *l = m->owner;
+        pods_drop_dying(m); /* its POST never took effect */
+        pods_pump(l);
+        return;
+    }
+    if (r == -ENOENT) {
+        r = -EBUSY; /* gone between two questions: ask again */
+    } else if (r == 0) {
+        r = kube_json_load(res->body, res->body_len, &pod, NULL);
+    }
+    if (r < 0) {
+        creation_failed(m, r, err->msg);
+        return;
+    }
+    const bool is_ours =
+        pod_identify(m->owner->params.def, pod, &id) && replica_id_eq(&id, &m->id);
+    if (is_ours && *kube_json_metadata(pod, "deletionTimestamp") != '\0') {
+        creation_failed(m, -EBUSY, ""); /* the remains of an earlier one: wait */
+    } else if (is_ours) {
+        is_there(m, pod);
+    } else {
+        _cleanup_(freep) char *message =
+            xasprintf("a pod '%s' is there already and is not this run's: delete it, or give the "
+                      "run another name", m->name);
+        creation_failed(m, -EEXIST, message);
+    }
+    json_decref(pod);
+}
+
+static void look(struct pod_member *m)
+{
+    struct kube_request req;
+    kube_request_get(&kube_pods, m->owner->params.ns, m->name, &req);
+    m->call = kube_call(m->owner->params.client, &req, NULL, on_found, m);
+}
+
+static void on_created(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    struct pod_member *m = ctx;
+    m->call = NULL;
+    json_t *pod = NULL;
+    if (r == -EEXIST) {
+        look(m);
+        return;
+    }
+    if (r == 0) {
+        m->owner->params.counters->created++;
+        r = kube_json_load(res->body, res->body_len, &pod, NULL);
+    }
+    if (r < 0) {
+        creation_failed(m, r, err->msg);
+        return;
+    }
+    is_there(m, pod);
+    json_decref(pod);
+}
+
+/* The pservers' addresses by number, when all are known; NULL else. Owned by the caller. */
+static char **server_addresses(const struct pods *l)
+{
+    const uint32_t n = l->gang.replicas[ROLE_PSERVER];
+    char **list = xnew_array(char *, n + 1);
+    uint32_t known = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (m->id.role == ROLE_PSERVER && m->id.attempt == l->gang.attempt &&
+            m->id.trial == l->gang.trial && m->id.point == l->gang.point && m->id.index < n &&
+            m->state.ip[0] != '\0' && list[m->id.index] == NULL) {
+            list[m->id.index] = pod_ip_address(m->state.ip);
+            known++;
+        }
+    }
+    if (known == n) {
+        return list;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        free(list[i]);
+    }
+    free(list);
+    return NULL;
+}
+
+static void post(struct pod_member *m, char **servers)
+{
+    struct pods *l = m->owner;
+    struct gang_addresses addresses = {.is_pods = true};
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        addresses.of_role[role] = l->addresses[role];
+    }
+    if (servers != NULL) {
+        addresses.of_role[ROLE_PSERVER] = servers;
+    }
+    json_t *body;
+    struct err err;
+    if (pod_body(l->params.def, &m->id, &addresses, l->params.naming, &body, &err) < 0) {
+        refuse(m, err.msg);
+        return;
+    }
+    struct kube_request req;
+    kube_request_create(&kube_pods, l->params.ns, body, KUBE_WRITE, &req);
+    json_decref(body);
+    m->step = MEMBER_POSTING;
+    m->call = kube_call(l->params.client, &req, NULL, on_created, m);
+}
+
+/* ---- the Secret and the Service ---- */
+
+static void on_gate(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    (void)res;
+    struct pod_gate *g = ctx;
+    struct pods *l = g->owner;
+    g->call = NULL;
+    g->retry_ns = clock_monotonic_ns() + POD_RETRY_NS;
+    if (r == 0 || r == -EEXIST) { /* the name holds our uid */
+        g->is_open = true;
+        pods_pump(l);
+    } else if (!pods_is_transient(r)) {
+        vec_each (struct pod_member *, it, &l->members) {
+            if ((*it)->step == MEMBER_WANTED && !(*it)->is_refused) {
+                refuse(*it, err->msg);
+                return; /* one ends the attempt */
+            }
+        }
+    }
+}
+
+/* True when all are there. */
+static bool gates_are_open(struct pods *l, int64_t now_ns)
+{
+    bool are_open = true;
+    for (int i = 0; i < GATE_COUNT; i++) {
+        struct pod_gate *g = &l->gates[i];
+        if (g->body == NULL || g->is_open) {
+            continue;
+        }
+        are_open = false;
+        if (g->call == NULL && now_ns >= g->retry_ns) {
+            struct kube_request req;
+            kube_request_create(g->resource, l->params.ns, g->body, KUBE_WRITE, &req);
+            g->call = kube_call(l->params.client, &req, NULL, on_gate, g);
+        }
+    }
+    return are_open;
+}
+
+/* ---- what is due ---- */
+
+static bool is_due(const struct pod_member *m, int64_t now_ns)
+{
+    return m->step == MEMBER_WANTED && !m->is_refused && m->call == NULL && now_ns >= m->retry_ns;
+}
+
+/* Is there anything to post, and nobody refused that ends the attempt anyway? */
+static bool wants_pods(const struct pods *l, int64_t now_ns)
+{
+    bool any = false;
+    vec_each (struct pod_member *, it, &l->members) {
+        if ((*it)->is_refused) {
+            return false;
+        }
+        any = any || is_due(*it, now_ns);
+    }
+    return any;
+}
+
+static bool is_posting(const struct pods *l)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        if ((*it)->step == MEMBER_POSTING) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Removed while their POST was under way, and the answer was lost: what is there? */
+static void look_for_lost(struct pods *l, int64_t now_ns)
+{
+    vec_each (struct pod_member *, it, &l->dying) {
+        if ((*it)->uid == NULL && (*it)->call == NULL && now_ns >= (*it)->retry_ns) {
+            look(*it);
+        }
+    }
+}
+
+static void free_list(char **list, uint32_t n)
+{
+    for (uint32_t i = 0; list != NULL && i < n; i++) {
+        free(list[i]);
+    }
+    free(list);
+}
+
+void pods_pump(struct pods *l)
+{
+    const int64_t now_ns = clock_monotonic_ns();
+    look_for_lost(l, now_ns);
+    if (l->dying.len > 0 || !wants_pods(l, now_ns) || !gates_are_open(l, now_ns)) {
+        return;
+    }
+    const bool is_by_ip = l->params.naming == POD_BY_IP;
+    char **servers = is_by_ip ? server_addresses(l) : NULL;
+    for (size_t i = 0; i < l->members.len; i++) {
+        struct pod_member *m = l->members.items[i];
+        const bool must_wait = is_by_ip && m->id.role != ROLE_PSERVER && servers == NULL;
+        if (!is_due(m, now_ns) || must_wait) {
+            continue;
+        }
+        if (!l->is_probed && is_posting(l)) {
+            break; /* the first goes alone: a template that is refused costs one request */
+        }
+        post(m, servers);
+        if (m->is_refused) {
+            break;
+        }
+    }
+    free_list(servers, l->gang.replicas[ROLE_PSERVER]);
+}
