@@ -64,6 +64,9 @@ struct launch_ops {
     /* Some creation was asked for and is not known to have happened: a status that names the
      * attempt as complete must wait (reconcile.h, missing members). */
     bool (*is_settling)(const struct launch *l);
+    /* Some removal was asked for and may not have reached whoever does it: freeing the launcher now
+     * could leave the replica alive. */
+    bool (*is_removing)(const struct launch *l);
 };
 
 struct launch { /* implementations embed this as their first member */

@@ -68,6 +68,7 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
         l->params.counters->deleted++;
         m->is_delete_answered = true;
         m->gone_by_ns = clock_monotonic_ns() + POD_GONE_WAIT_NS;
+        pods_changed(l);
         return; /* the watch tells when it is gone */
     }
     pods_drop_dying(m); /* gone already, or not ours to delete */

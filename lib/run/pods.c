@@ -411,6 +411,17 @@ static bool pods_is_settling(const struct launch *launch)
     return false;
 }
 
+static bool pods_is_removing(const struct launch *launch)
+{
+    const struct pods *l = (const struct pods *)launch;
+    vec_each (struct pod_member *, it, &l->dying) {
+        if (!(*it)->is_delete_answered) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void on_tick_closed(uv_handle_t *handle)
 {
     struct pods *l = handle->data;
@@ -456,6 +467,7 @@ static const struct launch_ops ops = {
     .free = pods_free,
     .forget = pods_forget,
     .is_settling = pods_is_settling,
+    .is_removing = pods_is_removing,
 };
 
 struct launch *pods_new(const struct pods_params *params)

@@ -334,7 +334,10 @@ int turn_once(struct turn *t, int64_t *ret_wait_ms, struct err *err)
         return TURN_AGAIN;
     }
     const bool is_paused = t->request == REQUEST_SUSPEND && t->status.phase == RUN_SUSPENDED;
-    const bool is_over = run_phase_is_final(t->status.phase) || is_paused;
+    const struct launch *launch = t->params.launch;
+    const bool is_removing =
+        launch->ops->is_removing != NULL && launch->ops->is_removing(launch);
+    const bool is_over = (run_phase_is_final(t->status.phase) || is_paused) && !is_removing;
     return is_over && n_seen == 0 ? TURN_FINISHED : TURN_WAIT;
 }
 

@@ -185,9 +185,14 @@ static void fake_launch_free(struct launch *launch)
     (void)launch; /* embedded in a test */
 }
 
+static bool fake_is_removing(const struct launch *launch)
+{
+    return ((const struct fake_launch *)launch)->is_removing;
+}
+
 static const struct launch_ops launch_ops = {fake_prepare, fake_create,  fake_remove,
                                              fake_observe, fake_collect, fake_launch_free,
-                                             fake_forget,  fake_is_settling};
+                                             fake_forget,  fake_is_settling, fake_is_removing};
 
 void fake_launch_init(struct fake_launch *l, struct fake_faults *faults,
                       const struct fake_store *store)

@@ -38,6 +38,7 @@ struct fake_launch {
     int create_code, prepare_code; /* not 0: that call answers it, once */
     /* As pods do it: */
     bool is_settling;  /* creations are not answered yet */
+    bool is_removing;  /* nor removals */
     bool is_fetching;  /* outputs are not there yet */
     bool is_simulated; /* every output is */
     unsigned n_observes, n_created, n_removed, n_forgotten, n_collects;

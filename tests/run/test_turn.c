@@ -336,6 +336,23 @@ static void the_status_waits_for_creations(void **state)
     world_close(&w);
 }
 
+/* A run is over when its last removal has arrived: the launcher is freed then. */
+static void the_end_waits_for_removals(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT);
+    assert_int_equal(world_turn_init(&w), 0);
+    assert_int_equal(settle(&w), TURN_WAIT);
+    w.turn.request = REQUEST_CANCEL;
+    w.launch.is_removing = true;
+    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(w.store.status.phase, RUN_CANCELLED);
+    w.launch.is_removing = false;
+    assert_int_equal(settle(&w), TURN_FINISHED);
+    world_close(&w);
+}
+
 static void outputs_are_waited_for(void **state)
 {
     (void)state;
@@ -407,6 +424,7 @@ int main(void)
         cmocka_unit_test(a_broken_store_stops_the_run_and_resume_ends_it),
         cmocka_unit_test(a_killed_driver_is_resumed),
         cmocka_unit_test(the_status_waits_for_creations),
+        cmocka_unit_test(the_end_waits_for_removals),
         cmocka_unit_test(outputs_are_waited_for),
         cmocka_unit_test(ended_replicas_of_a_failed_attempt_stay),
         cmocka_unit_test(a_suspended_run_goes_on),

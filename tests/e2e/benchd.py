@@ -1,0 +1,128 @@
+"""benchd as a process beside an API server without nodes: the tests play the kubelet.
+
+    with Cluster() as cluster:
+        with Benchd(cluster) as daemon:
+            ...
+"""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import tap
+
+BENCHD = os.environ.get("BENCHD", str(tap.ROOT / "build" / "daemon" / "benchd"))
+BENCHCTL = os.environ.get("BENCHCTL", str(tap.ROOT / "build" / "ctl" / "benchctl"))
+SUMMARY = json.loads((tap.ROOT / "docs/contracts/golden/summary.json").read_text().splitlines()[0])
+
+
+class Benchd:
+    def __init__(self, cluster, *options):
+        self.cluster = cluster
+        self.options = options
+        self.process = None
+        self.log = cluster.dir / "benchd.log"
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+    def start(self, *options):
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [BENCHD, "--kubeconfig", self.cluster.dir / "pki/admin.kubeconfig", "--namespace", "benchd",
+                 "--store", f"sqlite:{self.cluster.dir}/results.db", "--listen", "127.0.0.1:0", *self.options,
+                 *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self):
+        """SIGTERM; returns the exit status."""
+        self.process.terminate()
+        return self.process.wait(timeout=15)
+
+    def ctl(self, *args):
+        return subprocess.run([BENCHCTL, *args, "--store", f"sqlite:{self.cluster.dir}/results.db"],
+                              capture_output=True, text=True, timeout=60)
+
+    def results(self, run):
+        return json.loads(self.ctl("results", run, "-o", "json").stdout)
+
+
+def definition(**changes):
+    """A run of two points, pservers and trainers on images that nobody pulls."""
+    template = {"spec": {"containers": [{"name": "main", "image": "benchd.local/benchworker:0.1.0"}]}}
+    spec = {
+        "systems": [{"name": "benchworker", "profile": "benchworker"}],
+        "workload": {"model": "vgg16-fluid-fc512", "batchSize": 16, "exchange": {"kind": "PServer"}},
+        "sweep": {"grid": {"pservers": [1], "trainers": [1, 2]}},
+        "baseline": {"kind": "Point", "where": {"trainers": 1}},
+        "roles": {role: {"replicas": {"from": role + "s"}, "template": template} for role in ("pserver", "trainer")},
+        "measure": {"warmupSteps": 1, "steps": 4},
+        "repeats": {"min": 2},
+    }
+    return {**spec, **changes}
+
+
+class Kubelet:
+    """Patches the status of pods by hand, as nodes would."""
+
+    def __init__(self, kubectl):
+        self.kubectl = kubectl
+        self.seen = {}   # name: uid of every pod that was there
+
+    def pods(self):
+        pods = json.loads(self.kubectl("get", "pods", "-o", "json").stdout)["items"]
+        for pod in pods:
+            name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+            self.seen.setdefault(name, set()).add(uid)
+        return pods
+
+    def set_status(self, pod, status):
+        return self.kubectl("patch", "pod", pod["metadata"]["name"], "--subresource=status", "--type=merge", "-p",
+                            json.dumps({"status": status}), check=False)
+
+    @staticmethod
+    def summary(pod):
+        labels = pod["metadata"]["labels"]
+        return json.dumps({**SUMMARY, "role": labels["benchd.io/role"],
+                           "index": int(labels["benchd.io/replica-index"]),
+                           "attempt": int(labels["benchd.io/attempt"])}, separators=(",", ":"))
+
+    @staticmethod
+    def container(state, container_id=""):
+        return [{"name": "main", "image": "x", "imageID": "", "ready": False, "restartCount": 0,
+                 "containerID": container_id, "state": state}]
+
+    def end(self, pod, code=0, reason="Completed", message=None):
+        message = self.summary(pod) if message is None else message
+        ended = {"terminated": {"exitCode": code, "reason": reason, "message": message}}
+        return self.set_status(pod, {"phase": "Failed" if code else "Succeeded", "podIP": "10.0.0.9",
+                                     "podIPs": [{"ip": "10.0.0.9"}], "containerStatuses": self.container(ended)})
+
+    def run(self, pod, address):
+        return self.set_status(pod, {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}],
+                                     "containerStatuses": self.container({"running": {}})})
+
+    def end_all(self):
+        """Every pod that waits ends well."""
+        for pod in self.pods():
+            if pod["status"]["phase"] == "Pending" and "deletionTimestamp" not in pod["metadata"]:
+                self.end(pod)
+
+
+def wait_for(what, seconds=60):
+    """The first true answer of what(), None after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        answer = what()
+        if answer:
+            return answer
+        time.sleep(0.1)
+    return None

@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""BenchmarkRuns through benchd on a real API server; pods are played by the test (benchd.py)."""
+import json
+import random
+import sys
+import time
+
+import tap
+from benchd import Benchd, Kubelet, definition, wait_for
+from cluster import Cluster
+
+CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
+FINAL = ("Succeeded", "PartiallyFailed", "Failed", "Cancelled")
+
+
+def create(k, name, **spec):
+    body = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name}, "spec": spec}
+    k("create", "--validate=strict", "-f", "-", stdin=json.dumps(body))
+
+
+def get(k, name):
+    return json.loads(k("get", "bmr", name, "-o", "json").stdout)
+
+
+def phase(k, name):
+    return k("get", "bmr", name, "-o", "jsonpath={.status.phase}").stdout
+
+
+def condition(run, kind):
+    found = [c for c in run["status"]["conditions"] if c["type"] == kind]
+    return (found[0]["status"], found[0]["reason"], found[0]["message"]) if found else None
+
+
+def wait_phase(k, name, phases, node=None, seconds=90):
+    def look():
+        if node:
+            node.end_all()
+        return phase(k, name) in phases
+    wait_for(look, seconds)
+    return phase(k, name)
+
+
+def delete(k, name):
+    k("delete", "bmr", name)
+    k("delete", "pods", "--all", "--force", "--grace-period=0")   # there is no garbage collector here
+
+
+def check_plain(t, k, node, daemon):
+    k("create", "-f", "-", stdin=json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark",
+                                             "metadata": {"name": "small"}, "spec": definition()}))
+    create(k, "plain", benchmarkRef={"name": "small"}, overrides={"sweep": {"grid": {"trainers": [2]}},
+                                                                  "repeats": {"min": 1}})
+    first = wait_for(lambda: len(node.pods()) >= 1 and node.pods())
+    t.ok(first, "pods are made", daemon.log.read_text())
+    pod = first[0]
+    t.equal("plain-p0t0a0-pserver-0", pod["metadata"]["name"], "a pod's name")
+    t.equal("plain", pod["metadata"]["labels"]["benchd.io/run"], "its label")
+    t.equal(get(k, "plain")["metadata"]["uid"], pod["metadata"]["ownerReferences"][0]["uid"], "its owner")
+    t.equal("Never", pod["spec"]["restartPolicy"], "restartPolicy")
+    t.equal(1, len(first), "by address, servers come first")
+    node.run(pod, "10.1.2.3")
+    trainers = wait_for(lambda: [p for p in node.pods() if p["metadata"]["labels"]["benchd.io/role"] == "trainer"]
+                        if len(node.pods()) == 3 else None)
+    env = {e["name"]: e.get("value") for e in (trainers or first)[0]["spec"]["containers"][0]["env"]}
+    t.equal("10.1.2.3:7164", env.get("BENCHD_PSERVER_ADDRS"), "trainers get the server's address")
+    for trainer in trainers or []:
+        node.end(trainer)
+    node.end(pod)
+    t.equal("Succeeded", wait_phase(k, "plain", FINAL, node), "the run ends well")
+    waited = k("wait", "--for=condition=Complete", "--timeout=20s", "bmr/plain", check=False)
+    t.equal(0, waited.returncode, "kubectl wait --for=condition=Complete")
+    run = json.loads(k("get", "bmr", "plain", "--show-managed-fields", "-o", "json").stdout)
+    t.equal([2], run["status"]["definition"]["sweep"]["grid"]["trainers"], "status.definition is the merged one")
+    t.ok("local" not in run["status"]["definition"], "without overrides in it")
+    managers = {f["manager"] for f in run["metadata"]["managedFields"] if f.get("subresource") == "status"}
+    t.equal({"benchd", "benchd-definition"}, managers, "two managers of the status")
+    t.equal("2/2", run["status"]["completions"], "completions: the point and its baseline")
+    result = daemon.results("plain")
+    t.equal(("Succeeded", True, run["metadata"]["uid"]), (result["phase"], result["simulated"], result["uid"]),
+            "the results, simulated: no container had an id")
+    t.ok(result["points"][0]["throughput"]["value"] > 0, "with a throughput", result["points"])
+    t.equal([], [p["metadata"]["name"] for p in node.pods()], "no pod is left")
+    events = k("get", "events.events.k8s.io", "-o", "jsonpath={.items[*].reason}").stdout.split()
+    t.ok({"RunStarted", "Completed"} <= set(events), "Events tell of it", events)
+
+
+def check_dns(t, k, node):
+    create(k, "dns", definition=definition(addressing="Dns", repeats={"min": 1}))
+    t.ok(wait_for(lambda: len(node.pods()) >= 2), "by name, all are posted at once", node.pods())
+    pod = node.pods()[0]
+    service = json.loads(k("get", "services", "-o", "json").stdout)["items"]
+    own = [s for s in service if s["metadata"]["name"].startswith("dns-")]
+    t.equal(("None", True), (own[0]["spec"]["clusterIP"], own[0]["spec"]["publishNotReadyAddresses"]),
+            "a headless Service")
+    t.equal(own[0]["metadata"]["name"], pod["spec"]["subdomain"], "pods are named behind it")
+    t.equal("Succeeded", wait_phase(k, "dns", FINAL, node), "it ends well")
+    delete(k, "dns")
+
+
+def check_refused(t, k, node):
+    create(k, "wrong", definition=definition(workload={"model": "vgg99", "batchSize": 16}))
+    t.equal("Failed", wait_phase(k, "wrong", FINAL), "a definition that only benchd can refuse")
+    t.equal(("False", "InvalidDefinition"), condition(get(k, "wrong"), "Accepted")[:2], "its condition")
+    create(k, "early", benchmarkRef={"name": "late"})
+    t.ok(wait_for(lambda: condition(get(k, "early"), "Accepted") if "status" in get(k, "early") else None),
+         "a run before its Benchmark waits")
+    t.equal(("False", "BenchmarkNotFound", "there is no Benchmark 'late' in this namespace"),
+            condition(get(k, "early"), "Accepted"), "and says so")
+    k("create", "-f", "-", stdin=json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark",
+                                             "metadata": {"name": "late"}, "spec": definition()}))
+    t.equal("Succeeded", wait_phase(k, "early", FINAL, node), "and goes on when it comes")
+    for name in ("wrong", "early"):
+        delete(k, name)
+
+
+def check_foreign_pod(t, k, node):
+    k("create", "-f", "-", stdin=json.dumps({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "foreign-p0t0a0-pserver-0"},
+        "spec": {"containers": [{"name": "c", "image": "x"}]}}))
+    create(k, "foreign", definition=definition(
+        repeats={"min": 1}, sweep={"grid": {"pservers": [1], "trainers": [1]}},
+        failurePolicy={"onTrialFailure": "Stop"}))
+    t.equal("Failed", wait_phase(k, "foreign", FINAL), "a foreign pod in the way ends the trial")
+    t.match("a pod 'foreign-p0t0a0-pserver-0' is there already and is not this run's",
+            condition(get(k, "foreign"), "Failed")[2], "the message names it")
+    t.equal(0, k("get", "pod", "foreign-p0t0a0-pserver-0", check=False).returncode, "it is left alone")
+    delete(k, "foreign")
+
+
+FAILURES = [
+    ("oom", {"code": 137, "reason": "OOMKilled", "message": ""}, "killed for memory; raise its limit"),
+    ("crash", {"code": 3, "reason": "Error", "message": "no such data\n"}, "exit code 3: no such data"),
+]
+
+
+def check_failures(t, k, node):
+    for name, end, message in FAILURES:
+        create(k, name, definition=definition(addressing="Dns", failurePolicy={"onTrialFailure": "Stop"}))
+        wait_for(lambda: len(node.pods()) >= 2)
+        trainer = [p for p in node.pods() if p["metadata"]["labels"]["benchd.io/role"] == "trainer"][0]
+        node.end(trainer, **end)
+        t.equal("Failed", wait_phase(k, name, FINAL), f"{name}: the run fails")
+        t.match(message, condition(get(k, name), "Failed")[2], f"{name}: message")
+        kept = [p["metadata"]["name"] for p in node.pods() if "deletionTimestamp" not in p["metadata"]]
+        t.equal([trainer["metadata"]["name"]], kept, f"{name}: cleanPodPolicy OnSuccess keeps what failed")
+        delete(k, name)
+
+
+def check_waiting(t, k, node):
+    states = {
+        "nofit": ({"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                                   "message": "0/2 nodes are available"}]}, "no node fits it: 0/2 nodes"),
+        "noimage": ({"containerStatuses": Kubelet.container({"waiting": {
+            "reason": "ImagePullBackOff", "message": "not found"}})}, "ImagePullBackOff: not found"),
+    }
+    for name, (status, message) in states.items():
+        create(k, name, definition=definition(addressing="Dns", failurePolicy={"onTrialFailure": "Stop"}))
+        wait_for(lambda: len(node.pods()) >= 2)
+        node.set_status(node.pods()[0], status)
+        t.equal("Failed", wait_phase(k, name, FINAL), f"{name}: fails after its time")
+        t.match(message, condition(get(k, name), "Failed")[2], f"{name}: message")
+        delete(k, name)
+
+
+def check_vanished(t, k, node, daemon):
+    create(k, "vanish", definition=definition(addressing="Dns", repeats={"min": 1}))
+    wait_for(lambda: get(k, "vanish").get("status", {}).get("current"))
+    k("delete", "pod", "vanish-p0t0a0-trainer-0", "--force", "--grace-period=0")
+    t.ok(wait_for(lambda: [p for p in node.pods() if "a1-" in p["metadata"]["name"]]),
+         "a pod that vanishes: the next attempt")
+    t.equal("Succeeded", wait_phase(k, "vanish", FINAL, node), "which ends well")
+    delete(k, "vanish")
+
+
+def check_queue(t, k, node):
+    create(k, "q1", definition=definition())
+    wait_for(lambda: phase(k, "q1") == "Running")
+    create(k, "q2", definition=definition(repeats={"min": 1}))
+    t.equal("Queued", wait_phase(k, "q2", ("Queued", "Running")), "the second run is queued")
+    create(k, "q3", definition=definition())
+    wait_for(lambda: phase(k, "q3") == "Queued")
+    k("patch", "bmr", "q3", "--type=merge", "-p", '{"spec":{"cancel":true}}')
+    t.equal("Cancelled", wait_phase(k, "q3", FINAL), "a queued run is cancelled at once")
+    k("patch", "bmr", "q1", "--type=merge", "-p", '{"spec":{"suspend":true}}')
+    t.equal("Suspended", wait_phase(k, "q1", ("Suspended",)), "a running one is suspended")
+    t.equal("True", condition(get(k, "q1"), "Suspended")[0], "its condition")
+    t.ok(wait_for(lambda: not [p for p in node.pods() if p["metadata"]["name"].startswith("q1-")
+                               and "deletionTimestamp" not in p["metadata"]]), "no pod of it lives")
+    t.equal("Succeeded", wait_phase(k, "q2", FINAL, node), "the next one runs meanwhile")
+    k("patch", "bmr", "q1", "--type=merge", "-p", '{"spec":{"suspend":false}}')
+    t.equal("Succeeded", wait_phase(k, "q1", FINAL, node), "and then it goes on")
+    create(k, "q4", definition=definition())
+    wait_for(lambda: [p for p in node.pods() if p["metadata"]["name"].startswith("q4-")])
+    k("patch", "bmr", "q4", "--type=merge", "-p", '{"spec":{"cancel":true}}')
+    t.equal("Cancelled", wait_phase(k, "q4", FINAL), "a running one is cancelled")
+    for name in ("q1", "q2", "q3", "q4"):
+        delete(k, name)
+
+
+def check_end_of_life(t, k, node, daemon):
+    create(k, "short", definition=definition(repeats={"min": 1}, runPolicy={"ttlSecondsAfterFinished": 1}))
+    gone = wait_for(lambda: node.end_all() or k("get", "bmr", "short", check=False).returncode != 0)
+    t.ok(gone, "the object goes when its time is over")
+    t.equal("Succeeded", daemon.results("short")["phase"], "its results stay")
+    delete(k, "plain")
+    t.ok(wait_for(lambda: daemon.ctl("results", "plain").returncode == 3), "a deleted run's results go with it")
+
+
+def check_kills(t, k, node, daemon):
+    """kill -9 at random moments: nothing is lost, nothing is made twice."""
+    seed = int(time.time())
+    print(f"# seed {seed}", flush=True)
+    rng = random.Random(seed)
+    create(k, "killed", definition=definition(repeats={"min": 10}))
+    kills = 0
+    next_kill = time.monotonic() + rng.uniform(0.05, 0.8)
+    deadline = time.monotonic() + 150
+    while phase(k, "killed") not in FINAL and time.monotonic() < deadline:
+        if kills < 10 and time.monotonic() > next_kill:
+            daemon.kill()
+            daemon.start()
+            kills += 1
+            next_kill = time.monotonic() + rng.uniform(0.05, 1.5)
+        node.end_all()
+    t.equal("Succeeded", phase(k, "killed"), f"a run under {kills} kills ends well")
+    t.equal(10, kills, "ten of them")
+    attempts = {trial["attempt"] for point in daemon.results("killed")["points"] for trial in point["trials"]}
+    t.equal({0}, attempts, "no attempt was lost")
+    twice = {name: uids for name, uids in node.seen.items() if name.startswith("killed-") and len(uids) > 1}
+    t.equal({}, twice, "no pod was made twice")
+    delete(k, "killed")
+
+
+def check_exits(t, k, cluster, daemon):
+    second = Benchd(cluster)
+    second.start()
+    t.equal(9, second.process.wait(timeout=20), "a second benchd on the same store: exit 9")
+    (cluster.dir / "bad.kubeconfig").write_text("clusters: {")
+    bad = Benchd(cluster)
+    bad.start("--kubeconfig", cluster.dir / "bad.kubeconfig", "--store", f"sqlite:{cluster.dir}/other.db")
+    t.equal(2, bad.process.wait(timeout=20), "a wrong kubeconfig: exit 2")
+    t.equal(0, daemon.stop(), "SIGTERM: exit 0")
+    lease = json.loads(k("get", "lease", "benchd", "-o", "json").stdout)
+    t.equal("", lease["spec"].get("holderIdentity"), "the Lease is given up")
+    t.match(r"^http://127\.0\.0\.1:\d+$", lease["metadata"]["annotations"]["benchd.io/address"], "its address")
+
+
+def main():
+    t = tap.Tap()
+    with Cluster() as cluster:
+        k = cluster.kubectl
+        k("create", "serviceaccount", "default", check=False)   # its controller is not here
+        k("apply", "-f", CRD)
+        k("wait", "--for=condition=Established", "--timeout=60s", "-f", CRD)
+        node = Kubelet(k)
+        with Benchd(cluster, "--node-wait", "2", "--image-wait", "2") as daemon:
+            check_plain(t, k, node, daemon)
+            check_dns(t, k, node)
+            check_refused(t, k, node)
+            check_foreign_pod(t, k, node)
+            check_failures(t, k, node)
+            check_waiting(t, k, node)
+            check_vanished(t, k, node, daemon)
+            check_queue(t, k, node)
+            check_end_of_life(t, k, node, daemon)
+            check_kills(t, k, node, daemon)
+            check_exits(t, k, cluster, daemon)
+    return t.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
