@@ -36,14 +36,18 @@ struct trainer {
     uint64_t bytes_tx;
     /* what it does differently */
     bool wrong_secret, wrong_run, wrong_attempt, wrong_digest, leaves, swaps_addresses;
-    uint64_t steps;
+    bool skips_barrier;
+    uint64_t warmup, steps; /* 0: WARMUP, STEPS */
 };
 
 static int train(struct trainer *t, struct exchange *x, float *grad)
 {
     struct exchange_times times;
-    for (uint64_t step = 0; step < WARMUP + t->steps; step++) {
-        if (step == WARMUP) {
+    for (uint64_t step = 0; step < t->warmup + t->steps; step++) {
+        if (step == t->warmup && t->skips_barrier) {
+            break;
+        }
+        if (step == t->warmup) {
             atomic_fetch_add(t->at_barrier, 1);
             int r = x->ops->barrier(x, &t->err);
             if (r < 0) {
@@ -99,6 +103,7 @@ static void start_trainers(struct rig *rig, struct trainer *trainers, atomic_int
         trainers[i].index = i;
         trainers[i].at_barrier = at_barrier;
         trainers[i].steps = trainers[i].steps != 0 ? trainers[i].steps : STEPS;
+        trainers[i].warmup = trainers[i].warmup != 0 ? trainers[i].warmup : WARMUP;
         assert_int_equal(pthread_create(&trainers[i].thread, NULL, run_trainer, &trainers[i]), 0);
     }
 }
@@ -205,6 +210,12 @@ static void one_of_two_is_wrong(void **state)
          "trainer/1 reports: its data is damaged"},
         {"fewer steps", {.steps = 2}, 0, 11, 12, "", "trainer/1",
          "trainer/1 said goodbye after 4 steps, but others go on"},
+        {"leaves before the barrier", {.skips_barrier = true}, 0, 11, 12, "", "trainer/1",
+         "trainer/1 said goodbye after 2 steps, but others go on"},
+        {"less warm-up", {.warmup = 1}, 11, 11, 12, "trainer/1", "trainer/1",
+         "trainer/1 waits at the barrier after 1 steps, but others go on"},
+        {"more warm-up", {.warmup = 3}, 11, 11, 12, "trainer/0", "trainer/0",
+         "trainer/0 waits at the barrier after 2 steps, but others go on"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);

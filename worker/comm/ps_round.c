@@ -56,15 +56,42 @@ static int blame_leaver(struct ps_server *s, struct err *err)
     return -EPROTO;
 }
 
+/* Has it begun the round that is next? */
+static bool is_in_round(const struct ps_server *s, const struct ps_peer *peer)
+{
+    return peer->step > s->round || peer->next > 0 || peer->receiving != NULL;
+}
+
+/* Is somebody held at the barrier? */
+static bool is_barrier_closed(const struct ps_server *s)
+{
+    return s->n_ready > 0 && !s->measuring;
+}
+
 int ps_round_check_left(struct ps_server *s, struct err *err)
 {
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
         const struct ps_peer *peer = s->trainers[t];
-        if (peer != NULL && (peer->step > s->round || peer->next > 0 || peer->receiving != NULL)) {
+        if (is_barrier_closed(s) || (peer != NULL && is_in_round(s, peer))) {
             return blame_leaver(s, err);
         }
     }
     return 0;
+}
+
+/* Some train on while others wait at the barrier. Both would wait for ever, and give life signs:
+ * who is READY has seen this round begin, so whoever trains on needs gradients that never come. */
+static int blame_waiter(struct ps_server *s, struct err *err)
+{
+    uint32_t t = 0; /* ends at one: the barrier is closed */
+    while (s->trainers[t] == NULL || !s->trainers[t]->ready) {
+        t++;
+    }
+    (void)err_set(err, EPROTO, "trainer/%" PRIu32 " waits at the barrier after %" PRIu64 " steps, "
+                  "but others go on; give all trainers the same number of warm-up steps", t,
+                  s->trainers[t]->step);
+    fault_from_err(&s->fault, -EPROTO, &s->trainers[t]->conn.peer, err);
+    return -EPROTO;
 }
 
 void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
@@ -76,6 +103,10 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
     }
     if (s->n_gone > 0) {
         (void)blame_leaver(s, err);
+        return NULL;
+    }
+    if (is_barrier_closed(s)) {
+        (void)blame_waiter(s, err);
         return NULL;
     }
     struct slice want = own_slice(s, peer->next);
@@ -175,6 +206,14 @@ int ps_round_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
     }
     peer->ready = true;
     s->n_ready++;
+    if (s->n_gone > 0) {
+        return blame_leaver(s, err);
+    }
+    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
+        if (s->trainers[t] != NULL && is_in_round(s, s->trainers[t])) {
+            return blame_waiter(s, err);
+        }
+    }
     if (s->n_ready < s->params.n_trainers) {
         return 0;
     }
