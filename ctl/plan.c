@@ -232,11 +232,13 @@ void plan_rehearsal(const struct run_def *def, struct buf *out)
         }
     }
     const struct point *p = &def->matrix.points[worst];
+    const uint32_t trainers = p->replicas[ROLE_TRAINER], servers = p->replicas[ROLE_PSERVER];
     buf_printf(out,
-               "rehearsal: point %u needs %lld busy threads (%u trainers x %lld + %u pservers),\n"
-               "  this machine gives %lld CPUs: the figures compare inside this run only\n",
-               worst, (long long)point_busy_threads(p), p->replicas[ROLE_TRAINER],
-               (long long)p->threads, p->replicas[ROLE_PSERVER], (long long)def->cpus);
+               "rehearsal: point %u needs %lld busy threads (%u trainer%s x %lld + %u pserver%s),\n"
+               "  this machine gives %lld CPU%s: the figures compare inside this run only\n",
+               worst, (long long)point_busy_threads(p), trainers, trainers == 1 ? "" : "s",
+               (long long)p->threads, servers, servers == 1 ? "" : "s", (long long)def->cpus,
+               def->cpus == 1 ? "" : "s");
 }
 
 int plan_text(const struct run_def *def, const struct plan_opts *opts, struct buf *out,

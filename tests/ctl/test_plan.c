@@ -58,8 +58,10 @@ static void test_rehearsal(void **state)
     } rows[] = {
         {9, ""},
         {0, ""}, /* a cluster: not known */
-        {8, "rehearsal: point 3 needs 9 busy threads (4 trainers x 2 + 1 pservers),\n"
+        {8, "rehearsal: point 3 needs 9 busy threads (4 trainers x 2 + 1 pserver),\n"
             "  this machine gives 8 CPUs: the figures compare inside this run only\n"},
+        {1, "rehearsal: point 3 needs 9 busy threads (4 trainers x 2 + 1 pserver),\n"
+            "  this machine gives 1 CPU: the figures compare inside this run only\n"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct run_def *def = make_def("{trainers: [1, 4], threads: [1, 2]}", rows[i].cpus);
