@@ -12,8 +12,8 @@ static enum exit_code delete_one(const struct cli *cli, struct store *s, const c
     struct err err = {0};
     int r = s->ops->claim_run(s, row.uid, &err); /* nobody may begin to drive it now */
     if (r == -EBUSY) {
-        code = cli_error(EXIT_LOCAL_RESOURCE, "end that process first (Ctrl-C), then delete", "%s",
-                         err.msg);
+        code = cli_error(EXIT_LOCAL_RESOURCE, "end that process first (Ctrl-C), then delete",
+                         "run '%s': %s", row.name, err.msg);
     } else if (r < 0 || (r = s->ops->delete_run(s, row.uid, &err)) < 0) {
         code = cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
     } else {

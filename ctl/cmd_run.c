@@ -213,8 +213,8 @@ static enum exit_code drive_run(const struct cli *cli, struct store *s, const ch
     int r = s->ops->claim_run(s, row.uid, &err);
     if (r < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE,
-                         r == -EBUSY ? "wait for its end, or end that process" : NULL, "%s",
-                         err.msg);
+                         r == -EBUSY ? "wait for its end, or end that process" : NULL,
+                         "run '%s': %s", row.name, err.msg);
     } else if ((code = loaded_run_init(cli, s, row.uid, &run)) == EXIT_OK) { /* as it is */
         code = is_over(&run.row) ? conclude(cli, s, row.uid, DRIVE_FINISHED)
                                  : drive_loaded(cli, s, &run, opts);

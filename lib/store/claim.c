@@ -27,17 +27,17 @@ static int ofd_lock(int fd, int command, struct flock *ret)
     return fcntl(fd, command, ret);
 }
 
-static int busy(int fd, const char *uid, struct err *err)
+static int busy(int fd, struct err *err)
 {
     char pid[24] = "";
     ssize_t n = pread(fd, pid, sizeof(pid) - 1, 0);
     pid[n > 0 ? strspn(pid, "0123456789") : 0] = '\0';
-    return err_set(err, EBUSY, "run '%s' is being driven by process %s", uid,
+    return err_set(err, EBUSY, "it is being driven by process %s",
                    pid[0] == '\0' ? "(unknown)" : pid);
 }
 
 /* Opens and locks `path`; -EAGAIN: look again, the file was replaced meanwhile. */
-static int lock_file(const char *path, const char *uid, struct err *err)
+static int lock_file(const char *path, struct err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (fd < 0) {
@@ -46,7 +46,7 @@ static int lock_file(const char *path, const char *uid, struct err *err)
     int r = 0;
     struct flock lock;
     if (ofd_lock(fd, F_OFD_SETLK, &lock) < 0) {
-        r = errno == EAGAIN || errno == EACCES ? busy(fd, uid, err)
+        r = errno == EAGAIN || errno == EACCES ? busy(fd, err)
                                                : err_set_errno(err, errno, "lock file '%s'", path);
     } else if (!is_linked(fd, path)) {
         r = -EAGAIN;
@@ -75,7 +75,7 @@ int claim_take(struct store *base, const char *uid, struct err *err)
     _cleanup_(freep) char *path = xasprintf("%s-%s.lock", s->path, uid);
     int fd;
     do {
-        fd = lock_file(path, uid, err);
+        fd = lock_file(path, err);
     } while (fd == -EAGAIN); /* ends: each turn another process has come and gone */
     if (fd < 0) {
         return fd;
@@ -97,7 +97,7 @@ int claim_probe(struct store *base, const char *uid, struct err *err)
     if (r < 0) {
         r = err_set_errno(err, errno, "lock file '%s'", path);
     } else if (lock.l_type != F_UNLCK) {
-        r = busy(fd, uid, err);
+        r = busy(fd, err);
     }
     (void)close(fd);
     return r;

@@ -197,7 +197,7 @@ class Interruptions(cli.CliCase):
         name = self.run_name()
         for words in (["run", "--resume", name], ["delete", name]):
             done = self.ctl(*words, "--store", self.store, code=9)
-            self.assertIn(f"is being driven by process {process.pid}", done.stderr)
+            self.assertIn(f"run '{name}': it is being driven by process {process.pid}\n", done.stderr)
         self.assertNotIn("interrupted", self.ctl("get", "runs", "--store", self.store).stdout)
         self.stop(process, cli.SIGKILL)
 
