@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#define MAX_OPTS 32
+#define MAX_OPTS 40
 
 static const struct verb *find_verb(const struct verb *const *verbs, size_t n, const char *name)
 {
@@ -90,6 +90,14 @@ static enum exit_code take_globals(struct cli *cli)
     }
     cli->is_local = args_has(a, "local");
     cli->store = args_get(a, "store", NULL);
+    cli->namespace = args_get(a, "namespace", NULL);
+    cli->context = args_get(a, "context", NULL);
+    cli->kubeconfig = args_get(a, "kubeconfig", NULL);
+    if ((cli->is_local || cli->store != NULL) &&
+        (cli->namespace != NULL || cli->context != NULL || cli->kubeconfig != NULL)) {
+        return cli_error(EXIT_USAGE, "leave --local and --store out, or these",
+                         "--namespace, --context and --kubeconfig are for a cluster");
+    }
     cli->is_quiet = args_has(a, "quiet");
     cli->no_headers = args_has(a, "no-headers");
     cli->color_stdout = wants_color(color, STDOUT_FILENO);
@@ -222,18 +230,14 @@ enum exit_code cli_print(const struct buf *out)
     return EXIT_OK;
 }
 
-enum exit_code cli_need_local(const struct cli *cli)
-{
-    if (cli->is_local || cli->store != NULL) {
-        return EXIT_OK;
-    }
-    return cli_error(EXIT_UNREACHABLE, "add --local",
-                     "no cluster: this version of benchctl works on this machine only");
-}
-
 bool cli_is_run_kind(const char *word)
 {
     return is_one_of(word, "runs|run|bmr|benchmarkruns|benchmarkrun");
+}
+
+bool cli_is_benchmark_kind(const char *word)
+{
+    return is_one_of(word, "benchmarks|benchmark|bm|bms");
 }
 
 bool cli_output_is(const struct cli *cli, const char *format)

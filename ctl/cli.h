@@ -31,6 +31,7 @@ struct cli {
     const char *output;   /* -o, checked against the verb's formats; "" if not given */
     bool is_local;        /* --local */
     const char *store;    /* --store; NULL if not given */
+    const char *namespace, *context, *kubeconfig; /* NULL if not given; not with the two above */
     bool is_quiet;
     bool no_headers;
     bool color_stdout, color_stderr;
@@ -55,8 +56,7 @@ void cli_note(const struct cli *cli, const char *fmt, ...) __attribute__((format
 /* Writes data to stdout. EXIT_OK, or EXIT_LOCAL_RESOURCE after saying why it could not. */
 enum exit_code cli_print(const struct buf *out);
 
-/* Data is to be found by --local or --store only: says so when neither is given. */
-enum exit_code cli_need_local(const struct cli *cli);
 /* Is `word` the kind of runs: runs, run, bmr, ...? */
 bool cli_is_run_kind(const char *word);
+bool cli_is_benchmark_kind(const char *word);
 bool cli_output_is(const struct cli *cli, const char *format);

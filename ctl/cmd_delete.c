@@ -1,47 +1,56 @@
-/* benchctl delete RUN...: a run and everything that is stored of it. */
-#include "ctl/local_store.h"
+/* benchctl delete RUN... and benchctl cancel RUN...: the two ends that a person gives a run. */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "ctl/backend.h"
 #include "ctl/verbs.h"
 
-static enum exit_code delete_one(const struct cli *cli, struct store *s, const char *what)
+typedef enum exit_code (*end_fn)(struct backend *b, const char *what, char **ret_name);
+
+static enum exit_code end_one(struct backend *b, end_fn end, const char *word, const char *what)
 {
-    struct run_row row;
-    enum exit_code code = local_store_find_run(cli, s, what, &row);
-    if (code != EXIT_OK) {
+    _cleanup_(freep) char *name = NULL;
+    enum exit_code code = end(b, what, &name);
+    if (code != EXIT_OK || b->cli->is_quiet) {
         return code;
     }
-    struct err err = {0};
-    int r = s->ops->claim_run(s, row.uid, &err); /* nobody may begin to drive it now */
-    if (r == -EBUSY) {
-        code = cli_error(EXIT_LOCAL_RESOURCE, "end that process first (Ctrl-C), then delete",
-                         "run '%s': %s", row.name, err.msg);
-    } else if (r < 0 || (r = s->ops->delete_run(s, row.uid, &err)) < 0) {
-        code = cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
-    } else {
-        struct buf out = BUF_INIT;
-        buf_printf(&out, "run/%s deleted\n", row.name);
-        code = cli->is_quiet ? EXIT_OK : cli_print(&out);
-        buf_done(&out);
-    }
-    s->ops->release_run(s, row.uid);
-    run_row_done(&row);
+    struct buf out = BUF_INIT;
+    buf_printf(&out, "run/%s %s\n", name, word);
+    code = cli_print(&out);
+    buf_done(&out);
     return code;
 }
 
-static enum exit_code run(struct cli *cli)
+/* All of them are tried; the first failure is the program's. */
+static enum exit_code end_all(struct backend *b, end_fn end, const char *word)
 {
-    struct store *s = NULL;
-    enum exit_code code = cli_need_local(cli);
-    if (code == EXIT_OK) {
-        code = local_store_open(cli, false, &s);
-    }
-    if (code != EXIT_OK) {
-        return code;
-    }
-    for (size_t i = 0; i < cli->args.n_words; i++) {
-        enum exit_code one = delete_one(cli, s, cli->args.words[i]);
+    enum exit_code code = EXIT_OK;
+    for (size_t i = 0; i < b->cli->args.n_words; i++) {
+        enum exit_code one = end_one(b, end, word, b->cli->args.words[i]);
         code = code == EXIT_OK ? one : code;
     }
-    store_close(s);
+    return code;
+}
+
+static enum exit_code run_delete(struct cli *cli)
+{
+    struct backend *b = NULL;
+    enum exit_code code = backend_open(cli, &b);
+    if (code == EXIT_OK) {
+        code = end_all(b, b->ops->delete_run, "deleted");
+    }
+    backend_free(b);
+    return code;
+}
+
+static enum exit_code run_cancel(struct cli *cli)
+{
+    struct backend *b = NULL;
+    enum exit_code code = backend_open(cli, &b);
+    if (code == EXIT_OK) {
+        code = end_all(b, b->ops->cancel_run, "cancelled");
+    }
+    backend_free(b);
     return code;
 }
 
@@ -49,9 +58,23 @@ const struct verb verb_delete = {
     .name = "delete",
     .args = "RUN...",
     .summary = "Delete runs with their results and logs; asks nothing",
-    .examples = "  benchctl delete vgg16-pserver-sweep-7k3fq --local\n"
+    .examples = "  benchctl delete vgg16-pserver-sweep-7k3fq\n"
                 "  benchctl delete 7k3fq 5hd2p --store sqlite:results.db\n",
+    .details = "In a cluster the run's object goes, its pods with it, and benchd removes what it\n"
+               "has stored of it.",
     .min_words = 1,
     .max_words = (size_t)-1,
-    .run = run,
+    .run = run_delete,
+};
+
+const struct verb verb_cancel = {
+    .name = "cancel",
+    .args = "RUN...",
+    .summary = "End runs in a cluster; what was measured stays",
+    .examples = "  benchctl cancel vgg16-pserver-sweep-7k3fq\n"
+                "  benchctl cancel 7k3fq 5hd2p -n bench\n",
+    .details = "A cancellation cannot be taken back. A local run is cancelled by Ctrl-C.",
+    .min_words = 1,
+    .max_words = (size_t)-1,
+    .run = run_cancel,
 };

@@ -1,41 +1,27 @@
 /* benchctl describe RUN: what it is, where it ran, what happened. */
-#include <stdlib.h>
-
 #include "base/clock.h"
-#include "base/mem.h"
+#include "ctl/backend.h"
 #include "ctl/describe.h"
-#include "ctl/local_store.h"
 #include "ctl/verbs.h"
 
-static enum exit_code describe(const struct cli *cli, struct store *s, const struct loaded_run *run)
+static enum exit_code describe(const struct backend *b, const struct loaded_run *run)
 {
-    struct event_row *events = NULL;
-    size_t n_events = 0;
-    struct err err = {0};
-    int r = s->ops->list_events(s, run->row.uid, &events, &n_events, &err);
-    if (r < 0) {
-        return cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
-    }
     struct buf out = BUF_INIT;
-    _cleanup_(freep) char *where = local_store_options(cli);
     struct describe_params params = {
         .row = &run->row,
         .result = run->result,
         .rows = run->rows,
         .n_rows = run->n_rows,
-        .events = events,
-        .n_events = n_events,
-        .is_interrupted = local_store_is_interrupted(s, &run->row),
-        .where = where,
+        .events = run->events,
+        .n_events = run->n_events,
+        .is_interrupted = run->is_interrupted,
+        .where = b->where,
+        .object = run->object,
         .now_unix_ms = clock_unix_ms(),
     };
     describe_format(&params, &out);
     enum exit_code code = cli_print(&out);
     buf_done(&out);
-    for (size_t i = 0; i < n_events; i++) {
-        event_row_done(&events[i]);
-    }
-    free(events);
     return code;
 }
 
@@ -46,15 +32,19 @@ static enum exit_code run(struct cli *cli)
         return cli_error(EXIT_USAGE, "benchctl describe RUN", "'%s' cannot be described", words[0]);
     }
     const char *what = words[cli->args.n_words - 1]; /* kubectl's "describe run X" works too */
-    struct store *s = NULL;
-    struct loaded_run run;
-    enum exit_code code = loaded_run_open(cli, what, &s, &run);
-    if (code != EXIT_OK) {
-        return code;
+    struct backend *b = NULL;
+    struct loaded_run run = {0};
+    enum exit_code code = backend_open(cli, &b);
+    if (code == EXIT_OK) {
+        code = b->ops->load_run(b, what, &run);
     }
-    code = describe(cli, s, &run);
+    /* Without benchd the object alone is told of, after the error. */
+    if (run.row.name != NULL) {
+        enum exit_code printed = describe(b, &run);
+        code = code == EXIT_OK ? printed : code;
+    }
     loaded_run_done(&run);
-    store_close(s);
+    backend_free(b);
     return code;
 }
 
@@ -62,7 +52,7 @@ const struct verb verb_describe = {
     .name = "describe",
     .args = "RUN",
     .summary = "Tell what a run is, where it ran, and what failed and why",
-    .examples = "  benchctl describe 7k3fq --local\n"
+    .examples = "  benchctl describe 7k3fq\n"
                 "  benchctl describe vgg16-pserver-sweep-7k3fq --store sqlite:results.db\n",
     .min_words = 1,
     .max_words = 2,

@@ -1,33 +1,28 @@
-/* benchctl get runs [NAME...]: the runs in the store. */
+/* benchctl get [runs|benchmarks] [NAME...]. */
 #include <stdlib.h>
 
 #include <jansson.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
+#include "ctl/backend.h"
+#include "ctl/benchmarks.h"
 #include "ctl/human.h"
-#include "ctl/local_store.h"
 #include "ctl/verbs.h"
 #include "report/report.h"
 
-struct listed {
-    const struct run_row *row;
-    bool is_interrupted;
-};
-
 /* Milliseconds that it ran, or has run so far; -1: unknown. */
-static int64_t ran_ms(const struct listed *l, int64_t now_unix_ms)
+static int64_t ran_ms(const struct listed_run *l, int64_t now_unix_ms)
 {
-    const struct run_status *st = &l->row->status;
+    const struct run_status *st = &l->row.status;
     if (st->started_unix_ms == 0 || l->is_interrupted) {
         return -1;
     }
     return (st->ended_unix_ms > 0 ? st->ended_unix_ms : now_unix_ms) - st->started_unix_ms;
 }
 
-static void print_row(struct table *t, const struct listed *l, bool is_wide, int64_t now_unix_ms)
+static void print_row(struct table *t, const struct listed_run *l, bool is_wide, int64_t now_unix_ms)
 {
-    const struct run_row *row = l->row;
+    const struct run_row *row = &l->row;
     char age[HUMAN_SIZE], duration[HUMAN_SIZE] = "-";
     human_duration(now_unix_ms - row->created_unix_ms, age);
     if (ran_ms(l, now_unix_ms) >= 0) {
@@ -49,7 +44,7 @@ static void print_row(struct table *t, const struct listed *l, bool is_wide, int
     }
 }
 
-static void print_table(const struct cli *cli, const struct listed *list, size_t n, struct buf *out)
+static void print_table(const struct cli *cli, const struct listed_run *list, size_t n, struct buf *out)
 {
     static const char *const titles[] = {"NAME", "BENCHMARK", "PHASE", "TRIALS", "AGE", "DURATION",
                                          "FAILED", "CPUS", "REHEARSAL", "UID", "REASON"};
@@ -73,9 +68,9 @@ static json_t *time_or_null(int64_t unix_ms)
     return unix_ms == 0 ? json_null() : json_string(text);
 }
 
-static json_t *row_to_json(const struct listed *l)
+static json_t *row_to_json(const struct listed_run *l)
 {
-    const struct run_row *row = l->row;
+    const struct run_row *row = &l->row;
     const struct run_status *st = &row->status;
     return json_pack("{s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:I, s:b, s:b, s:o, s:o, "
                      "s:o}",
@@ -88,7 +83,7 @@ static json_t *row_to_json(const struct listed *l)
                      time_or_null(st->started_unix_ms), "ended", time_or_null(st->ended_unix_ms));
 }
 
-static void print_json(const struct listed *list, size_t n, struct buf *out)
+static void print_json(const struct listed_run *list, size_t n, struct buf *out)
 {
     json_t *items = json_array();
     for (size_t i = 0; i < n; i++) {
@@ -102,90 +97,84 @@ static void print_json(const struct listed *list, size_t n, struct buf *out)
     json_decref(document);
 }
 
-static enum exit_code print(const struct cli *cli, struct store *s, const struct run_row *rows,
-                            size_t n)
+static enum exit_code print(const struct cli *cli, const struct run_list *list)
 {
-    struct listed *list = xnew_array(struct listed, n + 1);
     struct buf out = BUF_INIT;
-    for (size_t i = 0; i < n; i++) {
-        list[i] = (struct listed){&rows[i], local_store_is_interrupted(s, &rows[i])};
-    }
     if (cli_output_is(cli, "json")) {
-        print_json(list, n, &out);
+        print_json(list->items.items, list->items.len, &out);
     } else if (cli_output_is(cli, "name")) {
-        for (size_t i = 0; i < n; i++) {
-            buf_printf(&out, "benchmarkrun.benchd.io/%s\n", rows[i].name);
+        vec_each (const struct listed_run, l, &list->items) {
+            buf_printf(&out, "benchmarkrun.benchd.io/%s\n", l->row.name);
         }
-    } else if (n > 0) {
-        print_table(cli, list, n, &out);
+    } else if (list->items.len > 0) {
+        print_table(cli, list->items.items, list->items.len, &out);
     }
     enum exit_code code = cli_print(&out);
-    if (n == 0) {
+    if (list->items.len == 0) {
         cli_note(cli, "No runs found.");
     }
     buf_done(&out);
-    free(list);
     return code;
 }
 
-/* The runs that were named, or all of them. */
-static enum exit_code collect(const struct cli *cli, struct store *s, struct run_row **ret,
-                              size_t *ret_n)
+static enum exit_code get_runs(struct backend *b, const char *const *names, size_t n_names)
 {
-    size_t n_words = cli->args.n_words - 1;
-    if (n_words == 0) {
-        struct err err = {0};
-        int r = s->ops->list_runs(s, ret, ret_n, &err);
-        return r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg) : EXIT_OK;
+    struct run_list list = {0};
+    enum exit_code code = b->ops->list_runs(b, names, n_names, &list);
+    if (code == EXIT_OK) {
+        code = print(b->cli, &list);
     }
-    *ret = xnew_array(struct run_row, n_words);
-    enum exit_code code = EXIT_OK;
-    for (size_t i = 0; i < n_words && code == EXIT_OK; i++) {
-        code = local_store_find_run(cli, s, cli->args.words[i + 1], &(*ret)[*ret_n]);
-        *ret_n += code == EXIT_OK;
+    run_list_done(&list);
+    return code;
+}
+
+static enum exit_code get_benchmarks(struct backend *b, const char *const *names, size_t n_names)
+{
+    struct benchmark_list list = {0};
+    enum exit_code code = b->ops->list_benchmarks(b, names, n_names, &list);
+    if (code == EXIT_OK) {
+        struct buf out = BUF_INIT;
+        benchmarks_format(b->cli, &list, clock_unix_ms(), &out);
+        code = cli_print(&out);
+        if (list.items.len == 0) {
+            cli_note(b->cli, "No benchmarks found.");
+        }
+        buf_done(&out);
     }
+    benchmark_list_done(&list);
     return code;
 }
 
 static enum exit_code run(struct cli *cli)
 {
-    if (!cli_is_run_kind(cli->args.words[0])) {
-        return cli_error(EXIT_USAGE, "benchctl get runs", "there is no list of '%s'",
-                         cli->args.words[0]);
+    const char *const *words = cli->args.words;
+    const size_t n = cli->args.n_words;
+    const bool is_runs = n == 0 || cli_is_run_kind(words[0]);
+    if (!is_runs && !cli_is_benchmark_kind(words[0])) {
+        return cli_error(EXIT_USAGE, "benchctl get runs", "there is no list of '%s'", words[0]);
     }
-    enum exit_code code = cli_need_local(cli);
-    struct store *s = NULL;
+    struct backend *b = NULL;
+    enum exit_code code = backend_open(cli, &b);
     if (code == EXIT_OK) {
-        code = local_store_open(cli, false, &s);
+        code = (is_runs ? get_runs : get_benchmarks)(b, n == 0 ? NULL : words + 1,
+                                                     n == 0 ? 0 : n - 1);
     }
-    if (code != EXIT_OK) {
-        return code;
-    }
-    struct run_row *rows = NULL;
-    size_t n = 0;
-    code = collect(cli, s, &rows, &n);
-    if (code == EXIT_OK) {
-        code = print(cli, s, rows, n);
-    }
-    for (size_t i = 0; i < n; i++) {
-        run_row_done(&rows[i]);
-    }
-    free(rows);
-    store_close(s);
+    backend_free(b);
     return code;
 }
 
 const struct verb verb_get = {
     .name = "get",
-    .args = "runs [RUN...]",
-    .summary = "List runs, the newest first",
-    .examples = "  benchctl get runs --local\n"
-                "  benchctl get runs --local -o wide\n"
-                "  benchctl get runs 7k3fq --store sqlite:results.db -o json\n",
-    .details = "A run whose process died shows its last phase and (interrupted); go on with it by\n"
-               "benchctl run --resume RUN --local.",
+    .args = "[runs|benchmarks] [NAME...]",
+    .summary = "List runs, the newest first, or benchmarks",
+    .examples = "  benchctl get\n"
+                "  benchctl get runs -n bench -o wide\n"
+                "  benchctl get runs 7k3fq --store sqlite:results.db -o json\n"
+                "  benchctl get benchmarks --local\n",
+    .details = "Benchmarks are those of the cluster; with --local those that are shipped. A\n"
+               "local run whose process died shows its last phase and (interrupted); go on with it\n"
+               "by benchctl run --resume RUN --local.",
     .formats = "wide|json|name",
-    .min_words = 1,
     .max_words = (size_t)-1,
     .run = run,
 };

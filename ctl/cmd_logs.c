@@ -2,15 +2,8 @@
 #include <stdlib.h>
 
 #include "base/parse.h"
-#include "ctl/local_store.h"
+#include "ctl/backend.h"
 #include "ctl/verbs.h"
-
-#define NOT_GIVEN (-1)
-
-struct wanted {
-    int64_t point, trial, attempt, index;
-    int role;
-};
 
 static enum exit_code take_number(const struct cli *cli, const char *option, int64_t *ret)
 {
@@ -23,7 +16,7 @@ static enum exit_code take_number(const struct cli *cli, const char *option, int
     return EXIT_OK;
 }
 
-static enum exit_code take_wanted(const struct cli *cli, struct wanted *ret)
+static enum exit_code take_wanted(const struct cli *cli, struct log_wanted *ret)
 {
     const struct {
         const char *option;
@@ -46,7 +39,7 @@ static enum exit_code take_wanted(const struct cli *cli, struct wanted *ret)
 }
 
 /* What is there, when what was asked for is not. */
-static void list_there(const struct loaded_run *run, const struct wanted *w, struct buf *out)
+static void list_there(const struct loaded_run *run, const struct log_wanted *w, struct buf *out)
 {
     for (size_t i = 0; i < run->n_rows; i++) {
         const struct attempt_row *row = &run->rows[i];
@@ -62,12 +55,12 @@ static void list_there(const struct loaded_run *run, const struct wanted *w, str
     }
 }
 
-static enum exit_code not_there(const struct loaded_run *run, const struct wanted *w,
+static enum exit_code not_there(const struct loaded_run *run, const struct log_wanted *w,
                                 enum exit_code code, const char *what)
 {
     struct buf there = BUF_INIT;
     list_there(run, w, &there);
-    struct wanted all = {NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN};
+    struct log_wanted all = {NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN};
     if (there.len == 0) {
         list_there(run, &all, &there);
     }
@@ -79,7 +72,7 @@ static enum exit_code not_there(const struct loaded_run *run, const struct wante
 }
 
 /* The attempt meant: the first trial of the point, its last attempt, unless they were named. */
-static const struct attempt_row *find_attempt(const struct loaded_run *run, const struct wanted *w)
+static const struct attempt_row *find_attempt(const struct loaded_run *run, const struct log_wanted *w)
 {
     const struct attempt_row *found = NULL;
     for (size_t i = 0; i < run->n_rows; i++) { /* ordered by point, trial, attempt */
@@ -95,7 +88,7 @@ static const struct attempt_row *find_attempt(const struct loaded_run *run, cons
 
 /* trainer/0 unless named; a role alone means its first replica. */
 static const struct replica_row *find_replica(const struct attempt_row *row,
-                                              const struct wanted *w)
+                                              const struct log_wanted *w)
 {
     int role = w->role == NOT_GIVEN ? ROLE_TRAINER : w->role;
     int64_t index = w->index == NOT_GIVEN ? 0 : w->index;
@@ -107,31 +100,24 @@ static const struct replica_row *find_replica(const struct attempt_row *row,
     return NULL;
 }
 
-static enum exit_code print_log(const struct cli *cli, struct store *s,
-                                const struct loaded_run *run, const struct replica_row *rep)
+static enum exit_code print_log(struct backend *b, const struct loaded_run *run,
+                                const struct replica_row *rep)
 {
     struct buf out = BUF_INIT;
-    struct err err = {0};
-    char *text = NULL;
-    size_t len = 0;
-    int r = s->ops->get_log(s, run->row.uid, &rep->id, &text, &len, &err);
-    if (r < 0 && r != -ENOENT) { /* no log: it printed nothing */
-        return cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
+    enum exit_code code = b->ops->get_log(b, run, &rep->id, &out);
+    if (code == EXIT_OK) {
+        cli_note(b->cli, "%s/%u of point %u, trial %u, attempt %u: %zu bytes",
+                 role_to_string(rep->id.role), rep->id.index, rep->id.point, rep->id.trial,
+                 rep->id.attempt, out.len);
+        code = cli_print(&out);
     }
-    cli_note(cli, "%s/%u of point %u, trial %u, attempt %u: %zu bytes",
-             role_to_string(rep->id.role), rep->id.index, rep->id.point, rep->id.trial,
-             rep->id.attempt, len);
-    buf_append(&out, text, len);
-    free(text);
-    enum exit_code code = cli_print(&out);
     buf_done(&out);
     return code;
 }
 
-static enum exit_code logs(const struct cli *cli, struct store *s, const struct loaded_run *run,
-                           struct wanted *w)
+static enum exit_code logs(struct backend *b, const struct loaded_run *run, struct log_wanted *w)
 {
-    if (w->point == NOT_GIVEN && run->def->matrix.n_points == 1) {
+    if (w->point == NOT_GIVEN && run->def != NULL && run->def->matrix.n_points == 1) {
         w->point = 0;
     }
     if (w->point == NOT_GIVEN) {
@@ -145,28 +131,34 @@ static enum exit_code logs(const struct cli *cli, struct store *s, const struct 
     if (rep == NULL) {
         return not_there(run, w, EXIT_NOT_FOUND, "no such replica");
     }
-    return print_log(cli, s, run, rep);
+    return print_log(b, run, rep);
 }
 
 static enum exit_code run(struct cli *cli)
 {
-    struct wanted w;
+    struct log_wanted w;
+    struct backend *b = NULL;
+    const char *what = cli->args.words[0];
     enum exit_code code = take_wanted(cli, &w);
-    struct store *s = NULL;
-    struct loaded_run run;
     if (code == EXIT_OK) {
-        code = loaded_run_open(cli, cli->args.words[0], &s, &run);
+        code = backend_open(cli, &b);
     }
-    if (code != EXIT_OK) {
-        return code;
+    if (code == EXIT_OK && args_has(&cli->args, "follow")) {
+        code = b->ops->follow_logs(b, what, &w);
+    } else if (code == EXIT_OK) {
+        struct loaded_run run = {0};
+        code = b->ops->load_run(b, what, &run);
+        if (code == EXIT_OK) {
+            code = logs(b, &run, &w);
+        }
+        loaded_run_done(&run);
     }
-    code = logs(cli, s, &run, &w);
-    loaded_run_done(&run);
-    store_close(s);
+    backend_free(b);
     return code;
 }
 
 static const struct arg_opt opts[] = {
+    {"follow", 'f', NULL, "In a cluster: print what comes, to the end of the run"},
     {"point", 0, "P", "The point (benchctl describe RUN lists them)"},
     {"trial", 0, "T", "The trial; default: the point's first"},
     {"attempt", 0, "A", "The attempt; default: the trial's last"},
@@ -176,10 +168,11 @@ static const struct arg_opt opts[] = {
 
 const struct verb verb_logs = {
     .name = "logs",
-    .args = "RUN --point P [option...]",
+    .args = "RUN [--point P] [option...]",
     .summary = "Print the output of one replica, as it was",
-    .examples = "  benchctl logs 7k3fq --local --point 3\n"
-                "  benchctl logs 7k3fq --local --point 3 --trial 1 --role pserver --index 1\n",
+    .examples = "  benchctl logs 7k3fq --point 3\n"
+                "  benchctl logs 7k3fq --local --point 3 --trial 1 --role pserver --index 1\n"
+                "  benchctl logs 7k3fq --follow\n",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .min_words = 1,

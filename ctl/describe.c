@@ -31,8 +31,8 @@ static void format_identity(const struct describe_params *p, struct buf *out)
     line(out, "Name:", "%s", row->name);
     line(out, "UID:", "%s", row->uid);
     line(out, "Benchmark:", "%s", row->benchmark);
-    const struct spec *spec = p->result->def->spec;
-    if (spec->description[0] != '\0') {
+    const struct spec *spec = p->result == NULL ? NULL : p->result->def->spec;
+    if (spec != NULL && spec->description[0] != '\0') {
         line(out, "Description:", "%s", spec->description);
     }
     line(out, "Created:", "%s (%s ago)", created, age);
@@ -42,8 +42,14 @@ static void format_identity(const struct describe_params *p, struct buf *out)
         line(out, "Resume:", "benchctl run --resume %s %s", row->name, p->where);
     }
     line(out, "Trials:", "%u of %u done, %u failed", row->status.trials_done,
-         p->result->def->n_slots, row->status.trials_failed);
-    line(out, "CPUs given:", "%lld", (long long)row->cpus);
+         p->result == NULL ? row->status.trials_total : p->result->def->n_slots,
+         row->status.trials_failed);
+    if (p->result == NULL) {
+        return;
+    }
+    if (row->cpus > 0) {
+        line(out, "CPUs given:", "%lld", (long long)row->cpus);
+    }
     line(out, "Rehearsal:", "%s",
          row->rehearsal ? "yes: figures compare inside this run only" : "no");
     if (p->result->simulated) {
@@ -174,6 +180,43 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
     add_condition(t, "  Failed", failed, st, failed);
     add_condition(t, "  MetricsUnavailable", unknown_metrics, st, false);
     add_condition(t, "  ThresholdFailed", threshold_failed, st, false);
+    buf_puts(out, "\nConditions:\n");
+    table_format(t, true, out);
+    table_free(t);
+}
+
+static void text_cell(struct table *t, const json_t *condition, const char *key, const char *indent)
+{
+    struct buf text = BUF_INIT;
+    const json_t *value = json_object_get(condition, key);
+    if (json_is_string(value) && json_string_length(value) > 0) {
+        value_text(value, &text);
+    }
+    table_cell(t, "%s%s", indent, text.len == 0 ? "-" : buf_cstr(&text));
+    buf_done(&text);
+}
+
+/* As benchd wrote them, when that is all that is known. */
+static void format_object_conditions(const json_t *object, struct buf *out)
+{
+    const json_t *list = json_object_get(json_object_get(object, "status"), "conditions");
+    if (json_array_size(list) == 0) {
+        buf_puts(out, "\nConditions: none yet\n");
+        return;
+    }
+    struct table *t = table_new();
+    table_column(t, "  TYPE", TABLE_LEFT);
+    table_column(t, "STATUS", TABLE_LEFT);
+    table_column(t, "REASON", TABLE_LEFT);
+    table_column(t, "MESSAGE", TABLE_LEFT);
+    size_t i;
+    const json_t *condition;
+    json_array_foreach (list, i, condition) {
+        text_cell(t, condition, "type", "  ");
+        text_cell(t, condition, "status", "");
+        text_cell(t, condition, "reason", "");
+        text_cell(t, condition, "message", "");
+    }
     buf_puts(out, "\nConditions:\n");
     table_format(t, true, out);
     table_free(t);
@@ -311,6 +354,10 @@ static void format_events(const struct describe_params *p, struct buf *out)
 void describe_format(const struct describe_params *p, struct buf *out)
 {
     format_identity(p, out);
+    if (p->result == NULL) {
+        format_object_conditions(p->object, out);
+        return;
+    }
     format_definition(p->result->def->spec, out);
     format_environment(p, out);
     format_conditions(p, out);

@@ -1,19 +1,22 @@
 /* The text of `benchctl describe`. Pure. */
 #pragma once
 
+#include <jansson.h>
+
 #include "base/buf.h"
 #include "core/result.h"
 #include "store/store.h"
 
 struct describe_params { /* all borrowed */
     const struct run_row *row;
-    const struct result *result;
+    const struct result *result; /* NULL: not known; then `object` is told of, if there is one */
     const struct attempt_row *rows;
     size_t n_rows;
     const struct event_row *events;
     size_t n_events;
     bool is_interrupted;
     const char *where; /* "--local" or "--store URL": for commands that a person may copy */
+    const json_t *object; /* the BenchmarkRun in a cluster; NULL: none */
     int64_t now_unix_ms;
 };
 void describe_format(const struct describe_params *p, struct buf *out);

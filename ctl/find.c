@@ -99,7 +99,7 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
 }
 
-static bool is_file_name(const char *name)
+bool definition_is_file(const char *name)
 {
     for (size_t i = 0; i < N_ENDINGS; i++) {
         if (str_has_suffix(name, endings[i])) {
@@ -109,7 +109,7 @@ static bool is_file_name(const char *name)
     return strchr(name, '/') != NULL || str_eq(name, "-") || is_file(name);
 }
 
-/* Names of the definitions in all places, without their endings. */
+/* Of all places, without their endings. */
 static void shipped_names(const struct places *p, struct places *ret)
 {
     for (size_t i = 0; i < p->list.len; i++) {
@@ -152,11 +152,20 @@ static void drop_doubles(struct places *p)
     p->list.len = n;
 }
 
-static int not_found(const char *name, const struct places *p, struct err *err)
+void definition_names(struct places *ret)
 {
-    struct places names = {0};
-    shipped_names(p, &names);
-    drop_doubles(&names);
+    struct places p;
+    places_init(&p);
+    *ret = (struct places){0};
+    shipped_names(&p, ret);
+    drop_doubles(ret);
+    places_done(&p);
+}
+
+static int not_found(const char *name, struct err *err)
+{
+    struct places names;
+    definition_names(&names);
     const char *hint =
         str_suggest(name, (const char *const *)names.list.items, names.list.len);
     struct buf text = BUF_INIT;
@@ -176,7 +185,7 @@ static int not_found(const char *name, const struct places *p, struct err *err)
 
 int definition_find(const char *name, struct definition_file *ret, struct err *err)
 {
-    if (is_file_name(name)) {
+    if (definition_is_file(name)) {
         return definition_read(name, ret, err);
     }
     struct places p;
@@ -192,7 +201,7 @@ int definition_find(const char *name, struct definition_file *ret, struct err *e
         }
     }
     if (r == -ENOENT) {
-        r = not_found(name, &p, err);
+        r = not_found(name, err);
     }
     places_done(&p);
     return r;

@@ -1,6 +1,7 @@
 /* Definitions by name: a file, or one that is shipped. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -23,6 +24,11 @@ void places_done(struct places *p);
 
 /* Reads the file at `path` ("-": stdin). -ENOENT, -E2BIG, or why it cannot be read. */
 int definition_read(const char *path, struct definition_file *ret, struct err *err);
+
+/* The names of shipped definitions, sorted, once each; the caller's. */
+void definition_names(struct places *ret);
+/* Does NAME mean a file: by a slash or an ending, or because there is one here? */
+bool definition_is_file(const char *name);
 
 /* NAME: a file (it has a slash or an ending .yaml, .yml, .json, or it is a file here); else
  * NAME.yaml in one of the places. -ENOENT suggests the nearest name. */

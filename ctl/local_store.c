@@ -2,10 +2,8 @@
 #include "ctl/local_store.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 
 /* Absolute, or as good as not set: so the standard wants it. NULL: not set. */
 static const char *get_folder(const char *variable)
@@ -67,50 +65,27 @@ enum exit_code local_store_open(const struct cli *cli, bool create, struct store
     return EXIT_OK;
 }
 
-static const char *without_kind(const char *what)
-{
-    static const char *const kinds[] = {"benchmarkrun.benchd.io/", "benchmarkrun/", "bmr/", "run/"};
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (str_has_prefix(what, kinds[i])) {
-            return what + strlen(kinds[i]);
-        }
-    }
-    return what;
-}
-
 /* The one run whose name ends with "-what", or an error that suggests a near name. */
 static enum exit_code find_by_ending(const struct cli *cli, struct store *s, const char *what,
                                      const struct err *not_found, struct run_row *ret)
 {
     struct run_row *rows = NULL;
-    size_t n = 0, n_found = 0, found = 0;
+    size_t n = 0;
     struct err err = {0};
     int r = s->ops->list_runs(s, &rows, &n, &err);
     if (r < 0) {
         return cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
     }
-    _cleanup_(freep) char *ending = xasprintf("-%s", what);
     _cleanup_(freep) const char **names = xnew_array(const char *, n + 1);
     for (size_t i = 0; i < n; i++) {
         names[i] = rows[i].name;
-        if (str_has_suffix(rows[i].name, ending)) {
-            found = i;
-            n_found++;
-        }
     }
+    _cleanup_(freep) char *where = local_store_options(cli);
     enum exit_code code = EXIT_OK;
-    if (n_found == 1) {
+    int found = run_word_match(what, names, n, not_found->msg, where, &code);
+    if (found >= 0) {
         *ret = rows[found];
         rows[found] = (struct run_row){0};
-    } else {
-        const char *hint = str_suggest(what, names, n);
-        _cleanup_(freep) char *options = local_store_options(cli);
-        _cleanup_(freep) char *fix =
-            hint == NULL ? xasprintf("benchctl get runs %s lists them", options)
-                         : xasprintf("did you mean '%s'?", hint);
-        code = n_found > 1 ? cli_error(EXIT_USAGE, "write the whole name",
-                                       "'%s' is the end of %zu runs' names", what, n_found)
-                           : cli_error(EXIT_NOT_FOUND, fix, "%s", not_found->msg);
     }
     for (size_t i = 0; i < n; i++) {
         run_row_done(&rows[i]);
@@ -122,7 +97,7 @@ static enum exit_code find_by_ending(const struct cli *cli, struct store *s, con
 enum exit_code local_store_find_run(const struct cli *cli, struct store *s, const char *what,
                                     struct run_row *ret)
 {
-    what = without_kind(what);
+    what = run_word_name(what);
     struct err err = {0};
     int r = s->ops->get_run(s, what, ret, &err);
     if (r == -ENOENT) {
@@ -131,8 +106,8 @@ enum exit_code local_store_find_run(const struct cli *cli, struct store *s, cons
     return r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg) : EXIT_OK;
 }
 
-enum exit_code loaded_run_init(const struct cli *cli, struct store *s, const char *what,
-                               struct loaded_run *ret)
+enum exit_code local_store_load_run(const struct cli *cli, struct store *s, const char *what,
+                                    struct loaded_run *ret)
 {
     struct loaded_run run = {0};
     enum exit_code code = local_store_find_run(cli, s, what, &run.row);
@@ -144,44 +119,17 @@ enum exit_code loaded_run_init(const struct cli *cli, struct store *s, const cha
     if (r >= 0) {
         r = s->ops->list_attempts(s, run.row.uid, &run.rows, &run.n_rows, &err);
     }
+    if (r >= 0) {
+        r = s->ops->list_events(s, run.row.uid, &run.events, &run.n_events, &err);
+    }
     if (r < 0) {
         loaded_run_done(&run);
         return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     }
     run.result = result_build(run.def, run.row.status.phase, run.rows, run.n_rows);
+    run.is_interrupted = local_store_is_interrupted(s, &run.row);
     *ret = run;
     return EXIT_OK;
-}
-
-void loaded_run_done(struct loaded_run *run)
-{
-    if (run->result != NULL) {
-        result_free(run->result);
-    }
-    for (size_t i = 0; i < run->n_rows; i++) {
-        attempt_row_done(&run->rows[i]);
-    }
-    free(run->rows);
-    run_def_free(run->def);
-    run_row_done(&run->row);
-    *run = (struct loaded_run){0};
-}
-
-enum exit_code loaded_run_open(const struct cli *cli, const char *what, struct store **ret_store,
-                               struct loaded_run *ret)
-{
-    enum exit_code code = cli_need_local(cli);
-    struct store *s = NULL;
-    if (code == EXIT_OK) {
-        code = local_store_open(cli, false, &s);
-    }
-    if (code == EXIT_OK && (code = loaded_run_init(cli, s, what, ret)) != EXIT_OK) {
-        store_close(s);
-    }
-    if (code == EXIT_OK) {
-        *ret_store = s;
-    }
-    return code;
 }
 
 bool local_store_is_interrupted(struct store *s, const struct run_row *row)

@@ -4,6 +4,7 @@
 
 #include "core/result.h"
 #include "ctl/cli.h"
+#include "ctl/loaded_run.h"
 #include "store/store.h"
 
 /* "sqlite:FILE" of --store, or of $XDG_DATA_HOME, or of ~/.local/share. Owned; NULL if none of
@@ -23,21 +24,9 @@ enum exit_code local_store_open(const struct cli *cli, bool create, struct store
 enum exit_code local_store_find_run(const struct cli *cli, struct store *s, const char *what,
                                     struct run_row *ret);
 
-/* A run with everything that is computed from it. */
-struct loaded_run {
-    struct run_row row;
-    struct run_def *def;
-    struct attempt_row *rows;
-    size_t n_rows;
-    struct result *result;
-};
-enum exit_code loaded_run_init(const struct cli *cli, struct store *s, const char *what,
-                               struct loaded_run *ret);
-void loaded_run_done(struct loaded_run *run);
-
-/* Opens the store for a verb that reads one run, and loads it. */
-enum exit_code loaded_run_open(const struct cli *cli, const char *what, struct store **ret_store,
-                               struct loaded_run *ret);
+/* The run with everything that is stored of it. */
+enum exit_code local_store_load_run(const struct cli *cli, struct store *s, const char *what,
+                                    struct loaded_run *ret);
 
 /* Should it be driven, but nobody does? */
 bool local_store_is_interrupted(struct store *s, const struct run_row *row);

@@ -5,8 +5,11 @@
 
 const struct arg_opt cli_global_opts[] = {
     {"output", 'o', "FORM", "Form of the output"},
-    {"local", 0, NULL, "Work on this machine, with the local store"},
-    {"store", 0, "URL", "sqlite:FILE; default $XDG_DATA_HOME/benchd/results.db"},
+    {"namespace", 'n', "NS", "Of the cluster; default: the context's, else benchd"},
+    {"context", 0, "NAME", "Of the kubeconfig; default: its current one"},
+    {"kubeconfig", 0, "FILE", "Default $KUBECONFIG, else ~/.kube/config"},
+    {"local", 0, NULL, "Work on this machine, with the local store, not in a cluster"},
+    {"store", 0, "URL", "A local store, sqlite:FILE; default $XDG_DATA_HOME/benchd/results.db"},
     {"quiet", 'q', NULL, "No notes and no progress; errors only"},
     {"color", 0, "WHEN", "auto, always or never"},
     {"no-headers", 0, NULL, "Lists without their header line"},
@@ -17,6 +20,7 @@ void usage_program(const struct verb *const *verbs, size_t n_verbs, struct buf *
 {
     buf_puts(out, "benchctl measures how distributed training scales, and says what the numbers "
                   "are worth.\n\n"
+                  "  benchctl run vgg16-pserver-sweep\n"
                   "  benchctl run vgg16-pserver-sweep --local\n\n"
                   "Verbs:\n");
     for (size_t i = 0; i < n_verbs; i++) {

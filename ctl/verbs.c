@@ -3,6 +3,7 @@
 
 const struct verb *const verbs[] = {
     &verb_validate, &verb_plan, &verb_run,    &verb_get,     &verb_describe,
-    &verb_results,  &verb_logs, &verb_delete, &verb_version, &verb_help,
+    &verb_results,  &verb_logs, &verb_attach, &verb_cancel,  &verb_delete,
+    &verb_version,  &verb_help,
 };
 const size_t n_verbs = sizeof(verbs) / sizeof(verbs[0]);

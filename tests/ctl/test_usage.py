@@ -5,7 +5,8 @@ import pathlib
 
 import cli
 
-VERBS = ["validate", "plan", "run", "get", "describe", "results", "logs", "delete", "version", "help"]
+VERBS = ["validate", "plan", "run", "get", "describe", "results", "logs", "attach",
+         "cancel", "delete", "version", "help"]
 SHIPPED = sorted(path.stem for path in (cli.ROOT / "benchmarks").glob("*.yaml"))
 
 
@@ -50,6 +51,11 @@ class Usage(cli.CliCase):
             (["describe", "pod", "x", "--local"], 2, "'pod' cannot be described"),
             (["get", "runs"], 5, "add --local"),
             (["delete", "x"], 5, "add --local"),
+            (["attach", "x", "--local"], 2, "in its own terminal"),
+            (["cancel", "x", "--local"], 2, "Ctrl-C"),
+            (["logs", "x", "--local", "-f"], 2, "leave --follow out"),
+            (["get", "runs", "--local", "-n", "x"], 2, "are for a cluster"),
+            (["get", "benchmarks", "vgg16-single-nod", "--local"], 3, "did you mean 'vgg16-single-node'?"),
             (["results", "x", "--local"], 3, "No such file"),
             (["validate", "vgg16-single-nod"], 3, "did you mean 'vgg16-single-node'?"),
             (["validate", "no/such/file.yaml"], 3, "No such file"),
@@ -73,6 +79,17 @@ class Usage(cli.CliCase):
         done = self.ctl("run", "vgg16-single-node", "--store", self.store, code=9)
         self.assertIn("/no/such/program", done.stderr)
         self.assertFalse((self.folder / "results.db").exists())
+
+
+class Benchmarks(cli.CliCase):
+    def test_the_shipped_ones(self):
+        names = self.ctl("get", "benchmarks", "--local", "-o", "name").stdout.split()
+        self.assertEqual(names, [f"benchmark.benchd.io/{name}" for name in SHIPPED])
+        rows = self.ctl("get", "bm", "--local").stdout.splitlines()
+        self.assertEqual(rows[0].split(), ["NAME", "MODEL", "EXCHANGE", "BASELINE", "STEPS", "REPEATS", "AGE"])
+        self.assertEqual([row.split()[0] for row in rows[1:]], SHIPPED)
+        items = json.loads(self.ctl("get", "bm", SHIPPED[0], "--local", "-o", "json").stdout)["items"]
+        self.assertEqual([item["metadata"]["name"] for item in items], SHIPPED[:1])
 
 
 class Validate(cli.CliCase):

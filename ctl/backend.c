@@ -1,0 +1,35 @@
+/* See backend.h. */
+#include "ctl/backend.h"
+
+#include <stdlib.h>
+
+enum exit_code backend_open(const struct cli *cli, struct backend **ret)
+{
+    return cli->is_local || cli->store != NULL ? local_backend_open(cli, ret)
+                                               : cluster_backend_open(cli, ret);
+}
+
+void backend_free(struct backend *b)
+{
+    if (b != NULL) {
+        free(b->where);
+        b->where = NULL;
+        b->ops->free(b);
+    }
+}
+
+void run_list_done(struct run_list *list)
+{
+    vec_each (struct listed_run, l, &list->items) {
+        run_row_done(&l->row);
+    }
+    vec_done(&list->items);
+}
+
+void benchmark_list_done(struct benchmark_list *list)
+{
+    vec_each (struct listed_benchmark, l, &list->items) {
+        json_decref(l->object);
+    }
+    vec_done(&list->items);
+}

@@ -1,0 +1,90 @@
+/* See benchmarks.h. */
+#include "ctl/benchmarks.h"
+
+#include <stdlib.h>
+
+#include "ctl/human.h"
+#include "report/report.h"
+
+static const json_t *path(const json_t *object, const char *a, const char *b)
+{
+    return json_object_get(json_object_get(object, a), b);
+}
+
+static void text_cell(struct table *t, const json_t *value)
+{
+    const char *text = json_string_value(value);
+    table_cell(t, "%s", text == NULL ? "-" : text);
+}
+
+static void number_cell(struct table *t, const json_t *value)
+{
+    if (json_is_integer(value)) {
+        table_cell(t, "%lld", (long long)json_integer_value(value));
+    } else {
+        table_cell(t, "-");
+    }
+}
+
+static void print_row(struct table *t, const struct listed_benchmark *l, bool is_wide, int64_t now_unix_ms)
+{
+    const json_t *spec = json_object_get(l->object, "spec");
+    char age[HUMAN_SIZE] = "-";
+    if (l->created_unix_ms > 0) {
+        human_duration(now_unix_ms - l->created_unix_ms, age);
+    }
+    text_cell(t, path(l->object, "metadata", "name"));
+    text_cell(t, path(spec, "workload", "model"));
+    text_cell(t, path(json_object_get(spec, "workload"), "exchange", "kind"));
+    text_cell(t, path(spec, "baseline", "kind"));
+    number_cell(t, path(spec, "measure", "steps"));
+    number_cell(t, path(spec, "repeats", "min"));
+    table_cell(t, "%s", age);
+    if (is_wide) {
+        text_cell(t, json_object_get(spec, "description"));
+    }
+}
+
+static void print_json(const struct benchmark_list *list, struct buf *out)
+{
+    json_t *items = json_array();
+    vec_each (const struct listed_benchmark, l, &list->items) {
+        (void)json_array_append(items, l->object); /* grows in memory only */
+    }
+    json_t *document = json_pack("{s:s, s:s, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
+                                 "BenchmarkList", "items", items);
+    char *text = json_dumps(document, JSON_INDENT(2));
+    buf_printf(out, "%s\n", text);
+    free(text);
+    json_decref(document);
+}
+
+void benchmarks_format(const struct cli *cli, const struct benchmark_list *list,
+                       int64_t now_unix_ms, struct buf *out)
+{
+    static const char *const titles[] = {"NAME",  "MODEL",   "EXCHANGE", "BASELINE",
+                                         "STEPS", "REPEATS", "AGE",      "DESCRIPTION"};
+    const bool is_wide = cli_output_is(cli, "wide");
+    if (cli_output_is(cli, "json")) {
+        print_json(list, out);
+        return;
+    }
+    if (cli_output_is(cli, "name")) {
+        vec_each (const struct listed_benchmark, l, &list->items) {
+            buf_printf(out, "benchmark.benchd.io/%s\n",
+                       json_string_value(path(l->object, "metadata", "name")));
+        }
+        return;
+    }
+    struct table *t = table_new();
+    for (size_t i = 0; i < (is_wide ? 8 : 7); i++) {
+        table_column(t, titles[i], TABLE_LEFT);
+    }
+    vec_each (const struct listed_benchmark, l, &list->items) {
+        print_row(t, l, is_wide, now_unix_ms);
+    }
+    if (list->items.len > 0) {
+        table_format(t, !cli->no_headers, out);
+    }
+    table_free(t);
+}

@@ -1,0 +1,10 @@
+/* Instead of cluster*.c where the program is built without Kubernetes (-Dkube=disabled). */
+#include "ctl/backend.h"
+
+enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret)
+{
+    (void)cli, (void)ret;
+    return cli_error(EXIT_UNREACHABLE, "add --local",
+                     "no cluster: this benchctl was built without Kubernetes and works on this "
+                     "machine only");
+}

@@ -1,0 +1,68 @@
+/* See loaded_run.h. */
+#include "ctl/loaded_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "ctl/cli.h"
+
+void loaded_run_done(struct loaded_run *run)
+{
+    if (run->result != NULL) {
+        result_free(run->result);
+    }
+    for (size_t i = 0; i < run->n_rows; i++) {
+        attempt_row_done(&run->rows[i]);
+    }
+    free(run->rows);
+    for (size_t i = 0; i < run->n_events; i++) {
+        event_row_done(&run->events[i]);
+    }
+    free(run->events);
+    run_def_free(run->def);
+    run_row_done(&run->row);
+    json_decref(run->object);
+    *run = (struct loaded_run){0};
+}
+
+const char *run_word_name(const char *what)
+{
+    static const char *const kinds[] = {"benchmarkrun.benchd.io/", "benchmarkrun/", "bmr/", "run/"};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (str_has_prefix(what, kinds[i])) {
+            return what + strlen(kinds[i]);
+        }
+    }
+    return what;
+}
+
+int run_word_match(const char *what, const char *const *names, size_t n, const char *fallback,
+                   const char *where, enum exit_code *ret_code)
+{
+    _cleanup_(freep) char *ending = xasprintf("-%s", what);
+    size_t n_found = 0, found = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(names[i], what)) {
+            return (int)i;
+        }
+        if (str_has_suffix(names[i], ending)) {
+            found = i;
+            n_found++;
+        }
+    }
+    if (n_found == 1) {
+        return (int)found;
+    }
+    if (n_found > 1) {
+        *ret_code = cli_error(EXIT_USAGE, "write the whole name",
+                              "'%s' is the end of %zu runs' names", what, n_found);
+        return -1;
+    }
+    const char *hint = str_suggest(what, names, n);
+    _cleanup_(freep) char *fix = hint == NULL ? xasprintf("benchctl get runs %s lists them", where)
+                                              : xasprintf("did you mean '%s'?", hint);
+    *ret_code = cli_error(EXIT_NOT_FOUND, fix, "%s", fallback);
+    return -1;
+}

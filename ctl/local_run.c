@@ -1,0 +1,226 @@
+/* benchctl run NAME --local: a definition becomes a run in the store, is driven to its end on this
+ * machine, and ends in its tables. */
+#include <stdlib.h>
+
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "ctl/definition.h"
+#include "ctl/drive.h"
+#include "ctl/host.h"
+#include "ctl/local_run.h"
+#include "ctl/local_store.h"
+#include "ctl/plan.h"
+#include "ctl/profiles.h"
+#include "ctl/run_name.h"
+#include "ctl/run_opts.h"
+#include "ctl/show.h"
+
+struct local_run {
+    struct run_opts opts;
+    char *worker; /* owned */
+    struct profiles profiles;
+};
+
+/* Puts the run under a fresh name; again if some other run has it already. */
+static enum exit_code put_new(struct store *s, const struct run_def *def, char **ret_name,
+                              struct err *err)
+{
+    char name[RUN_NAME_SIZE], uid[RUN_UID_SIZE];
+    unsigned char random[21];
+    int r;
+    do {
+        if ((r = run_random(random, sizeof(random), err)) < 0) {
+            break;
+        }
+        run_name_make(def->spec->name, random, name);
+        run_uid_make(random + 5, uid);
+        char *definition = json_dumps(def->spec->definition, JSON_COMPACT);
+        if (definition == NULL) {
+            r = err_set(err, EINVAL, "benchmark '%s': its definition is not JSON", def->spec->name);
+            break;
+        }
+        struct run_row row = {
+            .uid = uid,
+            .name = name,
+            .benchmark = def->spec->name,
+            .definition_json = definition,
+            .created_unix_ms = def->created_unix_ms,
+            .cpus = def->cpus,
+            .rehearsal = def->rehearsal,
+            .status = {.phase = RUN_PENDING, .trials_total = def->n_slots},
+        };
+        r = s->ops->put_run(s, &row, err);
+        free(definition);
+    } while (r == -EEXIST);
+    if (r < 0) {
+        return cli_error(local_store_exit_code(r), NULL, "%s", err->msg);
+    }
+    *ret_name = xstrdup(name);
+    return EXIT_OK;
+}
+
+/* NAME to a run in the store. */
+static enum exit_code create(const struct cli *cli, const struct profiles *profiles,
+                             struct store **ret_store, char **ret_name)
+{
+    struct definition_file file = {0};
+    struct run_def *def = NULL;
+    struct buf warning = BUF_INIT;
+    struct err err = {0};
+    enum exit_code code = definition_open(cli, &file);
+    if (code == EXIT_OK) {
+        struct definition_load_params params = {
+            .profiles = profiles,
+            .is_local = true,
+            .created_unix_ms = clock_unix_ms(),
+        };
+        code = definition_load(cli, &file, &params, &def);
+    }
+    if (code == EXIT_OK) {
+        code = profiles_check(profiles, def->spec);
+    }
+    if (code == EXIT_OK) {
+        code = local_store_open(cli, true, ret_store);
+    }
+    if (code == EXIT_OK) {
+        code = put_new(*ret_store, def, ret_name, &err);
+    }
+    if (code == EXIT_OK) {
+        _cleanup_(freep) char *url = local_store_url(cli);
+        cli_note(cli, "run/%s created in %s", *ret_name, url);
+        plan_rehearsal(def, &warning);
+        if (warning.len > 0) {
+            cli_note(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));
+        }
+    }
+    buf_done(&warning);
+    run_def_free(def);
+    definition_file_done(&file);
+    return code;
+}
+
+static void note_resume(const struct cli *cli, const char *name)
+{
+    _cleanup_(freep) char *where = local_store_options(cli);
+    cli_note(cli, "go on with: benchctl run --resume %s %s", name, where);
+}
+
+/* The tables, and the exit code that the way of ending gives. */
+static enum exit_code conclude(const struct cli *cli, struct store *s, const char *name,
+                               enum drive_end end)
+{
+    struct loaded_run run;
+    enum exit_code code = local_store_load_run(cli, s, name, &run);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    code = show_result(cli, run.result);
+    if (end != DRIVE_FINISHED) {
+        note_resume(cli, name);
+    }
+    if (code == EXIT_OK) {
+        code = end == DRIVE_FINISHED  ? show_exit_code(run.result)
+               : end == DRIVE_TIMEOUT ? EXIT_TIMEOUT
+                                      : EXIT_INTERRUPTED;
+    }
+    loaded_run_done(&run);
+    return code;
+}
+
+static enum exit_code drive_claimed(const struct cli *cli, struct store *s,
+                                    const struct loaded_run *run, const struct local_run *how)
+{
+    struct drive_params params = {
+        .def = run->def,
+        .store = s,
+        .benchworker = how->worker,
+        .rows = run->rows,
+        .n_rows = run->n_rows,
+        .mode = how->opts.mode,
+        .ascii = cli->ascii,
+        .color = cli->color_stderr,
+        .timeout_ms = how->opts.timeout_ms,
+    };
+    struct err err = {0};
+    enum drive_end end = DRIVE_FINISHED;
+    int r = drive(&params, &end, &err);
+    if (r < 0) {
+        (void)cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+        note_resume(cli, run->def->name);
+        return EXIT_LOCAL_RESOURCE;
+    }
+    return conclude(cli, s, run->def->name, end);
+}
+
+/* A stored definition names its profiles; what they run is told by their files now. */
+static enum exit_code drive_loaded(const struct cli *cli, struct store *s,
+                                   const struct loaded_run *run, const struct local_run *how)
+{
+    struct err err;
+    if (spec_set_commands(run->def->spec, &how->profiles, &err) < 0) {
+        return cli_error(EXIT_NOT_FOUND, NULL, "run '%s': %s", run->def->name, err.msg);
+    }
+    enum exit_code code = profiles_check(&how->profiles, run->def->spec);
+    return code == EXIT_OK ? drive_claimed(cli, s, run, how) : code;
+}
+
+/* A Cancelled run may be gone on with; any other that ended is over. */
+static bool is_over(const struct run_row *row)
+{
+    return run_phase_is_final(row->status.phase) && row->status.phase != RUN_CANCELLED;
+}
+
+static enum exit_code drive_run(const struct cli *cli, struct store *s, const char *name,
+                                const struct local_run *how)
+{
+    struct run_row row;
+    enum exit_code code = local_store_find_run(cli, s, name, &row);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    struct err err = {0};
+    struct loaded_run run = {0};
+    int r = s->ops->claim_run(s, row.uid, &err);
+    if (r < 0) {
+        code = cli_error(EXIT_LOCAL_RESOURCE,
+                         r == -EBUSY ? "wait for its end, or end that process" : NULL,
+                         "run '%s': %s", row.name, err.msg);
+    } else if ((code = local_store_load_run(cli, s, row.uid, &run)) == EXIT_OK) { /* as it is */
+        code = is_over(&run.row) ? conclude(cli, s, row.uid, DRIVE_FINISHED)
+                                 : drive_loaded(cli, s, &run, how);
+        loaded_run_done(&run);
+    }
+    s->ops->release_run(s, row.uid);
+    run_row_done(&row);
+    return code;
+}
+
+enum exit_code local_run(const struct cli *cli)
+{
+    struct local_run how = {0};
+    struct store *s = NULL;
+    struct err err = {0};
+    _cleanup_(freep) char *name = NULL;
+    enum exit_code code = run_opts_take(cli, &how.opts);
+    if (code == EXIT_OK) {
+        code = profiles_open(&how.profiles);
+    }
+    if (code == EXIT_OK && host_find_worker(&how.worker, &err) < 0) {
+        code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to the program", "%s", err.msg);
+    }
+    if (code == EXIT_OK && how.opts.resume != NULL) {
+        code = local_store_open(cli, false, &s);
+        name = xstrdup(how.opts.resume);
+    } else if (code == EXIT_OK) {
+        code = create(cli, &how.profiles, &s, &name);
+    }
+    if (code == EXIT_OK) {
+        code = drive_run(cli, s, name, &how);
+    }
+    store_close(s);
+    profiles_done(&how.profiles);
+    free(how.worker);
+    return code;
+}

@@ -1,0 +1,12 @@
+/* Options of `benchctl run` and `benchctl attach`, wherever the run is. */
+#pragma once
+
+#include "ctl/cli.h"
+#include "ctl/progress.h"
+
+struct run_opts {
+    enum progress_mode mode;
+    int64_t timeout_ms; /* 0: none */
+    const char *resume; /* NULL: a new run */
+};
+enum exit_code run_opts_take(const struct cli *cli, struct run_opts *ret);
