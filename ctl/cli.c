@@ -122,7 +122,15 @@ static enum exit_code check_words(const struct cli *cli)
     return EXIT_OK;
 }
 
-static enum exit_code run_verb(const struct verb *verb, int argc, char **argv)
+/* What the person typed to get here. */
+static const char *program_name(const char *path)
+{
+    const char *slash = path == NULL ? NULL : strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    return name != NULL && str_eq(name, "kubectl-bench") ? "kubectl bench" : "benchctl";
+}
+
+static enum exit_code run_verb(const char *program, const struct verb *verb, int argc, char **argv)
 {
     struct arg_opt opts[MAX_OPTS];
     size_t n = 0;
@@ -132,7 +140,7 @@ static enum exit_code run_verb(const struct verb *verb, int argc, char **argv)
     for (size_t i = 0; i < cli_n_global_opts; i++) {
         opts[n++] = cli_global_opts[i];
     }
-    struct cli cli = {.verb = verb};
+    struct cli cli = {.program = program, .verb = verb};
     struct err err = {0};
     if (args_parse(opts, n, argc, argv, &cli.args, &err) < 0) {
         return cli_error(EXIT_USAGE, NULL, "%s: %s", verb->name, err.msg);
@@ -140,7 +148,7 @@ static enum exit_code run_verb(const struct verb *verb, int argc, char **argv)
     enum exit_code code;
     if (args_has(&cli.args, "help")) {
         struct buf out = BUF_INIT;
-        usage_verb(verb, &out);
+        usage_verb(program, verb, &out);
         code = cli_print(&out);
         buf_done(&out);
     } else if ((code = take_globals(&cli)) == EXIT_OK && (code = check_words(&cli)) == EXIT_OK) {
@@ -173,13 +181,14 @@ static int leading_options(int argc, char **argv)
 enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int argc, char **argv)
 {
     (void)setlocale(LC_CTYPE, ""); /* without a locale the output is ASCII; numbers never change */
+    const char *program = program_name(argc > 0 ? argv[0] : NULL);
     int before = leading_options(argc - 1, argv + 1);
     if (before == argc - 1) { /* no verb */
         if (argc > 1 && str_eq(argv[1], "--version")) {
-            return run_verb(find_verb(verbs, n_verbs, "version"), 0, NULL);
+            return run_verb(program, find_verb(verbs, n_verbs, "version"), 0, NULL);
         }
         struct buf out = BUF_INIT;
-        usage_program(verbs, n_verbs, &out);
+        usage_program(program, verbs, n_verbs, &out);
         bool asked = argc > 1 && (str_eq(argv[1], "--help") || str_eq(argv[1], "-h"));
         enum exit_code code = asked ? cli_print(&out) : EXIT_USAGE;
         if (!asked) {
@@ -194,7 +203,7 @@ enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int arg
         return unknown_verb(verbs, n_verbs, name);
     }
     memmove(&argv[2], &argv[1], (size_t)before * sizeof(argv[0])); /* over the verb's place */
-    return run_verb(verb, argc - 2, argv + 2);
+    return run_verb(program, verb, argc - 2, argv + 2);
 }
 
 enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, ...)

@@ -26,6 +26,7 @@ struct verb {
 };
 
 struct cli {
+    const char *program;  /* "benchctl", or "kubectl bench" as its plugin */
     const struct verb *verb;
     struct args args;     /* words: without the verb itself */
     const char *output;   /* -o, checked against the verb's formats; "" if not given */
@@ -41,9 +42,10 @@ struct cli {
 /* The whole program: finds the verb, parses, runs it. */
 enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int argc, char **argv);
 
-/* Help of the program or of one verb. */
-void usage_program(const struct verb *const *verbs, size_t n_verbs, struct buf *out);
-void usage_verb(const struct verb *verb, struct buf *out);
+/* Help of the program or of one verb; `program` as in struct cli. */
+void usage_program(const char *program, const struct verb *const *verbs, size_t n_verbs,
+                   struct buf *out);
+void usage_verb(const char *program, const struct verb *verb, struct buf *out);
 /* The options that every verb takes. */
 extern const struct arg_opt cli_global_opts[];
 extern const size_t cli_n_global_opts;

@@ -6,11 +6,11 @@ static enum exit_code run(struct cli *cli)
 {
     struct buf out = BUF_INIT;
     if (cli->args.n_words == 0) {
-        usage_program(verbs, n_verbs, &out);
+        usage_program(cli->program, verbs, n_verbs, &out);
     }
     for (size_t i = 0; i < n_verbs && cli->args.n_words > 0; i++) {
         if (str_eq(verbs[i]->name, cli->args.words[0])) {
-            usage_verb(verbs[i], &out);
+            usage_verb(cli->program, verbs[i], &out);
         }
     }
     enum exit_code code =

@@ -38,6 +38,17 @@ enum exit_code definition_number(const struct cli *cli, const char *option, int6
     return EXIT_OK;
 }
 
+const char **definition_sets(const struct cli *cli, size_t *ret_n)
+{
+    VEC(const char *) sets = {0};
+    const char *set;
+    for (size_t i = 0; (set = args_get_nth(&cli->args, "set", i)) != NULL; i++) {
+        *vec_push(&sets) = set;
+    }
+    *ret_n = sets.len;
+    return sets.items;
+}
+
 static void print_diags(const struct diags *diags, const struct definition_file *file)
 {
     struct buf out = BUF_INIT;
@@ -74,13 +85,8 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
     if (code != EXIT_OK) {
         return code;
     }
-    VEC(const char *) sets = {0};
-    const char *set;
-    for (size_t i = 0; (set = args_get_nth(&cli->args, "set", i)) != NULL; i++) {
-        *vec_push(&sets) = set;
-    }
-    overrides.sets = sets.items;
-    overrides.n_sets = sets.len;
+    _cleanup_(freep) const char **sets = definition_sets(cli, &overrides.n_sets);
+    overrides.sets = sets;
     struct diags diags = {0};
     struct spec *spec = NULL;
     int r = spec_load(file->text, file->len, &overrides, &spec, &diags);
@@ -91,6 +97,5 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
         print_diags(&diags, file);
     }
     diags_done(&diags);
-    vec_done(&sets);
     return r < 0 ? EXIT_USAGE : EXIT_OK;
 }

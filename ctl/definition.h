@@ -30,6 +30,9 @@ struct definition_load_params {
 enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
                                const struct definition_load_params *params, struct run_def **ret);
 
+/* The values of --set, borrowed; *ret_n of them. The array is the caller's. */
+const char **definition_sets(const struct cli *cli, size_t *ret_n);
+
 /* A number from an option, 0 if it was not given. */
 enum exit_code definition_number(const struct cli *cli, const char *option, int64_t max,
                                  int64_t *ret);

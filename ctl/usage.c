@@ -16,7 +16,8 @@ const struct arg_opt cli_global_opts[] = {
 };
 const size_t cli_n_global_opts = sizeof(cli_global_opts) / sizeof(cli_global_opts[0]);
 
-void usage_program(const struct verb *const *verbs, size_t n_verbs, struct buf *out)
+void usage_program(const char *program, const struct verb *const *verbs, size_t n_verbs,
+                   struct buf *out)
 {
     buf_puts(out, "benchctl measures how distributed training scales, and says what the numbers "
                   "are worth.\n\n"
@@ -26,13 +27,13 @@ void usage_program(const struct verb *const *verbs, size_t n_verbs, struct buf *
     for (size_t i = 0; i < n_verbs; i++) {
         buf_printf(out, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
     }
-    buf_puts(out, "\nbenchctl VERB --help shows examples and options.\n");
+    buf_printf(out, "\n%s VERB --help shows examples and options.\n", program);
 }
 
-void usage_verb(const struct verb *verb, struct buf *out)
+void usage_verb(const char *program, const struct verb *verb, struct buf *out)
 {
-    buf_printf(out, "%s\n\nExamples:\n%s\nUsage: benchctl %s%s%s\n", verb->summary, verb->examples,
-               verb->name, verb->args[0] == '\0' ? "" : " ", verb->args);
+    buf_printf(out, "%s\n\nExamples:\n%s\nUsage: %s %s%s%s\n", verb->summary, verb->examples,
+               program, verb->name, verb->args[0] == '\0' ? "" : " ", verb->args);
     if (verb->details != NULL) {
         buf_printf(out, "\n%s\n", verb->details);
     }

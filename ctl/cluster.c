@@ -1,0 +1,150 @@
+/* Runs of a cluster: the kubeconfig, the namespace, the client; see backend.h, cluster.h. Edge
+ * file: reads the environment. */
+#include "ctl/cluster.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "config.h"
+#include "ctl/run_name.h"
+
+/* $KUBECONFIG may be a list: its first file that is there. */
+static char *first_of_list(const char *list)
+{
+    char *first = NULL;
+    while (list[0] != '\0') {
+        const size_t len = strcspn(list, ":");
+        char *path = xstrndup(list, len);
+        if (len > 0 && access(path, F_OK) == 0) {
+            free(first);
+            return path;
+        }
+        if (first == NULL && len > 0) {
+            first = path; /* none is there: the first one is missed by name */
+        } else {
+            free(path);
+        }
+        list += len + (list[len] == ':');
+    }
+    return first;
+}
+
+/* Owned; NULL: nobody named one, and there is none in its usual place. */
+static char *kubeconfig_path(const struct cli *cli)
+{
+    if (cli->kubeconfig != NULL) {
+        return xstrdup(cli->kubeconfig);
+    }
+    const char *list = getenv("KUBECONFIG");
+    if (list != NULL && list[0] != '\0') {
+        return first_of_list(list);
+    }
+    const char *home = getenv("HOME");
+    char *path = xasprintf("%s/.kube/config", home == NULL ? "" : home);
+    if (access(path, F_OK) == 0) {
+        return path;
+    }
+    free(path);
+    return NULL;
+}
+
+static enum exit_code load_config(const struct cli *cli, struct kube_config *ret)
+{
+    struct err err = {0};
+    _cleanup_(freep) char *path = kubeconfig_path(cli);
+    if (path != NULL) {
+        return kube_config_load(path, cli->context, ret, &err) < 0
+                   ? cli_error(EXIT_USAGE, NULL, "%s", err.msg)
+                   : EXIT_OK;
+    }
+    int r = kube_config_in_cluster(KUBE_SERVICE_ACCOUNT_DIR, getenv("KUBERNETES_SERVICE_HOST"),
+                                   getenv("KUBERNETES_SERVICE_PORT"), ret, &err);
+    if (r == -ENOENT) {
+        return cli_error(EXIT_UNREACHABLE,
+                         "add --local to work on this machine, or name a cluster by --kubeconfig",
+                         "no cluster: there is no kubeconfig");
+    }
+    return r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : EXIT_OK;
+}
+
+/* The same options for a command that a person may copy. */
+static char *make_where(const struct cli *cli, const char *ns)
+{
+    return xasprintf("-n %s%s%s%s%s", ns, cli->context == NULL ? "" : " --context ",
+                     cli->context == NULL ? "" : cli->context,
+                     cli->kubeconfig == NULL ? "" : " --kubeconfig ",
+                     cli->kubeconfig == NULL ? "" : cli->kubeconfig);
+}
+
+static void close_loop(uv_handle_t *handle, void *ctx)
+{
+    (void)ctx;
+    if (!uv_is_closing(handle)) {
+        uv_close(handle, NULL);
+    }
+}
+
+static void cluster_free(struct backend *b)
+{
+    struct cluster *c = (struct cluster *)b;
+    kube_client_free(c->direct);
+    kube_client_free(c->client);
+    (void)uv_run(&c->loop, UV_RUN_DEFAULT); /* the close callbacks */
+    uv_walk(&c->loop, close_loop, NULL);
+    (void)uv_run(&c->loop, UV_RUN_DEFAULT);
+    (void)uv_loop_close(&c->loop);
+    kube_config_done(&c->config);
+    free(c->ns);
+    free(c->address);
+    free(c);
+}
+
+static const struct backend_ops ops = {
+    .list_runs = cluster_list_runs,
+    .list_benchmarks = cluster_list_benchmarks,
+    .load_run = cluster_load_run,
+    .get_log = cluster_get_log,
+    .follow_logs = cluster_follow_logs,
+    .delete_run = cluster_delete_run,
+    .cancel_run = cluster_cancel_run,
+    .run = cluster_run,
+    .attach = cluster_attach,
+    .free = cluster_free,
+};
+
+enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret)
+{
+    struct kube_config config = {0};
+    enum exit_code code = load_config(cli, &config);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    struct cluster *c = xnew(struct cluster);
+    int r = uv_loop_init(&c->loop);
+    if (r < 0) {
+        kube_config_done(&config);
+        free(c);
+        return cli_error(EXIT_LOCAL_RESOURCE, NULL, "event loop: %s", uv_strerror(r));
+    }
+    c->config = config;
+    c->ns = xstrdup(cli->namespace != NULL ? cli->namespace
+                    : config.ns != NULL    ? config.ns
+                                           : "benchd");
+    c->backend = (struct backend){.ops = &ops, .cli = cli, .where = make_where(cli, c->ns)};
+    (void)signal(SIGPIPE, SIG_IGN); /* a connection that breaks is an error, not the end */
+    struct kube_client_params params = {
+        .loop = &c->loop, .config = &c->config, .user_agent = "benchctl/" BENCHD_VERSION};
+    struct err err = {0};
+    if (run_random(&params.seed, sizeof(params.seed), &err) < 0 ||
+        kube_client_new(&params, &c->client, &err) < 0) {
+        code = cli_error(EXIT_USAGE, NULL, "%s", err.msg);
+        backend_free(&c->backend);
+        return code;
+    }
+    *ret = &c->backend;
+    return EXIT_OK;
+}

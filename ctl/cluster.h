@@ -1,0 +1,98 @@
+/* The inside of the cluster's backend: one API server through the user's kubeconfig, one namespace,
+ * one loop. Shared by cluster*.c; nobody else includes it. Edge files: libuv. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+#include <uv.h>
+
+#include "ctl/backend.h"
+#include "ctl/run_opts.h"
+#include "kube/client.h"
+
+struct cluster {
+    struct backend backend;
+    uv_loop_t loop;
+    struct kube_config config;
+    struct kube_client *client;
+    struct kube_client *direct; /* to benchd itself, where its address is a URL; else NULL */
+    char *ns;
+    char *address; /* of benchd: "service" or a URL; NULL: not asked yet */
+};
+
+/* --- cluster_call.c: a request and its answer ------------------------------------------------- */
+
+struct cluster_answer {
+    int r;          /* as kube_done_fn gives it */
+    int http_code;
+    bool is_status; /* a failure told by the API server itself, not by what stands before it */
+    int64_t date_unix_ms; /* the server's clock; -1: not said */
+    struct buf body;
+    struct err err;
+};
+void cluster_answer_done(struct cluster_answer *a);
+/* Waits for the answer. Takes *req. Returns ret->r. */
+int cluster_call(struct cluster *c, struct kube_client *client, struct kube_request *req,
+                 struct cluster_answer *ret);
+/* The same for a JSON document from the API server: owned, in *ret. */
+int cluster_get(struct cluster *c, struct kube_request *req, json_t **ret, struct err *err);
+/* How every request of benchctl is sent: impatient. */
+extern const struct kube_call_options cluster_options;
+/* What an error means for the program. */
+enum exit_code cluster_exit_code(int r);
+
+/* --- cluster_benchd.c: benchd in the namespace ------------------------------------------------ */
+
+/* Is a benchd alive, and where? EXIT_OK, or says why not and what to do. Asked once. */
+enum exit_code cluster_find_benchd(struct cluster *c);
+/* "/api/v1/runs" + rest, as a request for *ret_client. After cluster_find_benchd. */
+void cluster_api_request(struct cluster *c, const char *rest, struct kube_client **ret_client,
+                         struct kube_request *ret);
+/* The text of an error that benchd's API answered with; else err as it is. */
+void cluster_api_error(const struct cluster_answer *a, struct err *ret);
+/* Waits for a document. -Exxx with its text, where benchd answered with an error too. */
+int cluster_api_get(struct cluster *c, const char *rest, json_t **ret, struct err *err);
+/* "/NAME" with its characters escaped, for `rest`. Owned. */
+char *cluster_api_path(const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* --- cluster_runs.c --------------------------------------------------------------------------- */
+
+/* The BenchmarkRun that RUN means, owned. Says why not. */
+enum exit_code cluster_find_object(struct cluster *c, const char *what, json_t **ret);
+enum exit_code cluster_list_runs(struct backend *b, const char *const *names, size_t n_names,
+                                 struct run_list *ret);
+enum exit_code cluster_list_benchmarks(struct backend *b, const char *const *names, size_t n_names,
+                                       struct benchmark_list *ret);
+enum exit_code cluster_load_run(struct backend *b, const char *what, struct loaded_run *ret);
+enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
+                               const struct replica_id *id, struct buf *out);
+enum exit_code cluster_delete_run(struct backend *b, const char *what, char **ret_name);
+enum exit_code cluster_cancel_run(struct backend *b, const char *what, char **ret_name);
+/* From the API's document; `status` (NULL: the document's) is what the object says. */
+int cluster_load_document(struct cluster *c, const char *name, const struct run_status *status,
+                          struct loaded_run *ret, struct err *err);
+/* Everything of the document moves into *ret (loaded_run_done, also after an error). */
+int cluster_take_document(const json_t *document, const struct run_status *status,
+                          struct loaded_run *ret, struct err *err);
+
+/* --- cluster_run.c, cluster_watch.c, cluster_logs.c ------------------------------------------- */
+
+enum exit_code cluster_run(struct backend *b);
+enum exit_code cluster_attach(struct backend *b, const char *what);
+enum exit_code cluster_follow_logs(struct backend *b, const char *what,
+                                   const struct log_wanted *wanted);
+
+enum watch_end {
+    WATCH_ENDED,    /* the run came to its end */
+    WATCH_DETACHED, /* Ctrl-C: the run goes on */
+    WATCH_TIMEOUT,  /* --timeout: cancelled */
+    WATCH_GONE,     /* the object was deleted */
+    WATCH_FAILED,   /* we may not watch it: *err says why */
+};
+/* Shows the run until its end. *ret_status: as the object told it last. */
+enum watch_end cluster_watch(struct cluster *c, const char *name, const char *uid,
+                             const struct run_opts *opts, struct run_status *ret_status,
+                             struct err *err);

@@ -1,0 +1,123 @@
+/* benchd in the cluster: is it alive, where is its API, and asking it. See cluster.h. */
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "config.h"
+#include "ctl/cluster.h"
+#include "kube/json.h"
+#include "kube/lease.h"
+
+#define LEASE "benchd"
+#define SERVICE "benchd"
+#define PORT "8080"
+#define API "/api/v1/runs"
+
+static enum exit_code no_benchd(const struct cluster *c, const struct err *why)
+{
+    _cleanup_(freep) char *fix =
+        xasprintf("kubectl apply -k manifests/, or benchd --kubeconfig FILE outside the cluster; "
+                  "kubectl -n %s get lease,pods tells more", c->ns);
+    return cli_error(EXIT_UNREACHABLE, fix, "no live benchd in namespace '%s': %s", c->ns,
+                     why->msg);
+}
+
+/* Where its address is a URL: the API server's credentials stay here. */
+static int connect_directly(struct cluster *c, struct err *err)
+{
+    const struct kube_config config = {.server = c->address, .context = (char *)"benchd"};
+    const struct kube_client_params params = {
+        .loop = &c->loop, .config = &config, .user_agent = "benchctl/" BENCHD_VERSION};
+    return kube_client_new(&params, &c->direct, err);
+}
+
+enum exit_code cluster_find_benchd(struct cluster *c)
+{
+    if (c->address != NULL) {
+        return EXIT_OK;
+    }
+    struct kube_request req;
+    struct cluster_answer a;
+    json_t *lease = NULL;
+    struct err err = {0};
+    kube_request_get(&kube_leases, c->ns, LEASE, &req);
+    int r = cluster_call(c, c->client, &req, &a);
+    enum exit_code code = EXIT_OK;
+    if (r == -ENOENT) {
+        (void)err_set(&err, ENOENT, "it has no lease '" LEASE "'");
+        code = no_benchd(c, &err);
+    } else if (r < 0) {
+        code = cli_error(cluster_exit_code(r), NULL, "%s", a.err.msg);
+    } else if (kube_json_load(buf_cstr(&a.body), a.body.len, &lease, &err) < 0 ||
+               kube_lease_read(lease, a.date_unix_ms, &c->address, &err) < 0) {
+        code = no_benchd(c, &err);
+    } else if (!str_eq(c->address, "service") && connect_directly(c, &err) < 0) {
+        code = cli_error(EXIT_UNREACHABLE, NULL, "benchd's address: %s", err.msg);
+    }
+    json_decref(lease);
+    cluster_answer_done(&a);
+    return code;
+}
+
+void cluster_api_request(struct cluster *c, const char *rest, struct kube_client **ret_client,
+                         struct kube_request *ret)
+{
+    _cleanup_(freep) char *path = xasprintf(API "%s", rest);
+    if (c->direct != NULL) {
+        kube_request_raw(path, "ask benchd", ret);
+    } else {
+        kube_request_service_proxy(c->ns, SERVICE, PORT, path, ret);
+    }
+    *ret_client = c->direct != NULL ? c->direct : c->client;
+}
+
+void cluster_api_error(const struct cluster_answer *a, struct err *ret)
+{
+    json_t *document = NULL;
+    *ret = a->err;
+    if (!a->is_status && a->body.len > 0 &&
+        kube_json_load(buf_cstr(&a->body), a->body.len, &document, NULL) >= 0) {
+        const char *message = json_string_value(json_object_get(document, "message"));
+        if (message != NULL) {
+            (void)err_set(ret, a->err.code > 0 ? a->err.code : EIO, "benchd: %s", message);
+        }
+        json_decref(document);
+    }
+}
+
+int cluster_api_get(struct cluster *c, const char *rest, json_t **ret, struct err *err)
+{
+    struct kube_client *client;
+    struct kube_request req;
+    struct cluster_answer a;
+    cluster_api_request(c, rest, &client, &req);
+    int r = cluster_call(c, client, &req, &a);
+    if (r < 0) {
+        cluster_api_error(&a, err);
+    } else if ((r = kube_json_load(buf_cstr(&a.body), a.body.len, ret, err)) < 0) {
+        (void)err_wrap(err, r, "the answer of benchd");
+    }
+    cluster_answer_done(&a);
+    return r;
+}
+
+char *cluster_api_path(const char *name, const char *fmt, ...)
+{
+    struct buf path = BUF_INIT;
+    buf_putc(&path, '/');
+    for (const char *p = name; *p != '\0'; p++) { /* names need none, what people type may */
+        const bool is_plain = (*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '-';
+        if (is_plain) {
+            buf_putc(&path, *p);
+        } else {
+            buf_printf(&path, "%%%02X", (unsigned char)*p);
+        }
+    }
+    va_list ap;
+    va_start(ap, fmt);
+    _cleanup_(freep) char *rest = xvasprintf(fmt, ap);
+    va_end(ap);
+    buf_puts(&path, rest);
+    return buf_take(&path);
+}

@@ -1,0 +1,295 @@
+/* benchctl logs RUN --follow: the pods of the run are watched, and the logs of those that are meant
+ * are printed as they come, one pod after another. See cluster.h.
+ *
+ * Meant are trainer 0 (or --role, --index) of every attempt, or of those that --point, --trial and
+ * --attempt name. It ends with the run, or when the one attempt that was named has ended. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "core/role.h"
+#include "ctl/cluster.h"
+#include "ctl/object.h"
+#include "kube/follow.h"
+#include "kube/informer.h"
+#include "kube/json.h"
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+#define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+struct following {
+    struct cluster *c;
+    const char *run_uid;
+    bool is_one;    /* one attempt is meant: its end is the end */
+    uv_signal_t signals[N_SIGNALS];
+    uv_timer_t timer; /* frees what must not be freed in its own callback */
+    struct kube_informer *pods, *runs;
+    struct kube_follow *follow; /* NULL: none under way */
+    char *pod, *pod_uid;        /* of it */
+    VEC(char *) seen;           /* uids of pods that were begun; owned */
+    bool is_follow_over;
+    bool is_run_over;
+    bool is_over;
+    enum exit_code code;
+};
+
+static void on_line(void *ctx, const char *line, size_t len)
+{
+    struct following *f = ctx;
+    if (fwrite(line, 1, len, stdout) != len || putchar('\n') == EOF || fflush(stdout) != 0) {
+        f->is_over = true;
+        f->code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write to stdout");
+    }
+}
+
+static void on_log_end(void *ctx, int r, const struct err *err)
+{
+    struct following *f = ctx;
+    if (r == -EACCES) {
+        f->is_over = true;
+        f->code = cli_error(EXIT_NOT_AUTHORISED, NULL, "%s", err->msg);
+    } else if (r < 0) {
+        cli_note(f->c->backend.cli, "%s", err->msg);
+    }
+    f->is_follow_over = true;
+    (void)uv_timer_start(&f->timer, f->timer.timer_cb, 0, 0); /* a timer that is initialised */
+}
+
+static const json_t *container_state(const json_t *pod, const char *state)
+{
+    const json_t *statuses =
+        json_object_get(json_object_get(pod, "status"), "containerStatuses");
+    return json_object_get(json_object_get(json_array_get(statuses, 0), "state"), state);
+}
+
+/* Its log can be read, or could be. */
+static bool has_started(const json_t *pod)
+{
+    return container_state(pod, "running") != NULL || container_state(pod, "terminated") != NULL;
+}
+
+static bool has_ended(const json_t *pod)
+{
+    const char *phase =
+        json_string_value(json_object_get(json_object_get(pod, "status"), "phase"));
+    return container_state(pod, "terminated") != NULL ||
+           (phase != NULL && (str_eq(phase, "Succeeded") || str_eq(phase, "Failed")));
+}
+
+static bool was_seen(const struct following *f, const char *uid)
+{
+    vec_each (char *const, seen, &f->seen) {
+        if (str_eq(*seen, uid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void begin(struct following *f, const struct kube_object *pod)
+{
+    const struct kube_follow_params params = {.ns = f->c->ns,
+                                              .pod = pod->name,
+                                              .on_line = on_line,
+                                              .on_end = on_log_end,
+                                              .ctx = f};
+    cli_note(f->c->backend.cli, "==> %s", pod->name);
+    *vec_push(&f->seen) = xstrdup(pod->uid);
+    f->pod = xstrdup(pod->name);
+    f->pod_uid = xstrdup(pod->uid);
+    f->is_follow_over = false;
+    f->follow = kube_follow_new(f->c->client, &params);
+    if (has_ended(pod->json)) {
+        kube_follow_container_ended(f->follow);
+    }
+}
+
+static void end_follow(struct following *f)
+{
+    kube_follow_free(f->follow);
+    f->follow = NULL;
+    free(f->pod);
+    free(f->pod_uid);
+    f->pod = f->pod_uid = NULL;
+}
+
+/* The oldest pod that was not printed yet, if nothing is being printed. */
+static void next(struct following *f)
+{
+    if (f->follow != NULL && f->is_follow_over) {
+        end_follow(f);
+        f->is_over = f->is_over || f->is_one;
+    }
+    if (f->follow != NULL || f->is_over || f->pods == NULL) {
+        return;
+    }
+    const struct kube_object *oldest = NULL;
+    int64_t oldest_ms = 0;
+    const struct kube_cache *cache = kube_informer_cache(f->pods);
+    for (size_t i = 0; i < cache->objects.len; i++) {
+        const struct kube_object *pod = cache->objects.items[i];
+        const int64_t ms =
+            object_time(json_object_get(pod->json, "metadata"), "creationTimestamp");
+        if (has_started(pod->json) && !was_seen(f, pod->uid) &&
+            (oldest == NULL || ms < oldest_ms)) {
+            oldest = pod;
+            oldest_ms = ms;
+        }
+    }
+    if (oldest != NULL) {
+        begin(f, oldest);
+    } else if (f->is_run_over) {
+        f->is_over = true;
+    }
+}
+
+static void on_pod(void *ctx, enum kube_change change, const struct kube_object *pod)
+{
+    struct following *f = ctx;
+    const bool is_followed = f->follow != NULL && str_eq(f->pod_uid, pod->uid);
+    if (is_followed && (change == KUBE_CHANGE_REMOVED || has_ended(pod->json))) {
+        kube_follow_container_ended(f->follow);
+    }
+    (void)uv_timer_start(&f->timer, f->timer.timer_cb, 0, 0); /* a timer that is initialised */
+}
+
+static void on_run(void *ctx, enum kube_change change, const struct kube_object *run)
+{
+    struct following *f = ctx;
+    struct run_status status;
+    object_read_status(run->json, &status);
+    if (str_eq(run->uid, f->run_uid) &&
+        (change == KUBE_CHANGE_REMOVED || run_phase_is_final(status.phase))) {
+        f->is_run_over = true;
+        (void)uv_timer_start(&f->timer, f->timer.timer_cb, 0, 0); /* as above */
+    }
+}
+
+static void on_synced(void *ctx)
+{
+    struct following *f = ctx;
+    (void)uv_timer_start(&f->timer, f->timer.timer_cb, 0, 0); /* as above */
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct following *f = timer->data;
+    const struct err *err = f->pods == NULL
+                                ? NULL
+                                : kube_reflector_error(kube_informer_reflector(f->pods));
+    if (err != NULL && err->code == EACCES) {
+        f->is_over = true;
+        f->code = cli_error(EXIT_NOT_AUTHORISED, NULL, "%s", err->msg);
+        return;
+    }
+    /* Nothing is known before the first list: an ended run may have pods that are still there. */
+    if (f->pods != NULL && kube_reflector_is_synced(kube_informer_reflector(f->pods))) {
+        next(f);
+    }
+    if (!f->is_over) {
+        (void)uv_timer_start(&f->timer, on_timer, 1000, 0); /* to see lasting failures */
+    }
+}
+
+static void on_signal(uv_signal_t *handle, int signum)
+{
+    (void)signum;
+    struct following *f = handle->data;
+    f->is_over = true;
+    f->code = EXIT_INTERRUPTED;
+}
+
+static void put_label(struct buf *out, const char *name, int64_t value)
+{
+    if (value != NOT_GIVEN) {
+        buf_printf(out, ",benchd.io/%s=%lld", name, (long long)value);
+    }
+}
+
+static char *pod_selector(const char *run, const struct log_wanted *w)
+{
+    struct buf out = BUF_INIT;
+    const enum role role = w->role == NOT_GIVEN ? ROLE_TRAINER : (enum role)w->role;
+    buf_printf(&out, "benchd.io/run=%s,benchd.io/role=%s", run, role_to_string(role));
+    put_label(&out, "replica-index", w->index == NOT_GIVEN ? 0 : w->index);
+    put_label(&out, "point", w->point);
+    put_label(&out, "trial", w->trial);
+    put_label(&out, "attempt", w->attempt);
+    return buf_take(&out);
+}
+
+static void start(struct following *f, const char *pods, const char *run)
+{
+    uv_loop_t *loop = &f->c->loop;
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        (void)uv_signal_init(loop, &f->signals[i]); /* fails only without a signal pipe */
+        f->signals[i].data = f;
+        (void)uv_signal_start(&f->signals[i], on_signal, signals[i]);
+    }
+    (void)uv_timer_init(loop, &f->timer); /* always 0 */
+    f->timer.data = f;
+    (void)uv_timer_start(&f->timer, on_timer, 0, 0);
+    const struct kube_reflector_params of_pods = {.resource = &kube_pods,
+                                                  .ns = f->c->ns,
+                                                  .label_selector = pods,
+                                                  .on_change = on_pod,
+                                                  .on_synced = on_synced,
+                                                  .ctx = f};
+    const struct kube_reflector_params of_runs = {.resource = &kube_benchmark_runs,
+                                                  .ns = f->c->ns,
+                                                  .field_selector = run,
+                                                  .on_change = on_run,
+                                                  .ctx = f};
+    f->pods = kube_informer_new(f->c->client, &of_pods);
+    f->runs = kube_informer_new(f->c->client, &of_runs);
+}
+
+static void end(struct following *f)
+{
+    if (f->follow != NULL) {
+        end_follow(f);
+    }
+    kube_informer_free(f->pods);
+    kube_informer_free(f->runs);
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        uv_close((uv_handle_t *)&f->signals[i], NULL);
+    }
+    uv_close((uv_handle_t *)&f->timer, NULL);
+    (void)uv_run(&f->c->loop, UV_RUN_NOWAIT); /* the close callbacks */
+    (void)uv_run(&f->c->loop, UV_RUN_NOWAIT);
+    vec_each (char *, uid, &f->seen) {
+        free(*uid);
+    }
+    vec_done(&f->seen);
+}
+
+enum exit_code cluster_follow_logs(struct backend *b, const char *what,
+                                   const struct log_wanted *wanted)
+{
+    struct cluster *c = (struct cluster *)b;
+    json_t *object = NULL;
+    enum exit_code code = cluster_find_object(c, what, &object);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const char *name = kube_json_metadata(object, "name");
+    struct following *f = xnew(struct following);
+    f->c = c;
+    f->run_uid = kube_json_metadata(object, "uid");
+    f->is_one = wanted->point != NOT_GIVEN && wanted->trial != NOT_GIVEN &&
+                wanted->attempt != NOT_GIVEN;
+    _cleanup_(freep) char *pods = pod_selector(name, wanted);
+    _cleanup_(freep) char *run = xasprintf("metadata.name=%s", name);
+    start(f, pods, run);
+    while (!f->is_over) {
+        (void)uv_run(&c->loop, UV_RUN_ONCE);
+    }
+    end(f);
+    code = f->code;
+    free(f);
+    json_decref(object);
+    return code;
+}

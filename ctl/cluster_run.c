@@ -1,0 +1,298 @@
+/* benchctl run NAME in a cluster: NAME becomes a Benchmark that the cluster has, or an inline
+ * definition; a BenchmarkRun of it is made, looked on, and ends in its tables. See cluster.h.
+ *
+ *   file                  --> checked, merged with the options --> spec.definition
+ *   the cluster's         --> checked with the options         --> spec.benchmarkRef, overrides
+ *   shipped               --> made in the cluster, then as the cluster's
+ *   --systems             --> always inline: overrides cannot leave out systems */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "ctl/cluster.h"
+#include "ctl/definition.h"
+#include "ctl/object.h"
+#include "ctl/profiles.h"
+#include "ctl/run_name.h"
+#include "ctl/show.h"
+#include "kube/json.h"
+
+/* What is to be run. */
+struct source {
+    struct definition_file file; /* its text; a Benchmark of the cluster as JSON */
+    bool is_reference;           /* the cluster has it, or is to get it */
+    bool is_shipped;             /* the cluster has to get it first */
+    struct profiles profiles;
+    struct run_def *def; /* merged with the options: checked, and what runs */
+};
+
+static void source_done(struct source *s)
+{
+    definition_file_done(&s->file);
+    profiles_done(&s->profiles);
+    run_def_free(s->def);
+}
+
+static enum exit_code fail(int r, const struct err *err)
+{
+    return cli_error(cluster_exit_code(r), NULL, "%s", err->msg);
+}
+
+/* The cluster's Benchmark, or 404 for one that is not there. */
+static enum exit_code find_in_cluster(struct cluster *c, const char *name, struct source *s,
+                                      bool *ret_found)
+{
+    struct kube_request req;
+    struct cluster_answer a;
+    struct err err = {0};
+    json_t *object = NULL;
+    kube_request_get(&kube_benchmarks, c->ns, name, &req);
+    int r = cluster_call(c, c->client, &req, &a);
+    if (r == -ENOENT && a.is_status) {
+        r = 0;
+    } else if (r < 0) {
+        err = a.err;
+    } else if ((r = kube_json_load(buf_cstr(&a.body), a.body.len, &object, &err)) >= 0) {
+        json_t *plain = object_plain_benchmark(object);
+        s->file.path = xasprintf("benchmark/%s", name);
+        s->file.text = json_dumps(plain, JSON_INDENT(2));
+        s->file.len = strlen(s->file.text);
+        s->is_reference = *ret_found = true;
+        json_decref(plain);
+        json_decref(object);
+    }
+    cluster_answer_done(&a);
+    return r < 0 ? fail(r, &err) : EXIT_OK;
+}
+
+static enum exit_code find_source(struct cluster *c, struct source *s)
+{
+    const struct cli *cli = c->backend.cli;
+    const char *name = cli->args.n_words > 0 ? cli->args.words[0] : NULL;
+    const bool is_file = name == NULL || args_has(&cli->args, "file") || definition_is_file(name);
+    bool is_found = false;
+    if (!is_file) {
+        enum exit_code code = find_in_cluster(c, name, s, &is_found);
+        if (code != EXIT_OK || is_found) {
+            return code;
+        }
+    }
+    enum exit_code code = definition_open(cli, &s->file);
+    s->is_reference = s->is_shipped = !is_file;
+    return code == EXIT_OK ? profiles_open(&s->profiles) : code;
+}
+
+/* Everything is checked here, with its place in the text, before anything is made. */
+static enum exit_code check_source(struct cluster *c, struct source *s)
+{
+    const struct definition_load_params params = {
+        .profiles = s->is_reference && !s->is_shipped ? NULL : &s->profiles,
+        .created_unix_ms = clock_unix_ms(),
+    };
+    return definition_load(c->backend.cli, &s->file, &params, &s->def);
+}
+
+/* POST; -EEXIST is an answer, too. */
+static int create(struct cluster *c, const struct kube_resource *res, const json_t *object,
+                  struct err *err)
+{
+    struct kube_request req;
+    json_t *answer = NULL;
+    kube_request_create(res, c->ns, object, KUBE_WRITE, &req);
+    int r = cluster_get(c, &req, &answer, err);
+    json_decref(answer);
+    return r;
+}
+
+static enum exit_code create_shipped(struct cluster *c, const struct source *s)
+{
+    struct spec *spec = NULL;
+    struct diags diags = {0};
+    struct err err = {0};
+    int r = spec_load(s->file.text, s->file.len, NULL, &spec, &diags); /* without the options */
+    if (r < 0) { /* it was read with them: only their absence can be wrong */
+        (void)err_set(&err, EINVAL, "%s is wrong without these options; benchctl validate %s",
+                      s->file.path, s->file.path);
+    } else {
+        r = create(c, &kube_benchmarks, spec->definition, &err);
+    }
+    spec_free(spec);
+    diags_done(&diags);
+    if (r < 0 && r != -EEXIST) { /* somebody else was faster */
+        return fail(r, &err);
+    }
+    if (r >= 0) {
+        cli_note(c->backend.cli, "benchmark/%s created in namespace '%s' from %s",
+                 s->def->spec->name, c->ns, s->file.path);
+    }
+    return EXIT_OK;
+}
+
+/* Ours, if our first answer was lost on its way. */
+static bool is_ours(struct cluster *c, const char *name, const char *request)
+{
+    struct kube_request req;
+    json_t *object = NULL;
+    struct err err;
+    kube_request_get(&kube_benchmark_runs, c->ns, name, &req);
+    const bool is = cluster_get(c, &req, &object, &err) >= 0 &&
+                    object_is_of_request(object, request);
+    json_decref(object);
+    return is;
+}
+
+static json_t *make_overrides(const struct cli *cli, const struct run_def *def)
+{
+    int64_t steps = 0, repeats = 0; /* both were read before, without complaint */
+    (void)definition_number(cli, "steps", 1000000, &steps);
+    (void)definition_number(cli, "repeats", 1000, &repeats);
+    size_t n = 0;
+    _cleanup_(freep) const char **sets = definition_sets(cli, &n);
+    return object_make_overrides(def->spec->definition, sets, n, steps, repeats);
+}
+
+/* A BenchmarkRun under a fresh name; again if some other run has it already. */
+static enum exit_code create_run(struct cluster *c, const struct source *s, char **ret_name)
+{
+    const struct cli *cli = c->backend.cli;
+    const bool is_inline = !s->is_reference || args_has(&cli->args, "systems");
+    unsigned char random[21];
+    char name[RUN_NAME_SIZE], request[RUN_UID_SIZE];
+    struct err err = {0};
+    int r;
+    json_t *overrides = make_overrides(cli, s->def);
+    do {
+        if ((r = run_random(random, sizeof(random), &err)) < 0) {
+            break;
+        }
+        run_name_make(s->def->spec->name, random, name);
+        run_uid_make(random + 5, request);
+        const struct object_run_params params = {
+            .name = name,
+            .benchmark = s->def->spec->name,
+            .request = request,
+            .definition = is_inline ? s->def->spec->definition : NULL,
+            .overrides = overrides,
+        };
+        json_t *object = object_make_run(&params);
+        r = create(c, &kube_benchmark_runs, object, &err);
+        json_decref(object);
+    } while (r == -EEXIST && !is_ours(c, name, request));
+    json_decref(overrides);
+    if (r < 0 && r != -EEXIST) {
+        return fail(r, &err);
+    }
+    *ret_name = xstrdup(name);
+    cli_note(cli, "run/%s created in namespace '%s'", name, c->ns);
+    return EXIT_OK;
+}
+
+static enum exit_code show_tables(struct cluster *c, const char *name, enum watch_end end,
+                                  const struct run_status *status)
+{
+    struct loaded_run run = {0};
+    struct err err = {0};
+    int r = cluster_load_document(c, name, status, &run, &err);
+    if (r < 0) {
+        enum exit_code code = cluster_exit_code(r);
+        return cli_error(end == WATCH_TIMEOUT ? EXIT_TIMEOUT : code,
+                         "benchctl results gets the tables later",
+                         "run/%s: %s; its results cannot be read: %s", name,
+                         run_phase_to_string(status->phase), err.msg);
+    }
+    enum exit_code code;
+    if (run.result == NULL) {
+        code = cli_error(EXIT_USAGE, "benchctl describe tells more", "run/%s was not accepted: %s",
+                         name, status->message[0] == '\0' ? "no reason given" : status->message);
+    } else if ((code = show_result(c->backend.cli, run.result)) == EXIT_OK) {
+        code = status->phase == RUN_CANCELLED ? EXIT_RUN_FAILED : show_exit_code(run.result);
+    }
+    loaded_run_done(&run);
+    return code == EXIT_OK || code == EXIT_RUN_FAILED || code == EXIT_THRESHOLD
+               ? (end == WATCH_TIMEOUT ? EXIT_TIMEOUT : code)
+               : code;
+}
+
+static enum exit_code watch(struct cluster *c, const char *name, const char *uid,
+                            const struct run_opts *opts)
+{
+    const struct cli *cli = c->backend.cli;
+    struct run_status status;
+    struct err err;
+    const enum watch_end end = cluster_watch(c, name, uid, opts, &status, &err);
+    switch (end) {
+    case WATCH_DETACHED:
+        cli_note(cli, "detached, run/%s goes on; look on again: benchctl attach %s %s; end it: "
+                 "benchctl cancel %s %s", name, name, c->backend.where, name, c->backend.where);
+        return EXIT_INTERRUPTED;
+    case WATCH_GONE:
+        return cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", name);
+    case WATCH_FAILED:
+        return fail(-err.code, &err);
+    default:
+        break;
+    }
+    if (end == WATCH_ENDED && status.phase == RUN_CANCELLED) {
+        cli_note(cli, "run/%s was cancelled", name);
+    }
+    return show_tables(c, name, end, &status);
+}
+
+static enum exit_code watch_object(struct cluster *c, const char *what,
+                                   const struct run_opts *opts)
+{
+    json_t *object = NULL;
+    enum exit_code code = cluster_find_object(c, what, &object);
+    if (code == EXIT_OK) {
+        code = watch(c, kube_json_metadata(object, "name"), kube_json_metadata(object, "uid"),
+                     opts);
+    }
+    json_decref(object);
+    return code;
+}
+
+enum exit_code cluster_run(struct backend *b)
+{
+    struct cluster *c = (struct cluster *)b;
+    struct run_opts opts;
+    struct source source = {0};
+    _cleanup_(freep) char *name = NULL;
+    enum exit_code code = run_opts_take(b->cli, &opts);
+    if (code == EXIT_OK && opts.resume != NULL) {
+        code = cli_error(EXIT_USAGE, "benchctl attach RUN looks on",
+                         "--resume is for local runs: benchd itself goes on with those of a "
+                         "cluster");
+    }
+    if (code == EXIT_OK) {
+        code = find_source(c, &source);
+    }
+    if (code == EXIT_OK) {
+        code = check_source(c, &source);
+    }
+    if (code == EXIT_OK) {
+        code = cluster_find_benchd(c);
+    }
+    if (code == EXIT_OK && source.is_shipped) {
+        code = create_shipped(c, &source);
+    }
+    if (code == EXIT_OK) {
+        code = create_run(c, &source, &name);
+    }
+    if (code == EXIT_OK) {
+        code = watch_object(c, name, &opts);
+    }
+    source_done(&source);
+    return code;
+}
+
+enum exit_code cluster_attach(struct backend *b, const char *what)
+{
+    struct cluster *c = (struct cluster *)b;
+    struct run_opts opts;
+    enum exit_code code = run_opts_take(b->cli, &opts);
+    if (code == EXIT_OK) {
+        code = cluster_find_benchd(c);
+    }
+    return code == EXIT_OK ? watch_object(c, what, &opts) : code;
+}

@@ -1,0 +1,295 @@
+/* Runs and benchmarks of the namespace: found, listed, loaded, ended. See cluster.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "ctl/cluster.h"
+#include "ctl/object.h"
+#include "kube/json.h"
+#include "store/run_document.h"
+
+static enum exit_code fail(int r, const struct err *err)
+{
+    return cli_error(cluster_exit_code(r), NULL, "%s", err->msg);
+}
+
+static int list_objects(struct cluster *c, const struct kube_resource *res, json_t **ret,
+                        struct err *err)
+{
+    const struct kube_list_options options = {0};
+    struct kube_request req;
+    kube_request_list(res, c->ns, &options, &req);
+    return cluster_get(c, &req, ret, err);
+}
+
+/* RUN by the end of its name, among the objects. */
+static enum exit_code find_by_ending(struct cluster *c, const char *what,
+                                     const struct err *not_found, json_t **ret)
+{
+    json_t *list = NULL;
+    struct err err = {0};
+    int r = list_objects(c, &kube_benchmark_runs, &list, &err);
+    if (r < 0) {
+        return fail(r, &err);
+    }
+    const json_t *items = json_object_get(list, "items");
+    const size_t n = json_array_size(items);
+    _cleanup_(freep) const char **names = xnew_array(const char *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = kube_json_metadata(json_array_get(items, i), "name");
+    }
+    enum exit_code code = EXIT_OK;
+    const int found = run_word_match(what, names, n, not_found->msg, c->backend.where, &code);
+    if (found >= 0) {
+        *ret = json_incref(json_array_get(items, (size_t)found));
+    }
+    json_decref(list);
+    return code;
+}
+
+/* The kinds are not installed: nothing that lists them can help. */
+static bool is_missing_kind(const struct cluster_answer *a)
+{
+    return a->r == -ENOENT && !a->is_status;
+}
+
+enum exit_code cluster_find_object(struct cluster *c, const char *what, json_t **ret)
+{
+    what = run_word_name(what);
+    struct kube_request req;
+    struct cluster_answer a;
+    kube_request_get(&kube_benchmark_runs, c->ns, what, &req);
+    int r = cluster_call(c, c->client, &req, &a);
+    enum exit_code code = EXIT_OK;
+    if (r == -ENOENT && !is_missing_kind(&a)) {
+        struct err err = {0};
+        (void)err_set(&err, ENOENT, "there is no run '%s' in namespace '%s'", what, c->ns);
+        code = find_by_ending(c, what, &err, ret);
+    } else if (r < 0) {
+        code = fail(r, &a.err);
+    } else if ((r = kube_json_load(buf_cstr(&a.body), a.body.len, ret, &a.err)) < 0) {
+        code = fail(r, &a.err);
+    }
+    cluster_answer_done(&a);
+    return code;
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const struct run_row *x = &((const struct listed_run *)a)->row;
+    const struct run_row *y = &((const struct listed_run *)b)->row;
+    const int newer = (y->created_unix_ms > x->created_unix_ms) -
+                      (y->created_unix_ms < x->created_unix_ms);
+    return newer != 0 ? newer : strcmp(x->name, y->name);
+}
+
+enum exit_code cluster_list_runs(struct backend *b, const char *const *names, size_t n_names,
+                                 struct run_list *ret)
+{
+    struct cluster *c = (struct cluster *)b;
+    struct err err = {0};
+    for (size_t i = 0; i < n_names; i++) {
+        json_t *object = NULL;
+        struct listed_run listed = {0};
+        enum exit_code code = cluster_find_object(c, names[i], &object);
+        int r = code == EXIT_OK ? object_read_row(object, &listed.row, &err) : 0;
+        json_decref(object);
+        if (code != EXIT_OK || r < 0) {
+            return code != EXIT_OK ? code : fail(r, &err);
+        }
+        *vec_push(&ret->items) = listed;
+    }
+    json_t *list = NULL;
+    int r = n_names > 0 ? 0 : list_objects(c, &kube_benchmark_runs, &list, &err);
+    size_t i;
+    const json_t *object;
+    json_array_foreach (json_object_get(list, "items"), i, object) {
+        struct listed_run listed = {0};
+        if ((r = object_read_row(object, &listed.row, &err)) < 0) {
+            break;
+        }
+        *vec_push(&ret->items) = listed;
+    }
+    json_decref(list);
+    if (n_names == 0 && ret->items.len > 0) {
+        qsort(ret->items.items, ret->items.len, sizeof(ret->items.items[0]), by_age);
+    }
+    return r < 0 ? fail(r, &err) : EXIT_OK;
+}
+
+static void add_benchmark(struct benchmark_list *list, const json_t *object)
+{
+    *vec_push(&list->items) = (struct listed_benchmark){
+        .object = object_plain_benchmark(object),
+        .created_unix_ms = object_time(json_object_get(object, "metadata"), "creationTimestamp"),
+    };
+}
+
+enum exit_code cluster_list_benchmarks(struct backend *b, const char *const *names, size_t n_names,
+                                       struct benchmark_list *ret)
+{
+    struct cluster *c = (struct cluster *)b;
+    struct err err = {0};
+    for (size_t i = 0; i < n_names; i++) {
+        struct kube_request req;
+        json_t *object = NULL;
+        kube_request_get(&kube_benchmarks, c->ns, names[i], &req);
+        int r = cluster_get(c, &req, &object, &err);
+        if (r < 0) {
+            return fail(r, &err);
+        }
+        add_benchmark(ret, object);
+        json_decref(object);
+    }
+    json_t *list = NULL;
+    int r = n_names > 0 ? 0 : list_objects(c, &kube_benchmarks, &list, &err);
+    size_t i;
+    const json_t *object;
+    json_array_foreach (json_object_get(list, "items"), i, object) {
+        add_benchmark(ret, object);
+    }
+    json_decref(list);
+    return r < 0 ? fail(r, &err) : EXIT_OK;
+}
+
+int cluster_take_document(const json_t *document, const struct run_status *status,
+                          struct loaded_run *ret, struct err *err)
+{
+    struct run_document d;
+    *ret = (struct loaded_run){0};
+    int r = run_document_from_json(document, &d, err);
+    if (r < 0) {
+        return err_wrap(err, r, "the answer of benchd");
+    }
+    *ret = (struct loaded_run){
+        .row = d.row,
+        .rows = d.attempts,
+        .n_rows = d.n_attempts,
+        .events = d.events,
+        .n_events = d.n_events,
+    };
+    if (status != NULL) {
+        ret->row.status = *status;
+    }
+    if (ret->row.definition_json == NULL) {
+        return 0; /* not accepted (yet) */
+    }
+    r = store_load_run_def(&ret->row, &ret->def, err);
+    if (r >= 0) {
+        ret->result = result_build(ret->def, ret->row.status.phase, ret->rows, ret->n_rows);
+    }
+    return r;
+}
+
+int cluster_load_document(struct cluster *c, const char *name, const struct run_status *status,
+                          struct loaded_run *ret, struct err *err)
+{
+    _cleanup_(freep) char *path = cluster_api_path(name, "/attempts");
+    json_t *document = NULL;
+    int r = cluster_api_get(c, path, &document, err);
+    if (r >= 0 && (r = cluster_take_document(document, status, ret, err)) < 0) {
+        loaded_run_done(ret);
+    }
+    json_decref(document);
+    return r;
+}
+
+/* What the object alone tells, for an answer without benchd. */
+static void load_object(json_t *object, struct loaded_run *ret)
+{
+    struct err err;
+    *ret = (struct loaded_run){0};
+    if (object_read_row(object, &ret->row, &err) >= 0) {
+        ret->object = json_incref(object);
+    }
+}
+
+enum exit_code cluster_load_run(struct backend *b, const char *what, struct loaded_run *ret)
+{
+    struct cluster *c = (struct cluster *)b;
+    json_t *object = NULL;
+    enum exit_code code = cluster_find_object(c, what, &object);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    struct err err = {0};
+    struct run_status status;
+    object_read_status(object, &status);
+    code = cluster_find_benchd(c);
+    int r = code == EXIT_OK
+                ? cluster_load_document(c, kube_json_metadata(object, "name"), &status, ret, &err)
+                : 0;
+    if (r >= 0 && code == EXIT_OK) {
+        ret->object = json_incref(object);
+    } else {
+        load_object(object, ret);
+        /* benchd has not heard of a run that was just made. */
+        const bool is_new = r == -ENOENT && !run_phase_is_final(ret->row.status.phase);
+        code = code != EXIT_OK || is_new ? code : fail(r, &err);
+    }
+    json_decref(object);
+    return code;
+}
+
+enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
+                               const struct replica_id *id, struct buf *out)
+{
+    struct cluster *c = (struct cluster *)b;
+    _cleanup_(freep) char *path =
+        cluster_api_path(run->row.name, "/logs?point=%u&trial=%u&attempt=%u&role=%s&index=%u",
+                         id->point, id->trial, id->attempt, role_to_string(id->role), id->index);
+    struct kube_client *client;
+    struct kube_request req;
+    struct cluster_answer a;
+    cluster_api_request(c, path, &client, &req);
+    int r = cluster_call(c, client, &req, &a);
+    struct err err;
+    if (r < 0) {
+        cluster_api_error(&a, &err);
+    } else {
+        buf_append(out, a.body.data, a.body.len);
+    }
+    cluster_answer_done(&a);
+    return r < 0 ? fail(r, &err) : EXIT_OK;
+}
+
+/* Deletes or cancels the run that `what` means. */
+static enum exit_code change_run(struct backend *b, const char *what, bool is_delete,
+                                 char **ret_name)
+{
+    struct cluster *c = (struct cluster *)b;
+    json_t *object = NULL, *answer = NULL;
+    enum exit_code code = cluster_find_object(c, what, &object);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const char *name = kube_json_metadata(object, "name");
+    struct kube_request req;
+    if (is_delete) {
+        kube_request_delete(&kube_benchmark_runs, c->ns, name, kube_json_metadata(object, "uid"),
+                            -1, &req);
+    } else {
+        json_t *patch = json_pack("{s:{s:b}}", "spec", "cancel", 1);
+        kube_request_merge_patch(&kube_benchmark_runs, c->ns, name, patch, &req);
+        json_decref(patch);
+    }
+    struct err err = {0};
+    int r = cluster_get(c, &req, &answer, &err);
+    if (r >= 0) {
+        *ret_name = xstrdup(name);
+    }
+    json_decref(answer);
+    json_decref(object);
+    return r < 0 ? fail(r, &err) : EXIT_OK;
+}
+
+enum exit_code cluster_delete_run(struct backend *b, const char *what, char **ret_name)
+{
+    return change_run(b, what, true, ret_name);
+}
+
+enum exit_code cluster_cancel_run(struct backend *b, const char *what, char **ret_name)
+{
+    return change_run(b, what, false, ret_name);
+}

@@ -1,0 +1,36 @@
+/* BenchmarkRun objects: read for lists and the live view, built for `benchctl run`. Pure. */
+#pragma once
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "store/store.h"
+
+/* object[key] as a date in milliseconds; 0: there is none. */
+int64_t object_time(const json_t *object, const char *key);
+/* The status as benchd wrote it: phase, counts, dates, and the reason and message of the condition
+ * that tells most. An object without status is Pending. */
+void object_read_status(const json_t *object, struct run_status *ret);
+/* A row for lists, owned; without definition. -EPROTO: no BenchmarkRun. */
+int object_read_row(const json_t *object, struct run_row *ret, struct err *err);
+/* The status "True", "False" of a condition; NULL: it is not there. Borrowed. */
+const char *object_condition(const json_t *object, const char *type);
+
+struct object_run_params { /* borrowed */
+    const char *name, *benchmark;
+    const char *request;     /* a fresh uuid: tells our object from another of the same name */
+    const json_t *definition; /* the frozen document; its spec goes inline. NULL: by reference */
+    const json_t *overrides;  /* with a reference only; NULL or empty: none */
+};
+json_t *object_make_run(const struct object_run_params *params);
+/* Was it made by the request with this id? */
+bool object_is_of_request(const json_t *object, const char *request);
+
+/* `overrides` for --set, --steps and --repeats (0: not given). The values come from `merged`, the
+ * document that the same options made of the benchmark, so that they have its types. */
+json_t *object_make_overrides(const json_t *merged, const char *const *sets, size_t n_sets,
+                              int64_t steps, int64_t repeats);
+/* A Benchmark as a person would have written it: without what the API server adds. */
+json_t *object_plain_benchmark(const json_t *object);

@@ -1,0 +1,42 @@
+/* The state of a run as benchd's API tells it at /api/v1/runs/NAME, for the live view. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "core/podspec.h"
+#include "core/reconcile.h"
+
+struct attempt_id {
+    uint32_t point, trial, attempt;
+};
+struct attempt_ids { /* a set */
+    VEC(struct attempt_id) list; /* sorted */
+};
+bool attempt_ids_has(const struct attempt_ids *ids, struct attempt_id id);
+/* False: it was there. */
+bool attempt_ids_add(struct attempt_ids *ids, struct attempt_id id);
+void attempt_ids_done(struct attempt_ids *ids);
+
+/* The last step of trainer 0. */
+struct replica_step {
+    struct replica_id id;
+    uint32_t step;
+    bool is_warmup;
+    int64_t step_ns;
+    uint32_t samples;
+};
+bool replica_step_eq(const struct replica_step *a, const struct replica_step *b);
+
+struct run_state {
+    struct run_status status;
+    bool has_step;
+    struct replica_step step;    /* of the current attempt */
+    struct attempt_ids attempts; /* that have ended; owned */
+};
+/* -EPROTO names the field; *ret is written only on success. */
+int run_state_read(const json_t *document, struct run_state *ret, struct err *err);

@@ -1,0 +1,376 @@
+#!/usr/bin/env python3
+"""benchctl on a cluster, against an API server that answers what the test wants. What a run gave locally is
+served as benchd would serve it, so that the same run must print the same text from both."""
+import json
+import re
+import sqlite3
+
+import cli
+from fake_cluster import NS, FakeCluster, status, wait_until
+
+
+def export(path, name):
+    """A local run as benchd's attempts document (docs/contracts/attempts.md)."""
+    db = sqlite3.connect(path)
+    db.row_factory = sqlite3.Row
+    run = db.execute("SELECT * FROM run WHERE name = ?", (name,)).fetchone()
+    attempts = []
+    for a in db.execute("SELECT * FROM attempt ORDER BY point, trial, attempt"):
+        key = (a["point"], a["trial"], a["attempt"])
+        replicas = db.execute("SELECT * FROM replica WHERE point = ? AND trial = ? AND attempt = ? "
+                              "ORDER BY role, replica_index", key).fetchall()
+        attempts.append({
+            "point": a["point"], "trial": a["trial"], "attempt": a["attempt"], "outcome": a["outcome"],
+            "startedUnixMs": a["started_unix_ms"], "endedUnixMs": a["ended_unix_ms"], "error": a["error"],
+            "simulated": bool(a["simulated"]),
+            "replicas": [{"role": r["role"], "index": r["replica_index"], "exitCode": r["exit_code"],
+                          "signal": r["signal"], "failure": r["failure"], "summary": r["summary"],
+                          "environment": r["environment"], "logBytes": r["log_bytes"]} for r in replicas]})
+    events = [{"unixMs": e["unix_ms"], "type": "Warning" if e["warning"] else "Normal", "reason": e["reason"],
+               "note": e["note"]} for e in db.execute("SELECT * FROM event ORDER BY id")]
+    db.close()
+    st = {"phase": run["phase"], "reason": run["reason"], "message": run["message"],
+          "trialsDone": run["trials_done"], "trialsFailed": run["trials_failed"],
+          "trialsTotal": run["trials_total"], "current": None, "startedUnixMs": run["started_unix_ms"],
+          "endedUnixMs": run["ended_unix_ms"]}
+    return {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRunAttempts",
+            "run": {"name": name, "uid": run["uid"], "benchmark": run["benchmark"],
+                    "definition": json.loads(run["definition"]), "createdUnixMs": run["created_unix_ms"],
+                    "cpus": run["cpus"], "rehearsal": bool(run["rehearsal"]),
+                    "simulated": bool(run["simulated"]), "status": st},
+            "attempts": attempts, "events": events}
+
+
+class ClusterCase(cli.CliCase):
+    def setUp(self):
+        super().setUp()
+        self.fake = FakeCluster()
+        self.addCleanup(self.fake.close)
+        self.env["KUBECONFIG"] = self.fake.kubeconfig(self.folder / "kubeconfig")
+
+    def sent(self, method, part):
+        return [(path, body) for m, path, body in self.fake.requests if m == method and part in path]
+
+    def created(self):
+        return [body for _, body in self.sent("POST", "/benchmarkruns")]
+
+    def serve_local_run(self, **keys):
+        """A finished local run that the cluster has, too; its name."""
+        self.run_tiny(**keys)
+        name = self.run_name()
+        document = export(self.folder / "results.db", name)
+        self.fake.documents[name] = document
+        self.fake.put("benchmarkruns", {
+            "metadata": {"name": name, "uid": document["run"]["uid"]},
+            "spec": {"benchmarkRef": {"name": "tiny"}},
+            "status": {"phase": "Succeeded", "completions": "6/6", "failed": 0, "conditions": [
+                {"type": "Complete", "status": "True", "reason": "Completed",
+                 "message": document["run"]["status"]["message"]}]}})
+        return name
+
+    def play(self, document, phases=("Running", "Succeeded")):
+        """What benchd does with a new run: the run of the document, attempt after attempt."""
+        def run(name):
+            uid = self.fake.objects["benchmarkruns"][name]["metadata"]["uid"]
+            played = json.loads(json.dumps(document))
+            played["run"].update(name=name, uid=uid)
+            played["run"]["status"]["phase"] = "Running"
+            attempts, played["attempts"] = played["attempts"], []
+            self.fake.documents[name] = played
+            self.fake.set_status(name, phase=phases[0], completions=f"0/{len(attempts)}", failed=0)
+            path = f"/runs/{name}"
+            wait_until(lambda: any(p.endswith(path) for p, _ in self.sent("GET", path)))
+            for attempt in attempts:
+                played["attempts"].append(attempt)
+            played["run"]["status"]["phase"] = phases[-1]
+            self.fake.set_status(name, phase=phases[-1], completions=f"{len(attempts)}/{len(attempts)}")
+        self.fake.on_create = run
+
+
+class Reading(ClusterCase):
+    def test_the_same_text_as_from_the_local_store(self):
+        name = self.serve_local_run()
+        for form in ("text", "markdown", "csv", "json"):
+            local = self.ctl("results", name, "--store", self.store, "-o", form).stdout
+            self.assertEqual(self.ctl("results", name, "-o", form).stdout, local, form)
+        texts = [self.ctl("describe", name, *where).stdout for where in (("--store", self.store), ())]
+        local, there = (re.sub(r"\d+s( ago)?", "AGE", text) for text in texts)
+        self.assertEqual(there, local)
+        self.assertEqual(self.ctl("results", name[-5:]).stdout, self.ctl("results", f"bmr/{name}").stdout)
+
+    def test_get(self):
+        self.assertEqual(self.ctl("get").stderr, "No runs found.\n")
+        for name, phase, created in (("a-1", "Running", "2026-01-01T00:00:00Z"),
+                                     ("b-2", "Failed", "2026-01-02T00:00:00Z")):
+            self.fake.put("benchmarkruns", {
+                "metadata": {"name": name, "creationTimestamp": created},
+                "spec": {"benchmarkRef": {"name": "tiny"}},
+                "status": {"phase": phase, "completions": "2/5", "failed": 1,
+                           "conditions": [{"type": "Failed", "status": "True", "reason": "TooMany",
+                                           "message": "too many"}]}})
+        rows = [line.split() for line in self.ctl("get", "runs").stdout.splitlines()]
+        self.assertEqual(rows[0], ["NAME", "BENCHMARK", "PHASE", "TRIALS", "AGE", "DURATION"])
+        self.assertEqual([row[:4] for row in rows[1:]],
+                         [["b-2", "tiny", "Failed", "3/5"], ["a-1", "tiny", "Running", "3/5"]])
+        item = json.loads(self.ctl("get", "bmr", "b-2", "-o", "json").stdout)["items"][0]
+        self.assertEqual((item["trialsFailed"], item["reason"]), (1, "TooMany"))
+        self.fake.put("benchmarks", {"metadata": {"name": "tiny"}, "spec": cli.definition()["spec"]})
+        self.assertRegex(self.ctl("get", "benchmarks").stdout, r"tiny +vgg16-fluid-fc512 +PServer +SingleNode +3 +2")
+
+    def test_namespace(self):
+        rows = [((), NS), (("-n", "other"), "other")]
+        for args, namespace in rows:
+            self.fake.requests.clear()
+            self.ctl("get", *args)
+            self.assertIn(f"/namespaces/{namespace}/", self.fake.requests[0][1])
+        self.env["KUBECONFIG"] = self.fake.kubeconfig(self.folder / "no-namespace", namespace=None)
+        self.ctl("get")
+        self.assertIn("/namespaces/benchd/", self.fake.requests[-1][1])
+
+    def test_logs(self):
+        name = self.serve_local_run()
+        self.fake.logs[name] = "a line\n"
+        done = self.ctl("logs", name, "--point", "1", "--role", "pserver")
+        self.assertEqual(done.stdout, "a line\npoint=1&trial=0&attempt=0&role=pserver&index=0\n")
+        self.assertIn("there are", self.ctl("logs", name, code=2).stderr)
+
+    def test_a_run_that_was_not_accepted(self):
+        self.fake.put("benchmarkruns", {
+            "metadata": {"name": "bad-1"}, "spec": {"benchmarkRef": {"name": "bad"}},
+            "status": {"phase": "Failed", "conditions": [
+                {"type": "Accepted", "status": "False", "reason": "InvalidDefinition",
+                 "message": "spec.sweep: no such name"}]}})
+        text = self.ctl("describe", "bad-1", code=3).stdout
+        self.assertRegex(text, r"Accepted +False +InvalidDefinition +spec.sweep: no such name")
+
+    def test_benchd_behind_an_address(self):
+        name = self.serve_local_run()
+        self.fake.address = self.fake.url
+        self.assertIn("samples/s", self.ctl("results", name).stdout)
+        self.assertTrue(any(path.startswith("/api/v1/runs/") for _, path, _ in self.fake.requests))
+
+
+class Errors(ClusterCase):
+    def test_each_has_its_code_and_says_what_to_do(self):
+        self.fake.put("benchmarks", {"metadata": {"name": "tiny"}, "spec": cli.definition()["spec"]})
+        forbidden = status(403, "Forbidden", 'benchmarkruns.benchd.io is forbidden: User "u" cannot list resource')
+        invalid = status(422, "Invalid", "spec.overrides: Invalid value")
+        no_namespace = status(404, "NotFound", 'namespaces "bench" not found')
+        rows = [  # name, what to bend, words, code, text
+            ("no such run", {}, ["results", "x"], 3, "there is no run 'x' in namespace 'bench'"),
+            ("no such run to delete", {}, ["delete", "x"], 3, "there is no run 'x'"),
+            ("no such benchmark", {}, ["run", "tinny"], 3, "no file and no shipped definition"),
+            ("kinds missing", {"kinds_installed": False}, ["get", "runs"], 3, "benchmark-crd.yaml"),
+            ("kinds missing for run", {"kinds_installed": False}, ["run", "tiny"], 3, "benchmark-crd.yaml"),
+            ("kinds missing for delete", {"kinds_installed": False}, ["delete", "x"], 3, "benchmark-crd.yaml"),
+            ("forbidden", {"answers": [("GET", "/benchmarkruns", *forbidden)]}, ["get"], 4, "cannot list"),
+            ("unauthorised", {"answers": [("GET", "/benchmarkruns", 401, "Unauthorized\n")]}, ["get"], 4,
+             "log in again"),
+            ("no lease", {"lease_age_s": None}, ["run", "tiny"], 5, "kubectl apply -k manifests/"),
+            ("old lease", {"lease_age_s": 60}, ["run", "tiny"], 5, "last renewed the lease 'benchd'"),
+            ("lease forbidden", {"answers": [("GET", "/leases/", *forbidden)]}, ["run", "tiny"], 4, "HTTP 403"),
+            ("invalid for the server", {"answers": [("POST", "/benchmarkruns", *invalid)]}, ["run", "tiny"], 2,
+             "spec.overrides"),
+            ("no namespace", {"answers": [("POST", "/benchmarkruns", *no_namespace)]}, ["run", "tiny"], 3,
+             'namespaces "bench" not found'),
+            ("server broken", {"answers": [("GET", "/benchmarkruns", 500, "oops")]}, ["get"], 5, "HTTP 500"),
+            ("wrong option", {}, ["run", "tiny", "--set", "pserver=1"], 2, "pserver"),
+            ("wrong steps", {}, ["run", "tiny", "--steps", "0"], 2, "--steps '0'"),
+            ("resume", {}, ["run", "--resume", "x"], 2, "--resume is for local runs"),
+            ("no context", {}, ["get", "--context", "nowhere"], 2, "nowhere"),
+            ("no kubeconfig", {}, ["get", "--kubeconfig", "/no/such/file"], 2, "/no/such/file"),
+        ]
+        plain = {"kinds_installed": True, "answers": [], "lease_age_s": 0.0}
+        for name, bend, words, code, text in rows:
+            with self.subTest(name):
+                for key, value in {**plain, **bend}.items():
+                    setattr(self.fake, key, value)
+                done = self.ctl(*words, code=code)
+                self.assertIn(text, done.stderr)
+                self.assertEqual(done.stdout, "")
+        self.assertEqual(self.fake.objects["benchmarkruns"], {})
+
+    def test_nobody_listens(self):
+        self.fake.close()
+        self.assertIn("cannot reach the API server", self.ctl("get", code=5).stderr)
+
+    def test_describe_tells_what_it_can_without_benchd(self):
+        name = self.serve_local_run()
+        self.fake.lease_age_s = None
+        done = self.ctl("describe", name, code=5)
+        self.assertIn("no live benchd in namespace 'bench'", done.stderr)
+        self.assertRegex(done.stdout, r"Phase: +Succeeded\nTrials: +6 of 6 done")
+
+    def test_the_proxy_finds_no_benchd(self):
+        name = self.serve_local_run()
+        self.fake.answers = [("GET", "/proxy/", *status(503, "ServiceUnavailable", "no endpoints available"))]
+        self.assertIn("no endpoints available", self.ctl("results", name, code=5).stderr)
+
+
+class Running(ClusterCase):
+    def setUp(self):
+        super().setUp()
+        self.run_tiny()
+        self.document = export(self.folder / "results.db", self.run_name())
+
+    def put_tiny(self):
+        self.fake.put("benchmarks", {"metadata": {"name": "tiny"}, "spec": self.document["run"]["definition"]["spec"]})
+
+    def test_a_benchmark_of_the_cluster(self):
+        self.put_tiny()
+        self.play(self.document)
+        done = self.ctl("run", "tiny", "--set", "pservers=1,2", "--steps", "5", "--repeats", "4", "-o", "json")
+        (run,) = self.created()
+        self.assertEqual(run["spec"], {"benchmarkRef": {"name": "tiny"}, "overrides": {
+            "sweep": {"grid": {"pservers": [1, 2]}}, "measure": {"steps": 5}, "repeats": {"min": 4}}})
+        self.assertRegex(run["metadata"]["name"], r"^tiny-[a-z0-9]{5}$")
+        result = json.loads(done.stdout)
+        self.assertEqual((result["phase"], result["run"]), ("Succeeded", run["metadata"]["name"]))
+        self.assertEqual(len(result["points"]), 2)
+        self.assertEqual(self.sent("POST", "/benchmarks?"), [])
+        for text in (f"run/{result['run']} created in namespace 'bench'", "outcome=Succeeded samples_per_s="):
+            self.assertIn(text, done.stderr)
+        self.assertEqual(done.stderr.count("outcome=Succeeded"), len(self.document["attempts"]))
+
+    def test_a_shipped_one_is_made_first(self):
+        self.play(self.document)
+        done = self.ctl("run", "vgg16-single-node", "-q")
+        self.assertEqual(done.stderr, "")
+        posts = self.sent("POST", "/benchmarks?")
+        self.assertEqual([body["metadata"]["name"] for _, body in posts], ["vgg16-single-node"])
+        self.assertIn("local", posts[0][1]["spec"])
+        self.assertEqual(self.created()[0]["spec"], {"benchmarkRef": {"name": "vgg16-single-node"}})
+
+    def test_a_file_goes_inline(self):
+        self.put_tiny()
+        self.play(self.document)
+        self.ctl("run", self.define(), "--steps", "5")
+        self.ctl("run", "tiny", "--systems", "benchworker")
+        file, subset = self.created()
+        self.assertEqual(list(file["spec"]), ["definition"])
+        self.assertEqual(file["spec"]["definition"]["measure"], {"warmupSteps": 1, "steps": 5})
+        self.assertEqual(file["metadata"]["labels"], {"benchd.io/benchmark": "tiny"})
+        self.assertEqual(list(subset["spec"]), ["definition"])
+
+    def test_the_phase_is_the_exit_code(self):
+        self.put_tiny()
+        for phase, code in (("Succeeded", 0), ("PartiallyFailed", 1), ("Failed", 1), ("Cancelled", 1)):
+            with self.subTest(phase):
+                self.play(self.document, ("Running", phase))
+                done = self.ctl("run", "tiny", "-o", "json", code=code)
+                self.assertEqual(json.loads(done.stdout)["phase"], phase)
+
+    def test_not_accepted(self):
+        self.put_tiny()
+
+        def refuse(name):
+            document = {**self.document, "attempts": [], "events": []}
+            document["run"] = {**document["run"], "name": name, "definition": None}
+            self.fake.documents[name] = document
+            self.fake.set_status(name, phase="Failed", conditions=[
+                {"type": "Accepted", "status": "False", "reason": "InvalidDefinition", "message": "no such system"}])
+
+        self.fake.on_create = refuse
+        self.assertIn("was not accepted: no such system", self.ctl("run", "tiny", code=2).stderr)
+
+    def test_ctrl_c_detaches_and_attach_goes_on(self):
+        self.put_tiny()
+        go_on = []
+        self.fake.on_create = lambda name: (self.fake.set_status(name, phase="Queued"), go_on.append(name))
+        process = self.start("run", "tiny")
+        wait_until(lambda: go_on and any("watch=1" in path for _, path, _ in self.fake.requests))
+        code, out, err, _ = self.stop(process, cli.SIGINT)
+        name = go_on[0]
+        self.assertEqual((code, out), (130, ""))
+        self.assertIn(f"benchctl attach {name} -n bench", err)
+        self.assertNotIn("cancel", self.fake.objects["benchmarkruns"][name]["spec"])
+        self.play(self.document)
+        document = json.loads(json.dumps(self.document))
+        document["run"].update(name=name)
+        self.fake.documents[name] = document
+        self.fake.set_status(name, phase="Succeeded", completions="4/4")
+        self.assertIn("samples/s", self.ctl("attach", name).stdout)
+
+    def test_a_timeout_cancels(self):
+        self.put_tiny()
+
+        def hang(name):
+            document = json.loads(json.dumps(self.document))
+            document["run"].update(name=name)
+            self.fake.documents[name] = document
+            self.fake.set_status(name, phase="Running")
+            wait_until(lambda: self.fake.objects["benchmarkruns"][name]["spec"].get("cancel"))
+            self.fake.set_status(name, phase="Cancelled")
+
+        self.fake.on_create = hang
+        done = self.ctl("run", "tiny", "--timeout", "1s", "-o", "json", code=8)
+        self.assertEqual(json.loads(done.stdout)["phase"], "Cancelled")
+
+    def test_deleted_meanwhile(self):
+        self.put_tiny()
+
+        def vanish(name):
+            wait_until(lambda: any("watch=1" in path for _, path, _ in self.fake.requests))
+            self.fake.remove("benchmarkruns", name)
+
+        self.fake.on_create = vanish
+        self.assertIn("was deleted", self.ctl("run", "tiny", code=3).stderr)
+
+    def test_benchd_goes_away_and_comes_back(self):
+        self.put_tiny()
+        self.play(self.document)
+        inner = self.fake.on_create
+
+        def silent_first(name):
+            self.fake.answers = [("GET", "/proxy/", *status(503, "ServiceUnavailable", "no endpoints"))]
+            self.fake.set_status(name, phase="Running")
+            wait_until(lambda: len(self.sent("GET", "/proxy/")) >= 3)
+            self.fake.answers = []
+            inner(name)
+
+        self.fake.on_create = silent_first
+        done = self.ctl("run", "tiny")
+        self.assertEqual(done.stderr.count("benchd does not answer, the run goes on"), 1)
+        self.assertIn("samples/s", done.stdout)
+
+    def test_a_lost_answer_makes_no_second_run(self):
+        self.put_tiny()
+        self.play(self.document)
+        answer = self.fake.answer
+
+        def lose_first(method, path, body):
+            code, answered = answer(method, path, body)
+            if method == "POST" and code == 201 and len(self.created()) == 1:
+                return 503, "lost"
+            return code, answered
+
+        self.fake.answer = lose_first
+        self.ctl("run", "tiny")
+        self.assertEqual(len(self.fake.objects["benchmarkruns"]), 1)
+        self.assertEqual(len(self.created()), 2)
+
+    def test_cancel_and_delete(self):
+        name = self.serve_name()
+        self.assertEqual(self.ctl("cancel", name[-5:]).stdout, f"run/{name} cancelled\n")
+        self.assertTrue(self.fake.objects["benchmarkruns"][name]["spec"]["cancel"])
+        self.assertEqual(self.ctl("delete", name).stdout, f"run/{name} deleted\n")
+        self.assertEqual(self.fake.objects["benchmarkruns"], {})
+        (_, options), = self.sent("DELETE", name)
+        self.assertIn("uid", options["preconditions"])
+
+    def serve_name(self):
+        name = "tiny-7k3fq"
+        self.fake.put("benchmarkruns", {"metadata": {"name": name}, "spec": {"benchmarkRef": {"name": "tiny"}}})
+        return name
+
+
+class Plugin(ClusterCase):
+    def test_kubectl_bench(self):
+        plugin = self.folder / "kubectl-bench"
+        plugin.symlink_to(cli.BENCHCTL)
+        done = cli.subprocess.run([plugin, "run", "--help"], capture_output=True, text=True, check=True)
+        self.assertIn("Usage: kubectl bench run NAME", done.stdout)
+
+
+if __name__ == "__main__":
+    cli.main()

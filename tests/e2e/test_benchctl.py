@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""benchctl against a real API server, for what needs no benchd: what it creates is what the kinds take, and each thing
+that is missing has its exit code. BENCHCTL names the program."""
+import datetime
+import json
+import os
+import re
+import subprocess
+import sys
+
+import tap
+from cluster import Cluster
+
+NS = "benchd"
+CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
+
+
+class Benchctl:
+    def __init__(self, t, cluster):
+        self.t, self.cluster = t, cluster
+        self.env = {**cluster.env(), "BENCHCTL_PATH": str(tap.ROOT / "benchmarks"), "LC_ALL": "C.UTF-8"}
+
+    def __call__(self, *args, timeout=60):
+        return subprocess.run([os.environ["BENCHCTL"], *args], env=self.env, cwd=self.cluster.dir, text=True,
+                              capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL, check=False)
+
+    def expect(self, name, code, pattern, *args):
+        done = self(*args)
+        self.t.equal(code, done.returncode, f"{name}: exit code")
+        self.t.match(pattern, done.stderr, f"{name}: message")
+        return done
+
+    def run_and_detach(self, *args):
+        """Starts a run that nobody drives; Ctrl-C once it is there. Its object."""
+        before = set(self.cluster.kubectl("get", "bmr", "-n", NS, "-o", "name").stdout.split())
+        process = subprocess.Popen([os.environ["BENCHCTL"], "run", *args], env=self.env, cwd=self.cluster.dir,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        noted = []
+        for line in process.stderr:
+            noted.append(line)
+            if re.match(r"run/\S+ created", line):
+                break
+        names = set(self.cluster.kubectl("get", "bmr", "-n", NS, "-o", "name").stdout.split()) - before
+        process.terminate()
+        _, rest = process.communicate(timeout=30)
+        self.t.equal(1, len(names), f"run {' '.join(args)}: one run is there")
+        return json.loads(self.cluster.kubectl("get", names.pop(), "-n", NS, "-o", "json").stdout)
+
+
+def renew_lease(k):
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+             "metadata": {"name": "benchd", "namespace": NS, "annotations": {"benchd.io/address": "service"}},
+             "spec": {"holderIdentity": "test", "leaseDurationSeconds": 3600, "renewTime": now}}
+    k("apply", "-f", "-", stdin=json.dumps(lease))
+
+
+def check_missing(t, cluster, ctl):
+    k = cluster.kubectl
+    ctl.expect("kinds missing", 3, "benchmark-crd.yaml", "get", "runs")
+    ctl.expect("kinds missing, run", 3, "benchmark-crd.yaml", "run", "vgg16-pserver-sweep")
+    k("apply", "-f", str(CRD))
+    k("wait", "--for=condition=Established", "crd/benchmarks.benchd.io", "crd/benchmarkruns.benchd.io")
+    ctl.expect("nothing there", 0, "No runs found", "get", "runs")
+    ctl.expect("no such run", 3, "there is no run 'x'", "describe", "x")
+    ctl.expect("no benchd", 5, "no live benchd in namespace 'benchd'", "run", "vgg16-pserver-sweep")
+    t.equal("", k("get", "bm,bmr", "-A", "-o", "name").stdout, "nothing was made")
+
+
+def check_rights(ctl, cluster):
+    k = cluster.kubectl
+    k("create", "serviceaccount", "stranger", "-n", NS)
+    token = k("create", "token", "stranger", "-n", NS).stdout.strip()
+    config = json.loads(k("config", "view", "--raw", "--flatten", "-o", "json").stdout)
+    config["users"] = [{"name": user["name"], "user": {"token": token}} for user in config["users"]]
+    path = cluster.dir / "stranger"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    ctl.expect("a stranger", 4, "ask an administrator", "get", "runs", "--kubeconfig", str(path))
+    for user in config["users"]:
+        user["user"]["token"] = "wrong"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    ctl.expect("a wrong token", 4, "log in again", "get", "runs", "--kubeconfig", str(path))
+    config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    ctl.expect("nobody listens", 5, "cannot reach the API server", "get", "runs", "--kubeconfig", str(path))
+
+
+def check_created(t, cluster, ctl):
+    renew_lease(cluster.kubectl)
+    plain = ctl.run_and_detach("vgg16-pserver-sweep")
+    t.equal({"benchmarkRef": {"name": "vgg16-pserver-sweep"}}, plain["spec"], "a reference alone")
+    swept = ctl.run_and_detach("vgg16-pserver-sweep", "--set", "pservers=1,2", "--set", "trainers=1,2", "--set",
+                               "batch_size=16", "--set", "cpu=400m", "--set", "memory=1Gi", "--steps", "8",
+                               "--repeats", "2")
+    t.equal({"sweep": {"grid": {"pservers": [1, 2], "trainers": [1, 2], "batch_size": [16], "cpu": ["400m"],
+                                "memory": ["1Gi"]}}, "measure": {"steps": 8}, "repeats": {"min": 2}},
+            swept["spec"]["overrides"], "overrides as the kind takes them")
+    for path in tap.SHIPPED:
+        done = ctl.run_and_detach("-f", str(path), "--steps", "8")
+        t.equal(8, done["spec"]["definition"]["measure"]["steps"], f"{path.stem} inline")
+    name = swept["metadata"]["name"]
+    t.equal(f"run/{name} cancelled\n", ctl("cancel", name).stdout, "cancel")
+    spec = json.loads(cluster.kubectl("get", "bmr", name, "-n", NS, "-o", "json").stdout)["spec"]
+    t.equal(True, spec["cancel"], "cancel is set")
+    t.equal(f"run/{name} deleted\n", ctl("delete", name[-5:]).stdout, "delete")
+    ctl.expect("deleted", 3, "there is no run", "delete", name)
+
+
+def main():
+    t = tap.Tap()
+    with Cluster() as cluster:
+        ctl = Benchctl(t, cluster)
+        check_missing(t, cluster, ctl)
+        check_rights(ctl, cluster)
+        check_created(t, cluster, ctl)
+    return t.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
