@@ -90,7 +90,7 @@ static void is_there(struct pod_member *m, const json_t *pod)
 {
     struct pods *l = m->owner;
     m->step = MEMBER_THERE;
-    l->is_probed = true;
+    l->is_probed = l->is_probed || !m->is_removed; /* a removed one is of an earlier gang */
     if (m->uid == NULL) {
         m->uid = xstrdup(kube_json_metadata(pod, "uid"));
         (void)pods_member_read(m, pod); /* told below in any case */

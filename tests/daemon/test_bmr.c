@@ -1,0 +1,258 @@
+/* BenchmarkRun objects: definitions out of them, statuses into them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "daemon/bmr.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+#define DEFINITION                                                                                 \
+    "{\"systems\":[{\"name\":\"benchworker\",\"profile\":\"benchworker\"}],\"workload\":{"         \
+    "\"model\":\"vgg16-fluid-fc512\",\"batchSize\":16},\"sweep\":{\"grid\":{\"pservers\":[1],"     \
+    "\"trainers\":[1,2]}},\"baseline\":{\"kind\":\"Point\",\"where\":{\"trainers\":1}},"           \
+    "\"local\":{\"repeats\":{\"min\":9}},\"measure\":{\"steps\":5},"                               \
+    "\"roles\":{\"pserver\":{\"replicas\":{\"from\":\"pservers\"},\"template\":{\"spec\":{"        \
+    "\"containers\":[{\"name\":\"m\"}]}}},\"trainer\":{\"replicas\":{\"from\":\"trainers\"},"      \
+    "\"template\":{\"spec\":{\"containers\":[{\"name\":\"m\"}]}}}}}"
+
+static json_t *parse(const char *text)
+{
+    json_error_t error;
+    json_t *value = json_loads(text, 0, &error);
+    if (value == NULL) {
+        fail_msg("%s: %s", error.text, text);
+    }
+    return value;
+}
+
+static json_t *make_bmr(const char *spec, const char *status)
+{
+    _cleanup_(freep) char *text =
+        xasprintf("{\"metadata\":{\"name\":\"r1\",\"uid\":\"u1\",\"generation\":3,"
+                  "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":%s,\"status\":%s}",
+                  spec, status);
+    return parse(text);
+}
+
+static void reads_what_is_asked(void **state)
+{
+    (void)state;
+    json_t *bmr = make_bmr("{\"benchmarkRef\":{\"name\":\"b\"},\"cancel\":true,\"suspend\":false}",
+                           "{\"definition\":{}}");
+    struct bmr_spec s;
+    bmr_read(bmr, &s);
+    assert_string_equal(s.name, "r1");
+    assert_string_equal(s.uid, "u1");
+    assert_string_equal(s.benchmark, "b");
+    assert_int_equal(s.generation, 3);
+    assert_true(s.cancel);
+    assert_false(s.suspend);
+    assert_true(s.has_definition);
+    assert_false(s.is_deleting);
+    json_decref(bmr);
+}
+
+static void definitions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *spec, *status, *benchmark;
+        int r;
+        int64_t steps, repeats;
+        const char *of;      /* the definition's name */
+        const char *message; /* of the error */
+    } rows[] = {
+        {"inline", "{\"definition\":" DEFINITION "}", "{}", NULL, 0, 5, 3, "r1", NULL},
+        {"by name", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}", DEFINITION, 0, 5, 3, "b", NULL},
+        {"overridden",
+         "{\"benchmarkRef\":{\"name\":\"b\"},\"overrides\":{\"measure\":{\"steps\":7}}}", "{}",
+         DEFINITION, 0, 7, 3, "b", NULL},
+        {"kept before, the Benchmark has changed",
+         "{\"benchmarkRef\":{\"name\":\"b\"},\"overrides\":{\"measure\":{\"steps\":7}}}",
+         "{\"definition\":" DEFINITION "}", "{}", 0, 5, 3, "b", NULL},
+        {"no Benchmark", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}", NULL, -ENOENT, 0, 0, NULL,
+         "there is no Benchmark 'b' in this namespace"},
+        {"a wrong override",
+         "{\"benchmarkRef\":{\"name\":\"b\"},\"overrides\":{\"measure\":{\"steps\":0}}}", "{}",
+         DEFINITION, -EINVAL, 0, 0, NULL, "measure.steps"},
+        {"a wrong definition", "{\"definition\":{\"systems\":[]}}", "{}", NULL, -EINVAL, 0, 0,
+         NULL, "more)"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        json_t *bmr = make_bmr(rows[i].spec, rows[i].status);
+        json_t *benchmark = NULL;
+        if (rows[i].benchmark != NULL) {
+            _cleanup_(freep) char *text = xasprintf("{\"spec\":%s}", rows[i].benchmark);
+            benchmark = parse(text);
+        }
+        struct spec *spec = NULL;
+        struct err err = {0};
+        const int r = bmr_load_spec(bmr, benchmark, &spec, &err);
+        if (r != rows[i].r || (r < 0 && strstr(err.msg, rows[i].message) == NULL)) {
+            fail_msg("row '%s': expected %d, got %d: %s", rows[i].name, rows[i].r, r, err.msg);
+        }
+        if (r == 0) {
+            assert_int_equal(spec->steps, rows[i].steps);
+            assert_int_equal(spec->repeats, rows[i].repeats);
+            assert_string_equal(spec->name, rows[i].of);
+        }
+        spec_free(spec);
+        json_decref(benchmark);
+        json_decref(bmr);
+    }
+}
+
+static void a_definition_has_a_limit(void **state)
+{
+    (void)state;
+    json_t *bmr = make_bmr("{\"definition\":" DEFINITION "}", "{}");
+    struct spec *spec;
+    json_t *definition = NULL;
+    struct err err = {0};
+    assert_int_equal(bmr_load_spec(bmr, NULL, &spec, &err), 0);
+    assert_int_equal(bmr_definition(spec, &definition, &err), 0);
+    assert_non_null(json_object_get(definition, "sweep"));
+    json_decref(definition);
+    char *long_text = xmalloc(BMR_DEFINITION_MAX + 1);
+    memset(long_text, 'x', BMR_DEFINITION_MAX);
+    long_text[BMR_DEFINITION_MAX] = '\0';
+    json_object_set_new(json_object_get(spec->definition, "spec"), "description",
+                        json_string(long_text));
+    free(long_text);
+    assert_int_equal(bmr_definition(spec, &definition, &err), -E2BIG);
+    spec_free(spec);
+    json_decref(bmr);
+}
+
+static const json_t *condition(const json_t *status, const char *type)
+{
+    const json_t *list = json_object_get(status, "conditions");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        if (str_eq(json_string_value(json_object_get(item, "type")), type)) {
+            return item;
+        }
+    }
+    return NULL;
+}
+
+static const char *field(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "" : text;
+}
+
+static void statuses(void **state)
+{
+    (void)state;
+    static const struct {
+        enum run_phase phase;
+        const char *complete, *failed, *running, *suspended;
+    } rows[] = {
+        {RUN_QUEUED, "False", "False", "False", "False"},
+        {RUN_RUNNING, "False", "False", "True", "False"},
+        {RUN_SUSPENDED, "False", "False", "False", "True"},
+        {RUN_SUCCEEDED, "True", "False", "False", "False"},
+        {RUN_PARTIALLY_FAILED, "True", "False", "False", "False"},
+        {RUN_FAILED, "False", "True", "False", "False"},
+        {RUN_CANCELLED, "False", "True", "False", "False"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct run_status run = {.phase = rows[i].phase, .trials_done = 7, .trials_failed = 1,
+                                       .trials_total = 12, .has_current = true,
+                                       .current_point = 2, .started_unix_ms = 1000,
+                                       .ended_unix_ms = 5000};
+        const bool is_final = run_phase_is_final(run.phase);
+        json_t *s = bmr_status_json(&(struct bmr_status){.run = &run, .generation = 3,
+                                                         .is_accepted = true,
+                                                         .is_final = is_final, .eta_s = 250,
+                                                         .has_failed_threshold = true,
+                                                         .now_unix_ms = 9000});
+        assert_string_equal(field(s, "phase"), run_phase_to_string(rows[i].phase));
+        assert_string_equal(field(s, "completions"), "6/12");
+        assert_string_equal(field(condition(s, "Complete"), "status"), rows[i].complete);
+        assert_string_equal(field(condition(s, "Failed"), "status"), rows[i].failed);
+        assert_string_equal(field(condition(s, "Running"), "status"), rows[i].running);
+        assert_string_equal(field(condition(s, "Suspended"), "status"), rows[i].suspended);
+        assert_string_equal(field(condition(s, "Accepted"), "status"), "True");
+        assert_string_equal(field(condition(s, "Complete"), "lastTransitionTime"),
+                            "1970-01-01T00:00:09Z");
+        assert_string_equal(field(s, "startTime"), "1970-01-01T00:00:01Z");
+        assert_string_equal(field(s, "completionTime"), is_final ? "1970-01-01T00:00:05Z" : "");
+        const bool is_running = rows[i].phase == RUN_RUNNING;
+        assert_string_equal(field(s, "current"), is_running ? "p2 t0 a0" : "");
+        assert_string_equal(field(s, "eta"), is_running ? "4m10s" : "");
+        assert_string_equal(field(condition(s, "ThresholdFailed"), "status"),
+                            is_final ? "True" : "");
+        assert_string_equal(field(condition(s, "MetricsUnavailable"), "status"),
+                            is_final ? "False" : "");
+        json_decref(s);
+    }
+}
+
+/* A date changes with the condition's status only; what was written can be read back. */
+static void dates_stay(void **state)
+{
+    (void)state;
+    struct run_status run = {.phase = RUN_RUNNING, .trials_done = 3, .trials_failed = 1,
+                             .trials_total = 4, .started_unix_ms = 1000};
+    struct bmr_status in = {.run = &run, .is_accepted = true, .eta_s = -1, .now_unix_ms = 9000};
+    json_t *first = bmr_status_json(&in);
+    in.conditions = json_object_get(first, "conditions");
+    in.now_unix_ms = 20000;
+    json_t *same = bmr_status_json(&in);
+    assert_true(json_equal(first, same));
+    run.phase = RUN_SUCCEEDED;
+    run.ended_unix_ms = 20000;
+    in.is_final = true;
+    json_t *second = bmr_status_json(&in);
+    assert_string_equal(field(condition(second, "Running"), "lastTransitionTime"),
+                        "1970-01-01T00:00:20Z");
+    assert_string_equal(field(condition(second, "Failed"), "lastTransitionTime"),
+                        "1970-01-01T00:00:09Z");
+    json_t *bmr = json_pack("{s:O}", "status", second);
+    struct run_status back;
+    bmr_read_status(bmr, &back);
+    assert_int_equal(back.phase, RUN_SUCCEEDED);
+    assert_int_equal(back.trials_done, 3);
+    assert_int_equal(back.trials_total, 4);
+    assert_int_equal(back.trials_failed, 1);
+    assert_int_equal(back.started_unix_ms, 1000);
+    assert_int_equal(back.ended_unix_ms, 20000);
+    json_decref(bmr);
+    json_decref(first);
+    json_decref(same);
+    json_decref(second);
+}
+
+static void a_refusal_is_told(void **state)
+{
+    (void)state;
+    const struct run_status run = {.phase = RUN_PENDING};
+    json_t *s = bmr_status_json(&(struct bmr_status){.run = &run, .refusal = "BenchmarkNotFound",
+                                                     .refusal_text = "there is none", .eta_s = -1});
+    assert_string_equal(field(condition(s, "Accepted"), "status"), "False");
+    assert_string_equal(field(condition(s, "Accepted"), "reason"), "BenchmarkNotFound");
+    assert_string_equal(field(condition(s, "Accepted"), "message"), "there is none");
+    json_t *body = bmr_apply_body("r1", "u1", s);
+    assert_string_equal(field(json_object_get(body, "metadata"), "uid"), "u1");
+    json_decref(body);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_what_is_asked), cmocka_unit_test(definitions),
+        cmocka_unit_test(a_definition_has_a_limit), cmocka_unit_test(statuses),
+        cmocka_unit_test(dates_stay), cmocka_unit_test(a_refusal_is_told),
+    };
+    return cmocka_run_group_tests_name("daemon/bmr", tests, NULL, NULL);
+}

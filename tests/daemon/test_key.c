@@ -1,0 +1,105 @@
+/* The daemon's key and the lock beside its store. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "daemon/key.h"
+#include "daemon/lock.h"
+
+static char dir[] = "/tmp/benchd-key-XXXXXX";
+
+static int make_dir(void **state)
+{
+    (void)state;
+    return mkdtemp(dir) == NULL ? -1 : 0;
+}
+
+static void remove_file(const char *name)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/%s", dir, name);
+    (void)unlink(path);
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    remove_file("key");
+    remove_file("lock");
+    return rmdir(dir);
+}
+
+static void a_key_is_made_once(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *path = xasprintf("%s/key", dir);
+    unsigned char first[KEY_SIZE] = {0}, second[KEY_SIZE], none[KEY_SIZE] = {0};
+    struct err err = {0};
+    assert_int_equal(key_load(path, first, &err), 0);
+    assert_memory_not_equal(first, none, KEY_SIZE);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(key_load(path, second, &err), 0);
+    assert_memory_equal(first, second, KEY_SIZE);
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_int_equal(key_load(path, second, &err), -EACCES);
+    assert_int_equal(chmod(path, 0640), 0); /* a mounted Secret belongs to a group */
+    assert_int_equal(key_load(path, second, &err), 0);
+    assert_int_equal(truncate(path, 31), 0);
+    assert_int_equal(key_load(path, second, &err), -EINVAL);
+}
+
+/* HMAC-SHA256 by another program (Python): a changed derivation would void every run under way. */
+static void runs_have_their_own_secrets(void **state)
+{
+    (void)state;
+    unsigned char key[KEY_SIZE], a[KEY_SIZE], b[KEY_SIZE];
+    for (int i = 0; i < KEY_SIZE; i++) {
+        key[i] = (unsigned char)i;
+    }
+    struct err err = {0};
+    assert_int_equal(key_derive(key, "u1", a, &err), 0);
+    assert_int_equal(key_derive(key, "u2", b, &err), 0);
+    static const unsigned char expected[4] = {0xdc, 0xfe, 0x64, 0xb2};
+    assert_memory_equal(a, expected, sizeof(expected));
+    assert_memory_not_equal(a, b, KEY_SIZE);
+    _cleanup_(freep) char *one = NULL;
+    _cleanup_(freep) char *two = NULL;
+    assert_int_equal(key_identity(key, "host", &one, &err), 0);
+    assert_int_equal(key_identity(key, "host", &two, &err), 0);
+    assert_string_equal(one, two);
+    assert_int_equal(strlen(one), strlen("host_") + 16);
+}
+
+static void one_lock_a_store(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *path = xasprintf("%s/lock", dir);
+    struct err err = {0};
+    const int fd = lock_take(path, &err);
+    assert_true(fd >= 0);
+    assert_int_equal(lock_take(path, &err), -EBUSY);
+    assert_non_null(strstr(err.msg, "another benchd uses this store"));
+    (void)close(fd);
+    const int again = lock_take(path, &err);
+    assert_true(again >= 0);
+    (void)close(again);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_key_is_made_once),
+        cmocka_unit_test(runs_have_their_own_secrets),
+        cmocka_unit_test(one_lock_a_store),
+    };
+    return cmocka_run_group_tests_name("daemon/key", tests, make_dir, remove_dir);
+}

@@ -1,0 +1,97 @@
+/* See fake_kube.h. */
+#include "fake_kube.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct fake_kube fake_kube;
+struct kube_follow {
+    int unused;
+};
+static struct kube_follow the_follow;
+
+void fake_kube_reset(void)
+{
+    for (size_t i = 0; i < fake_kube.n; i++) {
+        kube_request_done(&fake_kube.calls[i].req);
+    }
+    fake_kube = (struct fake_kube){0};
+}
+
+struct kube_call *kube_call(struct kube_client *c, struct kube_request *req,
+                            const struct kube_call_options *options, kube_done_fn on_done,
+                            void *ctx)
+{
+    (void)c;
+    (void)options;
+    assert_true(fake_kube.n < FAKE_CALLS_MAX);
+    struct kube_call *call = &fake_kube.calls[fake_kube.n++];
+    *call = (struct kube_call){.req = *req, .on_done = on_done, .ctx = ctx, .is_open = true};
+    *req = (struct kube_request){0};
+    return call;
+}
+
+void kube_call_cancel(struct kube_call *call)
+{
+    assert_true(call->is_open); /* a finished call is forgotten by its owner */
+    call->is_open = false;
+}
+
+size_t fake_kube_n_open(void)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < fake_kube.n; i++) {
+        n += fake_kube.calls[i].is_open;
+    }
+    return n;
+}
+
+struct kube_call *fake_kube_open(size_t index)
+{
+    for (size_t i = 0; i < fake_kube.n; i++) {
+        if (fake_kube.calls[i].is_open && index-- == 0) {
+            return &fake_kube.calls[i];
+        }
+    }
+    return NULL;
+}
+
+void fake_kube_answer(struct kube_call *call, int r, const char *text)
+{
+    assert_non_null(call);
+    assert_true(call->is_open);
+    call->is_open = false;
+    struct err err = {.code = -r};
+    snprintf(err.msg, sizeof(err.msg), "%s", r < 0 ? text : "");
+    const char *body = r < 0 ? "" : text;
+    const struct kube_response res = {
+        .http_code = r < 0 ? 500 : 200, .body = body, .body_len = strlen(body)};
+    call->on_done(call->ctx, r, &res, &err);
+}
+
+struct kube_follow *kube_follow_new(struct kube_client *client,
+                                    const struct kube_follow_params *params)
+{
+    (void)client;
+    assert_false(fake_kube.is_following);
+    fake_kube.follow = *params;
+    fake_kube.is_following = true;
+    return &the_follow;
+}
+
+void kube_follow_container_ended(struct kube_follow *f)
+{
+    (void)f;
+    fake_kube.has_container_ended = true;
+}
+
+void kube_follow_free(struct kube_follow *f)
+{
+    (void)f;
+    fake_kube.is_following = false;
+}

@@ -1,0 +1,436 @@
+/* The pod launcher over a client without a network: what it asks for, in which order, and what it
+ * makes of answers and watch events. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <uv.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "core/record.h"
+#include "fake_kube.h"
+#include "run/pods.h"
+#include "test_def.h"
+
+struct world {
+    uv_loop_t loop;
+    struct run_def *def;
+    struct kube_cache cache;
+    struct pods_counters counters;
+    struct launch *launch;
+    unsigned n_changes, n_records;
+};
+
+static void on_change(void *ctx)
+{
+    ((struct world *)ctx)->n_changes++;
+}
+
+static void on_record(void *ctx, const struct replica_id *id, const struct record *record)
+{
+    (void)id;
+    (void)record;
+    ((struct world *)ctx)->n_records++;
+}
+
+static void make_launch(struct world *w, enum pod_naming naming)
+{
+    static const unsigned char secret[32] = {1};
+    w->launch = pods_new(&(struct pods_params){
+        .loop = &w->loop,
+        .cache = &w->cache,
+        .ns = "ns",
+        .def = w->def,
+        .naming = naming,
+        .secret = secret,
+        .secret_len = sizeof(secret),
+        .counters = &w->counters,
+    });
+    w->launch->on_change = on_change;
+    w->launch->on_record = on_record;
+    w->launch->ctx = w;
+}
+
+static void world_open(struct world *w, enum pod_naming naming)
+{
+    *w = (struct world){0};
+    fake_kube_reset();
+    assert_int_equal(uv_loop_init(&w->loop), 0);
+    w->def = test_def_new(&(struct test_def_params){.grid = "{pservers: [1], trainers: [2]}",
+                                                    .baseline_trainers = 2, .repeats = 1});
+    kube_cache_init(&w->cache, NULL, NULL, NULL);
+    make_launch(w, naming);
+}
+
+static void world_close(struct world *w)
+{
+    w->launch->ops->free(w->launch);
+    (void)uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&w->loop), 0);
+    assert_int_equal(fake_kube_n_open(), 0); /* nothing is left open */
+    kube_cache_done(&w->cache);
+    run_def_free(w->def);
+    fake_kube_reset();
+}
+
+static const struct replica_id ids[3] = {
+    {0, 0, 0, ROLE_PSERVER, 0}, {0, 0, 0, ROLE_TRAINER, 0}, {0, 0, 0, ROLE_TRAINER, 1}};
+
+static void create_gang(struct world *w, uint32_t attempt)
+{
+    const struct gang_spec gang = {.attempt = attempt,
+                                   .replicas = {[ROLE_PSERVER] = 1, [ROLE_TRAINER] = 2}};
+    struct gang_addresses addresses;
+    for (size_t i = 0; i < 3; i++) {
+        struct replica_spec spec = {.id = ids[i]};
+        spec.id.attempt = attempt;
+        assert_int_equal(w->launch->ops->prepare(w->launch, &gang, &addresses, NULL), 0);
+        assert_int_equal(w->launch->ops->create(w->launch, &spec, NULL), 0);
+    }
+    (void)uv_run(&w->loop, UV_RUN_NOWAIT);
+}
+
+/* The Secret and, with names, the Service. */
+static void open_gates(struct world *w)
+{
+    (void)w;
+    struct kube_call *call;
+    while ((call = fake_kube_open(0)) != NULL && strstr(call->req.path, "/pods") == NULL) {
+        fake_kube_answer(call, 0, "{}");
+    }
+}
+
+/* The pod of a POST as the server returns it; its uid is its name. Owned. */
+static json_t *pod_of(const struct kube_call *call)
+{
+    json_t *pod = json_loads(call->req.body, 0, NULL);
+    json_t *metadata = json_object_get(pod, "metadata");
+    json_object_set(metadata, "uid", json_object_get(metadata, "name"));
+    return pod;
+}
+
+/* Answers every open POST of a pod, also those that follow; the pods, in their order. */
+static size_t accept_pods(json_t *ret[3])
+{
+    size_t n = 0;
+    struct kube_call *call;
+    while ((call = fake_kube_open(0)) != NULL && call->req.method == KUBE_POST) {
+        ret[n] = pod_of(call);
+        char *text = json_dumps(ret[n++], 0);
+        fake_kube_answer(call, 0, text);
+        free(text);
+    }
+    return n;
+}
+
+static void notify(struct world *w, enum kube_change change, json_t *pod, const char *status)
+{
+    if (status != NULL) {
+        json_t *value = json_loads(status, 0, NULL);
+        assert_non_null(value);
+        json_object_set_new(pod, "status", value);
+    }
+    const json_t *metadata = json_object_get(pod, "metadata");
+    char *name = (char *)json_string_value(json_object_get(metadata, "name"));
+    char *uid = (char *)json_string_value(json_object_get(metadata, "uid"));
+    const struct kube_object object = {.name = name, .uid = uid, .json = pod};
+    pods_notify(w->launch, change, &object);
+}
+
+/* The observed replica; NULL: none. Borrowed till the next call. */
+static const struct observed_replica *seen(struct world *w, const struct replica_id *id)
+{
+    static struct observed_replica copy;
+    struct observed_replica *list;
+    size_t n;
+    const struct observed_replica *found = NULL;
+    assert_int_equal(w->launch->ops->observe(w->launch, &list, &n, NULL), 0);
+    for (size_t i = 0; i < n; i++) {
+        if (replica_id_eq(&list[i].id, id)) {
+            copy = list[i];
+            found = &copy;
+        }
+    }
+    free(list);
+    return found;
+}
+
+static void drop(json_t **pods, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        json_decref(pods[i]);
+    }
+}
+
+#define CONTAINER(state) "\"containerStatuses\":[{\"name\":\"main\",\"containerID\":\"c://1\"," \
+                         "\"state\":" state "}]"
+#define RUNNING "{\"phase\":\"Running\",\"podIP\":\"10.0.0.7\"," CONTAINER("{\"running\":{}}") "}"
+#define ENDED "{\"phase\":\"Succeeded\"," CONTAINER("{\"terminated\":{\"exitCode\":0}}") "}"
+
+static void the_first_goes_alone(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    assert_int_equal(fake_kube_n_open(), 2);
+    assert_non_null(strstr(fake_kube_open(0)->req.path, "/secrets"));
+    assert_non_null(strstr(fake_kube_open(1)->req.path, "/services"));
+    assert_true(w.launch->ops->is_settling(w.launch));
+    open_gates(&w);
+    assert_int_equal(fake_kube_n_open(), 1);
+    assert_non_null(strstr(fake_kube_open(0)->req.path, "fieldValidation=Strict"));
+    json_t *pods[3];
+    struct kube_call *first = fake_kube_open(0);
+    json_t *pod = pod_of(first);
+    _cleanup_(freep) char *text = json_dumps(pod, 0);
+    fake_kube_answer(first, 0, text);
+    assert_int_equal(fake_kube_n_open(), 2); /* the others at once */
+    assert_true(w.launch->ops->is_settling(w.launch));
+    assert_int_equal(accept_pods(pods), 2);
+    assert_false(w.launch->ops->is_settling(w.launch));
+    assert_int_equal(w.counters.created, 3);
+    assert_int_equal(seen(&w, &ids[2])->state, REPLICA_PENDING);
+    json_decref(pod);
+    drop(pods, 2);
+    world_close(&w);
+}
+
+static void a_refused_pod_costs_one_request(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    size_t n = fake_kube.n;
+    fake_kube_answer(fake_kube_open(0), -EACCES, "HTTP 403: violates PodSecurity");
+    (void)uv_run(&w.loop, UV_RUN_NOWAIT);
+    assert_int_equal(fake_kube.n, n);
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_FAILED);
+    assert_int_equal(seen(&w, &ids[0])->failure, FAILURE_PERMANENT);
+    assert_int_equal(w.counters.failed, 1);
+    struct replica_output output;
+    for (size_t i = 0; i < 3; i++) { /* nothing to fetch, nothing to delete */
+        assert_int_equal(w.launch->ops->collect(w.launch, &ids[i], &output, NULL), 0);
+        assert_int_equal(w.launch->ops->remove(w.launch, &ids[i], NULL), 0);
+        assert_null(seen(&w, &ids[i]));
+    }
+    assert_int_equal(fake_kube_n_open(), 0);
+    assert_false(w.launch->ops->is_removing(w.launch));
+    world_close(&w);
+}
+
+static void a_pod_that_is_there_is_ours_or_foreign(void **state)
+{
+    (void)state;
+    for (int is_ours = 0; is_ours < 2; is_ours++) {
+        struct world w;
+        world_open(&w, POD_BY_DNS);
+        create_gang(&w, 0);
+        open_gates(&w);
+        json_t *pod = pod_of(fake_kube_open(0));
+        if (!is_ours) {
+            json_object_del(json_object_get(pod, "metadata"), "ownerReferences");
+        }
+        _cleanup_(freep) char *text = json_dumps(pod, 0);
+        fake_kube_answer(fake_kube_open(0), -EEXIST, "already exists");
+        assert_int_equal(fake_kube_open(0)->req.method, KUBE_GET);
+        fake_kube_answer(fake_kube_open(0), 0, text);
+        const struct observed_replica *r = seen(&w, &ids[0]);
+        assert_int_equal(r->state, is_ours ? REPLICA_PENDING : REPLICA_FAILED);
+        if (!is_ours) {
+            assert_non_null(strstr(r->message, "is not this run's"));
+            assert_int_equal(w.launch->ops->remove(w.launch, &ids[0], NULL), 0);
+            assert_int_equal(fake_kube_n_open(), 0); /* it is left alone */
+        }
+        json_decref(pod);
+        world_close(&w);
+    }
+}
+
+static void removal_waits_for_the_answer_and_for_the_end(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    struct kube_call *post = fake_kube_open(0);
+    json_t *pod = pod_of(post);
+    _cleanup_(freep) char *text = json_dumps(pod, 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(w.launch->ops->remove(w.launch, &ids[i], NULL), 0);
+    }
+    assert_int_equal(fake_kube_n_open(), 1); /* the POST: it may have its effect */
+    create_gang(&w, 1);
+    fake_kube_answer(post, 0, text);
+    assert_int_equal(fake_kube_n_open(), 1);
+    struct kube_call *delete = fake_kube_open(0);
+    assert_int_equal(delete->req.method, KUBE_DELETE);
+    assert_non_null(strstr(delete->req.body, "test-abcde-p0t0a0-pserver-0")); /* its uid here */
+    assert_true(w.launch->ops->is_removing(w.launch));
+    fake_kube_answer(delete, 0, "{}");
+    assert_false(w.launch->ops->is_removing(w.launch));
+    (void)uv_run(&w.loop, UV_RUN_NOWAIT);
+    assert_int_equal(fake_kube_n_open(), 0); /* the next attempt waits until it is gone */
+    notify(&w, KUBE_CHANGE_REMOVED, pod, NULL);
+    assert_int_equal(fake_kube_n_open(), 1);
+    assert_non_null(strstr(fake_kube_open(0)->req.body, "p0t0a1-pserver-0"));
+    json_decref(pod);
+    world_close(&w);
+}
+
+static void by_address_servers_come_first(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_IP);
+    create_gang(&w, 0);
+    assert_int_equal(fake_kube_n_open(), 1); /* no Service */
+    open_gates(&w);
+    json_t *pods[3], *trainers[3];
+    assert_int_equal(accept_pods(pods), 1);
+    assert_int_equal(fake_kube_n_open(), 0);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
+    assert_int_equal(fake_kube_n_open(), 2);
+    assert_non_null(strstr(fake_kube_open(0)->req.body, "10.0.0.7:7164"));
+    assert_int_equal(accept_pods(trainers), 2);
+    drop(pods, 1);
+    drop(trainers, 2);
+    world_close(&w);
+}
+
+static void vanished_pods_are_lost_and_ends_are_final(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(pods), 3);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
+    notify(&w, KUBE_CHANGE_REMOVED, pods[0], NULL);
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_SUCCEEDED);
+    unsigned n_changes = w.n_changes;
+    notify(&w, KUBE_CHANGE_REMOVED, pods[2], NULL);
+    assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
+    assert_int_equal(w.n_changes, n_changes + 1);
+    json_t *other = json_deep_copy(pods[1]); /* a namesake with another uid is not it */
+    json_object_set_new(json_object_get(other, "metadata"), "uid", json_string("x"));
+    notify(&w, KUBE_CHANGE_REMOVED, other, NULL);
+    assert_int_equal(seen(&w, &ids[1])->state, REPLICA_PENDING);
+    json_decref(other);
+    drop(pods, 3);
+    world_close(&w);
+}
+
+static void trainer_0_is_followed_the_others_are_read(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(pods), 3);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
+    assert_true(fake_kube.is_following);
+    assert_string_equal(fake_kube.follow.pod, "test-abcde-p0t0a0-trainer-0");
+    struct buf line = BUF_INIT;
+    const struct record_who who = {ROLE_TRAINER, 0, 0};
+    const struct record_step step = {.step = 1, .samples = 8};
+    record_write_step(&line, &who, &step);
+    fake_kube.follow.on_line(fake_kube.follow.ctx, buf_cstr(&line), line.len - 1);
+    assert_int_equal(w.n_records, 1);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], ENDED);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
+    assert_true(fake_kube.has_container_ended);
+    struct replica_output output;
+    assert_int_equal(w.launch->ops->collect(w.launch, &ids[1], &output, NULL), -EAGAIN);
+    assert_int_equal(w.launch->ops->collect(w.launch, &ids[2], &output, NULL), -EAGAIN);
+    assert_int_equal(w.launch->ops->collect(w.launch, &ids[2], &output, NULL), -EAGAIN);
+    assert_int_equal(fake_kube_n_open(), 1); /* read once */
+    fake_kube_answer(fake_kube_open(0), 0, "hello\n");
+    fake_kube.follow.on_end(fake_kube.follow.ctx, 0, NULL);
+    assert_int_equal(w.launch->ops->collect(w.launch, &ids[1], &output, NULL), 0);
+    assert_int_equal(output.log_len, line.len);
+    assert_int_equal(w.launch->ops->collect(w.launch, &ids[2], &output, NULL), 0);
+    assert_string_equal(output.log, "hello\n");
+    assert_int_equal(w.launch->ops->collect(w.launch, &ids[0], &output, NULL), 0); /* never ran */
+    assert_int_equal(output.log_len, 0);
+    buf_done(&line);
+    drop(pods, 3);
+    world_close(&w);
+}
+
+static void a_log_that_cannot_be_read_says_so(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(pods), 3);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
+    struct replica_output output;
+    assert_int_equal(w.launch->ops->collect(w.launch, &ids[2], &output, NULL), -EAGAIN);
+    fake_kube_answer(fake_kube_open(0), -EIO, "dial tcp");
+    assert_int_equal(w.launch->ops->collect(w.launch, &ids[2], &output, NULL), 0);
+    assert_string_equal(output.log, "benchd: the log could not be read: dial tcp\n");
+    drop(pods, 3);
+    world_close(&w);
+}
+
+static void a_new_launcher_takes_over(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(pods), 3);
+    (void)kube_cache_put(&w.cache, pods[0]);
+    (void)kube_cache_put(&w.cache, pods[1]);
+    w.launch->ops->free(w.launch);
+    assert_int_equal(fake_kube_n_open(), 0); /* the pods live on */
+    make_launch(&w, POD_BY_DNS);
+    assert_non_null(seen(&w, &ids[0]));
+    assert_non_null(seen(&w, &ids[1]));
+    assert_null(seen(&w, &ids[2]));
+    notify(&w, KUBE_CHANGE_ADDED, pods[2], NULL); /* its POST came late */
+    assert_non_null(seen(&w, &ids[2]));
+    assert_false(w.launch->ops->is_settling(w.launch));
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
+    assert_int_equal(w.launch->ops->forget(w.launch, &ids[0], NULL), 0);
+    assert_null(seen(&w, &ids[0]));
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], NULL);
+    assert_null(seen(&w, &ids[0])); /* forgotten is forgotten */
+    assert_int_equal(fake_kube_n_open(), 0);
+    drop(pods, 3);
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_goes_alone),
+        cmocka_unit_test(a_refused_pod_costs_one_request),
+        cmocka_unit_test(a_pod_that_is_there_is_ours_or_foreign),
+        cmocka_unit_test(removal_waits_for_the_answer_and_for_the_end),
+        cmocka_unit_test(by_address_servers_come_first),
+        cmocka_unit_test(vanished_pods_are_lost_and_ends_are_final),
+        cmocka_unit_test(trainer_0_is_followed_the_others_are_read),
+        cmocka_unit_test(a_log_that_cannot_be_read_says_so),
+        cmocka_unit_test(a_new_launcher_takes_over),
+    };
+    return cmocka_run_group_tests_name("run/pods", tests, NULL, NULL);
+}
