@@ -4,6 +4,7 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <stdarg.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,6 +235,10 @@ void cli_note(const struct cli *cli, const char *fmt, ...)
 enum exit_code cli_print(const struct buf *out)
 {
     if (fwrite(buf_cstr(out), 1, out->len, stdout) != out->len || fflush(stdout) != 0) {
+        if (errno == EPIPE) { /* the reader left (| head): end as silently as any tool, drive() or not */
+            (void)signal(SIGPIPE, SIG_DFL);
+            (void)raise(SIGPIPE);
+        }
         return cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write to stdout: %s", strerror(errno));
     }
     return EXIT_OK;

@@ -293,6 +293,15 @@ class Progress(cli.CliCase):
         done = self.ctl("run", self.define(repeats=1), "--store", self.store, "-q")
         self.assertEqual(done.stderr, "")
 
+    def test_a_reader_that_leaves_is_no_error(self):
+        """benchctl run ... | head: the run is kept, and nobody is told of a broken pipe."""
+        process = self.start("run", self.define(repeats=1), "--store", self.store, "-q")
+        process.stdout.close()
+        self.assertEqual(process.wait(timeout=60), -cli.signal.SIGPIPE)
+        self.assertEqual(process.stderr.read(), "")
+        self.assertRegex(self.ctl("get", "runs", "--store", self.store).stdout, "Succeeded")
+        process.stdout = None
+
     def test_live_view_on_a_terminal(self):
         """80 columns, and a last frame with every point done."""
         main, sub = pty.openpty()
