@@ -58,11 +58,27 @@ static void on_log_end(void *ctx, int r, const struct err *err)
     (void)uv_timer_start(&f->timer, f->timer.timer_cb, 0, 0); /* a timer that is initialised */
 }
 
+/* Container 0 is the replica; others may stand beside it. */
+static const char *container_name(const json_t *pod)
+{
+    const json_t *list = json_object_get(json_object_get(pod, "spec"), "containers");
+    return json_string_value(json_object_get(json_array_get(list, 0), "name"));
+}
+
+/* Statuses come in an order of their own. */
 static const json_t *container_state(const json_t *pod, const char *state)
 {
-    const json_t *statuses =
-        json_object_get(json_object_get(pod, "status"), "containerStatuses");
-    return json_object_get(json_object_get(json_array_get(statuses, 0), "state"), state);
+    const char *wanted = container_name(pod);
+    const json_t *list = json_object_get(json_object_get(pod, "status"), "containerStatuses");
+    size_t i;
+    const json_t *status;
+    json_array_foreach (list, i, status) {
+        const char *name = json_string_value(json_object_get(status, "name"));
+        if (name != NULL && wanted != NULL && str_eq(name, wanted)) {
+            return json_object_get(json_object_get(status, "state"), state);
+        }
+    }
+    return NULL;
 }
 
 /* Its log can be read, or could be. */
@@ -93,6 +109,7 @@ static void begin(struct following *f, const struct kube_object *pod)
 {
     const struct kube_follow_params params = {.ns = f->c->ns,
                                               .pod = pod->name,
+                                              .container = container_name(pod->json),
                                               .on_line = on_line,
                                               .on_end = on_log_end,
                                               .ctx = f};

@@ -364,6 +364,50 @@ class Running(ClusterCase):
         return name
 
 
+class Following(ClusterCase):
+    def put_pod(self, attempt, role="trainer", state="terminated", created="2026-01-01T00:00:00Z"):
+        name = f"tiny-7k3fq-p0t0a{attempt}-{role}-0"
+        self.fake.put("pods", {
+            "apiVersion": "v1",
+            "metadata": {"name": name, "creationTimestamp": created, "labels": {
+                "benchd.io/run": "tiny-7k3fq", "benchd.io/point": "0", "benchd.io/trial": "0",
+                "benchd.io/attempt": str(attempt), "benchd.io/role": role, "benchd.io/replica-index": "0"}},
+            "spec": {"containers": [{"name": "main"}, {"name": "sidecar"}]},
+            "status": {"containerStatuses": [{"name": "sidecar", "state": {"running": {}}},
+                                             {"name": "main", "state": {state: {}}}]}})
+        self.fake.logs[name] = f"{role} says {attempt}\n"
+
+    def setUp(self):
+        super().setUp()
+        self.fake.put("benchmarkruns", {"metadata": {"name": "tiny-7k3fq"}, "spec": {"benchmarkRef": {"name": "tiny"}},
+                                        "status": {"phase": "Running"}})
+
+    def test_attempt_after_attempt_to_the_end_of_the_run(self):
+        self.put_pod(1, created="2026-01-02T00:00:00Z")
+        self.put_pod(0)
+        self.put_pod(0, role="pserver")
+        self.put_pod(2, state="waiting")
+        self.fake.set_status("tiny-7k3fq", phase="Succeeded")
+        done = self.ctl("logs", "7k3fq", "-f")
+        self.assertEqual(done.stdout, "trainer says 0\ntrainer says 1\n")
+        self.assertTrue(all("container=main" in path for path, _ in self.sent("GET", "/log")))
+
+    def test_one_attempt(self):
+        self.put_pod(0)
+        self.put_pod(0, role="pserver")
+        done = self.ctl("logs", "7k3fq", "-f", "--point", "0", "--trial", "0", "--attempt", "0", "--role", "pserver")
+        self.assertEqual(done.stdout, "pserver says 0\n")
+
+    def test_forbidden(self):
+        self.fake.answers = [("GET", "/pods", *status(403, "Forbidden", 'User "u" cannot list resource "pods"'))]
+        self.assertIn("cannot list", self.ctl("logs", "7k3fq", "-f", code=4).stderr)
+
+    def test_ctrl_c(self):
+        process = self.start("logs", "7k3fq", "-f")
+        wait_until(lambda: any("watch=1" in path for _, path, _ in self.fake.requests))
+        self.assertEqual(self.stop(process, cli.SIGINT)[0], 130)
+
+
 class Plugin(ClusterCase):
     def test_kubectl_bench(self):
         plugin = self.folder / "kubectl-bench"
