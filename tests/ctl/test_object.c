@@ -1,0 +1,134 @@
+/* BenchmarkRun objects read and built, and the state of a run as benchd tells it. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "ctl/object.h"
+#include "ctl/run_state.h"
+
+static json_t *parse(const char *text)
+{
+    json_t *value = json_loads(text, 0, NULL);
+    assert_non_null(value);
+    return value;
+}
+
+static void test_status(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *status;
+        enum run_phase phase;
+        uint32_t done, failed, total;
+        const char *reason;
+    } rows[] = {
+        {"null", RUN_PENDING, 0, 0, 0, ""},
+        {"{\"phase\": \"Dancing\"}", RUN_PENDING, 0, 0, 0, ""},
+        {"{\"phase\": \"Running\", \"completions\": \"3/12\", \"failed\": 2}", RUN_RUNNING, 5, 2, 12,
+         ""},
+        {"{\"phase\": \"Running\", \"completions\": \"x/12\"}", RUN_RUNNING, 0, 0, 0, ""},
+        {"{\"phase\": \"Failed\", \"conditions\": [{\"type\": \"Running\", \"status\": \"False\","
+         " \"reason\": \"A\"}, {\"type\": \"Failed\", \"status\": \"True\", \"reason\": \"B\"}]}",
+         RUN_FAILED, 0, 0, 0, "B"},
+        {"{\"phase\": \"Failed\", \"conditions\": [{\"type\": \"Failed\", \"status\": \"False\","
+         " \"reason\": \"A\"}, {\"type\": \"Accepted\", \"status\": \"False\", \"reason\": \"C\"}]}",
+         RUN_FAILED, 0, 0, 0, "C"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        json_t *object = json_pack("{s:o}", "status", json_loads(rows[i].status, JSON_DECODE_ANY,
+                                                                 NULL));
+        struct run_status st;
+        object_read_status(object, &st);
+        if (st.phase != rows[i].phase || st.trials_done != rows[i].done ||
+            st.trials_failed != rows[i].failed || st.trials_total != rows[i].total ||
+            strcmp(st.reason, rows[i].reason) != 0) {
+            fail_msg("%s: got %s, %u done, %u failed of %u, reason '%s'", rows[i].status,
+                     run_phase_to_string(st.phase), st.trials_done, st.trials_failed,
+                     st.trials_total, st.reason);
+        }
+        json_decref(object);
+    }
+}
+
+static void test_overrides_have_the_types_of_the_definition(void **state)
+{
+    (void)state;
+    json_t *merged = parse("{\"spec\": {\"sweep\": {\"grid\": {\"pservers\": [1, 2],"
+                           " \"cpu\": [\"400m\"], \"trainers\": [9]}}}}");
+    const char *const sets[] = {"pservers=1,2", "cpu=400m"};
+    json_t *got = object_make_overrides(merged, sets, 2, 8, 0);
+    json_t *expected = parse("{\"sweep\": {\"grid\": {\"pservers\": [1, 2], \"cpu\": [\"400m\"]}},"
+                             " \"measure\": {\"steps\": 8}}");
+    assert_true(json_equal(got, expected));
+    json_t *none = object_make_overrides(merged, NULL, 0, 0, 0);
+    assert_int_equal(json_object_size(none), 0);
+
+    const struct object_run_params params = {
+        .name = "tiny-7k3fq", .benchmark = "tiny", .request = "r-1", .overrides = none};
+    json_t *run = object_make_run(&params);
+    json_t *spec = parse("{\"benchmarkRef\": {\"name\": \"tiny\"}}"); /* nothing empty in it */
+    assert_true(json_equal(json_object_get(run, "spec"), spec));
+    assert_true(object_is_of_request(run, "r-1"));
+    assert_false(object_is_of_request(run, "r-2"));
+    json_t *const all[] = {merged, got, expected, none, run, spec};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        json_decref(all[i]);
+    }
+}
+
+static void test_attempt_ids_are_a_set(void **state)
+{
+    (void)state;
+    struct attempt_ids ids = {0};
+    const struct attempt_id some[] = {{2, 0, 0}, {0, 1, 0}, {0, 0, 3}, {0, 1, 1}, {2, 0, 0}};
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(attempt_ids_add(&ids, some[i]), i < 4);
+    }
+    assert_int_equal(ids.list.len, 4);
+    assert_int_equal(ids.list.items[0].attempt, 3);
+    assert_int_equal(ids.list.items[3].point, 2);
+    assert_false(attempt_ids_has(&ids, (struct attempt_id){1, 0, 0}));
+    attempt_ids_done(&ids);
+}
+
+static void test_state(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"phase\": \"Running\", \"reason\": \"\", \"message\": \"\", \"trialsDone\": 1,"
+        " \"trialsFailed\": 0, \"trialsTotal\": 4, \"started\": \"2026-01-01T00:00:00Z\","
+        " \"current\": {\"point\": 1, \"trial\": 2, \"attempt\": 3}, \"progress\": {\"role\":"
+        " \"trainer\", \"index\": 0, \"step\": 5, \"warmup\": false, \"stepNs\": 7, \"samples\": 8},"
+        " \"attempts\": [{\"point\": 0, \"trial\": 0, \"attempt\": 0}]}";
+    json_t *document = parse(text);
+    struct run_state got;
+    assert_int_equal(run_state_read(document, &got, NULL), 0);
+    assert_true(got.has_step && got.step.id.point == 1 && got.step.id.attempt == 3);
+    assert_int_equal(got.step.step, 5);
+    assert_true(got.status.started_unix_ms == INT64_C(1767225600000));
+    assert_int_equal(got.attempts.list.len, 1);
+    attempt_ids_done(&got.attempts);
+
+    struct err err;
+    (void)json_object_set_new(json_object_get(document, "progress"), "role", json_string("king"));
+    assert_int_equal(run_state_read(document, &got, &err), -EPROTO);
+    assert_non_null(strstr(err.msg, "role 'king' is unknown"));
+    json_decref(document);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_status),
+        cmocka_unit_test(test_overrides_have_the_types_of_the_definition),
+        cmocka_unit_test(test_attempt_ids_are_a_set),
+        cmocka_unit_test(test_state),
+    };
+    return cmocka_run_group_tests_name("object", tests, NULL, NULL);
+}
