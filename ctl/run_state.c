@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/attempt_json.h"
-#include "core/text.h"
 #include "ctl/object.h"
+#include "store/run_document.h"
 
 static int compare(struct attempt_id a, struct attempt_id b)
 {
@@ -77,31 +77,12 @@ static int read_id(const json_t *o, struct attempt_id *ret, struct err *err)
 
 static int read_status(const json_t *o, struct run_status *ret, struct err *err)
 {
-    const char *phase, *reason, *message;
-    int64_t done, failed, total;
-    int r;
-    if ((r = json_field_text(o, "phase", &phase, err)) < 0 ||
-        (r = json_field_text(o, "reason", &reason, err)) < 0 ||
-        (r = json_field_text(o, "message", &message, err)) < 0 ||
-        (r = json_field_int(o, "trialsDone", 0, UINT32_MAX, &done, err)) < 0 ||
-        (r = json_field_int(o, "trialsFailed", 0, UINT32_MAX, &failed, err)) < 0 ||
-        (r = json_field_int(o, "trialsTotal", 0, UINT32_MAX, &total, err)) < 0) {
+    int r = run_status_counts_from_json(o, ret, err);
+    if (r < 0) {
         return r;
     }
-    const int kind = run_phase_from_string(phase);
-    if (kind < 0) {
-        return err_set(err, EPROTO, "phase '%s' is unknown", phase);
-    }
-    *ret = (struct run_status){
-        .phase = (enum run_phase)kind,
-        .trials_done = (uint32_t)done,
-        .trials_failed = (uint32_t)failed,
-        .trials_total = (uint32_t)total,
-        .started_unix_ms = object_time(o, "started"),
-        .ended_unix_ms = object_time(o, "ended"),
-    };
-    text_put(ret->reason, sizeof(ret->reason), "%s", reason);
-    text_put(ret->message, sizeof(ret->message), "%s", message);
+    ret->started_unix_ms = object_time(o, "started");
+    ret->ended_unix_ms = object_time(o, "ended");
     const json_t *current = json_object_get(o, "current");
     struct attempt_id id;
     if (json_is_object(current) && (r = read_id(current, &id, err)) >= 0) {

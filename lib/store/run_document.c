@@ -75,19 +75,17 @@ static int current_from_json(const json_t *current, struct run_status *st, struc
     return 0;
 }
 
-static int status_from_json(const json_t *o, struct run_status *ret, struct err *err)
+int run_status_counts_from_json(const json_t *o, struct run_status *ret, struct err *err)
 {
     const char *phase, *reason, *message;
-    int64_t done, failed, total, started, ended;
+    int64_t done, failed, total;
     int r;
     if ((r = json_field_text(o, "phase", &phase, err)) < 0 ||
         (r = json_field_text(o, "reason", &reason, err)) < 0 ||
         (r = json_field_text(o, "message", &message, err)) < 0 ||
         (r = json_field_int(o, "trialsDone", 0, UINT32_MAX, &done, err)) < 0 ||
         (r = json_field_int(o, "trialsFailed", 0, UINT32_MAX, &failed, err)) < 0 ||
-        (r = json_field_int(o, "trialsTotal", 0, UINT32_MAX, &total, err)) < 0 ||
-        (r = json_field_int(o, "startedUnixMs", 0, INT64_MAX, &started, err)) < 0 ||
-        (r = json_field_int(o, "endedUnixMs", 0, INT64_MAX, &ended, err)) < 0) {
+        (r = json_field_int(o, "trialsTotal", 0, UINT32_MAX, &total, err)) < 0) {
         return r;
     }
     const int kind = run_phase_from_string(phase);
@@ -99,11 +97,23 @@ static int status_from_json(const json_t *o, struct run_status *ret, struct err 
         .trials_done = (uint32_t)done,
         .trials_failed = (uint32_t)failed,
         .trials_total = (uint32_t)total,
-        .started_unix_ms = started,
-        .ended_unix_ms = ended,
     };
     text_put(ret->reason, sizeof(ret->reason), "%s", reason);
     text_put(ret->message, sizeof(ret->message), "%s", message);
+    return 0;
+}
+
+static int status_from_json(const json_t *o, struct run_status *ret, struct err *err)
+{
+    int64_t started, ended;
+    int r;
+    if ((r = run_status_counts_from_json(o, ret, err)) < 0 ||
+        (r = json_field_int(o, "startedUnixMs", 0, INT64_MAX, &started, err)) < 0 ||
+        (r = json_field_int(o, "endedUnixMs", 0, INT64_MAX, &ended, err)) < 0) {
+        return r;
+    }
+    ret->started_unix_ms = started;
+    ret->ended_unix_ms = ended;
     return current_from_json(json_object_get(o, "current"), ret, err);
 }
 
