@@ -158,6 +158,18 @@ int sql_get_int(struct sqlite_store *s, const char *sql, int64_t *ret, struct er
     return 0;
 }
 
+int sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret, struct err *err)
+{
+    _cleanup_(sql_finalizep) sqlite3_stmt *stmt = NULL;
+    int r = sql_prepare(s, &stmt, err, "SELECT count(*) FROM run WHERE uid = ?", "s", uid);
+    r = r < 0 ? r : sql_step(s, stmt, err);
+    if (r < 0) {
+        return r;
+    }
+    *ret = sqlite3_column_int64(stmt, 0);
+    return 0;
+}
+
 char *sql_text_dup(sqlite3_stmt *stmt, int column)
 {
     const char *text = (const char *)sqlite3_column_text(stmt, column);

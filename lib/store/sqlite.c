@@ -163,6 +163,26 @@ static int list_runs(struct store *base, struct run_row **ret, size_t *ret_n, st
     return 0;
 }
 
+static int rename_run(struct store *base, const char *uid, const char *name, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    int r = sql_begin(s, err);
+    if (r < 0) {
+        return r;
+    }
+    int64_t n = 0;
+    r = sql_run(s, err, "UPDATE OR IGNORE run SET name = ? WHERE uid = ?", "ss", name, uid);
+    if (r == 0) {
+        r = sql_count_runs(s, uid, &n, err);
+        r = r < 0    ? r
+            : n == 0 ? err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid)
+                     : err_set(err, EEXIST, "store '%s': there is a run '%s' already", s->path,
+                               name);
+    }
+    r = sql_end(s, r, err);
+    return r < 0 ? r : 0;
+}
+
 static int delete_run(struct store *base, const char *uid, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
@@ -192,6 +212,7 @@ static const struct store_ops sqlite_ops = {
     .get_run = get_run,
     .list_runs = list_runs,
     .put_status = put_status,
+    .rename_run = rename_run,
     .delete_run = delete_run,
     .save_attempt = attempts_save,
     .list_attempts = attempts_list,

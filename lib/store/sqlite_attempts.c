@@ -17,11 +17,7 @@ static int insert_attempt(struct sqlite_store *s, const char *uid, const struct 
                           struct err *err)
 {
     int64_t n = 0;
-    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err, "SELECT count(*) FROM run WHERE uid = ?", "s", uid);
-    if (r >= 0 && (r = sql_step(s, q, err)) > 0) {
-        n = sqlite3_column_int64(q, 0);
-    }
+    int r = sql_count_runs(s, uid, &n, err);
     if (r < 0) {
         return r;
     }
@@ -80,6 +76,9 @@ static int write_attempt(struct sqlite_store *s, const char *uid, const struct a
     int r = insert_attempt(s, uid, row, err);
     if (r <= 0) {
         return r; /* 0: it is kept already */
+    }
+    if (row->simulated) {
+        r = sql_run(s, err, "UPDATE run SET simulated = 1 WHERE uid = ?", "s", uid);
     }
     for (size_t i = 0; i < row->replicas.len && r >= 0; i++) {
         r = insert_replica(s, uid, row, &row->replicas.items[i], err);

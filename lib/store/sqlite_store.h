@@ -52,6 +52,8 @@ int sql_prepare(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err, con
 int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err);
 /* Prepares, binds, runs to the end. The number of rows changed. */
 int sql_run(struct sqlite_store *s, struct err *err, const char *sql, const char *types, ...);
+/* How many runs have this uid: 0 or 1. */
+int sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret, struct err *err);
 int sql_get_int(struct sqlite_store *s, const char *sql, int64_t *ret, struct err *err);
 
 /* A column as an owned string; NULL for null. */

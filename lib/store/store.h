@@ -49,11 +49,13 @@ struct store_ops {
     int (*list_runs)(struct store *s, struct run_row **ret, size_t *ret_n, struct err *err);
     int (*put_status)(struct store *s, const char *uid, const struct run_status *status,
                       struct err *err);
+    /* Makes its name free for another run; -ENOENT, -EEXIST: that name is taken. */
+    int (*rename_run)(struct store *s, const char *uid, const char *name, struct err *err);
     /* Runs, attempts, replicas and logs of it; -ENOENT. */
     int (*delete_run)(struct store *s, const char *uid, struct err *err);
 
-    /* One transaction: the row, its replicas and their logs. Idempotent: the same
-     * (run, point, trial, attempt) again is 0 and changes nothing. */
+    /* One transaction: the row, its replicas and their logs; a simulated one makes the run so.
+     * Idempotent: the same (run, point, trial, attempt) again is 0 and changes nothing. */
     int (*save_attempt)(struct store *s, const char *uid, const struct attempt_row *row,
                         const struct replica_log *logs, size_t n_logs, struct err *err);
     /* Ordered by point, trial, attempt; `*ret` and its rows are the caller's. */

@@ -196,6 +196,55 @@ static void test_logs_are_kept_byte_by_byte(void **state)
     fixture_done(&f);
 }
 
+/* One attempt that fake pods answered makes the run simulated, and it stays so. */
+static void test_a_simulated_attempt_marks_its_run(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1), got;
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    static const bool simulated[] = {false, true, false};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct attempt_row row = make_attempt(0, i, 0);
+        row.simulated = simulated[i];
+        assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL), 0);
+        attempt_row_done(&row);
+        assert_int_equal(s->ops->get_run(s, UID, &got, NULL), 0);
+        assert_int_equal(got.simulated, i > 0);
+        run_row_done(&got);
+    }
+    store_close(s);
+    fixture_done(&f);
+}
+
+static void test_a_run_is_renamed(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1), got;
+    struct err err = {0};
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    assert_int_equal(s->ops->rename_run(s, UID, "old", NULL), 0);
+    assert_int_equal(s->ops->get_run(s, RUN_NAME, &got, NULL), -ENOENT);
+    assert_int_equal(s->ops->get_run(s, "old", &got, NULL), 0);
+    assert_string_equal(got.uid, UID);
+    run_row_done(&got);
+    run = make_run("another", RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0); /* the name is free again */
+    run_row_done(&run);
+    assert_int_equal(s->ops->rename_run(s, UID, RUN_NAME, &err), -EEXIST);
+    assert_has(err.msg, RUN_NAME);
+    assert_int_equal(s->ops->rename_run(s, "nobody", "x", NULL), -ENOENT);
+    store_close(s);
+    fixture_done(&f);
+}
+
 static void test_events_keep_their_order(void **state)
 {
     (void)state;
@@ -419,6 +468,8 @@ int main(void)
         cmocka_unit_test(test_attempts_come_back_in_order),
         cmocka_unit_test(test_saving_again_changes_nothing),
         cmocka_unit_test(test_logs_are_kept_byte_by_byte),
+        cmocka_unit_test(test_a_simulated_attempt_marks_its_run),
+        cmocka_unit_test(test_a_run_is_renamed),
         cmocka_unit_test(test_events_keep_their_order),
         cmocka_unit_test(test_delete_removes_everything),
         cmocka_unit_test(test_damaged_files_are_named),
