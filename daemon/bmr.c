@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "core/reader.h"
 #include "kube/rfc3339.h"
 
 static const char *text_of(const json_t *object, const char *key)
@@ -21,16 +22,26 @@ static void set(json_t *object, const char *key, json_t *value_take)
     (void)json_object_set_new(object, key, value_take); /* fails for NULL and no memory only */
 }
 
+static const char *definition_name(const json_t *metadata, const char *benchmark)
+{
+    const char *label = text_of(json_object_get(metadata, "labels"), "benchd.io/benchmark");
+    return benchmark != NULL       ? benchmark
+           : is_object_name(label) ? label
+                                   : text_of(metadata, "name");
+}
+
 void bmr_read(const json_t *bmr, struct bmr_spec *ret)
 {
     const json_t *metadata = json_object_get(bmr, "metadata");
     const json_t *spec = json_object_get(bmr, "spec");
-    const json_t *ref = json_object_get(spec, "benchmarkRef");
+    const char *benchmark =
+        json_string_value(json_object_get(json_object_get(spec, "benchmarkRef"), "name"));
     *ret = (struct bmr_spec){
         .name = text_of(metadata, "name"),
         .uid = text_of(metadata, "uid"),
         .created = text_of(metadata, "creationTimestamp"),
-        .benchmark = json_string_value(json_object_get(ref, "name")),
+        .benchmark = benchmark,
+        .definition = definition_name(metadata, benchmark),
         .generation = json_integer_value(json_object_get(metadata, "generation")),
         .cancel = json_is_true(json_object_get(spec, "cancel")),
         .suspend = json_is_true(json_object_get(spec, "suspend")),
@@ -100,7 +111,7 @@ int bmr_load_spec(const json_t *bmr, const json_t *benchmark, struct spec **ret,
         return err_set(err, ENOENT, "there is no Benchmark '%s' in this namespace",
                        s.benchmark == NULL ? "" : s.benchmark);
     }
-    json_t *doc = document(s.benchmark == NULL ? s.name : s.benchmark, definition);
+    json_t *doc = document(s.definition, definition);
     if (is_overridden) {
         /* Overrides are what `local` is to --local: the same fields, merged by the same code. */
         (void)json_object_set(json_object_get(doc, "spec"), "local", (json_t *)overrides);

@@ -18,6 +18,8 @@
 struct bmr_spec {
     const char *name, *uid, *created; /* created: RFC 3339, so texts compare like dates */
     const char *benchmark;            /* benchmarkRef.name; NULL: an inline definition */
+    const char *definition;           /* its name: the benchmark's; of an inline one the label
+                                       * benchd.io/benchmark, else the run's own */
     int64_t generation;
     bool cancel, suspend, is_deleting;
     bool has_definition; /* status.definition is written */

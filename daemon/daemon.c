@@ -261,6 +261,20 @@ static void on_lease(void *ctx)
     daemon_wake(d);
 }
 
+static void release(struct daemon *d)
+{
+    if (--d->n_handles > 0) {
+        return;
+    }
+    explicit_bzero(d->key, sizeof(d->key));
+    vec_done(&d->runs);
+    free(d->ns);
+    free(d->address);
+    free(d->identity);
+    free(d);
+}
+
+/* May come after daemon_free: a lookup under way cannot be called back. */
 static void on_name(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
 {
     struct daemon *d = request->data;
@@ -268,6 +282,7 @@ static void on_name(uv_getaddrinfo_t *request, int status, struct addrinfo *foun
     d->is_dns_known = true;
     d->has_dns = status == 0;
     daemon_wake(d);
+    release(d);
 }
 
 /* ---- life ---- */
@@ -314,6 +329,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     announcer_init(&d->announcer, d->client, d->ns, d->identity);
     (void)uv_timer_init(d->loop, &d->timer); /* never fails */
     d->timer.data = d;
+    d->n_handles = 1;
     *ret = d;
     return 0;
 }
@@ -333,6 +349,7 @@ void daemon_start(struct daemon *d, const char *address)
     d->dns_request.data = d;
     d->is_dns_known =
         uv_getaddrinfo(d->loop, &d->dns_request, on_name, DNS_NAME, NULL, NULL) < 0;
+    d->n_handles += !d->is_dns_known;
     daemon_wake(d);
 }
 
@@ -350,18 +367,16 @@ void daemon_stop(struct daemon *d)
     d->is_stopping = true;
     d->exit_code = EXIT_OK;
     (void)uv_timer_stop(&d->timer); /* never fails */
+    if (d->active != NULL) { /* who has no Lease writes nothing */
+        run_detach(d->active);
+        d->active = NULL;
+    }
     holder_release(d->holder, on_lease_released, d);
 }
 
 static void on_timer_closed(uv_handle_t *handle)
 {
-    struct daemon *d = handle->data;
-    explicit_bzero(d->key, sizeof(d->key));
-    vec_done(&d->runs);
-    free(d->ns);
-    free(d->address);
-    free(d->identity);
-    free(d);
+    release(handle->data);
 }
 
 void daemon_free(struct daemon *d)
@@ -370,8 +385,8 @@ void daemon_free(struct daemon *d)
         return;
     }
     d->is_stopping = true;
-    if (d->dns_request.data != NULL) {
-        (void)uv_cancel((uv_req_t *)&d->dns_request); /* it may be over */
+    if (d->dns_request.data != NULL && !d->is_dns_known) {
+        (void)uv_cancel((uv_req_t *)&d->dns_request); /* it may be under way: on_name waits for it */
     }
     vec_each (struct run *, it, &d->runs) {
         run_free(*it);

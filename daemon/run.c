@@ -149,7 +149,7 @@ int run_start(struct run *run, struct err *err)
     return 0;
 }
 
-static void detach(struct run *run)
+void run_detach(struct run *run)
 {
     if (run->driver != NULL) {
         driver_free(run->driver);
@@ -172,7 +172,7 @@ int run_stop(struct run *run, struct err *err)
                   run_phase_to_string(status.phase), "reason", status.reason, NULL);
         run->d->counters.runs_finished += run_phase_is_final(status.phase);
     }
-    detach(run);
+    run_detach(run);
     return r;
 }
 
@@ -198,7 +198,7 @@ static int decide(struct run *run, enum run_phase phase, const char *reason, str
 int run_steer(struct run *run, struct err *err)
 {
     if (run->driver != NULL) {
-        if (run->cancel) {
+        if (run->cancel || run->is_deleting) { /* whoever waits for its end gets no new pods */
             driver_cancel(run->driver);
         } else if (run->suspend) {
             driver_suspend(run->driver);
@@ -230,7 +230,7 @@ struct run *run_new(struct daemon *d, const json_t *bmr)
     run->name = xstrdup(spec.name);
     run->uid = xstrdup(spec.uid);
     run->created = xstrdup(spec.created);
-    run->benchmark = xstrdup(spec.benchmark == NULL ? spec.name : spec.benchmark);
+    run->benchmark = xstrdup(spec.definition);
     run->eta_s = -1;
     run->progress.loss = NAN;
     const json_t *status = json_object_get(bmr, "status");
@@ -252,7 +252,7 @@ void run_update(struct run *run, const json_t *bmr)
 
 void run_free(struct run *run)
 {
-    detach(run);
+    run_detach(run);
     struct kube_call *calls[] = {run->definition_call, run->status_call, run->delete_call};
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         if (calls[i] != NULL) {

@@ -25,9 +25,9 @@ struct run {
     char *refusal_text;  /* owned; NULL: not refused */
     const char *refusal; /* static */
     bool is_refused;     /* for good */
-    bool is_past;        /* the object says that it has ended, and the store knows nothing of it */
+    bool is_past;        /* it has ended, and the store knows nothing (readable) of it */
     bool is_stored;      /* put and claimed */
-    bool is_definition_kept; /* the object has it, or does not need it */
+    bool is_definition_kept; /* the object has it, though the watch may not have said so yet */
     struct kube_call *definition_call;
     int64_t retry_ns;    /* of the last failed write */
     struct run_status status;
@@ -58,6 +58,8 @@ bool run_is_due(const struct run *run);
 int run_start(struct run *run, struct err *err);
 /* Passes cancel and suspend on; for a run that is not driven, decides them. */
 int run_steer(struct run *run, struct err *err);
+/* Nobody drives it any more, its pods live on: another daemon finds them. */
+void run_detach(struct run *run);
 /* After the driver is done. */
 int run_stop(struct run *run, struct err *err);
 bool run_is_final(const struct run *run);

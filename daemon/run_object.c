@@ -28,11 +28,12 @@ static void refuse(struct run *run, const char *reason, bool is_final, const cha
     }
 }
 
-/* 1: the store has it; 0: it does not. */
+/* 1: the store has it; 0: it does not, or cannot be used. */
 static int load_stored(struct run *run, struct err *err)
 {
     struct store *store = run->d->store;
     struct run_row row;
+    struct err why;
     int r = store->ops->get_run(store, run->uid, &row, err);
     if (r == -ENOENT) {
         return 0;
@@ -40,10 +41,41 @@ static int load_stored(struct run *run, struct err *err)
     if (r < 0) {
         return r;
     }
-    r = store_load_run_def(&row, &run->def, err);
+    run_def_free(run->def);
+    run->def = NULL;
+    r = store_load_run_def(&row, &run->def, &why);
     run->status = row.status;
     run_row_done(&row);
-    return r < 0 ? r : 1;
+    if (r < 0 && run_is_final(run)) { /* of no interest to others: it stands as it is */
+        log_event(LOG_LEVEL_WARN, "an ended run cannot be read", "run", run->name, "err", why.msg,
+                  NULL);
+        run->is_past = true;
+    } else if (r < 0) {
+        refuse(run, "StoredRunUnreadable", true, why.msg);
+    }
+    return r < 0 ? 0 : 1;
+}
+
+/* Results outlive their object: a run of another uid that has the name gets one of its own. */
+static int free_name(struct run *run, struct err *err)
+{
+    struct store *store = run->d->store;
+    struct run_row row;
+    int r = store->ops->get_run(store, run->name, &row, err);
+    if (r < 0) {
+        return r;
+    }
+    _cleanup_(freep) char *name = xasprintf("%s-%.8s", run->name, row.uid);
+    r = store->ops->rename_run(store, row.uid, name, err);
+    if (r == 0) {
+        _cleanup_(freep) char *note =
+            xasprintf("results of an earlier run of this name are kept as '%s'", name);
+        announce(&run->d->announcer, run->name, run->uid, EVENT_NORMAL, "EarlierResults", note);
+        log_event(LOG_LEVEL_INFO, "an earlier run was renamed", "run", run->name, "to", name,
+                  NULL);
+    }
+    run_row_done(&row);
+    return r;
 }
 
 static int put(struct run *run, struct err *err)
@@ -58,7 +90,11 @@ static int put(struct run *run, struct err *err)
         .definition_json = definition,
         .created_unix_ms = def->created_unix_ms,
     };
-    return store->ops->put_run(store, &row, err);
+    int r = store->ops->put_run(store, &row, err);
+    if (r == -EEXIST && (r = free_name(run, err)) == 0) {
+        r = store->ops->put_run(store, &row, err);
+    }
+    return r;
 }
 
 static void on_definition_kept(void *ctx, int r, const struct kube_response *res,
@@ -68,7 +104,7 @@ static void on_definition_kept(void *ctx, int r, const struct kube_response *res
     struct run *run = ctx;
     run->definition_call = NULL;
     if (r == 0) {
-        run->is_definition_kept = true;
+        run->is_definition_kept = true; /* the watch brings it: what was kept is what runs */
     } else if (r == -EINVAL) {
         refuse(run, "DefinitionRefused", true, err->msg);
     } else {
@@ -121,11 +157,27 @@ static void take_status_over(struct run *run, const json_t *bmr)
 static int claim(struct run *run, struct err *err)
 {
     struct store *store = run->d->store;
-    int r = store->ops->claim_run(store, run->uid, err);
+    struct err why;
+    int r = store->ops->claim_run(store, run->uid, &why);
     if (r == 0) {
         run->is_stored = true;
+        return 1;
     }
-    return r < 0 ? r : 1;
+    if (r == -EBUSY) { /* a benchctl with --store, say */
+        run_def_free(run->def);
+        run->def = NULL;
+        refuse(run, "HeldByAnother", false, why.msg);
+        run->retry_ns = clock_monotonic_ns() + RETRY_NS;
+        return 0;
+    }
+    return err_set(err, -r, "%s", why.msg);
+}
+
+/* Nothing was made of it yet: the cancellation is true at once. */
+static void cancel_unaccepted(struct run *run)
+{
+    refuse(run, "CancelRequested", true, "cancelled before it was accepted");
+    run->status.phase = RUN_CANCELLED;
 }
 
 int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, struct err *err)
@@ -139,9 +191,16 @@ int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, stru
     if (r != 0) {
         return r < 0 ? r : claim(run, err);
     }
+    if (run->is_refused || run->is_past) {
+        return 0; /* stored, and not to be read */
+    }
     struct spec *spec;
     struct err why;
     take_status_over(run, bmr);
+    if (run->cancel && !run->is_past) {
+        cancel_unaccepted(run);
+        return 0;
+    }
     r = bmr_load_spec(bmr, benchmark, &spec, &why);
     if (run->is_past) { /* only its time to live is of interest */
         if (r == 0) {
@@ -156,8 +215,10 @@ int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, stru
     }
     struct bmr_spec asked;
     bmr_read(bmr, &asked);
-    if (asked.benchmark != NULL && !run->is_definition_kept) {
-        keep_definition(run, spec);
+    if (asked.benchmark != NULL && !asked.has_definition) {
+        if (!run->is_definition_kept) {
+            keep_definition(run, spec);
+        }
         spec_free(spec);
         return 0;
     }
@@ -213,7 +274,8 @@ static void on_status_written(void *ctx, int r, const struct kube_response *res,
         return;
     }
     json_decref(run->written);
-    run->written = NULL; /* again, with the next look */
+    run->written = NULL; /* again, after a while: what is refused now may be so for long */
+    run->written_ns = clock_monotonic_ns() + RETRY_NS - WRITE_EVERY_NS;
     run->d->counters.status_failures++;
     if (r != -ESTALE && r != -ENOENT) { /* those: the object is gone, the watch tells */
         log_event(LOG_LEVEL_WARN, "a status could not be written, retrying", "run", run->name,

@@ -34,6 +34,7 @@ struct daemon {
     unsigned char key[KEY_SIZE];
     uv_timer_t timer;
     uv_getaddrinfo_t dns_request;
+    unsigned n_handles; /* the timer, dns_request while it lasts; the last one's callback frees */
     bool is_dns_known, has_dns; /* addressing Auto: do names of the cluster resolve here? */
     VEC(struct run *) runs; /* in the order of their turn */
     struct run *active;

@@ -60,6 +60,41 @@ static void reads_what_is_asked(void **state)
     json_decref(bmr);
 }
 
+/* Results of a file that benchctl sent inline carry the file's name, as --local does. */
+static void an_inline_definition_has_the_name_of_its_label(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *spec, *labels, *definition;
+    } rows[] = {
+        {"none", "{}", "null", "r1"},
+        {"the label", "{}", "{\"benchd.io/benchmark\":\"tiny\"}", "tiny"},
+        {"a label that is no name", "{}", "{\"benchd.io/benchmark\":\"A_b\"}", "r1"},
+        {"a reference goes before", "{\"benchmarkRef\":{\"name\":\"b\"}}",
+         "{\"benchd.io/benchmark\":\"tiny\"}", "b"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        json_t *bmr = make_bmr(rows[i].spec, "{}");
+        json_object_set_new(json_object_get(bmr, "metadata"), "labels",
+                            json_loads(rows[i].labels, JSON_DECODE_ANY, NULL));
+        struct bmr_spec s;
+        bmr_read(bmr, &s);
+        if (!str_eq(s.definition, rows[i].definition)) {
+            fail_msg("row '%s': expected '%s', got '%s'", rows[i].name, rows[i].definition,
+                     s.definition);
+        }
+        json_decref(bmr);
+    }
+    json_t *bmr = make_bmr("{\"definition\":" DEFINITION "}", "{}");
+    json_object_set_new(json_object_get(bmr, "metadata"), "labels",
+                        json_pack("{s:s}", "benchd.io/benchmark", "tiny"));
+    struct spec *spec = NULL;
+    assert_int_equal(bmr_load_spec(bmr, NULL, &spec, NULL), 0);
+    assert_string_equal(spec->name, "tiny");
+    spec_free(spec);
+    json_decref(bmr);
+}
+
 static void definitions(void **state)
 {
     (void)state;
@@ -251,6 +286,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_is_asked), cmocka_unit_test(definitions),
+        cmocka_unit_test(an_inline_definition_has_the_name_of_its_label),
         cmocka_unit_test(a_definition_has_a_limit), cmocka_unit_test(statuses),
         cmocka_unit_test(dates_stay), cmocka_unit_test(a_refusal_is_told),
     };

@@ -1,0 +1,65 @@
+/* The daemon ends while a name is being looked up, which takes as long as it takes: its memory must
+ * last until then. Shows under AddressSanitizer. */
+#include <netdb.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "daemon/daemon.h"
+
+static sem_t is_looking, may_answer;
+
+/* libuv's lookups come here instead of to the C library. */
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+                struct addrinfo **ret)
+{
+    (void)node, (void)service, (void)hints, (void)ret;
+    (void)sem_post(&is_looking);
+    (void)sem_wait(&may_answer);
+    return EAI_FAIL;
+}
+
+static void never_stops(struct daemon *d)
+{
+    (void)d;
+    fail_msg("on_stop was called");
+}
+
+static void ends_during_a_lookup(void **state)
+{
+    (void)state;
+    static const unsigned char key[KEY_SIZE];
+    const struct options options = {.lease_name = "benchd"};
+    const struct kube_config config = {.server = (char *)"https://127.0.0.1:1"};
+    uv_loop_t loop;
+    struct daemon *d;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(sem_init(&is_looking, 0, 0), 0);
+    assert_int_equal(sem_init(&may_answer, 0, 0), 0);
+    const struct daemon_params params = {.loop = &loop, .options = &options, .config = &config,
+                                         .ns = "ns", .identity = "me", .key = key,
+                                         .on_stop = never_stops};
+    assert_int_equal(daemon_new(&params, &d, NULL), 0);
+    daemon_start(d, "service");
+    (void)uv_run(&loop, UV_RUN_NOWAIT);
+    assert_int_equal(sem_wait(&is_looking), 0);
+    daemon_free(d);
+    for (int i = 0; i < 3; i++) { /* every handle closes */
+        (void)uv_run(&loop, UV_RUN_NOWAIT);
+    }
+    assert_int_equal(sem_post(&may_answer), 0);
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    (void)sem_destroy(&is_looking);
+    (void)sem_destroy(&may_answer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ends_during_a_lookup)};
+    return cmocka_run_group_tests_name("daemon/end", tests, NULL, NULL);
+}

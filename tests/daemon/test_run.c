@@ -1,0 +1,283 @@
+/* One run between its object, the store and a client without a network: how it is accepted, what is
+ * refused, what is written and when again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "daemon/run.h"
+#include "fake_kube.h"
+
+#define DEFINITION                                                                                 \
+    "{\"systems\":[{\"name\":\"benchworker\",\"profile\":\"benchworker\"}],\"workload\":{"         \
+    "\"model\":\"vgg16-fluid-fc512\",\"batchSize\":16},\"sweep\":{\"grid\":{\"pservers\":[1],"     \
+    "\"trainers\":[1,2]}},\"baseline\":{\"kind\":\"Point\",\"where\":{\"trainers\":1}},"           \
+    "\"measure\":{\"steps\":%d},"                                                                  \
+    "\"roles\":{\"pserver\":{\"replicas\":{\"from\":\"pservers\"},\"template\":{\"spec\":{"        \
+    "\"containers\":[{\"name\":\"m\"}]}}},\"trainer\":{\"replicas\":{\"from\":\"trainers\"},"      \
+    "\"template\":{\"spec\":{\"containers\":[{\"name\":\"m\"}]}}}}}"
+
+struct world {
+    char folder[64];
+    struct daemon d;
+    unsigned n_wakes;
+};
+static struct world *the_world;
+
+/* What run.c wants of its daemon. */
+void daemon_wake(struct daemon *d)
+{
+    (void)d;
+    the_world->n_wakes++;
+}
+
+const struct kube_cache *kube_informer_cache(const struct kube_informer *inf)
+{
+    (void)inf;
+    static const struct kube_cache none;
+    return &none;
+}
+
+static int setup(void **state)
+{
+    struct world *w = xnew(struct world);
+    the_world = w;
+    fake_kube_reset();
+    (void)snprintf(w->folder, sizeof(w->folder), "/tmp/benchd-run-XXXXXX");
+    assert_non_null(mkdtemp(w->folder));
+    _cleanup_(freep) char *url = xasprintf("sqlite:%s/results.db", w->folder);
+    assert_int_equal(store_open(url, true, &w->d.store, NULL), 0);
+    w->d.ns = xstrdup("ns");
+    announcer_init(&w->d.announcer, NULL, "ns", "me");
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+    store_close(w->d.store);
+    static const char *const names[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < 3; i++) {
+        _cleanup_(freep) char *path = xasprintf("%s/results.db%s", w->folder, names[i]);
+        (void)unlink(path); /* most are gone */
+    }
+    assert_int_equal(rmdir(w->folder), 0); /* no claim is left */
+    free(w->d.ns);
+    free(w);
+    fake_kube_reset();
+    return 0;
+}
+
+static json_t *parse(const char *text)
+{
+    json_error_t error;
+    json_t *value = json_loads(text, 0, &error);
+    if (value == NULL) {
+        fail_msg("%s: %s", error.text, text);
+    }
+    return value;
+}
+
+static json_t *make_bmr(const char *uid, const char *spec, const char *status)
+{
+    _cleanup_(freep) char *text =
+        xasprintf("{\"metadata\":{\"name\":\"r1\",\"uid\":\"%s\","
+                  "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":%s,\"status\":%s}",
+                  uid, spec, status);
+    return parse(text);
+}
+
+static json_t *inline_bmr(const char *uid)
+{
+    _cleanup_(freep) char *spec = xasprintf("{\"definition\":" DEFINITION "}", 5);
+    return make_bmr(uid, spec, "{}");
+}
+
+static int take(struct run *run, const json_t *bmr, const json_t *benchmark)
+{
+    struct err err = {0};
+    const int r = run_accept(run, bmr, benchmark, &err);
+    if (r < 0) {
+        fail_msg("run_accept: %s", err.msg);
+    }
+    return r;
+}
+
+/* The i-th open call that is no Event. */
+static struct kube_call *open_call(size_t i)
+{
+    struct kube_call *call;
+    for (size_t k = 0; (call = fake_kube_open(k)) != NULL; k++) {
+        if (strstr(call->req.path, "/events") == NULL && i-- == 0) {
+            return call;
+        }
+    }
+    return NULL;
+}
+
+/* Results outlive their object: nothing may keep the name from the next one. */
+static void a_name_is_used_again(void **state)
+{
+    struct world *w = *state;
+    json_t *first = inline_bmr("11111111-aaaa"), *second = inline_bmr("22222222-bbbb");
+    struct run *run = run_new(&w->d, first);
+    assert_int_equal(take(run, first, NULL), 1);
+    run_free(run); /* as after its time to live */
+    run = run_new(&w->d, second);
+    assert_int_equal(take(run, second, NULL), 1);
+    struct run_row row;
+    assert_int_equal(w->d.store->ops->get_run(w->d.store, "r1", &row, NULL), 0);
+    assert_string_equal(row.uid, "22222222-bbbb");
+    run_row_done(&row);
+    assert_int_equal(w->d.store->ops->get_run(w->d.store, "r1-11111111", &row, NULL), 0);
+    assert_string_equal(row.uid, "11111111-aaaa");
+    run_row_done(&row);
+    run_free(run);
+    json_decref(first);
+    json_decref(second);
+}
+
+/* One row that cannot be read must not keep the daemon from the other runs. */
+static void a_stored_run_that_cannot_be_read(void **state)
+{
+    static const struct {
+        const char *name;
+        enum run_phase before, after;
+        bool is_past;
+    } rows[] = {
+        {"under way", RUN_RUNNING, RUN_FAILED, false},
+        {"ended", RUN_SUCCEEDED, RUN_SUCCEEDED, true},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < 2; i++) {
+        _cleanup_(freep) char *uid = xasprintf("uid-%zu", i);
+        struct run_row row = {.uid = uid, .name = uid, .benchmark = (char *)"b",
+                              .definition_json = (char *)"{\"kind\":\"Nonsense\"}",
+                              .status = {.phase = rows[i].before}};
+        assert_int_equal(w->d.store->ops->put_run(w->d.store, &row, NULL), 0);
+        json_t *bmr = inline_bmr(uid);
+        struct run *run = run_new(&w->d, bmr);
+        assert_int_equal(take(run, bmr, NULL), 0);
+        assert_int_equal(take(run, bmr, NULL), 0); /* and stays so */
+        if (run->status.phase != rows[i].after || run->is_past != rows[i].is_past) {
+            fail_msg("row '%s': phase %s", rows[i].name, run_phase_to_string(run->status.phase));
+        }
+        assert_false(run_is_due(run));
+        run_free(run);
+        json_decref(bmr);
+    }
+}
+
+static void a_run_that_another_process_drives_is_waited_for(void **state)
+{
+    struct world *w = *state;
+    json_t *bmr = inline_bmr("u1");
+    _cleanup_(freep) char *url = xasprintf("sqlite:%s/results.db", w->folder);
+    struct store *other = NULL;
+    assert_int_equal(store_open(url, false, &other, NULL), 0);
+    assert_int_equal(other->ops->claim_run(other, "u1", NULL), 0);
+    struct run *run = run_new(&w->d, bmr);
+    assert_int_equal(take(run, bmr, NULL), 0);
+    assert_string_equal(run->refusal, "HeldByAnother");
+    assert_non_null(strstr(run->refusal_text, "is being driven by process"));
+    assert_false(run->is_refused);
+    store_close(other);
+    assert_int_equal(take(run, bmr, NULL), 0); /* not at once */
+    run->retry_ns = 0;
+    assert_int_equal(take(run, bmr, NULL), 1);
+    run_free(run);
+    json_decref(bmr);
+}
+
+static void a_run_that_waits_for_its_benchmark_is_cancelled(void **state)
+{
+    struct world *w = *state;
+    json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
+    struct run *run = run_new(&w->d, bmr);
+    assert_int_equal(take(run, bmr, NULL), 0);
+    assert_string_equal(run->refusal, "BenchmarkNotFound");
+    assert_false(run_is_final(run));
+    json_object_set_new(json_object_get(bmr, "spec"), "cancel", json_true());
+    run_update(run, bmr);
+    assert_int_equal(take(run, bmr, NULL), 0);
+    assert_int_equal(run->status.phase, RUN_CANCELLED);
+    assert_string_equal(run->status.reason, "CancelRequested");
+    run_free(run);
+    json_decref(bmr);
+}
+
+/* The copy in the object is what runs, also when the Benchmark changes before the watch shows it. */
+static void what_was_kept_is_what_runs(void **state)
+{
+    struct world *w = *state;
+    json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
+    _cleanup_(freep) char *text = xasprintf("{\"spec\":" DEFINITION "}", 5);
+    _cleanup_(freep) char *changed_text = xasprintf("{\"spec\":" DEFINITION "}", 99);
+    json_t *benchmark = parse(text), *changed = parse(changed_text);
+    struct run *run = run_new(&w->d, bmr);
+    assert_int_equal(take(run, bmr, benchmark), 0);
+    struct kube_call *apply = open_call(0);
+    assert_non_null(strstr(apply->req.path, "fieldManager=benchd-definition"));
+    json_t *body = parse(apply->req.body);
+    fake_kube_answer(apply, 0, "{}");
+    assert_int_equal(take(run, bmr, changed), 0);
+    assert_null(open_call(0)); /* written once */
+    json_object_set(bmr, "status", json_object_get(body, "status"));
+    run_update(run, bmr);
+    assert_int_equal(take(run, bmr, changed), 1);
+    assert_int_equal(run->def->spec->steps, 5);
+    run_free(run);
+    json_decref(body);
+    json_decref(benchmark);
+    json_decref(changed);
+    json_decref(bmr);
+}
+
+/* A status that is refused for long is not sent, and not logged, every second. */
+static void a_refused_status_is_tried_again_later(void **state)
+{
+    struct world *w = *state;
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = run_new(&w->d, bmr);
+    assert_int_equal(take(run, bmr, NULL), 1);
+    run_publish(run);
+    assert_non_null(open_call(0));
+    fake_kube_answer(open_call(0), -EACCES, "HTTP 403");
+    assert_int_equal(w->d.counters.status_failures, 1);
+    run->written_ns -= INT64_C(2000000000);
+    run_publish(run);
+    assert_null(open_call(0));
+    run->written_ns -= INT64_C(4000000000);
+    run_publish(run);
+    assert_non_null(open_call(0));
+    fake_kube_answer(open_call(0), 0, "{}");
+    run->written_ns = 0;
+    run_publish(run);
+    assert_null(open_call(0)); /* nothing new */
+    run_free(run);
+    json_decref(bmr);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_name_is_used_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_stored_run_that_cannot_be_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_run_that_another_process_drives_is_waited_for, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_run_that_waits_for_its_benchmark_is_cancelled, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_was_kept_is_what_runs, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_refused_status_is_tried_again_later, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("daemon/run", tests, NULL, NULL);
+}
