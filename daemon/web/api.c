@@ -103,6 +103,19 @@ static json_t *progress_to_json(const struct site_run *run)
                      time_or_null(p->seen_unix_ms));
 }
 
+/* Which attempts have ended, without what they said: a watcher asks for those it does not know. */
+static json_t *ids_to_json(const struct site_run *run)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < run->n_rows; i++) {
+        const struct attempt_row *row = &run->rows[i];
+        json_t *id = json_pack("{s:I, s:I, s:I}", "point", (json_int_t)row->point, "trial",
+                               (json_int_t)row->trial, "attempt", (json_int_t)row->attempt);
+        (void)json_array_append_new(list, id); /* grows in memory only */
+    }
+    return list;
+}
+
 void api_run(struct site *site, const struct web_request *req, const char *name,
              struct web_response *res)
 {
@@ -119,6 +132,7 @@ void api_run(struct site *site, const struct web_request *req, const char *name,
     json_object_set_new(document, "kind", json_string("BenchmarkRunSummary"));
     json_object_set_new(document, "current", current_to_json(&run.item.row.status));
     json_object_set_new(document, "progress", progress_to_json(&run));
+    json_object_set_new(document, "attempts", ids_to_json(&run));
     site_run_done(&run);
     put_json(res, document);
 }

@@ -229,7 +229,7 @@ def state_of(document, progress=None):
     return {**{k: st[k] for k in ("phase", "reason", "message", "trialsDone", "trialsFailed", "trialsTotal",
                                   "current")},
             "started": None, "ended": None, "progress": progress,
-            "attempts": [{k: a[k] for k in ("point", "trial", "attempt", "outcome")}
+            "attempts": [{k: a[k] for k in ("point", "trial", "attempt")}
                          for a in document["attempts"]]}
 
 

@@ -263,6 +263,12 @@ static void test_run(void **state)
     json_t *progress = json_object_get(document, "progress");
     assert_string_equal(json_string_value(json_object_get(progress, "role")), "trainer");
     assert_int_equal(json_integer_value(json_object_get(progress, "samples")), 16);
+    const json_t *attempts = json_object_get(document, "attempts");
+    assert_int_equal(json_array_size(attempts), 9);
+    const json_t *last = json_array_get(attempts, 8);
+    assert_int_equal(json_integer_value(json_object_get(last, "point")), 2);
+    assert_int_equal(json_integer_value(json_object_get(last, "trial")), 2);
+    assert_int_equal(json_integer_value(json_object_get(last, "attempt")), 0);
     json_decref(document);
 }
 
