@@ -6,7 +6,9 @@
  *
  * Limits: CONNECTIONS at once, HEADER_BYTES for request line and headers (MHD answers 414 or 431),
  * IDLE_S of silence, MAX_ARGS arguments, no body. A request is answered in full when its headers
- * are complete, from memory; a client that goes away costs its connection only. */
+ * are complete, from memory; a client that goes away costs its connection only. Answers under way
+ * may have SENDING_BYTES together, but for small ones: who asks for logs and does not read them
+ * must not cost the daemon its memory, nor /healthz its answer. */
 #include "daemon/web/web.h"
 
 #include <arpa/inet.h>
@@ -28,6 +30,8 @@
 #define IDLE_S 10
 #define MAX_ARGS 16
 #define BACKLOG 128
+#define SENDING_BYTES ((size_t)64 << 20)
+#define SMALL_BYTES ((size_t)64 << 10)
 
 #define SECURITY                                                                                   \
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "                  \
@@ -38,6 +42,7 @@ struct web {
     struct MHD_Daemon *mhd;
     uv_poll_t poll;
     uv_timer_t timer;
+    size_t n_sending; /* bytes of answers that are not sent to their end */
     int n_open; /* handles; the last one's close callback frees */
     char address[INET6_ADDRSTRLEN + 16];
 };
@@ -95,7 +100,41 @@ static void make_answer(struct web *w, struct MHD_Connection *connection, const 
     } else {
         site_answer(&w->site, &req, res);
     }
+    if (res->body.len > SMALL_BYTES && w->n_sending + res->body.len > SENDING_BYTES) {
+        buf_done(&res->body);
+        web_fail(res, 503, "too many answers are being sent; try again later");
+    }
     web_stats_count(&w->site.stats, res->code);
+}
+
+/* The body of an answer, till MHD has sent it or has given it up. */
+struct sending {
+    struct web *web;
+    char *data; /* owned */
+    size_t len;
+};
+
+static void on_sent(void *ctx)
+{
+    struct sending *s = ctx;
+    s->web->n_sending -= s->len;
+    free(s->data);
+    free(s);
+}
+
+static struct MHD_Response *make_response(struct web *w, struct buf *body)
+{
+    struct sending *s = xnew(struct sending);
+    s->web = w;
+    s->len = body->len;
+    s->data = xrealloc(buf_take(body), s->len + 1); /* a buffer may have twice what it needs */
+    w->n_sending += s->len;
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer_with_free_callback_cls(s->len, s->data, on_sent, s);
+    if (response == NULL) {
+        on_sent(s);
+    }
+    return response;
 }
 
 static void add_headers(struct MHD_Response *response, const struct web_response *res)
@@ -133,9 +172,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
         return MHD_YES;
     }
     make_answer(w, connection, url, method, &res);
-    const size_t len = res.body.len;
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(len, buf_take(&res.body), MHD_RESPMEM_MUST_FREE);
+    struct MHD_Response *response = make_response(w, &res.body);
     if (response == NULL) {
         return MHD_NO;
     }

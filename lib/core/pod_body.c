@@ -60,11 +60,11 @@ static void set_number(json_t *object, const char *key, uint32_t value)
     set_text(object, key, text);
 }
 
-/* The map under `key`, made if it is not there. Borrowed. */
+/* The map under `key`, made if it is not there ("labels:" and nothing behind it is none). Borrowed. */
 static json_t *child(json_t *object, const char *key)
 {
     json_t *found = json_object_get(object, key);
-    if (found == NULL) {
+    if (!json_is_object(found)) { /* pod_check_template took no other kind */
         found = json_object();
         set(object, key, found);
     }

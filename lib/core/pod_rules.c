@@ -35,6 +35,44 @@ static int check_texts(const json_t *map, const char *path, const struct rule *r
     return 0;
 }
 
+/* What we add to must be of its kind, or be left out (null is that). */
+static int check_kind(const json_t *object, const char *path, const char *key, json_type type,
+                      struct err *err)
+{
+    const json_t *value = json_object_get(object, key);
+    if (value == NULL || json_is_null(value) || json_typeof(value) == type) {
+        return 0;
+    }
+    return err_set(err, EINVAL, "%s%s%s must be a %s", path, path[0] == '\0' ? "" : ".", key,
+                   type == JSON_ARRAY ? "list" : "map");
+}
+
+static int check_kinds(const json_t *template, const json_t *container, struct err *err)
+{
+    const json_t *metadata = json_object_get(template, "metadata");
+    const json_t *spec = json_object_get(template, "spec");
+    const struct {
+        const json_t *object;
+        const char *path, *key;
+        json_type type;
+    } rows[] = {
+        {template, "", "metadata", JSON_OBJECT},
+        {metadata, "metadata", "labels", JSON_OBJECT},
+        {metadata, "metadata", "annotations", JSON_OBJECT},
+        {spec, "spec", "securityContext", JSON_OBJECT},
+        {spec, "spec", "volumes", JSON_ARRAY},
+        {container, "spec.containers[0]", "env", JSON_ARRAY},
+        {container, "spec.containers[0]", "volumeMounts", JSON_ARRAY},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int r = check_kind(rows[i].object, rows[i].path, rows[i].key, rows[i].type, err);
+        if (r < 0) {
+            return r;
+        }
+    }
+    return 0;
+}
+
 /* Absent or false. */
 static int check_off(const json_t *spec, const char *key, struct err *err)
 {
@@ -107,7 +145,8 @@ int pod_check_template(const json_t *template, struct err *err)
     if (!json_is_object(container)) {
         return err_set(err, EINVAL, "spec.containers has no container");
     }
-    int r = check_metadata(json_object_get(template, "metadata"), err);
+    int r = check_kinds(template, container, err);
+    r = r < 0 ? r : check_metadata(json_object_get(template, "metadata"), err);
     r = r < 0 ? r : check_spec(spec, err);
     return r < 0 ? r : check_container(container, err);
 }

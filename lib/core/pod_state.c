@@ -274,9 +274,35 @@ static void look_at_waiting(struct pod_state *s, const json_t *status)
     }
 }
 
+/* An init container that failed keeps the main one from ever starting. */
+static bool failed_before_its_start(struct pod_state *s, const json_t *status)
+{
+    const json_t *list = json_object_get(status, "initContainerStatuses");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        const json_t *ended = json_object_get(json_object_get(item, "state"), "terminated");
+        const int code = (int)json_integer_value(json_object_get(ended, "exitCode"));
+        if (code == 0) {
+            continue;
+        }
+        const bool is_oom = str_eq(text_of(ended, "reason"), "OOMKilled");
+        const int signal = (int)json_integer_value(json_object_get(ended, "signal"));
+        _cleanup_(freep) char *words = xasprintf("init container '%s': %s%d", text_of(item, "name"),
+                                                 is_oom ? "killed for memory, exit code "
+                                                        : "exit code ", code);
+        fail(s, failure_classify_exit(code, signal, is_oom));
+        say(s, words, text_of(ended, "message"));
+        return true;
+    }
+    return false;
+}
+
 /* Nothing has ended yet. */
 static void look_at_living(struct pod_state *s, const json_t *pod, const json_t *status)
 {
+    if (str_eq(text_of(status, "phase"), "Failed") && failed_before_its_start(s, status)) {
+        return;
+    }
     if (str_eq(text_of(status, "phase"), "Failed")) {
         fail(s, FAILURE_INFRASTRUCTURE); /* and nobody says why: the machine's fault rather */
         say(s, "failed", text_of(status, "message"));

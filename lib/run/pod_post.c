@@ -8,10 +8,14 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kube/json.h"
+#include "kube/retry.h"
 #include "run/pods_parts.h"
 
-bool pods_is_transient(int r)
+bool pods_is_transient(int r, const struct kube_response *res)
 {
+    if (r < 0 && res != NULL && kube_is_unauthenticated(res)) {
+        return true; /* says nothing of what was sent: a token may be on its way */
+    }
     switch (-r) {
     case EHOSTUNREACH:
     case ECONNRESET:
@@ -55,12 +59,11 @@ void pods_drop_dying(struct pod_member *m)
 
 static void on_deleted(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
-    (void)res;
     (void)err; /* what is not transient leaves nothing that we could do better */
     struct pod_member *m = ctx;
     struct pods *l = m->owner;
     m->call = NULL;
-    if (pods_is_transient(r)) {
+    if (pods_is_transient(r, res)) {
         retry_later(m);
         return;
     }
@@ -103,11 +106,11 @@ static void is_there(struct pod_member *m, const json_t *pod)
     pods_changed(l);
 }
 
-static void creation_failed(struct pod_member *m, int r, const char *message)
+static void creation_failed(struct pod_member *m, bool is_transient, const char *message)
 {
     struct pods *l = m->owner;
     if (m->is_removed) {
-        if (pods_is_transient(r)) {
+        if (is_transient) {
             m->step = MEMBER_POSTING; /* it may be there: look again, see pods_pump */
             retry_later(m);
         } else {
@@ -116,7 +119,7 @@ static void creation_failed(struct pod_member *m, int r, const char *message)
         return;
     }
     m->step = MEMBER_WANTED;
-    if (pods_is_transient(r)) {
+    if (is_transient) {
         retry_later(m);
         return;
     }
@@ -142,20 +145,20 @@ static void on_found(void *ctx, int r, const struct kube_response *res, const st
         r = kube_json_load(res->body, res->body_len, &pod, NULL);
     }
     if (r < 0) {
-        creation_failed(m, r, err->msg);
+        creation_failed(m, pods_is_transient(r, res), err->msg);
         return;
     }
     const bool is_ours =
         pod_identify(m->owner->params.def, pod, &id) && replica_id_eq(&id, &m->id);
     if (is_ours && *kube_json_metadata(pod, "deletionTimestamp") != '\0') {
-        creation_failed(m, -EBUSY, ""); /* the remains of an earlier one: wait */
+        creation_failed(m, true, ""); /* the remains of an earlier one: wait */
     } else if (is_ours) {
         is_there(m, pod);
     } else {
         _cleanup_(freep) char *message =
             xasprintf("a pod '%s' is there already and is not this run's: delete it, or give the "
                       "run another name", m->name);
-        creation_failed(m, -EEXIST, message);
+        creation_failed(m, false, message);
     }
     json_decref(pod);
 }
@@ -181,7 +184,7 @@ static void on_created(void *ctx, int r, const struct kube_response *res, const 
         r = kube_json_load(res->body, res->body_len, &pod, NULL);
     }
     if (r < 0) {
-        creation_failed(m, r, err->msg);
+        creation_failed(m, pods_is_transient(r, res), err->msg);
         return;
     }
     is_there(m, pod);
@@ -240,7 +243,6 @@ static void post(struct pod_member *m, char **servers)
 
 static void on_gate(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
-    (void)res;
     struct pod_gate *g = ctx;
     struct pods *l = g->owner;
     g->call = NULL;
@@ -248,7 +250,7 @@ static void on_gate(void *ctx, int r, const struct kube_response *res, const str
     if (r == 0 || r == -EEXIST) { /* the name holds our uid */
         g->is_open = true;
         pods_pump(l);
-    } else if (!pods_is_transient(r)) {
+    } else if (!pods_is_transient(r, res)) {
         vec_each (struct pod_member *, it, &l->members) {
             if ((*it)->step == MEMBER_WANTED && !(*it)->is_refused) {
                 refuse(*it, err->msg);

@@ -148,6 +148,7 @@ static void pod_vanished(struct pod_member *m)
     }
     m->state.state = REPLICA_LOST;
     m->state.failure = FAILURE_INFRASTRUCTURE;
+    m->state.wait = POD_WAIT_NONE;
     text_put(m->state.message, sizeof(m->state.message), "vanished: somebody deleted its pod");
     m->ended_unix_ms = clock_unix_ms();
     pods_logs_update(m);

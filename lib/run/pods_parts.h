@@ -94,7 +94,7 @@ void pods_pump(struct pods *l);
 void pods_delete(struct pod_member *m);
 void pods_drop_dying(struct pod_member *m);
 /* Is it a failure of the way there, to be tried again? */
-bool pods_is_transient(int r);
+bool pods_is_transient(int r, const struct kube_response *res);
 
 /* pod_logs.c */
 void pods_logs_update(struct pod_member *m); /* after a change of its state */

@@ -220,6 +220,31 @@ static void template_stays(void **state)
     run_def_free(def);
 }
 
+/* A key with nothing behind it is YAML's way to say nothing; our own things must come in. */
+static void nothing_behind_a_key(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run(
+        OLD_TRAINER,
+        NEW_TRAINER
+        "      template:\n"
+        "        metadata: {labels: , annotations: }\n"
+        "        spec:\n"
+        "          securityContext:\n"
+        "          volumes:\n"
+        "          containers:\n"
+        "          - name: work\n"
+        "            volumeMounts:\n");
+    json_t *pod = make_pod(def, POD_BY_DNS);
+    struct replica_id id;
+    assert_true(pod_identify(def, pod, &id));
+    expect(pod, "spec/securityContext/fsGroup", "65532");
+    expect(pod, "spec/volumes/0/name", "benchd-key");
+    expect(pod, "spec/containers/0/volumeMounts/0/name", "benchd-key");
+    json_decref(pod);
+    run_def_free(def);
+}
+
 /* Our own values are data: Kubernetes must not expand them. */
 static void values_are_not_expanded(void **state)
 {
@@ -248,6 +273,11 @@ static void contradictions(void **state)
         {"", "", "volumeMounts: [{name: x, mountPath: /var/run/benchd}],",
          "volumeMounts has '/var/run/benchd'"},
         {"name: x", "", "", "metadata.name is what benchd sets"},
+        {"labels: [a]", "", "", "metadata.labels must be a map"},
+        {"annotations: a", "", "", "metadata.annotations must be a map"},
+        {"", "securityContext: [],", "", "spec.securityContext must be a map"},
+        {"", "volumes: {},", "", "spec.volumes must be a list"},
+        {"", "", "volumeMounts: x,", "spec.containers[0].volumeMounts must be a list"},
         {"labels: {benchd.io/run: x}", "", "", "the label 'benchd.io/run' is benchd's"},
         {"labels: {app.kubernetes.io/managed-by: x}", "", "", "is benchd's"},
     };
@@ -314,6 +344,7 @@ int main(void)
         cmocka_unit_test(pod_by_ip),
         cmocka_unit_test(identity_comes_back),
         cmocka_unit_test(template_stays),
+        cmocka_unit_test(nothing_behind_a_key),
         cmocka_unit_test(values_are_not_expanded),
         cmocka_unit_test(contradictions),
         cmocka_unit_test(service_and_secret),

@@ -48,6 +48,16 @@ static const struct row rows[] = {
     {"ended well, then drained", "\"phase\":\"Succeeded\"," ENDED(0, "") ","
      DISRUPTED("EvictionByEvictionAPI"), REPLICA_SUCCEEDED, FAILURE_NONE, POD_WAIT_NONE, ""},
 
+    /* what comes before it */
+    {"an init container fails", "\"phase\":\"Failed\"," WAITS("PodInitializing", "") ","
+     "\"initContainerStatuses\":[{\"name\":\"a\",\"state\":{\"terminated\":{\"exitCode\":0}}},"
+     "{\"name\":\"fetch\",\"state\":{\"terminated\":{\"exitCode\":3,\"message\":\"no data\"}}}]",
+     REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE, "init container 'fetch': exit code 3: no data"},
+    {"an init container out of memory", "\"phase\":\"Failed\","
+     "\"initContainerStatuses\":[{\"name\":\"fetch\",\"state\":{\"terminated\":{\"exitCode\":137,"
+     "\"reason\":\"OOMKilled\"}}}]", REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE,
+     "init container 'fetch': killed for memory, exit code 137"},
+
     /* how the container ended */
     {"exit 3", "\"phase\":\"Failed\"," ENDED(3, ",\"reason\":\"Error\",\"message\":\"a\\nlast\\n\""),
      REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE, "exit code 3: last"},

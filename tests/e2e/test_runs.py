@@ -199,9 +199,22 @@ def check_queue(t, k, node):
 
 def check_end_of_life(t, k, node, daemon):
     create(k, "short", definition=definition(repeats={"min": 1}, runPolicy={"ttlSecondsAfterFinished": 1}))
+    uid = get(k, "short")["metadata"]["uid"]
     gone = wait_for(lambda: node.end_all() or k("get", "bmr", "short", check=False).returncode != 0)
     t.ok(gone, "the object goes when its time is over")
-    t.equal("Succeeded", daemon.results("short")["phase"], "its results stay")
+    t.equal(("Succeeded", uid), (daemon.results("short")["phase"], daemon.results("short")["uid"]), "its results stay")
+    listed = json.loads(daemon.ctl("get", "runs", "-o", "json").stdout)["items"]
+    t.equal([True], [run["simulated"] for run in listed if run["name"] == "short"], "get runs says simulated")
+    create(k, "short", definition=definition(repeats={"min": 1}))
+    t.equal("Succeeded", wait_phase(k, "short", FINAL, node), "another run of that name")
+    t.equal((uid, get(k, "short")["metadata"]["uid"]),
+            (daemon.results(f"short-{uid[:8]}")["uid"], daemon.results("short")["uid"]), "both have their results")
+    delete(k, "short")
+    create(k, "waits", benchmarkRef={"name": "never"})
+    wait_for(lambda: "status" in get(k, "waits"))
+    k("patch", "bmr", "waits", "--type=merge", "-p", '{"spec":{"cancel":true}}')
+    t.equal("Cancelled", wait_phase(k, "waits", FINAL), "a run that waits for its Benchmark is cancelled")
+    delete(k, "waits")
     delete(k, "plain")
     t.ok(wait_for(lambda: daemon.ctl("results", "plain").returncode == 3), "a deleted run's results go with it")
 

@@ -21,6 +21,7 @@ struct fake_kube {
     size_t n;
     struct kube_follow_params follow; /* the one under way */
     bool is_following, has_container_ended;
+    int http_code; /* of failures; 0: 500 */
 };
 extern struct fake_kube fake_kube;
 void fake_kube_reset(void);

@@ -23,6 +23,7 @@ struct world {
     struct pods_counters counters;
     struct launch *launch;
     unsigned n_changes, n_records;
+    int64_t node_wait_ms;
 };
 
 static void on_change(void *ctx)
@@ -49,6 +50,7 @@ static void make_launch(struct world *w, enum pod_naming naming)
         .secret = secret,
         .secret_len = sizeof(secret),
         .counters = &w->counters,
+        .node_wait_ms = w->node_wait_ms,
     });
     w->launch->on_change = on_change;
     w->launch->on_record = on_record;
@@ -330,6 +332,51 @@ static void vanished_pods_are_lost_and_ends_are_final(void **state)
     world_close(&w);
 }
 
+#define UNSCHEDULABLE "{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\"," \
+                      "\"status\":\"False\",\"reason\":\"Unschedulable\",\"message\":\"m\"}]}"
+
+/* Its time to find a node runs out behind its end: that does not change how it ended. */
+static void a_pod_that_vanished_waits_for_nothing(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    w.launch->ops->free(w.launch);
+    w.node_wait_ms = 1;
+    make_launch(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(pods), 3);
+    for (size_t i = 1; i < 3; i++) {
+        notify(&w, KUBE_CHANGE_UPDATED, pods[i], UNSCHEDULABLE);
+    }
+    notify(&w, KUBE_CHANGE_REMOVED, pods[2], NULL);
+    while (seen(&w, &ids[1])->state == REPLICA_PENDING) {
+        (void)uv_run(&w.loop, UV_RUN_ONCE);
+    }
+    assert_int_equal(seen(&w, &ids[1])->failure, FAILURE_PERMANENT);
+    assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
+    assert_int_equal(seen(&w, &ids[2])->failure, FAILURE_INFRASTRUCTURE);
+    drop(pods, 3);
+    world_close(&w);
+}
+
+/* A 401 is about us, not about the pod. */
+static void refused_credentials_are_waited_for(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    fake_kube.http_code = 401;
+    fake_kube_answer(fake_kube_open(0), -EACCES, "HTTP 401");
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
+    assert_int_equal(w.counters.failed, 0);
+    world_close(&w);
+}
+
 static void trainer_0_is_followed_the_others_are_read(void **state)
 {
     (void)state;
@@ -428,6 +475,8 @@ int main(void)
         cmocka_unit_test(removal_waits_for_the_answer_and_for_the_end),
         cmocka_unit_test(by_address_servers_come_first),
         cmocka_unit_test(vanished_pods_are_lost_and_ends_are_final),
+        cmocka_unit_test(a_pod_that_vanished_waits_for_nothing),
+        cmocka_unit_test(refused_credentials_are_waited_for),
         cmocka_unit_test(trainer_0_is_followed_the_others_are_read),
         cmocka_unit_test(a_log_that_cannot_be_read_says_so),
         cmocka_unit_test(a_new_launcher_takes_over),

@@ -18,8 +18,8 @@ import cli  # noqa: E402  (its folder is known only now)
 class Server:
     """web_server over a store; end() says whether it left cleanly."""
 
-    def __init__(self, store, active=None):
-        self.process = subprocess.Popen([os.environ["WEB_SERVER"], store] + ([active] if active else []),
+    def __init__(self, store, *args):
+        self.process = subprocess.Popen([os.environ["WEB_SERVER"], store, *args],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True)
         self.left = None
@@ -68,8 +68,9 @@ class ServedCase(cli.CliCase):
         self.name = self.document["run"]
         self.server = self.serve()
 
-    def serve(self, active=None):
-        server = Server(self.store, active)
+    def serve(self, active=None, big=False):
+        """big: an attempt 7 of point 0 with a long log."""
+        server = Server(self.store, *([active] if active else []), *(["big"] if big else []))
         self.addCleanup(self.check_end, server)
         return server
 

@@ -115,6 +115,26 @@ class Http(serve.ServedCase):
             self.assert_alive()
         self.assert_alive()
 
+    def test_logs_that_nobody_reads(self):
+        """Their memory has a limit; others are told to come again, and probes are answered all the same."""
+        server = self.serve(self.name, big=True)
+        path = f"/api/v1/runs/{self.name}/logs?point=0&attempt=7"
+        request = f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+        self.assertEqual(server.get(path)[0], 200)
+        with contextlib.ExitStack() as stack:
+            for _ in range(8):
+                deaf = socket.socket()
+                deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                stack.enter_context(contextlib.closing(deaf))
+                deaf.connect((server.host, server.port))
+                deaf.sendall(request)
+                self.assertEqual(deaf.recv(8), b"HTTP/1.1")
+            code, _, body = server.get(path)
+            self.assertEqual((code, "try again later" in body), (503, True))
+            self.assertEqual(server.get("/healthz")[0], 200)
+        while server.get(path)[0] == 503:   # until the server has noticed that they left
+            pass
+
     def test_clients_that_go_away(self):
         request = f"GET /api/v1/runs/{self.name}/results HTTP/1.1\r\nHost: x\r\n\r\n".encode()
         for i in range(50):

@@ -1,8 +1,9 @@
-/* Serves the runs of a store as benchd would: web_server STORE_URL [ACTIVE_RUN]. Prints its
+/* Serves the runs of a store as benchd would: web_server STORE_URL [ACTIVE_RUN [big]]. Prints its
  * address, ends when stdin does. A run that is not finished is taken for one that is driven;
  * ACTIVE_RUN, which may be finished, shows a step of trainer 0 as if it were. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <uv.h>
 
@@ -45,6 +46,24 @@ static int load(struct served *s, const char *active, struct err *err)
             };
         }
     }
+    return r;
+}
+
+#define BIG_LOG ((size_t)12 << 20)
+
+/* More than one reader's socket holds. */
+static int add_big_log(struct served *s, struct err *err)
+{
+    char *text = xmalloc(BIG_LOG);
+    memset(text, 'x', BIG_LOG);
+    struct attempt_row row = {.attempt = 7, .outcome = ATTEMPT_VOID};
+    const struct replica_id id = {.attempt = 7, .role = ROLE_TRAINER};
+    const struct replica_log log = {id, text, BIG_LOG};
+    *vec_push(&row.replicas) = (struct replica_row){.id = id, .log_bytes = BIG_LOG};
+    struct store *store = s->daemon.store;
+    int r = store->ops->save_attempt(store, s->rows[0].uid, &row, &log, 1, err);
+    attempt_row_done(&row);
+    free(text);
     return r;
 }
 
@@ -100,13 +119,14 @@ int main(int argc, char **argv)
     struct served s = {0};
     struct err err = {0};
     if (argc < 2) {
-        fprintf(stderr, "usage: web_server STORE_URL [ACTIVE_RUN]\n");
+        fprintf(stderr, "usage: web_server STORE_URL [ACTIVE_RUN [big]]\n");
         return 2;
     }
     int r = store_open(argv[1], false, &s.daemon.store, &err);
     if (r >= 0) {
         s.daemon.counters.started_unix_ms = clock_unix_ms();
         r = load(&s, argc > 2 ? argv[2] : NULL, &err);
+        r = r < 0 || argc < 4 ? r : add_big_log(&s, &err);
         r = r < 0 ? r : serve(&s, &err);
         unload(&s);
     }
