@@ -14,10 +14,9 @@
 #include "config.h"
 #include "daemon/holder.h"
 #include "daemon/run.h"
+#include "daemon/trouble.h"
 
 #define LOOK_EVERY_MS 1000
-/* How long the first lists may take: a server that starts, a right that is granted. */
-#define SYNC_TIMEOUT_NS (60 * INT64_C(1000000000))
 #define DNS_NAME "kubernetes.default.svc"
 
 static const struct kube_resource *const kinds[KIND_COUNT] = {
@@ -107,24 +106,6 @@ static void on_pod(void *ctx, enum kube_change change, const struct kube_object 
 static void on_synced(void *ctx)
 {
     daemon_wake(ctx);
-}
-
-/* Without its first lists the daemon is of no use: says what is wrong and ends. */
-static void check_sync(struct daemon *d)
-{
-    if (is_synced(d) || clock_monotonic_ns() - d->started_ns < SYNC_TIMEOUT_NS) {
-        return;
-    }
-    struct err err;
-    (void)err_set(&err, ETIMEDOUT, "namespace '%s': the API server does not answer", d->ns);
-    for (int i = 0; i < KIND_COUNT; i++) {
-        const struct err *why = kube_reflector_error(kube_informer_reflector(d->informers[i]));
-        if (why != NULL) {
-            err = *why;
-            break;
-        }
-    }
-    daemon_fail(d, EXIT_UNREACHABLE, &err);
 }
 
 /* ---- the queue ---- */
@@ -220,7 +201,7 @@ static int advance(struct daemon *d, struct err *err)
 static void look(struct daemon *d)
 {
     struct err err = {0};
-    check_sync(d);
+    trouble_look(d);
     if (d->is_stopping || !is_synced(d) || !d->is_dns_known ||
         holder_state(d->holder) != KUBE_LEASE_LEADER) {
         return;
@@ -313,7 +294,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     d->store = params->store;
     memcpy(d->key, params->key, KEY_SIZE);
     d->on_stop = params->on_stop;
-    d->started_ns = clock_monotonic_ns();
+    d->started_ns = d->fine_ns = clock_monotonic_ns();
     d->counters.started_unix_ms = clock_unix_ms();
     const struct kube_client_params client = {.loop = d->loop,
                                               .config = params->config,

@@ -18,11 +18,13 @@ SUMMARY = json.loads((tap.ROOT / "docs/contracts/golden/summary.json").read_text
 
 
 class Benchd:
-    def __init__(self, cluster, *options):
+    def __init__(self, cluster, *options, name="results"):
+        """name: of its store; options win over those below."""
         self.cluster = cluster
         self.options = options
         self.process = None
-        self.log = cluster.dir / "benchd.log"
+        self.store = f"sqlite:{cluster.dir}/{name}.db"
+        self.log = cluster.dir / f"benchd-{name}.log"
 
     def __enter__(self):
         self.start()
@@ -35,8 +37,8 @@ class Benchd:
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [BENCHD, "--kubeconfig", self.cluster.dir / "pki/admin.kubeconfig", "--namespace", "benchd",
-                 "--store", f"sqlite:{self.cluster.dir}/results.db", "--listen", "127.0.0.1:0", *self.options,
-                 *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                 "--store", self.store, "--listen", "127.0.0.1:0", *self.options, *options],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
@@ -48,8 +50,7 @@ class Benchd:
         return self.process.wait(timeout=15)
 
     def ctl(self, *args):
-        return subprocess.run([BENCHCTL, *args, "--store", f"sqlite:{self.cluster.dir}/results.db"],
-                              capture_output=True, text=True, timeout=60)
+        return subprocess.run([BENCHCTL, *args, "--store", self.store], capture_output=True, text=True, timeout=60)
 
     def results(self, run):
         return json.loads(self.ctl("results", run, "-o", "json").stdout)

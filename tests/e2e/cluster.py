@@ -10,6 +10,7 @@ folder. The servers are children that the kernel kills with the test (PR_SET_PDE
 node.py adds one real node, and puts all of it into a network namespace.
 """
 import ctypes
+import json
 import os
 import pathlib
 import shutil
@@ -115,6 +116,15 @@ class Cluster:
     @property
     def kubeconfig(self):
         return self.dir / "pki/admin.kubeconfig"
+
+    def make_kubeconfig(self, name, change):
+        """A copy of the administrator's, with all files in it, that change(cluster, user, config) has altered."""
+        done = self.kubectl("config", "view", "--raw", "--flatten", "-o", "json")
+        config = json.loads(done.stdout)
+        change(config["clusters"][0]["cluster"], config["users"][0]["user"], config)
+        path = self.dir / f"{name}.kubeconfig"
+        path.write_text(json.dumps(config, indent=1))
+        return path
 
     def kubectl(self, *args, check=True, stdin=None):
         """Runs kubectl as administrator in the namespace benchd; returns the finished process with its output."""
