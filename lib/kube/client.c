@@ -58,7 +58,7 @@ struct kube_client {
     struct kube_transport *transport;
     unsigned max_in_flight, in_flight; /* of KUBE_NORMAL calls */
     uint64_t seed;
-    bool is_suspect, is_closing;
+    bool is_closing;
     unsigned n_handles; /* the timer, the transport */
     TAILQ_HEAD(, kube_call) waiting, running;
     TAILQ_HEAD(, kube_stream) streams;
@@ -179,11 +179,6 @@ struct uv_loop_s *kube_client_loop(const struct kube_client *c)
     return c->loop;
 }
 
-void kube_client_suspect(struct kube_client *c)
-{
-    c->is_suspect = true;
-}
-
 void kube_client_get_stats(const struct kube_client *c, struct kube_client_stats *ret)
 {
     *ret = c->stats;
@@ -222,12 +217,9 @@ static void arm(struct kube_client *c)
                          0); /* fails only for a closing handle */
 }
 
-/* What a failure says about our credentials and connections. True: there is something new to try. */
+/* What a failure says about our credentials. True: there is something new to try. */
 static bool learn(struct kube_client *c, const struct kube_response *res)
 {
-    if (res->failure == KUBE_TIMED_OUT || res->failure == KUBE_BROKEN) {
-        c->is_suspect = true;
-    }
     if (res->failure == KUBE_TLS) {
         const bool is_new = kube_config_reload(&c->config, NULL) > 0;
         refresh_endpoint(c);
@@ -248,12 +240,8 @@ static int start(struct kube_client *c, struct kube_transfer_params *params,
         return err_wrap(err, r, "%s", params->req->what);
     }
     params->endpoint = &c->endpoint;
-    params->needs_new_connection = c->is_suspect;
     r = kube_transfer_start(c->transport, params, ret, err);
-    if (r == 0) {
-        c->is_suspect = false;
-        c->stats.requests++;
-    }
+    c->stats.requests += r == 0;
     return r;
 }
 
@@ -421,15 +409,25 @@ static void stream_free(struct kube_stream *s)
     free(s);
 }
 
-void kube_stream_cancel(struct kube_stream *s)
+static void stream_end(struct kube_stream *s, void (*end_transfer)(struct kube_transfer *))
 {
     struct kube_client *c = s->client;
     if (s->transfer != NULL) {
-        kube_transfer_cancel(s->transfer);
+        end_transfer(s->transfer);
     }
     stream_detach(s);
     stream_free(s);
     arm(c);
+}
+
+void kube_stream_cancel(struct kube_stream *s)
+{
+    stream_end(s, kube_transfer_cancel);
+}
+
+void kube_stream_abandon(struct kube_stream *s)
+{
+    stream_end(s, kube_transfer_abandon);
 }
 
 static void on_stream_open(void *ctx, const struct kube_response *res)

@@ -31,8 +31,6 @@ int kube_client_new(const struct kube_client_params *params, struct kube_client 
                     struct err *err);
 void kube_client_free(struct kube_client *c);
 struct uv_loop_s *kube_client_loop(const struct kube_client *c);
-/* The server has been silent for too long: the next request makes a new connection. */
-void kube_client_suspect(struct kube_client *c);
 
 /* What goes over the wire, for /metrics. */
 struct kube_client_stats {
@@ -74,3 +72,5 @@ struct kube_stream *kube_stream_open(struct kube_client *c, struct kube_request 
                                      enum kube_pool pool, const struct kube_stream_ops *ops,
                                      void *ctx);
 void kube_stream_cancel(struct kube_stream *s);
+/* The same, for it has been silent too long: later requests get another connection. */
+void kube_stream_abandon(struct kube_stream *s);

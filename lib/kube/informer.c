@@ -99,7 +99,10 @@ static void step(struct kube_informer *i)
         case KUBE_REFLECTOR_STOP:
             kube_stream_cancel(i->watch);
             i->watch = NULL;
-            kube_client_suspect(i->client);
+            break;
+        case KUBE_REFLECTOR_ABANDON:
+            kube_stream_abandon(i->watch);
+            i->watch = NULL;
             break;
         case KUBE_REFLECTOR_WAIT:
             wait_until(i, deadline_ns);

@@ -115,16 +115,18 @@ static int64_t watch_deadline(const struct kube_reflector *r)
     return silence_ns < r->relist_ns ? silence_ns : r->relist_ns;
 }
 
-static void end_watch_ourselves(struct kube_reflector *r, int64_t now_ns)
+static enum kube_reflector_need end_watch_ourselves(struct kube_reflector *r, int64_t now_ns)
 {
-    if (now_ns >= r->relist_ns) {
+    if (now_ns < r->heard_ns + KUBE_SILENCE_NS) {
         become(r, LIST_DUE, now_ns);
-        return;
+        return KUBE_REFLECTOR_STOP;
     }
     (void)err_set(&r->error, ETIMEDOUT, "watch %s in '%s': no byte for %d s",
                   r->params.resource->plural, r->ns, (int)(KUBE_SILENCE_NS / S_NS));
     r->silent_watches++;
-    become(r, r->silent_watches >= BAD_IN_A_ROW ? LIST_DUE : WATCH_DUE, now_ns);
+    const bool is_list_due = r->silent_watches >= BAD_IN_A_ROW || now_ns >= r->relist_ns;
+    become(r, is_list_due ? LIST_DUE : WATCH_DUE, now_ns);
+    return KUBE_REFLECTOR_ABANDON;
 }
 
 static void begin_watch(struct kube_reflector *r, int64_t now_ns, struct kube_request *ret)
@@ -163,8 +165,7 @@ enum kube_reflector_need kube_reflector_next(struct kube_reflector *r, int64_t n
         return KUBE_REFLECTOR_LIST;
     case WATCHING:
         if (now_ns >= watch_deadline(r)) {
-            end_watch_ourselves(r, now_ns);
-            return KUBE_REFLECTOR_STOP;
+            return end_watch_ourselves(r, now_ns);
         }
         *ret_deadline_ns = watch_deadline(r);
         return KUBE_REFLECTOR_WAIT;

@@ -45,6 +45,7 @@ enum kube_reflector_need {
     KUBE_REFLECTOR_LIST,  /* send *ret_request once, no retries; then list_done */
     KUBE_REFLECTOR_WATCH, /* open *ret_request; watch_opened, watch_data ..., then watch_end */
     KUBE_REFLECTOR_STOP,  /* cancel the watch; it is over, no watch_end */
+    KUBE_REFLECTOR_ABANDON, /* the same, for it is silent: its connection may be dead */
 };
 
 struct kube_reflector;

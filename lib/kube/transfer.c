@@ -174,7 +174,6 @@ static CURLcode set_connection(struct kube_transfer *t)
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     SET(CURLOPT_PIPEWAIT, 1L); /* rather a stream of a connection under way than one more */
-    SET(CURLOPT_FRESH_CONNECT, t->params.needs_new_connection ? 1L : 0L);
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
     SET(CURLOPT_TIMEOUT_MS,
@@ -342,6 +341,9 @@ static void finish(struct kube_transfer *t)
     t->res.failure = failure_of(t);
     if (t->res.failure != KUBE_ANSWERED) {
         t->res.failure_text = t->error[0] != '\0' ? t->error : curl_easy_strerror(t->result);
+    }
+    if (t->res.failure == KUBE_TIMED_OUT) {
+        pool_leave(t->pool);
     }
     transfer_detach(t);
     set_texts(t);

@@ -16,17 +16,24 @@ struct socket_watch {
     LIST_ENTRY(socket_watch) in_pool;
 };
 
-static void release_handle(struct kube_transport *t)
+static void release_handle(struct pool *p)
 {
-    assert(t->n_handles > 0);
-    if (--t->n_handles > 0 || !t->is_closing) {
+    assert(p->n_handles > 0);
+    if (--p->n_handles > 0 || p->multi != NULL) {
         return;
     }
-    void (*on_closed)(void *ctx) = t->on_closed;
-    void *ctx = t->ctx;
-    free(t);
-    on_closed(ctx);
+    struct kube_transport *t = p->transport;
+    LIST_REMOVE(p, in_transport);
+    free(p);
+    if (t->is_closing && LIST_EMPTY(&t->pools)) {
+        void (*on_closed)(void *ctx) = t->on_closed;
+        void *ctx = t->ctx;
+        free(t);
+        on_closed(ctx);
+    }
 }
+
+static void close_if_left(struct pool *p);
 
 /* --- delivery --- */
 
@@ -46,6 +53,7 @@ void transfer_detach(struct kube_transfer *t)
     }
     TAILQ_REMOVE(&t->pool->transfers, t, in_all);
     (void)curl_multi_remove_handle(t->pool->multi, t->easy); /* it is there; we are not in curl */
+    close_if_left(t->pool);
 }
 
 static void collect_finished(struct pool *p)
@@ -66,7 +74,7 @@ static void deliver(struct pool *p)
 {
     collect_finished(p);
     /* A callback may cancel any transfer, or free the transport: the list is all that is trusted,
-     * and the pool lives till its handles have closed. */
+     * and the pool's memory lives till its handles have closed. */
     for (struct kube_transfer *t; (t = TAILQ_FIRST(&p->ready)) != NULL;) {
         TAILQ_REMOVE(&p->ready, t, in_ready);
         t->is_ready = false;
@@ -104,9 +112,9 @@ static void on_timer(uv_timer_t *timer)
 static void on_watch_closed(uv_handle_t *handle)
 {
     struct socket_watch *w = handle->data;
-    struct kube_transport *t = w->pool->transport;
+    struct pool *p = w->pool;
     free(w);
-    release_handle(t);
+    release_handle(p);
 }
 
 static void unwatch(struct socket_watch *w)
@@ -125,7 +133,7 @@ static struct socket_watch *watch(struct pool *p, curl_socket_t fd)
         return NULL;
     }
     w->poll.data = w;
-    p->transport->n_handles++;
+    p->n_handles++;
     LIST_INSERT_HEAD(&p->sockets, w, in_pool);
     (void)curl_multi_assign(p->multi, fd, w); /* curl has just told us of this socket */
     return w;
@@ -163,19 +171,21 @@ static int on_timeout_wanted(CURLM *multi, long timeout_ms, void *ctx)
 
 /* --- life --- */
 
-static int pool_init(struct pool *p, struct kube_transport *t)
+/* NULL: no memory. */
+static struct pool *pool_new(struct kube_transport *t, enum kube_pool kind)
 {
-    p->transport = t;
+    CURLM *multi = curl_multi_init();
+    if (multi == NULL) {
+        return NULL;
+    }
+    struct pool *p = xnew(struct pool);
+    *p = (struct pool){.multi = multi, .transport = t, .kind = kind, .n_handles = 1};
     TAILQ_INIT(&p->transfers);
     TAILQ_INIT(&p->ready);
     LIST_INIT(&p->sockets);
-    p->multi = curl_multi_init();
+    LIST_INSERT_HEAD(&t->pools, p, in_transport);
     (void)uv_timer_init(t->loop, &p->timer); /* cannot fail */
     p->timer.data = p;
-    t->n_handles++;
-    if (p->multi == NULL) {
-        return -ENOMEM;
-    }
     /* Plain settings of a new handle: none of them can fail. */
     (void)curl_multi_setopt(p->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
     (void)curl_multi_setopt(p->multi, CURLMOPT_SOCKETDATA, p);
@@ -183,7 +193,40 @@ static int pool_init(struct pool *p, struct kube_transport *t)
     (void)curl_multi_setopt(p->multi, CURLMOPT_TIMERDATA, p);
     (void)curl_multi_setopt(p->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
     (void)curl_multi_setopt(p->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, STREAMS_PER_CONNECTION);
-    return 0;
+    return p;
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    release_handle(handle->data);
+}
+
+/* It has no transfers any more. */
+static void pool_close(struct pool *p)
+{
+    (void)curl_multi_cleanup(p->multi); /* a good handle, and we are not inside it */
+    p->multi = NULL;
+    for (struct socket_watch *w; (w = LIST_FIRST(&p->sockets)) != NULL;) {
+        unwatch(w); /* of idle connections that curl closed without a word */
+    }
+    uv_close((uv_handle_t *)&p->timer, on_timer_closed);
+}
+
+static void close_if_left(struct pool *p)
+{
+    if (p != p->transport->current[p->kind] && TAILQ_EMPTY(&p->transfers)) {
+        pool_close(p);
+    }
+}
+
+void pool_leave(struct pool *p)
+{
+    struct kube_transport *t = p->transport;
+    struct pool *next = p == t->current[p->kind] ? pool_new(t, p->kind) : NULL;
+    if (next != NULL) { /* without memory the old one has to do */
+        t->current[p->kind] = next;
+        close_if_left(p);
+    }
 }
 
 static void no_owner(void *ctx)
@@ -198,23 +241,16 @@ int kube_transport_new(struct uv_loop_s *loop, struct kube_transport **ret, stru
     }
     struct kube_transport *t = xnew(struct kube_transport);
     t->loop = loop;
-    int r = 0;
-    for (int i = 0; i < POOL_COUNT; i++) {
-        const int ready = pool_init(&t->pools[i], t);
-        r = r < 0 ? r : ready;
-    }
-    if (r < 0) {
-        kube_transport_free(t, no_owner, NULL);
-        return err_set(err, ENOMEM, "libcurl cannot make a handle");
+    LIST_INIT(&t->pools);
+    for (enum kube_pool kind = 0; kind < POOL_COUNT; kind++) {
+        t->current[kind] = pool_new(t, kind);
+        if (t->current[kind] == NULL) {
+            kube_transport_free(t, no_owner, NULL);
+            return err_set(err, ENOMEM, "libcurl cannot make a handle");
+        }
     }
     *ret = t;
     return 0;
-}
-
-static void on_timer_closed(uv_handle_t *handle)
-{
-    struct pool *p = handle->data;
-    release_handle(p->transport);
 }
 
 void kube_transport_free(struct kube_transport *t, void (*on_closed)(void *ctx), void *ctx)
@@ -222,19 +258,22 @@ void kube_transport_free(struct kube_transport *t, void (*on_closed)(void *ctx),
     t->is_closing = true;
     t->on_closed = on_closed;
     t->ctx = ctx;
+    if (LIST_EMPTY(&t->pools)) { /* it could not be made */
+        free(t);
+        on_closed(ctx);
+        return;
+    }
     for (int i = 0; i < POOL_COUNT; i++) {
-        struct pool *p = &t->pools[i];
+        t->current[i] = NULL; /* a pool that is left closes with its last transfer */
+    }
+    struct pool *p;
+    LIST_FOREACH(p, &t->pools, in_transport) {
         for (struct kube_transfer *transfer; (transfer = TAILQ_FIRST(&p->transfers)) != NULL;) {
             kube_transfer_cancel(transfer);
         }
-        if (p->multi != NULL) {
-            (void)curl_multi_cleanup(p->multi); /* a good handle, and we are not inside it */
-            p->multi = NULL;
+        if (p->multi != NULL) { /* it had none */
+            pool_close(p);
         }
-        for (struct socket_watch *w; (w = LIST_FIRST(&p->sockets)) != NULL;) {
-            unwatch(w); /* of idle connections that curl closed without a word */
-        }
-        uv_close((uv_handle_t *)&p->timer, on_timer_closed);
     }
 }
 
@@ -253,7 +292,7 @@ int kube_transfer_start(struct kube_transport *t, const struct kube_transfer_par
 {
     struct kube_transfer *transfer = xnew(struct kube_transfer);
     transfer->params = *params;
-    transfer->pool = &t->pools[params->pool];
+    transfer->pool = t->current[params->pool];
     const int r = transfer_prepare(transfer, err);
     if (r < 0) {
         transfer_release(transfer);
@@ -276,4 +315,10 @@ void kube_transfer_cancel(struct kube_transfer *t)
     }
     transfer_detach(t);
     transfer_release(t);
+}
+
+void kube_transfer_abandon(struct kube_transfer *t)
+{
+    pool_leave(t->pool);
+    kube_transfer_cancel(t);
 }

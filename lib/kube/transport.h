@@ -7,7 +7,11 @@
  *   uv_poll, uv_timer --> curl_multi_socket_action --> on_header, on_write: into the transfer
  *                     '-> deliver: on_open, on_data, on_done
  *
- * A transfer frees itself after on_done; before, kube_transfer_cancel may come at any moment. */
+ * A transfer frees itself after on_done; before, kube_transfer_cancel may come at any moment.
+ *
+ * curl keeps an HTTP/2 connection that answers nothing, and sends the next request over it again, as
+ * long as TCP finds nothing wrong. So what a request waited for in vain is left by all later ones:
+ * they get a new multi handle; the old one goes with its last transfer. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,7 +41,6 @@ struct kube_transfer_params {
     const char *token; /* NULL: none */
     enum kube_pool pool;
     bool is_stream;  /* on_open and on_data for a 2xx; no time-out */
-    bool needs_new_connection;
     size_t max_bytes;   /* of a body that is kept whole */
     int64_t timeout_ns; /* not for streams */
     void (*on_open)(void *ctx, const struct kube_response *res);
@@ -56,3 +59,5 @@ uint64_t kube_transport_bytes_in(const struct kube_transport *t);
 int kube_transfer_start(struct kube_transport *t, const struct kube_transfer_params *params,
                         struct kube_transfer **ret, struct err *err);
 void kube_transfer_cancel(struct kube_transfer *transfer);
+/* The same, for it has been silent too long: later requests leave its connection alone. */
+void kube_transfer_abandon(struct kube_transfer *transfer);

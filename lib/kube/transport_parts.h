@@ -10,21 +10,25 @@
 #include "base/buf.h"
 #include "kube/transport.h"
 
+/* Connections that may share requests. Freed when its handles have closed. */
 struct pool {
-    CURLM *multi; /* NULL once the transport is freed */
+    CURLM *multi; /* NULL once it is closing */
     uv_timer_t timer;
     struct kube_transport *transport;
+    enum kube_pool kind;
     TAILQ_HEAD(, kube_transfer) transfers; /* all */
     TAILQ_HEAD(, kube_transfer) ready;     /* with something to deliver */
     LIST_HEAD(, socket_watch) sockets;
+    unsigned n_handles; /* not yet closed */
+    LIST_ENTRY(pool) in_transport;
 };
 
 #define POOL_COUNT 2
 
 struct kube_transport {
     uv_loop_t *loop;
-    struct pool pools[POOL_COUNT];
-    unsigned n_handles; /* not yet closed */
+    struct pool *current[POOL_COUNT]; /* by kind; where new requests go */
+    LIST_HEAD(, pool) pools;          /* these, and the ones that were left */
     bool is_closing;
     void (*on_closed)(void *ctx);
     void *ctx;
@@ -68,3 +72,5 @@ bool transfer_is_success(const struct kube_transfer *t);
 void transfer_is_ready(struct kube_transfer *t);
 /* Out of the pool's lists and out of curl. */
 void transfer_detach(struct kube_transfer *t);
+/* New requests get other connections than these. */
+void pool_leave(struct pool *p);

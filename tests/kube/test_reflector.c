@@ -3,7 +3,7 @@
  *
  *   list              next() asks for a list; "list?continue=X" when the request holds that
  *   watch RV          next() asks for a watch from RV
- *   stop              next() asks to cancel the watch
+ *   stop, abandon     next() asks to cancel the watch, or to leave its connection too
  *   wait MIN MAX      next() waits MIN to MAX milliseconds; the clock goes there
  *   > CODE BODY       the answer to the list; CODE 0: no connection
  *   open | = LINE     the watch is open | brings this line
@@ -169,6 +169,8 @@ static void play(struct story *s, const char *verb, const char *rest)
         expect_request(s, KUBE_REFLECTOR_WATCH, part);
     } else if (str_eq(verb, "stop")) {
         expect_request(s, KUBE_REFLECTOR_STOP, "");
+    } else if (str_eq(verb, "abandon")) {
+        expect_request(s, KUBE_REFLECTOR_ABANDON, "");
     } else if (str_eq(verb, "wait")) {
         expect_wait(s, rest);
     } else if (str_eq(verb, ">")) {
@@ -243,14 +245,14 @@ static const struct {
      SYNCED_AT_5 "sleep 5000\nend 200\nwait 50 100\nwatch 5\nopen\nsleep 5000\nend 200\n"
      "wait 50 100\nwatch 5\n"},
     {"silence, and silence again",
-     SYNCED_AT_5 "wait 90000 90000\nstop\nwatch 5\nerror no byte for 90 s\nopen\n"
-     "error no byte for 90 s\nwait 90000 90000\nstop\nlist\n" PAGE("2", "", ITEM("a", "u1", "3"))
+     SYNCED_AT_5 "wait 90000 90000\nabandon\nwatch 5\nerror no byte for 90 s\nopen\n"
+     "error no byte for 90 s\nwait 90000 90000\nabandon\nlist\n" PAGE("2", "", ITEM("a", "u1", "3"))
      "told synced\nerror none\nwatch 2\n"},
     {"any byte breaks the silence",
-     SYNCED_AT_5 "sleep 89000\n" BOOKMARK("6") "wait 90000 90000\nstop\nwatch 6\nopen\nsleep 1000\n"
-     BOOKMARK("7") "wait 90000 90000\nstop\nwatch 7\n"},
+     SYNCED_AT_5 "sleep 89000\n" BOOKMARK("6") "wait 90000 90000\nabandon\nwatch 6\nopen\nsleep 1000\n"
+     BOOKMARK("7") "wait 90000 90000\nabandon\nwatch 7\n"},
     {"a fresh list after half an hour or more",
-     SYNCED_AT_5 "sleep 3600000\nstop\nlist\n" PAGE("9", "", ITEM("a", "u1", "3"))
+     SYNCED_AT_5 "sleep 3600000\n" BOOKMARK("6") "stop\nlist\n" PAGE("9", "", ITEM("a", "u1", "3"))
      "told synced\nwatch 9\n"},
     {"no server at first", "list\n> 0\nerror cannot reach the API server\nwait 250 500\nlist\n> 0\n"
                            "wait 500 1000\nlist\n> 0\nwait 1000 2000\nlist\n" PAGE("1", "", "")

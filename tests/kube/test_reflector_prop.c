@@ -214,6 +214,7 @@ static void serve(struct world *w)
         kube_request_done(&req);
         return;
     case KUBE_REFLECTOR_STOP:
+    case KUBE_REFLECTOR_ABANDON:
         w->is_watching = false;
         return;
     case KUBE_REFLECTOR_WAIT:

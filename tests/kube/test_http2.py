@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""The real transport on HTTP/2: many requests on one connection, which the server gives up, refuses or forgets."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import fake_api
+import fake_h2
+from fake_h2 import each, goaway, more, ok, reset
+from probe import Probe
+from test_client import kubeconfig
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+import tap  # noqa: E402
+
+POD = {"kind": "Pod", "metadata": {"name": "a"}}
+
+
+def make_certificate(folder):
+    pair = folder / "h2.crt", folder / "h2.key"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-keyout", pair[1], "-out", pair[0], "-days", "2", "-subj", "/CN=h2", "-addext",
+                    "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    return pair
+
+
+class Scene:
+    def __init__(self, t, name, folder, pair):
+        self.t, self.name = t, name
+        self.fake = fake_h2.FakeH2(fake_api.tls_context(*pair))
+        self.config = kubeconfig(folder, self.fake.url, **{"certificate-authority": "h2.crt"})
+
+    def __enter__(self):
+        self.fake.__enter__()
+        self.probe = Probe(self.config)
+        return self
+
+    def __exit__(self, kind, *_):
+        end = self.probe.quit()
+        self.fake.__exit__()
+        if kind is None:
+            self.t.equal((0, ""), end, f"{self.name}: ends clean")
+
+    def equal(self, wanted, got, what):
+        self.t.equal(wanted, got, f"{self.name}: {what}")
+
+    def get(self, **more_of_it):
+        return self.probe.ask("get", path="/x", **more_of_it).get("r")
+
+
+def one_connection(t, *where):
+    with Scene(t, "a burst", *where) as s:
+        s.fake.answer(ok)
+        s.equal(0, s.get(), "the connection")
+        s.equal(0, s.probe.ask("burst", path="/x", n=20).get("r"), "twenty at once")
+        s.equal({0}, {number for number, _ in s.fake.requests}, "over one connection")
+
+
+def goaways(t, *where):
+    """What kube-apiserver does with --goaway-chance and when it ends: what is under way goes on."""
+    with Scene(t, "a polite GOAWAY", *where) as s:
+        s.fake.answer(fake_h2.begun, each(goaway(lambda stream: stream), ok), ok)
+        watch = s.probe.start("stream", path="/watch")
+        s.probe.until(watch, "data")
+        s.equal(0, s.get(), "the answer beside it")
+        s.equal(0, s.get(), "the next request")
+        s.equal([0, 0, 1], [number for number, _ in s.fake.requests], "goes to a new connection")
+        more(s.fake.connections[0], 1, b"still here", end=True)
+        s.equal("still here", (s.probe.until(watch, "data") or [{}])[-1].get("data"), "the watch goes on")
+        s.equal(0, s.probe.next(watch).get("r"), "to its own end")
+    with Scene(t, "a GOAWAY that leaves requests out", *where) as s:
+        s.fake.answer(ok, goaway(lambda stream: stream - 2), ok)
+        s.equal(0, s.get(), "the connection")
+        s.equal(0, s.probe.ask("create", resource="pods", ns="n", object=POD).get("r"), "is sent again")
+        s.equal([0, 0, 1], [number for number, _ in s.fake.requests], "over a new connection")
+
+
+def resets(t, *where):
+    for name, code in (("REFUSED_STREAM", fake_h2.REFUSED_STREAM), ("INTERNAL_ERROR", fake_h2.INTERNAL_ERROR)):
+        with Scene(t, name, *where) as s:
+            s.fake.answer(ok, reset(code), ok)
+            s.equal(0, s.get(), "the connection")
+            s.equal(0, s.get(), "is sent again")
+            s.equal(3, len(s.fake.requests), "once")
+
+
+def forgotten(t, *where):
+    """A server, or a proxy before it, that takes bytes and says nothing: TCP finds nothing wrong."""
+    with Scene(t, "a connection that says nothing", *where) as s:
+        s.fake.answer(fake_h2.begun, ok)
+        watch = s.probe.start("stream", path="/watch")
+        s.probe.until(watch, "data")
+        s.fake.freeze()
+        s.equal(0, s.get(timeout_ms=500, tries=3), "the second try is answered")
+        s.fake.answer(ok)
+        for i in range(4):
+            s.equal(0, s.get(timeout_ms=500, tries=1), f"nothing goes there any more ({i})")
+        s.equal(0, s.probe.ask("burst", path="/x", n=10, timeout_ms=1000, tries=1).get("r"), "nor do many at once")
+        s.equal({1}, {number for number, _ in s.fake.requests}, "one new connection is enough")
+        s.equal({}, s.probe.next(watch, 0.1), "the watch is its owner's affair")
+    with Scene(t, "many wait on it", *where) as s:
+        s.fake.answer(ok)
+        s.equal(0, s.get(), "the connection")
+        s.fake.freeze()
+        s.equal(0, s.probe.ask("burst", path="/x", n=20, timeout_ms=500, tries=3).get("r"), "all are answered")
+        s.equal(2, len(s.fake.connections), "by one new connection")
+
+
+def main():
+    t = tap.Tap()
+    with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
+        folder = pathlib.Path(folder)
+        pair = make_certificate(folder)
+        for test in (one_connection, goaways, resets, forgotten):
+            test(t, folder, pair)
+    return t.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
