@@ -12,6 +12,9 @@
 
 #define S_NS INT64_C(1000000000)
 #define JITTER 0.2
+#define AT_ONCE_MAX 3 /* requests in a row without a pause: renew, make or read anew, renew */
+#define SKEW_MIN_MS 2500 /* a Date header has whole seconds, and was on its way */
+#define DURATION_MAX_S 3600 /* of a record that is believed */
 #define ADDRESS "benchd.io/address"
 
 enum step { STEP_GET, STEP_CREATE, STEP_UPDATE };
@@ -25,7 +28,10 @@ struct kube_lease {
     enum step step;     /* the next one, or the one in flight */
     bool is_in_flight;
     int64_t due_ns;
-    int64_t sent_ns;    /* of the request in flight */
+    int64_t sent_ns;    /* of the latest request */
+    int64_t sent_unix_ms; /* the same by the local clock */
+    int64_t skew_ms;    /* what the server's clock is ahead of the local one */
+    unsigned at_once;   /* requests in a row without a pause */
     int64_t renewed_ns; /* when the last successful renewal was sent */
 
     json_t *seen;        /* as the server last gave it, NULL: unknown */
@@ -79,6 +85,14 @@ const char *kube_lease_holder(const struct kube_lease *l)
     return holder == NULL ? "" : holder;
 }
 
+/* How long its holder may be silent: what the record says, `otherwise_s` if that is nonsense. */
+static int64_t duration_s_of(const json_t *lease, int64_t otherwise_s)
+{
+    const json_int_t s = json_integer_value(
+        json_object_get(spec_of(lease), "leaseDurationSeconds"));
+    return s > 0 && s <= DURATION_MAX_S ? s : otherwise_s;
+}
+
 static bool is_ours(const struct kube_lease *l)
 {
     return strcmp(kube_lease_holder(l), l->identity) == 0;
@@ -127,7 +141,7 @@ static json_t *make_object(const struct kube_lease *l, const char *holder, int64
     }
     json_t *spec = json_object_get(lease, "spec");
     char now[KUBE_TIME_SIZE];
-    kube_time_format_micro(unix_ms, now);
+    kube_time_format_micro(unix_ms + l->skew_ms, now);
     if (holder[0] != '\0' && !(l->seen != NULL && is_ours(l))) {
         const json_int_t before = json_integer_value(json_object_get(spec, "leaseTransitions"));
         json_object_set_new(spec, "acquireTime", json_string(now));
@@ -178,18 +192,28 @@ bool kube_lease_next(struct kube_lease *l, int64_t now_ns, int64_t unix_ms,
     make_request(l, l->step, l->identity, unix_ms, ret_request);
     l->is_in_flight = true;
     l->sent_ns = now_ns;
+    l->sent_unix_ms = unix_ms;
     return true;
 }
 
-static void plan(struct kube_lease *l, enum step step, int64_t due_ns)
+/* The pause counts from the latest request: one that waited in vain has used it up. */
+static void plan_later(struct kube_lease *l, enum step step)
 {
     l->step = step;
-    l->due_ns = due_ns;
+    l->due_ns = l->sent_ns + kube_jitter(&l->jitter, l->retry_ns, JITTER);
+    l->at_once = 0;
 }
 
-static int64_t later(struct kube_lease *l, int64_t from_ns)
+/* ... but no server gets us to ask in a loop. */
+static void plan_at_once(struct kube_lease *l, enum step step)
 {
-    return from_ns + kube_jitter(&l->jitter, l->retry_ns, JITTER);
+    if (l->at_once >= AT_ONCE_MAX) {
+        plan_later(l, step);
+        return;
+    }
+    l->step = step;
+    l->due_ns = l->sent_ns;
+    l->at_once++;
 }
 
 /* The record, not the object, says whether its holder is alive: others may touch annotations. */
@@ -202,6 +226,16 @@ static void see(struct kube_lease *l, int64_t now_ns, json_t *lease)
     l->seen = json_incref(lease);
 }
 
+static void learn_skew(struct kube_lease *l, int64_t now_ns, const struct kube_response *res)
+{
+    if (res->date_unix_ms >= 0) {
+        const int64_t took_ms = (now_ns - l->sent_ns) / (S_NS / 1000);
+        const int64_t ahead_ms = res->date_unix_ms - l->sent_unix_ms;
+        const bool is_right = ahead_ms > -SKEW_MIN_MS && ahead_ms < took_ms + SKEW_MIN_MS;
+        l->skew_ms = is_right ? 0 : ahead_ms;
+    }
+}
+
 static void after_get(struct kube_lease *l, int64_t now_ns)
 {
     if (l->state == KUBE_LEASE_LEADER && !is_ours(l)) {
@@ -210,9 +244,12 @@ static void after_get(struct kube_lease *l, int64_t now_ns)
                       kube_lease_holder(l));
         return;
     }
-    const bool is_free = kube_lease_holder(l)[0] == '\0' || is_ours(l) ||
-                         now_ns >= l->observed_ns + l->duration_ns;
-    plan(l, is_free ? STEP_UPDATE : STEP_GET, is_free ? now_ns : later(l, now_ns));
+    const int64_t held_ns = duration_s_of(l->seen, l->duration_ns / S_NS) * S_NS;
+    if (kube_lease_holder(l)[0] == '\0' || is_ours(l) || now_ns >= l->observed_ns + held_ns) {
+        plan_at_once(l, STEP_UPDATE);
+    } else {
+        plan_later(l, STEP_GET);
+    }
 }
 
 static void take_object(struct kube_lease *l, int64_t now_ns, const struct kube_response *res)
@@ -225,7 +262,7 @@ static void take_object(struct kube_lease *l, int64_t now_ns, const struct kube_
     }
     if (r < 0) {
         (void)err_wrap(&l->error, r, "lease '%s'", l->name);
-        plan(l, STEP_GET, later(l, now_ns));
+        plan_later(l, STEP_GET);
         return;
     }
     see(l, now_ns, lease);
@@ -237,7 +274,7 @@ static void take_object(struct kube_lease *l, int64_t now_ns, const struct kube_
     }
     l->state = KUBE_LEASE_LEADER;
     l->renewed_ns = l->sent_ns;
-    plan(l, STEP_UPDATE, later(l, l->sent_ns));
+    plan_later(l, STEP_UPDATE);
 }
 
 void kube_lease_answer(struct kube_lease *l, int64_t now_ns, const struct kube_response *res)
@@ -249,6 +286,7 @@ void kube_lease_answer(struct kube_lease *l, int64_t now_ns, const struct kube_r
     if (kube_lease_state(l, now_ns) == KUBE_LEASE_LOST) {
         return; /* too late, whatever it says */
     }
+    learn_skew(l, now_ns, res);
     struct kube_request req;
     make_request(l, l->step, l->identity, 0, &req); /* for its name in messages */
     struct err error = {0};
@@ -261,15 +299,21 @@ void kube_lease_answer(struct kube_lease *l, int64_t now_ns, const struct kube_r
     if (r == -ENOENT) { /* none yet, or deleted by hand */
         json_decref(l->seen);
         l->seen = NULL;
-        /* A missing namespace answers a creation like this: not at once again then. */
-        plan(l, STEP_CREATE, l->step == STEP_CREATE ? later(l, now_ns) : now_ns);
-        l->error = l->step == STEP_CREATE ? error : l->error;
+        if (l->step == STEP_CREATE) { /* of a missing namespace */
+            l->error = error;
+            plan_later(l, STEP_CREATE);
+        } else {
+            plan_at_once(l, STEP_CREATE);
+        }
         return;
     }
     l->error = error;
     const bool was_overtaken = r == -ESTALE || r == -EEXIST;
-    plan(l, STEP_GET,
-         was_overtaken && l->state == KUBE_LEASE_LEADER ? now_ns : later(l, now_ns));
+    if (was_overtaken && l->state == KUBE_LEASE_LEADER) {
+        plan_at_once(l, STEP_GET);
+    } else {
+        plan_later(l, STEP_GET);
+    }
 }
 
 bool kube_lease_release(struct kube_lease *l, int64_t now_ns, int64_t unix_ms,
@@ -281,7 +325,8 @@ bool kube_lease_release(struct kube_lease *l, int64_t now_ns, int64_t unix_ms,
     make_request(l, STEP_UPDATE, "", unix_ms, ret_request);
     l->state = KUBE_LEASE_FOLLOWER;
     l->is_in_flight = false;
-    plan(l, STEP_GET, INT64_MAX);
+    l->step = STEP_GET;
+    l->due_ns = INT64_MAX;
     return true;
 }
 
@@ -302,9 +347,13 @@ int kube_lease_read(const json_t *lease, int64_t server_unix_ms, char **ret_addr
     if (renewed == NULL || kube_time_parse(renewed, strlen(renewed), &renewed_ns) < 0) {
         return err_set(err, EPROTO, "the lease '%s' was never renewed", name);
     }
-    const json_int_t duration_s = json_integer_value(json_object_get(spec, "leaseDurationSeconds"));
+    const int64_t duration_ms = duration_s_of(lease, 0) * 1000;
     const int64_t age_ms = server_unix_ms - renewed_ns / 1000000;
-    if (age_ms > duration_s * 1000) {
+    if (server_unix_ms >= 0 && age_ms < -duration_ms) {
+        return err_set(err, ESTALE, "'%s' renewed the lease '%s' with a clock that was %" PRId64
+                       " s ahead of the API server's clock", holder, name, -age_ms / 1000);
+    }
+    if (age_ms > duration_ms) {
         return err_set(err, ESTALE, "'%s' last renewed the lease '%s' %" PRId64 " s ago", holder,
                        name, age_ms / 1000);
     }

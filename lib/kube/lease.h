@@ -1,6 +1,7 @@
 /* Holding a coordination.k8s.io Lease. Sans-I/O: time is a local clock that does not stop in
- * suspend (CLOCK_BOOTTIME), given as now_ns; the dates inside the object are for people and never
- * decide who leads.
+ * suspend (CLOCK_BOOTTIME), given as now_ns; the dates inside the object are for people and for
+ * kube_lease_read, and never decide who leads. They are the server's time as its Date headers tell
+ * it, so that a wrong clock here makes nobody look dead or alive.
  *
  *   FOLLOWER --won (201, or 200 of our PUT)--> LEADER --no renewal for renew_deadline--> LOST
  *      ^  '--- held by another: wait ---'         |
@@ -35,8 +36,8 @@ struct kube_lease *kube_lease_new(const struct kube_lease_params *params);
 void kube_lease_free(struct kube_lease *l);
 
 /* True: send *ret_request (the caller's; URGENT; give up after kube_lease_request_timeout_ns) and
- * feed the answer. False: nothing before *ret_deadline_ns or the answer. `unix_ms` goes into the
- * object's dates. */
+ * feed the answer. False: nothing before *ret_deadline_ns or the answer. unix_ms: the local clock,
+ * for the object's dates. */
 bool kube_lease_next(struct kube_lease *l, int64_t now_ns, int64_t unix_ms,
                      struct kube_request *ret_request, int64_t *ret_deadline_ns);
 void kube_lease_answer(struct kube_lease *l, int64_t now_ns, const struct kube_response *res);
@@ -55,6 +56,7 @@ bool kube_lease_release(struct kube_lease *l, int64_t now_ns, int64_t unix_ms,
                         struct kube_request *ret_request);
 
 /* For others (benchctl): is the lease's holder alive by the server's clock (its Date header), and
- * where. 0; -ENOENT no holder; -ESTALE not renewed within its duration; -EPROTO no lease. */
+ * where. 0; -ENOENT no holder; -ESTALE not renewed within its duration, before or after that time;
+ * -EPROTO no lease. */
 int kube_lease_read(const json_t *lease, int64_t server_unix_ms, char **ret_address,
                     struct err *err);

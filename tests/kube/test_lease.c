@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "kube/json.h"
+#include "kube/retry.h"
 
 #define UNIX_MS INT64_C(1795164771000)
 
@@ -16,11 +17,14 @@ struct server {
     json_t *lease; /* NULL: none */
     unsigned version;
     int down; /* HTTP code that it answers instead; 0: none */
+    int writes_down;   /* the same, for writes only */
+    int64_t date_ms;   /* its Date header; 0: none */
 };
 
 struct member {
     struct kube_lease *lease;
     int64_t now_ns;
+    int64_t ahead_ms; /* of its wall clock */
     unsigned requests;
 };
 
@@ -59,7 +63,7 @@ static int write_lease(struct server *s, const struct kube_request *req, json_t 
 /* The answer's code; *ret_body is owned. */
 static int serve(struct server *s, const struct kube_request *req, char **ret_body)
 {
-    int code = s->down;
+    int code = s->down != 0 || req->method == KUBE_GET ? s->down : s->writes_down;
     if (code == 0 && req->method == KUBE_GET) {
         code = s->lease == NULL ? 404 : 200;
     } else if (code == 0) {
@@ -76,7 +80,7 @@ static bool turn(struct member *m, struct server *s)
 {
     struct kube_request req;
     int64_t deadline_ns;
-    const int64_t unix_ms = UNIX_MS + m->now_ns / 1000000 - 100000; /* every clock has its own */
+    const int64_t unix_ms = UNIX_MS + m->ahead_ms + m->now_ns / 1000000 - 100000;
     if (!kube_lease_next(m->lease, m->now_ns, unix_ms, &req, &deadline_ns)) {
         return false;
     }
@@ -84,7 +88,8 @@ static bool turn(struct member *m, struct server *s)
     m->requests++;
     _cleanup_(freep) char *body = NULL;
     const int code = serve(s, &req, &body);
-    const struct kube_response res = response(code, body);
+    struct kube_response res = response(code, body);
+    res.date_unix_ms = s->date_ms == 0 ? -1 : s->date_ms;
     kube_request_done(&req);
     kube_lease_answer(m->lease, m->now_ns, &res);
     return true;
@@ -243,6 +248,240 @@ static void foreign_hands(void **state)
     end(&s, &a, NULL);
 }
 
+/* The server answers each write like that, and each read truthfully. */
+static void writes_that_never_go_through(void **state)
+{
+    (void)state;
+    static const int codes[] = {409, 404, 500, 403};
+    for (size_t i = 0; i < LEN(codes); i++) {
+        struct server s = {0};
+        struct member a = member_new("a");
+        settle(&a, &s);
+        s.writes_down = codes[i];
+        a.requests = 0;
+        pass(&a, &s, 20 * S_NS); /* settle() fails for a hot loop */
+        assert_in_range(a.requests, 3, 20);
+        assert_int_equal(kube_lease_state(a.lease, a.now_ns), KUBE_LEASE_LOST);
+        end(&s, &a, NULL);
+    }
+}
+
+/* One request is lost without a word: there must be time for the next, also on a slow server. */
+static void survives_one_silence(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct server s = {0};
+        struct member a = {.now_ns = 100 * S_NS};
+        a.lease = kube_lease_new(&(struct kube_lease_params){
+            .ns = "n", .name = "benchd", .identity = "a", .seed = seed});
+        settle(&a, &s);
+        struct kube_request req;
+        int64_t deadline_ns;
+        while (!kube_lease_next(a.lease, a.now_ns, UNIX_MS, &req, &deadline_ns)) {
+            a.now_ns = deadline_ns;
+        }
+        kube_request_done(&req);
+        a.now_ns += kube_lease_request_timeout_ns(a.lease);
+        struct kube_response lost = response(0, "");
+        lost.failure = KUBE_TIMED_OUT;
+        kube_lease_answer(a.lease, a.now_ns, &lost);
+        for (int i = 0; i < 2; i++) { /* to see what is there, and to renew it */
+            while (!kube_lease_next(a.lease, a.now_ns, UNIX_MS, &req, &deadline_ns) &&
+                   kube_lease_may_write(a.lease, a.now_ns)) {
+                a.now_ns = deadline_ns;
+            }
+            if (!kube_lease_may_write(a.lease, a.now_ns)) {
+                fail_msg("seed %d: lost after one silence", (int)seed);
+            }
+            _cleanup_(freep) char *body = NULL;
+            const int code = serve(&s, &req, &body);
+            const struct kube_response res = response(code, body);
+            kube_request_done(&req);
+            a.now_ns += S_NS;
+            kube_lease_answer(a.lease, a.now_ns, &res);
+        }
+        assert_true(kube_lease_may_write(a.lease, a.now_ns));
+        end(&s, &a, NULL);
+    }
+}
+
+/* The record says how long its holder may be silent, not who waits for it. */
+static void waits_as_long_as_the_holder_said(void **state)
+{
+    (void)state;
+    static const struct {
+        json_int_t duration_s;
+        unsigned min, max;
+    } rows[] = {{40, 38, 43}, {5, 4, 8}, {0, 14, 18}, {-7, 14, 18}, {INT64_MAX, 14, 18}};
+    for (size_t i = 0; i < LEN(rows); i++) {
+        struct server s = {.version = 7, .lease = json_pack(
+            "{s:{s:s,s:s}, s:{s:s,s:I}}", "metadata", "name", "benchd", "resourceVersion", "7",
+            "spec", "holderIdentity", "x", "leaseDurationSeconds", rows[i].duration_s)};
+        struct member a = member_new("a");
+        unsigned seconds = 0;
+        for (; !kube_lease_may_write(a.lease, a.now_ns) && seconds < 60; seconds++) {
+            pass(&a, &s, S_NS);
+        }
+        if (seconds < rows[i].min || seconds > rows[i].max) {
+            fail_msg("duration %lld: expected %u to %u s, got %u", (long long)rows[i].duration_s,
+                     rows[i].min, rows[i].max, seconds);
+        }
+        end(&s, &a, NULL);
+    }
+}
+
+/* Whoever reads it compares with the server's clock: what is written must be by that clock. */
+static void dates_by_the_servers_clock(void **state)
+{
+    (void)state;
+    static const int64_t ahead_ms[] = {0, 1500, -1500, 3600000, -3600000, 86400000};
+    for (size_t i = 0; i < LEN(ahead_ms); i++) {
+        struct server s = {.date_ms = UNIX_MS};
+        struct member a = member_new("a");
+        a.ahead_ms = ahead_ms[i];
+        for (int second = 0; second < 30; second++) {
+            struct err err = {0};
+            _cleanup_(freep) char *address = NULL;
+            pass(&a, &s, S_NS);
+            s.date_ms += 1000;
+            const int r = kube_lease_read(s.lease, s.date_ms, &address, &err);
+            if (r != 0) {
+                fail_msg("%lld ms ahead, after %d s: %s", (long long)ahead_ms[i], second, err.msg);
+            }
+        }
+        _cleanup_(freep) char *address = NULL;
+        assert_int_equal(kube_lease_read(s.lease, s.date_ms + 20000, &address, NULL), -ESTALE);
+        end(&s, &a, NULL);
+    }
+}
+
+/* --- two of them behind a bad network --- */
+
+#define STEP_NS (S_NS / 10)
+#define FAULTS_NS (200 * S_NS)
+
+struct node {
+    struct kube_lease *lease;
+    int64_t offset_ns;      /* its clock's */
+    int64_t asleep_ns;      /* stopped until then */
+    int64_t cut_off_ns;     /* from the server, until then */
+    bool is_in_flight;
+    struct kube_request req;
+    int64_t serve_ns, answer_ns; /* INT64_MAX: never */
+    bool is_lost;                /* the answer, if there is one */
+    int code;
+    char *body;
+};
+
+static int64_t below(uint64_t *random, int64_t n)
+{
+    return kube_jitter(random, n, 1) - n;
+}
+
+static void node_restart(struct node *n, uint64_t *random)
+{
+    static unsigned number;
+    _cleanup_(freep) char *identity = xasprintf("n%u", ++number);
+    kube_lease_free(n->lease);
+    n->lease = kube_lease_new(&(struct kube_lease_params){
+        .ns = "n", .name = "benchd", .identity = identity, .seed = (uint64_t)below(random, 1000)});
+}
+
+static void node_send(struct node *n, int64_t now_ns, bool is_bad, uint64_t *random)
+{
+    int64_t deadline_ns;
+    if (!kube_lease_next(n->lease, now_ns + n->offset_ns, UNIX_MS + now_ns / 1000000, &n->req,
+                         &deadline_ns)) {
+        return;
+    }
+    const bool is_slow = is_bad && below(random, 8) == 0;
+    n->is_in_flight = true;
+    n->serve_ns = now_ns + below(random, is_slow ? 6 * S_NS : S_NS / 5);
+    n->answer_ns = n->serve_ns + below(random, is_slow ? 3 * S_NS : S_NS / 5);
+    if (n->cut_off_ns > now_ns || (is_bad && below(random, 8) == 0)) { /* lost on either way */
+        n->answer_ns = INT64_MAX;
+        n->serve_ns = n->cut_off_ns > now_ns || below(random, 2) == 0 ? INT64_MAX : n->serve_ns;
+    }
+    const int64_t give_up_ns = now_ns + kube_lease_request_timeout_ns(n->lease);
+    n->is_lost = n->answer_ns > give_up_ns;
+    n->answer_ns = n->is_lost ? give_up_ns : n->answer_ns;
+}
+
+static void node_turn(struct node *n, struct server *s, int64_t now_ns, bool is_bad,
+                      uint64_t *random)
+{
+    if (n->is_in_flight && now_ns >= n->serve_ns) { /* also while its client sleeps */
+        n->serve_ns = INT64_MAX;
+        n->code = serve(s, &n->req, &n->body);
+    }
+    if (n->asleep_ns > now_ns) {
+        return;
+    }
+    if (n->is_in_flight && now_ns >= n->answer_ns) {
+        struct kube_response res = n->is_lost ? response(0, "") : response(n->code, n->body);
+        res.failure = n->is_lost ? KUBE_TIMED_OUT : KUBE_ANSWERED;
+        kube_lease_answer(n->lease, now_ns + n->offset_ns, &res);
+        kube_request_done(&n->req);
+        free(n->body);
+        n->body = NULL;
+        n->code = 0;
+        n->is_in_flight = false;
+    }
+    if (kube_lease_state(n->lease, now_ns + n->offset_ns) == KUBE_LEASE_LOST && !n->is_in_flight) {
+        node_restart(n, random);
+    }
+    if (!n->is_in_flight) {
+        node_send(n, now_ns, is_bad, random);
+    }
+    if (is_bad && below(random, 400) == 0) {
+        n->asleep_ns = now_ns + below(random, 40 * S_NS);
+    } else if (is_bad && below(random, 400) == 0) {
+        n->cut_off_ns = now_ns + below(random, 40 * S_NS);
+    }
+}
+
+static void never_two_at_once(void **state)
+{
+    (void)state;
+    unsigned takeovers = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        uint64_t random = seed;
+        struct server s = {0};
+        struct node nodes[2] = {{.offset_ns = 0}, {.offset_ns = 5000000 * S_NS}};
+        node_restart(&nodes[0], &random);
+        node_restart(&nodes[1], &random);
+        int64_t led_ns = 0;
+        const struct node *leader = NULL;
+        for (int64_t now_ns = 0; now_ns < FAULTS_NS + 60 * S_NS; now_ns += STEP_NS) {
+            const struct node *writer = NULL;
+            for (size_t i = 0; i < LEN(nodes); i++) {
+                node_turn(&nodes[i], &s, now_ns, now_ns < FAULTS_NS, &random);
+                if (kube_lease_may_write(nodes[i].lease, now_ns + nodes[i].offset_ns)) {
+                    if (writer != NULL) {
+                        fail_msg("seed %d: two may write at %d ms", (int)seed,
+                                 (int)(now_ns / 1000000));
+                    }
+                    writer = &nodes[i];
+                }
+            }
+            takeovers += writer != NULL && leader != NULL && writer != leader;
+            leader = writer != NULL ? writer : leader;
+            led_ns = writer != NULL ? now_ns : led_ns;
+        }
+        if (led_ns < FAULTS_NS + 59 * S_NS) {
+            fail_msg("seed %d: nobody leads a minute after the last fault", (int)seed);
+        }
+        for (size_t i = 0; i < LEN(nodes); i++) {
+            kube_lease_free(nodes[i].lease);
+            kube_request_done(&nodes[i].req);
+            free(nodes[i].body);
+        }
+        json_decref(s.lease);
+    }
+    assert_true(takeovers > 60); /* the faults were faults */
+}
+
 static void a_clean_exit_hands_it_over(void **state)
 {
     (void)state;
@@ -281,6 +520,12 @@ static void read_by_others(void **state)
         {"dead", "{\"metadata\":{\"name\":\"benchd\"},\"spec\":{\"holderIdentity\":\"a\","
                  "\"leaseDurationSeconds\":15,\"renewTime\":\"2026-11-20T08:52:51Z\"}}", 40000,
          -ESTALE, "'a' last renewed the lease 'benchd' 40 s ago"},
+        {"from the future", "{\"metadata\":{\"name\":\"benchd\"},\"spec\":{\"holderIdentity\":\"a\","
+                            "\"leaseDurationSeconds\":15,\"renewTime\":\"2026-11-20T08:52:51Z\"}}",
+         -40000, -ESTALE, "40 s ahead of the API server's clock"},
+        {"absurd", "{\"metadata\":{\"name\":\"benchd\"},\"spec\":{\"holderIdentity\":\"a\","
+                   "\"leaseDurationSeconds\":9223372036854775807,\"renewTime\":"
+                   "\"2026-11-20T08:52:51Z\"}}", 40000, -ESTALE, "40 s ago"},
         {"given up", "{\"metadata\":{\"name\":\"benchd\"},\"spec\":{\"holderIdentity\":\"\"}}", 0,
          -ENOENT, "nobody holds the lease 'benchd'"},
         {"nonsense", "{}", 0, -EPROTO, "no Lease object"},
@@ -309,6 +554,11 @@ int main(void)
         cmocka_unit_test(loses_it_when_it_cannot_renew),
         cmocka_unit_test(an_answer_after_the_deadline_counts_nothing),
         cmocka_unit_test(foreign_hands),
+        cmocka_unit_test(writes_that_never_go_through),
+        cmocka_unit_test(survives_one_silence),
+        cmocka_unit_test(waits_as_long_as_the_holder_said),
+        cmocka_unit_test(dates_by_the_servers_clock),
+        cmocka_unit_test(never_two_at_once),
         cmocka_unit_test(a_clean_exit_hands_it_over),
         cmocka_unit_test(read_by_others),
     };
