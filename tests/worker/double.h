@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 #ifdef DOUBLE_WITH_CMOCKA
 #include <cmocka.h>
 #endif

@@ -168,7 +168,7 @@ static void bn_relu_dropout(void **state)
         o.b = seeded(k, 3), o.y = seeded(n, 4), o.r = seeded(n, 5);
         o.mean = seeded(k, 6), o.var = seeded(k, 7), o.inv_std = seeded(k, 8);
         o.scale = seeded(k, 9), o.shift = seeded(k, 10);
-        o.mask = (struct dropout_mask){.key = {1, 2}, .below = 0x4ccccccc};
+        o.mask = (struct dropout_mask){.key = {1, 2}, .below = 19661};
         double *dy = seeded(n, 11), *dgamma = seeded(k, 12), *dbeta = seeded(k, 13);
         struct objective f = {bn_value, &o};
         o.n_out = o.pools ? n / 4 : n;

@@ -243,8 +243,9 @@ static void bn(void **state)
     } rows[] = {
         {"two values", {2, 1, 1, 1}},   {"fc", {33, 1, 1, 129}},     {"conv5", {9, 2, 2, 70}},
         {"odd plane", {3, 37, 1, 5}},   {"conv4", {17, 4, 4, 128}},  {"conv1", {3, 32, 32, 64}},
+        {"odd slots", {5, 6, 6, 64}},
     };
-    struct dropout_mask mask = {.key = {.seed = 3, .stream = 4}, .below = 0x4ccccccc};
+    struct dropout_mask mask = {.key = {.seed = 3, .stream = 4}, .below = 19661};
     struct pool *pool = NULL;
     (void)state;
     assert_int_equal(pool_new(2, &pool, NULL), 0);
@@ -302,8 +303,8 @@ static void bn_pool(void **state)
 static void dropout(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {1, 15, 16, 63, 64, 65, 1000};
-    struct dropout_mask mask = {.key = {.seed = 3, .stream = 4}, .below = 0x4ccccccc};
+    static const size_t sizes[] = {1, 15, 16, 63, 64, 65, 128, 200, 1000};
+    struct dropout_mask mask = {.key = {.seed = 3, .stream = 4}, .below = 19661};
     for (size_t i = 0; i < N_ROWS(sizes); i++) {
         size_t n = sizes[i];
         float *x = guarded_new(n, 1);
@@ -315,6 +316,14 @@ static void dropout(void **state)
         assert_memory_equal(x, y.want, n * sizeof(float));
         pair_check(y, "dropout", "y");
         guarded_free(x, n, "x");
+    }
+}
+
+static void check_share(double rate, const char *what, double got, double expected, double n)
+{
+    double sigma = sqrt(expected * (1 - expected) / n);
+    if (fabs(got - expected) > 5 * sigma) {
+        fail_msg("rate %g: %s %.6f, expected %.6f +- %.6f", rate, what, got, expected, 5 * sigma);
     }
 }
 
@@ -330,18 +339,16 @@ static void dropout_keeps_its_rate(void **state)
     for (size_t r = 0; r < N_ROWS(rates); r++) {
         float *y = guarded_new(N, 2);
         struct dropout_mask mask = {.key = {.seed = r, .stream = 9},
-                                    .below = (uint32_t)(rates[r] * 0x1p32)};
-        double kept = 0;
+                                    .below = (uint32_t)(rates[r] * DROPOUT_ONE)};
+        double kept = 0, both = 0, keep = 1 - rates[r];
         best.dropout(N, &mask, x, y);
         for (size_t i = 0; i < N; i++) {
             assert_true(y[i] == 0 || y[i] == 1);
             kept += (double)y[i];
+            both += i < 64 ? 0 : (double)(y[i] * y[i - 64]); /* in half of them one word decides */
         }
-        double sigma = sqrt(rates[r] * (1 - rates[r]) / N);
-        if (fabs(kept / N - (1 - rates[r])) > 5 * sigma) {
-            fail_msg("rate %g: kept %.6f, expected %.6f +- %.6f", rates[r], kept / N, 1 - rates[r],
-                     5 * sigma);
-        }
+        check_share(rates[r], "kept", kept / N, keep, N);
+        check_share(rates[r], "kept and kept", both / (N - 64), keep * keep, N - 64);
         guarded_free(y, N, "y");
     }
     guarded_free(x, N, "x");

@@ -24,10 +24,13 @@ struct pool_shape { /* h and w even, of the input */
     uint32_t n, h, w, c;
 };
 
-struct dropout_mask { /* element i is dropped if word i of the key (rng.h) is below `below` */
+/* Element i is dropped if its 16 bits are below `below`: those of word i % 64 of tile i / 128 of the
+ * key (rng.h), the lower half in the tile's first 64 elements, the upper half in its last. */
+struct dropout_mask {
     struct rng_key key;
-    uint32_t below; /* probability * 2^32 */
+    uint32_t below; /* probability * DROPOUT_ONE */
 };
+#define DROPOUT_ONE 65536
 
 struct work { /* what a kernel may use; it keeps nothing there */
     struct pool *pool; /* NULL: one thread */

@@ -47,17 +47,34 @@ static void relu_row(size_t n, const float *restrict y, const float *restrict sc
     }
 }
 
-/* A row of whole tiles of random words, of which `tile` is the first. */
-static void relu_drop_row(size_t n, const struct dropout_mask *mask, size_t tile,
-                          const float *restrict y, const float *restrict scale,
-                          const float *restrict shift, float *restrict a)
+/* Random words of groups of RNG_TILE elements, two groups a tile (kernels.h). */
+struct dropper {
+    const struct dropout_mask *mask;
+    uint32_t words[RNG_TILE];
+    bool is_begun;
+};
+
+/* Readies the next group; groups come in order. Bits `shift`.. of a word are its element's. */
+static inline __attribute__((always_inline)) uint32_t dropper_next(struct dropper *d, size_t group)
 {
-    uint32_t words[RNG_TILE], below = mask->below;
+    if (group % 2 == 0 || !d->is_begun) {
+        rng_tile_inline(d->mask->key, group / 2, d->words);
+        d->is_begun = true;
+    }
+    return 16 * (uint32_t)(group % 2);
+}
+
+/* A row of whole groups, of which `group` is the first. */
+static void relu_drop_row(size_t n, struct dropper *d, size_t group, const float *restrict y,
+                          const float *restrict scale, const float *restrict shift,
+                          float *restrict a)
+{
+    uint32_t below = d->mask->below;
     for (size_t k = 0; k < n; k += RNG_TILE) {
-        rng_tile_inline(mask->key, tile + k / RNG_TILE, words);
+        uint32_t bits = dropper_next(d, group + k / RNG_TILE);
         for (size_t j = 0; j < RNG_TILE; j++) {
             float v = relu(scale[k + j] * y[k + j] + shift[k + j]);
-            a[k + j] = words[j] < below ? 0 : v;
+            a[k + j] = (d->words[j] >> bits & 0xffff) < below ? 0 : v;
         }
     }
 }
@@ -65,11 +82,12 @@ static void relu_drop_row(size_t n, const struct dropout_mask *mask, size_t tile
 static void item_relu(void *ctx, size_t slot, unsigned thread)
 {
     const struct pass *p = ctx;
+    struct dropper d = {.mask = p->mask};
     (void)thread;
     for (size_t i = slot * p->of; i < pass_end(p, slot); i++) {
         size_t at = i * p->k;
         if (p->mask != NULL) {
-            relu_drop_row(p->k, p->mask, at / RNG_TILE, p->y + at, p->scale, p->shift, p->out + at);
+            relu_drop_row(p->k, &d, at / RNG_TILE, p->y + at, p->scale, p->shift, p->out + at);
         } else {
             relu_row(p->k, p->y + at, p->scale, p->shift, p->out + at);
         }
@@ -78,14 +96,14 @@ static void item_relu(void *ctx, size_t slot, unsigned thread)
 
 static void dropout(size_t n, const struct dropout_mask *mask, const float *x, float *y)
 {
-    uint32_t words[RNG_TILE];
+    struct dropper d = {.mask = mask};
     float tile[RNG_TILE] = {0}; /* so that y may be x and the loop still vectorises */
     for (size_t i = 0; i < n; i += RNG_TILE) {
         size_t count = n - i < RNG_TILE ? n - i : RNG_TILE;
-        rng_tile_inline(mask->key, i / RNG_TILE, words);
+        uint32_t bits = dropper_next(&d, i / RNG_TILE);
         memcpy(tile, x + i, count * sizeof(*x));
         for (size_t j = 0; j < RNG_TILE; j++) {
-            tile[j] = words[j] < mask->below ? 0 : tile[j];
+            tile[j] = (d.words[j] >> bits & 0xffff) < mask->below ? 0 : tile[j];
         }
         memcpy(y + i, tile, count * sizeof(*y));
     }

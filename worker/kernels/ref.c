@@ -203,8 +203,9 @@ static void bn_stats(const struct bn_shape *s, const float *y, float *mean, floa
 static bool is_dropped(const struct dropout_mask *mask, size_t i)
 {
     uint32_t words[4];
-    rng_block(mask->key, i / RNG_TILE * 16 + i % 16, words);
-    return words[i % RNG_TILE / 16] < mask->below;
+    size_t tile = i / (2 * RNG_TILE), half = i / RNG_TILE % 2;
+    rng_block(mask->key, tile * 16 + i % 16, words);
+    return (words[i % RNG_TILE / 16] >> 16 * half & 0xffff) < mask->below;
 }
 
 static float bn_relu(float y, float scale, float shift)
