@@ -13,8 +13,8 @@
 #define NS_PER_MS INT64_C(1000000)
 #define BACKOFF_MIN_NS (200 * NS_PER_MS)
 #define BACKOFF_MAX_NS (3000 * NS_PER_MS)
-#define LATE_MS 10000 /* how long a stream may outlive its container */
-#define TRIES_AFTER_END 5 /* a node that is gone does not give its log any more */
+#define LATE_MS 10000U /* how long a stream may outlive its container */
+#define TRIES_AFTER_END 5 /* answers: a node that is gone does not give its log any more */
 
 struct kube_follow {
     struct kube_client *client;
@@ -25,24 +25,34 @@ struct kube_follow {
     uv_timer_t timer;
     struct kube_stream *stream; /* NULL: between two */
     bool has_container_ended, is_over;
+    uint64_t late_ms; /* the loop's time at which it is too late, once the container has ended */
     unsigned tries_after_end;
 };
 
 static void open_stream(struct kube_follow *f);
 
+static void give_up(struct kube_follow *f);
+
 static void on_timer(uv_timer_t *timer)
 {
-    open_stream(timer->data);
+    struct kube_follow *f = timer->data;
+    if (f->has_container_ended && uv_now(kube_client_loop(f->client)) >= f->late_ms) {
+        give_up(f);
+    } else if (f->stream == NULL) {
+        open_stream(f);
+    }
 }
 
-static void wait_then_open(struct kube_follow *f, int64_t wait_ns)
+/* At the latest when it is too late. */
+static void wake_in(struct kube_follow *f, uint64_t wait_ms)
 {
+    uv_loop_t *loop = kube_client_loop(f->client);
+    uv_update_time(loop); /* timers count from the loop's idea of now */
     if (f->has_container_ended) {
-        open_stream(f); /* a few more tries, at once: the timer guards the end now */
-        return;
+        const uint64_t left_ms = f->late_ms > uv_now(loop) ? f->late_ms - uv_now(loop) : 0;
+        wait_ms = wait_ms < left_ms ? wait_ms : left_ms;
     }
-    uv_update_time(kube_client_loop(f->client)); /* timers count from the loop's idea of now */
-    (void)uv_timer_start(&f->timer, on_timer, (uint64_t)(wait_ns / NS_PER_MS), 0); /* not closing */
+    (void)uv_timer_start(&f->timer, on_timer, wait_ms, 0); /* not closing */
 }
 
 static void on_data(void *ctx, const char *data, size_t len)
@@ -62,29 +72,30 @@ static void end(struct kube_follow *f, int r, const struct err *err)
 
 static void on_end(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
-    (void)res;
     struct kube_follow *f = ctx;
+    const bool is_answer = res->failure == KUBE_ANSWERED;
     f->stream = NULL;
-    f->tries_after_end += f->has_container_ended;
+    f->tries_after_end += f->has_container_ended && is_answer;
     if (r == -ENOENT || r == -EACCES || (r == 0 && f->has_container_ended) ||
         f->tries_after_end >= TRIES_AFTER_END) {
         end(f, r, err);
         return;
     }
-    wait_then_open(f, kube_backoff_next(&f->backoff));
+    /* A node that says no says it again; a server that is away may come back. */
+    wake_in(f, f->has_container_ended && is_answer
+                   ? 0 : (uint64_t)(kube_backoff_next(&f->backoff) / NS_PER_MS));
 }
 
 /* A lost node can leave the stream open for ever. */
-static void on_late(uv_timer_t *timer)
+static void give_up(struct kube_follow *f)
 {
-    struct kube_follow *f = timer->data;
     if (f->stream != NULL) {
-        kube_stream_cancel(f->stream);
+        kube_stream_abandon(f->stream);
         f->stream = NULL;
     }
     struct err err;
-    const int r = err_set(&err, ETIMEDOUT, "follow the log of pod '%s': no end within %d s",
-                          f->pod, (int)(LATE_MS / 1000));
+    const int r = err_set(&err, ETIMEDOUT, "follow the log of pod '%s': no end within %u s",
+                          f->pod, LATE_MS / 1000);
     end(f, r, &err);
 }
 
@@ -98,6 +109,9 @@ static void open_stream(struct kube_follow *f)
     struct kube_request req;
     kube_request_log(f->ns, f->pod, &options, &req);
     f->stream = kube_stream_open(f->client, &req, KUBE_POOL_FOLLOW, &ops, f);
+    if (f->has_container_ended) {
+        wake_in(f, LATE_MS);
+    }
 }
 
 struct kube_follow *kube_follow_new(struct kube_client *client,
@@ -123,11 +137,9 @@ void kube_follow_container_ended(struct kube_follow *f)
         return;
     }
     f->has_container_ended = true;
-    if (f->stream == NULL) {
-        open_stream(f);
-    }
-    uv_update_time(kube_client_loop(f->client)); /* as above */
-    (void)uv_timer_start(&f->timer, on_late, LATE_MS, 0); /* not closing */
+    uv_update_time(kube_client_loop(f->client));
+    f->late_ms = uv_now(kube_client_loop(f->client)) + LATE_MS;
+    wake_in(f, f->stream == NULL ? 0 : LATE_MS);
 }
 
 static void on_closed(uv_handle_t *handle)

@@ -22,5 +22,5 @@ struct kube_follow *kube_follow_new(struct kube_client *client,
                                     const struct kube_follow_params *params);
 /* The container has terminated: the next end of the stream is the end of the log. */
 void kube_follow_container_ended(struct kube_follow *f);
-/* No callback any more. Also right after on_end; before the client. */
+/* No callback any more. Also from on_end, but not from on_line; before the client. */
 void kube_follow_free(struct kube_follow *f);
