@@ -45,6 +45,7 @@ struct kube_stream {
     struct kube_stream_ops ops;
     void *ctx;
     struct kube_transfer *transfer; /* NULL: waiting for the next turn of the loop */
+    bool is_refreshed; /* sent again with new credentials */
     TAILQ_ENTRY(kube_stream) link;
 };
 
@@ -55,6 +56,7 @@ struct kube_client {
     struct kube_credentials credentials;
     struct kube_endpoint endpoint;
     char *base_url, *connect_to, *user_agent; /* what endpoint points to */
+    bool is_here;
     struct kube_transport *transport;
     unsigned max_in_flight, in_flight; /* of KUBE_NORMAL calls */
     uint64_t seed;
@@ -80,6 +82,7 @@ static void refresh_endpoint(struct kube_client *c)
         .base_url = c->base_url, .connect_to = c->connect_to, .ca_pem = c->config.ca_pem,
         .cert_pem = c->config.cert_pem, .key_pem = c->config.key_pem,
         .user_agent = c->user_agent, .is_insecure = c->config.is_insecure,
+        .is_here = c->is_here,
     };
 }
 
@@ -111,7 +114,7 @@ int kube_client_new(const struct kube_client_params *params, struct kube_client 
     TAILQ_INIT(&c->waiting);
     TAILQ_INIT(&c->running);
     TAILQ_INIT(&c->streams);
-    int r = client_server(params->config, &c->base_url, &c->connect_to, err);
+    int r = client_server(params->config, &c->base_url, &c->connect_to, &c->is_here, err);
     if (r == 0) {
         r = kube_transport_new(c->loop, &c->transport, err);
     }
@@ -220,16 +223,17 @@ static void arm(struct kube_client *c)
 /* What a failure says about our credentials. True: there is something new to try. */
 static bool learn(struct kube_client *c, const struct kube_response *res)
 {
-    if (res->failure == KUBE_TLS) {
-        const bool is_new = kube_config_reload(&c->config, NULL) > 0;
-        refresh_endpoint(c);
-        return is_new;
+    const bool is_refused = res->failure == KUBE_ANSWERED && kube_is_unauthenticated(res);
+    if (!is_refused && res->failure != KUBE_TLS) {
+        return false;
     }
-    if (res->failure == KUBE_ANSWERED && kube_is_unauthenticated(res)) {
+    /* Also for a 401: a server takes an expired client certificate for none at all. */
+    const bool is_new = kube_config_reload(&c->config, NULL) > 0;
+    refresh_endpoint(c);
+    if (is_refused) {
         kube_credentials_refused(&c->credentials);
-        return c->config.token_file != NULL;
     }
-    return false;
+    return is_new || (is_refused && c->config.token_file != NULL);
 }
 
 static int start(struct kube_client *c, struct kube_transfer_params *params,
@@ -450,8 +454,14 @@ static void on_stream_done(void *ctx, const struct kube_response *res)
 {
     struct kube_stream *s = ctx;
     struct kube_client *c = s->client;
+    if (learn(c, res) && !s->is_refreshed) {
+        s->is_refreshed = true;
+        s->transfer = NULL;
+        c->stats.retries++;
+        arm(c);
+        return;
+    }
     stream_detach(s);
-    (void)learn(c, res); /* the owner opens the next one, with what is new */
     struct err err = {0};
     const int r = kube_check(&s->req, res, &err);
     c->stats.failures += r < 0;

@@ -64,7 +64,8 @@ struct kube_stream_ops {
     /* Each may be NULL but on_end. on_open: the headers of a 2xx are there. */
     void (*on_open)(void *ctx, const struct kube_response *res);
     void (*on_data)(void *ctx, const char *data, size_t len);
-    /* Last callback. r 0: ended by the server after a 2xx. Never retried here. */
+    /* Last callback. r 0: ended by the server after a 2xx. Sent again here only where the server
+     * refused credentials and there are others to try. */
     void (*on_end)(void *ctx, int r, const struct kube_response *res, const struct err *err);
 };
 /* No overall time-out: the owner notices silence. Takes *req. */

@@ -1,10 +1,12 @@
 /* A piece of the client in a file of its own. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "kube/config.h"
 
 /* The URL to ask, and, when the certificate has another name than the host, "::HOST:PORT" to
- * connect to (else NULL). Both owned. */
+ * connect to (else NULL); both owned. *ret_is_here: it is "localhost" or a loopback address. */
 int client_server(const struct kube_config *config, char **ret_base_url, char **ret_connect_to,
-                  struct err *err);
+                  bool *ret_is_here, struct err *err);

@@ -1,9 +1,11 @@
 /* The server's address as curl wants it, see client_parts.h. Edge file: libcurl's URL parser. */
+#include <arpa/inet.h>
 #include <string.h>
 
 #include <curl/curl.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/client_parts.h"
 
 static void cut_slash(char *url)
@@ -14,8 +16,15 @@ static void cut_slash(char *url)
     }
 }
 
+static bool is_loopback(const char *host)
+{
+    struct in_addr address;
+    return str_eq(host, "localhost") || str_eq(host, "[::1]") ||
+           (inet_pton(AF_INET, host, &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
+}
+
 int client_server(const struct kube_config *config, char **ret_base_url, char **ret_connect_to,
-                  struct err *err)
+                  bool *ret_is_here, struct err *err)
 {
     CURLU *url = curl_url();
     char *host = NULL, *port = NULL, *named = NULL;
@@ -34,6 +43,7 @@ int client_server(const struct kube_config *config, char **ret_base_url, char **
         *ret_base_url = xstrdup(named == NULL ? config->server : named);
         *ret_connect_to = named == NULL ? NULL : xasprintf("::%s:%s", host, port);
         cut_slash(*ret_base_url);
+        *ret_is_here = is_loopback(host);
     } else {
         (void)err_set(err, EINVAL, "'%s' is no address of a server", config->server);
     }

@@ -173,6 +173,10 @@ static CURLcode set_connection(struct kube_transfer *t)
     CURLcode code = CURLE_OK;
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's answer is not the server's */
+    if (t->params.endpoint->is_here) {
+        SET(CURLOPT_NOPROXY, "*");
+    }
     SET(CURLOPT_PIPEWAIT, 1L); /* rather a stream of a connection under way than one more */
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);

@@ -33,6 +33,7 @@ struct kube_endpoint {
     const char *ca_pem, *cert_pem, *key_pem; /* NULL: none */
     const char *user_agent;
     bool is_insecure;
+    bool is_here; /* on this machine: never through a proxy */
 };
 
 struct kube_transfer_params {

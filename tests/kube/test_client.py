@@ -2,11 +2,16 @@
 """The real transport, client and informer against an API server that misbehaves."""
 import base64
 import json
+import os
 import pathlib
+import socket
+import socketserver
+import ssl
 import subprocess
 import sys
 import tempfile
 import threading
+from unittest import mock
 
 import fake_api
 from fake_api import nothing, obj, reply, status, stream
@@ -152,6 +157,17 @@ def tokens(t):
             s.fake.on("GET", "/z", status(401, "Unauthorized", "never"))
             got = s.probe.ask("get", path="/z")
             s.equal((-13, 2), (got.get("r"), len(s.fake.seen("GET", "/z"))), "refused twice: no third")
+            s.fake.on("GET", "/s", status(401, "Unauthorized", "old"), stream("x"))
+            number = s.probe.start("stream", path="/s")
+            s.equal(["open", "data", "end"], [s.probe.next(number, 5).get("event") for _ in range(3)],
+                    "a stream: read again")
+            s.fake.on("GET", "/t", status(401, "Unauthorized", "never"))
+            got = s.probe.ask("stream", path="/t")
+            s.equal((-13, 2), (got.get("r"), len(s.fake.seen("GET", "/t"))), "a stream refused twice: no third")
+            s.fake.on("GET", f"{PODS}/a/log", status(401, "Unauthorized", "old"),
+                      stream("2026-11-20T08:52:51.1Z one\n", end="silence"))
+            number = s.probe.start("follow", ns="n", pod="a")
+            s.equal("one", s.probe.next(number, 5).get("line"), "a log: read again")
     with Scene(t, "fixed token", token="t0") as s:
         s.fake.on("GET", "/z", status(401, "Unauthorized", "never"))
         got = s.probe.ask("get", path="/z")
@@ -264,6 +280,18 @@ def follow(t):
         s.probe.ask("stats")   # the word has arrived
         hold.set()
         s.equal(("end", 0), (lambda e: (e.get("event"), e.get("r")))(s.probe.next(number)), "ends with the container")
+    with Scene(t, "the server is away when the container ends") as s:
+        s.fake.on("GET", log, stream(one, end="close"), *[nothing("rst")] * 5, stream(one, two))
+        number = s.probe.start("follow", ns="n", pod="a")
+        s.probe.until(number, "line", line="one")
+        s.probe.send(op="ended", target=number)
+        s.equal(("two", 0), (s.probe.next(number).get("line"), s.probe.next(number).get("r")), "the rest is not lost")
+    with Scene(t, "a node is gone when the container ends") as s:
+        s.fake.on("GET", log, stream(one, end="close"), status(500, "", "dial tcp: no route to host"))
+        number = s.probe.start("follow", ns="n", pod="a")
+        s.probe.until(number, "line", line="one")
+        s.probe.send(op="ended", target=number)
+        s.equal(-5, s.probe.next(number, 5).get("r"), "a few tries, and the reason")
     with Scene(t, "follow a pod that is gone") as s:
         s.fake.on("GET", log, status(404, "NotFound", "gone"))
         s.equal(-2, s.probe.ask("follow", ns="n", pod="a").get("r"), "ENOENT")
@@ -298,17 +326,20 @@ def cancelling(t):
         s.equal(0, s.probe.ask("get", path="/lease", urgent=True).get("r"), "a renewal passes all of them")
 
 
+def make_certificate(folder, name, subject):
+    pair = folder / f"{name}.crt", folder / f"{name}.key"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-keyout", pair[1], "-out", pair[0], "-days", "2", "-subj", f"/CN={name}", "-addext",
+                    f"subjectAltName={subject}"], check=True, capture_output=True)
+    return pair
+
+
 def tls(t):
     with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
         folder = pathlib.Path(folder)
 
-        def make(name, subject):
-            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                            "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.crt", "-days", "2", "-subj",
-                            f"/CN={name}", "-addext", f"subjectAltName={subject}"], check=True, capture_output=True)
-            return folder / f"{name}.crt", folder / f"{name}.key"
-
-        good, other, named = make("good", "IP:127.0.0.1"), make("other", "IP:127.0.0.1"), make("named", "DNS:kube.test")
+        good, other, named = (make_certificate(folder, *row) for row in (
+            ("good", "IP:127.0.0.1"), ("other", "IP:127.0.0.1"), ("named", "DNS:kube.test")))
         inline = base64.b64encode(good[0].read_bytes()).decode()
         rows = [
             ("CA as a file", good, {"certificate-authority": "good.crt"}, 0, ""),
@@ -335,10 +366,97 @@ def tls(t):
             t.equal((0, ""), probe.quit(), "TLS: the CA was replaced: ends clean")
 
 
+class Proxy(socketserver.ThreadingTCPServer):
+    """CONNECT to wherever: the way goes to one port of this machine."""
+    daemon_threads = True
+
+    def __init__(self, port):
+        proxy = self
+        self.wanted = []
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self):
+                proxy.wanted.append(self.rfile.readline().decode().split()[1])
+                while self.rfile.readline().strip():
+                    pass
+                self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                with socket.create_connection(("127.0.0.1", port)) as far:
+                    threading.Thread(target=self.pump, args=(far, self.connection), daemon=True).start()
+                    self.pump(self.connection, far)
+
+            @staticmethod
+            def pump(source, sink):
+                try:
+                    while (data := source.recv(65536)):
+                        sink.sendall(data)
+                    sink.shutdown(socket.SHUT_WR)
+                except OSError:
+                    pass   # the other side has left
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+
+def proxies(t):
+    """$HTTPS_PROXY is obeyed as other programs for Kubernetes do, which never use it for this machine."""
+    with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
+        pair = make_certificate(pathlib.Path(folder), "far", "DNS:kube.test,IP:127.0.0.1")
+        with fake_api.FakeApi(fake_api.tls_context(*pair)) as fake, Proxy(fake.port) as proxy:
+            fake.on("GET", "/x", obj(200, {}))
+            fake.on("GET", "/forbidden", status(403, "Forbidden", "no"))
+            with mock.patch.dict(os.environ, {"HTTPS_PROXY": f"http://127.0.0.1:{proxy.server_address[1]}"}):
+                for host, wanted in (("kube.test", [f"kube.test:{fake.port}"]), ("127.0.0.1", [])):
+                    probe = Probe(kubeconfig(folder, f"https://{host}:{fake.port}",
+                                             **{"certificate-authority": "far.crt"}))
+                    got = probe.ask("stream", path="/forbidden")
+                    t.equal(("end", -13, 403), (got.get("event"), got.get("r"), got.get("code")),
+                            f"proxy: {host}: its own answer opens no stream")
+                    t.equal(0, probe.ask("get", path="/x", tries=1).get("r"), f"proxy: {host}")
+                    t.equal(wanted, sorted(set(proxy.wanted)), f"proxy: {host}: who was asked for")
+                    t.equal((0, ""), probe.quit(), f"proxy: {host}: ends clean")
+                    proxy.wanted.clear()
+            proxy.shutdown()
+
+
+def client_certificates(t):
+    """A certificate that is replaced: what tells us is a 401, for TLS itself lets an old one pass."""
+    with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
+        folder = pathlib.Path(folder)
+        server = make_certificate(folder, "server", "IP:127.0.0.1")
+        old, new = make_certificate(folder, "old", "DNS:old"), make_certificate(folder, "new", "DNS:new")
+        context = fake_api.tls_context(*server)
+        context.verify_mode = ssl.CERT_OPTIONAL
+        context.load_verify_locations(cadata=old[0].read_text() + new[0].read_text())
+        accepted = ["old"]
+
+        def answer(fake, handler):
+            name = dict(pair[0] for pair in handler.connection.getpeercert()["subject"])["commonName"]
+            good = name == accepted[0]
+            (obj(200, {}) if good else status(401, "Unauthorized", "expired"))(fake, handler)
+
+        def use(pair):
+            for path, name in zip(pair, ("client.crt", "client.key")):
+                (folder / name).write_bytes(path.read_bytes())
+
+        with fake_api.FakeApi(context) as fake:
+            fake.on("GET", "/x", answer)
+            use(old)
+            probe = Probe(kubeconfig(folder, fake.url, **{"certificate-authority": "server.crt",
+                                                          "client-certificate": "client.crt",
+                                                          "client-key": "client.key"}))
+            t.equal(0, probe.ask("get", path="/x").get("r"), "client certificate")
+            accepted[0] = "new"
+            got = probe.ask("get", path="/x")
+            t.equal((-13, 2), (got.get("r"), len(fake.seen("GET", "/x"))), "client certificate: nothing new to try")
+            use(new)
+            t.equal(0, probe.ask("get", path="/x").get("r"), "client certificate: read again after a 401")
+            t.equal((0, ""), probe.quit(), "client certificate: ends clean")
+
+
 def main():
     t = tap.Tap()
     for test in (answers, retries, time_outs, lost_answer, unreachable, tokens, informer, informer_deletion,
-                 server_restart, follow, cancelling, tls):
+                 server_restart, follow, cancelling, tls, client_certificates, proxies):
         test(t)
     return t.done()
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """The real transport on HTTP/2: many requests on one connection, which the server gives up, refuses or forgets."""
 import pathlib
-import subprocess
 import sys
 import tempfile
 
@@ -9,20 +8,12 @@ import fake_api
 import fake_h2
 from fake_h2 import each, goaway, more, ok, reset
 from probe import Probe
-from test_client import kubeconfig
+from test_client import kubeconfig, make_certificate
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import tap  # noqa: E402
 
 POD = {"kind": "Pod", "metadata": {"name": "a"}}
-
-
-def make_certificate(folder):
-    pair = folder / "h2.crt", folder / "h2.key"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                    "-keyout", pair[1], "-out", pair[0], "-days", "2", "-subj", "/CN=h2", "-addext",
-                    "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
-    return pair
 
 
 class Scene:
@@ -111,7 +102,7 @@ def main():
     t = tap.Tap()
     with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
         folder = pathlib.Path(folder)
-        pair = make_certificate(folder)
+        pair = make_certificate(folder, "h2", "IP:127.0.0.1")
         for test in (one_connection, goaways, resets, forgotten):
             test(t, folder, pair)
     return t.done()
