@@ -203,7 +203,7 @@ static void look(struct daemon *d)
     struct err err = {0};
     trouble_look(d);
     if (d->is_stopping || !is_synced(d) || !d->is_dns_known ||
-        holder_state(d->holder) != KUBE_LEASE_LEADER) {
+        !holder_may_write(d->holder)) {
         return;
     }
     int r = bury_all(d, &err);
@@ -256,6 +256,12 @@ static void release(struct daemon *d)
 }
 
 /* May come after daemon_free: a lookup under way cannot be called back. */
+static bool may_write(void *ctx)
+{
+    const struct daemon *d = ctx;
+    return d->holder != NULL && holder_may_write(d->holder);
+}
+
 static void on_name(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
 {
     struct daemon *d = request->data;
@@ -327,6 +333,7 @@ void daemon_start(struct daemon *d, const char *address)
                                             .address = d->address,
                                             .seed = (uint64_t)d->started_ns};
     d->holder = holder_new(d->client, &lease, on_lease, d);
+    kube_client_set_guard(d->client, may_write, d);
     d->dns_request.data = d;
     d->is_dns_known =
         uv_getaddrinfo(d->loop, &d->dns_request, on_name, DNS_NAME, NULL, NULL) < 0;
@@ -373,6 +380,7 @@ void daemon_free(struct daemon *d)
         run_free(*it);
     }
     d->runs.len = 0;
+    kube_client_set_guard(d->client, NULL, NULL); /* it asks the holder */
     holder_free(d->holder);
     for (int i = 0; i < KIND_COUNT && d->informers[i] != NULL; i++) {
         kube_informer_free(d->informers[i]);

@@ -83,6 +83,11 @@ enum kube_lease_state holder_state(const struct holder *h)
     return h->state;
 }
 
+bool holder_may_write(struct holder *h)
+{
+    return kube_lease_may_write(h->lease, clock_boottime_ns());
+}
+
 const struct err *holder_error(const struct holder *h)
 {
     return kube_lease_error(h->lease);

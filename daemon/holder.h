@@ -9,6 +9,8 @@ struct holder;
 struct holder *holder_new(struct kube_client *client, const struct kube_lease_params *params,
                           void (*on_change)(void *ctx), void *ctx);
 enum kube_lease_state holder_state(const struct holder *h);
+/* Right now, by the clock: also when the loop had no time to notice. */
+bool holder_may_write(struct holder *h);
 /* NULL when all is well. */
 const struct err *holder_error(const struct holder *h);
 /* Gives the Lease up, if it is ours; `on_done` comes in any case, within 2 s. Once. */

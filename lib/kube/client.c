@@ -23,6 +23,7 @@
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S (1000 * NS_PER_MS)
 #define DEFAULT_IN_FLIGHT 32
+#define GUARD_NS (100 * NS_PER_MS) /* until a request that may not be sent is looked at again */
 #define DEFAULT_TIMEOUT_NS (30 * NS_PER_S)
 #define DEFAULT_MAX_BYTES ((size_t)16 * 1024 * 1024)
 
@@ -65,6 +66,8 @@ struct kube_client {
     TAILQ_HEAD(, kube_call) waiting, running;
     TAILQ_HEAD(, kube_stream) streams;
     struct kube_client_stats stats;
+    bool (*may_write)(void *ctx); /* NULL: always */
+    void *guard_ctx;
 };
 
 static void on_timer(uv_timer_t *timer);
@@ -182,6 +185,12 @@ struct uv_loop_s *kube_client_loop(const struct kube_client *c)
     return c->loop;
 }
 
+void kube_client_set_guard(struct kube_client *c, bool (*may_write)(void *ctx), void *ctx)
+{
+    c->may_write = may_write;
+    c->guard_ctx = ctx;
+}
+
 void kube_client_get_stats(const struct kube_client *c, struct kube_client_stats *ret)
 {
     *ret = c->stats;
@@ -191,6 +200,21 @@ void kube_client_get_stats(const struct kube_client *c, struct kube_client_stats
 
 /* --- what calls and streams share --- */
 
+static bool is_normal(const struct kube_call *call)
+{
+    return call->req.priority == KUBE_NORMAL;
+}
+
+static bool may_write(const struct kube_client *c)
+{
+    return c->may_write == NULL || c->may_write(c->guard_ctx);
+}
+
+static bool needs_guard(const struct kube_call *call)
+{
+    return is_normal(call) && call->req.method != KUBE_GET;
+}
+
 /* Starts the timer for the earliest that waits. Calls that wait for room need none: an answer makes
  * room. */
 static void arm(struct kube_client *c)
@@ -198,12 +222,15 @@ static void arm(struct kube_client *c)
     if (c->is_closing) {
         return;
     }
+    const int64_t now_ns = now();
+    const bool is_shut = !may_write(c);
     int64_t due_ns = INT64_MAX;
     struct kube_call *call;
     TAILQ_FOREACH(call, &c->waiting, link) {
-        const bool has_room = c->in_flight < c->max_in_flight ||
-                              call->req.priority == KUBE_URGENT;
-        due_ns = has_room && call->due_ns < due_ns ? call->due_ns : due_ns;
+        const bool has_room = c->in_flight < c->max_in_flight || !is_normal(call);
+        const int64_t call_ns =
+            is_shut && needs_guard(call) ? now_ns + GUARD_NS : call->due_ns;
+        due_ns = has_room && call_ns < due_ns ? call_ns : due_ns;
     }
     struct kube_stream *s;
     TAILQ_FOREACH(s, &c->streams, link) {
@@ -213,7 +240,6 @@ static void arm(struct kube_client *c)
         (void)uv_timer_stop(&c->timer); /* cannot fail */
         return;
     }
-    const int64_t now_ns = now();
     const int64_t wait_ns = due_ns <= now_ns ? 0 : due_ns - now_ns;
     uv_update_time(c->loop); /* timers count from the loop's idea of now */
     (void)uv_timer_start(&c->timer, on_timer, (uint64_t)((wait_ns + NS_PER_MS - 1) / NS_PER_MS),
@@ -279,11 +305,6 @@ struct kube_call *kube_call(struct kube_client *c, struct kube_request *req,
     c->stats.queued++;
     arm(c);
     return call;
-}
-
-static bool is_normal(const struct kube_call *call)
-{
-    return call->req.priority == KUBE_NORMAL;
 }
 
 static void call_stops_waiting(struct kube_call *call)
@@ -372,9 +393,10 @@ static void call_start(struct kube_call *call)
 /* The next call to start: an urgent one first, then in the order in which they came. */
 static struct kube_call *next_call(const struct kube_client *c, int64_t now_ns)
 {
+    const bool is_shut = !may_write(c);
     struct kube_call *call, *first = NULL;
     TAILQ_FOREACH(call, &c->waiting, link) {
-        if (call->due_ns > now_ns) {
+        if (call->due_ns > now_ns || (is_shut && needs_guard(call))) {
             continue;
         }
         if (!is_normal(call)) {

@@ -32,6 +32,10 @@ int kube_client_new(const struct kube_client_params *params, struct kube_client 
 void kube_client_free(struct kube_client *c);
 struct uv_loop_s *kube_client_loop(const struct kube_client *c);
 
+/* Asked right before a KUBE_NORMAL request that changes something is sent: while it says false, that
+ * waits. For a leader that may have lost its Lease while the process was stopped. */
+void kube_client_set_guard(struct kube_client *c, bool (*may_write)(void *ctx), void *ctx);
+
 /* What goes over the wire, for /metrics. */
 struct kube_client_stats {
     uint64_t requests, retries, failures; /* sent, sent again, given up */

@@ -1,0 +1,131 @@
+/* A client that may not write: what changes something waits, what reads and the Lease do not. Nobody
+ * listens at its server, so each call that is started ends at once. */
+#include <errno.h>
+
+#include <uv.h>
+
+#include "base/vec.h"
+#include "cmocka_kube.h"
+#include "kube/client.h"
+
+struct world {
+    uv_loop_t loop;
+    struct kube_client *client;
+    bool may_write;
+    unsigned n_ended;
+    int r; /* of the last one */
+};
+
+static bool ask(void *ctx)
+{
+    return ((struct world *)ctx)->may_write;
+}
+
+static void on_done(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    (void)res;
+    (void)err;
+    struct world *w = ctx;
+    w->n_ended++;
+    w->r = r;
+}
+
+static int set_up(void **state)
+{
+    static struct world w;
+    w = (struct world){0};
+    char server[] = "http://127.0.0.1:1";
+    const struct kube_config config = {.server = server};
+    const struct kube_client_params params = {
+        .loop = &w.loop, .config = &config, .user_agent = "test/1"};
+    struct err err;
+    assert_int_equal(0, uv_loop_init(&w.loop));
+    assert_int_equal(0, kube_client_new(&params, &w.client, &err));
+    kube_client_set_guard(w.client, ask, &w);
+    *state = &w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+    kube_client_free(w->client);
+    (void)uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_int_equal(0, uv_loop_close(&w->loop));
+    return 0;
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+    uv_stop(timer->loop);
+    uv_close((uv_handle_t *)timer, NULL);
+}
+
+static void run_for(struct world *w, uint64_t ms)
+{
+    uv_timer_t timer;
+    assert_int_equal(0, uv_timer_init(&w->loop, &timer));
+    assert_int_equal(0, uv_timer_start(&timer, on_deadline, ms, 0));
+    (void)uv_run(&w->loop, UV_RUN_DEFAULT);
+    (void)uv_run(&w->loop, UV_RUN_NOWAIT); /* its close callback */
+}
+
+static void send_once(struct world *w, struct kube_request *req)
+{
+    const struct kube_call_options once = {.max_tries = 1};
+    (void)kube_call(w->client, req, &once, on_done, w);
+}
+
+static void test_a_write_waits(void **state)
+{
+    struct world *w = *state;
+    struct kube_request req;
+    kube_request_delete(&kube_pods, "benchd", "a", "uid", -1, &req);
+    send_once(w, &req);
+    run_for(w, 50);
+    assert_int_equal(0, w->n_ended);
+    struct kube_client_stats stats;
+    kube_client_get_stats(w->client, &stats);
+    assert_int_equal(0, stats.requests);
+    assert_int_equal(1, stats.queued);
+    w->may_write = true;
+    run_for(w, 1000);
+    assert_int_equal(1, w->n_ended);
+    assert_int_equal(-EHOSTUNREACH, w->r);
+}
+
+static void test_a_read_does_not(void **state)
+{
+    struct world *w = *state;
+    struct kube_request req;
+    kube_request_delete(&kube_pods, "benchd", "a", "uid", -1, &req);
+    send_once(w, &req); /* nor is it in the way */
+    kube_request_get(&kube_pods, "benchd", "a", &req);
+    send_once(w, &req);
+    run_for(w, 1000);
+    assert_int_equal(1, w->n_ended);
+}
+
+static void test_the_lease_does_not(void **state)
+{
+    struct world *w = *state;
+    struct kube_request req;
+    json_t *lease = json_pack("{s:{s:s}}", "metadata", "name", "benchd");
+    kube_request_update(&kube_leases, "benchd", lease, &req);
+    json_decref(lease);
+    req.priority = KUBE_URGENT;
+    send_once(w, &req);
+    run_for(w, 1000);
+    assert_int_equal(1, w->n_ended);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_write_waits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_read_does_not, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_lease_does_not, set_up, tear_down),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
