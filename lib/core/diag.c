@@ -183,6 +183,18 @@ static void format_one(const struct diag *it, const char *file, const char *text
     }
 }
 
+/* Where to look: the file, the command line, or both. */
+static void format_where(const struct diags *d, const char *file, struct buf *out)
+{
+    size_t n_options = 0;
+    vec_each (const struct diag, it, &d->list) {
+        n_options += it->origin != NULL;
+    }
+    const bool in_file = n_options < d->list.len || d->list.len == 0;
+    buf_printf(out, "%s%s%s", in_file ? file : "", in_file && n_options > 0 ? " and " : "",
+               n_options > 0 ? "the command line" : "");
+}
+
 void diags_format(const struct diags *d, const char *file, const char *text, struct buf *out)
 {
     size_t n = d->list.len;
@@ -196,7 +208,8 @@ void diags_format(const struct diags *d, const char *file, const char *text, str
     }
     free(sorted);
     size_t all = n + d->n_dropped;
-    buf_printf(out, "%zu error%s in %s", all, all == 1 ? "" : "s", file);
+    buf_printf(out, "%zu error%s in ", all, all == 1 ? "" : "s");
+    format_where(d, file, out);
     if (d->n_dropped > 0) {
         buf_printf(out, ", the first %zu are shown", n);
     }

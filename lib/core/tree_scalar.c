@@ -11,7 +11,9 @@
 #include "base/str.h"
 
 static const char fix_quote[] = "put quotes around it if it is a text";
-static const char fix_truth[] = "write true or false, or put quotes around it if it is a text";
+/* Quotes first: in a sweep, where this happens most, a truth value is wrong too. */
+static const char fix_truth[] =
+    "put quotes around it; write true or false only where a truth value belongs";
 static const char fix_plain_number[] =
     "write a plain decimal number, or put quotes around it if it is a text";
 

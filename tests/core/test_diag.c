@@ -47,7 +47,11 @@ static void names_the_option(void **state)
     _cleanup_(freep) char *got = format(&d, "a: 1\n");
     assert_string_equal(got, "--set pservers=x: error: spec.sweep: no number\n"
                              "  fix: write 1\n"
-                             "1 error in f.yaml\n");
+                             "1 error in the command line\n");
+    diags_add_from(&d, "--steps 0", (struct mark){0}, "spec.measure", NULL, "out of range");
+    diags_add(&d, (struct mark){1, 1}, "a", NULL, "unknown");
+    _cleanup_(freep) char *both = format(&d, NULL);
+    assert_true(str_has_suffix(both, "\n2 errors in f.yaml and the command line\n"));
 }
 
 static void quotes_nothing_that_acts_on_a_terminal(void **state)

@@ -214,7 +214,7 @@ static void wrong_options_name_themselves(void **state)
                                            .repeats = rows[i].repeats};
         _cleanup_(freep) char *errors = definition_errors(text, &overrides);
         if (strstr(errors, rows[i].expected) == NULL ||
-            strstr(errors, "\n1 error in f.yaml\n") == NULL) {
+            strstr(errors, "\n1 error in the command line\n") == NULL) {
             fail_msg("row %zu\nexpected: %s\ngot:\n%s", i, rows[i].expected, errors);
         }
     }

@@ -116,6 +116,18 @@ static void traps_are_errors(void **state)
     }
 }
 
+/* In a sweep `true` would be wrong as well: quotes come first. */
+static void truth_words_want_quotes(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *got = parse("pservers: [no]");
+    static const char expected[] =
+        "  fix: put quotes around it; write true or false only where a truth value belongs\n";
+    if (strstr(got, expected) == NULL) {
+        fail_msg("expected %sgot      %s", expected, got);
+    }
+}
+
 static void refuses(void **state)
 {
     (void)state;
@@ -264,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_scalars_are_what_kubernetes_takes_them_for),
         cmocka_unit_test(traps_are_errors),
+        cmocka_unit_test(truth_words_want_quotes),
         cmocka_unit_test(refuses),
         cmocka_unit_test(finds_all_at_once),
         cmocka_unit_test(limits_hold),
