@@ -5,15 +5,15 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "worker/data/data.h"
+#include "worker/learner.h"
 #include "worker/model/adam.h"
 
 struct bench {
     const struct bench_params *params;
     struct bench_result result;
-    struct model *model;
+    struct learner learner;
     struct adam adam;
-    float *x;
-    uint8_t *labels;
+    struct dataset *data;
     int64_t marked_ns; /* CPU time of the last mark */
 };
 
@@ -30,16 +30,25 @@ static void after_part(void *ctx, uint32_t layer, enum model_part part)
     b->result.layers[layer].cpu_ms[part] += lap_ms(b);
 }
 
+/* The next samples, outside of what is timed: a step finds its batch in memory. */
+static void load(struct bench *b, uint64_t number)
+{
+    const uint32_t n = b->params->batch;
+    struct data_batch batch = {.first = number * n, .stride = 1, .n = n};
+    dataset_read(b->data, &batch, b->learner.x, b->learner.labels);
+}
+
 static void step(struct bench *b, uint64_t number)
 {
     const struct bench_params *p = b->params;
+    struct learner *l = &b->learner;
     b->marked_ns = clock_process_cpu_ns();
-    b->result.loss_nats = model_forward(b->model, b->x, b->labels, p->batch,
-                                        (struct model_key){.step = number});
-    model_backward(b->model);
+    b->result.loss_nats =
+        model_forward(l->model, l->x, l->labels, p->batch, (struct model_key){.step = number});
+    model_backward(l->model);
     (void)lap_ms(b); /* what no part claimed */
-    adam_apply(&b->adam, number + 1, 0, model_n_params(b->model), model_param_data(b->model),
-               model_grad_data(b->model), 1.0f);
+    adam_apply(&b->adam, number + 1, 0, model_n_params(l->model), model_param_data(l->model),
+               model_grad_data(l->model), 1.0f);
     b->result.update_cpu_ms += lap_ms(b);
 }
 
@@ -54,22 +63,35 @@ double bench_median(const double *sorted, size_t n)
     return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
+static void timed_step(struct bench *b, size_t i)
+{
+    struct bench_result *r = &b->result;
+    const double samples = b->params->batch;
+    load(b, BENCH_WARMUP_STEPS + i);
+    const int64_t wall_begin_ns = clock_monotonic_ns(), cpu_begin_ns = clock_process_cpu_ns();
+    step(b, BENCH_WARMUP_STEPS + i);
+    const int64_t wall_ns = clock_monotonic_ns() - wall_begin_ns;
+    const int64_t cpu_ns = clock_process_cpu_ns() - cpu_begin_ns;
+    r->samples_per_s[i] = samples * 1e9 / (double)wall_ns;
+    r->samples_per_cpu_s[i] = samples * 1e9 / (double)cpu_ns;
+    r->duration_ns += wall_ns;
+    r->cpu_ns += cpu_ns;
+}
+
 static void measure(struct bench *b)
 {
     struct bench_result *r = &b->result;
     struct model_probe probe = {after_part, b};
     for (size_t i = 0; i < BENCH_WARMUP_STEPS; i++) {
+        load(b, i);
         step(b, i);
     }
     r->update_cpu_ms = 0;
-    model_set_probe(b->model, &probe);
+    model_set_probe(b->learner.model, &probe);
     for (size_t i = 0; i < r->steps; i++) {
-        int64_t wall_ns = clock_monotonic_ns(), cpu_ns = clock_process_cpu_ns();
-        step(b, BENCH_WARMUP_STEPS + i);
-        r->samples_per_s[i] = b->params->batch * 1e9 / (double)(clock_monotonic_ns() - wall_ns);
-        r->samples_per_cpu_s[i] = b->params->batch * 1e9 / (double)(clock_process_cpu_ns() - cpu_ns);
+        timed_step(b, i);
     }
-    model_set_probe(b->model, NULL);
+    model_set_probe(b->learner.model, NULL);
     qsort(r->samples_per_s, r->steps, sizeof(double), compare);
     qsort(r->samples_per_cpu_s, r->steps, sizeof(double), compare);
     r->update_cpu_ms /= (double)r->steps;
@@ -80,21 +102,6 @@ static void measure(struct bench *b)
     }
 }
 
-static int make_data(struct bench *b, struct err *err)
-{
-    const struct bench_params *p = b->params;
-    struct dataset *data = NULL;
-    int r = dataset_open("synthetic", DATA_TRAIN, p->batch, p->seed, &data, err);
-    if (r < 0) {
-        return r;
-    }
-    b->x = xnew_array(float, (size_t)p->batch * DATA_SAMPLE_FLOATS);
-    b->labels = xnew_array(uint8_t, p->batch);
-    dataset_read(data, &(struct data_batch){.stride = 1, .n = p->batch}, b->x, b->labels);
-    dataset_free(data);
-    return 0;
-}
-
 static int prepare(struct bench *b, struct err *err)
 {
     const struct bench_params *p = b->params;
@@ -103,26 +110,25 @@ static int prepare(struct bench *b, struct err *err)
                                  .threads = p->threads,
                                  .seed = p->seed,
                                  .dropout = true};
-    int r = model_new(&model, &b->model, err);
+    int r = learner_init(&b->learner, &model, err);
     if (r < 0) {
         return r;
     }
-    model_init_params(p->def, p->seed, model_param_data(b->model));
     b->adam = ADAM_DEFAULT;
-    adam_init(&b->adam, model_n_params(b->model));
+    adam_init(&b->adam, model_n_params(b->learner.model));
     b->result = (struct bench_result){
         .samples_per_s = xnew_array(double, p->steps),
         .samples_per_cpu_s = xnew_array(double, p->steps),
         .steps = p->steps,
         .layers = xnew_array(struct bench_layer, model_def_n_layers(p->def)),
         .n_layers = model_def_n_layers(p->def),
-        .model_bytes = model_bytes(b->model),
-        .isa = model_isa(b->model),
+        .model_bytes = model_bytes(b->learner.model),
+        .isa = model_isa(b->learner.model),
     };
     for (uint32_t i = 0; i < b->result.n_layers; i++) {
         model_def_layer_name(p->def, i, b->result.layers[i].name);
     }
-    return make_data(b, err);
+    return dataset_open("synthetic", DATA_TRAIN, 0, p->seed, &b->data, err);
 }
 
 int bench_run(const struct bench_params *params, struct bench_result *ret, struct err *err)
@@ -135,10 +141,9 @@ int bench_run(const struct bench_params *params, struct bench_result *ret, struc
     } else {
         bench_done(&b.result);
     }
-    model_free(b.model);
+    dataset_free(b.data);
+    learner_done(&b.learner);
     adam_done(&b.adam);
-    free(b.x);
-    free(b.labels);
     return r;
 }
 

@@ -25,6 +25,7 @@ struct bench_layer {
 struct bench_result { /* owned arrays */
     double *samples_per_s, *samples_per_cpu_s; /* (steps), sorted */
     size_t steps;
+    int64_t duration_ns, cpu_ns; /* of all measured steps together */
     struct bench_layer *layers;
     uint32_t n_layers;
     double update_cpu_ms; /* of Adam, a step */

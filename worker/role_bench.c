@@ -99,9 +99,11 @@ static int print_json(const struct command *c, const struct bench_result *r)
 {
     const struct bench_params *p = &c->params;
     json_t *o = json_pack(
-        "{s:s, s:s, s:i, s:i, s:I, s:I, s:f, s:f, s:o, s:o, s:I, s:I, s:f, s:s, s:s, s:s, s:s, s:f}",
+        "{s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:I, s:I, s:f, s:s, s:s, "
+        "s:s, s:s, s:f}",
         "model", c->model, "build", "benchworker " BENCHD_VERSION, "batch_size", (int)p->batch,
         "threads", (int)p->threads, "steps", (json_int_t)p->steps, "seed", (json_int_t)p->seed,
+        "duration_ns", (json_int_t)r->duration_ns, "cpu_ns", (json_int_t)r->cpu_ns,
         "samples_per_s", bench_median(r->samples_per_s, r->steps), "samples_per_cpu_s",
         bench_median(r->samples_per_cpu_s, r->steps), "samples_per_s_range",
         spread_json(r->samples_per_s, r->steps), "samples_per_cpu_s_range",

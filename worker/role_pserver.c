@@ -10,15 +10,10 @@
 #include "base/mem.h"
 #include "worker/comm/handshake.h"
 #include "worker/comm/ps_server.h"
+#include "worker/learner.h"
 #include "worker/model/adam.h"
 #include "worker/report.h"
 #include "worker/role.h"
-
-static void apply_adam(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
-                       const float *grad_sum, float grad_scale)
-{
-    adam_apply(ctx, t, offset, n, params, grad_sum, grad_scale);
-}
 
 /* This server's slices of the initial parameters, one after the other; owned. */
 static float *initial_params(const struct role_env *e, const struct slices *slices)
@@ -62,7 +57,7 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
         .self = role_env_id(e),
         .n_trainers = (uint32_t)e->n_trainers,
         .slices = role_env_slices(e),
-        .apply = apply_adam,
+        .apply = learner_apply_adam,
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
     };
     struct err err = {0};

@@ -3,7 +3,6 @@
  * Trainer i of N takes samples i, i+N, ... of each global batch; dropout is keyed by (step, trainer),
  * so the job is a pure function of its settings. Errors end it with a code of base/exit_code.h, an
  * error record and one line on stderr, and are told to the parameter servers. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +13,8 @@
 #include "base/mem.h"
 #include "worker/comm/exchange_ps.h"
 #include "worker/data/data.h"
+#include "worker/learner.h"
 #include "worker/model/adam.h"
-#include "worker/model/model.h"
 #include "worker/report.h"
 #include "worker/role.h"
 
@@ -24,20 +23,12 @@ struct trainer {
     struct report *report;
     struct exchange *exchange;
     struct dataset *data;
-    struct model *model;
+    struct learner learner;
     struct adam adam; /* without peers only */
-    float *x;         /* (batch, 3, 32, 32) */
-    uint8_t *labels;  /* (batch) */
     int64_t *step_ns; /* (steps) measured */
     int64_t barrier_ns;
     struct summary summary;
 };
-
-static void apply_adam(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
-                       const float *grad_sum, float grad_scale)
-{
-    adam_apply(ctx, t, offset, n, params, grad_sum, grad_scale);
-}
 
 /* From the communication thread. Rule zero: this ends the process below main, because the main
  * thread may be deep in a step of many seconds and everyone must be out within ten. */
@@ -59,7 +50,7 @@ static int open_exchange(struct trainer *t, struct err *err)
         size_t n = model_def_n_params(e->model);
         t->adam = ADAM_DEFAULT;
         adam_init(&t->adam, n);
-        return exchange_none_new(apply_adam, &t->adam, n, &t->exchange, err);
+        return exchange_none_new(learner_apply_adam, &t->adam, n, &t->exchange, err);
     }
     struct exchange_ps_params p = {
         .self = role_env_id(e),
@@ -87,15 +78,8 @@ static int open_model(struct trainer *t, struct err *err)
         .seed = (uint64_t)e->seed,
         .dropout = true,
     };
-    int r = model_new(&p, &t->model, err);
-    if (r < 0) {
-        return r;
-    }
-    model_init_params(e->model, p.seed, model_param_data(t->model));
-    t->x = aligned_alloc(64, p.batch * DATA_SAMPLE_FLOATS * sizeof(float));
-    t->labels = xnew_array(uint8_t, p.batch);
     t->step_ns = xnew_array(int64_t, (size_t)e->steps);
-    return t->x == NULL ? err_set(err, ENOMEM, "no memory for %" PRIu32 " samples", p.batch) : 0;
+    return learner_init(&t->learner, &p, err);
 }
 
 static void read_batch(struct trainer *t, uint64_t step)
@@ -109,7 +93,7 @@ static void read_batch(struct trainer *t, uint64_t step)
         .stride = (uint64_t)e->n_trainers,
         .n = (uint32_t)e->batch_size,
     };
-    dataset_read(t->data, &batch, t->x, t->labels);
+    dataset_read(t->data, &batch, t->learner.x, t->learner.labels);
 }
 
 /* Reads the clock and counts the time since *at for a phase. */
@@ -124,19 +108,20 @@ static void lap(struct record_step *record, enum phase phase, int64_t *at)
 static int one_step(struct trainer *t, uint64_t step, struct record_step *ret, struct err *err)
 {
     const struct role_env *e = t->env;
+    struct learner *l = &t->learner;
     int64_t begin_ns = clock_monotonic_ns();
     int64_t at = begin_ns;
     struct record_step record = {.samples = (uint32_t)e->batch_size};
     read_batch(t, step);
     lap(&record, PHASE_DATA, &at);
     struct model_key key = {step, (uint32_t)e->index};
-    record.loss = model_forward(t->model, t->x, t->labels, record.samples, key);
+    record.loss = model_forward(l->model, l->x, l->labels, record.samples, key);
     lap(&record, PHASE_FORWARD, &at);
-    model_backward(t->model);
+    model_backward(l->model);
     lap(&record, PHASE_BACKWARD, &at);
     struct exchange_times times = {0};
-    int r = t->exchange->ops->round(t->exchange, model_grad_data(t->model),
-                                    model_param_data(t->model), &times, err);
+    int r = t->exchange->ops->round(t->exchange, model_grad_data(l->model),
+                                    model_param_data(l->model), &times, err);
     if (r < 0) {
         return r;
     }
@@ -202,7 +187,8 @@ static int train(struct trainer *t, struct err *err)
 static void print_digest(const struct trainer *t)
 {
     uint8_t digest[AUTH_DIGEST_SIZE];
-    auth_sha256(model_param_data(t->model), model_n_params(t->model) * sizeof(float), digest);
+    struct model *model = t->learner.model;
+    auth_sha256(model_param_data(model), model_n_params(model) * sizeof(float), digest);
     fputs("params_digest ", stderr);
     for (size_t i = 0; i < sizeof(digest); i++) {
         fprintf(stderr, "%02x", digest[i]);
@@ -275,10 +261,8 @@ int role_trainer(int argc, char *const *argv)
         t.exchange->ops->free(t.exchange);
     }
     dataset_free(t.data);
-    model_free(t.model);
+    learner_done(&t.learner);
     adam_done(&t.adam);
-    free(t.x);
-    free(t.labels);
     free(t.step_ns);
     report_done(&report);
     role_env_done(&e);

@@ -4,17 +4,15 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
+#include "worker/learner.h"
 #include "worker/model/adam.h"
 
 struct trainer {
     const struct train_params *params;
     const struct train_reporter *reporter;
-    struct model *model; /* owned, as all below */
+    struct learner learner; /* owned, as adam */
     struct adam adam;
-    float *x;        /* (batch, 3, 32, 32) */
-    uint8_t *labels; /* (batch) */
-    uint64_t steps;  /* done */
+    uint64_t steps; /* done */
 };
 
 static int64_t lap(int64_t *since)
@@ -32,19 +30,20 @@ static uint32_t batch_at(const struct trainer *t, size_t first, size_t size)
 
 static void train_batch(struct trainer *t, uint64_t epoch, size_t first, struct train_step *ret)
 {
+    struct learner *l = &t->learner;
     uint32_t n = batch_at(t, first, dataset_size(t->params->train));
     struct data_batch batch = {
         .epoch = epoch, .shuffle = true, .first = first, .stride = 1, .n = n};
     *ret = (struct train_step){.step = t->steps, .epoch = epoch, .samples = n};
     int64_t at = clock_monotonic_ns();
-    dataset_read(t->params->train, &batch, t->x, t->labels);
+    dataset_read(t->params->train, &batch, l->x, l->labels);
     ret->data_ns = lap(&at);
-    ret->loss = model_forward(t->model, t->x, t->labels, n, (struct model_key){.step = t->steps});
+    ret->loss = model_forward(l->model, l->x, l->labels, n, (struct model_key){.step = t->steps});
     ret->forward_ns = lap(&at);
-    model_backward(t->model);
+    model_backward(l->model);
     ret->backward_ns = lap(&at);
-    adam_apply(&t->adam, ++t->steps, 0, model_n_params(t->model), model_param_data(t->model),
-               model_grad_data(t->model), 1.0f);
+    adam_apply(&t->adam, ++t->steps, 0, model_n_params(l->model), model_param_data(l->model),
+               model_grad_data(l->model), 1.0f);
     ret->update_ns = lap(&at);
 }
 
@@ -53,8 +52,8 @@ static double test_accuracy(struct trainer *t)
     size_t size = dataset_size(t->params->test), right = 0;
     for (size_t first = 0; first < size; first += t->params->batch) {
         struct data_batch batch = {.first = first, .stride = 1, .n = batch_at(t, first, size)};
-        dataset_read(t->params->test, &batch, t->x, t->labels);
-        right += model_evaluate(t->model, t->x, t->labels, batch.n);
+        dataset_read(t->params->test, &batch, t->learner.x, t->learner.labels);
+        right += model_evaluate(t->learner.model, t->learner.x, t->learner.labels, batch.n);
     }
     return (double)right / (double)size;
 }
@@ -75,7 +74,7 @@ static int train_epoch(struct trainer *t, uint64_t epoch, struct err *err)
         train_batch(t, epoch, first, &step);
         sum.samples += step.samples;
         sum.loss += step.loss * step.samples;
-        right += model_right(t->model);
+        right += model_right(t->learner.model);
         int r = t->reporter->step(t->reporter->ctx, &step, err);
         if (r < 0) {
             return r;
@@ -99,16 +98,9 @@ static int trainer_init(struct trainer *t, struct err *err)
                                  .threads = p->threads,
                                  .seed = p->seed,
                                  .dropout = p->dropout};
-    int r = model_new(&model, &t->model, err);
-    if (r < 0) {
-        return r;
-    }
-    model_init_params(p->def, p->seed, model_param_data(t->model));
     t->adam = ADAM_DEFAULT;
-    adam_init(&t->adam, model_n_params(t->model));
-    t->x = xnew_array(float, (size_t)p->batch * DATA_SAMPLE_FLOATS);
-    t->labels = xnew_array(uint8_t, p->batch);
-    return 0;
+    adam_init(&t->adam, model_def_n_params(p->def));
+    return learner_init(&t->learner, &model, err);
 }
 
 int train(const struct train_params *params, const struct train_reporter *reporter,
@@ -119,9 +111,7 @@ int train(const struct train_params *params, const struct train_reporter *report
     for (uint64_t epoch = 0; r == 0 && epoch < params->epochs && has_step_left(&t); epoch++) {
         r = train_epoch(&t, epoch, err);
     }
-    model_free(t.model);
+    learner_done(&t.learner);
     adam_done(&t.adam);
-    free(t.x);
-    free(t.labels);
     return r;
 }

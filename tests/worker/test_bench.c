@@ -58,10 +58,15 @@ static void document(void **state)
     assert_true(number(o, "batch_size") == 2);
     assert_true(number(o, "threads") == 1);
     assert_true(number(o, "steps") == 3);
+    /* 6 samples in all: the rate of the whole lies between those of the slowest and fastest step. */
+    const double rate = 6e9 / number(o, "cpu_ns");
     const json_t *range = json_object_get(o, "samples_per_cpu_s_range");
     double median = number(o, "samples_per_cpu_s");
     assert_true(json_number_value(json_array_get(range, 0)) <= median);
     assert_true(json_number_value(json_array_get(range, 1)) >= median);
+    assert_true(json_number_value(json_array_get(range, 0)) <= rate * (1 + 1e-9));
+    assert_true(json_number_value(json_array_get(range, 1)) >= rate * (1 - 1e-9));
+    assert_true(number(o, "duration_ns") > 0);
     assert_non_null(strstr(json_string_value(json_object_get(o, "blas")), "OpenBLAS"));
     assert_true(json_is_string(json_object_get(o, "blas_core")));
     assert_true(json_is_string(json_object_get(o, "cpu_features")));

@@ -1,0 +1,40 @@
+#include "worker/learner.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "worker/data/data.h"
+#include "worker/model/adam.h"
+
+#define CACHE_LINE_BYTES 64 /* a sample is a multiple of it, as aligned_alloc wants */
+
+int learner_init(struct learner *l, const struct model_params *params, struct err *err)
+{
+    *l = (struct learner){0};
+    int r = model_new(params, &l->model, err);
+    if (r < 0) {
+        return r;
+    }
+    model_init_params(params->def, params->seed, model_param_data(l->model));
+    const size_t x_bytes = (size_t)params->batch * DATA_SAMPLE_FLOATS * sizeof(float);
+    l->x = aligned_alloc(CACHE_LINE_BYTES, x_bytes);
+    l->labels = xnew_array(uint8_t, params->batch);
+    if (l->x == NULL) {
+        return err_set(err, ENOMEM, "no memory for the %zu bytes of a batch", x_bytes);
+    }
+    return 0;
+}
+
+void learner_done(struct learner *l)
+{
+    model_free(l->model);
+    free(l->x);
+    free(l->labels);
+    *l = (struct learner){0};
+}
+
+void learner_apply_adam(void *adam, uint64_t t, size_t offset, size_t n, float *params,
+                        const float *grad_sum, float grad_scale)
+{
+    adam_apply(adam, t, offset, n, params, grad_sum, grad_scale);
+}
