@@ -67,6 +67,12 @@ def chosen_peers(args):
             if row.system in args.peers.split(",") and row.precision in args.precisions.split(",")]
 
 
+def in_turn(rows, number):
+    """Each round begins with another row, so that none has always the same one before it."""
+    first = (number - 1) % len(rows)
+    return rows[first:] + rows[:first]
+
+
 def last_summary(text):
     records = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     summaries = [r for r in records if r.get("type") == "summary"]
@@ -100,15 +106,15 @@ class Bench:
         ran = machine.measure(self.args.core, argv, env)
         if row.system == OURS.system:
             document = json.loads(ran.stdout)
-            wall, cpu, rss = document["samples_per_s"], document["samples_per_cpu_s"], document["peak_rss_bytes"]
+            said, rss = {"samples": batch * steps, **document}, document["peak_rss_bytes"]
             self.worker_facts[isa] = {key: document.get(key) for key in ("build", "kernels", "cpu_features", "blas", "blas_core")}
             if batch == BATCH and isa == "":
                 self.ours.append(our_layers(document))
         else:
-            summary = last_summary(ran.stdout)
-            wall = summary["samples"] / summary["duration_ns"] * 1e9
-            cpu = summary["samples"] / summary["cpu_ns"] * 1e9
-            rss = summary["max_rss_bytes"]
+            said = last_summary(ran.stdout)
+            rss = said["max_rss_bytes"]
+        # All samples over all the time, ours and theirs alike: never a median of steps against a mean.
+        wall, cpu = (said["samples"] / said[key] * 1e9 for key in ("duration_ns", "cpu_ns"))
         self.samples.append(Sample(row, batch, number, isa, wall, cpu, rss, ran.others_core, ran.others_machine))
         say(f"  round {number}  {isa or 'all':5} batch {batch:3}  {str(row):16} {wall:7.1f} samples/s  "
             f"{cpu:7.1f} samples/CPU-s  others: {ran.others_core:.2f} of the core, {ran.others_machine:.2f} cores in all")
@@ -119,7 +125,7 @@ class Bench:
         self.onednn.append(json.loads(ran.stdout)["layers"])
 
     def run_round(self, number):
-        rows = [OURS, *chosen_peers(self.args)]
+        rows = in_turn([OURS, *chosen_peers(self.args)], number)
         for batch in self.args.batches:
             for row in rows:
                 self.run(row, batch, number)
