@@ -1,5 +1,6 @@
-"""Every query of the dashboard, executed by a real Prometheus that scraped the HTTP server over a finished run, gives
-the numbers of `benchctl results -o json`."""
+"""Every query of the dashboard, executed by a real Prometheus that scraped the HTTP server over finished runs, gives the
+numbers of `benchctl results -o json`. Two runs lie in one store: a grid measured by the fake worker, which is still shown
+live, and a small one that the real benchworker trained."""
 import contextlib
 import json
 import math
@@ -78,6 +79,10 @@ def substitute(expr, run, x):
     return expr.replace("$x", x)
 
 
+def known(numbers):
+    return {key: value for key, value in numbers.items() if value is not None}
+
+
 class Expected:
     """The numbers of the result document, by the labels that /metrics gives them."""
 
@@ -92,14 +97,15 @@ class Expected:
                 "threads": str(point["threads"])}
 
     def line(self, x, kinds):
-        """{(x, series): number}: as the trend panels draw them. kinds: {kind: function of a point}."""
+        """{(x, series): number}: as the trend panels draw them. kinds: {kind: function of a point}. What is unknown (the
+        interval of a point that is its own baseline) is no series."""
         out = {}
         for point in self.points:
             labels = self.labels(point)
             words = [labels["system"], *(f"{name} {labels[name]}" if name != x else "" for name in X_AXES), ""]
             for kind, number in kinds.items():
                 out[labels[x], " ".join([*words, kind])] = number(point)
-        return out
+        return known(out)
 
 
 def number(*path):
@@ -128,18 +134,33 @@ TABLE = {
 }
 
 
+REAL = {"name": "real.json", "pservers": (1,), "trainers": (1, 2), "steps": 2, "repeats": 3,
+        "extra": {"baseline": {"kind": "Point", "where": {"trainers": 1}}}}
+
+
 class Served(serve.ServedCase):
-    """A run, its server, and a Prometheus that has scraped it."""
+    """Two runs, their server, and a Prometheus that has scraped it."""
 
     def serve(self, active=None):
+        self.real = self.train()
         return super().serve(active=self.name)  # the live panels have something to show
+
+    def train(self):
+        """A run of the real worker in the same store; its name."""
+        fake, self.env["BENCHWORKER"] = self.env["BENCHWORKER"], os.environ["BENCHWORKER_PROGRAM"]
+        document = self.run_tiny("--set", "batch_size=1", **REAL)
+        self.env["BENCHWORKER"] = fake
+        return document["run"]
+
+    def print(self, name):
+        return json.loads(self.ctl("results", name, "--store", self.store, "-o", "json").stdout)
 
     def setUp(self):
         super().setUp()
         self.prometheus = Prometheus(self.folder, self.server.address)
         self.addCleanup(self.prometheus.stop)
         cli.wait_for("five scrapes", lambda: self.prometheus.has_scraped(5), 60)
-        self.printed = json.loads(self.ctl("results", self.name, "--store", self.store, "-o", "json").stdout)
+        self.printed, self.printed_real = self.print(self.name), self.print(self.real)
 
 
 class Queries(unittest.TestCase):
@@ -152,8 +173,14 @@ class Queries(unittest.TestCase):
             served.setUp()
         finally:
             cls.addClassCleanup(lambda: cls.assertTrue(cls(), served.doCleanups(), "the server did not end cleanly"))
-        cls.prometheus, cls.name, cls.document = served.prometheus, served.name, served.printed
-        cls.expected = Expected(served.printed)
+        cls.prometheus, cls.documents = served.prometheus, (served.printed, served.printed_real)
+
+    def setUp(self):
+        self.choose(self.documents[0])
+
+    def choose(self, document):
+        """The run that the dashboard's variable names."""
+        self.document, self.name, self.expected = document, document["run"], Expected(document)
 
     def ask(self, target, x="trainers"):
         expr = substitute(target["expr"], self.name, x)
@@ -182,7 +209,8 @@ class Queries(unittest.TestCase):
         for target in panel["targets"]:
             with self.subTest(f"column {titles[target['refId']]}"):
                 got = {int(labels["point"]): value for labels, value in self.ask(target)}
-                self.assert_numbers(got, {p["point"]: TABLE[titles[target["refId"]]](p) for p in self.expected.points})
+                expected = {p["point"]: TABLE[titles[target["refId"]]](p) for p in self.expected.points}
+                self.assert_numbers(got, known(expected))
                 for labels, _ in self.ask(target):
                     self.assertLessEqual(self.expected.labels(self.expected.points[int(labels["point"])]).items(), labels.items())
 
@@ -199,13 +227,18 @@ class Queries(unittest.TestCase):
             (_, got[target["refId"]]), = self.ask(target)
         self.assertEqual(got, expected)
 
+    def check_nothing(self, panel):
+        for target in panel["targets"]:
+            self.assertEqual(self.ask(target), [])
+
     def check_attempts(self, panel):
         got = {labels["outcome"]: value for labels, value in self.ask(panel["targets"][0])}
         self.assertEqual(got, dict.fromkeys(("Succeeded", "Void", "Failed", "MetricsUnavailable"), 0))
 
-    def test_every_panel(self):
+    def checks(self):
+        """{title: function of the panel}, of the fake worker's run."""
         trials = sum(len(p["trials"]) for p in self.document["points"] + self.document["baselines"])
-        checks = {
+        return {
             "Phase": lambda p: self.check_one(p, ("phase", self.document["phase"]), 1),
             "Kind of run": lambda p: self.check_one(p, ("rehearsal", str(self.document["rehearsal"]).lower()), 1),
             "Trials done": lambda p: self.check_one(p, None, 1),
@@ -219,15 +252,29 @@ class Queries(unittest.TestCase):
             "Requests to the API server": lambda p: self.check_over_time(p, {"A": 0, "B": 0, "C": 0}),
             "Attempts by outcome": self.check_attempts,
         }
+
+    def check_panels(self, checks):
         panels = [p for p in shared.load()["panels"] if p["type"] != "row"]
         self.assertEqual([p["title"] for p in panels], list(checks))
         for panel in panels:
-            with self.subTest(panel["title"]):
+            with self.subTest(f"{panel['title']}, {self.name}"):
                 checks[panel["title"]](panel)
 
-    def test_the_run_can_be_chosen(self):
+    def test_every_panel(self):
+        self.check_panels(self.checks())
+
+    def test_every_panel_of_a_real_run(self):
+        self.choose(self.documents[1])
+        for point in self.document["points"]:  # trained, not said
+            self.assertGreater(point["throughput"]["value"], 0)
+            self.assertGreater(point["throughput"]["high"], point["throughput"]["low"])
+        live = ("Step of the trial under way", "Trainer 0, samples/s of its last step")
+        self.check_panels({**self.checks(), **dict.fromkeys(live, self.check_nothing)})
+
+    def test_the_runs_can_be_chosen(self):
         """What label_values(bench_run_info, run) asks for."""
-        self.assertEqual([labels["run"] for labels, _ in self.prometheus.query("bench_run_info")], [self.name])
+        self.assertEqual(sorted(labels["run"] for labels, _ in self.prometheus.query("bench_run_info")),
+                         sorted(document["run"] for document in self.documents))
 
     def test_a_scrape_is_whole(self):
         """Prometheus asks for OpenMetrics; it found as many series as the page says that it has."""
