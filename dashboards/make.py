@@ -9,6 +9,9 @@ import sys
 
 PROM = {"type": "prometheus", "uid": "${prom}"}
 X_AXES = ["pservers", "trainers", "batch_size", "threads"]
+RATE = "suffix:samples/s"  # a custom unit: Grafana has none of its own for it
+NOTHING = "Nothing is known of this run in the time shown. Of one that has ended, choose a time that contains its end."
+NOT_LIVE = "No trial is under way in the time shown."
 ROW_FIELD = "x\\series"  # what groupingToMatrix calls its first column
 
 
@@ -44,9 +47,9 @@ def over_time(expr, ref="A", legend=""):
     return target(expr, ref, instant=False, range=True, legendFormat=legend)
 
 
-def panel(kind, title, description, unit, grid, targets, custom=None, overrides=(), **keys):
+def panel(kind, title, description, unit, grid, targets, custom=None, overrides=(), no_value=NOTHING, **keys):
     x, y, w, h = grid
-    defaults = {"unit": unit, "custom": custom or {}, "mappings": [],
+    defaults = {"unit": unit, "noValue": no_value, "custom": custom or {}, "mappings": [],
                 "thresholds": {"mode": "absolute", "steps": [{"color": "text", "value": None}]}}
     return {"type": kind, "title": title, "description": description, "datasource": PROM,
             "gridPos": {"x": x, "y": y, "w": w, "h": h}, "targets": targets,
@@ -82,10 +85,10 @@ def trend(title, description, unit, grid, expr):
 
 
 COLUMNS = [  # refId, metric, title, unit
-    ("A", "bench_point_throughput_samples_per_second", "Throughput", "none"),
-    ("B", "bench_point_throughput_low_samples_per_second", "Throughput low", "none"),
-    ("C", "bench_point_throughput_high_samples_per_second", "Throughput high", "none"),
-    ("D", "bench_point_baseline_throughput_samples_per_second", "Baseline", "none"),
+    ("A", "bench_point_throughput_samples_per_second", "Throughput", RATE),
+    ("B", "bench_point_throughput_low_samples_per_second", "Throughput low", RATE),
+    ("C", "bench_point_throughput_high_samples_per_second", "Throughput high", RATE),
+    ("D", "bench_point_baseline_throughput_samples_per_second", "Baseline", RATE),
     ("E", "bench_point_speedup_ratio", "Speedup", "none"),
     ("F", "bench_point_speedup_low_ratio", "Speedup low", "none"),
     ("G", "bench_point_speedup_high_ratio", "Speedup high", "none"),
@@ -113,8 +116,8 @@ def points_table(grid):
         options={"showHeader": True, "cellHeight": "sm"})
 
 
-def time_series(title, description, unit, grid, targets):
-    return panel("timeseries", title, description, unit, grid, targets,
+def time_series(title, description, unit, grid, targets, no_value=NOTHING):
+    return panel("timeseries", title, description, unit, grid, targets, no_value=no_value,
                  custom={"lineWidth": 1, "fillOpacity": 0, "spanNulls": False, "axisSoftMin": 0},
                  options={"legend": {"displayMode": "list", "placement": "bottom", "showLegend": True},
                           "tooltip": {"mode": "multi"}})
@@ -142,7 +145,7 @@ PANELS = [
     stat("Trials failed", "Trials that ended without a number for good.", "none", (18, 0, 6, 4), last("bench_run_trials_failed")),
     row("Results by sweep value", 4),
     trend("Throughput by $x", "Samples a second of the whole job, the median over trials; dotted: its 95% interval; dashed: the "
-          "baseline it is compared with. A line for every combination of the other values.", "none", (0, 5, 8, 10),
+          "baseline it is compared with. A line for every combination of the other values.", RATE, (0, 5, 8, 10),
           lines(value=THROUGHPUT, low=last("bench_point_throughput_low_samples_per_second"),
                 high=last("bench_point_throughput_high_samples_per_second"),
                 baseline=last("bench_point_baseline_throughput_samples_per_second"))),
@@ -161,15 +164,15 @@ PANELS = [
                  over_time(of_run("bench_run_trials_failed"), "C", "failed")]),
     time_series("Step of the trial under way", "Measured steps that trainer 0 has made, of all; warm-up counts as none.", "none",
                 (8, 24, 8, 8),
-                [over_time(of_run("bench_trial_steps_done"), "A", "done"), over_time(of_run("bench_trial_steps"), "B", "all")]),
-    time_series("Trainer 0, samples/s of its last step", "One trainer alone, one step: a sign of life, not a result.", "none",
-                (16, 24, 8, 8), [over_time(of_run("bench_trainer_step_samples_per_second"), "A", "trainer 0")]),
+                [over_time(of_run("bench_trial_steps_done"), "A", "done"), over_time(of_run("bench_trial_steps"), "B", "all")], NOT_LIVE),
+    time_series("Trainer 0, samples/s of its last step", "One trainer alone, one step: a sign of life, not a result.", RATE,
+                (16, 24, 8, 8), [over_time(of_run("bench_trainer_step_samples_per_second"), "A", "trainer 0")], NOT_LIVE),
     row("benchd", 32),
     time_series("Requests to the API server", "Sent, sent again and given up, a second.", "reqps", (0, 33, 12, 7),
                 [over_time(f"rate(benchd_api_{name}_total[$__rate_interval])", ref, name)
-                 for ref, name in (("A", "requests"), ("B", "retries"), ("C", "failures"))]),
+                 for ref, name in (("A", "requests"), ("B", "retries"), ("C", "failures"))], "benchd was not scraped in the time shown."),
     time_series("Attempts by outcome", "Attempts saved by benchd since it started.", "none", (12, 33, 12, 7),
-                [over_time("benchd_attempts_total", "A", "{{outcome}}")]),
+                [over_time("benchd_attempts_total", "A", "{{outcome}}")], "benchd was not scraped in the time shown."),
 ]
 
 

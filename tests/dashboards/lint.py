@@ -56,6 +56,8 @@ def lint_panel(panel, variables, metrics):
         return
     if not panel.get("fieldConfig", {}).get("defaults", {}).get("unit"):
         yield f"{where}: no unit"
+    if not panel.get("fieldConfig", {}).get("defaults", {}).get("noValue"):
+        yield f"{where}: says nothing where there is nothing"
     yield from lint_datasource(where, panel.get("datasource"), variables)
     if not panel.get("targets"):
         yield f"{where}: no query"

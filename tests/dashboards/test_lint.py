@@ -30,6 +30,8 @@ BROKEN = [  # (what is done to a good dashboard, the finding that must come)
     ("no title", drop("title"), "no title"),
     ("no description", drop("description"), "no description"),
     ("no unit", lambda d: panels(d, "trend")[0]["fieldConfig"]["defaults"].update(unit=""), "no unit"),
+    ("no word for an empty panel", lambda d: panels(d, "stat")[0]["fieldConfig"]["defaults"].pop("noValue"),
+     "says nothing where there is nothing"),
     ("a fixed datasource", lambda d: panels(d, "stat")[0]["datasource"].update(uid="abc123"), "datasource is no variable"),
     ("a query's fixed datasource", lambda d: panels(d, "stat")[0]["targets"][0]["datasource"].update(uid="abc"),
      "datasource is no variable"),
@@ -48,6 +50,19 @@ BROKEN = [  # (what is done to a good dashboard, the finding that must come)
     ("a variable over nothing", lambda d: d["templating"]["list"][1].update(definition="label_values(bench_x, run)"),
      "variable run: there is no metric bench_x"),
 ]
+
+
+def check_provisioning(t):
+    """Both files as Grafana's provisioning wants them, and of the kind that the dashboard asks for."""
+    folder = shared.FOLDER / "provisioning"
+    for name, kind, *parts in (
+            ("dashboards/benchd.yaml", "providers", r"  type: file$", r"    path: /\S+$"),
+            ("datasources/prometheus.yaml", "datasources", r"  type: prometheus$", r"  url: http://\S+$")):
+        text = (folder / name).read_text(encoding="utf-8")
+        for part in (r"^apiVersion: 1$", rf"^{kind}:\n- name: \S+$", *parts):
+            t.match(rf"(?m){part}", text, f"{name}: {part}")
+    variable = shared.load()["templating"]["list"][0]
+    t.equal(("datasource", "prometheus"), (variable["type"], variable["query"]), "the dashboard takes any Prometheus")
 
 
 def check_kustomize(t):
@@ -78,6 +93,7 @@ def main():
         dashboard = copy.deepcopy(shared.load())
         break_it(dashboard)
         t.match(expected, "\n".join(lint.lint(dashboard, METRICS)), f"the linter sees: {name}")
+    check_provisioning(t)
     check_kustomize(t)
     return t.done()
 

@@ -134,7 +134,7 @@ TABLE = {
 }
 
 
-REAL = {"name": "real.json", "pservers": (1,), "trainers": (1, 2), "steps": 2, "repeats": 3,
+REAL = {"name": "real.json", "pservers": (1,), "trainers": (1, 2), "steps": 1, "repeats": 3,
         "extra": {"baseline": {"kind": "Point", "where": {"trainers": 1}}}}
 
 
