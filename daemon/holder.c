@@ -88,6 +88,11 @@ bool holder_may_write(struct holder *h)
     return kube_lease_may_write(h->lease, clock_boottime_ns());
 }
 
+const char *holder_name(const struct holder *h)
+{
+    return kube_lease_holder(h->lease);
+}
+
 const struct err *holder_error(const struct holder *h)
 {
     return kube_lease_error(h->lease);

@@ -11,6 +11,8 @@ struct holder *holder_new(struct kube_client *client, const struct kube_lease_pa
 enum kube_lease_state holder_state(const struct holder *h);
 /* Right now, by the clock: also when the loop had no time to notice. */
 bool holder_may_write(struct holder *h);
+/* Whose the Lease is, as seen last; "" if nobody's. */
+const char *holder_name(const struct holder *h);
 /* NULL when all is well. */
 const struct err *holder_error(const struct holder *h);
 /* Gives the Lease up, if it is ours; `on_done` comes in any case, within 2 s. Once. */

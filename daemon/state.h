@@ -43,7 +43,9 @@ struct daemon {
     int64_t started_ns;
     bool has_begun;  /* had its lists and the Lease */
     int64_t fine_ns; /* when nothing was known to be wrong; until then its start */
-    int told_source, told_code; /* of the failure logged last (trouble.c), code 0: none */
+    bool is_waiting_told; /* that another one holds the Lease */
+    unsigned told_source; /* of the failure logged last, for trouble.c */
+    int told_code;        /* the same; 0: none */
     bool is_stopping;
     int exit_code; /* when stopping */
     struct err failure; /* why, if it is one */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "daemon/holder.h"
 #include "daemon/state.h"
 
@@ -15,14 +16,17 @@
 #define START_TIMEOUT_NS (60 * S_NS)
 #define REFUSED_TIMEOUT_NS (10 * S_NS)
 
-bool trouble_get(const struct daemon *d, int *ret_source, struct err *ret)
+enum source { SOURCE_WATCH, SOURCE_LEASE };
+
+/* The first failure that lasts, of the watches or of the Lease; false: all is well. */
+static bool find_trouble(const struct daemon *d, enum source *ret_source, struct err *ret)
 {
     for (int i = 0; i <= KIND_COUNT; i++) {
         const struct err *error =
             i == KIND_COUNT ? holder_error(d->holder)
                             : kube_reflector_error(kube_informer_reflector(d->informers[i]));
         if (error != NULL) {
-            *ret_source = i;
+            *ret_source = i == KIND_COUNT ? SOURCE_LEASE : SOURCE_WATCH;
             *ret = *error;
             return true;
         }
@@ -68,11 +72,24 @@ static void check_start(struct daemon *d, const struct err *trouble)
     daemon_fail(d, EXIT_UNREACHABLE, &err);
 }
 
+/* Once: who else holds the Lease, for as long as that one does. */
+static void tell_holder(struct daemon *d, bool is_wrong)
+{
+    const char *holder = holder_name(d->holder);
+    const bool is_waiting = !is_wrong && holder_state(d->holder) == KUBE_LEASE_FOLLOWER &&
+                            holder[0] != '\0' && !str_eq(holder, d->identity);
+    if (is_waiting && !d->is_waiting_told) {
+        log_event(LOG_LEVEL_INFO, "another holds the lease, waiting for it", "lease",
+                  d->options->lease_name, "holder", holder, NULL);
+    }
+    d->is_waiting_told = is_waiting;
+}
+
 void trouble_look(struct daemon *d)
 {
     struct err err = {0};
-    int source = 0;
-    const bool is_wrong = trouble_get(d, &source, &err);
+    enum source source = SOURCE_WATCH;
+    const bool is_wrong = find_trouble(d, &source, &err);
     if (is_wrong && (source != d->told_source || err.code != d->told_code)) {
         log_event(LOG_LEVEL_WARN, "the API server fails, trying again", "err", err.msg, NULL);
         d->told_source = source;
@@ -81,6 +98,7 @@ void trouble_look(struct daemon *d)
         log_event(LOG_LEVEL_INFO, "the API server answers again", NULL);
         d->told_code = 0;
     }
+    tell_holder(d, is_wrong);
     d->has_begun = d->has_begun || (has_lists(d) && holder_state(d->holder) == KUBE_LEASE_LEADER);
     check_start(d, is_wrong ? &err : NULL);
 }

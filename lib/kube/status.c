@@ -101,6 +101,24 @@ static int code_of(const struct kube_response *res, const struct kube_status *st
     }
 }
 
+/* The authoriser and admission give the same code and reason: only the words differ. */
+static bool is_about_rights(const struct kube_status *status)
+{
+    return strcmp(status->reason, "Forbidden") == 0 &&
+           strstr(status->message, " cannot ") != NULL &&
+           strstr(status->message, "system:anonymous") == NULL; /* no account at all */
+}
+
+bool kube_lacks_right(const struct kube_response *res)
+{
+    struct kube_status status;
+    if (res->failure != KUBE_ANSWERED || res->http_code != 403) {
+        return false;
+    }
+    kube_status_read(res->content_type, res->body, res->body_len, res->http_code, &status);
+    return is_about_rights(&status);
+}
+
 /* What a person may do about it, "" if the server's own message says enough. */
 static const char *advice(const struct kube_request *req, const struct kube_response *res,
                           const struct kube_status *status)
@@ -112,8 +130,7 @@ static const char *advice(const struct kube_request *req, const struct kube_resp
         if (strstr(status->message, "system:anonymous") != NULL) {
             return "; no credentials were accepted: log in again, or choose another context";
         }
-        return strcmp(status->reason, "Forbidden") == 0 &&
-                       strstr(status->message, " cannot ") != NULL
+        return is_about_rights(status)
                    ? "; ask an administrator for this right, or choose another namespace"
                    : "";
     case 404:

@@ -49,6 +49,9 @@ void kube_status_read(const char *content_type, const char *body, size_t len, in
 /* The same for the object of an ERROR event; its code, 0 if it has none. */
 int kube_status_read_object(const json_t *object, struct kube_status *ret);
 
+/* A 403 of the authoriser: the account lacks a right, whatever was sent. Admission says 403 too. */
+bool kube_lacks_right(const struct kube_response *res);
+
 /* 0 for 2xx. Else -Exxx and a text: what was tried, what came back, what to do next.
  *   -EACCES  401, 403      -ENOENT  404              -EEXIST  409 AlreadyExists
  *   -ESTALE  409 Conflict (uid or resourceVersion has changed), 410

@@ -11,10 +11,22 @@
 #include "kube/retry.h"
 #include "run/pods_parts.h"
 
-bool pods_is_transient(int r, const struct kube_response *res)
+/* All rights of benchd may have been taken: then its Lease goes first, and the run is whole. One
+ * that stays away while the Lease lives is the run's to tell. */
+static bool is_denied_for_now(struct pods *l, const struct kube_response *res)
 {
-    if (r < 0 && res != NULL && kube_is_unauthenticated(res)) {
-        return true; /* says nothing of what was sent: a token may be on its way */
+    const int64_t now_ns = clock_monotonic_ns();
+    if (!kube_lacks_right(res)) {
+        return false;
+    }
+    l->denied_ns = l->denied_ns == 0 ? now_ns : l->denied_ns;
+    return now_ns - l->denied_ns < l->params.denied_wait_ms * INT64_C(1000000);
+}
+
+bool pods_is_transient(struct pods *l, int r, const struct kube_response *res)
+{
+    if (r < 0 && res != NULL && (kube_is_unauthenticated(res) || is_denied_for_now(l, res))) {
+        return true; /* says nothing of what was sent: a token, a right may be on its way */
     }
     switch (-r) {
     case EHOSTUNREACH:
@@ -63,11 +75,12 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
     struct pod_member *m = ctx;
     struct pods *l = m->owner;
     m->call = NULL;
-    if (pods_is_transient(r, res)) {
+    if (pods_is_transient(l, r, res)) {
         retry_later(m);
         return;
     }
     if (r == 0) {
+        l->denied_ns = 0;
         l->params.counters->deleted++;
         m->is_delete_answered = true;
         m->gone_by_ns = clock_monotonic_ns() + POD_GONE_WAIT_NS;
@@ -145,7 +158,7 @@ static void on_found(void *ctx, int r, const struct kube_response *res, const st
         r = kube_json_load(res->body, res->body_len, &pod, NULL);
     }
     if (r < 0) {
-        creation_failed(m, pods_is_transient(r, res), err->msg);
+        creation_failed(m, pods_is_transient(m->owner, r, res), err->msg);
         return;
     }
     const bool is_ours =
@@ -181,10 +194,11 @@ static void on_created(void *ctx, int r, const struct kube_response *res, const 
     }
     if (r == 0) {
         m->owner->params.counters->created++;
+        m->owner->denied_ns = 0;
         r = kube_json_load(res->body, res->body_len, &pod, NULL);
     }
     if (r < 0) {
-        creation_failed(m, pods_is_transient(r, res), err->msg);
+        creation_failed(m, pods_is_transient(m->owner, r, res), err->msg);
         return;
     }
     is_there(m, pod);
@@ -250,7 +264,7 @@ static void on_gate(void *ctx, int r, const struct kube_response *res, const str
     if (r == 0 || r == -EEXIST) { /* the name holds our uid */
         g->is_open = true;
         pods_pump(l);
-    } else if (!pods_is_transient(r, res)) {
+    } else if (!pods_is_transient(l, r, res)) {
         vec_each (struct pod_member *, it, &l->members) {
             if ((*it)->step == MEMBER_WANTED && !(*it)->is_refused) {
                 refuse(*it, err->msg);

@@ -10,6 +10,7 @@
 #include "kube/json.h"
 #include "run/pods_parts.h"
 
+#define DEFAULT_DENIED_WAIT_MS (12 * 1000) /* longer than a Lease without renewal */
 #define DEFAULT_NODE_WAIT_MS (INT64_C(300) * 1000)
 #define DEFAULT_IMAGE_WAIT_MS (INT64_C(120) * 1000)
 
@@ -480,6 +481,9 @@ struct launch *pods_new(const struct pods_params *params)
     unsigned char *secret = xmalloc(params->secret_len);
     memcpy(secret, params->secret, params->secret_len);
     l->params.secret = secret;
+    if (l->params.denied_wait_ms == 0) {
+        l->params.denied_wait_ms = DEFAULT_DENIED_WAIT_MS;
+    }
     if (l->params.node_wait_ms == 0) {
         l->params.node_wait_ms = DEFAULT_NODE_WAIT_MS;
     }

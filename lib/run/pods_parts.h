@@ -76,6 +76,7 @@ struct pods {
     struct gang_spec gang; /* prepared last */
     bool has_gang;
     bool is_probed; /* one pod of the gang was taken: the others may follow */
+    int64_t denied_ns; /* since when a right is missing; 0: none is */
     char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */
     bool is_freed;
 };
@@ -94,7 +95,7 @@ void pods_pump(struct pods *l);
 void pods_delete(struct pod_member *m);
 void pods_drop_dying(struct pod_member *m);
 /* Is it a failure of the way there, to be tried again? */
-bool pods_is_transient(int r, const struct kube_response *res);
+bool pods_is_transient(struct pods *l, int r, const struct kube_response *res);
 
 /* pod_logs.c */
 void pods_logs_update(struct pod_member *m); /* after a change of its state */

@@ -114,6 +114,10 @@ static void codes_and_texts(void **state)
             fail_msg("%s: expected %d '%s', got %d '%s'", rows[i].name, rows[i].code, rows[i].text,
                      r, err.msg);
         }
+        const bool is_right = strstr(err.msg, "ask an administrator for this right") != NULL;
+        if (kube_lacks_right(&res) != is_right) {
+            fail_msg("%s: expected kube_lacks_right() %d", rows[i].name, is_right);
+        }
     }
 }
 

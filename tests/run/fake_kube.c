@@ -68,10 +68,10 @@ void fake_kube_answer(struct kube_call *call, int r, const char *text)
     call->is_open = false;
     struct err err = {.code = -r};
     snprintf(err.msg, sizeof(err.msg), "%s", r < 0 ? text : "");
-    const char *body = r < 0 ? "" : text;
     const int failure = fake_kube.http_code != 0 ? fake_kube.http_code : 500;
     const struct kube_response res = {
-        .http_code = r < 0 ? failure : 200, .body = body, .body_len = strlen(body)};
+        .http_code = r < 0 ? failure : 200, .content_type = "", .body = text,
+        .body_len = strlen(text)};
     call->on_done(call->ctx, r, &res, &err);
 }
 

@@ -23,7 +23,7 @@ struct world {
     struct pods_counters counters;
     struct launch *launch;
     unsigned n_changes, n_records;
-    int64_t node_wait_ms;
+    int64_t node_wait_ms, denied_wait_ms;
 };
 
 static void on_change(void *ctx)
@@ -51,6 +51,7 @@ static void make_launch(struct world *w, enum pod_naming naming)
         .secret_len = sizeof(secret),
         .counters = &w->counters,
         .node_wait_ms = w->node_wait_ms,
+        .denied_wait_ms = w->denied_wait_ms,
     });
     w->launch->on_change = on_change;
     w->launch->on_record = on_record;
@@ -377,6 +378,30 @@ static void refused_credentials_are_waited_for(void **state)
     world_close(&w);
 }
 
+#define NO_RIGHT \
+    "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"code\":403," \
+    "\"message\":\"pods is forbidden: User \\\"u\\\" cannot create resource \\\"pods\\\"\"}"
+
+/* All rights may be gone, and the Lease soon; one that stays away is told. */
+static void a_missing_right_is_waited_for_a_while(void **state)
+{
+    (void)state;
+    for (int is_over = 0; is_over < 2; is_over++) {
+        struct world w;
+        world_open(&w, POD_BY_DNS);
+        w.launch->ops->free(w.launch);
+        w.denied_wait_ms = is_over ? -1 : 0;
+        make_launch(&w, POD_BY_DNS);
+        create_gang(&w, 0);
+        open_gates(&w);
+        fake_kube.http_code = 403;
+        fake_kube_answer(fake_kube_open(0), -EACCES, NO_RIGHT);
+        assert_int_equal(seen(&w, &ids[0])->state, is_over ? REPLICA_FAILED : REPLICA_PENDING);
+        assert_int_equal(w.counters.failed, is_over);
+        world_close(&w);
+    }
+}
+
 static void trainer_0_is_followed_the_others_are_read(void **state)
 {
     (void)state;
@@ -477,6 +502,7 @@ int main(void)
         cmocka_unit_test(vanished_pods_are_lost_and_ends_are_final),
         cmocka_unit_test(a_pod_that_vanished_waits_for_nothing),
         cmocka_unit_test(refused_credentials_are_waited_for),
+        cmocka_unit_test(a_missing_right_is_waited_for_a_while),
         cmocka_unit_test(trainer_0_is_followed_the_others_are_read),
         cmocka_unit_test(a_log_that_cannot_be_read_says_so),
         cmocka_unit_test(a_new_launcher_takes_over),
