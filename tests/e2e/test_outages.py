@@ -2,7 +2,9 @@
 """What is between benchd and the API server goes wrong: before its start, and under a run. The pods are KWOK's; benchd is
 a process with the rights of manifests/rbac.yaml."""
 import base64
+import datetime
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -108,6 +110,153 @@ def check_kinds_missing(t, cluster, daemon):
          daemon.log.read_text())
 
 
+# ---- under a run ----
+
+class Runs:
+    """Runs of four trials, of 1 pserver and 1 or 2 trainers, each about 2 s."""
+
+    def __init__(self, t, cluster, daemon):
+        self.t, self.cluster, self.daemon, self.k = t, cluster, daemon, cluster.kubectl
+        self.seen = {}   # name: uids of every pod that was there
+
+    def create(self, name, **spec):
+        body = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name},
+                "spec": {"definition": definition(addressing="Dns", **spec.pop("definition", {})), **spec}}
+        self.k("create", "--validate=strict", "-f", "-", stdin=json.dumps(body))
+
+    def get(self, name):
+        return json.loads(self.k("get", "bmr", name, "-o", "json").stdout)
+
+    def status(self, name):
+        return self.get(name).get("status", {})
+
+    def look(self):
+        done = self.k("get", "pods", "-o", "json", check=False)
+        for pod in json.loads(done.stdout)["items"] if done.returncode == 0 else []:
+            self.seen.setdefault(pod["metadata"]["name"], set()).add(pod["metadata"]["uid"])
+        return [name for name in self.seen]
+
+    def wait_trials(self, name, count):
+        """Until so many trials are done and the next has pods."""
+        def is_there():
+            self.look()
+            status = self.status(name)
+            return int(status.get("completions", "0/0").partition("/")[0]) >= count and status.get("current")
+        self.t.ok(wait_for(is_there), f"{name}: {count} trials are done, the next is under way",
+                  self.daemon.log.read_text()[-2000:])
+
+    def wait_end(self, name, expected="Succeeded"):
+        wait_for(lambda: self.look() and self.status(name).get("phase") in FINAL)
+        status = self.status(name)
+        self.t.equal(expected, status.get("phase"), f"{name}: ends {expected}")
+        return {c["type"]: c for c in status["conditions"]}
+
+    def check_whole(self, name, trials=4):
+        """Each trial was measured once, and no pod was made twice."""
+        result = self.daemon.results(name)
+        attempts = [trial["attempt"] for point in result["points"] for trial in point["trials"]]
+        self.t.equal([0] * trials, attempts, f"{name}: each trial at its first attempt")
+        twice = {pod: uids for pod, uids in self.seen.items() if pod.startswith(f"{name}-") and len(uids) > 1}
+        self.t.equal({}, twice, f"{name}: no pod was made twice")
+
+    def versions(self):
+        """What benchd writes: the version of each object, of pods, which others change, the uid and the deletion."""
+        items = json.loads(self.k("get", "bmr,pods,services,secrets,leases", "-o", "json").stdout)["items"]
+        return {(i["kind"], i["metadata"]["name"]):
+                (i["metadata"]["uid"], i["metadata"].get("deletionTimestamp")) if i["kind"] == "Pod" else
+                i["metadata"]["resourceVersion"] for i in items}
+
+
+def check_servers_restart(t, cluster, runs):
+    """etcd, then the API server, killed in the middle. While a trial of 2 s runs."""
+    runs.create("steady", definition={"repeats": {"min": 3}})
+    daemon = runs.daemon
+    for done, server in ((1, "etcd"), (2, "kube-apiserver")):
+        runs.wait_trials("steady", done)
+        began = time.monotonic()
+        cluster.restart(server)
+        wait_for(lambda: cluster.kubectl("get", "bmr", check=False).returncode == 0)
+        print(f"# {server} was away for {time.monotonic() - began:.1f} s", flush=True)
+        if daemon.process.poll() is not None:   # longer than its Lease lives: then a kubelet would do this
+            t.equal(14, daemon.process.returncode, f"{server} away for long: exit 14")
+            daemon.start()
+    runs.wait_end("steady")
+    runs.check_whole("steady", 6)
+    waited = cluster.kubectl("wait", "--for=condition=Complete", "--timeout=10s", "bmr/steady", check=False)
+    t.equal(0, waited.returncode, "steady: kubectl wait --for=condition=Complete")
+    created = re.search(r"(?m)^benchd_pods_created_total (\d+)", metrics(cluster)) if daemon.process.poll() is None else None
+    t.ok(created, "its metrics are there", metrics(cluster))
+
+
+def metrics(cluster):
+    lease = json.loads(cluster.kubectl("get", "lease", "benchd", "-o", "json").stdout)
+    with urllib.request.urlopen(lease["metadata"]["annotations"]["benchd.io/address"] + "/metrics", timeout=10) as res:
+        return res.read().decode()
+
+
+def steal_lease(k):
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    k("patch", "lease", "benchd", "--type=merge", "-p", json.dumps({"spec": {"holderIdentity": "thief", "renewTime": now}}))
+
+
+def free_lease(k):
+    k("patch", "lease", "benchd", "--type=merge", "-p", '{"spec":{"holderIdentity":""}}')
+
+
+def check_lease_deleted(t, k, runs):
+    runs.create("unleased")
+    runs.wait_trials("unleased", 1)
+    k("delete", "lease", "benchd")
+    t.ok(wait_for(lambda: k("get", "lease", "benchd", check=False).returncode == 0, 15), "a deleted Lease is made again")
+    runs.wait_end("unleased")
+    runs.check_whole("unleased")
+    t.equal(None, runs.daemon.process.poll(), "by the same process")
+
+
+def check_lease_stolen(t, k, runs):
+    daemon = runs.daemon
+    runs.create("stolen", definition={"repeats": {"min": 3}})
+    runs.wait_trials("stolen", 1)
+    steal_lease(k)
+    t.equal(14, daemon.process.wait(timeout=20), "the Lease stolen: exit 14")
+    t.match("(?m)^benchd: lease 'benchd' in namespace 'benchd' was lost: .*'thief' holds it now", daemon.log.read_text(),
+            "the message names the thief")
+    k("patch", "lease", "benchd", "--type=merge", "-p", '{"spec":{"leaseDurationSeconds":3600}}')
+    before = runs.versions()
+    daemon.start()
+    t.ok(wait_for(lambda: "waiting for it" in daemon.log.read_text(), 20), "another one waits for it, and says so",
+         daemon.log.read_text())
+    t.equal(before, runs.versions(), "and touches nothing")
+    free_lease(k)
+    runs.wait_trials("stolen", 2)
+    daemon.process.send_signal(signal.SIGSTOP)
+    stopped = time.monotonic()
+    steal_lease(k)
+    wait_for(lambda: time.monotonic() - stopped > 11, 20)
+    before = runs.versions()
+    daemon.process.send_signal(signal.SIGCONT)
+    t.equal(14, daemon.process.wait(timeout=20), "stolen while it was stopped: exit 14")
+    t.equal(before, runs.versions(), "and nothing was touched after it woke up")
+    free_lease(k)
+    daemon.start()
+    runs.wait_end("stolen")
+    runs.check_whole("stolen", 6)
+
+
+def check_rights_taken(t, k, runs):
+    daemon = runs.daemon
+    runs.create("banned")
+    runs.wait_trials("banned", 1)
+    k("delete", "rolebinding", "benchd")
+    t.equal(14, daemon.process.wait(timeout=30), "all rights taken away: exit 14")
+    t.match("(?m)^benchd: lease 'benchd' in namespace 'benchd' was lost: .*HTTP 403 Forbidden: .*ask an administrator",
+            daemon.log.read_text(), "the message says which right")
+    k("apply", "-n", "benchd", "-f", RBAC)
+    daemon.start()
+    runs.wait_end("banned")
+    runs.check_whole("banned")
+
+
 def main():
     t = tap.Tap()
     with Cluster(parts=CONTROLLERS, kwok=lambda folder: kwok.configuration(folder, pserver_s=2)) as cluster:
@@ -118,11 +267,16 @@ def main():
         own = cluster.make_kubeconfig("benchd", set_token(token))
         starts = WrongStarts(t, cluster)
         daemon = Benchd(cluster, "--kubeconfig", own)
+        runs = Runs(t, cluster, daemon)
         try:
             check_usage(t, cluster)
             check_kinds_missing(t, cluster, daemon)
             starts.check(starts.soon, SOON_S)
+            check_lease_deleted(t, k, runs)
+            check_lease_stolen(t, k, runs)
+            check_rights_taken(t, k, runs)
             starts.check(starts.late, 90)
+            check_servers_restart(t, cluster, runs)
         finally:
             starts.kill()
             daemon.kill()
