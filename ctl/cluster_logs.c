@@ -4,7 +4,6 @@
  * Meant are trainer 0 (or --role, --index) of every attempt, or of those that --point, --trial and
  * --attempt name. It ends with the run, or when the one attempt that was named has ended. */
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +21,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 struct following {
     struct cluster *c;
-    const char *run_uid;
+    const char *run_name, *run_uid;
     bool is_one;    /* one attempt is meant: its end is the end */
     uv_signal_t signals[N_SIGNALS];
     uv_timer_t timer; /* frees what must not be freed in its own callback */
@@ -36,13 +35,26 @@ struct following {
     enum exit_code code;
 };
 
+static void on_timer(uv_timer_t *timer);
+
+/* Looks again at once, but from the loop: follows must not be freed by their own callbacks. */
+static void wake(struct following *f)
+{
+    (void)uv_timer_start(&f->timer, on_timer, 0, 0); /* a timer that is initialised */
+}
+
 static void on_line(void *ctx, const char *line, size_t len)
 {
     struct following *f = ctx;
-    if (fwrite(line, 1, len, stdout) != len || putchar('\n') == EOF || fflush(stdout) != 0) {
-        f->is_over = true;
-        f->code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write to stdout");
+    if (f->is_over) {
+        return; /* what came with it in one piece */
     }
+    struct buf out = BUF_INIT;
+    buf_append(&out, line, len);
+    buf_putc(&out, '\n');
+    f->code = cli_print(&out);
+    f->is_over = f->code != EXIT_OK;
+    buf_done(&out);
 }
 
 static void on_log_end(void *ctx, int r, const struct err *err)
@@ -55,7 +67,7 @@ static void on_log_end(void *ctx, int r, const struct err *err)
         cli_note(f->c->backend.cli, "%s", err->msg);
     }
     f->is_follow_over = true;
-    (void)uv_timer_start(&f->timer, f->timer.timer_cb, 0, 0); /* a timer that is initialised */
+    wake(f);
 }
 
 /* Container 0 is the replica; others may stand beside it. */
@@ -140,7 +152,7 @@ static void next(struct following *f)
         end_follow(f);
         f->is_over = f->is_over || f->is_one;
     }
-    if (f->follow != NULL || f->is_over || f->pods == NULL) {
+    if (f->follow != NULL || f->is_over) {
         return;
     }
     const struct kube_object *oldest = NULL;
@@ -160,6 +172,10 @@ static void next(struct following *f)
         begin(f, oldest);
     } else if (f->is_run_over) {
         f->is_over = true;
+        if (f->seen.len == 0) {
+            cli_note(f->c->backend.cli, "run/%s has ended and no such pod is left; what was kept: "
+                     "benchctl logs %s %s", f->run_name, f->run_name, f->c->backend.where);
+        }
     }
 }
 
@@ -170,7 +186,7 @@ static void on_pod(void *ctx, enum kube_change change, const struct kube_object 
     if (is_followed && (change == KUBE_CHANGE_REMOVED || has_ended(pod->json))) {
         kube_follow_container_ended(f->follow);
     }
-    (void)uv_timer_start(&f->timer, f->timer.timer_cb, 0, 0); /* a timer that is initialised */
+    wake(f);
 }
 
 static void on_run(void *ctx, enum kube_change change, const struct kube_object *run)
@@ -181,29 +197,47 @@ static void on_run(void *ctx, enum kube_change change, const struct kube_object 
     if (str_eq(run->uid, f->run_uid) &&
         (change == KUBE_CHANGE_REMOVED || run_phase_is_final(status.phase))) {
         f->is_run_over = true;
-        (void)uv_timer_start(&f->timer, f->timer.timer_cb, 0, 0); /* as above */
+        wake(f);
     }
 }
 
 static void on_synced(void *ctx)
 {
     struct following *f = ctx;
-    (void)uv_timer_start(&f->timer, f->timer.timer_cb, 0, 0); /* as above */
+    wake(f);
+}
+
+/* What was gone before the first list is in none, and no watch tells that it went. */
+static void on_runs_synced(void *ctx)
+{
+    struct following *f = ctx;
+    const struct kube_object *run = kube_cache_get(kube_informer_cache(f->runs), f->run_name);
+    if ((run == NULL || !str_eq(run->uid, f->run_uid)) && !f->is_run_over) {
+        f->is_over = true;
+        f->code = cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", f->run_name);
+    }
+}
+
+/* A watch that we may not have, or of a kind that is not there, is not waited for. */
+static bool is_refused(struct following *f, const struct kube_informer *informer)
+{
+    const struct err *err = kube_reflector_error(kube_informer_reflector(informer));
+    if (err == NULL || (err->code != EACCES && err->code != ENOENT)) {
+        return false;
+    }
+    f->is_over = true;
+    f->code = cli_error(cluster_exit_code(-err->code), NULL, "%s", err->msg);
+    return true;
 }
 
 static void on_timer(uv_timer_t *timer)
 {
     struct following *f = timer->data;
-    const struct err *err = f->pods == NULL
-                                ? NULL
-                                : kube_reflector_error(kube_informer_reflector(f->pods));
-    if (err != NULL && err->code == EACCES) {
-        f->is_over = true;
-        f->code = cli_error(EXIT_NOT_AUTHORISED, NULL, "%s", err->msg);
+    if (is_refused(f, f->pods) || is_refused(f, f->runs)) {
         return;
     }
     /* Nothing is known before the first list: an ended run may have pods that are still there. */
-    if (f->pods != NULL && kube_reflector_is_synced(kube_informer_reflector(f->pods))) {
+    if (kube_reflector_is_synced(kube_informer_reflector(f->pods))) {
         next(f);
     }
     if (!f->is_over) {
@@ -248,7 +282,7 @@ static void start(struct following *f, const char *pods, const char *run)
     }
     (void)uv_timer_init(loop, &f->timer); /* always 0 */
     f->timer.data = f;
-    (void)uv_timer_start(&f->timer, on_timer, 0, 0);
+    wake(f);
     const struct kube_reflector_params of_pods = {.resource = &kube_pods,
                                                   .ns = f->c->ns,
                                                   .label_selector = pods,
@@ -259,6 +293,7 @@ static void start(struct following *f, const char *pods, const char *run)
                                                   .ns = f->c->ns,
                                                   .field_selector = run,
                                                   .on_change = on_run,
+                                                  .on_synced = on_runs_synced,
                                                   .ctx = f};
     f->pods = kube_informer_new(f->c->client, &of_pods);
     f->runs = kube_informer_new(f->c->client, &of_runs);
@@ -295,6 +330,7 @@ enum exit_code cluster_follow_logs(struct backend *b, const char *what,
     const char *name = kube_json_metadata(object, "name");
     struct following *f = xnew(struct following);
     f->c = c;
+    f->run_name = name;
     f->run_uid = kube_json_metadata(object, "uid");
     f->is_one = wanted->point != NOT_GIVEN && wanted->trial != NOT_GIVEN &&
                 wanted->attempt != NOT_GIVEN;

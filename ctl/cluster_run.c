@@ -129,17 +129,26 @@ static enum exit_code create_shipped(struct cluster *c, const struct source *s)
     return EXIT_OK;
 }
 
-/* Ours, if our first answer was lost on its way. */
-static bool is_ours(struct cluster *c, const char *name, const char *request)
+/* The object that is there already: 1 ours, our first answer was lost on its way; 0 another's. */
+static int is_ours(struct cluster *c, const char *name, const char *request, struct err *err)
 {
     struct kube_request req;
     json_t *object = NULL;
-    struct err err;
     kube_request_get(&kube_benchmark_runs, c->ns, name, &req);
-    const bool is = cluster_get(c, &req, &object, &err) >= 0 &&
-                    object_is_of_request(object, request);
+    const int r = cluster_get(c, &req, &object, err);
+    const bool is = r >= 0 && object_is_of_request(object, request);
     json_decref(object);
-    return is;
+    return r >= 0 || r == -ENOENT ? is : r;
+}
+
+/* Nobody told whether it is there: a second one could be one too many. */
+static enum exit_code fail_unknown(const struct cluster *c, const char *name, int r,
+                                   const struct err *err)
+{
+    _cleanup_(freep) char *fix = xasprintf("benchctl get runs %s tells whether it is there",
+                                           c->backend.where);
+    return cli_error(cluster_exit_code(r), fix,
+                     "run/%s: an answer was lost, it may have been created: %s", name, err->msg);
 }
 
 static json_t *make_overrides(const struct cli *cli, const struct run_def *def)
@@ -160,7 +169,7 @@ static enum exit_code create_run(struct cluster *c, const struct source *s, char
     unsigned char random[21];
     char name[RUN_NAME_SIZE], request[RUN_UID_SIZE];
     struct err err = {0};
-    int r;
+    int r, ours = 0;
     json_t *overrides = make_overrides(cli, s->def);
     do {
         if ((r = run_random(random, sizeof(random), &err)) < 0) {
@@ -178,8 +187,11 @@ static enum exit_code create_run(struct cluster *c, const struct source *s, char
         json_t *object = object_make_run(&params);
         r = create(c, &kube_benchmark_runs, object, &err);
         json_decref(object);
-    } while (r == -EEXIST && !is_ours(c, name, request));
+    } while (r == -EEXIST && (ours = is_ours(c, name, request, &err)) == 0);
     json_decref(overrides);
+    if (ours < 0 || r == -EIO || r == -ETIMEDOUT || r == -ECONNRESET) {
+        return fail_unknown(c, name, ours < 0 ? ours : r, &err);
+    }
     if (r < 0 && r != -EEXIST) {
         return fail(r, &err);
     }

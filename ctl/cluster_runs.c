@@ -266,6 +266,14 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
     }
     const char *name = kube_json_metadata(object, "name");
     struct kube_request req;
+    struct run_status status;
+    object_read_status(object, &status);
+    if (!is_delete && run_phase_is_final(status.phase) && status.phase != RUN_CANCELLED) {
+        code = cli_error(EXIT_USAGE, NULL, "run/%s has ended already: %s", name,
+                         run_phase_to_string(status.phase));
+        json_decref(object);
+        return code;
+    }
     if (is_delete) {
         kube_request_delete(&kube_benchmark_runs, c->ns, name, kube_json_metadata(object, "uid"),
                             -1, &req);
@@ -276,6 +284,9 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
     }
     struct err err = {0};
     int r = cluster_get(c, &req, &answer, &err);
+    if (is_delete && r == -ENOENT) {
+        r = 0; /* it was there: our first answer was lost, or somebody else was faster */
+    }
     if (r >= 0) {
         *ret_name = xstrdup(name);
     }

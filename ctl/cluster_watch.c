@@ -257,6 +257,16 @@ static void on_change(void *ctx, enum kube_change change, const struct kube_obje
     ask(w);
 }
 
+/* What was gone before the first list is in none, and no watch tells that it went. */
+static void on_synced(void *ctx)
+{
+    struct watch *w = ctx;
+    const struct kube_object *object = kube_cache_get(kube_informer_cache(w->informer), w->name);
+    if (object == NULL || strcmp(object->uid, w->uid) != 0) {
+        over(w, WATCH_GONE);
+    }
+}
+
 static void on_signal(uv_signal_t *handle, int signum)
 {
     (void)signum;
@@ -348,6 +358,7 @@ enum watch_end cluster_watch(struct cluster *c, const char *name, const char *ui
                                                  .ns = c->ns,
                                                  .field_selector = selector,
                                                  .on_change = on_change,
+                                                 .on_synced = on_synced,
                                                  .ctx = w};
     w->informer = kube_informer_new(c->client, &params);
     start_handles(w);

@@ -3,6 +3,7 @@
 served as benchd would serve it, so that the same run must print the same text from both."""
 import json
 import re
+import signal
 import sqlite3
 
 import cli
@@ -349,6 +350,69 @@ class Running(ClusterCase):
         self.assertEqual(len(self.fake.objects["benchmarkruns"]), 1)
         self.assertEqual(len(self.created()), 2)
 
+    def test_a_lost_answer_and_no_right_to_look(self):
+        """What was made is not known: no second one is made, and the name is told."""
+        self.put_tiny()
+        self.fake.on_create = lambda name: None
+        answer = self.fake.answer
+
+        def lose(method, path, body):
+            code, answered = answer(method, path, body)
+            if method == "POST" and code == 201:
+                return 503, "lost"
+            if method == "GET" and "/benchmarkruns/" in path:
+                return status(403, "Forbidden", 'User "u" cannot get resource "benchmarkruns"')
+            return code, answered
+
+        self.fake.answer = lose
+        done = self.ctl("run", "tiny", code=4)
+        name, = self.fake.objects["benchmarkruns"]
+        self.assertRegex(done.stderr, f"run/{name}: .*may have been created.*cannot get resource")
+
+    def test_gone_before_the_first_look(self):
+        """It was there when it was asked for by name, and is in no list: no watch ever tells that it has gone."""
+        name = self.serve_name()
+        answer = self.fake.answer
+
+        def vanish(again):
+            def bent(method, path, body):
+                if method == "GET" and "/benchmarkruns?" in path and name in self.fake.objects["benchmarkruns"]:
+                    self.fake.remove("benchmarkruns", name)
+                    if again:
+                        self.serve_name()
+                return answer(method, path, body)
+            return bent
+
+        for again in (False, True):   # nothing of that name, another one
+            for words in (["attach", name], ["logs", name, "-f"]):
+                with self.subTest(words=words, again=again):
+                    self.fake.objects["benchmarkruns"].clear()
+                    self.serve_name()
+                    self.fake.answer = vanish(again)
+                    done = self.ctl(*words, code=3, timeout=20)
+                    self.assertIn(f"run/{name} was deleted", done.stderr)
+
+    def test_a_lost_answer_to_delete(self):
+        name = self.serve_name()
+        answer = self.fake.answer
+
+        def lose(method, path, body):
+            code, answered = answer(method, path, body)
+            return (503, "lost") if method == "DELETE" and code == 200 else (code, answered)
+
+        self.fake.answer = lose
+        self.assertEqual(self.ctl("delete", name).stdout, f"run/{name} deleted\n")
+        self.assertEqual(len(self.sent("DELETE", name)), 2)
+
+    def test_cancel_what_has_ended(self):
+        name = self.serve_name()
+        self.fake.set_status(name, phase="Succeeded")
+        done = self.ctl("cancel", name, code=2)
+        self.assertIn(f"run/{name} has ended already: Succeeded", done.stderr)
+        self.assertEqual((done.stdout, self.sent("PATCH", name)), ("", []))
+        self.fake.set_status(name, phase="Cancelled")
+        self.assertEqual(self.ctl("cancel", name).stdout, f"run/{name} cancelled\n")
+
     def test_cancel_and_delete(self):
         name = self.serve_name()
         self.assertEqual(self.ctl("cancel", name[-5:]).stdout, f"run/{name} cancelled\n")
@@ -401,6 +465,25 @@ class Following(ClusterCase):
     def test_forbidden(self):
         self.fake.answers = [("GET", "/pods", *status(403, "Forbidden", 'User "u" cannot list resource "pods"'))]
         self.assertIn("cannot list", self.ctl("logs", "7k3fq", "-f", code=4).stderr)
+
+    def test_forbidden_to_look_at_the_run(self):
+        self.fake.answers = [("GET", r"/benchmarkruns\?", *status(403, "Forbidden", 'User "u" cannot list resource'))]
+        self.assertIn("cannot list", self.ctl("logs", "tiny-7k3fq", "-f", code=4, timeout=20).stderr)
+
+    def test_nothing_left_to_follow(self):
+        self.fake.set_status("tiny-7k3fq", phase="Succeeded")
+        done = self.ctl("logs", "7k3fq", "-f")
+        self.assertEqual(done.stdout, "")
+        self.assertIn("run/tiny-7k3fq has ended and no such pod is left; what was kept: benchctl logs tiny-7k3fq "
+                      "-n bench", done.stderr)
+
+    def test_a_reader_that_leaves(self):
+        self.put_pod(0)
+        self.fake.logs["tiny-7k3fq-p0t0a0-trainer-0"] = "a line\n" * 100000
+        process = self.start("logs", "7k3fq", "-f", "-q")
+        self.assertEqual(process.stdout.readline(), "a line\n")
+        process.stdout.close()
+        self.assertEqual((process.stderr.read(), process.wait(20)), ("", -signal.SIGPIPE))
 
     def test_ctrl_c(self):
         process = self.start("logs", "7k3fq", "-f")
