@@ -159,6 +159,10 @@ static CURLcode set_tls(struct kube_transfer *t)
     CURLcode code = set_blob(t, CURLOPT_CAINFO_BLOB, e->ca_pem);
     code = code != CURLE_OK ? code : set_blob(t, CURLOPT_SSLCERT_BLOB, e->cert_pem);
     code = code != CURLE_OK ? code : set_blob(t, CURLOPT_SSLKEY_BLOB, e->key_pem);
+    if (e->ca_pem != NULL) { /* that one alone: libcurl would trust the system's folder, too */
+        SET(CURLOPT_CAPATH, NULL);
+        SET(CURLOPT_CAINFO, NULL);
+    }
     SET(CURLOPT_SSL_VERIFYPEER, e->is_insecure ? 0L : 1L);
     SET(CURLOPT_SSL_VERIFYHOST, e->is_insecure ? 0L : 2L);
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);

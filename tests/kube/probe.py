@@ -10,10 +10,10 @@ WAIT_S = 30
 
 
 class Probe:
-    """probe as a child; `kubeconfig` is a path."""
+    """probe as a child; `kubeconfig` is a path; `under`: the words of a program that starts it."""
 
-    def __init__(self, kubeconfig):
-        self.child = subprocess.Popen([os.environ["KUBE_PROBE"], str(kubeconfig)], stdin=subprocess.PIPE,
+    def __init__(self, kubeconfig, under=()):
+        self.child = subprocess.Popen([*under, os.environ["KUBE_PROBE"], str(kubeconfig)], stdin=subprocess.PIPE,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.events = {}
         self.last_id = 0

@@ -334,6 +334,25 @@ def make_certificate(folder, name, subject):
     return pair
 
 
+def system_trust(t, folder, good, other):
+    """The kubeconfig's CA is the only one: what the system trusts counts only where none is named."""
+    private = ["unshare", "-rm", "sh", "-c", 'mount --bind "$0" /etc/ssl/certs && exec "$@"', str(folder / "system")]
+    (folder / "system").mkdir()
+    digest = subprocess.run(["openssl", "x509", "-hash", "-noout", "-in", other[0]], check=True, capture_output=True,
+                            text=True).stdout.strip()
+    for name in (f"{digest}.0", "ca-certificates.crt"):
+        (folder / "system" / name).write_bytes(other[0].read_bytes())
+    if subprocess.run([*private, "true"], capture_output=True).returncode != 0:
+        t.ok(True, "TLS: the system's CAs # SKIP no mount namespaces here")
+        return
+    with fake_api.FakeApi(fake_api.tls_context(*other)) as fake:
+        fake.on("GET", "/x", obj(200, {}))
+        for name, cluster, r in (("another CA is named", {"certificate-authority": "good.crt"}, -71), ("none is", {}, 0)):
+            probe = Probe(kubeconfig(folder, fake.url, **cluster), private)
+            t.equal(r, probe.ask("get", path="/x", tries=1).get("r"), f"TLS: the system trusts it, {name}")
+            t.equal((0, ""), probe.quit(), f"TLS: the system trusts it, {name}: ends clean")
+
+
 def tls(t):
     with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
         folder = pathlib.Path(folder)
@@ -357,6 +376,7 @@ def tls(t):
                 t.equal(r, got.get("r"), f"TLS: {name}")
                 t.match(error, got.get("error", ""), f"TLS: {name}: text")
                 t.equal((0, ""), probe.quit(), f"TLS: {name}: ends clean")
+        system_trust(t, folder, good, other)
         with fake_api.FakeApi(fake_api.tls_context(*other)) as fake:
             fake.on("GET", "/x", obj(200, {}))
             (folder / "ca.crt").write_bytes(good[0].read_bytes())
