@@ -161,12 +161,11 @@ static enum exit_code check(const struct system *system, const struct profile *p
 
 enum exit_code profiles_check(const struct profiles *profiles, const struct spec *spec)
 {
-    vec_each (struct system, system, &spec->systems) {
+    enum exit_code worst = EXIT_OK;
+    vec_each (struct system, system, &spec->systems) { /* all at once: each may take minutes to install */
         const struct profile *profile = profiles_find(profiles, system->profile);
         enum exit_code code = profile == NULL ? EXIT_OK : check(system, profile);
-        if (code != EXIT_OK) {
-            return code;
-        }
+        worst = code == EXIT_OK ? worst : code;
     }
-    return EXIT_OK;
+    return worst;
 }

@@ -213,9 +213,46 @@ void profile_free(struct profile *profile)
     free(profile);
 }
 
+/* "./../x" in "/a/b" is "/a/x": people read it, and paste it. `folder` has no links in it. */
+static void put_path(const char *word, const char *folder, struct buf *out)
+{
+    size_t len = strlen(folder);
+    word += strlen("./");
+    while (str_has_prefix(word, "../")) {
+        word += strlen("../");
+        while (len > 0 && folder[--len] != '/') {
+        }
+    }
+    buf_append(out, folder, len);
+    buf_printf(out, "/%s", word);
+}
+
+/* The words of a command line; those that begin with "./" become paths. Owned. */
+static char *placed_line(const char *line, const char *folder)
+{
+    struct buf out = BUF_INIT;
+    while (*line != '\0') {
+        const size_t blanks = strspn(line, " "), len = strcspn(line + blanks, " ");
+        _cleanup_(freep) char *word = xstrndup(line + blanks, len);
+        buf_append(&out, line, blanks);
+        if (str_has_prefix(word, "./")) {
+            put_path(word, folder, &out);
+        } else {
+            buf_puts(&out, word);
+        }
+        line += blanks + len;
+    }
+    return buf_take(&out);
+}
+
 void profile_place(struct profile *profile, const char *folder, const char *interpreter)
 {
     profile->interpreter = interpreter == NULL ? NULL : xstrdup(interpreter);
+    if (profile->install != NULL) {
+        char *placed = placed_line(profile->install, folder);
+        free(profile->install);
+        profile->install = placed;
+    }
     for (int role = 0; role < ROLE_COUNT; role++) {
         vec_each (char *, it, &profile->commands[role].words) {
             char *placed = NULL;

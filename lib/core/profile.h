@@ -36,7 +36,8 @@ int profile_load(const char *text, size_t len, struct profile **ret, struct diag
 void profile_free(struct profile *profile);
 
 /* Fills in what depends on the machine: words that begin with "./" are files beside profile.yaml,
- * in `folder`; the word "python" is `interpreter` (NULL: left as it is). Once. */
+ * in `folder`, an absolute path without links; the word "python" of a command is `interpreter`
+ * (NULL: left as it is). Once. */
 void profile_place(struct profile *profile, const char *folder, const char *interpreter);
 
 const struct profile *profiles_find(const struct profiles *profiles, const char *name);

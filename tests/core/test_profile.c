@@ -132,6 +132,28 @@ static void placing_names_files_and_interpreter(void **state)
     }
 }
 
+static void placing_makes_paths_of_the_installer(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *install, *folder, *expected;
+    } rows[] = {
+        {"make all", "/a/b/c", "make all"},
+        {"./get x", "/a/b/c", "/a/b/c/get x"},
+        {"python3 ./../../get.py  x", "/a/b/c", "python3 /a/get.py  x"},
+        {"./../../../../get", "/a/b", "/get"},
+        {"a/./b .", "/a", "a/./b ."},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct profile *p = load(good);
+        free(p->install);
+        p->install = xstrdup(rows[i].install);
+        profile_place(p, rows[i].folder, NULL);
+        assert_string_equal(p->install, rows[i].expected);
+        profile_free(p);
+    }
+}
+
 static struct profiles one_profile(void)
 {
     struct profiles profiles = {0};
@@ -322,6 +344,7 @@ int main(void)
         cmocka_unit_test(reads_every_field),
         cmocka_unit_test(refuses_what_is_wrong),
         cmocka_unit_test(placing_names_files_and_interpreter),
+        cmocka_unit_test(placing_makes_paths_of_the_installer),
         cmocka_unit_test(a_definition_asks_what_the_profile_has),
         cmocka_unit_test(each_system_runs_its_own_command),
         cmocka_unit_test(a_stored_definition_gets_its_commands),

@@ -3,7 +3,10 @@
 that speaks the contracts runs and fills its row. No real framework is needed."""
 import importlib.util
 import json
+import os
+import pathlib
 import shutil
+import subprocess
 import venv
 
 import cli
@@ -141,6 +144,26 @@ class Profiles(cli.CliCase):
         for name in ("paddle", "pytorch", "tensorflow"):
             done = self.ctl("run", "vgg16-single-node", "--systems", name, "--store", self.store, code=9)
             self.assertIn(f" in {self.folder}/cache/benchd/peers/{peers.folder(name).name}/bin/python", done.stderr)
+            self.assertIn(f"fix: python3 {cli.ROOT.resolve()}/bench/peers.py install {name}\n", done.stderr)
+
+    def test_all_that_is_missing_is_said_at_once(self):
+        for name in ("one", "two"):
+            self.profile(name, python=True)
+        done = self.ctl("run", self.define_alone("one", "two"), "--store", self.store, code=9)
+        self.assertRegex(done.stderr, r"(?s)system 'one' cannot start.*fix: .* install one\n.*"
+                                      r"system 'two' cannot start.*fix: .* install two\n$")
+
+    def test_what_the_definitions_name_is_installed(self):
+        """`benchctl run vgg16-single-node` needs no source tree: its profiles and their installer come along."""
+        said = subprocess.run(["meson", "introspect", "--installed", os.environ["BENCHD_BUILD_DIR"]], capture_output=True,
+                              text=True, check=True).stdout
+        places = {str(pathlib.Path(source).resolve().relative_to(cli.ROOT.resolve())): pathlib.Path(place)
+                  for source, place in json.loads(said).items() if pathlib.Path(source).suffix in (".py", ".yaml", ".txt")}
+        wanted = [p for p in (cli.ROOT / "benchmarks").rglob("*") if p.suffix in (".py", ".yaml", ".txt")]
+        wanted = sorted(str(p.relative_to(cli.ROOT)) for p in [*wanted, cli.ROOT / "bench" / "peers.py"])
+        self.assertEqual(sorted(places), wanted)
+        (root,) = {str(place)[:-len(source)] for source, place in places.items()}
+        self.assertTrue(root.endswith("/share/benchd/"), root)
 
 
 if __name__ == "__main__":
