@@ -36,10 +36,11 @@ static int compare_names(const void *a, const void *b)
 
 void layout_init(struct layout *l, const struct result *r)
 {
-    *l = (struct layout){.result = r};
+    *l = (struct layout){.result = r, .own_baselines = true};
     const struct point *first = r->points[0].point;
     for (const struct point_result *p = r->points; p < swept_end(r); p++) {
         l->systems = l->systems || p->point->system != first->system;
+        l->own_baselines = l->own_baselines && p->point->baseline_index == p->point->index;
         vec_each (struct param, param, &p->point->params.list) {
             if (!same_value(&p->point->params, &first->params, param->name) &&
                 !has_name(l, param->name)) {
@@ -133,7 +134,7 @@ static const struct point_result *find_cell(const struct layout *l, const struct
     return NULL;
 }
 
-static void put_grid_cell(struct table *t, const struct point_result *p)
+static void put_grid_cell(struct table *t, const struct layout *l, const struct point_result *p)
 {
     if (p == NULL) { /* excluded from the sweep */
         table_cell(t, "-");
@@ -141,22 +142,17 @@ static void put_grid_cell(struct table *t, const struct point_result *p)
     }
     struct buf text = BUF_INIT;
     figure_format(&p->throughput, &text);
-    if (p->efficiency.estimate.known) {
+    if (p->efficiency.estimate.known && !l->own_baselines) {
         buf_printf(&text, " (%.1f%%)", 100 * p->efficiency.estimate.value);
     }
     table_cell(t, "%s", buf_cstr(&text));
     buf_done(&text);
 }
 
-struct table *layout_grid(const struct layout *l)
+static struct table *grid_of(const struct layout *l, const struct heads *rows,
+                             const struct heads *columns)
 {
-    if (l->names.len < 1 || l->names.len > 2 || l->result->def->matrix.n_swept > GRID_MAX_POINTS) {
-        return NULL;
-    }
     const bool row_name = l->names.len == 2, row_system = l->systems || !row_name;
-    struct heads rows = {0}, columns = {0};
-    collect_heads(l, &rows, same_row);
-    collect_heads(l, &columns, same_column);
     struct table *t = table_new();
     if (row_system) {
         table_column(t, "SYSTEM", TABLE_LEFT);
@@ -164,12 +160,12 @@ struct table *layout_grid(const struct layout *l)
     if (row_name) {
         add_titled(t, l->names.items[0], TABLE_RIGHT);
     }
-    vec_each (const struct point_result *, column, &columns.list) {
+    vec_each (const struct point_result *const, column, &columns->list) {
         _cleanup_(freep) char *title =
             value_text((*column)->point, l->names.items[l->names.len - 1]);
         table_column(t, title, TABLE_RIGHT);
     }
-    vec_each (const struct point_result *, row, &rows.list) {
+    vec_each (const struct point_result *const, row, &rows->list) {
         const struct point *like = (*row)->point;
         if (row_system) {
             table_cell(t, "%s", system_name(l, like));
@@ -178,10 +174,25 @@ struct table *layout_grid(const struct layout *l)
             _cleanup_(freep) char *text = value_text(like, l->names.items[0]);
             table_cell(t, "%s", text);
         }
-        vec_each (const struct point_result *, column, &columns.list) {
-            put_grid_cell(t, find_cell(l, like, (*column)->point));
+        vec_each (const struct point_result *const, column, &columns->list) {
+            put_grid_cell(t, l, find_cell(l, like, (*column)->point));
         }
     }
+    return t;
+}
+
+struct table *layout_grid(const struct layout *l)
+{
+    const uint32_t n_swept = l->result->def->matrix.n_swept;
+    if (l->names.len < 1 || l->names.len > 2 || n_swept > GRID_MAX_POINTS) {
+        return NULL;
+    }
+    struct heads rows = {0}, columns = {0};
+    collect_heads(l, &rows, same_row);
+    collect_heads(l, &columns, same_column);
+    /* A zip's values are a diagonal: a grid of blanks, and a search for each of them. */
+    const bool is_half_full = rows.list.len * columns.list.len <= 2 * (size_t)n_swept;
+    struct table *t = is_half_full ? grid_of(l, &rows, &columns) : NULL;
     vec_done(&rows.list);
     vec_done(&columns.list);
     return t;
@@ -189,7 +200,8 @@ struct table *layout_grid(const struct layout *l)
 
 void layout_grid_caption(const struct layout *l, struct buf *out)
 {
-    buf_printf(out, "Throughput in %s (efficiency)", l->result->points[0].throughput.unit);
+    buf_printf(out, "Throughput in %s%s", l->result->points[0].throughput.unit,
+               l->own_baselines ? "" : " (efficiency)");
     if (run_word(l) != NULL) {
         buf_printf(out, ", %s", run_word(l));
     }
@@ -315,6 +327,9 @@ static void add_columns(struct table *t, const struct layout *l, unsigned parts)
 
 struct table *layout_points(const struct layout *l, unsigned parts)
 {
+    if (l->own_baselines) {
+        parts &= ~(unsigned)LAYOUT_SCALING;
+    }
     const bool by_index = (parts & LAYOUT_BY_INDEX) != 0 || (!l->systems && l->names.len == 0);
     const bool x_interval = any_interval(l, LAYOUT_THROUGHPUT);
     const bool e_interval = any_interval(l, LAYOUT_SCALING);

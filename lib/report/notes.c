@@ -181,8 +181,13 @@ void notes_init(struct notes *notes, const struct layout *l)
 {
     *notes = (struct notes){0};
     note_throughput(notes, l->result);
-    note_scaling(notes, l->result);
-    note_baselines(notes, l->result);
+    if (l->own_baselines) {
+        add(notes, NOTE_INFO,
+            "Each point is its own baseline: its speedup and its efficiency are 1 and not shown.");
+    } else {
+        note_scaling(notes, l->result);
+        note_baselines(notes, l->result);
+    }
     note_failures(notes, l);
     note_thresholds(notes, l);
     vec_each (struct warning, w, &l->result->warnings) {

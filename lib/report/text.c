@@ -137,7 +137,7 @@ static void put_points(struct buf *out, const struct layout *l, unsigned columns
     buf_done(&halves);
     /* Too much varies for columns of its own: rows by index, and a list of what they are. */
     const unsigned parts[] = {LAYOUT_THROUGHPUT, LAYOUT_SCALING};
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < (l->own_baselines ? 1 : 2); i++) {
         struct table *t = layout_points(l, parts[i] | LAYOUT_BY_INDEX);
         table_set_gap(t, TIGHT_GAP);
         buf_putc(out, '\n');

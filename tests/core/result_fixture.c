@@ -20,21 +20,30 @@ static const char definition[] =
     "kind: Benchmark\n"
     "metadata: {name: demo}\n"
     "spec:\n"
-    "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 16,\n"
-    "             exchange: {kind: PServer, mode: Sync, wire: Fp32}}\n"
-    "  roles:\n"
-    "    pserver: {replicas: {from: pservers},\n"
-    "              template: &pod {spec: {containers: [{name: main}]}}}\n"
-    "    trainer: {replicas: {from: trainers}, template: *pod}\n"
     "  measure: {warmupSteps: 2, steps: 8}\n";
+
+/* Each unless the test brings its own. */
+static const struct {
+    const char *key, *text;
+} defaults[] = {
+    {"systems:", "  systems: [{name: benchworker, profile: benchworker}]\n"},
+    {"workload:", "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 16,\n"
+                  "             exchange: {kind: PServer, mode: Sync, wire: Fp32}}\n"},
+    {"roles: {t", "  roles:\n"
+                  "    pserver: {replicas: {from: pservers},\n"
+                  "              template: &pod {spec: {containers: [{name: main}]}}}\n"
+                  "    trainer: {replicas: {from: trainers}, template: *pod}\n"},
+};
 
 void fixture_init(struct fixture *f, const char *sweep, const char *more, int64_t cpus)
 {
     *f = (struct fixture){0};
     struct buf text = BUF_INIT;
     buf_printf(&text, "%s  sweep: %s\n%s", definition, sweep, more);
-    if (strstr(more, "systems:") == NULL) {
-        buf_puts(&text, "  systems: [{name: benchworker, profile: benchworker}]\n");
+    for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++) {
+        if (strstr(more, defaults[i].key) == NULL) {
+            buf_puts(&text, defaults[i].text);
+        }
     }
     struct diags diags = {0};
     struct spec *spec = NULL;

@@ -10,8 +10,8 @@ struct fixture {
     struct result *result;        /* NULL until fixture_build */
 };
 
-/* "demo-7k3fq" of the benchmark "demo" with these keys of `spec` (YAML flow text, without systems'
- * default where `spec` names its own). cpus as in run_def_params. Fails the test on diagnostics. */
+/* "demo-7k3fq" of the benchmark "demo" with these keys of `spec` (YAML text; systems, workload and
+ * roles have defaults). cpus as in run_def_params. Fails the test on diagnostics. */
 void fixture_init(struct fixture *f, const char *sweep, const char *more, int64_t cpus);
 void fixture_done(struct fixture *f);
 

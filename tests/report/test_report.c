@@ -53,6 +53,34 @@ static void acceleration(struct fixture *f)
     fixture_build(f, RUN_SUCCEEDED);
 }
 
+/* The first table of 2018: one trainer without servers, so each point is its own baseline. */
+static void single_node(struct fixture *f)
+{
+    static const double x[8] = {15.44, 16.32, 16.74, 16.79, 9.09, 9.10, 9.24, 8.66};
+    fixture_init(f, "{grid: {batch_size: [32, 64, 128, 256]}}",
+                 SINGLE_NODE "  repeats: {min: 1}\n"
+                             "  workload: {model: vgg16-fluid-fc512, exchange: {kind: None}}\n"
+                             "  roles: {trainer: {replicas: {value: 1}}}\n"
+                             "  systems: [{name: fluid, profile: benchworker},\n"
+                             "            {name: tensorflow, profile: benchworker}]\n",
+                 0);
+    for (uint32_t p = 0; p < 8; p++) {
+        fixture_throughput(f, p, 0, x[p]);
+    }
+    fixture_build(f, RUN_SUCCEEDED);
+}
+
+/* Two names vary together: a grid would be a diagonal. */
+static void diagonal(struct fixture *f)
+{
+    fixture_init(f, "{zip: {pservers: [1, 2, 4], trainers: [2, 4, 8]}}",
+                 SINGLE_NODE "  repeats: {min: 1}\n", 16);
+    for (uint32_t p = 0; p < 4; p++) {
+        fixture_throughput(f, p, 0, 60 * (p + 1));
+    }
+    fixture_build(f, RUN_SUCCEEDED);
+}
+
 /* Everything that can go wrong: a rehearsal with failures, no metrics, a missed threshold. */
 static void trouble(struct fixture *f)
 {
@@ -113,7 +141,8 @@ static const struct {
     void (*make)(struct fixture *f);
 } runs[] = {
     {"sweep", sweep}, {"acceleration", acceleration}, {"trouble", trouble},
-    {"six-trials", six_trials}, {"wide", wide},
+    {"six-trials", six_trials}, {"wide", wide}, {"single-node", single_node},
+    {"diagonal", diagonal},
 };
 
 /* ---- the outputs ---- */
