@@ -79,6 +79,21 @@ def missing_peers(tap):
               "the server does not come: says where and why")
 
 
+def another_secret(tap):
+    with tempfile.NamedTemporaryFile() as other:
+        other.write(bytes(32))
+        other.flush()
+        with Gang(1, 1, pserver_args=["--rendezvous-s", 2], trainer_args=["--secret-file", other.name]) as gang:
+            ends = gang.end()
+    code, error, _ = ends["trainer/0"]
+    tap.equal((12, "pserver/0"), (code, error["peer"]), "another secret: the trainer exits 12 and names the server")
+    tap.match("does not know this run's secret", error["message"], "another secret: and says why")
+    code, error, _ = ends["pserver/0"]
+    tap.equal((11, "trainer/0"), (code, error["peer"]), "another secret: the server misses the trainer")
+    tap.match(r"did not arrive within 2 s \(turned away, claiming to be trainer/0: .*another secret\)", error["message"],
+              "another secret: and says who was turned away")
+
+
 def bad_data(tap):
     with Gang(1, 1, trainer_args=["--data", "idx:/nonexistent"]) as gang:
         ends = gang.end()
@@ -129,6 +144,7 @@ def main():
         usage(tap, os.path.join(d, "key"))
     occupied_port(tap)
     missing_peers(tap)
+    another_secret(tap)
     bad_data(tap)
     full_disk(tap)
     alone(tap)

@@ -25,6 +25,7 @@ struct ps_server {
     VEC(struct ps_peer *) peers; /* strangers and trainers; owned */
     struct ps_peer **trainers;   /* (n_trainers) NULL: not there yet */
     uint32_t n_joined, n_ready, n_gone;
+    char turned_away[192];       /* the last one: whom it claimed to be, and why; "": nobody */
 
     struct reduce reduce;
     uint32_t n_slices;      /* own */

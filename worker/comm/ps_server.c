@@ -43,6 +43,7 @@ static void turn_away(struct ps_server *s, struct ps_peer *peer, const char *why
     if (peer->handshake.trainer.id.run != 0) {
         frame_id_name(&peer->handshake.trainer.id, claims); /* not proved, but a hint */
     }
+    (void)snprintf(s->turned_away, sizeof(s->turned_away), "%s: %s", claims, why); /* may be cut */
     log_event(LOG_LEVEL_WARN, "connection turned away", "claims", claims, "err", why, NULL);
     drop_peer(s, peer);
 }
@@ -192,7 +193,9 @@ static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
         bool is_past = peer->gone && s->fault.exit_code == 0; /* what it does now is its own affair */
         return is_past ? 0 : blame(s, &peer->conn.peer, r, err);
     }
-    turn_away(s, peer, err->msg);
+    /* A trainer asks for our proof first, and leaves when it is wrong. */
+    const bool left = r == -ECONNRESET && peer->handshake.trainer.id.run != 0;
+    turn_away(s, peer, left ? "it left the handshake: it failed, or has another secret" : err->msg);
     return 0;
 }
 
@@ -274,8 +277,11 @@ static int check_rendezvous(struct ps_server *s, struct err *err)
             buf_printf(&names, "%strainer/%" PRIu32, names.len > 0 ? ", " : "", t);
         }
     }
-    (void)err_set(err, ETIMEDOUT, "%.300s did not arrive within %.0f s", buf_cstr(&names),
-                  (double)s->params.rendezvous_ns / 1e9);
+    const bool refused = s->turned_away[0] != '\0';
+    (void)err_set(err, ETIMEDOUT, "%.250s did not arrive within %.0f s%s%s%s", buf_cstr(&names),
+                  (double)s->params.rendezvous_ns / 1e9,
+                  refused ? " (turned away, claiming to be " : "", s->turned_away,
+                  refused ? ")" : "");
     buf_done(&names);
     fault_from_err(&s->fault, -ETIMEDOUT, &first, err);
     return -ETIMEDOUT;
