@@ -120,15 +120,21 @@ static bool label_number(const json_t *labels, const char *key, uint32_t *ret)
     return true;
 }
 
+bool pod_is_owned(const struct run_def *def, const json_t *object)
+{
+    const json_t *metadata = json_object_get(object, "metadata");
+    const json_t *owner = json_array_get(json_object_get(metadata, "ownerReferences"), 0);
+    const char *uid = json_string_value(json_object_get(owner, "uid"));
+    return uid != NULL && str_eq(uid, def->uid);
+}
+
 bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_id *ret)
 {
     const json_t *metadata = json_object_get(pod, "metadata");
-    const json_t *owner = json_array_get(json_object_get(metadata, "ownerReferences"), 0);
     const json_t *labels = json_object_get(metadata, "labels");
-    const char *uid = json_string_value(json_object_get(owner, "uid"));
     const char *role = json_string_value(json_object_get(labels, "benchd.io/role"));
     const int known = role == NULL ? -EINVAL : role_from_string(role);
-    if (uid == NULL || !str_eq(uid, def->uid) || known < 0) {
+    if (!pod_is_owned(def, pod) || known < 0) {
         return false;
     }
     ret->role = (enum role)known;

@@ -28,6 +28,8 @@ char *pod_host_name(const struct replica_id *id);
 char *pod_dns_address(const struct run_def *def, const struct replica_id *id);
 /* "10.0.0.7:7164", "[fd00::7]:7164". Owned. */
 char *pod_ip_address(const char *ip);
+/* Is an object the run's own, by its owner's uid? */
+bool pod_is_owned(const struct run_def *def, const json_t *object);
 /* Which replica of the run a pod is, by its labels and its owner's uid; false: none of it. */
 bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_id *ret);
 

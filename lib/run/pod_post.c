@@ -255,22 +255,60 @@ static void post(struct pod_member *m, char **servers)
 
 /* ---- the Secret and the Service ---- */
 
+static void gate_refused(struct pods *l, const char *message)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        if ((*it)->step == MEMBER_WANTED && !(*it)->is_refused) {
+            refuse(*it, message);
+            return; /* one ends the attempt */
+        }
+    }
+}
+
+static void on_gate_found(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    struct pod_gate *g = ctx;
+    struct pods *l = g->owner;
+    json_t *object = NULL;
+    g->call = NULL;
+    if (r == 0) {
+        r = kube_json_load(res->body, res->body_len, &object, NULL);
+    }
+    if (r == 0 && pod_is_owned(l->params.def, object)) {
+        g->is_open = true;
+        pods_pump(l);
+    } else if (r == 0) {
+        _cleanup_(freep) char *message =
+            xasprintf("a Service '%s' is there already and is not this run's: delete it",
+                      kube_json_metadata(object, "name"));
+        gate_refused(l, message);
+    } else if (r != -ENOENT && !pods_is_transient(l, r, res)) {
+        gate_refused(l, err->msg);
+    } /* else again: gone between two questions */
+    json_decref(object);
+}
+
+static void look_at_gate(struct pod_gate *g)
+{
+    struct kube_request req;
+    kube_request_get(g->resource, g->owner->params.ns, kube_json_metadata(g->body, "name"), &req);
+    g->call = kube_call(g->owner->params.client, &req, NULL, on_gate_found, g);
+}
+
 static void on_gate(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct pod_gate *g = ctx;
     struct pods *l = g->owner;
     g->call = NULL;
     g->retry_ns = clock_monotonic_ns() + POD_RETRY_NS;
-    if (r == 0 || r == -EEXIST) { /* the name holds our uid */
+    /* A Secret may not be read. Its name holds our uid, and any key will do that all members have. */
+    if (r == 0 || (r == -EEXIST && g == &l->gates[GATE_SECRET])) {
         g->is_open = true;
         pods_pump(l);
+    } else if (r == -EEXIST) {
+        look_at_gate(g);
     } else if (!pods_is_transient(l, r, res)) {
-        vec_each (struct pod_member *, it, &l->members) {
-            if ((*it)->step == MEMBER_WANTED && !(*it)->is_refused) {
-                refuse(*it, err->msg);
-                return; /* one ends the attempt */
-            }
-        }
+        gate_refused(l, err->msg);
     }
 }
 

@@ -256,6 +256,37 @@ static void a_pod_that_is_there_is_ours_or_foreign(void **state)
     }
 }
 
+static void a_service_that_is_there_is_ours_or_foreign(void **state)
+{
+    (void)state;
+    for (int is_ours = 0; is_ours < 2; is_ours++) {
+        struct world w;
+        world_open(&w, POD_BY_DNS);
+        create_gang(&w, 0);
+        fake_kube_answer(fake_kube_open(0), -EEXIST, "already exists"); /* the Secret: taken */
+        struct kube_call *call = fake_kube_open(0);
+        json_t *service = json_loads(call->req.body, 0, NULL);
+        if (!is_ours) {
+            json_object_del(json_object_get(service, "metadata"), "ownerReferences");
+        }
+        _cleanup_(freep) char *text = json_dumps(service, 0);
+        fake_kube_answer(call, -EEXIST, "already exists");
+        call = fake_kube_open(0);
+        assert_int_equal(call->req.method, KUBE_GET);
+        assert_non_null(strstr(call->req.path, "/services/"));
+        fake_kube_answer(call, 0, text);
+        (void)uv_run(&w.loop, UV_RUN_NOWAIT);
+        const struct observed_replica *r = seen(&w, &ids[0]);
+        assert_int_equal(r->state, is_ours ? REPLICA_PENDING : REPLICA_FAILED);
+        assert_int_equal(fake_kube_n_open(), is_ours); /* the first pod, or nothing */
+        if (!is_ours) {
+            assert_non_null(strstr(r->message, "is not this run's"));
+        }
+        json_decref(service);
+        world_close(&w);
+    }
+}
+
 static void removal_waits_for_the_answer_and_for_the_end(void **state)
 {
     (void)state;
@@ -497,6 +528,7 @@ int main(void)
         cmocka_unit_test(the_first_goes_alone),
         cmocka_unit_test(a_refused_pod_costs_one_request),
         cmocka_unit_test(a_pod_that_is_there_is_ours_or_foreign),
+        cmocka_unit_test(a_service_that_is_there_is_ours_or_foreign),
         cmocka_unit_test(removal_waits_for_the_answer_and_for_the_end),
         cmocka_unit_test(by_address_servers_come_first),
         cmocka_unit_test(vanished_pods_are_lost_and_ends_are_final),
