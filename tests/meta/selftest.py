@@ -12,6 +12,7 @@ import exit_codes
 import headers
 import layers
 import sizes
+import units
 
 GOOD = {
     "lib/base/buf.h": "#pragma once\n#include <stddef.h>\nint buf_len(size_t n);\n",
@@ -126,6 +127,18 @@ class SelfTest(unittest.TestCase):
         self.assert_good(sizes.check, {"lib/core/x.c": long_function(100, reason)})
         self.assert_good(sizes.check, {"lib/core/x.c": reason + "\n" * 800})
         self.assert_bad(sizes.check, "lib/core/x.c", long_function(100, "/* size: */\n"), "count")
+
+    def test_units(self):
+        self.assert_good(units.check, GOOD)
+        for text, expected in (("wait_ns = timeout_ms;", "ns meets ms"), ("if (a->b_ms < c.d_s) {", "ms meets s"),
+                               ("x_bytes -= y_mib;", "bytes meets mib"), ("begin_ns = clock_unix_ms();", "ns meets ms"),
+                               ("clock_unix_ms() - begin_ns", "ms meets ns"), ("n = size_bits[i] + rest_bytes;", "bits meets"),
+                               ("if (at_s == by_ms) {", "s meets ms")):
+            self.assert_bad(units.check, "lib/core/x.c", f"    {text}\n", expected)
+        for text in ("wait_ns = timeout_ms * 1000000;", "a_ns = b_ns + c_ns;", "a_ns = b_s == 0 ? 1 : b_s * S_NS;",
+                     "ms = 1000 * a_s + b_ms;", "/* a_ns = b_ms */", "a_ns = to_ns(b_ms);", "*ret_ns = now_ns - then_ns;",
+                     "p->a_ns = b_ms < 0 ? -1 : b_ms * N;", "a_ns = s->b_ns;"):
+            self.assert_good(units.check, {"lib/core/x.c": f"    {text}\n"})
 
     def test_exit_codes(self):
         self.assert_good(exit_codes.check, EXIT_CODES)
