@@ -28,6 +28,19 @@ static void print_help(FILE *to)
             "\nbenchworker ROLE --help lists a role's options; --version prints the version.\n");
 }
 
+/* Help and tables go through stdio: what a full disk did not take shows at the latest here. */
+static int flushed(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return code;
+    }
+    if (code == EXIT_OK) { /* else the reason was told */
+        fprintf(stderr, "benchworker: cannot write to stdout\n");
+        code = EXIT_WORKER_RESOURCE;
+    }
+    return code;
+}
+
 static int unknown_role(const char *word)
 {
     const char *names[N_ROLES];
@@ -52,15 +65,15 @@ int main(int argc, char **argv)
     }
     if (str_eq(argv[1], "--help") || str_eq(argv[1], "-h")) {
         print_help(stdout);
-        return EXIT_OK;
+        return flushed(EXIT_OK);
     }
     if (str_eq(argv[1], "--version")) {
         printf("benchworker %s\n", BENCHD_VERSION);
-        return EXIT_OK;
+        return flushed(EXIT_OK);
     }
     for (size_t i = 0; i < N_ROLES; i++) {
         if (str_eq(roles[i].name, argv[1])) {
-            return roles[i].run(argc - 1, argv + 1);
+            return flushed(roles[i].run(argc - 1, argv + 1));
         }
     }
     return unknown_role(argv[1]);

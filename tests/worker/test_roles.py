@@ -111,6 +111,10 @@ def full_disk(tap):
                            stdout=full, stderr=subprocess.PIPE, text=True)
     tap.equal(13, r.returncode, "stdout on a full disk: exit code")
     tap.match("stdout: No space left on device", r.stderr, "stdout on a full disk: message")
+    for words in (["--help"], ["--version"], ["trainer", "--help"], ["bench", "--help"]):
+        with open("/dev/full", "w") as full:
+            r = subprocess.run([WORKER, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+        tap.equal((13, "benchworker: cannot write to stdout\n"), (r.returncode, r.stderr), f"{words} on a full disk")
 
 
 def alone(tap):
