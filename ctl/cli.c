@@ -207,12 +207,24 @@ enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int arg
     return run_verb(program, verb, argc - 2, argv + 2);
 }
 
+/* What is quoted may come from a server, a process or a paste: nothing of it may act on a terminal.
+ * Line breaks are ours. */
+static void drop_control(char *text)
+{
+    for (char *c = text; *c != '\0'; c++) {
+        if (((unsigned char)*c < ' ' && *c != '\n') || *c == 0x7f) {
+            *c = '?';
+        }
+    }
+}
+
 enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
     _cleanup_(freep) char *text = xvasprintf(fmt, ap);
     va_end(ap);
+    drop_control(text);
     (void)fprintf(stderr, "error: %s\n", text); /* nowhere left to complain */
     if (fix != NULL) {
         (void)fprintf(stderr, "fix: %s\n", fix);
@@ -229,6 +241,7 @@ void cli_note(const struct cli *cli, const char *fmt, ...)
     va_start(ap, fmt);
     _cleanup_(freep) char *text = xvasprintf(fmt, ap);
     va_end(ap);
+    drop_control(text);
     (void)fprintf(stderr, "%s\n", text); /* a note that cannot be shown is no failure */
 }
 

@@ -67,6 +67,11 @@ class Usage(cli.CliCase):
                 self.assertIn(text, done.stderr)
                 self.assertEqual(done.stdout, "")
 
+    def test_what_is_quoted_acts_on_no_terminal(self):
+        done = self.ctl("run", "a\x1b[31mb", "--local", code=3)
+        self.assertIn("'a?[31mb'", done.stderr)
+        self.assertNotIn("\x1b", done.stderr)
+
     def test_a_full_stdout_is_an_error(self):
         with open("/dev/full", "w", encoding="ascii") as full:
             done = cli.subprocess.run([cli.BENCHCTL, "help"], stdout=full, stderr=cli.subprocess.PIPE,
