@@ -14,8 +14,12 @@
 #include "worker/kernels/simd.h"
 #include "worker/kernels/tiles.h"
 
-#define BLOCK_TILES 96
-#define CHUNK_TILES 32                /* what one thread transforms at a time */
+/* Tiles of a block for each thread: the more, the seldomer dU is read and written, the fewer, the
+ * nearer V and Z. What a block holds does not change the bits. */
+#define BLOCK_TILES 48
+#define BLOCK_TILES_LARGE 96
+#define LARGE_WEIGHT_FLOATS (1u << 20) /* a dU that the second-level cache has no hope to hold */
+#define CHUNK_TILES 12                /* what one thread transforms at a time */
 #define WIDE_TILES 256                /* at most so many tiles are one block */
 #define WIDE_WEIGHT_FLOATS (3u << 20) /* as are layers with a larger dU */
 #define CORNER (PANEL * PANEL)
@@ -34,8 +38,10 @@ struct grads {
 static void plan(struct grads *g, size_t threads, struct carver *scratch)
 {
     size_t planes = g->t.scheme->planes, most = g->c > g->k ? g->c : g->k;
-    g->wide = g->t.count <= WIDE_TILES || planes * g->c * g->k > WIDE_WEIGHT_FLOATS;
-    g->block = g->wide ? g->t.count : BLOCK_TILES;
+    size_t u = planes * g->c * g->k;
+    size_t block = u > LARGE_WEIGHT_FLOATS ? BLOCK_TILES_LARGE : BLOCK_TILES;
+    g->wide = g->t.count <= WIDE_TILES || u > WIDE_WEIGHT_FLOATS;
+    g->block = g->wide ? g->t.count : block * threads;
     g->v_plane = g->c * g->block + PLANE_PAD;
     g->z_plane = g->k * g->block + PLANE_PAD;
     g->u_plane = (g->wide ? CORNER : g->c * g->k) + PLANE_PAD;
@@ -50,14 +56,19 @@ static void plan(struct grads *g, size_t threads, struct carver *scratch)
 static void transform_dy(const struct grads *g, size_t first, size_t count, float *z, float *sums)
 {
     const struct scheme *s = g->t.scheme;
-    const float *px[SCHEME_MAX_PLANES];
+    const float *px[2][SCHEME_MAX_PLANES];
+    size_t last = first + count - 1;
     memset(sums, 0, g->k * sizeof(*sums));
+    tile_pixels(&g->t, first, s->out, 0, g->dy, g->k, g->zeros, px[0]);
     for (size_t i = 0; i < count; i++) {
-        tile_pixels(&g->t, first + i, s->out, 0, g->dy, g->k, g->zeros, px);
+        const float **now = px[i % 2], **next = px[1 - i % 2];
+        size_t tile = first + i;
+        tile_pixels(&g->t, tile < last ? tile + 1 : last, s->out, 0, g->dy, g->k, g->zeros, next);
         for (size_t panel = 0; panel < g->k / PANEL; panel++) {
+            prefetch_pixels(next, s->out * s->out, panel * PANEL);
             for (size_t at = 0; at < PANEL; at += VL) {
                 size_t channel = panel * PANEL + at;
-                s->output_grad(px, channel, z + (panel * g->block + i) * PANEL + at, g->z_plane,
+                s->output_grad(now, channel, z + (panel * g->block + i) * PANEL + at, g->z_plane,
                                sums + channel);
             }
         }

@@ -13,17 +13,37 @@
 #define A2_PLUS_B2 2.5f
 #define A2_TIMES_B2 0.5625f
 
-/* B^T d */
-SIMD_INLINE void input_axis(const vf d[6], vf t[6])
+/* B^T d, planes 1 to 4 times two: one product less each, and sums go to units of their own. */
+SIMD_INLINE void input_a(vf d1, vf d2, vf d3, vf d4, vf t[2])
 {
-    vf even_a = d[4] - B2 * d[2], odd_a = A * (d[3] - B2 * d[1]);
-    vf even_b = d[4] - A2 * d[2], odd_b = B * (d[3] - A2 * d[1]);
-    t[0] = (d[4] - A2_PLUS_B2 * d[2]) + A2_TIMES_B2 * d[0];
-    t[1] = even_a + odd_a;
-    t[2] = even_a - odd_a;
-    t[3] = even_b + odd_b;
-    t[4] = even_b - odd_b;
-    t[5] = (d[5] - A2_PLUS_B2 * d[3]) + A2_TIMES_B2 * d[1];
+    vf even = (d4 + d4) - (2 * B2) * d2, odd = d3 - B2 * d1;
+    t[0] = even + odd;
+    t[1] = even - odd;
+}
+
+SIMD_INLINE void input_b(vf d1, vf d2, vf d3, vf d4, vf t[2])
+{
+    vf even = (d4 + d4) - (2 * A2) * d2, odd = (d3 + d3 + d3) - (3 * A2) * d1;
+    t[0] = even + odd;
+    t[1] = even - odd;
+}
+
+SIMD_INLINE vf input_end(vf d0, vf d2, vf d4)
+{
+    return (d4 - A2_PLUS_B2 * d2) + A2_TIMES_B2 * d0;
+}
+
+SIMD_INLINE void input_row(const vf d[6], float *v, size_t plane)
+{
+    vf a[2], b[2];
+    input_a(d[1], d[2], d[3], d[4], a);
+    input_b(d[1], d[2], d[3], d[4], b);
+    vstore(v, input_end(d[0], d[2], d[4]));
+    vstore(v + plane, a[0]);
+    vstore(v + 2 * plane, a[1]);
+    vstore(v + 3 * plane, b[0]);
+    vstore(v + 4 * plane, b[1]);
+    vstore(v + 5 * plane, input_end(d[1], d[3], d[5]));
 }
 
 /* A^T m */
@@ -50,11 +70,12 @@ SIMD_INLINE void output_grad_axis(const vf y[4], vf z[6])
     z[5] = y[3];
 }
 
-/* G w; the rows of G are (1, p, p^2) / product of (p - q) over the other points q. */
+/* G w; the rows of G are (1, p, p^2) / product of (p - q) over the other points q, halved for
+ * planes 1 to 4, which B^T doubles. */
 SIMD_INLINE void weight_axis(const vf w[3], vf u[6])
 {
-    vf even_a = -w[0] - A2 * w[2], odd_a = A * w[1];
-    vf even_b = (1.0f / 9) * w[0] + 0.25f * w[2], odd_b = (1.0f / 6) * w[1];
+    vf even_a = -0.5f * w[0] - (A2 / 2) * w[2], odd_a = (A / 2) * w[1];
+    vf even_b = (1.0f / 18) * w[0] + 0.125f * w[2], odd_b = (1.0f / 12) * w[1];
     u[0] = (16.0f / 9) * w[0];
     u[1] = even_a - odd_a;
     u[2] = even_a + odd_a;
@@ -68,29 +89,37 @@ SIMD_INLINE void weight_grad_axis(const vf u[6], vf w[3])
 {
     vf even_a = u[1] + u[2], odd_a = u[1] - u[2];
     vf even_b = u[3] + u[4], odd_b = u[3] - u[4];
-    w[0] = (16.0f / 9) * u[0] - even_a + (1.0f / 9) * even_b;
-    w[1] = (1.0f / 6) * odd_b - A * odd_a;
-    w[2] = 0.25f * (even_b - even_a) + u[5];
+    w[0] = (16.0f / 9) * u[0] - 0.5f * even_a + (1.0f / 18) * even_b;
+    w[1] = (1.0f / 12) * odd_b - (A / 2) * odd_a;
+    w[2] = 0.125f * (even_b - even_a) + u[5];
 }
 
 static void input(const float *const *px, size_t channel, float *v, size_t plane)
 {
-    vf d[6], t[6], columns[6][6];
+    vf row[4][6];
+#define PX(I, J) vload(px[(I) * 6 + (J)] + channel)
+#pragma GCC unroll 6
     for (size_t j = 0; j < 6; j++) {
-        for (size_t i = 0; i < 6; i++) {
-            d[i] = vload(px[i * 6 + j] + channel);
-        }
-        input_axis(d, t);
-        for (size_t i = 0; i < 6; i++) {
-            columns[i][j] = t[i];
-        }
+        vf d1 = PX(1, j), d2 = PX(2, j), d3 = PX(3, j), d4 = PX(4, j), t[2];
+        input_a(d1, d2, d3, d4, t);
+        row[0][j] = t[0];
+        row[1][j] = t[1];
+        input_b(d1, d2, d3, d4, t);
+        row[2][j] = t[0];
+        row[3][j] = t[1];
     }
-    for (size_t i = 0; i < 6; i++) {
-        input_axis(columns[i], t);
-        for (size_t j = 0; j < 6; j++) {
-            vstore(v + (i * 6 + j) * plane, t[j]);
-        }
+#pragma GCC unroll 6
+    for (size_t i = 0; i < 4; i++) {
+        input_row(row[i], v + (6 * i + 6) * plane, plane);
     }
+#pragma GCC unroll 6
+    for (size_t j = 0; j < 6; j++) {
+        row[0][j] = input_end(PX(0, j), PX(2, j), PX(4, j));
+        row[1][j] = input_end(PX(1, j), PX(3, j), PX(5, j));
+    }
+    input_row(row[0], v, plane);
+    input_row(row[1], v + 30 * plane, plane);
+#undef PX
 }
 
 static void output(const float *m, size_t plane, const float *bias, float *const *px,

@@ -36,16 +36,6 @@ void tile_pixels(const struct tiling *t, size_t tile, size_t side, size_t rim, c
     }
 }
 
-/* Begins to fetch one panel of the pixels of a tile that will be needed soon: tiles are too small,
- * and their rows too far apart, for the hardware to see a stream. */
-SIMD_INLINE void prefetch_panel(const float *const *px, size_t n, size_t channel)
-{
-    for (size_t i = 0; i < n; i++) {
-        __builtin_prefetch(px[i] + channel);
-        __builtin_prefetch(px[i] + channel + PANEL / 2);
-    }
-}
-
 void tiles_input(const struct tiling *t, const struct tiles_input *in)
 {
     const struct scheme *s = t->scheme;
@@ -60,7 +50,7 @@ void tiles_input(const struct tiling *t, const struct tiles_input *in)
         for (size_t p = 0; p < in->panels; p++) {
             float *v = in->v + (p * in->v_rows + i) * PANEL;
             size_t channel = (in->panel + p) * PANEL;
-            prefetch_panel(next, s->in * s->in, channel);
+            prefetch_pixels(next, s->in * s->in, channel);
             for (size_t at = 0; at < PANEL; at += VL) {
                 s->input(now, channel + at, v + at, in->v_plane);
             }

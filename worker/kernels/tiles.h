@@ -29,6 +29,18 @@ struct tiling tiling_of(const struct conv_shape *s);
 void tile_pixels(const struct tiling *t, size_t tile, size_t side, size_t rim, const float *image,
                  size_t channels, const float *outside, const float **px);
 
+/* Begins to fetch one panel of the pixels of a tile that will be needed soon: tiles are too small,
+ * and their rows too far apart, for the hardware to see a stream. Into the second-level cache:
+ * pixels of a column lie a multiple of 4 KB apart and would push each other out of the first
+ * (weight gradient of conv1_2: 36 ms with, 28.5 without). */
+static inline void prefetch_pixels(const float *const *px, size_t n, size_t channel)
+{
+    for (size_t i = 0; i < n; i++) {
+        __builtin_prefetch(px[i] + channel, 0, 2);
+        __builtin_prefetch(px[i] + channel + PANEL / 2, 0, 2);
+    }
+}
+
 /* B^T x B of tiles first .. first+count and `panels` panels of channels from panel `panel` on:
  *     v[plane * v_plane + (p * v_rows + tile - first) * PANEL + channel],  p from 0 */
 struct tiles_input {
