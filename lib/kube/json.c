@@ -2,6 +2,10 @@
 #include "kube/json.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
 
 /* Reals up to here stand for one integer each. */
 #define EXACT_MAX 9007199254740992.0
@@ -52,6 +56,57 @@ int kube_json_load(const char *data, size_t len, json_t **ret, struct err *err)
     }
     *ret = json;
     return 0;
+}
+
+/* Of an array that begins at data[0]: how long it is. 0: it does not end here. */
+static size_t array_length(const char *data, size_t len)
+{
+    size_t depth = 0;
+    bool is_text = false;
+    for (size_t i = 0; i < len; i++) {
+        const char c = data[i];
+        if (is_text) {
+            i += c == '\\';
+            is_text = c != '"';
+        } else if (c == '"') {
+            is_text = true;
+        } else if (c == '[' || c == '{') {
+            depth++;
+        } else if ((c == ']' || c == '}') && --depth == 0) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+int kube_json_load_lean(const char *data, size_t len, json_t **ret, struct err *err)
+{
+    /* As the API server writes it. Within a text its quotes would be escaped; behind a backslash it
+     * is the end of another key. */
+    static const char key[] = "\"managedFields\":[";
+    const size_t key_len = sizeof(key) - 1;
+    const char *end = data + len, *from = data;
+    struct buf lean = BUF_INIT;
+    for (const char *at = data; (at = memmem(at, (size_t)(end - at), key, key_len)) != NULL;) {
+        const char *array = at + key_len - 1;
+        const bool is_key = at > data && at[-1] != '\\';
+        const size_t n = is_key ? array_length(array, (size_t)(end - array)) : 1;
+        if (n == 0) {
+            break; /* cut off: no JSON in any case */
+        }
+        if (is_key) {
+            buf_append(&lean, from, (size_t)(array + 1 - from));
+            from = array + n - 1; /* its bracket */
+        }
+        at = array + n - 1;
+    }
+    if (from == data) {
+        return kube_json_load(data, len, ret, err);
+    }
+    buf_append(&lean, from, (size_t)(end - from));
+    const int r = kube_json_load(lean.data, lean.len, ret, err);
+    buf_done(&lean);
+    return r;
 }
 
 const char *kube_json_metadata(const json_t *object, const char *key)

@@ -209,7 +209,7 @@ static void take_list(struct kube_reflector *r, int64_t now_ns)
 static int take_page(struct kube_reflector *r, const struct kube_response *res, struct err *err)
 {
     json_t *list;
-    const int code = kube_json_load(res->body, res->body_len, &list, err);
+    const int code = kube_json_load_lean(res->body, res->body_len, &list, err);
     if (code < 0) {
         return err_wrap(err, code, "list %s in '%s'", r->params.resource->plural, r->ns);
     }

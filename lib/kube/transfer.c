@@ -15,6 +15,7 @@
 #define TCP_INTERVAL_S 10L
 #define TCP_DEAD_MS 30000U /* data or probes unanswered for so long: the connection is lost */
 #define HEADER_MAX 4096    /* kept of one header */
+#define UPLOAD_BUFFER 16384L
 #define FAILURE_MAX ((size_t)64 * 1024) /* kept of a failed stream's body */
 
 bool transfer_is_success(const struct kube_transfer *t)
@@ -201,6 +202,7 @@ static CURLcode set_method(struct kube_transfer *t)
     if (req->body != NULL) {
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)req->body_len);
         SET(CURLOPT_POSTFIELDS, req->body); /* borrowed: the request outlives the transfer */
+        SET(CURLOPT_UPLOAD_BUFFERSIZE, UPLOAD_BUFFER); /* else 64 KiB for each request in flight */
     } else {
         SET(CURLOPT_HTTPGET, 1L);
     }

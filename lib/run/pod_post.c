@@ -11,6 +11,9 @@
 #include "kube/retry.h"
 #include "run/pods_parts.h"
 
+/* Pods whose POST is under way or waits for room: more bodies than that are not made ahead. */
+#define POSTS_AHEAD 40
+
 /* All rights of benchd may have been taken: then its Lease goes first, and the run is whole. One
  * that stays away while the Lease lives is the run's to tell. */
 static bool is_denied_for_now(struct pods *l, const struct kube_response *res)
@@ -91,32 +94,42 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
     pods_pump(l);
 }
 
+static void look(struct pod_member *m);
+
 void pods_delete(struct pod_member *m)
 {
     struct pods *l = m->owner;
     struct kube_request req;
+    if (m->uid == NULL) {
+        look(m); /* the watch has not said yet; then it comes here again */
+        return;
+    }
     kube_request_delete(&kube_pods, l->params.ns, m->name, m->uid, -1, &req);
     m->call = kube_call(l->params.client, &req, NULL, on_deleted, m);
 }
 
 /* ---- creation ---- */
 
-/* The pod is there and ours. */
+/* The pod is there and ours. `pod` NULL: just made, and the watch tells what there is to know. */
 static void is_there(struct pod_member *m, const json_t *pod)
 {
     struct pods *l = m->owner;
+    bool is_new = false;
     m->step = MEMBER_THERE;
+    m->retry_ns = clock_monotonic_ns() + POD_UNSEEN_NS;
     l->is_probed = l->is_probed || !m->is_removed; /* a removed one is of an earlier gang */
-    if (m->uid == NULL) {
+    if (m->uid == NULL && pod != NULL) {
         m->uid = xstrdup(kube_json_metadata(pod, "uid"));
-        (void)pods_member_read(m, pod); /* told below in any case */
+        is_new = pods_member_read(m, pod);
     }
     if (m->is_removed) {
         pods_delete(m);
         return;
     }
     pods_pump(l);
-    pods_changed(l);
+    if (is_new || !pods_are_settling(l)) { /* 159 of 160 decide nothing */
+        pods_changed(l);
+    }
 }
 
 static void creation_failed(struct pod_member *m, bool is_transient, const char *message)
@@ -150,6 +163,10 @@ static void on_found(void *ctx, int r, const struct kube_response *res, const st
         struct pods *l = m->owner;
         pods_drop_dying(m); /* its POST never took effect */
         pods_pump(l);
+        return;
+    }
+    if (r == -ENOENT && m->is_made) {
+        pods_member_vanished(m); /* before the watch could show it */
         return;
     }
     if (r == -ENOENT) {
@@ -187,22 +204,16 @@ static void on_created(void *ctx, int r, const struct kube_response *res, const 
 {
     struct pod_member *m = ctx;
     m->call = NULL;
-    json_t *pod = NULL;
     if (r == -EEXIST) {
         look(m);
-        return;
-    }
-    if (r == 0) {
+    } else if (r < 0) {
+        creation_failed(m, pods_is_transient(m->owner, r, res), err->msg);
+    } else {
         m->owner->params.counters->created++;
         m->owner->denied_ns = 0;
-        r = kube_json_load(res->body, res->body_len, &pod, NULL);
+        m->is_made = true;
+        is_there(m, NULL);
     }
-    if (r < 0) {
-        creation_failed(m, pods_is_transient(m->owner, r, res), err->msg);
-        return;
-    }
-    is_there(m, pod);
-    json_decref(pod);
 }
 
 /* The pservers' addresses by number, when all are known; NULL else. Owned by the caller. */
@@ -351,14 +362,13 @@ static bool wants_pods(const struct pods *l, int64_t now_ns)
     return any;
 }
 
-static bool is_posting(const struct pods *l)
+static size_t count_posting(const struct pods *l)
 {
+    size_t n = 0;
     vec_each (struct pod_member *, it, &l->members) {
-        if ((*it)->step == MEMBER_POSTING) {
-            return true;
-        }
+        n += (*it)->step == MEMBER_POSTING;
     }
-    return false;
+    return n;
 }
 
 /* Removed while their POST was under way, and the answer was lost: what is there? */
@@ -366,6 +376,17 @@ static void look_for_lost(struct pods *l, int64_t now_ns)
 {
     vec_each (struct pod_member *, it, &l->dying) {
         if ((*it)->uid == NULL && (*it)->call == NULL && now_ns >= (*it)->retry_ns) {
+            look(*it);
+        }
+    }
+}
+
+void pods_look_at_unseen(struct pods *l, int64_t now_ns)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (m->step == MEMBER_THERE && m->uid == NULL && m->call == NULL && now_ns > m->retry_ns &&
+            m->state.state == REPLICA_PENDING) {
             look(*it);
         }
     }
@@ -388,16 +409,17 @@ void pods_pump(struct pods *l)
     }
     const bool is_by_ip = l->params.naming == POD_BY_IP;
     char **servers = is_by_ip ? server_addresses(l) : NULL;
-    for (size_t i = 0; i < l->members.len; i++) {
+    /* The first goes alone: a template that is refused costs one request. */
+    const size_t max_posting = l->is_probed ? POSTS_AHEAD : 1;
+    size_t n_posting = count_posting(l);
+    for (size_t i = 0; i < l->members.len && n_posting < max_posting; i++) {
         struct pod_member *m = l->members.items[i];
         const bool must_wait = is_by_ip && m->id.role != ROLE_PSERVER && servers == NULL;
         if (!is_due(m, now_ns) || must_wait) {
             continue;
         }
-        if (!l->is_probed && is_posting(l)) {
-            break; /* the first goes alone: a template that is refused costs one request */
-        }
         post(m, servers);
+        n_posting++;
         if (m->is_refused) {
             break;
         }

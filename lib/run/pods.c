@@ -132,17 +132,34 @@ bool pods_member_read(struct pod_member *m, const json_t *pod)
 
 /* ---- what the watch says ---- */
 
-static struct pod_member *find_dying(const struct pods *l, const char *uid)
+/* By uid; one that has none yet, by what it is. */
+static struct pod_member *find_dying(const struct pods *l, const char *uid,
+                                     const struct replica_id *id)
 {
     vec_each (struct pod_member *, it, &l->dying) {
-        if ((*it)->uid != NULL && str_eq((*it)->uid, uid)) {
-            return *it;
+        struct pod_member *m = *it;
+        if (m->uid != NULL ? str_eq(m->uid, uid) : replica_id_eq(&m->id, id)) {
+            return m;
         }
     }
     return NULL;
 }
 
-static void pod_vanished(struct pod_member *m)
+static void dying_seen(struct pods *l, enum kube_change change, struct pod_member *m,
+                       const struct kube_object *object)
+{
+    if (change == KUBE_CHANGE_REMOVED) {
+        pods_drop_dying(m);
+        pods_pump(l);
+    } else if (m->uid == NULL) {
+        m->uid = xstrdup(object->uid);
+        if (m->call == NULL) { /* else its answer leads on */
+            pods_delete(m);
+        }
+    }
+}
+
+void pods_member_vanished(struct pod_member *m)
 {
     if (has_ended(m)) {
         return; /* what it left is known */
@@ -192,12 +209,9 @@ void pods_notify(struct launch *launch, enum kube_change change, const struct ku
     if (!pod_identify(l->params.def, object->json, &id)) {
         return;
     }
-    struct pod_member *dying = find_dying(l, object->uid);
+    struct pod_member *dying = find_dying(l, object->uid, &id);
     if (dying != NULL) {
-        if (change == KUBE_CHANGE_REMOVED) {
-            pods_drop_dying(dying);
-            pods_pump(l);
-        }
+        dying_seen(l, change, dying, object);
         return;
     }
     if (change != KUBE_CHANGE_REMOVED) {
@@ -206,7 +220,7 @@ void pods_notify(struct launch *launch, enum kube_change change, const struct ku
     }
     struct pod_member *m = find(l, &id);
     if (m != NULL && m->uid != NULL && str_eq(m->uid, object->uid)) {
-        pod_vanished(m);
+        pods_member_vanished(m);
     }
 }
 
@@ -242,6 +256,7 @@ static void on_tick(uv_timer_t *timer)
             pods_delete(m);
         }
     }
+    pods_look_at_unseen(l, now_ns);
     pods_pump(l);
     keep_ticking(l);
     if (is_changed) {
@@ -402,15 +417,19 @@ static int pods_collect(struct launch *launch, const struct replica_id *id,
     return 0;
 }
 
-static bool pods_is_settling(const struct launch *launch)
+bool pods_are_settling(const struct pods *l)
 {
-    const struct pods *l = (const struct pods *)launch;
     vec_each (struct pod_member *, it, &l->members) {
         if ((*it)->step != MEMBER_THERE && !(*it)->is_refused) {
             return true;
         }
     }
     return false;
+}
+
+static bool pods_is_settling(const struct launch *launch)
+{
+    return pods_are_settling((const struct pods *)launch);
 }
 
 static bool pods_is_removing(const struct launch *launch)

@@ -21,6 +21,7 @@
 
 #define POD_TICK_MS 500
 #define POD_RETRY_NS (2 * INT64_C(1000000000))
+#define POD_UNSEEN_NS (15 * INT64_C(1000000000)) /* made, and the watch does not show it: asked for */
 #define POD_GONE_WAIT_NS (30 * INT64_C(1000000000))
 #define POD_LOGS_MAX ((size_t)64 << 20) /* of one attempt, shared by its members */
 #define POD_LOG_MAX ((size_t)10 << 20)
@@ -36,6 +37,7 @@ struct pod_member {
     char *name, *container; /* owned; container NULL until seen */
     char *uid;              /* owned, NULL until known */
     enum member_step step;
+    bool is_made;           /* by a POST of ours, in this life */
     bool is_refused;        /* the server does not take it; state says why */
     bool is_removed;        /* in `dying` */
     bool is_delete_answered;
@@ -89,9 +91,15 @@ void pods_member_free(struct pod_member *m);
 bool pods_member_read(struct pod_member *m, const json_t *pod);
 void pods_member_fail(struct pod_member *m, enum failure_class failure, const char *message);
 
+void pods_member_vanished(struct pod_member *m);
+
 /* pod_post.c: sends whatever is due and possible. */
 void pods_pump(struct pods *l);
-/* A member of `dying` with a uid. */
+/* Asks for pods that were made and that the watch has not shown within POD_UNSEEN_NS. */
+void pods_look_at_unseen(struct pods *l, int64_t now_ns);
+/* Some creation is not known to have happened. */
+bool pods_are_settling(const struct pods *l);
+/* A member of `dying`. */
 void pods_delete(struct pod_member *m);
 void pods_drop_dying(struct pod_member *m);
 /* Is it a failure of the way there, to be tried again? */

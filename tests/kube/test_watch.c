@@ -3,6 +3,7 @@
 
 #include "kube/watch.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -171,9 +172,44 @@ static void large_integers_do_not_spoil_the_rest(void **state)
     json_decref(json);
 }
 
+static void managed_fields_are_not_parsed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text, *expected; /* NULL: no JSON */
+    } rows[] = {
+        {"none", "{\"a\":[1]}", "{\"a\":[1]}"},
+        {"one", "{\"managedFields\":[{\"f\":{\"k:{\\\"x\\\":\\\"]\\\"}\":{}}}],\"b\":2}",
+         "{\"managedFields\":[],\"b\":2}"},
+        {"of each object", "[{\"managedFields\":[[]]},{\"managedFields\":[{}],\"a\":1}]",
+         "[{\"managedFields\":[]},{\"managedFields\":[],\"a\":1}]"},
+        {"within a text", "{\"a\":\"{\\\"managedFields\\\":[1]}\"}",
+         "{\"a\":\"{\\\"managedFields\\\":[1]}\"}"},
+        {"the end of another key", "{\"a\\\"managedFields\":[1]}", "{\"a\\\"managedFields\":[1]}"},
+        {"no array", "{\"managedFields\":null}", "{\"managedFields\":null}"},
+        {"cut off", "{\"managedFields\":[{\"a\":1}", NULL},
+        {"alone", "\"managedFields\":[1]", NULL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        json_t *json = NULL;
+        struct err err = {0};
+        const int r = kube_json_load_lean(rows[i].text, strlen(rows[i].text), &json, &err);
+        _cleanup_(freep) char *got = r < 0 ? NULL : json_dumps(json, JSON_COMPACT);
+        const bool is_right = rows[i].expected == NULL ? got == NULL
+                                                       : got != NULL &&
+                                                             strcmp(got, rows[i].expected) == 0;
+        if (!is_right) {
+            fail_msg("row '%s': expected %s, got %s %s", rows[i].name, rows[i].expected, got,
+                     err.msg);
+        }
+        json_decref(json);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(managed_fields_are_not_parsed),
         cmocka_unit_test(same_events_however_split),
         cmocka_unit_test(same_events_byte_by_byte),
         cmocka_unit_test(refuses_what_is_no_event),

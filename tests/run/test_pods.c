@@ -14,6 +14,7 @@
 #include "core/record.h"
 #include "fake_kube.h"
 #include "run/pods.h"
+#include "run/pods_parts.h"
 #include "test_def.h"
 
 struct world {
@@ -116,20 +117,6 @@ static json_t *pod_of(const struct kube_call *call)
     return pod;
 }
 
-/* Answers every open POST of a pod, also those that follow; the pods, in their order. */
-static size_t accept_pods(json_t *ret[3])
-{
-    size_t n = 0;
-    struct kube_call *call;
-    while ((call = fake_kube_open(0)) != NULL && call->req.method == KUBE_POST) {
-        ret[n] = pod_of(call);
-        char *text = json_dumps(ret[n++], 0);
-        fake_kube_answer(call, 0, text);
-        free(text);
-    }
-    return n;
-}
-
 static void notify(struct world *w, enum kube_change change, json_t *pod, const char *status)
 {
     if (status != NULL) {
@@ -142,6 +129,20 @@ static void notify(struct world *w, enum kube_change change, json_t *pod, const 
     char *uid = (char *)json_string_value(json_object_get(metadata, "uid"));
     const struct kube_object object = {.name = name, .uid = uid, .json = pod};
     pods_notify(w->launch, change, &object);
+}
+
+/* Answers every open POST of a pod, also those that follow, and the watch tells of them; the pods, in
+ * their order. */
+static size_t accept_pods(struct world *w, json_t *ret[3])
+{
+    size_t n = 0;
+    struct kube_call *call;
+    while ((call = fake_kube_open(0)) != NULL && call->req.method == KUBE_POST) {
+        ret[n] = pod_of(call);
+        fake_kube_answer(call, 0, "{}"); /* its body is not looked at */
+        notify(w, KUBE_CHANGE_ADDED, ret[n++], NULL);
+    }
+    return n;
 }
 
 /* The observed replica; NULL: none. Borrowed till the next call. */
@@ -194,7 +195,7 @@ static void the_first_goes_alone(void **state)
     fake_kube_answer(first, 0, text);
     assert_int_equal(fake_kube_n_open(), 2); /* the others at once */
     assert_true(w.launch->ops->is_settling(w.launch));
-    assert_int_equal(accept_pods(pods), 2);
+    assert_int_equal(accept_pods(&w, pods), 2);
     assert_false(w.launch->ops->is_settling(w.launch));
     assert_int_equal(w.counters.created, 3);
     assert_int_equal(seen(&w, &ids[2])->state, REPLICA_PENDING);
@@ -302,7 +303,10 @@ static void removal_waits_for_the_answer_and_for_the_end(void **state)
     }
     assert_int_equal(fake_kube_n_open(), 1); /* the POST: it may have its effect */
     create_gang(&w, 1);
-    fake_kube_answer(post, 0, text);
+    fake_kube_answer(post, 0, "{}");
+    assert_int_equal(fake_kube_n_open(), 1);
+    assert_int_equal(fake_kube_open(0)->req.method, KUBE_GET); /* the watch has not told its uid */
+    fake_kube_answer(fake_kube_open(0), 0, text);
     assert_int_equal(fake_kube_n_open(), 1);
     struct kube_call *delete = fake_kube_open(0);
     assert_int_equal(delete->req.method, KUBE_DELETE);
@@ -328,12 +332,12 @@ static void by_address_servers_come_first(void **state)
     assert_int_equal(fake_kube_n_open(), 1); /* no Service */
     open_gates(&w);
     json_t *pods[3], *trainers[3];
-    assert_int_equal(accept_pods(pods), 1);
+    assert_int_equal(accept_pods(&w, pods), 1);
     assert_int_equal(fake_kube_n_open(), 0);
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
     assert_int_equal(fake_kube_n_open(), 2);
     assert_non_null(strstr(fake_kube_open(0)->req.body, "10.0.0.7:7164"));
-    assert_int_equal(accept_pods(trainers), 2);
+    assert_int_equal(accept_pods(&w, trainers), 2);
     drop(pods, 1);
     drop(trainers, 2);
     world_close(&w);
@@ -347,7 +351,7 @@ static void vanished_pods_are_lost_and_ends_are_final(void **state)
     create_gang(&w, 0);
     open_gates(&w);
     json_t *pods[3];
-    assert_int_equal(accept_pods(pods), 3);
+    assert_int_equal(accept_pods(&w, pods), 3);
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
     notify(&w, KUBE_CHANGE_REMOVED, pods[0], NULL);
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_SUCCEEDED);
@@ -361,6 +365,66 @@ static void vanished_pods_are_lost_and_ends_are_final(void **state)
     assert_int_equal(seen(&w, &ids[1])->state, REPLICA_PENDING);
     json_decref(other);
     drop(pods, 3);
+    world_close(&w);
+}
+
+/* Between two lists of the watch a pod can come and go: nobody tells. */
+static void a_pod_that_the_watch_never_shows_is_asked_for(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    struct kube_call *call;
+    while ((call = fake_kube_open(0)) != NULL) {
+        fake_kube_answer(call, 0, "{}");
+    }
+    assert_false(w.launch->ops->is_settling(w.launch));
+    pods_look_at_unseen((struct pods *)w.launch, INT64_MAX);
+    assert_int_equal(fake_kube_n_open(), 3);
+    assert_int_equal(fake_kube_open(0)->req.method, KUBE_GET);
+    const unsigned n_changes = w.n_changes;
+    fake_kube_answer(fake_kube_open(0), -ENOENT, "HTTP 404");
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_LOST);
+    assert_true(w.n_changes > n_changes);
+    world_close(&w);
+}
+
+/* Removed before the watch showed it: deleted by what the watch says then. */
+static void a_removed_pod_that_the_watch_shows_late(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    struct kube_call *post = fake_kube_open(0);
+    json_t *pod = pod_of(post);
+    fake_kube_answer(post, 0, "{}");
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(w.launch->ops->remove(w.launch, &ids[i], NULL), 0);
+    }
+    notify(&w, KUBE_CHANGE_ADDED, pod, NULL);
+    assert_null(seen(&w, &ids[0])); /* not taken for a stray */
+    struct kube_call *call, *delete = NULL;
+    for (size_t i = 0; (call = fake_kube_open(i)) != NULL; i++) {
+        delete = call->req.method == KUBE_DELETE ? call : delete;
+        if (call->req.method == KUBE_GET) {
+            _cleanup_(freep) char *text = json_dumps(pod, 0);
+            fake_kube_answer(call, 0, text);
+            i = (size_t)-1;
+        }
+    }
+    assert_non_null(delete);
+    fake_kube_answer(delete, 0, "{}");
+    notify(&w, KUBE_CHANGE_REMOVED, pod, NULL);
+    while ((call = fake_kube_open(0)) != NULL) { /* the two whose POST was under way */
+        const bool is_post = call->req.method == KUBE_POST;
+        fake_kube_answer(call, is_post ? -EINVAL : -ENOENT, "no");
+    }
+    assert_false(w.launch->ops->is_removing(w.launch));
+    json_decref(pod);
     world_close(&w);
 }
 
@@ -379,7 +443,7 @@ static void a_pod_that_vanished_waits_for_nothing(void **state)
     create_gang(&w, 0);
     open_gates(&w);
     json_t *pods[3];
-    assert_int_equal(accept_pods(pods), 3);
+    assert_int_equal(accept_pods(&w, pods), 3);
     for (size_t i = 1; i < 3; i++) {
         notify(&w, KUBE_CHANGE_UPDATED, pods[i], UNSCHEDULABLE);
     }
@@ -441,7 +505,7 @@ static void trainer_0_is_followed_the_others_are_read(void **state)
     create_gang(&w, 0);
     open_gates(&w);
     json_t *pods[3];
-    assert_int_equal(accept_pods(pods), 3);
+    assert_int_equal(accept_pods(&w, pods), 3);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
     assert_true(fake_kube.is_following);
@@ -481,7 +545,7 @@ static void a_log_that_cannot_be_read_says_so(void **state)
     create_gang(&w, 0);
     open_gates(&w);
     json_t *pods[3];
-    assert_int_equal(accept_pods(pods), 3);
+    assert_int_equal(accept_pods(&w, pods), 3);
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
     struct replica_output output;
     assert_int_equal(w.launch->ops->collect(w.launch, &ids[2], &output, NULL), -EAGAIN);
@@ -500,7 +564,7 @@ static void a_new_launcher_takes_over(void **state)
     create_gang(&w, 0);
     open_gates(&w);
     json_t *pods[3];
-    assert_int_equal(accept_pods(pods), 3);
+    assert_int_equal(accept_pods(&w, pods), 3);
     (void)kube_cache_put(&w.cache, pods[0]);
     (void)kube_cache_put(&w.cache, pods[1]);
     w.launch->ops->free(w.launch);
@@ -532,6 +596,8 @@ int main(void)
         cmocka_unit_test(removal_waits_for_the_answer_and_for_the_end),
         cmocka_unit_test(by_address_servers_come_first),
         cmocka_unit_test(vanished_pods_are_lost_and_ends_are_final),
+        cmocka_unit_test(a_pod_that_the_watch_never_shows_is_asked_for),
+        cmocka_unit_test(a_removed_pod_that_the_watch_shows_late),
         cmocka_unit_test(a_pod_that_vanished_waits_for_nothing),
         cmocka_unit_test(refused_credentials_are_waited_for),
         cmocka_unit_test(a_missing_right_is_waited_for_a_while),
