@@ -13,10 +13,13 @@
 #include "base/str.h"
 #include "config.h"
 #include "daemon/holder.h"
+#include "daemon/memory.h"
 #include "daemon/run.h"
 #include "daemon/trouble.h"
 
 #define LOOK_EVERY_MS 1000
+#define TRIM_SOON_NS (2 * INT64_C(1000000000)) /* behind a run: its pods must go first */
+#define TRIM_EVERY_NS (5 * INT64_C(1000000000)) /* pages that were read; a fifth of a millisecond */
 #define DNS_NAME "kubernetes.default.svc"
 
 static const struct kube_resource *const kinds[KIND_COUNT] = {
@@ -219,9 +222,27 @@ static void look(struct daemon *d)
     }
 }
 
+/* What a run has used goes back to the system when nobody runs: hundreds of pods leave a heap of
+ * holes that the allocator keeps. */
+static void trim_memory(struct daemon *d)
+{
+    const int64_t now_ns = clock_monotonic_ns();
+    if (d->active != NULL) {
+        d->trim_ns = now_ns + TRIM_SOON_NS;
+    } else if (now_ns >= d->trim_ns) {
+        if (d->store->ops->rest != NULL) {
+            d->store->ops->rest(d->store);
+        }
+        memory_rest();
+        d->trim_ns = now_ns + TRIM_EVERY_NS;
+    }
+}
+
 static void on_timer(uv_timer_t *timer)
 {
-    look(timer->data);
+    struct daemon *d = timer->data;
+    look(d);
+    trim_memory(d);
 }
 
 /* ---- the Lease and names ---- */
@@ -274,6 +295,17 @@ static void on_name(uv_getaddrinfo_t *request, int status, struct addrinfo *foun
 
 /* ---- life ---- */
 
+/* Of a pod is kept what pod_identify and pod_state_read look at: the rest is most of it. */
+static void prune_pod(json_t *pod)
+{
+    json_t *spec = json_object_get(pod, "spec");
+    const json_t *container = json_array_get(json_object_get(spec, "containers"), 0);
+    json_t *name = json_incref(json_object_get(container, "name"));
+    (void)json_object_clear(spec); /* no object: nothing to clear, and nothing to set */
+    (void)json_object_set_new(spec, "containers", json_pack("[{s:o*}]", "name", name));
+    (void)json_object_del(json_object_get(pod, "metadata"), "annotations"); /* may be absent */
+}
+
 static struct kube_informer *watch(struct daemon *d, enum daemon_kind kind)
 {
     static const kube_change_fn handlers[KIND_COUNT] = {
@@ -283,6 +315,7 @@ static struct kube_informer *watch(struct daemon *d, enum daemon_kind kind)
                                             .ns = d->ns,
                                             .label_selector =
                                                 kind == KIND_POD ? POD_SELECTOR : NULL,
+                                            .prune = kind == KIND_POD ? prune_pod : NULL,
                                             .on_change = handlers[kind],
                                             .on_synced = on_synced,
                                             .ctx = d,

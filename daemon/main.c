@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "daemon/daemon.h"
 #include "daemon/lock.h"
+#include "daemon/memory.h"
 #include "daemon/web/web.h"
 #include "kube/config.h"
 
@@ -157,6 +158,8 @@ static int run(struct program *p)
 
 int main(int argc, char **argv)
 {
+    memory_set_up(argv);
+    (void)setenv("UV_THREADPOOL_SIZE", "1", 0); /* for one lookup of a name; else four stacks */
     struct program *p = xnew(struct program);
     struct err err;
     int r = options_parse(argc, argv, &p->options, &err);

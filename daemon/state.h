@@ -41,6 +41,7 @@ struct daemon {
     struct pods_counters pods;
     struct daemon_counters counters;
     int64_t started_ns;
+    int64_t trim_ns; /* memory goes back to the system not before that */
     bool has_begun;  /* had its lists and the Lease */
     int64_t fine_ns; /* when nothing was known to be wrong; until then its start */
     bool is_waiting_told; /* that another one holds the Lease */

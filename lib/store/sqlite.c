@@ -198,6 +198,11 @@ static int delete_run(struct store *base, const char *uid, struct err *err)
     return r < 0 ? r : 0;
 }
 
+static void sqlite_rest(struct store *base)
+{
+    (void)sqlite3_db_release_memory(sqlite_store_of(base)->db); /* the cache; it never fails */
+}
+
 static void sqlite_close(struct store *base)
 {
     struct sqlite_store *s = sqlite_store_of(base);
@@ -222,6 +227,7 @@ static const struct store_ops sqlite_ops = {
     .claim_run = claim_take,
     .release_run = claim_release,
     .probe_run = claim_probe,
+    .rest = sqlite_rest,
     .close = sqlite_close,
 };
 

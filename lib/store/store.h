@@ -78,6 +78,8 @@ struct store_ops {
     /* Asks without taking: -EBUSY as above, or 0. */
     int (*probe_run)(struct store *s, const char *uid, struct err *err);
 
+    /* Gives back memory that is held for speed; may be NULL. */
+    void (*rest)(struct store *s);
     void (*close)(struct store *s);
 };
 

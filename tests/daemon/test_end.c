@@ -35,13 +35,15 @@ static void ends_during_a_lookup(void **state)
     static const unsigned char key[KEY_SIZE];
     const struct options options = {.lease_name = "benchd"};
     const struct kube_config config = {.server = (char *)"https://127.0.0.1:1"};
+    static const struct store_ops no_ops;
+    struct store store = {&no_ops};
     uv_loop_t loop;
     struct daemon *d;
     assert_int_equal(uv_loop_init(&loop), 0);
     assert_int_equal(sem_init(&is_looking, 0, 0), 0);
     assert_int_equal(sem_init(&may_answer, 0, 0), 0);
     const struct daemon_params params = {.loop = &loop, .options = &options, .config = &config,
-                                         .ns = "ns", .identity = "me", .key = key,
+                                         .ns = "ns", .identity = "me", .key = key, .store = &store,
                                          .on_stop = never_stops};
     assert_int_equal(daemon_new(&params, &d, NULL), 0);
     daemon_start(d, "service");
