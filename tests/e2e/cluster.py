@@ -75,8 +75,9 @@ def wait_until(is_done, seconds, what):
 
 
 class Cluster:
-    def __init__(self, parts=API, kwok=None, node=None, namespace="benchd"):
-        """kwok: makes KWOK's configuration in a given folder (kwok.py).
+    def __init__(self, parts=API, kwok=None, node=None, namespace="benchd", api_options=()):
+        """api_options: more options of kube-apiserver.
+        kwok: makes KWOK's configuration in a given folder (kwok.py).
         node: the real node of node.py, in whose network all of it runs.
         namespace: made at the start; None leaves that to the manifests under test.
         """
@@ -84,6 +85,7 @@ class Cluster:
         self.kwok = kwok
         self.node = node
         self.namespace = namespace
+        self.api_options = api_options
         self.programs = {}
         self.dir = None
         self.servers = {}
@@ -205,7 +207,7 @@ class Cluster:
                         f"--tls-private-key-file={pki}/apiserver.key", "--authorization-mode=Node,RBAC",
                         "--service-account-issuer=https://kubernetes.default.svc",
                         f"--service-account-key-file={pki}/sa.pub", f"--service-account-signing-key-file={pki}/sa.key",
-                        "--kubelet-preferred-address-types=InternalIP", *(to_kubelet if self.node else []))
+                        "--kubelet-preferred-address-types=InternalIP", *(to_kubelet if self.node else []), *self.api_options)
             if self._wait("kube-apiserver", self._is_ready):
                 return
             if "address already in use" not in self._log_tail("kube-apiserver"):
