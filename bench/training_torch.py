@@ -60,12 +60,49 @@ def set_epsilon(adam, epsilon, t):
         group["eps"] = epsilon / math.sqrt(1 - group["betas"][1] ** t)
 
 
+class FluidDropout(torch.nn.Module):
+    """As Fluid and the worker: training leaves what stays as it is, inference multiplies by 1 - p. PyTorch's own divides by
+    1 - p in training, so the last two dense layers, with no batch norm behind them, would begin with twice the values."""
+
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return x * (torch.rand_like(x) >= self.p) if self.training else x * (1 - self.p)
+
+
+def follow_fluid(model):
+    """Fluid's dropout for PyTorch's, in place; and each batch norm learns how many values its variance is of."""
+    def count(norm, args):
+        norm.n_values = args[0].numel() // args[0].shape[1]
+
+    for i, layer in enumerate(model):
+        if isinstance(layer, torch.nn.Dropout):
+            model[i] = FluidDropout(layer.p)
+        if isinstance(layer, (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d)):
+            layer.register_forward_pre_hook(count)
+
+
+def keep_batch_variances(model):
+    """Running variances as Fluid keeps them: of the batch, where PyTorch's are divided by n - 1. Once, behind training."""
+    for layer in model:
+        if isinstance(layer, (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d)):
+            layer.running_var.mul_(1 - 1 / layer.n_values)
+
+
+def idx_bytes(folder, name, offset):
+    """The items of an IDX file, plain or gzip."""
+    path = folder / name
+    opened = open(path, "rb") if path.exists() else gzip.open(folder / f"{name}.gz")
+    with opened as file:
+        return numpy.frombuffer(file.read(), "u1", offset=offset)
+
+
 def idx_test(folder):
     """The test images as the worker reads them: padded by 2, three times the same channel, [0, 1]."""
-    with gzip.open(folder / "t10k-images-idx3-ubyte.gz") as file:
-        images = numpy.frombuffer(file.read(), "u1", offset=16).reshape(-1, 28, 28)
-    with gzip.open(folder / "t10k-labels-idx1-ubyte.gz") as file:
-        labels = numpy.frombuffer(file.read(), "u1", offset=8)
+    images = idx_bytes(folder, "t10k-images-idx3-ubyte", 16).reshape(-1, 28, 28)
+    labels = idx_bytes(folder, "t10k-labels-idx1-ubyte", 8)
     padded = numpy.pad(images.astype("f4") / 255, ((0, 0), (2, 2), (2, 2)))
     return numpy.repeat(padded[:, None], 3, 1), labels
 
@@ -73,6 +110,7 @@ def idx_test(folder):
 def accuracy(model, folder):
     images, labels = idx_test(folder)
     right = 0
+    keep_batch_variances(model)
     model.eval()
     with torch.no_grad():
         for at in range(0, len(labels), 250):
@@ -97,6 +135,7 @@ def main():
     description = json.loads((args.folder / "export.json").read_text(encoding="utf-8"))
     model = profile.build(torch, args.dropout)
     load_params(model, args.folder, description["tensors"])
+    follow_fluid(model)
     layout = torch.channels_last if args.layout == "channels_last" else torch.contiguous_format
     dtype = torch.float64 if args.fp64 else torch.float32
     model.to(dtype).to(memory_format=layout).train()
