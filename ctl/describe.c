@@ -156,7 +156,7 @@ static void add_condition(struct table *t, const char *type, bool is_true,
     table_cell(t, "%s", is_cause && st->message[0] != '\0' ? st->message : "-");
 }
 
-/* Conditions are read off the phase: the store keeps one truth, not two. */
+/* Conditions are read off the phase, as benchd does for its objects: the store keeps one truth. */
 static void format_conditions(const struct describe_params *p, struct buf *out)
 {
     const struct run_status *st = &p->row->status;
@@ -172,11 +172,12 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
     table_column(t, "STATUS", TABLE_LEFT);
     table_column(t, "REASON", TABLE_LEFT);
     table_column(t, "MESSAGE", TABLE_LEFT);
-    bool failed = st->phase == RUN_FAILED || st->phase == RUN_PARTIALLY_FAILED;
+    bool complete = st->phase == RUN_SUCCEEDED || st->phase == RUN_PARTIALLY_FAILED;
+    bool failed = st->phase == RUN_FAILED || st->phase == RUN_CANCELLED;
     bool running = st->phase == RUN_RUNNING || st->phase == RUN_AGGREGATING;
     add_condition(t, "  Accepted", true, st, false);
     add_condition(t, "  Running", running && !p->is_interrupted, st, running);
-    add_condition(t, "  Complete", st->phase == RUN_SUCCEEDED, st, st->phase == RUN_SUCCEEDED);
+    add_condition(t, "  Complete", complete, st, complete);
     add_condition(t, "  Failed", failed, st, failed);
     add_condition(t, "  MetricsUnavailable", unknown_metrics, st, false);
     add_condition(t, "  ThresholdFailed", threshold_failed, st, false);

@@ -115,11 +115,35 @@ static void test_an_interrupted_run(void **state)
     assert_has(text, "  Running              False ");
 }
 
+/* The same as the object's, see conditions() of daemon/bmr.c. */
+static void test_conditions_of_each_end(void **state)
+{
+    (void)state;
+    static const struct {
+        enum run_phase phase;
+        const char *complete, *failed;
+    } rows[] = {
+        {RUN_SUCCEEDED, "True ", "False"},
+        {RUN_PARTIALLY_FAILED, "True ", "False"},
+        {RUN_FAILED, "False", "True "},
+        {RUN_CANCELLED, "False", "True "},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        _cleanup_(freep) char *text = describe(rows[i].phase, false);
+        char line[80];
+        (void)snprintf(line, sizeof(line), "  Complete             %s ", rows[i].complete);
+        assert_has(text, line);
+        (void)snprintf(line, sizeof(line), "  Failed               %s ", rows[i].failed);
+        assert_has(text, line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_failed_run),
         cmocka_unit_test(test_an_interrupted_run),
+        cmocka_unit_test(test_conditions_of_each_end),
     };
     return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
 }

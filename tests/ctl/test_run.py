@@ -110,7 +110,7 @@ class Failures(cli.CliCase):
         self.assertRegex(text, r"point 1, trial 0, attempt 0: Failed: trainer/0: .*told to fail")
         command = re.search(r"^ +benchctl (logs .*)$", text, re.M).group(1)
         self.assertIn("told to fail", self.ctl(*command.split()).stdout)
-        self.assertRegex(text, r"Failed +True")
+        self.assertRegex(text, r"Complete +True +SomeTrialsFailed")
         self.assertRegex(text, r"Warning +TrialFailed")
         self.assertRegex(text, r"host: +fake")
 
