@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """The simulated nodes carry a point of the shipped sweep at full size, and end pods in the ways that tests need."""
 import copy
-import functools
 import json
 import sys
 import time
@@ -69,20 +68,6 @@ def check_point(t, k, template):
     t.equal(log, k("logs", "full-trainer-99").stdout, "each shows the recorded log")
 
 
-def check_no_summaries(t):
-    """A run whose replicas say nothing; benchd must then say MetricsUnavailable."""
-    silent = functools.partial(kwok.configuration, summaries=False, trainer_s=0.1, pserver_s=0.2)
-    with Cluster(parts=CONTROLLERS, kwok=silent) as cluster:
-        k = cluster.kubectl
-        kwok.make_nodes(cluster, 1)
-        template = {"spec": {"containers": [{"name": "main", "image": "none"}]}}
-        create(k, [make_pod(role, template, labels={"benchd.io/role": role}) for role in kwok.ROLES])
-        for role in kwok.ROLES:
-            k("wait", "--for=jsonpath={.status.phase}=Succeeded", f"pod/{role}", "--timeout=60s")
-        t.equal([None, None], [terminated(pod).get("message") for pod in get(k, "benchd.io/role")],
-                "without summaries: pods succeed and say nothing")
-
-
 def check_steered(t, k, template):
     """The lives that annotations give a pod."""
     cases = {
@@ -128,7 +113,6 @@ def main():
         kwok.make_nodes(cluster, NODES)
         check_point(t, k, template)
         check_steered(t, k, template)
-    check_no_summaries(t)
     return t.done()
 
 

@@ -2,13 +2,15 @@
 """The shipped vgg16-pserver-sweep at its full size through benchd, on simulated nodes: 100 trainers, up to 60 pservers of
 10 CPUs and 5Gi, all four points and the baseline. One repeat: what is checked is the same for each."""
 import collections
+import functools
 import json
 import re
 import sys
 
 import kwok
 import tap
-from benchd import Benchd, wait_for
+from benchctl import Benchctl
+from benchd import Benchd, definition, wait_for
 from cluster import CONTROLLERS, Cluster
 
 CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
@@ -29,7 +31,7 @@ def watch(k, name):
     return wait_for(look, RUN_S), pods
 
 
-def check(t, cluster, daemon):
+def check(t, cluster, daemon, ctl):
     k = cluster.kubectl
     k("apply", "-f", tap.ROOT / "benchmarks" / f"{NAME}.yaml")
     body = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "full"},
@@ -45,6 +47,15 @@ def check(t, cluster, daemon):
     pod = next(iter(pods["3"].values()))
     size = {"cpu": "10", "memory": "5Gi"}
     t.equal({"requests": size, "limits": size}, pod["spec"]["containers"][0]["resources"], "10 CPU / 5Gi each")
+    shapes = {json.dumps(p["spec"]["containers"][0]["resources"], sort_keys=True)
+              for named in pods.values() for p in named.values()}
+    t.equal(1, len(shapes), "all of one size")
+    t.equal({("Guaranteed", "Never", False)},
+            {(p["status"]["qosClass"], p["spec"]["restartPolicy"], p["spec"]["automountServiceAccountToken"])
+             for named in pods.values() for p in named.values()}, "their quality of service, restarts, token")
+    began = {point: min(p["metadata"]["creationTimestamp"] for p in named.values()) for point, named in pods.items()}
+    plan = json.loads(ctl("plan", NAME, "--repeats", "1", "-o", "json").stdout)
+    t.equal([str(slot["point"]) for slot in plan["order"]], sorted(began, key=began.get), "in the order of benchctl plan")
     t.equal({"0"}, {p["metadata"]["labels"]["benchd.io/attempt"] for named in pods.values() for p in named.values()},
             "no attempt was lost")
     run = json.loads(k("get", "bmr", "full", "-o", "json").stdout)
@@ -60,6 +71,46 @@ def check(t, cluster, daemon):
     t.equal("", k("get", "pods", "-o", "name").stdout, "no pod is left")
 
 
+def check_marked(t, ctl, name):
+    """Simulated, in every form in which somebody may meet its numbers."""
+    result = json.loads(ctl("results", name, "-o", "json").stdout)
+    t.equal(True, result["simulated"], "results -o json: simulated")
+    for form in ("text", "markdown"):
+        t.match("(?i)simulated", ctl("results", name, "-o", form).stdout, f"results -o {form}: simulated")
+    rows = ctl("results", name, "-o", "csv").stdout.splitlines()
+    t.ok(len(rows) > 4, "results -o csv: rows", rows)
+    t.ok("simulated" in rows[0], "results -o csv: a column says it", rows[0])
+    t.match("(?i)simulated", ctl("describe", name).stdout, "describe: simulated")
+
+
+def check_no_summaries(t):
+    """Replicas that end well and say nothing: no number is made up, and everything says so."""
+    silent = functools.partial(kwok.configuration, summaries=False, trainer_s=0.1, pserver_s=0.2)
+    with Cluster(parts=CONTROLLERS, kwok=silent) as cluster, Benchd(cluster):
+        k, ctl = cluster.kubectl, Benchctl(t, cluster)
+        k("apply", "-f", CRD)
+        kwok.make_nodes(cluster, 1)
+        t.ok(wait_for(lambda: ctl("get", "runs").returncode == 0), "benchd is there")
+        path = cluster.dir / "mute.json"
+        path.write_text(json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "mute"},
+                                    "spec": definition(addressing="Dns", repeats={"min": 1})}))
+        done = ctl("run", "-f", str(path), "-o", "json")
+        t.equal(1, done.returncode, "run without summaries: exit 1")
+        result = json.loads(done.stdout)
+        t.equal({"MetricsUnavailable"}, {p["phase"] for p in result["points"]}, "each point is MetricsUnavailable")
+        t.equal({None}, {p["throughput"]["value"] for p in result["points"]}, "and has no number")
+        name = result["run"]
+        conditions = {c["type"]: c for c in json.loads(k("get", "bmr", name, "-o", "json").stdout)["status"]["conditions"]}
+        mute = conditions["MetricsUnavailable"]
+        t.equal(("True", "NoSummary", "trials ended well and left no summary"),
+                (mute["status"], mute["reason"], mute["message"]), "the object's condition")
+        t.equal(0, k("wait", "--for=condition=MetricsUnavailable", f"bmr/{name}", "--timeout=10s").returncode,
+                "kubectl wait --for=condition=MetricsUnavailable")
+        t.match(r"(?m)^  MetricsUnavailable +True", ctl("describe", name).stdout, "describe: its condition")
+        t.match("MetricsUnavailable", ctl("results", name).stdout, "results: the tables")
+        t.match(rf"(?m)^{name} .*Failed", ctl("get", "runs").stdout, "get runs")
+
+
 def main():
     t = tap.Tap()
     with Cluster(parts=CONTROLLERS, kwok=kwok.configuration) as cluster:
@@ -67,7 +118,10 @@ def main():
         cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", CRD)
         kwok.make_nodes(cluster, NODES)
         with Benchd(cluster) as daemon:
-            check(t, cluster, daemon)
+            ctl = Benchctl(t, cluster)
+            check(t, cluster, daemon, ctl)
+            check_marked(t, ctl, "full")
+    check_no_summaries(t)
     return t.done()
 
 
