@@ -136,7 +136,23 @@ static bool is_one_of(const char *word, const char *const *list)
     return false;
 }
 
-static void end_container(struct pod_state *s, const struct replica_id *id, const json_t *ended)
+/* What to raise: the limit of the container that counts, as its template has it. */
+static void say_memory(struct pod_state *s, const json_t *pod)
+{
+    const json_t *containers = json_object_get(json_object_get(pod, "spec"), "containers");
+    const json_t *resources = json_object_get(json_array_get(containers, 0), "resources");
+    const char *limit = text_of(json_object_get(resources, "limits"), "memory");
+    if (*limit == '\0') {
+        say(s, "killed for memory; it has no limit, so its node has too little", "");
+    } else {
+        text_put(s->message, sizeof(s->message),
+                 "killed for memory; raise its limit of %s, for instance with --set memory=VALUE",
+                 limit);
+    }
+}
+
+static void end_container(struct pod_state *s, const struct replica_id *id, const json_t *pod,
+                          const json_t *ended)
 {
     static const char *const never_ran[] = {"StartError", "ContainerCannotRun", NULL};
     const char *reason = text_of(ended, "reason");
@@ -144,7 +160,7 @@ static void end_container(struct pod_state *s, const struct replica_id *id, cons
     s->signal = (int)json_integer_value(json_object_get(ended, "signal"));
     if (str_eq(reason, "OOMKilled")) {
         fail(s, failure_classify_exit(s->exit_code, s->signal, true));
-        say(s, "killed for memory; raise its limit, for instance with --set memory=8Gi", "");
+        say_memory(s, pod);
     } else if (is_one_of(reason, never_ran)) {
         fail(s, FAILURE_PERMANENT);
         say(s, "its container could not start", text_of(ended, "message"));
@@ -225,6 +241,17 @@ static void wait_for(struct pod_state *s, enum pod_wait wait, const char *words,
     say(s, words, detail);
 }
 
+/* A runtime names the image and each of its own steps before it comes to the cause, and a message
+ * that is cut loses its end first. Steps end with a quoted name and a colon. */
+static const char *cause_of_pull(const char *message)
+{
+    const char *cause = message;
+    for (const char *at = message; (at = strstr(at, "\": ")) != NULL; at += 3) {
+        cause = at + 3;
+    }
+    return cause;
+}
+
 static bool waits_in_container(struct pod_state *s, const json_t *container)
 {
     static const char *const no_image[] = {"InvalidImageName", "ErrImageNeverPull", NULL};
@@ -241,7 +268,7 @@ static bool waits_in_container(struct pod_state *s, const json_t *container)
         fail(s, FAILURE_PERMANENT);
         say(s, image, message);
     } else if (is_one_of(reason, pulling)) {
-        wait_for(s, POD_WAIT_IMAGE, image, message);
+        wait_for(s, POD_WAIT_IMAGE, image, cause_of_pull(message));
     } else if (is_one_of(reason, config)) {
         fail(s, FAILURE_PERMANENT);
         say(s, start, message);
@@ -344,7 +371,7 @@ void pod_state_read(const json_t *pod, const struct replica_id *id, struct pod_s
         return;
     }
     if (ended != NULL) {
-        end_container(ret, id, ended);
+        end_container(ret, id, pod, ended);
     } else {
         look_at_living(ret, pod, status);
     }

@@ -70,10 +70,10 @@ static const struct row rows[] = {
      FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "killed by signal 11"},
     {"OOM", "\"phase\":\"Failed\"," ENDED(137, ",\"reason\":\"OOMKilled\""), REPLICA_FAILED,
      FAILURE_PERMANENT, POD_WAIT_NONE,
-     "killed for memory; raise its limit, for instance with --set memory=8Gi"},
+     "killed for memory; raise its limit of 256Mi, for instance with --set memory=VALUE"},
     {"OOM behind exit 0", "\"phase\":\"Succeeded\"," ENDED(0, ",\"reason\":\"OOMKilled\""),
      REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE,
-     "killed for memory; raise its limit, for instance with --set memory=8Gi"},
+     "killed for memory; raise its limit of 256Mi, for instance with --set memory=VALUE"},
     {"StartError", "\"phase\":\"Failed\","
      ENDED(128, ",\"reason\":\"StartError\",\"message\":\"exec: no such file\""), REPLICA_FAILED,
      FAILURE_PERMANENT, POD_WAIT_NONE, "its container could not start: exec: no such file"},
@@ -122,6 +122,15 @@ static const struct row rows[] = {
      "\"status\":\"True\"}]", REPLICA_PENDING, FAILURE_NONE, POD_WAIT_NONE, ""},
     {"ErrImagePull", "\"phase\":\"Pending\"," WAITS("ErrImagePull", "not found"), REPLICA_PENDING,
      FAILURE_NONE, POD_WAIT_IMAGE, "image 'r/w:1': ErrImagePull: not found"},
+    {"ErrImagePull, as containerd says it", "\"phase\":\"Pending\","
+     WAITS("ErrImagePull", "rpc error: code = NotFound desc = failed to pull and unpack image "
+           "\\\"r/w:1\\\": failed to resolve reference \\\"r/w:1\\\": r/w:1: not found"),
+     REPLICA_PENDING, FAILURE_NONE, POD_WAIT_IMAGE,
+     "image 'r/w:1': ErrImagePull: r/w:1: not found"},
+    {"ErrImagePull, a registry that nobody finds", "\"phase\":\"Pending\","
+     WAITS("ErrImagePull", "failed to do request: Head \\\"https://r/v2/w/manifests/1\\\": dial "
+           "tcp: lookup r: no such host"), REPLICA_PENDING, FAILURE_NONE, POD_WAIT_IMAGE,
+     "image 'r/w:1': ErrImagePull: dial tcp: lookup r: no such host"},
     {"ImagePullBackOff", "\"phase\":\"Pending\"," WAITS("ImagePullBackOff", ""), REPLICA_PENDING,
      FAILURE_NONE, POD_WAIT_IMAGE, "image 'r/w:1': ImagePullBackOff"},
     {"InvalidImageName", "\"phase\":\"Pending\"," WAITS("InvalidImageName", "bad"), REPLICA_FAILED,
@@ -139,8 +148,9 @@ static const struct row rows[] = {
 static json_t *make_pod(const char *metadata, const char *status)
 {
     _cleanup_(freep) char *text =
-        xasprintf("{\"metadata\":{%s},\"spec\":{\"containers\":[{\"name\":\"main\"},{\"name\":"
-                  "\"side\"}]},\"status\":{%s}}", metadata, status);
+        xasprintf("{\"metadata\":{%s},\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":"
+                  "{\"limits\":{\"memory\":\"256Mi\"}}},{\"name\":\"side\"}]},"
+                  "\"status\":{%s}}", metadata, status);
     json_error_t error;
     json_t *pod = json_loads(text, 0, &error);
     if (pod == NULL) {
@@ -191,6 +201,20 @@ static void deleted_by_somebody(void **state)
         pod_state_done(&s);
         json_decref(pod);
     }
+}
+
+static void killed_for_memory_without_a_limit(void **state)
+{
+    (void)state;
+    json_t *pod = make_pod("", "\"phase\":\"Failed\"," ENDED(137, ",\"reason\":\"OOMKilled\""));
+    json_object_del(json_array_get(json_object_get(json_object_get(pod, "spec"), "containers"), 0),
+                    "resources");
+    struct pod_state s;
+    pod_state_read(pod, &trainer_1, &s);
+    assert_int_equal(s.failure, FAILURE_PERMANENT);
+    assert_string_equal(s.message, "killed for memory; it has no limit, so its node has too little");
+    pod_state_done(&s);
+    json_decref(pod);
 }
 
 /* A pod of trainer/1 that ended with `code` and this termination message. */
@@ -290,6 +314,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_class),
         cmocka_unit_test(deleted_by_somebody),
+        cmocka_unit_test(killed_for_memory_without_a_limit),
         cmocka_unit_test(summary_in_message),
         cmocka_unit_test(error_record_in_message),
         cmocka_unit_test(without_container_it_is_simulated),

@@ -128,7 +128,7 @@ def check_foreign_pod(t, k, node):
 
 
 FAILURES = [
-    ("oom", {"code": 137, "reason": "OOMKilled", "message": ""}, "killed for memory; raise its limit"),
+    ("oom", {"code": 137, "reason": "OOMKilled", "message": ""}, "killed for memory; it has no limit"),
     ("crash", {"code": 3, "reason": "Error", "message": "no such data\n"}, "exit code 3: no such data"),
 ]
 
