@@ -1,7 +1,9 @@
 /* benchworker: a table of roles. OpenBLAS's choice of kernels is repaired before anything else,
  * since that executes the program again (kernels/blas.h). */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/exit_code.h"
 #include "base/str.h"
@@ -56,8 +58,24 @@ static int unknown_role(const char *word)
     return EXIT_USAGE;
 }
 
+/* SA_RESETHAND: raised again the signal has its default, and only process 1 survives that. */
+static void on_term(int signum)
+{
+    (void)raise(signum);
+    _exit(128 + signum);
+}
+
+/* In a container this is process 1, for which the kernel drops a signal that nobody handles: a pod
+ * that is deleted would live until its grace period is over. Elsewhere nothing changes. */
+static void die_of_sigterm(void)
+{
+    const struct sigaction action = {.sa_handler = on_term, .sa_flags = SA_RESETHAND | SA_NODEFER};
+    (void)sigaction(SIGTERM, &action, NULL); /* fails for wrong numbers only */
+}
+
 int main(int argc, char **argv)
 {
+    die_of_sigterm();
     blas_repair(argv);
     if (argc < 2) {
         print_help(stderr);
