@@ -100,6 +100,21 @@ def why_not():
     return f"a real node needs namespaces: {probe.stderr.strip()}" if probe.returncode != 0 else None
 
 
+def read_if_there(path):
+    """A cgroup may go between its finding and its reading."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def exe_name(pid):
+    try:
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+    except OSError:
+        return None
+
+
 class Node:
     def __init__(self, namespace="benchd"):
         """namespace: as of Cluster."""
@@ -169,6 +184,25 @@ class Node:
         if done.returncode != 0:
             raise ClusterError(f"benchd is not ready: {done.stderr}\n{k('get', 'events').stdout}"
                                f"{k('logs', 'deployment/benchd', check=False).stdout}")
+
+    def processes(self, pod_uid, program):
+        """The pids, as this machine counts them, of a pod's processes that run a program of that name."""
+        pids = set()
+        for hierarchy in hierarchies():
+            for path in (hierarchy / self.name).rglob(f"pod{pod_uid}/*/cgroup.procs"):
+                pids.update(int(pid) for pid in read_if_there(path).split())
+        return sorted(pid for pid in pids if exe_name(pid) == program)
+
+    def kill(self, pod_uid, program):
+        """kill -9 of those; returns their pids. Nothing outside of the pod's cgroups is ever looked at."""
+        killed = []
+        for pid in self.processes(pod_uid, program):
+            try:
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+            except ProcessLookupError:
+                pass   # it ended by itself just now
+        return killed
 
     def _start_keeper(self):
         self._keeper = subprocess.Popen([sys.executable, HERE / "node_keeper.py"], stdin=subprocess.PIPE,

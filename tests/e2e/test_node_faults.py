@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Faults on the real node, with benchd as its pod: each ends as docs/contracts/retries.md says, with benchctl's exit code
+and words that a person can act on.
+
+BENCHD_BUILD_DIR names the build tree whose programs go into the images, BENCHCTL the program."""
+import json
+import random
+import sys
+import time
+
+import tap
+from cluster import becomes, wait_until
+from node import Node, why_not
+from user import NS, User, definition
+
+KILLS = 10
+START_S = 60
+REGISTRY = "127.0.0.1:5000"   # has no image
+PATIENCE = ["--node-wait", "3", "--image-wait", "3"]   # else 300 s and 120 s
+
+PERMANENT = [
+    ("oom", {"memory": "256Mi", "batch_size": 128}, "trainer/0: killed for memory; raise its limit of 256Mi"),
+    ("noimage", {"image": f"{REGISTRY}/nothing:1"},
+     f"image '{REGISTRY}/nothing:1': (ErrImagePull|ImagePullBackOff): .*not found"),
+    ("nofit", {"cpu": "1000"}, r"no node fits it: 0/1 nodes are available: 1 Insufficient cpu"),
+]
+
+# role: whom to kill, once it trains; addressing: how the run's replicas find each other
+KILLED = [
+    ("trainer", "Dns", "trainer/0: killed by signal 9, not for memory"),
+    ("pserver", "Ip", "pserver/0: killed by signal 9, not for memory"),
+]
+
+
+def start_registry(cluster):
+    """In the node's network: a server that answers 404."""
+    empty = cluster.dir / "registry"
+    empty.mkdir()
+    host, port = REGISTRY.split(":")
+    cluster.start("registry", sys.executable, "-m", "http.server", port, "--bind", host, "--directory", empty)
+
+
+def shorten_waits(user):
+    """As a user changes the options of benchd: in its Deployment."""
+    patch = [{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": word} for word in PATIENCE]
+    user.k("patch", "deployment", "benchd", "-n", NS, "--type=json", "-p", json.dumps(patch))
+    done = user.k("rollout", "status", "deployment/benchd", "-n", NS, f"--timeout={START_S}s", check=False)
+    user.t.equal((0, ""), (done.returncode, done.stderr), "benchd with other options")
+
+
+def check_permanent(t, user):
+    runs = []
+    for name, change, message in PERMANENT:
+        body = definition(name, failurePolicy={"onTrialFailure": "Stop"}, addressing="Dns", **change)
+        result, said = user.run(body, code=1)
+        t.equal("Failed", result["phase"], f"{name}: the run fails")
+        trial = result["points"][0]["trials"][0]
+        t.match(message, trial["error"], f"{name}: what a person reads in the results")
+        t.match(f"outcome=Failed error: .*{message}", said, f"{name}: and while it runs")
+        failed = json.loads(user.k("get", "bmr", result["run"], "-n", NS, "-o", "json").stdout)["status"]["conditions"]
+        t.match(message, next(c["message"] for c in failed if c["type"] == "Failed"), f"{name}: and in its condition")
+        runs.append(result["run"])
+    for run in runs:   # for its first half minute the garbage collector does not know our kinds: not one by one
+        user.delete(run)
+
+
+def wait_until_it_trains(user, run, attempt):
+    """Until trainer 0 of the attempt has measured a step; its pods by role."""
+    pods = {}
+
+    def trains():
+        pods.update((pod["metadata"]["labels"]["benchd.io/role"], pod) for pod in user.pods(run)
+                    if pod["metadata"]["labels"]["benchd.io/attempt"] == str(attempt))
+        name = pods["trainer"]["metadata"]["name"] if len(pods) == 2 else "none"
+        return '"type":"step"' in user.k("logs", name, "-n", NS, "--tail=1", check=False).stdout
+    wait_until(trains, START_S, f"attempt {attempt} of run {run} trains")
+    return pods
+
+
+def check_killed(t, user):
+    for role, addressing, message in KILLED:
+        process, run = user.start(definition(f"{role}-killed", steps=12, addressing=addressing))
+        pods = wait_until_it_trains(user, run, 0)
+        env = {e["name"]: e.get("value") for e in pods["trainer"]["spec"]["containers"][0]["env"]}
+        by_ip = pods["pserver"]["status"]["podIP"] + ":7164"
+        t.equal(addressing == "Ip", env["BENCHD_PSERVER_ADDRS"] == by_ip,
+                f"{role}: the server is known by {addressing}")
+        killed = user.node.kill(pods[role]["metadata"]["uid"], "benchworker")
+        t.equal(1, len(killed), f"{role}: kill -9 of its process")
+        result, said = user.finish(process)
+        t.equal("Succeeded", result["phase"], f"{role}: the run goes on and succeeds")
+        trial = result["points"][0]["trials"][0]
+        t.equal((1, "Succeeded"), (trial["attempt"], trial["phase"]),
+                f"{role}: by a second attempt, which its result names")
+        t.match(f"attempt=0 outcome=Void error: {message}", said, f"{role}: the first is void, and why")
+        t.match(f"attempt 0: Void: {message}", user.ctl("describe", run).stdout,
+                f"{role}: describe tells it afterwards")
+        user.delete(run)
+
+
+def check_benchd_killed(t, user):
+    """kill -9 of benchd in its pod at random moments of one run: the kubelet restarts it, nothing is lost or doubled."""
+    seed = int(time.time())
+    print(f"# seed {seed}", flush=True)
+    rng = random.Random(seed)
+    pod = user.controller()
+    uid, name = pod["metadata"]["uid"], pod["metadata"]["name"]
+    process, run = user.start(definition("benchd-killed", trainers=(1, 2), repeats=3))
+    killed = []
+    while len(killed) < KILLS and process.poll() is None:
+        time.sleep(rng.uniform(0.1, 2))   # the moment; nothing is waited for
+        if not becomes(lambda: user.node.processes(uid, "benchd"), START_S):
+            break
+        killed += user.node.kill(uid, "benchd")
+    result, said = user.finish(process)
+    t.equal(KILLS, len(killed), "ten kills within one run")
+    status = json.loads(user.k("get", "pod", name, "-n", NS, "-o", "json").stdout)["status"]
+    t.equal(KILLS, status["containerStatuses"][0]["restartCount"], "and as many restarts of its container by the kubelet")
+    t.equal("Succeeded", result["phase"], "the run succeeds")
+    trials = [(point["point"], trial["trial"], trial["attempt"], trial["phase"])
+              for point in result["points"] for trial in point["trials"]]
+    t.equal([(p, n, 0, "Succeeded") for p in (0, 1) for n in range(3)], trials, "no trial is lost, none is run twice")
+    events = user.k("get", "events", "-n", NS, "--field-selector=reason=Scheduled", "-o", "json").stdout
+    uids = {}
+    for pod in (event["involvedObject"] for event in json.loads(events)["items"]):
+        if pod["name"].startswith(f"{run}-"):
+            uids.setdefault(pod["name"], set()).add(pod["uid"])
+    t.equal(15, len(uids), "as many pods as the trials need")
+    t.equal({}, {name: list(of) for name, of in uids.items() if len(of) > 1}, "no pod was made twice")
+    waited = user.k("wait", "--for=condition=Complete", "--timeout=20s", f"bmr/{run}", "-n", NS, check=False)
+    t.equal(0, waited.returncode, "kubectl wait --for=condition=Complete")
+    t.equal(6, said.count("outcome=Succeeded"), "benchctl has told of each trial once")
+    user.delete(run)
+
+
+def main():
+    reason = why_not()
+    if reason:
+        print(f"1..0 # SKIP {reason}")
+        return 0
+    t = tap.Tap()
+    with Node(namespace=None) as node:
+        node.install()
+        user = User(t, node)
+        start_registry(node.cluster)
+        shorten_waits(user)
+        check_permanent(t, user)
+        check_killed(t, user)
+        check_benchd_killed(t, user)
+    return t.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""What the tests on the real node share: benchctl as its user types it, and small definitions.
+
+    user = User(t, node)
+    result = user.run(definition(repeats=2), code=0)
+"""
+import json
+import os
+import subprocess
+import time
+
+import tap
+from cluster import becomes, die_with_parent
+
+NS = "benchd"
+RUN_S = 500
+GONE_S = 60   # a kubelet's grace, and its next look at the pod
+ROLES = ("pserver", "trainer")
+# What the shipped sweep needs to fit a node of two CPUs.
+SWEEP = ["vgg16-pserver-sweep", "--set", "pservers=1,2", "--set", "trainers=1,2", "--set", "batch_size=16",
+         "--set", "cpu=400m", "--set", "memory=1Gi", "--steps", "8", "--repeats", "2"]
+CONTROLLER = "--selector=app.kubernetes.io/component=controller"
+
+
+def definition(name, cpu="600m", memory="512Mi", image="benchd.local/benchworker:0.1.0", batch_size=2, trainers=(1,),
+               steps=4, repeats=1, **spec):
+    """A Benchmark of small pods that train, as restricted as the shipped ones; `spec` replaces whole keys."""
+    pod = {
+        "enableServiceLinks": False, "terminationGracePeriodSeconds": 5,
+        "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "runAsGroup": 65532,
+                            "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [{
+            "name": "main", "image": image, "imagePullPolicy": "IfNotPresent",
+            "resources": {kind: {"cpu": cpu, "memory": memory} for kind in ("requests", "limits")},
+            "securityContext": {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                                "capabilities": {"drop": ["ALL"]}}}]}
+    return {"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": name}, "spec": {
+        "systems": [{"name": "benchworker", "profile": "benchworker"}],
+        "workload": {"model": "vgg16-fluid-fc512", "batchSize": batch_size, "exchange": {"kind": "PServer"}},
+        "sweep": {"grid": {"pservers": [1], "trainers": list(trainers)}},
+        "baseline": {"kind": "Point", "where": {"trainers": trainers[0]}},
+        "roles": {role: {"replicas": {"from": role + "s"}, "template": {"spec": pod}} for role in ROLES},
+        "measure": {"warmupSteps": 1, "steps": steps},
+        "repeats": {"min": repeats}, **spec}}
+
+
+class User:
+    """benchctl in a cluster; its exit code is a check of `t` each time."""
+
+    def __init__(self, t, node):
+        self.t, self.node, self.k, self.cluster = t, node, node.cluster.kubectl, node.cluster
+        self.env = {"BENCHCTL_PATH": str(tap.ROOT / "benchmarks"), "LC_ALL": "C.UTF-8"}
+
+    def ctl(self, *args, code=0):
+        done = self.cluster.run(os.environ["BENCHCTL"], *args, timeout=RUN_S, env=self.env)
+        self.t.equal((code, ""), (done.returncode, done.stderr if done.returncode != code else ""),
+                     f"benchctl {args[0]}: exit code")
+        return done
+
+    def write(self, body):
+        path = self.node.dir / f"{body['metadata']['name']}.json"
+        path.write_text(json.dumps(body))
+        return path
+
+    def run(self, body, code=0):
+        """benchctl run -f; its result as JSON, and what it said on stderr."""
+        done = self.ctl("run", "-f", self.write(body), "-o", "json", code=code)
+        return json.loads(done.stdout), done.stderr
+
+    def start(self, body):
+        """The same in the background, for `finish`; returns when the run's name is known, with it."""
+        path = self.write(body)
+        with open(path.with_suffix(".out"), "wb") as out, open(path.with_suffix(".err"), "wb") as err:
+            process = subprocess.Popen(
+                self.cluster.command(os.environ["BENCHCTL"], "run", "-f", path, "-o", "json"),
+                env={**self.cluster.env(), **self.env}, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                preexec_fn=die_with_parent())
+        process.said = path
+        becomes(lambda: process.poll() is not None or "created in" in path.with_suffix(".err").read_text(), GONE_S)
+        return process, path.with_suffix(".err").read_text().partition(" created")[0].removeprefix("run/")
+
+    def finish(self, process, code=0):
+        deadline = time.monotonic() + RUN_S
+        becomes(lambda: process.poll() is not None, deadline - time.monotonic())
+        stderr = process.said.with_suffix(".err").read_text()
+        self.t.equal(code, process.poll(), "benchctl run: exit code")
+        out = process.said.with_suffix(".out").read_text()
+        return json.loads(out) if out else None, stderr
+
+    def pods(self, run):
+        return self._pods(f"--selector=benchd.io/run={run}")
+
+    def controller(self):
+        """The pod of benchd that lives."""
+        return next(pod for pod in self._pods(CONTROLLER) if "deletionTimestamp" not in pod["metadata"])
+
+    def _pods(self, selector):
+        return json.loads(self.k("get", "pods", "-n", NS, selector, "-o", "json").stdout)["items"]
+
+    def gone(self, what, *words):
+        """Waits until `kubectl get` finds nothing."""
+        left = []
+
+        def is_gone():
+            left[:] = self.k("get", *words, "-n", NS, "-o", "name").stdout.split()
+            return not left
+
+        self.t.ok(becomes(is_gone, GONE_S), what, left)
+
+    def delete(self, run):
+        """benchctl delete, and then there is nothing of the run."""
+        self.ctl("delete", run)
+        for kinds in ("pods", "services", "secrets"):
+            self.gone(f"delete leaves none of {kinds}", kinds, f"--selector=benchd.io/run={run}")
