@@ -1,70 +1,97 @@
 #!/usr/bin/env python3
-"""The walk of a user, on the real node: install benchd, benchctl run vgg16-pserver-sweep, real pods train, the tables appear,
-logs and results outlive the pods, delete leaves nothing.
+"""The walk of a user, on the real node: install benchd, benchctl run vgg16-pserver-sweep, real pods train, the tables
+appear, logs and results outlive the pods, delete leaves nothing. Without a cluster the document has the same shape.
 
 BENCHD_BUILD_DIR names the build tree whose programs go into the images, BENCHCTL the program."""
 import json
 import os
+import subprocess
 import sys
 
 import tap
 from cluster import becomes
 from node import Node, why_not
+from user import GONE_S, NS, SWEEP, User, definition
 
-NS = "benchd"
-GONE_S = 60  # a kubelet's grace, and its next look at the pod
-SMALL = ["--set", "pservers=1", "--set", "trainers=1,2", "--set", "batch_size=16", "--set", "cpu=400m",
-         "--set", "memory=1Gi", "--steps", "4", "--repeats", "1"]
+TRIALS = 10   # four points and their baseline, twice
+# In a cluster nobody knows how many CPUs there are.
+ONLY_LOCAL, ONLY_CLUSTER = {"cpus: int"}, {"cpus: NoneType"}
 
 
-class Walk:
-    def __init__(self, t, node):
-        self.t, self.k, self.cluster = t, node.cluster.kubectl, node.cluster
-        self.env = {"BENCHCTL_PATH": str(tap.ROOT / "benchmarks"), "LC_ALL": "C.UTF-8"}
+def shape(value, path=""):
+    """The paths of a JSON document with the kinds of their values, whatever the numbers."""
+    if isinstance(value, dict):
+        return {path} | {found for key, item in value.items() for found in shape(item, f"{path}.{key}".lstrip("."))}
+    if isinstance(value, list):
+        return {path} | {found for item in value for found in shape(item, path + "[]")}
+    return {f"{path}: {'number' if isinstance(value, float) else type(value).__name__}"}
 
-    def ctl(self, *args, code=0, timeout=500):
-        done = self.cluster.run(os.environ["BENCHCTL"], *args, timeout=timeout, env=self.env)
-        self.t.equal((code, ""), (done.returncode, done.stderr if done.returncode != code else ""),
-                     f"benchctl {args[0]}: exit code")
-        return done
 
-    def run(self):
-        done = self.ctl("run", "vgg16-pserver-sweep", *SMALL, "-o", "json")
-        result = json.loads(done.stdout)
-        self.t.equal("Succeeded", result["phase"], "the run succeeds")
-        self.t.equal((2, 1), (len(result["points"]), len(result["baselines"])), "its points and its baseline")
-        for point in result["points"] + result["baselines"]:
-            self.t.ok(point["throughput"]["value"] > 0, f"point {point['point']} has a throughput", point["throughput"])
-        self.t.equal(False, result["simulated"], "real containers are not simulated")
-        self.t.match("created", done.stderr, "the shipped definition is created, and that is said")
-        return result
+def objects(user):
+    """All that there is in the namespace but Events, which go by themselves, and what controllers name anew."""
+    kinds = user.k("api-resources", "--verbs=list", "--namespaced", "-o", "name").stdout.split()
+    kinds = [kind for kind in kinds if not kind.startswith("events")]
+    return set(user.k("get", ",".join(kinds), "-n", NS, "-o", "name", "--ignore-not-found").stdout.split())
 
-    def check_gone(self, what, *words):
-        left = []
 
-        def is_gone():
-            left[:] = self.k("get", *words, "-n", NS, "-o", "name").stdout.split()
-            return not left
+def check_run(t, user):
+    done = user.ctl("run", *SWEEP, "-o", "json")
+    result = json.loads(done.stdout)
+    t.equal("Succeeded", result["phase"], "the run succeeds")
+    t.equal((4, 1), (len(result["points"]), len(result["baselines"])), "its points and its baseline")
+    for point in result["points"] + result["baselines"]:
+        t.ok(point["throughput"]["value"] > 0, f"point {point['point']} has a throughput", point["throughput"])
+        t.equal(2, len(point["trials"]), f"point {point['point']} has two trials")
+    t.equal(False, result["simulated"], "real containers are not simulated")
+    t.match("benchmark/vgg16-pserver-sweep created", done.stderr, "the shipped definition is created, and that is said")
+    t.equal(TRIALS, done.stderr.count("outcome=Succeeded"), "each trial is told of when it ends")
+    return result
 
-        self.t.ok(becomes(is_gone, GONE_S), what, left)
 
-    def check_what_stays(self, result):
-        name = result["run"]
-        self.check_gone("no pod of the run is running", "pods", "--field-selector=status.phase=Running",
-                        f"--selector=benchd.io/run={name}")
-        again = json.loads(self.ctl("results", name, "-o", "json").stdout)
-        self.t.equal(result["points"], again["points"], "the same results without the pods")
-        log = self.ctl("logs", name, "--point", "1", "--role", "trainer", "--index", "1").stdout
-        self.t.match('"type":"summary"', log, "the log of a trainer whose pod is gone")
-        self.t.match("THROUGHPUT", self.ctl("results", name).stdout, "the tables")
-        self.t.match(f"{name}.*Succeeded", self.ctl("get", "runs").stdout, "get runs")
+def check_shape(t, user, result):
+    """As many steps are another matter: the shape does not know them."""
+    store = f"sqlite:{user.node.dir}/local.db"
+    words = [os.environ["BENCHCTL"], "run", *SWEEP, "--steps", "1", "--local", "--store", store, "-o", "json", "-q"]
+    done = subprocess.run(words, env={**os.environ, **user.env}, capture_output=True, text=True, timeout=500,
+                          check=False)
+    t.equal((0, ""), (done.returncode, done.stderr), "the same run on this machine")
+    here, there = shape(json.loads(done.stdout)), shape(result)
+    t.equal(ONLY_LOCAL, here - there, "its document: nothing that the cluster's has not, but the CPUs")
+    t.equal(ONLY_CLUSTER, there - here, "and the other way round")
 
-    def check_delete(self, name):
-        self.ctl("delete", name)
-        for kinds in ("pods", "services", "secrets"):
-            self.check_gone(f"delete leaves none of {kinds}", kinds, f"--selector=benchd.io/run={name}")
-        self.check_gone("nor a run", "bmr")
-        self.ctl("results", name, code=3)
+
+def check_what_stays(t, user, result):
+    name = result["run"]
+    user.gone("no pod of the run is running", "pods", "--field-selector=status.phase=Running",
+              f"--selector=benchd.io/run={name}")
+    again = json.loads(user.ctl("results", name, "-o", "json").stdout)
+    t.equal(result["points"], again["points"], "the same results without the pods")
+    log = user.ctl("logs", name, "--point", "1", "--role", "trainer", "--index", "1").stdout
+    t.match('"type":"summary"', log, "the log of a trainer whose pod is gone")
+    t.match("THROUGHPUT", user.ctl("results", name).stdout, "the tables")
+    t.match(f"{name}.*Succeeded", user.ctl("get", "runs").stdout, "get runs")
+
+
+def check_delete(t, user, name, before):
+    user.delete(name)
+    left = set()
+
+    def as_before():
+        left.clear()
+        left.update(objects(user) ^ before)
+        return not left
+
+    t.ok(becomes(as_before, GONE_S), "the namespace holds what it held before, the Lease too", left)
+    user.ctl("results", name, code=3)
+
+
+def check_ip(t, user):
+    """By addresses instead of names; on this node Auto takes names."""
+    result, _ = user.run(definition("by-ip", trainers=(2,), addressing="Ip"))
+    t.equal("Succeeded", result["phase"], "a run in Ip mode")
+    t.equal("", user.k("get", "services", "-n", NS, f"--selector=benchd.io/run={result['run']}", "-o", "name").stdout,
+            "needs no Service")
+    user.delete(result["run"])
 
 
 def main():
@@ -75,10 +102,13 @@ def main():
     t = tap.Tap()
     with Node(namespace=None) as node:
         node.install()
-        walk = Walk(t, node)
-        result = walk.run()
-        walk.check_what_stays(result)
-        walk.check_delete(result["run"])
+        user = User(t, node)
+        before = objects(user) | {"benchmark.benchd.io/vgg16-pserver-sweep"}
+        result = check_run(t, user)
+        check_what_stays(t, user, result)
+        check_delete(t, user, result["run"], before)
+        check_ip(t, user)
+        check_shape(t, user, result)
     return t.done()
 
 
