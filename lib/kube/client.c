@@ -47,6 +47,8 @@ struct kube_stream {
     void *ctx;
     struct kube_transfer *transfer; /* NULL: waiting for the next turn of the loop */
     bool is_refreshed; /* sent again with new credentials */
+    bool is_open;
+    unsigned outage; /* the client's, when it opened */
     TAILQ_ENTRY(kube_stream) link;
 };
 
@@ -62,6 +64,8 @@ struct kube_client {
     unsigned max_in_flight, in_flight; /* of KUBE_NORMAL calls */
     uint64_t seed;
     bool is_closing;
+    bool is_away;     /* the server did not listen when it was asked last */
+    unsigned outages; /* how often that began */
     unsigned n_handles; /* the timer, the transport */
     TAILQ_HEAD(, kube_call) waiting, running;
     TAILQ_HEAD(, kube_stream) streams;
@@ -275,12 +279,14 @@ static int start(struct kube_client *c, struct kube_transfer_params *params,
     return r;
 }
 
-static struct kube_response no_answer(const struct err *err)
+static struct kube_response no_answer(enum kube_failure failure, const char *text)
 {
-    return (struct kube_response){.failure = KUBE_LOCAL, .failure_text = err->msg,
+    return (struct kube_response){.failure = failure, .failure_text = text,
                                   .content_type = "", .body = "", .retry_after_s = -1,
                                   .date_unix_ms = -1, .audit_id = "", .warning = ""};
 }
+
+static void notice_outage(struct kube_client *c, const struct kube_response *res);
 
 /* --- calls --- */
 
@@ -368,6 +374,7 @@ static void on_answer(void *ctx, const struct kube_response *res)
         const int r = kube_check(&call->req, res, &err);
         call_end(call, r, res, &err);
     }
+    notice_outage(c, res);
     arm(c);
 }
 
@@ -381,7 +388,7 @@ static void call_start(struct kube_call *call)
     struct err err = {0};
     const int r = start(c, &params, &call->transfer, &err);
     if (r < 0) {
-        const struct kube_response res = no_answer(&err);
+        const struct kube_response res = no_answer(KUBE_LOCAL, err.msg);
         call_end(call, r, &res, &err);
         return;
     }
@@ -435,6 +442,46 @@ static void stream_free(struct kube_stream *s)
     free(s);
 }
 
+static void stream_over(struct kube_stream *s, int r, const struct kube_response *res,
+                        const struct err *err)
+{
+    stream_detach(s);
+    s->client->stats.failures += r < 0;
+    s->ops.on_end(s->ctx, r, res, err);
+    stream_free(s);
+}
+
+/* One that was open before the latest outage. */
+static struct kube_stream *next_left_over(const struct kube_client *c)
+{
+    struct kube_stream *s;
+    TAILQ_FOREACH(s, &c->streams, link) {
+        if (s->is_open && s->outage != c->outages) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+/* A server that ends stops to listen at once, and leaves its streams open and silent for up to a
+ * minute. When it is back, or another is in its place, they are over. */
+static void notice_outage(struct kube_client *c, const struct kube_response *res)
+{
+    if (res->failure == KUBE_UNREACHABLE) {
+        c->outages += !c->is_away;
+        c->is_away = true;
+    } else if (res->failure == KUBE_ANSWERED && c->is_away) {
+        c->is_away = false;
+        const struct kube_response lost = no_answer(KUBE_BROKEN, "the server was away meanwhile");
+        for (struct kube_stream *s; (s = next_left_over(c)) != NULL;) {
+            struct err err = {0};
+            const int r = kube_check(&s->req, &lost, &err);
+            kube_transfer_cancel(s->transfer);
+            stream_over(s, r, &lost, &err);
+        }
+    }
+}
+
 static void stream_end(struct kube_stream *s, void (*end_transfer)(struct kube_transfer *))
 {
     struct kube_client *c = s->client;
@@ -458,10 +505,14 @@ void kube_stream_abandon(struct kube_stream *s)
 
 static void on_stream_open(void *ctx, const struct kube_response *res)
 {
-    const struct kube_stream *s = ctx;
+    struct kube_stream *s = ctx;
+    struct kube_client *c = s->client;
+    s->is_open = true;
+    s->outage = c->outages;
     if (s->ops.on_open != NULL) {
-        s->ops.on_open(s->ctx, res);
+        s->ops.on_open(s->ctx, res); /* may be the end of s */
     }
+    notice_outage(c, res);
 }
 
 static void on_stream_data(void *ctx, const char *data, size_t len)
@@ -483,12 +534,10 @@ static void on_stream_done(void *ctx, const struct kube_response *res)
         arm(c);
         return;
     }
-    stream_detach(s);
     struct err err = {0};
     const int r = kube_check(&s->req, res, &err);
-    c->stats.failures += r < 0;
-    s->ops.on_end(s->ctx, r, res, &err);
-    stream_free(s);
+    stream_over(s, r, res, &err);
+    notice_outage(c, res);
     arm(c);
 }
 
@@ -500,11 +549,8 @@ static void stream_start(struct kube_stream *s)
     struct err err = {0};
     const int r = start(s->client, &params, &s->transfer, &err);
     if (r < 0) {
-        const struct kube_response res = no_answer(&err);
-        stream_detach(s);
-        s->client->stats.failures++;
-        s->ops.on_end(s->ctx, r, &res, &err);
-        stream_free(s);
+        const struct kube_response res = no_answer(KUBE_LOCAL, err.msg);
+        stream_over(s, r, &res, &err);
     }
 }
 

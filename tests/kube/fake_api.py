@@ -21,7 +21,7 @@ class Request:
 
 
 class FakeApi:
-    def __init__(self, tls=None):
+    def __init__(self, tls=None, port=0):
         self.answers, self.requests = {}, []
         self.lock = threading.Condition()
         self.connections = 0
@@ -46,7 +46,7 @@ class FakeApi:
             def handle_error(self, *_):
                 pass   # clients that go away in the middle are what this is for
 
-        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server = Server(("127.0.0.1", port), Handler)
         self.port = self.server.server_address[1]
         self.scheme = "http" if tls is None else "https"
 
@@ -56,6 +56,10 @@ class FakeApi:
 
     def __exit__(self, *_):
         self.is_over.set()
+        self.stop_listening()
+
+    def stop_listening(self):
+        """Connections that are there go on."""
         self.server.shutdown()
         self.server.server_close()
 

@@ -260,6 +260,28 @@ def server_restart(t):
                 changes(s.probe.until(number, "removed")), "arrives")
 
 
+def server_ends_politely(t):
+    """On SIGTERM an API server stops listening, and leaves its watches open and silent for a minute."""
+    with Watched(t, "an old server holds the watch, a new one is there") as s:
+        s.script([pod_list(5, item("a", "u1", 3))], [stream(end="silence")])
+        s.fake.on("GET", "/x", nothing("close"))
+        number = s.probe.start("informer", resource="pods", ns="n")
+        s.probe.until(number, "synced")
+        s.fake.wait_for("GET", PODS, 2)
+        s.fake.stop_listening()
+        call = s.probe.start("get", path="/x")
+        s.fake.wait_for("GET", "/x", 1)
+        s.equal({}, s.probe.next(call, 0.5), "nobody listens")
+        with fake_api.FakeApi(port=s.fake.port) as new:
+            new.on("GET", "/x", obj(200, {}))
+            new.on("GET", PODS, stream(line("ADDED", item("b", "u2", 6)), end="silence"))
+            s.equal(0, s.probe.next(call).get("r"), "the new one answers")
+            s.equal([("added", "b", "6")], changes(s.probe.until(number, "added", wait_s=10)), "and is watched")
+            s.match("resourceVersion=5", "".join(r.path for r in new.seen("GET", PODS)), "from where the old one was")
+            s.probe.send(op="cancel", target=number)
+            s.probe.ask("stats")
+
+
 def follow(t):
     log = "/api/v1/namespaces/n/pods/a/log"
     one, two = ("2026-11-20T08:52:51.1Z one\n", "2026-11-20T08:52:51.2Z two\n")
@@ -476,7 +498,7 @@ def client_certificates(t):
 def main():
     t = tap.Tap()
     for test in (answers, retries, time_outs, lost_answer, unreachable, tokens, informer, informer_deletion,
-                 server_restart, follow, cancelling, tls, client_certificates, proxies):
+                 server_restart, server_ends_politely, follow, cancelling, tls, client_certificates, proxies):
         test(t)
     return t.done()
 
