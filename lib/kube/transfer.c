@@ -383,6 +383,15 @@ static void deliver_stream(struct kube_transfer *t, const bool *is_gone)
     }
 }
 
+/* An answer that comes before the request's body is sent (429, 401) may be there to its end when
+ * curl 7.88 has sent that, and curl then waits for more from the socket. A pause that ends makes it
+ * look at what it has. */
+static void look_again(struct kube_transfer *t)
+{
+    (void)curl_easy_pause(t->easy, CURLPAUSE_RECV); /* if it fails, the time-out is left */
+    (void)curl_easy_pause(t->easy, CURLPAUSE_CONT);
+}
+
 void transfer_deliver(struct kube_transfer *t)
 {
     bool is_gone = false;
@@ -396,5 +405,7 @@ void transfer_deliver(struct kube_transfer *t)
     t->is_gone = NULL;
     if (t->is_done) {
         finish(t);
+    } else if (t->has_headers && t->params.req->body != NULL) {
+        look_again(t);
     }
 }

@@ -44,7 +44,7 @@ class Connection:
                 self.send(SETTINGS, ACK, 0)
             elif kind == PING and not flags & ACK:
                 self.send(PING, ACK, 0, payload)
-            elif kind == HEADERS:
+            elif kind == HEADERS if self.fake.is_early else kind in (HEADERS, DATA) and flags & END_STREAM:
                 self.fake.take(self, stream)(self, stream)
 
 
@@ -53,6 +53,7 @@ class FakeH2:
         tls.set_alpn_protocols(["h2"])
         self.answers, self.requests = [], []   # requests: (number of the connection, stream)
         self.connections, self.frozen = [], set()
+        self.is_early = False                  # answers come before a request's body
         self.lock = threading.Condition()
         self.is_over = threading.Event()
         fake = self
