@@ -81,7 +81,8 @@ static void format_definition(const struct spec *spec, struct buf *out)
 static void value_text(const json_t *value, struct buf *out)
 {
     char *text = json_is_string(value) ? xstrdup(json_string_value(value))
-                                       : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+                                       : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT |
+                                                               JSON_REAL_PRECISION(15));
     for (char *p = text; p != NULL && *p != '\0'; p++) {
         *p = iscntrl((unsigned char)*p) ? '?' : *p;
     }

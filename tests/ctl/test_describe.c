@@ -11,7 +11,8 @@ static struct attempt_row make_row(uint32_t trial, uint32_t attempt, enum attemp
     for (uint32_t i = 0; i < 2; i++) {
         *vec_push(&row.replicas) = (struct replica_row){
             .id = {0, trial, attempt, i == 0 ? ROLE_PSERVER : ROLE_TRAINER, 0},
-            .environment_json = xstrdup(i == 0 ? "{\"host\":\"h\",\"cpuset\":\"0\"}"
+            .environment_json = xstrdup(i == 0 ? "{\"host\":\"h\",\"cgroup_cpu_limit\":0.6,"
+                                                 "\"cpuset\":\"0\"}"
                                                : "{\"host\":\"h\",\"cpuset\":\"1\\u001b[2J\"}"),
         };
     }
@@ -73,6 +74,7 @@ static void test_a_failed_run(void **state)
 {
     (void)state;
     _cleanup_(freep) char *text = describe(RUN_FAILED, false);
+    assert_has(text, "  cgroup_cpu_limit: 0.6\n");
     static const char *const parts[] = {
         "Name:          tiny-7k3fq\nUID:           uid-1\nBenchmark:     tiny\n"
         "Created:       2025-10-09T08:53:20Z (60s ago)\nPhase:         Failed\n"
