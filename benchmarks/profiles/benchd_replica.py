@@ -135,7 +135,7 @@ class Replica:
         canonical = json.dumps(self.environment, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         line = self.emit(
             "summary", samples=self.batch * self.steps, duration_ns=duration_ns, steps=self.steps,
-            phase_ns={"forward": 0, "backward": 0}, loss_first=losses[0], loss_last=losses[-1],
+            loss_first=losses[0], loss_last=losses[-1],
             max_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             environment_digest=hashlib.sha256(canonical.encode("utf-8")).hexdigest(), series=_series(times),
             cpu_ns=cpu_ns)

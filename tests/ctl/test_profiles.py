@@ -1,17 +1,32 @@
 #!/usr/bin/env python3
 """Foreign systems: profiles found beside definitions, what they lack is said before anything starts, and a tiny one
 that speaks the contracts runs and fills its row. No real framework is needed."""
+import base64
 import importlib.util
 import json
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
+import sys
 import venv
 
 import cli
 
 PINS = "peerlib==1.5\n"
+# What the shipped train.py have in common, without a framework: a step is a little work, its loss falls.
+REPLICA = f"""#!{sys.executable}
+import sys
+sys.path.insert(0, {str(cli.ROOT / "benchmarks" / "profiles")!r})
+sys.dont_write_bytecode = True
+import benchd_replica as benchd
+replica = benchd.Replica()
+replica.limit_threads()
+replica.start("Tiny", "1.0")
+losses = iter((9.0, 3.0, 2.0, float("nan")))
+replica.train(lambda x, y: sum(range(20000 * (x + y))) and next(losses), [(1, 0), (1, 2)])
+"""
 
 
 def load_peers():
@@ -76,6 +91,35 @@ class Profiles(cli.CliCase):
         shutil.rmtree(self.place)
         again = self.ctl("results", result["run"], "--store", self.store, "-o", "json").stdout
         self.assertEqual(json.loads(again), result)
+
+    def test_the_shipped_replica_speaks_the_contracts(self):
+        folder = self.profile("tiny")
+        (folder / "train.py").write_text(REPLICA, encoding="utf-8")
+        args = ("--systems", "tiny", "--set", "batch_size=4", "--steps", "3", "--store", self.store)
+        result = json.loads(self.ctl("run", self.define_alone("tiny"), *args, "-o", "json").stdout)
+        self.assertEqual(result["phase"], "Succeeded")
+        log = self.ctl("logs", result["run"], "--store", self.store, "--point", "0").stdout
+        start, warmup, *steps, summary = [json.loads(line) for line in log.splitlines()]
+        self.assertEqual(("Tiny 1.0", "fp32"), (start["environment"]["build"], start["environment"]["precision"]))
+        self.assertEqual((True, 0, 9.0), (warmup["warmup"], warmup["t_ns"], warmup["loss"]))
+        self.assertEqual([(0, 3.0), (1, 2.0), (2, None)], [(s["step"], s["loss"]) for s in steps])
+        self.assertEqual((12, 3, 3.0, None), tuple(summary[k] for k in ("samples", "steps", "loss_first", "loss_last")))
+        self.assertGreaterEqual(summary["duration_ns"], steps[-1]["t_ns"])
+        self.assertAlmostEqual(result["points"][0]["throughput"]["value"], 12e9 / summary["duration_ns"], places=6)
+        self.assertNotIn("phase_ns", summary)  # not known: a zero would be a number
+        series = summary["series"]
+        for step, code in zip(steps, struct.unpack("<3H", base64.b64decode(series["data"]))):
+            self.assertAlmostEqual(2 ** ((code + series["min"]) / 2048) * 1000 / step["step_ns"], 1, delta=2e-4)
+
+    def test_the_shipped_replica_refuses_what_it_cannot(self):
+        folder = self.profile("tiny")
+        (folder / "train.py").write_text(REPLICA, encoding="utf-8")
+        for name, value in (("MODEL", "resnet"), ("DATA", "idx:/data"), ("EXCHANGE", "PServer"), ("ROLE", "pserver")):
+            done = subprocess.run([str(folder / "train.py")], env={**self.env, f"BENCHD_{name}": value}, check=False,
+                                  capture_output=True, text=True)
+            error = json.loads(done.stdout)
+            self.assertEqual((2, "error", 2), (done.returncode, error["type"], error["code"]))
+            self.assertIn(f"BENCHD_{name} is '{value}'", error["message"])
 
     def test_only_the_named_systems(self):
         path = self.define_alone("gone")
