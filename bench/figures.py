@@ -1,4 +1,4 @@
-"""From measurements to ratios, bars and text. Pure."""
+"""From measurements to ratios, bars and text. Pure, but for check_files."""
 import dataclasses
 import statistics
 
@@ -98,6 +98,14 @@ def table(header, lines):
     widths = [max(len(row[i]) for row in rows) for i in range(len(header))]
     return "\n".join("   ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
                                 for i, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in rows)
+
+
+def check_files(*paths):
+    """OSError where one cannot be written: now, not after an hour of measuring. None: not asked for."""
+    for path in paths:
+        if path:
+            with open(path, "a", encoding="utf-8"):
+                pass
 
 
 def mib(value):

@@ -191,6 +191,7 @@ def svg(series):
 
 def main(argv):
     args = parse(argv)
+    figures.check_files(args.json, args.svg)
     peers.install("pytorch")
     with tempfile.TemporaryDirectory(prefix="bench-training-") as folder:
         try:
@@ -213,4 +214,8 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (OSError, subprocess.CalledProcessError) as problem:  # a file, or an installation that failed
+        print(f"error: {problem}", file=sys.stderr)
+        sys.exit(9)

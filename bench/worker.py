@@ -13,6 +13,7 @@ import json
 import math
 import os
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -40,10 +41,29 @@ LIMITS = {"": {}, "avx2": {"BENCH_CPU_MASK": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2
                            "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
 
 
+def numbers(text):
+    """N,N,..., for argparse, which shows this function's name where it fails."""
+    return [int(word) for word in text.split(",")]
+
+
+def why_wrong(args):
+    """What argparse cannot see; None: nothing."""
+    unknown = set(args.peers.split(",")) - set(peers.names())
+    precisions = {row.precision for row in PEERS}
+    if unknown:
+        return f"no such peer: {', '.join(sorted(unknown))}; there are: {', '.join(peers.names())}"
+    if set(args.precisions.split(",")) - precisions:
+        return f"--precisions {args.precisions}: there are: {', '.join(sorted(precisions))}"
+    if args.core not in os.sched_getaffinity(0):
+        return f"--core {args.core}: this process may use {', '.join(map(str, sorted(os.sched_getaffinity(0))))}"
+    if args.rounds < 1 or min(args.batches) < 1 or args.seconds <= 0 or args.quiet < 0:
+        return "expected positive numbers"
+    return None
+
+
 def parse(argv):
     parser = argparse.ArgumentParser(prog="script/bench worker", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    numbers = lambda text: [int(word) for word in text.split(",")]  # noqa: E731
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
     parser.add_argument("--batches", type=numbers, default=sorted(RATIO_BARS), metavar="N,..", help="default 32,64,128,256")
     parser.add_argument("--peers", default="pytorch,tensorflow,paddle", metavar="NAME,..", help="default all")
@@ -56,9 +76,9 @@ def parse(argv):
     parser.add_argument("--no-layers", action="store_true", help="without the convolutions one by one")
     parser.add_argument("--json", metavar="FILE", help="every measurement and bar as JSON")
     args = parser.parse_args(argv)
-    unknown = set(args.peers.split(",")) - set(peers.names())
-    if unknown or args.rounds < 1 or min(args.batches) < 1:
-        parser.error(f"no such peer: {', '.join(sorted(unknown))}" if unknown else "expected positive numbers")
+    wrong = why_wrong(args)
+    if wrong:
+        parser.error(wrong)
     return args
 
 
@@ -235,19 +255,34 @@ def write_json(bench, bars, facts, begin):
     pathlib.Path(bench.args.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
+def measure_all(bench):
+    """0, or why it ended early, as an exit code."""
+    try:
+        for number in range(1, bench.args.rounds + 1):
+            bench.run_round(number)
+    except machine.Failed as error:
+        say(f"error: {error}")
+        return 9
+    except KeyboardInterrupt:
+        say("interrupted")
+        return 130
+    return 0
+
+
 def main(argv):
     args = parse(argv)
     begin = time.time()
+    figures.check_files(args.json)
     needed = set(args.peers.split(",")) | (set() if args.no_layers else {"pytorch"})
     for name in sorted(needed):
         peers.install(name)
     bench = Bench(args)
-    try:
-        for number in range(1, args.rounds + 1):
-            bench.run_round(number)
-    except machine.Failed as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 9
+    code = measure_all(bench)
+    if code != 0:
+        if args.json:  # what was measured is not lost; no bar is judged by a part
+            write_json(bench, [], machine.describe(), begin)
+            say(f"{len(bench.samples)} measurements are in {args.json}")
+        return code
     bars, facts = report(bench)
     if args.json:
         write_json(bench, bars, facts, begin)
@@ -255,4 +290,8 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (OSError, subprocess.CalledProcessError) as problem:  # a file, or an installation that failed
+        print(f"error: {problem}", file=sys.stderr)
+        sys.exit(9)

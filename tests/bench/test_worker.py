@@ -112,8 +112,27 @@ class Worker(unittest.TestCase):
         done = self.bench("--rounds", "1", "--batches", "32", code=9)
         self.assertIn("exit code 3\n  no such instruction", done.stderr)
 
-    def test_an_unknown_peer(self):
-        self.assertIn("no such peer: torhc", self.bench("--peers", "torhc", code=2).stderr)
+    def test_what_was_measured_before_a_failure_is_kept(self):
+        self.env["FAKE_BREAK"] = "1"
+        file = self.folder / "out.json"
+        done = self.bench("--rounds", "1", "--batches", "32", "--json", str(file), code=9)
+        self.assertIn(f"1 measurements are in {file}", done.stderr)
+        document = json.loads(file.read_text(encoding="utf-8"))
+        self.assertEqual(([32], []), ([s["batch"] for s in document["samples"]], document["bars"]))
+
+    def test_wrong_words(self):
+        for words, says in ((["--peers", "torhc"], "no such peer: torhc; there are: paddle, pytorch, tensorflow"),
+                            (["--precisions", "fp64"], "--precisions fp64: there are: bf16, fp32"),
+                            (["--batches", "x"], "invalid numbers value: 'x'"), (["--batches", "0"], "expected positive numbers"),
+                            (["--seconds", "-1"], "expected positive numbers"),
+                            (["--core", "9999"], "--core 9999: this process may use ")):
+            with self.subTest(" ".join(words)):
+                self.assertIn(says, self.bench(*words, code=2).stderr)
+                self.assertFalse((self.folder / "log").exists())
+
+    def test_a_file_that_cannot_be_written_is_told_first(self):
+        self.assertIn("No such file or directory: '/no/x.json'", self.bench("--json", "/no/x.json", code=9).stderr)
+        self.assertFalse((self.folder / "log").exists())
 
 
 if __name__ == "__main__":
