@@ -17,7 +17,7 @@ import peers
 
 # Logs every start; a rate of its name, divided where it must compute with AVX2.
 WORKER = """#!/bin/sh
-echo "worker $* mask=$BENCH_CPU_MASK" >>"$FAKE_LOG"
+echo "worker $* mask=$BENCH_CPU_MASK blas=$OPENBLAS_CORETYPE" >>"$FAKE_LOG"
 for group in 1 2 3 4 5; do
     layers="$layers{\\"name\\": \\"conv${group}_1\\", \\"cpu_ms\\": {\\"forward\\": 1000,
         \\"backward_data\\": 1000, \\"backward_weight\\": 1000, \\"passes\\": 7}}, "
@@ -96,6 +96,7 @@ class Worker(unittest.TestCase):
         self.assertTrue(done.stdout.endswith("\nreached 17 of 19\n"), done.stdout)
         limited = [line for line in self.log() if "AVX2" in line or "mask=avx2" in line]
         self.assertEqual([line.split()[0] for line in limited], ["worker", "pytorch", "tensorflow"])
+        self.assertIn("mask=avx2 blas=Haswell", limited[0])  # the dense layers too
         document = json.loads(file.read_text(encoding="utf-8"))
         self.assertEqual(len(document["samples"]), 9)
         self.assertEqual({b["reached"] for b in document["bars"]}, {True, False})
