@@ -26,7 +26,7 @@ RULES = {
     "ctl": (["base", "core", "kube", "store", "report", "run", "ctl"], ["jansson.h", "uv.h"], ANY),
     "daemon": (["base", "core", "kube", "store", "report", "run", "daemon"],
                ["jansson.h", "uv.h", "microhttpd.h", "openssl/"], ANY),
-    "worker/tensor": (["base", "worker/tensor"], [], ANY),
+    "worker/tensor": (["base", "worker/tensor"], ["immintrin.h"], ANY),
     "worker/kernels": (["base", "worker/tensor", "worker/kernels"], ["cblas.h", "immintrin.h", "cpuid.h"],
                        ANY),
     "worker/comm": (["base", "worker/tensor", "worker/comm"], ["openssl/"], ANY),
