@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/pod_body.h"
 #include "ctl/cluster.h"
 #include "ctl/definition.h"
 #include "ctl/object.h"
@@ -90,7 +91,13 @@ static enum exit_code check_source(struct cluster *c, struct source *s)
         .profiles = s->is_reference && !s->is_shipped ? NULL : &s->profiles,
         .created_unix_ms = clock_unix_ms(),
     };
-    return definition_load(c->backend.cli, &s->file, &params, &s->def);
+    enum exit_code code = definition_load(c->backend.cli, &s->file, &params, &s->def);
+    struct err err;
+    if (code == EXIT_OK && pod_check_systems(s->def->spec, &err) < 0) {
+        code = cli_error(EXIT_USAGE, "benchctl run with --systems benchworker, or with --local",
+                         "%s: %s", s->file.path, err.msg);
+    }
+    return code;
 }
 
 /* POST; -EEXIST is an answer, too. */

@@ -90,9 +90,9 @@ bool run_is_due(const struct run *run)
     return !run->suspend || run->status.phase == RUN_RUNNING; /* then its pods must go first */
 }
 
-static enum pod_naming naming_of(const struct run *run)
+enum pod_naming run_naming(const struct run *run, const struct run_def *def)
 {
-    switch (run->def->spec->addressing) {
+    switch (def->spec->addressing) {
     case ADDRESSING_DNS:
         return POD_BY_DNS;
     case ADDRESSING_IP:
@@ -117,7 +117,7 @@ int run_start(struct run *run, struct err *err)
         .cache = kube_informer_cache(d->informers[KIND_POD]),
         .ns = d->ns,
         .def = run->def,
-        .naming = naming_of(run),
+        .naming = run_naming(run, run->def),
         .secret = secret,
         .secret_len = sizeof(secret),
         .node_wait_ms = d->options->node_wait_ms,
@@ -144,7 +144,7 @@ int run_start(struct run *run, struct err *err)
     }
     run->is_driver_done = false;
     log_event(LOG_LEVEL_INFO, "driving a run", "run", run->name, "addressing",
-              naming_of(run) == POD_BY_DNS ? "Dns" : "Ip", NULL);
+              run_naming(run, run->def) == POD_BY_DNS ? "Dns" : "Ip", NULL);
     driver_start(run->driver);
     return 0;
 }
@@ -253,6 +253,7 @@ void run_update(struct run *run, const json_t *bmr)
 void run_free(struct run *run)
 {
     run_detach(run);
+    run_drop_checks(run);
     struct kube_call *calls[] = {run->definition_call, run->status_call, run->delete_call};
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         if (calls[i] != NULL) {

@@ -1,7 +1,7 @@
 /* One BenchmarkRun as the daemon drives it: from its object to a frozen run in the store, to a
  * driver over pods, and back into the object's status. Used by daemon.c, which says when.
  *
- *   new --run_accept--> accepted --run_start--> active --driver done--> final | suspended
+ *   new --run_accept (template.c: a dry run first)--> accepted --run_start--> active --driver done--> final | suspended
  *    '--> refused (its definition is wrong)                                |
  *         or waiting (its Benchmark is not there yet)       run_status --> object
  *
@@ -12,6 +12,15 @@
 #include <stdint.h>
 
 #include "daemon/state.h"
+
+#define RUN_RETRY_NS (5 * INT64_C(1000000000))
+
+/* A dry run of one pod. */
+struct template_check {
+    struct run *run;
+    enum role role;
+    struct kube_call *call;
+};
 
 struct run {
     struct daemon *d;
@@ -29,6 +38,8 @@ struct run {
     bool is_stored;      /* put and claimed */
     bool is_definition_kept; /* the object has it, though the watch may not have said so yet */
     struct kube_call *definition_call;
+    enum { CHECK_NOT_BEGUN, CHECK_BEGUN } checked; /* its templates, by the API server */
+    struct template_check checks[ROLE_COUNT];
     int64_t retry_ns;    /* of the last failed write */
     struct run_status status;
 
@@ -53,6 +64,12 @@ void run_update(struct run *run, const json_t *bmr);
 /* Reads, freezes and stores the definition; some steps take a call's time. 1: accepted and stored;
  * 0: not yet, or refused; an error: the store is broken. */
 int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, struct err *err);
+/* It is not accepted: `reason` is static; `is_final`: for good. */
+void run_refuse(struct run *run, const char *reason, bool is_final, const char *text);
+enum pod_naming run_naming(const struct run *run, const struct run_def *def);
+/* template.c. True: nothing was found against them; false: not yet known, or the run was refused. */
+bool run_check_templates(struct run *run, const struct run_def *def);
+void run_drop_checks(struct run *run);
 /* Is there anything to drive: not final, and not already standing as it shall. */
 bool run_is_due(const struct run *run);
 int run_start(struct run *run, struct err *err);

@@ -8,12 +8,11 @@
 #include "daemon/bmr.h"
 #include "daemon/run.h"
 
-#define RETRY_NS (5 * INT64_C(1000000000))
 #define WRITE_EVERY_NS INT64_C(1000000000)
 
 /* ---- acceptance ---- */
 
-static void refuse(struct run *run, const char *reason, bool is_final, const char *text)
+void run_refuse(struct run *run, const char *reason, bool is_final, const char *text)
 {
     run->refusal = reason;
     run->is_refused = is_final;
@@ -51,7 +50,7 @@ static int load_stored(struct run *run, struct err *err)
                   NULL);
         run->is_past = true;
     } else if (r < 0) {
-        refuse(run, "StoredRunUnreadable", true, why.msg);
+        run_refuse(run, "StoredRunUnreadable", true, why.msg);
     }
     return r < 0 ? 0 : 1;
 }
@@ -106,9 +105,9 @@ static void on_definition_kept(void *ctx, int r, const struct kube_response *res
     if (r == 0) {
         run->is_definition_kept = true; /* the watch brings it: what was kept is what runs */
     } else if (r == -EINVAL) {
-        refuse(run, "DefinitionRefused", true, err->msg);
+        run_refuse(run, "DefinitionRefused", true, err->msg);
     } else {
-        run->retry_ns = clock_monotonic_ns() + RETRY_NS;
+        run->retry_ns = clock_monotonic_ns() + RUN_RETRY_NS;
         log_event(LOG_LEVEL_WARN, "the definition could not be kept, retrying", "run", run->name,
                   "err", err->msg, NULL);
     }
@@ -121,7 +120,7 @@ static void keep_definition(struct run *run, const struct spec *spec)
     json_t *definition;
     struct err err;
     if (bmr_definition(spec, &definition, &err) < 0) {
-        refuse(run, "DefinitionTooLarge", true, err.msg);
+        run_refuse(run, "DefinitionTooLarge", true, err.msg);
         return;
     }
     json_t *body =
@@ -132,12 +131,13 @@ static void keep_definition(struct run *run, const struct spec *spec)
     run->definition_call = kube_call(run->d->client, &req, NULL, on_definition_kept, run);
 }
 
-static int freeze(struct run *run, struct spec *spec_take, struct err *err)
+static int freeze(const struct run *run, struct spec *spec_take, struct run_def **ret,
+                  struct err *err)
 {
     struct diags diags = {0};
     const struct run_def_params params = {
         .name = run->name, .uid = run->uid, .created_unix_ms = clock_unix_ms()};
-    int r = run_def_new(spec_take, &params, &run->def, &diags);
+    int r = run_def_new(spec_take, &params, ret, &diags);
     diags_done(&diags);
     return r < 0 ? err_set(err, EINVAL, "the definition has no points") : 0;
 }
@@ -166,8 +166,8 @@ static int claim(struct run *run, struct err *err)
     if (r == -EBUSY) { /* a benchctl with --store, say */
         run_def_free(run->def);
         run->def = NULL;
-        refuse(run, "HeldByAnother", false, why.msg);
-        run->retry_ns = clock_monotonic_ns() + RETRY_NS;
+        run_refuse(run, "HeldByAnother", false, why.msg);
+        run->retry_ns = clock_monotonic_ns() + RUN_RETRY_NS;
         return 0;
     }
     return err_set(err, -r, "%s", why.msg);
@@ -176,7 +176,7 @@ static int claim(struct run *run, struct err *err)
 /* Nothing was made of it yet: the cancellation is true at once. */
 static void cancel_unaccepted(struct run *run)
 {
-    refuse(run, "CancelRequested", true, "cancelled before it was accepted");
+    run_refuse(run, "CancelRequested", true, "cancelled before it was accepted");
     run->status.phase = RUN_CANCELLED;
 }
 
@@ -204,13 +204,13 @@ int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, stru
     r = bmr_load_spec(bmr, benchmark, &spec, &why);
     if (run->is_past) { /* only its time to live is of interest */
         if (r == 0) {
-            (void)freeze(run, spec, &why); /* without it there is no time to live */
+            (void)freeze(run, spec, &run->def, &why); /* without it there is no time to live */
         }
         return 0;
     }
     if (r < 0) {
         const bool is_missing = r == -ENOENT;
-        refuse(run, is_missing ? "BenchmarkNotFound" : "InvalidDefinition", !is_missing, why.msg);
+        run_refuse(run, is_missing ? "BenchmarkNotFound" : "InvalidDefinition", !is_missing, why.msg);
         return 0;
     }
     struct bmr_spec asked;
@@ -222,10 +222,16 @@ int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, stru
         spec_free(spec);
         return 0;
     }
-    if (freeze(run, spec, &why) < 0) {
-        refuse(run, "InvalidDefinition", true, why.msg);
+    struct run_def *def = NULL;
+    if (freeze(run, spec, &def, &why) < 0) {
+        run_refuse(run, "InvalidDefinition", true, why.msg);
         return 0;
     }
+    if (!run_check_templates(run, def)) {
+        run_def_free(def);
+        return 0;
+    }
+    run->def = def;
     r = put(run, err);
     return r < 0 ? r : claim(run, err);
 }
@@ -275,7 +281,7 @@ static void on_status_written(void *ctx, int r, const struct kube_response *res,
     }
     json_decref(run->written);
     run->written = NULL; /* again, after a while: what is refused now may be so for long */
-    run->written_ns = clock_monotonic_ns() + RETRY_NS - WRITE_EVERY_NS;
+    run->written_ns = clock_monotonic_ns() + RUN_RETRY_NS - WRITE_EVERY_NS;
     run->d->counters.status_failures++;
     if (r != -ESTALE && r != -ENOENT) { /* those: the object is gone, the watch tells */
         log_event(LOG_LEVEL_WARN, "a status could not be written, retrying", "run", run->name,
@@ -294,7 +300,7 @@ void run_publish(struct run *run)
     json_t *status = bmr_status_json(&(struct bmr_status){
         .run = &run->status,
         .generation = run->generation,
-        .is_accepted = run->def != NULL && !run->is_refused,
+        .is_accepted = run->is_stored && !run->is_refused,
         .refusal = run->refusal == NULL ? "Pending" : run->refusal,
         .refusal_text = run->refusal_text == NULL ? "" : run->refusal_text,
         .is_final = run_is_final(run),
@@ -329,7 +335,7 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
     struct run *run = ctx;
     run->delete_call = NULL;
     if (r < 0 && r != -ENOENT && r != -ESTALE) {
-        run->retry_ns = clock_monotonic_ns() + RETRY_NS;
+        run->retry_ns = clock_monotonic_ns() + RUN_RETRY_NS;
         log_event(LOG_LEVEL_WARN, "an expired run could not be removed, retrying", "run",
                   run->name, "err", err->msg, NULL);
     }

@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "core/pod_rules.h"
+#include "core/profile.h"
 
 #define SECRET_VOLUME "benchd-key"
 #define SECRET_MODE 0440
@@ -160,11 +161,14 @@ static void set_parameters(const struct point *point, json_t *annotations)
 static json_t *env_item(const char *name, const char *value)
 {
     struct buf text = BUF_INIT;
-    for (const char *c = value; *c != '\0'; c++) {
-        if (c[0] == '$' && (c[1] == '(' || c[1] == '$')) {
-            buf_putc(&text, '$');
+    for (const char *c = value; *c != '\0';) {
+        const size_t plain = strcspn(c, "$");
+        buf_append(&text, c, plain);
+        c += plain;
+        if (*c == '$') {
+            buf_puts(&text, c[1] == '(' || c[1] == '$' ? "$$" : "$");
+            c++;
         }
-        buf_putc(&text, *c);
     }
     json_t *item = json_pack("{s:s, s:s}", "name", name, "value", buf_cstr(&text));
     buf_done(&text);
@@ -268,6 +272,30 @@ static void set_spec(const struct run_def *def, const struct replica_id *id,
                                           "secretName", secret, "defaultMode", SECRET_MODE));
 }
 
+static bool has_command(const struct role_spec *role)
+{
+    const json_t *spec = json_object_get(role->template, "spec");
+    const json_t *container = json_array_get(json_object_get(spec, "containers"), 0);
+    return json_array_size(json_object_get(container, "command")) > 0;
+}
+
+int pod_check_systems(const struct spec *spec, struct err *err)
+{
+    vec_each (const struct system, system, &spec->systems) {
+        for (enum role role = 0; role < ROLE_COUNT; role++) {
+            const struct role_spec *r = &spec->roles[role];
+            if (r->present && !str_eq(system->profile, PROFILE_NATIVE) && !has_command(r)) {
+                return err_set(err, EINVAL,
+                               "system '%s': its profile '%s' starts programs of the machine that "
+                               "benchctl runs on; for pods, give container 0 of the %s's template "
+                               "an image and a command, or leave the system out with --systems",
+                               system->name, system->profile, role_to_string(role));
+            }
+        }
+    }
+    return 0;
+}
+
 int pod_body(const struct run_def *def, const struct replica_id *id,
              const struct gang_addresses *addresses, enum pod_naming naming, json_t **ret,
              struct err *err)
@@ -303,6 +331,33 @@ int pod_body(const struct run_def *def, const struct replica_id *id,
     replica_spec_done(&replica);
     *ret = pod;
     return 0;
+}
+
+static void set_env_value(json_t *container, const char *name, const char *value)
+{
+    const json_t *list = json_object_get(container, "env");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *item = json_array_get(list, i);
+        if (str_eq(json_string_value(json_object_get(item, "name")), name)) {
+            set_text(item, "value", value);
+        }
+    }
+}
+
+void pod_body_renumber(const struct run_def *def, const struct replica_id *id,
+                       enum pod_naming naming, json_t *pod)
+{
+    _cleanup_(freep) char *name = replica_name(def->name, id);
+    _cleanup_(freep) char *index = xasprintf("%u", id->index);
+    json_t *metadata = json_object_get(pod, "metadata");
+    json_t *spec = json_object_get(pod, "spec");
+    set_text(metadata, "name", name);
+    set_text(json_object_get(metadata, "labels"), "benchd.io/replica-index", index);
+    if (naming == POD_BY_DNS) {
+        _cleanup_(freep) char *host = pod_host_name(id);
+        set_text(spec, "hostname", host);
+    }
+    set_env_value(json_array_get(json_object_get(spec, "containers"), 0), "BENCHD_INDEX", index);
 }
 
 /* apiVersion, kind and metadata of an object beside the pods. */

@@ -33,10 +33,18 @@ bool pod_is_owned(const struct run_def *def, const json_t *object);
 /* Which replica of the run a pod is, by its labels and its owner's uid; false: none of it. */
 bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_id *ret);
 
+/* -EINVAL: a system cannot be started as a container: it is not the native one, whose program is in
+ * its image, and some role's template names no command. What a profile runs is on this machine. */
+int pod_check_systems(const struct spec *spec, struct err *err);
+
 enum pod_naming { POD_BY_IP, POD_BY_DNS };
 /* -EINVAL: the template contradicts, or a parameter cannot be set. */
 int pod_body(const struct run_def *def, const struct replica_id *id,
              const struct gang_addresses *addresses, enum pod_naming naming, json_t **ret,
              struct err *err);
+/* Makes the body of a replica of the same role and attempt into this one's: what is made anew by
+ * pod_body() for each of a thousand is mostly the same. */
+void pod_body_renumber(const struct run_def *def, const struct replica_id *id,
+                       enum pod_naming naming, json_t *pod);
 json_t *pod_service_body(const struct run_def *def);
 json_t *pod_secret_body(const struct run_def *def, const unsigned char *secret, size_t len);

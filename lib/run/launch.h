@@ -67,6 +67,8 @@ struct launch_ops {
     /* Some removal was asked for and may not have reached whoever does it: freeing the launcher now
      * could leave the replica alive. */
     bool (*is_removing)(const struct launch *l);
+    /* create() looks at the id alone: the rest is not made for it. */
+    bool takes_ids;
 };
 
 struct launch { /* implementations embed this as their first member */

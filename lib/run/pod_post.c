@@ -241,9 +241,16 @@ static char **server_addresses(const struct pods *l)
     return NULL;
 }
 
-static void post(struct pod_member *m, char **servers)
+/* Borrowed; NULL: *err says why. */
+static json_t *make_body(const struct pod_member *m, char **servers, struct err *err)
 {
     struct pods *l = m->owner;
+    const struct run_def *def = l->params.def;
+    json_t **body = &l->bodies[m->id.role];
+    if (*body != NULL) {
+        pod_body_renumber(def, &m->id, l->params.naming, *body);
+        return *body;
+    }
     struct gang_addresses addresses = {.is_pods = true};
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         addresses.of_role[role] = l->addresses[role];
@@ -251,15 +258,20 @@ static void post(struct pod_member *m, char **servers)
     if (servers != NULL) {
         addresses.of_role[ROLE_PSERVER] = servers;
     }
-    json_t *body;
+    return pod_body(def, &m->id, &addresses, l->params.naming, body, err) < 0 ? NULL : *body;
+}
+
+static void post(struct pod_member *m, char **servers)
+{
+    struct pods *l = m->owner;
     struct err err;
-    if (pod_body(l->params.def, &m->id, &addresses, l->params.naming, &body, &err) < 0) {
+    const json_t *body = make_body(m, servers, &err);
+    if (body == NULL) {
         refuse(m, err.msg);
         return;
     }
     struct kube_request req;
     kube_request_create(&kube_pods, l->params.ns, body, KUBE_WRITE, &req);
-    json_decref(body);
     m->step = MEMBER_POSTING;
     m->call = kube_call(l->params.client, &req, NULL, on_created, m);
 }

@@ -274,6 +274,8 @@ static void addresses_free(struct pods *l)
         }
         free(l->addresses[role]);
         l->addresses[role] = NULL;
+        json_decref(l->bodies[role]);
+        l->bodies[role] = NULL;
     }
 }
 
@@ -489,6 +491,7 @@ static const struct launch_ops ops = {
     .forget = pods_forget,
     .is_settling = pods_is_settling,
     .is_removing = pods_is_removing,
+    .takes_ids = true,
 };
 
 struct launch *pods_new(const struct pods_params *params)

@@ -79,6 +79,7 @@ struct pods {
     bool has_gang;
     bool is_probed; /* one pod of the gang was taken: the others may follow */
     int64_t denied_ns; /* since when a right is missing; 0: none is */
+    json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */
     char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */
     bool is_freed;
 };

@@ -91,8 +91,8 @@ static int try_create(struct turn *t, const struct replica_id *id, struct err *e
     if (r < 0) {
         return r;
     }
-    struct replica_spec spec;
-    r = replica_spec_build(def, id, &addresses, &spec, err);
+    struct replica_spec spec = {.id = *id};
+    r = launch->ops->takes_ids ? 0 : replica_spec_build(def, id, &addresses, &spec, err);
     if (r < 0) {
         return r;
     }

@@ -153,6 +153,51 @@ static void pod_by_ip(void **state)
     run_def_free(def);
 }
 
+static void another_number_is_the_same_as_another_pod(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run("spec:", "spec:");
+    static char *list[] = {"p0.s:7164"};
+    struct gang_addresses addresses = {.of_role = {list, list}, .is_pods = true};
+    for (int naming = POD_BY_IP; naming <= POD_BY_DNS; naming++) {
+        for (enum role role = ROLE_PSERVER; role <= ROLE_TRAINER; role++) {
+            const struct replica_id first = {0, 1, 2, role, 0}, other = {0, 1, 2, role, 17};
+            json_t *made, *renumbered;
+            assert_int_equal(pod_body(def, &first, &addresses, (enum pod_naming)naming,
+                                      &renumbered, NULL), 0);
+            assert_int_equal(pod_body(def, &other, &addresses, (enum pod_naming)naming, &made,
+                                      NULL), 0);
+            assert_false(json_equal(made, renumbered));
+            pod_body_renumber(def, &other, (enum pod_naming)naming, renumbered);
+            assert_true(json_equal(made, renumbered));
+            json_decref(made);
+            json_decref(renumbered);
+        }
+    }
+    run_def_free(def);
+}
+
+static void foreign_systems_need_a_command(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run("spec:", "spec:");
+    struct err err = {0};
+    assert_int_equal(pod_check_systems(def->spec, &err), 0);
+    free(def->spec->systems.items[0].profile);
+    def->spec->systems.items[0].profile = xstrdup("pytorch");
+    assert_int_equal(pod_check_systems(def->spec, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "its profile 'pytorch' starts programs of the machine"));
+    assert_non_null(strstr(err.msg, "--systems"));
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        json_t *template = def->spec->roles[role].template;
+        json_t *spec = json_object_get(template, "spec");
+        json_t *container = json_array_get(json_object_get(spec, "containers"), 0);
+        json_object_set_new(container, "command", json_pack("[s]", "python3"));
+    }
+    assert_int_equal(pod_check_systems(def->spec, &err), 0);
+    run_def_free(def);
+}
+
 /* The pod says which replica it is; another run's uid, or a missing label, and it is none of ours. */
 static void identity_comes_back(void **state)
 {
@@ -342,6 +387,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pod_by_dns),
         cmocka_unit_test(pod_by_ip),
+        cmocka_unit_test(another_number_is_the_same_as_another_pod),
+        cmocka_unit_test(foreign_systems_need_a_command),
         cmocka_unit_test(identity_comes_back),
         cmocka_unit_test(template_stays),
         cmocka_unit_test(nothing_behind_a_key),

@@ -235,12 +235,22 @@ class Running(ClusterCase):
 
     def test_a_shipped_one_is_made_first(self):
         self.play(self.document)
-        done = self.ctl("run", "vgg16-single-node", "-q")
+        done = self.ctl("run", "vgg16-pserver-sweep", "-q")
         self.assertEqual(done.stderr, "")
         posts = self.sent("POST", "/benchmarks?")
-        self.assertEqual([body["metadata"]["name"] for _, body in posts], ["vgg16-single-node"])
+        self.assertEqual([body["metadata"]["name"] for _, body in posts], ["vgg16-pserver-sweep"])
         self.assertIn("local", posts[0][1]["spec"])
-        self.assertEqual(self.created()[0]["spec"], {"benchmarkRef": {"name": "vgg16-single-node"}})
+        self.assertEqual(self.created()[0]["spec"], {"benchmarkRef": {"name": "vgg16-pserver-sweep"}})
+
+    def test_systems_of_this_machine_are_refused(self):
+        """Their programs are not in an image: said before anything is made."""
+        self.play(self.document)
+        done = self.ctl("run", "vgg16-single-node", code=2)
+        self.assertRegex(done.stderr, "its profile '[a-z]+' starts programs of the machine that benchctl runs on")
+        self.assertIn("--systems benchworker", done.stderr)
+        self.assertEqual(self.sent("POST", ""), [])
+        self.ctl("run", "vgg16-single-node", "--systems", "benchworker")
+        self.assertEqual([s["name"] for s in self.created()[0]["spec"]["definition"]["systems"]], ["benchworker"])
 
     def test_a_file_goes_inline(self):
         self.put_tiny()

@@ -97,10 +97,30 @@ def check_dns(t, k, node):
     delete(k, "dns")
 
 
+def check_template(t, k):
+    """What only the API server can refuse of a template, before anything is made of the run."""
+    k("label", "namespace", "benchd", "pod-security.kubernetes.io/enforce=restricted")
+    rows = {"field": ({"imagee": "x"}, 'template of pserver: .*unknown field "spec.containers\\[0\\].imagee"'),
+            "security": ({}, "violates PodSecurity \"restricted:latest\"")}
+    for name, (change, message) in rows.items():
+        template = {"spec": {"containers": [{"name": "main", "image": "x", **change}]}}
+        create(k, name, definition=definition(roles={
+            role: {"replicas": {"from": role + "s"}, "template": template} for role in ("pserver", "trainer")}))
+        t.equal("Failed", wait_phase(k, name, FINAL), f"{name}: a template that the API server refuses")
+        accepted = condition(get(k, name), "Accepted")
+        t.equal(("False", "InvalidTemplate"), accepted[:2], f"{name}: its condition")
+        t.match(message, accepted[2], f"{name}: in the server's words")
+        made = k("get", "pods,secrets,services", "-l", f"benchd.io/run={name}", "-o", "name").stdout
+        t.equal("", made, f"{name}: nothing was made")
+        delete(k, name)
+    k("label", "namespace", "benchd", "pod-security.kubernetes.io/enforce-")
+
+
 def check_refused(t, k, node):
     create(k, "wrong", definition=definition(workload={"model": "vgg99", "batchSize": 16}))
     t.equal("Failed", wait_phase(k, "wrong", FINAL), "a definition that only benchd can refuse")
     t.equal(("False", "InvalidDefinition"), condition(get(k, "wrong"), "Accepted")[:2], "its condition")
+    check_template(t, k)
     create(k, "early", benchmarkRef={"name": "late"})
     t.ok(wait_for(lambda: condition(get(k, "early"), "Accepted") if "status" in get(k, "early") else None),
          "a run before its Benchmark waits")
