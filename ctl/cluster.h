@@ -47,6 +47,8 @@ enum exit_code cluster_exit_code(int r);
 
 /* Is a benchd alive, and where? EXIT_OK, or says why not and what to do. Asked once. */
 enum exit_code cluster_find_benchd(struct cluster *c);
+/* Surely: the API server says so. For a note beside what is done without it. */
+bool cluster_benchd_is_dead(struct cluster *c, struct err *why);
 /* "/api/v1/runs" + rest, as a request for *ret_client. After cluster_find_benchd. */
 void cluster_api_request(struct cluster *c, const char *rest, struct kube_client **ret_client,
                          struct kube_request *ret);

@@ -32,32 +32,50 @@ static int connect_directly(struct cluster *c, struct err *err)
     return kube_client_new(&params, &c->direct, err);
 }
 
+/* Its address from the Lease. 0, or -Exxx; is_dead: the API server answers, benchd does not live. */
+static int ask_lease(struct cluster *c, char **ret_address, bool *ret_is_dead, struct err *err)
+{
+    struct kube_request req;
+    struct cluster_answer a;
+    json_t *lease = NULL;
+    kube_request_get(&kube_leases, c->ns, LEASE, &req);
+    int r = cluster_call(c, c->client, &req, &a);
+    *ret_is_dead = r >= 0 || r == -ENOENT;
+    if (r == -ENOENT) {
+        (void)err_set(err, ENOENT, "it has no lease '" LEASE "'");
+    } else if (r < 0) {
+        *err = a.err;
+    } else {
+        r = kube_json_load(buf_cstr(&a.body), a.body.len, &lease, err);
+        r = r < 0 ? r : kube_lease_read(lease, a.date_unix_ms, ret_address, err);
+    }
+    json_decref(lease);
+    cluster_answer_done(&a);
+    return r;
+}
+
 enum exit_code cluster_find_benchd(struct cluster *c)
 {
     if (c->address != NULL) {
         return EXIT_OK;
     }
-    struct kube_request req;
-    struct cluster_answer a;
-    json_t *lease = NULL;
     struct err err = {0};
-    kube_request_get(&kube_leases, c->ns, LEASE, &req);
-    int r = cluster_call(c, c->client, &req, &a);
-    enum exit_code code = EXIT_OK;
-    if (r == -ENOENT) {
-        (void)err_set(&err, ENOENT, "it has no lease '" LEASE "'");
-        code = no_benchd(c, &err);
-    } else if (r < 0) {
-        code = cli_error(cluster_exit_code(r), NULL, "%s", a.err.msg);
-    } else if (kube_json_load(buf_cstr(&a.body), a.body.len, &lease, &err) < 0 ||
-               kube_lease_read(lease, a.date_unix_ms, &c->address, &err) < 0) {
-        code = no_benchd(c, &err);
-    } else if (!str_eq(c->address, "service") && connect_directly(c, &err) < 0) {
-        code = cli_error(EXIT_UNREACHABLE, NULL, "benchd's address: %s", err.msg);
+    bool is_dead;
+    int r = ask_lease(c, &c->address, &is_dead, &err);
+    if (r < 0) {
+        return is_dead ? no_benchd(c, &err) : cli_error(cluster_exit_code(r), NULL, "%s", err.msg);
     }
-    json_decref(lease);
-    cluster_answer_done(&a);
-    return code;
+    if (!str_eq(c->address, "service") && connect_directly(c, &err) < 0) {
+        return cli_error(EXIT_UNREACHABLE, NULL, "benchd's address: %s", err.msg);
+    }
+    return EXIT_OK;
+}
+
+bool cluster_benchd_is_dead(struct cluster *c, struct err *why)
+{
+    _cleanup_(freep) char *address = NULL;
+    bool is_dead;
+    return ask_lease(c, &address, &is_dead, why) < 0 && is_dead;
 }
 
 void cluster_api_request(struct cluster *c, const char *rest, struct kube_client **ret_client,

@@ -254,6 +254,17 @@ enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
     return r < 0 ? fail(r, &err) : EXIT_OK;
 }
 
+/* The object has changed, and nobody is there to act on it. */
+static void note_absence(struct cluster *c, bool is_delete)
+{
+    struct err why = {0};
+    if (cluster_benchd_is_dead(c, &why)) {
+        cli_note(c->backend.cli, "no live benchd in namespace '%s' (%s): %s", c->ns, why.msg,
+                 is_delete ? "what it has stored of this run stays"
+                           : "the run ends when one is back");
+    }
+}
+
 /* Deletes or cancels the run that `what` means. */
 static enum exit_code change_run(struct backend *b, const char *what, bool is_delete,
                                  char **ret_name)
@@ -289,6 +300,7 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
     }
     if (r >= 0) {
         *ret_name = xstrdup(name);
+        note_absence(c, is_delete);
     }
     json_decref(answer);
     json_decref(object);
