@@ -284,6 +284,11 @@ int pod_check_systems(const struct spec *spec, struct err *err)
     vec_each (const struct system, system, &spec->systems) {
         for (enum role role = 0; role < ROLE_COUNT; role++) {
             const struct role_spec *r = &spec->roles[role];
+            if (r->present && r->template == NULL) {
+                return err_set(err, EINVAL,
+                               "roles.%s has no template: processes of this machine (--local) need "
+                               "none, pods do", role_to_string(role));
+            }
             if (r->present && !str_eq(system->profile, PROFILE_NATIVE) && !has_command(r)) {
                 return err_set(err, EINVAL,
                                "system '%s': its profile '%s' starts programs of the machine that "

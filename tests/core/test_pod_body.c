@@ -195,6 +195,10 @@ static void foreign_systems_need_a_command(void **state)
         json_object_set_new(container, "command", json_pack("[s]", "python3"));
     }
     assert_int_equal(pod_check_systems(def->spec, &err), 0);
+    json_decref(def->spec->roles[ROLE_TRAINER].template);
+    def->spec->roles[ROLE_TRAINER].template = NULL;
+    assert_int_equal(pod_check_systems(def->spec, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "roles.trainer has no template"));
     run_def_free(def);
 }
 

@@ -2,6 +2,7 @@
 """benchctl on a cluster, against an API server that answers what the test wants. What a run gave locally is
 served as benchd would serve it, so that the same run must print the same text from both."""
 import json
+import pathlib
 import re
 import signal
 import sqlite3
@@ -251,6 +252,17 @@ class Running(ClusterCase):
         self.assertEqual(self.sent("POST", ""), [])
         self.ctl("run", "vgg16-single-node", "--systems", "benchworker")
         self.assertEqual([s["name"] for s in self.created()[0]["spec"]["definition"]["systems"]], ["benchworker"])
+
+    def test_pods_need_templates(self):
+        path = pathlib.Path(self.define())
+        document = json.loads(path.read_text())
+        for role in document["spec"]["roles"].values():
+            del role["template"]
+        path.write_text(json.dumps(document))
+        done = self.ctl("run", path, code=2)
+        self.assertIn("roles.pserver has no template", done.stderr)
+        self.assertIn("--local", done.stderr)
+        self.assertEqual(self.sent("POST", ""), [])
 
     def test_a_file_goes_inline(self):
         self.put_tiny()
