@@ -231,7 +231,9 @@ def check_lease_stolen(t, k, runs):
     t.ok(wait_for(lambda: "waiting for it" in daemon.log.read_text(), 20), "another one waits for it, and says so",
          daemon.log.read_text())
     t.equal(before, runs.versions(), "and touches nothing")
+    held = daemon.log.read_text().count("holding the lease")
     free_lease(k)
+    t.ok(wait_for(lambda: daemon.log.read_text().count("holding the lease") > held, 20), "it takes a Lease that is free")
     runs.wait_trials("stolen", 2)
     daemon.process.send_signal(signal.SIGSTOP)
     stopped = time.monotonic()
