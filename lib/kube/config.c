@@ -138,7 +138,8 @@ static int refuse(const struct reader *r, const struct node *map, const char *ke
                   const char *advice)
 {
     const struct node *node = tree_get(map, key);
-    if (node == NULL || node->kind == NODE_NULL) {
+    if (node == NULL || node->kind == NODE_NULL ||
+        (node->kind == NODE_STRING && node->s[0] == '\0')) {
         return 0;
     }
     return fail_at(r, node->key_mark, "%s is not supported: %s", key, advice);
@@ -214,6 +215,23 @@ static int read_cluster(const struct reader *r, const struct node *cluster)
     return code;
 }
 
+/* It goes into a header. */
+static int read_token(const struct reader *r, const struct node *user)
+{
+    const struct node *token;
+    int code = get_text(r, user, "token", &token);
+    if (code < 0 || token == NULL) {
+        return code;
+    }
+    for (size_t i = 0; token->s[i] != '\0'; i++) {
+        if ((unsigned char)token->s[i] <= ' ' || (unsigned char)token->s[i] >= 0x7f) {
+            return fail_at(r, token->mark, "token: byte %zu belongs in no token", i + 1);
+        }
+    }
+    r->config->token = xstrdup(token->s);
+    return 0;
+}
+
 static int read_user(const struct reader *r, const struct node *user)
 {
     static const char login[] =
@@ -231,7 +249,7 @@ static int read_user(const struct reader *r, const struct node *user)
         code = copy_pem(r, user, "client-key", &c->key_pem, &c->key_file);
     }
     if (code == 0) {
-        code = copy_text(r, user, "token", &c->token);
+        code = read_token(r, user);
     }
     if (code == 0) {
         code = copy_path(r, user, "tokenFile", &c->token_file);

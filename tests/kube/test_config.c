@@ -67,6 +67,9 @@ static void good_ones(void **state)
          CONTEXT "clusters: [{name: k, cluster: {server: 'https://one'}}, "
          "{name: k, cluster: {server: 'https://two'}}]\n" USER("exec: null"),
          "server=https://one context=c checked"},
+        {"what is refused may be there and empty", NULL,
+         CONTEXT CLUSTER("proxy-url: ''") USER("username: '', as: '', token: abc"),
+         "server=https://h:6443 context=c token=abc checked"},
         {"as kubectl writes it", NULL,
          "apiVersion: v1\nkind: Config\npreferences: {}\n" CONTEXT
          "clusters:\n- cluster:\n    server: https://127.0.0.1:6443\n  name: k\nusers:\n"
@@ -107,6 +110,8 @@ static void wrong_ones(void **state)
          "expected https://HOST:PORT, found 'h'"},
         {"a number as token", CONTEXT CLUSTER("") USER("token: 12"),
          "token: expected a text, found a whole number"},
+        {"a line break in a token", CONTEXT CLUSTER("") USER("token: \"a\\r\\nHost: x\""),
+         "token: byte 2 belongs in no token"},
         {"bad base64", CONTEXT CLUSTER("certificate-authority-data: '!!'"),
          "certificate-authority-data: not a PEM text in base64"},
         {"base64 of something else", CONTEXT CLUSTER("certificate-authority-data: AAAA"),
