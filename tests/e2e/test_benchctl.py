@@ -8,6 +8,7 @@ import sys
 import tap
 from benchctl import NS, Benchctl
 from cluster import Cluster
+from kubeconfigs import foreign_authority, set_authority
 
 CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
 
@@ -45,6 +46,12 @@ def check_rights(ctl, cluster):
         user["user"]["token"] = "wrong"
     path.write_text(json.dumps(config), encoding="utf-8")
     ctl.expect("a wrong token", 4, "log in again", "get", "runs", "--kubeconfig", str(path))
+    foreign = cluster.make_kubeconfig("authority", set_authority(foreign_authority(cluster.dir)))
+    ctl.expect("a wrong authority", 5, "TLS: .*certificate.*; check certificate-authority", "get", "runs", "--kubeconfig",
+               str(foreign))
+    nowhere = cluster.make_kubeconfig("nowhere", lambda _c, _u, whole: whole.update({"current-context": "nowhere"}))
+    ctl.expect("a wrong context", 2, "no 'nowhere' in contexts", "get", "runs", "--kubeconfig", str(nowhere))
+    ctl.expect("no such file", 2, "kubeconfig: open /no/such/file", "get", "runs", "--kubeconfig", "/no/such/file")
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
     path.write_text(json.dumps(config), encoding="utf-8")
     ctl.expect("nobody listens", 5, "cannot reach the API server", "get", "runs", "--kubeconfig", str(path))

@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """What is between benchd and the API server goes wrong: before its start, and under a run. The pods are KWOK's; benchd is
 a process with the rights of manifests/rbac.yaml."""
-import base64
 import datetime
 import json
 import re
 import signal
-import subprocess
 import sys
 import time
 import urllib.request
@@ -15,6 +13,7 @@ import kwok
 import tap
 from benchd import Benchd, definition, wait_for
 from cluster import CONTROLLERS, Cluster
+from kubeconfigs import foreign_authority, set_authority, set_server, set_token
 
 CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
 RBAC = tap.ROOT / "manifests" / "rbac.yaml"
@@ -23,28 +22,6 @@ SOON_S, LATE_S = 25, 80   # what benchd gives up after 10 s and 60 s, on a loade
 
 
 # ---- a wrong kubeconfig ----
-
-def set_token(token):
-    def change(_cluster, user, _config):
-        user.clear()
-        user["token"] = token
-    return change
-
-
-def set_server(url):
-    return lambda cluster, _user, _config: cluster.update(server=url)
-
-
-def set_authority(pem):
-    return lambda cluster, _user, _config: cluster.update({"certificate-authority-data": base64.b64encode(pem).decode()})
-
-
-def foreign_authority(folder):
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
-                    "2", "-subj", "/CN=other", "-keyout", folder / "other.key", "-out", folder / "other.crt"],
-                   check=True, capture_output=True)
-    return (folder / "other.crt").read_bytes()
-
 
 class WrongStarts:
     """benchds that cannot begin, all at once: each says at once what is wrong, and ends in its time."""
@@ -184,6 +161,13 @@ def check_servers_restart(t, cluster, runs):
         if daemon.process.poll() is not None:   # longer than its Lease lives: then a kubelet would do this
             t.equal(14, daemon.process.returncode, f"{server} away for long: exit 14")
             daemon.start()
+    runs.wait_trials("steady", 3)
+    cluster.servers["kube-apiserver"].send_signal(signal.SIGSTOP)
+    t.equal(14, daemon.process.wait(timeout=30), "an API server that hangs for longer than the Lease lives: exit 14")
+    t.match("(?m)^benchd: lease 'benchd' in namespace 'benchd' was lost: .*(not renewed|no answer|connection)",
+            daemon.log.read_text().splitlines()[-1], "and says why")
+    cluster.servers["kube-apiserver"].send_signal(signal.SIGCONT)
+    daemon.start()
     runs.wait_end("steady")
     runs.check_whole("steady", 6)
     waited = cluster.kubectl("wait", "--for=condition=Complete", "--timeout=10s", "bmr/steady", check=False)
@@ -266,7 +250,7 @@ def check_rights_taken(t, k, runs):
 def check_in_the_way(t, k, runs):
     """Objects of others that bear a run's names: they hold its uid, so they come between its creation and its turn."""
     for name, kind, suffix in (("foreign-service", "Service", ""), ("foreign-key", "Secret", "-key")):
-        runs.create(name, suspend=True, definition={"failurePolicy": {"onTrialFailure": "Stop"}})
+        runs.create(name, suspend=True, definition={"failurePolicy": {"onTrialFailure": "Stop"}, "repeats": {"min": 1}})
         foreign = f"{name}-{runs.get(name)['metadata']['uid'].partition('-')[0]}{suffix}"
         body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": foreign}}
         if kind == "Service":
