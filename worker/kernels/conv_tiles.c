@@ -21,6 +21,8 @@
 #define BLOCK_TILES 48 /* rows of 6 would read U from the third-level cache too often */
 #endif
 #define PREFETCH_ROWS 8                 /* of weights, ahead of their use */
+#define TURN_ROWS 16                    /* of weights that are turned at a time: a line of them */
+#define STREAM_FLOATS (1u << 20)        /* a larger y is out of the cache when it is read */
 #define WIDE_TILES 128                  /* at most so many tiles are one block */
 #define WIDE_WEIGHT_FLOATS (3u << 20)   /* as are layers with more transformed weights */
 
@@ -32,6 +34,7 @@ struct conv {
     const float *weight; /* (3, 3, c, k); turned: (3, 3, k, c) */
     bool turned;
     const float *bias;   /* (k) */
+    bool streams;        /* y is written past the caches */
     float *moments;      /* (slots, 3, k); NULL: not wanted */
     /* Scratch; *_each floats lie between those of two threads, 0: all share one. */
     bool wide;
@@ -54,6 +57,7 @@ static void plan(struct conv *cv, size_t threads, struct carver *scratch)
     cv->u_each = planes * cv->u_plane;
     cv->v_each = cv->wide ? 0 : planes * cv->v_plane;
     cv->m_each = planes * cv->m_plane;
+    cv->streams = cv->t.count * cv->t.scheme->out * cv->t.scheme->out * cv->k > STREAM_FLOATS;
     cv->u = carve(scratch, cv->u_each * (cv->wide ? threads : cv->k / PANEL));
     cv->v = carve(scratch, planes * cv->v_plane * (cv->wide ? 1 : threads));
     cv->m = carve(scratch, cv->m_each * threads);
@@ -62,19 +66,21 @@ static void plan(struct conv *cv, size_t threads, struct carver *scratch)
     cv->moments = carve(scratch, moment_slots(cv->t.count, cv->chunk) * 3 * cv->k);
 }
 
-/* dst (PANEL, PANEL) of each tap = weight[tap][column 0 .. PANEL-1][row 0 .. PANEL-1], transposed:
- * whole lines of memory, and the next ones fetched meanwhile. */
+/* dst (TURN_ROWS, PANEL) of each tap = weight[tap][column ..][row ..], transposed. A tap is fetched
+ * while the one before is turned: taps lie 2^n apart, so few of them fit a set of the cache. */
 static void turn_taps(const struct conv *cv, size_t column, size_t row, float *dst)
 {
     vf block[VL];
     for (size_t part = 0; part < 9 * PANEL / VL; part++) {
         size_t tap = part / (PANEL / VL), j = part % (PANEL / VL) * VL;
-        const float *src = cv->weight + (tap * cv->k + column + j) * cv->c + row;
-        float *to = dst + tap * PANEL * PANEL + j;
-        for (size_t at = 0; at < PANEL; at += VL) {
+        const float *first = cv->weight + (column + j) * cv->c + row;
+        const float *src = first + tap * cv->k * cv->c;
+        const float *next = tap < 8 ? src + cv->k * cv->c : first + TURN_ROWS;
+        float *to = dst + tap * TURN_ROWS * PANEL + j;
+        for (size_t at = 0; at < TURN_ROWS; at += VL) {
             for (size_t i = 0; i < VL; i++) {
                 block[i] = vload(src + i * cv->c + at);
-                __builtin_prefetch(src + i * cv->c + at + PANEL);
+                __builtin_prefetch(next + i * cv->c + at, 0, 2);
             }
             vtranspose(block);
             for (size_t i = 0; i < VL; i++) {
@@ -84,11 +90,12 @@ static void turn_taps(const struct conv *cv, size_t column, size_t row, float *d
     }
 }
 
+/* Into the second-level cache, as pixels are (tiles.h). */
 SIMD_INLINE void prefetch_taps(const float *w, ptrdiff_t tap)
 {
     for (ptrdiff_t i = 0; i < 9; i++) {
-        __builtin_prefetch(w + i * tap);
-        __builtin_prefetch(w + i * tap + PANEL / 2);
+        __builtin_prefetch(w + i * tap, 0, 2);
+        __builtin_prefetch(w + i * tap + PANEL / 2, 0, 2);
     }
 }
 
@@ -96,18 +103,20 @@ SIMD_INLINE void prefetch_taps(const float *w, ptrdiff_t tap)
 static void transform_weight(const struct conv *cv, size_t panel, float *u)
 {
     const struct scheme *s = cv->t.scheme;
-    float turned[9 * PANEL * PANEL];
-    for (size_t row = 0; row < cv->c; row += PANEL) {
+    float turned[9 * TURN_ROWS * PANEL];
+    for (size_t row = 0; row < cv->c; row += TURN_ROWS) {
         const float *w = cv->weight + row * cv->k + panel * PANEL;
         ptrdiff_t tap = (ptrdiff_t)(cv->c * cv->k), step = (ptrdiff_t)cv->k;
         if (cv->turned) {
             turn_taps(cv, panel * PANEL, row, turned);
-            tap = -(PANEL * PANEL);
+            tap = -(TURN_ROWS * PANEL);
             step = PANEL;
             w = turned - 8 * tap;
         }
-        for (size_t i = 0; i < PANEL; i++) {
-            prefetch_taps(w + (ptrdiff_t)(i + PREFETCH_ROWS) * step, tap);
+        for (size_t i = 0; i < TURN_ROWS; i++) {
+            if (!cv->turned) {
+                prefetch_taps(w + (ptrdiff_t)(i + PREFETCH_ROWS) * step, tap);
+            }
             for (size_t at = 0; at < PANEL; at += VL) {
                 s->weight(w + (ptrdiff_t)i * step + at, tap, u + (row + i) * PANEL + at,
                           cv->u_plane);
@@ -169,18 +178,16 @@ static void transform_output(const struct conv *cv, size_t panel, size_t first, 
             const float *row = m + i * PANEL + at;
             size_t channel = panel * PANEL + at;
             if (slot == NULL) {
-                s->output(row, cv->m_plane, cv->bias, px.out, channel, NULL);
+                s->output(row, cv->m_plane, cv->bias, px.out, channel, cv->streams, NULL);
                 continue;
             }
-            struct scheme_moments sums = {slot + at, slot + cv->k + at, slot + 2 * cv->k + at};
-            if (i == 0) { /* the pivot is the first pixel */
-                s->output(row, cv->m_plane, cv->bias, px.out, channel, NULL);
-                memcpy(sums.pivot, px.out[0] + channel, VL * sizeof(float));
-                vstore(sums.sum, vzero());
-                vstore(sums.squares, vzero());
-            }
-            s->output(row, cv->m_plane, cv->bias, px.out, channel, &sums);
+            struct scheme_moments sums = {
+                slot + at, slot + cv->k + at, slot + 2 * cv->k + at, i == 0};
+            s->output(row, cv->m_plane, cv->bias, px.out, channel, cv->streams, &sums);
         }
+    }
+    if (cv->streams) {
+        vstream_end();
     }
 }
 

@@ -24,8 +24,8 @@ struct pool_shape { /* h and w even, of the input */
     uint32_t n, h, w, c;
 };
 
-/* Element i is dropped if its 16 bits are below `below`: those of word i % 64 of tile i / 128 of the
- * key (rng.h), the lower half in the tile's first 64 elements, the upper half in its last. */
+/* Element i is dropped if its 16 bits are below `below`: those of word i % 64 of tile i / 128 of
+ * the key (rng.h), the lower half in the tile's first 64 elements, the upper half in its last. */
 struct dropout_mask {
     struct rng_key key;
     uint32_t below; /* probability * DROPOUT_ONE */

@@ -13,6 +13,7 @@
  * zeros (or to waste when written). `plane` is the distance of planes in floats. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "worker/kernels/isa.h"
@@ -24,6 +25,7 @@
  * cancel. */
 struct scheme_moments {
     float *pivot, *sum, *squares; /* (VL) each; of y - pivot */
+    bool begins;                  /* they are unset: the first pixel becomes the pivot */
 };
 
 struct scheme {
@@ -33,9 +35,10 @@ struct scheme {
     size_t planes;  /* products instead of out * out * 9 */
     /* v[plane] = B^T x B */
     void (*input)(const float *const *px, size_t channel, float *v, size_t plane);
-    /* y = A^T m A + bias (K); moments (NULL: not wanted) take y in, see below */
+    /* y = A^T m A + bias (K), by vstream (simd.h) if `streams`; moments (NULL: not wanted) take
+     * y in */
     void (*output)(const float *m, size_t plane, const float *bias, float *const *px,
-                   size_t channel, const struct scheme_moments *moments);
+                   size_t channel, bool streams, const struct scheme_moments *moments);
     /* v[plane] = A dy A^T; sum (VL) += dy over the tile */
     void (*output_grad)(const float *const *px, size_t channel, float *v, size_t plane, float *sum);
     /* u[plane] = G w G^T; tap t lies at w + t * tap */

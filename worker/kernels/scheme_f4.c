@@ -122,11 +122,14 @@ static void input(const float *const *px, size_t channel, float *v, size_t plane
 #undef PX
 }
 
-static void output(const float *m, size_t plane, const float *bias, float *const *px,
-                   size_t channel, const struct scheme_moments *moments)
+SIMD_INLINE void output_to(const float *m, size_t plane, const float *bias, float *const *px,
+                           size_t channel, bool streams, const struct scheme_moments *moments)
 {
     vf d[6], t[4], columns[4][6], add = vload(bias + channel);
-    vf pivot = moments == NULL ? vzero() : vload(moments->pivot), sum = vzero(), squares = vzero();
+    bool begins = moments == NULL || moments->begins;
+    vf pivot = begins ? vzero() : vload(moments->pivot);
+    vf sum = begins ? vzero() : vload(moments->sum);
+    vf squares = begins ? vzero() : vload(moments->squares);
     for (size_t j = 0; j < 6; j++) {
         for (size_t i = 0; i < 6; i++) {
             d[i] = vload(m + (i * 6 + j) * plane);
@@ -138,16 +141,34 @@ static void output(const float *m, size_t plane, const float *bias, float *const
     }
     for (size_t i = 0; i < 4; i++) {
         output_axis(columns[i], t);
+        if (i == 0 && begins) {
+            pivot = t[0] + add;
+        }
         for (size_t j = 0; j < 4; j++) {
             vf y = t[j] + add, off = y - pivot;
-            vstore(px[i * 4 + j] + channel, y);
+            if (streams) {
+                vstream(px[i * 4 + j] + channel, y);
+            } else {
+                vstore(px[i * 4 + j] + channel, y);
+            }
             sum += off;
             squares += off * off;
         }
     }
     if (moments != NULL) {
-        vstore(moments->sum, vload(moments->sum) + sum);
-        vstore(moments->squares, vload(moments->squares) + squares);
+        vstore(moments->pivot, pivot);
+        vstore(moments->sum, sum);
+        vstore(moments->squares, squares);
+    }
+}
+
+static void output(const float *m, size_t plane, const float *bias, float *const *px,
+                   size_t channel, bool streams, const struct scheme_moments *moments)
+{
+    if (streams) { /* a constant for the compiler */
+        output_to(m, plane, bias, px, channel, true, moments);
+    } else {
+        output_to(m, plane, bias, px, channel, false, moments);
     }
 }
 

@@ -56,8 +56,13 @@ static void input(const float *const *px, size_t channel, float *v, size_t plane
 }
 
 static void output(const float *m, size_t plane, const float *bias, float *const *px,
-                   size_t channel, const struct scheme_moments *moments)
+                   size_t channel, bool streams, const struct scheme_moments *moments)
 {
+    (void)streams; /* images this small stay in the cache */
+    bool begins = moments == NULL || moments->begins;
+    vf pivot = begins ? vzero() : vload(moments->pivot);
+    vf sum = begins ? vzero() : vload(moments->sum);
+    vf squares = begins ? vzero() : vload(moments->squares);
     vf columns[2][3], add = vload(bias + channel);
     for (size_t j = 0; j < 3; j++) {
         vf d[3] = {vload(m + j * plane), vload(m + (3 + j) * plane), vload(m + (6 + j) * plane)};
@@ -73,11 +78,17 @@ static void output(const float *m, size_t plane, const float *bias, float *const
         t[1] += add;
         vstore(px[i * 2] + channel, t[0]);
         vstore(px[i * 2 + 1] + channel, t[1]);
-        if (moments != NULL) {
-            vf pivot = vload(moments->pivot), off0 = t[0] - pivot, off1 = t[1] - pivot;
-            vstore(moments->sum, vload(moments->sum) + (off0 + off1));
-            vstore(moments->squares, vload(moments->squares) + (off0 * off0 + off1 * off1));
+        if (i == 0 && begins) {
+            pivot = t[0];
         }
+        vf off0 = t[0] - pivot, off1 = t[1] - pivot;
+        sum += off0 + off1;
+        squares += off0 * off0 + off1 * off1;
+    }
+    if (moments != NULL) {
+        vstore(moments->pivot, pivot);
+        vstore(moments->sum, sum);
+        vstore(moments->squares, squares);
     }
 }
 

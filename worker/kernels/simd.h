@@ -32,6 +32,29 @@ SIMD_INLINE void vstore(float *p, vf v)
     *(vf_memory *)p = v;
 }
 
+/* Past the caches, for memory that they would not hold until it is read: saves reading each line
+ * before it is written. p is aligned to a vector. */
+SIMD_INLINE void vstream(float *p, vf v)
+{
+#if defined(__AVX512F__)
+    __builtin_ia32_movntps512(p, v);
+#elif defined(__AVX__)
+    __builtin_ia32_movntps256(p, v);
+#elif defined(__SSE__)
+    __builtin_ia32_movntps(p, v);
+#else
+    vstore(p, v);
+#endif
+}
+
+/* Between vstream and another thread's reads. */
+SIMD_INLINE void vstream_end(void)
+{
+#if defined(__SSE__)
+    __builtin_ia32_sfence();
+#endif
+}
+
 SIMD_INLINE vf vzero(void)
 {
     return (vf){0};
