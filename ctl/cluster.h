@@ -45,6 +45,8 @@ enum exit_code cluster_exit_code(int r);
 
 /* --- cluster_benchd.c: benchd in the namespace ------------------------------------------------ */
 
+/* The same without a word: 0, or -Exxx; is_dead: the API server answers, and no benchd lives. */
+int cluster_reach_benchd(struct cluster *c, bool *ret_is_dead, struct err *err);
 /* Is a benchd alive, and where? EXIT_OK, or says why not and what to do. Asked once. */
 enum exit_code cluster_find_benchd(struct cluster *c);
 /* Surely: the API server says so. For a note beside what is done without it. */

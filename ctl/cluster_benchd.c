@@ -1,4 +1,5 @@
 /* benchd in the cluster: is it alive, where is its API, and asking it. See cluster.h. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -54,19 +55,33 @@ static int ask_lease(struct cluster *c, char **ret_address, bool *ret_is_dead, s
     return r;
 }
 
+int cluster_reach_benchd(struct cluster *c, bool *ret_is_dead, struct err *err)
+{
+    *ret_is_dead = false;
+    if (c->address != NULL) {
+        return 0;
+    }
+    _cleanup_(freep) char *address = NULL;
+    int r = ask_lease(c, &address, ret_is_dead, err);
+    if (r < 0) {
+        return r;
+    }
+    *ret_is_dead = false;
+    c->address = take_ptr(address);
+    if (!str_eq(c->address, "service") && connect_directly(c, err) < 0) {
+        free(take_ptr(c->address)); /* else the next one would believe it */
+        return err_wrap(err, -EHOSTUNREACH, "benchd's address");
+    }
+    return 0;
+}
+
 enum exit_code cluster_find_benchd(struct cluster *c)
 {
-    if (c->address != NULL) {
-        return EXIT_OK;
-    }
     struct err err = {0};
     bool is_dead;
-    int r = ask_lease(c, &c->address, &is_dead, &err);
+    int r = cluster_reach_benchd(c, &is_dead, &err);
     if (r < 0) {
         return is_dead ? no_benchd(c, &err) : cli_error(cluster_exit_code(r), NULL, "%s", err.msg);
-    }
-    if (!str_eq(c->address, "service") && connect_directly(c, &err) < 0) {
-        return cli_error(EXIT_UNREACHABLE, NULL, "benchd's address: %s", err.msg);
     }
     return EXIT_OK;
 }

@@ -54,23 +54,36 @@ static bool is_missing_kind(const struct cluster_answer *a)
     return a->r == -ENOENT && !a->is_status;
 }
 
+/* By its whole name. *ret_answer is the caller's. */
+static int get_object(struct cluster *c, const char *name, struct cluster_answer *ret_answer,
+                      json_t **ret)
+{
+    struct kube_request req;
+    kube_request_get(&kube_benchmark_runs, c->ns, name, &req);
+    int r = cluster_call(c, c->client, &req, ret_answer);
+    return r < 0 ? r
+                 : kube_json_load(buf_cstr(&ret_answer->body), ret_answer->body.len, ret,
+                                  &ret_answer->err);
+}
+
+/* What get_object answered; where there is none of the name, others that end so. */
+static enum exit_code judge_object(struct cluster *c, const char *name, int r,
+                                   const struct cluster_answer *a, json_t **ret)
+{
+    if (r == -ENOENT && !is_missing_kind(a)) {
+        struct err err = {0};
+        (void)err_set(&err, ENOENT, "there is no run '%s' in namespace '%s'", name, c->ns);
+        return find_by_ending(c, name, &err, ret);
+    }
+    return r < 0 ? fail(r, &a->err) : EXIT_OK;
+}
+
 enum exit_code cluster_find_object(struct cluster *c, const char *what, json_t **ret)
 {
-    what = run_word_name(what);
-    struct kube_request req;
     struct cluster_answer a;
-    kube_request_get(&kube_benchmark_runs, c->ns, what, &req);
-    int r = cluster_call(c, c->client, &req, &a);
-    enum exit_code code = EXIT_OK;
-    if (r == -ENOENT && !is_missing_kind(&a)) {
-        struct err err = {0};
-        (void)err_set(&err, ENOENT, "there is no run '%s' in namespace '%s'", what, c->ns);
-        code = find_by_ending(c, what, &err, ret);
-    } else if (r < 0) {
-        code = fail(r, &a.err);
-    } else if ((r = kube_json_load(buf_cstr(&a.body), a.body.len, ret, &a.err)) < 0) {
-        code = fail(r, &a.err);
-    }
+    const char *name = run_word_name(what);
+    int r = get_object(c, name, &a, ret);
+    enum exit_code code = judge_object(c, name, r, &a, ret);
     cluster_answer_done(&a);
     return code;
 }
@@ -205,21 +218,35 @@ static void load_object(json_t *object, struct loaded_run *ret)
     }
 }
 
+/* A run whose object's time to live is over: benchd still has its results, under its whole name. */
+static bool load_kept(struct cluster *c, const char *name, struct loaded_run *ret)
+{
+    struct err err;
+    bool is_dead;
+    return cluster_reach_benchd(c, &is_dead, &err) >= 0 &&
+           cluster_load_document(c, name, NULL, ret, &err) >= 0;
+}
+
 enum exit_code cluster_load_run(struct backend *b, const char *what, struct loaded_run *ret)
 {
     struct cluster *c = (struct cluster *)b;
+    struct cluster_answer a;
     json_t *object = NULL;
-    enum exit_code code = cluster_find_object(c, what, &object);
-    if (code != EXIT_OK) {
+    const char *name = run_word_name(what);
+    int r = get_object(c, name, &a, &object);
+    const bool is_kept = r == -ENOENT && !is_missing_kind(&a) && load_kept(c, name, ret);
+    enum exit_code code = is_kept ? EXIT_OK : judge_object(c, name, r, &a, &object);
+    cluster_answer_done(&a);
+    if (is_kept || code != EXIT_OK) {
         return code;
     }
     struct err err = {0};
     struct run_status status;
     object_read_status(object, &status);
     code = cluster_find_benchd(c);
-    int r = code == EXIT_OK
-                ? cluster_load_document(c, kube_json_metadata(object, "name"), &status, ret, &err)
-                : 0;
+    r = code == EXIT_OK
+            ? cluster_load_document(c, kube_json_metadata(object, "name"), &status, ret, &err)
+            : 0;
     if (r >= 0 && code == EXIT_OK) {
         ret->object = json_incref(object);
     } else {

@@ -100,6 +100,18 @@ class Reading(ClusterCase):
         self.assertEqual(there, local)
         self.assertEqual(self.ctl("results", name[-5:]).stdout, self.ctl("results", f"bmr/{name}").stdout)
 
+    def test_results_outlive_the_object(self):
+        """Its time to live is over; benchd has kept what came out."""
+        name = self.serve_local_run()
+        before = self.ctl("results", name, "-o", "json").stdout
+        del self.fake.objects["benchmarkruns"][name]
+        self.assertEqual(self.ctl("results", name, "-o", "json").stdout, before)
+        self.assertIn(name, self.ctl("describe", f"bmr/{name}").stdout)
+        self.assertIn("point=0", self.ctl("logs", name, "--point", "0").stdout)
+        self.ctl("cancel", name, code=3)
+        self.fake.lease_age_s = 60
+        self.assertIn(f"there is no run '{name}'", self.ctl("results", name, code=3).stderr)
+
     def test_get(self):
         self.assertEqual(self.ctl("get").stderr, "No runs found.\n")
         for name, phase, created in (("a-1", "Running", "2026-01-01T00:00:00Z"),
