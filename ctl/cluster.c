@@ -12,50 +12,65 @@
 #include "config.h"
 #include "ctl/run_name.h"
 
-/* $KUBECONFIG may be a list: its first file that is there. */
-static char *first_of_list(const char *list)
+/* $KUBECONFIG may be a list. kubectl merges its files; we read one, and must not choose another
+ * cluster than kubectl would: two that are there are refused. *ret is owned; with none there, the
+ * first is missed by name. */
+static enum exit_code one_of_list(const char *list, char **ret)
 {
-    char *first = NULL;
+    _cleanup_(freep) char *found = NULL, *first = NULL;
     while (list[0] != '\0') {
         const size_t len = strcspn(list, ":");
-        char *path = xstrndup(list, len);
-        if (len > 0 && access(path, F_OK) == 0) {
-            free(first);
-            return path;
-        }
-        if (first == NULL && len > 0) {
-            first = path; /* none is there: the first one is missed by name */
-        } else {
-            free(path);
-        }
+        _cleanup_(freep) char *path = xstrndup(list, len);
         list += len + (list[len] == ':');
+        if (len == 0 || (found != NULL && str_eq(found, path))) {
+            continue;
+        }
+        const bool is_there = access(path, F_OK) == 0;
+        if (is_there && found != NULL) {
+            return cli_error(EXIT_USAGE,
+                             "choose one with --kubeconfig FILE, or make one of them: kubectl "
+                             "config view --flatten >FILE",
+                             "$KUBECONFIG is a list of files, and benchctl reads one: '%s', '%s'",
+                             found, path);
+        }
+        if (is_there) {
+            found = take_ptr(path);
+        } else if (first == NULL) {
+            first = take_ptr(path);
+        }
     }
-    return first;
+    *ret = found != NULL ? take_ptr(found) : take_ptr(first);
+    return EXIT_OK;
 }
 
-/* Owned; NULL: nobody named one, and there is none in its usual place. */
-static char *kubeconfig_path(const struct cli *cli)
+/* *ret: owned; NULL: nobody named one, and there is none in its usual place. */
+static enum exit_code kubeconfig_path(const struct cli *cli, char **ret)
 {
+    *ret = NULL;
     if (cli->kubeconfig != NULL) {
-        return xstrdup(cli->kubeconfig);
+        *ret = xstrdup(cli->kubeconfig);
+        return EXIT_OK;
     }
     const char *list = getenv("KUBECONFIG");
     if (list != NULL && list[0] != '\0') {
-        return first_of_list(list);
+        return one_of_list(list, ret);
     }
     const char *home = getenv("HOME");
-    char *path = xasprintf("%s/.kube/config", home == NULL ? "" : home);
+    _cleanup_(freep) char *path = xasprintf("%s/.kube/config", home == NULL ? "" : home);
     if (access(path, F_OK) == 0) {
-        return path;
+        *ret = take_ptr(path);
     }
-    free(path);
-    return NULL;
+    return EXIT_OK;
 }
 
 static enum exit_code load_config(const struct cli *cli, struct kube_config *ret)
 {
     struct err err = {0};
-    _cleanup_(freep) char *path = kubeconfig_path(cli);
+    _cleanup_(freep) char *path = NULL;
+    enum exit_code code = kubeconfig_path(cli, &path);
+    if (code != EXIT_OK) {
+        return code;
+    }
     if (path != NULL) {
         return kube_config_load(path, cli->context, ret, &err) < 0
                    ? cli_error(EXIT_USAGE, NULL, "%s", err.msg)

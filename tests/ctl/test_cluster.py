@@ -141,6 +141,21 @@ class Reading(ClusterCase):
         self.ctl("get")
         self.assertIn("/namespaces/benchd/", self.fake.requests[-1][1])
 
+    def test_a_list_of_kubeconfigs(self):
+        """kubectl merges them; what is not merged must not be guessed."""
+        one = self.fake.kubeconfig(self.folder / "one")
+        other = self.fake.kubeconfig(self.folder / "other", namespace="elsewhere")
+        for value in (f"{self.folder}/none:{one}", f"{one}:", f":{one}:{one}"):
+            self.env["KUBECONFIG"] = value
+            self.ctl("get")
+        self.env["KUBECONFIG"] = f"{one}:{other}"
+        done = self.ctl("get", code=2)
+        for text in ("$KUBECONFIG is a list of files, and benchctl reads one", str(one), str(other), "--kubeconfig FILE"):
+            self.assertIn(text, done.stderr)
+        self.ctl("get", "--kubeconfig", one)
+        self.env["KUBECONFIG"] = f"{self.folder}/none:{self.folder}/neither"
+        self.assertIn(f"{self.folder}/none", self.ctl("get", code=2).stderr)
+
     def test_logs(self):
         name = self.serve_local_run()
         self.fake.logs[name] = "a line\n"
