@@ -264,13 +264,11 @@ def server_ends_politely(t):
     """On SIGTERM an API server stops listening, and leaves its watches open and silent for a minute."""
     with Watched(t, "an old server holds the watch, a new one is there") as s:
         s.script([pod_list(5, item("a", "u1", 3))], [stream(end="silence")])
-        s.fake.on("GET", "/x", nothing("close"))
         number = s.probe.start("informer", resource="pods", ns="n")
         s.probe.until(number, "synced")
         s.fake.wait_for("GET", PODS, 2)
         s.fake.stop_listening()
         call = s.probe.start("get", path="/x")
-        s.fake.wait_for("GET", "/x", 1)
         s.equal({}, s.probe.next(call, 0.5), "nobody listens")
         with fake_api.FakeApi(port=s.fake.port) as new:
             new.on("GET", "/x", obj(200, {}))
