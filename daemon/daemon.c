@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config.h"
+#include "core/pod_state.h"
 #include "daemon/holder.h"
 #include "daemon/memory.h"
 #include "daemon/run.h"
@@ -295,17 +296,6 @@ static void on_name(uv_getaddrinfo_t *request, int status, struct addrinfo *foun
 
 /* ---- life ---- */
 
-/* Of a pod is kept what pod_identify and pod_state_read look at: the rest is most of it. */
-static void prune_pod(json_t *pod)
-{
-    json_t *spec = json_object_get(pod, "spec");
-    const json_t *container = json_array_get(json_object_get(spec, "containers"), 0);
-    json_t *name = json_incref(json_object_get(container, "name"));
-    (void)json_object_clear(spec); /* no object: nothing to clear, and nothing to set */
-    (void)json_object_set_new(spec, "containers", json_pack("[{s:o*}]", "name", name));
-    (void)json_object_del(json_object_get(pod, "metadata"), "annotations"); /* may be absent */
-}
-
 static struct kube_informer *watch(struct daemon *d, enum daemon_kind kind)
 {
     static const kube_change_fn handlers[KIND_COUNT] = {
@@ -315,7 +305,7 @@ static struct kube_informer *watch(struct daemon *d, enum daemon_kind kind)
                                             .ns = d->ns,
                                             .label_selector =
                                                 kind == KIND_POD ? POD_SELECTOR : NULL,
-                                            .prune = kind == KIND_POD ? prune_pod : NULL,
+                                            .prune = kind == KIND_POD ? pod_prune : NULL,
                                             .on_change = handlers[kind],
                                             .on_synced = on_synced,
                                             .ctx = d,

@@ -382,3 +382,17 @@ void pod_state_done(struct pod_state *state)
     free(state->summary_line);
     state->summary_line = NULL;
 }
+
+void pod_prune(json_t *pod)
+{
+    json_t *spec = json_object_get(pod, "spec");
+    const json_t *container = json_array_get(json_object_get(spec, "containers"), 0);
+    json_t *name = json_incref(json_object_get(container, "name"));
+    const json_t *resources = json_object_get(container, "resources");
+    json_t *limits = json_incref(json_object_get(resources, "limits")); /* say_memory */
+    (void)json_object_clear(spec); /* no object: nothing to clear, and nothing to set */
+    (void)json_object_set_new(spec, "containers",
+                              json_pack("[{s:o*, s:{s:o*}}]", "name", name, "resources", "limits",
+                                        limits));
+    (void)json_object_del(json_object_get(pod, "metadata"), "annotations"); /* may be absent */
+}

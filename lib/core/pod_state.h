@@ -37,3 +37,7 @@ struct pod_state {
 /* `id` is the replica that the pod should be: a summary of another one is passed over. */
 void pod_state_read(const json_t *pod, const struct replica_id *id, struct pod_state *ret);
 void pod_state_done(struct pod_state *state);
+
+/* Takes out what neither pod_state_read nor pod_identify looks at, most of a pod: for those who keep
+ * many. */
+void pod_prune(json_t *pod);

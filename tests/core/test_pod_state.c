@@ -161,11 +161,13 @@ static json_t *make_pod(const char *metadata, const char *status)
 
 static const struct replica_id trainer_1 = {0, 0, 0, ROLE_TRAINER, 1};
 
-static void every_class(void **state)
+static void check_every_class(bool is_pruned)
 {
-    (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         json_t *pod = make_pod("", rows[i].status);
+        if (is_pruned) {
+            pod_prune(pod);
+        }
         struct pod_state s;
         pod_state_read(pod, &trainer_1, &s);
         if (s.state != rows[i].state || s.failure != rows[i].failure || s.wait != rows[i].wait ||
@@ -177,6 +179,31 @@ static void every_class(void **state)
         pod_state_done(&s);
         json_decref(pod);
     }
+}
+
+static void every_class(void **state)
+{
+    (void)state;
+    check_every_class(false);
+    check_every_class(true);
+}
+
+static void pruned_of_all_else(void **state)
+{
+    (void)state;
+    json_t *pod = json_loads("{\"metadata\":{\"name\":\"p\",\"annotations\":{\"a\":\"b\"}},\"spec\":{"
+                             "\"hostname\":\"h\",\"containers\":[{\"name\":\"main\",\"image\":\"i\"},"
+                             "{\"name\":\"side\"}]}}", 0, NULL);
+    assert_non_null(pod);
+    pod_prune(pod);
+    _cleanup_(freep) char *text = json_dumps(pod, JSON_COMPACT);
+    assert_string_equal(text, "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":"
+                              "\"main\",\"resources\":{}}]}}");
+    json_decref(pod);
+    pod = json_object();
+    pod_prune(pod); /* nothing to take out */
+    assert_int_equal(json_object_size(pod), 0);
+    json_decref(pod);
 }
 
 static void deleted_by_somebody(void **state)
@@ -313,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_class),
+        cmocka_unit_test(pruned_of_all_else),
         cmocka_unit_test(deleted_by_somebody),
         cmocka_unit_test(killed_for_memory_without_a_limit),
         cmocka_unit_test(summary_in_message),
