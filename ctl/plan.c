@@ -199,6 +199,11 @@ static void format_first(const struct run_def *def, bool is_wide, struct buf *ou
     names_done(&names);
 }
 
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static void format_totals(const struct run_def *def, const struct plan_point *sums, bool is_local,
                           struct buf *out)
 {
@@ -209,10 +214,13 @@ static void format_totals(const struct run_def *def, const struct plan_point *su
     char cores[HUMAN_SIZE], memory[HUMAN_SIZE];
     human_millicores(most->cpu_millicores, cores);
     human_bytes(most->mem_bytes, memory);
-    buf_printf(out, "\n%u trials of %lld warm-up + %lld measured steps, one after another.\n"
-               "Largest point: %u replicas",
-               def->n_slots, (long long)def->spec->warmup_steps, (long long)def->spec->steps,
-               most->replicas);
+    const struct spec *spec = def->spec;
+    buf_printf(out, "\n%u trial%s of %lld warm-up + %lld measured step%s%s.\n"
+               "Largest point: %u replica%s",
+               def->n_slots, plural(def->n_slots), (long long)spec->warmup_steps,
+               (long long)spec->steps, plural((uint64_t)spec->steps),
+               def->n_slots == 1 ? "" : ", one after another", most->replicas,
+               plural(most->replicas));
     if (!is_local && most->cpu_millicores > 0) {
         buf_printf(out, ", %s CPU, %s memory", cores, memory);
     }

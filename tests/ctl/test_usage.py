@@ -164,6 +164,11 @@ class Plan(cli.CliCase):
                 for line in self.ctl("plan", name, *mode).stdout.splitlines():
                     self.assertLessEqual(len(line), 80, f"{name}: {line}")
 
+    def test_one_of_each_is_no_plural(self):
+        done = self.ctl("plan", "vgg16-single-node", "--local", "--systems", "benchworker", "--set", "batch_size=8",
+                        "--repeats", "1", "--steps", "1")
+        self.assertIn("\n1 trial of 1 warm-up + 1 measured step.\nLargest point: 1 replica.\n", done.stdout)
+
     def test_wrong_sets_are_refused(self):
         rows = [("pserverz=1", "pserverz"), ("pservers", "pservers"), ("trainers=0", "trainers")]
         for value, text in rows:
