@@ -207,7 +207,7 @@ def check_without_benchd(v, name):
     t, k, ctl = v.t, v.k, v.ctl
     v.daemon.stop()
     missing = "no live benchd in namespace 'benchd': nobody holds the lease 'benchd'"
-    for verb in (("run", "vgg16-single-node"), ("results", name), ("logs", name, "--point", "0")):
+    for verb in (("run", "vgg16-pserver-sweep"), ("results", name), ("logs", name, "--point", "0")):
         ctl.expect(f"no benchd, {verb[0]}", 5, missing, *verb)
     done = ctl.expect("no benchd, describe", 5, missing, "describe", name)
     t.match(r"(?m)^Phase: +Succeeded(?s:.*)Complete +True", done.stdout, "no benchd, describe: what the object says")
