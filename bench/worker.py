@@ -28,6 +28,7 @@ OURS = Row("benchworker")
 PEERS = (Row("pytorch"), Row("tensorflow"), Row("paddle"), Row("pytorch", "bf16"), Row("tensorflow", "bf16"))
 # About the rate on one core: how many steps fill the time of one measurement. Only the length depends on it.
 ABOUT = {"benchworker": 200, "pytorch": 60, "tensorflow": 60, "paddle": 10}
+SLOW = 20  # a peer below this rate is measured in the first round only: five would take most of the time
 BATCH = 128  # of the figures that are asked for at one batch only
 
 # What must be reached, by batch.
@@ -68,7 +69,7 @@ def parse(argv):
     parser.add_argument("--batches", type=numbers, default=sorted(RATIO_BARS), metavar="N,..", help="default 32,64,128,256")
     parser.add_argument("--peers", default="pytorch,tensorflow,paddle", metavar="NAME,..", help="default all")
     parser.add_argument("--precisions", default="fp32,bf16", metavar="NAME,..", help="of the peers; default fp32,bf16")
-    parser.add_argument("--seconds", type=float, default=4, metavar="S", help="of one measurement, about; default 4")
+    parser.add_argument("--seconds", type=float, default=2.5, metavar="S", help="of one measurement, about; default 2.5")
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), metavar="CPU", help="default the last")
     parser.add_argument("--quiet", type=float, default=.05, metavar="SHARE",
                         help="of the core that others may use for wall time to count; default 0.05")
@@ -110,8 +111,8 @@ class Bench:
 
     def steps(self, row, batch):
         """(warm-up, measured): a slow peer is not given more seconds than its steps need."""
-        return (1 if ABOUT[row.system] < 20 else 2,
-                max(3, math.ceil(self.args.seconds * ABOUT[row.system] / batch)))
+        return (1 if ABOUT[row.system] < SLOW else 2,
+                max(2 if ABOUT[row.system] < SLOW else 3, math.ceil(self.args.seconds * ABOUT[row.system] / batch)))
 
     def run(self, row, batch, number, isa=""):
         warmup, steps = self.steps(row, batch)
@@ -145,7 +146,8 @@ class Bench:
         self.onednn.append(json.loads(ran.stdout)["layers"])
 
     def run_round(self, number):
-        rows = in_turn([OURS, *chosen_peers(self.args)], number)
+        rows = [row for row in in_turn([OURS, *chosen_peers(self.args)], number)
+                if number == 1 or ABOUT[row.system] >= SLOW]
         for batch in self.args.batches:
             for row in rows:
                 self.run(row, batch, number)

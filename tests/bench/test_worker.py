@@ -73,7 +73,8 @@ class Worker(unittest.TestCase):
     def test_rows_run_in_turn_on_one_core(self):
         self.bench("--rounds", "2", "--batches", "32", "--no-avx2", "--no-layers", "--quiet", "9", code=0)
         rows = ["benchworker", "pytorch", "tensorflow", "paddle", "pytorch", "tensorflow"]
-        order = rows + rows[1:] + rows[:1]  # the second round begins with another one
+        # The second round begins with another one and leaves out what is slow.
+        order = rows + [row for row in rows[1:] + rows[:1] if row != "paddle"]
         self.assertEqual([line.split()[0] for line in self.log()],
                          [row.replace("benchworker", "worker") for row in order])
         self.assertEqual([line.split()[1:3] for line in self.log()[4:6]], [["--precision", "bf16"]] * 2)
