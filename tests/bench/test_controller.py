@@ -8,16 +8,17 @@ import bench_case
 import controller
 
 
-def event(name, arrival, end, code=201, verb="create"):
-    return json.dumps({"verb": verb, "objectRef": {"name": name}, "responseStatus": {"code": code},
+def event(name, arrival, end, code=201, uri="/api/v1/namespaces/benchd/pods"):
+    return json.dumps({"verb": "create", "requestURI": uri, "objectRef": {"name": name}, "responseStatus": {"code": code},
                        "requestReceivedTimestamp": f"2026-01-01T00:00:{arrival:09.6f}Z",
-                       "stageTimestamp": f"2026-01-01T00:00:{end:09.6f}Z"})
+                       "stageTimestamp": f"2026-01-01T00:00:{end:09.6f}Z"}).encode()
 
 
 class Controller(unittest.TestCase):
     def test_span(self):
         lines = [event("run-1-p0t0a0-trainer-0", 1.5, 1.75), event("run-1-p0t0a0-trainer-1", 1.25, 2.5),
-                 event("run-1-p0t0a0-trainer-2", 0.5, 9, code=409), event("run-10-p0t0a0-trainer-0", 0.25, 8)]
+                 event("run-1-p0t0a0-trainer-2", 0.5, 9, code=409), event("run-10-p0t0a0-trainer-0", 0.25, 8),
+                 event("run-1-p0t0a0-trainer-0", 0.1, 0.2, uri="/api/v1/namespaces/benchd/pods?dryRun=All")]
         found = controller.creations(lines, "run-1")
         self.assertEqual(len(found), 2)
         self.assertAlmostEqual(controller.span_s(found), 1.25, places=5)
