@@ -277,13 +277,13 @@ static void release(struct daemon *d)
     free(d);
 }
 
-/* May come after daemon_free: a lookup under way cannot be called back. */
 static bool may_write(void *ctx)
 {
     const struct daemon *d = ctx;
     return d->holder != NULL && holder_may_write(d->holder);
 }
 
+/* May come after daemon_free: a lookup under way cannot be called back. */
 static void on_name(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
 {
     struct daemon *d = request->data;
@@ -305,6 +305,8 @@ static struct kube_informer *watch(struct daemon *d, enum daemon_kind kind)
                                             .ns = d->ns,
                                             .label_selector =
                                                 kind == KIND_POD ? POD_SELECTOR : NULL,
+                                            /* Thousands of addresses in each pod. */
+                                            .skip_list = kind == KIND_POD ? "env" : NULL,
                                             .prune = kind == KIND_POD ? pod_prune : NULL,
                                             .on_change = handlers[kind],
                                             .on_synced = on_synced,

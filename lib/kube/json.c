@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 
 /* Reals up to here stand for one integer each. */
 #define EXACT_MAX 9007199254740992.0
@@ -79,14 +80,14 @@ static size_t array_length(const char *data, size_t len)
     return 0;
 }
 
-int kube_json_load_lean(const char *data, size_t len, json_t **ret, struct err *err)
+/* The text with every list under `name` emptied, as the API server writes it, in *ret; false: there
+ * is none. Within a text the key's quotes would be escaped; behind a backslash it is the end of
+ * another key. */
+static bool empty_lists(const char *data, size_t len, const char *name, struct buf *ret)
 {
-    /* As the API server writes it. Within a text its quotes would be escaped; behind a backslash it
-     * is the end of another key. */
-    static const char key[] = "\"managedFields\":[";
-    const size_t key_len = sizeof(key) - 1;
+    _cleanup_(freep) char *key = xasprintf("\"%s\":[", name);
+    const size_t key_len = strlen(key);
     const char *end = data + len, *from = data;
-    struct buf lean = BUF_INIT;
     for (const char *at = data; (at = memmem(at, (size_t)(end - at), key, key_len)) != NULL;) {
         const char *array = at + key_len - 1;
         const bool is_key = at > data && at[-1] != '\\';
@@ -95,17 +96,33 @@ int kube_json_load_lean(const char *data, size_t len, json_t **ret, struct err *
             break; /* cut off: no JSON in any case */
         }
         if (is_key) {
-            buf_append(&lean, from, (size_t)(array + 1 - from));
+            buf_append(ret, from, (size_t)(array + 1 - from));
             from = array + n - 1; /* its bracket */
         }
         at = array + n - 1;
     }
     if (from == data) {
-        return kube_json_load(data, len, ret, err);
+        return false;
     }
-    buf_append(&lean, from, (size_t)(end - from));
-    const int r = kube_json_load(lean.data, lean.len, ret, err);
-    buf_done(&lean);
+    buf_append(ret, from, (size_t)(end - from));
+    return true;
+}
+
+int kube_json_load_lean(const char *data, size_t len, const char *skip, json_t **ret,
+                        struct err *err)
+{
+    struct buf first = BUF_INIT, second = BUF_INIT;
+    if (empty_lists(data, len, "managedFields", &first)) {
+        data = first.data;
+        len = first.len;
+    }
+    if (skip != NULL && empty_lists(data, len, skip, &second)) {
+        data = second.data;
+        len = second.len;
+    }
+    const int r = kube_json_load(data, len, ret, err);
+    buf_done(&first);
+    buf_done(&second);
     return r;
 }
 

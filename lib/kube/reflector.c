@@ -65,6 +65,7 @@ struct kube_reflector *kube_reflector_new(const struct kube_reflector_params *pa
     kube_cache_init(&r->cache, params->prune, params->on_change, params->ctx);
     kube_watch_parser_init(&r->parser, params->line_max == 0 ? KUBE_LINE_MAX : params->line_max,
                            on_event, r);
+    r->parser.skip_list = params->skip_list;
     kube_backoff_init(&r->backoff, BACKOFF_MIN_NS, BACKOFF_MAX_NS, params->seed);
     return r;
 }
@@ -209,7 +210,8 @@ static void take_list(struct kube_reflector *r, int64_t now_ns)
 static int take_page(struct kube_reflector *r, const struct kube_response *res, struct err *err)
 {
     json_t *list;
-    const int code = kube_json_load_lean(res->body, res->body_len, &list, err);
+    const int code =
+        kube_json_load_lean(res->body, res->body_len, r->params.skip_list, &list, err);
     if (code < 0) {
         return err_wrap(err, code, "list %s in '%s'", r->params.resource->plural, r->ns);
     }

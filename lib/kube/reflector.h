@@ -28,6 +28,7 @@ struct kube_reflector_params {
     const struct kube_resource *resource;
     const char *ns;
     const char *label_selector, *field_selector; /* NULL: all */
+    const char *skip_list;    /* NULL, or the key of lists that nobody reads: emptied unparsed */
     kube_prune_fn prune;      /* NULL: only managedFields are dropped */
     kube_change_fn on_change; /* NULL: nobody listens */
     void (*on_synced)(void *ctx); /* after each complete list; NULL */

@@ -48,7 +48,7 @@ static int take_line(struct kube_watch_parser *p, const char *line, size_t len, 
         return 0;
     }
     json_t *event;
-    int r = kube_json_load_lean(line, len, &event, err);
+    int r = kube_json_load_lean(line, len, p->skip_list, &event, err);
     if (r < 0) {
         return err_wrap(err, r, "a watch line of %zu bytes", len);
     }

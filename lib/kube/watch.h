@@ -20,6 +20,7 @@ typedef int (*kube_event_fn)(void *ctx, enum kube_event_type type, json_t *objec
 struct kube_watch_parser {
     struct buf line; /* the line under way */
     size_t line_max;
+    const char *skip_list; /* as kube_json_load_lean takes it; NULL after init */
     kube_event_fn on_event;
     void *ctx;
 };

@@ -177,7 +177,13 @@ static void managed_fields_are_not_parsed(void **state)
     (void)state;
     static const struct {
         const char *name, *text, *expected; /* NULL: no JSON */
+        const char *skip;
     } rows[] = {
+        {"another list", "{\"env\":[{\"a\":1}],\"b\":{\"env\":[2],\"envs\":[3]}}",
+         "{\"env\":[],\"b\":{\"env\":[],\"envs\":[3]}}", "env"},
+        {"both", "{\"env\":[1],\"managedFields\":[{\"env\":[1]}]}",
+         "{\"env\":[],\"managedFields\":[]}", "env"},
+        {"not asked for", "{\"env\":[1]}", "{\"env\":[1]}", NULL},
         {"none", "{\"a\":[1]}", "{\"a\":[1]}"},
         {"one", "{\"managedFields\":[{\"f\":{\"k:{\\\"x\\\":\\\"]\\\"}\":{}}}],\"b\":2}",
          "{\"managedFields\":[],\"b\":2}"},
@@ -193,7 +199,8 @@ static void managed_fields_are_not_parsed(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         json_t *json = NULL;
         struct err err = {0};
-        const int r = kube_json_load_lean(rows[i].text, strlen(rows[i].text), &json, &err);
+        const int r = kube_json_load_lean(rows[i].text, strlen(rows[i].text), rows[i].skip, &json,
+                                          &err);
         _cleanup_(freep) char *got = r < 0 ? NULL : json_dumps(json, JSON_COMPACT);
         const bool is_right = rows[i].expected == NULL ? got == NULL
                                                        : got != NULL &&
