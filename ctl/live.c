@@ -143,6 +143,10 @@ void live_note(struct live *l, const char *reason, const char *note)
 void live_end(struct live *l)
 {
     draw(l);
+    struct buf out = BUF_INIT;
+    buf_puts(&out, "\n"); /* the tables follow, on the same terminal */
+    put(&out);
+    buf_done(&out);
     uv_close((uv_handle_t *)&l->draw_timer, NULL);
     uv_close((uv_handle_t *)&l->tick, NULL);
     uv_close((uv_handle_t *)&l->winch, NULL);

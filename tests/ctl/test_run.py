@@ -326,6 +326,7 @@ class Progress(cli.CliCase):
         self.assertRegex(text.decode(), r"▸ \d .*step \d+/10  [\d.]+ samples/s trainer/0")
         self.assertRegex(frames[-2], r"3/3 trials")
         self.assertEqual(frames[-2].count("✓"), 3)
+        self.assertEqual(frames[-1], "\r\n", "an empty line before what follows")
 
     def test_memory_of_benchctl(self):
         if b"__asan_init" in pathlib.Path(cli.BENCHCTL).read_bytes():
