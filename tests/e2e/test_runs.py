@@ -217,6 +217,20 @@ def check_queue(t, k, node):
         delete(k, name)
 
 
+def check_foreground(t, k, node, daemon):
+    """Deleted with its dependents first: the object stays until they are gone, and must not get new ones."""
+    create(k, "front", definition=definition(addressing="Dns"))
+    wait_for(lambda: len(node.pods()) >= 2)
+    k("delete", "bmr", "front", "--cascade=foreground", "--wait=false")
+    t.ok(wait_for(lambda: not [p for p in node.pods() if "deletionTimestamp" not in p["metadata"]]), "its pods go")
+    t.ok(wait_for(lambda: json.loads(daemon.ctl("get", "runs", "-o", "json").stdout)["items"][0]["phase"] == "Cancelled"),
+         "nobody drives it any more")
+    k("delete", "pods", "--all", "--force", "--grace-period=0")
+    k("patch", "bmr", "front", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')   # the garbage collector's part
+    t.ok(wait_for(lambda: daemon.ctl("results", "front").returncode == 3), "its results go with it")
+    t.equal(set(), {name for name in node.seen if name.startswith("front-") and "a0-" not in name}, "no attempt was added")
+
+
 def check_end_of_life(t, k, node, daemon):
     create(k, "short", definition=definition(repeats={"min": 1}, runPolicy={"ttlSecondsAfterFinished": 1}))
     uid = get(k, "short")["metadata"]["uid"]
@@ -295,6 +309,7 @@ def main():
             check_waiting(t, k, node)
             check_vanished(t, k, node, daemon)
             check_queue(t, k, node)
+            check_foreground(t, k, node, daemon)
             check_end_of_life(t, k, node, daemon)
             check_kills(t, k, node, daemon)
             check_exits(t, k, cluster, daemon)
