@@ -13,10 +13,10 @@ from kubeconfigs import foreign_authority, set_authority
 CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
 
 
-def renew_lease(k):
+def renew_lease(k, ns=NS):
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-             "metadata": {"name": "benchd", "namespace": NS, "annotations": {"benchd.io/address": "service"}},
+             "metadata": {"name": "benchd", "namespace": ns, "annotations": {"benchd.io/address": "service"}},
              "spec": {"holderIdentity": "test", "leaseDurationSeconds": 3600, "renewTime": now}}
     k("apply", "-f", "-", stdin=json.dumps(lease))
 
@@ -81,6 +81,17 @@ def check_created(t, cluster, ctl):
     ctl.expect("deleted", 3, "there is no run", "delete", name)
 
 
+def check_namespaces(t, cluster, ctl):
+    k = cluster.kubectl
+    ctl.expect("no such namespace", 5, "no live benchd in namespace 'nowhere': it has no lease 'benchd'", "run",
+               "vgg16-pserver-sweep", "-n", "nowhere")
+    k("create", "namespace", "going")
+    renew_lease(k, "going")
+    k("delete", "namespace", "going", "--wait=false")   # nobody here ends what has begun to go
+    ctl.expect("a namespace that goes", 3, "HTTP 403 Forbidden: .*because it is being terminated", "run",
+               "vgg16-pserver-sweep", "-n", "going")
+
+
 def main():
     t = tap.Tap()
     with Cluster() as cluster:
@@ -88,6 +99,7 @@ def main():
         check_missing(t, cluster, ctl)
         check_rights(ctl, cluster)
         check_created(t, cluster, ctl)
+        check_namespaces(t, cluster, ctl)
     return t.done()
 
 
