@@ -93,6 +93,32 @@ bool cluster_benchd_is_dead(struct cluster *c, struct err *why)
     return ask_lease(c, &address, &is_dead, why) < 0 && is_dead;
 }
 
+void cluster_lease_request(const struct cluster *c, struct kube_request *ret)
+{
+    kube_request_get(&kube_leases, c->ns, LEASE, ret);
+}
+
+bool cluster_learn_address(struct cluster *c, const struct kube_response *res)
+{
+    _cleanup_(freep) char *address = NULL;
+    json_t *lease = NULL;
+    int r = kube_json_load(res->body, res->body_len, &lease, NULL);
+    r = r < 0 ? r : kube_lease_read(lease, res->date_unix_ms, &address, NULL);
+    json_decref(lease);
+    if (r < 0 || str_eq(address, c->address)) {
+        return false;
+    }
+    struct kube_client *before = take_ptr(c->direct);
+    free(take_ptr(c->address));
+    c->address = take_ptr(address);
+    if (!str_eq(c->address, "service") && connect_directly(c, NULL) < 0) {
+        c->direct = before; /* no URL: as before, until a better one comes */
+        return false;
+    }
+    kube_client_free(before);
+    return true;
+}
+
 void cluster_api_request(struct cluster *c, const char *rest, struct kube_client **ret_client,
                          struct kube_request *ret)
 {

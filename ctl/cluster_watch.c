@@ -46,6 +46,8 @@ struct watch {
     struct attempt_ids wanted; /* new ones, to be asked for */
     size_t n_events;           /* shown */
     struct replica_step step;  /* the last one shown */
+    bool is_lost;              /* benchd is not where it was: its Lease is asked */
+    struct err lost;           /* how that was seen */
     bool is_silent;            /* benchd did not answer, and it was said */
     bool is_last;              /* the run is over: one more question */
     bool is_last_asked;        /* and the one under way was asked since */
@@ -142,15 +144,52 @@ static void show_state(struct watch *w, const json_t *document)
     attempt_ids_done(&state.attempts);
 }
 
-static void no_answer(struct watch *w, const struct kube_response *res, const struct err *err)
+static void no_answer(struct watch *w, int http_code, const struct err *err)
 {
     w->wanted.list.len = 0; /* the next state names them again */
     if (w->is_last_asked) {
         over(w, WATCH_ENDED);
-    } else if (res->http_code != 404 && !w->is_silent) { /* 404: benchd is about to see the run */
+    } else if (http_code != 404 && !w->is_silent) { /* 404: benchd is about to see the run */
         w->is_silent = true;
         cli_note(w->c->backend.cli, "benchd does not answer, the run goes on: %s", err->msg);
     }
+}
+
+static void ask_later(struct watch *w)
+{
+    const uint64_t took_ms = uv_now(&w->c->loop) - w->asked_ms;
+    const uint64_t wait_ms = took_ms * SLOWNESS > TICK_MS ? took_ms * SLOWNESS : TICK_MS;
+    (void)uv_timer_start(&w->tick, w->tick.timer_cb, wait_ms, 0); /* a timer that is initialised */
+}
+
+static void on_lease(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    (void)err; /* what counts is that benchd did not answer */
+    struct watch *w = ctx;
+    w->call = NULL;
+    if (r >= 0 && cluster_learn_address(w->c, res)) {
+        ask(w);
+        return;
+    }
+    w->is_lost = false; /* sought again with the next failure */
+    no_answer(w, 0, &w->lost);
+    if (!w->is_over) {
+        ask_later(w);
+    }
+}
+
+/* A benchd outside the cluster has another port with each start. True: its Lease is asked first. */
+static bool seek(struct watch *w, const struct kube_response *res, const struct err *err)
+{
+    if (w->c->direct == NULL || res->failure == KUBE_ANSWERED || w->is_lost) {
+        return false;
+    }
+    w->is_lost = true;
+    w->lost = *err;
+    struct kube_request req;
+    cluster_lease_request(w->c, &req);
+    w->call = kube_call(w->c->client, &req, &cluster_options, on_lease, w);
+    return true;
 }
 
 static void on_answer(void *ctx, int r, const struct kube_response *res, const struct err *err)
@@ -162,8 +201,12 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
     if (r >= 0) {
         r = kube_json_load(res->body, res->body_len, &document, &wrong);
     }
+    if (r < 0 && seek(w, res, &wrong)) {
+        return;
+    }
+    w->is_lost = false;
     if (r < 0) {
-        no_answer(w, res, &wrong);
+        no_answer(w, res->http_code, &wrong);
     } else if (w->progress == NULL) {
         w->is_silent = false;
         begin_progress(w, document);
@@ -186,9 +229,7 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
         ask(w);
         return;
     }
-    const uint64_t took_ms = uv_now(&w->c->loop) - w->asked_ms;
-    const uint64_t wait_ms = took_ms * SLOWNESS > TICK_MS ? took_ms * SLOWNESS : TICK_MS;
-    (void)uv_timer_start(&w->tick, w->tick.timer_cb, wait_ms, 0); /* a timer that is initialised */
+    ask_later(w);
 }
 
 static void ask(struct watch *w)

@@ -5,14 +5,15 @@ import datetime
 import json
 import re
 import signal
+import subprocess
 import sys
 import time
 import urllib.request
 
 import kwok
 import tap
-from benchd import Benchd, definition, wait_for
-from cluster import CONTROLLERS, Cluster
+from benchd import BENCHCTL, Benchd, definition, wait_for
+from cluster import CONTROLLERS, Cluster, die_with_parent
 from kubeconfigs import foreign_authority, set_authority, set_server, set_token
 
 CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
@@ -152,6 +153,10 @@ def check_servers_restart(t, cluster, runs):
     """etcd, then the API server, killed in the middle. While a trial of 2 s runs."""
     runs.create("steady", definition={"repeats": {"min": 3}})
     daemon = runs.daemon
+    wait_for(lambda: runs.status("steady").get("current"))
+    attached = subprocess.Popen([BENCHCTL, "attach", "steady", "-o", "json"], env=cluster.env(), text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                preexec_fn=die_with_parent())
     for done, server in ((1, "etcd"), (2, "kube-apiserver")):
         runs.wait_trials("steady", done)
         began = time.monotonic()
@@ -170,6 +175,10 @@ def check_servers_restart(t, cluster, runs):
     daemon.start()
     runs.wait_end("steady")
     runs.check_whole("steady", 6)
+    out, err = attached.communicate(timeout=60)
+    t.equal(0, attached.returncode, "benchctl attach has looked on all the while")
+    t.match('"phase": "Succeeded"', out, "and has the result")
+    t.ok("error" not in err, "without an error on the way", err)
     waited = cluster.kubectl("wait", "--for=condition=Complete", "--timeout=10s", "bmr/steady", check=False)
     t.equal(0, waited.returncode, "steady: kubectl wait --for=condition=Complete")
     created = re.search(r"(?m)^benchd_pods_created_total (\d+)", metrics(cluster)) if daemon.process.poll() is None else None
