@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/text.h"
 #include "daemon/bmr.h"
 #include "daemon/run.h"
 
@@ -12,19 +13,26 @@
 
 /* ---- acceptance ---- */
 
-void run_refuse(struct run *run, const char *reason, bool is_final, const char *text)
+static void end_unaccepted(struct run *run, enum run_phase phase, const char *reason, bool is_final,
+                           const char *text)
 {
     run->refusal = reason;
     run->is_refused = is_final;
     free(run->refusal_text);
     run->refusal_text = xstrdup(text);
     if (is_final) {
-        run->status.phase = RUN_FAILED;
+        run->status.phase = phase;
         run->status.ended_unix_ms = clock_unix_ms();
-        (void)snprintf(run->status.reason, sizeof(run->status.reason), "%s", reason);
-        (void)snprintf(run->status.message, sizeof(run->status.message), "%.250s", text);
-        announce(&run->d->announcer, run->name, run->uid, EVENT_WARNING, reason, text);
+        text_put(run->status.reason, sizeof(run->status.reason), "%s", reason);
+        text_put(run->status.message, sizeof(run->status.message), "%s", text);
+        announce(&run->d->announcer, run->name, run->uid,
+                 phase == RUN_CANCELLED ? EVENT_NORMAL : EVENT_WARNING, reason, text);
     }
+}
+
+void run_refuse(struct run *run, const char *reason, bool is_final, const char *text)
+{
+    end_unaccepted(run, RUN_FAILED, reason, is_final, text);
 }
 
 /* 1: the store has it; 0: it does not, or cannot be used. */
@@ -176,8 +184,7 @@ static int claim(struct run *run, struct err *err)
 /* Nothing was made of it yet: the cancellation is true at once. */
 static void cancel_unaccepted(struct run *run)
 {
-    run_refuse(run, "CancelRequested", true, "cancelled before it was accepted");
-    run->status.phase = RUN_CANCELLED;
+    end_unaccepted(run, RUN_CANCELLED, "CancelRequested", true, "cancelled before it was accepted");
 }
 
 int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, struct err *err)

@@ -333,6 +333,27 @@ static void templates_are_tried_before_anything_is_made(void **state)
     }
 }
 
+/* A server's words are cut between two characters: half of one is no JSON, and so no condition. */
+static void long_refusals_stay_text(void **state)
+{
+    struct world *w = *state;
+    for (size_t shift = 0; shift < 2; shift++) {
+        char words[402] = "x";
+        for (size_t i = shift; i + 2 < sizeof(words); i += 2) {
+            memcpy(words + i, "\xc3\xa9", 3);
+        }
+        json_t *bmr = inline_bmr("u1");
+        struct run *run = run_new(&w->d, bmr);
+        run_refuse(run, "InvalidTemplate", true, words);
+        json_t *value = json_string(run->status.message);
+        assert_non_null(value);
+        assert_true(json_string_length(value) > 200);
+        json_decref(value);
+        run_free(run);
+        json_decref(bmr);
+    }
+}
+
 /* What a profile runs is not in an image. */
 static void foreign_systems_without_a_command_are_refused(void **state)
 {
@@ -363,6 +384,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_kept_is_what_runs, setup, teardown),
         cmocka_unit_test_setup_teardown(templates_are_tried_before_anything_is_made, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(long_refusals_stay_text, setup, teardown),
         cmocka_unit_test_setup_teardown(foreign_systems_without_a_command_are_refused, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_refused_status_is_tried_again_later, setup, teardown),
