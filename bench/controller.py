@@ -32,6 +32,7 @@ IN_FLIGHT = 32
 MIB = 2**20
 RATIO_BAR, PRIVATE_BAR_MIB, RSS_BAR_MIB = 1.3, 8, 16
 DRY_RUN = b"dryRun=All"  # benchd tries a template of each role first; nothing is made
+ALLOCATOR = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}  # as manifests/deployment.yaml
 REST_S = 10  # after the last request, before memory is read
 
 AUDIT_POLICY = """apiVersion: audit.k8s.io/v1
@@ -231,6 +232,7 @@ def measure(rounds):
         cluster.kubectl("create", "serviceaccount", "default", check=False)   # its controller is not here
         cluster.kubectl("apply", "-f", crd)
         cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", crd)
+        os.environ.update(ALLOCATOR)
         daemon = stack.enter_context(Benchd(cluster))
         wait_for(lambda: cluster.kubectl("get", "lease", "benchd", check=False).returncode == 0, "benchd is ready")
         bench = Bench(cluster, daemon, folder / "audit.log")

@@ -158,7 +158,7 @@ static int run(struct program *p)
 
 int main(int argc, char **argv)
 {
-    memory_set_up(argv);
+    memory_set_up();
     (void)setenv("UV_THREADPOOL_SIZE", "1", 0); /* for one lookup of a name; else four stacks */
     struct program *p = xnew(struct program);
     struct err err;

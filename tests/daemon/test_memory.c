@@ -54,10 +54,9 @@ static void goes_back(void **state)
     free(blocks);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    (void)argc;
-    memory_set_up(argv);
+    memory_set_up();
     const struct CMUnitTest tests[] = {cmocka_unit_test(goes_back)};
     return cmocka_run_group_tests_name("daemon/memory", tests, NULL, NULL);
 }

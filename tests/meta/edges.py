@@ -56,7 +56,6 @@ EDGES = {
             "lib/run/process_env.c": "children get PATH and locale of the caller",
             "ctl/*.c": "the command line reads its variables",
             "daemon/main.c": "a pod is told where the API server is",
-            "daemon/memory.c": "settings of the allocator that it takes from there only",
             "worker/*.c": "BENCHD_* is the worker's command line",
             "worker/kernels/dispatch.c": "BENCH_CPU_MASK lowers the instruction set",
             "worker/kernels/blas.c": "OPENBLAS_CORETYPE must be set before the library loads",
