@@ -20,6 +20,7 @@ struct template_check {
     struct run *run;
     enum role role;
     struct kube_call *call;
+    char *refusal; /* the server's words; NULL: none */
 };
 
 struct run {

@@ -5,12 +5,35 @@
  * Only a refusal of the pod itself is one of the template. All else (a quota that is used up, a
  * right that is missing, the name of a pod) may be another when the pods are made: that tells. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "daemon/run.h"
 #include "kube/retry.h"
+
+static bool is_checking(const struct run *run)
+{
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        if (run->checks[role].call != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of several refusals the first role's, whichever answer came first: the same run, the same words. */
+static void refuse_first(struct run *run)
+{
+    for (enum role role = 0; role < ROLE_COUNT && !run->is_refused; role++) {
+        if (run->checks[role].refusal != NULL) {
+            _cleanup_(freep) char *text =
+                xasprintf("template of %s: %s", role_to_string(role), run->checks[role].refusal);
+            run_refuse(run, "InvalidTemplate", true, text);
+        }
+    }
+}
 
 static void on_answer(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
@@ -19,19 +42,17 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
     check->call = NULL;
     const bool is_about_us =
         r < 0 && (kube_is_unauthenticated(res) || kube_lacks_right(res) || res->http_code == 0);
-    if (run->is_refused) {
-        return; /* the other role's template was */
-    }
     if (!is_about_us && (r == -EINVAL || r == -EACCES)) {
-        _cleanup_(freep) char *text =
-            xasprintf("template of %s: %s", role_to_string(check->role), err->msg);
-        run_refuse(run, "InvalidTemplate", true, text);
+        check->refusal = xstrdup(err->msg);
     } else if (r == -EHOSTUNREACH || r == -ECONNRESET || r == -ETIMEDOUT || r == -EIO ||
                r == -EBUSY || r == -EPROTO) {
         run->checked = CHECK_NOT_BEGUN; /* the server is away: later again */
         run->retry_ns = clock_monotonic_ns() + RUN_RETRY_NS;
         log_event(LOG_LEVEL_WARN, "a template could not be checked, retrying", "run", run->name,
                   "err", err->msg, NULL);
+    }
+    if (!is_checking(run)) {
+        refuse_first(run);
     }
     daemon_wake(run->d);
 }
@@ -68,6 +89,8 @@ void run_drop_checks(struct run *run)
             kube_call_cancel(run->checks[role].call);
             run->checks[role].call = NULL;
         }
+        free(run->checks[role].refusal);
+        run->checks[role].refusal = NULL;
     }
 }
 
@@ -75,12 +98,7 @@ bool run_check_templates(struct run *run, const struct run_def *def)
 {
     struct err err;
     if (run->checked == CHECK_BEGUN) {
-        for (enum role role = 0; role < ROLE_COUNT; role++) {
-            if (run->checks[role].call != NULL) {
-                return false;
-            }
-        }
-        return true;
+        return !is_checking(run);
     }
     run_drop_checks(run); /* of a try that is given up */
     run->checked = CHECK_BEGUN;
