@@ -112,10 +112,22 @@ class Kubelet:
                                      "containerStatuses": self.container({"running": {}})})
 
     def end_all(self):
-        """Every pod that waits ends well."""
+        """What waits runs, and gangs that are whole end well: no worker ends before its peers are there."""
+        gangs = {}
         for pod in self.pods():
-            if pod["status"]["phase"] == "Pending" and "deletionTimestamp" not in pod["metadata"]:
-                self.end(pod)
+            labels = pod["metadata"]["labels"]
+            key = [labels.get(f"benchd.io/{label}") for label in ("run", "point", "trial", "attempt")]
+            gangs.setdefault(tuple(key), []).append(pod)
+        for gang in gangs.values():
+            env = {e["name"]: e.get("value") for e in gang[0]["spec"]["containers"][0].get("env", [])}
+            size = sum(int(env.get(f"BENCHD_{role}", 0)) for role in ("PSERVERS", "TRAINERS", "WORKERS"))
+            for pod in gang:
+                if "deletionTimestamp" in pod["metadata"]:
+                    continue
+                if pod["status"]["phase"] in ("Pending", "Running") and len(gang) >= size:
+                    self.end(pod)
+                elif pod["status"]["phase"] == "Pending":
+                    self.run(pod, "10.0.0.9")
 
 
 def wait_for(what, seconds=60):
