@@ -28,9 +28,6 @@ static size_t resident(void)
 static void goes_back(void **state)
 {
     (void)state;
-#ifdef __SANITIZE_ADDRESS__
-    skip(); /* its allocator keeps what is freed */
-#endif
     void **blocks = xnew_array(void *, N_BLOCKS);
     memory_rest();
     const size_t before = resident();
