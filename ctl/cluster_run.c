@@ -297,6 +297,7 @@ enum exit_code cluster_run(struct backend *b)
     }
     if (code == EXIT_OK) {
         code = create_run(c, &source, &name);
+        opts.is_ours = true;
     }
     if (code == EXIT_OK) {
         code = watch_object(c, name, &opts);

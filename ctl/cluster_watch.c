@@ -87,7 +87,7 @@ static void begin_progress(struct watch *w, const json_t *document)
         .mode = w->opts->mode,
         .def = w->run.def,
         .rows = w->run.rows,
-        .n_rows = w->run.n_rows,
+        .n_rows = w->opts->is_ours ? 0 : w->run.n_rows, /* else they are told */
         .loop = &w->c->loop,
         .ascii = w->c->backend.cli->ascii,
         .color = w->c->backend.cli->color_stderr,
@@ -99,6 +99,9 @@ static void begin_progress(struct watch *w, const json_t *document)
     }
     w->n_events = w->run.n_events;
     progress_status(w->progress, &w->run.row.status);
+    for (size_t i = 0; w->opts->is_ours && i < w->run.n_rows; i++) {
+        progress_attempt(w->progress, &w->run.rows[i]); /* benchd was away while it ran */
+    }
 }
 
 /* The document with one attempt. */

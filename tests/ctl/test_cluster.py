@@ -70,14 +70,15 @@ class ClusterCase(cli.CliCase):
                  "message": document["run"]["status"]["message"]}]}})
         return name
 
-    def play(self, document, phases=("Running", "Succeeded")):
-        """What benchd does with a new run: the run of the document, attempt after attempt."""
+    def play(self, document, phases=("Running", "Succeeded"), already=0):
+        """What benchd does with a new run: the run of the document, attempt after attempt; `already` so many have ended
+        when it is first asked."""
         def run(name):
             uid = self.fake.objects["benchmarkruns"][name]["metadata"]["uid"]
             played = json.loads(json.dumps(document))
             played["run"].update(name=name, uid=uid)
             played["run"]["status"]["phase"] = "Running"
-            attempts, played["attempts"] = played["attempts"], []
+            attempts, played["attempts"] = played["attempts"][already:], played["attempts"][:already]
             self.fake.documents[name] = played
             self.fake.set_status(name, phase=phases[0], completions=f"0/{len(attempts)}", failed=0)
             path = f"/runs/{name}"
@@ -259,6 +260,12 @@ class Running(ClusterCase):
         self.assertEqual(self.sent("POST", "/benchmarks?"), [])
         for text in (f"run/{result['run']} created in namespace 'bench'", "outcome=Succeeded samples_per_s="):
             self.assertIn(text, done.stderr)
+        self.assertEqual(done.stderr.count("outcome=Succeeded"), len(self.document["attempts"]))
+
+    def test_trials_that_ended_while_benchd_was_away_are_told(self):
+        self.put_tiny()
+        self.play(self.document, already=2)
+        done = self.ctl("run", "tiny", "-o", "json")
         self.assertEqual(done.stderr.count("outcome=Succeeded"), len(self.document["attempts"]))
 
     def test_a_shipped_one_is_made_first(self):
