@@ -529,6 +529,7 @@ static void on_stream_done(void *ctx, const struct kube_response *res)
     struct kube_client *c = s->client;
     if (learn(c, res) && !s->is_refreshed) {
         s->is_refreshed = true;
+        s->is_open = false;
         s->transfer = NULL;
         c->stats.retries++;
         arm(c);
