@@ -248,7 +248,7 @@ void cli_note(const struct cli *cli, const char *fmt, ...)
 enum exit_code cli_print(const struct buf *out)
 {
     if (fwrite(buf_cstr(out), 1, out->len, stdout) != out->len || fflush(stdout) != 0) {
-        if (errno == EPIPE) { /* the reader left (| head): end as silently as any tool, drive() or not */
+        if (errno == EPIPE) { /* the reader left (| head): end as silently as any tool */
             (void)signal(SIGPIPE, SIG_DFL);
             (void)raise(SIGPIPE);
         }

@@ -51,8 +51,8 @@ int cluster_reach_benchd(struct cluster *c, bool *ret_is_dead, struct err *err);
 enum exit_code cluster_find_benchd(struct cluster *c);
 /* Surely: the API server says so. For a note beside what is done without it. */
 bool cluster_benchd_is_dead(struct cluster *c, struct err *why);
-/* For those that live long: the Lease as a request, and its answer. True: benchd is elsewhere now, and
- * that is where the next question goes. Not from a callback of `direct`. */
+/* For those that live long: the Lease as a request, and its answer. True: benchd is elsewhere now,
+ * and that is where the next question goes. Not from a callback of `direct`. */
 void cluster_lease_request(const struct cluster *c, struct kube_request *ret);
 bool cluster_learn_address(struct cluster *c, const struct kube_response *res);
 /* "/api/v1/runs" + rest, as a request for *ret_client. After cluster_find_benchd. */

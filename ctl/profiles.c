@@ -162,7 +162,7 @@ static enum exit_code check(const struct system *system, const struct profile *p
 enum exit_code profiles_check(const struct profiles *profiles, const struct spec *spec)
 {
     enum exit_code worst = EXIT_OK;
-    vec_each (struct system, system, &spec->systems) { /* all at once: each may take minutes to install */
+    vec_each (struct system, system, &spec->systems) { /* each may take minutes to install */
         const struct profile *profile = profiles_find(profiles, system->profile);
         enum exit_code code = profile == NULL ? EXIT_OK : check(system, profile);
         worst = code == EXIT_OK ? worst : code;

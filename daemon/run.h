@@ -1,7 +1,7 @@
 /* One BenchmarkRun as the daemon drives it: from its object to a frozen run in the store, to a
  * driver over pods, and back into the object's status. Used by daemon.c, which says when.
  *
- *   new --run_accept (template.c: a dry run first)--> accepted --run_start--> active --driver done--> final | suspended
+ *   new --run_accept--> accepted --run_start--> active --driver done--> final | suspended
  *    '--> refused (its definition is wrong)                                |
  *         or waiting (its Benchmark is not there yet)       run_status --> object
  *
