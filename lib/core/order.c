@@ -1,33 +1,13 @@
 /* The order of trials, as docs/contracts/order.md lays it down: another implementation must come to
  * the same one. Declared in sweep.h. */
 #include "base/mem.h"
+#include "core/splitmix.h"
 #include "core/sweep.h"
-
-/* splitmix64 (Vigna): the state steps by a constant, the output is a mix of it. */
-static uint64_t next_random(uint64_t *state)
-{
-    *state += 0x9e3779b97f4a7c15;
-    uint64_t z = *state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
-
-/* Evenly one of 0..n-1: the first 2^64 mod n outputs are drawn again. */
-static uint32_t next_below(uint64_t *state, uint32_t n)
-{
-    uint64_t skipped = -(uint64_t)n % n;
-    uint64_t x;
-    do {
-        x = next_random(state);
-    } while (x < skipped);
-    return (uint32_t)(x % n);
-}
 
 static void shuffle(uint32_t *items, uint32_t n, uint64_t *state)
 {
     for (uint32_t i = n; i-- > 1;) {
-        uint32_t j = next_below(state, i + 1);
+        uint32_t j = splitmix_below(state, i + 1);
         uint32_t moved = items[i];
         items[i] = items[j];
         items[j] = moved;
