@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/str.h"
 #include "core/hardware.h"
 #include "core/lint.h"
 #include "core/number.h"
@@ -298,17 +297,6 @@ void result_free(struct result *r)
 
 /* ---- for people ---- */
 
-/* Is it said by the counts, the batch size or the threads? */
-static bool is_told_otherwise(const struct spec *spec, const char *name)
-{
-    bool is_count = false;
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        const char *from = spec->roles[role].replicas.from;
-        is_count = is_count || (from != NULL && str_eq(from, name));
-    }
-    return is_count || str_eq(name, "batch_size") || str_eq(name, "threads");
-}
-
 void result_describe_baseline(const struct result *r, const struct point_result *p,
                               struct buf *out)
 {
@@ -332,7 +320,7 @@ void result_describe_baseline(const struct result *r, const struct point_result 
         buf_printf(out, ", threads %lld", (long long)point->threads);
     }
     vec_each (const struct param, it, &point->params.list) {
-        if (!is_told_otherwise(r->def->spec, it->name)) {
+        if (!sweep_name_is_told(r->def->spec, it->name)) {
             buf_printf(out, ", %s ", it->name);
             value_format(&it->value, out);
         }

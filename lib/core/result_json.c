@@ -1,23 +1,11 @@
 /* The document of docs/contracts/result.md; see result.h. Keys stand in the contract's order. */
-#include "core/result.h"
+#include "core/result_json.h"
 
 #include <math.h>
-#include <string.h>
 
-/* Texts of failures may hold any bytes that a process wrote; JSON takes UTF-8 only. */
-static json_t *text_or_null(const char *s)
-{
-    if (s == NULL) {
-        return json_null();
-    }
-    struct buf clean = BUF_INIT;
-    buf_put_utf8(&clean, s, strlen(s));
-    json_t *v = json_stringn(buf_cstr(&clean), clean.len);
-    buf_done(&clean);
-    return v;
-}
+#include "core/attempt_json.h"
 
-static json_t *number_or_null(double value)
+json_t *json_number_or_null(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
@@ -27,16 +15,16 @@ static json_t *count(uint64_t n)
     return json_integer((json_int_t)n); /* summaries hold no count beyond INT64_MAX */
 }
 
-static json_t *figure_to_json(const struct figure *f)
+json_t *figure_to_json(const struct figure *f)
 {
     const struct estimate *e = &f->estimate;
     const bool has_interval = e->known && e->has_interval;
     json_t *o = json_object();
-    json_object_set_new(o, "value", number_or_null(e->known ? e->value : NAN));
-    json_object_set_new(o, "low", number_or_null(has_interval ? e->low : NAN));
-    json_object_set_new(o, "high", number_or_null(has_interval ? e->high : NAN));
+    json_object_set_new(o, "value", json_number_or_null(e->known ? e->value : NAN));
+    json_object_set_new(o, "low", json_number_or_null(has_interval ? e->low : NAN));
+    json_object_set_new(o, "high", json_number_or_null(has_interval ? e->high : NAN));
     json_object_set_new(
-        o, "method", text_or_null(has_interval ? interval_method_to_string(e->method) : NULL));
+        o, "method", json_text_or_null(has_interval ? interval_method_to_string(e->method) : NULL));
     json_object_set_new(o, "unit", json_string(f->unit));
     json_object_set_new(o, "scope", json_string(f->scope));
     return o;
@@ -50,7 +38,7 @@ static json_t *plain_figure(double value, const struct figure *like)
     return figure_to_json(&f);
 }
 
-static json_t *params_to_json(const struct params *params)
+json_t *params_to_json(const struct params *params)
 {
     json_t *o = json_object();
     vec_each (struct param, p, &params->list) {
@@ -60,7 +48,7 @@ static json_t *params_to_json(const struct params *params)
     return o;
 }
 
-static json_t *counts_to_json(const uint32_t counts[ROLE_COUNT])
+json_t *counts_to_json(const uint32_t counts[ROLE_COUNT])
 {
     json_t *o = json_object();
     for (int i = 0; i < ROLE_COUNT; i++) {
@@ -82,13 +70,13 @@ static json_t *summary_to_json(const struct summary *s)
     json_object_set_new(o, "phaseNs", phases);
     json_object_set_new(o, "bytesTx", count(s->bytes_tx));
     json_object_set_new(o, "bytesRx", count(s->bytes_rx));
-    json_object_set_new(o, "lossFirst", number_or_null(s->loss_first));
-    json_object_set_new(o, "lossLast", number_or_null(s->loss_last));
+    json_object_set_new(o, "lossFirst", json_number_or_null(s->loss_first));
+    json_object_set_new(o, "lossLast", json_number_or_null(s->loss_last));
     json_object_set_new(o, "throttledNs", json_integer(s->throttled_ns));
     json_object_set_new(o, "maxRssBytes", count(s->max_rss_bytes));
     json_object_set_new(
         o, "environmentDigest",
-        text_or_null(s->environment_digest[0] == '\0' ? NULL : s->environment_digest));
+        json_text_or_null(s->environment_digest[0] == '\0' ? NULL : s->environment_digest));
     return o;
 }
 
@@ -101,7 +89,7 @@ static json_t *replica_to_json(const struct replica_result *r)
     json_object_set_new(o, "exitCode",
                         row->exit_code < 0 ? json_null() : json_integer(row->exit_code));
     json_object_set_new(o, "signal", row->signal == 0 ? json_null() : json_integer(row->signal));
-    json_object_set_new(o, "failure", text_or_null(row->failure));
+    json_object_set_new(o, "failure", json_text_or_null(row->failure));
     json_object_set_new(o, "throughput", figure_to_json(&r->throughput));
     json_object_set_new(o, "summary", r->has_summary ? summary_to_json(&r->summary) : json_null());
     return o;
@@ -124,7 +112,7 @@ static json_t *trial_to_json(const struct trial_result *t)
     json_object_set_new(o, "attempt", count(t->attempt));
     json_object_set_new(o, "phase", json_string(trial_phase_to_string(t->phase)));
     json_object_set_new(o, "throughput", figure_to_json(&t->throughput));
-    json_object_set_new(o, "error", text_or_null(t->error));
+    json_object_set_new(o, "error", json_text_or_null(t->error));
     json_object_set_new(o, "replicas", replicas);
     return o;
 }
@@ -182,10 +170,10 @@ static json_t *hardware_to_json(const struct result *r)
     json_t *list = json_array();
     vec_each (struct hardware, h, &r->hardware) {
         json_t *o = json_object();
-        json_object_set_new(o, "cpuModel", text_or_null(h->cpu_model));
-        json_object_set_new(o, "blasCore", text_or_null(h->blas_core));
-        json_object_set_new(o, "kernel", text_or_null(h->kernel));
-        json_object_set_new(o, "build", text_or_null(h->build));
+        json_object_set_new(o, "cpuModel", json_text_or_null(h->cpu_model));
+        json_object_set_new(o, "blasCore", json_text_or_null(h->blas_core));
+        json_object_set_new(o, "kernel", json_text_or_null(h->kernel));
+        json_object_set_new(o, "build", json_text_or_null(h->build));
         json_object_set_new(o, "replicas", count(h->n_replicas));
         json_array_append_new(list, o);
     }
@@ -199,11 +187,11 @@ static json_t *thresholds_to_json(const struct result *r)
         json_t *o = json_object();
         json_object_set_new(o, "metric", json_string(metric_to_string(t->threshold->metric)));
         json_object_set_new(o, "min",
-                            number_or_null(t->threshold->has_min ? t->threshold->min : NAN));
+                            json_number_or_null(t->threshold->has_min ? t->threshold->min : NAN));
         json_object_set_new(o, "max",
-                            number_or_null(t->threshold->has_max ? t->threshold->max : NAN));
+                            json_number_or_null(t->threshold->has_max ? t->threshold->max : NAN));
         json_object_set_new(o, "point", count(t->point));
-        json_object_set_new(o, "value", number_or_null(t->value));
+        json_object_set_new(o, "value", json_number_or_null(t->value));
         json_object_set_new(o, "verdict", json_string(threshold_verdict_to_string(t->verdict)));
         json_array_append_new(list, o);
     }
@@ -216,7 +204,7 @@ static json_t *warnings_to_json(const struct result *r)
     vec_each (struct warning, w, &r->warnings) {
         json_t *o = json_object();
         json_object_set_new(o, "code", json_string(warning_code_to_string(w->code)));
-        json_object_set_new(o, "message", text_or_null(w->message));
+        json_object_set_new(o, "message", json_text_or_null(w->message));
         json_array_append_new(list, o);
     }
     return list;

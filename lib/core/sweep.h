@@ -37,6 +37,9 @@ struct matrix {
 int matrix_expand(const struct spec *spec, struct matrix *ret, struct diags *diags);
 void matrix_done(struct matrix *m);
 
+/* Is a parameter said by a point's counts, batch size or threads already? */
+bool sweep_name_is_told(const struct spec *spec, const char *name);
+
 /* Busy threads of a point: trainers x threads + pservers. */
 int64_t point_busy_threads(const struct point *point);
 
