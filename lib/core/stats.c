@@ -157,3 +157,31 @@ struct estimate stats_ratio(const struct estimate *a, const struct estimate *b, 
     }
     return e;
 }
+
+/* The log of a geometric mean is a mean of logs: MOVER once more, for a sum of n parts. */
+struct estimate stats_geomean(const struct estimate *ratios, size_t n)
+{
+    double sum = 0, down = 0, up = 0;
+    bool has_interval = true;
+    for (size_t i = 0; i < n; i++) {
+        const struct estimate *r = &ratios[i];
+        if (!r->known || r->value <= 0) {
+            return (struct estimate){0};
+        }
+        sum += log(r->value);
+        has_interval = has_interval && r->has_interval && r->low > 0;
+        down = has_interval ? hypot(down, log(r->value / r->low)) : 0;
+        up = has_interval ? hypot(up, log(r->high / r->value)) : 0;
+    }
+    if (n == 0) {
+        return (struct estimate){0};
+    }
+    struct estimate e = {.known = true, .value = exp(sum / (double)n)};
+    if (has_interval) {
+        e.has_interval = true;
+        e.low = e.value * exp(-down / (double)n);
+        e.high = e.value * exp(up / (double)n);
+        e.method = INTERVAL_RATIO;
+    }
+    return e;
+}

@@ -36,3 +36,7 @@ double stats_t_quantile_975(size_t degrees_of_freedom);
  * largest whose exact coverage is at least 95%. Returns j, 0 if there is none (n < 6), and the
  * coverage for any distribution, a ratio. */
 size_t stats_median_rank(size_t n, double *ret_coverage);
+
+/* The geometric mean of n independent ratios, with an interval where all have one. Unknown unless
+ * all are known and positive, and there is one. */
+struct estimate stats_geomean(const struct estimate *ratios, size_t n);

@@ -177,6 +177,32 @@ static void ratios_by_hand(void **state)
     assert_false(stats_ratio(&a, &reaches_zero, 1).has_interval);
 }
 
+static void geometric_means_by_hand(void **state)
+{
+    (void)state;
+    /* 3 and 4 hundredths down make 5 of the sum, so 2.5 of the mean; likewise up. */
+    struct estimate r[] = {
+        {true, 2, true, 2 * exp(-0.03), 2 * exp(0.06), INTERVAL_RATIO},
+        {true, 0.5, true, 0.5 * exp(-0.04), 0.5 * exp(0.08), INTERVAL_RATIO},
+    };
+    struct estimate e = stats_geomean(r, 2);
+    assert_true(e.known && e.has_interval && e.method == INTERVAL_RATIO);
+    near("value", 1, e.value, 1e-15);
+    near("low", exp(-0.025), e.low, 1e-12);
+    near("high", exp(0.05), e.high, 1e-12);
+    e = stats_geomean(r, 1);
+    near("one", 2, e.value, 1e-15);
+    near("one's low", r[0].low, e.low, 1e-12);
+    r[1].has_interval = false;
+    e = stats_geomean(r, 2);
+    assert_true(e.known && !e.has_interval && e.method == INTERVAL_NONE);
+    assert_false(stats_geomean(r, 0).known);
+    r[1].value = 0;
+    assert_false(stats_geomean(r, 2).known);
+    r[1] = (struct estimate){0};
+    assert_false(stats_geomean(r, 2).known);
+}
+
 static uint64_t next(uint64_t *s)
 {
     *s ^= *s >> 12;
@@ -229,6 +255,7 @@ int main(void)
         cmocka_unit_test(medians_by_hand),
         cmocka_unit_test(the_seeds_eight_percentages),
         cmocka_unit_test(ratios_by_hand),
+        cmocka_unit_test(geometric_means_by_hand),
         cmocka_unit_test(intervals_cover_the_truth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

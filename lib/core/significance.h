@@ -1,0 +1,58 @@
+/* Tests of significance between two runs. They are given logarithms of throughput, whose errors
+ * add. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sample { /* borrowed */
+    const double *values;
+    size_t n;
+};
+
+/* ---- one point ---- */
+
+/* I_x(a, b), the regularized incomplete beta function, within 1e-12; a, b > 0, 0 <= x <= 1. */
+double significance_incomplete_beta(double a, double b, double x);
+/* P(|T| >= |t|) for Student's t; df > 0, not only whole numbers. 0 where t is infinite. */
+double significance_t_two_sided(double t, double df);
+
+struct welch {
+    bool known; /* two values on each side, or more */
+    double t;   /* mean of b less mean of a, over its standard error; infinite where neither side
+                   varies and they differ, 0 where they do not */
+    double df, p;
+};
+/* Do the means differ? Welch, Biometrika 34 (1947) 28-35; degrees of freedom by Satterthwaite,
+ * Biometrics Bulletin 2 (1946) 110-114. */
+struct welch significance_welch(const struct sample *a, const struct sample *b);
+
+/* Benjamini and Hochberg, J. R. Statist. Soc. B 57 (1995) 289-300: ret_adjusted[i] <= q exactly
+ * where their procedure rejects p[i] at the false discovery rate q. */
+void significance_adjust(const double *p, size_t n, double *ret_adjusted);
+
+/* ---- all points at once ---- */
+
+struct stratum {
+    struct sample a, b; /* at least one value each */
+};
+
+#define SIGNIFICANCE_EXACT_MAX 200000 /* arrangements that are all looked at; beyond, some */
+#define SIGNIFICANCE_DRAWS 9999
+
+struct permutation {
+    bool known;        /* there is a stratum with three values or more */
+    double statistic;  /* sum over strata of N ln(1 + t^2 / (N - 2)), t: two-sample Student */
+    double p, p_least; /* p_least: what these numbers of values reach at best */
+    bool is_exact;
+    uint64_t n_arrangements; /* all there are if exact, else those drawn */
+};
+/* Do two runs differ in any stratum, in whichever direction? Values are exchanged between a and b
+ * inside strata only. Exact where there are few arrangements; else SIGNIFICANCE_DRAWS of them,
+ * drawn from `seed`, and p = (at least as far + 1) / (drawn + 1): Phipson and Smyth, Stat. Appl.
+ * Genet. Mol. Biol. 9 (2010) 39. The order of strata and exchanging a and b change nothing. */
+struct permutation significance_permute(const struct stratum *strata, size_t n, uint64_t seed);
+
+/* The fewest values on either side of n strata with which significance_permute can reach alpha. */
+size_t significance_values_needed(size_t n_strata, double alpha);
