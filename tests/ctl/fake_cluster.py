@@ -31,6 +31,7 @@ class FakeCluster:
         self.objects = {plural: {} for plural in (*KINDS, "pods")}
         self.version = 100
         self.watchers = []       # (plural, queue)
+        self.history = []        # (version, plural, event): what a watch from an older version is told first
         self.lease_age_s = 0.0   # None: no lease
         self.address = "service"
         self.kinds_installed = True
@@ -72,9 +73,9 @@ class FakeCluster:
                 events = queue.Queue()
                 since = int(re.search(r"resourceVersion=(\d+)", self.path).group(1))
                 with fake.lock:
-                    for obj in list(fake.objects.get(plural, {}).values()):
-                        if int(obj["metadata"]["resourceVersion"]) > since:
-                            events.put({"type": "MODIFIED", "object": json.loads(json.dumps(obj))})
+                    for version, of, event in fake.history:
+                        if of == plural and version > since:
+                            events.put(event)
                     fake.watchers.append((plural, events))
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
@@ -126,10 +127,11 @@ class FakeCluster:
             return obj
 
     def tell(self, plural, event, obj):
-        copy = json.loads(json.dumps(obj))
+        told = {"type": event, "object": json.loads(json.dumps(obj))}
+        self.history.append((self.version, plural, told))
         for name, events in self.watchers:
             if name == plural:
-                events.put({"type": event, "object": copy})
+                events.put(told)
 
     def set_status(self, name, **fields):
         with self.lock:
