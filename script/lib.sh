@@ -27,6 +27,13 @@ need_packages() {
     apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
+# use_ccache: what was compiled once on this machine, in whatever folder, is not compiled again. Meson finds ccache.
+use_ccache() {
+    export CCACHE_DIR="${XDG_CACHE_HOME:-$HOME/.cache}/benchd/ccache" CCACHE_MAXSIZE=1G
+    # Paths below the tree count as relative, and the folder in debug information does not matter.
+    export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
+}
+
 # build_in DIR [meson option...]: configures (once) and builds; quiet unless it fails.
 build_in() {
     dir=$1
