@@ -188,7 +188,11 @@ void conv_tiles_backward_weight(const struct conv_shape *s, const float *x, cons
 size_t conv_tiles_weight_scratch(const struct conv_shape *s, unsigned threads)
 {
     struct grads g = {.t = tiling_of(s), .c = s->c, .k = s->k};
-    struct carver scratch = {0};
-    plan(&g, threads, &scratch);
-    return scratch.used;
+    struct carver all = {0}, one_block = {0};
+    plan(&g, threads, &all);
+    if (g.t.count > WIDE_TILES) { /* a smaller batch may need more: the largest that is one block */
+        g.t.count = WIDE_TILES;
+        plan(&g, threads, &one_block);
+    }
+    return all.used > one_block.used ? all.used : one_block.used;
 }

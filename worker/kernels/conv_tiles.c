@@ -90,15 +90,6 @@ static void turn_taps(const struct conv *cv, size_t column, size_t row, float *d
     }
 }
 
-/* Into the second-level cache, as pixels are (tiles.h). */
-SIMD_INLINE void prefetch_taps(const float *w, ptrdiff_t tap)
-{
-    for (ptrdiff_t i = 0; i < 9; i++) {
-        __builtin_prefetch(w + i * tap, 0, 2);
-        __builtin_prefetch(w + i * tap + PANEL / 2, 0, 2);
-    }
-}
-
 /* U of one panel of output channels: u[plane][row of c][PANEL]. */
 static void transform_weight(const struct conv *cv, size_t panel, float *u)
 {
@@ -294,13 +285,21 @@ void conv_tiles_backward_data(const struct conv_shape *s, const float *dy, const
     run(&cv, work->pool);
 }
 
+/* A smaller batch may need more: the largest that is one block. */
+static size_t most_scratch(struct conv cv, unsigned threads)
+{
+    struct carver all = {0}, one_block = {0};
+    plan(&cv, threads, &all);
+    cv.t.count = min_size(cv.t.count, WIDE_TILES);
+    plan(&cv, threads, &one_block);
+    return all.used > one_block.used ? all.used : one_block.used;
+}
+
 size_t conv_tiles_scratch(const struct conv_shape *s, unsigned threads)
 {
-    struct conv cv = conv_of(s);
-    struct carver forward = {0}, backward = {0};
-    plan(&cv, threads, &forward);
-    cv.c = s->k;
-    cv.k = s->c;
-    plan(&cv, threads, &backward);
-    return forward.used > backward.used ? forward.used : backward.used;
+    struct conv cv = conv_of(s), turned = cv;
+    turned.c = cv.k;
+    turned.k = cv.c;
+    size_t forward = most_scratch(cv, threads), backward = most_scratch(turned, threads);
+    return forward > backward ? forward : backward;
 }

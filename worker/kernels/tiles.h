@@ -41,6 +41,15 @@ static inline void prefetch_pixels(const float *const *px, size_t n, size_t chan
     }
 }
 
+/* Likewise a panel of the nine taps of weights, `tap` floats apart. */
+static inline void prefetch_taps(const float *w, ptrdiff_t tap)
+{
+    for (ptrdiff_t i = 0; i < 9; i++) {
+        __builtin_prefetch(w + i * tap, 0, 2);
+        __builtin_prefetch(w + i * tap + PANEL / 2, 0, 2);
+    }
+}
+
 /* B^T x B of tiles first .. first+count and `panels` panels of channels from panel `panel` on:
  *     v[plane * v_plane + (p * v_rows + tile - first) * PANEL + channel],  p from 0 */
 struct tiles_input {
