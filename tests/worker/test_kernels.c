@@ -127,7 +127,52 @@ static const struct {
     {"conv3, wide", {2, 96, 64, 8, 8}},
     {"conv4, two chunks", {67, 32, 96, 4, 4}},
     {"conv5", {131, 32, 64, 2, 2}},
+    {"conv5, lanes all full", {64, 64, 96, 2, 2}},
+    {"conv5, lanes not full", {29, 96, 32, 2, 2}},
+    {"conv5, lanes too empty", {28, 32, 32, 2, 2}},
 };
+
+/* An image's input gradient has the same bits in a batch that fills the lanes and in one that does
+ * not, which goes another way. */
+static void pair_ways_agree(void **state)
+{
+    (void)state;
+    struct conv_shape full = {.n = 32, .c = 64, .k = 96, .h = 2, .w = 2}, few = full;
+    few.n = 5;
+    size_t nx = (size_t)full.n * full.c * 4, ny = (size_t)full.n * full.k * 4, nw = 9 * 64 * 96;
+    size_t few_nx = (size_t)few.n * few.c * 4, n_scratch = best.conv3x3_scratch(&full, 1);
+    float *w = guarded_new(nw, 1), *dy = guarded_new(ny, 2), *scratch = guarded_new(n_scratch, 3);
+    float *dx = guarded_new(nx, 4), *few_dx = guarded_new(few_nx, 5);
+    struct work work = {.scratch = scratch};
+    best.conv3x3_backward_data(&full, dy, w, dx, &work);
+    best.conv3x3_backward_data(&few, dy, w, few_dx, &work);
+    assert_memory_equal(dx, few_dx, few_nx * sizeof(float));
+    guarded_free(w, nw, "weight");
+    guarded_free(dy, ny, "dy");
+    guarded_free(scratch, n_scratch, "scratch");
+    guarded_free(dx, nx, "dx");
+    guarded_free(few_dx, few_nx, "dx of few");
+}
+
+/* A model's scratch is planned for its largest batch and used with smaller ones. */
+static void scratch_grows(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(conv_rows); i++) {
+        for (unsigned threads = 1; threads < 4; threads++) {
+            struct conv_shape s = conv_rows[i].shape;
+            size_t most = 0;
+            for (s.n = 1; s.n <= 600; s.n++) {
+                size_t n = best.conv3x3_scratch(&s, threads);
+                if (n < most) {
+                    fail_msg("%s %s, %u threads: batch %u needs %zu floats of scratch, a smaller "
+                             "one %zu", best.isa, conv_rows[i].name, threads, s.n, n, most);
+                }
+                most = n;
+            }
+        }
+    }
+}
 
 static void conv(void **state)
 {
@@ -409,9 +454,15 @@ static void softmax(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conv),    cmocka_unit_test(fc),
-        cmocka_unit_test(bn),      cmocka_unit_test(bn_pool),
-        cmocka_unit_test(dropout), cmocka_unit_test(pool),    cmocka_unit_test(dropout_keeps_its_rate),
+        cmocka_unit_test(conv),
+        cmocka_unit_test(pair_ways_agree),
+        cmocka_unit_test(scratch_grows),
+        cmocka_unit_test(fc),
+        cmocka_unit_test(bn),
+        cmocka_unit_test(bn_pool),
+        cmocka_unit_test(dropout),
+        cmocka_unit_test(pool),
+        cmocka_unit_test(dropout_keeps_its_rate),
         cmocka_unit_test(softmax),
     };
     const char *isa = argc == 2 ? argv[1] : "baseline";

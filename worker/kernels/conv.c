@@ -37,7 +37,9 @@ static void conv3x3_forward(const struct conv_shape *s, const float *x, const fl
 static void conv3x3_backward_data(const struct conv_shape *s, const float *dy, const float *weight,
                                   float *dx, const struct work *work)
 {
-    if (way_of(s) == BY_TILES) {
+    if (conv_lanes_fit(s)) {
+        conv_lanes_backward_data(s, dy, weight, dx, work);
+    } else if (way_of(s) == BY_TILES) {
         conv_tiles_backward_data(s, dy, weight, dx, work);
     } else {
         conv_blas_backward_data(s, dy, weight, dx, work);
@@ -67,17 +69,19 @@ static size_t max_size(size_t a, size_t b)
 
 static size_t conv3x3_scratch(const struct conv_shape *s, unsigned threads)
 {
-    size_t stats = BN_SCRATCH(s->k);
+    size_t most = BN_SCRATCH(s->k);
     switch (way_of(s)) {
     case BY_TILES:
-        return max_size(stats, max_size(conv_tiles_scratch(s, threads),
-                                        conv_tiles_weight_scratch(s, threads)));
+        most = max_size(most, conv_tiles_scratch(s, threads));
+        most = max_size(most, conv_lanes_scratch(s, threads));
+        return max_size(most, conv_tiles_weight_scratch(s, threads));
     case BY_PIXELS: /* its input gradient is im2col's */
-        return max_size(stats, max_size(conv_rgb_scratch(s, threads),
-                                        conv_blas_scratch(s, threads)));
-    default:
-        return max_size(stats, conv_blas_scratch(s, threads));
+        most = max_size(most, conv_rgb_scratch(s, threads));
+        return max_size(most, conv_blas_scratch(s, threads));
+    case BY_BLAS:
+        return max_size(most, conv_blas_scratch(s, threads));
     }
+    return most;
 }
 
 static void sgemm(enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, size_t m, size_t n, size_t k,

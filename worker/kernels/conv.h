@@ -1,6 +1,8 @@
-/* The three ways to convolve that conv.c chooses from by shape. Arguments as in kernels.h.
+/* The ways to convolve that conv.c chooses from by shape. Arguments as in kernels.h.
  * Compiled once for each instruction set. */
 #pragma once
+
+#include <stdbool.h>
 
 #include "worker/kernels/isa.h"
 
@@ -19,6 +21,16 @@ void conv_tiles_backward_weight(const struct conv_shape *s, const float *x, cons
                                 float *dweight, float *dbias, const struct work *work);
 size_t conv_tiles_scratch(const struct conv_shape *s, unsigned threads);
 size_t conv_tiles_weight_scratch(const struct conv_shape *s, unsigned threads);
+
+/* The input gradient of 2x2 images with images on the lanes: conv_lanes_fit(s). Its scratch
+ * is 0 for larger images, and counts also where the batch does not fit: a smaller one may. */
+#define conv_lanes_fit ISA_SYMBOL(conv_lanes_fit)
+#define conv_lanes_backward_data ISA_SYMBOL(conv_lanes_backward_data)
+#define conv_lanes_scratch ISA_SYMBOL(conv_lanes_scratch)
+bool conv_lanes_fit(const struct conv_shape *s);
+void conv_lanes_backward_data(const struct conv_shape *s, const float *dy, const float *weight,
+                              float *dx, const struct work *work);
+size_t conv_lanes_scratch(const struct conv_shape *s, unsigned threads);
 
 /* Straight from the definition, for images of three channels and K whole panels. */
 #define conv_rgb_forward ISA_SYMBOL(conv_rgb_forward)
