@@ -6,6 +6,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#define HELP_WIDTH 80
+#define HELP_LEFT 23 /* characters of an option and its value's name */
+
 static const struct arg_opt help_opt = {"help", 'h', NULL, "Print this help"};
 
 static const struct arg_opt *find_long(const struct arg_opt *opts, size_t n, const char *name,
@@ -145,6 +148,24 @@ const char *args_get_nth(const struct args *a, const char *name, size_t i)
     return NULL;
 }
 
+/* The words of `text` behind `left` characters, in lines of HELP_WIDTH at most, each begun by a
+ * blank and indented alike. */
+static void put_folded(const char *text, size_t left, struct buf *out)
+{
+    size_t at = 2 + left;
+    while (*text != '\0') {
+        size_t word = strcspn(text, " ");
+        if (at + 1 + word > HELP_WIDTH && at > 2 + HELP_LEFT) {
+            buf_printf(out, "\n%*s", 2 + HELP_LEFT, "");
+            at = 2 + HELP_LEFT;
+        }
+        buf_printf(out, " %.*s", (int)word, text);
+        at += 1 + word;
+        text += word + (text[word] == ' ');
+    }
+    buf_puts(out, "\n");
+}
+
 static void help_line(const struct arg_opt *opt, struct buf *out)
 {
     struct buf left = BUF_INIT;
@@ -156,7 +177,8 @@ static void help_line(const struct arg_opt *opt, struct buf *out)
     if (opt->value_name != NULL) {
         buf_printf(&left, " %s", opt->value_name);
     }
-    buf_printf(out, "  %-28s %s\n", buf_cstr(&left), opt->help);
+    buf_printf(out, "  %-*s", HELP_LEFT, buf_cstr(&left));
+    put_folded(opt->help, left.len > HELP_LEFT ? left.len : HELP_LEFT, out);
     buf_done(&left);
 }
 

@@ -41,5 +41,5 @@ const char *args_get(const struct args *a, const char *name, const char *fallbac
 /* The i-th value of a repeatable option, NULL behind the last. */
 const char *args_get_nth(const struct args *a, const char *name, size_t i);
 
-/* Appends the option table as aligned help lines. */
+/* Appends the option table as aligned help lines of 80 columns at most. */
 void args_help(const struct arg_opt *opts, size_t n_opts, struct buf *out);

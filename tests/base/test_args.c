@@ -70,12 +70,36 @@ static void help_lists_the_table(void **state)
     buf_done(&b);
 }
 
+static void help_is_folded_at_80_columns(void **state)
+{
+    (void)state;
+    static const struct arg_opt rows[] = {
+        {"short", 's', NULL, "Fits"},
+        {"edge", 0, "FILE", "This text ends with the last column, the next one does"},
+        {"over", 0, "FILE", "This text ends with one column more, so its end is down"},
+        {"a-name-longer-than-its-column", 0, "VALUE", "Behind its name, then below the others"},
+    };
+    struct buf b = BUF_INIT;
+    args_help(rows, sizeof(rows) / sizeof(rows[0]), &b);
+    assert_string_equal(
+        buf_cstr(&b),
+        "  -s, --short             Fits\n"
+        "      --edge FILE         This text ends with the last column, the next one does\n"
+        "      --over FILE         This text ends with one column more, so its end is\n"
+        "                          down\n"
+        "      --a-name-longer-than-its-column VALUE Behind its name, then below the\n"
+        "                          others\n"
+        "  -h, --help              Print this help\n");
+    buf_done(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_and_words_mix),
         cmocka_unit_test(errors_say_what_to_do),
         cmocka_unit_test(help_lists_the_table),
+        cmocka_unit_test(help_is_folded_at_80_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
