@@ -5,6 +5,7 @@
  *   the cluster's         --> checked with the options         --> spec.benchmarkRef, overrides
  *   shipped               --> made in the cluster, then as the cluster's
  *   --systems             --> always inline: overrides cannot leave out systems */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,8 +94,12 @@ static enum exit_code check_source(struct cluster *c, struct source *s)
     };
     enum exit_code code = definition_load(c->backend.cli, &s->file, &params, &s->def);
     struct err err;
-    if (code == EXIT_OK && pod_check_systems(s->def->spec, &err) < 0) {
-        code = cli_error(EXIT_USAGE, "benchctl run with --systems benchworker, or with --local",
+    int r = code == EXIT_OK ? pod_check_systems(s->def->spec, &err) : 0;
+    if (r < 0) {
+        code = cli_error(EXIT_USAGE,
+                         r == -ENOENT ? "add a PodTemplateSpec, as the shipped definitions have "
+                                        "it, or run with --local, which needs none"
+                                      : "benchctl run with --systems benchworker, or with --local",
                          "%s: %s", s->file.path, err.msg);
     }
     return code;
@@ -222,7 +227,8 @@ static enum exit_code show_tables(struct cluster *c, const char *name, enum watc
     }
     enum exit_code code;
     if (run.result == NULL) {
-        code = cli_error(EXIT_USAGE, "benchctl describe tells more", "run/%s was not accepted: %s",
+        _cleanup_(freep) char *fix = xasprintf("benchctl describe %s tells more", name);
+        code = cli_error(EXIT_USAGE, fix, "run/%s was not accepted: %s",
                          name, status->message[0] == '\0' ? "no reason given" : status->message);
     } else if ((code = show_result(c->backend.cli, run.result)) == EXIT_OK) {
         code = status->phase == RUN_CANCELLED ? EXIT_RUN_FAILED : show_exit_code(run.result);
@@ -278,11 +284,6 @@ enum exit_code cluster_run(struct backend *b)
     struct source source = {0};
     _cleanup_(freep) char *name = NULL;
     enum exit_code code = run_opts_take(b->cli, &opts);
-    if (code == EXIT_OK && opts.resume != NULL) {
-        code = cli_error(EXIT_USAGE, "benchctl attach RUN looks on",
-                         "--resume is for local runs: benchd itself goes on with those of a "
-                         "cluster");
-    }
     if (code == EXIT_OK) {
         code = find_source(c, &source);
     }

@@ -172,8 +172,8 @@ const struct verb verb_get = {
                 "  benchctl get runs 7k3fq --store sqlite:results.db -o json\n"
                 "  benchctl get benchmarks --local\n",
     .details = "Benchmarks are those of the cluster; with --local those that are shipped. A\n"
-               "local run whose process died shows its last phase and (interrupted); go on with it\n"
-               "by benchctl run --resume RUN --local.",
+               "local run whose process died shows its last phase and (interrupted); go on\n"
+               "with it by benchctl run --resume RUN --local.",
     .formats = "wide|json|name",
     .max_words = (size_t)-1,
     .run = run,

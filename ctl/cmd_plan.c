@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "core/pod_body.h"
 #include "ctl/definition.h"
 #include "ctl/plan.h"
 #include "ctl/profiles.h"
@@ -38,9 +39,11 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def)
 
 static enum exit_code run(struct cli *cli)
 {
+    const bool is_local = cli->is_local || cli->store != NULL;
     struct definition_file file = {0};
     struct run_def *def = NULL;
     struct profiles profiles;
+    struct err err;
     enum exit_code code = profiles_open(&profiles);
     if (code != EXIT_OK) {
         return code;
@@ -49,13 +52,16 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK) {
         struct definition_load_params params = {
             .profiles = &profiles,
-            .is_local = cli->is_local || cli->store != NULL,
+            .is_local = is_local,
             .created_unix_ms = clock_unix_ms(),
         };
         code = definition_load(cli, &file, &params, &def);
     }
     if (code == EXIT_OK) {
         code = print(cli, def);
+    }
+    if (code == EXIT_OK && !is_local && pod_check_systems(def->spec, &err) < 0) {
+        cli_note(cli, "not for a cluster yet: %s", err.msg);
     }
     run_def_free(def);
     definition_file_done(&file);
@@ -68,7 +74,7 @@ static const struct arg_opt opts[] = {DEFINITION_OPTS};
 const struct verb verb_plan = {
     .name = "plan",
     .args = "NAME [option...]",
-    .summary = "Show every point of a definition and what would be created, and do nothing",
+    .summary = "Show the points of a definition and what would be created",
     .examples = "  benchctl plan vgg16-pserver-sweep\n"
                 "  benchctl plan vgg16-pserver-sweep --local --set trainers=1,2,4\n"
                 "  benchctl plan -f my-sweep.yaml -o json\n",

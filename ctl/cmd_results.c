@@ -1,4 +1,5 @@
 /* benchctl results RUN: the tables of a run. */
+#include "base/mem.h"
 #include "ctl/backend.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
@@ -7,10 +8,11 @@ static enum exit_code show(const struct cli *cli, const struct loaded_run *run)
 {
     const struct run_status *st = &run->row.status;
     if (run->result == NULL) {
-        return cli_error(st->phase == RUN_FAILED ? EXIT_RUN_FAILED : EXIT_NOT_FOUND,
-                         "benchctl describe tells more", "run/%s has no results: %s%s%s",
-                         run->row.name, run_phase_to_string(st->phase),
-                         st->message[0] == '\0' ? "" : ": ", st->message);
+        _cleanup_(freep) char *fix = xasprintf("benchctl describe %s tells more", run->row.name);
+        return cli_error(st->phase == RUN_FAILED ? EXIT_RUN_FAILED : EXIT_NOT_FOUND, fix,
+                         "run/%s has no results: %s%s%s", run->row.name,
+                         run_phase_to_string(st->phase), st->message[0] == '\0' ? "" : ": ",
+                         st->message);
     }
     if (!run_phase_is_final(st->phase)) {
         cli_note(cli, "run/%s is not finished: %u of %u trials", run->row.name, st->trials_done,

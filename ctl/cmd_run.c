@@ -4,10 +4,28 @@
 #include "ctl/show.h"
 #include "ctl/verbs.h"
 
+/* What can be said without a look at the cluster is said before it. */
+static enum exit_code check_line(const struct cli *cli)
+{
+    if (!args_has(&cli->args, "resume")) {
+        return definition_named(cli);
+    }
+    if (!cli->is_local && cli->store == NULL) {
+        return cli_error(EXIT_USAGE,
+                         "add --local; in a cluster benchd goes on by itself, and benchctl attach "
+                         "RUN looks on",
+                         "--resume is for local runs");
+    }
+    return EXIT_OK;
+}
+
 static enum exit_code run(struct cli *cli)
 {
     struct backend *b = NULL;
-    enum exit_code code = backend_open(cli, &b);
+    enum exit_code code = check_line(cli);
+    if (code == EXIT_OK) {
+        code = backend_open(cli, &b);
+    }
     if (code == EXIT_OK) {
         code = b->ops->run(b);
     }
@@ -31,13 +49,13 @@ const struct verb verb_run = {
                 "  benchctl run vgg16-pserver-sweep --local\n"
                 "  benchctl run -f my-sweep.yaml --store sqlite:results.db -o json > result.json\n"
                 "  benchctl run --resume 7k3fq --local\n",
-    .details = "NAME is a file; else a Benchmark of the cluster; else a definition that is shipped,\n"
-               "which the cluster then gets. In a cluster Ctrl-C leaves the run alone and says how\n"
-               "to attach again. With --local everything runs on this machine: Ctrl-C ends the\n"
-               "processes and keeps what was measured; --resume goes on from there. Exit codes:\n"
-               "0 all trials succeeded, 1 some failed, 2 definition, 3 no such benchmark or kinds\n"
-               "not installed, 4 not authorised, 5 no cluster or no benchd, 7 a threshold failed,\n"
-               "8 --timeout, 9 disk or store, 130 interrupted.",
+    .details = "NAME is a file; else a Benchmark of the cluster; else a definition that is\n"
+               "shipped, which the cluster then gets. In a cluster Ctrl-C leaves the run alone\n"
+               "and says how to attach again. With --local everything runs on this machine:\n"
+               "Ctrl-C ends the processes and keeps what was measured; --resume goes on from\n"
+               "there. Exit codes: 0 all trials succeeded, 1 some failed, 2 definition, 3 no\n"
+               "such benchmark or kinds not installed, 4 not authorised, 5 no cluster or no\n"
+               "benchd, 7 a threshold failed, 8 --timeout, 9 disk or store, 130 interrupted.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = SHOW_FORMATS,

@@ -10,12 +10,22 @@
 #include "ctl/host.h"
 #include "ctl/run_name.h"
 
-enum exit_code definition_open(const struct cli *cli, struct definition_file *ret)
+enum exit_code definition_named(const struct cli *cli)
 {
     const char *file = args_get(&cli->args, "file", NULL);
     if ((file == NULL) == (cli->args.n_words == 0)) {
         return cli_error(EXIT_USAGE, NULL, "'%s' needs a NAME or -f FILE%s", cli->verb->name,
                          file == NULL ? "" : ", not both");
+    }
+    return EXIT_OK;
+}
+
+enum exit_code definition_open(const struct cli *cli, struct definition_file *ret)
+{
+    const char *file = args_get(&cli->args, "file", NULL);
+    enum exit_code code = definition_named(cli);
+    if (code != EXIT_OK) {
+        return code;
     }
     struct err err = {0};
     int r = file != NULL ? definition_read(file, ret, &err)

@@ -16,6 +16,9 @@
         {"steps", 0, "N", "Measured steps of each trial"},                                         \
         {"repeats", 0, "N", "Trials of each point"}
 
+/* The command line names a definition, once. EXIT_OK, or says why not. */
+enum exit_code definition_named(const struct cli *cli);
+
 /* Reads the definition that the words or -f name. EXIT_OK, or says why not. */
 enum exit_code definition_open(const struct cli *cli, struct definition_file *ret);
 

@@ -19,8 +19,8 @@ const size_t cli_n_global_opts = sizeof(cli_global_opts) / sizeof(cli_global_opt
 void usage_program(const char *program, const struct verb *const *verbs, size_t n_verbs,
                    struct buf *out)
 {
-    buf_puts(out, "benchctl measures how distributed training scales, and says what the numbers "
-                  "are worth.\n\n"
+    buf_puts(out, "benchctl measures how distributed training scales, and says what the\n"
+                  "numbers are worth.\n\n"
                   "  benchctl run vgg16-pserver-sweep\n"
                   "  benchctl run vgg16-pserver-sweep --local\n\n"
                   "Verbs:\n");

@@ -285,9 +285,8 @@ int pod_check_systems(const struct spec *spec, struct err *err)
         for (enum role role = 0; role < ROLE_COUNT; role++) {
             const struct role_spec *r = &spec->roles[role];
             if (r->present && r->template == NULL) {
-                return err_set(err, EINVAL,
-                               "roles.%s has no template: processes of this machine (--local) need "
-                               "none, pods do", role_to_string(role));
+                return err_set(err, ENOENT, "spec.roles.%s has no template: pods are made of it",
+                               role_to_string(role));
             }
             if (r->present && !str_eq(system->profile, PROFILE_NATIVE) && !has_command(r)) {
                 return err_set(err, EINVAL,

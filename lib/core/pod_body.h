@@ -33,9 +33,9 @@ bool pod_is_owned(const struct run_def *def, const json_t *object);
 /* Which replica of the run a pod is, by its labels and its owner's uid; false: none of it. */
 bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_id *ret);
 
-/* -EINVAL: there is no template, or a system cannot be started as a container: it is not the native
- * one, whose program is in its image, and some role's template names no command. What a profile
- * runs is on the machine of --local. */
+/* -ENOENT: a role has no template. -EINVAL: a system cannot be started as a container: it is not the
+ * native one, whose program is in its image, and some role's template names no command. What a
+ * profile runs is on the machine of --local. */
 int pod_check_systems(const struct spec *spec, struct err *err);
 
 enum pod_naming { POD_BY_IP, POD_BY_DNS };

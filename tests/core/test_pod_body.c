@@ -197,8 +197,8 @@ static void foreign_systems_need_a_command(void **state)
     assert_int_equal(pod_check_systems(def->spec, &err), 0);
     json_decref(def->spec->roles[ROLE_TRAINER].template);
     def->spec->roles[ROLE_TRAINER].template = NULL;
-    assert_int_equal(pod_check_systems(def->spec, &err), -EINVAL);
-    assert_non_null(strstr(err.msg, "roles.trainer has no template"));
+    assert_int_equal(pod_check_systems(def->spec, &err), -ENOENT);
+    assert_non_null(strstr(err.msg, "spec.roles.trainer has no template"));
     run_def_free(def);
 }
 

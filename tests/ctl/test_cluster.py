@@ -294,8 +294,11 @@ class Running(ClusterCase):
             del role["template"]
         path.write_text(json.dumps(document))
         done = self.ctl("run", path, code=2)
-        self.assertIn("roles.pserver has no template", done.stderr)
-        self.assertIn("--local", done.stderr)
+        self.assertIn("spec.roles.pserver has no template", done.stderr)
+        self.assertIn("add a PodTemplateSpec", done.stderr)
+        self.assertNotIn("--systems", done.stderr)
+        self.assertIn("not for a cluster yet: spec.roles.pserver", self.ctl("plan", path).stderr)
+        self.assertNotIn("not for a cluster", self.ctl("plan", path, "--local").stderr)
         self.assertEqual(self.sent("POST", ""), [])
 
     def test_a_file_goes_inline(self):
