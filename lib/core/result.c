@@ -326,6 +326,10 @@ void result_describe_baseline(const struct result *r, const struct point_result 
         }
     }
     buf_puts(out, ": ");
-    number_format(base->throughput.estimate.known ? base->throughput.estimate.value : NAN, out);
+    if (!base->throughput.estimate.known) {
+        buf_puts(out, "not measured");
+        return;
+    }
+    number_format(base->throughput.estimate.value, out);
     buf_printf(out, " %s", base->throughput.unit);
 }

@@ -248,6 +248,11 @@ static void single_node_efficiency_is_the_seeds(void **state)
     result_describe_baseline(r, &r->points[2], &text);
     assert_string_equal(buf_cstr(&text), "SingleNode, point 4: 1 trainer, no pserver, "
                                          "batch_size 128: 16.74 samples/s");
+    r->points[4].throughput.estimate.known = false; /* a run that ended before its baseline ran */
+    buf_clear(&text);
+    result_describe_baseline(r, &r->points[2], &text);
+    assert_string_equal(buf_cstr(&text), "SingleNode, point 4: 1 trainer, no pserver, "
+                                         "batch_size 128: not measured");
     buf_done(&text);
     fixture_done(&f);
 }
