@@ -135,7 +135,7 @@ static void add_benchmark(struct benchmark_list *list, const json_t *object)
 {
     *vec_push(&list->items) = (struct listed_benchmark){
         .object = object_plain_benchmark(object),
-        .created_unix_ms = object_time(json_object_get(object, "metadata"), "creationTimestamp"),
+        .created_unix_ms = object_created_unix_ms(object),
     };
 }
 
@@ -249,6 +249,9 @@ enum exit_code cluster_load_run(struct backend *b, const char *what, struct load
             : 0;
     if (r >= 0 && code == EXIT_OK) {
         ret->object = json_incref(object);
+        if (ret->row.created_unix_ms == 0) { /* refused: it was never frozen */
+            ret->row.created_unix_ms = object_created_unix_ms(object);
+        }
     } else {
         load_object(object, ret);
         /* benchd has not heard of a run that was just made. */

@@ -161,12 +161,13 @@ static void add_condition(struct table *t, const char *type, bool is_true,
 static void format_conditions(const struct describe_params *p, struct buf *out)
 {
     const struct run_status *st = &p->row->status;
-    bool unknown_metrics = false, threshold_failed = false;
+    bool unknown_metrics = false;
+    size_t n_missed = 0;
     for (size_t i = 0; i < p->n_rows; i++) {
         unknown_metrics = unknown_metrics || p->rows[i].outcome == ATTEMPT_METRICS_UNAVAILABLE;
     }
     vec_each (const struct threshold_result, t, &p->result->thresholds) {
-        threshold_failed = threshold_failed || t->verdict == THRESHOLD_FAILED;
+        n_missed += t->verdict == THRESHOLD_FAILED;
     }
     struct table *t = table_new();
     table_column(t, "  TYPE", TABLE_LEFT);
@@ -181,7 +182,15 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
     add_condition(t, "  Complete", complete, st, complete);
     add_condition(t, "  Failed", failed, st, failed);
     add_condition(t, "  MetricsUnavailable", unknown_metrics, st, false);
-    add_condition(t, "  ThresholdFailed", threshold_failed, st, false);
+    table_cell(t, "  ThresholdFailed");
+    table_cell(t, "%s", n_missed > 0 ? "True" : "False");
+    table_cell(t, "%s", n_missed > 0 ? "BelowThreshold" : "-");
+    if (n_missed > 0) {
+        table_cell(t, "%zu of %zu missed: benchctl results %s", n_missed,
+                   p->result->thresholds.len, p->row->name);
+    } else {
+        table_cell(t, "-");
+    }
     buf_puts(out, "\nConditions:\n");
     table_format(t, true, out);
     table_free(t);

@@ -92,6 +92,11 @@ void object_read_status(const json_t *object, struct run_status *ret)
     read_cause(object, ret);
 }
 
+int64_t object_created_unix_ms(const json_t *object)
+{
+    return object_time(json_object_get(object, "metadata"), "creationTimestamp");
+}
+
 int object_read_row(const json_t *object, struct run_row *ret, struct err *err)
 {
     const char *name = kube_json_metadata(object, "name");
@@ -109,7 +114,7 @@ int object_read_row(const json_t *object, struct run_row *ret, struct err *err)
         .name = xstrdup(name),
         .uid = xstrdup(kube_json_metadata(object, "uid")),
         .benchmark = xstrdup(benchmark == NULL ? name : benchmark),
-        .created_unix_ms = object_time(metadata, "creationTimestamp"),
+        .created_unix_ms = object_created_unix_ms(object),
     };
     object_read_status(object, &ret->status);
     return 0;

@@ -10,6 +10,8 @@
 
 /* object[key] as a date in milliseconds; 0: there is none. */
 int64_t object_time(const json_t *object, const char *key);
+/* metadata.creationTimestamp; 0: there is none. */
+int64_t object_created_unix_ms(const json_t *object);
 /* The status as benchd wrote it: phase, counts, dates, and the reason and message of the condition
  * that tells most. An object without status is Pending. */
 void object_read_status(const json_t *object, struct run_status *ret);

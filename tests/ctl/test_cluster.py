@@ -325,13 +325,17 @@ class Running(ClusterCase):
 
         def refuse(name):
             document = {**self.document, "attempts": [], "events": []}
-            document["run"] = {**document["run"], "name": name, "definition": None}
+            document["run"] = {**document["run"], "name": name, "definition": None, "createdUnixMs": 0}
             self.fake.documents[name] = document
             self.fake.set_status(name, phase="Failed", conditions=[
                 {"type": "Accepted", "status": "False", "reason": "InvalidDefinition", "message": "no such system"}])
 
         self.fake.on_create = refuse
-        self.assertIn("was not accepted: no such system", self.ctl("run", "tiny", code=2).stderr)
+        done = self.ctl("run", "tiny", code=2)
+        self.assertIn("was not accepted: no such system", done.stderr)
+        self.assertRegex(done.stderr, r"fix: benchctl describe tiny-[a-z0-9]{5} tells more")
+        run = re.search(r"tiny-[a-z0-9]{5}", done.stderr)[0]
+        self.assertNotRegex(self.ctl("describe", run).stdout, "1970")
 
     def test_ctrl_c_detaches_and_attach_goes_on(self):
         self.put_tiny()

@@ -19,7 +19,8 @@ static struct attempt_row make_row(uint32_t trial, uint32_t attempt, enum attemp
     return row;
 }
 
-static char *describe(enum run_phase phase, bool is_interrupted)
+static char *describe_with(enum run_phase phase, bool is_interrupted,
+                           const enum threshold_verdict *verdicts, size_t n_verdicts)
 {
     struct run_def *def = make_def("{trainers: [1]}", 1);
     struct run_row run = {
@@ -43,6 +44,9 @@ static char *describe(enum run_phase phase, bool is_interrupted)
         {1760000059000, EVENT_WARNING, (char *)"TrialFailed", (char *)"point 0 trial 0"},
     };
     struct result *result = result_build(def, phase, rows, 2);
+    for (size_t i = 0; i < n_verdicts; i++) {
+        *vec_push(&result->thresholds) = (struct threshold_result){.verdict = verdicts[i]};
+    }
     struct describe_params params = {
         .row = &run,
         .result = result,
@@ -61,6 +65,11 @@ static char *describe(enum run_phase phase, bool is_interrupted)
     attempt_row_done(&rows[1]);
     run_def_free(def);
     return buf_take(&out);
+}
+
+static char *describe(enum run_phase phase, bool is_interrupted)
+{
+    return describe_with(phase, is_interrupted, NULL, 0);
 }
 
 static void assert_has(const char *text, const char *part)
@@ -140,12 +149,25 @@ static void test_conditions_of_each_end(void **state)
     }
 }
 
+static void test_missed_thresholds_are_counted(void **state)
+{
+    (void)state;
+    static const enum threshold_verdict verdicts[] = {THRESHOLD_FAILED, THRESHOLD_PASSED,
+                                                      THRESHOLD_UNKNOWN, THRESHOLD_FAILED};
+    _cleanup_(freep) char *text = describe_with(RUN_SUCCEEDED, false, verdicts, 4);
+    assert_has(text, "  ThresholdFailed      True     BelowThreshold        "
+                     "2 of 4 missed: benchctl results tiny-7k3fq\n");
+    _cleanup_(freep) char *kept = describe_with(RUN_SUCCEEDED, false, verdicts + 1, 2);
+    assert_has(kept, "  ThresholdFailed      False    -");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_failed_run),
         cmocka_unit_test(test_an_interrupted_run),
         cmocka_unit_test(test_conditions_of_each_end),
+        cmocka_unit_test(test_missed_thresholds_are_counted),
     };
     return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
 }
