@@ -132,20 +132,35 @@ enum exit_code profiles_open(struct profiles *ret)
 }
 
 static enum exit_code cannot_start(const struct system *system, const struct profile *profile,
-                                   const char *what)
+                                   const char *fix, const char *what)
 {
-    return cli_error(EXIT_LOCAL_RESOURCE, profile->install,
+    return cli_error(EXIT_LOCAL_RESOURCE, fix,
                      "system '%s' cannot start: %s (profile '%s'; --systems leaves it out)",
                      system->name, what, profile->name);
 }
 
-static enum exit_code check(const struct system *system, const struct profile *profile)
+/* A file of the profile's own that its commands name and that is not there; NULL: all are. */
+static const char *missing_file(const struct profile *profile)
+{
+    const size_t len = strlen(profile->folder);
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        vec_each (char *const, word, &profile->commands[role].words) {
+            if (strncmp(*word, profile->folder, len) == 0 && (*word)[len] == '/' &&
+                access(*word, F_OK) < 0) {
+                return *word;
+            }
+        }
+    }
+    return NULL;
+}
+
+static enum exit_code check_program(const struct system *system, const struct profile *profile)
 {
     if (profile->interpreter != NULL) {
         struct buf missing = BUF_INIT;
         enum exit_code code = EXIT_OK;
         if (python_missing(profile, &missing) < 0) {
-            code = cannot_start(system, profile, buf_cstr(&missing));
+            code = cannot_start(system, profile, profile->install, buf_cstr(&missing));
         }
         buf_done(&missing);
         return code;
@@ -154,9 +169,20 @@ static enum exit_code check(const struct system *system, const struct profile *p
     _cleanup_(freep) char *found = host_find_program(program);
     if (found == NULL) {
         _cleanup_(freep) char *what = xasprintf("the program '%s' is missing", program);
-        return cannot_start(system, profile, what);
+        return cannot_start(system, profile, profile->install, what);
     }
     return EXIT_OK;
+}
+
+static enum exit_code check(const struct system *system, const struct profile *profile)
+{
+    enum exit_code code = check_program(system, profile);
+    const char *file = code == EXIT_OK ? missing_file(profile) : NULL;
+    if (file == NULL) {
+        return code;
+    }
+    _cleanup_(freep) char *what = xasprintf("the file '%s' is missing", file);
+    return cannot_start(system, profile, "put it beside profile.yaml, or correct the command", what);
 }
 
 enum exit_code profiles_check(const struct profiles *profiles, const struct spec *spec)

@@ -205,6 +205,7 @@ void profile_free(struct profile *profile)
     }
     vec_done(&profile->packages);
     free(profile->requirements);
+    free(profile->folder);
     free(profile->interpreter);
     free(profile->install);
     for (int role = 0; role < ROLE_COUNT; role++) {
@@ -247,6 +248,7 @@ static char *placed_line(const char *line, const char *folder)
 
 void profile_place(struct profile *profile, const char *folder, const char *interpreter)
 {
+    profile->folder = xstrdup(folder);
     profile->interpreter = interpreter == NULL ? NULL : xstrdup(interpreter);
     if (profile->install != NULL) {
         char *placed = placed_line(profile->install, folder);

@@ -22,6 +22,7 @@ struct profile { /* all owned */
     bool exchanges[EXCHANGE_COUNT];
     VEC(char *) packages; /* of Python, "torch==2.15.0"; none: it needs no Python */
     char *requirements;   /* file with all pins, beside profile.yaml; NULL without `python` */
+    char *folder;         /* where its files lie, once placed */
     char *interpreter;    /* of its Python, once placed; NULL: none */
     char *install;        /* the command that installs what it needs; NULL: none */
     struct command commands[ROLE_COUNT];

@@ -163,6 +163,13 @@ class Profiles(cli.CliCase):
         done = self.ctl("run", self.define_alone("tiny"), "--store", self.store, code=9)
         self.assertRegex(done.stderr, r"the program '.*/profiles/tiny/not-there' is missing")
 
+    def test_a_missing_file(self):
+        """The program is there, what it is to run is not: said at once, not by every attempt of every trial."""
+        self.profile("tiny", command=[sys.executable, "./not-there.py", "./train.py"])
+        done = self.ctl("run", self.define_alone("tiny"), "--store", self.store, code=9)
+        self.assertRegex(done.stderr, r"the file '.*/profiles/tiny/not-there.py' is missing")
+        self.assertFalse(pathlib.Path(self.store.removeprefix("sqlite:")).exists())
+
     def test_a_single_node_profile_is_refused_where_a_point_has_servers(self):
         self.profile("tiny")
         document = cli.definition(env={"FAKE_STEP_S": "0"})
