@@ -143,6 +143,7 @@ static enum exit_code drive_claimed(const struct cli *cli, struct store *s,
         .color = cli->color_stderr,
         .timeout_ms = how->opts.timeout_ms,
     };
+    local_store_note_others(cli, s, run->row.uid);
     struct err err = {0};
     enum drive_end end = DRIVE_FINISHED;
     int r = drive(&params, &end, &err);

@@ -1,9 +1,11 @@
 /* See local_store.h. Edge file: reads the environment for the store's default place. */
 #include "ctl/local_store.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 
 /* Absolute, or as good as not set: so the standard wants it. NULL: not set. */
 static const char *get_folder(const char *variable)
@@ -130,6 +132,25 @@ enum exit_code local_store_load_run(const struct cli *cli, struct store *s, cons
     run.is_interrupted = local_store_is_interrupted(s, &run.row);
     *ret = run;
     return EXIT_OK;
+}
+
+void local_store_note_others(const struct cli *cli, struct store *s, const char *uid)
+{
+    struct run_row *rows = NULL;
+    size_t n = 0;
+    struct err err;
+    if (s->ops->list_runs(s, &rows, &n, &err) < 0) {
+        return; /* the run itself will meet the reason and say it */
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!run_phase_is_final(rows[i].status.phase) && !str_eq(rows[i].uid, uid) &&
+            s->ops->probe_run(s, rows[i].uid, &err) == -EBUSY) {
+            cli_note(cli, "run/%s is going on, too: they slow each other down,\n"
+                          "  unless taskset gave each CPUs of its own", rows[i].name);
+        }
+        run_row_done(&rows[i]);
+    }
+    free(rows);
 }
 
 bool local_store_is_interrupted(struct store *s, const struct run_row *row)

@@ -28,5 +28,8 @@ enum exit_code local_store_find_run(const struct cli *cli, struct store *s, cons
 enum exit_code local_store_load_run(const struct cli *cli, struct store *s, const char *what,
                                     struct loaded_run *ret);
 
+/* Notes which other runs of the store are going on: their processes compete with this one's. */
+void local_store_note_others(const struct cli *cli, struct store *s, const char *uid);
+
 /* Should it be driven, but nobody does? */
 bool local_store_is_interrupted(struct store *s, const struct run_row *row);

@@ -201,6 +201,15 @@ class Interruptions(cli.CliCase):
         self.assertNotIn("interrupted", self.ctl("get", "runs", "--store", self.store).stdout)
         self.stop(process, cli.SIGKILL)
 
+    def test_a_run_beside_another_is_told(self):
+        process = self.start_hanging()
+        name = self.run_name()
+        path = self.define("other.json", repeats=1, env={"FAKE_STEP_S": "0"})
+        told = f"run/{name} is going on, too: they slow each other down,\n"
+        self.assertIn(told, self.ctl("run", path, "--store", self.store).stderr)
+        self.stop(process, cli.SIGKILL)
+        self.assertNotIn("is going on", self.ctl("run", path, "--store", self.store).stderr)
+
     def test_timeout_is_exit_8(self):
         path = self.define(env={"FAKE_HANG": "*.*"}, repeats=1)
         done = self.ctl("run", path, "--store", self.store, "--timeout", "1s", "-o", "json", code=8)
