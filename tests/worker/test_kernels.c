@@ -68,7 +68,8 @@ static void conv_row(const char *row, const struct conv_shape *s, struct pool *p
     size_t hw = (size_t)s->h * s->w, nx = s->n * s->c * hw, ny = s->n * s->k * hw;
     size_t nw = (size_t)s->k * s->c * 9;
     size_t n_scratch = best.conv3x3_scratch(s, pool_threads(pool));
-    float *x = guarded_new(nx, 1), *w = guarded_new(nw, 2), *b = guarded_new(s->k, 3);
+    float *x = guarded_new(nx, 1), *w_block = guarded_new(nw + 1, 2), *b = guarded_new(s->k, 3);
+    float *w = w_block + 1; /* parameters need not be aligned */
     float *g = guarded_new(ny, 4), *scratch = guarded_new(n_scratch, 5);
     struct pair y = pair_new(ny), dx = pair_new(nx), dw = pair_new(nw), db = pair_new(s->k);
     struct pair mean = pair_new(s->k), var = pair_new(s->k);
@@ -103,7 +104,7 @@ static void conv_row(const char *row, const struct conv_shape *s, struct pool *p
     pair_check_rms(var, FORWARD_RMS, row, "var");
     guarded_free(scratch, n_scratch, "scratch");
     guarded_free(x, nx, "x");
-    guarded_free(w, nw, "weight");
+    guarded_free(w_block, nw + 1, "weight");
     guarded_free(b, s->k, "bias");
     guarded_free(g, ny, "dy");
 }

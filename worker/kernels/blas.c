@@ -53,6 +53,7 @@ void blas_repair(char *const *argv)
     }
     /* Only here if that failed: leave the environment as it was and train with what there is. */
     (void)unsetenv("OPENBLAS_CORETYPE");
+    (void)unsetenv(REPAIRED_ENV);
 }
 
 void blas_set_threads(unsigned n)

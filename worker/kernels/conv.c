@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include <cblas.h>
-
 #include "worker/kernels/tiles.h"
 
 enum way { BY_TILES, BY_PIXELS, BY_BLAS };
@@ -84,31 +82,22 @@ static size_t conv3x3_scratch(const struct conv_shape *s, unsigned threads)
     return most;
 }
 
-static void sgemm(enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, size_t m, size_t n, size_t k,
-                  const float *a, const float *b, float beta, float *c)
-{
-    blasint lda = (blasint)(ta == CblasNoTrans ? k : m);
-    blasint ldb = (blasint)(tb == CblasNoTrans ? n : k);
-    cblas_sgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, (blasint)k, 1.0f, a, lda, b, ldb,
-                beta, c, (blasint)n);
-}
-
 static void fc_forward(uint32_t n, uint32_t c, uint32_t k, const float *x, const float *weight,
                        const float *bias, float *y)
 {
     for (size_t i = 0; i < n; i++) {
         memcpy(y + i * k, bias, k * sizeof(*y));
     }
-    sgemm(CblasNoTrans, CblasTrans, n, k, c, x, weight, 1, y);
+    conv_sgemm(CblasNoTrans, CblasTrans, n, k, c, x, weight, 1, y);
 }
 
 static void fc_backward(uint32_t n, uint32_t c, uint32_t k, const float *x, const float *weight,
                         const float *dy, float *dx, float *dweight, float *dbias)
 {
-    sgemm(CblasTrans, CblasNoTrans, k, c, n, dy, x, 0, dweight);
+    conv_sgemm(CblasTrans, CblasNoTrans, k, c, n, dy, x, 0, dweight);
     conv_sum_bias(n, k, dy, dbias);
     if (dx != NULL) {
-        sgemm(CblasNoTrans, CblasNoTrans, n, c, k, dy, weight, 0, dx);
+        conv_sgemm(CblasNoTrans, CblasNoTrans, n, c, k, dy, weight, 0, dx);
     }
 }
 

@@ -5,8 +5,6 @@
  *     dW      += col (P, 9*C)^T * dY (P, K)       blocks in order, so the bits do not vary */
 #include <string.h>
 
-#include <cblas.h>
-
 #include "worker/kernels/carve.h"
 #include "worker/kernels/conv.h"
 #include "worker/kernels/moments.h"
@@ -66,12 +64,13 @@ static void im2col(uint32_t images, uint32_t h, uint32_t w, size_t c, const floa
     }
 }
 
-static void sgemm(enum CBLAS_TRANSPOSE ta, size_t m, size_t n, size_t k, const float *a,
-                  const float *b, float beta, float *c)
+void conv_sgemm(enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, size_t m, size_t n, size_t k,
+                const float *a, const float *b, float beta, float *c)
 {
     blasint lda = (blasint)(ta == CblasNoTrans ? k : m);
-    cblas_sgemm(CblasRowMajor, ta, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f, a, lda,
-                b, (blasint)n, beta, c, (blasint)n);
+    blasint ldb = (blasint)(tb == CblasNoTrans ? n : k);
+    cblas_sgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, (blasint)k, 1.0f, a, lda, b, ldb,
+                beta, c, (blasint)n);
 }
 
 /* y (N,H,W,K) = x (N,H,W,C) * weight (9*C, K) + bias (NULL: none). */
@@ -86,8 +85,8 @@ static void convolve(const struct conv_shape *s, const struct blas_conv *p, cons
         for (size_t i = 0; bias != NULL && i < images * hw; i++) {
             memcpy(out + i * s->k, bias, s->k * sizeof(*bias));
         }
-        sgemm(CblasNoTrans, images * hw, s->k, (size_t)s->c * 9, p->col, weight,
-              bias == NULL ? 0 : 1, out);
+        conv_sgemm(CblasNoTrans, CblasNoTrans, images * hw, s->k, (size_t)s->c * 9, p->col, weight,
+                   bias == NULL ? 0 : 1, out);
     }
 }
 
@@ -152,8 +151,8 @@ void conv_blas_backward_weight(const struct conv_shape *s, const float *x, const
     for (uint32_t n = 0; n < s->n; n += p.images) {
         uint32_t images = s->n - n < p.images ? s->n - n : p.images;
         im2col(images, s->h, s->w, s->c, x + (size_t)n * hw * s->c, p.col);
-        sgemm(CblasTrans, (size_t)s->c * 9, s->k, images * hw, p.col, dy + (size_t)n * hw * s->k,
-              n == 0 ? 0 : 1, dweight);
+        conv_sgemm(CblasTrans, CblasNoTrans, (size_t)s->c * 9, s->k, images * hw, p.col,
+                   dy + (size_t)n * hw * s->k, n == 0 ? 0 : 1, dweight);
     }
     conv_sum_bias(s->n * hw, s->k, dy, dbias);
 }

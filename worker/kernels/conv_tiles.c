@@ -41,7 +41,8 @@ struct conv {
     size_t block;        /* tiles that go through the stages together */
     size_t chunk;        /* tiles whose moments make a slot */
     size_t u_plane, v_plane, m_plane, u_each, v_each, m_each;
-    float *u, *v, *m, *zeros, *waste;
+    float *u, *v, *m, *zeros;
+    float *waste; /* (threads, K) */
 };
 
 /* Sizes, and places in scratch. */
@@ -62,7 +63,7 @@ static void plan(struct conv *cv, size_t threads, struct carver *scratch)
     cv->v = carve(scratch, planes * cv->v_plane * (cv->wide ? 1 : threads));
     cv->m = carve(scratch, cv->m_each * threads);
     cv->zeros = carve(scratch, most);
-    cv->waste = carve(scratch, most);
+    cv->waste = carve(scratch, cv->k * threads);
     cv->moments = carve(scratch, moment_slots(cv->t.count, cv->chunk) * 3 * cv->k);
 }
 
@@ -151,11 +152,13 @@ static void multiply(const struct conv *cv, size_t count, const float *v, const 
     }
 }
 
-/* Tiles first .. first+count of one panel of channels, from m, whose row 0 is tile first. */
-static void transform_output(const struct conv *cv, size_t panel, size_t first, size_t count,
-                             const float *m)
+/* A chunk of tiles, which begins with tile first, of one panel of channels, from m, whose row 0 is
+ * that tile. */
+static void transform_output(const struct conv *cv, size_t panel, size_t first, const float *m,
+                             float *waste)
 {
     const struct scheme *s = cv->t.scheme;
+    size_t count = min_size(cv->chunk, cv->t.count - first);
     float *slot = cv->moments == NULL
                       ? NULL
                       : cv->moments + first / cv->chunk * 3 * cv->k + panel * PANEL;
@@ -164,7 +167,7 @@ static void transform_output(const struct conv *cv, size_t panel, size_t first, 
             const float *in[SCHEME_MAX_PLANES];
             float *out[SCHEME_MAX_PLANES];
         } px;
-        tile_pixels(&cv->t, first + i, s->out, 0, cv->y, cv->k, cv->waste, px.in);
+        tile_pixels(&cv->t, first + i, s->out, 0, cv->y, cv->k, waste, px.in);
         for (size_t at = 0; at < PANEL; at += VL) {
             const float *row = m + i * PANEL + at;
             size_t channel = panel * PANEL + at;
@@ -197,7 +200,7 @@ static void item_block(void *ctx, size_t block, unsigned thread)
     transform_input(cv, 0, cv->c / PANEL, first, count, v);
     for (size_t panel = 0; panel < cv->k / PANEL; panel++) {
         multiply(cv, count, v, cv->u + panel * cv->u_each, m);
-        transform_output(cv, panel, first, count, m);
+        transform_output(cv, panel, first, m, cv->waste + thread * cv->k);
     }
 }
 
@@ -215,8 +218,7 @@ static void item_panel(void *ctx, size_t panel, unsigned thread)
     transform_weight(cv, panel, u);
     multiply(cv, cv->t.count, cv->v, u, m);
     for (size_t first = 0; first < cv->t.count; first += cv->chunk) {
-        transform_output(cv, panel, first, min_size(cv->chunk, cv->t.count - first),
-                         m + first * PANEL);
+        transform_output(cv, panel, first, m + first * PANEL, cv->waste + thread * cv->k);
     }
 }
 

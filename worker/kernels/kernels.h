@@ -2,8 +2,9 @@
  * override slots for what the CPU has. Written once, before threads; read-only afterwards.
  *
  * Letters: N batch, C channels in, K channels out, H W image. All tensors are row-major fp32,
- * (N, H, W, C) unless said otherwise, 64-byte aligned, and never alias unless said otherwise. Sums
- * over pixels carry more than fp32 (or are blocked), so results do not degrade with the batch. */
+ * (N, H, W, C) unless said otherwise, and never alias unless said otherwise. Images and scratch are
+ * 64-byte aligned, parameters and their gradients need not be. Sums over pixels carry more than fp32
+ * (or are blocked), so results do not degrade with the batch. */
 #pragma once
 
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* Items are dealt by an atomic counter, so a thread that was held up takes fewer. */
 #include "worker/kernels/pool.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -74,6 +75,7 @@ static void *work(void *arg)
 
 int pool_new(unsigned n, struct pool **ret, struct err *err)
 {
+    assert(n >= 1);
     struct pool *p = xnew(struct pool);
     p->n = n;
     p->threads = xnew_array(pthread_t, n);

@@ -18,7 +18,6 @@
 
 #include "worker/kernels/isa.h"
 
-#define SCHEME_MAX_IN 6
 #define SCHEME_MAX_PLANES 36
 
 /* Sums over the pixels of VL channels, about a pivot near the mean so that the variance does not

@@ -1,6 +1,7 @@
 /* What follows from a layer table alone: shapes, sizes, FLOPs, initial values. */
 #include "worker/model/def.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -29,6 +30,7 @@ struct layer_shape layer_shape_next(const struct model_def *def, uint32_t i,
     s.ho = s.h;
     s.wo = s.w;
     if (layer->kind == LAYER_POOL) {
+        assert(s.h % 2 == 0 && s.w % 2 == 0);
         s.ho = s.h / 2;
         s.wo = s.w / 2;
     } else if (layer->kind == LAYER_FC || layer->kind == LAYER_FC_BN) {

@@ -7,7 +7,7 @@
 
 enum layer_kind {
     LAYER_CONV,    /* 3x3 convolution with bias, BN, ReLU, dropout */
-    LAYER_POOL,    /* max 2x2, stride 2 */
+    LAYER_POOL,    /* max 2x2, stride 2, of an even height and width */
     LAYER_DROPOUT, /* alone */
     LAYER_FC_BN,   /* fully connected with bias, BN, ReLU, dropout */
     LAYER_FC,      /* fully connected with bias, linear */
@@ -19,7 +19,9 @@ struct layer_def {
     double dropout;  /* probability of dropping, 0: none */
 };
 
-/* The last layer is a LAYER_FC with as many features as there are classes (at most 256). */
+/* The last layer is a LAYER_FC with as many features as there are classes (at most 256); there are at
+ * most MODEL_MAX_LAYERS. */
+#define MODEL_MAX_LAYERS 256
 struct model_def {
     const char *name;
     uint32_t c, h, w; /* of one input sample */

@@ -6,7 +6,7 @@
 
 struct dropout_mask layer_mask(const struct model *m, const struct layer *l)
 {
-    uint32_t place = m->key.trainer << 8 | (uint32_t)(l - m->layers); /* < 256 layers */
+    uint32_t place = m->key.trainer * MODEL_MAX_LAYERS + (uint32_t)(l - m->layers);
     return (struct dropout_mask){
         .key = {.seed = m->seed, .stream = rng_stream(RNG_DROPOUT, place, m->key.step)},
         .below = (uint32_t)lround(l->def->dropout * DROPOUT_ONE),

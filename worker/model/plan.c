@@ -1,5 +1,5 @@
 /* Memory: the same walk over the layers counts first and hands out pointers after. */
-#include <stdlib.h>
+#include <assert.h>
 
 #include "base/mem.h"
 #include "worker/kernels/carve.h"
@@ -74,6 +74,7 @@ static void shape_layers(struct model *m)
 
 int plan_memory(struct model *m, struct err *err)
 {
+    assert(m->def->n_layers <= MODEL_MAX_LAYERS);
     m->layers = xnew_array(struct layer, m->def->n_layers);
     shape_layers(m);
     struct carver count = {0};

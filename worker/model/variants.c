@@ -17,6 +17,8 @@ static const struct layer_def vgg16_fluid_fc512[] = {
     {LAYER_FC, 10, 0},
 };
 
+#define N_VARIANTS (sizeof(variants) / sizeof(variants[0]))
+
 static const struct model_def variants[] = {
     {
         .name = "vgg16-fluid-fc512",
@@ -30,7 +32,7 @@ static const struct model_def variants[] = {
 
 const struct model_def *model_def_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++) {
+    for (size_t i = 0; i < N_VARIANTS; i++) {
         if (str_eq(variants[i].name, name)) {
             return &variants[i];
         }
@@ -40,5 +42,6 @@ const struct model_def *model_def_find(const char *name)
 
 const char *model_def_names(void)
 {
-    return variants[0].name; /* joined by ", " when there are more */
+    _Static_assert(N_VARIANTS == 1, "join the names");
+    return variants[0].name;
 }
