@@ -91,7 +91,8 @@ static void item_transform(void *ctx, size_t chunk, unsigned thread)
                                              .v = g->v + offset * PANEL,
                                              .v_plane = g->v_plane,
                                              .v_rows = g->block});
-    transform_dy(g, first, count, g->z + offset * PANEL, g->bias_slots + first / CHUNK_TILES * g->k);
+    transform_dy(g, first, count, g->z + offset * PANEL,
+                 g->bias_slots + first / CHUNK_TILES * g->k);
 }
 
 /* One corner of dU in one plane. */

@@ -3,7 +3,7 @@
  *     dX (C, images) = U (C, K) * Z (K, images)     plane by plane
  *
  * takes weights as rows of C with K side by side, which is how they lie. With channels on the lanes
- * (conv_tiles.c) all of them would have to be transposed; here dy and dx are, which are far smaller.
+ * (conv_tiles.c) all of them would have to be transposed; here dy and dx are, which are smaller.
  * Both ways form the same sums in the same order, so the bits do not depend on the way. */
 #include <stdbool.h>
 
@@ -112,8 +112,8 @@ static void item_dy(void *ctx, size_t panel, unsigned thread)
     }
 }
 
-/* U of one panel of C, its taps in reverse. Nine taps, 2^n apart, share the sets of a cache, so they
- * are read along K, where the hardware sees nine streams. */
+/* U of one panel of C, its taps in reverse. Nine taps, 2^n apart, share the sets of a cache, so
+ * they are read along K, where the hardware sees nine streams. */
 static void transform_weight(const struct lanes *l, size_t panel, float *u)
 {
     ptrdiff_t tap = (ptrdiff_t)(l->c * l->k);

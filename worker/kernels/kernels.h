@@ -3,8 +3,8 @@
  *
  * Letters: N batch, C channels in, K channels out, H W image. All tensors are row-major fp32,
  * (N, H, W, C) unless said otherwise, and never alias unless said otherwise. Images and scratch are
- * 64-byte aligned, parameters and their gradients need not be. Sums over pixels carry more than fp32
- * (or are blocked), so results do not degrade with the batch. */
+ * 64-byte aligned, parameters and their gradients need not be. Sums over pixels carry more than
+ * fp32 (or are blocked), so results do not degrade with the batch. */
 #pragma once
 
 #include <stddef.h>
@@ -66,8 +66,8 @@ struct kernels {
     /* mean (K) and biased variance (K) of y (N,H,W,K) over all but K. */
     void (*bn_stats)(const struct bn_shape *s, const float *y, float *mean, float *var,
                      const struct work *work);
-    /* a = max(0, scale[k]*y + shift[k]): the affine form of BN for known statistics, then ReLU, then
-     * dropout (mask NULL: none). */
+    /* a = max(0, scale[k]*y + shift[k]): the affine form of BN for known statistics, then ReLU,
+     * then dropout (mask NULL: none). */
     void (*bn_relu_forward)(const struct bn_shape *s, const struct dropout_mask *mask,
                             const float *y, const float *scale, const float *shift, float *a,
                             const struct work *work);
@@ -109,7 +109,8 @@ struct kernels {
 
 /* All slots from ref.c. */
 void kernels_init_ref(struct kernels *k);
-/* The best that the CPU has, but no better than BENCH_CPU_MASK says ("baseline", "avx2", "avx512"). */
+/* The best that the CPU has, but no better than BENCH_CPU_MASK says: "baseline", "avx2", "avx512";
+ * another word says nothing. */
 void kernels_init_best(struct kernels *k);
 /* Those of one instruction set, for tests; -1 if the CPU (or the build) has not got it. */
 int kernels_init_isa(struct kernels *k, const char *isa);

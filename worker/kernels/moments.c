@@ -36,7 +36,8 @@ void moments_take(const float *y, size_t pixels, size_t k, float *slot)
     }
 }
 
-void moments_merge(const float *slots, size_t k_n, size_t pixels, size_t of, float *mean, float *var)
+void moments_merge(const float *slots, size_t k_n, size_t pixels, size_t of, float *mean,
+                   float *var)
 {
     size_t n_slots = moment_slots(pixels, of);
     for (size_t k = 0; k < k_n; k++) {

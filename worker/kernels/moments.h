@@ -1,7 +1,7 @@
-/* Mean and variance of channels from sums over parts of the pixels ("slots"): a slot holds, for each
- * of k channels, a pivot, the sum of y - pivot and of its square, in fp32: arrays (3, k). Slots are
- * merged in double and in order, so results depend neither on threads nor on the batch's size.
- * Compiled once for each instruction set. */
+/* Mean and variance of channels from sums over parts of the pixels ("slots"): a slot holds, for
+ * each of k channels, a pivot, the sum of y - pivot and of its square, in fp32: arrays (3, k).
+ * Slots are merged in double and in order, so results depend on no thread and errors do not grow
+ * with the batch. Compiled once for each instruction set. */
 #pragma once
 
 #include <stddef.h>

@@ -9,7 +9,8 @@
 
 struct pool;
 
-/* The caller is one of the n >= 1 threads: n - 1 are started. A pool is used by one caller at a time. */
+/* The caller is one of the n >= 1 threads: n - 1 are started. A pool is used by one caller at a
+ * time. */
 int pool_new(unsigned n, struct pool **ret, struct err *err);
 void pool_free(struct pool *p);
 unsigned pool_threads(const struct pool *p); /* 1 for NULL */

@@ -19,8 +19,8 @@ struct layer_def {
     double dropout;  /* probability of dropping, 0: none */
 };
 
-/* The last layer is a LAYER_FC with as many features as there are classes (at most 256); there are at
- * most MODEL_MAX_LAYERS. */
+/* The last layer is a LAYER_FC with as many features as there are classes (at most 256). There are
+ * at most MODEL_MAX_LAYERS layers. */
 #define MODEL_MAX_LAYERS 256
 struct model_def {
     const char *name;
