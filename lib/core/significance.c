@@ -331,6 +331,11 @@ struct permutation significance_permute(const struct stratum *strata, size_t n, 
     return result;
 }
 
+double significance_least(size_t n_a, size_t n_b)
+{
+    return best_share(n_a + n_b, n_a < n_b ? n_a : n_b);
+}
+
 size_t significance_values_needed(size_t n_strata, double alpha)
 {
     size_t n = 2;

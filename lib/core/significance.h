@@ -1,5 +1,5 @@
-/* Tests of significance between two runs. They are given logarithms of throughput, whose errors
- * add. Pure. */
+/* Tests of significance between two runs (docs/contracts/compare.md, "Statistics"). They are given
+ * logarithms of throughput, whose errors add. Called by compare.c. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -54,5 +54,7 @@ struct permutation {
  * Genet. Mol. Biol. 9 (2010) 39. The order of strata and exchanging a and b change nothing. */
 struct permutation significance_permute(const struct stratum *strata, size_t n, uint64_t seed);
 
+/* The p that a stratum of n_a and n_b values reaches by itself, at best. */
+double significance_least(size_t n_a, size_t n_b);
 /* The fewest values on either side of n strata with which significance_permute can reach alpha. */
 size_t significance_values_needed(size_t n_strata, double alpha);

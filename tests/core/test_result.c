@@ -10,58 +10,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "../golden.h"
+#include "../golden_json.h"
 #include "result_fixture.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 #define ONE_POINT "{grid: {pservers: [1], trainers: [2], batch_size: [16]}}"
 #define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
-
-static void near(const char *what, double expected, double actual)
-{
-    if (!(fabs(actual - expected) <= 1e-9 * fabs(expected))) {
-        fail_msg("%s: expected %.15g, got %.15g", what, expected, actual);
-    }
-}
-
-/* Equal but for the last digits of computed numbers; the path names the place that differs. */
-static void same_json(const char *path, json_t *expected, json_t *actual)
-{
-    if (json_is_real(expected) && json_is_real(actual)) {
-        near(path, json_real_value(expected), json_real_value(actual));
-        return;
-    }
-    if (json_is_object(expected) && json_is_object(actual)) {
-        void *b = json_object_iter(actual);
-        for (void *a = json_object_iter(expected); a != NULL || b != NULL;
-             a = json_object_iter_next(expected, a), b = json_object_iter_next(actual, b)) {
-            const char *ka = a == NULL ? "(end)" : json_object_iter_key(a);
-            const char *kb = b == NULL ? "(end)" : json_object_iter_key(b);
-            if (strcmp(ka, kb) != 0) { /* the order is part of the contract's look */
-                fail_msg("%s: expected key '%s', got '%s'", path, ka, kb);
-            }
-            _cleanup_(freep) char *inner = xasprintf("%s.%s", path, ka);
-            same_json(inner, json_object_iter_value(a), json_object_iter_value(b));
-        }
-        return;
-    }
-    if (json_is_array(expected) && json_is_array(actual)) {
-        if (json_array_size(expected) != json_array_size(actual)) {
-            fail_msg("%s: expected %zu entries, got %zu", path, json_array_size(expected),
-                     json_array_size(actual));
-        }
-        for (size_t i = 0; i < json_array_size(expected); i++) {
-            _cleanup_(freep) char *inner = xasprintf("%s[%zu]", path, i);
-            same_json(inner, json_array_get(expected, i), json_array_get(actual, i));
-        }
-        return;
-    }
-    if (!json_equal(expected, actual)) {
-        char *a = json_dumps(expected, JSON_ENCODE_ANY), *b = json_dumps(actual, JSON_ENCODE_ANY);
-        fail_msg("%s: expected %s, got %s", path, a, b);
-    }
-}
 
 static void golden_document(void **state)
 {
@@ -80,14 +35,7 @@ static void golden_document(void **state)
     fixture_succeed(&f, 1, 1, 0, (double[]){3.02});
     fixture_succeed(&f, 1, 2, 0, (double[]){2.99});
     json_t *actual = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
-    _cleanup_(freep) char *text = golden_read("docs/contracts/golden/result.json");
-    json_error_t why;
-    json_t *expected = json_loads(text, JSON_REJECT_DUPLICATES, &why);
-    if (expected == NULL) {
-        fail_msg("result.json:%d: %s", why.line, why.text);
-    }
-    same_json("$", expected, actual);
-    json_decref(expected);
+    golden_check_json("docs/contracts/golden/result.json", actual);
     json_decref(actual);
     fixture_done(&f);
 }

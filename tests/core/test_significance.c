@@ -355,6 +355,11 @@ static void values_needed(void **state)
             fail_msg("%zu strata: expected %zu, got %zu", rows[i].strata, rows[i].values, n);
         }
     }
+    near("4 + 4", 2 / 70.0, significance_least(4, 4), 1e-12);
+    near("2 + 5", 1 / 21.0, significance_least(2, 5), 1e-12);
+    near("5 + 2", 1 / 21.0, significance_least(5, 2), 1e-12);
+    near("1 + 1", 1, significance_least(1, 1), 1e-12);
+    assert_true(significance_least(2000, 2000) < 1e-300); /* and no overflow */
 }
 
 int main(void)
