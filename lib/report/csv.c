@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/number.h"
+#include "report/csv.h"
 #include "report/report.h"
 
 static const char *const before_params[] = {"kind", "run", "benchmark", "point", "system", "phase"};
@@ -29,10 +30,8 @@ static const char *const after_params[] = {
     "simulated",
 };
 #define N(array) (sizeof(array) / sizeof((array)[0]))
-
-struct names {
-    VEC(const char *) list; /* of all points' parameters, in byte order; borrowed */
-};
+static const struct csv_columns of_result = {before_params, N(before_params), after_params,
+                                             N(after_params)};
 
 static bool is_in(const char *const *list, size_t n, const char *name)
 {
@@ -49,7 +48,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void collect_names(const struct result *r, struct names *names)
+void csv_collect(struct csv_names *names, const struct result *r)
 {
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         vec_each (struct param, p, &r->points[i].point->params.list) {
@@ -63,8 +62,7 @@ static void collect_names(const struct result *r, struct names *names)
     }
 }
 
-/* RFC 4180: quoted where it must be, quotes doubled. */
-static void put_text(struct buf *out, const char *text)
+void csv_text(struct buf *out, const char *text)
 {
     if (strpbrk(text, ",\"\r\n") == NULL) {
         buf_puts(out, text);
@@ -80,34 +78,51 @@ static void put_text(struct buf *out, const char *text)
     buf_putc(out, '"');
 }
 
-static void put_header(struct buf *out, const struct names *names)
+void csv_header(struct buf *out, const struct csv_columns *columns, const struct csv_names *names)
 {
-    for (size_t i = 0; i < N(before_params); i++) {
-        buf_printf(out, "%s%s", i == 0 ? "" : ",", before_params[i]);
+    for (size_t i = 0; i < columns->n_before; i++) {
+        buf_printf(out, "%s%s", i == 0 ? "" : ",", columns->before[i]);
     }
     vec_each (const char *, name, &names->list) {
-        const bool taken = is_in(before_params, N(before_params), *name) ||
-                           is_in(after_params, N(after_params), *name);
+        const bool taken = is_in(columns->before, columns->n_before, *name) ||
+                           is_in(columns->after, columns->n_after, *name);
         buf_printf(out, ",%s%s", taken ? "param_" : "", *name);
     }
-    for (size_t i = 0; i < N(after_params); i++) {
-        buf_printf(out, ",%s", after_params[i]);
+    for (size_t i = 0; i < columns->n_after; i++) {
+        buf_printf(out, ",%s", columns->after[i]);
     }
     buf_puts(out, "\n");
 }
 
-static void put_interval(struct buf *out, const struct estimate *e)
+void csv_params(struct buf *out, const struct csv_names *names, const struct params *params)
 {
-    const bool has = e->known && e->has_interval;
-    buf_putc(out, ',');
-    number_format_exact(e->known ? e->value : NAN, out);
-    buf_putc(out, ',');
-    number_format_exact(has ? e->low : NAN, out);
-    buf_putc(out, ',');
-    number_format_exact(has ? e->high : NAN, out);
+    vec_each (const char *, name, &names->list) {
+        const struct value *v = params_get(params, *name);
+        struct buf text = BUF_INIT;
+        if (v != NULL) {
+            value_format(v, &text);
+        }
+        buf_putc(out, ',');
+        csv_text(out, buf_cstr(&text));
+        buf_done(&text);
+    }
 }
 
-static void put_method(struct buf *out, const struct estimate *e)
+void csv_number(struct buf *out, double value)
+{
+    buf_putc(out, ',');
+    number_format_exact(value, out);
+}
+
+void csv_interval(struct buf *out, const struct estimate *e)
+{
+    const bool has = e->known && e->has_interval;
+    csv_number(out, e->known ? e->value : NAN);
+    csv_number(out, has ? e->low : NAN);
+    csv_number(out, has ? e->high : NAN);
+}
+
+void csv_method(struct buf *out, const struct estimate *e)
 {
     const bool has = e->known && e->has_interval;
     buf_printf(out, ",%s", has ? interval_method_to_string(e->method) : "");
@@ -115,43 +130,32 @@ static void put_method(struct buf *out, const struct estimate *e)
 
 static void put_figures(struct buf *out, const struct result *r, const struct point_result *p)
 {
-    put_interval(out, &p->throughput.estimate);
-    put_method(out, &p->throughput.estimate);
-    buf_putc(out, ',');
-    number_format_exact(p->throughput_min, out);
-    buf_putc(out, ',');
-    number_format_exact(p->throughput_max, out);
-    put_interval(out, &p->speedup.estimate);
-    put_interval(out, &p->efficiency.estimate);
-    put_method(out, &p->efficiency.estimate);
+    csv_interval(out, &p->throughput.estimate);
+    csv_method(out, &p->throughput.estimate);
+    csv_number(out, p->throughput_min);
+    csv_number(out, p->throughput_max);
+    csv_interval(out, &p->speedup.estimate);
+    csv_interval(out, &p->efficiency.estimate);
+    csv_method(out, &p->efficiency.estimate);
     const struct point_result *base = &r->points[p->point->baseline_index];
-    buf_printf(out, ",%s,%u,", baseline_kind_to_string(r->def->spec->baseline.kind),
+    buf_printf(out, ",%s,%u", baseline_kind_to_string(r->def->spec->baseline.kind),
                base->point->index);
     const struct estimate *x = &base->throughput.estimate;
-    number_format_exact(x->known ? x->value : NAN, out);
+    csv_number(out, x->known ? x->value : NAN);
 }
 
-static void put_row(struct buf *out, const struct result *r, const struct names *names,
+static void put_row(struct buf *out, const struct result *r, const struct csv_names *names,
                     const struct point_result *p)
 {
     const struct run_def *def = r->def;
     buf_printf(out, "%s,", p->point->is_baseline ? "baseline" : "point");
-    put_text(out, def->name);
+    csv_text(out, def->name);
     buf_putc(out, ',');
-    put_text(out, def->spec->name);
+    csv_text(out, def->spec->name);
     buf_printf(out, ",%u,", p->point->index);
-    put_text(out, def->spec->systems.items[p->point->system].name);
+    csv_text(out, def->spec->systems.items[p->point->system].name);
     buf_printf(out, ",%s", trial_phase_to_string(p->phase));
-    vec_each (const char *, name, &names->list) {
-        const struct value *v = params_get(&p->point->params, *name);
-        struct buf text = BUF_INIT;
-        if (v != NULL) {
-            value_format(v, &text);
-        }
-        buf_putc(out, ',');
-        put_text(out, buf_cstr(&text));
-        buf_done(&text);
-    }
+    csv_params(out, names, &p->point->params);
     put_figures(out, r, p);
     buf_printf(out, ",%zu,%zu,%s,%s\n", p->n_succeeded, p->n_trials,
                def->rehearsal ? "true" : "false", r->simulated ? "true" : "false");
@@ -159,9 +163,9 @@ static void put_row(struct buf *out, const struct result *r, const struct names 
 
 void report_csv(const struct result *r, struct buf *out)
 {
-    struct names names = {0};
-    collect_names(r, &names);
-    put_header(out, &names);
+    struct csv_names names = {0};
+    csv_collect(&names, r);
+    csv_header(out, &of_result, &names);
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         put_row(out, r, &names, &r->points[i]);
     }

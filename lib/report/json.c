@@ -1,6 +1,7 @@
-/* A result as its JSON document, see report.h. */
+/* A result as its JSON document, see report.h; and any document as text, see json_text.h. */
 #include <assert.h>
 
+#include "report/json_text.h"
 #include "report/report.h"
 
 static int append_chunk(const char *data, size_t len, void *ctx)
@@ -9,12 +10,16 @@ static int append_chunk(const char *data, size_t len, void *ctx)
     return 0;
 }
 
-void report_json(const struct result *r, struct buf *out)
+void json_text_put(json_t *document_take, struct buf *out)
 {
-    json_t *document = result_to_json(r);
-    int written = json_dump_callback(document, append_chunk, out, JSON_INDENT(2));
-    assert(written == 0); /* result_to_json makes nothing that cannot be dumped */
+    int written = json_dump_callback(document_take, append_chunk, out, JSON_INDENT(2));
+    assert(written == 0); /* the makers of documents put in nothing that cannot be dumped */
     (void)written;
     buf_putc(out, '\n');
-    json_decref(document);
+    json_decref(document_take);
+}
+
+void report_json(const struct result *r, struct buf *out)
+{
+    json_text_put(result_to_json(r), out);
 }

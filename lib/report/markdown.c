@@ -1,6 +1,4 @@
 /* A result as GitHub Markdown, see report.h: the tables and notes of text.c, without its width. */
-#include <string.h>
-
 #include "report/layout.h"
 #include "report/notes.h"
 #include "report/report.h"
@@ -10,17 +8,6 @@ static void put_table(struct buf *out, struct table *t)
     buf_putc(out, '\n');
     table_format_markdown(t, out);
     table_free(t);
-}
-
-/* Markup in foreign text stays text. */
-static void put_escaped(struct buf *out, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        if (strchr("\\`*_[]<>|", *text) != NULL) {
-            buf_putc(out, '\\');
-        }
-        buf_putc(out, *text);
-    }
 }
 
 static const char *word(enum note_kind kind)
@@ -47,7 +34,7 @@ static void put_head(struct buf *out, const struct layout *l)
 {
     const struct result *r = l->result;
     buf_puts(out, "## ");
-    put_escaped(out, r->def->name);
+    markdown_escape(r->def->name, out);
     buf_printf(out, "\n\n%s", run_phase_to_string(r->phase));
     if (r->def->rehearsal) {
         buf_puts(out, ", **rehearsal**");
@@ -58,7 +45,7 @@ static void put_head(struct buf *out, const struct layout *l)
     struct buf text = BUF_INIT;
     layout_describe_run(l, &text);
     buf_puts(out, ". ");
-    put_escaped(out, buf_cstr(&text));
+    markdown_escape(buf_cstr(&text), out);
     buf_puts(out, ".\n");
     buf_done(&text);
 }
@@ -75,7 +62,7 @@ void report_markdown(const struct result *r, struct buf *out)
         struct buf caption = BUF_INIT;
         layout_grid_caption(&layout, &caption);
         buf_putc(out, '\n');
-        put_escaped(out, buf_cstr(&caption));
+        markdown_escape(buf_cstr(&caption), out);
         buf_puts(out, ":\n");
         buf_done(&caption);
         put_table(out, grid);
@@ -84,7 +71,7 @@ void report_markdown(const struct result *r, struct buf *out)
     buf_putc(out, '\n');
     vec_each (struct note, n, &notes.list) {
         buf_printf(out, "- %s", word(n->kind));
-        put_escaped(out, n->text);
+        markdown_escape(n->text, out);
         buf_putc(out, '\n');
     }
     notes_done(&notes);

@@ -41,6 +41,8 @@ void table_format(const struct table *t, bool with_header, struct buf *out);
 void table_format_markdown(const struct table *t, struct buf *out);
 /* A <table>, its texts escaped; right-aligned cells have the class "r". */
 void table_format_html(const struct table *t, struct buf *out);
+/* Text with its markup taken for text. */
+void markdown_escape(const char *text, struct buf *out);
 /* Text as HTML shows it, in an element or in a quoted attribute; what is no UTF-8 becomes '?'. */
 void html_escape(const char *text, struct buf *out);
 /* Numbers as people read them: 4 significant digits, "-" if unknown. */

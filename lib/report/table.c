@@ -178,6 +178,16 @@ void table_format_markdown(const struct table *t, struct buf *out)
     }
 }
 
+void markdown_escape(const char *text, struct buf *out)
+{
+    for (; *text != '\0'; text++) {
+        if (strchr("\\`*_[]<>|", *text) != NULL) {
+            buf_putc(out, '\\');
+        }
+        buf_putc(out, *text);
+    }
+}
+
 void html_escape(const char *text, struct buf *out)
 {
     struct buf clean = BUF_INIT;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../core/result_fixture.h"
-#include "../golden.h"
+#include "../golden_csv.h"
 #include "base/parse.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
@@ -229,32 +229,6 @@ static void lines_fit_and_end_clean(void **state)
     }
 }
 
-/* Cell by cell; numbers may differ in their last digits, as the math libraries of machines do. */
-static void check_golden_csv(const char *run, const struct buf *out)
-{
-    _cleanup_(freep) char *path = xasprintf("tests/report/golden/%s.csv", run);
-    if (getenv("BENCHD_GOLDEN_UPDATE") != NULL) {
-        golden_check(path, buf_cstr(out));
-        return;
-    }
-    _cleanup_(freep) char *text = golden_read(path);
-    const char *a = text, *b = buf_cstr(out);
-    while (*a != '\0' || *b != '\0') {
-        const size_t la = strcspn(a, ",\n"), lb = strcspn(b, ",\n");
-        _cleanup_(freep) char *expected = xstrndup(a, la);
-        _cleanup_(freep) char *actual = xstrndup(b, lb);
-        double x, y;
-        const bool same = strcmp(expected, actual) == 0 ||
-                          (parse_f64(expected, &x) == 0 && parse_f64(actual, &y) == 0 &&
-                           fabs(x - y) <= 1e-12 * fabs(x));
-        if (!same || a[la] != b[lb]) {
-            fail_msg("%s: expected '%s', got '%s'", path, expected, actual);
-        }
-        a += la + (a[la] != '\0');
-        b += lb + (b[lb] != '\0');
-    }
-}
-
 static void csv_goldens(void **state)
 {
     (void)state;
@@ -263,7 +237,8 @@ static void csv_goldens(void **state)
         runs[i].make(&f);
         struct buf out = BUF_INIT;
         report_csv(f.result, &out);
-        check_golden_csv(runs[i].name, &out);
+        _cleanup_(freep) char *path = xasprintf("tests/report/golden/%s.csv", runs[i].name);
+        golden_check_csv(path, buf_cstr(&out), 1e-12);
         buf_done(&out);
         fixture_done(&f);
     }

@@ -1,0 +1,32 @@
+/* Lines on a terminal: colour where it is wanted, words broken at its width. Used by text.c and
+ * compare.c. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "report/report.h"
+
+#define TERMINAL_RED "\033[31m"
+#define TERMINAL_GREEN "\033[32m"
+#define TERMINAL_YELLOW "\033[33m"
+#define TERMINAL_BOLD "\033[1m"
+
+#define TERMINAL_TIGHT_GAP 2 /* between columns, where the usual 3 are too many */
+
+struct terminal {
+    unsigned columns;
+    bool color, ascii;
+};
+
+struct terminal terminal_of(const struct report_opts *opts); /* with the usual width */
+void terminal_colored(struct buf *out, const struct terminal *t, const char *color,
+                      const char *text);
+/* Breaks text at blanks so that no line is longer than the terminal where words allow, and ends it;
+ * lines after the first are indented. `used`: characters already on the first line. */
+void terminal_wrapped(struct buf *out, const struct terminal *t, const char *text, size_t used,
+                      unsigned indent);
+/* An empty line and the table, with the wide gap or the tight one. False: it does not fit, and
+ * nothing is written. */
+bool terminal_table(struct buf *out, const struct terminal *t, struct table *table);
