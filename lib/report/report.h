@@ -24,6 +24,15 @@ void report_csv(const struct result *r, struct buf *out);
 /* The document of docs/contracts/result.md, indented, with a final newline. */
 void report_json(const struct result *r, struct buf *out);
 
+/* Two runs beside each other (docs/contracts/compare.md) in the same forms: a row a common point,
+ * under the table the tests, what differs, what only one side has, and the verdict. */
+struct comparison;
+void report_compare_text(const struct comparison *c, const struct report_opts *opts,
+                         struct buf *out);
+void report_compare_markdown(const struct comparison *c, struct buf *out);
+void report_compare_csv(const struct comparison *c, struct buf *out);
+void report_compare_json(const struct comparison *c, struct buf *out);
+
 /* Columns of text with aligned cells, as kubectl prints them; used by every list the CLI prints. */
 struct table;
 enum table_align { TABLE_LEFT, TABLE_RIGHT };

@@ -1,0 +1,131 @@
+/* A comparison on a terminal, as Markdown and as its document, see report.h. */
+#include "core/compare.h"
+#include "report/compare_layout.h"
+#include "report/json_text.h"
+#include "report/report.h"
+#include "report/terminal.h"
+
+static void put_table(struct buf *out, const struct comparison *c, const struct terminal *term)
+{
+    struct table *t = compare_layout_table(c, false);
+    const bool fits = terminal_table(out, term, t);
+    table_free(t);
+    if (fits) {
+        return;
+    }
+    t = compare_layout_table(c, true); /* too much varies: rows by index, and a list of what */
+    table_set_gap(t, TERMINAL_TIGHT_GAP);
+    buf_putc(out, '\n');
+    table_format(t, true, out);
+    table_free(t);
+    buf_putc(out, '\n');
+    struct compare_identity id;
+    compare_identity_init(&id, c);
+    vec_each (const struct compared_point, p, &c->points) {
+        struct buf text = BUF_INIT;
+        buf_printf(&text, "Point %u: ", p->base->point->index);
+        compare_identity_describe(&id, c, p, &text);
+        terminal_wrapped(out, term, buf_cstr(&text), 0, 2);
+        buf_done(&text);
+    }
+    compare_identity_done(&id);
+}
+
+static void put_line(struct buf *out, const struct compare_line *line, enum change change,
+                     const struct terminal *term)
+{
+    const char *color = change == CHANGE_SLOWER ? TERMINAL_RED : TERMINAL_GREEN;
+    switch (line->kind) {
+    case COMPARE_LINE_INFO:
+        terminal_wrapped(out, term, line->text, 0, 2);
+        return;
+    case COMPARE_LINE_DIFFERS:
+        terminal_colored(out, term, TERMINAL_YELLOW, "Differs:");
+        buf_putc(out, ' ');
+        terminal_wrapped(out, term, line->text, sizeof("Differs:"), 2);
+        return;
+    case COMPARE_LINE_ONLY:
+    case COMPARE_LINE_WARNING:
+        terminal_colored(out, term, TERMINAL_YELLOW, "!");
+        buf_putc(out, ' ');
+        terminal_wrapped(out, term, line->text, sizeof("!"), 2);
+        return;
+    case COMPARE_LINE_VERDICT:
+        if (change == CHANGE_SLOWER || change == CHANGE_FASTER) {
+            const char *mark = change == CHANGE_SLOWER ? "SLOWER" : "Faster";
+            terminal_colored(out, term, color, mark);
+            buf_putc(out, ' ');
+            terminal_wrapped(out, term, line->text, sizeof("SLOWER"), 2);
+        } else {
+            terminal_wrapped(out, term, line->text, 0, 2);
+        }
+    }
+}
+
+void report_compare_text(const struct comparison *c, const struct report_opts *opts,
+                         struct buf *out)
+{
+    const struct terminal term = terminal_of(opts);
+    struct compare_lines lines;
+    compare_lines_init(&lines, c);
+    terminal_colored(out, &term, TERMINAL_BOLD, c->base->def->name);
+    buf_puts(out, " (base) beside ");
+    terminal_colored(out, &term, TERMINAL_BOLD, c->candidate->def->name);
+    if (c->base->def->rehearsal) {
+        buf_puts(out, "   ");
+        terminal_colored(out, &term, TERMINAL_YELLOW, "REHEARSAL");
+    }
+    buf_putc(out, '\n');
+    put_table(out, c, &term);
+    enum compare_line_kind last = COMPARE_LINE_VERDICT;
+    vec_each (const struct compare_line, line, &lines.list) {
+        if (line->kind != last) {
+            buf_putc(out, '\n');
+            last = line->kind;
+        }
+        put_line(out, line, c->change, &term);
+    }
+    compare_lines_done(&lines);
+}
+
+static const char *markdown_word(enum compare_line_kind kind)
+{
+    switch (kind) {
+    case COMPARE_LINE_INFO:
+        return "";
+    case COMPARE_LINE_DIFFERS:
+        return "**Differs:** ";
+    case COMPARE_LINE_ONLY:
+    case COMPARE_LINE_WARNING:
+        return "**Warning:** ";
+    case COMPARE_LINE_VERDICT:
+        return "**Verdict:** ";
+    }
+    return "";
+}
+
+void report_compare_markdown(const struct comparison *c, struct buf *out)
+{
+    struct compare_lines lines;
+    compare_lines_init(&lines, c);
+    buf_puts(out, "## ");
+    markdown_escape(c->base->def->name, out);
+    buf_puts(out, " (base) beside ");
+    markdown_escape(c->candidate->def->name, out);
+    buf_puts(out, c->base->def->rehearsal ? "\n\n**rehearsal**\n\n" : "\n\n");
+    struct table *t = compare_layout_table(c, false);
+    table_format_markdown(t, out);
+    table_free(t);
+    buf_putc(out, '\n');
+    vec_each (const struct compare_line, line, &lines.list) {
+        buf_printf(out, "- %s", markdown_word(line->kind));
+        markdown_escape(line->text, out);
+        buf_putc(out, '\n');
+    }
+    compare_lines_done(&lines);
+}
+
+void report_compare_json(const struct comparison *c, struct buf *out)
+{
+    json_text_put(comparison_to_json(c), out);
+}

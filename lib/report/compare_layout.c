@@ -1,0 +1,287 @@
+/* See compare_layout.h. */
+#include "report/compare_layout.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/number.h"
+
+/* ---- which points are they ---- */
+
+static bool has_name(const struct compare_identity *id, const char *name)
+{
+    vec_each (const char *, n, &id->names) {
+        if (strcmp(*n, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static const struct point *point_of(const struct compared_point *p)
+{
+    return p->base->point;
+}
+
+void compare_identity_init(struct compare_identity *id, const struct comparison *c)
+{
+    *id = (struct compare_identity){0};
+    const struct point *first = point_of(&c->points.items[0]);
+    vec_each (const struct compared_point, p, &c->points) {
+        id->systems = id->systems || point_of(p)->system != first->system;
+        vec_each (const struct param, param, &point_of(p)->params.list) {
+            const struct value *v = params_get(&first->params, param->name);
+            if ((v == NULL || !value_eq(v, &param->value)) && !has_name(id, param->name)) {
+                *vec_push(&id->names) = param->name;
+            }
+        }
+    }
+    if (id->names.len > 1) {
+        qsort(id->names.items, id->names.len, sizeof(*id->names.items), compare_names);
+    }
+}
+
+static const char *system_of(const struct result *r, const struct point *p)
+{
+    return r->def->spec->systems.items[p->system].name;
+}
+
+static void put_param(const struct point *p, const char *name, struct buf *out)
+{
+    const struct value *v = params_get(&p->params, name);
+    if (v == NULL) {
+        buf_putc(out, '-');
+    } else {
+        value_format(v, out);
+    }
+}
+
+void compare_identity_done(struct compare_identity *id)
+{
+    vec_done(&id->names);
+}
+
+void compare_identity_describe(const struct compare_identity *id, const struct comparison *c,
+                               const struct compared_point *p, struct buf *out)
+{
+    const char *separator = "";
+    if (id->systems) {
+        buf_puts(out, system_of(c->base, point_of(p)));
+        separator = ", ";
+    }
+    vec_each (const char *, name, &id->names) {
+        buf_printf(out, "%s%s ", separator, *name);
+        put_param(point_of(p), *name, out);
+        separator = ", ";
+    }
+    if (*separator == '\0') {
+        buf_puts(out, "all");
+    }
+}
+
+/* ---- the table ---- */
+
+static void add_titled(struct table *t, const char *name)
+{
+    _cleanup_(freep) char *title = xstrdup(name);
+    for (char *c = title; *c != '\0'; c++) {
+        *c = (char)toupper((unsigned char)*c);
+    }
+    table_column(t, title, TABLE_RIGHT);
+}
+
+static void put_identity(struct table *t, const struct comparison *c,
+                         const struct compare_identity *id, const struct compared_point *p)
+{
+    if (id == NULL) {
+        table_cell(t, "%u", point_of(p)->index);
+        return;
+    }
+    if (id->systems) {
+        table_cell(t, "%s", system_of(c->base, point_of(p)));
+    }
+    vec_each (const char *, name, &id->names) {
+        struct buf text = BUF_INIT;
+        put_param(point_of(p), *name, &text);
+        table_cell(t, "%s", buf_cstr(&text));
+        buf_done(&text);
+    }
+}
+
+static void put_figure(struct table *t, const struct figure *f)
+{
+    struct buf text = BUF_INIT;
+    figure_format(f, &text);
+    table_cell(t, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+static void put_interval(struct table *t, const struct estimate *e)
+{
+    struct buf text = BUF_INIT;
+    if (e->known && e->has_interval) {
+        number_format(e->low, &text);
+        buf_puts(&text, "..");
+        number_format(e->high, &text);
+    } else {
+        buf_putc(&text, '-');
+    }
+    table_cell(t, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+static void put_p(double p, struct buf *out)
+{
+    if (isnan(p)) {
+        buf_putc(out, '-');
+    } else if (p < 0.001) {
+        buf_puts(out, "<0.001");
+    } else {
+        buf_printf(out, "%.3f", p);
+    }
+}
+
+/* What a column of verdicts says; SLOWER stands out without colour. */
+static const char *word(enum change change)
+{
+    static const char *const words[] = {
+        [CHANGE_SLOWER] = "SLOWER",    [CHANGE_FASTER] = "faster",
+        [CHANGE_NONE] = "~",           [CHANGE_TOO_FEW] = "too few",
+        [CHANGE_NOT_MEASURED] = "not measured",
+    };
+    return words[change];
+}
+
+bool compare_layout_trials(const struct comparison *c, size_t *ret_base, size_t *ret_candidate)
+{
+    const struct compared_point *first = &c->points.items[0];
+    vec_each (const struct compared_point, p, &c->points) {
+        if (p->base->n_succeeded != first->base->n_succeeded ||
+            p->candidate->n_succeeded != first->candidate->n_succeeded) {
+            return false;
+        }
+    }
+    *ret_base = first->base->n_succeeded;
+    *ret_candidate = first->candidate->n_succeeded;
+    return true;
+}
+
+/* Columns that not every table has. */
+struct extras {
+    bool interval, trials, rehearsal;
+};
+
+static bool any_interval(const struct comparison *c)
+{
+    vec_each (const struct compared_point, p, &c->points) {
+        if (p->ratio.estimate.has_interval) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_point(struct table *t, const struct compared_point *p, const struct extras *with)
+{
+    put_figure(t, &p->base->throughput);
+    put_figure(t, &p->candidate->throughput);
+    put_figure(t, &p->ratio);
+    if (with->interval) {
+        put_interval(t, &p->ratio.estimate);
+    }
+    struct buf text = BUF_INIT;
+    put_p(p->p_adjusted, &text);
+    table_cell(t, "%s", buf_cstr(&text));
+    buf_done(&text);
+    if (with->trials) {
+        table_cell(t, "%zu+%zu", p->base->n_succeeded, p->candidate->n_succeeded);
+    }
+    table_cell(t, "%s", word(p->change));
+    if (with->rehearsal) { /* every row carries the word */
+        table_cell(t, "rehearsal");
+    }
+}
+
+static void put_geomean(struct table *t, const struct comparison *c, size_t n_identity,
+                        const struct extras *with)
+{
+    table_cell(t, "geomean");
+    for (size_t i = 1; i < n_identity; i++) {
+        table_cell(t, "%s", "");
+    }
+    put_figure(t, &c->geomean_base);
+    put_figure(t, &c->geomean_candidate);
+    put_figure(t, &c->geomean_ratio);
+    if (with->interval) {
+        put_interval(t, &c->geomean_ratio.estimate);
+    }
+    for (int i = 0; i < 2 + with->trials; i++) { /* no P, no trials, no verdict */
+        table_cell(t, "%s", "");
+    }
+    if (with->rehearsal) {
+        table_cell(t, "rehearsal");
+    }
+}
+
+/* Returns the number of columns that say which point it is. */
+static size_t add_columns(struct table *t, const struct compare_identity *id,
+                          const struct extras *with)
+{
+    size_t n = 1;
+    if (id == NULL) {
+        table_column(t, "POINT", TABLE_RIGHT);
+    } else {
+        n = id->systems + id->names.len;
+        if (id->systems) {
+            table_column(t, "SYSTEM", TABLE_LEFT);
+        }
+        vec_each (const char *, name, &id->names) {
+            add_titled(t, *name);
+        }
+    }
+    table_column(t, "BASE", TABLE_RIGHT);
+    table_column(t, "CANDIDATE", TABLE_RIGHT);
+    table_column(t, "RATIO", TABLE_RIGHT);
+    if (with->interval) {
+        table_column(t, "95% INTERVAL", TABLE_RIGHT);
+    }
+    table_column(t, "P", TABLE_RIGHT);
+    if (with->trials) {
+        table_column(t, "TRIALS", TABLE_RIGHT);
+    }
+    table_column(t, "CHANGE", TABLE_LEFT);
+    if (with->rehearsal) {
+        table_column(t, "RUNS", TABLE_LEFT);
+    }
+    return n;
+}
+
+struct table *compare_layout_table(const struct comparison *c, bool by_index)
+{
+    struct compare_identity id;
+    compare_identity_init(&id, c);
+    const bool numbered = by_index || (!id.systems && id.names.len == 0);
+    size_t n_base, n_candidate;
+    const struct extras with = {
+        .interval = any_interval(c),
+        .trials = !compare_layout_trials(c, &n_base, &n_candidate),
+        .rehearsal = c->base->def->rehearsal,
+    };
+    struct table *t = table_new();
+    const size_t n_identity = add_columns(t, numbered ? NULL : &id, &with);
+    vec_each (const struct compared_point, p, &c->points) {
+        put_identity(t, c, numbered ? NULL : &id, p);
+        put_point(t, p, &with);
+    }
+    if (c->n_measured > 1) {
+        put_geomean(t, c, n_identity, &with);
+    }
+    compare_identity_done(&id);
+    return t;
+}

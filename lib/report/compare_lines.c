@@ -1,0 +1,266 @@
+/* What stands under the table of a comparison, in words; see compare_layout.h. */
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "core/number.h"
+#include "report/compare_layout.h"
+
+#define MAX_ONLY 10 /* points of one side that are named; the rest is counted */
+
+__attribute__((format(printf, 3, 4))) static void
+add(struct compare_lines *lines, enum compare_line_kind kind, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    struct compare_line line = {.kind = kind, .text = xvasprintf(fmt, ap)};
+    va_end(ap);
+    for (char *c = line.text; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || *c == 0x7f) { /* texts of machines are foreign */
+            *c = ' ';
+        }
+    }
+    *vec_push(&lines->list) = line;
+}
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* "2%", "1.5%": a ratio for people, with no more digits than it has. */
+static void put_percent(double ratio, struct buf *out)
+{
+    buf_printf(out, "%.3g%%", 100 * ratio);
+}
+
+/* ---- how it was done ---- */
+
+static void say_figures(struct compare_lines *lines, const struct comparison *c)
+{
+    const struct figure *f = &c->points.items[0].base->throughput;
+    bool has_interval = false;
+    vec_each (const struct compared_point, p, &c->points) {
+        has_interval = has_interval || p->ratio.estimate.has_interval;
+    }
+    struct buf text = BUF_INIT;
+    size_t n_base, n_candidate;
+    if (compare_layout_trials(c, &n_base, &n_candidate)) {
+        buf_printf(&text, " %zu+%zu", n_base, n_candidate);
+    }
+    add(lines, COMPARE_LINE_INFO,
+        "Throughput: %s of the whole %s, median over%s trials. Ratio: candidate / base; %s.",
+        f->unit, f->scope, buf_cstr(&text),
+        has_interval ? "95% intervals by MOVER on logs"
+                     : "an interval takes 3 trials on both sides");
+    buf_done(&text);
+}
+
+static void say_gate(struct compare_lines *lines, const struct comparison *c)
+{
+    const struct permutation *g = &c->gate;
+    struct buf text = BUF_INIT;
+    buf_puts(&text, "Gate: permutation of trials inside points, p ");
+    if (g->p < 0.0001) {
+        buf_puts(&text, "< 0.0001 (");
+    } else {
+        buf_printf(&text, "= %.4f (", g->p);
+    }
+    if (g->is_exact) {
+        buf_printf(&text, "all %llu arrangements", (unsigned long long)g->n_arrangements);
+    } else {
+        buf_printf(&text, "%llu arrangements drawn, seed %d",
+                   (unsigned long long)g->n_arrangements, COMPARE_SEED);
+    }
+    add(lines, COMPARE_LINE_INFO, "%s): %s.", buf_cstr(&text),
+        c->gate_rejects ? "the runs differ" : "no difference shown");
+    buf_done(&text);
+}
+
+static void say_rule(struct compare_lines *lines, const struct comparison *c)
+{
+    size_t tested = 0;
+    vec_each (const struct compared_point, p, &c->points) {
+        tested += p->welch.known;
+    }
+    if (tested == 0) {
+        return;
+    }
+    add(lines, COMPARE_LINE_INFO,
+        "P: Welch's t test on log throughput, by Benjamini-Hochberg for %zu point%s.", tested,
+        plural(tested));
+    say_gate(lines, c);
+    struct buf threshold = BUF_INIT;
+    put_percent(c->threshold_ratio, &threshold);
+    add(lines, COMPARE_LINE_INFO,
+        "A point counts as slower or faster where the gate and P are at most %g and the change is "
+        "%s or more.",
+        COMPARE_ALPHA, buf_cstr(&threshold));
+    buf_done(&threshold);
+}
+
+/* ---- what is not alike ---- */
+
+static void say_only(struct compare_lines *lines, const struct result *r,
+                     const struct point_result *const *points, size_t n)
+{
+    for (size_t i = 0; i < n && i < MAX_ONLY; i++) {
+        const struct point *point = points[i]->point;
+        struct buf text = BUF_INIT;
+        buf_printf(&text, "only in %s: point %u (%s", r->def->name, point->index,
+                   r->def->spec->systems.items[point->system].name);
+        vec_each (const struct param, p, &point->params.list) {
+            buf_printf(&text, ", %s ", p->name);
+            value_format(&p->value, &text);
+        }
+        if (params_get(&point->params, "batch_size") == NULL) {
+            buf_printf(&text, ", batch_size %lld", (long long)point->batch_size);
+        }
+        if (params_get(&point->params, "threads") == NULL) {
+            buf_printf(&text, ", threads %lld", (long long)point->threads);
+        }
+        buf_putc(&text, ')');
+        add(lines, COMPARE_LINE_ONLY, "%s", buf_cstr(&text));
+        buf_done(&text);
+    }
+    if (n > MAX_ONLY) {
+        add(lines, COMPARE_LINE_ONLY, "and %zu more only in %s: see -o json", n - MAX_ONLY,
+            r->def->name);
+    }
+}
+
+static void say_few(struct compare_lines *lines, const struct comparison *c)
+{
+    size_t least = SIZE_MAX;
+    vec_each (const struct compared_point, p, &c->points) {
+        const size_t a = p->base->n_succeeded, b = p->candidate->n_succeeded;
+        if (p->change != CHANGE_NOT_MEASURED) {
+            least = a < least ? a : least;
+            least = b < least ? b : least;
+        }
+    }
+    if (c->repeats_for_one > c->repeats_for_all && c->repeats_for_all > 0) {
+        add(lines, COMPARE_LINE_WARNING,
+            "too few trials at %zu point%s (down to %zu on a side): no change can be shown there; "
+            "with --repeats %zu in both runs one of all points can, with %zu one of a single point",
+            c->counts[CHANGE_TOO_FEW], plural(c->counts[CHANGE_TOO_FEW]), least,
+            c->repeats_for_all, c->repeats_for_one);
+    } else if (c->repeats_for_all > 0) {
+        add(lines, COMPARE_LINE_WARNING,
+            "too few trials at %zu point%s (down to %zu on a side): no change can be shown there; "
+            "with --repeats %zu in both runs it can",
+            c->counts[CHANGE_TOO_FEW], plural(c->counts[CHANGE_TOO_FEW]), least,
+            c->repeats_for_all);
+    } else if (c->repeats_for_one > 0 && c->n_measured > 1) {
+        add(lines, COMPARE_LINE_WARNING,
+            "with %zu trial%s on a side a change of a single point hardly passes the gate; with "
+            "--repeats %zu in both runs it can",
+            least, plural(least), c->repeats_for_one);
+    }
+}
+
+static void say_kind(struct compare_lines *lines, const struct comparison *c)
+{
+    if (c->base->def->rehearsal) {
+        add(lines, COMPARE_LINE_WARNING,
+            "rehearsal: in both runs processes waited for CPUs; the ratios are those of such runs");
+    }
+    if (strcmp(c->base->def->uid, c->candidate->def->uid) == 0) {
+        add(lines, COMPARE_LINE_WARNING, "both are the same run");
+    }
+}
+
+/* ---- the verdict ---- */
+
+/* The largest change among points of that kind, as a share of the base. */
+static double largest(const struct comparison *c, enum change change)
+{
+    double most = 0;
+    vec_each (const struct compared_point, p, &c->points) {
+        if (p->change == change) {
+            most = fmax(most, fabs(p->ratio.estimate.value - 1));
+        }
+    }
+    return most;
+}
+
+static void put_changed(const struct comparison *c, enum change change, bool is_first,
+                        struct buf *out)
+{
+    const size_t n = c->counts[change];
+    buf_printf(out, "%zu ", n);
+    if (is_first) {
+        buf_printf(out, "of %zu point%s ", c->points.len, plural(c->points.len));
+    }
+    buf_printf(out, "%s by %s", change == CHANGE_SLOWER ? "slower" : "faster",
+               n > 1 ? "up to " : "");
+    put_percent(largest(c, change), out);
+}
+
+static void put_unchanged(const struct comparison *c, enum change change, bool is_first,
+                          struct buf *out)
+{
+    static const char *const firsts[] = {
+        [CHANGE_NONE] = "no change shown",
+        [CHANGE_TOO_FEW] = "too few trials",
+        [CHANGE_NOT_MEASURED] = "no throughput on one side",
+    };
+    static const char *const others[] = {
+        [CHANGE_NONE] = "without a change shown",
+        [CHANGE_TOO_FEW] = "with too few trials",
+        [CHANGE_NOT_MEASURED] = "not measured on both sides",
+    };
+    const size_t n = c->counts[change];
+    if (is_first) {
+        buf_printf(out, "%s at %zu of %zu point%s", firsts[change], n, c->points.len,
+                   plural(c->points.len));
+    } else {
+        buf_printf(out, "%zu %s", n, others[change]);
+    }
+}
+
+static void say_verdict(struct compare_lines *lines, const struct comparison *c)
+{
+    struct buf text = BUF_INIT;
+    buf_printf(&text, "%s against %s: ", c->candidate->def->name, c->base->def->name);
+    bool is_first = true;
+    for (int i = 0; i < CHANGE_COUNT; i++) {
+        const enum change change = (enum change)i;
+        if (c->counts[change] == 0) {
+            continue;
+        }
+        buf_puts(&text, is_first ? "" : ", ");
+        if (change == CHANGE_SLOWER || change == CHANGE_FASTER) {
+            put_changed(c, change, is_first, &text);
+        } else {
+            put_unchanged(c, change, is_first, &text);
+        }
+        is_first = false;
+    }
+    buf_putc(&text, '.');
+    add(lines, COMPARE_LINE_VERDICT, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+void compare_lines_init(struct compare_lines *lines, const struct comparison *c)
+{
+    *lines = (struct compare_lines){0};
+    say_figures(lines, c);
+    say_rule(lines, c);
+    vec_each (const struct difference, d, &c->differences) {
+        add(lines, COMPARE_LINE_DIFFERS, "%s %s -> %s", d->what, d->base, d->candidate);
+    }
+    say_only(lines, c->base, c->only_base.items, c->only_base.len);
+    say_only(lines, c->candidate, c->only_candidate.items, c->only_candidate.len);
+    say_few(lines, c);
+    say_kind(lines, c);
+    say_verdict(lines, c);
+}
+
+void compare_lines_done(struct compare_lines *lines)
+{
+    vec_each (struct compare_line, l, &lines->list) {
+        free(l->text);
+    }
+    vec_done(&lines->list);
+}

@@ -1,0 +1,357 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/compare.h"
+#include "report/report.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../core/result_fixture.h"
+#include "../golden_csv.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
+
+/* ---- the pairs, made by hand ---- */
+
+struct pair {
+    struct fixture base, candidate;
+    struct comparison *comparison;
+};
+
+static const double spread[] = {1, 1.004, 0.997, 1.002, 0.999, 1.003, 0.996, 1.001};
+
+static void fill(struct fixture *f, uint32_t n_trials, const double *x, size_t shift)
+{
+    for (uint32_t p = 0; p < f->def->matrix.n_points; p++) {
+        for (uint32_t t = 0; t < n_trials && x[p] > 0; t++) {
+            fixture_throughput(f, p, t, x[p] * spread[(t + p + shift) % N_ROWS(spread)]);
+        }
+    }
+}
+
+static void set_kernel(struct fixture *f, const char *json)
+{
+    vec_each (struct attempt_row, row, &f->rows) {
+        vec_each (struct replica_row, r, &row->replicas) {
+            free(r->environment_json);
+            r->environment_json = xstrdup(json);
+        }
+    }
+}
+
+static void compare(struct pair *p)
+{
+    free(p->candidate.def->name);
+    free(p->candidate.def->uid);
+    p->candidate.def->name = xstrdup("demo-q2v8n");
+    p->candidate.def->uid = xstrdup("1c6d9a1f-4a6f-4d1b-8e7c-3b2a4d5e6f70");
+    fixture_build(&p->base, RUN_SUCCEEDED);
+    fixture_build(&p->candidate, RUN_SUCCEEDED);
+    const struct compare_params params = {.threshold_ratio = COMPARE_THRESHOLD_RATIO};
+    const char *fix = NULL;
+    struct err err = {0};
+    if (comparison_new(p->base.result, p->candidate.result, &params, &p->comparison, &fix, &err) <
+        0) {
+        fail_msg("refused: %s", err.msg);
+    }
+}
+
+static void init(struct fixture *f, const char *sweep, int repeats, int64_t cpus)
+{
+    _cleanup_(freep) char *more = xasprintf("%s  repeats: {min: %d}\n", SINGLE_NODE, repeats);
+    fixture_init(f, sweep, more, cpus);
+}
+
+#define GRID "{grid: {pservers: [1, 2], trainers: [1, 2]}}"
+
+/* Slower, faster and neither; another kernel on some machines. */
+static void changes(struct pair *p)
+{
+    static const double base[] = {35.1, 66.3, 36.4, 70.9, 37.9};
+    static const double candidate[] = {35.1, 59.7, 38.2, 70.9, 37.9};
+    init(&p->base, GRID, 4, 8);
+    init(&p->candidate, GRID, 4, 8);
+    fill(&p->base, 4, base, 0);
+    fill(&p->candidate, 4, candidate, 3);
+    set_kernel(&p->candidate, "{\"blas_core\":\"HASWELL\",\"cpu_model\":\"Intel(R) Xeon(R) CPU "
+                              "E5-2620 v4 @ 2.10GHz\",\"kernel\":\"6.1.0-35-amd64\"}");
+    compare(p);
+}
+
+/* The same trials twice. */
+static void alike(struct pair *p)
+{
+    static const double x[] = {35.1, 66.3, 36.4, 70.9, 37.9};
+    init(&p->base, GRID, 3, 8);
+    init(&p->candidate, GRID, 3, 8);
+    fill(&p->base, 3, x, 0);
+    fill(&p->candidate, 3, x, 0);
+    compare(p);
+}
+
+/* Rehearsals of one trial, some of them missing, points of one side only. */
+static void few(struct pair *p)
+{
+    static const double base[] = {35.1, 66.3, 36.4, 70.9, 37.9};
+    static const double candidate[] = {34.1, 0, 36.4, 70.9};
+    init(&p->base, GRID, 1, 2);
+    init(&p->candidate, "{grid: {pservers: [1], trainers: [1, 2, 4]}}", 1, 2);
+    fill(&p->base, 1, base, 0);
+    fill(&p->candidate, 1, candidate, 3);
+    compare(p);
+}
+
+/* Many arrangements, so some are drawn; one name varies, in two systems. */
+static void drawn(struct pair *p)
+{
+    static const double base[] = {263.29, 518.80, 836.26, 326.85, 534.58, 853.30, 16.74, 17.60};
+    static const double candidate[] = {281.0, 551.2, 836.26, 326.85, 571.1, 913.3, 16.74, 17.60};
+    static const char more[] = SINGLE_NODE "  repeats: {min: 6}\n"
+                                           "  systems: [{name: fluid, profile: benchworker},\n"
+                                           "            {name: v2, profile: benchworker}]\n";
+    static const char sweep[] =
+        "{grid: {pservers: [20], trainers: [20, 40, 80], batch_size: [128]}}";
+    fixture_init(&p->base, sweep, more, 0);
+    fixture_init(&p->candidate, sweep, more, 0);
+    fill(&p->base, 6, base, 0);
+    fill(&p->candidate, 6, candidate, 3);
+    compare(p);
+}
+
+/* One point, and names too long for a terminal. */
+static void wide(struct pair *p)
+{
+    static const double base[] = {60, 120, 20, 30}, candidate[] = {57, 113, 20, 30};
+    static const char more[] = SINGLE_NODE
+        "  repeats: {min: 5}\n"
+        "  parameters:\n"
+        "  - {name: some_long_name, targets: [{roles: [trainer], paths: "
+        "[/spec/priorityClassName]}]}\n";
+    static const char sweep[] =
+        "{points: [\n"
+        "    {pservers: 1, trainers: 1, batch_size: 16, threads: 1, some_long_name: a},\n"
+        "    {pservers: 2, trainers: 2, batch_size: 32, threads: 2, some_long_name: b}]}";
+    fixture_init(&p->base, sweep, more, 0);
+    fixture_init(&p->candidate, sweep, more, 0);
+    fill(&p->base, 5, base, 0);
+    fill(&p->candidate, 5, candidate, 3);
+    compare(p);
+}
+
+/* One point, ten trials: the exact p is too small to print. A batch size that only one side has. */
+static void exact(struct pair *p)
+{
+    static const double base[] = {60, 70}, candidate[] = {66};
+    static const char more[] = "  baseline: {kind: Point, where: {trainers: 1}}\n"
+                               "  repeats: {min: 10}\n";
+    fixture_init(&p->base, "{grid: {pservers: [1], trainers: [1], batch_size: [16, 32]}}", more, 0);
+    fixture_init(&p->candidate, "{grid: {pservers: [1], trainers: [1], batch_size: [16]}}", more,
+                 0);
+    fill(&p->base, 10, base, 0);
+    fill(&p->candidate, 10, candidate, 3);
+    compare(p);
+}
+
+static const struct {
+    const char *name;
+    void (*make)(struct pair *p);
+} pairs[] = {
+    {"changes", changes}, {"alike", alike}, {"few", few},
+    {"drawn", drawn},     {"wide", wide},   {"exact", exact},
+};
+
+static void make(struct pair *p, size_t i)
+{
+    print_message("# pair '%s'\n", pairs[i].name);
+    *p = (struct pair){0};
+    pairs[i].make(p);
+}
+
+static void done(struct pair *p)
+{
+    comparison_free(p->comparison);
+    fixture_done(&p->base);
+    fixture_done(&p->candidate);
+}
+
+/* ---- the outputs ---- */
+
+static void goldens(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(pairs); i++) {
+        struct pair p;
+        make(&p, i);
+        _cleanup_(freep) char *stem = xasprintf("tests/report/golden/compare-%s", pairs[i].name);
+        _cleanup_(freep) char *txt = xasprintf("%s.txt", stem), *md = xasprintf("%s.md", stem);
+        _cleanup_(freep) char *csv = xasprintf("%s.csv", stem);
+        struct buf out = BUF_INIT;
+        report_compare_text(p.comparison, &(struct report_opts){0}, &out);
+        golden_check(txt, buf_cstr(&out));
+        buf_clear(&out);
+        report_compare_markdown(p.comparison, &out);
+        golden_check(md, buf_cstr(&out));
+        buf_clear(&out);
+        report_compare_csv(p.comparison, &out);
+        golden_check_csv(csv, buf_cstr(&out), 1e-9);
+        buf_done(&out);
+        done(&p);
+    }
+}
+
+static void colors(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t pair;
+        const char *text;
+    } rows[] = {
+        {0, "\033[31mSLOWER\033[0m demo-q2v8n against demo-7k3fq: 1 of 5 points slower"},
+        {0, "\033[33mDiffers:\033[0m kernel"},
+        {2, "\033[33mREHEARSAL\033[0m"},
+        {3, "\033[32mFaster\033[0m demo-q2v8n"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct pair p;
+        make(&p, rows[i].pair);
+        struct buf out = BUF_INIT;
+        report_compare_text(p.comparison, &(struct report_opts){.color = true}, &out);
+        if (strstr(buf_cstr(&out), rows[i].text) == NULL) {
+            fail_msg("expected '%s' in\n%s", rows[i].text, buf_cstr(&out));
+        }
+        buf_done(&out);
+        done(&p);
+    }
+}
+
+/* Lines fit the terminal as far as the numbered table does, and never end in a blank. */
+static void lines_fit_and_end_clean(void **state)
+{
+    (void)state;
+    static const unsigned widths[] = {80, 100, 200};
+    for (size_t i = 0; i < N_ROWS(pairs); i++) {
+        for (size_t w = 0; w < N_ROWS(widths); w++) {
+            struct pair p;
+            make(&p, i);
+            struct buf out = BUF_INIT;
+            report_compare_text(p.comparison, &(struct report_opts){.columns = widths[w]}, &out);
+            for (const char *line = out.data; *line != '\0';) {
+                const char *end = strchr(line, '\n');
+                assert_non_null(end);
+                if ((size_t)(end - line) > widths[w] || (end > line && end[-1] == ' ')) {
+                    fail_msg("%s at %u columns: '%.*s'", pairs[i].name, widths[w],
+                             (int)(end - line), line);
+                }
+                line = end + 1;
+            }
+            buf_done(&out);
+            done(&p);
+        }
+    }
+}
+
+/* Splits one line of CSV without quotes; the texts are owned. */
+static size_t split(const char *line, char *cells[64])
+{
+    size_t n = 0;
+    for (;;) {
+        const size_t len = strcspn(line, ",\n");
+        cells[n++] = xstrndup(line, len);
+        if (line[len] != ',') {
+            return n;
+        }
+        line += len + 1;
+    }
+}
+
+static const json_t *at(const json_t *o, const char *path)
+{
+    while (o != NULL && *path != '\0') {
+        const size_t len = strcspn(path, "/");
+        _cleanup_(freep) char *key = xstrndup(path, len);
+        o = json_object_get(o, key);
+        path += len + (path[len] == '/');
+    }
+    return o;
+}
+
+static void csv_has_the_numbers_of_json(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *column, *path;
+    } rows[] = {
+        {"base_point", "base/point"},
+        {"base_samples_per_s", "base/throughput/value"},
+        {"base_low", "base/throughput/low"},
+        {"base_high", "base/throughput/high"},
+        {"base_trials", "base/trialsSucceeded"},
+        {"candidate_point", "candidate/point"},
+        {"candidate_samples_per_s", "candidate/throughput/value"},
+        {"candidate_low", "candidate/throughput/low"},
+        {"candidate_trials", "candidate/trialsSucceeded"},
+        {"ratio", "ratio/value"},
+        {"ratio_low", "ratio/low"},
+        {"ratio_high", "ratio/high"},
+        {"p", "welch/p"},
+        {"p_adjusted", "welch/pAdjusted"},
+    };
+    for (size_t i = 0; i < N_ROWS(pairs); i++) {
+        struct pair p;
+        make(&p, i);
+        struct buf csv = BUF_INIT, json = BUF_INIT;
+        report_compare_csv(p.comparison, &csv);
+        report_compare_json(p.comparison, &json);
+        assert_int_equal(json.data[json.len - 1], '\n');
+        json_t *o = json_loadb(json.data, json.len, JSON_REJECT_DUPLICATES, NULL);
+        assert_non_null(o);
+        char *names[64], *cells[64];
+        const size_t n = split(buf_cstr(&csv), names);
+        const char *line = buf_cstr(&csv);
+        size_t k;
+        json_t *point;
+        json_array_foreach(json_object_get(o, "points"), k, point)
+        {
+            line = strchr(line, '\n') + 1;
+            assert_int_equal(split(line, cells), n);
+            for (size_t c = 0; c < n; c++) {
+                for (size_t r = 0; r < N_ROWS(rows); r++) {
+                    const json_t *number = at(point, rows[r].path);
+                    double value = NAN;
+                    if (strcmp(names[c], rows[r].column) != 0 || !json_is_number(number)) {
+                        continue;
+                    }
+                    if (parse_f64(cells[c], &value) < 0 || value != json_number_value(number)) {
+                        fail_msg("row %zu, %s: JSON has %.17g, CSV '%s'", k, names[c],
+                                 json_number_value(number), cells[c]);
+                    }
+                }
+                free(cells[c]);
+            }
+        }
+        for (size_t c = 0; c < n; c++) {
+            free(names[c]);
+        }
+        json_decref(o);
+        buf_done(&csv);
+        buf_done(&json);
+        done(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(goldens),
+        cmocka_unit_test(colors),
+        cmocka_unit_test(lines_fit_and_end_clean),
+        cmocka_unit_test(csv_has_the_numbers_of_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
