@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "ctl/cli.h"
 
 void loaded_run_done(struct loaded_run *run)
 {
@@ -25,6 +24,23 @@ void loaded_run_done(struct loaded_run *run)
     run_row_done(&run->row);
     json_decref(run->object);
     *run = (struct loaded_run){0};
+}
+
+enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *run)
+{
+    const struct run_status *st = &run->row.status;
+    if (run->result == NULL) {
+        _cleanup_(freep) char *fix = xasprintf("benchctl describe %s tells more", run->row.name);
+        return cli_error(st->phase == RUN_FAILED ? EXIT_RUN_FAILED : EXIT_NOT_FOUND, fix,
+                         "run/%s has no results: %s%s%s", run->row.name,
+                         run_phase_to_string(st->phase), st->message[0] == '\0' ? "" : ": ",
+                         st->message);
+    }
+    if (!run_phase_is_final(st->phase)) {
+        cli_note(cli, "run/%s is not finished: %u of %u trials", run->row.name, st->trials_done,
+                 run->def->n_slots);
+    }
+    return EXIT_OK;
 }
 
 const char *run_word_name(const char *what)

@@ -7,6 +7,7 @@
 
 #include "base/exit_code.h"
 #include "core/result.h"
+#include "ctl/cli.h"
 #include "store/store.h"
 
 struct loaded_run { /* all owned */
@@ -21,6 +22,8 @@ struct loaded_run { /* all owned */
     json_t *object;        /* the BenchmarkRun in a cluster; NULL: there is none */
 };
 void loaded_run_done(struct loaded_run *run);
+/* EXIT_OK if there are results to show (a note says where they are not all), or says why not. */
+enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *run);
 
 /* Without "benchmarkrun/", "bmr/", ... Borrowed. */
 const char *run_word_name(const char *what);

@@ -19,6 +19,15 @@ unsigned show_columns(int fd)
     return columns != NULL && parse_i64_in(columns, 20, 1000, &n) == 0 ? (unsigned)n : 80;
 }
 
+static struct report_opts terminal_opts(const struct cli *cli)
+{
+    return (struct report_opts){
+        .columns = show_columns(STDOUT_FILENO),
+        .color = cli->color_stdout,
+        .ascii = cli->ascii,
+    };
+}
+
 enum exit_code show_result(const struct cli *cli, const struct result *result)
 {
     struct buf out = BUF_INIT;
@@ -29,12 +38,26 @@ enum exit_code show_result(const struct cli *cli, const struct result *result)
     } else if (cli_output_is(cli, "markdown")) {
         report_markdown(result, &out);
     } else {
-        struct report_opts opts = {
-            .columns = show_columns(STDOUT_FILENO),
-            .color = cli->color_stdout,
-            .ascii = cli->ascii,
-        };
+        const struct report_opts opts = terminal_opts(cli);
         report_text(result, &opts, &out);
+    }
+    enum exit_code code = cli_print(&out);
+    buf_done(&out);
+    return code;
+}
+
+enum exit_code show_comparison(const struct cli *cli, const struct comparison *comparison)
+{
+    struct buf out = BUF_INIT;
+    if (cli_output_is(cli, "json")) {
+        report_compare_json(comparison, &out);
+    } else if (cli_output_is(cli, "csv")) {
+        report_compare_csv(comparison, &out);
+    } else if (cli_output_is(cli, "markdown")) {
+        report_compare_markdown(comparison, &out);
+    } else {
+        const struct report_opts opts = terminal_opts(cli);
+        report_compare_text(comparison, &opts, &out);
     }
     enum exit_code code = cli_print(&out);
     buf_done(&out);

@@ -6,6 +6,7 @@ FAKE_STEP_S      how long a step takes (default 0: as fast as it can)
 FAKE_FAIL        "P.T.A=CODE", comma separated: trainer/0 of that point, trial, attempt ends so;
                  * matches anything
 FAKE_HANG        "P.T": trainer/0 of that point and trial never ends
+FAKE_FACTOR      "P=F": at that point steps are said to take F times as long (* as in FAKE_FAIL)
 FAKE_STUBBORN    set: ends by SIGKILL only
 FAKE_PIDS        a file: every process writes its pid there"""
 import json
@@ -50,6 +51,9 @@ def connect(addr):
 def train():
     batch, steps = int(ENV["BENCHD_BATCH_SIZE"]), int(ENV["BENCHD_STEPS"])
     step_ns = 10_000_000 + 1_000_000 * int(POINT) + 100_000 * int(TRIAL)  # so every figure differs
+    where, factor = ENV.get("FAKE_FACTOR", "*=1").split("=")
+    if is_hit(where, POINT):
+        step_ns = int(step_ns * float(factor))
     for step in range(int(ENV["BENCHD_WARMUP_STEPS"])):
         record("step", step=step, warmup=True, t_ns=0, step_ns=step_ns, samples=batch, loss=2.3)
     for step in range(steps):

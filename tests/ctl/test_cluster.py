@@ -96,6 +96,8 @@ class Reading(ClusterCase):
         for form in ("text", "markdown", "csv", "json"):
             local = self.ctl("results", name, "--store", self.store, "-o", form).stdout
             self.assertEqual(self.ctl("results", name, "-o", form).stdout, local, form)
+            local = self.ctl("compare", name, name, "--store", self.store, "-o", form).stdout
+            self.assertEqual(self.ctl("compare", name, name, "-o", form).stdout, local, form)
         texts = [self.ctl("describe", name, *where).stdout for where in (("--store", self.store), ())]
         local, there = (re.sub(r"\d+s( ago)?", "AGE", text) for text in texts)
         self.assertEqual(there, local)

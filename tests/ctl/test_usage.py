@@ -5,8 +5,8 @@ import pathlib
 
 import cli
 
-VERBS = ["validate", "plan", "run", "get", "describe", "results", "logs", "attach",
-         "cancel", "delete", "version", "help"]
+VERBS = ["validate", "plan", "run", "get", "describe", "results", "compare", "logs",
+         "attach", "cancel", "delete", "version", "help"]
 SHIPPED = sorted(path.stem for path in (cli.ROOT / "benchmarks").glob("*.yaml"))
 
 
@@ -48,6 +48,10 @@ class Usage(cli.CliCase):
             (["version", "-o", "json"], 2, "-o is not for it"),
             (["version", "--color", "green"], 2, "--color 'green' is unknown"),
             (["results"], 2, "needs an argument"),
+            (["compare", "x", "--local"], 2, "'compare' needs more arguments"),
+            (["compare", "x", "y", "--local", "--threshold", "200%"], 2, "--threshold '200%': expected a share"),
+            (["compare", "x", "y", "--local", "--threshold", "2"], 2, "--threshold 2% or --threshold 0.02"),
+            (["compare", "x", "y", "--local", "--threshold", "%"], 2, "--threshold '%': expected a share"),
             (["results", "a", "b", "--local"], 2, "does not take 'b'"),
             (["get", "pods", "--local"], 2, "there is no list of 'pods'"),
             (["get", "runs", "--store", "results.db"], 2, "write sqlite:FILE"),

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""benchctl compare: runs of a fake worker that is as slow as it is told, and stores changed by hand where no
+run on one machine could make them so."""
+import csv
+import io
+import json
+import sqlite3
+
+import cli
+
+
+class Compare(cli.CliCase):
+    def measure(self, pservers=(1, 2), repeats=4, **keys):
+        """The name of a run of two swept points and their baseline."""
+        return self.run_tiny(pservers=pservers, repeats=repeats, **keys)["run"]
+
+    def compare(self, *args, code=0):
+        return self.ctl("compare", *args, "--store", self.store, code=code)
+
+    def words(self, *args, **keys):
+        """Its text without the places where the terminal broke lines."""
+        return " ".join(self.compare(*args, **keys).stdout.split())
+
+    def change(self, sql, *values):
+        """Crafts the store."""
+        db = sqlite3.connect(self.folder / "results.db")
+        with db:
+            db.execute(sql, values)
+        db.close()
+
+    def test_two_runs_of_one_file(self):
+        a, b = self.measure(), self.measure()
+        document = json.loads(self.compare(a, b, "-o", "json").stdout)
+        self.assertEqual((document["apiVersion"], document["kind"]), ("benchd.io/v1alpha1", "BenchmarkComparison"))
+        self.assertEqual((document["base"]["run"], document["candidate"]["run"]), (a, b))
+        self.assertEqual(document["verdict"], "NoneShown")
+        self.assertEqual([p["ratio"]["value"] for p in document["points"]], [1, 1, 1])
+        self.assertEqual([p["base"]["trialsSucceeded"] for p in document["points"]], [4, 4, 4])
+        self.assertEqual((document["gate"]["p"], document["gate"]["seed"]), (1, 20181120))
+        self.assertEqual((document["differs"], document["onlyInBase"], document["onlyInCandidate"]), ([], [], []))
+        figures = json.loads(self.ctl("results", a, "--store", self.store, "-o", "json").stdout)
+        self.assertEqual([p["base"]["throughput"] for p in document["points"]],
+                         [p["throughput"] for p in figures["points"] + figures["baselines"]])
+        rows = list(csv.DictReader(io.StringIO(self.compare(a, b, "-o", "csv").stdout)))
+        self.assertEqual([(row["kind"], row["verdict"]) for row in rows],
+                         [("point", "NoneShown"), ("point", "NoneShown"), ("baseline", "NoneShown")])
+        text = self.compare(a[-5:], f"run/{b}").stdout  # names as everywhere
+        self.assertIn(f"{b} against {a}: no change shown at 3 of 3 points.", text)
+        self.assertIn("| geomean |", self.compare(a, b, "-o", "markdown").stdout)
+        self.compare(a, b, "--strict", "--threshold", "0")
+        self.assertIn("both are the same run", self.compare(a, a).stdout)
+
+    def test_a_slower_candidate_is_exit_6(self):
+        a, b = self.measure(), self.measure(env={"FAKE_FACTOR": "1=1.2"})
+        self.assertRegex(self.compare(a, b, code=6).stdout, r"(?m)^ +2 .* SLOWER")
+        text = self.words(a, b, code=6)
+        self.assertIn(f"SLOWER {b} against {a}: 1 of 3 points slower by 16.7%, 2 without a change shown.", text)
+        document = json.loads(self.compare(a, b, "-o", "json", code=6).stdout)
+        self.assertEqual([p["verdict"] for p in document["points"]], ["NoneShown", "Slower", "NoneShown"])
+        self.assertAlmostEqual(document["points"][1]["ratio"]["value"], 1 / 1.2, places=6)
+        faster = json.loads(self.compare(b, a, "-o", "json").stdout)  # the other way round it is no regression
+        self.assertEqual([p["verdict"] for p in faster["points"]], ["NoneShown", "Faster", "NoneShown"])
+        self.assertEqual(faster["gate"]["p"], document["gate"]["p"])
+        for threshold in ("25%", "0.25"):
+            self.assertIn("no change shown at 3", self.compare(a, b, "--threshold", threshold).stdout)
+
+    def test_too_few_trials_say_how_many_it_takes(self):
+        a, b = self.measure(repeats=1), self.measure(repeats=1, env={"FAKE_FACTOR": "*=2"})
+        text = self.words(a, b)
+        self.assertIn("too few trials at 3 points (down to 1 on a side): no change can be shown there; with "
+                      "--repeats 2 in both runs one of all points can, with 4 one of a single point", text)
+
+    def test_points_of_one_side_are_listed(self):
+        a, b = self.measure(repeats=1), self.measure(pservers=(2, 3), repeats=1)
+        text = self.words(a, b)
+        self.assertIn(f"! only in {a}: point 0 (benchworker, pservers 1, trainers 1, batch_size 2,", text)
+        self.assertIn(f"! only in {b}: point 1 (benchworker, pservers 3, trainers 1, batch_size 2,", text)
+        other = {"systems": [{"name": "another", "profile": "benchworker"}]}
+        stderr = self.compare(a, self.measure(repeats=1, extra=other), code=2).stderr
+        self.assertRegex(stderr, r"error: run/.* and run/.* have no point in common: .*\nfix: compare runs of one")
+
+    def test_a_run_without_numbers(self):
+        a = self.measure(repeats=1)
+        b = self.run_tiny(repeats=1, env={"FAKE_FAIL": "*.*.*=12"}, code=1)["run"]
+        self.assertIn(f"no point has a throughput in both run/{a} and run/{b}", self.compare(a, b, code=2).stderr)
+        half = self.run_tiny(repeats=1, env={"FAKE_FAIL": "1.*.*=12"}, code=1)["run"]
+        self.assertIn("1 not measured on both sides", self.words(a, half))
+
+    def test_a_missing_run_is_exit_3(self):
+        a = self.measure(repeats=1)
+        self.assertIn("'nosuch'", self.compare("nosuch", a, code=3).stderr)
+        self.assertIn("'nosuch'", self.compare(a, "nosuch", code=3).stderr)
+
+    def test_an_unfinished_run_says_so(self):
+        a = self.measure(repeats=1)
+        self.change("UPDATE run SET phase = 'Running', trials_done = 2")
+        done = self.compare(a, a)
+        self.assertEqual(done.stderr.count(f"run/{a} is not finished: 2 of 3 trials"), 2)
+
+    def test_simulated_runs_are_refused(self):
+        a, b = self.measure(repeats=1), self.measure(repeats=1)
+        self.change("UPDATE attempt SET simulated = 1 WHERE run_uid = (SELECT uid FROM run WHERE name = ?)", a)
+        for words, what in (((a, b), f"run/{a} is simulated and cannot be the base of a comparison"),
+                            ((b, a), f"run/{a} is simulated and cannot be compared with a real one"),
+                            ((a, a), f"run/{a} is simulated and cannot be the base of a comparison")):
+            done = self.compare(*words, code=2)
+            self.assertEqual(done.stdout, "")
+            self.assertIn(f"error: {what}: fake pods answered", done.stderr)
+            self.assertRegex(done.stderr, "\nfix: .")
+
+    def test_a_rehearsal_beside_a_run_that_is_none_is_refused(self):
+        a, b = self.measure(repeats=1), self.measure(repeats=1)
+        self.change("UPDATE run SET cpus = 64, rehearsal = 0 WHERE name = ?", a)
+        self.change("UPDATE run SET cpus = 1, rehearsal = 1 WHERE name = ?", b)
+        for words in ((a, b), (b, a)):
+            done = self.compare(*words, code=2)
+            self.assertIn(f"error: run/{b} is a rehearsal and run/{a} is not", done.stderr)
+            self.assertIn("fix: measure both on a machine with enough CPUs", done.stderr)
+
+    def test_other_machines_are_listed_and_strict_refuses(self):
+        a, b = self.measure(repeats=1), self.measure(repeats=1)
+        self.change("UPDATE replica SET environment = '{\"cpu_model\":\"other\",\"kernel\":\"6.1\"}' "
+                    "WHERE run_uid = (SELECT uid FROM run WHERE name = ?)", b)
+        text = self.compare(a, b).stdout
+        self.assertIn("Differs: CPU none -> other\nDiffers: kernel not said -> 6.1\n", text)
+        done = self.compare(a, b, "--strict", code=2)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("differ in more than their points: CPU none -> other, kernel not said -> 6.1\n"
+                      "fix: measure both alike, or leave --strict out", done.stderr)
+
+
+if __name__ == "__main__":
+    cli.main()
