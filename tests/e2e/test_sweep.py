@@ -81,6 +81,7 @@ def check_marked(t, ctl, name):
     t.ok(len(rows) > 4, "results -o csv: rows", rows)
     t.ok("simulated" in rows[0], "results -o csv: a column says it", rows[0])
     t.match("(?i)simulated", ctl("describe", name).stdout, "describe: simulated")
+    ctl.expect("compare with a simulated base", 2, f"run/{name} is simulated and cannot be the base", "compare", name, name)
 
 
 def check_no_summaries(t):
