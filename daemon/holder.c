@@ -1,4 +1,4 @@
-/* See holder.h. */
+/* See holder.h. While it is released, the timer is what asks again, and release_by_ns the end. */
 #include "daemon/holder.h"
 
 #include <uv.h>
@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define RELEASE_TIMEOUT_NS (2 * INT64_C(1000000000))
+#define RELEASE_WAIT_NS (4 * INT64_C(1000000000)) /* less than a pod's grace period */
 
 struct holder {
     struct kube_client *client;
@@ -17,7 +17,7 @@ struct holder {
     void (*on_change)(void *ctx);
     void (*on_done)(void *ctx); /* of the release */
     void *ctx, *done_ctx;
-    bool is_releasing;
+    int64_t release_by_ns; /* 0: it is to be held */
 };
 
 static void step(struct holder *h);
@@ -37,11 +37,9 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
     step(h);
 }
 
-static void step(struct holder *h)
+/* Sends what is due. Returns when to look again, if nothing is heard before. */
+static int64_t send_due(struct holder *h)
 {
-    if (h->is_releasing) {
-        return;
-    }
     struct kube_request req;
     int64_t deadline_ns = INT64_MAX;
     if (h->call == NULL && kube_lease_next(h->lease, clock_boottime_ns(), clock_unix_ms(), &req,
@@ -50,14 +48,40 @@ static void step(struct holder *h)
             .timeout_ns = kube_lease_request_timeout_ns(h->lease), .max_tries = 1};
         h->call = kube_call(h->client, &req, &options, on_answer, h);
     }
+    return h->call == NULL ? deadline_ns : INT64_MAX;
+}
+
+static void release_step(struct holder *h, int64_t now_ns)
+{
+    if (kube_lease_is_released(h->lease, now_ns) || now_ns >= h->release_by_ns) {
+        (void)uv_timer_stop(&h->timer); /* never fails */
+        if (h->call != NULL) {
+            kube_call_cancel(h->call);
+            h->call = NULL;
+        }
+        h->on_done(h->done_ctx);
+    }
+}
+
+static void step(struct holder *h)
+{
+    int64_t deadline_ns = send_due(h);
+    const int64_t now_ns = clock_boottime_ns();
+    if (h->release_by_ns != 0 && h->release_by_ns < deadline_ns) {
+        deadline_ns = h->release_by_ns;
+    }
     int64_t wait_ms = 1000; /* also to notice a passed deadline while an answer is awaited */
-    if (h->call == NULL && deadline_ns != INT64_MAX) {
-        const int64_t left_ms = (deadline_ns - clock_boottime_ns()) / 1000000;
+    if (deadline_ns != INT64_MAX) {
+        const int64_t left_ms = (deadline_ns - now_ns) / 1000000;
         wait_ms = left_ms < 0 ? 0 : left_ms < wait_ms ? left_ms + 1 : wait_ms;
     }
     /* Cannot fail: the callback is not NULL and the handle is not closing. */
     (void)uv_timer_start(&h->timer, on_timer, (uint64_t)wait_ms, 0);
-    const enum kube_lease_state state = kube_lease_state(h->lease, clock_boottime_ns());
+    if (h->release_by_ns != 0) {
+        release_step(h, now_ns);
+        return;
+    }
+    const enum kube_lease_state state = kube_lease_state(h->lease, now_ns);
     if (state != h->state) {
         h->state = state;
         h->on_change(h->ctx);
@@ -98,39 +122,14 @@ const struct err *holder_error(const struct holder *h)
     return kube_lease_error(h->lease);
 }
 
-static void on_released(void *ctx, int r, const struct kube_response *res, const struct err *err)
-{
-    (void)r; /* otherwise it runs out by itself */
-    (void)res;
-    (void)err;
-    struct holder *h = ctx;
-    h->call = NULL;
-    h->on_done(h->done_ctx);
-}
-
-static void on_nothing_to_release(uv_timer_t *timer)
-{
-    struct holder *h = timer->data;
-    h->on_done(h->done_ctx);
-}
-
 void holder_release(struct holder *h, void (*on_done)(void *ctx), void *ctx)
 {
-    h->is_releasing = true;
+    const int64_t now_ns = clock_boottime_ns();
     h->on_done = on_done;
     h->done_ctx = ctx;
-    if (h->call != NULL) {
-        kube_call_cancel(h->call);
-        h->call = NULL;
-    }
-    struct kube_request req;
-    if (kube_lease_release(h->lease, clock_boottime_ns(), clock_unix_ms(), &req)) {
-        (void)uv_timer_stop(&h->timer); /* never fails */
-        const struct kube_call_options options = {.timeout_ns = RELEASE_TIMEOUT_NS, .max_tries = 1};
-        h->call = kube_call(h->client, &req, &options, on_released, h);
-    } else {
-        (void)uv_timer_start(&h->timer, on_nothing_to_release, 0, 0); /* as in step */
-    }
+    h->release_by_ns = now_ns + RELEASE_WAIT_NS;
+    kube_lease_release(h->lease, now_ns);
+    (void)uv_timer_start(&h->timer, on_timer, 0, 0); /* as in step */
 }
 
 static void on_closed(uv_handle_t *handle)

@@ -15,7 +15,8 @@ bool holder_may_write(struct holder *h);
 const char *holder_name(const struct holder *h);
 /* NULL when all is well. */
 const struct err *holder_error(const struct holder *h);
-/* Gives the Lease up, if it is ours; `on_done` comes in any case, within 2 s. Once. */
+/* Gives the Lease up, if it is ours, after a renewal under way; `on_done` comes in any case, within
+ * 4 s, and never from inside the call. Once. */
 void holder_release(struct holder *h, void (*on_done)(void *ctx), void *ctx);
 /* No callback any more; the memory goes with the loop's next turn. Before the client. */
 void holder_free(struct holder *h);

@@ -27,6 +27,7 @@ struct kube_lease {
     enum kube_lease_state state;
     enum step step;     /* the next one, or the one in flight */
     bool is_in_flight;
+    bool is_releasing;  /* it is to be given up, for good */
     int64_t due_ns;
     int64_t sent_ns;    /* of the latest request */
     int64_t sent_unix_ms; /* the same by the local clock */
@@ -112,7 +113,7 @@ enum kube_lease_state kube_lease_state(struct kube_lease *l, int64_t now_ns)
 
 bool kube_lease_may_write(struct kube_lease *l, int64_t now_ns)
 {
-    return kube_lease_state(l, now_ns) == KUBE_LEASE_LEADER;
+    return kube_lease_state(l, now_ns) == KUBE_LEASE_LEADER && !l->is_releasing;
 }
 
 const struct err *kube_lease_error(const struct kube_lease *l)
@@ -182,14 +183,14 @@ bool kube_lease_next(struct kube_lease *l, int64_t now_ns, int64_t unix_ms,
     if (l->state == KUBE_LEASE_LEADER) {
         *ret_deadline_ns = l->renewed_ns + l->renew_deadline_ns;
     }
-    if (l->is_in_flight) {
+    if (l->is_in_flight || (l->is_releasing && l->state != KUBE_LEASE_LEADER)) {
         return false;
     }
     if (now_ns < l->due_ns) {
         *ret_deadline_ns = l->due_ns < *ret_deadline_ns ? l->due_ns : *ret_deadline_ns;
         return false;
     }
-    make_request(l, l->step, l->identity, unix_ms, ret_request);
+    make_request(l, l->step, l->is_releasing ? "" : l->identity, unix_ms, ret_request);
     l->is_in_flight = true;
     l->sent_ns = now_ns;
     l->sent_unix_ms = unix_ms;
@@ -214,6 +215,16 @@ static void plan_at_once(struct kube_lease *l, enum step step)
     l->step = step;
     l->due_ns = l->sent_ns;
     l->at_once++;
+}
+
+/* A release does not wait for the next renewal's time. */
+static void plan_soon(struct kube_lease *l, enum step step)
+{
+    if (l->is_releasing) {
+        plan_at_once(l, step);
+    } else {
+        plan_later(l, step);
+    }
 }
 
 /* The record, not the object, says whether its holder is alive: others may touch annotations. */
@@ -272,15 +283,15 @@ static void take_object(struct kube_lease *l, int64_t now_ns, const struct kube_
         after_get(l, now_ns);
         return;
     }
-    l->state = KUBE_LEASE_LEADER;
+    l->state = l->is_releasing && !is_ours(l) ? KUBE_LEASE_FOLLOWER : KUBE_LEASE_LEADER;
     l->renewed_ns = l->sent_ns;
-    plan_later(l, STEP_UPDATE);
+    plan_soon(l, STEP_UPDATE);
 }
 
 void kube_lease_answer(struct kube_lease *l, int64_t now_ns, const struct kube_response *res)
 {
     if (!l->is_in_flight) {
-        return; /* of a renewal that a release has overtaken */
+        return; /* asked for by nobody */
     }
     l->is_in_flight = false;
     if (kube_lease_state(l, now_ns) == KUBE_LEASE_LOST) {
@@ -299,7 +310,9 @@ void kube_lease_answer(struct kube_lease *l, int64_t now_ns, const struct kube_r
     if (r == -ENOENT) { /* none yet, or deleted by hand */
         json_decref(l->seen);
         l->seen = NULL;
-        if (l->step == STEP_CREATE) { /* of a missing namespace */
+        if (l->is_releasing) {
+            l->state = KUBE_LEASE_FOLLOWER;
+        } else if (l->step == STEP_CREATE) { /* of a missing namespace */
             l->error = error;
             plan_later(l, STEP_CREATE);
         } else {
@@ -316,18 +329,20 @@ void kube_lease_answer(struct kube_lease *l, int64_t now_ns, const struct kube_r
     }
 }
 
-bool kube_lease_release(struct kube_lease *l, int64_t now_ns, int64_t unix_ms,
-                        struct kube_request *ret_request)
+void kube_lease_release(struct kube_lease *l, int64_t now_ns)
 {
-    if (kube_lease_state(l, now_ns) != KUBE_LEASE_LEADER || l->seen == NULL) {
-        return false;
+    l->is_releasing = true;
+    l->due_ns = now_ns;
+    l->at_once = 0;
+    if (l->seen == NULL && !l->is_in_flight) {
+        l->state = KUBE_LEASE_FOLLOWER; /* there is none to give up */
     }
-    make_request(l, STEP_UPDATE, "", unix_ms, ret_request);
-    l->state = KUBE_LEASE_FOLLOWER;
-    l->is_in_flight = false;
-    l->step = STEP_GET;
-    l->due_ns = INT64_MAX;
-    return true;
+}
+
+bool kube_lease_is_released(struct kube_lease *l, int64_t now_ns)
+{
+    return l->is_releasing && !l->is_in_flight &&
+           kube_lease_state(l, now_ns) != KUBE_LEASE_LEADER;
 }
 
 int kube_lease_read(const json_t *lease, int64_t server_unix_ms, char **ret_address,

@@ -5,7 +5,7 @@
  *
  *   FOLLOWER --won (201, or 200 of our PUT)--> LEADER --no renewal for renew_deadline--> LOST
  *      ^  '--- held by another: wait ---'         |
- *      '---------- kube_lease_release ------------'
+ *      '-- given up, after kube_lease_release ----'
  *
  * LOST is final: stop writing, exit with EXIT_LEASE_LOST, start as a new process. */
 #pragma once
@@ -45,15 +45,17 @@ int64_t kube_lease_request_timeout_ns(const struct kube_lease *l);
 
 /* Also notices that the deadline has passed. */
 enum kube_lease_state kube_lease_state(struct kube_lease *l, int64_t now_ns);
-/* Ask right before every write: leader, and renewed recently enough. */
+/* Ask right before every write: leader, renewed recently enough, and not giving up. */
 bool kube_lease_may_write(struct kube_lease *l, int64_t now_ns);
 /* Who holds it, "" if nobody or not known. */
 const char *kube_lease_holder(const struct kube_lease *l);
 /* The latest failure while it lasts, NULL when all is well. */
 const struct err *kube_lease_error(const struct kube_lease *l);
-/* For a clean exit: true and the request that gives the lease up, if it is ours. */
-bool kube_lease_release(struct kube_lease *l, int64_t now_ns, int64_t unix_ms,
-                        struct kube_request *ret_request);
+/* For a clean exit, for good: from now on kube_lease_next gives the Lease up, where it is ours. It
+ * waits for the answer to what is in flight: only that tells which version of the object to write. */
+void kube_lease_release(struct kube_lease *l, int64_t now_ns);
+/* Nothing is in flight, and it is not ours (any more). */
+bool kube_lease_is_released(struct kube_lease *l, int64_t now_ns);
 
 /* For others (benchctl): is the lease's holder alive by the server's clock (its Date header), and
  * where. 0; -ENOENT no holder; -ESTALE not renewed within its duration, before or after that time;

@@ -482,6 +482,11 @@ static void never_two_at_once(void **state)
     assert_true(takeovers > 60); /* the faults were faults */
 }
 
+static const char *holder_on(const struct server *s)
+{
+    return json_string_value(json_object_get(json_object_get(s->lease, "spec"), "holderIdentity"));
+}
+
 static void a_clean_exit_hands_it_over(void **state)
 {
     (void)state;
@@ -489,17 +494,95 @@ static void a_clean_exit_hands_it_over(void **state)
     struct member a = member_new("a"), b = member_new("b");
     settle(&a, &s);
     settle(&b, &s);
-    struct kube_request req;
-    assert_false(kube_lease_release(b.lease, b.now_ns, UNIX_MS, &req));
-    assert_true(kube_lease_release(a.lease, a.now_ns, UNIX_MS, &req));
-    char *body;
-    assert_int_equal(serve(&s, &req, &body), 200);
-    free(body);
-    kube_request_done(&req);
-    assert_false(kube_lease_may_write(a.lease, a.now_ns));
-    pass(&b, &s, 3 * S_NS);
-    assert_true(kube_lease_may_write(b.lease, b.now_ns));
+    kube_lease_release(b.lease, b.now_ns);
+    assert_true(kube_lease_is_released(b.lease, b.now_ns)); /* it was not its */
+    assert_false(turn(&b, &s));
+    kube_lease_release(a.lease, a.now_ns);
+    assert_false(kube_lease_may_write(a.lease, a.now_ns)); /* from now on */
+    assert_false(kube_lease_is_released(a.lease, a.now_ns));
+    settle(&a, &s);
+    assert_true(kube_lease_is_released(a.lease, a.now_ns));
+    assert_string_equal(holder_on(&s), "");
+    pass(&a, &s, 60 * S_NS);
+    assert_string_equal(holder_on(&s), ""); /* for good */
+    struct member c = member_new("c");
+    settle(&c, &s);
+    assert_true(kube_lease_may_write(c.lease, c.now_ns));
+    kube_lease_free(c.lease);
     end(&s, &a, &b);
+}
+
+/* A release that comes while a request of `a` is under way. */
+static void a_release_waits_for_the_answer(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool was_leader;  /* the request renews; else it takes the Lease */
+        int answer;       /* 0: as the server has it; else that, and the server has done it */
+        const char *other; /* who has written it meanwhile: "a" a person, "b" another process */
+        const char *holder; /* then */
+    } rows[] = {
+        {"a renewal", true, 0, NULL, ""},
+        {"a renewal whose answer is lost", true, 503, NULL, "a"}, /* tried again later */
+        {"a renewal that a person overtook", true, 0, "a", ""},
+        {"a renewal that another overtook", true, 0, "b", "b"},
+        {"being made", false, 0, NULL, ""},
+        {"being made, by another too", false, 0, "b", "b"},
+    };
+    for (size_t i = 0; i < LEN(rows); i++) {
+        struct server s = {0};
+        struct member a = member_new("a");
+        struct kube_request req;
+        int64_t deadline_ns;
+        if (rows[i].was_leader) {
+            settle(&a, &s);
+            a.now_ns += 3 * S_NS;
+        } else {
+            assert_true(turn(&a, &s)); /* there is none */
+        }
+        assert_true(kube_lease_next(a.lease, a.now_ns, UNIX_MS, &req, &deadline_ns));
+        if (rows[i].other != NULL) {
+            json_decref(s.lease);
+            s.lease = json_pack("{s:{s:s, s:s}, s:{s:s}}", "metadata", "name", "benchd",
+                                "resourceVersion", "77", "spec", "holderIdentity", rows[i].other);
+        }
+        kube_lease_release(a.lease, a.now_ns);
+        struct kube_request none;
+        assert_false(kube_lease_next(a.lease, a.now_ns, UNIX_MS, &none, &deadline_ns));
+        assert_int_equal(kube_lease_is_released(a.lease, a.now_ns), false);
+        _cleanup_(freep) char *body = NULL;
+        const int code = serve(&s, &req, &body);
+        const struct kube_response res =
+            response(rows[i].answer != 0 ? rows[i].answer : code, body);
+        kube_request_done(&req);
+        kube_lease_answer(a.lease, a.now_ns, &res);
+        settle(&a, &s);
+        if (strcmp(holder_on(&s), rows[i].holder) != 0) {
+            fail_msg("%s: '%s' holds it, expected '%s'", rows[i].name, holder_on(&s),
+                     rows[i].holder);
+        }
+        pass(&a, &s, 5 * S_NS);
+        if (!kube_lease_is_released(a.lease, a.now_ns) || strcmp(holder_on(&s), "a") == 0) {
+            fail_msg("%s: not given up in the end", rows[i].name);
+        }
+        end(&s, &a, NULL);
+    }
+}
+
+static void a_release_of_what_is_gone(void **state)
+{
+    (void)state;
+    struct server s = {0};
+    struct member a = member_new("a");
+    settle(&a, &s);
+    json_decref(s.lease);
+    s.lease = NULL;
+    kube_lease_release(a.lease, a.now_ns);
+    settle(&a, &s);
+    assert_true(kube_lease_is_released(a.lease, a.now_ns));
+    assert_null(s.lease); /* not made again */
+    end(&s, &a, NULL);
 }
 
 static void read_by_others(void **state)
@@ -560,6 +643,8 @@ int main(void)
         cmocka_unit_test(dates_by_the_servers_clock),
         cmocka_unit_test(never_two_at_once),
         cmocka_unit_test(a_clean_exit_hands_it_over),
+        cmocka_unit_test(a_release_waits_for_the_answer),
+        cmocka_unit_test(a_release_of_what_is_gone),
         cmocka_unit_test(read_by_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
