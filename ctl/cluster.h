@@ -95,6 +95,7 @@ enum exit_code cluster_follow_logs(struct backend *b, const char *what,
 
 enum watch_end {
     WATCH_ENDED,    /* the run came to its end */
+    WATCH_UNTOLD,   /* so it did, but benchd does not tell the rest: *err says why */
     WATCH_DETACHED, /* Ctrl-C: the run goes on */
     WATCH_TIMEOUT,  /* --timeout: cancelled */
     WATCH_GONE,     /* the object was deleted */

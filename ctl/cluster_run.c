@@ -212,6 +212,13 @@ static enum exit_code create_run(struct cluster *c, const struct source *s, char
     return EXIT_OK;
 }
 
+/* Where all that this command would have shown can be had. Owned. */
+static char *later(const struct cluster *c, const char *name)
+{
+    return xasprintf("benchctl results %s %s shows the tables, benchctl describe %s %s the trials, "
+                     "once benchd answers", name, c->backend.where, name, c->backend.where);
+}
+
 static enum exit_code show_tables(struct cluster *c, const char *name, enum watch_end end,
                                   const struct run_status *status)
 {
@@ -220,8 +227,8 @@ static enum exit_code show_tables(struct cluster *c, const char *name, enum watc
     int r = cluster_load_document(c, name, status, &run, &err);
     if (r < 0) {
         enum exit_code code = cluster_exit_code(r);
-        return cli_error(end == WATCH_TIMEOUT ? EXIT_TIMEOUT : code,
-                         "benchctl results gets the tables later",
+        _cleanup_(freep) char *fix = later(c, name);
+        return cli_error(end == WATCH_TIMEOUT ? EXIT_TIMEOUT : code, fix,
                          "run/%s: %s; its results cannot be read: %s", name,
                          run_phase_to_string(status->phase), err.msg);
     }
@@ -239,6 +246,31 @@ static enum exit_code show_tables(struct cluster *c, const char *name, enum watc
                : code;
 }
 
+static enum exit_code tell_detached(const struct cluster *c, const char *name,
+                                    const struct run_status *status)
+{
+    const struct cli *cli = c->backend.cli;
+    const char *where = c->backend.where;
+    if (run_phase_is_final(status->phase)) {
+        cli_note(cli, "detached, run/%s has ended: %s; its tables: benchctl results %s %s", name,
+                 run_phase_to_string(status->phase), name, where);
+    } else {
+        cli_note(cli, "detached, run/%s goes on; look on again: benchctl attach %s %s; end it: "
+                 "benchctl cancel %s %s", name, name, where, name, where);
+    }
+    return EXIT_INTERRUPTED;
+}
+
+static enum exit_code tell_untold(const struct cluster *c, const char *name,
+                                  const struct run_status *status, const struct err *err)
+{
+    _cleanup_(freep) char *fix = later(c, name);
+    return cli_error(cluster_exit_code(-err->code), fix,
+                     "run/%s: %s; its tables, and what was not told of its trials, are missing: %s",
+                     name, run_phase_to_string(status->phase),
+                     err->code == 0 ? "benchd did not answer" : err->msg);
+}
+
 static enum exit_code watch(struct cluster *c, const char *name, const char *uid,
                             const struct run_opts *opts)
 {
@@ -248,9 +280,9 @@ static enum exit_code watch(struct cluster *c, const char *name, const char *uid
     const enum watch_end end = cluster_watch(c, name, uid, opts, &status, &err);
     switch (end) {
     case WATCH_DETACHED:
-        cli_note(cli, "detached, run/%s goes on; look on again: benchctl attach %s %s; end it: "
-                 "benchctl cancel %s %s", name, name, c->backend.where, name, c->backend.where);
-        return EXIT_INTERRUPTED;
+        return tell_detached(c, name, &status);
+    case WATCH_UNTOLD:
+        return tell_untold(c, name, &status, &err);
     case WATCH_GONE:
         return cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", name);
     case WATCH_FAILED:

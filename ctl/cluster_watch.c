@@ -1,7 +1,7 @@
 /* Looking on while a run goes on, see cluster.h: the object is watched, and what only benchd knows
  * (steps, ended attempts) is asked from its API, once a second and slower when answers are slow.
  *
- *   object changes ---> on_change --final--> one last question --> over
+ *   object changes ---> on_change --final--> last questions, for as long as LAST_WAIT_MS --> over
  *   timer -----------> ask --> run? --> its document (definition, attempts so far): progress begins
  *                          '-> state and steps --> each attempt that is new: its rows
  *
@@ -21,6 +21,8 @@
 
 #define TICK_MS 1000
 #define SLOWNESS 20           /* at most this part of the time is spent on asking */
+#define BACK_OFF_MAX 2        /* doublings of TICK_MS, while nothing is answered */
+#define LAST_WAIT_MS 30000    /* without an answer, when the run has ended: benchd may be restarting */
 #define CANCEL_GRACE_MS 30000 /* for benchd to end a run after --timeout */
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -30,7 +32,7 @@ struct watch {
     struct cluster *c;
     const char *name, *uid;
     const struct run_opts *opts;
-    uv_timer_t tick, timeout;
+    uv_timer_t tick, timeout, patience;
     uv_signal_t signals[N_SIGNALS];
     struct kube_informer *informer;
     struct kube_call *call; /* the question under way, NULL: none */
@@ -49,11 +51,14 @@ struct watch {
     bool is_lost;              /* benchd is not where it was: its Lease is asked */
     struct err lost;           /* how that was seen */
     bool is_silent;            /* benchd did not answer, and it was said */
-    bool is_last;              /* the run is over: one more question */
+    unsigned n_unanswered;     /* questions since the last answer */
+    bool is_last;              /* the run is over: what is asked now is the last */
     bool is_last_asked;        /* and the one under way was asked since */
+    bool is_wait_told;         /* that the last ones get no answer */
+    bool is_gone;              /* its object, since then */
     bool is_over;
     enum watch_end end;
-    struct err err;
+    struct err err; /* why nothing is answered, or why we may not watch */
 };
 
 static void ask(struct watch *w);
@@ -62,7 +67,8 @@ static void over(struct watch *w, enum watch_end end)
 {
     if (!w->is_over) {
         w->is_over = true;
-        w->end = end == WATCH_ENDED && w->cancelling.is_begun ? WATCH_TIMEOUT : end;
+        const bool has_ended = end == WATCH_ENDED || end == WATCH_UNTOLD;
+        w->end = has_ended && w->cancelling.is_begun ? WATCH_TIMEOUT : end;
     }
 }
 
@@ -147,22 +153,44 @@ static void show_state(struct watch *w, const json_t *document)
     attempt_ids_done(&state.attempts);
 }
 
+static void no_last_answer(struct watch *w, int http_code, const struct err *err)
+{
+    if (http_code == 404 && w->is_gone) {
+        over(w, WATCH_GONE);
+    } else if (err->code == EACCES) {
+        over(w, WATCH_UNTOLD);
+    } else if (!w->is_wait_told) {
+        w->is_wait_told = true;
+        cli_note(w->c->backend.cli, "run/%s has ended: %s; benchd does not answer, asking again: %s",
+                 w->name, run_phase_to_string(w->status.phase), err->msg);
+    }
+}
+
 static void no_answer(struct watch *w, int http_code, const struct err *err)
 {
     w->wanted.list.len = 0; /* the next state names them again */
-    if (w->is_last_asked) {
-        over(w, WATCH_ENDED);
+    w->n_unanswered++;
+    w->err = *err;
+    if (w->is_last) {
+        no_last_answer(w, http_code, err);
     } else if (http_code != 404 && !w->is_silent) { /* 404: benchd is about to see the run */
         w->is_silent = true;
         cli_note(w->c->backend.cli, "benchd does not answer, the run goes on: %s", err->msg);
     }
 }
 
+/* Slower for a benchd that is slow to answer; less and less often for one that does not. */
 static void ask_later(struct watch *w)
 {
-    const uint64_t took_ms = uv_now(&w->c->loop) - w->asked_ms;
-    const uint64_t wait_ms = took_ms * SLOWNESS > TICK_MS ? took_ms * SLOWNESS : TICK_MS;
-    (void)uv_timer_start(&w->tick, w->tick.timer_cb, wait_ms, 0); /* a timer that is initialised */
+    const uint64_t slow_ms = (uv_now(&w->c->loop) - w->asked_ms) * SLOWNESS;
+    const unsigned n = w->n_unanswered;
+    uint64_t wait_ms = slow_ms > TICK_MS ? slow_ms : TICK_MS;
+    if (n > 0) {
+        wait_ms = (uint64_t)TICK_MS << (n - 1 < BACK_OFF_MAX ? n - 1 : BACK_OFF_MAX);
+    }
+    if (!w->is_over) {
+        (void)uv_timer_start(&w->tick, w->tick.timer_cb, wait_ms, 0); /* it is initialised */
+    }
 }
 
 static void on_lease(void *ctx, int r, const struct kube_response *res, const struct err *err)
@@ -176,9 +204,7 @@ static void on_lease(void *ctx, int r, const struct kube_response *res, const st
     }
     w->is_lost = false; /* sought again with the next failure */
     no_answer(w, 0, &w->lost);
-    if (!w->is_over) {
-        ask_later(w);
-    }
+    ask_later(w);
 }
 
 /* A benchd outside the cluster has another port with each start. True: its Lease is asked first. */
@@ -193,6 +219,40 @@ static bool seek(struct watch *w, const struct kube_response *res, const struct 
     cluster_lease_request(w->c, &req);
     w->call = kube_call(w->c->client, &req, &cluster_options, on_lease, w);
     return true;
+}
+
+static void on_patience(uv_timer_t *timer)
+{
+    over(timer->data, WATCH_UNTOLD);
+}
+
+/* From now on, or from now on again. */
+static void be_patient(struct watch *w)
+{
+    (void)uv_timer_start(&w->patience, on_patience, LAST_WAIT_MS, 0); /* always 0 */
+}
+
+static void take_document(struct watch *w, const json_t *document)
+{
+    w->n_unanswered = 0;
+    w->err = (struct err){0};
+    if (w->progress == NULL) {
+        w->is_silent = false;
+        begin_progress(w, document);
+        if (w->is_last_asked && w->progress == NULL) {
+            over(w, WATCH_ENDED); /* it was never accepted */
+        }
+    } else if (w->wanted.list.len > 0) {
+        const struct attempt_id id = w->wanted.list.items[--w->wanted.list.len];
+        show_attempt(w, document);
+        (void)attempt_ids_add(&w->known, id); /* also if it was not in the answer */
+    } else {
+        w->is_silent = false;
+        show_state(w, document);
+        if (w->is_last_asked && w->wanted.list.len == 0) {
+            over(w, WATCH_ENDED);
+        }
+    }
 }
 
 static void on_answer(void *ctx, int r, const struct kube_response *res, const struct err *err)
@@ -210,29 +270,19 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
     w->is_lost = false;
     if (r < 0) {
         no_answer(w, res->http_code, &wrong);
-    } else if (w->progress == NULL) {
-        w->is_silent = false;
-        begin_progress(w, document);
-    } else if (w->wanted.list.len > 0) {
-        const struct attempt_id id = w->wanted.list.items[--w->wanted.list.len];
-        show_attempt(w, document);
-        (void)attempt_ids_add(&w->known, id); /* also if it was not in the answer */
-    } else {
-        w->is_silent = false;
-        show_state(w, document);
-        if (w->is_last_asked && w->wanted.list.len == 0) {
-            over(w, WATCH_ENDED);
-        }
-    }
-    json_decref(document);
-    if (w->is_last_asked && w->progress == NULL) {
-        over(w, WATCH_ENDED); /* it was never accepted */
-    }
-    if (w->is_last || (r >= 0 && w->wanted.list.len > 0)) {
-        ask(w);
+        ask_later(w);
         return;
     }
-    ask_later(w);
+    take_document(w, document);
+    json_decref(document);
+    if (w->is_last) {
+        be_patient(w);
+    }
+    if (w->is_last || w->wanted.list.len > 0) {
+        ask(w);
+    } else {
+        ask_later(w);
+    }
 }
 
 static void ask(struct watch *w)
@@ -288,15 +338,19 @@ static void on_change(void *ctx, enum kube_change change, const struct kube_obje
         return; /* another run of that name, later */
     }
     if (change == KUBE_CHANGE_REMOVED) {
-        over(w, WATCH_GONE);
+        w->is_gone = true;
+        if (!w->is_last) { /* else its time to live may be over: the results outlive it */
+            over(w, WATCH_GONE);
+        }
         return;
     }
     struct run_status status;
     object_read_status(object->json, &status);
     show_phase(w, &status);
     w->status = status;
-    if (run_phase_is_final(status.phase)) {
+    if (run_phase_is_final(status.phase) && !w->is_last) {
         w->is_last = true;
+        be_patient(w);
     }
     ask(w);
 }
@@ -359,7 +413,8 @@ static void start_handles(struct watch *w)
     }
     (void)uv_timer_init(loop, &w->tick); /* always 0, as all of these */
     (void)uv_timer_init(loop, &w->timeout);
-    w->tick.data = w->timeout.data = w;
+    (void)uv_timer_init(loop, &w->patience);
+    w->tick.data = w->timeout.data = w->patience.data = w;
     (void)uv_timer_start(&w->tick, on_tick, 0, 0);
     if (w->opts->timeout_ms > 0) {
         (void)uv_timer_start(&w->timeout, on_timeout, (uint64_t)w->opts->timeout_ms, 0);
@@ -384,6 +439,7 @@ static void end_handles(struct watch *w)
     }
     uv_close((uv_handle_t *)&w->tick, NULL);
     uv_close((uv_handle_t *)&w->timeout, NULL);
+    uv_close((uv_handle_t *)&w->patience, NULL);
     (void)uv_run(&w->c->loop, UV_RUN_NOWAIT); /* the close callbacks */
     (void)uv_run(&w->c->loop, UV_RUN_NOWAIT);
 }
