@@ -383,6 +383,28 @@ void pod_state_done(struct pod_state *state)
     state->summary_line = NULL;
 }
 
+bool pod_is_over(const json_t *pod)
+{
+    const char *phase = text_of(json_object_get(pod, "status"), "phase");
+    return str_eq(phase, "Succeeded") || str_eq(phase, "Failed");
+}
+
+bool pod_has_stopped(const json_t *pod)
+{
+    static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
+    const json_t *status = json_object_get(pod, "status");
+    for (size_t l = 0; l < 2; l++) {
+        const json_t *list = json_object_get(status, lists[l]);
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            const json_t *state = json_object_get(json_array_get(list, i), "state");
+            if (json_object_get(state, "terminated") == NULL) {
+                return false;
+            }
+        }
+    }
+    return json_array_size(json_object_get(status, "containerStatuses")) > 0;
+}
+
 void pod_prune(json_t *pod)
 {
     json_t *spec = json_object_get(pod, "spec");

@@ -38,6 +38,12 @@ struct pod_state {
 void pod_state_read(const json_t *pod, const struct replica_id *id, struct pod_state *ret);
 void pod_state_done(struct pod_state *state);
 
-/* Takes out what neither pod_state_read nor pod_identify looks at, most of a pod: for those who keep
+/* Its phase says that it has ended: nothing of it runs, and its node has room for the next. That comes
+ * a moment after the end of its last container. */
+bool pod_is_over(const json_t *pod);
+/* Every container of it has ended: its phase is about to say so. */
+bool pod_has_stopped(const json_t *pod);
+
+/* Takes out what nothing in here and not pod_identify looks at, most of a pod: for those who keep
  * many. */
 void pod_prune(json_t *pod);

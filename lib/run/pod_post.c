@@ -108,6 +108,26 @@ void pods_delete(struct pod_member *m)
     m->call = kube_call(l->params.client, &req, NULL, on_deleted, m);
 }
 
+void pods_delete_when_over(struct pod_member *m)
+{
+    if (m->has_stopped && !m->is_over) {
+        m->retry_ns = clock_monotonic_ns() + POD_OVER_WAIT_NS; /* then the timer does it */
+    } else {
+        pods_delete(m);
+    }
+}
+
+/* Something of a removed member may still run. */
+static bool is_any_alive(const struct pods *l)
+{
+    vec_each (struct pod_member *, it, &l->dying) {
+        if (!(*it)->is_over) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- creation ---- */
 
 /* The pod is there and ours. `pod` NULL: just made, and the watch tells what there is to know. */
@@ -416,7 +436,7 @@ void pods_pump(struct pods *l)
 {
     const int64_t now_ns = clock_monotonic_ns();
     look_for_lost(l, now_ns);
-    if (l->dying.len > 0 || !wants_pods(l, now_ns) || !gates_are_open(l, now_ns)) {
+    if (is_any_alive(l) || !wants_pods(l, now_ns) || !gates_are_open(l, now_ns)) {
         return;
     }
     const bool is_by_ip = l->params.naming == POD_BY_IP;

@@ -108,6 +108,8 @@ static void note_wait(struct pod_member *m)
 bool pods_member_read(struct pod_member *m, const json_t *pod)
 {
     struct pod_state next;
+    m->has_stopped = pod_has_stopped(pod);
+    m->is_over = pod_is_over(pod);
     if (has_ended(m)) {
         return false; /* an end is final, whatever becomes of the pod */
     }
@@ -151,11 +153,20 @@ static void dying_seen(struct pods *l, enum kube_change change, struct pod_membe
     if (change == KUBE_CHANGE_REMOVED) {
         pods_drop_dying(m);
         pods_pump(l);
-    } else if (m->uid == NULL) {
+        return;
+    }
+    const bool was_over = m->is_over;
+    m->is_over = pod_is_over(object->json);
+    const bool is_new = m->uid == NULL;
+    if (is_new) {
         m->uid = xstrdup(object->uid);
-        if (m->call == NULL) { /* else its answer leads on */
-            pods_delete(m);
-        }
+    }
+    const bool is_due = is_new || (m->is_over && !was_over && !m->is_delete_answered);
+    if (is_due && m->call == NULL) { /* else its answer leads on */
+        pods_delete(m);
+    }
+    if (m->is_over && !was_over) {
+        pods_pump(l);
     }
 }
 
@@ -346,7 +357,7 @@ static int pods_remove(struct launch *launch, const struct replica_id *id, struc
             kube_call_cancel(m->call); /* of its creation; it is there */
             m->call = NULL;
         }
-        pods_delete(m);
+        pods_delete_when_over(m);
     } /* else the answer to its POST says what there is to delete */
     keep_ticking(l);
     return 0;

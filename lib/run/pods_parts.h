@@ -7,8 +7,10 @@
  *     '-- server away: later-'
  *
  * A removed member is not observed any more but kept in `dying` until its pod is gone (or
- * POD_GONE_WAIT_NS have passed): the next ones wait for that, so that no measurement shares its
- * CPUs with the remains of another. */
+ * POD_GONE_WAIT_NS have passed). The next ones wait until nothing of it can run, which its phase
+ * tells or its being gone, so that no measurement shares its CPUs with the remains of another. A pod
+ * whose containers have ended is deleted when its phase says so (POD_OVER_WAIT_NS at most): that
+ * comes soon, while the end of one that is deleted before takes its kubelet two seconds. */
 #pragma once
 
 #include <uv.h>
@@ -23,6 +25,7 @@
 #define POD_RETRY_NS (2 * INT64_C(1000000000))
 #define POD_UNSEEN_NS (15 * INT64_C(1000000000)) /* made, and the watch does not show it: asked for */
 #define POD_GONE_WAIT_NS (30 * INT64_C(1000000000))
+#define POD_OVER_WAIT_NS (3 * INT64_C(1000000000))
 #define POD_LOGS_MAX ((size_t)64 << 20) /* of one attempt, shared by its members */
 #define POD_LOG_MAX ((size_t)10 << 20)
 #define POD_LOG_MIN ((size_t)256 << 10)
@@ -41,6 +44,8 @@ struct pod_member {
     bool is_refused;        /* the server does not take it; state says why */
     bool is_removed;        /* in `dying` */
     bool is_delete_answered;
+    bool has_stopped;       /* all its containers have ended, */
+    bool is_over;           /* and its phase says so: the next ones may come */
     struct kube_call *call; /* POST, GET or DELETE under way */
     int64_t retry_ns;       /* not before; 0: at once */
     int64_t gone_by_ns;     /* dying: waited for until then; 0: not yet deleted */
@@ -100,8 +105,9 @@ void pods_pump(struct pods *l);
 void pods_look_at_unseen(struct pods *l, int64_t now_ns);
 /* Some creation is not known to have happened. */
 bool pods_are_settling(const struct pods *l);
-/* A member of `dying`. */
+/* A member of `dying`: now, or as soon as its phase tells its end. */
 void pods_delete(struct pod_member *m);
+void pods_delete_when_over(struct pod_member *m);
 void pods_drop_dying(struct pod_member *m);
 /* Is it a failure of the way there, to be tried again? */
 bool pods_is_transient(struct pods *l, int r, const struct kube_response *res);

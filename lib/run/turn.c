@@ -291,10 +291,34 @@ static int apply(struct turn *t, const struct action *a, const struct observed_r
     return r < 0 ? r : 1;
 }
 
+static bool is_removing(const struct turn *t)
+{
+    const struct launch *launch = t->params.launch;
+    return launch->ops->is_removing != NULL && launch->ops->is_removing(launch);
+}
+
+/* Where a plan that ends or pauses the run says so: behind its deletions; NULL: it does not. */
+static const struct action *find_end(const struct plan *plan)
+{
+    const struct action *first = plan->actions.items;
+    bool is_end = false;
+    vec_each (const struct action, a, &plan->actions) {
+        is_end = is_end || (a->kind == ACTION_PATCH_STATUS &&
+                            (run_phase_is_final(a->status.phase) ||
+                             a->status.phase == RUN_SUSPENDED));
+        first = a->kind == ACTION_DELETE_REPLICA ? a + 1 : first;
+    }
+    return is_end ? first : NULL;
+}
+
 static int apply_all(struct turn *t, const struct plan *plan, const struct observed_replica *seen,
                      size_t n_seen, struct applied *applied, struct err *err)
 {
+    const struct action *end = find_end(plan);
     vec_each (struct action, a, &plan->actions) {
+        if (a == end && is_removing(t)) {
+            return 0; /* nobody looks after a run that has ended: first its replicas go */
+        }
         int r = apply(t, a, seen, n_seen, applied, err);
         if (r <= 0) {
             return r;
@@ -334,10 +358,7 @@ int turn_once(struct turn *t, int64_t *ret_wait_ms, struct err *err)
         return TURN_AGAIN;
     }
     const bool is_paused = t->request == REQUEST_SUSPEND && t->status.phase == RUN_SUSPENDED;
-    const struct launch *launch = t->params.launch;
-    const bool is_removing =
-        launch->ops->is_removing != NULL && launch->ops->is_removing(launch);
-    const bool is_over = (run_phase_is_final(t->status.phase) || is_paused) && !is_removing;
+    const bool is_over = (run_phase_is_final(t->status.phase) || is_paused) && !is_removing(t);
     return is_over && n_seen == 0 ? TURN_FINISHED : TURN_WAIT;
 }
 

@@ -230,6 +230,40 @@ static void deleted_by_somebody(void **state)
     }
 }
 
+#define ALONE(state) "\"containerStatuses\":[{\"name\":\"main\",\"state\":" state "}]"
+
+/* What nothing of runs any more, and what is about to be so. */
+static void over_and_stopped(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *status;
+        bool is_over, has_stopped;
+    } cases[] = {
+        {"no status", "", false, false},
+        {"runs", "\"phase\":\"Running\"," ALONE("{\"running\":{}}"), false, false},
+        {"ended, its phase to come", "\"phase\":\"Running\"," ALONE("{\"terminated\":{}}"), false, true},
+        {"ended well", "\"phase\":\"Succeeded\"," ALONE("{\"terminated\":{}}"), true, true},
+        {"ended badly", "\"phase\":\"Failed\"," ALONE("{\"terminated\":{\"exitCode\":2}}"), true, true},
+        {"refused by its node", "\"phase\":\"Failed\",\"reason\":\"OutOfcpu\"", true, false},
+        {"another container runs", "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"main\","
+         "\"state\":{\"terminated\":{}}},{\"name\":\"side\",\"state\":{\"running\":{}}}]", false,
+         false},
+        {"an init container that goes on", "\"phase\":\"Running\",\"initContainerStatuses\":[{"
+         "\"name\":\"i\",\"state\":{\"running\":{}}}]," ALONE("{\"terminated\":{}}"), false, false},
+    };
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        json_t *pod = make_pod("", cases[i].status);
+        pod_prune(pod);
+        if (pod_is_over(pod) != cases[i].is_over ||
+            pod_has_stopped(pod) != cases[i].has_stopped) {
+            fail_msg("%s: over %d, stopped %d", cases[i].name, pod_is_over(pod),
+                     pod_has_stopped(pod));
+        }
+        json_decref(pod);
+    }
+}
+
 static void killed_for_memory_without_a_limit(void **state)
 {
     (void)state;
@@ -342,6 +376,7 @@ int main(void)
         cmocka_unit_test(every_class),
         cmocka_unit_test(pruned_of_all_else),
         cmocka_unit_test(deleted_by_somebody),
+        cmocka_unit_test(over_and_stopped),
         cmocka_unit_test(killed_for_memory_without_a_limit),
         cmocka_unit_test(summary_in_message),
         cmocka_unit_test(error_record_in_message),

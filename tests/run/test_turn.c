@@ -336,21 +336,33 @@ static void the_status_waits_for_creations(void **state)
     world_close(&w);
 }
 
-/* A run is over when its last removal has arrived: the launcher is freed then. */
+/* Nobody looks after a run that has ended, or is suspended: killed before its removals have arrived,
+ * the next process must find it as one that is to be ended. */
 static void the_end_waits_for_removals(void **state)
 {
     (void)state;
-    struct world w;
-    world_open(&w, &(struct test_def_params)ONE_POINT);
-    assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), TURN_WAIT);
-    w.turn.request = REQUEST_CANCEL;
-    w.launch.is_removing = true;
-    assert_int_equal(settle(&w), TURN_WAIT);
-    assert_int_equal(w.store.status.phase, RUN_CANCELLED);
-    w.launch.is_removing = false;
-    assert_int_equal(settle(&w), TURN_FINISHED);
-    world_close(&w);
+    static const struct {
+        enum run_request request;
+        enum run_phase phase;
+    } rows[] = {{REQUEST_CANCEL, RUN_CANCELLED}, {REQUEST_SUSPEND, RUN_SUSPENDED}};
+    for (size_t i = 0; i < 2; i++) {
+        struct world w;
+        world_open(&w, &(struct test_def_params)ONE_POINT);
+        assert_int_equal(world_turn_init(&w), 0);
+        assert_int_equal(settle(&w), TURN_WAIT);
+        const unsigned n_events = w.store.n_events;
+        w.turn.request = rows[i].request;
+        w.launch.is_removing = true;
+        assert_int_equal(settle(&w), TURN_WAIT);
+        assert_int_equal(w.launch.n_removed, w.launch.n_created);
+        assert_int_equal(w.store.status.phase, RUN_RUNNING);
+        assert_int_equal(settle(&w), TURN_WAIT); /* looked at again meanwhile */
+        w.launch.is_removing = false;
+        assert_int_equal(settle(&w), TURN_FINISHED);
+        assert_int_equal(w.store.status.phase, rows[i].phase);
+        assert_int_equal(w.store.n_events, n_events + 1); /* told once */
+        world_close(&w);
+    }
 }
 
 static void outputs_are_waited_for(void **state)
