@@ -44,6 +44,15 @@ enum exit_code local_store_exit_code(int r)
     }
 }
 
+static enum exit_code cannot_create(int r, const struct err *err)
+{
+    const bool is_place = r == -ENOTDIR || r == -EACCES || r == -EPERM || r == -EROFS ||
+                          r == -ENOENT;
+    return cli_error(r == -ENOENT ? EXIT_LOCAL_RESOURCE : local_store_exit_code(r),
+                     is_place ? "choose another file with --store sqlite:FILE" : NULL, "%s",
+                     err->msg);
+}
+
 enum exit_code local_store_open(const struct cli *cli, bool create, struct store **ret)
 {
     _cleanup_(freep) char *url = local_store_url(cli);
@@ -52,19 +61,19 @@ enum exit_code local_store_open(const struct cli *cli, bool create, struct store
                          "neither XDG_DATA_HOME nor HOME names a folder for the store");
     }
     struct err err = {0};
-    int r = store_open(url, create, ret, &err);
-    if (r == -ENOENT && !create) {
+    const bool is_usual = cli->store == NULL;
+    int r = create && is_usual ? store_make_folder(url, &err) : 0;
+    r = r < 0 ? r : store_open(url, create, ret, &err);
+    if (r == -ENXIO && !is_usual) {
+        return cli_error(EXIT_USAGE, "make that folder, or name another file: --store sqlite:FILE",
+                         "%s", err.msg);
+    }
+    if ((r == -ENOENT || r == -ENXIO) && !create) {
         _cleanup_(freep) char *options = local_store_options(cli);
         _cleanup_(freep) char *fix = xasprintf("a run makes it: benchctl run NAME %s", options);
         return cli_error(EXIT_NOT_FOUND, fix, "%s", err.msg);
     }
-    if (r < 0) {
-        bool is_place = r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -EPERM || r == -EROFS;
-        return cli_error(r == -ENOENT ? EXIT_LOCAL_RESOURCE : local_store_exit_code(r),
-                         is_place ? "choose another file with --store sqlite:FILE" : NULL, "%s",
-                         err.msg);
-    }
-    return EXIT_OK;
+    return r < 0 ? cannot_create(r, &err) : EXIT_OK;
 }
 
 /* The one run whose name ends with "-what", or an error that suggests a near name. */

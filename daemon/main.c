@@ -75,15 +75,28 @@ static int load_key(struct program *p, struct err *err)
     return key_load(p->options.key_file != NULL ? p->options.key_file : beside, p->key, err);
 }
 
+/* Only the folder of the usual place is made: one that somebody typed may be a slip of the pen. */
+static int open_store(struct program *p, struct err *err)
+{
+    const struct options *o = &p->options;
+    int r = o->is_store_given ? 0 : store_make_folder(o->store, err);
+    r = r < 0 ? r : store_open(o->store, true, &p->store, err);
+    if (r == -ENXIO) {
+        const struct err missing = *err;
+        return err_set(err, ENXIO, "%s; make it, or give another --store", missing.msg);
+    }
+    return r;
+}
+
 /* Exit code, 0 when all is there. */
 static int open_all(struct program *p, struct err *err)
 {
     if (load_config(p, err) < 0) {
         return EXIT_USAGE;
     }
-    int r = store_open(p->options.store, true, &p->store, err);
+    int r = open_store(p, err);
     if (r < 0) {
-        return r == -EINVAL ? EXIT_USAGE : EXIT_LOCAL_RESOURCE;
+        return r == -EINVAL || r == -ENXIO ? EXIT_USAGE : EXIT_LOCAL_RESOURCE;
     }
     _cleanup_(freep) char *lock = xasprintf("%s.lock", store_file(p));
     if (lock_take(lock, err) < 0 || load_key(p, err) < 0) {

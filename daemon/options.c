@@ -55,6 +55,7 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
         .context = args_get(a, "context", NULL),
         .ns = args_get(a, "namespace", NULL),
         .store = args_get(a, "store", "sqlite:/var/lib/benchd/results.db"),
+        .is_store_given = args_has(a, "store"),
         .key_file = args_get(a, "key-file", NULL),
         .listen = args_get(a, "listen", "127.0.0.1:8080"),
         .address = args_get(a, "address", NULL),

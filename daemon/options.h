@@ -9,6 +9,7 @@
 struct options { /* texts are borrowed from argv */
     const char *kubeconfig, *context, *ns; /* NULL: in the cluster; the context's namespace */
     const char *store;       /* "sqlite:FILE" */
+    bool is_store_given;     /* else that is the usual place */
     const char *key_file;    /* NULL: benchd.key beside the store */
     const char *listen;      /* "host:port" */
     const char *address;     /* for the Lease; NULL: "service" in a cluster, else the URL of `listen` */

@@ -232,7 +232,7 @@ static const struct store_ops sqlite_ops = {
 };
 
 /* mkdir -p of the folder that `path` lies in. */
-static int make_folder(const char *path, struct err *err)
+int sqlite_store_make_folder(const char *path, struct err *err)
 {
     _cleanup_(freep) char *folder = xstrdup(path);
     for (char *slash = strchr(folder + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -253,15 +253,13 @@ static int absolute_path(const char *path, bool create, char **ret, struct err *
     if (base[0] == '\0') {
         return err_set(err, EISDIR, "store '%s': this is a folder, not a file", path);
     }
-    int r = create ? make_folder(path, err) : 0;
-    if (r < 0) {
-        return r;
-    }
     _cleanup_(freep) char *folder =
-        slash == NULL ? xstrdup(".") : xstrndup(path, (size_t)(base - path));
+        slash == NULL ? xstrdup(".") : xstrndup(path, (size_t)(slash - path) + (slash == path));
     char resolved[PATH_MAX];
     if (realpath(folder, resolved) == NULL) {
-        return err_set_errno(err, errno, "store '%s'", path);
+        return errno == ENOENT
+                   ? err_set(err, ENXIO, "store '%s': there is no folder '%s'", path, folder)
+                   : err_set_errno(err, errno, "store '%s'", path);
     }
     _cleanup_(freep) char *full = xasprintf("%s/%s", str_eq(resolved, "/") ? "" : resolved, base);
     struct stat st;

@@ -100,4 +100,5 @@ void claim_release_all(struct sqlite_store *s);
 
 /* --- sqlite.c --- */
 
+int sqlite_store_make_folder(const char *path, struct err *err);
 int sqlite_store_open(const char *path, bool create, struct store **ret, struct err *err);

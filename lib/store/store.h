@@ -87,9 +87,12 @@ struct store { /* implementations embed this as their first member */
     const struct store_ops *ops;
 };
 
-/* "sqlite:FILE". Creates the file and its folder when `create`; -ENOENT else. Refuses a newer
- * schema version (-EPROTO), a damaged file (-EBADMSG), a full disk (-ENOSPC) by name. */
+/* "sqlite:FILE". Creates the file when `create`; -ENOENT else. -ENXIO: there is no such folder, which
+ * may be a slip of the pen. Refuses a newer schema version (-EPROTO), a damaged file (-EBADMSG), a
+ * full disk (-ENOSPC) by name. */
 int store_open(const char *url, bool create, struct store **ret, struct err *err);
+/* For a store in its usual place, which nobody typed: makes the folder that it lies in. */
+int store_make_folder(const char *url, struct err *err);
 void store_close(struct store *s); /* NULL is fine */
 
 /* The run as it was frozen: reads row->definition_json back. */

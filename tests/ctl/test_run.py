@@ -71,8 +71,21 @@ class Results(cli.CliCase):
                 self.assertIn("fix: --store sqlite:FILE", stderr)
 
     def test_a_store_that_cannot_be_made(self):
-        stderr = self.ctl("run", self.define(), "--store", "sqlite:/proc/none/results.db", code=9).stderr
-        self.assertIn("fix: choose another file with --store sqlite:FILE", stderr)
+        rows = [  # what is typed is made by nobody; the usual place's folder is
+            (["--store", f"sqlite:{self.folder}/typo/x.db"], 2, f"there is no folder '{self.folder}/typo'",
+             "fix: make that folder, or name another file: --store sqlite:FILE"),
+            (["--store", "sqlite:/dev/null/x.db"], 9, "Not a directory", "fix: choose another file with --store sqlite:FILE"),
+            (["--local"], 9, "folder '/proc/none'", "fix: choose another file with --store sqlite:FILE"),
+        ]
+        self.env["XDG_DATA_HOME"] = "/proc/none"
+        for args, code, text, fix in rows:
+            with self.subTest(args=args):
+                stderr = self.ctl("run", self.define(), *args, code=code).stderr
+                self.assertIn(text, stderr)
+                self.assertIn(fix, stderr)
+        self.assertIn("typo'", self.ctl("get", "runs", *rows[0][0], code=2).stderr)
+        self.assertFalse((self.folder / "typo").exists())
+        self.assertIn("fix: a run makes it", self.ctl("results", "x", "--local", code=3).stderr)
 
     def test_a_hint_works_as_it_is_printed(self):
         missing = self.ctl("results", "nosuch", "--store", self.store, code=3).stderr

@@ -64,7 +64,7 @@ class Usage(cli.CliCase):
             (["logs", "x", "--local", "-f"], 2, "leave --follow out"),
             (["get", "runs", "--local", "-n", "x"], 2, "are for a cluster"),
             (["get", "benchmarks", "vgg16-single-nod", "--local"], 3, "did you mean 'vgg16-single-node'?"),
-            (["results", "x", "--local"], 3, "No such file"),
+            (["results", "x", "--local"], 3, "there is no folder"),
             (["validate", "vgg16-single-nod"], 3, "did you mean 'vgg16-single-node'?"),
             (["validate", "no/such/file.yaml"], 3, "No such file"),
             (["validate", "/"], 9, "Is a directory"),

@@ -426,7 +426,8 @@ static void test_places_that_cannot_hold_a_store(void **state)
         const char *text;
     } rows[] = {
         {f.url, false, -ENOENT, "No such file"},
-        {deep, false, -ENOENT, "No such file"},
+        {deep, false, -ENXIO, "there is no folder '"},
+        {deep, true, -ENXIO, "there is no folder '"},
         {in_file, true, -ENOTDIR, "Not a directory"},
         {in_folder, true, -EISDIR, "this is a folder"},
         {"sqlite:", true, -EINVAL, "write sqlite:FILE"},
@@ -442,7 +443,10 @@ static void test_places_that_cannot_hold_a_store(void **state)
         }
     }
     assert_null(s);
-    assert_int_equal(store_open(deep, true, &s, NULL), 0); /* makes its folders */
+    assert_int_equal(store_make_folder("deep", NULL), -EINVAL);
+    assert_int_equal(store_make_folder(deep, NULL), 0);
+    assert_int_equal(store_make_folder(deep, NULL), 0);
+    assert_int_equal(store_open(deep, true, &s, NULL), 0);
     store_close(s);
     (void)snprintf(deep, sizeof(deep), "%s/a/b/results.db", f.folder);
     assert_int_equal(unlink(deep), 0);

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""How benchd ends that cannot start, by its program and without a cluster."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+BENCHD = os.environ["BENCHD"]
+CONFIG = {"apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [],
+          "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:9"}}],
+          "contexts": [{"name": "c", "context": {"cluster": "c"}}]}
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="benchd-start-") as name:
+        folder = pathlib.Path(name)
+        config = folder / "kubeconfig"
+        config.write_text(json.dumps(CONFIG), encoding="utf-8")
+        store = ["--store", f"sqlite:{folder}/results.db"]
+        cluster = ["--kubeconfig", str(config)]
+        rows = [  # name, options, exit code, what it says
+            ("an option that is none", ["--stoer", "x"], 2, "--stoer"),
+            ("no cluster", store, 2, "this is no pod of a cluster; give --kubeconfig FILE"),
+            ("no such kubeconfig", [*store, "--kubeconfig", f"{folder}/none"], 2, f"{folder}/none"),
+            ("a store that is none", [*cluster, "--store", "results.db"], 2, "write sqlite:FILE"),
+            ("a store in a folder that is not there", [*cluster, "--store", f"sqlite:{folder}/typo/x.db"], 2,
+             f"there is no folder '{folder}/typo'; make it, or give another --store"),
+            ("a store that is a folder", [*cluster, "--store", f"sqlite:{folder}"], 9, "this is a folder"),
+            ("an address that is none", [*cluster, *store, "--listen", "nowhere"], 2, "nowhere"),
+        ]
+        env = {k: v for k, v in os.environ.items() if not k.startswith("KUBERNETES_")}
+        print(f"1..{len(rows) + 1}")
+        for i, (name, options, code, text) in enumerate(rows, 1):
+            done = subprocess.run([BENCHD, *options], env=env, capture_output=True, text=True, timeout=20, check=False)
+            is_good = done.returncode == code and text in done.stderr
+            print(f"{'ok' if is_good else 'not ok'} {i} - {name}")
+            if not is_good:
+                print(f"# expected exit code {code} and {text!r}; got {done.returncode}: {done.stderr}")
+        print(f"{'not ok' if (folder / 'typo').exists() else 'ok'} {len(rows) + 1} - a folder that was typed is not made")
+
+
+if __name__ == "__main__":
+    main()
