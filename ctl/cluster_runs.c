@@ -295,13 +295,47 @@ static void note_absence(struct cluster *c, bool is_delete)
     }
 }
 
+/* Only what came out of it is left, under its whole name. */
+static bool is_kept(struct cluster *c, const char *name)
+{
+    _cleanup_(freep) char *path = cluster_api_path(name, "%s", "");
+    struct err err;
+    bool is_dead;
+    json_t *document = NULL;
+    const bool is = cluster_reach_benchd(c, &is_dead, &err) >= 0 &&
+                    cluster_api_get(c, path, &document, &err) >= 0;
+    json_decref(document);
+    return is;
+}
+
+/* cluster_find_object, for a run that is to be ended. */
+static enum exit_code find_to_end(struct cluster *c, const char *what, json_t **ret)
+{
+    struct cluster_answer a;
+    const char *name = run_word_name(what);
+    int r = get_object(c, name, &a, ret);
+    enum exit_code code;
+    if (r == -ENOENT && !is_missing_kind(&a) && is_kept(c, name)) {
+        _cleanup_(freep) char *fix = xasprintf(
+            "where benchd's store can be reached: benchctl delete %s --store sqlite:FILE", name);
+        code = cli_error(EXIT_NOT_FOUND, fix,
+                         "run/%s has no object any more; what came out of it outlives the object's "
+                         "time to live on purpose, and nothing in the cluster's API deletes it",
+                         name);
+    } else {
+        code = judge_object(c, name, r, &a, ret);
+    }
+    cluster_answer_done(&a);
+    return code;
+}
+
 /* Deletes or cancels the run that `what` means. */
 static enum exit_code change_run(struct backend *b, const char *what, bool is_delete,
                                  char **ret_name)
 {
     struct cluster *c = (struct cluster *)b;
     json_t *object = NULL, *answer = NULL;
-    enum exit_code code = cluster_find_object(c, what, &object);
+    enum exit_code code = find_to_end(c, what, &object);
     if (code != EXIT_OK) {
         return code;
     }

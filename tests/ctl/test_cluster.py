@@ -32,7 +32,12 @@ class Reading(ClusterCase):
         self.assertEqual(self.ctl("results", name, "-o", "json").stdout, before)
         self.assertIn(name, self.ctl("describe", f"bmr/{name}").stdout)
         self.assertIn("point=0", self.ctl("logs", name, "--point", "0").stdout)
-        self.ctl("cancel", name, code=3)
+        for verb in ("delete", "cancel"):
+            done = self.ctl(verb, name, code=3)
+            self.assertEqual(done.stdout, "")
+            self.assertIn(f"error: run/{name} has no object any more; what came out of it outlives the object's time to live "
+                          "on purpose, and nothing in the cluster's API deletes it", done.stderr)
+            self.assertIn(f"fix: where benchd's store can be reached: benchctl delete {name} --store sqlite:FILE", done.stderr)
         self.fake.lease_age_s = 60
         self.assertIn(f"there is no run '{name}'", self.ctl("results", name, code=3).stderr)
 
