@@ -44,7 +44,6 @@ struct bmr_status {
     bool is_final;
     bool has_mute_trials;      /* some trial ended MetricsUnavailable */
     bool has_failed_threshold; /* some threshold was not met */
-    bool is_simulated;
     int64_t eta_s;             /* -1: not known */
     const json_t *conditions;  /* the last ones, for their dates; NULL: none */
     int64_t now_unix_ms;

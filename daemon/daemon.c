@@ -126,22 +126,6 @@ static int by_turn(const void *pa, const void *pb)
     return r != 0 ? r : strcmp(a->name, b->name);
 }
 
-/* Its object is gone: the pods go with it; the stored rows too, unless only its time was over. */
-static int bury(struct daemon *d, struct run *run, struct err *err)
-{
-    if (d->active == run) {
-        d->active = NULL;
-    }
-    int r = 0;
-    if (run->is_stored && !run->is_expired) {
-        r = d->store->ops->delete_run(d->store, run->uid, err);
-        r = r == -ENOENT ? 0 : r;
-        log_event(LOG_LEVEL_INFO, "a run was deleted, its results too", "run", run->name, NULL);
-    }
-    run_free(run);
-    return r;
-}
-
 static int bury_all(struct daemon *d, struct err *err)
 {
     int r = 0;
@@ -149,7 +133,8 @@ static int bury_all(struct daemon *d, struct err *err)
         if (d->runs.items[i - 1]->is_gone) {
             struct run *run = d->runs.items[i - 1];
             d->runs.items[i - 1] = d->runs.items[--d->runs.len];
-            r = bury(d, run, err);
+            d->active = d->active == run ? NULL : d->active;
+            r = run_bury(run, err);
         }
     }
     return r;

@@ -47,7 +47,6 @@ static void on_attempt(void *ctx, const struct attempt_row *row)
 {
     struct run *run = ctx;
     run->d->counters.attempts[row->outcome]++;
-    run->is_simulated = run->is_simulated || row->simulated;
     run->progress.is_known = false;
     guess_eta(run);
     daemon_wake(run->d);

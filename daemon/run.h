@@ -48,7 +48,7 @@ struct run {
     struct driver *driver;
     bool is_driver_done;
     int64_t eta_s;
-    bool has_mute_trials, has_failed_threshold, is_simulated, is_judged;
+    bool has_mute_trials, has_failed_threshold, is_judged;
     struct daemon_progress progress;
 
     json_t *conditions;  /* as written last; NULL: none */
@@ -60,6 +60,9 @@ struct run {
 
 struct run *run_new(struct daemon *d, const json_t *bmr);
 void run_free(struct run *run); /* detaches: its pods live on */
+/* Its object is gone: its pods go with it, and what is stored of it, unless only its time was over.
+ * Frees it; an error: the store is broken. */
+int run_bury(struct run *run, struct err *err);
 /* Takes in a new state of the object. */
 void run_update(struct run *run, const json_t *bmr);
 /* Reads, freezes and stores the definition; some steps take a call's time. 1: accepted and stored;

@@ -268,7 +268,6 @@ static void judge(struct run *run)
     vec_each (struct threshold_result, t, &result->thresholds) {
         run->has_failed_threshold |= t->verdict == THRESHOLD_FAILED;
     }
-    run->is_simulated = result->simulated;
     result_free(result);
     for (size_t i = 0; i < n; i++) {
         attempt_row_done(&rows[i]);
@@ -313,7 +312,6 @@ void run_publish(struct run *run)
         .is_final = run_is_final(run),
         .has_mute_trials = run->has_mute_trials,
         .has_failed_threshold = run->has_failed_threshold,
-        .is_simulated = run->is_simulated,
         .eta_s = run->eta_s,
         .conditions = run->conditions,
         .now_unix_ms = clock_unix_ms(),
@@ -363,4 +361,20 @@ void run_expire(struct run *run)
     struct kube_request req;
     kube_request_delete(&kube_benchmark_runs, run->d->ns, run->name, run->uid, -1, &req);
     run->delete_call = kube_call(run->d->client, &req, NULL, on_deleted, run);
+}
+
+/* Rows that are ours to delete: also those that cannot be read, but not what another process drives. */
+int run_bury(struct run *run, struct err *err)
+{
+    struct store *store = run->d->store;
+    int r = 0;
+    if (!run->is_expired && (run->is_stored || run->is_refused || run->is_past)) {
+        r = store->ops->delete_run(store, run->uid, err);
+        if (r == 0) {
+            log_event(LOG_LEVEL_INFO, "a run was deleted, its results too", "run", run->name, NULL);
+        }
+        r = r == -ENOENT ? 0 : r;
+    }
+    run_free(run);
+    return r;
 }

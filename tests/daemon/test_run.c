@@ -200,6 +200,58 @@ static void a_stored_run_that_cannot_be_read(void **state)
     }
 }
 
+static bool is_kept(const struct world *w, const char *uid)
+{
+    struct run_row row = {0};
+    const int r = w->d.store->ops->get_run(w->d.store, uid, &row, NULL);
+    run_row_done(&row);
+    return r == 0;
+}
+
+/* A deleted run takes its rows along; the end of its time to live leaves them. */
+static void what_is_stored_goes_with_the_object(void **state)
+{
+    static const struct {
+        const char *name;
+        bool is_unreadable, is_held, is_expired, is_kept;
+    } rows[] = {
+        {.name = "deleted"},
+        {.name = "its time is over", .is_expired = true, .is_kept = true},
+        {.name = "cannot be read", .is_unreadable = true},
+        {.name = "cannot be read, and its time is over", .is_unreadable = true, .is_expired = true,
+         .is_kept = true},
+        {.name = "another process drives it", .is_held = true, .is_kept = true},
+    };
+    struct world *w = *state;
+    _cleanup_(freep) char *url = xasprintf("sqlite:%s/results.db", w->folder);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        _cleanup_(freep) char *uid = xasprintf("%08zu", i);
+        struct run_row row = {.uid = uid, .name = uid, .benchmark = (char *)"b",
+                              .definition_json = (char *)"{\"kind\":\"Nonsense\"}",
+                              .status = {.phase = i % 2 == 0 ? RUN_RUNNING : RUN_SUCCEEDED}};
+        if (rows[i].is_unreadable) {
+            assert_int_equal(w->d.store->ops->put_run(w->d.store, &row, NULL), 0);
+        }
+        struct store *other = NULL;
+        assert_int_equal(store_open(url, false, &other, NULL), 0);
+        if (rows[i].is_held) {
+            assert_int_equal(other->ops->claim_run(other, uid, NULL), 0);
+        }
+        json_t *bmr = inline_bmr(uid);
+        struct run *run = run_new(&w->d, bmr);
+        (void)take_good(run, bmr, NULL);
+        assert_true(is_kept(w, uid));
+        run->is_expired = rows[i].is_expired;
+        assert_int_equal(run_bury(run, NULL), 0);
+        if (is_kept(w, uid) != rows[i].is_kept) {
+            fail_msg("%s: expected %s", rows[i].name, rows[i].is_kept ? "kept" : "gone");
+        }
+        store_close(other);
+        json_decref(bmr);
+        fake_kube_reset();
+    }
+}
+
 static void a_run_that_another_process_drives_is_waited_for(void **state)
 {
     struct world *w = *state;
@@ -379,6 +431,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_name_is_used_again, setup, teardown),
         cmocka_unit_test_setup_teardown(a_stored_run_that_cannot_be_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_stored_goes_with_the_object, setup, teardown),
         cmocka_unit_test_setup_teardown(a_run_that_another_process_drives_is_waited_for, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_run_that_waits_for_its_benchmark_is_cancelled, setup,
