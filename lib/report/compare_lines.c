@@ -237,6 +237,9 @@ static void say_verdict(struct compare_lines *lines, const struct comparison *c)
         }
         is_first = false;
     }
+    if (c->change == CHANGE_NONE && c->gate_rejects) {
+        buf_puts(&text, ", though over all points the runs differ");
+    }
     buf_putc(&text, '.');
     add(lines, COMPARE_LINE_VERDICT, "%s", buf_cstr(&text));
     buf_done(&text);
