@@ -93,6 +93,9 @@ static enum exit_code check_source(struct cluster *c, struct source *s)
         .created_unix_ms = clock_unix_ms(),
     };
     enum exit_code code = definition_load(c->backend.cli, &s->file, &params, &s->def);
+    if (code == EXIT_OK) {
+        definition_note_thresholds(c->backend.cli, s->def);
+    }
     struct err err;
     int r = code == EXIT_OK ? pod_check_systems(s->def->spec, &err) : 0;
     if (r < 0) {

@@ -60,6 +60,9 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK) {
         code = print(cli, def);
     }
+    if (code == EXIT_OK) {
+        definition_note_thresholds(cli, def);
+    }
     if (code == EXIT_OK && !is_local && pod_check_systems(def->spec, &err) < 0) {
         cli_note(cli, "not for a cluster yet: %s", err.msg);
     }

@@ -59,6 +59,15 @@ const char **definition_sets(const struct cli *cli, size_t *ret_n)
     return sets.items;
 }
 
+void definition_note_thresholds(const struct cli *cli, const struct run_def *def)
+{
+    for (size_t i = 0; i < def->spec->thresholds.len; i++) {
+        if (!matrix_has(&def->matrix, &def->spec->thresholds.items[i].where)) {
+            cli_note(cli, "spec.thresholds[%zu] judges nothing here: no point has its values", i);
+        }
+    }
+}
+
 static void print_diags(const struct diags *diags, const struct definition_file *file)
 {
     struct buf out = BUF_INIT;
@@ -97,6 +106,7 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
     }
     _cleanup_(freep) const char **sets = definition_sets(cli, &overrides.n_sets);
     overrides.sets = sets;
+    overrides.is_as_written = !params->is_local && overrides.n_sets == 0;
     struct diags diags = {0};
     struct spec *spec = NULL;
     int r = spec_load(file->text, file->len, &overrides, &spec, &diags);

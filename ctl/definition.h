@@ -33,6 +33,9 @@ struct definition_load_params {
 enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
                                const struct definition_load_params *params, struct run_def **ret);
 
+/* Notes each threshold that judges no point: other values took the place of the file's. */
+void definition_note_thresholds(const struct cli *cli, const struct run_def *def);
+
 /* The values of --set, borrowed; *ret_n of them. The array is the caller's. */
 const char **definition_sets(const struct cli *cli, size_t *ret_n);
 

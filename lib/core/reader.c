@@ -269,8 +269,10 @@ bool read_number(struct diags *d, const struct place *place, double min, double 
         return false;
     }
     if (node->kind != NODE_INT && node->kind != NODE_FLOAT) {
-        reader_complain(d, place, "write a number without quotes", "must be a number, and is %s",
-                        node_kind_to_string(node->kind));
+        const bool is_percent = node->kind == NODE_STRING && str_has_suffix(node->s, "%");
+        reader_complain(d, place,
+                        is_percent ? "write a ratio: 0.9 for 90%" : "write a number without quotes",
+                        "must be a number, and is %s", node_kind_to_string(node->kind));
         return false;
     }
     double value = node->kind == NODE_INT ? (double)node->i : node->f;

@@ -271,6 +271,24 @@ static void check_with_local(const struct node *root, const struct profiles *pro
     tree_free(copy);
 }
 
+static void check_thresholds(const struct node *root, const struct spec *spec, struct diags *diags)
+{
+    struct matrix matrix;
+    if (matrix_expand(spec, &matrix, diags) < 0) {
+        return; /* read_tree has been here: it cannot */
+    }
+    for (size_t i = 0; i < spec->thresholds.len; i++) {
+        if (matrix_has(&matrix, &spec->thresholds.items[i].where)) {
+            continue;
+        }
+        _cleanup_(freep) char *path = xasprintf("spec.thresholds[%zu].where", i);
+        const struct node *node = find_node(root, path);
+        diags_add(diags, node->key_mark, path, "write values of the sweep",
+                  "no point has these values: the threshold would judge nothing");
+    }
+    matrix_done(&matrix);
+}
+
 static struct spec *load_tree(struct node *root, const struct spec_overrides *overrides,
                               struct diags *diags)
 {
@@ -281,6 +299,9 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
     }
     spec_merge_options(root, overrides, diags);
     struct spec *spec = read_tree(root, overrides->profiles, diags);
+    if (spec != NULL && overrides->is_as_written) {
+        check_thresholds(root, spec, diags);
+    }
     if (diags->list.len > 0) {
         spec_free(spec);
         return NULL;

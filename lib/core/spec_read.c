@@ -18,6 +18,7 @@
 #define DEADLINE_S_MAX 31536000
 #define TTL_S_MAX 315360000
 #define THRESHOLD_BOUND_MAX 1e12
+#define EFFICIENCY_BOUND_MAX 10 /* beyond what any baseline makes of it */
 
 static const char *const models[] = {"vgg16-fluid-fc512"};
 
@@ -154,6 +155,15 @@ static void read_measure(struct reading *r)
                                       COUNT_OF(order_kind_names), NULL, ORDER_INTERLEAVED);
 }
 
+/* Percent appear in tables; a bound written so would pass, or fail, whatever is measured. */
+static void check_ratio(struct reading *r, const struct place *place, bool is_given, double bound)
+{
+    if (is_given && bound > EFFICIENCY_BOUND_MAX) {
+        _cleanup_(freep) char *fix = xasprintf("write %g for %g percent", bound / 100, bound);
+        reader_complain(r->diags, place, fix, "efficiency is a ratio, 1 at its best");
+    }
+}
+
 static void read_threshold(struct reading *r, const struct place *place, struct threshold *t)
 {
     static const struct field fields[] = {{"metric", FIELD_REQUIRED},
@@ -173,6 +183,10 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
     struct place max = place_get(place, "max");
     t->has_min = read_number(r->diags, &min, 0, THRESHOLD_BOUND_MAX, &t->min);
     t->has_max = read_number(r->diags, &max, 0, THRESHOLD_BOUND_MAX, &t->max);
+    if (t->metric == METRIC_EFFICIENCY) {
+        check_ratio(r, &min, t->has_min, t->min);
+        check_ratio(r, &max, t->has_max, t->max);
+    }
     if (min.node == NULL && max.node == NULL) {
         reader_complain(r->diags, place, "add 'min: 0.9', for instance",
                         "a threshold needs min or max");

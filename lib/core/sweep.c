@@ -379,6 +379,16 @@ int matrix_expand(const struct spec *spec, struct matrix *ret, struct diags *dia
     return 0;
 }
 
+bool matrix_has(const struct matrix *m, const struct params *where)
+{
+    for (uint32_t i = 0; i < m->n_swept; i++) {
+        if (params_contain(&m->points[i].params, where)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void matrix_done(struct matrix *m)
 {
     for (uint32_t i = 0; i < m->n_points; i++) {

@@ -36,6 +36,8 @@ struct matrix {
  * matches nothing, zero trainers, a replica count that is no integer in 0..10000. */
 int matrix_expand(const struct spec *spec, struct matrix *ret, struct diags *diags);
 void matrix_done(struct matrix *m);
+/* Does a swept point have all of these values? */
+bool matrix_has(const struct matrix *m, const struct params *where);
 
 /* Is a parameter said by a point's counts, batch size or threads already? */
 bool sweep_name_is_told(const struct spec *spec, const char *name);

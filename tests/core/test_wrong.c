@@ -56,7 +56,7 @@ static size_t check_file(const char *name)
     _cleanup_(freep) char *text = source_file_read(path);
     static const struct profiles none = {0};
     _cleanup_(freep) char *errors =
-        definition_errors(text, &(struct spec_overrides){.profiles = &none});
+        definition_errors(text, &(struct spec_overrides){.profiles = &none, .is_as_written = true});
     _cleanup_(freep) char *pattern = find_tag(text, "benchd");
     unsigned here = find_here(text);
     _cleanup_(freep) char *place = xasprintf("f.yaml:%u:", here);

@@ -75,6 +75,22 @@ class Usage(cli.CliCase):
                 self.assertIn(text, done.stderr)
                 self.assertEqual(done.stdout, "")
 
+    def test_a_threshold_that_judges_nothing(self):
+        """A gate that is always open: refused as written, noted where other values took the place of the file's."""
+        path = self.define()
+        document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        document["spec"]["thresholds"] = [{"metric": "throughput", "min": 0}, {
+            "metric": "throughput", "min": 1, "where": {"trainers": 99}}]
+        pathlib.Path(path).write_text(json.dumps(document, indent=1), encoding="utf-8")
+        for verb in ("validate", "plan"):
+            done = self.ctl(verb, path, code=2)
+            self.assertRegex(done.stderr, r":\d+:\d+: error: spec\.thresholds\[1\]\.where: no point has these values")
+        note = "spec.thresholds[1] judges nothing here"
+        self.assertIn(note, self.ctl("plan", path, "--set", "trainers=1").stderr)
+        self.assertNotIn("judges", self.ctl("plan", path, "--set", "trainers=99").stderr)
+        self.assertIn(note.replace("1", "0"), self.ctl("plan", "vgg16-pserver-sweep", "--local").stderr)
+        self.assertNotIn("judges", self.ctl("validate", "vgg16-pserver-sweep").stderr)
+
     def test_what_is_quoted_acts_on_no_terminal(self):
         done = self.ctl("run", "a\x1b[31mb", "--local", code=3)
         self.assertIn("'a?[31mb'", done.stderr)
