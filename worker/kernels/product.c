@@ -12,7 +12,7 @@ SIMD_INLINE void prefetch_rows(size_t rows, const float *a)
 }
 
 /* Rows of pixels overlap: a row's value comes again three steps later in the row above. GCC would
- * keep it until then in registers that it has not got (conv1_1 forward: 9.6 ms, then 6.4). */
+ * keep it until then in registers that it has not got (conv1_1 forward: 10.5 ms, then 6.7). */
 #define FORGET_LOADS() __asm__ volatile("" ::: "memory")
 
 /* One register block: `rows` rows by two vectors. `rows`, a_row and a_step are constants wherever
