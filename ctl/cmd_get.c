@@ -97,8 +97,9 @@ static void print_json(const struct listed_run *list, size_t n, struct buf *out)
     json_decref(document);
 }
 
-static enum exit_code print(const struct cli *cli, const struct run_list *list)
+static enum exit_code print(const struct backend *b, const struct run_list *list)
 {
+    const struct cli *cli = b->cli;
     struct buf out = BUF_INIT;
     if (cli_output_is(cli, "json")) {
         print_json(list->items.items, list->items.len, &out);
@@ -111,7 +112,7 @@ static enum exit_code print(const struct cli *cli, const struct run_list *list)
     }
     enum exit_code code = cli_print(&out);
     if (list->items.len == 0) {
-        cli_note(cli, "No runs found.");
+        cli_note(cli, "No runs found (%s).", b->where);
     }
     buf_done(&out);
     return code;
@@ -122,7 +123,7 @@ static enum exit_code get_runs(struct backend *b, const char *const *names, size
     struct run_list list = {0};
     enum exit_code code = b->ops->list_runs(b, names, n_names, &list);
     if (code == EXIT_OK) {
-        code = print(b->cli, &list);
+        code = print(b, &list);
     }
     run_list_done(&list);
     return code;
@@ -137,7 +138,7 @@ static enum exit_code get_benchmarks(struct backend *b, const char *const *names
         benchmarks_format(b->cli, &list, clock_unix_ms(), &out);
         code = cli_print(&out);
         if (list.items.len == 0) {
-            cli_note(b->cli, "No benchmarks found.");
+            cli_note(b->cli, "No benchmarks found (%s).", b->where);
         }
         buf_done(&out);
     }

@@ -42,7 +42,7 @@ class Reading(ClusterCase):
         self.assertIn(f"there is no run '{name}'", self.ctl("results", name, code=3).stderr)
 
     def test_get(self):
-        self.assertEqual(self.ctl("get").stderr, "No runs found.\n")
+        self.assertEqual(self.ctl("get").stderr, "No runs found (-n bench).\n")
         for name, phase, created in (("a-1", "Running", "2026-01-01T00:00:00Z"),
                                      ("b-2", "Failed", "2026-01-02T00:00:00Z")):
             self.fake.put("benchmarkruns", {
