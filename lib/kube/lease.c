@@ -334,7 +334,7 @@ void kube_lease_release(struct kube_lease *l, int64_t now_ns)
     l->is_releasing = true;
     l->due_ns = now_ns;
     l->at_once = 0;
-    if (l->seen == NULL && !l->is_in_flight) {
+    if (l->state == KUBE_LEASE_LEADER && l->seen == NULL && !l->is_in_flight) {
         l->state = KUBE_LEASE_FOLLOWER; /* there is none to give up */
     }
 }
