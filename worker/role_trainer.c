@@ -79,7 +79,11 @@ static int open_model(struct trainer *t, struct err *err)
         .dropout = true,
     };
     t->step_ns = xnew_array(int64_t, (size_t)e->steps);
-    return learner_init(&t->learner, &p, err);
+    int r = learner_init(&t->learner, &p, err);
+    if (r == 0) {
+        t->adam.pool = model_pool(t->learner.model);
+    }
+    return r;
 }
 
 static void read_batch(struct trainer *t, uint64_t step)

@@ -100,7 +100,11 @@ static int trainer_init(struct trainer *t, struct err *err)
                                  .dropout = p->dropout};
     t->adam = ADAM_DEFAULT;
     adam_init(&t->adam, model_def_n_params(p->def));
-    return learner_init(&t->learner, &model, err);
+    int r = learner_init(&t->learner, &model, err);
+    if (r == 0) {
+        t->adam.pool = model_pool(t->learner.model);
+    }
+    return r;
 }
 
 int train(const struct train_params *params, const struct train_reporter *reporter,

@@ -6,8 +6,10 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "worker/model/adam.h"
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/rng.h"
@@ -79,6 +81,31 @@ static void slices_equal_whole(void **state)
     adam_done(&b);
 }
 
+/* How many threads share a step changes no bit. */
+static void threads_equal_one(void **state)
+{
+    (void)state;
+    enum { LONG = 200001 };
+    float *alone = xnew_array(float, LONG), *shared = xnew_array(float, LONG);
+    float *grad = xnew_array(float, LONG);
+    struct adam a = ADAM_DEFAULT, b = ADAM_DEFAULT;
+    adam_init(&a, LONG);
+    adam_init(&b, LONG);
+    assert_int_equal(pool_new(3, &b.pool, NULL), 0);
+    for (uint64_t t = 1; t <= 3; t++) {
+        rng_normal((struct rng_key){.seed = 3, .stream = t}, 1, grad, LONG);
+        adam_apply(&a, t, 0, LONG, alone, grad, 1);
+        adam_apply(&b, t, 0, LONG, shared, grad, 1);
+    }
+    assert_memory_equal(alone, shared, LONG * sizeof(float));
+    pool_free(b.pool);
+    adam_done(&a);
+    adam_done(&b);
+    free(alone);
+    free(shared);
+    free(grad);
+}
+
 /* In trainer order, whole or by slices: the same bits; another order gives others. */
 static void sums_are_ordered(void **state)
 {
@@ -110,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_hand),
         cmocka_unit_test(slices_equal_whole),
+        cmocka_unit_test(threads_equal_one),
         cmocka_unit_test(sums_are_ordered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

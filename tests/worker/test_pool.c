@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "worker/kernels/kernels.h"
 
 enum { MAX_ITEMS = 1000 };
@@ -56,6 +57,41 @@ static void runs_each_once(void **state)
     }
 }
 
+static void compute_for_a_millisecond(void)
+{
+    int64_t end_ns = clock_monotonic_ns() + 1000000;
+    while (clock_monotonic_ns() < end_ns) {
+    }
+}
+
+static void long_item(void *ctx, size_t i, unsigned thread)
+{
+    if (thread > 0) {
+        compute_for_a_millisecond();
+    }
+    item(ctx, i, thread);
+}
+
+/* Between loops, and at the end of one, a wait that is long enough to fall asleep. */
+static void sleeps_and_wakes(void **state)
+{
+    (void)state;
+    enum { ITEMS = 4 };
+    static struct loop l;
+    struct pool *p = NULL;
+    assert_int_equal(pool_new(3, &p, NULL), 0);
+    for (unsigned round = 1; round <= 20; round++) {
+        memset(&l, 0, sizeof(l));
+        l.threads = 3;
+        parallel_for(p, ITEMS, long_item, &l);
+        for (size_t i = 0; i < ITEMS; i++) {
+            assert_int_equal(atomic_load(&l.runs[i]), 1);
+        }
+        compute_for_a_millisecond();
+    }
+    pool_free(p);
+}
+
 static void note_order(void *ctx, size_t i, unsigned thread)
 {
     size_t *next = ctx;
@@ -98,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_each_once),
+        cmocka_unit_test(sleeps_and_wakes),
         cmocka_unit_test(without_a_pool),
         cmocka_unit_test(cpu_mask),
     };

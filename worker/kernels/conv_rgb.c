@@ -22,6 +22,7 @@ struct rgb {
     float *frames;     /* (threads, h+2, w+2, 3) */
     float *moments;    /* (n, 3, k); NULL: not wanted */
     float *dweights;   /* (parts, 27, k) */
+    float *dbiases;    /* (n, k) */
 };
 
 static size_t hw(const struct rgb *r)
@@ -35,6 +36,7 @@ static void plan(struct rgb *r, unsigned threads, struct carver *scratch)
     r->frames = carve(scratch, r->frame_each * threads);
     r->moments = carve(scratch, (size_t)r->s->n * 3 * r->s->k);
     r->dweights = carve(scratch, moment_slots(r->s->n, GRAD_IMAGES) * 3 * TAP_ROW * r->s->k);
+    r->dbiases = carve(scratch, (size_t)r->s->n * r->s->k);
 }
 
 static void copy_image(const struct rgb *r, size_t n, float *frame)
@@ -113,6 +115,18 @@ static void item_grad(void *ctx, size_t part, unsigned thread)
                 product_pixel_grads(&p, TAP_ROW);
             }
         }
+        conv_sum_bias(hw(r), k, r->dy + n * hw(r) * k, r->dbiases + n * k); /* dy is in the cache */
+    }
+}
+
+static void sum_slots(const float *slots, size_t n_slots, size_t n, float *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t slot = 0; slot < n_slots; slot++) {
+            sum += (double)slots[slot * n + i];
+        }
+        out[i] = (float)sum;
     }
 }
 
@@ -122,18 +136,12 @@ void conv_rgb_backward_weight(const struct conv_shape *s, const float *x, const 
     struct rgb r = {.s = s, .x = x, .dy = dy};
     struct carver scratch = {.base = work->scratch};
     unsigned threads = pool_threads(work->pool);
-    size_t parts = moment_slots(s->n, GRAD_IMAGES), n_weights = 3 * TAP_ROW * s->k;
+    size_t parts = moment_slots(s->n, GRAD_IMAGES);
     plan(&r, threads, &scratch);
     memset(r.frames, 0, r.frame_each * threads * sizeof(float));
     parallel_for(work->pool, parts, item_grad, &r);
-    for (size_t i = 0; i < n_weights; i++) {
-        double sum = 0;
-        for (size_t part = 0; part < parts; part++) {
-            sum += (double)r.dweights[part * n_weights + i];
-        }
-        dweight[i] = (float)sum;
-    }
-    conv_sum_bias(s->n * hw(&r), s->k, dy, dbias);
+    sum_slots(r.dweights, parts, 3 * TAP_ROW * s->k, dweight);
+    sum_slots(r.dbiases, s->n, s->k, dbias);
 }
 
 size_t conv_rgb_scratch(const struct conv_shape *s, unsigned threads)

@@ -1,4 +1,7 @@
-/* Items are dealt by an atomic counter, so a thread that was held up takes fewer. */
+/* Items are dealt by an atomic counter, so a thread that was held up takes fewer.
+ *
+ * A thread that waits for another one stays awake for a while before it sleeps: a step has some
+ * hundreds of loops, many of them shorter than waking a thread takes. */
 #include "worker/kernels/pool.h"
 
 #include <assert.h>
@@ -8,6 +11,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+
+#define SPINS 2000 /* before sleeping: about 40 microseconds */
 
 struct loop {
     pool_item item;
@@ -21,11 +26,10 @@ struct pool {
     pthread_t *threads;
     pthread_mutex_t mutex;
     pthread_cond_t begun, ended;
-    /* Under the mutex: */
-    struct loop loop;
-    size_t round;      /* counts loops */
-    unsigned busy;     /* started threads that have not finished this round */
-    bool stop;
+    bool stop;          /* under the mutex */
+    struct loop loop;   /* written before a round, read in it */
+    atomic_size_t round; /* counts loops; changes under the mutex */
+    atomic_uint busy;   /* started threads that have not finished this round */
     atomic_size_t next; /* item to be dealt */
 };
 
@@ -33,6 +37,56 @@ struct seat { /* what a thread is told; freed by it */
     struct pool *pool;
     unsigned thread;
 };
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static bool has_begun(struct pool *p, size_t seen)
+{
+    return atomic_load_explicit(&p->round, memory_order_acquire) != seen;
+}
+
+static bool has_ended(struct pool *p)
+{
+    return atomic_load_explicit(&p->busy, memory_order_acquire) == 0;
+}
+
+/* Returns false if the pool ends instead. */
+static bool wait_for_round(struct pool *p, size_t seen)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (has_begun(p, seen)) {
+            return true;
+        }
+        relax();
+    }
+    (void)pthread_mutex_lock(&p->mutex); /* these cannot fail: a default mutex, held correctly */
+    while (!p->stop && !has_begun(p, seen)) {
+        (void)pthread_cond_wait(&p->begun, &p->mutex);
+    }
+    bool goes_on = !p->stop;
+    (void)pthread_mutex_unlock(&p->mutex);
+    return goes_on;
+}
+
+static void wait_for_end(struct pool *p)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (has_ended(p)) {
+            return;
+        }
+        relax();
+    }
+    (void)pthread_mutex_lock(&p->mutex);
+    while (!has_ended(p)) {
+        (void)pthread_cond_wait(&p->ended, &p->mutex);
+    }
+    (void)pthread_mutex_unlock(&p->mutex);
+}
 
 static void run_items(struct pool *p, const struct loop *loop, unsigned thread)
 {
@@ -50,26 +104,16 @@ static void *work(void *arg)
     struct seat *seat = arg;
     struct pool *p = seat->pool;
     unsigned thread = seat->thread;
-    size_t seen = 0;
     free(seat);
-    (void)pthread_mutex_lock(&p->mutex); /* these cannot fail: a default mutex, held correctly */
-    for (;;) {
-        while (!p->stop && p->round == seen) {
-            (void)pthread_cond_wait(&p->begun, &p->mutex);
-        }
-        if (p->stop) {
-            break;
-        }
-        seen = p->round;
+    for (size_t seen = 0; wait_for_round(p, seen); seen++) {
         struct loop loop = p->loop;
-        (void)pthread_mutex_unlock(&p->mutex);
         run_items(p, &loop, thread);
-        (void)pthread_mutex_lock(&p->mutex);
-        if (--p->busy == 0) {
+        if (atomic_fetch_sub_explicit(&p->busy, 1, memory_order_acq_rel) == 1) {
+            (void)pthread_mutex_lock(&p->mutex); /* the caller may be about to sleep */
             (void)pthread_cond_signal(&p->ended);
+            (void)pthread_mutex_unlock(&p->mutex);
         }
     }
-    (void)pthread_mutex_unlock(&p->mutex);
     return NULL;
 }
 
@@ -130,17 +174,13 @@ void parallel_for(struct pool *p, size_t n, pool_item item, void *ctx)
         return;
     }
     struct loop loop = {item, ctx, n};
-    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
-    (void)pthread_mutex_lock(&p->mutex);
     p->loop = loop;
-    p->busy = p->started;
-    p->round++;
+    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&p->busy, p->started, memory_order_relaxed);
+    (void)pthread_mutex_lock(&p->mutex);
+    atomic_fetch_add_explicit(&p->round, 1, memory_order_release);
     (void)pthread_cond_broadcast(&p->begun);
     (void)pthread_mutex_unlock(&p->mutex);
     run_items(p, &loop, 0);
-    (void)pthread_mutex_lock(&p->mutex);
-    while (p->busy > 0) {
-        (void)pthread_cond_wait(&p->ended, &p->mutex);
-    }
-    (void)pthread_mutex_unlock(&p->mutex);
+    wait_for_end(p);
 }

@@ -23,6 +23,16 @@ void adam_done(struct adam *a)
     a->n = 0;
 }
 
+#define PART (1u << 16) /* elements of an item */
+
+struct step {
+    const struct adam *a;
+    size_t offset, n;
+    float *params;
+    const float *grad;
+    float scale, lr_t;
+};
+
 /* One loop over plain arrays; a separate function so that restrict holds. */
 static void update(size_t n, float *restrict p, float *restrict m, float *restrict v,
                    const float *restrict grad, float scale, const struct adam *a, float lr_t)
@@ -36,10 +46,28 @@ static void update(size_t n, float *restrict p, float *restrict m, float *restri
     }
 }
 
+static void item_update(void *ctx, size_t part, unsigned thread)
+{
+    const struct step *s = ctx;
+    size_t first = part * PART, left = s->n - first, n = left < PART ? left : PART;
+    size_t at = s->offset + first;
+    (void)thread;
+    update(n, s->params + first, s->a->m + at, s->a->v + at, s->grad + first, s->scale, s->a,
+           s->lr_t);
+}
+
 void adam_apply(struct adam *a, uint64_t t, size_t offset, size_t n, float *params,
                 const float *grad, float grad_scale)
 {
     double power1 = pow((double)a->beta1, (double)t), power2 = pow((double)a->beta2, (double)t);
-    float lr_t = (float)((double)a->lr * sqrt(1.0 - power2) / (1.0 - power1));
-    update(n, params, a->m + offset, a->v + offset, grad, grad_scale, a, lr_t);
+    struct step step = {
+        .a = a,
+        .offset = offset,
+        .n = n,
+        .params = params,
+        .grad = grad,
+        .scale = grad_scale,
+        .lr_t = (float)((double)a->lr * sqrt(1.0 - power2) / (1.0 - power1)),
+    };
+    parallel_for(a->pool, (n + PART - 1) / PART, item_update, &step);
 }

@@ -75,6 +75,11 @@ size_t model_n_params(const struct model *m)
     return model_def_n_params(m->def);
 }
 
+struct pool *model_pool(const struct model *m)
+{
+    return m->work.pool;
+}
+
 size_t model_bytes(const struct model *m)
 {
     return m->arena.n * sizeof(float);
