@@ -1,4 +1,4 @@
-"""One core of this machine: which it is, running a program on it alone, and what else used it meanwhile."""
+"""Some cores of this machine: which they are, running a program on them alone, and what else used them meanwhile."""
 import dataclasses
 import os
 import pathlib
@@ -43,7 +43,7 @@ class Ran:
     stdout: str
     wall_s: float
     cpu_s: float
-    others_core: float      # share of this core that other processes used meanwhile
+    others_core: float      # share of these cores that other processes used meanwhile
     others_machine: float   # cores that other processes used, on the whole machine
 
 
@@ -51,12 +51,12 @@ class Failed(Exception):
     pass
 
 
-def run_on_core(core, argv, env):
-    """Runs argv on one core. Failed carries its last words."""
+def run_on_cores(cores, argv, env):
+    """Runs argv on these cores, a set. Failed carries its last words."""
     before, begin = busy_s(), time.monotonic()
     with subprocess.Popen(argv, env={**os.environ, **env}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True,
-                          preexec_fn=lambda: os.sched_setaffinity(0, {core})) as process:
+                          preexec_fn=lambda: os.sched_setaffinity(0, cores)) as process:
         try:
             out, err = process.communicate()
         except BaseException:
@@ -70,11 +70,11 @@ def run_on_core(core, argv, env):
     return out, wall, {cpu: after[cpu] - before.get(cpu, 0) for cpu in after}
 
 
-def measure(core, argv, env):
-    """run_on_core, with what it cost and what else went on. One at a time: rusage is of all children."""
+def measure(cores, argv, env):
+    """run_on_cores, with what it cost and what else went on. One at a time: rusage is of all children."""
     was = resource.getrusage(resource.RUSAGE_CHILDREN)
-    out, wall, busy = run_on_core(core, argv, env)
+    out, wall, busy = run_on_cores(cores, argv, env)
     now = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = now.ru_utime + now.ru_stime - was.ru_utime - was.ru_stime
-    return Ran(out, wall, cpu, max(0.0, (busy[core] - cpu) / wall),
+    return Ran(out, wall, cpu, max(0.0, (sum(busy[core] for core in cores) - cpu) / wall / len(cores)),
                max(0.0, (sum(busy.values()) - cpu) / wall))

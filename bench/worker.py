@@ -2,8 +2,8 @@
 """script/bench worker: training VGG16 (vgg16-fluid-fc512) on one core, benchworker against its peers.
 
 Installs the peers (bench/peers.py), then runs every row in turn on the same core, round after round, so that what
-disturbs the machine disturbs all alike. Prints a table a batch, the convolutions by layer group against oneDNN, every
-figure beside its bar, and what else ran on the machine. Ends with "reached N of M"; exit 1 where a bar is missed.
+disturbs the machine disturbs all alike; then benchworker with two threads beside one. Prints a table a batch, the
+convolutions by layer group against oneDNN, every figure beside its bar, and what else ran on the machine. Ends with "reached N of M"; exit 1 where a bar is missed.
 
 A rate is samples a second of wall time where the core was ours, else samples a second of CPU time: decided for each
 batch by the load of others (--quiet), never by a result."""
@@ -33,7 +33,7 @@ BATCH = 128  # of the figures that are asked for at one batch only
 
 # What must be reached, by batch.
 RATIO_BARS = {32: 2.7, 64: 2.9, 128: 3.0, 256: 2.9}
-BF16_BAR, AVX2_BAR, RSS_BAR = 2.1, 1.8, 1.0
+BF16_BAR, AVX2_BAR, RSS_BAR, THREADS_BAR = 2.1, 1.8, 1.0, 1.85
 GROUP_BARS = {**{group: {"forward": 2.2, "input_gradient": 2.2, "weight_gradient": 1.9}
                  for group in ("conv1", "conv2", "conv3", "conv4")},
               "conv5": dict.fromkeys(figures.PASSES, 2.8)}
@@ -75,6 +75,7 @@ def parse(argv):
                         help="of the core that others may use for wall time to count; default 0.05")
     parser.add_argument("--no-avx2", action="store_true", help="without the rows limited to AVX2")
     parser.add_argument("--no-layers", action="store_true", help="without the convolutions one by one")
+    parser.add_argument("--no-threads", action="store_true", help="without two threads beside one")
     parser.add_argument("--json", metavar="FILE", help="every measurement and bar as JSON")
     args = parser.parse_args(argv)
     wrong = why_wrong(args)
@@ -106,7 +107,8 @@ class Bench:
     def __init__(self, args):
         self.args = args
         self.worker = os.environ.get("BENCHWORKER", str(ROOT / "build" / "worker" / "benchworker"))
-        self.samples, self.ours, self.onednn = [], [], []
+        self.samples, self.ours, self.onednn, self.threads = [], [], [], []
+        self.pair = {args.core, *sorted(os.sched_getaffinity(0) - {args.core})[-1:]}
         self.worker_facts = {}
 
     def steps(self, row, batch):
@@ -114,17 +116,20 @@ class Bench:
         return (1 if ABOUT[row.system] < SLOW else 2,
                 max(2 if ABOUT[row.system] < SLOW else 3, math.ceil(self.args.seconds * ABOUT[row.system] / batch)))
 
+    def ours_argv(self, batch, threads, steps):
+        return [self.worker, "bench", "--model", MODEL, "--batch", str(batch), "--threads", str(threads), "--steps",
+                str(steps), "-o", "json"]
+
     def run(self, row, batch, number, isa=""):
         warmup, steps = self.steps(row, batch)
         if row.system == OURS.system:
-            argv = [self.worker, "bench", "--model", MODEL, "--batch", str(batch), "--threads", "1", "--steps",
-                    str(steps), "-o", "json"]
+            argv = self.ours_argv(batch, 1, steps)
         else:
             argv = [str(peers.interpreter(row.system)), str(peers.PROFILES / row.system / "train.py")]
             argv += ["--precision", row.precision] if row.precision != "fp32" else []
         env = {"BENCHD_BATCH_SIZE": str(batch), "BENCHD_THREADS": "1", "BENCHD_STEPS": str(steps),
                "BENCHD_WARMUP_STEPS": str(warmup), "BENCHD_SEED": str(number), **LIMITS[isa]}
-        ran = machine.measure(self.args.core, argv, env)
+        ran = machine.measure({self.args.core}, argv, env)
         if row.system == OURS.system:
             document = json.loads(ran.stdout)
             said, rss = {"samples": batch * steps, **document}, document["peak_rss_bytes"]
@@ -140,9 +145,21 @@ class Bench:
         say(f"  round {number}  {isa or 'all':5} batch {batch:3}  {str(row):16} {wall:7.1f} samples/s  "
             f"{cpu:7.1f} samples/CPU-s  others: {ran.others_core:.2f} of the core, {ran.others_machine:.2f} cores in all")
 
+    def run_threads(self, number):
+        """One thread and two on the same two cores; who begins changes. Only wall time can tell."""
+        _, steps = self.steps(OURS, BATCH)
+        took = {"round": number}
+        for threads in (1, 2) if number % 2 else (2, 1):
+            ran = machine.measure(self.pair, self.ours_argv(BATCH, threads, threads * steps), {})
+            took[threads] = BATCH * threads * steps / json.loads(ran.stdout)["duration_ns"] * 1e9
+            took["others"] = max(took.get("others", 0), ran.others_core)
+        self.threads.append(took)
+        say(f"  round {number}  threads batch {BATCH}: {took[1]:.1f} samples/s with one, {took[2]:.1f} with two  "
+            f"others: {took['others']:.2f} of the two cores")
+
     def run_layers(self):
         argv = [str(peers.interpreter("pytorch")), str(ROOT / "bench" / "onednn.py"), str(BATCH), "3"]
-        ran = machine.measure(self.args.core, argv, {})
+        ran = machine.measure({self.args.core}, argv, {})
         self.onednn.append(json.loads(ran.stdout)["layers"])
 
     def run_round(self, number):
@@ -155,6 +172,8 @@ class Bench:
             for row in rows:
                 if row.precision == "fp32" and row.system != "paddle":
                     self.run(row, BATCH, number, "avx2")
+        if not self.args.no_threads and BATCH in self.args.batches and len(self.pair) == 2:
+            self.run_threads(number)
         if not self.args.no_layers and BATCH in self.args.batches:
             self.run_layers()
 
@@ -198,6 +217,15 @@ def avx2_bars(bench):
             yield Bar(f"batch {BATCH}, AVX2 only: ratio to the best fp32 peer, by {by}", Spread.of(over), AVX2_BAR)
 
 
+def thread_bars(bench):
+    if bench.threads:
+        one, two, others = (Spread.of([took[key] for took in bench.threads]) for key in (1, 2, "others"))
+        print(f"\nThreads, batch {BATCH}, samples/s by the wall: one {one.text(1)}, two {two.text(1)}; others used "
+              f"{others.text()} of the two cores")
+        over = [took[2] / took[1] for took in bench.threads]
+        yield Bar(f"batch {BATCH}: two threads over one, by wall", Spread.of(over), THREADS_BAR)
+
+
 def mean_s(layers, name, which):
     return sum(figures.group_times(one)[name][which] for one in layers) / len(layers)
 
@@ -235,6 +263,7 @@ def report(bench):
               f"\n{figures.rows_text(samples, OURS, by)}")
         bars += batch_bars(bench, batch, by)
     bars += avx2_bars(bench)
+    bars += thread_bars(bench)
     bars += layer_bars(bench)
     print("\nBars")
     for bar in bars:
@@ -251,6 +280,7 @@ def write_json(bench, bars, facts, begin):
         "peers": {name: peers.folder(name).name for name in bench.args.peers.split(",")},
         "samples": [{**dataclasses.asdict(s), "row": str(s.row), "system": s.row.system, "precision": s.row.precision}
                     for s in bench.samples],
+        "threads": [{str(key): value for key, value in took.items()} for took in bench.threads],
         "layers": {"ours": bench.ours, "onednn": bench.onednn},
         "bars": [{"what": b.what, **(dataclasses.asdict(b.value) if b.value else {}), "sign": b.sign, "bar": b.bar,
                   "reached": b.is_reached} for b in bars]}

@@ -22,8 +22,9 @@ for group in 1 2 3 4 5; do
     layers="$layers{\\"name\\": \\"conv${group}_1\\", \\"cpu_ms\\": {\\"forward\\": 1000,
         \\"backward_data\\": 1000, \\"backward_weight\\": 1000, \\"passes\\": 7}}, "
 done
-while [ $# -gt 0 ]; do case $1 in --batch) batch=$2 ;; --steps) steps=$2 ;; esac; shift; done
+while [ $# -gt 0 ]; do case $1 in --batch) batch=$2 ;; --steps) steps=$2 ;; --threads) threads=$2 ;; esac; shift; done
 ns=$((batch * steps * 1000000000 / FAKE_RATE))
+[ $threads = 1 ] || ns=$((ns * 10 / 19))
 echo '{"samples_per_s": 1, "samples_per_cpu_s": 1, "duration_ns": '$ns', "cpu_ns": '$ns', "peak_rss_bytes": 1000,
  "cpu_features": "fake",
  "blas": "none", "layers": ['"$layers"'{"name": "fc1", "cpu_ms": {"forward": 5}}]}'
@@ -88,18 +89,20 @@ class Worker(unittest.TestCase):
                      "our fp32 to the best bf16 peer, by wall: 3.10 (3.10-3.10) >= 2.1",
                      "peak memory over PyTorch's: 0.50 (0.50-0.50) <= 1",
                      "AVX2 only: ratio to the best fp32 peer, by wall: 3.10 (3.10-3.10) >= 1.8",
+                     "two threads over one, by wall: 1.90 (1.90-1.90) >= 1.85",
                      "conv1 forward over oneDNN: 3.00 (3.00-3.00) >= 2.2",
                      "conv4 weight gradient over oneDNN: 3.00 (3.00-3.00) >= 1.9",
                      "conv5 forward over oneDNN: 3.00 (3.00-3.00) >= 2.8"):
             self.assertRegex(done.stdout, rf"(?m)^  reached  .*{re.escape(text)}$")
         self.assertIn("MISSED   conv5 weight gradient over oneDNN: 2.50 (2.50-2.50) >= 2.8", done.stdout)
         self.assertIn("MISSED   conv5 input gradient over oneDNN: not measured >= 2.8", done.stdout)
-        self.assertTrue(done.stdout.endswith("\nreached 17 of 19\n"), done.stdout)
+        self.assertTrue(done.stdout.endswith("\nreached 18 of 20\n"), done.stdout)
         limited = [line for line in self.log() if "AVX2" in line or "mask=avx2" in line]
         self.assertEqual([line.split()[0] for line in limited], ["worker", "pytorch", "tensorflow"])
         self.assertIn("mask=avx2 blas=Haswell", limited[0])  # the dense layers too
         document = json.loads(file.read_text(encoding="utf-8"))
         self.assertEqual(len(document["samples"]), 9)
+        self.assertEqual([(1, 310, 589)], [(t["round"], round(t["1"]), round(t["2"])) for t in document["threads"]])
         self.assertEqual({b["reached"] for b in document["bars"]}, {True, False})
 
     def test_a_missed_bar_is_exit_1(self):
