@@ -133,7 +133,7 @@ static double train(struct model *m, uint32_t n, int steps)
     return loss;
 }
 
-/* The rows of VGG differ in threads alone. */
+/* The second model of a row may have more threads: they change no bit. */
 static void same_seed_same_bits(void **state)
 {
     (void)state;
@@ -142,15 +142,15 @@ static void same_seed_same_bits(void **state)
         const struct model_def *def;
         uint32_t threads;
         int steps;
-    } rows[] = {{"small", &small, 1, 20}, {VGG, NULL, 1, 2}, {"two threads", NULL, 2, 2}};
-    double vgg_loss = 0;
+    } rows[] = {{"small", &small, 1, 20}, {VGG, NULL, 2, 2}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct model_def *def = rows[i].def == NULL ? model_def_find(VGG) : rows[i].def;
         double loss[3];
         struct model *m[3];
         for (int j = 0; j < 3; j++) { /* the third with another seed */
-            struct model_params params = {.def = def, .batch = 2, .threads = rows[i].threads,
-                                          .seed = j == 2 ? 6 : 5, .dropout = true};
+            struct model_params params = {.def = def, .batch = 2, .dropout = true,
+                                          .threads = j == 1 ? rows[i].threads : 1,
+                                          .seed = j == 2 ? 6 : 5};
             assert_int_equal(model_new(&params, &m[j], NULL), 0);
             model_init_params(def, params.seed, model_param_data(m[j]));
             loss[j] = train(m[j], 2, rows[i].steps);
@@ -160,10 +160,6 @@ static void same_seed_same_bits(void **state)
         assert_memory_equal(&loss[0], &loss[1], sizeof(loss[0]));
         assert_memory_equal(model_param_data(m[0]), model_param_data(m[1]), bytes);
         assert_true(loss[0] != loss[2]);
-        if (def != &small) {
-            vgg_loss = vgg_loss == 0 ? loss[0] : vgg_loss;
-            assert_memory_equal(&loss[0], &vgg_loss, sizeof(vgg_loss));
-        }
         model_free(m[0]), model_free(m[1]), model_free(m[2]);
     }
 }
