@@ -1,10 +1,13 @@
-/* Items are dealt by an atomic counter, so a thread that was held up takes fewer.
+/* Each thread has its share of the items, in one piece and the same in every loop of as many, so
+ * that it finds in its cache what it wrote in the loop before; when done, it takes of the others'
+ * shares, so that one that is held up takes fewer.
  *
  * A thread that waits for another one stays awake for a while before it sleeps: a step has some
  * hundreds of loops, many of them shorter than waking a thread takes. */
 #include "worker/kernels/pool.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -13,11 +16,17 @@
 #include "base/mem.h"
 
 #define SPINS 2000 /* before sleeping: about 40 microseconds */
+#define CACHE_LINE_BYTES 64
 
 struct loop {
     pool_item item;
     void *ctx;
     size_t n;
+};
+
+struct share {
+    _Alignas(CACHE_LINE_BYTES) atomic_size_t next; /* item to be dealt */
+    size_t end;                                    /* as struct pool's loop */
 };
 
 struct pool {
@@ -30,7 +39,7 @@ struct pool {
     struct loop loop;   /* written before a round, read in it */
     atomic_size_t round; /* counts loops; changes under the mutex */
     atomic_uint busy;   /* started threads that have not finished this round */
-    atomic_size_t next; /* item to be dealt */
+    struct share *shares; /* (n) */
 };
 
 struct seat { /* what a thread is told; freed by it */
@@ -90,12 +99,15 @@ static void wait_for_end(struct pool *p)
 
 static void run_items(struct pool *p, const struct loop *loop, unsigned thread)
 {
-    for (;;) {
-        size_t i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
-        if (i >= loop->n) {
-            return;
+    for (unsigned turn = 0; turn < p->n; turn++) {
+        struct share *share = &p->shares[(thread + turn) % p->n];
+        for (;;) {
+            size_t i = atomic_fetch_add_explicit(&share->next, 1, memory_order_relaxed);
+            if (i >= share->end) {
+                break;
+            }
+            loop->item(loop->ctx, i, thread);
         }
-        loop->item(loop->ctx, i, thread);
     }
 }
 
@@ -123,6 +135,12 @@ int pool_new(unsigned n, struct pool **ret, struct err *err)
     struct pool *p = xnew(struct pool);
     p->n = n;
     p->threads = xnew_array(pthread_t, n);
+    p->shares = aligned_alloc(CACHE_LINE_BYTES, n * sizeof(*p->shares));
+    if (p->shares == NULL) {
+        free(p->threads);
+        free(p);
+        return err_set(err, ENOMEM, "no memory for %u threads", n);
+    }
     (void)pthread_mutex_init(&p->mutex, NULL); /* default attributes: cannot fail */
     (void)pthread_cond_init(&p->begun, NULL);
     (void)pthread_cond_init(&p->ended, NULL);
@@ -157,6 +175,7 @@ void pool_free(struct pool *p)
     (void)pthread_cond_destroy(&p->ended);
     (void)pthread_mutex_destroy(&p->mutex);
     free(p->threads);
+    free(p->shares);
     free(p);
 }
 
@@ -175,7 +194,10 @@ void parallel_for(struct pool *p, size_t n, pool_item item, void *ctx)
     }
     struct loop loop = {item, ctx, n};
     p->loop = loop;
-    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
+    for (unsigned i = 0; i < p->n; i++) {
+        atomic_store_explicit(&p->shares[i].next, n * i / p->n, memory_order_relaxed);
+        p->shares[i].end = n * (i + 1) / p->n;
+    }
     atomic_store_explicit(&p->busy, p->started, memory_order_relaxed);
     (void)pthread_mutex_lock(&p->mutex);
     atomic_fetch_add_explicit(&p->round, 1, memory_order_release);
