@@ -4,176 +4,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
-#include <uv.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/record.h"
-#include "fake_kube.h"
-#include "run/pods.h"
-#include "run/pods_parts.h"
-#include "test_def.h"
-
-struct world {
-    uv_loop_t loop;
-    struct run_def *def;
-    struct kube_cache cache;
-    struct pods_counters counters;
-    struct launch *launch;
-    unsigned n_changes, n_records;
-    int64_t node_wait_ms, denied_wait_ms;
-};
-
-static void on_change(void *ctx)
-{
-    ((struct world *)ctx)->n_changes++;
-}
-
-static void on_record(void *ctx, const struct replica_id *id, const struct record *record)
-{
-    (void)id;
-    (void)record;
-    ((struct world *)ctx)->n_records++;
-}
-
-static void make_launch(struct world *w, enum pod_naming naming)
-{
-    static const unsigned char secret[32] = {1};
-    w->launch = pods_new(&(struct pods_params){
-        .loop = &w->loop,
-        .cache = &w->cache,
-        .ns = "ns",
-        .def = w->def,
-        .naming = naming,
-        .secret = secret,
-        .secret_len = sizeof(secret),
-        .counters = &w->counters,
-        .node_wait_ms = w->node_wait_ms,
-        .denied_wait_ms = w->denied_wait_ms,
-    });
-    w->launch->on_change = on_change;
-    w->launch->on_record = on_record;
-    w->launch->ctx = w;
-}
-
-static void world_open(struct world *w, enum pod_naming naming)
-{
-    *w = (struct world){0};
-    fake_kube_reset();
-    assert_int_equal(uv_loop_init(&w->loop), 0);
-    w->def = test_def_new(&(struct test_def_params){.grid = "{pservers: [1], trainers: [2]}",
-                                                    .baseline_trainers = 2, .repeats = 1});
-    kube_cache_init(&w->cache, NULL, NULL, NULL);
-    make_launch(w, naming);
-}
-
-static void world_close(struct world *w)
-{
-    w->launch->ops->free(w->launch);
-    (void)uv_run(&w->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->loop), 0);
-    assert_int_equal(fake_kube_n_open(), 0); /* nothing is left open */
-    kube_cache_done(&w->cache);
-    run_def_free(w->def);
-    fake_kube_reset();
-}
-
-static const struct replica_id ids[3] = {
-    {0, 0, 0, ROLE_PSERVER, 0}, {0, 0, 0, ROLE_TRAINER, 0}, {0, 0, 0, ROLE_TRAINER, 1}};
-
-static void create_gang(struct world *w, uint32_t attempt)
-{
-    const struct gang_spec gang = {.attempt = attempt,
-                                   .replicas = {[ROLE_PSERVER] = 1, [ROLE_TRAINER] = 2}};
-    struct gang_addresses addresses;
-    for (size_t i = 0; i < 3; i++) {
-        struct replica_spec spec = {.id = ids[i]};
-        spec.id.attempt = attempt;
-        assert_int_equal(w->launch->ops->prepare(w->launch, &gang, &addresses, NULL), 0);
-        assert_int_equal(w->launch->ops->create(w->launch, &spec, NULL), 0);
-    }
-    (void)uv_run(&w->loop, UV_RUN_NOWAIT);
-}
-
-/* The Secret and, with names, the Service. */
-static void open_gates(struct world *w)
-{
-    (void)w;
-    struct kube_call *call;
-    while ((call = fake_kube_open(0)) != NULL && strstr(call->req.path, "/pods") == NULL) {
-        fake_kube_answer(call, 0, "{}");
-    }
-}
-
-/* The pod of a POST as the server returns it; its uid is its name. Owned. */
-static json_t *pod_of(const struct kube_call *call)
-{
-    json_t *pod = json_loads(call->req.body, 0, NULL);
-    json_t *metadata = json_object_get(pod, "metadata");
-    json_object_set(metadata, "uid", json_object_get(metadata, "name"));
-    return pod;
-}
-
-static void notify(struct world *w, enum kube_change change, json_t *pod, const char *status)
-{
-    if (status != NULL) {
-        json_t *value = json_loads(status, 0, NULL);
-        assert_non_null(value);
-        json_object_set_new(pod, "status", value);
-    }
-    const json_t *metadata = json_object_get(pod, "metadata");
-    char *name = (char *)json_string_value(json_object_get(metadata, "name"));
-    char *uid = (char *)json_string_value(json_object_get(metadata, "uid"));
-    const struct kube_object object = {.name = name, .uid = uid, .json = pod};
-    pods_notify(w->launch, change, &object);
-}
-
-/* Answers every open POST of a pod, also those that follow, and the watch tells of them; the pods, in
- * their order. */
-static size_t accept_pods(struct world *w, json_t *ret[3])
-{
-    size_t n = 0;
-    struct kube_call *call;
-    while ((call = fake_kube_open(0)) != NULL && call->req.method == KUBE_POST) {
-        ret[n] = pod_of(call);
-        fake_kube_answer(call, 0, "{}"); /* its body is not looked at */
-        notify(w, KUBE_CHANGE_ADDED, ret[n++], NULL);
-    }
-    return n;
-}
-
-/* The observed replica; NULL: none. Borrowed till the next call. */
-static const struct observed_replica *seen(struct world *w, const struct replica_id *id)
-{
-    static struct observed_replica copy;
-    struct observed_replica *list;
-    size_t n;
-    const struct observed_replica *found = NULL;
-    assert_int_equal(w->launch->ops->observe(w->launch, &list, &n, NULL), 0);
-    for (size_t i = 0; i < n; i++) {
-        if (replica_id_eq(&list[i].id, id)) {
-            copy = list[i];
-            found = &copy;
-        }
-    }
-    free(list);
-    return found;
-}
-
-static void drop(json_t **pods, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        json_decref(pods[i]);
-    }
-}
-
-#define CONTAINER(state) "\"containerStatuses\":[{\"name\":\"main\",\"containerID\":\"c://1\"," \
-                         "\"state\":" state "}]"
-#define RUNNING "{\"phase\":\"Running\",\"podIP\":\"10.0.0.7\"," CONTAINER("{\"running\":{}}") "}"
-#define ENDED "{\"phase\":\"Succeeded\"," CONTAINER("{\"terminated\":{\"exitCode\":0}}") "}"
+#include "pods_world.h"
 
 static void the_first_goes_alone(void **state)
 {
@@ -288,140 +127,6 @@ static void a_service_that_is_there_is_ours_or_foreign(void **state)
     }
 }
 
-static void removal_waits_for_the_answer_and_for_the_end(void **state)
-{
-    (void)state;
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    struct kube_call *post = fake_kube_open(0);
-    json_t *pod = pod_of(post);
-    _cleanup_(freep) char *text = json_dumps(pod, 0);
-    for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(w.launch->ops->remove(w.launch, &ids[i], NULL), 0);
-    }
-    assert_int_equal(fake_kube_n_open(), 1); /* the POST: it may have its effect */
-    create_gang(&w, 1);
-    fake_kube_answer(post, 0, "{}");
-    assert_int_equal(fake_kube_n_open(), 1);
-    assert_int_equal(fake_kube_open(0)->req.method, KUBE_GET); /* the watch has not told its uid */
-    fake_kube_answer(fake_kube_open(0), 0, text);
-    assert_int_equal(fake_kube_n_open(), 1);
-    struct kube_call *delete = fake_kube_open(0);
-    assert_int_equal(delete->req.method, KUBE_DELETE);
-    assert_non_null(strstr(delete->req.body, "test-abcde-p0t0a0-pserver-0")); /* its uid here */
-    assert_true(w.launch->ops->is_removing(w.launch));
-    fake_kube_answer(delete, 0, "{}");
-    assert_false(w.launch->ops->is_removing(w.launch));
-    (void)uv_run(&w.loop, UV_RUN_NOWAIT);
-    assert_int_equal(fake_kube_n_open(), 0); /* the next attempt waits until it is gone */
-    notify(&w, KUBE_CHANGE_REMOVED, pod, NULL);
-    assert_int_equal(fake_kube_n_open(), 1);
-    assert_non_null(strstr(fake_kube_open(0)->req.body, "p0t0a1-pserver-0"));
-    json_decref(pod);
-    world_close(&w);
-}
-
-/* The gang, made and ended: trainers have left, their pods' phase is to come. */
-static void make_ended_gang(struct world *w, json_t *pods[3], const char *status)
-{
-    world_open(w, POD_BY_DNS);
-    create_gang(w, 0);
-    open_gates(w);
-    assert_int_equal(accept_pods(w, pods), 3);
-    for (size_t i = 0; i < 3; i++) {
-        notify(w, KUBE_CHANGE_UPDATED, pods[i], status);
-    }
-    struct kube_call *call;
-    while ((call = fake_kube_open(0)) != NULL) { /* logs */
-        fake_kube_answer(call, 0, "");
-    }
-    for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(seen(w, &ids[i])->state, REPLICA_SUCCEEDED);
-        assert_int_equal(w->launch->ops->remove(w->launch, &ids[i], NULL), 0);
-    }
-}
-
-static size_t count_open(enum kube_method method)
-{
-    size_t n = 0;
-    struct kube_call *call;
-    for (size_t i = 0; (call = fake_kube_open(i)) != NULL; i++) {
-        n += call->req.method == method;
-    }
-    return n;
-}
-
-/* Nothing of them runs: the next ones need not wait until they are gone. */
-static void pods_that_are_over_are_not_waited_for(void **state)
-{
-    (void)state;
-    struct world w;
-    json_t *pods[3];
-    make_ended_gang(&w, pods, ENDED);
-    assert_int_equal(count_open(KUBE_DELETE), 3);
-    assert_true(w.launch->ops->is_removing(w.launch));
-    create_gang(&w, 1);
-    assert_int_equal(count_open(KUBE_POST), 1);
-    drop(pods, 3);
-    world_close(&w);
-}
-
-#define STOPPED "{\"phase\":\"Running\"," CONTAINER("{\"terminated\":{\"exitCode\":0}}") "}"
-
-static void pods_that_have_stopped_are_deleted_when_over(void **state)
-{
-    (void)state;
-    struct world w;
-    json_t *pods[3];
-    make_ended_gang(&w, pods, STOPPED);
-    create_gang(&w, 1);
-    assert_int_equal(fake_kube_n_open(), 0);
-    assert_true(w.launch->ops->is_removing(w.launch)); /* freed now, it would leave them */
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
-    assert_int_equal(count_open(KUBE_DELETE), 1);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], ENDED);
-    assert_int_equal(count_open(KUBE_POST), 0);
-    notify(&w, KUBE_CHANGE_REMOVED, pods[2], NULL); /* by somebody */
-    assert_int_equal(count_open(KUBE_DELETE), 2);
-    assert_int_equal(count_open(KUBE_POST), 1);
-    drop(pods, 3);
-    world_close(&w);
-}
-
-/* A node that is lost right behind the end tells no phase. */
-static void pods_whose_phase_does_not_come_are_deleted(void **state)
-{
-    (void)state;
-    struct world w;
-    json_t *pods[3];
-    make_ended_gang(&w, pods, STOPPED);
-    const struct pods *l = (const struct pods *)w.launch;
-    vec_each (struct pod_member *, it, &l->dying) {
-        assert_true((*it)->retry_ns > 0);
-        (*it)->retry_ns = 1; /* long ago */
-    }
-    while (count_open(KUBE_DELETE) < 3) {
-        (void)uv_run(&w.loop, UV_RUN_ONCE);
-    }
-    create_gang(&w, 1);
-    for (size_t i = 0; i < 3; i++) {
-        fake_kube_answer(fake_kube_open(0), 0, "{}");
-    }
-    assert_int_equal(fake_kube_n_open(), 0); /* the next ones wait, but not for ever */
-    vec_each (struct pod_member *, it, &l->dying) {
-        assert_true((*it)->gone_by_ns > 0);
-        (*it)->gone_by_ns = 1;
-    }
-    while (count_open(KUBE_POST) < 1) {
-        (void)uv_run(&w.loop, UV_RUN_ONCE);
-    }
-    drop(pods, 3);
-    world_close(&w);
-}
-
 static void by_address_servers_come_first(void **state)
 {
     (void)state;
@@ -487,43 +192,6 @@ static void a_pod_that_the_watch_never_shows_is_asked_for(void **state)
     fake_kube_answer(fake_kube_open(0), -ENOENT, "HTTP 404");
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_LOST);
     assert_true(w.n_changes > n_changes);
-    world_close(&w);
-}
-
-/* Removed before the watch showed it: deleted by what the watch says then. */
-static void a_removed_pod_that_the_watch_shows_late(void **state)
-{
-    (void)state;
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    struct kube_call *post = fake_kube_open(0);
-    json_t *pod = pod_of(post);
-    fake_kube_answer(post, 0, "{}");
-    for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(w.launch->ops->remove(w.launch, &ids[i], NULL), 0);
-    }
-    notify(&w, KUBE_CHANGE_ADDED, pod, NULL);
-    assert_null(seen(&w, &ids[0])); /* not taken for a stray */
-    struct kube_call *call, *delete = NULL;
-    for (size_t i = 0; (call = fake_kube_open(i)) != NULL; i++) {
-        delete = call->req.method == KUBE_DELETE ? call : delete;
-        if (call->req.method == KUBE_GET) {
-            _cleanup_(freep) char *text = json_dumps(pod, 0);
-            fake_kube_answer(call, 0, text);
-            i = (size_t)-1;
-        }
-    }
-    assert_non_null(delete);
-    fake_kube_answer(delete, 0, "{}");
-    notify(&w, KUBE_CHANGE_REMOVED, pod, NULL);
-    while ((call = fake_kube_open(0)) != NULL) { /* the two whose POST was under way */
-        const bool is_post = call->req.method == KUBE_POST;
-        fake_kube_answer(call, is_post ? -EINVAL : -ENOENT, "no");
-    }
-    assert_false(w.launch->ops->is_removing(w.launch));
-    json_decref(pod);
     world_close(&w);
 }
 
@@ -692,14 +360,9 @@ int main(void)
         cmocka_unit_test(a_refused_pod_costs_one_request),
         cmocka_unit_test(a_pod_that_is_there_is_ours_or_foreign),
         cmocka_unit_test(a_service_that_is_there_is_ours_or_foreign),
-        cmocka_unit_test(removal_waits_for_the_answer_and_for_the_end),
-        cmocka_unit_test(pods_that_are_over_are_not_waited_for),
-        cmocka_unit_test(pods_that_have_stopped_are_deleted_when_over),
-        cmocka_unit_test(pods_whose_phase_does_not_come_are_deleted),
         cmocka_unit_test(by_address_servers_come_first),
         cmocka_unit_test(vanished_pods_are_lost_and_ends_are_final),
         cmocka_unit_test(a_pod_that_the_watch_never_shows_is_asked_for),
-        cmocka_unit_test(a_removed_pod_that_the_watch_shows_late),
         cmocka_unit_test(a_pod_that_vanished_waits_for_nothing),
         cmocka_unit_test(refused_credentials_are_waited_for),
         cmocka_unit_test(a_missing_right_is_waited_for_a_while),

@@ -1,0 +1,151 @@
+#include "pods_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/record.h"
+#include "test_def.h"
+
+static void on_change(void *ctx)
+{
+    ((struct world *)ctx)->n_changes++;
+}
+
+static void on_record(void *ctx, const struct replica_id *id, const struct record *record)
+{
+    (void)id;
+    (void)record;
+    ((struct world *)ctx)->n_records++;
+}
+
+void make_launch(struct world *w, enum pod_naming naming)
+{
+    static const unsigned char secret[32] = {1};
+    w->launch = pods_new(&(struct pods_params){
+        .loop = &w->loop,
+        .cache = &w->cache,
+        .ns = "ns",
+        .def = w->def,
+        .naming = naming,
+        .secret = secret,
+        .secret_len = sizeof(secret),
+        .counters = &w->counters,
+        .node_wait_ms = w->node_wait_ms,
+        .denied_wait_ms = w->denied_wait_ms,
+    });
+    w->launch->on_change = on_change;
+    w->launch->on_record = on_record;
+    w->launch->ctx = w;
+}
+
+void world_open(struct world *w, enum pod_naming naming)
+{
+    *w = (struct world){0};
+    fake_kube_reset();
+    assert_int_equal(uv_loop_init(&w->loop), 0);
+    w->def = test_def_new(&(struct test_def_params){.grid = "{pservers: [1], trainers: [2]}",
+                                                    .baseline_trainers = 2, .repeats = 1});
+    kube_cache_init(&w->cache, NULL, NULL, NULL);
+    make_launch(w, naming);
+}
+
+void world_close(struct world *w)
+{
+    w->launch->ops->free(w->launch);
+    (void)uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&w->loop), 0);
+    assert_int_equal(fake_kube_n_open(), 0); /* nothing is left open */
+    kube_cache_done(&w->cache);
+    run_def_free(w->def);
+    fake_kube_reset();
+}
+
+const struct replica_id ids[3] = {
+    {0, 0, 0, ROLE_PSERVER, 0}, {0, 0, 0, ROLE_TRAINER, 0}, {0, 0, 0, ROLE_TRAINER, 1}};
+
+void create_gang(struct world *w, uint32_t attempt)
+{
+    const struct gang_spec gang = {.attempt = attempt,
+                                   .replicas = {[ROLE_PSERVER] = 1, [ROLE_TRAINER] = 2}};
+    struct gang_addresses addresses;
+    for (size_t i = 0; i < 3; i++) {
+        struct replica_spec spec = {.id = ids[i]};
+        spec.id.attempt = attempt;
+        assert_int_equal(w->launch->ops->prepare(w->launch, &gang, &addresses, NULL), 0);
+        assert_int_equal(w->launch->ops->create(w->launch, &spec, NULL), 0);
+    }
+    (void)uv_run(&w->loop, UV_RUN_NOWAIT);
+}
+
+void open_gates(struct world *w)
+{
+    (void)w;
+    struct kube_call *call;
+    while ((call = fake_kube_open(0)) != NULL && strstr(call->req.path, "/pods") == NULL) {
+        fake_kube_answer(call, 0, "{}");
+    }
+}
+
+json_t *pod_of(const struct kube_call *call)
+{
+    json_t *pod = json_loads(call->req.body, 0, NULL);
+    json_t *metadata = json_object_get(pod, "metadata");
+    json_object_set(metadata, "uid", json_object_get(metadata, "name"));
+    return pod;
+}
+
+void notify(struct world *w, enum kube_change change, json_t *pod, const char *status)
+{
+    if (status != NULL) {
+        json_t *value = json_loads(status, 0, NULL);
+        assert_non_null(value);
+        json_object_set_new(pod, "status", value);
+    }
+    const json_t *metadata = json_object_get(pod, "metadata");
+    char *name = (char *)json_string_value(json_object_get(metadata, "name"));
+    char *uid = (char *)json_string_value(json_object_get(metadata, "uid"));
+    const struct kube_object object = {.name = name, .uid = uid, .json = pod};
+    pods_notify(w->launch, change, &object);
+}
+
+size_t accept_pods(struct world *w, json_t *ret[3])
+{
+    size_t n = 0;
+    struct kube_call *call;
+    while ((call = fake_kube_open(0)) != NULL && call->req.method == KUBE_POST) {
+        ret[n] = pod_of(call);
+        fake_kube_answer(call, 0, "{}"); /* its body is not looked at */
+        notify(w, KUBE_CHANGE_ADDED, ret[n++], NULL);
+    }
+    return n;
+}
+
+const struct observed_replica *seen(struct world *w, const struct replica_id *id)
+{
+    static struct observed_replica copy;
+    struct observed_replica *list;
+    size_t n;
+    const struct observed_replica *found = NULL;
+    assert_int_equal(w->launch->ops->observe(w->launch, &list, &n, NULL), 0);
+    for (size_t i = 0; i < n; i++) {
+        if (replica_id_eq(&list[i].id, id)) {
+            copy = list[i];
+            found = &copy;
+        }
+    }
+    free(list);
+    return found;
+}
+
+void drop(json_t **pods, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        json_decref(pods[i]);
+    }
+}

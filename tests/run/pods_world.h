@@ -1,0 +1,43 @@
+/* The pod launcher over a client without a network, for its tests: a run of one server and two
+ * trainers, their pods, and what the watch tells of them. */
+#pragma once
+
+#include <jansson.h>
+#include <uv.h>
+
+#include "fake_kube.h"
+#include "run/pods.h"
+#include "run/pods_parts.h"
+
+struct world {
+    uv_loop_t loop;
+    struct run_def *def;
+    struct kube_cache cache;
+    struct pods_counters counters;
+    struct launch *launch;
+    unsigned n_changes, n_records;
+    int64_t node_wait_ms, denied_wait_ms;
+};
+
+extern const struct replica_id ids[3];
+
+#define CONTAINER(state) "\"containerStatuses\":[{\"name\":\"main\",\"containerID\":\"c://1\"," \
+                         "\"state\":" state "}]"
+#define RUNNING "{\"phase\":\"Running\",\"podIP\":\"10.0.0.7\"," CONTAINER("{\"running\":{}}") "}"
+#define ENDED "{\"phase\":\"Succeeded\"," CONTAINER("{\"terminated\":{\"exitCode\":0}}") "}"
+
+void make_launch(struct world *w, enum pod_naming naming);
+void world_open(struct world *w, enum pod_naming naming);
+void world_close(struct world *w);
+void create_gang(struct world *w, uint32_t attempt);
+/* The Secret and, with names, the Service. */
+void open_gates(struct world *w);
+/* The pod of a POST as the server returns it; its uid is its name. Owned. */
+json_t *pod_of(const struct kube_call *call);
+void notify(struct world *w, enum kube_change change, json_t *pod, const char *status);
+/* Answers every open POST of a pod, also those that follow, and the watch tells of them; the pods, in
+ * their order. */
+size_t accept_pods(struct world *w, json_t *ret[3]);
+/* The observed replica; NULL: none. Borrowed till the next call. */
+const struct observed_replica *seen(struct world *w, const struct replica_id *id);
+void drop(json_t **pods, size_t n);

@@ -1,0 +1,194 @@
+/* How the pod launcher deletes pods, and what the next ones wait for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pods_world.h"
+
+static void removal_waits_for_the_answer_and_for_the_end(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    struct kube_call *post = fake_kube_open(0);
+    json_t *pod = pod_of(post);
+    _cleanup_(freep) char *text = json_dumps(pod, 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(w.launch->ops->remove(w.launch, &ids[i], NULL), 0);
+    }
+    assert_int_equal(fake_kube_n_open(), 1); /* the POST: it may have its effect */
+    create_gang(&w, 1);
+    fake_kube_answer(post, 0, "{}");
+    assert_int_equal(fake_kube_n_open(), 1);
+    assert_int_equal(fake_kube_open(0)->req.method, KUBE_GET); /* the watch has not told its uid */
+    fake_kube_answer(fake_kube_open(0), 0, text);
+    assert_int_equal(fake_kube_n_open(), 1);
+    struct kube_call *delete = fake_kube_open(0);
+    assert_int_equal(delete->req.method, KUBE_DELETE);
+    assert_non_null(strstr(delete->req.body, "test-abcde-p0t0a0-pserver-0")); /* its uid here */
+    assert_true(w.launch->ops->is_removing(w.launch));
+    fake_kube_answer(delete, 0, "{}");
+    assert_false(w.launch->ops->is_removing(w.launch));
+    (void)uv_run(&w.loop, UV_RUN_NOWAIT);
+    assert_int_equal(fake_kube_n_open(), 0); /* the next attempt waits until it is gone */
+    notify(&w, KUBE_CHANGE_REMOVED, pod, NULL);
+    assert_int_equal(fake_kube_n_open(), 1);
+    assert_non_null(strstr(fake_kube_open(0)->req.body, "p0t0a1-pserver-0"));
+    json_decref(pod);
+    world_close(&w);
+}
+
+/* The gang, made and ended: trainers have left, their pods' phase is to come. */
+static void make_ended_gang(struct world *w, json_t *pods[3], const char *status)
+{
+    world_open(w, POD_BY_DNS);
+    create_gang(w, 0);
+    open_gates(w);
+    assert_int_equal(accept_pods(w, pods), 3);
+    for (size_t i = 0; i < 3; i++) {
+        notify(w, KUBE_CHANGE_UPDATED, pods[i], status);
+    }
+    struct kube_call *call;
+    while ((call = fake_kube_open(0)) != NULL) { /* logs */
+        fake_kube_answer(call, 0, "");
+    }
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(seen(w, &ids[i])->state, REPLICA_SUCCEEDED);
+        assert_int_equal(w->launch->ops->remove(w->launch, &ids[i], NULL), 0);
+    }
+}
+
+static size_t count_open(enum kube_method method)
+{
+    size_t n = 0;
+    struct kube_call *call;
+    for (size_t i = 0; (call = fake_kube_open(i)) != NULL; i++) {
+        n += call->req.method == method;
+    }
+    return n;
+}
+
+/* Nothing of them runs: the next ones need not wait until they are gone. */
+static void pods_that_are_over_are_not_waited_for(void **state)
+{
+    (void)state;
+    struct world w;
+    json_t *pods[3];
+    make_ended_gang(&w, pods, ENDED);
+    assert_int_equal(count_open(KUBE_DELETE), 3);
+    assert_true(w.launch->ops->is_removing(w.launch));
+    create_gang(&w, 1);
+    assert_int_equal(count_open(KUBE_POST), 1);
+    drop(pods, 3);
+    world_close(&w);
+}
+
+#define STOPPED "{\"phase\":\"Running\"," CONTAINER("{\"terminated\":{\"exitCode\":0}}") "}"
+
+static void pods_that_have_stopped_are_deleted_when_over(void **state)
+{
+    (void)state;
+    struct world w;
+    json_t *pods[3];
+    make_ended_gang(&w, pods, STOPPED);
+    create_gang(&w, 1);
+    assert_int_equal(fake_kube_n_open(), 0);
+    assert_true(w.launch->ops->is_removing(w.launch)); /* freed now, it would leave them */
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
+    assert_int_equal(count_open(KUBE_DELETE), 1);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], ENDED);
+    assert_int_equal(count_open(KUBE_POST), 0);
+    notify(&w, KUBE_CHANGE_REMOVED, pods[2], NULL); /* by somebody */
+    assert_int_equal(count_open(KUBE_DELETE), 2);
+    assert_int_equal(count_open(KUBE_POST), 1);
+    drop(pods, 3);
+    world_close(&w);
+}
+
+/* A node that is lost right behind the end tells no phase. */
+static void pods_whose_phase_does_not_come_are_deleted(void **state)
+{
+    (void)state;
+    struct world w;
+    json_t *pods[3];
+    make_ended_gang(&w, pods, STOPPED);
+    const struct pods *l = (const struct pods *)w.launch;
+    vec_each (struct pod_member *, it, &l->dying) {
+        assert_true((*it)->retry_ns > 0);
+        (*it)->retry_ns = 1; /* long ago */
+    }
+    while (count_open(KUBE_DELETE) < 3) {
+        (void)uv_run(&w.loop, UV_RUN_ONCE);
+    }
+    create_gang(&w, 1);
+    for (size_t i = 0; i < 3; i++) {
+        fake_kube_answer(fake_kube_open(0), 0, "{}");
+    }
+    assert_int_equal(fake_kube_n_open(), 0); /* the next ones wait, but not for ever */
+    vec_each (struct pod_member *, it, &l->dying) {
+        assert_true((*it)->gone_by_ns > 0);
+        (*it)->gone_by_ns = 1;
+    }
+    while (count_open(KUBE_POST) < 1) {
+        (void)uv_run(&w.loop, UV_RUN_ONCE);
+    }
+    drop(pods, 3);
+    world_close(&w);
+}
+
+/* Removed before the watch showed it: deleted by what the watch says then. */
+static void a_removed_pod_that_the_watch_shows_late(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    struct kube_call *post = fake_kube_open(0);
+    json_t *pod = pod_of(post);
+    fake_kube_answer(post, 0, "{}");
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(w.launch->ops->remove(w.launch, &ids[i], NULL), 0);
+    }
+    notify(&w, KUBE_CHANGE_ADDED, pod, NULL);
+    assert_null(seen(&w, &ids[0])); /* not taken for a stray */
+    struct kube_call *call, *delete = NULL;
+    for (size_t i = 0; (call = fake_kube_open(i)) != NULL; i++) {
+        delete = call->req.method == KUBE_DELETE ? call : delete;
+        if (call->req.method == KUBE_GET) {
+            _cleanup_(freep) char *text = json_dumps(pod, 0);
+            fake_kube_answer(call, 0, text);
+            i = (size_t)-1;
+        }
+    }
+    assert_non_null(delete);
+    fake_kube_answer(delete, 0, "{}");
+    notify(&w, KUBE_CHANGE_REMOVED, pod, NULL);
+    while ((call = fake_kube_open(0)) != NULL) { /* the two whose POST was under way */
+        const bool is_post = call->req.method == KUBE_POST;
+        fake_kube_answer(call, is_post ? -EINVAL : -ENOENT, "no");
+    }
+    assert_false(w.launch->ops->is_removing(w.launch));
+    json_decref(pod);
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(removal_waits_for_the_answer_and_for_the_end),
+        cmocka_unit_test(pods_that_are_over_are_not_waited_for),
+        cmocka_unit_test(pods_that_have_stopped_are_deleted_when_over),
+        cmocka_unit_test(pods_whose_phase_does_not_come_are_deleted),
+        cmocka_unit_test(a_removed_pod_that_the_watch_shows_late),
+    };
+    return cmocka_run_group_tests_name("run/pods_removal", tests, NULL, NULL);
+}
