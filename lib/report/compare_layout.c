@@ -114,28 +114,6 @@ static void put_identity(struct table *t, const struct comparison *c,
     }
 }
 
-static void put_figure(struct table *t, const struct figure *f)
-{
-    struct buf text = BUF_INIT;
-    figure_format(f, &text);
-    table_cell(t, "%s", buf_cstr(&text));
-    buf_done(&text);
-}
-
-static void put_interval(struct table *t, const struct estimate *e)
-{
-    struct buf text = BUF_INIT;
-    if (e->known && e->has_interval) {
-        number_format(e->low, &text);
-        buf_puts(&text, "..");
-        number_format(e->high, &text);
-    } else {
-        buf_putc(&text, '-');
-    }
-    table_cell(t, "%s", buf_cstr(&text));
-    buf_done(&text);
-}
-
 static void put_p(double p, struct buf *out)
 {
     if (isnan(p)) {
@@ -189,11 +167,11 @@ static bool any_interval(const struct comparison *c)
 
 static void put_point(struct table *t, const struct compared_point *p, const struct extras *with)
 {
-    put_figure(t, &p->base->throughput);
-    put_figure(t, &p->candidate->throughput);
-    put_figure(t, &p->ratio);
+    table_figure(t, &p->base->throughput);
+    table_figure(t, &p->candidate->throughput);
+    table_figure(t, &p->ratio);
     if (with->interval) {
-        put_interval(t, &p->ratio.estimate);
+        table_interval(t, &p->ratio);
     }
     struct buf text = BUF_INIT;
     put_p(p->p_adjusted, &text);
@@ -215,11 +193,11 @@ static void put_geomean(struct table *t, const struct comparison *c, size_t n_id
     for (size_t i = 1; i < n_identity; i++) {
         table_cell(t, "%s", "");
     }
-    put_figure(t, &c->geomean_base);
-    put_figure(t, &c->geomean_candidate);
-    put_figure(t, &c->geomean_ratio);
+    table_figure(t, &c->geomean_base);
+    table_figure(t, &c->geomean_candidate);
+    table_figure(t, &c->geomean_ratio);
     if (with->interval) {
-        put_interval(t, &c->geomean_ratio.estimate);
+        table_interval(t, &c->geomean_ratio);
     }
     for (int i = 0; i < 2 + with->trials; i++) { /* no P, no trials, no verdict */
         table_cell(t, "%s", "");

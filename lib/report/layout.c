@@ -233,29 +233,6 @@ static void put_number(struct table *t, double value)
     buf_done(&text);
 }
 
-static void put_value(struct table *t, const struct figure *f)
-{
-    struct buf text = BUF_INIT;
-    figure_format(f, &text);
-    table_cell(t, "%s", buf_cstr(&text));
-    buf_done(&text);
-}
-
-static void put_interval(struct table *t, const struct figure *f)
-{
-    const struct estimate *e = &f->estimate;
-    struct buf text = BUF_INIT;
-    if (e->known && e->has_interval) {
-        number_format(e->low, &text);
-        buf_puts(&text, "..");
-        number_format(e->high, &text);
-    } else {
-        buf_puts(&text, "-");
-    }
-    table_cell(t, "%s", buf_cstr(&text));
-    buf_done(&text);
-}
-
 static void put_efficiency(struct table *t, const struct estimate *e, bool with_interval)
 {
     if (e->known) {
@@ -339,16 +316,16 @@ struct table *layout_points(const struct layout *l, unsigned parts)
     for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
         put_identity(t, l, p->point, by_index);
         if ((parts & LAYOUT_THROUGHPUT) != 0) {
-            put_value(t, &p->throughput);
+            table_figure(t, &p->throughput);
             if (x_interval) {
-                put_interval(t, &p->throughput);
+                table_interval(t, &p->throughput);
             }
             put_number(t, p->throughput_min);
             put_number(t, p->throughput_max);
             table_cell(t, "%zu/%zu", p->n_succeeded, p->n_trials);
         }
         if ((parts & LAYOUT_SCALING) != 0) {
-            put_value(t, &p->speedup);
+            table_figure(t, &p->speedup);
             put_efficiency(t, &p->efficiency.estimate, e_interval);
         }
         if (run_word(l) != NULL) {

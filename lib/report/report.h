@@ -41,6 +41,9 @@ void table_free(struct table *t);
 void table_column(struct table *t, const char *title, enum table_align align);
 /* The next cell, row by row; rows are full when they are formatted. Line breaks become blanks. */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* As figure_format writes it; "low..high", "-" where there is none. */
+void table_figure(struct table *t, const struct figure *f);
+void table_interval(struct table *t, const struct figure *f);
 /* Blanks between columns; 3 unless set. */
 void table_set_gap(struct table *t, unsigned gap);
 /* Characters of the longest line, with the header. */

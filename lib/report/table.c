@@ -63,6 +63,29 @@ void table_cell(struct table *t, const char *fmt, ...)
     *vec_push(&t->cells) = text;
 }
 
+void table_figure(struct table *t, const struct figure *f)
+{
+    struct buf text = BUF_INIT;
+    figure_format(f, &text);
+    table_cell(t, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+void table_interval(struct table *t, const struct figure *f)
+{
+    const struct estimate *e = &f->estimate;
+    struct buf text = BUF_INIT;
+    if (e->known && e->has_interval) {
+        number_format(e->low, &text);
+        buf_puts(&text, "..");
+        number_format(e->high, &text);
+    } else {
+        buf_putc(&text, '-');
+    }
+    table_cell(t, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
 void table_set_gap(struct table *t, unsigned gap)
 {
     t->gap = gap;
