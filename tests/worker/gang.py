@@ -1,9 +1,9 @@
 """Real worker processes on loopback, for the black-box tests."""
+import itertools
 import json
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,13 +16,15 @@ WORKER = os.environ.get("BENCHWORKER", str(ROOT / "build" / "worker" / "benchwor
 PATIENCE_S = 120  # for what only a crawling machine delays
 
 
-def free_ports(n):
-    """Ports that were free a moment ago."""
-    socks = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
-    ports = [s.getsockname()[1] for s in socks]
-    for s in socks:
-        s.close()
-    return ports
+# A loopback address of this process alone: a port that is only known to be free may be another's by the
+# time that a server listens.
+HOST = f"127.{64 + (os.getpid() >> 16) % 64}.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
+PORTS = itertools.count(20000)
+
+
+def own_ports(n):
+    """Ports of HOST that nobody else has or had."""
+    return list(itertools.islice(PORTS, n))
 
 
 class Replica:
@@ -82,13 +84,13 @@ class Gang:
         self.key = os.path.join(self.dir.name, "key")
         with open(os.open(self.key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
             f.write(os.urandom(32))
-        ports = free_ports(n_pservers)
-        self.addrs = ",".join(f"127.0.0.1:{p}" for p in ports)
+        ports = own_ports(n_pservers)
+        self.addrs = ",".join(f"{HOST}:{p}" for p in ports)
         common = ["--run", "gang", "--pservers", n_pservers, "--trainers", n_trainers,
                   "--secret-file", self.key]
         self.replicas = {}
         for i, port in enumerate(ports):
-            self.add("pserver", i, common + ["--listen", f"127.0.0.1:{port}", *pserver_args])
+            self.add("pserver", i, common + ["--listen", f"{HOST}:{port}", *pserver_args])
         for i in range(n_trainers):
             self.add("trainer", i, common + ["--pserver-addrs", self.addrs, "--batch-size", 2,
                                              *trainer_args])
@@ -118,4 +120,4 @@ def seconds_since(begin):
     return time.monotonic() - begin
 
 
-__all__ = ["Gang", "Replica", "ROOT", "WORKER", "free_ports", "seconds_since", "signal", "time"]
+__all__ = ["HOST", "Gang", "Replica", "ROOT", "WORKER", "own_ports", "seconds_since", "signal", "time"]

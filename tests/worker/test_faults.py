@@ -8,7 +8,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from gang import WORKER, Gang, free_ports, seconds_since, signal, time
+from gang import HOST, WORKER, Gang, own_ports, seconds_since, signal, time
 from tap import Tap
 
 ROWS = [  # victim, signal
@@ -48,7 +48,7 @@ def check_process_one(tap):
         key.write(os.urandom(32))
         key.flush()
         words = [WORKER, "pserver", "--run", "alone", "--pservers", "1", "--trainers", "1", "--index", "0",
-                 "--listen", f"127.0.0.1:{free_ports(1)[0]}", "--secret-file", key.name]
+                 "--listen", f"{HOST}:{own_ports(1)[0]}", "--secret-file", key.name]
         with subprocess.Popen([*PROCESS_ONE, *words], stdout=subprocess.PIPE, text=True) as process:
             tap.match('"type":"start"', process.stdout.readline(), f"{what}: a server has started")
             children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()

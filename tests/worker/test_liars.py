@@ -1,21 +1,14 @@
 #!/usr/bin/env python3
 """A peer that knows the secret and lies: exit 12 with its name, at once. Written against
 docs/contracts/frame.md alone (peer.py)."""
-import os
 import socket
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import peer
-from gang import Replica, free_ports, seconds_since, time
+from gang import HOST, own_ports, seconds_since, time
+from lone import FIRST, Server, connect, start
 from tap import Tap
-
-N_PARAMS = 15254602
-SECRET = bytes(range(32, 64))
-RUN = peer.run_id("liars", 0, 0)
-DIGEST = peer.digest("vgg16-fluid-fc512", 1, N_PARAMS, 1, 1)
-FIRST = peer.slices(N_PARAMS, 1)[0][1]
 
 
 def gradient(t, **fields):
@@ -41,38 +34,10 @@ TRAINER_LIES = [
 ]
 
 
-def secret_fd():
-    """The secret as the local launcher gives it."""
-    r, w = os.pipe()
-    os.write(w, SECRET)
-    os.close(w)
-    return r
-
-
-def start(role, args):
-    fd = secret_fd()
-    r = Replica(role, [role, "--run", "liars", *args], {"BENCHD_SECRET_FD": str(fd)}, (fd,))
-    os.close(fd)
-    return r
-
-
-def connect(port):
-    """As a trainer would: until the server listens."""
-    end = time.monotonic() + 60
-    while True:
-        me = peer.Side(RUN, 0, peer.TRAINER, 0, os.urandom(32), DIGEST)
-        try:
-            return peer.Trainer(("127.0.0.1", port), SECRET, me)
-        except ConnectionRefusedError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.02)  # nothing announces a port that opens
-
-
 def lying_trainer(row):
     _, lie, _, _ = row
-    port = free_ports(1)[0]
-    server = start("pserver", ["--listen", f"127.0.0.1:{port}"])
+    port = own_ports(1)[0]
+    server = start("pserver", ["--listen", f"{HOST}:{port}"])
     trainer = connect(port)
     trainer.handshake()
     trainer.receive_type("WELCOME")
@@ -84,33 +49,6 @@ def lying_trainer(row):
     code, error, _ = server.end()
     trainer.sock.close()
     return code, error, seconds_since(begin)
-
-
-class Server(peer.Trainer):
-    """The other side: accepts one trainer."""
-
-    def __init__(self, listener):
-        self.sock, _ = listener.accept()
-        self.sock.settimeout(60)
-        self.me = peer.Side(RUN, 0, peer.PSERVER, 0, os.urandom(32), DIGEST)
-
-    def handshake(self, tag=None, **changes):
-        type_, h, payload = self.receive()
-        assert type_ == "HELLO"
-        for k, v in changes.items():
-            setattr(self.me, k, v)
-        trainer = peer.Side(h[7], h[6], h[3], h[5], payload[:32], payload[32:64])
-        tag = tag or peer.derive(SECRET, b"S", trainer, self.me)
-        self.send("CHALLENGE", self.me.nonce + self.me.digest + tag)
-        type_, h, payload = self.receive()
-        assert type_ == "PROOF" and payload == peer.derive(SECRET, b"T", trainer, self.me)
-        self.me.key = peer.derive(SECRET, b"s", trainer, self.me)
-        self.server_key = peer.derive(SECRET, b"t", trainer, self.me)
-        self.send("WELCOME")
-
-    def receive_gradients(self):
-        for _ in peer.slices(N_PARAMS, 1):
-            self.receive_type("GRADIENT")
 
 
 def params(s, **fields):

@@ -70,13 +70,104 @@ static void life_signs(void **state)
     assert_true(heartbeat_is_lost(&h, 16 * S));
     h.last_heard_ns = 16 * S;
     assert_false(heartbeat_is_lost(&h, 21 * S));
+}
 
-    struct heartbeat_self self = {0};
-    int64_t away_ns = 0;
-    assert_false(heartbeat_was_away(&self, 100 * S, &away_ns)); /* the first turn */
-    assert_false(heartbeat_was_away(&self, 105 * S, &away_ns));
-    assert_true(heartbeat_was_away(&self, 112 * S, &away_ns));
-    assert_int_equal(away_ns, 7 * S);
+/* A process whose last turns began at `turns_ns` loses a peer at `lost_ns`. */
+static void absences(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t turns_ns[3]; /* 0: none */
+        int64_t lost_ns;
+        int64_t certain_ns, likely_ns; /* how long it was away; 0: it was not */
+    } rows[] = {
+        {"before the first turn", {0}, 100 * S, 0, 0},
+        {"in the first turn", {100 * S}, 100 * S, 0, 0},
+        {"never away", {100 * S, 101 * S, 102 * S}, 102 * S, 0, 0},
+        {"away for a moment", {100 * S, 104 * S - 1}, 104 * S - 1, 0, 0},
+        {"a moment between turns and in one", {100 * S, 103 * S}, 106 * S, 0, 0},
+        {"away between turns: the peers may wait", {100 * S, 104 * S}, 104 * S, 0, 4 * S},
+        {"as long as they wait, less a moment", {100 * S, 106 * S - 1}, 106 * S - 1, 0, 6 * S - 1},
+        {"as long as they wait", {100 * S, 106 * S}, 106 * S, 6 * S, 6 * S},
+        {"longer", {100 * S, 107 * S}, 107 * S, 7 * S, 7 * S},
+        {"a turn later", {100 * S, 105 * S, 106 * S}, 106 * S, 0, 5 * S},
+        {"while they may still be leaving", {100 * S, 105 * S, 106 * S}, 107 * S, 0, 5 * S},
+        {"when they would have left", {100 * S, 105 * S, 106 * S}, 107 * S + 1, 0, 0},
+        {"away in the middle of a turn", {100 * S, 101 * S}, 105 * S, 0, 4 * S},
+        {"a moment in the middle of a turn", {100 * S, 101 * S}, 105 * S - 1, 0, 0},
+        {"away in the middle of the first turn", {100 * S}, 107 * S, 0, 7 * S},
+        {"away between turns, then in one", {100 * S, 104 * S}, 109 * S, 0, 5 * S},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct heartbeat_self self = {0};
+        int64_t certain_ns = 0, likely_ns = 0;
+        for (int t = 0; t < 3 && rows[i].turns_ns[t] != 0; t++) {
+            assert_int_equal(certain_ns, 0);
+            bool is = heartbeat_was_away(&self, rows[i].turns_ns[t], &certain_ns);
+            assert_int_equal(is, certain_ns != 0);
+        }
+        bool is = heartbeat_may_be_given_up(&self, rows[i].lost_ns, &likely_ns);
+        assert_int_equal(is, likely_ns != 0);
+        assert_int_equal(certain_ns, rows[i].certain_ns);
+        assert_int_equal(likely_ns, rows[i].likely_ns);
+    }
+}
+
+/* What a trainer makes of the ABORT that `self` sends of a fault. */
+static struct fault told_by(const struct fault *f, const struct frame_id *self)
+{
+    uint8_t payload[FRAME_SMALL_PAYLOAD];
+    struct frame frame = {.from = *self};
+    frame.payload_len = (uint32_t)fault_to_abort(f, self, payload);
+    const struct frame_id reader = {1, 0, ROLE_TRAINER, 0};
+    struct fault told = {0};
+    struct err err;
+    assert_int_equal(fault_from_abort(&told, &frame, payload, &reader, &err), 0);
+    return told;
+}
+
+/* A process that was away for 5 s until 105 s, and what fails then. */
+static void blame_of_oneself(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int r;
+        int64_t now_ns;
+        bool is_own;
+    } rows[] = {
+        {"closed", -ECONNRESET, 105 * S, true},
+        {"silent", -ETIMEDOUT, 106 * S, true},
+        {"lied", -EPROTO, 105 * S, false},
+        {"no memory", -ENOMEM, 105 * S, false},
+        {"told by an ABORT", -ECANCELED, 105 * S, false},
+        {"closed later", -ECONNRESET, 108 * S, false},
+    };
+    const struct frame_id self = {1, 0, ROLE_PSERVER, 2};
+    struct heartbeat_self life = {0};
+    int64_t away_ns;
+    assert_false(heartbeat_was_away(&life, 100 * S, &away_ns));
+    assert_false(heartbeat_was_away(&life, 105 * S, &away_ns));
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fault f = {0};
+        struct err err;
+        (void)err_set(&err, -rows[i].r, "as it was");
+        bool is = fault_is_absence(&f, rows[i].r, &life, rows[i].now_ns, &self, &err);
+        assert_int_equal(is, rows[i].is_own);
+        assert_int_equal(f.exit_code, rows[i].is_own ? 11 : 0);
+        const char *want = "pserver/2 itself was stopped for 5.0 s: its peers have given it up";
+        assert_string_equal(err.msg, is ? want : "as it was");
+        if (!is) {
+            continue;
+        }
+        assert_string_equal(f.message, want);
+        struct fault told = told_by(&f, &self);
+        assert_int_equal(told.peer.role, ROLE_PSERVER);
+        assert_int_equal(told.peer.index, 2);
+    }
 }
 
 static void blame(void **state)
@@ -106,12 +197,7 @@ static void blame(void **state)
         fault_from_err(&f, -ECONNRESET, &self, &err); /* the first one stays */
         assert_string_equal(f.message, "trainer/3: because");
 
-        uint8_t payload[FRAME_SMALL_PAYLOAD];
-        struct frame frame = {.from = self};
-        frame.payload_len = (uint32_t)fault_to_abort(&f, &self, payload);
-        struct fault told = {0};
-        struct frame_id reader = {1, 0, ROLE_TRAINER, 0};
-        assert_int_equal(fault_from_abort(&told, &frame, payload, &reader, &err), 0);
+        struct fault told = told_by(&f, &self);
         assert_int_equal(told.exit_code, 11);
         assert_int_equal(told.peer.role, rows[i].has_peer ? ROLE_TRAINER : ROLE_PSERVER);
         assert_int_equal(told.peer.index, rows[i].has_peer ? 3 : 0);
@@ -142,7 +228,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_order_of_arrival),
         cmocka_unit_test(life_signs),
+        cmocka_unit_test(absences),
         cmocka_unit_test(blame),
+        cmocka_unit_test(blame_of_oneself),
         cmocka_unit_test(abort_text_is_bounded_and_clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,8 @@ void link_init(struct client *c, struct link *l, uint32_t i, const struct net_ad
 void link_done(struct link *l);
 int link_dial(struct client *c, struct link *l, struct err *err);
 int link_read(struct client *c, struct link *l, struct err *err);
+/* Is it we that failed, when a server seems lost? */
+bool link_were_away(struct client *c, int r, struct err *err);
 int link_check_life(struct client *c, struct link *l, struct err *err);
 
 /* client_loop.c: the thread. */

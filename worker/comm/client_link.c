@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "worker/comm/client_internal.h"
 
 #define TURN_BYTES ((size_t)4 << 20)
@@ -25,9 +26,15 @@ void link_done(struct link *l)
     conn_close(&l->conn);
 }
 
+bool link_were_away(struct client *c, int r, struct err *err)
+{
+    return fault_is_absence(&c->doing_fault, r, &c->self, clock_monotonic_ns(), &c->params.self,
+                            err);
+}
+
 static int blame(struct client *c, const struct link *l, int r, struct err *err)
 {
-    if (c->doing_fault.exit_code == 0) {
+    if (c->doing_fault.exit_code == 0 && !link_were_away(c, r, err)) {
         char name[32];
         frame_id_name(&l->peer, name);
         (void)err_wrap(err, r, "%s (%.100s)", name, l->dial.addr.text);

@@ -216,18 +216,16 @@ static int check_self(struct client *c, struct err *err)
     if (!heartbeat_was_away(&c->self, c->now_ns, &away_ns)) {
         return 0;
     }
-    char name[32];
-    frame_id_name(&c->params.self, name);
-    (void)err_set(err, ETIMEDOUT, "%s itself was stopped for %.1f s: its peers have given it up",
-                  name, (double)away_ns / 1e9);
-    fault_from_err(&c->doing_fault, -ETIMEDOUT, &c->params.self, err);
-    return -ETIMEDOUT;
+    return fault_from_absence(&c->doing_fault, away_ns, &c->params.self, err);
 }
 
 static int check_rendezvous(struct client *c, struct err *err)
 {
     if (c->now_ns < c->rendezvous_by_ns || all_joined(c)) {
         return 0;
+    }
+    if (link_were_away(c, -ETIMEDOUT, err)) {
+        return -ETIMEDOUT;
     }
     struct buf text = BUF_INIT;
     const struct frame_id *first = NULL;

@@ -9,18 +9,45 @@
 
 #define ABORT_FIXED 12
 
+static bool is_loss(int r)
+{
+    return r == -ECONNRESET || r == -ETIMEDOUT;
+}
+
 void fault_from_err(struct fault *f, int r, const struct frame_id *peer, const struct err *err)
 {
     if (f->exit_code != 0) {
         return;
     }
-    bool is_lost = r == -ECONNRESET || r == -ETIMEDOUT;
+    bool is_lost = is_loss(r);
     f->exit_code = is_lost        ? EXIT_WORKER_PEER_LOST
                    : r == -EPROTO ? EXIT_WORKER_PROTOCOL
                                   : EXIT_WORKER_RESOURCE;
     f->has_peer = is_lost || r == -EPROTO;
     f->peer = *peer;
     (void)snprintf(f->message, sizeof(f->message), "%.*s", FAULT_TEXT_MAX - 1, err->msg);
+}
+
+int fault_from_absence(struct fault *f, int64_t away_ns, const struct frame_id *self,
+                       struct err *err)
+{
+    char name[32];
+    frame_id_name(self, name);
+    (void)err_set(err, ETIMEDOUT, "%s itself was stopped for %.1f s: its peers have given it up",
+                  name, (double)away_ns / 1e9);
+    fault_from_err(f, -ETIMEDOUT, self, err);
+    return -ETIMEDOUT;
+}
+
+bool fault_is_absence(struct fault *f, int r, const struct heartbeat_self *life, int64_t now_ns,
+                      const struct frame_id *self, struct err *err)
+{
+    int64_t away_ns;
+    if (!is_loss(r) || !heartbeat_may_be_given_up(life, now_ns, &away_ns)) {
+        return false;
+    }
+    (void)fault_from_absence(f, away_ns, self, err);
+    return true;
 }
 
 int fault_from_abort(struct fault *f, const struct frame *frame, const uint8_t *payload,

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "worker/comm/frame.h"
+#include "worker/comm/heartbeat.h"
 
 #define FAULT_TEXT_MAX 400
 
@@ -19,6 +20,13 @@ struct fault {
 /* From a failed call r on the connection to `peer`: -EPROTO: exit 12; -ECONNRESET, -ETIMEDOUT:
  * exit 11; anything else is trouble of our own: exit 13, no peer. Keeps a fault already there. */
 void fault_from_err(struct fault *f, int r, const struct frame_id *peer, const struct err *err);
+/* Ourselves: we did not run for `away_ns`. Exit 11; returns -ETIMEDOUT. Keeps a fault already there. */
+int fault_from_absence(struct fault *f, int64_t away_ns, const struct frame_id *self,
+                       struct err *err);
+/* Ask it before a peer is blamed for r. True: r says that the peer is lost, but we were away and it
+ * may have given us up; then the fault and *err name ourselves. */
+bool fault_is_absence(struct fault *f, int r, const struct heartbeat_self *life, int64_t now_ns,
+                      const struct frame_id *self, struct err *err);
 /* From an ABORT frame: exit 11 whatever the sender met, for here it is a lost gang. */
 int fault_from_abort(struct fault *f, const struct frame *frame, const uint8_t *payload,
                      const struct frame_id *self, struct err *err);

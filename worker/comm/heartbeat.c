@@ -1,14 +1,38 @@
 /* Life signs, see heartbeat.h. */
 #include "worker/comm/heartbeat.h"
 
+static int64_t since_turn(const struct heartbeat_self *self, int64_t now_ns)
+{
+    return self->last_turn_ns == 0 ? 0 : now_ns - self->last_turn_ns;
+}
+
 bool heartbeat_was_away(struct heartbeat_self *self, int64_t now_ns, int64_t *ret_away_ns)
 {
-    int64_t away_ns = self->last_turn_ns == 0 ? 0 : now_ns - self->last_turn_ns;
+    int64_t away_ns = since_turn(self, now_ns);
     self->last_turn_ns = now_ns;
+    if (away_ns >= HEARTBEAT_DOUBT_NS) {
+        self->woke_ns = now_ns;
+        self->away_ns = away_ns;
+    }
     if (away_ns < HEARTBEAT_SILENCE_NS) {
         return false;
     }
     *ret_away_ns = away_ns;
+    return true;
+}
+
+bool heartbeat_may_be_given_up(const struct heartbeat_self *self, int64_t now_ns,
+                               int64_t *ret_away_ns)
+{
+    int64_t away_ns = since_turn(self, now_ns);
+    if (away_ns >= HEARTBEAT_DOUBT_NS) {
+        *ret_away_ns = away_ns;
+        return true;
+    }
+    if (self->away_ns == 0 || now_ns - self->woke_ns > HEARTBEAT_AFTERMATH_NS) {
+        return false;
+    }
+    *ret_away_ns = self->away_ns;
     return true;
 }
 

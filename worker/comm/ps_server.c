@@ -169,10 +169,16 @@ static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint
 
 /* ---- turns ---- */
 
+/* Is it we that failed, when a peer seems lost? */
+static bool were_away(struct ps_server *s, int r, struct err *err)
+{
+    return fault_is_absence(&s->fault, r, &s->self, clock_monotonic_ns(), &s->params.self, err);
+}
+
 /* A trainer of ours did wrong or is lost: puts its name into the text and the fault. */
 static int blame(struct ps_server *s, const struct frame_id *id, int r, struct err *err)
 {
-    if (s->fault.exit_code == 0) {
+    if (s->fault.exit_code == 0 && !were_away(s, r, err)) {
         char name[32];
         frame_id_name(id, name);
         (void)err_wrap(err, r, "%s", name);
@@ -268,6 +274,9 @@ static int check_rendezvous(struct ps_server *s, struct err *err)
     if (s->now_ns < s->rendezvous_by_ns) {
         return 0;
     }
+    if (were_away(s, -ETIMEDOUT, err)) {
+        return -ETIMEDOUT;
+    }
     struct buf names = BUF_INIT;
     const struct frame_id *self = &s->params.self;
     struct frame_id first = {self->run, self->attempt, ROLE_TRAINER, UINT32_MAX};
@@ -293,12 +302,7 @@ static int check_self(struct ps_server *s, struct err *err)
     if (!heartbeat_was_away(&s->self, s->now_ns, &away_ns)) {
         return 0;
     }
-    char name[32];
-    frame_id_name(&s->params.self, name);
-    (void)err_set(err, ETIMEDOUT, "%s itself was stopped for %.1f s: its peers have given it up",
-                  name, (double)away_ns / 1e9);
-    fault_from_err(&s->fault, -ETIMEDOUT, &s->params.self, err);
-    return -ETIMEDOUT;
+    return fault_from_absence(&s->fault, away_ns, &s->params.self, err);
 }
 
 /* Sleeps until something can be done. fds gets the peers in order, then the listener. */

@@ -1,0 +1,77 @@
+"""One real worker process, and its only peer in Python (peer.py), which knows the secret."""
+import os
+
+import peer
+from gang import HOST, Replica, time
+
+N_PARAMS = 15254602
+SECRET = bytes(range(32, 64))
+RUN = peer.run_id("lone", 0, 0)
+DIGEST = peer.digest("vgg16-fluid-fc512", 1, N_PARAMS, 1, 1)
+FIRST = peer.slices(N_PARAMS, 1)[0][1]
+
+
+def secret_fd():
+    """The secret as the local launcher gives it."""
+    r, w = os.pipe()
+    os.write(w, SECRET)
+    os.close(w)
+    return r
+
+
+def start(role, args):
+    fd = secret_fd()
+    r = Replica(role, [role, "--run", "lone", *args], {"BENCHD_SECRET_FD": str(fd)}, (fd,))
+    os.close(fd)
+    return r
+
+
+def connect(port):
+    """As a trainer would: until the server listens."""
+    end = time.monotonic() + 60
+    while True:
+        me = peer.Side(RUN, 0, peer.TRAINER, 0, os.urandom(32), DIGEST)
+        try:
+            return peer.Trainer((HOST, port), SECRET, me)
+        except ConnectionRefusedError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)  # nothing announces a port that opens
+
+
+class Server(peer.Trainer):
+    """The other side: accepts one trainer."""
+
+    def __init__(self, listener):
+        self.sock, _ = listener.accept()
+        self.sock.settimeout(60)
+        self.me = peer.Side(RUN, 0, peer.PSERVER, 0, os.urandom(32), DIGEST)
+
+    def handshake(self, tag=None, **changes):
+        type_, h, payload = self.receive()
+        assert type_ == "HELLO"
+        for k, v in changes.items():
+            setattr(self.me, k, v)
+        trainer = peer.Side(h[7], h[6], h[3], h[5], payload[:32], payload[32:64])
+        tag = tag or peer.derive(SECRET, b"S", trainer, self.me)
+        self.send("CHALLENGE", self.me.nonce + self.me.digest + tag)
+        type_, h, payload = self.receive()
+        assert type_ == "PROOF" and payload == peer.derive(SECRET, b"T", trainer, self.me)
+        self.me.key = peer.derive(SECRET, b"s", trainer, self.me)
+        self.server_key = peer.derive(SECRET, b"t", trainer, self.me)
+        self.send("WELCOME")
+
+    def receive_gradients(self):
+        """One step's; gives life signs meanwhile, for the trainer may take its time."""
+        left = len(peer.slices(N_PARAMS, 1))
+        said = -1
+        while left > 0:
+            type_ = self.receive()[0]
+            assert type_ in ("HEARTBEAT", "GRADIENT"), type_
+            left -= type_ == "GRADIENT"
+            if time.monotonic() - said >= 0.5:
+                self.send("HEARTBEAT")
+                said = time.monotonic()
+
+
+__all__ = ["FIRST", "N_PARAMS", "Server", "connect", "start"]
