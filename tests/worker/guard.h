@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "worker/tensor/rng.h"
 
@@ -26,6 +27,14 @@ static inline float *guarded_new(size_t n, uint64_t seed)
         data[i] = 2 * data[i] - 1;
     }
     return data;
+}
+
+/* As guarded_new, n words, none of which a kernel would leave by chance. */
+static inline uint32_t *guarded_words_new(size_t n)
+{
+    float *data = guarded_new(n, 1);
+    memset(data, 0xa5, n * sizeof(*data));
+    return (uint32_t *)(void *)data;
 }
 
 static inline void guarded_free(float *data, size_t n, const char *what)

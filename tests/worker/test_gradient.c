@@ -81,6 +81,7 @@ struct op { /* arrays of the operation under test; r weighs its output */
     size_t n_out;
     double *x, *w, *b, *y, *r;
     double *mean, *var, *inv_std, *scale, *shift;
+    uint32_t *kept;
     const uint8_t *labels;
 };
 
@@ -115,7 +116,7 @@ static void conv(void **state)
 static double fc_value(void *ctx)
 {
     struct op *o = ctx;
-    ref.fc_forward(o->n, o->c, o->k, o->x, o->w, o->b, o->y);
+    ref.fc_forward(o->n, o->c, o->k, o->x, o->w, o->b, o->y, NULL);
     return dot(o->y, o->r, o->n_out);
 }
 
@@ -127,7 +128,7 @@ static void fc(void **state)
     o.w = seeded(K * C, 2), o.b = seeded(K, 3), o.y = seeded(N * K, 4), o.r = seeded(N * K, 5);
     double dx[N * C], dw[K * C], db[K];
     struct objective f = {fc_value, &o};
-    ref.fc_backward(N, C, K, o.x, o.w, o.r, dx, dw, db);
+    ref.fc_backward(N, C, K, o.x, o.w, o.r, dx, dw, db, NULL);
     check(&f, o.x, dx, N * C, "fc x");
     check(&f, o.w, dw, K * C, "fc weight");
     check(&f, o.b, db, K, "fc bias");
@@ -146,7 +147,8 @@ static double bn_value(void *ctx) /* w: gamma, b: beta */
     if (o->pools) {
         ref.bn_relu_pool_forward(&o->bn, o->x, o->scale, o->shift, o->y, NULL);
     } else {
-        ref.bn_relu_forward(&o->bn, &o->mask, o->x, o->scale, o->shift, o->y, NULL);
+        ref.bn_relu_forward(&o->bn, &o->mask, o->x, o->scale, o->shift, o->y, o->kept,
+                            NULL);
     }
     return dot(o->y, o->r, o->n_out);
 }
@@ -168,6 +170,7 @@ static void bn_relu_dropout(void **state)
         o.b = seeded(k, 3), o.y = seeded(n, 4), o.r = seeded(n, 5);
         o.mean = seeded(k, 6), o.var = seeded(k, 7), o.inv_std = seeded(k, 8);
         o.scale = seeded(k, 9), o.shift = seeded(k, 10);
+        o.kept = calloc(n / k * KEPT_WORDS(k), sizeof(*o.kept));
         o.mask = (struct dropout_mask){.key = {1, 2}, .below = 19661};
         double *dy = seeded(n, 11), *dgamma = seeded(k, 12), *dbeta = seeded(k, 13);
         struct objective f = {bn_value, &o};
@@ -177,14 +180,15 @@ static void bn_relu_dropout(void **state)
             ref.bn_relu_pool_backward(s, o.x, o.scale, o.shift, o.r, o.mean, o.inv_std, o.w, dy,
                                       dgamma, dbeta, NULL);
         } else {
-            ref.bn_relu_backward(s, o.x, o.y, o.r, o.mean, o.inv_std, o.w, dy, dgamma, dbeta,
+            ref.bn_relu_backward(s, o.x, o.kept, o.r, o.mean, o.inv_std, o.w, dy, dgamma, dbeta,
                                  NULL);
         }
         check(&f, o.x, dy, n, "bn x");
         check(&f, o.w, dgamma, k, "bn gamma");
         check(&f, o.b, dbeta, k, "bn beta");
         free(o.x), free(o.w), free(o.b), free(o.y), free(o.r), free(o.mean), free(o.var);
-        free(o.inv_std), free(o.scale), free(o.shift), free(dy), free(dgamma), free(dbeta);
+        free(o.inv_std), free(o.scale), free(o.shift), free(o.kept);
+        free(dy), free(dgamma), free(dbeta);
     }
 }
 

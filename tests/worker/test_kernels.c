@@ -124,6 +124,7 @@ static const struct {
     {"cut tiles", {3, 32, 64, 7, 5}},
     {"a tile of one pixel", {2, 64, 32, 1, 1}},
     {"blocks, last short", {3, 32, 32, 28, 28}},
+    {"two parts, last short", {11, 32, 32, 28, 28}},
     {"conv1_2", {1, 64, 64, 32, 32}},
     {"conv3, wide", {2, 96, 64, 8, 8}},
     {"conv4, two chunks", {67, 32, 96, 4, 4}},
@@ -193,19 +194,32 @@ static void fc(void **state)
     static const struct {
         const char *name;
         uint32_t n, c, k;
-    } rows[] = {{"one", 1, 1, 1}, {"odd", 3, 7, 5}, {"head", 16, 512, 512}, {"last", 5, 512, 10}};
+    } rows[] = {{"one", 1, 1, 1}, {"odd", 3, 7, 5}, {"head", 16, 512, 512}, {"last", 5, 512, 10},
+                {"slices, last short", 4, 130, 300}};
+    struct work alone = {0}, shared = {0};
+    assert_int_equal(pool_new(3, &shared.pool, NULL), 0);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         uint32_t n = rows[i].n, c = rows[i].c, k = rows[i].k;
         size_t nx = (size_t)n * c, ny = (size_t)n * k, nw = (size_t)k * c;
         float *x = guarded_new(nx, 1), *w = guarded_new(nw, 2), *b = guarded_new(k, 3);
         float *g = guarded_new(ny, 4);
         struct pair y = pair_new(ny), dx = pair_new(nx), dw = pair_new(nw), db = pair_new(k);
-        ref.fc_forward(n, c, k, x, w, b, y.want);
-        best.fc_forward(n, c, k, x, w, b, y.got);
-        ref.fc_backward(n, c, k, x, w, g, dx.want, dw.want, db.want);
-        best.fc_backward(n, c, k, x, w, g, NULL, dw.got, db.got);
+        float *y_shared = guarded_new(ny, 5), *dw_shared = guarded_new(nw, 6);
+        float *dx_shared = guarded_new(nx, 7);
+        ref.fc_forward(n, c, k, x, w, b, y.want, NULL);
+        best.fc_forward(n, c, k, x, w, b, y.got, &alone);
+        best.fc_forward(n, c, k, x, w, b, y_shared, &shared);
+        ref.fc_backward(n, c, k, x, w, g, dx.want, dw.want, db.want, NULL);
+        best.fc_backward(n, c, k, x, w, g, NULL, dw.got, db.got, &alone);
         memset(dw.got, 0x7f, nw * sizeof(float)); /* overwritten, not added to */
-        best.fc_backward(n, c, k, x, w, g, dx.got, dw.got, db.got);
+        best.fc_backward(n, c, k, x, w, g, dx.got, dw.got, db.got, &alone);
+        best.fc_backward(n, c, k, x, w, g, dx_shared, dw_shared, db.got, &shared);
+        assert_memory_equal(y.got, y_shared, ny * sizeof(float)); /* bits know no threads */
+        assert_memory_equal(dw.got, dw_shared, nw * sizeof(float));
+        assert_memory_equal(dx.got, dx_shared, nx * sizeof(float));
+        guarded_free(y_shared, ny, "y of three threads");
+        guarded_free(dw_shared, nw, "dweight of three threads");
+        guarded_free(dx_shared, nx, "dx of three threads");
         pair_check(y, rows[i].name, "y");
         pair_check(dx, rows[i].name, "dx");
         pair_check(dw, rows[i].name, "dweight");
@@ -215,6 +229,7 @@ static void fc(void **state)
         guarded_free(b, k, "bias");
         guarded_free(g, ny, "dy");
     }
+    pool_free(shared.pool);
 }
 
 struct bn_arrays {
@@ -251,11 +266,46 @@ static void bn_free(struct bn_arrays *b)
     guarded_free(b->scratch, BN_SCRATCH(b->k), "scratch");
 }
 
+/* Straight from what kernels.h says of the bits; those of no channel are 0. */
+static void check_kept(const char *row, const struct bn_shape *s, const float *a,
+                       const uint32_t *kept)
+{
+    for (size_t pixel = 0; pixel < (size_t)s->n * s->h * s->w; pixel++) {
+        for (size_t k = 0; k < 32 * KEPT_WORDS(s->k); k++) {
+            uint32_t bit = kept[pixel * KEPT_WORDS(s->k) + k / 32] >> k % 32 & 1;
+            float value = k < s->k ? a[pixel * s->k + k] : 0;
+            if (bit != (value > 0)) {
+                fail_msg("%s %s: pixel %zu, channel %zu of %u: bit %u, a %g", best.isa, row, pixel,
+                         k, s->k, bit, (double)value);
+            }
+        }
+    }
+}
+
+/* Of each kernel's own a: near 0, where they round otherwise, their bits may differ. */
+static void kept_row(const char *row, const struct bn_shape *s, const struct dropout_mask *mask,
+                     struct bn_arrays *b, const struct pair *a, uint32_t *want)
+{
+    size_t words = (size_t)s->n * s->h * s->w * KEPT_WORDS(s->k);
+    uint32_t *got = guarded_words_new(words);
+    ref.bn_relu_forward(s, mask, b->y, b->gamma, b->shift, a->want, want, NULL);
+    best.bn_relu_forward(s, mask, b->y, b->gamma, b->shift, a->got, NULL, &b->work);
+    float *unasked = guarded_new(b->n, 7);
+    memcpy(unasked, a->got, b->n * sizeof(float));
+    best.bn_relu_forward(s, mask, b->y, b->gamma, b->shift, a->got, got, &b->work);
+    assert_memory_equal(unasked, a->got, b->n * sizeof(float));
+    check_kept(row, s, a->want, want);
+    check_kept(row, s, a->got, got);
+    guarded_free(unasked, b->n, "a without bits");
+    guarded_free((void *)got, words, "bits");
+}
+
 static void bn_row(const char *row, const struct bn_shape *s, const struct dropout_mask *mask,
                    struct pool *pool)
 {
     struct bn_arrays b = bn_new(s, pool);
-    size_t n = b.n, k = b.k;
+    size_t n = b.n, k = b.k, words = n / k * KEPT_WORDS(k);
+    uint32_t *kept = guarded_words_new(words);
     float *da = guarded_new(n, 2);
     struct pair mean = pair_new(k), var = pair_new(k), a = pair_new(n), dy = pair_new(n);
     struct pair dgamma = pair_new(k), dbeta = pair_new(k);
@@ -264,12 +314,11 @@ static void bn_row(const char *row, const struct bn_shape *s, const struct dropo
     }
     ref.bn_stats(s, b.y, mean.want, var.want, NULL);
     best.bn_stats(s, b.y, mean.got, var.got, &b.work);
-    ref.bn_relu_forward(s, mask, b.y, b.gamma, b.shift, a.want, NULL);
-    best.bn_relu_forward(s, mask, b.y, b.gamma, b.shift, a.got, &b.work);
-    ref.bn_relu_backward(s, b.y, a.want, da, mean.want, b.inv_std, b.gamma, dy.want, dgamma.want,
+    kept_row(row, s, mask, &b, &a, kept);
+    ref.bn_relu_backward(s, b.y, kept, da, mean.want, b.inv_std, b.gamma, dy.want, dgamma.want,
                          dbeta.want, NULL);
     memcpy(dy.got, da, n * sizeof(float)); /* in place */
-    best.bn_relu_backward(s, b.y, a.want, dy.got, mean.want, b.inv_std, b.gamma, dy.got,
+    best.bn_relu_backward(s, b.y, kept, dy.got, mean.want, b.inv_std, b.gamma, dy.got,
                           dgamma.got, dbeta.got, &b.work);
     pair_check(mean, row, "mean");
     pair_check(var, row, "var");
@@ -278,6 +327,7 @@ static void bn_row(const char *row, const struct bn_shape *s, const struct dropo
     pair_check(dgamma, row, "dgamma");
     pair_check(dbeta, row, "dbeta");
     guarded_free(da, n, "da");
+    guarded_free((void *)kept, words, "bits of ref");
     bn_free(&b);
 }
 
@@ -289,7 +339,10 @@ static void bn(void **state)
     } rows[] = {
         {"two values", {2, 1, 1, 1}},   {"fc", {33, 1, 1, 129}},     {"conv5", {9, 2, 2, 70}},
         {"odd plane", {3, 37, 1, 5}},   {"conv4", {17, 4, 4, 128}},  {"conv1", {3, 32, 32, 64}},
-        {"odd slots", {5, 6, 6, 64}},
+        {"past the caches", {17, 32, 32, 64}},
+        {"odd slots", {5, 6, 6, 64}},   {"half a tile", {5, 3, 7, 96}},
+        {"a word more", {3, 5, 3, 33}}, {"half a word", {3, 5, 3, 16}},
+        {"a channel less", {3, 5, 3, 31}},
     };
     struct dropout_mask mask = {.key = {.seed = 3, .stream = 4}, .below = 19661};
     struct pool *pool = NULL;
@@ -338,7 +391,7 @@ static void bn_pool(void **state)
         struct bn_shape shape;
     } rows[] = {
         {"one block", {1, 2, 2, 1}}, {"odd", {3, 6, 10, 7}}, {"conv5", {9, 2, 2, 64}},
-        {"conv1", {5, 32, 32, 64}},
+        {"conv1", {5, 32, 32, 64}}, {"past the caches", {17, 32, 32, 64}},
     };
     (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -200,6 +201,36 @@ static void best_equals_reference(void **state)
     model_free(slow);
 }
 
+static bool is_kept(const struct layer *l, size_t i)
+{
+    size_t pixel = i / l->shape.k, k = i % l->shape.k;
+    return (l->kept[pixel * KEPT_WORDS(l->shape.k) + k / 32] >> k % 32 & 1) != 0;
+}
+
+/* Layers keep the bits of their training's output, and inference leaves them alone. */
+static void kept_bits(void **state)
+{
+    (void)state;
+    struct model *m = new_model(&small, BATCH, 3, true);
+    const struct layer *l = &m->layers[0], *fc = &m->layers[6];
+    size_t words = (size_t)BATCH * 8 * 8 * KEPT_WORDS(16);
+    (void)model_forward(m, pixels, labels, BATCH, (struct model_key){0});
+    for (uint32_t i = 0; i < small.n_layers; i++) {
+        bool has = layer_has_bn(m->layers[i].def) && !m->layers[i].pools;
+        assert_true(has == (m->layers[i].kept != NULL));
+        for (size_t j = 0; has && j < BATCH * layer_out_floats(&m->layers[i]); j++) {
+            assert_true(is_kept(&m->layers[i], j) == (m->layers[i].out[j] > 0));
+        }
+    }
+    assert_true(m->layers[1].pools && fc->kept != NULL);
+    uint32_t *before = malloc(words * sizeof(*before));
+    memcpy(before, l->kept, words * sizeof(*before));
+    (void)model_evaluate(m, pixels + SMALL_FLOATS, labels, BATCH);
+    assert_memory_equal(l->kept, before, words * sizeof(*before));
+    free(before);
+    model_free(m);
+}
+
 /* Fluid's convention: running = .9 * running + .1 * batch, from 0 and 1, biased variance. */
 static void running_statistics(void **state)
 {
@@ -318,6 +349,7 @@ int main(void)
         cmocka_unit_test(learns),         cmocka_unit_test(running_statistics),
         cmocka_unit_test(dropout_keys),   cmocka_unit_test(micro_batches),
         cmocka_unit_test(no_memory),      cmocka_unit_test(same_seed_same_bits),
+        cmocka_unit_test(kept_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

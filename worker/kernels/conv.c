@@ -1,7 +1,5 @@
-/* The convolution slots: which way for which shape. Fully connected layers as sgemm. */
+/* The convolution slots: which way for which shape. */
 #include "worker/kernels/conv.h"
-
-#include <string.h>
 
 #include "worker/kernels/tiles.h"
 
@@ -82,31 +80,10 @@ static size_t conv3x3_scratch(const struct conv_shape *s, unsigned threads)
     return most;
 }
 
-static void fc_forward(uint32_t n, uint32_t c, uint32_t k, const float *x, const float *weight,
-                       const float *bias, float *y)
-{
-    for (size_t i = 0; i < n; i++) {
-        memcpy(y + i * k, bias, k * sizeof(*y));
-    }
-    conv_sgemm(CblasNoTrans, CblasTrans, n, k, c, x, weight, 1, y);
-}
-
-static void fc_backward(uint32_t n, uint32_t c, uint32_t k, const float *x, const float *weight,
-                        const float *dy, float *dx, float *dweight, float *dbias)
-{
-    conv_sgemm(CblasTrans, CblasNoTrans, k, c, n, dy, x, 0, dweight);
-    conv_sum_bias(n, k, dy, dbias);
-    if (dx != NULL) {
-        conv_sgemm(CblasNoTrans, CblasNoTrans, n, c, k, dy, weight, 0, dx);
-    }
-}
-
 void ISA_SYMBOL(conv_init)(struct kernels *k)
 {
     k->conv3x3_forward = conv3x3_forward;
     k->conv3x3_backward_data = conv3x3_backward_data;
     k->conv3x3_backward_weight = conv3x3_backward_weight;
     k->conv3x3_scratch = conv3x3_scratch;
-    k->fc_forward = fc_forward;
-    k->fc_backward = fc_backward;
 }

@@ -4,8 +4,6 @@
 
 #include <stdbool.h>
 
-#include <cblas.h>
-
 #include "worker/kernels/isa.h"
 
 /* By a bilinear scheme: tiling_of(s).scheme is not NULL (tiles.h). */
@@ -58,11 +56,6 @@ void conv_blas_backward_data(const struct conv_shape *s, const float *dy, const 
 void conv_blas_backward_weight(const struct conv_shape *s, const float *x, const float *dy,
                                float *dweight, float *dbias, const struct work *work);
 size_t conv_blas_scratch(const struct conv_shape *s, unsigned threads);
-
-/* C (m, n) = A (m, k) B (k, n) + beta C, all of rows side by side; A, B transposed where said. */
-#define conv_sgemm ISA_SYMBOL(conv_sgemm)
-void conv_sgemm(enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, size_t m, size_t n, size_t k,
-                const float *a, const float *b, float beta, float *c);
 
 /* dbias (K) = sum of dy (pixels, K), in fp32 over 256 pixels at a time, then in double. */
 #define conv_sum_bias ISA_SYMBOL(conv_sum_bias)

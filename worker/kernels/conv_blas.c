@@ -5,6 +5,8 @@
  *     dW      += col (P, 9*C)^T * dY (P, K)       blocks in order, so the bits do not vary */
 #include <string.h>
 
+#include <cblas.h>
+
 #include "worker/kernels/carve.h"
 #include "worker/kernels/conv.h"
 #include "worker/kernels/moments.h"
@@ -64,8 +66,9 @@ static void im2col(uint32_t images, uint32_t h, uint32_t w, size_t c, const floa
     }
 }
 
-void conv_sgemm(enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, size_t m, size_t n, size_t k,
-                const float *a, const float *b, float beta, float *c)
+/* C (m, n) = A (m, k) B (k, n) + beta C, all of rows side by side; A, B transposed where said. */
+static void sgemm(enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, size_t m, size_t n, size_t k,
+                  const float *a, const float *b, float beta, float *c)
 {
     blasint lda = (blasint)(ta == CblasNoTrans ? k : m);
     blasint ldb = (blasint)(tb == CblasNoTrans ? n : k);
@@ -85,8 +88,8 @@ static void convolve(const struct conv_shape *s, const struct blas_conv *p, cons
         for (size_t i = 0; bias != NULL && i < images * hw; i++) {
             memcpy(out + i * s->k, bias, s->k * sizeof(*bias));
         }
-        conv_sgemm(CblasNoTrans, CblasNoTrans, images * hw, s->k, (size_t)s->c * 9, p->col, weight,
-                   bias == NULL ? 0 : 1, out);
+        sgemm(CblasNoTrans, CblasNoTrans, images * hw, s->k, (size_t)s->c * 9, p->col, weight,
+              bias == NULL ? 0 : 1, out);
     }
 }
 
@@ -151,8 +154,8 @@ void conv_blas_backward_weight(const struct conv_shape *s, const float *x, const
     for (uint32_t n = 0; n < s->n; n += p.images) {
         uint32_t images = s->n - n < p.images ? s->n - n : p.images;
         im2col(images, s->h, s->w, s->c, x + (size_t)n * hw * s->c, p.col);
-        conv_sgemm(CblasTrans, CblasNoTrans, (size_t)s->c * 9, s->k, images * hw, p.col,
-                   dy + (size_t)n * hw * s->k, n == 0 ? 0 : 1, dweight);
+        sgemm(CblasTrans, CblasNoTrans, (size_t)s->c * 9, s->k, images * hw, p.col,
+              dy + (size_t)n * hw * s->k, n == 0 ? 0 : 1, dweight);
     }
     conv_sum_bias(s->n * hw, s->k, dy, dbias);
 }

@@ -139,7 +139,9 @@ static void multiply(const struct lanes *l, const float *u, float *m)
                                 .c = m + plane * l->m_plane + group * PANEL * PANEL,
                                 .c_row = PANEL,
                                 .panels = l->k / PANEL,
-                                .steps = PANEL};
+                                .steps = PANEL,
+                                .next_floats = l->k * PANEL};
+            p.next = p.b + p.next_floats; /* the next group */
             product_tiles(&p, PANEL);
         }
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "worker/kernels/carve.h"
+#include "worker/kernels/ceil_div.h"
 #include "worker/kernels/conv.h"
 #include "worker/kernels/moments.h"
 #include "worker/kernels/pool.h"
@@ -35,7 +36,7 @@ static void plan(struct rgb *r, unsigned threads, struct carver *scratch)
     r->frame_each = (size_t)(r->s->h + 2) * (r->s->w + 2) * C;
     r->frames = carve(scratch, r->frame_each * threads);
     r->moments = carve(scratch, (size_t)r->s->n * 3 * r->s->k);
-    r->dweights = carve(scratch, moment_slots(r->s->n, GRAD_IMAGES) * 3 * TAP_ROW * r->s->k);
+    r->dweights = carve(scratch, ceil_div(r->s->n, GRAD_IMAGES) * 3 * TAP_ROW * r->s->k);
     r->dbiases = carve(scratch, (size_t)r->s->n * r->s->k);
 }
 
@@ -136,7 +137,7 @@ void conv_rgb_backward_weight(const struct conv_shape *s, const float *x, const 
     struct rgb r = {.s = s, .x = x, .dy = dy};
     struct carver scratch = {.base = work->scratch};
     unsigned threads = pool_threads(work->pool);
-    size_t parts = moment_slots(s->n, GRAD_IMAGES);
+    size_t parts = ceil_div(s->n, GRAD_IMAGES);
     plan(&r, threads, &scratch);
     memset(r.frames, 0, r.frame_each * threads * sizeof(float));
     parallel_for(work->pool, parts, item_grad, &r);

@@ -4,25 +4,26 @@
  * Small layers by blocks of tiles: all weights are transformed first, then each block of tiles goes
  * through all stages while its V and M stay in the cache. Where transformed weights would not stay
  * in the cache (36/9 times the weights) or tiles are few, all tiles are one block and panels of 32
- * output channels go through all stages instead: weights are transformed and used at once.
+ * output channels go through all stages instead: weights are transformed and used at once, as many
+ * as the cache holds.
  * Threads share blocks in the first case and panels in the second. */
 #include <stdbool.h>
 #include <string.h>
 
 #include "worker/kernels/carve.h"
+#include "worker/kernels/ceil_div.h"
 #include "worker/kernels/conv.h"
+#include "worker/kernels/cpu.h"
 #include "worker/kernels/moments.h"
 #include "worker/kernels/simd.h"
 #include "worker/kernels/tiles.h"
 
-#if PRODUCT_ROWS == 12
-#define BLOCK_TILES 12 /* V stays in the first-level cache: conv2_2 28.5 ms with 48, 26.8 with 12 */
-#else
-#define BLOCK_TILES 48 /* rows of 6 would read U from the third-level cache too often */
-#endif
+#define LARGE_L2_BYTES (2u << 20)
+#define BLOCKS_SHARED 4                 /* the number of blocks is a multiple of it */
+#define DEPTH_FLOATS (1u << 18)         /* of U at a time, which stays in the second-level cache */
+#define DEPTH_ROWS 256                  /* of U at a time: a plane's stays in the first */
 #define PREFETCH_ROWS 8                 /* of weights, ahead of their use */
 #define TURN_ROWS 16                    /* of weights that are turned at a time: a line of them */
-#define STREAM_FLOATS (1u << 20)        /* a larger y is out of the cache when it is read */
 #define WIDE_TILES 128                  /* at most so many tiles are one block */
 #define WIDE_WEIGHT_FLOATS (3u << 20)   /* as are layers with more transformed weights */
 
@@ -39,32 +40,73 @@ struct conv {
     /* Scratch; *_each floats lie between those of two threads, 0: all share one. */
     bool wide;
     size_t block;        /* tiles that go through the stages together */
+    size_t room;         /* tiles that V and M have room for */
     size_t chunk;        /* tiles whose moments make a slot */
+    size_t depth;        /* channels of x whose U exists at a time */
     size_t u_plane, v_plane, m_plane, u_each, v_each, m_each;
     float *u, *v, *m, *zeros;
     float *waste; /* (threads, K) */
 };
 
+struct tuning {
+    size_t block;  /* tiles that go through the stages together, at most */
+    size_t stream; /* floats of a y that is out of the cache when it is read */
+};
+
+/* By 1 MB of second-level cache (Zen 4) blocks of 12 keep V in the first level: conv2_2 26.8 ms,
+ * 28.5 with 48; rows of 6 would read U too often. By 2 MB (Granite Rapids, whose third level is
+ * slow) 48 keep V in the second and read U a quarter as often: conv2_2 17 ms, 21 with 12. There
+ * even a small y is better written past the caches: it would push out V and U. */
+static struct tuning tuning_of_cpu(void)
+{
+    if (cpu_l2_bytes() >= LARGE_L2_BYTES) {
+        return (struct tuning){.block = 48, .stream = 1u << 17};
+    }
+    return (struct tuning){.block = PRODUCT_ROWS == 12 ? 12 : 48, .stream = 1u << 20};
+}
+
+/* Of all but equal size, and as many for each of two or four threads. */
+static size_t blocks_of(size_t tiles, size_t most)
+{
+    return ceil_div(ceil_div(tiles, most), BLOCKS_SHARED) * BLOCKS_SHARED;
+}
+
+/* An equal part of c, in whole panels. */
+static size_t depth_of(size_t planes, size_t c)
+{
+    size_t depth = c;
+    while ((depth > DEPTH_ROWS || planes * depth * PANEL > DEPTH_FLOATS) &&
+           depth % (2 * PANEL) == 0) {
+        depth /= 2;
+    }
+    return depth;
+}
+
 /* Sizes, and places in scratch. */
 static void plan(struct conv *cv, size_t threads, struct carver *scratch)
 {
     size_t planes = cv->t.scheme->planes, most = cv->c > cv->k ? cv->c : cv->k;
+    struct tuning tuning = tuning_of_cpu();
     cv->wide = cv->t.count <= WIDE_TILES || planes * cv->c * cv->k > WIDE_WEIGHT_FLOATS;
-    cv->block = cv->wide ? cv->t.count : BLOCK_TILES;
-    cv->chunk = cv->wide ? MOMENT_TILES : BLOCK_TILES;
-    cv->u_plane = cv->c * PANEL + PLANE_PAD;
-    cv->v_plane = cv->c * cv->block + PLANE_PAD;
-    cv->m_plane = PANEL * cv->block + PLANE_PAD;
+    size_t blocks = cv->wide ? 1 : blocks_of(cv->t.count, tuning.block);
+    cv->block = ceil_div(cv->t.count, blocks);
+    cv->room = cv->wide ? cv->t.count : tuning.block;
+    cv->chunk = cv->wide ? MOMENT_TILES : cv->block;
+    cv->depth = cv->wide ? depth_of(planes, cv->c) : cv->c;
+    cv->u_plane = cv->depth * PANEL + PLANE_PAD;
+    cv->v_plane = cv->c * cv->room + PLANE_PAD;
+    cv->m_plane = PANEL * cv->room + PLANE_PAD;
     cv->u_each = planes * cv->u_plane;
     cv->v_each = cv->wide ? 0 : planes * cv->v_plane;
     cv->m_each = planes * cv->m_plane;
-    cv->streams = cv->t.count * cv->t.scheme->out * cv->t.scheme->out * cv->k > STREAM_FLOATS;
+    cv->streams = cv->t.count * cv->t.scheme->out * cv->t.scheme->out * cv->k > tuning.stream;
     cv->u = carve(scratch, cv->u_each * (cv->wide ? threads : cv->k / PANEL));
     cv->v = carve(scratch, planes * cv->v_plane * (cv->wide ? 1 : threads));
     cv->m = carve(scratch, cv->m_each * threads);
     cv->zeros = carve(scratch, most);
     cv->waste = carve(scratch, cv->k * threads);
-    cv->moments = carve(scratch, moment_slots(cv->t.count, cv->chunk) * 3 * cv->k);
+    size_t slots = cv->wide ? ceil_div(cv->t.count, MOMENT_TILES) : blocks;
+    cv->moments = carve(scratch, slots * 3 * cv->k);
 }
 
 /* dst (TURN_ROWS, PANEL) of each tap = weight[tap][column ..][row ..], transposed. A tap is fetched
@@ -91,12 +133,13 @@ static void turn_taps(const struct conv *cv, size_t column, size_t row, float *d
     }
 }
 
-/* U of one panel of output channels: u[plane][row of c][PANEL]. */
-static void transform_weight(const struct conv *cv, size_t panel, float *u)
+/* U of one panel of output channels and `depth` channels of x from `first` on:
+ * u[plane][row - first][PANEL]. */
+static void transform_weight(const struct conv *cv, size_t panel, size_t first, float *u)
 {
     const struct scheme *s = cv->t.scheme;
     float turned[9 * TURN_ROWS * PANEL];
-    for (size_t row = 0; row < cv->c; row += TURN_ROWS) {
+    for (size_t row = first; row < first + cv->depth; row += TURN_ROWS) {
         const float *w = cv->weight + row * cv->k + panel * PANEL;
         ptrdiff_t tap = (ptrdiff_t)(cv->c * cv->k), step = (ptrdiff_t)cv->k;
         if (cv->turned) {
@@ -110,7 +153,7 @@ static void transform_weight(const struct conv *cv, size_t panel, float *u)
                 prefetch_taps(w + (ptrdiff_t)(i + PREFETCH_ROWS) * step, tap);
             }
             for (size_t at = 0; at < PANEL; at += VL) {
-                s->weight(w + (ptrdiff_t)i * step + at, tap, u + (row + i) * PANEL + at,
+                s->weight(w + (ptrdiff_t)i * step + at, tap, u + (row - first + i) * PANEL + at,
                           cv->u_plane);
             }
         }
@@ -134,20 +177,28 @@ static void transform_input(const struct conv *cv, size_t panel, size_t panels, 
                                               .zeros = cv->zeros,
                                               .v = v,
                                               .v_plane = cv->v_plane,
-                                              .v_rows = cv->block});
+                                              .v_rows = cv->room});
 }
 
-static void multiply(const struct conv *cv, size_t count, const float *v, const float *u, float *m)
+/* M of `count` tiles and one panel of output channels += `depth` channels of x from `from` on.
+ * Fetched ahead is what lies farthest: V where it is of all tiles, else U. */
+static void multiply(const struct conv *cv, size_t from, size_t count, const float *v,
+                     const float *u, float *m)
 {
+    v += from * cv->room;
     for (size_t plane = 0; plane < cv->t.scheme->planes; plane++) {
         struct product p = {.a = v + plane * cv->v_plane,
-                            .a_panel = cv->block * PANEL,
+                            .a_panel = cv->room * PANEL,
                             .b = u + plane * cv->u_plane,
                             .b_step = PANEL,
                             .c = m + plane * cv->m_plane,
                             .c_row = PANEL,
-                            .panels = cv->c / PANEL,
+                            .init = from == 0 ? NULL : m + plane * cv->m_plane,
+                            .init_row = PANEL,
+                            .panels = cv->depth / PANEL,
                             .steps = PANEL};
+        p.next = cv->wide ? p.a + cv->v_plane : p.b + cv->u_plane;
+        p.next_floats = cv->depth * (cv->wide ? cv->room : PANEL);
         product_tiles(&p, count);
     }
 }
@@ -189,7 +240,7 @@ static void item_weight(void *ctx, size_t panel, unsigned thread)
 {
     const struct conv *cv = ctx;
     (void)thread;
-    transform_weight(cv, panel, cv->u + panel * cv->u_each);
+    transform_weight(cv, panel, 0, cv->u + panel * cv->u_each);
 }
 
 static void item_block(void *ctx, size_t block, unsigned thread)
@@ -199,7 +250,7 @@ static void item_block(void *ctx, size_t block, unsigned thread)
     size_t first = block * cv->block, count = min_size(cv->block, cv->t.count - first);
     transform_input(cv, 0, cv->c / PANEL, first, count, v);
     for (size_t panel = 0; panel < cv->k / PANEL; panel++) {
-        multiply(cv, count, v, cv->u + panel * cv->u_each, m);
+        multiply(cv, 0, count, v, cv->u + panel * cv->u_each, m);
         transform_output(cv, panel, first, m, cv->waste + thread * cv->k);
     }
 }
@@ -208,15 +259,17 @@ static void item_input(void *ctx, size_t panel, unsigned thread)
 {
     const struct conv *cv = ctx;
     (void)thread;
-    transform_input(cv, panel, 1, 0, cv->t.count, cv->v + panel * cv->block * PANEL);
+    transform_input(cv, panel, 1, 0, cv->t.count, cv->v + panel * cv->room * PANEL);
 }
 
 static void item_panel(void *ctx, size_t panel, unsigned thread)
 {
     const struct conv *cv = ctx;
     float *u = cv->u + thread * cv->u_each, *m = cv->m + thread * cv->m_each;
-    transform_weight(cv, panel, u);
-    multiply(cv, cv->t.count, cv->v, u, m);
+    for (size_t from = 0; from < cv->c; from += cv->depth) {
+        transform_weight(cv, panel, from, u);
+        multiply(cv, from, cv->t.count, cv->v, u, m);
+    }
     for (size_t first = 0; first < cv->t.count; first += cv->chunk) {
         transform_output(cv, panel, first, m + first * PANEL, cv->waste + thread * cv->k);
     }

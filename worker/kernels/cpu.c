@@ -3,6 +3,24 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+static size_t l2_bytes;
+
+static void find_l2(void)
+{
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); /* 0 or -1 where it does not know */
+    l2_bytes = bytes > 0 ? (size_t)bytes : 0;
+#endif
+}
+
+size_t cpu_l2_bytes(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_l2); /* asking the CPU itself leaves a virtual machine each time */
+    return l2_bytes;
+}
 
 #if defined(__x86_64__)
 

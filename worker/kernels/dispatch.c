@@ -11,15 +11,16 @@ struct isa {
     const char *name;
     void (*passes_init)(struct kernels *k);
     void (*conv_init)(struct kernels *k);
+    void (*fc_init)(struct kernels *k);
 };
 
 /* Best first. */
 static const struct isa isas[] = {
 #if defined(__x86_64__)
-    {"avx512", passes_init_avx512, conv_init_avx512},
-    {"avx2", passes_init_avx2, conv_init_avx2},
+    {"avx512", passes_init_avx512, conv_init_avx512, fc_init_avx512},
+    {"avx2", passes_init_avx2, conv_init_avx2, fc_init_avx2},
 #endif
-    {"baseline", passes_init_baseline, conv_init_baseline},
+    {"baseline", passes_init_baseline, conv_init_baseline, fc_init_baseline},
 };
 #define N_ISAS (sizeof(isas) / sizeof(isas[0]))
 
@@ -38,6 +39,7 @@ int kernels_init_isa(struct kernels *k, const char *isa)
             k->isa = isas[i].name;
             isas[i].passes_init(k);
             isas[i].conv_init(k);
+            isas[i].fc_init(k);
             blas_set_threads(1); /* threads are the pool's */
             return 0;
         }

@@ -12,7 +12,11 @@
 void passes_init_baseline(struct kernels *k);
 void passes_init_avx2(struct kernels *k);
 void passes_init_avx512(struct kernels *k);
-/* Convolution and fully connected layers. */
+/* Convolution. */
 void conv_init_baseline(struct kernels *k);
 void conv_init_avx2(struct kernels *k);
 void conv_init_avx512(struct kernels *k);
+/* Fully connected layers. */
+void fc_init_baseline(struct kernels *k);
+void fc_init_avx2(struct kernels *k);
+void fc_init_avx512(struct kernels *k);

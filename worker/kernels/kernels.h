@@ -33,6 +33,10 @@ struct dropout_mask {
 };
 #define DROPOUT_ONE 65536
 
+/* Bits that say which elements of a (N, H, W, K) are above 0: words (N, H, W, KEPT_WORDS(K)), bit
+ * k % 32 of word k / 32 is channel k's; those behind channel K - 1 are 0. */
+#define KEPT_WORDS(k) (((size_t)(k) + 31) / 32)
+
 struct work { /* what a kernel may use; it keeps nothing there */
     struct pool *pool; /* NULL: one thread */
     float *scratch;    /* as many floats as the kernel asks for */
@@ -58,22 +62,25 @@ struct kernels {
 
     /* y (N,K) = x (N,C) * weight (K,C)^T + bias (K). */
     void (*fc_forward)(uint32_t n, uint32_t c, uint32_t k, const float *x, const float *weight,
-                       const float *bias, float *y);
+                       const float *bias, float *y, const struct work *work);
     /* dx (N,C) (NULL: not wanted), dweight (K,C), dbias (K). Overwrites all. */
     void (*fc_backward)(uint32_t n, uint32_t c, uint32_t k, const float *x, const float *weight,
-                        const float *dy, float *dx, float *dweight, float *dbias);
+                        const float *dy, float *dx, float *dweight, float *dbias,
+                        const struct work *work);
 
     /* mean (K) and biased variance (K) of y (N,H,W,K) over all but K. */
     void (*bn_stats)(const struct bn_shape *s, const float *y, float *mean, float *var,
                      const struct work *work);
     /* a = max(0, scale[k]*y + shift[k]): the affine form of BN for known statistics, then ReLU,
-     * then dropout (mask NULL: none). */
+     * then dropout (mask NULL: none). Overwrites `kept`, the caller's, with the bits of a (NULL:
+     * not wanted). */
     void (*bn_relu_forward)(const struct bn_shape *s, const struct dropout_mask *mask,
                             const float *y, const float *scale, const float *shift, float *a,
-                            const struct work *work);
+                            uint32_t *kept, const struct work *work);
     /* Back through that, for statistics that depend on y: dy (N,H,W,K), dgamma (K), dbeta (K) from
-     * da, all overwritten; dy may be da. Where a is 0 nothing flows back. */
-    void (*bn_relu_backward)(const struct bn_shape *s, const float *y, const float *a,
+     * da, all overwritten; dy may be da. Nothing flows back where the bits of a (`kept`) are 0:
+     * there ReLU or dropout stopped the signal. */
+    void (*bn_relu_backward)(const struct bn_shape *s, const float *y, const uint32_t *kept,
                              const float *da, const float *mean, const float *inv_std,
                              const float *gamma, float *dy, float *dgamma, float *dbeta,
                              const struct work *work);

@@ -1,5 +1,7 @@
 #include "worker/kernels/moments.h"
 
+#include "worker/kernels/ceil_div.h"
+
 #include <string.h>
 
 #include "worker/kernels/pool.h"
@@ -39,7 +41,7 @@ void moments_take(const float *y, size_t pixels, size_t k, float *slot)
 void moments_merge(const float *slots, size_t k_n, size_t pixels, size_t of, float *mean,
                    float *var)
 {
-    size_t n_slots = moment_slots(pixels, of);
+    size_t n_slots = ceil_div(pixels, of);
     for (size_t k = 0; k < k_n; k++) {
         double total = 0, squares = 0, mid = (double)slots[k]; /* all about the first pivot */
         for (size_t s = 0; s < n_slots; s++) {
@@ -75,8 +77,8 @@ void moments_of(const struct bn_shape *s, const float *y, float *mean, float *va
                 const struct work *work)
 {
     struct stats stats = {.y = y, .k = s->k, .pixels = (size_t)s->n * s->h * s->w};
-    stats.of = moment_slots(stats.pixels, BN_SCRATCH_SLOTS);
+    stats.of = ceil_div(stats.pixels, BN_SCRATCH_SLOTS);
     stats.slots = work->scratch;
-    parallel_for(work->pool, moment_slots(stats.pixels, stats.of), item_slot, &stats);
+    parallel_for(work->pool, ceil_div(stats.pixels, stats.of), item_slot, &stats);
     moments_merge(stats.slots, s->k, stats.pixels, stats.of, mean, var);
 }

@@ -12,11 +12,6 @@
 #define moments_merge ISA_SYMBOL(moments_merge)
 #define moments_of ISA_SYMBOL(moments_of)
 
-static inline size_t moment_slots(size_t parts, size_t of)
-{
-    return (parts + of - 1) / of;
-}
-
 /* Slot of `pixels` pixels of y (pixels, k). */
 void moments_take(const float *y, size_t pixels, size_t k, float *slot);
 /* All slots hold `of` pixels but the last, which has the rest of `pixels`. */

@@ -6,17 +6,25 @@
 #include <string.h>
 
 #include "worker/kernels/carve.h"
+#include "worker/kernels/ceil_div.h"
 #include "worker/kernels/isa.h"
 #include "worker/kernels/moments.h"
+#include "worker/kernels/simd.h"
 #include "worker/tensor/rng_tile.h"
+
+#define STREAM_FLOATS (1u << 20) /* a larger a or dy is out of the cache when it is read */
+#define STREAM_CHANNELS 512      /* at most, of a dy that is written past the caches */
 
 /* One pass: arrays as in kernels.h, NULL where it does not use them. A unit is a pixel, or a row of
  * 2x2 blocks where it pools. */
 struct pass {
     size_t k, w, units, of; /* of: units of a slot */
+    bool streams;           /* out is written past the caches */
     const struct dropout_mask *mask;
-    const float *y, *scale, *shift, *a, *da, *mean;
+    const float *y, *scale, *shift, *da, *mean;
+    const uint32_t *kept;
     float *out; /* a or dy */
+    uint32_t *kept_out;
     float *sums; /* (slots, 2, k): of g and of g * (y - mean) */
     float *mul, *sub, *slope; /* (k) each: dy = mul * (g - sub - (y - mean) * slope) */
 };
@@ -24,8 +32,8 @@ struct pass {
 static void pass_run(struct pass *p, size_t units, pool_item item, const struct work *work)
 {
     p->units = units;
-    p->of = moment_slots(units, BN_SCRATCH_SLOTS);
-    parallel_for(work->pool, moment_slots(units, p->of), item, p);
+    p->of = ceil_div(units, BN_SCRATCH_SLOTS);
+    parallel_for(work->pool, ceil_div(units, p->of), item, p);
 }
 
 static size_t pass_end(const struct pass *p, size_t slot)
@@ -39,6 +47,93 @@ static float relu(float v)
     return v > 0 ? v : 0;
 }
 
+/* The random words of one tile, which serve 2 * RNG_TILE elements (kernels.h). */
+struct dropper {
+    const struct dropout_mask *mask;
+    size_t tile;
+    uint32_t words[RNG_TILE];
+};
+#define DROPPER(mask_) {.mask = (mask_), .tile = SIZE_MAX}
+
+/* Of elements in a row, as many as the tile's end allows: bits `first`.. of their words decide. */
+struct drop {
+    const uint32_t *words; /* NULL: all stay */
+    uint32_t first, below;
+};
+
+/* From `element` on: a multiple of 32. */
+SIMD_INLINE struct drop dropper_at(struct dropper *d, size_t element)
+{
+    size_t tile = element / (2 * RNG_TILE);
+    if (tile != d->tile) {
+        rng_tile_inline(d->mask->key, tile, d->words);
+        d->tile = tile;
+    }
+    return (struct drop){.words = d->words + element % RNG_TILE,
+                         .first = 16 * (uint32_t)(element / RNG_TILE % 2),
+                         .below = d->mask->below};
+}
+
+SIMD_INLINE vmask drop_stays(struct drop drop, size_t j)
+{
+    vi words;
+    memcpy(&words, drop.words + j, sizeof(words));
+    return vnot_less(words >> (int)drop.first & 0xffff, (vi){0} + (int)drop.below);
+}
+
+/* 32 elements; returns which are above 0. */
+SIMD_INLINE uint32_t relu_word(const float *y, const float *scale, const float *shift,
+                               struct drop drop, bool streams, float *a)
+{
+    uint32_t kept = 0;
+    for (size_t j = 0; j < 32; j += VL) {
+        vf v = vload(scale + j) * vload(y + j) + vload(shift + j);
+        vmask stays = vpositive(v);
+        if (drop.words != NULL) {
+            stays &= drop_stays(drop, j);
+        }
+        vstore_or_stream(a + j, vkeep(stays, v), streams);
+        kept |= vmask_bits(stays) << j;
+    }
+    return kept;
+}
+
+/* A pixel of whole words. d NULL, a constant for the compiler: nothing is dropped. */
+SIMD_INLINE void relu_words(const struct pass *p, size_t pixel, struct dropper *d)
+{
+    size_t n = p->k, at = pixel * n;
+    const float *y = p->y + at, *scale = p->scale, *shift = p->shift;
+    float *a = p->out + at;
+    uint32_t *kept = p->kept_out == NULL ? NULL : p->kept_out + at / 32;
+    for (size_t k = 0; k < n; k += 32) {
+        struct drop drop = {0};
+        if (d != NULL) {
+            drop = dropper_at(d, at + k);
+        }
+        uint32_t bits = relu_word(y + k, scale + k, shift + k, drop, p->streams, a + k);
+        if (kept != NULL) {
+            kept[k / 32] = bits;
+        }
+    }
+}
+
+static void item_relu_words(void *ctx, size_t slot, unsigned thread)
+{
+    const struct pass *p = ctx;
+    struct dropper d = DROPPER(p->mask);
+    (void)thread;
+    for (size_t i = slot * p->of; i < pass_end(p, slot); i++) {
+        if (p->mask != NULL) {
+            relu_words(p, i, &d);
+        } else {
+            relu_words(p, i, NULL);
+        }
+    }
+    if (p->streams) {
+        vstream_end();
+    }
+}
+
 static void relu_row(size_t n, const float *restrict y, const float *restrict scale,
                      const float *restrict shift, float *restrict a)
 {
@@ -47,89 +142,85 @@ static void relu_row(size_t n, const float *restrict y, const float *restrict sc
     }
 }
 
-/* Random words of groups of RNG_TILE elements, two groups a tile (kernels.h). */
-struct dropper {
-    const struct dropout_mask *mask;
-    uint32_t words[RNG_TILE];
-    bool is_begun;
-};
-
-/* Readies the next group; groups come in order. Bits `shift`.. of a word are its element's. */
-static inline __attribute__((always_inline)) uint32_t dropper_next(struct dropper *d, size_t group)
-{
-    if (group % 2 == 0 || !d->is_begun) {
-        rng_tile_inline(d->mask->key, group / 2, d->words);
-        d->is_begun = true;
-    }
-    return 16 * (uint32_t)(group % 2);
-}
-
-/* A row of whole groups, of which `group` is the first. */
-static void relu_drop_row(size_t n, struct dropper *d, size_t group, const float *restrict y,
-                          const float *restrict scale, const float *restrict shift,
-                          float *restrict a)
-{
-    uint32_t below = d->mask->below;
-    for (size_t k = 0; k < n; k += RNG_TILE) {
-        uint32_t bits = dropper_next(d, group + k / RNG_TILE);
-        for (size_t j = 0; j < RNG_TILE; j++) {
-            float v = relu(scale[k + j] * y[k + j] + shift[k + j]);
-            a[k + j] = (d->words[j] >> bits & 0xffff) < below ? 0 : v;
-        }
-    }
-}
-
 static void item_relu(void *ctx, size_t slot, unsigned thread)
 {
     const struct pass *p = ctx;
-    struct dropper d = {.mask = p->mask};
     (void)thread;
     for (size_t i = slot * p->of; i < pass_end(p, slot); i++) {
         size_t at = i * p->k;
-        if (p->mask != NULL) {
-            relu_drop_row(p->k, &d, at / RNG_TILE, p->y + at, p->scale, p->shift, p->out + at);
-        } else {
-            relu_row(p->k, p->y + at, p->scale, p->shift, p->out + at);
-        }
+        relu_row(p->k, p->y + at, p->scale, p->shift, p->out + at);
     }
 }
 
 static void dropout(size_t n, const struct dropout_mask *mask, const float *x, float *y)
 {
-    struct dropper d = {.mask = mask};
+    struct dropper d = DROPPER(mask);
     float tile[RNG_TILE] = {0}; /* so that y may be x and the loop still vectorises */
     for (size_t i = 0; i < n; i += RNG_TILE) {
         size_t count = n - i < RNG_TILE ? n - i : RNG_TILE;
-        uint32_t bits = dropper_next(&d, i / RNG_TILE);
+        struct drop drop = dropper_at(&d, i);
         memcpy(tile, x + i, count * sizeof(*x));
         for (size_t j = 0; j < RNG_TILE; j++) {
-            tile[j] = (d.words[j] >> bits & 0xffff) < mask->below ? 0 : tile[j];
+            tile[j] = (drop.words[j] >> drop.first & 0xffff) < drop.below ? 0 : tile[j];
         }
         memcpy(y + i, tile, count * sizeof(*y));
     }
 }
 
-static void bn_relu_forward(const struct bn_shape *s, const struct dropout_mask *mask,
-                            const float *y, const float *scale, const float *shift, float *a,
-                            const struct work *work)
+static void take_kept(size_t pixels, size_t n, const float *a, uint32_t *kept)
 {
-    struct pass p = {.k = s->k, .y = y, .scale = scale, .shift = shift, .out = a};
-    bool is_fused = s->k % RNG_TILE == 0;
-    size_t pixels = (size_t)s->n * s->h * s->w;
-    p.mask = is_fused ? mask : NULL;
-    pass_run(&p, pixels, item_relu, work);
-    if (mask != NULL && !is_fused) {
-        dropout(pixels * s->k, mask, a, a);
+    memset(kept, 0, pixels * KEPT_WORDS(n) * sizeof(*kept));
+    for (size_t i = 0; i < pixels; i++, a += n, kept += KEPT_WORDS(n)) {
+        for (size_t k = 0; k < n; k++) {
+            kept[k / 32] |= (uint32_t)(a[k] > 0) << k % 32;
+        }
     }
 }
 
-/* sums (2, n) += g and g * (y - mean). */
-static void reduce_row(size_t n, const float *restrict y, const float *restrict a,
-                       const float *restrict da, const float *restrict mean, float *restrict sum,
-                       float *restrict dot)
+static void bn_relu_forward(const struct bn_shape *s, const struct dropout_mask *mask,
+                            const float *y, const float *scale, const float *shift, float *a,
+                            uint32_t *kept, const struct work *work)
 {
-    for (size_t k = 0; k < n; k++) {
-        float d = da[k], g = a[k] > 0 ? d : 0;
+    struct pass p = {.k = s->k, .y = y, .scale = scale, .shift = shift, .out = a,
+                     .kept_out = kept, .mask = mask};
+    size_t pixels = (size_t)s->n * s->h * s->w;
+    if (s->k % 32 == 0) {
+        p.streams = pixels * s->k > STREAM_FLOATS;
+        pass_run(&p, pixels, item_relu_words, work);
+        return;
+    }
+    pass_run(&p, pixels, item_relu, work);
+    if (mask != NULL) {
+        dropout(pixels * s->k, mask, a, a);
+    }
+    if (kept != NULL) {
+        take_kept(pixels, s->k, a, kept);
+    }
+}
+
+static bool is_kept(const uint32_t *kept, size_t k)
+{
+    return (kept[k / 32] >> k % 32 & 1) != 0;
+}
+
+/* g, for channels k.. */
+SIMD_INLINE vf kept_of(const uint32_t *kept, const float *da, size_t k)
+{
+    return vkeep(vmask_from(kept[k / 32] >> k % 32), vload(da + k));
+}
+
+/* sum += g, dot += g * (y - mean). */
+static void reduce_row(size_t n, const float *y, const uint32_t *kept, const float *da,
+                       const float *mean, float *sum, float *dot)
+{
+    size_t k = 0;
+    for (; k + VL <= n; k += VL) {
+        vf g = kept_of(kept, da, k);
+        vstore(sum + k, vload(sum + k) + g);
+        vstore(dot + k, vload(dot + k) + g * (vload(y + k) - vload(mean + k)));
+    }
+    for (; k < n; k++) {
+        float g = is_kept(kept, k) ? da[k] : 0;
         sum[k] += g;
         dot[k] += g * (y[k] - mean[k]);
     }
@@ -143,20 +234,25 @@ static void item_reduce(void *ctx, size_t slot, unsigned thread)
     memset(sums, 0, 2 * p->k * sizeof(*sums));
     for (size_t i = slot * p->of; i < pass_end(p, slot); i++) {
         size_t at = i * p->k;
-        reduce_row(p->k, p->y + at, p->a + at, p->da + at, p->mean, sums, sums + p->k);
+        reduce_row(p->k, p->y + at, p->kept + i * KEPT_WORDS(p->k), p->da + at, p->mean, sums,
+                   sums + p->k);
     }
 }
 
 /* dy may be da: element by element. */
-static void apply_row(const struct pass *p, size_t at)
+static void apply_row(const struct pass *p, size_t pixel)
 {
-    const float *y = p->y + at, *a = p->a + at, *da = p->da + at;
+    size_t n = p->k, at = pixel * n, k = 0;
+    const float *y = p->y + at, *da = p->da + at;
     const float *mul = p->mul, *sub = p->sub, *slope = p->slope, *mean = p->mean;
+    const uint32_t *kept = p->kept + pixel * KEPT_WORDS(n);
     float *dy = p->out + at;
-    size_t n = p->k;
-#pragma GCC ivdep
-    for (size_t k = 0; k < n; k++) {
-        float d = da[k], g = a[k] > 0 ? d : 0;
+    for (; k + VL <= n; k += VL) {
+        vf g = kept_of(kept, da, k), off = vload(y + k) - vload(mean + k);
+        vstore(dy + k, vload(mul + k) * (g - vload(sub + k) - off * vload(slope + k)));
+    }
+    for (; k < n; k++) {
+        float g = is_kept(kept, k) ? da[k] : 0;
         dy[k] = mul[k] * (g - sub[k] - (y[k] - mean[k]) * slope[k]);
     }
 }
@@ -166,7 +262,7 @@ static void item_apply(void *ctx, size_t slot, unsigned thread)
     const struct pass *p = ctx;
     (void)thread;
     for (size_t i = slot * p->of; i < pass_end(p, slot); i++) {
-        apply_row(p, i * p->k);
+        apply_row(p, i);
     }
 }
 
@@ -176,7 +272,7 @@ static void finish_sums(struct pass *p, double pixels, const float *inv_std, con
 {
     for (size_t k = 0; k < p->k; k++) {
         double sum = 0, dot = 0, inv = (double)inv_std[k];
-        for (size_t slot = 0; slot < moment_slots(p->units, p->of); slot++) {
+        for (size_t slot = 0; slot < ceil_div(p->units, p->of); slot++) {
             sum += (double)p->sums[slot * 2 * p->k + k];
             dot += (double)p->sums[slot * 2 * p->k + p->k + k];
         }
@@ -197,12 +293,12 @@ static void place_sums(struct pass *p, const struct work *work)
     p->slope = carve(&scratch, p->k);
 }
 
-static void bn_relu_backward(const struct bn_shape *s, const float *y, const float *a,
+static void bn_relu_backward(const struct bn_shape *s, const float *y, const uint32_t *kept,
                              const float *da, const float *mean, const float *inv_std,
                              const float *gamma, float *dy, float *dgamma, float *dbeta,
                              const struct work *work)
 {
-    struct pass p = {.k = s->k, .y = y, .a = a, .da = da, .mean = mean, .out = dy};
+    struct pass p = {.k = s->k, .y = y, .kept = kept, .da = da, .mean = mean, .out = dy};
     size_t pixels = (size_t)s->n * s->h * s->w;
     place_sums(&p, work);
     pass_run(&p, pixels, item_reduce, work);
@@ -289,14 +385,14 @@ static void item_pool_reduce(void *ctx, size_t slot, unsigned thread)
     }
 }
 
-static void apply_block(const struct pass *p, const struct block *b)
+/* The four pixels' dy into `dy`. */
+static void apply_block(const struct pass *p, const struct block *b, float *const dy[4])
 {
     const float *y0 = p->y + b->px[0], *y1 = p->y + b->px[1], *y2 = p->y + b->px[2];
     const float *y3 = p->y + b->px[3], *da = p->da + b->pooled;
     const float *scale = p->scale, *shift = p->shift, *mean = p->mean;
     const float *mul = p->mul, *sub = p->sub, *slope = p->slope;
-    float *d0 = p->out + b->px[0], *d1 = p->out + b->px[1];
-    float *d2 = p->out + b->px[2], *d3 = p->out + b->px[3];
+    float *d0 = dy[0], *d1 = dy[1], *d2 = dy[2], *d3 = dy[3];
     size_t n = p->k;
 #pragma GCC ivdep
     for (size_t k = 0; k < n; k++) {
@@ -315,6 +411,14 @@ static void apply_block(const struct pass *p, const struct block *b)
     }
 }
 
+/* n: whole vectors. */
+static void stream_row(size_t n, const float *from, float *to)
+{
+    for (size_t k = 0; k < n; k += VL) {
+        vstream(to + k, vload(from + k));
+    }
+}
+
 static void item_pool_apply(void *ctx, size_t slot, unsigned thread)
 {
     const struct pass *p = ctx;
@@ -322,8 +426,18 @@ static void item_pool_apply(void *ctx, size_t slot, unsigned thread)
     for (size_t row = slot * p->of; row < pass_end(p, slot); row++) {
         for (size_t x = 0; x < p->w / 2; x++) {
             struct block b = block_at(p, row, x);
-            apply_block(p, &b);
+            float *dy[4], near[4][STREAM_CHANNELS];
+            for (size_t i = 0; i < 4; i++) {
+                dy[i] = p->streams ? near[i] : p->out + b.px[i];
+            }
+            apply_block(p, &b, dy);
+            for (size_t i = 0; p->streams && i < 4; i++) {
+                stream_row(p->k, near[i], p->out + b.px[i]);
+            }
         }
+    }
+    if (p->streams) {
+        vstream_end();
     }
 }
 
@@ -338,6 +452,8 @@ static void bn_relu_pool_backward(const struct bn_shape *s, const float *y, cons
     place_sums(&p, work);
     pass_run(&p, rows, item_pool_reduce, work);
     finish_sums(&p, (double)s->n * s->h * s->w, inv_std, gamma, dgamma, dbeta);
+    p.streams = (size_t)s->n * s->h * s->w * s->k > STREAM_FLOATS && s->k % VL == 0 &&
+                s->k <= STREAM_CHANNELS;
     pass_run(&p, rows, item_pool_apply, work);
 }
 

@@ -26,15 +26,19 @@ struct product {
     const float *init;
     size_t init_row;
     size_t panels, steps;
+    /* What will be read after this, fetched into the second-level cache meanwhile, not for pixels.
+     * It need not exist; NULL: nothing. */
+    const float *next;
+    size_t next_floats;
 };
 
 #define product_tiles ISA_SYMBOL(product_tiles)
 #define product_grads ISA_SYMBOL(product_grads)
 #define product_pixels ISA_SYMBOL(product_pixels)
 #define product_pixel_grads ISA_SYMBOL(product_pixel_grads)
-/* A_ROW, A_STEP = PANEL, 1: rows of panels times a matrix. */
+/* A_ROW, A_STEP = PANEL, 1: rows of panels times a matrix; steps and b_step are PANEL. */
 void product_tiles(const struct product *p, size_t rows);
-/* 1, PANEL: the transpose of a panel times a panel. */
+/* 1, PANEL: the transpose of a panel times a panel; b_step is PANEL. */
 void product_grads(const struct product *p, size_t rows);
 /* 3, 1: pixels of three channels times a matrix. */
 void product_pixels(const struct product *p, size_t rows);

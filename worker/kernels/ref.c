@@ -147,8 +147,9 @@ static size_t conv3x3_scratch(const struct conv_shape *s, unsigned threads)
 }
 
 static void fc_forward(uint32_t n, uint32_t c, uint32_t k, const float *x, const float *weight,
-                       const float *bias, float *y)
+                       const float *bias, float *y, const struct work *work)
 {
+    (void)work;
     for (size_t i = 0; i < n; i++) {
         for (size_t o = 0; o < k; o++) {
             double sum = (double)bias[o];
@@ -161,8 +162,10 @@ static void fc_forward(uint32_t n, uint32_t c, uint32_t k, const float *x, const
 }
 
 static void fc_backward(uint32_t n, uint32_t c, uint32_t k, const float *x, const float *weight,
-                        const float *dy, float *dx, float *dweight, float *dbias)
+                        const float *dy, float *dx, float *dweight, float *dbias,
+                        const struct work *work)
 {
+    (void)work;
     for (size_t o = 0; o < k; o++) {
         double bias_sum = 0;
         for (size_t i = 0; i < n; i++) {
@@ -214,15 +217,37 @@ static float bn_relu(float y, float scale, float shift)
     return v > 0 ? v : 0;
 }
 
+static void take_kept(const struct bn_shape *s, const float *a, uint32_t *kept)
+{
+    for (size_t pixel = 0; pixel < pixels_of(s); pixel++) {
+        for (size_t word = 0; word < KEPT_WORDS(s->k); word++) {
+            uint32_t bits = 0;
+            for (size_t bit = 0; bit < 32 && 32 * word + bit < s->k; bit++) {
+                bits |= (uint32_t)(a[pixel * s->k + 32 * word + bit] > 0) << bit;
+            }
+            kept[pixel * KEPT_WORDS(s->k) + word] = bits;
+        }
+    }
+}
+
+static bool is_kept(const struct bn_shape *s, const uint32_t *kept, size_t i)
+{
+    size_t pixel = i / s->k, k = i % s->k;
+    return (kept[pixel * KEPT_WORDS(s->k) + k / 32] >> k % 32 & 1) != 0;
+}
+
 static void bn_relu_forward(const struct bn_shape *s, const struct dropout_mask *mask,
                             const float *y, const float *scale, const float *shift, float *a,
-                            const struct work *work)
+                            uint32_t *kept, const struct work *work)
 {
     (void)work;
     for (size_t i = 0; i < pixels_of(s) * s->k; i++) {
         size_t k = i % s->k;
         bool is_zero = mask != NULL && is_dropped(mask, i);
         a[i] = is_zero ? 0 : bn_relu(y[i], scale[k], shift[k]);
+    }
+    if (kept != NULL) {
+        take_kept(s, a, kept);
     }
 }
 
@@ -250,14 +275,14 @@ static void bn_backward(const struct bn_shape *s, const float *y, const float *m
     }
 }
 
-static void bn_relu_backward(const struct bn_shape *s, const float *y, const float *a,
+static void bn_relu_backward(const struct bn_shape *s, const float *y, const uint32_t *kept,
                              const float *da, const float *mean, const float *inv_std,
                              const float *gamma, float *dy, float *dgamma, float *dbeta,
                              const struct work *work)
 {
     (void)work;
     for (size_t i = 0; i < pixels_of(s) * s->k; i++) {
-        dy[i] = a[i] > 0 ? da[i] : 0;
+        dy[i] = is_kept(s, kept, i) ? da[i] : 0;
     }
     bn_backward(s, y, mean, inv_std, gamma, dy, dgamma, dbeta);
 }

@@ -42,8 +42,8 @@ struct scheme {
     void (*output_grad)(const float *const *px, size_t channel, float *v, size_t plane, float *sum);
     /* u[plane] = G w G^T; tap t lies at w + t * tap */
     void (*weight)(const float *w, ptrdiff_t tap, float *u, size_t plane);
-    /* dw = G^T du G */
-    void (*weight_grad)(const float *du, size_t plane, float *dw, size_t tap);
+    /* dw = G^T du G, by vstream if `streams` */
+    void (*weight_grad)(const float *du, size_t plane, float *dw, size_t tap, bool streams);
 };
 
 #define scheme_f4 ISA_SYMBOL(scheme_f4)

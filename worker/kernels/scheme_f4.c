@@ -146,11 +146,7 @@ SIMD_INLINE void output_to(const float *m, size_t plane, const float *bias, floa
         }
         for (size_t j = 0; j < 4; j++) {
             vf y = t[j] + add, off = y - pivot;
-            if (streams) {
-                vstream(px[i * 4 + j] + channel, y);
-            } else {
-                vstore(px[i * 4 + j] + channel, y);
-            }
+            vstore_or_stream(px[i * 4 + j] + channel, y, streams);
             sum += off;
             squares += off * off;
         }
@@ -214,7 +210,7 @@ static void weight(const float *w, ptrdiff_t tap, float *u, size_t plane)
     }
 }
 
-static void weight_grad(const float *du, size_t plane, float *dw, size_t tap)
+static void weight_grad(const float *du, size_t plane, float *dw, size_t tap, bool streams)
 {
     vf d[6], t[3], columns[3][6];
     for (size_t j = 0; j < 6; j++) {
@@ -229,7 +225,7 @@ static void weight_grad(const float *du, size_t plane, float *dw, size_t tap)
     for (size_t i = 0; i < 3; i++) {
         weight_grad_axis(columns[i], t);
         for (size_t j = 0; j < 3; j++) {
-            vstore(dw + (i * 3 + j) * tap, t[j]);
+            vstore_or_stream(dw + (i * 3 + j) * tap, t[j], streams);
         }
     }
 }

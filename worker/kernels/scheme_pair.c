@@ -121,7 +121,7 @@ static void weight(const float *w, ptrdiff_t tap, float *u, size_t plane)
     }
 }
 
-static void weight_grad(const float *du, size_t plane, float *dw, size_t tap)
+static void weight_grad(const float *du, size_t plane, float *dw, size_t tap, bool streams)
 {
     vf columns[3][3];
     for (size_t j = 0; j < 3; j++) {
@@ -136,7 +136,7 @@ static void weight_grad(const float *du, size_t plane, float *dw, size_t tap)
         vf t[3];
         weight_grad_axis(columns[i], t);
         for (size_t j = 0; j < 3; j++) {
-            vstore(dw + (i * 3 + j) * tap, t[j]);
+            vstore_or_stream(dw + (i * 3 + j) * tap, t[j], streams);
         }
     }
 }

@@ -3,9 +3,12 @@
  * sum in one expression become a fused multiply-add where the set has one. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(__AVX512F__)
+#include <immintrin.h>
 #define VL 16           /* floats of a vector */
 #define PRODUCT_ROWS 12 /* rows of a register block: 12 x 2 vectors of 32 registers */
 #elif defined(__AVX__)
@@ -17,8 +20,16 @@
 #endif
 
 typedef float vf __attribute__((vector_size(VL * sizeof(float)), may_alias));
+typedef int vi __attribute__((vector_size(VL * sizeof(int)), may_alias));
 /* In memory that need not be aligned. Variables are vf: a spilled one must not straddle lines. */
 typedef float vf_memory __attribute__((vector_size(VL * sizeof(float)), aligned(4), may_alias));
+
+/* True or false for each lane; `&` joins two. */
+#if defined(__AVX512F__)
+typedef __mmask16 vmask;
+#else
+typedef vi vmask;
+#endif
 
 #define SIMD_INLINE static inline __attribute__((always_inline))
 
@@ -47,6 +58,15 @@ SIMD_INLINE void vstream(float *p, vf v)
 #endif
 }
 
+SIMD_INLINE void vstore_or_stream(float *p, vf v, bool streams)
+{
+    if (streams) {
+        vstream(p, v);
+    } else {
+        vstore(p, v);
+    }
+}
+
 /* Between vstream and another thread's reads. */
 SIMD_INLINE void vstream_end(void)
 {
@@ -60,10 +80,69 @@ SIMD_INLINE vf vzero(void)
     return (vf){0};
 }
 
+SIMD_INLINE vmask vpositive(vf v)
+{
+#if defined(__AVX512F__)
+    return _mm512_cmp_ps_mask(v, vzero(), _CMP_GT_OQ);
+#else
+    return v > vzero();
+#endif
+}
+
+SIMD_INLINE vmask vnot_less(vi a, vi b)
+{
+#if defined(__AVX512F__)
+    return _mm512_cmp_epi32_mask((__m512i)a, (__m512i)b, _MM_CMPINT_NLT);
+#else
+    return a >= b;
+#endif
+}
+
+/* v where m, 0 elsewhere. */
+SIMD_INLINE vf vkeep(vmask m, vf v)
+{
+#if defined(__AVX512F__)
+    return _mm512_maskz_mov_ps(m, v);
+#else
+    return (vf)((vi)v & m);
+#endif
+}
+
+/* Bit i: lane i. */
+SIMD_INLINE uint32_t vmask_bits(vmask m)
+{
+#if defined(__AVX512F__)
+    return m;
+#elif defined(__AVX__)
+    return (uint32_t)__builtin_ia32_movmskps256((vf)m);
+#elif defined(__SSE__)
+    return (uint32_t)__builtin_ia32_movmskps((vf)m);
+#else
+    uint32_t bits = 0;
+    for (int i = 0; i < VL; i++) {
+        bits |= (uint32_t)(m[i] & 1) << i;
+    }
+    return bits;
+#endif
+}
+
+/* The lowest VL bits as lanes. */
+SIMD_INLINE vmask vmask_from(uint32_t bits)
+{
+#if defined(__AVX512F__)
+    return (vmask)bits;
+#else
+    vi lane;
+    for (int i = 0; i < VL; i++) {
+        lane[i] = 1 << i;
+    }
+    return (((vi){0} + (int)bits) & lane) == lane;
+#endif
+}
+
 /* Transposes VL rows of VL: halves of ever larger blocks change places. */
 SIMD_INLINE void vtranspose(vf row[VL])
 {
-    typedef int vi __attribute__((vector_size(VL * sizeof(int))));
     for (int size = 1; size < VL; size *= 2) {
         vi first, second; /* of the pair a, b: element e of a is e, of b VL + e */
         for (int e = 0; e < VL; e++) {

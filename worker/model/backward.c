@@ -20,7 +20,7 @@ static void linear_backward(const struct model *m, const struct layer *l, const 
         }
     } else {
         m->kernels.fc_backward(m->n, (uint32_t)layer_x_floats(l), l->shape.k, l->x, weight, dy, dx,
-                               dweight, dbias);
+                               dweight, dbias, &m->work);
         model_mark(m, l, MODEL_BACKWARD_WEIGHT);
     }
 }
@@ -36,7 +36,7 @@ static void bn_relu_backward(const struct model *m, const struct layer *l, const
                                          m->params + gamma, dy, m->grads + gamma, m->grads + beta,
                                          &m->work);
     } else {
-        m->kernels.bn_relu_backward(&s, l->y, l->out, dout, l->mean, l->inv_std, m->params + gamma,
+        m->kernels.bn_relu_backward(&s, l->y, l->kept, dout, l->mean, l->inv_std, m->params + gamma,
                                     dy, m->grads + gamma, m->grads + beta, &m->work);
     }
     model_mark(m, l, MODEL_PASSES);

@@ -31,7 +31,8 @@ static void linear(const struct model *m, const struct layer *l, enum pass pass,
         m->kernels.conv3x3_forward(&s, l->x, weight, bias, y, wants_moments ? l->mean : NULL,
                                    wants_moments ? l->var : NULL, &m->work);
     } else {
-        m->kernels.fc_forward(m->n, (uint32_t)layer_x_floats(l), l->shape.k, l->x, weight, bias, y);
+        m->kernels.fc_forward(m->n, (uint32_t)layer_x_floats(l), l->shape.k, l->x, weight, bias, y,
+                              &m->work);
         if (wants_moments) {
             struct bn_shape s = layer_bn_shape(l, m->n);
             m->kernels.bn_stats(&s, y, l->mean, l->var, &m->work);
@@ -70,7 +71,7 @@ static void bn_relu(const struct model *m, const struct layer *l, enum pass pass
     struct dropout_mask mask = layer_mask(m, l);
     bool drops = pass == PASS_TRAINING && m->dropout && l->def->dropout > 0;
     m->kernels.bn_relu_forward(&s, drops ? &mask : NULL, l->y, l->scale, l->shift, l->out,
-                               &m->work);
+                               pass == PASS_TRAINING ? l->kept : NULL, &m->work);
 }
 
 static void dropout_alone(const struct model *m, const struct layer *l, enum pass pass)

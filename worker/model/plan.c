@@ -15,6 +15,9 @@ static void carve_layer(struct model *m, struct layer *l, struct carver *c)
         float **vectors[] = {&l->mean,         &l->var,   &l->inv_std, &l->running_mean,
                              &l->running_var, &l->scale, &l->shift};
         l->y = carve(c, n * layer_out_floats(l));
+        if (!l->pools) { /* a float has room for a word */
+            l->kept = (void *)carve(c, n * l->shape.ho * l->shape.wo * KEPT_WORDS(k));
+        }
         for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
             *vectors[i] = carve(c, k);
         }

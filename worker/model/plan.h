@@ -2,11 +2,11 @@
  * files of this folder and by their tests; everyone else uses model.h.
  *
  * Forward of a layer with BN, in training:  x -> y = W*x + b -> out = dropout(relu(bn(y))).
- * Backward needs x, y, out and the batch statistics, and nothing else is kept: where out is 0 the
+ * Backward needs x, y, the batch statistics and one bit of each element of out: where out is 0 the
  * ReLU or the dropout stopped the signal, and neither lets a gradient through.
  *
- * A convolution without dropout in front of a pooling takes that over: its out is pooled, and the
- * full-size activation never exists. */
+ * A convolution without dropout in front of a pooling takes that over: its out is pooled, the
+ * full-size activation never exists, and backward finds from y what it was. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,6 +28,8 @@ struct layer {
     const float *x;  /* (N, H, W, C): input, the layer below's out */
     float *y;        /* (N, H, W, K): before BN; NULL without BN */
     float *out;      /* (N, Ho, Wo, K); (N, Ho/2, Wo/2, K) if it pools */
+    uint32_t *kept;  /* (N, Ho, Wo, KEPT_WORDS(K)): bits of out (kernels.h), of the last forward in
+                      * training; NULL without BN and if it pools */
     /* (K) each, NULL without BN: */
     float *mean, *var, *inv_std;         /* of the batch */
     float *running_mean, *running_var;   /* for inference */

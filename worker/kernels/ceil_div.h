@@ -1,0 +1,9 @@
+/* How many pieces of `of` it takes to hold n. */
+#pragma once
+
+#include <stddef.h>
+
+static inline size_t ceil_div(size_t n, size_t of)
+{
+    return (n + of - 1) / of;
+}
