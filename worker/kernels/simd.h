@@ -140,21 +140,34 @@ SIMD_INLINE vmask vmask_from(uint32_t bits)
 #endif
 }
 
+/* Halves of blocks of `size` rows change places. It is a constant wherever this is inlined: only so
+ * GCC keeps rows in registers (a transposition by AVX-512: 73 ns, then 16). */
+SIMD_INLINE void vexchange(vf row[VL], int size)
+{
+    vi first, second; /* of the pair a, b: element e of a is e, of b VL + e */
+    for (int e = 0; e < VL; e++) {
+        first[e] = (e & size) == 0 ? e : VL + e - size;
+        second[e] = (e & size) == 0 ? e + size : VL + e;
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < VL; i++) {
+        if ((i & size) == 0) {
+            vf a = row[i], b = row[i + size];
+            row[i] = __builtin_shuffle(a, b, first);
+            row[i + size] = __builtin_shuffle(a, b, second);
+        }
+    }
+}
+
 /* Transposes VL rows of VL: halves of ever larger blocks change places. */
 SIMD_INLINE void vtranspose(vf row[VL])
 {
-    for (int size = 1; size < VL; size *= 2) {
-        vi first, second; /* of the pair a, b: element e of a is e, of b VL + e */
-        for (int e = 0; e < VL; e++) {
-            first[e] = (e & size) == 0 ? e : VL + e - size;
-            second[e] = (e & size) == 0 ? e + size : VL + e;
-        }
-        for (int i = 0; i < VL; i++) {
-            if ((i & size) == 0) {
-                vf a = row[i], b = row[i + size];
-                row[i] = __builtin_shuffle(a, b, first);
-                row[i + size] = __builtin_shuffle(a, b, second);
-            }
-        }
-    }
+    vexchange(row, 1);
+    vexchange(row, 2);
+#if VL >= 8
+    vexchange(row, 4);
+#endif
+#if VL >= 16
+    vexchange(row, 8);
+#endif
 }
