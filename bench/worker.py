@@ -38,7 +38,8 @@ GROUP_BARS = {**{group: {"forward": 2.2, "input_gradient": 2.2, "weight_gradient
                  for group in ("conv1", "conv2", "conv3", "conv4")},
               "conv5": dict.fromkeys(figures.PASSES, 2.8)}
 # Limits that make a machine with AVX-512 compute as one without: ours and our OpenBLAS, then oneDNN, ATen, MKL.
-LIMITS = {"": {}, "avx2": {"BENCH_CPU_MASK": "avx2", "OPENBLAS_CORETYPE": "Haswell", "ONEDNN_MAX_CPU_ISA": "AVX2",
+# "avx512" is ours only: what vectors make where tile registers are the default.
+LIMITS = {"": {}, "avx512": {"BENCH_CPU_MASK": "avx512"}, "avx2": {"BENCH_CPU_MASK": "avx2", "OPENBLAS_CORETYPE": "Haswell", "ONEDNN_MAX_CPU_ISA": "AVX2",
                            "DNNL_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
 
 
@@ -168,6 +169,8 @@ class Bench:
         for batch in self.args.batches:
             for row in rows:
                 self.run(row, batch, number)
+        if BATCH in self.args.batches and self.worker_facts[""]["kernels"] == "amx":
+            self.run(OURS, BATCH, number, "avx512")
         if not self.args.no_avx2:
             for row in rows:
                 if row.precision == "fp32" and row.system != "paddle":
@@ -205,6 +208,19 @@ def batch_bars(bench, batch, by):
         over = figures.rss_ratios(samples, OURS, Row("pytorch"))
         if over:
             yield Bar(f"batch {batch}: peak memory over PyTorch's", Spread.of(over), RSS_BAR, "<=")
+
+
+def vectors_text(bench):
+    """Ours without tile registers, beside the peers with all they have: a fact, no bar."""
+    ours = bench.of(BATCH, "avx512")
+    samples = ours + [s for s in bench.of(BATCH) if s.row != OURS]
+    by, rows = figures.choose_clock(samples, bench.args.quiet), chosen_peers(bench.args)
+    rates = Spread.of([figures.rate(s, by) for s in ours])
+    text = f"\nWithout tile registers (BENCH_CPU_MASK=avx512), batch {BATCH}: {rates.text(1)} samples/s by {by}"
+    for precision in ("fp32", "bf16"):
+        over = figures.ratios(samples, OURS, [row for row in rows if row.precision == precision], by)
+        text += f"; over the best {precision} peer {Spread.of(over).text()}" if over else ""
+    return text
 
 
 def avx2_bars(bench):
@@ -262,6 +278,8 @@ def report(bench):
               f"{Spread.of([s.others_machine for s in samples]).text()} cores of the machine"
               f"\n{figures.rows_text(samples, OURS, by)}")
         bars += batch_bars(bench, batch, by)
+    if bench.of(BATCH, "avx512"):
+        print(vectors_text(bench))
     bars += avx2_bars(bench)
     bars += thread_bars(bench)
     bars += layer_bars(bench)
