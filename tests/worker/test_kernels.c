@@ -79,12 +79,15 @@ static void conv_row(const char *row, const struct conv_shape *s, struct pool *p
     }
 
     ref.conv3x3_forward(s, x, w, b, y.want, mean.want, var.want, NULL);
+    memset(scratch, 0xff, n_scratch * sizeof(float)); /* no numbers: they must not count */
     best.conv3x3_forward(s, x, w, b, y.got, mean.got, var.got, &work);
     memset(y.got, 0x7f, ny * sizeof(float)); /* without statistics: the same y */
     best.conv3x3_forward(s, x, w, b, y.got, NULL, NULL, &work);
     ref.conv3x3_backward_data(s, g, w, dx.want, NULL);
+    memset(scratch, 0xff, n_scratch * sizeof(float));
     best.conv3x3_backward_data(s, g, w, dx.got, &work);
     ref.conv3x3_backward_weight(s, x, g, dw.want, db.want, NULL);
+    memset(scratch, 0xff, n_scratch * sizeof(float));
     best.conv3x3_backward_weight(s, x, g, dw.got, db.got, &work);
 
     print_message("# %s: rms y %.2g, dx %.2g, dweight %.2g\n", row, rms_error(y), rms_error(dx),
@@ -135,7 +138,8 @@ static const struct {
 };
 
 /* An image's input gradient has the same bits in a batch that fills the lanes and in one that does
- * not, which goes another way. */
+ * not, which goes another way; but for tile registers, which add a left operand's parts in another
+ * order than a right one's. */
 static void pair_ways_agree(void **state)
 {
     (void)state;
@@ -148,7 +152,12 @@ static void pair_ways_agree(void **state)
     struct work work = {.scratch = scratch};
     best.conv3x3_backward_data(&full, dy, w, dx, &work);
     best.conv3x3_backward_data(&few, dy, w, few_dx, &work);
-    assert_memory_equal(dx, few_dx, few_nx * sizeof(float));
+    if (strcmp(best.isa, "amx") != 0) {
+        assert_memory_equal(dx, few_dx, few_nx * sizeof(float));
+    }
+    for (size_t i = 0; i < few_nx; i++) {
+        assert_float_equal(dx[i], few_dx[i], 1e-5f);
+    }
     guarded_free(w, nw, "weight");
     guarded_free(dy, ny, "dy");
     guarded_free(scratch, n_scratch, "scratch");

@@ -4,7 +4,8 @@
  *
  * takes weights as rows of C with K side by side, which is how they lie. With channels on the lanes
  * (conv_tiles.c) all of them would have to be transposed; here dy and dx are, which are smaller.
- * Both ways form the same sums in the same order, so the bits do not depend on the way. */
+ * Both ways form the same sums in the same order, so the bits do not depend on the way, unless tile
+ * registers add the parts of products (product_amx.c). */
 #include <stdbool.h>
 
 #include "worker/kernels/carve.h"
@@ -130,21 +131,25 @@ static void transform_weight(const struct lanes *l, size_t panel, float *u)
 
 static void multiply(const struct lanes *l, const float *u, float *m)
 {
-    for (size_t plane = 0; plane < scheme_pair.planes; plane++) {
-        for (size_t group = 0; group < l->groups; group++) {
-            struct product p = {.a = u + plane * l->u_plane,
-                                .a_panel = PANEL * PANEL,
-                                .b = l->z + plane * l->z_plane + group * l->k * PANEL,
-                                .b_step = PANEL,
-                                .c = m + plane * l->m_plane + group * PANEL * PANEL,
-                                .c_row = PANEL,
-                                .panels = l->k / PANEL,
-                                .steps = PANEL,
-                                .next_floats = l->k * PANEL};
-            p.next = p.b + p.next_floats; /* the next group */
-            product_tiles(&p, PANEL);
-        }
-    }
+    struct product_grid g = {.first = {.a = u,
+                                       .a_panel = PANEL * PANEL,
+                                       .b = l->z,
+                                       .b_step = PANEL,
+                                       .c = m,
+                                       .c_row = PANEL,
+                                       .panels = l->k / PANEL,
+                                       .steps = PANEL,
+                                       .next = l->z + l->z_plane,
+                                       .next_floats = l->groups * l->k * PANEL},
+                             .planes = scheme_pair.planes,
+                             .a_plane = l->u_plane,
+                             .b_plane = l->z_plane,
+                             .c_plane = l->m_plane,
+                             .next_plane = l->z_plane,
+                             .columns = l->groups,
+                             .b_column = l->k * PANEL,
+                             .c_column = PANEL * PANEL};
+    product_grid_tiles(&g, PANEL);
 }
 
 /* dx of VL channels of a group, whose rows of M begin at m. */

@@ -19,8 +19,8 @@
 #include "worker/kernels/tiles.h"
 
 #define LARGE_L2_BYTES (2u << 20)
-#define BLOCKS_SHARED 4                 /* the number of blocks is a multiple of it */
-#define DEPTH_FLOATS (1u << 18)         /* of U at a time, which stays in the second-level cache */
+#define BLOCKS_SHARED 4                 /* the number of equal blocks is a multiple of it */
+#define BLOCKS_EACH 2                   /* other blocks are so small that each thread has as many */
 #define DEPTH_ROWS 256                  /* of U at a time: a plane's stays in the first */
 #define PREFETCH_ROWS 8                 /* of weights, ahead of their use */
 #define TURN_ROWS 16                    /* of weights that are turned at a time: a line of them */
@@ -43,43 +43,71 @@ struct conv {
     size_t room;         /* tiles that V and M have room for */
     size_t chunk;        /* tiles whose moments make a slot */
     size_t depth;        /* channels of x whose U exists at a time */
-    size_t u_plane, v_plane, m_plane, u_each, v_each, m_each;
+    size_t together;     /* panels of output channels for which V is read once */
+    size_t u_plane, v_plane, m_plane, u_panel, m_panel, u_each, v_each, m_each;
     float *u, *v, *m, *zeros;
     float *waste; /* (threads, K) */
 };
 
 struct tuning {
-    size_t block;  /* tiles that go through the stages together, at most */
-    size_t stream; /* floats of a y that is out of the cache when it is read */
+    size_t block;    /* tiles that go through the stages together, at most */
+    size_t chunk;    /* blocks are multiples of it; 0: all but equal, and each a chunk */
+    size_t stream;   /* floats of a y that is out of the cache when it is read */
+    size_t depth;    /* floats of U at a time, which stays in the second-level cache; if wide */
+    size_t together; /* panels of output channels for which V is read once, at most; if wide */
 };
 
 /* By 1 MB of second-level cache (Zen 4) blocks of 12 keep V in the first level: conv2_2 26.8 ms,
  * 28.5 with 48; rows of 6 would read U too often. By 2 MB (Granite Rapids, whose third level is
  * slow) 48 keep V in the second and read U a quarter as often: conv2_2 17 ms, 21 with 12. There
- * even a small y is better written past the caches: it would push out V and U. */
+ * even a small y is better written past the caches: it would push out V and U. Tile registers are
+ * faster than the third level: they want U and V read seldom, and made to parts seldom
+ * (product_amx.c): conv3_2 14.5 ms with 128, 17 with 64; conv4_2 16.7, 19 with one panel at a
+ * time. */
 static struct tuning tuning_of_cpu(void)
 {
-    if (cpu_l2_bytes() >= LARGE_L2_BYTES) {
-        return (struct tuning){.block = 48, .stream = 1u << 17};
+    if (KERNELS_AMX) {
+        return (struct tuning){
+            .block = 128, .chunk = 32, .stream = 1u << 17, .depth = 1u << 19, .together = 2};
     }
-    return (struct tuning){.block = PRODUCT_ROWS == 12 ? 12 : 48, .stream = 1u << 20};
+    if (cpu_l2_bytes() >= LARGE_L2_BYTES) {
+        return (struct tuning){
+            .block = 48, .stream = 1u << 17, .depth = 1u << 18, .together = 1};
+    }
+    return (struct tuning){.block = PRODUCT_ROWS == 12 ? 12 : 48,
+                           .stream = 1u << 20,
+                           .depth = 1u << 18,
+                           .together = 1};
 }
 
-/* Of all but equal size, and as many for each of two or four threads. */
-static size_t blocks_of(size_t tiles, size_t most)
+/* How many tiles make a block, where one is less than all. */
+static size_t block_of(const struct tuning *t, size_t tiles, size_t threads)
 {
-    return ceil_div(ceil_div(tiles, most), BLOCKS_SHARED) * BLOCKS_SHARED;
+    if (t->chunk == 0) { /* as many blocks for each of two or four threads */
+        return ceil_div(tiles, ceil_div(ceil_div(tiles, t->block), BLOCKS_SHARED) * BLOCKS_SHARED);
+    }
+    size_t block = t->block;
+    while (block > t->chunk && ceil_div(tiles, block) < BLOCKS_EACH * threads) {
+        block /= 2;
+    }
+    return block;
 }
 
-/* An equal part of c, in whole panels. */
-static size_t depth_of(size_t planes, size_t c)
+/* An equal part of c, in whole panels, with at most `most` floats of U. */
+static size_t depth_of(size_t planes, size_t c, size_t most)
 {
     size_t depth = c;
-    while ((depth > DEPTH_ROWS || planes * depth * PANEL > DEPTH_FLOATS) &&
+    while ((depth > DEPTH_ROWS || planes * depth * PANEL > most) &&
            depth % (2 * PANEL) == 0) {
         depth /= 2;
     }
     return depth;
+}
+
+/* As many panels as leave nobody idle that one would employ. */
+static size_t together_of(const struct tuning *t, size_t k, size_t threads)
+{
+    return k / PANEL % (t->together * threads) == 0 ? t->together : 1;
 }
 
 /* Sizes, and places in scratch. */
@@ -88,25 +116,26 @@ static void plan(struct conv *cv, size_t threads, struct carver *scratch)
     size_t planes = cv->t.scheme->planes, most = cv->c > cv->k ? cv->c : cv->k;
     struct tuning tuning = tuning_of_cpu();
     cv->wide = cv->t.count <= WIDE_TILES || planes * cv->c * cv->k > WIDE_WEIGHT_FLOATS;
-    size_t blocks = cv->wide ? 1 : blocks_of(cv->t.count, tuning.block);
-    cv->block = ceil_div(cv->t.count, blocks);
+    cv->block = cv->wide ? cv->t.count : block_of(&tuning, cv->t.count, threads);
     cv->room = cv->wide ? cv->t.count : tuning.block;
-    cv->chunk = cv->wide ? MOMENT_TILES : cv->block;
-    cv->depth = cv->wide ? depth_of(planes, cv->c) : cv->c;
+    cv->chunk = cv->wide ? MOMENT_TILES : tuning.chunk != 0 ? tuning.chunk : cv->block;
+    cv->depth = cv->wide ? depth_of(planes, cv->c, tuning.depth) : cv->c;
     cv->u_plane = cv->depth * PANEL + PLANE_PAD;
     cv->v_plane = cv->c * cv->room + PLANE_PAD;
     cv->m_plane = PANEL * cv->room + PLANE_PAD;
-    cv->u_each = planes * cv->u_plane;
+    cv->together = cv->wide ? together_of(&tuning, cv->k, threads) : 1;
+    cv->u_panel = planes * cv->u_plane;
+    cv->m_panel = planes * cv->m_plane;
+    cv->u_each = cv->together * cv->u_panel;
     cv->v_each = cv->wide ? 0 : planes * cv->v_plane;
-    cv->m_each = planes * cv->m_plane;
+    cv->m_each = cv->together * cv->m_panel;
     cv->streams = cv->t.count * cv->t.scheme->out * cv->t.scheme->out * cv->k > tuning.stream;
     cv->u = carve(scratch, cv->u_each * (cv->wide ? threads : cv->k / PANEL));
     cv->v = carve(scratch, planes * cv->v_plane * (cv->wide ? 1 : threads));
     cv->m = carve(scratch, cv->m_each * threads);
     cv->zeros = carve(scratch, most);
     cv->waste = carve(scratch, cv->k * threads);
-    size_t slots = cv->wide ? ceil_div(cv->t.count, MOMENT_TILES) : blocks;
-    cv->moments = carve(scratch, slots * 3 * cv->k);
+    cv->moments = carve(scratch, ceil_div(cv->t.count, cv->chunk) * 3 * cv->k);
 }
 
 /* dst (TURN_ROWS, PANEL) of each tap = weight[tap][column ..][row ..], transposed. A tap is fetched
@@ -180,27 +209,32 @@ static void transform_input(const struct conv *cv, size_t panel, size_t panels, 
                                               .v_rows = cv->room});
 }
 
-/* M of `count` tiles and one panel of output channels += `depth` channels of x from `from` on.
- * Fetched ahead is what lies farthest: V where it is of all tiles, else U. */
+/* M of `count` tiles and `together` panels of output channels += `depth` channels of x from `from`
+ * on. Fetched ahead is what lies farthest: V where it is of all tiles, else U. */
 static void multiply(const struct conv *cv, size_t from, size_t count, const float *v,
                      const float *u, float *m)
 {
-    v += from * cv->room;
-    for (size_t plane = 0; plane < cv->t.scheme->planes; plane++) {
-        struct product p = {.a = v + plane * cv->v_plane,
-                            .a_panel = cv->room * PANEL,
-                            .b = u + plane * cv->u_plane,
-                            .b_step = PANEL,
-                            .c = m + plane * cv->m_plane,
-                            .c_row = PANEL,
-                            .init = from == 0 ? NULL : m + plane * cv->m_plane,
-                            .init_row = PANEL,
-                            .panels = cv->depth / PANEL,
-                            .steps = PANEL};
-        p.next = cv->wide ? p.a + cv->v_plane : p.b + cv->u_plane;
-        p.next_floats = cv->depth * (cv->wide ? cv->room : PANEL);
-        product_tiles(&p, count);
-    }
+    struct product_grid g = {.first = {.a = v + from * cv->room,
+                                       .a_panel = cv->room * PANEL,
+                                       .b = u,
+                                       .b_step = PANEL,
+                                       .c = m,
+                                       .c_row = PANEL,
+                                       .init = from == 0 ? NULL : m,
+                                       .init_row = PANEL,
+                                       .panels = cv->depth / PANEL,
+                                       .steps = PANEL},
+                             .planes = cv->t.scheme->planes,
+                             .a_plane = cv->v_plane,
+                             .b_plane = cv->u_plane,
+                             .c_plane = cv->m_plane,
+                             .columns = cv->together,
+                             .b_column = cv->u_panel,
+                             .c_column = cv->m_panel};
+    g.first.next = cv->wide ? g.first.a + cv->v_plane : u + cv->u_plane;
+    g.first.next_floats = cv->depth * (cv->wide ? cv->room : PANEL);
+    g.next_plane = cv->wide ? cv->v_plane : cv->u_plane;
+    product_grid_tiles(&g, count);
 }
 
 /* A chunk of tiles, which begins with tile first, of one panel of channels, from m, whose row 0 is
@@ -251,7 +285,9 @@ static void item_block(void *ctx, size_t block, unsigned thread)
     transform_input(cv, 0, cv->c / PANEL, first, count, v);
     for (size_t panel = 0; panel < cv->k / PANEL; panel++) {
         multiply(cv, 0, count, v, cv->u + panel * cv->u_each, m);
-        transform_output(cv, panel, first, m, cv->waste + thread * cv->k);
+        for (size_t at = 0; at < count; at += cv->chunk) {
+            transform_output(cv, panel, first + at, m + at * PANEL, cv->waste + thread * cv->k);
+        }
     }
 }
 
@@ -262,16 +298,22 @@ static void item_input(void *ctx, size_t panel, unsigned thread)
     transform_input(cv, panel, 1, 0, cv->t.count, cv->v + panel * cv->room * PANEL);
 }
 
-static void item_panel(void *ctx, size_t panel, unsigned thread)
+static void item_panels(void *ctx, size_t item, unsigned thread)
 {
     const struct conv *cv = ctx;
     float *u = cv->u + thread * cv->u_each, *m = cv->m + thread * cv->m_each;
+    size_t panel = item * cv->together;
     for (size_t from = 0; from < cv->c; from += cv->depth) {
-        transform_weight(cv, panel, from, u);
+        for (size_t i = 0; i < cv->together; i++) {
+            transform_weight(cv, panel + i, from, u + i * cv->u_panel);
+        }
         multiply(cv, from, cv->t.count, cv->v, u, m);
     }
-    for (size_t first = 0; first < cv->t.count; first += cv->chunk) {
-        transform_output(cv, panel, first, m + first * PANEL, cv->waste + thread * cv->k);
+    for (size_t i = 0; i < cv->together; i++) {
+        for (size_t first = 0; first < cv->t.count; first += cv->chunk) {
+            transform_output(cv, panel + i, first, m + i * cv->m_panel + first * PANEL,
+                             cv->waste + thread * cv->k);
+        }
     }
 }
 
@@ -279,10 +321,10 @@ static void run(struct conv *cv, struct pool *pool)
 {
     if (cv->wide) {
         parallel_for(pool, cv->c / PANEL, item_input, cv);
-        parallel_for(pool, cv->k / PANEL, item_panel, cv);
+        parallel_for(pool, cv->k / PANEL / cv->together, item_panels, cv);
     } else {
         parallel_for(pool, cv->k / PANEL, item_weight, cv);
-        parallel_for(pool, (cv->t.count + cv->block - 1) / cv->block, item_block, cv);
+        parallel_for(pool, ceil_div(cv->t.count, cv->block), item_block, cv);
     }
 }
 

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 static size_t l2_bytes;
 
@@ -23,6 +26,36 @@ size_t cpu_l2_bytes(void)
 }
 
 #if defined(__x86_64__)
+
+#if defined(__linux__)
+#define ARCH_REQ_XCOMP_PERM 0x1023
+#define XFEATURE_XTILEDATA 18
+
+static bool may_use_tiles(void)
+{
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+}
+#else
+static bool may_use_tiles(void)
+{
+    return false;
+}
+#endif
+
+static bool has_amx;
+
+static void find_amx(void)
+{
+    has_amx = cpu_has_avx512() && __builtin_cpu_supports("amx-tile") &&
+              __builtin_cpu_supports("amx-bf16") && may_use_tiles();
+}
+
+bool cpu_has_amx(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_amx);
+    return has_amx;
+}
 
 bool cpu_has_avx2(void)
 {
@@ -57,6 +90,8 @@ static void find_features(void) /* the builtin takes literals only, so no table 
     add_feature("avx512vl", __builtin_cpu_supports("avx512vl"));
     add_feature("avx512_vnni", __builtin_cpu_supports("avx512vnni"));
     add_feature("avx512_bf16", __builtin_cpu_supports("avx512bf16"));
+    add_feature("amx_tile", __builtin_cpu_supports("amx-tile"));
+    add_feature("amx_bf16", __builtin_cpu_supports("amx-bf16"));
 }
 
 const char *cpu_features(void)
@@ -74,6 +109,11 @@ bool cpu_has_avx2(void)
 }
 
 bool cpu_has_avx512(void)
+{
+    return false;
+}
+
+bool cpu_has_amx(void)
 {
     return false;
 }

@@ -17,6 +17,7 @@ struct isa {
 /* Best first. */
 static const struct isa isas[] = {
 #if defined(__x86_64__)
+    {"amx", passes_init_avx512, conv_init_amx, fc_init_avx512},
     {"avx512", passes_init_avx512, conv_init_avx512, fc_init_avx512},
     {"avx2", passes_init_avx2, conv_init_avx2, fc_init_avx2},
 #endif
@@ -27,7 +28,7 @@ static const struct isa isas[] = {
 static int cpu_has_isa(const char *name)
 {
     return str_eq(name, "baseline") || (str_eq(name, "avx2") && cpu_has_avx2()) ||
-           (str_eq(name, "avx512") && cpu_has_avx512());
+           (str_eq(name, "avx512") && cpu_has_avx512()) || (str_eq(name, "amx") && cpu_has_amx());
 }
 
 int kernels_init_isa(struct kernels *k, const char *isa)

@@ -4,6 +4,10 @@
 
 #include "worker/kernels/kernels.h"
 
+#ifndef KERNELS_AMX
+#define KERNELS_AMX 0 /* 1: tile registers multiply (product_amx.c) */
+#endif
+
 #define ISA_PASTE_(name, isa) name##_##isa
 #define ISA_PASTE(name, isa) ISA_PASTE_(name, isa)
 #define ISA_SYMBOL(name) ISA_PASTE(name, KERNELS_ISA)
@@ -16,6 +20,7 @@ void passes_init_avx512(struct kernels *k);
 void conv_init_baseline(struct kernels *k);
 void conv_init_avx2(struct kernels *k);
 void conv_init_avx512(struct kernels *k);
+void conv_init_amx(struct kernels *k);
 /* Fully connected layers. */
 void fc_init_baseline(struct kernels *k);
 void fc_init_avx2(struct kernels *k);

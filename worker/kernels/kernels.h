@@ -44,7 +44,7 @@ struct work { /* what a kernel may use; it keeps nothing there */
 
 struct kernels {
     const char *name; /* "ref", "native" */
-    const char *isa;  /* "ref", "baseline", "avx2", "avx512" */
+    const char *isa;  /* "ref", "baseline", "avx2", "avx512", "amx" */
 
     /* y (N,H,W,K) = x (N,H,W,C) * weight (3,3,C,K) + bias (K). Overwrites y. 18*N*K*C*H*W FLOPs by
      * definition. Also mean (K) and biased variance (K) of y over N, H, W, unless both are NULL. */
@@ -116,8 +116,8 @@ struct kernels {
 
 /* All slots from ref.c. */
 void kernels_init_ref(struct kernels *k);
-/* The best that the CPU has, but no better than BENCH_CPU_MASK says: "baseline", "avx2", "avx512";
- * another word says nothing. */
+/* The best that the CPU has, but no better than BENCH_CPU_MASK says: "baseline", "avx2", "avx512",
+ * "amx"; another word says nothing. */
 void kernels_init_best(struct kernels *k);
 /* Those of one instruction set, for tests; -1 if the CPU (or the build) has not got it. */
 int kernels_init_isa(struct kernels *k, const char *isa);

@@ -148,7 +148,25 @@ static struct ahead ahead_of(const struct product *p, size_t part, size_t parts)
         }                                                                                          \
     }
 
+#if !KERNELS_AMX /* product_amx.c has it */
 DEFINE_PRODUCT(product_tiles, PANEL, 1)
+
+void product_grid_tiles(const struct product_grid *g, size_t rows)
+{
+    for (size_t plane = 0; plane < g->planes; plane++) {
+        for (size_t column = 0; column < g->columns; column++) {
+            struct product p = g->first;
+            size_t c = plane * g->c_plane + column * g->c_column;
+            p.a += plane * g->a_plane;
+            p.b += plane * g->b_plane + column * g->b_column;
+            p.c += c;
+            p.init = p.init == NULL ? NULL : p.init + c;
+            p.next = p.next == NULL || column != 0 ? NULL : p.next + plane * g->next_plane;
+            product_tiles(&p, rows);
+        }
+    }
+}
 DEFINE_PRODUCT(product_grads, 1, PANEL)
+#endif
 DEFINE_PRODUCT(product_pixels, 3, 1)
 DEFINE_PRODUCT(product_pixel_grads, 1, 3)

@@ -32,14 +32,27 @@ struct product {
     size_t next_floats;
 };
 
+/* The same in many planes and for many panels of b: with a, b, c, init (where it is not NULL) and
+ * next a_plane, b_plane, c_plane, c_plane and next_plane further on in each plane, b, c and init
+ * b_column and c_column in each column; next is fetched once a plane. */
+struct product_grid {
+    struct product first;
+    size_t planes, a_plane, b_plane, c_plane, next_plane;
+    size_t columns, b_column, c_column;
+};
+
+#define product_grid_tiles ISA_SYMBOL(product_grid_tiles)
 #define product_tiles ISA_SYMBOL(product_tiles)
 #define product_grads ISA_SYMBOL(product_grads)
 #define product_pixels ISA_SYMBOL(product_pixels)
 #define product_pixel_grads ISA_SYMBOL(product_pixel_grads)
 /* A_ROW, A_STEP = PANEL, 1: rows of panels times a matrix; steps and b_step are PANEL. */
+void product_grid_tiles(const struct product_grid *g, size_t rows);
+#if !KERNELS_AMX
 void product_tiles(const struct product *p, size_t rows);
 /* 1, PANEL: the transpose of a panel times a panel; b_step is PANEL. */
 void product_grads(const struct product *p, size_t rows);
+#endif
 /* 3, 1: pixels of three channels times a matrix. */
 void product_pixels(const struct product *p, size_t rows);
 /* 1, 3: the transpose of pixels of three channels times a matrix. */
