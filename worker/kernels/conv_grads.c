@@ -4,9 +4,9 @@
  * Tiles go in blocks, whose V and Z stay in the cache, while dU is summed in memory. Where dU is
  * small, the tiles are cut into parts, each with a dU of its own and one thread, which then finds
  * its V and Z near; parts are added at the end. Where dU is large, all threads go through a block
- * together. Few tiles, or many channels, are one block, and each 32 x 32 corner of dw is finished
- * at once, so that dU (36/9 times the weights) never exists as a whole. What is chosen depends on
- * the shape alone, so the number of threads changes no bits. */
+ * together. Few tiles, or many channels, are one block, and corners of 32 x 32 of dw are finished
+ * one by one, or a few at a time, so that dU (36/9 times the weights) never exists as a whole. Ways
+ * and parts depend on the shape alone, so the number of threads changes no bits. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  *
  * Small layers by blocks of tiles: all weights are transformed first, then each block of tiles goes
  * through all stages while its V and M stay in the cache. Where transformed weights would not stay
- * in the cache (36/9 times the weights) or tiles are few, all tiles are one block and panels of 32
- * output channels go through all stages instead: weights are transformed and used at once, as many
- * as the cache holds.
+ * in the cache (36/9 times the weights) or tiles are few, all tiles are one block and one or two
+ * panels of 32 output channels go through all stages instead: weights are transformed and used at
+ * once, as many as the cache holds.
  * Threads share blocks in the first case and panels in the second. */
 #include <stdbool.h>
 #include <string.h>
@@ -23,6 +23,7 @@
 #define BLOCKS_EACH 2                   /* other blocks are so small that each thread has as many */
 #define DEPTH_ROWS 256                  /* of U at a time: a plane's stays in the first */
 #define PREFETCH_ROWS 8                 /* of weights, ahead of their use */
+#define TOGETHER_CHANNELS 128           /* of x, from which on two panels gain where blocks are small */
 #define TURN_ROWS 16                    /* of weights that are turned at a time: a line of them */
 #define WIDE_TILES 128                  /* at most so many tiles are one block */
 #define WIDE_WEIGHT_FLOATS (3u << 20)   /* as are layers with more transformed weights */
@@ -54,7 +55,7 @@ struct tuning {
     size_t chunk;    /* blocks are multiples of it; 0: all but equal, and each a chunk */
     size_t stream;   /* floats of a y that is out of the cache when it is read */
     size_t depth;    /* floats of U at a time, which stays in the second-level cache; if wide */
-    size_t together; /* panels of output channels for which V is read once, at most; if wide */
+    size_t together; /* panels of output channels for which V is read once, at most */
 };
 
 /* By 1 MB of second-level cache (Zen 4) blocks of 12 keep V in the first level: conv2_2 26.8 ms,
@@ -104,10 +105,12 @@ static size_t depth_of(size_t planes, size_t c, size_t most)
     return depth;
 }
 
-/* As many panels as leave nobody idle that one would employ. */
-static size_t together_of(const struct tuning *t, size_t k, size_t threads)
+/* As many panels as leave nobody idle that one would employ. Of few channels V stays near anyway. */
+static size_t together_of(const struct tuning *t, const struct conv *cv, size_t threads)
 {
-    return k / PANEL % (t->together * threads) == 0 ? t->together : 1;
+    size_t shared = cv->wide ? t->together * threads : t->together;
+    bool gains = cv->wide || cv->c >= TOGETHER_CHANNELS;
+    return gains && cv->k / PANEL % shared == 0 ? t->together : 1;
 }
 
 /* Sizes, and places in scratch. */
@@ -123,14 +126,14 @@ static void plan(struct conv *cv, size_t threads, struct carver *scratch)
     cv->u_plane = cv->depth * PANEL + PLANE_PAD;
     cv->v_plane = cv->c * cv->room + PLANE_PAD;
     cv->m_plane = PANEL * cv->room + PLANE_PAD;
-    cv->together = cv->wide ? together_of(&tuning, cv->k, threads) : 1;
+    cv->together = together_of(&tuning, cv, threads);
     cv->u_panel = planes * cv->u_plane;
     cv->m_panel = planes * cv->m_plane;
     cv->u_each = cv->together * cv->u_panel;
     cv->v_each = cv->wide ? 0 : planes * cv->v_plane;
     cv->m_each = cv->together * cv->m_panel;
     cv->streams = cv->t.count * cv->t.scheme->out * cv->t.scheme->out * cv->k > tuning.stream;
-    cv->u = carve(scratch, cv->u_each * (cv->wide ? threads : cv->k / PANEL));
+    cv->u = carve(scratch, cv->wide ? cv->u_each * threads : cv->u_panel * (cv->k / PANEL));
     cv->v = carve(scratch, planes * cv->v_plane * (cv->wide ? 1 : threads));
     cv->m = carve(scratch, cv->m_each * threads);
     cv->zeros = carve(scratch, most);
@@ -270,11 +273,22 @@ static void transform_output(const struct conv *cv, size_t panel, size_t first, 
     }
 }
 
+/* Tiles first .. first + count of `together` panels, chunk by chunk. */
+static void transform_outputs(const struct conv *cv, size_t panel, size_t first, size_t count,
+                              const float *m, float *waste)
+{
+    for (size_t i = 0; i < cv->together; i++) {
+        for (size_t at = 0; at < count; at += cv->chunk) {
+            transform_output(cv, panel + i, first + at, m + i * cv->m_panel + at * PANEL, waste);
+        }
+    }
+}
+
 static void item_weight(void *ctx, size_t panel, unsigned thread)
 {
     const struct conv *cv = ctx;
     (void)thread;
-    transform_weight(cv, panel, 0, cv->u + panel * cv->u_each);
+    transform_weight(cv, panel, 0, cv->u + panel * cv->u_panel);
 }
 
 static void item_block(void *ctx, size_t block, unsigned thread)
@@ -283,11 +297,9 @@ static void item_block(void *ctx, size_t block, unsigned thread)
     float *v = cv->v + thread * cv->v_each, *m = cv->m + thread * cv->m_each;
     size_t first = block * cv->block, count = min_size(cv->block, cv->t.count - first);
     transform_input(cv, 0, cv->c / PANEL, first, count, v);
-    for (size_t panel = 0; panel < cv->k / PANEL; panel++) {
-        multiply(cv, 0, count, v, cv->u + panel * cv->u_each, m);
-        for (size_t at = 0; at < count; at += cv->chunk) {
-            transform_output(cv, panel, first + at, m + at * PANEL, cv->waste + thread * cv->k);
-        }
+    for (size_t panel = 0; panel < cv->k / PANEL; panel += cv->together) {
+        multiply(cv, 0, count, v, cv->u + panel * cv->u_panel, m);
+        transform_outputs(cv, panel, first, count, m, cv->waste + thread * cv->k);
     }
 }
 
@@ -309,12 +321,7 @@ static void item_panels(void *ctx, size_t item, unsigned thread)
         }
         multiply(cv, from, cv->t.count, cv->v, u, m);
     }
-    for (size_t i = 0; i < cv->together; i++) {
-        for (size_t first = 0; first < cv->t.count; first += cv->chunk) {
-            transform_output(cv, panel + i, first, m + i * cv->m_panel + first * PANEL,
-                             cv->waste + thread * cv->k);
-        }
-    }
+    transform_outputs(cv, panel, 0, cv->t.count, m, cv->waste + thread * cv->k);
 }
 
 static void run(struct conv *cv, struct pool *pool)

@@ -28,7 +28,7 @@
 #define MAKE_PARTS 8   /* in which the next units are made */
 #define LEFT_UNITS 16  /* that exist at a time, of a block */
 #define RIGHT_UNITS 16 /* and of a plane */
-#define KEPT_UNITS 8   /* of all columns, for which left ones are kept */
+#define KEPT_UNITS 4   /* of all columns, for which left ones are kept */
 
 /* ---- units ---- */
 
