@@ -308,8 +308,9 @@ static const float *left_rows(const struct product_grid *g, size_t rows, struct 
 
 /* Left units are made for the first column and kept for the others, right ones for the first block;
  * each while the unit before is multiplied, so there is room for those of the next block, and for
- * one more of a plane. Units that follow each other in time lie an odd number of units apart: at a
- * distance of 4 KB loads would wait for stores to the other (conv1_2: 19.8 ms, 22.8 so). */
+ * one more of a plane. Units that follow each other in time lie an odd number of units apart, so
+ * never a multiple of 4 KB. With the sides of `left` LEFT_UNITS apart conv1_2 took 22.8 ms, so
+ * 18.9; that stores and loads met in their low address bits is a guess. */
 struct units {
     float left[2 * LEFT_UNITS][UNIT];
     float right[RIGHT_UNITS + 2][UNIT];
