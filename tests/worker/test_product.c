@@ -103,6 +103,34 @@ static void sums(void **state)
     }
 }
 
+/* Whatever plane comes first, the bits are the same. */
+static void planes_go_round(void **state)
+{
+    (void)state;
+    enum { PLANES = 5, PANELS = 2, ROWS = 40 };
+    struct arrays d = arrays_new(ROWS, PANELS * PLANES);
+    struct product p = product_of(&d);
+    size_t c_plane = ROWS * PANEL, nc = PLANES * c_plane;
+    float *want = guarded_new(nc, 5), *c = guarded_new(nc, 6);
+    for (size_t begin = 0; begin < PLANES; begin++) {
+        memset(c, 0xff, nc * sizeof(float));
+        p.c = begin == 0 ? want : c;
+        p.panels = PANELS;
+        product_grid_tiles(&(struct product_grid){.first = p,
+                                                  .planes = PLANES,
+                                                  .begin = begin,
+                                                  .a_plane = PANELS * ROWS * PANEL,
+                                                  .b_plane = PANELS * PANEL * PANEL,
+                                                  .c_plane = c_plane,
+                                                  .columns = 1},
+                           ROWS);
+        assert_true(begin == 0 || memcmp(c, want, nc * sizeof(float)) == 0);
+    }
+    guarded_free(want, nc, "want");
+    guarded_free(c, nc, "c");
+    arrays_free(&d);
+}
+
 /* One term an element: nothing averages out what is dropped. */
 static void one_term(void **state)
 {
@@ -141,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums),
+        cmocka_unit_test(planes_go_round),
         cmocka_unit_test(one_term),
         cmocka_unit_test(not_finite),
     };

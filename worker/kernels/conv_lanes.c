@@ -20,7 +20,8 @@
 #define PREFETCH_FLOATS 128  /* of weights, ahead of their use */
 
 struct lanes {
-    size_t n, c, k, groups; /* groups: of PANEL images, the last one filled up with zeros */
+    size_t threads, n, c, k;
+    size_t groups; /* of PANEL images, the last one filled up with zeros */
     const float *dy, *weight;
     float *dx;
     /* Scratch; u and m of each thread, *_each floats apart. */
@@ -32,7 +33,7 @@ struct lanes {
 
 static struct lanes plan(const struct conv_shape *s, size_t threads, struct carver *scratch)
 {
-    struct lanes l = {.n = s->n, .c = s->c, .k = s->k};
+    struct lanes l = {.threads = threads, .n = s->n, .c = s->c, .k = s->k};
     size_t planes = scheme_pair.planes;
     l.groups = (l.n + PANEL - 1) / PANEL;
     l.u_plane = l.k * PANEL + PLANE_PAD;
@@ -129,7 +130,7 @@ static void transform_weight(const struct lanes *l, size_t panel, float *u)
     }
 }
 
-static void multiply(const struct lanes *l, const float *u, float *m)
+static void multiply(const struct lanes *l, const float *u, float *m, unsigned thread)
 {
     struct product_grid g = {.first = {.a = u,
                                        .a_panel = PANEL * PANEL,
@@ -142,6 +143,7 @@ static void multiply(const struct lanes *l, const float *u, float *m)
                                        .next = l->z + l->z_plane,
                                        .next_floats = l->groups * l->k * PANEL},
                              .planes = scheme_pair.planes,
+                             .begin = product_begin(scheme_pair.planes, thread, l->threads),
                              .a_plane = l->u_plane,
                              .b_plane = l->z_plane,
                              .c_plane = l->m_plane,
@@ -178,7 +180,7 @@ static void item_panel(void *ctx, size_t panel, unsigned thread)
     const struct lanes *l = ctx;
     float *u = l->u + thread * l->u_each, *m = l->m + thread * l->m_each;
     transform_weight(l, panel, u);
-    multiply(l, u, m);
+    multiply(l, u, m, thread);
     for (size_t group = 0; group < l->groups; group++) {
         for (size_t row = 0; row < PANEL; row += VL) {
             transform_output(l, group, panel * PANEL + row, m + (group * PANEL + row) * PANEL);

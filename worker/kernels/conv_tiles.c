@@ -38,6 +38,7 @@ struct conv {
     const float *bias;   /* (k) */
     bool streams;        /* y is written past the caches */
     float *moments;      /* (slots, 3, k); NULL: not wanted */
+    size_t threads;
     /* Scratch; *_each floats lie between those of two threads, 0: all share one. */
     bool wide;
     size_t block;        /* tiles that go through the stages together */
@@ -118,6 +119,7 @@ static void plan(struct conv *cv, size_t threads, struct carver *scratch)
 {
     size_t planes = cv->t.scheme->planes, most = cv->c > cv->k ? cv->c : cv->k;
     struct tuning tuning = tuning_of_cpu();
+    cv->threads = threads;
     cv->wide = cv->t.count <= WIDE_TILES || planes * cv->c * cv->k > WIDE_WEIGHT_FLOATS;
     cv->block = cv->wide ? cv->t.count : block_of(&tuning, cv->t.count, threads);
     cv->room = cv->wide ? cv->t.count : tuning.block;
@@ -215,7 +217,7 @@ static void transform_input(const struct conv *cv, size_t panel, size_t panels, 
 /* M of `count` tiles and `together` panels of output channels += `depth` channels of x from `from`
  * on. Fetched ahead is what lies farthest: V where it is of all tiles, else U. */
 static void multiply(const struct conv *cv, size_t from, size_t count, const float *v,
-                     const float *u, float *m)
+                     const float *u, float *m, unsigned thread)
 {
     struct product_grid g = {.first = {.a = v + from * cv->room,
                                        .a_panel = cv->room * PANEL,
@@ -228,6 +230,7 @@ static void multiply(const struct conv *cv, size_t from, size_t count, const flo
                                        .panels = cv->depth / PANEL,
                                        .steps = PANEL},
                              .planes = cv->t.scheme->planes,
+                             .begin = product_begin(cv->t.scheme->planes, thread, cv->threads),
                              .a_plane = cv->v_plane,
                              .b_plane = cv->u_plane,
                              .c_plane = cv->m_plane,
@@ -298,7 +301,7 @@ static void item_block(void *ctx, size_t block, unsigned thread)
     size_t first = block * cv->block, count = min_size(cv->block, cv->t.count - first);
     transform_input(cv, 0, cv->c / PANEL, first, count, v);
     for (size_t panel = 0; panel < cv->k / PANEL; panel += cv->together) {
-        multiply(cv, 0, count, v, cv->u + panel * cv->u_panel, m);
+        multiply(cv, 0, count, v, cv->u + panel * cv->u_panel, m, thread);
         transform_outputs(cv, panel, first, count, m, cv->waste + thread * cv->k);
     }
 }
@@ -319,7 +322,7 @@ static void item_panels(void *ctx, size_t item, unsigned thread)
         for (size_t i = 0; i < cv->together; i++) {
             transform_weight(cv, panel + i, from, u + i * cv->u_panel);
         }
-        multiply(cv, from, cv->t.count, cv->v, u, m);
+        multiply(cv, from, cv->t.count, cv->v, u, m, thread);
     }
     transform_outputs(cv, panel, 0, cv->t.count, m, cv->waste + thread * cv->k);
 }

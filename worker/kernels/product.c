@@ -153,7 +153,8 @@ DEFINE_PRODUCT(product_tiles, PANEL, 1)
 
 void product_grid_tiles(const struct product_grid *g, size_t rows)
 {
-    for (size_t plane = 0; plane < g->planes; plane++) {
+    for (size_t i = 0; i < g->planes; i++) {
+        size_t plane = (g->begin + i) % g->planes;
         for (size_t column = 0; column < g->columns; column++) {
             struct product p = g->first;
             size_t c = plane * g->c_plane + column * g->c_column;

@@ -34,12 +34,21 @@ struct product {
 
 /* The same in many planes and for many panels of b: with a, b, c, init (where it is not NULL) and
  * next a_plane, b_plane, c_plane, c_plane and next_plane further on in each plane, b, c and init
- * b_column and c_column in each column; next is fetched once a plane. */
+ * b_column and c_column in each column; next is fetched once a plane. Plane `begin` comes first,
+ * those before it come last: see product_begin. */
 struct product_grid {
     struct product first;
-    size_t planes, a_plane, b_plane, c_plane, next_plane;
+    size_t planes, begin, a_plane, b_plane, c_plane, next_plane;
     size_t columns, b_column, c_column;
 };
+
+/* Threads that read the same operand begin it at different planes: side by side they would ask for
+ * the same lines at the same time, and wait (two threads, input gradient of conv4_1: 4.0 ms, then
+ * 3.6). */
+static inline size_t product_begin(size_t planes, size_t thread, size_t threads)
+{
+    return planes * thread / threads;
+}
 
 #define product_grid_tiles ISA_SYMBOL(product_grid_tiles)
 #define product_tiles ISA_SYMBOL(product_tiles)

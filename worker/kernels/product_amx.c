@@ -410,14 +410,13 @@ static void multiply_part(const struct product_grid *g, size_t rows, struct rang
 
 /* Where left units would leave the first-level cache before the next column, it is cheaper to make
  * them again. */
-void product_grid_tiles(const struct product_grid *g, size_t rows)
+static void multiply_planes(const struct product_grid *g, size_t rows, struct range all)
 {
-    struct range planes = {0, g->planes}, columns = {0, g->columns}, panels = {0, 0};
+    struct range planes = all, columns = {0, g->columns}, panels = {0, 0};
     bool keeps = rows <= UNIT_ROWS || g->first.panels * g->columns <= KEPT_UNITS;
-    planes.count = keeps ? g->planes : 1;
+    planes.count = keeps ? all.count : 1;
     columns.count = keeps ? g->columns : 1;
-    configure();
-    for (planes.first = 0; planes.first < g->planes; planes.first += planes.count) {
+    for (; planes.first < all.first + all.count; planes.first += planes.count) {
         for (columns.first = 0; columns.first < g->columns; columns.first += columns.count) {
             for (panels.first = 0; panels.first < g->first.panels; panels.first += LEFT_UNITS) {
                 size_t left = g->first.panels - panels.first;
@@ -425,6 +424,15 @@ void product_grid_tiles(const struct product_grid *g, size_t rows)
                 multiply_part(g, rows, planes, columns, panels);
             }
         }
+    }
+}
+
+void product_grid_tiles(const struct product_grid *g, size_t rows)
+{
+    configure();
+    multiply_planes(g, rows, (struct range){g->begin, g->planes - g->begin});
+    if (g->begin != 0) {
+        multiply_planes(g, rows, (struct range){0, g->begin});
     }
     _tile_release();
 }
