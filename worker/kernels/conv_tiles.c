@@ -135,9 +135,11 @@ static void plan(struct conv *cv, size_t threads, struct carver *scratch)
     cv->v_each = cv->wide ? 0 : planes * cv->v_plane;
     cv->m_each = cv->together * cv->m_panel;
     cv->streams = cv->t.count * cv->t.scheme->out * cv->t.scheme->out * cv->k > tuning.stream;
-    cv->u = carve(scratch, cv->wide ? cv->u_each * threads : cv->u_panel * (cv->k / PANEL));
+    /* V and M lie where they lay in the layers before, and so in a cache: transforming the first
+     * block of conv2_2 took 0.70 ms with U before them, now 0.23. */
     cv->v = carve(scratch, planes * cv->v_plane * (cv->wide ? 1 : threads));
     cv->m = carve(scratch, cv->m_each * threads);
+    cv->u = carve(scratch, cv->wide ? cv->u_each * threads : cv->u_panel * (cv->k / PANEL));
     cv->zeros = carve(scratch, most);
     cv->waste = carve(scratch, cv->k * threads);
     cv->moments = carve(scratch, ceil_div(cv->t.count, cv->chunk) * 3 * cv->k);
