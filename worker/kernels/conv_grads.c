@@ -17,6 +17,7 @@
 #include "worker/kernels/grads.h"
 #include "worker/kernels/pool.h"
 #include "worker/kernels/simd.h"
+#include "worker/kernels/slots.h"
 
 /* Tiles of a block for each thread: the more, the seldomer dU is read and written, the fewer, the
  * nearer V and Z. What a block holds does not change the bits. */
@@ -206,17 +207,6 @@ static void item_corners(void *ctx, size_t item, unsigned thread)
     }
 }
 
-static void sum_bias(const struct grads *g, float *dbias)
-{
-    for (size_t k = 0; k < g->k; k++) {
-        double sum = 0;
-        for (size_t slot = 0; slot < ceil_div(g->t.count, CHUNK_TILES); slot++) {
-            sum += (double)g->bias_slots[slot * g->k + k];
-        }
-        dbias[k] = (float)sum;
-    }
-}
-
 /* V and Z of the next block, by all threads. */
 static void transform_next(struct grads *g, size_t first, struct pool *pool)
 {
@@ -256,7 +246,7 @@ void conv_tiles_backward_weight(const struct conv_shape *s, const float *x, cons
         parallel_for(work->pool, corners / (g.item_side * g.item_side), item_corners, &g);
         break;
     }
-    sum_bias(&g, dbias);
+    slots_sum_all(g.bias_slots, ceil_div(g.t.count, CHUNK_TILES), g.k, dbias);
 }
 
 size_t conv_tiles_weight_scratch(const struct conv_shape *s, unsigned threads)

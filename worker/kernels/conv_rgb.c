@@ -9,6 +9,7 @@
 #include "worker/kernels/moments.h"
 #include "worker/kernels/pool.h"
 #include "worker/kernels/product.h"
+#include "worker/kernels/slots.h"
 
 #define C 3
 #define TAP_ROW (3 * C)     /* values that one row of taps meets */
@@ -120,17 +121,6 @@ static void item_grad(void *ctx, size_t part, unsigned thread)
     }
 }
 
-static void sum_slots(const float *slots, size_t n_slots, size_t n, float *out)
-{
-    for (size_t i = 0; i < n; i++) {
-        double sum = 0;
-        for (size_t slot = 0; slot < n_slots; slot++) {
-            sum += (double)slots[slot * n + i];
-        }
-        out[i] = (float)sum;
-    }
-}
-
 void conv_rgb_backward_weight(const struct conv_shape *s, const float *x, const float *dy,
                               float *dweight, float *dbias, const struct work *work)
 {
@@ -141,8 +131,8 @@ void conv_rgb_backward_weight(const struct conv_shape *s, const float *x, const 
     plan(&r, threads, &scratch);
     memset(r.frames, 0, r.frame_each * threads * sizeof(float));
     parallel_for(work->pool, parts, item_grad, &r);
-    sum_slots(r.dweights, parts, 3 * TAP_ROW * s->k, dweight);
-    sum_slots(r.dbiases, s->n, s->k, dbias);
+    slots_sum_all(r.dweights, parts, 3 * TAP_ROW * s->k, dweight);
+    slots_sum_all(r.dbiases, s->n, s->k, dbias);
 }
 
 size_t conv_rgb_scratch(const struct conv_shape *s, unsigned threads)

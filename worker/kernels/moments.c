@@ -1,10 +1,10 @@
 #include "worker/kernels/moments.h"
 
-#include "worker/kernels/ceil_div.h"
-
 #include <string.h>
 
+#include "worker/kernels/ceil_div.h"
 #include "worker/kernels/pool.h"
+#include "worker/kernels/slots.h"
 
 #define COLUMNS 64 /* channels whose sums are registers */
 
@@ -38,23 +38,34 @@ void moments_take(const float *y, size_t pixels, size_t k, float *slot)
     }
 }
 
-void moments_merge(const float *slots, size_t k_n, size_t pixels, size_t of, float *mean,
-                   float *var)
+/* At most SLOT_COLUMNS channels. */
+static void merge(const float *slots, size_t k, size_t columns, size_t pixels, size_t of,
+                  float *restrict mean, float *restrict var)
 {
-    size_t n_slots = ceil_div(pixels, of);
-    for (size_t k = 0; k < k_n; k++) {
-        double total = 0, squares = 0, mid = (double)slots[k]; /* all about the first pivot */
-        for (size_t s = 0; s < n_slots; s++) {
-            const float *slot = slots + s * 3 * k_n + k;
-            double count = (double)(s + 1 < n_slots ? of : pixels - s * of);
-            double shift = (double)slot[0] - mid, sum = (double)slot[k_n];
-            total += sum + count * shift;
-            squares += (double)slot[2 * k_n] + shift * (2 * sum + count * shift);
+    const float *mid = slots; /* all sums are about the first pivots */
+    double total[SLOT_COLUMNS] = {0}, squares[SLOT_COLUMNS] = {0};
+    for (size_t left = pixels; left > 0; slots += 3 * k) {
+        double count = (double)(left < of ? left : of);
+        for (size_t j = 0; j < columns; j++) {
+            double shift = (double)slots[j] - (double)mid[j], sum = (double)slots[k + j];
+            total[j] += sum + count * shift;
+            squares[j] += (double)slots[2 * k + j] + shift * (2 * sum + count * shift);
         }
-        double offset = total / (double)pixels, variance;
-        variance = squares / (double)pixels - offset * offset;
-        mean[k] = (float)(mid + offset);
-        var[k] = (float)(variance > 0 ? variance : 0);
+        left -= left < of ? left : of;
+    }
+    for (size_t j = 0; j < columns; j++) {
+        double offset = total[j] / (double)pixels, variance;
+        variance = squares[j] / (double)pixels - offset * offset;
+        mean[j] = (float)((double)mid[j] + offset);
+        var[j] = (float)(variance > 0 ? variance : 0);
+    }
+}
+
+void moments_merge(const float *slots, size_t k, size_t pixels, size_t of, float *mean, float *var)
+{
+    for (size_t j = 0; j < k; j += SLOT_COLUMNS) {
+        size_t columns = k - j < SLOT_COLUMNS ? k - j : SLOT_COLUMNS;
+        merge(slots + j, k, columns, pixels, of, mean + j, var + j);
     }
 }
 

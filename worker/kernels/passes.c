@@ -10,6 +10,7 @@
 #include "worker/kernels/isa.h"
 #include "worker/kernels/moments.h"
 #include "worker/kernels/simd.h"
+#include "worker/kernels/slots.h"
 #include "worker/tensor/rng_tile.h"
 
 #define STREAM_FLOATS (1u << 20) /* a larger a or dy is out of the cache when it is read */
@@ -270,17 +271,21 @@ static void item_apply(void *ctx, size_t slot, unsigned thread)
 static void finish_sums(struct pass *p, double pixels, const float *inv_std, const float *gamma,
                         float *dgamma, float *dbeta)
 {
-    for (size_t k = 0; k < p->k; k++) {
-        double sum = 0, dot = 0, inv = (double)inv_std[k];
-        for (size_t slot = 0; slot < ceil_div(p->units, p->of); slot++) {
-            sum += (double)p->sums[slot * 2 * p->k + k];
-            dot += (double)p->sums[slot * 2 * p->k + p->k + k];
+    size_t n_slots = ceil_div(p->units, p->of);
+    for (size_t first = 0; first < p->k; first += SLOT_COLUMNS) {
+        size_t count = p->k - first < SLOT_COLUMNS ? p->k - first : SLOT_COLUMNS;
+        double sum[SLOT_COLUMNS], dot[SLOT_COLUMNS];
+        slots_sum(p->sums + first, n_slots, 2 * p->k, count, sum);
+        slots_sum(p->sums + p->k + first, n_slots, 2 * p->k, count, dot);
+        for (size_t i = 0; i < count; i++) {
+            size_t k = first + i;
+            double inv = (double)inv_std[k];
+            dgamma[k] = (float)(dot[i] * inv);
+            dbeta[k] = (float)sum[i];
+            p->mul[k] = (float)((double)gamma[k] * inv);
+            p->sub[k] = (float)(sum[i] / pixels);
+            p->slope[k] = (float)(dot[i] * inv * inv / pixels);
         }
-        dgamma[k] = (float)(dot * inv);
-        dbeta[k] = (float)sum;
-        p->mul[k] = (float)((double)gamma[k] * inv);
-        p->sub[k] = (float)(sum / pixels);
-        p->slope[k] = (float)(dot * inv * inv / pixels);
     }
 }
 
