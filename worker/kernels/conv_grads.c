@@ -97,11 +97,15 @@ static void plan(struct grads *g, size_t threads, struct carver *scratch)
     g->bias_slots = carve(scratch, ceil_div(g->t.count, CHUNK_TILES) * g->k);
 }
 
-/* V and Z of a chunk of the block. */
-static void transform_chunk(const struct grads *g, const struct block *b, size_t chunk)
+/* Z of a chunk of the block, or V. */
+static void transform_chunk(const struct grads *g, const struct block *b, size_t chunk, bool of_dy)
 {
     size_t offset = chunk * CHUNK_TILES, left = b->count - offset, first = b->first + offset;
     size_t count = left < CHUNK_TILES ? left : CHUNK_TILES;
+    if (of_dy) {
+        grads_transform_dy(g, b, offset, count, g->bias_slots + first / CHUNK_TILES * g->k);
+        return;
+    }
     tiles_input(&g->t, &(struct tiles_input){.x = g->x,
                                              .channels = g->c,
                                              .panels = g->c / PANEL,
@@ -111,7 +115,6 @@ static void transform_chunk(const struct grads *g, const struct block *b, size_t
                                              .v = b->v + offset * PANEL,
                                              .v_plane = g->v_plane,
                                              .v_rows = g->most});
-    grads_transform_dy(g, b, offset, count, g->bias_slots + first / CHUNK_TILES * g->k);
 }
 
 /* All corners of some planes of dU (planes, corners, CORNER). */
@@ -137,7 +140,8 @@ static void item_part(void *ctx, size_t part, unsigned thread)
                           .z = g->z + thread * g->z_each,
                           .begins = first == begin};
         for (size_t chunk = 0; chunk < ceil_div(b.count, CHUNK_TILES); chunk++) {
-            transform_chunk(g, &b, chunk);
+            transform_chunk(g, &b, chunk, false);
+            transform_chunk(g, &b, chunk, true);
         }
         multiply_planes(g, &b, 0, g->t.scheme->planes, g->u + part * g->u_each);
     }
@@ -165,11 +169,12 @@ static void item_sum_corner(void *ctx, size_t corner, unsigned thread)
 
 /* ---- together ---- */
 
-static void item_chunk(void *ctx, size_t chunk, unsigned thread)
+/* Chunks are few: V and Z of each are two items. */
+static void item_half_chunk(void *ctx, size_t half, unsigned thread)
 {
     const struct grads *g = ctx;
     (void)thread;
-    transform_chunk(g, &g->now, chunk);
+    transform_chunk(g, &g->now, half / 2, half % 2 != 0);
 }
 
 static void item_plane(void *ctx, size_t plane, unsigned thread)
@@ -216,7 +221,7 @@ static void transform_next(struct grads *g, size_t first, struct pool *pool)
                             .v = g->v,
                             .z = g->z,
                             .begins = first == 0};
-    parallel_for(pool, ceil_div(g->now.count, CHUNK_TILES), item_chunk, g);
+    parallel_for(pool, 2 * ceil_div(g->now.count, CHUNK_TILES), item_half_chunk, g);
 }
 
 void conv_tiles_backward_weight(const struct conv_shape *s, const float *x, const float *dy,
