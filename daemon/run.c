@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "core/text.h"
 #include "daemon/bmr.h"
+#include "kube/rfc3339.h"
 #include "run/driver.h"
 
 bool run_is_final(const struct run *run)
@@ -273,6 +274,16 @@ void run_free(struct run *run)
     free(run);
 }
 
+static int64_t created_unix_ms(const struct run *run)
+{
+    int64_t unix_ns = 0;
+    if (run->def != NULL) {
+        return run->def->created_unix_ms;
+    }
+    (void)kube_time_parse(run->created, strlen(run->created), &unix_ns); /* else it stays unknown */
+    return unix_ns / 1000000;
+}
+
 void run_view(const struct run *run, struct daemon_run *ret)
 {
     *ret = (struct daemon_run){
@@ -280,6 +291,7 @@ void run_view(const struct run *run, struct daemon_run *ret)
         .uid = run->uid,
         .benchmark = run->benchmark,
         .def = run->def,
+        .created_unix_ms = created_unix_ms(run),
         .status = &run->status,
         .is_active = run->driver != NULL,
         .is_stored = run->is_stored,

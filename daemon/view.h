@@ -35,6 +35,7 @@ struct daemon_run {
     const char *name, *uid;
     const char *benchmark;       /* the definition's name; the run's own for an inline one */
     const struct run_def *def;   /* NULL: not accepted (yet) */
+    int64_t created_unix_ms;     /* frozen; before that, its object created; 0: unknown */
     const struct run_status *status; /* never NULL; what the object's status was made from */
     bool is_active;              /* its driver runs */
     bool is_stored;              /* the store has a row of it */

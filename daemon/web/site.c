@@ -27,7 +27,6 @@ static struct site_item stored_item(const struct site *site, const struct run_ro
     struct site_item item = {
         .row = *row_take,
         .is_stored = true,
-        .has_created = true,
         .is_interrupted = !run_phase_is_final(row_take->status.phase),
     };
     struct daemon_run live;
@@ -41,11 +40,9 @@ static struct site_item live_item(const struct daemon_run *live)
 {
     struct site_item item = {
         .row = {.uid = xstrdup(live->uid), .name = xstrdup(live->name),
-                .benchmark = xstrdup(live->benchmark)},
-        .has_created = live->def != NULL,
+                .benchmark = xstrdup(live->benchmark), .created_unix_ms = live->created_unix_ms},
     };
     if (live->def != NULL) {
-        item.row.created_unix_ms = live->def->created_unix_ms;
         item.row.cpus = live->def->cpus;
         item.row.definition_json = json_dumps(live->def->spec->definition, 0);
     }

@@ -28,7 +28,6 @@ void site_done(struct site *site);
 struct site_item {
     struct run_row row;       /* owned; what the daemon knows better is taken from it */
     bool is_stored;
-    bool has_created;         /* a run that is not frozen yet has no date */
     bool is_interrupted;      /* not finished, and nobody drives it */
 };
 struct site_list {

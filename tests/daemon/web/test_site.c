@@ -112,7 +112,8 @@ static void make_live(struct rig *rig, bool is_stored)
 {
     *vec_push(&rig->daemon.runs) = (struct daemon_run){
         .name = rig->run.def->name, .uid = rig->run.def->uid, .benchmark = "demo",
-        .def = rig->run.def, .status = &rig->status, .is_active = true, .is_stored = is_stored,
+        .def = rig->run.def, .created_unix_ms = rig->run.def->created_unix_ms,
+        .status = &rig->status, .is_active = true, .is_stored = is_stored,
         .progress = {.is_known = true, .id = {.role = ROLE_TRAINER}, .step = 2,
                      .step_ns = 1000000000, .samples = 16, .loss = 2.5,
                      .seen_unix_ms = 1795165999000},
@@ -233,7 +234,7 @@ static void test_not_stored(void **state)
     static const struct run_status status = {.phase = RUN_PENDING, .message = "no such Benchmark"};
     *vec_push(&rig->daemon.runs) = (struct daemon_run){
         .name = "new", .uid = "00000000-0000-4000-8000-000000000000", .benchmark = "new",
-        .status = &status};
+        .created_unix_ms = INT64_C(1795165971000), .status = &status};
     json_t *document = get_json(rig, "/api/v1/runs", 200);
     json_t *items = json_object_get(document, "items");
     assert_int_equal(json_array_size(items), 2);
@@ -241,7 +242,8 @@ static void test_not_stored(void **state)
     assert_string_equal(json_string_value(json_object_get(first, "name")), "new");
     json_decref(document);
     document = get_json(rig, "/api/v1/runs/new", 200);
-    assert_true(json_is_null(json_object_get(document, "created")));
+    assert_string_equal(json_string_value(json_object_get(document, "created")),
+                        "2026-11-20T09:12:51Z"); /* its object; it is not frozen */
     json_decref(document);
     document = get_json(rig, "/api/v1/runs/new/attempts", 200);
     assert_true(json_is_null(json_object_get(json_object_get(document, "run"), "definition")));
@@ -250,6 +252,7 @@ static void test_not_stored(void **state)
     assert_string_equal(json_string_value(json_object_get(document, "message")),
                         "run 'new' was not accepted (yet): no such Benchmark");
     json_decref(document);
+    assert_null(strstr(get(rig, "/", 200), "<td>-</td>"));
     assert_non_null(strstr(get(rig, "/runs/new", 200), "no such Benchmark"));
     assert_non_null(strstr(get(rig, "/metrics", 200), "bench_run_trials{run=\"new\"} 0"));
 }

@@ -33,6 +33,7 @@ static int load(struct served *s, const char *active, struct err *err)
             .uid = row->uid,
             .benchmark = row->benchmark,
             .def = s->defs[i],
+            .created_unix_ms = row->created_unix_ms,
             .status = &row->status,
             .is_active = !run_phase_is_final(row->status.phase),
             .is_stored = true,
