@@ -16,6 +16,7 @@
 static void end_unaccepted(struct run *run, enum run_phase phase, const char *reason, bool is_final,
                            const char *text)
 {
+    const bool was_cancelled = phase == RUN_CANCELLED;
     run->refusal = reason;
     run->is_refused = is_final;
     free(run->refusal_text);
@@ -25,8 +26,11 @@ static void end_unaccepted(struct run *run, enum run_phase phase, const char *re
         run->status.ended_unix_ms = clock_unix_ms();
         text_put(run->status.reason, sizeof(run->status.reason), "%s", reason);
         text_put(run->status.message, sizeof(run->status.message), "%s", text);
+        log_event(was_cancelled ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "a run was not accepted", "run",
+                  run->name, "phase", run_phase_to_string(phase), "reason", reason, "err", text,
+                  NULL);
         announce(&run->d->announcer, run->name, run->uid,
-                 phase == RUN_CANCELLED ? EVENT_NORMAL : EVENT_WARNING, reason, text);
+                 was_cancelled ? EVENT_NORMAL : EVENT_WARNING, reason, text);
     }
 }
 

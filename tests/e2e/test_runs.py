@@ -116,10 +116,11 @@ def check_template(t, k):
     k("label", "namespace", "benchd", "pod-security.kubernetes.io/enforce-")
 
 
-def check_refused(t, k, node):
+def check_refused(t, k, node, daemon):
     create(k, "wrong", definition=definition(workload={"model": "vgg99", "batchSize": 16}))
     t.equal("Failed", wait_phase(k, "wrong", FINAL), "a definition that only benchd can refuse")
     t.equal(("False", "InvalidDefinition"), condition(get(k, "wrong"), "Accepted")[:2], "its condition")
+    t.match(r'a run was not accepted.*wrong.*InvalidDefinition.*vgg99', daemon.log.read_text(), "benchd's log has it")
     check_template(t, k)
     create(k, "early", benchmarkRef={"name": "late"})
     t.ok(wait_for(lambda: condition(get(k, "early"), "Accepted") if "status" in get(k, "early") else None),
@@ -303,7 +304,7 @@ def main():
         with Benchd(cluster, "--node-wait", "2", "--image-wait", "2") as daemon:
             check_plain(t, k, node, daemon)
             check_dns(t, k, node)
-            check_refused(t, k, node)
+            check_refused(t, k, node, daemon)
             check_foreign_pod(t, k, node)
             check_failures(t, k, node)
             check_waiting(t, k, node)
