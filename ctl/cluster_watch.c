@@ -46,6 +46,7 @@ struct watch {
     struct progress *progress; /* NULL: benchd has not accepted the run yet */
     struct attempt_ids known;  /* attempts that were shown */
     struct attempt_ids wanted; /* new ones, to be asked for */
+    bool is_behind;            /* the last state is not shown: these come first */
     size_t n_events;           /* shown */
     struct replica_step step;  /* the last one shown */
     bool is_lost;              /* benchd is not where it was: its Lease is asked */
@@ -104,10 +105,10 @@ static void begin_progress(struct watch *w, const json_t *document)
         (void)attempt_ids_add(&w->known, (struct attempt_id){row->point, row->trial, row->attempt});
     }
     w->n_events = w->run.n_events;
-    progress_status(w->progress, &w->run.row.status);
     for (size_t i = 0; w->opts->is_ours && i < w->run.n_rows; i++) {
         progress_attempt(w->progress, &w->run.rows[i]); /* benchd was away while it ran */
     }
+    progress_status(w->progress, &w->run.row.status);
 }
 
 /* The document with one attempt. */
@@ -128,27 +129,37 @@ static void show_attempt(struct watch *w, const json_t *document)
     loaded_run_done(&run);
 }
 
-static void show_state(struct watch *w, const json_t *document)
+static void show_state(struct watch *w, const struct run_state *state)
+{
+    progress_status(w->progress, &state->status);
+    if (state->has_step && !replica_step_eq(&state->step, &w->step)) {
+        const struct record record = {
+            .type = RECORD_STEP,
+            .step = {.step = state->step.step, .warmup = state->step.is_warmup,
+                     .step_ns = state->step.step_ns, .samples = state->step.samples},
+        };
+        progress_record(w->progress, &state->step.id, &record);
+        w->step = state->step;
+    }
+}
+
+/* What has ended is shown before what is so since then. */
+static void take_state(struct watch *w, const json_t *document)
 {
     struct run_state state;
     struct err err = {0};
+    w->is_behind = false;
     if (run_state_read(document, &state, &err) < 0) {
         return; /* the next one may be whole */
-    }
-    progress_status(w->progress, &state.status);
-    if (state.has_step && !replica_step_eq(&state.step, &w->step)) {
-        const struct record record = {
-            .type = RECORD_STEP,
-            .step = {.step = state.step.step, .warmup = state.step.is_warmup,
-                     .step_ns = state.step.step_ns, .samples = state.step.samples},
-        };
-        progress_record(w->progress, &state.step.id, &record);
-        w->step = state.step;
     }
     vec_each (const struct attempt_id, id, &state.attempts.list) {
         if (!attempt_ids_has(&w->known, *id)) {
             (void)attempt_ids_add(&w->wanted, *id);
         }
+    }
+    w->is_behind = w->wanted.list.len > 0;
+    if (!w->is_behind) {
+        show_state(w, &state);
     }
     attempt_ids_done(&state.attempts);
 }
@@ -248,7 +259,7 @@ static void take_document(struct watch *w, const json_t *document)
         (void)attempt_ids_add(&w->known, id); /* also if it was not in the answer */
     } else {
         w->is_silent = false;
-        show_state(w, document);
+        take_state(w, document);
         if (w->is_last_asked && w->wanted.list.len == 0) {
             over(w, WATCH_ENDED);
         }
@@ -278,7 +289,7 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
     if (w->is_last) {
         be_patient(w);
     }
-    if (w->is_last || w->wanted.list.len > 0) {
+    if (w->is_last || w->is_behind) {
         ask(w);
     } else {
         ask_later(w);

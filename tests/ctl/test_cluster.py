@@ -181,12 +181,18 @@ class Running(RunCase):
         for text in (f"run/{result['run']} created in namespace 'bench'", "outcome=Succeeded samples_per_s="):
             self.assertIn(text, done.stderr)
         self.assertEqual(done.stderr.count("outcome=Succeeded"), len(self.document["attempts"]))
+        self.assertIn("phase=Succeeded", self.told(done)[-1])
+
+    def told(self, done):
+        """Lines of progress."""
+        return [line for line in done.stderr.splitlines() if " phase=" in line or " outcome=" in line]
 
     def test_trials_that_ended_while_benchd_was_away_are_told(self):
         self.put_tiny()
         self.play(self.document, already=2)
         done = self.ctl("run", "tiny", "-o", "json")
         self.assertEqual(done.stderr.count("outcome=Succeeded"), len(self.document["attempts"]))
+        self.assertIn("phase=Succeeded", self.told(done)[-1])
 
     def test_a_shipped_one_is_made_first(self):
         self.play(self.document)
