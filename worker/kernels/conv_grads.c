@@ -7,7 +7,6 @@
  * together. Few tiles, or many channels, are one block, and corners of 32 x 32 of dw are finished
  * one by one, or a few at a time, so that dU (36/9 times the weights) never exists as a whole. Ways
  * and parts depend on the shape alone, so the number of threads changes no bits. */
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -97,24 +96,34 @@ static void plan(struct grads *g, size_t threads, struct carver *scratch)
     g->bias_slots = carve(scratch, ceil_div(g->t.count, CHUNK_TILES) * g->k);
 }
 
-/* Z of a chunk of the block, or V. */
-static void transform_chunk(const struct grads *g, const struct block *b, size_t chunk, bool of_dy)
+/* Tiles of a block. */
+struct chunk {
+    size_t offset, count;
+};
+
+static struct chunk chunk_of(const struct block *b, size_t i)
 {
-    size_t offset = chunk * CHUNK_TILES, left = b->count - offset, first = b->first + offset;
-    size_t count = left < CHUNK_TILES ? left : CHUNK_TILES;
-    if (of_dy) {
-        grads_transform_dy(g, b, offset, count, g->bias_slots + first / CHUNK_TILES * g->k);
-        return;
-    }
+    size_t offset = i * CHUNK_TILES, left = b->count - offset;
+    return (struct chunk){offset, left < CHUNK_TILES ? left : CHUNK_TILES};
+}
+
+static void transform_x(const struct grads *g, const struct block *b, struct chunk chunk)
+{
     tiles_input(&g->t, &(struct tiles_input){.x = g->x,
                                              .channels = g->c,
                                              .panels = g->c / PANEL,
-                                             .first = first,
-                                             .count = count,
+                                             .first = b->first + chunk.offset,
+                                             .count = chunk.count,
                                              .zeros = g->zeros,
-                                             .v = b->v + offset * PANEL,
+                                             .v = b->v + chunk.offset * PANEL,
                                              .v_plane = g->v_plane,
                                              .v_rows = g->most});
+}
+
+static void transform_dy(const struct grads *g, const struct block *b, struct chunk chunk)
+{
+    size_t slot = (b->first + chunk.offset) / CHUNK_TILES;
+    grads_transform_dy(g, b, chunk.offset, chunk.count, g->bias_slots + slot * g->k);
 }
 
 /* All corners of some planes of dU (planes, corners, CORNER). */
@@ -139,9 +148,9 @@ static void item_part(void *ctx, size_t part, unsigned thread)
                           .v = g->v + thread * g->v_each,
                           .z = g->z + thread * g->z_each,
                           .begins = first == begin};
-        for (size_t chunk = 0; chunk < ceil_div(b.count, CHUNK_TILES); chunk++) {
-            transform_chunk(g, &b, chunk, false);
-            transform_chunk(g, &b, chunk, true);
+        for (size_t i = 0; i < ceil_div(b.count, CHUNK_TILES); i++) {
+            transform_x(g, &b, chunk_of(&b, i));
+            transform_dy(g, &b, chunk_of(&b, i));
         }
         multiply_planes(g, &b, 0, g->t.scheme->planes, g->u + part * g->u_each);
     }
@@ -174,7 +183,12 @@ static void item_half_chunk(void *ctx, size_t half, unsigned thread)
 {
     const struct grads *g = ctx;
     (void)thread;
-    transform_chunk(g, &g->now, half / 2, half % 2 != 0);
+    struct chunk chunk = chunk_of(&g->now, half / 2);
+    if (half % 2 == 0) {
+        transform_x(g, &g->now, chunk);
+    } else {
+        transform_dy(g, &g->now, chunk);
+    }
 }
 
 static void item_plane(void *ctx, size_t plane, unsigned thread)
