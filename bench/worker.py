@@ -34,7 +34,7 @@ BATCH = 128  # of the figures that are asked for at one batch only
 # What must be reached, by batch.
 RATIO_BARS = {32: 2.7, 64: 2.9, 128: 3.0, 256: 2.9}
 BF16_BAR, AVX2_BAR, RSS_BAR, THREADS_BAR = 2.1, 1.8, 1.0, 1.85
-THREAD_PAIRS = 3 # a round
+THREAD_PAIRS = 3  # a round
 GROUP_BARS = {**{group: {"forward": 2.2, "input_gradient": 2.2, "weight_gradient": 1.9}
                  for group in ("conv1", "conv2", "conv3", "conv4")},
               "conv5": dict.fromkeys(figures.PASSES, 2.8)}
