@@ -9,6 +9,7 @@ import banned
 import csource
 import edges
 import exit_codes
+import format as formatting
 import headers
 import layers
 import sizes
@@ -127,6 +128,12 @@ class SelfTest(unittest.TestCase):
         self.assert_good(sizes.check, {"lib/core/x.c": long_function(100, reason)})
         self.assert_good(sizes.check, {"lib/core/x.c": reason + "\n" * 800})
         self.assert_bad(sizes.check, "lib/core/x.c", long_function(100, "/* size: */\n"), "count")
+
+    def test_format(self):
+        if formatting.clang_format() is None:
+            self.skipTest(f"clang-format {formatting.VERSION} is not installed")
+        self.assert_good(formatting.check, GOOD)
+        self.assert_bad(formatting.check, "lib/core/x.c", "int  x;\n", "run script/format")
 
     def test_units(self):
         self.assert_good(units.check, GOOD)
