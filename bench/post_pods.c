@@ -231,7 +231,7 @@ static int start(struct loop *l, const char *kubeconfig)
         return complain("curl", "cannot be started");
     }
     return kube_config_load(kubeconfig, NULL, &l->config, &err) < 0 ? complain(kubeconfig, err.msg)
-                                                                     : 0;
+                                                                    : 0;
 }
 
 int main(int argc, char **argv)

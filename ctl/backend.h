@@ -13,7 +13,7 @@
 
 /* A run in a list. */
 struct listed_run {
-    struct run_row row; /* owned; without its definition */
+    struct run_row row;  /* owned; without its definition */
     bool is_interrupted; /* it should be driven, but nobody does */
 };
 struct run_list {
@@ -22,7 +22,7 @@ struct run_list {
 void run_list_done(struct run_list *list);
 
 struct listed_benchmark {
-    json_t *object; /* kind Benchmark, owned */
+    json_t *object;          /* kind Benchmark, owned */
     int64_t created_unix_ms; /* 0: a shipped one */
 };
 struct benchmark_list {

@@ -26,7 +26,8 @@ static void number_cell(struct table *t, const json_t *value)
     }
 }
 
-static void print_row(struct table *t, const struct listed_benchmark *l, bool is_wide, int64_t now_unix_ms)
+static void print_row(struct table *t, const struct listed_benchmark *l, bool is_wide,
+                      int64_t now_unix_ms)
 {
     const json_t *spec = json_object_get(l->object, "spec");
     char age[HUMAN_SIZE] = "-";

@@ -110,8 +110,7 @@ static enum exit_code take_globals(struct cli *cli)
 static enum exit_code check_words(const struct cli *cli)
 {
     size_t n = cli->args.n_words;
-    _cleanup_(freep) char *fix =
-        xasprintf("benchctl %s %s", cli->verb->name, cli->verb->args);
+    _cleanup_(freep) char *fix = xasprintf("benchctl %s %s", cli->verb->name, cli->verb->args);
     if (n < cli->verb->min_words) {
         return cli_error(EXIT_USAGE, fix, "'%s' needs %s", cli->verb->name,
                          n == 0 ? "an argument" : "more arguments");

@@ -20,23 +20,23 @@ struct verb {
     const char *details;  /* NULL, or a paragraph of --help */
     const struct arg_opt *opts;
     size_t n_opts;
-    const char *formats;  /* what -o takes: "wide|json|name"; NULL: -o is not for this verb */
+    const char *formats; /* what -o takes: "wide|json|name"; NULL: -o is not for this verb */
     size_t min_words, max_words;
     enum exit_code (*run)(struct cli *cli);
 };
 
 struct cli {
-    const char *program;  /* "benchctl", or "kubectl bench" as its plugin */
+    const char *program; /* "benchctl", or "kubectl bench" as its plugin */
     const struct verb *verb;
-    struct args args;     /* words: without the verb itself */
-    const char *output;   /* -o, checked against the verb's formats; "" if not given */
-    bool is_local;        /* --local */
-    const char *store;    /* --store; NULL if not given */
+    struct args args;   /* words: without the verb itself */
+    const char *output; /* -o, checked against the verb's formats; "" if not given */
+    bool is_local;      /* --local */
+    const char *store;  /* --store; NULL if not given */
     const char *namespace, *context, *kubeconfig; /* NULL if not given; not with the two above */
     bool is_quiet;
     bool no_headers;
     bool color_stdout, color_stderr;
-    bool ascii;           /* the locale has no UTF-8 */
+    bool ascii; /* the locale has no UTF-8 */
 };
 
 /* The whole program: finds the verb, parses, runs it. */

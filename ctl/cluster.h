@@ -25,7 +25,7 @@ struct cluster {
 /* --- cluster_call.c: a request and its answer ------------------------------------------------- */
 
 struct cluster_answer {
-    int r;          /* as kube_done_fn gives it */
+    int r; /* as kube_done_fn gives it */
     int http_code;
     bool is_status; /* a failure told by the API server itself, not by what stands before it */
     int64_t date_unix_ms; /* the server's clock; -1: not said */

@@ -19,7 +19,8 @@ static enum exit_code no_benchd(const struct cluster *c, const struct err *why)
 {
     _cleanup_(freep) char *fix =
         xasprintf("kubectl apply -k manifests/, or benchd --kubeconfig FILE outside the cluster; "
-                  "kubectl -n %s get lease,pods,pvc tells more", c->ns);
+                  "kubectl -n %s get lease,pods,pvc tells more",
+                  c->ns);
     return cli_error(EXIT_UNREACHABLE, fix, "no live benchd in namespace '%s': %s", c->ns,
                      why->msg);
 }

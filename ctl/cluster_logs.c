@@ -22,7 +22,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 struct following {
     struct cluster *c;
     const char *run_name, *run_uid;
-    bool is_one;    /* one attempt is meant: its end is the end */
+    bool is_one; /* one attempt is meant: its end is the end */
     uv_signal_t signals[N_SIGNALS];
     uv_timer_t timer; /* frees what must not be freed in its own callback */
     struct kube_informer *pods, *runs;
@@ -101,8 +101,7 @@ static bool has_started(const json_t *pod)
 
 static bool has_ended(const json_t *pod)
 {
-    const char *phase =
-        json_string_value(json_object_get(json_object_get(pod, "status"), "phase"));
+    const char *phase = json_string_value(json_object_get(json_object_get(pod, "status"), "phase"));
     return container_state(pod, "terminated") != NULL ||
            (phase != NULL && (str_eq(phase, "Succeeded") || str_eq(phase, "Failed")));
 }
@@ -160,8 +159,7 @@ static void next(struct following *f)
     const struct kube_cache *cache = kube_informer_cache(f->pods);
     for (size_t i = 0; i < cache->objects.len; i++) {
         const struct kube_object *pod = cache->objects.items[i];
-        const int64_t ms =
-            object_time(json_object_get(pod->json, "metadata"), "creationTimestamp");
+        const int64_t ms = object_time(json_object_get(pod->json, "metadata"), "creationTimestamp");
         if (has_started(pod->json) && !was_seen(f, pod->uid) &&
             (oldest == NULL || ms < oldest_ms)) {
             oldest = pod;
@@ -173,8 +171,10 @@ static void next(struct following *f)
     } else if (f->is_run_over) {
         f->is_over = true;
         if (f->seen.len == 0) {
-            cli_note(f->c->backend.cli, "run/%s has ended and no such pod is left; what was kept: "
-                     "benchctl logs %s %s", f->run_name, f->run_name, f->c->backend.where);
+            cli_note(f->c->backend.cli,
+                     "run/%s has ended and no such pod is left; what was kept: "
+                     "benchctl logs %s %s",
+                     f->run_name, f->run_name, f->c->backend.where);
         }
     }
 }
@@ -332,8 +332,8 @@ enum exit_code cluster_follow_logs(struct backend *b, const char *what,
     f->c = c;
     f->run_name = name;
     f->run_uid = kube_json_metadata(object, "uid");
-    f->is_one = wanted->point != NOT_GIVEN && wanted->trial != NOT_GIVEN &&
-                wanted->attempt != NOT_GIVEN;
+    f->is_one =
+        wanted->point != NOT_GIVEN && wanted->trial != NOT_GIVEN && wanted->attempt != NOT_GIVEN;
     _cleanup_(freep) char *pods = pod_selector(name, wanted);
     _cleanup_(freep) char *run = xasprintf("metadata.name=%s", name);
     start(f, pods, run);

@@ -160,8 +160,8 @@ static int is_ours(struct cluster *c, const char *name, const char *request, str
 static enum exit_code fail_unknown(const struct cluster *c, const char *name, int r,
                                    const struct err *err)
 {
-    _cleanup_(freep) char *fix = xasprintf("benchctl get runs %s tells whether it is there",
-                                           c->backend.where);
+    _cleanup_(freep) char *fix =
+        xasprintf("benchctl get runs %s tells whether it is there", c->backend.where);
     return cli_error(cluster_exit_code(r), fix,
                      "run/%s: an answer was lost, it may have been created: %s", name, err->msg);
 }
@@ -219,7 +219,8 @@ static enum exit_code create_run(struct cluster *c, const struct source *s, char
 static char *later(const struct cluster *c, const char *name)
 {
     return xasprintf("benchctl results %s %s shows the tables, benchctl describe %s %s the trials, "
-                     "once benchd answers", name, c->backend.where, name, c->backend.where);
+                     "once benchd answers",
+                     name, c->backend.where, name, c->backend.where);
 }
 
 static enum exit_code show_tables(struct cluster *c, const char *name, enum watch_end end,
@@ -238,8 +239,8 @@ static enum exit_code show_tables(struct cluster *c, const char *name, enum watc
     enum exit_code code;
     if (run.result == NULL) {
         _cleanup_(freep) char *fix = xasprintf("benchctl describe %s tells more", name);
-        code = cli_error(EXIT_USAGE, fix, "run/%s was not accepted: %s",
-                         name, status->message[0] == '\0' ? "no reason given" : status->message);
+        code = cli_error(EXIT_USAGE, fix, "run/%s was not accepted: %s", name,
+                         status->message[0] == '\0' ? "no reason given" : status->message);
     } else if ((code = show_result(c->backend.cli, run.result)) == EXIT_OK) {
         code = status->phase == RUN_CANCELLED ? EXIT_RUN_FAILED : show_exit_code(run.result);
     }
@@ -258,8 +259,10 @@ static enum exit_code tell_detached(const struct cluster *c, const char *name,
         cli_note(cli, "detached, run/%s has ended: %s; its tables: benchctl results %s %s", name,
                  run_phase_to_string(status->phase), name, where);
     } else {
-        cli_note(cli, "detached, run/%s goes on; look on again: benchctl attach %s %s; end it: "
-                 "benchctl cancel %s %s", name, name, where, name, where);
+        cli_note(cli,
+                 "detached, run/%s goes on; look on again: benchctl attach %s %s; end it: "
+                 "benchctl cancel %s %s",
+                 name, name, where, name, where);
     }
     return EXIT_INTERRUPTED;
 }
@@ -299,14 +302,13 @@ static enum exit_code watch(struct cluster *c, const char *name, const char *uid
     return show_tables(c, name, end, &status);
 }
 
-static enum exit_code watch_object(struct cluster *c, const char *what,
-                                   const struct run_opts *opts)
+static enum exit_code watch_object(struct cluster *c, const char *what, const struct run_opts *opts)
 {
     json_t *object = NULL;
     enum exit_code code = cluster_find_object(c, what, &object);
     if (code == EXIT_OK) {
-        code = watch(c, kube_json_metadata(object, "name"), kube_json_metadata(object, "uid"),
-                     opts);
+        code =
+            watch(c, kube_json_metadata(object, "name"), kube_json_metadata(object, "uid"), opts);
     }
     json_decref(object);
     return code;

@@ -92,8 +92,8 @@ static int by_age(const void *a, const void *b)
 {
     const struct run_row *x = &((const struct listed_run *)a)->row;
     const struct run_row *y = &((const struct listed_run *)b)->row;
-    const int newer = (y->created_unix_ms > x->created_unix_ms) -
-                      (y->created_unix_ms < x->created_unix_ms);
+    const int newer =
+        (y->created_unix_ms > x->created_unix_ms) - (y->created_unix_ms < x->created_unix_ms);
     return newer != 0 ? newer : strcmp(x->name, y->name);
 }
 

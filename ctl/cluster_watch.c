@@ -20,9 +20,9 @@
 #include "kube/json.h"
 
 #define TICK_MS 1000
-#define SLOWNESS 20           /* at most this part of the time is spent on asking */
-#define BACK_OFF_MAX 2        /* doublings of TICK_MS, while nothing is answered */
-#define LAST_WAIT_MS 30000    /* without an answer, when the run has ended: benchd may be restarting */
+#define SLOWNESS 20        /* at most this part of the time is spent on asking */
+#define BACK_OFF_MAX 2     /* doublings of TICK_MS, while nothing is answered */
+#define LAST_WAIT_MS 30000 /* without an answer, when the run has ended: benchd may be restarting */
 #define CANCEL_GRACE_MS 30000 /* for benchd to end a run after --timeout */
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -135,8 +135,10 @@ static void show_state(struct watch *w, const struct run_state *state)
     if (state->has_step && !replica_step_eq(&state->step, &w->step)) {
         const struct record record = {
             .type = RECORD_STEP,
-            .step = {.step = state->step.step, .warmup = state->step.is_warmup,
-                     .step_ns = state->step.step_ns, .samples = state->step.samples},
+            .step = {.step = state->step.step,
+                     .warmup = state->step.is_warmup,
+                     .step_ns = state->step.step_ns,
+                     .samples = state->step.samples},
         };
         progress_record(w->progress, &state->step.id, &record);
         w->step = state->step;
@@ -172,8 +174,9 @@ static void no_last_answer(struct watch *w, int http_code, const struct err *err
         over(w, WATCH_UNTOLD);
     } else if (!w->is_wait_told) {
         w->is_wait_told = true;
-        cli_note(w->c->backend.cli, "run/%s has ended: %s; benchd does not answer, asking again: %s",
-                 w->name, run_phase_to_string(w->status.phase), err->msg);
+        cli_note(w->c->backend.cli,
+                 "run/%s has ended: %s; benchd does not answer, asking again: %s", w->name,
+                 run_phase_to_string(w->status.phase), err->msg);
     }
 }
 
@@ -334,8 +337,8 @@ static void on_tick(uv_timer_t *timer)
 
 static void show_phase(struct watch *w, const struct run_status *status)
 {
-    const bool is_news = status->phase != w->status.phase ||
-                         strcmp(status->message, w->status.message) != 0;
+    const bool is_news =
+        status->phase != w->status.phase || strcmp(status->message, w->status.message) != 0;
     if (is_news && w->progress == NULL && w->opts->mode != PROGRESS_NONE) {
         cli_note(w->c->backend.cli, "run/%s: %s%s%s", w->name, run_phase_to_string(status->phase),
                  status->message[0] == '\0' ? "" : ": ", status->message);

@@ -20,7 +20,8 @@ static int64_t ran_ms(const struct listed_run *l, int64_t now_unix_ms)
     return (st->ended_unix_ms > 0 ? st->ended_unix_ms : now_unix_ms) - st->started_unix_ms;
 }
 
-static void print_row(struct table *t, const struct listed_run *l, bool is_wide, int64_t now_unix_ms)
+static void print_row(struct table *t, const struct listed_run *l, bool is_wide,
+                      int64_t now_unix_ms)
 {
     const struct run_row *row = &l->row;
     char age[HUMAN_SIZE], duration[HUMAN_SIZE] = "-";
@@ -44,10 +45,12 @@ static void print_row(struct table *t, const struct listed_run *l, bool is_wide,
     }
 }
 
-static void print_table(const struct cli *cli, const struct listed_run *list, size_t n, struct buf *out)
+static void print_table(const struct cli *cli, const struct listed_run *list, size_t n,
+                        struct buf *out)
 {
-    static const char *const titles[] = {"NAME", "BENCHMARK", "PHASE", "TRIALS", "AGE", "DURATION",
-                                         "FAILED", "CPUS", "REHEARSAL", "UID", "REASON"};
+    static const char *const titles[] = {"NAME",      "BENCHMARK", "PHASE",  "TRIALS",
+                                         "AGE",       "DURATION",  "FAILED", "CPUS",
+                                         "REHEARSAL", "UID",       "REASON"};
     bool is_wide = cli_output_is(cli, "wide");
     struct table *t = table_new();
     for (size_t i = 0; i < (is_wide ? 11 : 6); i++) {
@@ -157,8 +160,8 @@ static enum exit_code run(struct cli *cli)
     struct backend *b = NULL;
     enum exit_code code = backend_open(cli, &b);
     if (code == EXIT_OK) {
-        code = (is_runs ? get_runs : get_benchmarks)(b, n == 0 ? NULL : words + 1,
-                                                     n == 0 ? 0 : n - 1);
+        code =
+            (is_runs ? get_runs : get_benchmarks)(b, n == 0 ? NULL : words + 1, n == 0 ? 0 : n - 1);
     }
     backend_free(b);
     return code;

@@ -13,10 +13,9 @@ static enum exit_code run(struct cli *cli)
             usage_verb(cli->program, verbs[i], &out);
         }
     }
-    enum exit_code code =
-        out.len > 0 ? cli_print(&out)
-                    : cli_error(EXIT_USAGE, "benchctl help lists the verbs", "unknown verb '%s'",
-                                cli->args.words[0]);
+    enum exit_code code = out.len > 0 ? cli_print(&out)
+                                      : cli_error(EXIT_USAGE, "benchctl help lists the verbs",
+                                                  "unknown verb '%s'", cli->args.words[0]);
     buf_done(&out);
     return code;
 }

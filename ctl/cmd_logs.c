@@ -21,7 +21,9 @@ static enum exit_code take_wanted(const struct cli *cli, struct log_wanted *ret)
     const struct {
         const char *option;
         int64_t *ret;
-    } numbers[] = {{"point", &ret->point}, {"trial", &ret->trial}, {"attempt", &ret->attempt},
+    } numbers[] = {{"point", &ret->point},
+                   {"trial", &ret->trial},
+                   {"attempt", &ret->attempt},
                    {"index", &ret->index}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         enum exit_code code = take_number(cli, numbers[i].option, numbers[i].ret);
@@ -72,7 +74,8 @@ static enum exit_code not_there(const struct loaded_run *run, const struct log_w
 }
 
 /* The attempt meant: the first trial of the point, its last attempt, unless they were named. */
-static const struct attempt_row *find_attempt(const struct loaded_run *run, const struct log_wanted *w)
+static const struct attempt_row *find_attempt(const struct loaded_run *run,
+                                              const struct log_wanted *w)
 {
     const struct attempt_row *found = NULL;
     for (size_t i = 0; i < run->n_rows; i++) { /* ordered by point, trial, attempt */

@@ -65,10 +65,10 @@ static enum exit_code validate_all(const struct cli *cli, const struct profiles 
         struct definition_file file = {0};
         struct err err = {0};
         int r = definition_find(cli->args.words[i], &file, &err);
-        enum exit_code code =
-            r >= 0 ? validate(cli, profiles, &file)
-                   : cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, NULL, "%s",
-                               err.msg);
+        enum exit_code code = r >= 0
+                                  ? validate(cli, profiles, &file)
+                                  : cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE,
+                                              NULL, "%s", err.msg);
         definition_file_done(&file);
         if (worst == EXIT_OK) {
             worst = code;

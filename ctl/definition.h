@@ -14,7 +14,9 @@
         {"systems", 0, "NAME,..", "Only these systems of the definition"},                         \
         {"set", 0, "NAME=V1,V2", "Sweep these values; may be given several times"},                \
         {"steps", 0, "N", "Measured steps of each trial"},                                         \
-        {"repeats", 0, "N", "Trials of each point"}
+    {                                                                                              \
+        "repeats", 0, "N", "Trials of each point"                                                  \
+    }
 
 /* The command line names a definition, once. EXIT_OK, or says why not. */
 enum exit_code definition_named(const struct cli *cli);
@@ -24,8 +26,8 @@ enum exit_code definition_open(const struct cli *cli, struct definition_file *re
 
 struct definition_load_params {
     const struct profiles *profiles; /* borrowed */
-    bool is_local;           /* with its local block, on this machine */
-    const char *run, *uid;   /* NULL: those of a plan, no real run */
+    bool is_local;                   /* with its local block, on this machine */
+    const char *run, *uid;           /* NULL: those of a plan, no real run */
     int64_t created_unix_ms;
 };
 

@@ -80,9 +80,9 @@ static void format_definition(const struct spec *spec, struct buf *out)
 /* A worker wrote it: what a terminal would obey becomes '?'. */
 static void value_text(const json_t *value, struct buf *out)
 {
-    char *text = json_is_string(value) ? xstrdup(json_string_value(value))
-                                       : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT |
-                                                               JSON_REAL_PRECISION(15));
+    char *text = json_is_string(value)
+                     ? xstrdup(json_string_value(value))
+                     : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
     for (char *p = text; p != NULL && *p != '\0'; p++) {
         *p = iscntrl((unsigned char)*p) ? '?' : *p;
     }
@@ -91,8 +91,8 @@ static void value_text(const json_t *value, struct buf *out)
 }
 
 /* All different values of one key over all replicas, in order of their coming. */
-static void format_environment_key(json_t *const *environments, size_t n,
-                                   const char *key, struct buf *out)
+static void format_environment_key(json_t *const *environments, size_t n, const char *key,
+                                   struct buf *out)
 {
     VEC(const json_t *) seen = {0};
     struct buf text = BUF_INIT;
@@ -121,9 +121,8 @@ static void format_environment(const struct describe_params *p, struct buf *out)
     VEC(json_t *) environments = {0};
     for (size_t i = 0; i < p->n_rows; i++) {
         vec_each (const struct replica_row, rep, &p->rows[i].replicas) {
-            json_t *e = rep->environment_json == NULL
-                            ? NULL
-                            : json_loads(rep->environment_json, 0, NULL);
+            json_t *e =
+                rep->environment_json == NULL ? NULL : json_loads(rep->environment_json, 0, NULL);
             if (json_is_object(e)) {
                 *vec_push(&environments) = e;
             } else {
@@ -186,8 +185,8 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
     table_cell(t, "%s", n_missed > 0 ? "True" : "False");
     table_cell(t, "%s", n_missed > 0 ? "BelowThreshold" : "-");
     if (n_missed > 0) {
-        table_cell(t, "%zu of %zu missed: benchctl results %s", n_missed,
-                   p->result->thresholds.len, p->row->name);
+        table_cell(t, "%zu of %zu missed: benchctl results %s", n_missed, p->result->thresholds.len,
+                   p->row->name);
     } else {
         table_cell(t, "-");
     }
@@ -320,8 +319,10 @@ static void format_failed_attempt(const struct describe_params *p, const struct 
     }
     const struct replica_row *rep = culprit(row);
     if (rep != NULL) {
-        buf_printf(out, "    benchctl logs %s %s --point %u --trial %u --attempt %u --role %s "
-                   "--index %u\n", p->row->name, p->where, row->point, row->trial, row->attempt,
+        buf_printf(out,
+                   "    benchctl logs %s %s --point %u --trial %u --attempt %u --role %s "
+                   "--index %u\n",
+                   p->row->name, p->where, row->point, row->trial, row->attempt,
                    role_to_string(rep->id.role), rep->id.index);
     }
 }

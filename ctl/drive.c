@@ -118,6 +118,7 @@ static void close_handles(struct drive *d)
 
 static int run_driver(struct drive *d, struct err *err)
 {
+    /* clang-format off */
     struct driver_params params = {
         .loop = &d->loop,
         .def = d->params->def,
@@ -129,6 +130,7 @@ static int run_driver(struct drive *d, struct err *err)
         /* All zero also for a resumed run: nothing of it lives, so it starts anew behind the trials
          * that the store has, with its deadline counted from now. */
     };
+    /* clang-format on */
     int r = driver_new(&params, &d->driver, err);
     if (r < 0) {
         return r;

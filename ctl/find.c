@@ -118,8 +118,8 @@ static void shipped_names(const struct places *p, struct places *ret)
         while (dir != NULL && (entry = readdir(dir)) != NULL) {
             for (size_t k = 0; k < N_ENDINGS; k++) {
                 if (str_has_suffix(entry->d_name, endings[k])) {
-                    places_add_take(ret, xstrndup(entry->d_name,
-                                                  strlen(entry->d_name) - strlen(endings[k])));
+                    places_add_take(
+                        ret, xstrndup(entry->d_name, strlen(entry->d_name) - strlen(endings[k])));
                 }
             }
         }
@@ -166,8 +166,7 @@ static int not_found(const char *name, struct err *err)
 {
     struct places names;
     definition_names(&names);
-    const char *hint =
-        str_suggest(name, (const char *const *)names.list.items, names.list.len);
+    const char *hint = str_suggest(name, (const char *const *)names.list.items, names.list.len);
     struct buf text = BUF_INIT;
     if (hint != NULL) {
         buf_printf(&text, "; did you mean '%s'?", hint);
@@ -193,8 +192,7 @@ int definition_find(const char *name, struct definition_file *ret, struct err *e
     int r = -ENOENT;
     for (size_t i = 0; i < p.list.len && r == -ENOENT; i++) {
         for (size_t k = 0; k < N_ENDINGS && r == -ENOENT; k++) {
-            _cleanup_(freep) char *path =
-                xasprintf("%s/%s%s", p.list.items[i], name, endings[k]);
+            _cleanup_(freep) char *path = xasprintf("%s/%s%s", p.list.items[i], name, endings[k]);
             if (is_file(path)) {
                 r = definition_read(path, ret, err);
             }

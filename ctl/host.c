@@ -104,6 +104,8 @@ int host_find_worker(char **ret, struct err *err)
     }
     *ret = host_find_program("benchworker");
     return *ret != NULL ? 0
-                        : err_set(err, ENOENT, "benchworker: not beside benchctl in '%s', not in "
-                                  "'%s/../worker', not in PATH", folder, folder);
+                        : err_set(err, ENOENT,
+                                  "benchworker: not beside benchctl in '%s', not in "
+                                  "'%s/../worker', not in PATH",
+                                  folder, folder);
 }

@@ -12,8 +12,8 @@ static void two(char *buf, int64_t big, char big_unit, int64_t small, char small
     if (small == 0) {
         (void)snprintf(buf, HUMAN_SIZE, "%lld%c", (long long)big, big_unit);
     } else {
-        (void)snprintf(buf, HUMAN_SIZE, "%lld%c%lld%c", (long long)big, big_unit,
-                       (long long)small, small_unit);
+        (void)snprintf(buf, HUMAN_SIZE, "%lld%c%lld%c", (long long)big, big_unit, (long long)small,
+                       small_unit);
     }
 }
 

@@ -72,9 +72,9 @@ static enum exit_code add_shipped(const struct cli *cli, const char *name, bool 
     spec_free(spec);
     diags_done(&diags);
     definition_file_done(&file);
-    return r >= 0 || !is_needed ? EXIT_OK
-                                : cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_USAGE, NULL, "%s",
-                                            err.msg);
+    return r >= 0 || !is_needed
+               ? EXIT_OK
+               : cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_USAGE, NULL, "%s", err.msg);
 }
 
 static enum exit_code list_benchmarks(struct backend *b, const char *const *names, size_t n_names,

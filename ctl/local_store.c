@@ -46,8 +46,8 @@ enum exit_code local_store_exit_code(int r)
 
 static enum exit_code cannot_create(int r, const struct err *err)
 {
-    const bool is_place = r == -ENOTDIR || r == -EACCES || r == -EPERM || r == -EROFS ||
-                          r == -ENOENT;
+    const bool is_place =
+        r == -ENOTDIR || r == -EACCES || r == -EPERM || r == -EROFS || r == -ENOENT;
     return cli_error(r == -ENOENT ? EXIT_LOCAL_RESOURCE : local_store_exit_code(r),
                      is_place ? "choose another file with --store sqlite:FILE" : NULL, "%s",
                      err->msg);
@@ -154,8 +154,10 @@ void local_store_note_others(const struct cli *cli, struct store *s, const char 
     for (size_t i = 0; i < n; i++) {
         if (!run_phase_is_final(rows[i].status.phase) && !str_eq(rows[i].uid, uid) &&
             s->ops->probe_run(s, rows[i].uid, &err) == -EBUSY) {
-            cli_note(cli, "run/%s is going on, too: they slow each other down,\n"
-                          "  unless taskset gave each CPUs of its own", rows[i].name);
+            cli_note(cli,
+                     "run/%s is going on, too: they slow each other down,\n"
+                     "  unless taskset gave each CPUs of its own",
+                     rows[i].name);
         }
         run_row_done(&rows[i]);
     }
@@ -164,6 +166,5 @@ void local_store_note_others(const struct cli *cli, struct store *s, const char 
 
 bool local_store_is_interrupted(struct store *s, const struct run_row *row)
 {
-    return !run_phase_is_final(row->status.phase) &&
-           s->ops->probe_run(s, row->uid, NULL) != -EBUSY;
+    return !run_phase_is_final(row->status.phase) && s->ops->probe_run(s, row->uid, NULL) != -EBUSY;
 }

@@ -139,8 +139,7 @@ json_t *object_make_run(const struct object_run_params *p)
 
 bool object_is_of_request(const json_t *object, const char *request)
 {
-    const json_t *annotations =
-        json_object_get(json_object_get(object, "metadata"), "annotations");
+    const json_t *annotations = json_object_get(json_object_get(object, "metadata"), "annotations");
     const char *value = json_string_value(json_object_get(annotations, REQUEST));
     return value != NULL && str_eq(value, request);
 }

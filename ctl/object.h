@@ -22,7 +22,7 @@ const char *object_condition(const json_t *object, const char *type);
 
 struct object_run_params { /* borrowed */
     const char *name, *benchmark;
-    const char *request;     /* a fresh uuid: tells our object from another of the same name */
+    const char *request;      /* a fresh uuid: tells our object from another of the same name */
     const json_t *definition; /* the frozen document; its spec goes inline. NULL: by reference */
     const json_t *overrides;  /* with a reference only; NULL or empty: none */
 };

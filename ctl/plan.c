@@ -145,8 +145,7 @@ static void format_points(const struct run_def *def, const struct plan_point *su
 static void format_order(const struct run_def *def, bool is_wide, struct buf *out)
 {
     uint32_t shown = is_wide || def->n_slots <= SHOWN_SLOTS ? def->n_slots : SHOWN_SLOTS;
-    buf_printf(out, "\nOrder (%s, seed %llu), point.trial:",
-               order_kind_to_string(def->spec->order),
+    buf_printf(out, "\nOrder (%s, seed %llu), point.trial:", order_kind_to_string(def->spec->order),
                (unsigned long long)def->spec->workload.seed);
     for (uint32_t i = 0; i < shown; i++) {
         buf_printf(out, "%s%u.%u", i % SLOTS_A_LINE == 0 ? "\n  " : " ", def->slots[i].point,
@@ -215,7 +214,8 @@ static void format_totals(const struct run_def *def, const struct plan_point *su
     human_millicores(most->cpu_millicores, cores);
     human_bytes(most->mem_bytes, memory);
     const struct spec *spec = def->spec;
-    buf_printf(out, "\n%u trial%s of %lld warm-up + %lld measured step%s%s.\n"
+    buf_printf(out,
+               "\n%u trial%s of %lld warm-up + %lld measured step%s%s.\n"
                "Largest point: %u replica%s",
                def->n_slots, plural(def->n_slots), (long long)spec->warmup_steps,
                (long long)spec->steps, plural((uint64_t)spec->steps),
@@ -278,24 +278,23 @@ static json_t *params_json(const struct params *params)
 static json_t *point_json(const struct run_def *def, const struct plan_point *sum)
 {
     const struct point *p = &def->matrix.points[sum->point];
-    return json_pack("{s:i, s:s, s:b, s:o, s:{s:i, s:i, s:i}, s:I, s:I, s:I, s:i, s:I}", "point",
-                     (int)sum->point, "system", def->spec->systems.items[p->system].name,
-                     "baseline", p->is_baseline, "parameters", params_json(&p->params),
-                     "replicas", "pserver", (int)p->replicas[ROLE_PSERVER], "trainer",
-                     (int)p->replicas[ROLE_TRAINER], "worker", (int)p->replicas[ROLE_WORKER],
-                     "cpuMillicores", (json_int_t)sum->cpu_millicores, "memoryBytes",
-                     (json_int_t)sum->mem_bytes, "busyThreads", (json_int_t)sum->busy_threads,
-                     "baselinePoint", (int)p->baseline_index, "trials",
-                     (json_int_t)def->spec->repeats);
+    return json_pack(
+        "{s:i, s:s, s:b, s:o, s:{s:i, s:i, s:i}, s:I, s:I, s:I, s:i, s:I}", "point",
+        (int)sum->point, "system", def->spec->systems.items[p->system].name, "baseline",
+        p->is_baseline, "parameters", params_json(&p->params), "replicas", "pserver",
+        (int)p->replicas[ROLE_PSERVER], "trainer", (int)p->replicas[ROLE_TRAINER], "worker",
+        (int)p->replicas[ROLE_WORKER], "cpuMillicores", (json_int_t)sum->cpu_millicores,
+        "memoryBytes", (json_int_t)sum->mem_bytes, "busyThreads", (json_int_t)sum->busy_threads,
+        "baselinePoint", (int)p->baseline_index, "trials", (json_int_t)def->spec->repeats);
 }
 
 static json_t *order_json(const struct run_def *def)
 {
     json_t *order = json_array();
     for (uint32_t i = 0; i < def->n_slots; i++) {
-        (void)json_array_append_new(order, json_pack("{s:i, s:i}", "point",
-                                                     (int)def->slots[i].point, "trial",
-                                                     (int)def->slots[i].trial));
+        (void)json_array_append_new(order,
+                                    json_pack("{s:i, s:i}", "point", (int)def->slots[i].point,
+                                              "trial", (int)def->slots[i].trial));
     }
     return order;
 }
@@ -323,13 +322,13 @@ int plan_json(const struct run_def *def, bool is_local, json_t **ret, struct err
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         (void)json_array_append_new(points, point_json(def, &sums[i]));
     }
-    *ret = json_pack("{s:s, s:s, s:s, s:b, s:o, s:b, s:I, s:I, s:o, s:o, s:o}", "apiVersion",
-                     "benchd.io/v1alpha1", "kind", "BenchmarkPlan", "benchmark", def->spec->name,
-                     "local", is_local, "cpus",
-                     def->cpus > 0 ? json_integer(def->cpus) : json_null(), "rehearsal",
-                     def->rehearsal, "warmupSteps", (json_int_t)def->spec->warmup_steps, "steps",
-                     (json_int_t)def->spec->steps, "points", points, "order", order_json(def),
-                     "first", first_json(def));
+    *ret =
+        json_pack("{s:s, s:s, s:s, s:b, s:o, s:b, s:I, s:I, s:o, s:o, s:o}", "apiVersion",
+                  "benchd.io/v1alpha1", "kind", "BenchmarkPlan", "benchmark", def->spec->name,
+                  "local", is_local, "cpus", def->cpus > 0 ? json_integer(def->cpus) : json_null(),
+                  "rehearsal", def->rehearsal, "warmupSteps", (json_int_t)def->spec->warmup_steps,
+                  "steps", (json_int_t)def->spec->steps, "points", points, "order", order_json(def),
+                  "first", first_json(def));
     free(sums);
     return 0;
 }

@@ -9,8 +9,8 @@
 
 struct plan_point {
     uint32_t point;
-    uint32_t replicas;       /* all roles */
-    int64_t cpu_millicores;  /* all replicas' requests; 0: none given */
+    uint32_t replicas;      /* all roles */
+    int64_t cpu_millicores; /* all replicas' requests; 0: none given */
     int64_t mem_bytes;
     int64_t busy_threads;
 };
@@ -21,7 +21,7 @@ int plan_point_measure(const struct run_def *def, uint32_t point, struct plan_po
 
 struct plan_opts {
     bool is_local;
-    bool is_wide;     /* everything, nothing cut */
+    bool is_wide; /* everything, nothing cut */
     bool no_headers;
 };
 int plan_text(const struct run_def *def, const struct plan_opts *opts, struct buf *out,

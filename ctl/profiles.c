@@ -182,7 +182,8 @@ static enum exit_code check(const struct system *system, const struct profile *p
         return code;
     }
     _cleanup_(freep) char *what = xasprintf("the file '%s' is missing", file);
-    return cannot_start(system, profile, "put it beside profile.yaml, or correct the command", what);
+    return cannot_start(system, profile, "put it beside profile.yaml, or correct the command",
+                        what);
 }
 
 enum exit_code profiles_check(const struct profiles *profiles, const struct spec *spec)

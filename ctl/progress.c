@@ -18,8 +18,8 @@
 struct progress {
     enum progress_mode mode;
     struct run_view view;
-    struct live *live;         /* mode LIVE only */
-    struct run_status status;  /* as last shown */
+    struct live *live;        /* mode LIVE only */
+    struct run_status status; /* as last shown */
 };
 
 static bool terminal_can_live(void)
@@ -34,12 +34,12 @@ int progress_mode_choose(const struct cli *cli, const char *word, enum progress_
     static const struct {
         const char *word;
         enum progress_mode mode;
-    } modes[] = {{"none", PROGRESS_NONE}, {"plain", PROGRESS_PLAIN}, {"json", PROGRESS_JSON},
+    } modes[] = {{"none", PROGRESS_NONE},
+                 {"plain", PROGRESS_PLAIN},
+                 {"json", PROGRESS_JSON},
                  {"live", PROGRESS_LIVE}};
     if (str_eq(word, "auto")) {
-        *ret = cli->is_quiet          ? PROGRESS_NONE
-               : terminal_can_live() ? PROGRESS_LIVE
-                                     : PROGRESS_PLAIN;
+        *ret = cli->is_quiet ? PROGRESS_NONE : terminal_can_live() ? PROGRESS_LIVE : PROGRESS_PLAIN;
         return 0;
     }
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
@@ -96,13 +96,13 @@ static void show_status(struct progress *p, const struct run_status *st)
 {
     const char *phase = run_phase_to_string(st->phase);
     if (p->mode == PROGRESS_JSON) {
-        json_t *o = json_pack("{s:s, s:i, s:i, s:i}", "phase", phase, "trialsDone",
-                              (int)st->trials_done, "trialsFailed", (int)st->trials_failed,
-                              "trialsTotal", (int)st->trials_total);
+        json_t *o =
+            json_pack("{s:s, s:i, s:i, s:i}", "phase", phase, "trialsDone", (int)st->trials_done,
+                      "trialsFailed", (int)st->trials_failed, "trialsTotal", (int)st->trials_total);
         if (st->has_current) {
-            json_t *current = json_pack("{s:i, s:i, s:i}", "point", (int)st->current_point, "trial",
-                                        (int)st->current_trial, "attempt",
-                                        (int)st->current_attempt);
+            json_t *current =
+                json_pack("{s:i, s:i, s:i}", "point", (int)st->current_point, "trial",
+                          (int)st->current_trial, "attempt", (int)st->current_attempt);
             (void)json_object_set_new(o, "current", current); /* grows in memory only */
         }
         put_json_take(p, "status", o);

@@ -15,7 +15,7 @@ int progress_mode_choose(const struct cli *cli, const char *word, enum progress_
 
 struct progress_params {
     enum progress_mode mode;
-    const struct run_def *def; /* borrowed */
+    const struct run_def *def;      /* borrowed */
     const struct attempt_row *rows; /* what the store has already */
     size_t n_rows;
     struct uv_loop_s *loop;

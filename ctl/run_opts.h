@@ -8,6 +8,6 @@ struct run_opts {
     enum progress_mode mode;
     int64_t timeout_ms; /* 0: none */
     const char *resume; /* NULL: a new run */
-    bool is_ours; /* in a cluster: this command made the run, and tells all of it */
+    bool is_ours;       /* in a cluster: this command made the run, and tells all of it */
 };
 enum exit_code run_opts_take(const struct cli *cli, struct run_opts *ret);

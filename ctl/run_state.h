@@ -14,7 +14,7 @@
 struct attempt_id {
     uint32_t point, trial, attempt;
 };
-struct attempt_ids { /* a set */
+struct attempt_ids {             /* a set */
     VEC(struct attempt_id) list; /* sorted */
 };
 bool attempt_ids_has(const struct attempt_ids *ids, struct attempt_id id);

@@ -12,7 +12,7 @@
 #include "core/reconcile.h"
 
 struct run_view_point {
-    uint32_t done, failed; /* trials decided */
+    uint32_t done, failed;   /* trials decided */
     VEC(double) throughputs; /* of succeeded trials, samples/s */
 };
 
@@ -31,8 +31,8 @@ struct run_view {
     struct run_status status;
     struct run_view_point *points; /* matrix.n_points */
     struct run_view_current current;
-    double weight_done;  /* of the trials that ended here, see trial_weight */
-    int64_t spent_ms;    /* on them */
+    double weight_done; /* of the trials that ended here, see trial_weight */
+    int64_t spent_ms;   /* on them */
 };
 
 void run_view_init(struct run_view *v, const struct run_def *def);

@@ -53,8 +53,7 @@ static void format_bar(const struct run_view *v, const struct glyphs *g, struct 
         buf_puts(line, i < full ? g->bar_full : g->bar_empty);
     }
     if (c->steps_done == 0) {
-        buf_printf(line, " warm-up %u/%lld", c->warmup_done,
-                   (long long)v->def->spec->warmup_steps);
+        buf_printf(line, " warm-up %u/%lld", c->warmup_done, (long long)v->def->spec->warmup_steps);
         return;
     }
     buf_printf(line, " step %u/%lld", c->steps_done, (long long)steps);

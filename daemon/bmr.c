@@ -46,8 +46,7 @@ void bmr_read(const json_t *bmr, struct bmr_spec *ret)
         .cancel = json_is_true(json_object_get(spec, "cancel")),
         .suspend = json_is_true(json_object_get(spec, "suspend")),
         .is_deleting = json_object_get(metadata, "deletionTimestamp") != NULL,
-        .has_definition =
-            json_object_get(json_object_get(bmr, "status"), "definition") != NULL,
+        .has_definition = json_object_get(json_object_get(bmr, "status"), "definition") != NULL,
     };
 }
 
@@ -126,8 +125,10 @@ int bmr_definition(const struct spec *spec, json_t **ret, struct err *err)
     json_t *definition = json_object_get(spec->definition, "spec");
     const size_t size = json_dumpb(definition, NULL, 0, JSON_COMPACT);
     if (size > BMR_DEFINITION_MAX) {
-        return err_set(err, E2BIG, "the definition has %zu bytes, and %d fit into the object's "
-                       "status; shorten its templates or the sweep", size, BMR_DEFINITION_MAX);
+        return err_set(err, E2BIG,
+                       "the definition has %zu bytes, and %d fit into the object's "
+                       "status; shorten its templates or the sweep",
+                       size, BMR_DEFINITION_MAX);
     }
     *ret = json_incref(definition);
     return 0;
@@ -197,10 +198,10 @@ static void add_condition(const struct bmr_status *s, json_t *list, const struct
     clock_format_rfc3339(s->now_unix_ms, now);
     const bool is_same = last != NULL && str_eq(text_of(last, "status"), status);
     const char *since = is_same ? text_of(last, "lastTransitionTime") : now;
-    (void)json_array_append_new(
-        list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "type", c->type, "status", status,
-                        "lastTransitionTime", since, "reason", c->reason, "message", c->message,
-                        "observedGeneration", (json_int_t)s->generation));
+    (void)json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "type", c->type,
+                                                "status", status, "lastTransitionTime", since,
+                                                "reason", c->reason, "message", c->message,
+                                                "observedGeneration", (json_int_t)s->generation));
 }
 
 static json_t *conditions(const struct bmr_status *s)
@@ -229,14 +230,15 @@ static json_t *conditions(const struct bmr_status *s)
     }
     if (s->is_final && s->is_accepted) { /* only an end can tell */
         const bool is_mute = s->has_mute_trials, is_below = s->has_failed_threshold;
-        add_condition(s, list, &(struct condition){
-                                   "MetricsUnavailable", is_mute ? COND_TRUE : COND_FALSE,
-                                   is_mute ? "NoSummary" : "AllMeasured",
-                                   is_mute ? "trials ended well and left no summary" : ""});
-        add_condition(s, list, &(struct condition){
-                                   "ThresholdFailed", is_below ? COND_TRUE : COND_FALSE,
-                                   is_below ? "BelowThreshold" : "NoneFailed",
-                                   is_below ? "a threshold was not met: benchctl results" : ""});
+        add_condition(s, list,
+                      &(struct condition){"MetricsUnavailable", is_mute ? COND_TRUE : COND_FALSE,
+                                          is_mute ? "NoSummary" : "AllMeasured",
+                                          is_mute ? "trials ended well and left no summary" : ""});
+        add_condition(
+            s, list,
+            &(struct condition){"ThresholdFailed", is_below ? COND_TRUE : COND_FALSE,
+                                is_below ? "BelowThreshold" : "NoneFailed",
+                                is_below ? "a threshold was not met: benchctl results" : ""});
     }
     return list;
 }

@@ -19,12 +19,13 @@
 #include "daemon/trouble.h"
 
 #define LOOK_EVERY_MS 1000
-#define TRIM_SOON_NS (2 * INT64_C(1000000000)) /* behind a run: its pods must go first */
+#define TRIM_SOON_NS (2 * INT64_C(1000000000))  /* behind a run: its pods must go first */
 #define TRIM_EVERY_NS (5 * INT64_C(1000000000)) /* pages that were read; a fifth of a millisecond */
 #define DNS_NAME "kubernetes.default.svc"
 
-static const struct kube_resource *const kinds[KIND_COUNT] = {
-    [KIND_BENCHMARK] = &kube_benchmarks, [KIND_RUN] = &kube_benchmark_runs, [KIND_POD] = &kube_pods};
+static const struct kube_resource *const kinds[KIND_COUNT] = {[KIND_BENCHMARK] = &kube_benchmarks,
+                                                              [KIND_RUN] = &kube_benchmark_runs,
+                                                              [KIND_POD] = &kube_pods};
 
 static void on_timer(uv_timer_t *timer);
 
@@ -62,7 +63,8 @@ static bool is_synced(const struct daemon *d)
 
 static const json_t *cached(const struct daemon *d, enum daemon_kind kind, const char *name)
 {
-    const struct kube_object *object = kube_cache_get(kube_informer_cache(d->informers[kind]), name);
+    const struct kube_object *object =
+        kube_cache_get(kube_informer_cache(d->informers[kind]), name);
     return object == NULL ? NULL : object->json;
 }
 
@@ -191,8 +193,7 @@ static void look(struct daemon *d)
 {
     struct err err = {0};
     trouble_look(d);
-    if (d->is_stopping || !is_synced(d) || !d->is_dns_known ||
-        !holder_may_write(d->holder)) {
+    if (d->is_stopping || !is_synced(d) || !d->is_dns_known || !holder_may_write(d->holder)) {
         return;
     }
     int r = bury_all(d, &err);
@@ -285,19 +286,19 @@ static struct kube_informer *watch(struct daemon *d, enum daemon_kind kind)
 {
     static const kube_change_fn handlers[KIND_COUNT] = {
         [KIND_BENCHMARK] = on_benchmark, [KIND_RUN] = on_run, [KIND_POD] = on_pod};
-    return kube_informer_new(d->client, &(struct kube_reflector_params){
-                                            .resource = kinds[kind],
-                                            .ns = d->ns,
-                                            .label_selector =
-                                                kind == KIND_POD ? POD_SELECTOR : NULL,
-                                            /* Thousands of addresses in each pod. */
-                                            .skip_list = kind == KIND_POD ? "env" : NULL,
-                                            .prune = kind == KIND_POD ? pod_prune : NULL,
-                                            .on_change = handlers[kind],
-                                            .on_synced = on_synced,
-                                            .ctx = d,
-                                            .seed = (uint64_t)clock_monotonic_ns() + kind,
-                                        });
+    return kube_informer_new(d->client,
+                             &(struct kube_reflector_params){
+                                 .resource = kinds[kind],
+                                 .ns = d->ns,
+                                 .label_selector = kind == KIND_POD ? POD_SELECTOR : NULL,
+                                 /* Thousands of addresses in each pod. */
+                                 .skip_list = kind == KIND_POD ? "env" : NULL,
+                                 .prune = kind == KIND_POD ? pod_prune : NULL,
+                                 .on_change = handlers[kind],
+                                 .on_synced = on_synced,
+                                 .ctx = d,
+                                 .seed = (uint64_t)clock_monotonic_ns() + kind,
+                             });
 }
 
 int daemon_new(const struct daemon_params *params, struct daemon **ret, struct err *err)
@@ -345,8 +346,7 @@ void daemon_start(struct daemon *d, const char *address)
     d->holder = holder_new(d->client, &lease, on_lease, d);
     kube_client_set_guard(d->client, may_write, d);
     d->dns_request.data = d;
-    d->is_dns_known =
-        uv_getaddrinfo(d->loop, &d->dns_request, on_name, DNS_NAME, NULL, NULL) < 0;
+    d->is_dns_known = uv_getaddrinfo(d->loop, &d->dns_request, on_name, DNS_NAME, NULL, NULL) < 0;
     d->n_handles += !d->is_dns_known;
     daemon_wake(d);
 }
@@ -365,7 +365,7 @@ void daemon_stop(struct daemon *d)
     d->is_stopping = true;
     d->exit_code = EXIT_OK;
     (void)uv_timer_stop(&d->timer); /* never fails */
-    if (d->active != NULL) { /* who has no Lease writes nothing */
+    if (d->active != NULL) {        /* who has no Lease writes nothing */
         run_detach(d->active);
         d->active = NULL;
     }
@@ -384,7 +384,8 @@ void daemon_free(struct daemon *d)
     }
     d->is_stopping = true;
     if (d->dns_request.data != NULL && !d->is_dns_known) {
-        (void)uv_cancel((uv_req_t *)&d->dns_request); /* it may be under way: on_name waits for it */
+        (void)uv_cancel(
+            (uv_req_t *)&d->dns_request); /* it may be under way: on_name waits for it */
     }
     vec_each (struct run *, it, &d->runs) {
         run_free(*it);

@@ -8,9 +8,9 @@ struct daemon_params {
     uv_loop_t *loop;
     const struct options *options; /* borrowed */
     const struct kube_config *config;
-    const char *ns;      /* copied */
-    const char *identity; /* for the Lease, copied */
-    struct store *store; /* borrowed */
+    const char *ns;           /* copied */
+    const char *identity;     /* for the Lease, copied */
+    struct store *store;      /* borrowed */
     const unsigned char *key; /* KEY_SIZE bytes, copied */
     /* It wants to end: d->exit_code and d->failure say how. */
     void (*on_stop)(struct daemon *d);

@@ -42,8 +42,8 @@ static int64_t send_due(struct holder *h)
 {
     struct kube_request req;
     int64_t deadline_ns = INT64_MAX;
-    if (h->call == NULL && kube_lease_next(h->lease, clock_boottime_ns(), clock_unix_ms(), &req,
-                                           &deadline_ns)) {
+    if (h->call == NULL &&
+        kube_lease_next(h->lease, clock_boottime_ns(), clock_unix_ms(), &req, &deadline_ns)) {
         const struct kube_call_options options = {
             .timeout_ns = kube_lease_request_timeout_ns(h->lease), .max_tries = 1};
         h->call = kube_call(h->client, &req, &options, on_answer, h);

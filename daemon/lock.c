@@ -14,8 +14,10 @@ int lock_take(const char *path, struct err *err)
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         const int code = errno == EWOULDBLOCK ? EBUSY : errno;
         (void)close(fd); /* nothing was written */
-        return err_set(err, code, "lock file '%s': another benchd uses this store; end it, or give "
-                       "another --store", path);
+        return err_set(err, code,
+                       "lock file '%s': another benchd uses this store; end it, or give "
+                       "another --store",
+                       path);
     }
     return fd;
 }

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "config.h"
 
+/* clang-format off */
 static const struct arg_opt opts[] = {
     {"kubeconfig", 0, "FILE", "The cluster; without it, the one that benchd runs in"},
     {"context", 0, "NAME", "Of the kubeconfig; its current one when left out"},
@@ -23,6 +24,7 @@ static const struct arg_opt opts[] = {
     {"debug", 0, NULL, "Say more on stderr"},
     {"version", 0, NULL, "Print the version"},
 };
+/* clang-format on */
 #define N_OPTS (sizeof(opts) / sizeof(opts[0]))
 
 static void print_help(void)

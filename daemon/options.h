@@ -6,13 +6,13 @@
 
 #include "base/err.h"
 
-struct options { /* texts are borrowed from argv */
+struct options {                           /* texts are borrowed from argv */
     const char *kubeconfig, *context, *ns; /* NULL: in the cluster; the context's namespace */
-    const char *store;       /* "sqlite:FILE" */
-    bool is_store_given;     /* else that is the usual place */
-    const char *key_file;    /* NULL: benchd.key beside the store */
-    const char *listen;      /* "host:port" */
-    const char *address;     /* for the Lease; NULL: "service" in a cluster, else the URL of `listen` */
+    const char *store;                     /* "sqlite:FILE" */
+    bool is_store_given;                   /* else that is the usual place */
+    const char *key_file;                  /* NULL: benchd.key beside the store */
+    const char *listen;                    /* "host:port" */
+    const char *address; /* for the Lease; NULL: "service" in a cluster, else the URL of `listen` */
     const char *lease_name;
     int64_t node_wait_ms, image_wait_ms;
     bool is_debug;

@@ -126,6 +126,7 @@ int run_start(struct run *run, struct err *err)
         .seed = (uint64_t)clock_monotonic_ns(),
     });
     explicit_bzero(secret, sizeof(secret));
+    /* clang-format off */
     const struct driver_params params = {
         .loop = d->loop,
         .def = run->def,
@@ -136,6 +137,7 @@ int run_start(struct run *run, struct err *err)
                    .record = on_record, .done = on_done, .ctx = run},
         .status = run->status,
     };
+    /* clang-format on */
     r = driver_new(&params, &run->driver, err);
     if (r < 0) {
         run->launch->ops->free(run->launch);

@@ -31,17 +31,17 @@ struct run {
     bool is_gone;                      /* its object is */
     bool is_expired;                   /* by its TTL: the stored results stay */
 
-    struct run_def *def; /* NULL: not accepted */
-    char *refusal_text;  /* owned; NULL: not refused */
-    const char *refusal; /* static */
-    bool is_refused;     /* for good */
-    bool is_past;        /* it has ended, and the store knows nothing (readable) of it */
-    bool is_stored;      /* put and claimed */
+    struct run_def *def;     /* NULL: not accepted */
+    char *refusal_text;      /* owned; NULL: not refused */
+    const char *refusal;     /* static */
+    bool is_refused;         /* for good */
+    bool is_past;            /* it has ended, and the store knows nothing (readable) of it */
+    bool is_stored;          /* put and claimed */
     bool is_definition_kept; /* the object has it, though the watch may not have said so yet */
     struct kube_call *definition_call;
     enum { CHECK_NOT_BEGUN, CHECK_BEGUN } checked; /* its templates, by the API server */
     struct template_check checks[ROLE_COUNT];
-    int64_t retry_ns;    /* of the last failed write */
+    int64_t retry_ns; /* of the last failed write */
     struct run_status status;
 
     struct launch *launch; /* while active */
@@ -51,8 +51,8 @@ struct run {
     bool has_mute_trials, has_failed_threshold, is_judged;
     struct daemon_progress progress;
 
-    json_t *conditions;  /* as written last; NULL: none */
-    json_t *written;     /* the status as written last; NULL: never in this life */
+    json_t *conditions; /* as written last; NULL: none */
+    json_t *written;    /* the status as written last; NULL: never in this life */
     struct kube_call *status_call;
     int64_t written_ns;
     struct kube_call *delete_call;

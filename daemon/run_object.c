@@ -82,8 +82,7 @@ static int free_name(struct run *run, struct err *err)
         _cleanup_(freep) char *note =
             xasprintf("results of an earlier run of this name are kept as '%s'", name);
         announce(&run->d->announcer, run->name, run->uid, EVENT_NORMAL, "EarlierResults", note);
-        log_event(LOG_LEVEL_INFO, "an earlier run was renamed", "run", run->name, "to", name,
-                  NULL);
+        log_event(LOG_LEVEL_INFO, "an earlier run was renamed", "run", run->name, "to", name, NULL);
     }
     run_row_done(&row);
     return r;
@@ -194,8 +193,7 @@ static void cancel_unaccepted(struct run *run)
 int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, struct err *err)
 {
     if (run->is_stored || run->is_refused || run->is_past || run->definition_call != NULL ||
-        run->is_deleting ||
-        clock_monotonic_ns() < run->retry_ns) {
+        run->is_deleting || clock_monotonic_ns() < run->retry_ns) {
         return run->is_stored;
     }
     int r = load_stored(run, err);
@@ -221,7 +219,8 @@ int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, stru
     }
     if (r < 0) {
         const bool is_missing = r == -ENOENT;
-        run_refuse(run, is_missing ? "BenchmarkNotFound" : "InvalidDefinition", !is_missing, why.msg);
+        run_refuse(run, is_missing ? "BenchmarkNotFound" : "InvalidDefinition", !is_missing,
+                   why.msg);
         return 0;
     }
     struct bmr_spec asked;
@@ -265,8 +264,7 @@ static void judge(struct run *run)
     struct result *result = result_build(run->def, run->status.phase, rows, n);
     for (uint32_t p = 0; p < run->def->matrix.n_points; p++) {
         for (size_t t = 0; t < result->points[p].n_trials; t++) {
-            run->has_mute_trials |=
-                result->points[p].trials[t].phase == TRIAL_METRICS_UNAVAILABLE;
+            run->has_mute_trials |= result->points[p].trials[t].phase == TRIAL_METRICS_UNAVAILABLE;
         }
     }
     vec_each (struct threshold_result, t, &result->thresholds) {
@@ -345,8 +343,8 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
     run->delete_call = NULL;
     if (r < 0 && r != -ENOENT && r != -ESTALE) {
         run->retry_ns = clock_monotonic_ns() + RUN_RETRY_NS;
-        log_event(LOG_LEVEL_WARN, "an expired run could not be removed, retrying", "run",
-                  run->name, "err", err->msg, NULL);
+        log_event(LOG_LEVEL_WARN, "an expired run could not be removed, retrying", "run", run->name,
+                  "err", err->msg, NULL);
     }
 }
 

@@ -36,19 +36,19 @@ struct daemon {
     uv_getaddrinfo_t dns_request;
     unsigned n_handles; /* the timer, dns_request while it lasts; the last one's callback frees */
     bool is_dns_known, has_dns; /* addressing Auto: do names of the cluster resolve here? */
-    VEC(struct run *) runs; /* in the order of their turn */
+    VEC(struct run *) runs;     /* in the order of their turn */
     struct run *active;
     struct pods_counters pods;
     struct daemon_counters counters;
     int64_t started_ns;
-    int64_t trim_ns; /* memory goes back to the system not before that */
-    bool has_begun;  /* had its lists and the Lease */
-    int64_t fine_ns; /* when nothing was known to be wrong; until then its start */
+    int64_t trim_ns;      /* memory goes back to the system not before that */
+    bool has_begun;       /* had its lists and the Lease */
+    int64_t fine_ns;      /* when nothing was known to be wrong; until then its start */
     bool is_waiting_told; /* that another one holds the Lease */
     unsigned told_source; /* of the failure logged last, for trouble.c */
     int told_code;        /* the same; 0: none */
     bool is_stopping;
-    int exit_code; /* when stopping */
+    int exit_code;      /* when stopping */
     struct err failure; /* why, if it is one */
     void (*on_stop)(struct daemon *d);
 };

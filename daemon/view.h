@@ -20,9 +20,9 @@ struct daemon;
 
 /* Where the trial under way stands, from trainer 0's log. */
 struct daemon_progress {
-    bool is_known;       /* a step of the current attempt was seen */
+    bool is_known;        /* a step of the current attempt was seen */
     struct replica_id id; /* of that trainer */
-    uint32_t step;       /* of the last one, counted as its record says */
+    uint32_t step;        /* of the last one, counted as its record says */
     bool is_warmup;
     int64_t step_ns;
     uint32_t samples; /* of that step */
@@ -33,12 +33,12 @@ struct daemon_progress {
 /* One BenchmarkRun. */
 struct daemon_run {
     const char *name, *uid;
-    const char *benchmark;       /* the definition's name; the run's own for an inline one */
-    const struct run_def *def;   /* NULL: not accepted (yet) */
-    int64_t created_unix_ms;     /* frozen; before that, its object created; 0: unknown */
+    const char *benchmark;           /* the definition's name; the run's own for an inline one */
+    const struct run_def *def;       /* NULL: not accepted (yet) */
+    int64_t created_unix_ms;         /* frozen; before that, its object created; 0: unknown */
     const struct run_status *status; /* never NULL; what the object's status was made from */
-    bool is_active;              /* its driver runs */
-    bool is_stored;              /* the store has a row of it */
+    bool is_active;                  /* its driver runs */
+    bool is_stored;                  /* the store has a row of it */
     struct daemon_progress progress; /* of the active one */
 };
 

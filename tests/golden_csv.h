@@ -8,8 +8,7 @@
 #include "base/parse.h"
 #include "golden.h"
 
-static inline void golden_check_csv(const char *name, const char *actual_text,
-                                    double relative)
+static inline void golden_check_csv(const char *name, const char *actual_text, double relative)
 {
     if (getenv("BENCHD_GOLDEN_UPDATE") != NULL) {
         golden_check(name, actual_text);

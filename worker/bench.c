@@ -105,11 +105,8 @@ static void measure(struct bench *b)
 static int prepare(struct bench *b, struct err *err)
 {
     const struct bench_params *p = b->params;
-    struct model_params model = {.def = p->def,
-                                 .batch = p->batch,
-                                 .threads = p->threads,
-                                 .seed = p->seed,
-                                 .dropout = true};
+    struct model_params model = {
+        .def = p->def, .batch = p->batch, .threads = p->threads, .seed = p->seed, .dropout = true};
     int r = learner_init(&b->learner, &model, err);
     if (r < 0) {
         return r;

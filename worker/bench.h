@@ -22,7 +22,7 @@ struct bench_layer {
     double cpu_ms[MODEL_PARTS]; /* of one step: mean of CPU time over the measured steps */
 };
 
-struct bench_result { /* owned arrays */
+struct bench_result {                          /* owned arrays */
     double *samples_per_s, *samples_per_cpu_s; /* (steps), sorted */
     size_t steps;
     int64_t duration_ns, cpu_ns; /* of all measured steps together */

@@ -103,8 +103,8 @@ static int print_json(const struct command *c, const struct bench_result *r)
         "s:s, s:s, s:f}",
         "model", c->model, "build", "benchworker " BENCHD_VERSION, "batch_size", (int)p->batch,
         "threads", (int)p->threads, "steps", (json_int_t)p->steps, "seed", (json_int_t)p->seed,
-        "duration_ns", (json_int_t)r->duration_ns, "cpu_ns", (json_int_t)r->cpu_ns,
-        "samples_per_s", bench_median(r->samples_per_s, r->steps), "samples_per_cpu_s",
+        "duration_ns", (json_int_t)r->duration_ns, "cpu_ns", (json_int_t)r->cpu_ns, "samples_per_s",
+        bench_median(r->samples_per_s, r->steps), "samples_per_cpu_s",
         bench_median(r->samples_per_cpu_s, r->steps), "samples_per_s_range",
         spread_json(r->samples_per_s, r->steps), "samples_per_cpu_s_range",
         spread_json(r->samples_per_cpu_s, r->steps), "peak_rss_bytes",
@@ -113,8 +113,7 @@ static int print_json(const struct command *c, const struct bench_result *r)
         "blas_core", blas_core(), "update_cpu_ms", r->update_cpu_ms);
     int code = EXIT_WORKER_RESOURCE;
     if (o != NULL && json_object_set_new(o, "layers", layers_json(r)) == 0 &&
-        json_dumpf(o, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF &&
-        fflush(stdout) == 0) {
+        json_dumpf(o, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF && fflush(stdout) == 0) {
         code = EXIT_OK;
     }
     json_decref(o);

@@ -19,6 +19,7 @@
 
 enum kind { TEXT, NUMBER };
 
+/* clang-format off */
 static const struct variable {
     const char *name; /* BENCHD_NAME */
     struct arg_opt opt;
@@ -67,6 +68,7 @@ static const struct variable {
     {"RENDEZVOUS_S", {"rendezvous-s", 0, "N", "Seconds that peers may take to come (default 60)"},
      BOTH, NUMBER, offsetof(struct role_env, rendezvous_s), 1, 86400, "60"},
 };
+/* clang-format on */
 
 static const struct arg_opt other_options[] = {
     {"pserver-addrs", 0, "LIST", "Addresses of the parameter servers: host:port,host:port"},
@@ -131,7 +133,8 @@ static int read_addrs(struct role_env *e, struct err *err)
     char source[48];
     const char *list = look_up(&e->args, "PSERVER_ADDRS", "pserver-addrs", NULL, source);
     if (list == NULL) {
-        return err_set(err, EINVAL, "no addresses of parameter servers: give --pserver-addrs or "
+        return err_set(err, EINVAL,
+                       "no addresses of parameter servers: give --pserver-addrs or "
                        "BENCHD_PSERVER_ADDRS, or --exchange None");
     }
     e->pserver_addrs = xnew_array(struct net_addr, (size_t)e->n_pservers);
@@ -190,7 +193,8 @@ static int check(struct role_env *e, struct err *err)
                        (long long)e->index, (long long)count, role_to_string(e->role));
     }
     if (!is_trainer && e->listen == NULL) {
-        return err_set(err, EINVAL, "no address to listen on: give --listen HOST:PORT or "
+        return err_set(err, EINVAL,
+                       "no address to listen on: give --listen HOST:PORT or "
                        "BENCHD_LISTEN");
     }
     e->model = model_def_find(e->model_name);
@@ -205,12 +209,13 @@ static void print_help(enum role role, const struct arg_opt *options, size_t n)
 {
     struct buf text = BUF_INIT;
     args_help(options, n, &text);
-    printf("Usage: benchworker %s [OPTION...]\n\n%s Each option is also read from the environment,\n"
-           "--attempt from BENCHD_ATTEMPT; the option wins.\n\nOptions:\n%s",
-           role_to_string(role),
-           role == ROLE_TRAINER ? "Trains with parameter servers, or alone with --exchange None."
-                                : "Keeps a part of the parameters for all trainers.",
-           buf_cstr(&text));
+    printf(
+        "Usage: benchworker %s [OPTION...]\n\n%s Each option is also read from the environment,\n"
+        "--attempt from BENCHD_ATTEMPT; the option wins.\n\nOptions:\n%s",
+        role_to_string(role),
+        role == ROLE_TRAINER ? "Trains with parameter servers, or alone with --exchange None."
+                             : "Keeps a part of the parameters for all trainers.",
+        buf_cstr(&text));
     buf_done(&text);
 }
 
@@ -263,7 +268,8 @@ int role_env_secret(const struct role_env *e, uint8_t ret[static 32], struct err
     if (e->secret_fd >= 0) {
         return auth_secret_from_fd((int)e->secret_fd, ret, err);
     }
-    return err_set(err, EINVAL, "no secret: give --secret-file FILE with 32 random bytes (umask 077; "
+    return err_set(err, EINVAL,
+                   "no secret: give --secret-file FILE with 32 random bytes (umask 077; "
                    "head -c 32 /dev/urandom > FILE), the same for all replicas");
 }
 

@@ -116,7 +116,7 @@ struct batch_files {
 static void write_batches(const struct command *c, const struct dataset *d, struct batch_files *f)
 {
     uint32_t batch = (uint32_t)c->batch;
-    float *x = xnew_array(float, (size_t)batch * DATA_SAMPLE_FLOATS);
+    float *x = xnew_array(float, (size_t)batch *DATA_SAMPLE_FLOATS);
     uint8_t *labels = xnew_array(uint8_t, batch);
     size_t size = dataset_size(d), first = 0;
     uint64_t epoch = 0;
@@ -179,9 +179,8 @@ static void describe_layer(struct buf *out, const struct layer_def *layer,
 {
     bool is_conv = layer->kind == LAYER_CONV;
     _cleanup_(freep) char *vector = xasprintf("[%u]", s->k);
-    _cleanup_(freep) char *weight =
-        is_conv ? xasprintf("[3, 3, %u, %u]", s->c, s->k)
-                : xasprintf("[%u, %u]", s->k, s->c * s->h * s->w);
+    _cleanup_(freep) char *weight = is_conv ? xasprintf("[3, 3, %u, %u]", s->c, s->k)
+                                            : xasprintf("[%u, %u]", s->k, s->c * s->h * s->w);
     describe_tensor(out, i, "weight", is_conv ? "RSCK" : "KC", weight);
     describe_tensor(out, i, "bias", "K", vector);
     if (layer_has_bn(layer)) {

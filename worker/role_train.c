@@ -33,7 +33,7 @@ static const struct arg_opt options[] = {
 struct command {
     struct train_params params;
     const char *model, *source; /* borrowed from argv */
-    int64_t limit, test_limit; /* test_limit -1: all */
+    int64_t limit, test_limit;  /* test_limit -1: all */
     bool json;
 };
 
@@ -52,6 +52,7 @@ static int take_number(const struct args *a, const char *name, int64_t fallback,
 static int take_numbers(const struct args *a, struct command *c, struct err *err)
 {
     int64_t batch = 0, threads = 0, epochs = 0, steps = 0, seed = 0;
+    /* clang-format off */
     const struct {
         const char *name;
         int64_t fallback, min, max, *ret;
@@ -61,6 +62,7 @@ static int take_numbers(const struct args *a, struct command *c, struct err *err
         {"seed", 1, 0, INT64_MAX, &seed},             {"limit", 0, 0, MAX_COUNT, &c->limit},
         {"test-limit", -1, 0, MAX_COUNT, &c->test_limit},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         int r = take_number(a, rows[i].name, rows[i].fallback, rows[i].min, rows[i].max,
                             rows[i].ret, err);
@@ -97,8 +99,8 @@ static int take_options(const struct args *a, struct command *c, struct err *err
     return take_numbers(a, c, err);
 }
 
-static int open_data(const struct command *c, struct dataset **ret_train,
-                     struct dataset **ret_test, struct err *err)
+static int open_data(const struct command *c, struct dataset **ret_train, struct dataset **ret_test,
+                     struct err *err)
 {
     int r = dataset_open(c->source, DATA_TRAIN, (size_t)c->limit, c->params.seed, ret_train, err);
     if (r == 0 && c->test_limit != 0) {

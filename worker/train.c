@@ -107,8 +107,7 @@ static int trainer_init(struct trainer *t, struct err *err)
     return r;
 }
 
-int train(const struct train_params *params, const struct train_reporter *reporter,
-          struct err *err)
+int train(const struct train_params *params, const struct train_reporter *reporter, struct err *err)
 {
     struct trainer t = {.params = params, .reporter = reporter};
     int r = trainer_init(&t, err);

@@ -20,14 +20,17 @@ static int flush(const struct train_output *o, struct err *err)
     return 0;
 }
 
-int train_output_begin(struct train_output *o, const struct train_params *params,
-                       const char *model, const char *source, bool json, struct err *err)
+int train_output_begin(struct train_output *o, const struct train_params *params, const char *model,
+                       const char *source, bool json, struct err *err)
 {
     *o = (struct train_output){
         .json = json,
         .epochs = params->epochs,
-        .env = {.role = ROLE_TRAINER, .model_name = model, .data = source,
-                .threads = params->threads, .seed = (int64_t)params->seed},
+        .env = {.role = ROLE_TRAINER,
+                .model_name = model,
+                .data = source,
+                .threads = params->threads,
+                .seed = (int64_t)params->seed},
         .summary = {.loss_first = NAN, .loss_last = NAN},
     };
     report_init(&o->report, &o->env);

@@ -12,15 +12,15 @@
 struct train_output {
     bool json;
     uint64_t epochs;
-    struct role_env env;   /* what the start record says; json only, as all below */
+    struct role_env env; /* what the start record says; json only, as all below */
     struct report report;
     struct summary summary;
     VEC(int64_t) step_ns;
 };
 
 /* Writes the title, and the start record. */
-int train_output_begin(struct train_output *o, const struct train_params *params,
-                       const char *model, const char *source, bool json, struct err *err);
+int train_output_begin(struct train_output *o, const struct train_params *params, const char *model,
+                       const char *source, bool json, struct err *err);
 /* Hands o to train(). */
 struct train_reporter train_output_reporter(struct train_output *o);
 /* Writes the summary. */

@@ -82,11 +82,10 @@ void api_runs(struct site *site, const struct web_request *req, const char *run,
 
 static json_t *current_to_json(const struct run_status *st)
 {
-    return st->has_current
-               ? json_pack("{s:I, s:I, s:I}", "point", (json_int_t)st->current_point, "trial",
-                           (json_int_t)st->current_trial, "attempt",
-                           (json_int_t)st->current_attempt)
-               : json_null();
+    return st->has_current ? json_pack("{s:I, s:I, s:I}", "point", (json_int_t)st->current_point,
+                                       "trial", (json_int_t)st->current_trial, "attempt",
+                                       (json_int_t)st->current_attempt)
+                           : json_null();
 }
 
 static json_t *progress_to_json(const struct site_run *run)
@@ -179,8 +178,7 @@ static int put_attempts(const struct site *site, const struct web_request *req,
                 ? 0
                 : s->ops->list_events(s, run->item.row.uid, &events, &n_events, err);
     if (r >= 0 && res->code == 200) {
-        json_t *document =
-            run_document_to_json(&run->item.row, run->rows, n, events, n_events);
+        json_t *document = run_document_to_json(&run->item.row, run->rows, n, events, n_events);
         if (document == NULL) {
             r = err_set(err, EBADMSG, "run '%s': its definition cannot be read",
                         run->item.row.name);
@@ -247,7 +245,9 @@ static bool take_wanted(const struct web_request *req, struct wanted *ret, struc
     const struct {
         const char *name;
         int64_t *ret;
-    } numbers[] = {{"point", &ret->point}, {"trial", &ret->trial}, {"attempt", &ret->attempt},
+    } numbers[] = {{"point", &ret->point},
+                   {"trial", &ret->trial},
+                   {"attempt", &ret->attempt},
                    {"index", &ret->index}};
     for (size_t i = 0; i < req->n_args; i++) {
         const struct web_arg *arg = &req->args[i];

@@ -14,9 +14,8 @@
 
 const char *expo_content_type(enum expo_format format)
 {
-    return format == EXPO_OPENMETRICS
-               ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-               : "text/plain; version=0.0.4; charset=utf-8";
+    return format == EXPO_OPENMETRICS ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                      : "text/plain; version=0.0.4; charset=utf-8";
 }
 
 /* One media range of an Accept header, cut out of it. */

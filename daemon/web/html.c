@@ -107,8 +107,9 @@ void html_runs(struct site *site, const struct web_request *req, const char *run
         buf_puts(out, "</tbody>\n</table>\n");
     }
     if (list.items.len > MAX_LISTED) {
-        buf_printf(out, "<p class=\"note\">%zu older ones: <a href=\"api/v1/runs\">api/v1/runs</a>"
-                        "</p>\n",
+        buf_printf(out,
+                   "<p class=\"note\">%zu older ones: <a href=\"api/v1/runs\">api/v1/runs</a>"
+                   "</p>\n",
                    list.items.len - MAX_LISTED);
     }
     buf_puts(out, "</body>\n</html>\n");
@@ -209,8 +210,9 @@ static void put_log_link(struct buf *out, const char *run, const struct replica_
 /* Logs of the first replica of each role: of a hundred trainers nobody clicks through. */
 static void put_attempt(struct buf *out, const char *run, const struct attempt_row *row)
 {
-    buf_printf(out, "<tr><td class=\"r\">%u</td><td class=\"r\">%u</td><td class=\"r\">%u</td>"
-                    "<td>%s</td><td>",
+    buf_printf(out,
+               "<tr><td class=\"r\">%u</td><td class=\"r\">%u</td><td class=\"r\">%u</td>"
+               "<td>%s</td><td>",
                row->point, row->trial, row->attempt, attempt_outcome_to_string(row->outcome));
     vec_each (const struct replica_row, rep, &row->replicas) {
         if (rep->id.index == 0) {

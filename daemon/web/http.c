@@ -43,7 +43,7 @@ struct web {
     uv_poll_t poll;
     uv_timer_t timer;
     size_t n_sending; /* bytes of answers that are not sent to their end */
-    int n_open; /* handles; the last one's close callback frees */
+    int n_open;       /* handles; the last one's close callback frees */
     char address[INET6_ADDRSTRLEN + 16];
 };
 
@@ -142,12 +142,9 @@ static void add_headers(struct MHD_Response *response, const struct web_response
     const struct {
         const char *name, *value;
     } headers[] = {
-        {"Content-Type", res->content_type},
-        {"Content-Security-Policy", SECURITY},
-        {"X-Content-Type-Options", "nosniff"},
-        {"Referrer-Policy", "no-referrer"},
-        {"Cache-Control", "no-store"},
-        {"Allow", res->code == 405 ? "GET, HEAD" : NULL},
+        {"Content-Type", res->content_type},   {"Content-Security-Policy", SECURITY},
+        {"X-Content-Type-Options", "nosniff"}, {"Referrer-Policy", "no-referrer"},
+        {"Cache-Control", "no-store"},         {"Allow", res->code == 405 ? "GET, HEAD" : NULL},
     };
     for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
         if (headers[i].value != NULL) {
@@ -238,9 +235,7 @@ static int parse_address(const char *listen, union address *ret, struct err *err
     char host[INET6_ADDRSTRLEN + 2];
     memcpy(host, listen, host_len);
     host[host_len] = '\0';
-    const char *name = host_len == 0               ? "0.0.0.0"
-                       : str_eq(host, "localhost") ? "127.0.0.1"
-                                                   : host;
+    const char *name = host_len == 0 ? "0.0.0.0" : str_eq(host, "localhost") ? "127.0.0.1" : host;
     memset(ret, 0, sizeof(*ret));
     int r;
     if (host[0] == '[' && host[host_len - 1] == ']') {
@@ -250,16 +245,16 @@ static int parse_address(const char *listen, union address *ret, struct err *err
         r = uv_ip4_addr(name, (int)port, &ret->v4);
     }
     return r == 0 ? 0
-                  : err_set(err, EINVAL, "listen address '%s': expected an IP address, [IPv6] or "
-                                         "localhost before the port",
+                  : err_set(err, EINVAL,
+                            "listen address '%s': expected an IP address, [IPv6] or "
+                            "localhost before the port",
                             listen);
 }
 
 static int open_socket(const char *listen_on, const union address *address, struct err *err)
 {
     const int on = 1;
-    const int fd =
-        socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         return err_set_errno(err, errno, "listen on '%s'", listen_on);
     }
@@ -293,10 +288,10 @@ static int name_socket(int fd, char *ret, size_t size, struct err *err)
 /* Takes the descriptor; whether a failed start has closed it MHD does not say, so that it stays. */
 static int start_mhd(struct web *w, int fd_take, struct err *err)
 {
-    w->mhd = MHD_start_daemon(
-        MHD_USE_EPOLL, 0, NULL, NULL, on_request, w, MHD_OPTION_LISTEN_SOCKET, fd_take,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HEADER_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
+    w->mhd = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, w, MHD_OPTION_LISTEN_SOCKET,
+                              fd_take, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+                              MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
+                              MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
     if (w->mhd == NULL) {
         return err_set(err, EIO, "the HTTP server does not start");
     }

@@ -26,8 +26,7 @@ void web_fail(struct web_response *res, int code, const char *fmt, ...)
     va_end(ap);
     struct buf clean = BUF_INIT;
     buf_put_utf8(&clean, text, strlen(text)); /* it may quote what a client sent */
-    json_t *document =
-        json_pack("{s:i, s:s}", "code", code, "message", buf_cstr(&clean));
+    json_t *document = json_pack("{s:i, s:s}", "code", code, "message", buf_cstr(&clean));
     _cleanup_(freep) char *json = json_dumps(document, 0);
     json_decref(document);
     buf_done(&clean);

@@ -11,8 +11,8 @@ struct web_arg {
     const char *value; /* "" if there was none */
 };
 
-struct web_request { /* a GET; all borrowed */
-    const char *path; /* decoded, without arguments */
+struct web_request {    /* a GET; all borrowed */
+    const char *path;   /* decoded, without arguments */
     const char *accept; /* NULL: not sent */
     const struct web_arg *args;
     size_t n_args;

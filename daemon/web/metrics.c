@@ -87,8 +87,14 @@ static void write_http_requests(const struct metrics_input *in, struct expo *e)
     }
 }
 
-#define GAUGE(name, help) {name, help, EXPO_GAUGE}
-#define COUNTER(name, help) {name, help, EXPO_COUNTER}
+#define GAUGE(name, help)                                                                          \
+    {                                                                                              \
+        name, help, EXPO_GAUGE                                                                     \
+    }
+#define COUNTER(name, help)                                                                        \
+    {                                                                                              \
+        name, help, EXPO_COUNTER                                                                   \
+    }
 
 static const struct daemon_family daemon_families[] = {
     {GAUGE("benchd_build_info", "1; the version is in its label."), NULL, write_build_info},
@@ -186,8 +192,7 @@ static void write_run_info(const struct metrics_run *run, struct expo *e)
     const struct expo_label labels[] = {
         {"run", run->name},
         {"benchmark", run->benchmark},
-        {"baseline",
-         has_def ? baseline_kind_to_string(run->def->spec->baseline.kind) : ""},
+        {"baseline", has_def ? baseline_kind_to_string(run->def->spec->baseline.kind) : ""},
         {"rehearsal", has_def && run->def->rehearsal ? "true" : "false"},
         {"simulated", run->is_simulated ? "true" : "false"},
     };
@@ -333,9 +338,9 @@ static void write_point(const struct metrics_run *run, const struct point_figure
     (void)snprintf(numbers[3], NUMBER_SIZE, "%lld", (long long)p->batch_size);
     (void)snprintf(numbers[4], NUMBER_SIZE, "%lld", (long long)p->threads);
     const struct expo_label labels[] = {
-        {"run", run->name},           {"benchmark", run->benchmark}, {"system", p->system},
-        {"point", numbers[0]},        {"pservers", numbers[1]},      {"trainers", numbers[2]},
-        {"batch_size", numbers[3]},   {"threads", numbers[4]},       {"other", p->other},
+        {"run", run->name},         {"benchmark", run->benchmark}, {"system", p->system},
+        {"point", numbers[0]},      {"pservers", numbers[1]},      {"trainers", numbers[2]},
+        {"batch_size", numbers[3]}, {"threads", numbers[4]},       {"other", p->other},
     };
     if (!isnan(value)) {
         expo_sample(e, labels, LENGTH(labels), value);

@@ -39,8 +39,10 @@ static struct site_item stored_item(const struct site *site, const struct run_ro
 static struct site_item live_item(const struct daemon_run *live)
 {
     struct site_item item = {
-        .row = {.uid = xstrdup(live->uid), .name = xstrdup(live->name),
-                .benchmark = xstrdup(live->benchmark), .created_unix_ms = live->created_unix_ms},
+        .row = {.uid = xstrdup(live->uid),
+                .name = xstrdup(live->name),
+                .benchmark = xstrdup(live->benchmark),
+                .created_unix_ms = live->created_unix_ms},
     };
     if (live->def != NULL) {
         item.row.cpus = live->def->cpus;
@@ -197,9 +199,9 @@ void site_answer(struct site *site, const struct web_request *req, struct web_re
     char name[MAX_NAME + 1] = "";
     res->code = 200;
     for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
-        if (routes[i].suffix == NULL ? str_eq(req->path, routes[i].prefix)
-                                     : take_name(req->path, routes[i].prefix, routes[i].suffix,
-                                                 name)) {
+        if (routes[i].suffix == NULL
+                ? str_eq(req->path, routes[i].prefix)
+                : take_name(req->path, routes[i].prefix, routes[i].suffix, name)) {
             routes[i].handler(site, req, name, res);
             return;
         }

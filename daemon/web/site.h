@@ -26,9 +26,9 @@ void site_done(struct site *site);
 
 /* A run for a list: of the daemon, of the store, or of both. */
 struct site_item {
-    struct run_row row;       /* owned; what the daemon knows better is taken from it */
+    struct run_row row; /* owned; what the daemon knows better is taken from it */
     bool is_stored;
-    bool is_interrupted;      /* not finished, and nobody drives it */
+    bool is_interrupted; /* not finished, and nobody drives it */
 };
 struct site_list {
     VEC(struct site_item) items; /* newest first, those not frozen yet before all others */
@@ -39,13 +39,13 @@ void site_list_done(struct site_list *list);
 /* One run with everything that is computed from it. */
 struct site_run {
     struct site_item item;
-    bool is_live;               /* the daemon has it: */
-    struct daemon_run live;     /* borrowed */
-    const struct run_def *def;  /* NULL: not accepted (yet) */
-    struct run_def *own_def;    /* owned; where the daemon has none */
-    struct attempt_row *rows;   /* owned; by point, trial, attempt */
+    bool is_live;              /* the daemon has it: */
+    struct daemon_run live;    /* borrowed */
+    const struct run_def *def; /* NULL: not accepted (yet) */
+    struct run_def *own_def;   /* owned; where the daemon has none */
+    struct attempt_row *rows;  /* owned; by point, trial, attempt */
     size_t n_rows;
-    struct result *result;      /* owned; NULL: no def, or not asked for */
+    struct result *result; /* owned; NULL: no def, or not asked for */
 };
 enum site_depth { SITE_ROWS, SITE_RESULT };
 /* By name or uid. -ENOENT: no such run. */
@@ -54,8 +54,8 @@ int site_run_load(const struct site *site, const char *name, enum site_depth dep
 void site_run_done(struct site_run *run);
 
 /* Handlers: each fills an answer that is empty, with code 200 and no type. */
-typedef void (*site_handler_fn)(struct site *site, const struct web_request *req,
-                                const char *run, struct web_response *res);
+typedef void (*site_handler_fn)(struct site *site, const struct web_request *req, const char *run,
+                                struct web_response *res);
 void scrape_metrics(struct site *site, const struct web_request *req, const char *run,
                     struct web_response *res);
 void health_healthz(struct site *site, const struct web_request *req, const char *run,

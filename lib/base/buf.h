@@ -17,7 +17,7 @@ struct buf {
 #define BUF_INIT ((struct buf){0})
 
 void buf_init(struct buf *b, size_t max);
-void buf_done(struct buf *b); /* frees the storage; b is empty and usable again */
+void buf_done(struct buf *b);  /* frees the storage; b is empty and usable again */
 void buf_clear(struct buf *b); /* keeps the storage */
 void buf_append(struct buf *b, const void *data, size_t len);
 void buf_puts(struct buf *b, const char *s);

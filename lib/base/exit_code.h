@@ -3,19 +3,19 @@
 
 enum exit_code {
     EXIT_OK = 0,
-    EXIT_RUN_FAILED = 1,          /* benchctl: a run or a trial failed (PartiallyFailed too) */
-    EXIT_USAGE = 2,               /* all: usage, spec or kubeconfig error */
-    EXIT_NOT_FOUND = 3,           /* benchctl */
-    EXIT_NOT_AUTHORISED = 4,      /* benchctl */
-    EXIT_UNREACHABLE = 5,         /* benchctl, benchd: cluster or benchd */
-    EXIT_REGRESSION = 6,          /* benchctl compare */
-    EXIT_THRESHOLD = 7,           /* benchctl */
-    EXIT_TIMEOUT = 8,             /* benchctl */
-    EXIT_LOCAL_RESOURCE = 9,      /* benchctl, benchd: file, disk, port */
-    EXIT_WORKER_DATA = 10,        /* benchworker: data missing, damaged, wrong size */
-    EXIT_WORKER_PEER_LOST = 11,   /* benchworker: a peer died or fell silent */
-    EXIT_WORKER_PROTOCOL = 12,    /* benchworker: a peer spoke wrongly */
-    EXIT_WORKER_RESOURCE = 13,    /* benchworker: port, memory, disk */
-    EXIT_LEASE_LOST = 14,         /* benchd */
-    EXIT_INTERRUPTED = 130,       /* benchctl */
+    EXIT_RUN_FAILED = 1,        /* benchctl: a run or a trial failed (PartiallyFailed too) */
+    EXIT_USAGE = 2,             /* all: usage, spec or kubeconfig error */
+    EXIT_NOT_FOUND = 3,         /* benchctl */
+    EXIT_NOT_AUTHORISED = 4,    /* benchctl */
+    EXIT_UNREACHABLE = 5,       /* benchctl, benchd: cluster or benchd */
+    EXIT_REGRESSION = 6,        /* benchctl compare */
+    EXIT_THRESHOLD = 7,         /* benchctl */
+    EXIT_TIMEOUT = 8,           /* benchctl */
+    EXIT_LOCAL_RESOURCE = 9,    /* benchctl, benchd: file, disk, port */
+    EXIT_WORKER_DATA = 10,      /* benchworker: data missing, damaged, wrong size */
+    EXIT_WORKER_PEER_LOST = 11, /* benchworker: a peer died or fell silent */
+    EXIT_WORKER_PROTOCOL = 12,  /* benchworker: a peer spoke wrongly */
+    EXIT_WORKER_RESOURCE = 13,  /* benchworker: port, memory, disk */
+    EXIT_LEASE_LOST = 14,       /* benchd */
+    EXIT_INTERRUPTED = 130,     /* benchctl */
 };

@@ -101,10 +101,9 @@ struct suffix {
 };
 
 static const struct suffix quantity_suffixes[] = {
-    {"n", 1e-9},          {"u", 1e-6},          {"m", 1e-3},          {"", 1},
-    {"k", 1e3},           {"M", 1e6},           {"G", 1e9},           {"T", 1e12},
-    {"P", 1e15},          {"Ki", 0x1p10},       {"Mi", 0x1p20},       {"Gi", 0x1p30},
-    {"Ti", 0x1p40},       {"Pi", 0x1p50},
+    {"n", 1e-9},    {"u", 1e-6},    {"m", 1e-3},    {"", 1},        {"k", 1e3},
+    {"M", 1e6},     {"G", 1e9},     {"T", 1e12},    {"P", 1e15},    {"Ki", 0x1p10},
+    {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40}, {"Pi", 0x1p50},
 };
 
 static int parse_quantity(const char *s, double unit, int64_t *ret)

@@ -60,13 +60,12 @@ json_t *json_text_or_null(const char *text)
 
 static json_t *replica_to_json(const struct replica_row *rep)
 {
-    return json_pack("{s:s, s:I, s:i, s:i, s:o, s:o, s:o, s:I}", "role",
-                     role_to_string(rep->id.role), "index", (json_int_t)rep->id.index, "exitCode",
-                     rep->exit_code, "signal", rep->signal, "failure",
-                     json_text_or_null(rep->failure), "summary",
-                     json_text_or_null(rep->summary_json), "environment",
-                     json_text_or_null(rep->environment_json), "logBytes",
-                     (json_int_t)rep->log_bytes);
+    return json_pack(
+        "{s:s, s:I, s:i, s:i, s:o, s:o, s:o, s:I}", "role", role_to_string(rep->id.role), "index",
+        (json_int_t)rep->id.index, "exitCode", rep->exit_code, "signal", rep->signal, "failure",
+        json_text_or_null(rep->failure), "summary", json_text_or_null(rep->summary_json),
+        "environment", json_text_or_null(rep->environment_json), "logBytes",
+        (json_int_t)rep->log_bytes);
 }
 
 json_t *attempt_row_to_json(const struct attempt_row *row)
@@ -108,8 +107,11 @@ static int replica_from_json(const json_t *document, struct attempt_row *row, st
         return err_set(err, EPROTO, "role '%s' is unknown", role);
     }
     *vec_push(&row->replicas) = (struct replica_row){
-        .id = {.point = row->point, .trial = row->trial, .attempt = row->attempt,
-               .role = (enum role)kind, .index = (uint32_t)index},
+        .id = {.point = row->point,
+               .trial = row->trial,
+               .attempt = row->attempt,
+               .role = (enum role)kind,
+               .index = (uint32_t)index},
         .exit_code = (int)exit_code,
         .signal = (int)signal,
         .failure = dup_or_null(failure),

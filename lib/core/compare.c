@@ -12,8 +12,10 @@
 const char *change_to_string(enum change change)
 {
     static const char *const names[] = {
-        [CHANGE_SLOWER] = "Slower",          [CHANGE_FASTER] = "Faster",
-        [CHANGE_NONE] = "NoneShown",         [CHANGE_TOO_FEW] = "TooFewTrials",
+        [CHANGE_SLOWER] = "Slower",
+        [CHANGE_FASTER] = "Faster",
+        [CHANGE_NONE] = "NoneShown",
+        [CHANGE_TOO_FEW] = "TooFewTrials",
         [CHANGE_NOT_MEASURED] = "NotMeasured",
     };
     return names[change];

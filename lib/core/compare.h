@@ -30,9 +30,9 @@ const char *change_to_string(enum change change); /* "Slower", ... */
 
 struct compared_point {
     const struct point_result *base, *candidate; /* borrowed */
-    struct figure ratio;  /* candidate's median / base's */
-    struct welch welch;   /* of the logs of throughput */
-    double p_adjusted;    /* Benjamini-Hochberg over all points; NaN: not tested */
+    struct figure ratio;                         /* candidate's median / base's */
+    struct welch welch;                          /* of the logs of throughput */
+    double p_adjusted; /* Benjamini-Hochberg over all points; NaN: not tested */
     enum change change;
 };
 
@@ -45,13 +45,13 @@ struct difference {
 struct comparison {
     const struct result *base, *candidate; /* borrowed */
     double threshold_ratio;
-    VEC(struct compared_point) points; /* as the base lists them */
+    VEC(struct compared_point) points;                          /* as the base lists them */
     VEC(const struct point_result *) only_base, only_candidate; /* without a counterpart */
     VEC(struct difference) differences;
     struct permutation gate;
     bool gate_rejects;
     struct figure geomean_base, geomean_candidate, geomean_ratio; /* over measured points */
-    size_t n_measured;     /* points with a throughput on both sides */
+    size_t n_measured; /* points with a throughput on both sides */
     /* Repeats on each side with which the gate can reject: if every point changed, and if one did
      * alone. 0: these trials suffice. */
     size_t repeats_for_all, repeats_for_one;

@@ -26,8 +26,7 @@ static json_t *gate_to_json(const struct comparison *c)
     json_t *o = json_object();
     json_object_set_new(o, "test", json_string("StratifiedPermutation"));
     json_object_set_new(o, "points", json_integer((json_int_t)tested));
-    json_object_set_new(o, "statistic",
-                        g->known ? json_number_or_null(g->statistic) : json_null());
+    json_object_set_new(o, "statistic", g->known ? json_number_or_null(g->statistic) : json_null());
     json_object_set_new(o, "p", g->known ? json_number_or_null(g->p) : json_null());
     json_object_set_new(o, "pLeast", g->known ? json_number_or_null(g->p_least) : json_null());
     json_object_set_new(o, "exact", json_boolean(g->is_exact));
@@ -39,8 +38,7 @@ static json_t *gate_to_json(const struct comparison *c)
 
 static void put_identity(json_t *o, const struct result *r, const struct point *point)
 {
-    json_object_set_new(o, "system",
-                        json_string(r->def->spec->systems.items[point->system].name));
+    json_object_set_new(o, "system", json_string(r->def->spec->systems.items[point->system].name));
     json_object_set_new(o, "parameters", params_to_json(&point->params));
     json_object_set_new(o, "replicas", counts_to_json(point->replicas));
     json_object_set_new(o, "batchSize", json_integer(point->batch_size));
@@ -122,8 +120,10 @@ static json_t *differences_to_json(const struct comparison *c)
 static json_t *counts_of_changes(const struct comparison *c)
 {
     static const char *const keys[] = {
-        [CHANGE_SLOWER] = "slower",          [CHANGE_FASTER] = "faster",
-        [CHANGE_NONE] = "noneShown",         [CHANGE_TOO_FEW] = "tooFewTrials",
+        [CHANGE_SLOWER] = "slower",
+        [CHANGE_FASTER] = "faster",
+        [CHANGE_NONE] = "noneShown",
+        [CHANGE_TOO_FEW] = "tooFewTrials",
         [CHANGE_NOT_MEASURED] = "notMeasured",
     };
     json_t *o = json_object();

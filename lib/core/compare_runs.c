@@ -63,8 +63,8 @@ void compare_match(struct comparison *c)
     uint32_t next = 0; /* the same sweep lists its points in the same order: look there first */
     for (uint32_t i = 0; i < a->n_points; i++) {
         uint32_t tried = 0, at = next;
-        while (tried < b->n_points && (taken[at] || !is_same_point(c, &a->points[i],
-                                                                   &b->points[at]))) {
+        while (tried < b->n_points &&
+               (taken[at] || !is_same_point(c, &a->points[i], &b->points[at]))) {
             at = (at + 1) % b->n_points;
             tried++;
         }
@@ -158,6 +158,7 @@ static void add_difference(struct comparison *c, const char *what, char *base_ta
 }
 
 /* What start records say of the machines; docs/contracts/record.md. */
+/* clang-format off */
 static const struct {
     const char *key, *what;
 } environment_keys[] = {
@@ -165,6 +166,7 @@ static const struct {
     {"cgroup_cpu_limit", "CPU limit"}, {"blas", "BLAS"}, {"blas_core", "BLAS core"},
     {"kernel", "kernel"}, {"build", "build"},
 };
+/* clang-format on */
 #define N_KEYS (sizeof(environment_keys) / sizeof(environment_keys[0]))
 
 /* Owned; NULL: not said. */

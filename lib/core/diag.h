@@ -25,7 +25,7 @@ struct diag {
 #define DIAGS_MAX 100 /* more are only counted: nobody reads them, and a hostile file has many */
 struct diags {
     VEC(struct diag) list; /* in the order they were found; diags_format sorts */
-    size_t n_dropped; /* beyond DIAGS_MAX */
+    size_t n_dropped;      /* beyond DIAGS_MAX */
 };
 
 void diags_done(struct diags *d);

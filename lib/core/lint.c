@@ -9,12 +9,9 @@
 const char *warning_code_to_string(enum warning_code code)
 {
     static const char *const names[] = {
-        [WARNING_REHEARSAL] = "Rehearsal",
-        [WARNING_SIMULATED] = "Simulated",
-        [WARNING_ONE_TRIAL] = "OneTrial",
-        [WARNING_EFFICIENCY_ABOVE_ONE] = "EfficiencyAboveOne",
-        [WARNING_THROTTLED] = "Throttled",
-        [WARNING_MIXED_HARDWARE] = "MixedHardware",
+        [WARNING_REHEARSAL] = "Rehearsal", [WARNING_SIMULATED] = "Simulated",
+        [WARNING_ONE_TRIAL] = "OneTrial",  [WARNING_EFFICIENCY_ABOVE_ONE] = "EfficiencyAboveOne",
+        [WARNING_THROTTLED] = "Throttled", [WARNING_MIXED_HARDWARE] = "MixedHardware",
     };
     return names[code];
 }

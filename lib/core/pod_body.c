@@ -28,8 +28,8 @@ char *pod_secret_name(const struct run_def *def)
 
 char *pod_host_name(const struct replica_id *id)
 {
-    return xasprintf("p%ut%ua%u-%s-%u", id->point, id->trial, id->attempt,
-                     role_to_string(id->role), id->index);
+    return xasprintf("p%ut%ua%u-%s-%u", id->point, id->trial, id->attempt, role_to_string(id->role),
+                     id->index);
 }
 
 char *pod_dns_address(const struct run_def *def, const struct replica_id *id)
@@ -249,8 +249,8 @@ static void set_group(json_t *spec)
     }
 }
 
-static void set_spec(const struct run_def *def, const struct replica_id *id,
-                     enum pod_naming naming, json_t *spec)
+static void set_spec(const struct run_def *def, const struct replica_id *id, enum pod_naming naming,
+                     json_t *spec)
 {
     _cleanup_(freep) char *secret = pod_secret_name(def);
     set_text(spec, "restartPolicy", "Never");

@@ -98,10 +98,10 @@ static int check_labels(json_t *metadata, struct err *err)
 {
     const char *key;
     json_t *value;
-    json_object_foreach(json_object_get(metadata, "labels"), key, value) {
+    json_object_foreach (json_object_get(metadata, "labels"), key, value) {
         const char *text = json_string_value(value);
-        const bool is_managed = str_eq(key, "app.kubernetes.io/managed-by") && text != NULL &&
-                                !str_eq(text, "benchd");
+        const bool is_managed =
+            str_eq(key, "app.kubernetes.io/managed-by") && text != NULL && !str_eq(text, "benchd");
         if (str_has_prefix(key, "benchd.io/") || is_managed) {
             return err_set(err, EINVAL, "the label '%s' is benchd's; remove it from the template",
                            key);
@@ -125,8 +125,9 @@ static int check_spec(const json_t *spec, struct err *err)
     int r = check_texts(spec, "spec", rules, sizeof(rules) / sizeof(rules[0]), err);
     r = r < 0 ? r : check_off(spec, "automountServiceAccountToken", err);
     r = r < 0 ? r : check_off(spec, "enableServiceLinks", err);
-    return r < 0 ? r : check_absent(json_object_get(spec, "volumes"), "spec.volumes", "name",
-                                    SECRET_VOLUME, err);
+    return r < 0 ? r
+                 : check_absent(json_object_get(spec, "volumes"), "spec.volumes", "name",
+                                SECRET_VOLUME, err);
 }
 
 static int check_container(const json_t *container, struct err *err)

@@ -79,8 +79,7 @@ static void keep_line(struct pod_state *s, const struct replica_id *id, struct l
     } else if (is_its && record.type == RECORD_ERROR) {
         free(words->error);
         words->error = xstrdup(record.error.message);
-        s->has_blamed =
-            record_read_peer(record.error.peer, &s->blamed_role, &s->blamed_index);
+        s->has_blamed = record_read_peer(record.error.peer, &s->blamed_role, &s->blamed_index);
     }
     record_done(&record);
 }
@@ -205,9 +204,15 @@ static bool was_disrupted(struct pod_state *s, const json_t *status)
 /* The pod itself failed, whatever its containers say. */
 static bool failed_as_a_pod(struct pod_state *s, const json_t *status)
 {
-    static const char *const refused[] = {
-        "UnexpectedAdmissionError", "TopologyAffinityError", "SMTAlignmentError", "NodeAffinity",
-        "NodeName", "NodePorts", "PodOSNotSupported", "InvalidNodeInfo", NULL};
+    static const char *const refused[] = {"UnexpectedAdmissionError",
+                                          "TopologyAffinityError",
+                                          "SMTAlignmentError",
+                                          "NodeAffinity",
+                                          "NodeName",
+                                          "NodePorts",
+                                          "PodOSNotSupported",
+                                          "InvalidNodeInfo",
+                                          NULL};
     static const char *const shut_down[] = {"NodeShutdown", "Terminated", "Shutdown", "NodeLost",
                                             NULL};
     const char *reason = text_of(status, "reason");
@@ -314,9 +319,9 @@ static bool failed_before_its_start(struct pod_state *s, const json_t *status)
         }
         const bool is_oom = str_eq(text_of(ended, "reason"), "OOMKilled");
         const int signal = (int)json_integer_value(json_object_get(ended, "signal"));
-        _cleanup_(freep) char *words = xasprintf("init container '%s': %s%d", text_of(item, "name"),
-                                                 is_oom ? "killed for memory, exit code "
-                                                        : "exit code ", code);
+        _cleanup_(freep) char *words =
+            xasprintf("init container '%s': %s%d", text_of(item, "name"),
+                      is_oom ? "killed for memory, exit code " : "exit code ", code);
         fail(s, failure_classify_exit(code, signal, is_oom));
         say(s, words, text_of(ended, "message"));
         return true;
@@ -343,15 +348,15 @@ static void look_at_living(struct pod_state *s, const json_t *pod, const json_t 
     }
 }
 
-static void look_at_container(struct pod_state *s, const json_t *container, const json_t **ret_ended)
+static void look_at_container(struct pod_state *s, const json_t *container,
+                              const json_t **ret_ended)
 {
     const json_t *state = json_object_get(container, "state");
     *ret_ended = json_object_get(state, "terminated");
     const bool runs = json_object_get(state, "running") != NULL;
     const bool is_unknown = str_eq(text_of(*ret_ended, "reason"), "ContainerStatusUnknown");
     s->has_started = runs || *ret_ended != NULL;
-    s->is_simulated =
-        s->has_started && !is_unknown && *text_of(container, "containerID") == '\0';
+    s->is_simulated = s->has_started && !is_unknown && *text_of(container, "containerID") == '\0';
     s->state = runs ? REPLICA_RUNNING : REPLICA_PENDING;
 }
 
@@ -413,8 +418,8 @@ void pod_prune(json_t *pod)
     const json_t *resources = json_object_get(container, "resources");
     json_t *limits = json_incref(json_object_get(resources, "limits")); /* say_memory */
     (void)json_object_clear(spec); /* no object: nothing to clear, and nothing to set */
-    (void)json_object_set_new(spec, "containers",
-                              json_pack("[{s:o*, s:{s:o*}}]", "name", name, "resources", "limits",
-                                        limits));
+    (void)json_object_set_new(
+        spec, "containers",
+        json_pack("[{s:o*, s:{s:o*}}]", "name", name, "resources", "limits", limits));
     (void)json_object_del(json_object_get(pod, "metadata"), "annotations"); /* may be absent */
 }

@@ -25,14 +25,14 @@ char *replica_name(const char *run, const struct replica_id *id);
  * (unknown), for instance the trainers' with addressing Ip. */
 struct gang_addresses {
     char **of_role[ROLE_COUNT]; /* [role][index], borrowed */
-    bool is_pods; /* addresses are those of pods: each listens on its own port 7164 */
+    bool is_pods;               /* addresses are those of pods: each listens on its own port 7164 */
 };
 #define POD_PORT 7164
 
 struct replica_spec { /* owned strings, NULL-terminated lists */
     struct replica_id id;
-    char **argv;       /* container 0's command and args, or the profile's default */
-    char **envp;       /* "NAME=value": template's plain env first, then the contract's */
+    char **argv;            /* container 0's command and args, or the profile's default */
+    char **envp;            /* "NAME=value": template's plain env first, then the contract's */
     int64_t cpu_millicores; /* request, or limit, of container 0; 0: none given */
     int64_t mem_bytes;
 };

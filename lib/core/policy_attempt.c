@@ -6,15 +6,15 @@
 
 /* What one walk over the gang finds. */
 struct findings {
-    const struct observed_replica *cause; /* the first failure that is no consequence */
+    const struct observed_replica *cause;    /* the first failure that is no consequence */
     const struct observed_replica *survivor; /* the first that lost a peer */
     const struct observed_replica *silent; /* a trainer or worker that succeeded without summary */
     bool has_missing;
     enum role missing_role;
     uint32_t missing_index;
-    bool has_ended;         /* any */
-    bool has_live;          /* any pending or running */
-    bool has_live_trainer;  /* or worker: whatever is no pserver */
+    bool has_ended;                 /* any */
+    bool has_live;                  /* any pending or running */
+    bool has_live_trainer;          /* or worker: whatever is no pserver */
     int64_t trainers_ended_unix_ms; /* the last one */
 };
 
@@ -181,7 +181,6 @@ uint32_t attempt_number(const struct attempt_seen *seen)
     if (seen->last_live > seen->last_row) {
         return (uint32_t)seen->last_live;
     }
-    const int64_t last =
-        seen->last_row > seen->last_status ? seen->last_row : seen->last_status;
+    const int64_t last = seen->last_row > seen->last_status ? seen->last_row : seen->last_status;
     return (uint32_t)(last + 1);
 }

@@ -40,10 +40,10 @@ struct pass {
     const struct slot *current; /* the trial that is due; NULL: none, the run has ended */
     uint32_t current_attempt;
     struct gang_view *current_gang; /* NULL: nothing of it lives */
-    bool is_interrupted; /* cancelled, suspended or out of time */
-    int64_t deadline_ms; /* left; DEADLINE_NONE */
-    int64_t recheck_ms;  /* left until a verdict may change by itself; DEADLINE_NONE */
-    struct run_status status; /* as it shall be */
+    bool is_interrupted;            /* cancelled, suspended or out of time */
+    int64_t deadline_ms;            /* left; DEADLINE_NONE */
+    int64_t recheck_ms;             /* left until a verdict may change by itself; DEADLINE_NONE */
+    struct run_status status;       /* as it shall be */
 };
 
 /* The undecided trial whose gang the status names and that lives, so that nothing (a row that the
@@ -217,8 +217,8 @@ static void create_gang(struct pass *p)
     size_t next = 0; /* member of g that comes next in the same order */
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         for (uint32_t index = 0; index < point->replicas[role]; index++) {
-            const struct replica_id id = {p->current->point, p->current->trial,
-                                          p->current_attempt, role, index};
+            const struct replica_id id = {p->current->point, p->current->trial, p->current_attempt,
+                                          role, index};
             if (g != NULL && next < g->n_members && g->members[next].id.role == role &&
                 g->members[next].id.index == index) {
                 next++;
@@ -264,9 +264,8 @@ static void start_run(struct pass *p)
                  before->trials_done - p->view.counts.done);
         plan_event(p->plan, EVENT_WARNING, "ResultsLost", note);
     }
-    p->deadline_ms =
-        deadline_remaining_ms(p->status.started_unix_ms,
-                              p->def->spec->run_policy.active_deadline_s, p->o->now_unix_ms);
+    p->deadline_ms = deadline_remaining_ms(
+        p->status.started_unix_ms, p->def->spec->run_policy.active_deadline_s, p->o->now_unix_ms);
     p->is_interrupted = p->o->request != REQUEST_NONE || p->deadline_ms == 0;
 }
 
@@ -281,8 +280,8 @@ static void describe_end(struct pass *p)
         const struct slot *slot = &p->def->slots[i];
         const struct trial *t = view_trial(&p->view, slot->point, slot->trial);
         if (t->is_decided && t->outcome != ATTEMPT_SUCCEEDED) {
-            text_put(dst, size, "%u of %u trials done, %u failed; point %u trial %u: %s",
-                     n->done, n->total, n->failed, slot->point, slot->trial, t->error);
+            text_put(dst, size, "%u of %u trials done, %u failed; point %u trial %u: %s", n->done,
+                     n->total, n->failed, slot->point, slot->trial, t->error);
             return;
         }
     }

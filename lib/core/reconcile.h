@@ -30,11 +30,11 @@
 #include "core/run_def.h"
 
 enum replica_state {
-    REPLICA_PENDING,   /* created, not started */
+    REPLICA_PENDING, /* created, not started */
     REPLICA_RUNNING,
     REPLICA_SUCCEEDED, /* exit 0 */
     REPLICA_FAILED,
-    REPLICA_LOST,      /* was there, vanished without a word */
+    REPLICA_LOST, /* was there, vanished without a word */
 };
 
 /* Why a replica failed: contracts "Failures and retries". */
@@ -49,12 +49,12 @@ struct observed_replica {
     struct replica_id id;
     enum replica_state state;
     enum failure_class failure;
-    int exit_code;          /* of an ended one */
-    int64_t ended_unix_ms;  /* 0: not ended */
+    int exit_code;         /* of an ended one */
+    int64_t ended_unix_ms; /* 0: not ended */
     bool has_summary;
-    const char *message;    /* for a person; borrowed; NULL: none. Without the replica's name:
+    const char *message; /* for a person; borrowed; NULL: none. Without the replica's name:
                                "killed by signal 9", "silent for 6 s" */
-    bool has_blamed;        /* its last error record named a peer as the cause: */
+    bool has_blamed;     /* its last error record named a peer as the cause: */
     enum role blamed_role;
     uint32_t blamed_index;
 };
@@ -84,7 +84,7 @@ struct observed {
     const struct run_def *def;
     enum run_request request;
     int64_t now_unix_ms;
-    struct run_status status; /* as last written; all zero: never */
+    struct run_status status;                /* as last written; all zero: never */
     const struct observed_replica *replicas; /* alive, or ended and not yet deleted; any order */
     size_t n_replicas;
     const struct attempt_row *rows; /* acknowledged by the store, any order */

@@ -14,8 +14,8 @@
 static_assert(SUMMARY_MAX_SERIES == SERIES_MAX, "one limit, two headers");
 
 static const char *const phase_names[PHASE_COUNT] = {
-    [PHASE_DATA] = "data", [PHASE_FORWARD] = "forward", [PHASE_BACKWARD] = "backward",
-    [PHASE_SEND] = "send", [PHASE_WAIT] = "wait",       [PHASE_UPDATE] = "update",
+    [PHASE_DATA] = "data",       [PHASE_FORWARD] = "forward", [PHASE_BACKWARD] = "backward",
+    [PHASE_SEND] = "send",       [PHASE_WAIT] = "wait",       [PHASE_UPDATE] = "update",
     [PHASE_RECEIVE] = "receive",
 };
 
@@ -38,8 +38,7 @@ const char *record_type_to_string(enum record_type type)
 
 bool record_is_digest(const char *s)
 {
-    return strlen(s) == RECORD_DIGEST_CHARS &&
-           strspn(s, "0123456789abcdef") == RECORD_DIGEST_CHARS;
+    return strlen(s) == RECORD_DIGEST_CHARS && strspn(s, "0123456789abcdef") == RECORD_DIGEST_CHARS;
 }
 
 void summary_done(struct summary *s)
@@ -194,9 +193,9 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
     set_number(o, "loss_last", s->loss_last);
     set_time(o, "throttled_ns", s->throttled_ns);
     set_count(o, "max_rss_bytes", s->max_rss_bytes);
-    json_object_set_new(o, "environment_digest", s->environment_digest[0] == '\0'
-                                                     ? json_null()
-                                                     : json_string(s->environment_digest));
+    json_object_set_new(o, "environment_digest",
+                        s->environment_digest[0] == '\0' ? json_null()
+                                                         : json_string(s->environment_digest));
     if (n != 0) {
         set_series(o, step_ns, n);
     }

@@ -41,10 +41,10 @@ struct record_start {
 struct record_step {
     uint32_t step; /* from 0; counts warm-up steps and measured ones apart */
     bool warmup;
-    int64_t t_ns;  /* since the barrier; negative never: 0 during warm-up */
+    int64_t t_ns; /* since the barrier; negative never: 0 during warm-up */
     int64_t step_ns;
     uint32_t samples;
-    double loss;   /* NaN: none (a pserver) */
+    double loss; /* NaN: none (a pserver) */
     int64_t phase_ns[PHASE_COUNT];
     uint64_t bytes_tx, bytes_rx;
 };
@@ -71,8 +71,8 @@ struct summary {
 void summary_done(struct summary *s);
 
 struct record_error {
-    int code;     /* exit code */
-    char *peer;   /* "pserver/0" or NULL; owned */
+    int code;      /* exit code */
+    char *peer;    /* "pserver/0" or NULL; owned */
     char *message; /* owned */
 };
 

@@ -283,9 +283,9 @@ int record_read(const char *line, size_t len, struct record *ret, struct err *er
     json_error_t why;
     json_t *o = json_loadb(line, len, JSON_REJECT_DUPLICATES, &why);
     if (o == NULL) {
-        return !claims(line, len) ? 0
-                                  : err_set(err, EPROTO, "record: column %d: %s", why.column,
-                                            why.text);
+        return !claims(line, len)
+                   ? 0
+                   : err_set(err, EPROTO, "record: column %d: %s", why.column, why.text);
     }
     if (!json_is_integer(json_object_get(o, "benchd"))) { /* another program's JSON */
         json_decref(o);

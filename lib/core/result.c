@@ -297,8 +297,7 @@ void result_free(struct result *r)
 
 /* ---- for people ---- */
 
-void result_describe_baseline(const struct result *r, const struct point_result *p,
-                              struct buf *out)
+void result_describe_baseline(const struct result *r, const struct point_result *p, struct buf *out)
 {
     const struct point_result *base = &r->points[p->point->baseline_index];
     const struct point *point = base->point;

@@ -52,12 +52,12 @@ int attempt_outcome_from_string(const char *s);
 /* What the store keeps of one replica of an ended attempt (its log apart). */
 struct replica_row {
     struct replica_id id;
-    int exit_code;       /* -1: killed or never started */
-    int signal;          /* 0: none */
-    char *failure;       /* NULL, or one line for a person; owned */
-    char *summary_json;  /* the summary record's line; NULL if none came; owned */
+    int exit_code;          /* -1: killed or never started */
+    int signal;             /* 0: none */
+    char *failure;          /* NULL, or one line for a person; owned */
+    char *summary_json;     /* the summary record's line; NULL if none came; owned */
     char *environment_json; /* from the start record; NULL if none came; owned */
-    uint64_t log_bytes;  /* uncompressed */
+    uint64_t log_bytes;     /* uncompressed */
 };
 
 /* What the store keeps of one ended attempt. */
@@ -82,15 +82,15 @@ struct figure {
 struct replica_result {
     const struct replica_row *row; /* borrowed */
     bool has_summary;
-    struct summary summary; /* without its series */
+    struct summary summary;   /* without its series */
     struct figure throughput; /* trainers: samples / duration; scope "replica" */
 };
 
 struct trial_result {
     uint32_t trial, attempt; /* the deciding attempt */
     enum trial_phase phase;
-    struct figure throughput; /* a single value, no interval */
-    char *error; /* why there is no throughput, for a person; NULL: none; owned */
+    struct figure throughput;      /* a single value, no interval */
+    char *error;                   /* why there is no throughput, for a person; NULL: none; owned */
     const struct attempt_row *row; /* borrowed; NULL if no attempt has ended */
     struct replica_result *replicas; /* of `row`, in its order; owned */
     size_t n_replicas;
@@ -101,7 +101,7 @@ struct point_result {
     enum trial_phase phase;    /* Succeeded if all trials did */
     struct figure throughput, speedup, efficiency;
     double throughput_min, throughput_max; /* over succeeded trials; NaN: none */
-    struct trial_result *trials; /* by trial; owned */
+    struct trial_result *trials;           /* by trial; owned */
     size_t n_trials, n_succeeded;
 };
 

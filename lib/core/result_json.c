@@ -42,8 +42,8 @@ json_t *params_to_json(const struct params *params)
 {
     json_t *o = json_object();
     vec_each (struct param, p, &params->list) {
-        json_object_set_new(
-            o, p->name, p->value.is_int ? json_integer(p->value.i) : json_string(p->value.s));
+        json_object_set_new(o, p->name,
+                            p->value.is_int ? json_integer(p->value.i) : json_string(p->value.s));
     }
     return o;
 }
@@ -137,8 +137,7 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
     }
     json_t *o = json_object();
     json_object_set_new(o, "point", count(point->index));
-    json_object_set_new(o, "system",
-                        json_string(r->def->spec->systems.items[point->system].name));
+    json_object_set_new(o, "system", json_string(r->def->spec->systems.items[point->system].name));
     json_object_set_new(o, "parameters", params_to_json(&point->params));
     json_object_set_new(o, "replicas", counts_to_json(point->replicas));
     json_object_set_new(o, "batchSize", json_integer(point->batch_size));

@@ -9,14 +9,14 @@
 #include "core/sweep.h"
 
 struct run_def {
-    char *name;          /* <benchmark>-<5 characters> */
-    char *uid;           /* UUID */
+    char *name; /* <benchmark>-<5 characters> */
+    char *uid;  /* UUID */
     int64_t created_unix_ms;
-    int64_t cpus;        /* CPUs given to the run; 0: unknown (cluster) */
-    bool rehearsal;      /* some point needs more busy threads than `cpus` */
-    struct spec *spec;   /* owned */
+    int64_t cpus;      /* CPUs given to the run; 0: unknown (cluster) */
+    bool rehearsal;    /* some point needs more busy threads than `cpus` */
+    struct spec *spec; /* owned */
     struct matrix matrix;
-    struct slot *slots;  /* order of trials, owned */
+    struct slot *slots; /* order of trials, owned */
     uint32_t n_slots;
 };
 

@@ -92,8 +92,8 @@ struct welch significance_welch(const struct sample *a, const struct sample *b)
     struct welch w = {.known = true, .df = (double)(a->n + b->n - 2), .p = 1};
     if (error > 0) {
         w.t = difference / sqrt(error);
-        w.df = error * error / (error_a * error_a / (double)(a->n - 1) +
-                                error_b * error_b / (double)(b->n - 1));
+        w.df = error * error /
+               (error_a * error_a / (double)(a->n - 1) + error_b * error_b / (double)(b->n - 1));
         w.p = significance_t_two_sided(w.t, w.df);
     } else if (difference > 0 || difference < 0) { /* nothing varies: certain */
         w.t = difference > 0 ? INFINITY : -INFINITY;
@@ -134,7 +134,7 @@ void significance_adjust(const double *p, size_t n, double *ret_adjusted)
 #define SHARE_MAX (1 - 1e-9)
 #define TIE 1e-7 /* relative: sums of the same values in another order are the same */
 
-struct pool { /* a stratum's values without their group; owned */
+struct pool {       /* a stratum's values without their group; owned */
     double *values; /* less their mean, ascending */
     size_t n, k;    /* k: values of the smaller group */
     double scale;   /* squared sum of the smaller group to its share of the squares; 0: all alike */

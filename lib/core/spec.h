@@ -158,11 +158,11 @@ const struct parameter *spec_find_parameter(const struct spec *spec, const char 
 
 /* What the command line and the mode put on top of the file, in this order. */
 struct spec_overrides {
-    bool local;                /* merge spec.local first */
-    const char *const *sets;   /* "name=v1,v2" */
+    bool local;              /* merge spec.local first */
+    const char *const *sets; /* "name=v1,v2" */
     size_t n_sets;
-    const char *systems;       /* "a,b": only these; NULL: all */
-    int64_t steps, repeats;    /* 0: not given */
+    const char *systems;    /* "a,b": only these; NULL: all */
+    int64_t steps, repeats; /* 0: not given */
     /* The text is as a person wrote it, sweep and all: a threshold that no point meets is a slip of
      * the pen. Behind other values, or in a frozen definition, it just judges nothing. */
     bool is_as_written;
@@ -185,6 +185,6 @@ const char *exchange_kind_to_string(enum exchange_kind kind); /* "PServer", "Non
 const char *baseline_kind_to_string(enum baseline_kind kind); /* "SingleNode", "Point" */
 const char *order_kind_to_string(enum order_kind kind);
 const char *on_trial_failure_to_string(enum on_trial_failure policy);
-const char *metric_to_string(enum metric metric);             /* "throughput", ... */
-const char *addressing_to_string(enum addressing addressing); /* "Auto", ... */
+const char *metric_to_string(enum metric metric);                     /* "throughput", ... */
+const char *addressing_to_string(enum addressing addressing);         /* "Auto", ... */
 const char *clean_pod_policy_to_string(enum clean_pod_policy policy); /* "All", ... */

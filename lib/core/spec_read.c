@@ -235,9 +235,9 @@ static void read_policies(struct reading *r)
     spec->run_policy.clean_pod_policy = (enum clean_pod_policy)read_enum_or(
         r->diags, &run, "cleanPodPolicy", clean_pod_policy_names, COUNT_OF(clean_pod_policy_names),
         NULL, CLEAN_ON_SUCCESS);
-    spec->addressing = (enum addressing)read_enum_or(r->diags, &r->at, "addressing",
-                                                     addressing_names, COUNT_OF(addressing_names),
-                                                     NULL, ADDRESSING_AUTO);
+    spec->addressing =
+        (enum addressing)read_enum_or(r->diags, &r->at, "addressing", addressing_names,
+                                      COUNT_OF(addressing_names), NULL, ADDRESSING_AUTO);
 }
 
 /* A field that has one possible value. */
@@ -273,10 +273,8 @@ void spec_read(const struct node *root, const struct profiles *profiles, struct 
     check_constant(diags, &document, "apiVersion", "benchd.io/v1alpha1");
     check_constant(diags, &document, "kind", "Benchmark");
     read_metadata(diags, &document, spec);
-    struct reading r = {.diags = diags,
-                        .at = place_get(&document, "spec"),
-                        .spec = spec,
-                        .profiles = profiles};
+    struct reading r = {
+        .diags = diags, .at = place_get(&document, "spec"), .spec = spec, .profiles = profiles};
     if (!read_map(diags, &r.at, spec_fields, COUNT_OF(spec_fields))) {
         return;
     }

@@ -108,10 +108,9 @@ void spec_check_systems(struct reading *r)
     for (size_t i = 0; i < list.node->n_children; i++) {
         struct place item = place_item(&list, i);
         struct place place = place_get(&item, "profile");
-        const struct profile *profile =
-            place.node != NULL && place.node->kind == NODE_STRING
-                ? profiles_find(r->profiles, place.node->s)
-                : NULL;
+        const struct profile *profile = place.node != NULL && place.node->kind == NODE_STRING
+                                            ? profiles_find(r->profiles, place.node->s)
+                                            : NULL;
         if (profile != NULL) {
             check_system(r, &place, profile);
         }

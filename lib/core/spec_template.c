@@ -11,7 +11,8 @@
 /* A list with items that has to be looked at; Kubernetes takes an empty one for none. */
 static bool has_items(struct diags *d, const struct place *list)
 {
-    bool is_empty = list->node != NULL && list->node->kind == NODE_SEQ && list->node->n_children == 0;
+    bool is_empty =
+        list->node != NULL && list->node->kind == NODE_SEQ && list->node->n_children == 0;
     return !is_empty && read_list(d, list, ITEMS_MAX);
 }
 

@@ -13,12 +13,12 @@
 
 struct point {
     uint32_t index;
-    uint32_t system;        /* index into spec->systems */
-    bool is_baseline;       /* added for the baseline, not swept */
-    struct params params;   /* swept values, owned; a baseline point's name what it ran with */
+    uint32_t system;      /* index into spec->systems */
+    bool is_baseline;     /* added for the baseline, not swept */
+    struct params params; /* swept values, owned; a baseline point's name what it ran with */
     uint32_t replicas[ROLE_COUNT];
     int64_t batch_size;
-    int64_t threads;        /* per trainer */
+    int64_t threads; /* per trainer */
     enum exchange_kind exchange;
     /* Index of the point that speedup and efficiency of this one divide by (may be itself). */
     uint32_t baseline_index;

@@ -18,24 +18,24 @@ enum node_kind { NODE_NULL, NODE_BOOL, NODE_INT, NODE_FLOAT, NODE_STRING, NODE_S
 
 struct node {
     enum node_kind kind;
-    struct mark mark;   /* of the value */
+    struct mark mark;     /* of the value */
     struct mark key_mark; /* of the key, inside a map */
-    char *key;          /* owned; NULL outside a map */
+    char *key;            /* owned; NULL outside a map */
     union {
         bool b;
         int64_t i;
         double f;
         char *s; /* owned */
     };
-    bool from_local;    /* merged in from spec.local: the path of its place says so */
-    char *origin;       /* NULL, or e.g. "--set pservers=1,2" (owned) */
+    bool from_local;        /* merged in from spec.local: the path of its place says so */
+    char *origin;           /* NULL, or e.g. "--set pservers=1,2" (owned) */
     struct node **children; /* SEQ and MAP: owned, in the order of the text */
     size_t n_children;
 };
 
 struct tree_limits {
-    size_t bytes;   /* of the text */
-    size_t nodes;   /* after expansion of aliases */
+    size_t bytes; /* of the text */
+    size_t nodes; /* after expansion of aliases */
     unsigned depth;
 };
 #define TREE_LIMITS_DEFAULT ((struct tree_limits){1024 * 1024, 100000, 64})

@@ -76,8 +76,7 @@ static void fold_trials(struct view *v)
     for (size_t i = 0; i < v->o->n_rows; i++) {
         const struct attempt_row *row = &v->o->rows[i];
         if (has_attempt(v, row->point, row->trial, row->attempt)) {
-            fold_row(view_trial(v, row->point, row->trial), row->attempt, row->outcome,
-                     row->error);
+            fold_row(view_trial(v, row->point, row->trial), row->attempt, row->outcome, row->error);
         }
     }
     const struct run_status *s = &v->o->status;

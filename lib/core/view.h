@@ -21,7 +21,7 @@ struct trial { /* what rows and replicas say of one trial */
     const char *error; /* borrowed from that row, or from the caller of view_add_row */
 };
 
-struct gang_view { /* the observed members of one attempt */
+struct gang_view {                          /* the observed members of one attempt */
     const struct observed_replica *members; /* by role, then index; in view.replicas */
     size_t n_members;
     bool has_row;
@@ -34,7 +34,7 @@ struct view {
     VEC(struct observed_replica) replicas; /* of the definition, sorted by id */
     VEC(struct replica_id) unknown;        /* the others, sorted */
     VEC(struct gang_view) gangs;           /* of `replicas`, sorted */
-    struct trial *trials;              /* [point * repeats + trial] */
+    struct trial *trials;                  /* [point * repeats + trial] */
     struct trial_counts counts;
 };
 

@@ -6,8 +6,7 @@
 #include "base/mem.h"
 #include "kube/json.h"
 
-void kube_cache_init(struct kube_cache *c, kube_prune_fn prune, kube_change_fn on_change,
-                     void *ctx)
+void kube_cache_init(struct kube_cache *c, kube_prune_fn prune, kube_change_fn on_change, void *ctx)
 {
     *c = (struct kube_cache){.prune = prune, .on_change = on_change, .ctx = ctx};
 }
@@ -126,8 +125,10 @@ bool kube_cache_put(struct kube_cache *c, json_t *object)
         take_out(c, at, NULL);
     }
     struct kube_object *o = xnew(struct kube_object);
-    *o = (struct kube_object){.name = xstrdup(name), .uid = xstrdup(uid),
-                              .resource_version = xstrdup(version), .epoch = c->epoch};
+    *o = (struct kube_object){.name = xstrdup(name),
+                              .uid = xstrdup(uid),
+                              .resource_version = xstrdup(version),
+                              .epoch = c->epoch};
     trim(c, object);
     o->json = json_incref(object);
     insert(c, at, o);

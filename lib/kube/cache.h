@@ -12,7 +12,7 @@
 
 struct kube_object {
     char *name, *uid, *resource_version; /* owned; "" if the server gave none */
-    json_t *json; /* the whole object without managedFields, after the owner's prune */
+    json_t *json;   /* the whole object without managedFields, after the owner's prune */
     unsigned epoch; /* kept by the cache: the list that saw it last */
 };
 
@@ -26,8 +26,8 @@ typedef void (*kube_prune_fn)(json_t *object);
 
 struct kube_cache {
     VEC(struct kube_object *) objects; /* by name, in strcmp order; read-only for others */
-    kube_prune_fn prune;    /* may be NULL */
-    kube_change_fn on_change; /* may be NULL */
+    kube_prune_fn prune;               /* may be NULL */
+    kube_change_fn on_change;          /* may be NULL */
     void *ctx;
     unsigned epoch;
 };

@@ -46,7 +46,7 @@ struct kube_stream {
     struct kube_stream_ops ops;
     void *ctx;
     struct kube_transfer *transfer; /* NULL: waiting for the next turn of the loop */
-    bool is_refreshed; /* sent again with new credentials */
+    bool is_refreshed;              /* sent again with new credentials */
     bool is_open;
     unsigned outage; /* the client's, when it opened */
     TAILQ_ENTRY(kube_stream) link;
@@ -64,8 +64,8 @@ struct kube_client {
     unsigned max_in_flight, in_flight; /* of KUBE_NORMAL calls */
     uint64_t seed;
     bool is_closing;
-    bool is_away;     /* the server did not listen when it was asked last */
-    unsigned outages; /* how often that began */
+    bool is_away;       /* the server did not listen when it was asked last */
+    unsigned outages;   /* how often that began */
     unsigned n_handles; /* the timer, the transport */
     TAILQ_HEAD(, kube_call) waiting, running;
     TAILQ_HEAD(, kube_stream) streams;
@@ -86,9 +86,13 @@ static int64_t now(void)
 static void refresh_endpoint(struct kube_client *c)
 {
     c->endpoint = (struct kube_endpoint){
-        .base_url = c->base_url, .connect_to = c->connect_to, .ca_pem = c->config.ca_pem,
-        .cert_pem = c->config.cert_pem, .key_pem = c->config.key_pem,
-        .user_agent = c->user_agent, .is_insecure = c->config.is_insecure,
+        .base_url = c->base_url,
+        .connect_to = c->connect_to,
+        .ca_pem = c->config.ca_pem,
+        .cert_pem = c->config.cert_pem,
+        .key_pem = c->config.key_pem,
+        .user_agent = c->user_agent,
+        .is_insecure = c->config.is_insecure,
         .is_here = c->is_here,
     };
 }
@@ -101,12 +105,19 @@ static char *dup_or_null(const char *s)
 static struct kube_config copy_config(const struct kube_config *c)
 {
     return (struct kube_config){
-        .server = xstrdup(c->server), .ns = dup_or_null(c->ns), .context = dup_or_null(c->context),
-        .tls_server_name = dup_or_null(c->tls_server_name), .is_insecure = c->is_insecure,
-        .ca_pem = dup_or_null(c->ca_pem), .cert_pem = dup_or_null(c->cert_pem),
-        .key_pem = dup_or_null(c->key_pem), .ca_file = dup_or_null(c->ca_file),
-        .cert_file = dup_or_null(c->cert_file), .key_file = dup_or_null(c->key_file),
-        .token = dup_or_null(c->token), .token_file = dup_or_null(c->token_file),
+        .server = xstrdup(c->server),
+        .ns = dup_or_null(c->ns),
+        .context = dup_or_null(c->context),
+        .tls_server_name = dup_or_null(c->tls_server_name),
+        .is_insecure = c->is_insecure,
+        .ca_pem = dup_or_null(c->ca_pem),
+        .cert_pem = dup_or_null(c->cert_pem),
+        .key_pem = dup_or_null(c->key_pem),
+        .ca_file = dup_or_null(c->ca_file),
+        .cert_file = dup_or_null(c->cert_file),
+        .key_file = dup_or_null(c->key_file),
+        .token = dup_or_null(c->token),
+        .token_file = dup_or_null(c->token_file),
     };
 }
 
@@ -230,14 +241,13 @@ static void arm(struct kube_client *c)
     const bool is_shut = !may_write(c);
     int64_t due_ns = INT64_MAX;
     struct kube_call *call;
-    TAILQ_FOREACH(call, &c->waiting, link) {
+    TAILQ_FOREACH (call, &c->waiting, link) {
         const bool has_room = c->in_flight < c->max_in_flight || !is_normal(call);
-        const int64_t call_ns =
-            is_shut && needs_guard(call) ? now_ns + GUARD_NS : call->due_ns;
+        const int64_t call_ns = is_shut && needs_guard(call) ? now_ns + GUARD_NS : call->due_ns;
         due_ns = has_room && call_ns < due_ns ? call_ns : due_ns;
     }
     struct kube_stream *s;
-    TAILQ_FOREACH(s, &c->streams, link) {
+    TAILQ_FOREACH (s, &c->streams, link) {
         due_ns = s->transfer == NULL ? INT64_MIN : due_ns;
     }
     if (due_ns == INT64_MAX) {
@@ -281,9 +291,14 @@ static int start(struct kube_client *c, struct kube_transfer_params *params,
 
 static struct kube_response no_answer(enum kube_failure failure, const char *text)
 {
-    return (struct kube_response){.failure = failure, .failure_text = text,
-                                  .content_type = "", .body = "", .retry_after_s = -1,
-                                  .date_unix_ms = -1, .audit_id = "", .warning = ""};
+    return (struct kube_response){.failure = failure,
+                                  .failure_text = text,
+                                  .content_type = "",
+                                  .body = "",
+                                  .retry_after_s = -1,
+                                  .date_unix_ms = -1,
+                                  .audit_id = "",
+                                  .warning = ""};
 }
 
 static void notice_outage(struct kube_client *c, const struct kube_response *res);
@@ -296,8 +311,8 @@ struct kube_call *kube_call(struct kube_client *c, struct kube_request *req,
 {
     assert(!c->is_closing);
     struct kube_call *call = xnew(struct kube_call);
-    *call = (struct kube_call){.client = c, .req = *req, .on_done = on_done, .ctx = ctx,
-                               .due_ns = INT64_MIN};
+    *call = (struct kube_call){
+        .client = c, .req = *req, .on_done = on_done, .ctx = ctx, .due_ns = INT64_MIN};
     *req = (struct kube_request){0};
     if (options != NULL) {
         call->options = *options;
@@ -382,9 +397,12 @@ static void call_start(struct kube_call *call)
 {
     struct kube_client *c = call->client;
     call_stops_waiting(call);
-    struct kube_transfer_params params = {
-        .req = &call->req, .pool = KUBE_POOL_ORDINARY, .max_bytes = call->options.max_bytes,
-        .timeout_ns = call->options.timeout_ns, .on_done = on_answer, .ctx = call};
+    struct kube_transfer_params params = {.req = &call->req,
+                                          .pool = KUBE_POOL_ORDINARY,
+                                          .max_bytes = call->options.max_bytes,
+                                          .timeout_ns = call->options.timeout_ns,
+                                          .on_done = on_answer,
+                                          .ctx = call};
     struct err err = {0};
     const int r = start(c, &params, &call->transfer, &err);
     if (r < 0) {
@@ -402,7 +420,7 @@ static struct kube_call *next_call(const struct kube_client *c, int64_t now_ns)
 {
     const bool is_shut = !may_write(c);
     struct kube_call *call, *first = NULL;
-    TAILQ_FOREACH(call, &c->waiting, link) {
+    TAILQ_FOREACH (call, &c->waiting, link) {
         if (call->due_ns > now_ns || (is_shut && needs_guard(call))) {
             continue;
         }
@@ -455,7 +473,7 @@ static void stream_over(struct kube_stream *s, int r, const struct kube_response
 static struct kube_stream *next_left_over(const struct kube_client *c)
 {
     struct kube_stream *s;
-    TAILQ_FOREACH(s, &c->streams, link) {
+    TAILQ_FOREACH (s, &c->streams, link) {
         if (s->is_open && s->outage != c->outages) {
             return s;
         }
@@ -544,9 +562,13 @@ static void on_stream_done(void *ctx, const struct kube_response *res)
 
 static void stream_start(struct kube_stream *s)
 {
-    struct kube_transfer_params params = {
-        .req = &s->req, .pool = s->pool, .is_stream = true, .on_open = on_stream_open,
-        .on_data = on_stream_data, .on_done = on_stream_done, .ctx = s};
+    struct kube_transfer_params params = {.req = &s->req,
+                                          .pool = s->pool,
+                                          .is_stream = true,
+                                          .on_open = on_stream_open,
+                                          .on_data = on_stream_data,
+                                          .on_done = on_stream_done,
+                                          .ctx = s};
     struct err err = {0};
     const int r = start(s->client, &params, &s->transfer, &err);
     if (r < 0) {
@@ -558,7 +580,7 @@ static void stream_start(struct kube_stream *s)
 static struct kube_stream *next_stream(const struct kube_client *c)
 {
     struct kube_stream *s;
-    TAILQ_FOREACH(s, &c->streams, link) {
+    TAILQ_FOREACH (s, &c->streams, link) {
         if (s->transfer == NULL) {
             return s;
         }

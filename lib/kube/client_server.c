@@ -37,7 +37,8 @@ int client_server(const struct kube_config *config, char **ret_base_url, char **
     if (r == 0 && config->tls_server_name != NULL) {
         r = curl_url_set(url, CURLUPART_HOST, config->tls_server_name, 0) == CURLUE_OK &&
                     curl_url_get(url, CURLUPART_URL, &named, 0) == CURLUE_OK
-                ? 0 : -EINVAL;
+                ? 0
+                : -EINVAL;
     }
     if (r == 0) {
         *ret_base_url = xstrdup(named == NULL ? config->server : named);

@@ -11,9 +11,9 @@
 
 void kube_config_done(struct kube_config *c)
 {
-    char **const owned[] = {&c->server, &c->ns, &c->context, &c->tls_server_name, &c->ca_pem,
-                            &c->cert_pem, &c->key_pem, &c->ca_file, &c->cert_file, &c->key_file,
-                            &c->token, &c->token_file};
+    char **const owned[] = {&c->server,    &c->ns,       &c->context, &c->tls_server_name,
+                            &c->ca_pem,    &c->cert_pem, &c->key_pem, &c->ca_file,
+                            &c->cert_file, &c->key_file, &c->token,   &c->token_file};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++) {
         free(*owned[i]);
     }
@@ -34,9 +34,9 @@ static int fail_at(const struct reader *r, struct mark mark, const char *fmt, ..
     va_start(ap, fmt);
     _cleanup_(freep) char *text = xvasprintf(fmt, ap);
     va_end(ap);
-    return mark.line == 0 ? err_set(r->err, EINVAL, "%s: %s", r->path, text)
-                          : err_set(r->err, EINVAL, "%s:%u:%u: %s", r->path, mark.line,
-                                    mark.column, text);
+    return mark.line == 0
+               ? err_set(r->err, EINVAL, "%s: %s", r->path, text)
+               : err_set(r->err, EINVAL, "%s:%u:%u: %s", r->path, mark.line, mark.column, text);
 }
 
 /* A text of `map`, NULL if absent, null or empty. */
@@ -147,8 +147,7 @@ static int refuse(const struct reader *r, const struct node *map, const char *ke
 
 /* The map under LIST[name == `name`].KEY; -EINVAL if there is none. The first of equals counts. */
 static int find_named(const struct reader *r, const struct node *root, const char *list,
-                      const char *key, const char *name, struct mark mark,
-                      const struct node **ret)
+                      const char *key, const char *name, struct mark mark, const struct node **ret)
 {
     const struct node *entries = tree_get(root, list);
     for (size_t i = 0; entries != NULL && entries->kind == NODE_SEQ && i < entries->n_children;
@@ -272,8 +271,9 @@ static int read_context(const struct reader *r, const struct node *root, const c
         return code;
     }
     if (name == NULL && wanted == NULL) {
-        return fail_at(r, (struct mark){0}, "no current-context: choose one with --context, or "
-                                            "kubectl config use-context NAME");
+        return fail_at(r, (struct mark){0},
+                       "no current-context: choose one with --context, or "
+                       "kubectl config use-context NAME");
     }
     name = name != NULL ? name : wanted->s;
     const struct mark mark = wanted == NULL ? (struct mark){0} : wanted->mark;
@@ -289,8 +289,8 @@ static int read_context(const struct reader *r, const struct node *root, const c
         return fail_at(r, context->mark, "the context '%s' has no cluster", name);
     }
     if (code == 0) {
-        code = find_named(r, root, "clusters", "cluster", cluster_name->s, cluster_name->mark,
-                          &map);
+        code =
+            find_named(r, root, "clusters", "cluster", cluster_name->s, cluster_name->mark, &map);
     }
     if (code == 0) {
         code = read_cluster(r, map);

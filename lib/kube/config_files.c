@@ -88,14 +88,17 @@ int kube_config_in_cluster(const char *dir, const char *host, const char *port,
                            struct kube_config *ret, struct err *err)
 {
     if (host == NULL || host[0] == '\0' || port == NULL || port[0] == '\0') {
-        return err_set(err, ENOENT, "not in a cluster: KUBERNETES_SERVICE_HOST is not set; outside "
-                                    "one, name a kubeconfig");
+        return err_set(err, ENOENT,
+                       "not in a cluster: KUBERNETES_SERVICE_HOST is not set; outside "
+                       "one, name a kubeconfig");
     }
     const char *const bracket = strchr(host, ':') == NULL ? "" : "[";
     struct kube_config config = {
         .server = xasprintf("https://%s%s%s:%s", bracket, host, bracket[0] == '[' ? "]" : "", port),
-        .context = xstrdup("in-cluster"), .ns = read_namespace(dir),
-        .ca_file = in_dir(dir, "ca.crt"), .token_file = in_dir(dir, "token"),
+        .context = xstrdup("in-cluster"),
+        .ns = read_namespace(dir),
+        .ca_file = in_dir(dir, "ca.crt"),
+        .token_file = in_dir(dir, "token"),
     };
     char *token = NULL;
     size_t len;

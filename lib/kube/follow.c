@@ -13,7 +13,7 @@
 #define NS_PER_MS INT64_C(1000000)
 #define BACKOFF_MIN_NS (200 * NS_PER_MS)
 #define BACKOFF_MAX_NS (3000 * NS_PER_MS)
-#define LATE_MS 10000U /* how long a stream may outlive its container */
+#define LATE_MS 10000U    /* how long a stream may outlive its container */
 #define TRIES_AFTER_END 5 /* answers: a node that is gone does not give its log any more */
 
 struct kube_follow {
@@ -83,7 +83,8 @@ static void on_end(void *ctx, int r, const struct kube_response *res, const stru
     }
     /* A node that says no says it again; a server that is away may come back. */
     wake_in(f, f->has_container_ended && is_answer
-                   ? 0 : (uint64_t)(kube_backoff_next(&f->backoff) / NS_PER_MS));
+                   ? 0
+                   : (uint64_t)(kube_backoff_next(&f->backoff) / NS_PER_MS));
 }
 
 /* A lost node can leave the stream open for ever. */
@@ -94,8 +95,8 @@ static void give_up(struct kube_follow *f)
         f->stream = NULL;
     }
     struct err err;
-    const int r = err_set(&err, ETIMEDOUT, "follow the log of pod '%s': no end within %u s",
-                          f->pod, LATE_MS / 1000);
+    const int r = err_set(&err, ETIMEDOUT, "follow the log of pod '%s': no end within %u s", f->pod,
+                          LATE_MS / 1000);
     end(f, r, &err);
 }
 
@@ -104,7 +105,9 @@ static void open_stream(struct kube_follow *f)
     static const struct kube_stream_ops ops = {.on_data = on_data, .on_end = on_end};
     char since[KUBE_LOG_SINCE_SIZE];
     struct kube_log_options options = {
-        .container = f->container, .follow = true, .timestamps = true,
+        .container = f->container,
+        .follow = true,
+        .timestamps = true,
         .since_time = kube_log_cursor_reopen(&f->cursor, since) ? since : NULL};
     struct kube_request req;
     kube_request_log(f->ns, f->pod, &options, &req);

@@ -28,14 +28,15 @@ static void restore_integers(json_t *value)
     json_t *child;
     size_t i;
     void *next;
-    json_object_foreach_safe(value, next, key, child) {
+    json_object_foreach_safe(value, next, key, child)
+    {
         json_t *integer = as_integer(child);
         restore_integers(child);
         if (integer != NULL) {
             (void)json_object_set_new(value, key, integer); /* fails only without memory */
         }
     }
-    json_array_foreach(value, i, child) {
+    json_array_foreach (value, i, child) {
         json_t *integer = as_integer(child);
         restore_integers(child);
         if (integer != NULL) {
@@ -128,7 +129,7 @@ int kube_json_load_lean(const char *data, size_t len, const char *skip, json_t *
 
 const char *kube_json_metadata(const json_t *object, const char *key)
 {
-    const char *value = json_string_value(json_object_get(json_object_get(object, "metadata"),
-                                                          key));
+    const char *value =
+        json_string_value(json_object_get(json_object_get(object, "metadata"), key));
     return value == NULL ? "" : value;
 }

@@ -12,8 +12,8 @@
 
 #define S_NS INT64_C(1000000000)
 #define JITTER 0.2
-#define AT_ONCE_MAX 3 /* requests in a row without a pause: renew, make or read anew, renew */
-#define SKEW_MIN_MS 2500 /* a Date header has whole seconds, and was on its way */
+#define AT_ONCE_MAX 3       /* requests in a row without a pause: renew, make or read anew, renew */
+#define SKEW_MIN_MS 2500    /* a Date header has whole seconds, and was on its way */
 #define DURATION_MAX_S 3600 /* of a record that is believed */
 #define ADDRESS "benchd.io/address"
 
@@ -25,15 +25,15 @@ struct kube_lease {
     uint64_t jitter;
 
     enum kube_lease_state state;
-    enum step step;     /* the next one, or the one in flight */
+    enum step step; /* the next one, or the one in flight */
     bool is_in_flight;
-    bool is_releasing;  /* it is to be given up, for good */
+    bool is_releasing; /* it is to be given up, for good */
     int64_t due_ns;
-    int64_t sent_ns;    /* of the latest request */
+    int64_t sent_ns;      /* of the latest request */
     int64_t sent_unix_ms; /* the same by the local clock */
-    int64_t skew_ms;    /* what the server's clock is ahead of the local one */
-    unsigned at_once;   /* requests in a row without a pause */
-    int64_t renewed_ns; /* when the last successful renewal was sent */
+    int64_t skew_ms;      /* what the server's clock is ahead of the local one */
+    unsigned at_once;     /* requests in a row without a pause */
+    int64_t renewed_ns;   /* when the last successful renewal was sent */
 
     json_t *seen;        /* as the server last gave it, NULL: unknown */
     int64_t observed_ns; /* when its record was last seen to change */
@@ -44,14 +44,15 @@ struct kube_lease *kube_lease_new(const struct kube_lease_params *params)
 {
     struct kube_lease *l = xnew(struct kube_lease);
     *l = (struct kube_lease){
-        .ns = xstrdup(params->ns), .name = xstrdup(params->name),
+        .ns = xstrdup(params->ns),
+        .name = xstrdup(params->name),
         .identity = xstrdup(params->identity),
         .address = params->address == NULL ? NULL : xstrdup(params->address),
         .duration_ns = params->duration_ns == 0 ? 15 * S_NS : params->duration_ns,
-        .renew_deadline_ns = params->renew_deadline_ns == 0 ? 10 * S_NS
-                                                            : params->renew_deadline_ns,
+        .renew_deadline_ns = params->renew_deadline_ns == 0 ? 10 * S_NS : params->renew_deadline_ns,
         .retry_ns = params->retry_ns == 0 ? 2 * S_NS : params->retry_ns,
-        .jitter = params->seed, .due_ns = INT64_MIN,
+        .jitter = params->seed,
+        .due_ns = INT64_MIN,
     };
     assert(l->renew_deadline_ns < l->duration_ns && l->retry_ns < l->renew_deadline_ns);
     return l;
@@ -89,8 +90,8 @@ const char *kube_lease_holder(const struct kube_lease *l)
 /* How long its holder may be silent: what the record says, `otherwise_s` if that is nonsense. */
 static int64_t duration_s_of(const json_t *lease, int64_t otherwise_s)
 {
-    const json_int_t s = json_integer_value(
-        json_object_get(spec_of(lease), "leaseDurationSeconds"));
+    const json_int_t s =
+        json_integer_value(json_object_get(spec_of(lease), "leaseDurationSeconds"));
     return s > 0 && s <= DURATION_MAX_S ? s : otherwise_s;
 }
 
@@ -124,11 +125,10 @@ const struct err *kube_lease_error(const struct kube_lease *l)
 /* The object to write: what was seen, or a new one, with `holder` in it. */
 static json_t *make_object(const struct kube_lease *l, const char *holder, int64_t unix_ms)
 {
-    json_t *lease = l->seen == NULL
-                        ? json_pack("{s:s, s:s, s:{s:s, s:s}}", "apiVersion",
-                                    "coordination.k8s.io/v1", "kind", "Lease", "metadata", "name",
-                                    l->name, "namespace", l->ns)
-                        : json_deep_copy(l->seen);
+    json_t *lease = l->seen == NULL ? json_pack("{s:s, s:s, s:{s:s, s:s}}", "apiVersion",
+                                                "coordination.k8s.io/v1", "kind", "Lease",
+                                                "metadata", "name", l->name, "namespace", l->ns)
+                                    : json_deep_copy(l->seen);
     json_t *metadata = json_object_get(lease, "metadata");
     if (!json_is_object(json_object_get(metadata, "annotations"))) {
         json_object_set_new(metadata, "annotations", json_object());
@@ -341,8 +341,7 @@ void kube_lease_release(struct kube_lease *l, int64_t now_ns)
 
 bool kube_lease_is_released(struct kube_lease *l, int64_t now_ns)
 {
-    return l->is_releasing && !l->is_in_flight &&
-           kube_lease_state(l, now_ns) != KUBE_LEASE_LEADER;
+    return l->is_releasing && !l->is_in_flight && kube_lease_state(l, now_ns) != KUBE_LEASE_LEADER;
 }
 
 int kube_lease_read(const json_t *lease, int64_t server_unix_ms, char **ret_address,
@@ -365,8 +364,10 @@ int kube_lease_read(const json_t *lease, int64_t server_unix_ms, char **ret_addr
     const int64_t duration_ms = duration_s_of(lease, 0) * 1000;
     const int64_t age_ms = server_unix_ms - renewed_ns / 1000000;
     if (server_unix_ms >= 0 && age_ms < -duration_ms) {
-        return err_set(err, ESTALE, "'%s' renewed the lease '%s' with a clock that was %" PRId64
-                       " s ahead of the API server's clock", holder, name, -age_ms / 1000);
+        return err_set(err, ESTALE,
+                       "'%s' renewed the lease '%s' with a clock that was %" PRId64
+                       " s ahead of the API server's clock",
+                       holder, name, -age_ms / 1000);
     }
     if (age_ms > duration_ms) {
         return err_set(err, ESTALE, "'%s' last renewed the lease '%s' %" PRId64 " s ago", holder,

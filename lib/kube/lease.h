@@ -21,11 +21,11 @@
 
 struct kube_lease_params {
     const char *ns, *name;
-    const char *identity; /* of this process: host name, '_', random */
-    const char *address;  /* annotation benchd.io/address: "service" or a URL; NULL: none */
-    int64_t duration_ns;  /* 0: 15 s */
+    const char *identity;      /* of this process: host name, '_', random */
+    const char *address;       /* annotation benchd.io/address: "service" or a URL; NULL: none */
+    int64_t duration_ns;       /* 0: 15 s */
     int64_t renew_deadline_ns; /* 0: 10 s */
-    int64_t retry_ns;     /* 0: 2 s, jittered by 1.2 */
+    int64_t retry_ns;          /* 0: 2 s, jittered by 1.2 */
     uint64_t seed;
 };
 

@@ -14,7 +14,9 @@ void kube_log_cursor_init(struct kube_log_cursor *c, size_t line_max, kube_line_
                           void *ctx)
 {
     *c = (struct kube_log_cursor){.line_max = line_max == 0 ? KUBE_LOG_LINE_MAX : line_max,
-                                  .last_ns = NO_TIME, .on_line = on_line, .ctx = ctx};
+                                  .last_ns = NO_TIME,
+                                  .on_line = on_line,
+                                  .ctx = ctx};
 }
 
 void kube_log_cursor_done(struct kube_log_cursor *c)

@@ -21,14 +21,14 @@ typedef void (*kube_line_fn)(void *ctx, const char *line, size_t len);
 #define KUBE_LOG_SINCE_SIZE 32
 
 struct kube_log_cursor {
-    struct buf line;      /* under way */
+    struct buf line; /* under way */
     size_t line_max;
-    bool is_cut;          /* the line under way was given out in part */
-    bool is_dropping;     /* ... and is a duplicate */
-    int64_t last_ns;      /* unix time of the last line kept; INT64_MIN: none yet */
-    uint32_t at_last;     /* lines kept with that time */
-    bool is_replay;       /* a reopened stream has not come to new lines yet */
-    uint32_t to_skip;     /* of at_last, still expected again */
+    bool is_cut;      /* the line under way was given out in part */
+    bool is_dropping; /* ... and is a duplicate */
+    int64_t last_ns;  /* unix time of the last line kept; INT64_MIN: none yet */
+    uint32_t at_last; /* lines kept with that time */
+    bool is_replay;   /* a reopened stream has not come to new lines yet */
+    uint32_t to_skip; /* of at_last, still expected again */
     kube_line_fn on_line;
     void *ctx;
 };

@@ -10,13 +10,13 @@
 #define S_NS INT64_C(1000000000)
 #define BACKOFF_MIN_NS (S_NS / 2)
 #define BACKOFF_MAX_NS (30 * S_NS)
-#define REWATCH_NS (S_NS / 20) /* after a normal end, doubled by jitter: no herd after a restart */
+#define REWATCH_NS (S_NS / 20)  /* after a normal end, doubled by jitter: no herd after a restart */
 #define RELIST_NS (1800 * S_NS) /* a fresh list, as a net under everything; doubled by jitter */
-#define WATCH_TIMEOUT_S 300    /* doubled by jitter */
+#define WATCH_TIMEOUT_S 300     /* doubled by jitter */
 #define SHORT_WATCH_NS S_NS
 #define GOOD_WATCH_NS (10 * S_NS) /* lasted so long: the server is well */
-#define BAD_IN_A_ROW 2   /* empty or silent watches before a list */
-#define FAILURES_MAX 5   /* of watches in a row before a list */
+#define BAD_IN_A_ROW 2            /* empty or silent watches before a list */
+#define FAILURES_MAX 5            /* of watches in a row before a list */
 
 enum state { LIST_DUE, LISTING, WATCH_DUE, WATCHING };
 
@@ -36,10 +36,10 @@ struct kube_reflector {
     bool is_synced;
 
     int64_t watch_began_ns, heard_ns, relist_ns;
-    bool has_event; /* the watch under way brought one */
+    bool has_event;                                         /* the watch under way brought one */
     unsigned empty_watches, silent_watches, watch_failures; /* in a row */
-    bool is_expired; /* an ERROR event said 410 */
-    int64_t retry_after_s; /* from an ERROR event, -1: not said */
+    bool is_expired;                                        /* an ERROR event said 410 */
+    int64_t retry_after_s;                                  /* from an ERROR event, -1: not said */
 
     struct err error;
     int64_t contact_ns;
@@ -210,8 +210,7 @@ static void take_list(struct kube_reflector *r, int64_t now_ns)
 static int take_page(struct kube_reflector *r, const struct kube_response *res, struct err *err)
 {
     json_t *list;
-    const int code =
-        kube_json_load_lean(res->body, res->body_len, r->params.skip_list, &list, err);
+    const int code = kube_json_load_lean(res->body, res->body_len, r->params.skip_list, &list, err);
     if (code < 0) {
         return err_wrap(err, code, "list %s in '%s'", r->params.resource->plural, r->ns);
     }
@@ -224,7 +223,7 @@ static int take_page(struct kube_reflector *r, const struct kube_response *res, 
     }
     size_t i;
     json_t *item;
-    json_array_foreach(items, i, item) {
+    json_array_foreach (items, i, item) {
         json_t *metadata = json_object_get(item, "metadata");
         (void)json_object_del(metadata, "managedFields"); /* most of the bytes; may be absent */
         *vec_push(&r->page_items) = json_incref(item);
@@ -277,8 +276,8 @@ static int on_error_event(struct kube_reflector *r, const json_t *object, struct
 {
     struct kube_status status;
     const int code = kube_status_read_object(object, &status);
-    r->is_expired = code == 410 || strcmp(status.reason, "Expired") == 0 ||
-                    strcmp(status.reason, "Gone") == 0;
+    r->is_expired =
+        code == 410 || strcmp(status.reason, "Expired") == 0 || strcmp(status.reason, "Gone") == 0;
     const json_t *after = json_object_get(json_object_get(object, "details"), "retryAfterSeconds");
     r->retry_after_s = json_is_integer(after) ? json_integer_value(after) : -1;
     return err_set(err, r->is_expired ? ESTALE : EIO, "the server ends the watch: %d %s: %s", code,

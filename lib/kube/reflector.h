@@ -33,19 +33,19 @@ struct kube_reflector_params {
     kube_change_fn on_change; /* NULL: nobody listens */
     void (*on_synced)(void *ctx); /* after each complete list; NULL */
     void *ctx;
-    uint64_t seed; /* of jitter */
+    uint64_t seed;   /* of jitter */
     size_t line_max; /* 0: KUBE_LINE_MAX */
 };
 
 #define KUBE_LIST_LIMIT 500
-#define KUBE_LIST_MAX ((size_t)64 * 1024 * 1024) /* bytes of one page */
+#define KUBE_LIST_MAX ((size_t)64 * 1024 * 1024)   /* bytes of one page */
 #define KUBE_SILENCE_NS (90 * INT64_C(1000000000)) /* a bookmark comes every minute */
 
 enum kube_reflector_need {
-    KUBE_REFLECTOR_WAIT,  /* nothing before *ret_deadline_ns or the next feed */
-    KUBE_REFLECTOR_LIST,  /* send *ret_request once, no retries; then list_done */
-    KUBE_REFLECTOR_WATCH, /* open *ret_request; watch_opened, watch_data ..., then watch_end */
-    KUBE_REFLECTOR_STOP,  /* cancel the watch; it is over, no watch_end */
+    KUBE_REFLECTOR_WAIT,    /* nothing before *ret_deadline_ns or the next feed */
+    KUBE_REFLECTOR_LIST,    /* send *ret_request once, no retries; then list_done */
+    KUBE_REFLECTOR_WATCH,   /* open *ret_request; watch_opened, watch_data ..., then watch_end */
+    KUBE_REFLECTOR_STOP,    /* cancel the watch; it is over, no watch_end */
     KUBE_REFLECTOR_ABANDON, /* the same, for it is silent: its connection may be dead */
 };
 

@@ -99,8 +99,8 @@ static void set_body(struct kube_request *req, const char *content_type, const j
 
 static const char *name_of(const json_t *object)
 {
-    const char *name = json_string_value(
-        json_object_get(json_object_get(object, "metadata"), "name"));
+    const char *name =
+        json_string_value(json_object_get(json_object_get(object, "metadata"), "name"));
     assert(name != NULL);
     return name;
 }
@@ -151,9 +151,9 @@ void kube_request_create(const struct kube_resource *res, const char *ns, const 
     put_path(&path, res, ns, NULL);
     put_query(&path, "fieldValidation", "Strict");
     put_query(&path, "dryRun", dry_run == KUBE_DRY_RUN ? "All" : NULL);
-    set(ret, KUBE_POST, &path, xasprintf("%s %s '%s'",
-                                         dry_run == KUBE_DRY_RUN ? "validate" : "create",
-                                         res->noun, name_of(object)));
+    set(ret, KUBE_POST, &path,
+        xasprintf("%s %s '%s'", dry_run == KUBE_DRY_RUN ? "validate" : "create", res->noun,
+                  name_of(object)));
     set_body(ret, JSON_TYPE, object);
 }
 
@@ -223,8 +223,8 @@ void kube_request_log(const char *ns, const char *pod, const struct kube_log_opt
     put_query(&path, "timestamps", options->timestamps ? "true" : NULL);
     put_query(&path, "sinceTime", options->since_time);
     put_query_number(&path, "limitBytes", options->limit_bytes);
-    set(ret, KUBE_GET, &path, xasprintf("%s the log of pod '%s'",
-                                        options->follow ? "follow" : "read", pod));
+    set(ret, KUBE_GET, &path,
+        xasprintf("%s the log of pod '%s'", options->follow ? "follow" : "read", pod));
 }
 
 void kube_request_service_proxy(const char *ns, const char *service, const char *port,

@@ -67,15 +67,14 @@ void kube_request_delete(const struct kube_resource *res, const char *ns, const 
 /* Server-side apply by `manager`, forced. subresource: "status", or NULL for the object itself.
  * `object` needs apiVersion, kind and metadata.name; with metadata.uid a vanished or other object
  * is not made anew but answers -ESTALE. */
-void kube_request_apply(const struct kube_resource *res, const char *ns,
-                        const char *subresource, const char *manager, const json_t *object,
-                        struct kube_request *ret);
+void kube_request_apply(const struct kube_resource *res, const char *ns, const char *subresource,
+                        const char *manager, const json_t *object, struct kube_request *ret);
 /* JSON merge patch: changes a field of an object that must exist (-ENOENT). */
 void kube_request_merge_patch(const struct kube_resource *res, const char *ns, const char *name,
                               const json_t *patch, struct kube_request *ret);
 
 struct kube_log_options {
-    const char *container;  /* NULL: the only one */
+    const char *container; /* NULL: the only one */
     bool follow, timestamps;
     const char *since_time; /* RFC 3339 of whole seconds, NULL: from the start */
     uint64_t limit_bytes;   /* 0: all */

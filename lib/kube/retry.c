@@ -98,7 +98,7 @@ static enum answer judge(const struct kube_request *req, const struct kube_respo
         return req->is_repeatable ? AGAIN : STANDS;
     default:
         return res->http_code >= 500 && res->retry_after_s >= 0 && req->is_repeatable ? AGAIN
-                                                                                     : STANDS;
+                                                                                      : STANDS;
     }
 }
 
@@ -123,8 +123,8 @@ enum kube_verdict kube_retry_decide(struct kube_retry *r, const struct kube_requ
     const int64_t asked_s =
         res->retry_after_s < RETRY_AFTER_MAX_S ? res->retry_after_s : RETRY_AFTER_MAX_S;
     /* "0" means at once, and would be a storm from many. */
-    *ret_wait_ns = asked_s == 0 ? backoff_ns
-                                : kube_jitter(&r->backoff.state, asked_s * S_NS,
-                                              RETRY_AFTER_SPREAD);
+    *ret_wait_ns = asked_s == 0
+                       ? backoff_ns
+                       : kube_jitter(&r->backoff.state, asked_s * S_NS, RETRY_AFTER_SPREAD);
     return KUBE_RETRY_WAIT;
 }

@@ -27,8 +27,7 @@ int kube_status_read_object(const json_t *object, struct kube_status *ret)
     copy_text(ret->reason, sizeof(ret->reason), json_object_get(object, "reason"));
     copy_text(ret->message, sizeof(ret->message), json_object_get(object, "message"));
     const json_t *causes = json_object_get(json_object_get(object, "details"), "causes");
-    copy_text(ret->cause, sizeof(ret->cause),
-              json_object_get(json_array_get(causes, 0), "reason"));
+    copy_text(ret->cause, sizeof(ret->cause), json_object_get(json_array_get(causes, 0), "reason"));
     if (ret->message[0] == '\0') {
         text_put(ret->message, sizeof(ret->message), "%s",
                  ret->reason[0] == '\0' ? "no reason given" : ret->reason);
@@ -163,9 +162,9 @@ static int fail_without_answer(const struct kube_request *req, const struct kube
         [KUBE_ANSWERED] = {EIO, "no answer", ""},
     };
     const bool has_text = res->failure_text != NULL && res->failure_text[0] != '\0';
-    return err_set(err, rows[res->failure].code, "%s: %s%s%s%s", req->what,
-                   rows[res->failure].what, has_text ? ": " : "",
-                   has_text ? res->failure_text : "", rows[res->failure].advice);
+    return err_set(err, rows[res->failure].code, "%s: %s%s%s%s", req->what, rows[res->failure].what,
+                   has_text ? ": " : "", has_text ? res->failure_text : "",
+                   rows[res->failure].advice);
 }
 
 int kube_check(const struct kube_request *req, const struct kube_response *res, struct err *err)

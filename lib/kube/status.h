@@ -14,13 +14,13 @@
 
 /* Why there is no HTTP code. */
 enum kube_failure {
-    KUBE_ANSWERED,       /* there is one */
-    KUBE_UNREACHABLE,    /* no connection: refused, no route, name unknown */
-    KUBE_TLS,            /* the certificate, ours or the server's */
+    KUBE_ANSWERED,    /* there is one */
+    KUBE_UNREACHABLE, /* no connection: refused, no route, name unknown */
+    KUBE_TLS,         /* the certificate, ours or the server's */
     KUBE_TIMED_OUT,
-    KUBE_BROKEN,         /* connection lost or garbled; the request may have had its effect */
-    KUBE_TOO_LARGE,      /* the answer outgrew its limit */
-    KUBE_LOCAL,          /* our own: no memory, no descriptor */
+    KUBE_BROKEN,    /* connection lost or garbled; the request may have had its effect */
+    KUBE_TOO_LARGE, /* the answer outgrew its limit */
+    KUBE_LOCAL,     /* our own: no memory, no descriptor */
 };
 
 /* An answer; texts are borrowed for the callback. */
@@ -31,17 +31,17 @@ struct kube_response {
     const char *content_type; /* "" if none */
     const char *body;         /* never NULL, NUL-terminated */
     size_t body_len;
-    int64_t retry_after_s;    /* -1: not said */
-    int64_t date_unix_ms;     /* the server's clock, from its Date header; -1: not said */
-    const char *audit_id;     /* "" if none: finds the request in the server's audit log */
-    const char *warning;      /* "" if none: the server's Warning header */
+    int64_t retry_after_s; /* -1: not said */
+    int64_t date_unix_ms;  /* the server's clock, from its Date header; -1: not said */
+    const char *audit_id;  /* "" if none: finds the request in the server's audit log */
+    const char *warning;   /* "" if none: the server's Warning header */
 };
 
 /* The parts of a failure, from a Status if the body is one. */
 struct kube_status {
-    char reason[48];     /* "AlreadyExists"; "" if not a Status, or none given */
-    char cause[48];      /* reason of the first cause: "NamespaceTerminating" */
-    char message[400];   /* one line for people, never empty */
+    char reason[48];   /* "AlreadyExists"; "" if not a Status, or none given */
+    char cause[48];    /* reason of the first cause: "NamespaceTerminating" */
+    char message[400]; /* one line for people, never empty */
     bool is_status;
 };
 void kube_status_read(const char *content_type, const char *body, size_t len, int http_code,

@@ -11,7 +11,7 @@
 
 #define CONNECT_TIMEOUT_MS 10000L
 #define NS_PER_MS 1000000
-#define TCP_IDLE_S 30L     /* then keep-alive probes */
+#define TCP_IDLE_S 30L /* then keep-alive probes */
 #define TCP_INTERVAL_S 10L
 #define TCP_DEAD_MS 30000U /* data or probes unanswered for so long: the connection is lost */
 #define HEADER_MAX 4096    /* kept of one header */
@@ -59,8 +59,8 @@ static void begin_answer(struct kube_transfer *t, const char *line, size_t len)
         const char digits[4] = {space[1], space[2], space[3], '\0'};
         (void)parse_i64_in(digits, 100, 999, &code); /* stays 0 for nonsense */
     }
-    t->res = (struct kube_response){.http_code = (int)code, .retry_after_s = -1,
-                                    .date_unix_ms = -1};
+    t->res =
+        (struct kube_response){.http_code = (int)code, .retry_after_s = -1, .date_unix_ms = -1};
     buf_clear(&t->content_type);
     buf_clear(&t->audit_id);
     buf_clear(&t->warning);
@@ -185,8 +185,7 @@ static CURLcode set_connection(struct kube_transfer *t)
     SET(CURLOPT_PIPEWAIT, 1L); /* rather a stream of a connection under way than one more */
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
-    SET(CURLOPT_TIMEOUT_MS,
-        t->params.is_stream ? 0L : (long)(t->params.timeout_ns / NS_PER_MS));
+    SET(CURLOPT_TIMEOUT_MS, t->params.is_stream ? 0L : (long)(t->params.timeout_ns / NS_PER_MS));
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
     SET(CURLOPT_TCP_KEEPIDLE, TCP_IDLE_S);
     SET(CURLOPT_TCP_KEEPINTVL, TCP_INTERVAL_S);
@@ -262,8 +261,8 @@ int transfer_prepare(struct kube_transfer *t, struct err *err)
     if (t->easy == NULL || !add_headers(t)) {
         return err_set(err, ENOMEM, "%s: no memory", t->params.req->what);
     }
-    _cleanup_(freep) char *url = xasprintf("%s%s", t->params.endpoint->base_url,
-                                           t->params.req->path);
+    _cleanup_(freep) char *url =
+        xasprintf("%s%s", t->params.endpoint->base_url, t->params.req->path);
     CURLcode code = curl_easy_setopt(t->easy, CURLOPT_URL, url);
     code = code != CURLE_OK ? code : set_callbacks(t);
     code = code != CURLE_OK ? code : set_connection(t);

@@ -267,7 +267,8 @@ void kube_transport_free(struct kube_transport *t, void (*on_closed)(void *ctx),
         t->current[i] = NULL; /* a pool that is left closes with its last transfer */
     }
     struct pool *p;
-    LIST_FOREACH(p, &t->pools, in_transport) {
+    LIST_FOREACH(p, &t->pools, in_transport)
+    {
         for (struct kube_transfer *transfer; (transfer = TAILQ_FIRST(&p->transfers)) != NULL;) {
             kube_transfer_cancel(transfer);
         }

@@ -41,7 +41,7 @@ struct kube_transfer_params {
     const struct kube_endpoint *endpoint;
     const char *token; /* NULL: none */
     enum kube_pool pool;
-    bool is_stream;  /* on_open and on_data for a 2xx; no time-out */
+    bool is_stream;     /* on_open and on_data for a 2xx; no time-out */
     size_t max_bytes;   /* of a body that is kept whole */
     int64_t timeout_ns; /* not for streams */
     void (*on_open)(void *ctx, const struct kube_response *res);

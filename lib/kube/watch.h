@@ -12,8 +12,7 @@
 enum kube_event_type { KUBE_ADDED, KUBE_MODIFIED, KUBE_DELETED, KUBE_BOOKMARK, KUBE_ERROR };
 
 /* `object` is borrowed for the call (json_incref to keep). < 0 ends the feeding. */
-typedef int (*kube_event_fn)(void *ctx, enum kube_event_type type, json_t *object,
-                             struct err *err);
+typedef int (*kube_event_fn)(void *ctx, enum kube_event_type type, json_t *object, struct err *err);
 
 #define KUBE_LINE_MAX ((size_t)16 * 1024 * 1024)
 

@@ -129,8 +129,10 @@ static void put_p(double p, struct buf *out)
 static const char *word(enum change change)
 {
     static const char *const words[] = {
-        [CHANGE_SLOWER] = "SLOWER",    [CHANGE_FASTER] = "faster",
-        [CHANGE_NONE] = "~",           [CHANGE_TOO_FEW] = "too few",
+        [CHANGE_SLOWER] = "SLOWER",
+        [CHANGE_FASTER] = "faster",
+        [CHANGE_NONE] = "~",
+        [CHANGE_TOO_FEW] = "too few",
         [CHANGE_NOT_MEASURED] = "not measured",
     };
     return words[change];

@@ -8,8 +8,9 @@
 
 #define MAX_ONLY 10 /* points of one side that are named; the rest is counted */
 
-__attribute__((format(printf, 3, 4))) static void
-add(struct compare_lines *lines, enum compare_line_kind kind, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void add(struct compare_lines *lines,
+                                                      enum compare_line_kind kind, const char *fmt,
+                                                      ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -69,8 +70,8 @@ static void say_gate(struct compare_lines *lines, const struct comparison *c)
     if (g->is_exact) {
         buf_printf(&text, "all %llu arrangements", (unsigned long long)g->n_arrangements);
     } else {
-        buf_printf(&text, "%llu arrangements drawn, seed %d",
-                   (unsigned long long)g->n_arrangements, COMPARE_SEED);
+        buf_printf(&text, "%llu arrangements drawn, seed %d", (unsigned long long)g->n_arrangements,
+                   COMPARE_SEED);
     }
     add(lines, COMPARE_LINE_INFO, "%s): %s.", buf_cstr(&text),
         c->gate_rejects ? "the runs differ" : "no difference shown");
@@ -143,8 +144,8 @@ static void say_few(struct compare_lines *lines, const struct comparison *c)
         add(lines, COMPARE_LINE_WARNING,
             "too few trials at %zu point%s (down to %zu on a side): no change can be shown there; "
             "with --repeats %zu in both runs one of all points can, with %zu one of a single point",
-            c->counts[CHANGE_TOO_FEW], plural(c->counts[CHANGE_TOO_FEW]), least,
-            c->repeats_for_all, c->repeats_for_one);
+            c->counts[CHANGE_TOO_FEW], plural(c->counts[CHANGE_TOO_FEW]), least, c->repeats_for_all,
+            c->repeats_for_one);
     } else if (c->repeats_for_all > 0) {
         add(lines, COMPARE_LINE_WARNING,
             "too few trials at %zu point%s (down to %zu on a side): no change can be shown there; "

@@ -23,7 +23,7 @@ void layout_grid_caption(const struct layout *l, struct buf *out);
 
 enum layout_part {
     LAYOUT_THROUGHPUT = 1,
-    LAYOUT_SCALING = 2, /* speedup and efficiency */
+    LAYOUT_SCALING = 2,  /* speedup and efficiency */
     LAYOUT_BY_INDEX = 4, /* the point's index instead of what varies, for narrow terminals */
 };
 /* One row a swept point. Columns of intervals are left out where no point has one, scaling where

@@ -14,7 +14,7 @@
 struct report_opts {
     unsigned columns; /* width of the terminal; 0: 80 */
     bool color;
-    bool ascii;       /* no glyphs beyond ASCII */
+    bool ascii; /* no glyphs beyond ASCII */
 };
 
 void report_text(const struct result *r, const struct report_opts *opts, struct buf *out);

@@ -110,7 +110,7 @@ static const char *glyph(enum note_kind kind, bool ascii)
 
 static const char *color_of(enum note_kind kind)
 {
-    return kind == NOTE_PASSED_THRESHOLD                               ? TERMINAL_GREEN
+    return kind == NOTE_PASSED_THRESHOLD                          ? TERMINAL_GREEN
            : kind == NOTE_FAILED || kind == NOTE_FAILED_THRESHOLD ? TERMINAL_RED
                                                                   : TERMINAL_YELLOW;
 }

@@ -47,8 +47,8 @@ static int collect_one(struct launch *launch, const struct observed_replica *see
 }
 
 int attempt_collect(struct launch *launch, const struct action *action,
-                    const struct observed_replica *seen, size_t n_seen,
-                    struct attempt_output *ret, struct err *err)
+                    const struct observed_replica *seen, size_t n_seen, struct attempt_output *ret,
+                    struct err *err)
 {
     VEC(const struct observed_replica *) members = {0};
     for (size_t i = 0; i < n_seen; i++) {

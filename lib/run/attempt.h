@@ -9,7 +9,7 @@
 #include "store/store.h"
 
 struct attempt_output {
-    struct attempt_row row; /* owned; its times are the caller's to set */
+    struct attempt_row row;       /* owned; its times are the caller's to set */
     VEC(struct replica_log) logs; /* data borrowed from the launcher */
 };
 
@@ -17,6 +17,6 @@ struct attempt_output {
  * that has vanished, or never came to life, has no log, and no row if nothing was seen of it. -EAGAIN:
  * some output is still being fetched; every member was asked. */
 int attempt_collect(struct launch *launch, const struct action *action,
-                    const struct observed_replica *seen, size_t n_seen,
-                    struct attempt_output *ret, struct err *err);
+                    const struct observed_replica *seen, size_t n_seen, struct attempt_output *ret,
+                    struct err *err);
 void attempt_output_done(struct attempt_output *output);

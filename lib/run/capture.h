@@ -21,11 +21,11 @@ typedef void (*capture_line_fn)(void *ctx, const char *line, size_t len);
 #define CAPTURE_LINE_MAX 65536
 
 struct capture {
-    size_t half;    /* limit of head, and size of the ring */
+    size_t half; /* limit of head, and size of the ring */
     struct buf head;
-    char *ring;     /* the latest bytes behind head; NULL until head is full */
+    char *ring;                /* the latest bytes behind head; NULL until head is full */
     size_t ring_len, ring_pos; /* pos: where the next byte goes */
-    uint64_t total; /* bytes that went into the log, dropped ones too */
+    uint64_t total;            /* bytes that went into the log, dropped ones too */
     struct capture_partial {
         struct buf line; /* not yet whole */
         bool is_torn;    /* a piece of this line was logged already: no record */

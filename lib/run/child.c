@@ -27,8 +27,8 @@ static void close_fd(int *fd)
 
 static void start_close(struct start *s)
 {
-    int *const all[] = {&s->out[0], &s->out[1], &s->err[0], &s->err[1],
-                        &s->report[0], &s->report[1], &s->null, &s->secret};
+    int *const all[] = {&s->out[0],    &s->out[1],    &s->err[0], &s->err[1],
+                        &s->report[0], &s->report[1], &s->null,   &s->secret};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
         close_fd(all[i]);
     }
@@ -82,8 +82,8 @@ static int start_open(struct start *s, const unsigned char *secret)
         s->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
         r = raise_fd(&s->null);
     }
-    if (r >= 0 && (fcntl(s->out[0], F_SETFL, O_NONBLOCK) < 0 ||
-                   fcntl(s->err[0], F_SETFL, O_NONBLOCK) < 0)) {
+    if (r >= 0 &&
+        (fcntl(s->out[0], F_SETFL, O_NONBLOCK) < 0 || fcntl(s->err[0], F_SETFL, O_NONBLOCK) < 0)) {
         r = -errno;
     }
     return r;
@@ -92,11 +92,14 @@ static int start_open(struct start *s, const unsigned char *secret)
 /* Signals stay blocked over the fork: no handler of ours may run in the child. */
 static pid_t fork_child(const struct child_params *params, const struct start *s)
 {
-    struct child_fds fds = {.null = s->null, .out = s->out[1], .err = s->err[1],
-                            .secret = s->secret, .report = s->report[1]};
+    struct child_fds fds = {.null = s->null,
+                            .out = s->out[1],
+                            .err = s->err[1],
+                            .secret = s->secret,
+                            .report = s->report[1]};
     pid_t parent = getpid();
     sigset_t all, before;
-    (void)sigfillset(&all); /* cannot fail */
+    (void)sigfillset(&all);                            /* cannot fail */
     (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail with these arguments */
     pid_t pid = fork();
     if (pid == 0) {
@@ -151,8 +154,8 @@ int child_spawn(const struct child_params *params, struct child *ret, struct err
         start_close(&s);
         return report_error(params, &report, err);
     }
-    *ret = (struct child){.pid = pid, .is_supervised = params->is_supervised,
-                          .out_fd = s.out[0], .err_fd = s.err[0]};
+    *ret = (struct child){
+        .pid = pid, .is_supervised = params->is_supervised, .out_fd = s.out[0], .err_fd = s.err[0]};
     s.out[0] = s.err[0] = -1;
     start_close(&s);
     return 0;

@@ -28,7 +28,7 @@ struct child_params {
     char *const *argv;
     char *const *envp;
     bool is_supervised;
-    const cpu_set_t *cpus; /* NULL: not pinned */
+    const cpu_set_t *cpus;       /* NULL: not pinned */
     const unsigned char *secret; /* CHILD_SECRET_SIZE bytes */
 };
 
@@ -57,7 +57,7 @@ struct child_fds {
 #define CHILD_FD_REPORT 4 /* CLOEXEC: tells the parent of a failed exec */
 #define CHILD_FD_MIN 10
 struct child_report {
-    int code; /* errno */
+    int code;  /* errno */
     int stage; /* enum child_stage */
 };
 enum child_stage {

@@ -53,7 +53,7 @@ static void close_from(unsigned first)
         return;
     }
     for (int fd = (int)first; fd < 65536; fd++) { /* a kernel before 5.9 */
-        (void)close(fd); /* most are not open */
+        (void)close(fd);                          /* most are not open */
     }
 }
 
@@ -82,8 +82,8 @@ __attribute__((noreturn)) static void exec_program(const struct child_params *pa
     place_fds(fds);
     reset_signals();
     sigset_t none;
-    (void)sigemptyset(&none); /* cannot fail */
-    (void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail with these arguments */
+    (void)sigemptyset(&none);                               /* cannot fail */
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);            /* cannot fail with these arguments */
     (void)execve(params->path, params->argv, params->envp); /* returns only on failure */
     fail(CHILD_FD_REPORT, CHILD_STAGE_EXEC);
 }
@@ -130,8 +130,8 @@ __attribute__((noreturn)) static void end_as(int status)
     int sig = WTERMSIG(status);
     sigset_t set;
     (void)prctl(PR_SET_DUMPABLE, 0); /* the core dump, if any, is the command's */
-    (void)sigemptyset(&set); /* cannot fail */
-    (void)sigaddset(&set, sig); /* a valid signal: it came from the kernel */
+    (void)sigemptyset(&set);         /* cannot fail */
+    (void)sigaddset(&set, sig);      /* a valid signal: it came from the kernel */
     (void)raise(sig);
     (void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* here we end */
     _exit(128 + sig);

@@ -37,7 +37,7 @@ struct driver_params {
     struct store *store;       /* borrowed; the run is put and claimed already */
     struct clock clock;
     struct driver_events events;
-    struct run_status status;  /* as stored: all zero for a new run */
+    struct run_status status; /* as stored: all zero for a new run */
 };
 
 struct driver;

@@ -47,8 +47,7 @@ struct launch_ops {
      * moment to end. 0 also if it is not there. */
     int (*remove)(struct launch *l, const struct replica_id *id, struct err *err);
     /* Everything not yet removed. The array is the caller's, messages are borrowed till removal. */
-    int (*observe)(struct launch *l, struct observed_replica **ret, size_t *ret_n,
-                   struct err *err);
+    int (*observe)(struct launch *l, struct observed_replica **ret, size_t *ret_n, struct err *err);
     /* -ENOENT: not there. -EAGAIN: being fetched, on_change will tell; ask for all members of the
      * attempt, so that they are fetched side by side. */
     int (*collect)(struct launch *l, const struct replica_id *id, struct replica_output *ret,

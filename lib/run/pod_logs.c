@@ -16,8 +16,8 @@ static void on_line(void *ctx, const char *line, size_t len)
         return;
     }
     const struct record_who *who = &record.who;
-    const bool is_its = who->role == m->id.role && who->index == m->id.index &&
-                        who->attempt == m->id.attempt;
+    const bool is_its =
+        who->role == m->id.role && who->index == m->id.index && who->attempt == m->id.attempt;
     if (is_its && record.type == RECORD_START) {
         free(m->environment_json);
         m->environment_json = record_environment_canonical(record.start.environment);
@@ -130,14 +130,13 @@ static void start_fetch(struct pod_member *m)
     start_capture(m);
     m->log = LOG_FETCHING;
     struct kube_request req;
-    kube_request_log(l->params.ns, m->name,
-                     &(struct kube_log_options){.container = m->container,
-                                                .limit_bytes = log_limit(l)},
-                     &req);
-    m->log_call = kube_call(l->params.client, &req,
-                            &(struct kube_call_options){.max_bytes = log_limit(l) + 65536,
-                                                        .max_tries = 3},
-                            on_fetched, m);
+    kube_request_log(
+        l->params.ns, m->name,
+        &(struct kube_log_options){.container = m->container, .limit_bytes = log_limit(l)}, &req);
+    m->log_call =
+        kube_call(l->params.client, &req,
+                  &(struct kube_call_options){.max_bytes = log_limit(l) + 65536, .max_tries = 3},
+                  on_fetched, m);
 }
 
 int pods_logs_collect(struct pod_member *m)

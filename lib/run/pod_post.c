@@ -198,8 +198,7 @@ static void on_found(void *ctx, int r, const struct kube_response *res, const st
         creation_failed(m, pods_is_transient(m->owner, r, res), err->msg);
         return;
     }
-    const bool is_ours =
-        pod_identify(m->owner->params.def, pod, &id) && replica_id_eq(&id, &m->id);
+    const bool is_ours = pod_identify(m->owner->params.def, pod, &id) && replica_id_eq(&id, &m->id);
     if (is_ours && *kube_json_metadata(pod, "deletionTimestamp") != '\0') {
         creation_failed(m, true, ""); /* the remains of an earlier one: wait */
     } else if (is_ours) {
@@ -207,7 +206,8 @@ static void on_found(void *ctx, int r, const struct kube_response *res, const st
     } else {
         _cleanup_(freep) char *message =
             xasprintf("a pod '%s' is there already and is not this run's: delete it, or give the "
-                      "run another name", m->name);
+                      "run another name",
+                      m->name);
         creation_failed(m, false, message);
     }
     json_decref(pod);

@@ -115,8 +115,7 @@ bool pods_member_read(struct pod_member *m, const json_t *pod)
     }
     pod_state_read(pod, &m->id, &next);
     const bool is_new = next.state != m->state.state || next.wait != m->state.wait ||
-                        !str_eq(next.ip, m->state.ip) ||
-                        next.is_simulated != m->state.is_simulated;
+                        !str_eq(next.ip, m->state.ip) || next.is_simulated != m->state.is_simulated;
     pod_state_done(&m->state);
     m->state = next;
     if (m->container == NULL) {

@@ -23,13 +23,13 @@ struct pods_params {
     struct kube_client *client;
     const struct kube_cache *cache; /* of POD_SELECTOR in `ns`, complete; read at the start only */
     const char *ns;
-    const struct run_def *def;   /* borrowed; its uid is that of the BenchmarkRun */
+    const struct run_def *def; /* borrowed; its uid is that of the BenchmarkRun */
     enum pod_naming naming;
-    const unsigned char *secret; /* the run's key, copied */
-    size_t secret_len;           /* at most POD_SECRET_MAX */
-    int64_t denied_wait_ms;      /* a missing right ends an attempt after that; 0: 12 s */
-    int64_t node_wait_ms;        /* a pod that fits no node fails after that; 0: 5 min */
-    int64_t image_wait_ms;       /* one whose image cannot be pulled; 0: 2 min */
+    const unsigned char *secret;    /* the run's key, copied */
+    size_t secret_len;              /* at most POD_SECRET_MAX */
+    int64_t denied_wait_ms;         /* a missing right ends an attempt after that; 0: 12 s */
+    int64_t node_wait_ms;           /* a pod that fits no node fails after that; 0: 5 min */
+    int64_t image_wait_ms;          /* one whose image cannot be pulled; 0: 2 min */
     struct pods_counters *counters; /* borrowed, counted on */
     uint64_t seed;
 };

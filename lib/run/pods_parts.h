@@ -23,7 +23,8 @@
 
 #define POD_TICK_MS 500
 #define POD_RETRY_NS (2 * INT64_C(1000000000))
-#define POD_UNSEEN_NS (15 * INT64_C(1000000000)) /* made, and the watch does not show it: asked for */
+#define POD_UNSEEN_NS                                                                              \
+    (15 * INT64_C(1000000000)) /* made, and the watch does not show it: asked for */
 #define POD_GONE_WAIT_NS (30 * INT64_C(1000000000))
 #define POD_OVER_WAIT_NS (3 * INT64_C(1000000000))
 #define POD_LOGS_MAX ((size_t)64 << 20) /* of one attempt, shared by its members */
@@ -40,9 +41,9 @@ struct pod_member {
     char *name, *container; /* owned; container NULL until seen */
     char *uid;              /* owned, NULL until known */
     enum member_step step;
-    bool is_made;           /* by a POST of ours, in this life */
-    bool is_refused;        /* the server does not take it; state says why */
-    bool is_removed;        /* in `dying` */
+    bool is_made;    /* by a POST of ours, in this life */
+    bool is_refused; /* the server does not take it; state says why */
+    bool is_removed; /* in `dying` */
     bool is_delete_answered;
     bool has_stopped;       /* all its containers have ended, */
     bool is_over;           /* and its phase says so: the next ones may come */
@@ -50,7 +51,7 @@ struct pod_member {
     int64_t retry_ns;       /* not before; 0: at once */
     int64_t gone_by_ns;     /* dying: waited for until then; 0: not yet deleted */
     struct pod_state state;
-    enum pod_wait waiting;  /* since: */
+    enum pod_wait waiting; /* since: */
     int64_t waiting_since_ns;
     int64_t ended_unix_ms;
 
@@ -82,8 +83,8 @@ struct pods {
     struct pod_gate gates[GATE_COUNT];
     struct gang_spec gang; /* prepared last */
     bool has_gang;
-    bool is_probed; /* one pod of the gang was taken: the others may follow */
-    int64_t denied_ns; /* since when a right is missing; 0: none is */
+    bool is_probed;               /* one pod of the gang was taken: the others may follow */
+    int64_t denied_ns;            /* since when a right is missing; 0: none is */
     json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */
     char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */
     bool is_freed;

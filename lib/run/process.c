@@ -29,16 +29,14 @@ static void keep_record(struct process *p, const struct record *record, const ch
 {
     switch (record->type) {
     case RECORD_START:
-        replace_take(&p->environment_json,
-                     record_environment_canonical(record->start.environment));
+        replace_take(&p->environment_json, record_environment_canonical(record->start.environment));
         break;
     case RECORD_SUMMARY:
         replace_take(&p->summary_line, xstrdup(line));
         break;
     case RECORD_ERROR:
         replace_take(&p->error_message, xstrdup(record->error.message));
-        p->has_blamed =
-            record_read_peer(record->error.peer, &p->blamed_role, &p->blamed_index);
+        p->has_blamed = record_read_peer(record->error.peer, &p->blamed_role, &p->blamed_index);
         break;
     case RECORD_STEP:
         break;
@@ -153,8 +151,8 @@ static bool stream_read(struct process_stream *s, size_t budget)
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     struct process_stream *s = poll->data;
-    (void)status; /* an error shows as the end of the stream when read */
-    (void)events; /* only READABLE was asked for */
+    (void)status;                    /* an error shows as the end of the stream when read */
+    (void)events;                    /* only READABLE was asked for */
     (void)stream_read(s, 4 * 65536); /* what is left keeps the handle readable: others go first */
 }
 
@@ -206,8 +204,8 @@ static char *describe_end(const struct process *p)
     if (p->signal != 0) {
         return xasprintf("killed by signal %d", p->signal);
     }
-    const char *words = p->error_message != NULL ? p->error_message
-                                                 : capture_last_words(&p->capture);
+    const char *words =
+        p->error_message != NULL ? p->error_message : capture_last_words(&p->capture);
     if (p->exit_code == 0) {
         return p->damage == NULL ? NULL : xstrdup(p->damage);
     }
@@ -284,7 +282,7 @@ static bool wait_for_end(pid_t pid, int64_t deadline_ns)
         int64_t left_ms = (deadline_ns - clock_monotonic_ns()) / 1000000;
         r = poll(&ended, 1, left_ms > 0 ? (int)left_ms : 0);
     } while (r < 0 && errno == EINTR); /* SIGCHLD, for one */
-    (void)close(fd); /* nothing was written */
+    (void)close(fd);                   /* nothing was written */
     return true;
 }
 

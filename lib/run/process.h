@@ -34,7 +34,7 @@ struct process {
     struct replica_id id;
     char **argv, **envp; /* owned */
     struct child child;
-    bool is_alive; /* started and not reaped */
+    bool is_alive;   /* started and not reaped */
     bool is_removed; /* not observed any more */
     bool is_closing;
     struct process_stream streams[2];

@@ -8,8 +8,9 @@
 #include "base/vec.h"
 
 static const char *const handed_down[] = {
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR",
-    "LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS",
+    "PATH",         "HOME",         "USER",         "LOGNAME",       "SHELL",
+    "LANG",         "LC_ALL",       "TZ",           "TMPDIR",        "LD_LIBRARY_PATH",
+    "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS",
 };
 
 static size_t name_length(const char *entry)

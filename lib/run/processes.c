@@ -139,8 +139,7 @@ static char **strings_dup(char *const *list)
     return copy;
 }
 
-static int processes_create(struct launch *launch, const struct replica_spec *spec,
-                            struct err *err)
+static int processes_create(struct launch *launch, const struct replica_spec *spec, struct err *err)
 {
     struct processes *l = (struct processes *)launch;
     const struct replica_id *id = &spec->id;

@@ -83,7 +83,9 @@ static int try_create(struct turn *t, const struct replica_id *id, struct err *e
     const struct run_def *def = t->params.def;
     struct launch *launch = t->params.launch;
     const struct point *point = &def->matrix.points[id->point];
-    struct gang_spec gang = {.point = id->point, .trial = id->trial, .attempt = id->attempt,
+    struct gang_spec gang = {.point = id->point,
+                             .trial = id->trial,
+                             .attempt = id->attempt,
                              .threads = (uint32_t)point->threads};
     memcpy(gang.replicas, point->replicas, sizeof(gang.replicas));
     struct gang_addresses addresses;
@@ -145,8 +147,8 @@ static bool stays(const struct turn *t, const struct observed_replica *replica)
            cleanup_keeps_ended(t->params.def->spec->run_policy.clean_pod_policy, row->outcome);
 }
 
-static int delete(struct turn *t, const struct replica_id *id, const struct observed_replica *seen,
-                  size_t n_seen, struct err *err)
+static int delete (struct turn *t, const struct replica_id *id, const struct observed_replica *seen,
+                   size_t n_seen, struct err *err)
 {
     for (size_t i = 0; i < t->stillborn.len; i++) {
         if (replica_id_eq(&t->stillborn.items[i].id, id)) {
@@ -266,7 +268,7 @@ static int apply(struct turn *t, const struct action *a, const struct observed_r
         return create(t, &a->replica);
     case ACTION_DELETE_REPLICA:
         applied->is_changed = true;
-        r = delete(t, &a->replica, seen, n_seen, err);
+        r = delete (t, &a->replica, seen, n_seen, err);
         break;
     case ACTION_SAVE_RESULT:
         r = save(t, a, seen, n_seen, err);
@@ -303,9 +305,9 @@ static const struct action *find_end(const struct plan *plan)
     const struct action *first = plan->actions.items;
     bool is_end = false;
     vec_each (const struct action, a, &plan->actions) {
-        is_end = is_end || (a->kind == ACTION_PATCH_STATUS &&
-                            (run_phase_is_final(a->status.phase) ||
-                             a->status.phase == RUN_SUSPENDED));
+        is_end =
+            is_end || (a->kind == ACTION_PATCH_STATUS &&
+                       (run_phase_is_final(a->status.phase) || a->status.phase == RUN_SUSPENDED));
         first = a->kind == ACTION_DELETE_REPLICA ? a + 1 : first;
     }
     return is_end ? first : NULL;
@@ -370,7 +372,7 @@ void turn_abandon(struct turn *t)
         return; /* the launcher is broken; its free() ends what it knows */
     }
     for (size_t i = 0; i < n_seen; i++) {
-        (void)delete(t, &seen[i].id, NULL, 0, NULL); /* likewise */
+        (void)delete (t, &seen[i].id, NULL, 0, NULL); /* likewise */
     }
     free(seen);
 }

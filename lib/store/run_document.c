@@ -12,17 +12,16 @@ static json_t *status_to_json(const struct run_status *st)
 {
     json_t *current = json_null();
     if (st->has_current) {
-        current = json_pack("{s:I, s:I, s:I}", "point", (json_int_t)st->current_point, "trial",
-                            (json_int_t)st->current_trial, "attempt",
-                            (json_int_t)st->current_attempt);
+        current =
+            json_pack("{s:I, s:I, s:I}", "point", (json_int_t)st->current_point, "trial",
+                      (json_int_t)st->current_trial, "attempt", (json_int_t)st->current_attempt);
     }
-    return json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:I, s:I}", "phase",
-                     run_phase_to_string(st->phase), "reason", json_text_or_null(st->reason),
-                     "message", json_text_or_null(st->message), "trialsDone",
-                     (json_int_t)st->trials_done, "trialsFailed", (json_int_t)st->trials_failed,
-                     "trialsTotal", (json_int_t)st->trials_total, "current", current,
-                     "startedUnixMs", (json_int_t)st->started_unix_ms, "endedUnixMs",
-                     (json_int_t)st->ended_unix_ms);
+    return json_pack(
+        "{s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:I, s:I}", "phase", run_phase_to_string(st->phase),
+        "reason", json_text_or_null(st->reason), "message", json_text_or_null(st->message),
+        "trialsDone", (json_int_t)st->trials_done, "trialsFailed", (json_int_t)st->trials_failed,
+        "trialsTotal", (json_int_t)st->trials_total, "current", current, "startedUnixMs",
+        (json_int_t)st->started_unix_ms, "endedUnixMs", (json_int_t)st->ended_unix_ms);
 }
 
 static json_t *event_to_json(const struct event_row *event)

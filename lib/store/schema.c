@@ -59,9 +59,10 @@ static const char *const steps[SCHEMA_VERSION] = {
 static int check_version(struct sqlite_store *s, int64_t version, struct err *err)
 {
     if (version > SCHEMA_VERSION) {
-        return err_set(err, EPROTO, "store '%s': written by a newer benchd (schema %lld, this "
-                       "program knows %d); use the newer program, or another file", s->path,
-                       (long long)version, SCHEMA_VERSION);
+        return err_set(err, EPROTO,
+                       "store '%s': written by a newer benchd (schema %lld, this "
+                       "program knows %d); use the newer program, or another file",
+                       s->path, (long long)version, SCHEMA_VERSION);
     }
     if (version < 0) {
         return sql_damaged(s, err, "negative schema version");
@@ -74,8 +75,10 @@ static int check_version(struct sqlite_store *s, int64_t version, struct err *er
     bool is_new = version == 0 && id == 0 && tables == 0;
     bool is_ours = version > 0 && id == APPLICATION_ID;
     if (r >= 0 && !is_new && !is_ours) {
-        return err_set(err, EBADMSG, "store '%s': this is another program's SQLite file; choose "
-                       "another file with --store sqlite:FILE", s->path);
+        return err_set(err, EBADMSG,
+                       "store '%s': this is another program's SQLite file; choose "
+                       "another file with --store sqlite:FILE",
+                       s->path);
     }
     return r;
 }
@@ -92,8 +95,8 @@ static int apply_steps(struct sqlite_store *s, struct err *err)
     }
     if (r >= 0) {
         _cleanup_(freep) char *sql = xasprintf("PRAGMA application_id = %d"
-                                               "; PRAGMA user_version = %d", APPLICATION_ID,
-                                               SCHEMA_VERSION);
+                                               "; PRAGMA user_version = %d",
+                                               APPLICATION_ID, SCHEMA_VERSION);
         r = sql_exec(s, sql, err);
     }
     return r;

@@ -61,8 +61,10 @@ int sql_error(struct sqlite_store *s, int rc, struct err *err)
 
 int sql_damaged(struct sqlite_store *s, struct err *err, const char *what)
 {
-    return err_set(err, EBADMSG, "store '%s': the file is damaged (%s); move it away or restore a "
-                   "copy", s->path, what);
+    return err_set(err, EBADMSG,
+                   "store '%s': the file is damaged (%s); move it away or restore a "
+                   "copy",
+                   s->path, what);
 }
 
 int sql_exec(struct sqlite_store *s, const char *sql, struct err *err)

@@ -27,10 +27,10 @@ static int update_status(struct sqlite_store *s, const char *uid, const struct r
                     "current_point = iif(?9, ?10, NULL), current_trial = iif(?9, ?11, NULL), "
                     "current_attempt = iif(?9, ?12, NULL) WHERE uid = ?13",
                     "sssiiiiiiiiis", run_phase_to_string(st->phase), st->reason, st->message,
-                    (int64_t)st->trials_done, (int64_t)st->trials_failed,
-                    (int64_t)st->trials_total, st->started_unix_ms, st->ended_unix_ms,
-                    (int64_t)st->has_current, (int64_t)st->current_point,
-                    (int64_t)st->current_trial, (int64_t)st->current_attempt, uid);
+                    (int64_t)st->trials_done, (int64_t)st->trials_failed, (int64_t)st->trials_total,
+                    st->started_unix_ms, st->ended_unix_ms, (int64_t)st->has_current,
+                    (int64_t)st->current_point, (int64_t)st->current_trial,
+                    (int64_t)st->current_attempt, uid);
     return r == 0 ? err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid) : r;
 }
 
@@ -45,8 +45,7 @@ static int put_run(struct store *base, const struct run_row *row, struct err *er
                 "INSERT INTO run (uid, name, benchmark, definition, created_unix_ms, cpus, "
                 "rehearsal, simulated) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 "ssssiiii", row->uid, row->name, row->benchmark, row->definition_json,
-                row->created_unix_ms, row->cpus, (int64_t)row->rehearsal,
-                (int64_t)row->simulated);
+                row->created_unix_ms, row->cpus, (int64_t)row->rehearsal, (int64_t)row->simulated);
     if (r == 0) {
         r = err_set(err, EEXIST, "store '%s': there is a run '%s' already", s->path, row->name);
     } else if (r > 0) {
@@ -109,10 +108,10 @@ static int read_run(struct sqlite_store *s, sqlite3_stmt *q, struct run_row *ret
         .rehearsal = sqlite3_column_int64(q, 6) != 0,
         .simulated = sqlite3_column_int64(q, 7) != 0,
     };
-    int r = row.uid == NULL || row.name == NULL || row.benchmark == NULL ||
-                    row.definition_json == NULL
-                ? sql_damaged(s, err, "a run without name or definition")
-                : read_status(s, q, &row.status, err);
+    int r =
+        row.uid == NULL || row.name == NULL || row.benchmark == NULL || row.definition_json == NULL
+            ? sql_damaged(s, err, "a run without name or definition")
+            : read_status(s, q, &row.status, err);
     if (r < 0) {
         run_row_done(&row);
         return r;
@@ -126,9 +125,8 @@ static int get_run(struct store *base, const char *name_or_uid, struct run_row *
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT " RUN_COLUMNS " FROM run WHERE name = ?1 OR uid = ?1", "s",
-                        name_or_uid);
+    int r = sql_prepare(s, &q, err, "SELECT " RUN_COLUMNS " FROM run WHERE name = ?1 OR uid = ?1",
+                        "s", name_or_uid);
     if (r < 0 || (r = sql_step(s, q, err)) < 0) {
         return r;
     }
@@ -174,10 +172,10 @@ static int rename_run(struct store *base, const char *uid, const char *name, str
     r = sql_run(s, err, "UPDATE OR IGNORE run SET name = ? WHERE uid = ?", "ss", name, uid);
     if (r == 0) {
         r = sql_count_runs(s, uid, &n, err);
-        r = r < 0    ? r
-            : n == 0 ? err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid)
-                     : err_set(err, EEXIST, "store '%s': there is a run '%s' already", s->path,
-                               name);
+        r = r < 0 ? r
+            : n == 0
+                ? err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid)
+                : err_set(err, EEXIST, "store '%s': there is a run '%s' already", s->path, name);
     }
     r = sql_end(s, r, err);
     return r < 0 ? r : 0;
@@ -321,15 +319,17 @@ static int open_file(struct sqlite_store *s, bool create, struct err *err)
             flags |= SQLITE_OPEN_URI;
         }
     }
-    int rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
-                             NULL);
+    int rc =
+        sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (rc != SQLITE_OK) {
         return sql_error(s, rc, err);
     }
     (void)sqlite3_busy_timeout(s->db, BUSY_TIMEOUT_MS);
     /* FULL: a committed trial survives a power cut too; there are few writes a trial. */
-    return sql_exec(s, "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"
-                       "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY", err);
+    return sql_exec(s,
+                    "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"
+                    "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY",
+                    err);
 }
 
 int sqlite_store_open(const char *path, bool create, struct store **ret, struct err *err)

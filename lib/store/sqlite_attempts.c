@@ -87,9 +87,9 @@ static int write_attempt(struct sqlite_store *s, const char *uid, const struct a
         r = sql_run(s, err,
                     "INSERT INTO log (run_uid, point, trial, attempt, role, replica_index, zstd) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    "siiisib", uid, (int64_t)row->point, (int64_t)row->trial,
-                    (int64_t)row->attempt, role_to_string(logs[i].id.role),
-                    (int64_t)logs[i].id.index, packed[i].data, packed[i].len);
+                    "siiisib", uid, (int64_t)row->point, (int64_t)row->trial, (int64_t)row->attempt,
+                    role_to_string(logs[i].id.role), (int64_t)logs[i].id.index, packed[i].data,
+                    packed[i].len);
     }
     return r;
 }
@@ -183,7 +183,8 @@ static int list_attempt_rows(struct sqlite_store *s, const char *uid, struct att
     int r = sql_prepare(s, &q, err,
                         "SELECT point, trial, attempt, outcome, started_unix_ms, ended_unix_ms, "
                         "error, simulated FROM attempt WHERE run_uid = ? "
-                        "ORDER BY point, trial, attempt", "s", uid);
+                        "ORDER BY point, trial, attempt",
+                        "s", uid);
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
         struct attempt_row row;
         if ((r = read_attempt(s, q, &row, err)) >= 0) {
@@ -206,7 +207,8 @@ static int list_replica_rows(struct sqlite_store *s, const char *uid, struct att
     int r = sql_prepare(s, &q, err,
                         "SELECT point, trial, attempt, role, replica_index, exit_code, signal, "
                         "failure, summary, environment, log_bytes FROM replica WHERE run_uid = ? "
-                        "ORDER BY point, trial, attempt, role, replica_index", "s", uid);
+                        "ORDER BY point, trial, attempt, role, replica_index",
+                        "s", uid);
     size_t i = 0;
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
         struct replica_row row;
@@ -280,15 +282,17 @@ int attempts_get_log(struct store *base, const char *uid, const struct replica_i
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
     int r = sql_prepare(s, &q, err,
                         "SELECT zstd FROM log WHERE " KEY " AND role = ?5 AND replica_index = ?6",
-                        "siiisi", uid, (int64_t)id->point, (int64_t)id->trial,
-                        (int64_t)id->attempt, role_to_string(id->role), (int64_t)id->index);
+                        "siiisi", uid, (int64_t)id->point, (int64_t)id->trial, (int64_t)id->attempt,
+                        role_to_string(id->role), (int64_t)id->index);
     if (r < 0 || (r = sql_step(s, q, err)) < 0) {
         return r;
     }
     if (r == 0) {
-        return err_set(err, ENOENT, "store '%s': there is no log of %s/%u of point %u, trial %u, "
-                       "attempt %u", s->path, role_to_string(id->role), id->index, id->point,
-                       id->trial, id->attempt);
+        return err_set(err, ENOENT,
+                       "store '%s': there is no log of %s/%u of point %u, trial %u, "
+                       "attempt %u",
+                       s->path, role_to_string(id->role), id->index, id->point, id->trial,
+                       id->attempt);
     }
     return unpack_log(s, sqlite3_column_blob(q, 0), (size_t)sqlite3_column_bytes(q, 0), ret,
                       ret_len, err);

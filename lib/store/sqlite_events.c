@@ -30,7 +30,8 @@ int events_list(struct store *base, const char *uid, struct event_row **ret, siz
     VEC(struct event_row) rows = {0};
     int r = sql_prepare(s, &q, err,
                         "SELECT unix_ms, warning, reason, note FROM event WHERE run_uid = ? "
-                        "ORDER BY id", "s", uid);
+                        "ORDER BY id",
+                        "s", uid);
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
         *vec_push(&rows) = (struct event_row){
             .unix_ms = sqlite3_column_int64(q, 0),

@@ -13,6 +13,7 @@
 static void distances(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct {
         const char *a, *b;
         size_t distance;
@@ -21,6 +22,7 @@ static void distances(void **state)
         {"abc", "acb", 1},     {"kitten", "sitting", 3}, {"repeats", "repeat", 1},
         {"tariners", "trainers", 1},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s' '%s'\n", rows[i].a, rows[i].b);
         assert_int_equal(str_distance(rows[i].a, rows[i].b), rows[i].distance);

@@ -15,20 +15,20 @@ static const char environment[] =
     "{\"blas_core\":\"HASWELL\",\"cpu_model\":\"Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz\","
     "\"kernel\":\"6.1.0-34-amd64\"}";
 
-static const char definition[] =
-    "apiVersion: benchd.io/v1alpha1\n"
-    "kind: Benchmark\n"
-    "metadata: {name: demo}\n"
-    "spec:\n"
-    "  measure: {warmupSteps: 2, steps: 8}\n";
+static const char definition[] = "apiVersion: benchd.io/v1alpha1\n"
+                                 "kind: Benchmark\n"
+                                 "metadata: {name: demo}\n"
+                                 "spec:\n"
+                                 "  measure: {warmupSteps: 2, steps: 8}\n";
 
 /* Each unless the test brings its own. */
 static const struct {
     const char *key, *text;
 } defaults[] = {
     {"systems:", "  systems: [{name: benchworker, profile: benchworker}]\n"},
-    {"workload:", "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 16,\n"
-                  "             exchange: {kind: PServer, mode: Sync, wire: Fp32}}\n"},
+    {"workload:",
+     "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 16,\n"
+     "             exchange: {kind: PServer, mode: Sync, wire: Fp32}}\n"},
     {"roles: {t", "  roles:\n"
                   "    pserver: {replicas: {from: pservers},\n"
                   "              template: &pod {spec: {containers: [{name: main}]}}}\n"
@@ -73,8 +73,8 @@ void fixture_done(struct fixture *f)
     run_def_free(f->def);
 }
 
-struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t trial,
-                                uint32_t attempt, enum attempt_outcome outcome, const char *error)
+struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t trial, uint32_t attempt,
+                                enum attempt_outcome outcome, const char *error)
 {
     struct attempt_row *row = vec_push(&f->rows);
     *row = (struct attempt_row){

@@ -23,8 +23,8 @@ struct attempt_row *fixture_succeed(struct fixture *f, uint32_t point, uint32_t 
 struct attempt_row *fixture_throughput(struct fixture *f, uint32_t point, uint32_t trial,
                                        double samples_per_s);
 /* An attempt that ended otherwise, without replicas. `error` may be NULL. */
-struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t trial,
-                                uint32_t attempt, enum attempt_outcome outcome, const char *error);
+struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t trial, uint32_t attempt,
+                                enum attempt_outcome outcome, const char *error);
 
 /* Builds anew from the rows; borrowed. */
 struct result *fixture_build(struct fixture *f, enum run_phase phase);

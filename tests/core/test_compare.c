@@ -61,6 +61,7 @@ static struct comparison *compare(const struct fixture *a, const struct fixture 
 static void verdicts(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct {
         const char *name;
         size_t n_a, n_b;
@@ -103,6 +104,7 @@ static void verdicts(void **state)
         {"a point that only one side measured", 4, 4, {40, 0, 120, 200}, {36, 70, 0, 200}, 0.02,
          "Sxx-", CHANGE_SLOWER, 0, 0},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         struct fixture a, b;
@@ -153,7 +155,7 @@ static void a_run_beside_itself(void **state)
 
 static enum change mirrored(enum change change)
 {
-    return change == CHANGE_SLOWER ? CHANGE_FASTER
+    return change == CHANGE_SLOWER   ? CHANGE_FASTER
            : change == CHANGE_FASTER ? CHANGE_SLOWER
                                      : change;
 }
@@ -326,8 +328,7 @@ static void points_are_matched_by_what_ran(void **state)
          SINGLE CPU_PARAMETER, "{grid: {pservers: [1], trainers: [2], cpu: [2, 1]}}",
          SINGLE CPU_PARAMETER, "0=1 1=3 +0 +2 "},
         {"a parameter that one side lacks", "{grid: {pservers: [1], trainers: [2], cpu: [1]}}",
-         SINGLE CPU_PARAMETER,
-         "{points: [{pservers: 1, trainers: 2}]}", SINGLE, NULL},
+         SINGLE CPU_PARAMETER, "{points: [{pservers: 1, trainers: 2}]}", SINGLE, NULL},
         {"systems by name", "{grid: {pservers: [1], trainers: [2]}}", SINGLE TWO_SYSTEMS("a", "b"),
          "{grid: {pservers: [1], trainers: [2]}}", SINGLE TWO_SYSTEMS("b", "c"),
          "1=0 3=2 -0 -2 +1 +3 "},
@@ -458,12 +459,11 @@ static void differences(void **state)
     vec_each (struct difference, d, &c->differences) {
         buf_printf(&text, "%s: %s -> %s\n", d->what, d->base, d->candidate);
     }
-    assert_string_equal(buf_cstr(&text),
-                        "data set: Synthetic -> Cifar10 /data\n"
-                        "CPUs given: 16 -> 12\n"
-                        "CPU: Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz -> EPYC\n"
-                        "CPU limit: not said -> 1.5\n"
-                        "BLAS core: HASWELL -> HASWELL and ZEN\n");
+    assert_string_equal(buf_cstr(&text), "data set: Synthetic -> Cifar10 /data\n"
+                                         "CPUs given: 16 -> 12\n"
+                                         "CPU: Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz -> EPYC\n"
+                                         "CPU limit: not said -> 1.5\n"
+                                         "BLAS core: HASWELL -> HASWELL and ZEN\n");
     buf_done(&text);
     comparison_free(c);
     c = NULL;

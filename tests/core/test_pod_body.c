@@ -35,8 +35,8 @@ static json_t *make_pod(const struct run_def *def, enum pod_naming naming)
     static char *pservers[] = {"p0t1a2-pserver-0.s:7164"};
     static char *trainers[] = {"p0t1a2-trainer-0.s:7164"};
     struct gang_addresses addresses = {
-        .of_role = {[ROLE_PSERVER] = pservers,
-                    [ROLE_TRAINER] = naming == POD_BY_DNS ? trainers : NULL},
+        .of_role =
+            {[ROLE_PSERVER] = pservers, [ROLE_TRAINER] = naming == POD_BY_DNS ? trainers : NULL},
         .is_pods = true,
     };
     json_t *pod;
@@ -122,12 +122,14 @@ static void pod_by_dns(void **state)
         expect(pod, fields[i].path, fields[i].value);
     }
     const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
+    /* clang-format off */
     static const char *const expected[][2] = {
         {"app.kubernetes.io/managed-by", "benchd"}, {"benchd.io/benchmark", "sample"},
         {"benchd.io/run", "sample-1"},              {"benchd.io/point", "0"},
         {"benchd.io/trial", "1"},                   {"benchd.io/attempt", "2"},
         {"benchd.io/role", "trainer"},              {"benchd.io/replica-index", "0"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(expected); i++) {
         assert_string_equal(json_string_value(json_object_get(labels, expected[i][0])),
                             expected[i][1]);
@@ -163,10 +165,10 @@ static void another_number_is_the_same_as_another_pod(void **state)
         for (enum role role = ROLE_PSERVER; role <= ROLE_TRAINER; role++) {
             const struct replica_id first = {0, 1, 2, role, 0}, other = {0, 1, 2, role, 17};
             json_t *made, *renumbered;
-            assert_int_equal(pod_body(def, &first, &addresses, (enum pod_naming)naming,
-                                      &renumbered, NULL), 0);
-            assert_int_equal(pod_body(def, &other, &addresses, (enum pod_naming)naming, &made,
-                                      NULL), 0);
+            assert_int_equal(
+                pod_body(def, &first, &addresses, (enum pod_naming)naming, &renumbered, NULL), 0);
+            assert_int_equal(
+                pod_body(def, &other, &addresses, (enum pod_naming)naming, &made, NULL), 0);
             assert_false(json_equal(made, renumbered));
             pod_body_renumber(def, &other, (enum pod_naming)naming, renumbered);
             assert_true(json_equal(made, renumbered));
@@ -230,27 +232,26 @@ static void identity_comes_back(void **state)
 static void template_stays(void **state)
 {
     (void)state;
-    struct run_def *def = make_run(
-        OLD_TRAINER,
-        NEW_TRAINER
-        "      template:\n"
-        "        metadata: {labels: {team: a}, annotations: {note: b}}\n"
-        "        spec:\n"
-        "          restartPolicy: Never\n"
-        "          activeDeadlineSeconds: 60\n"
-        "          securityContext: {fsGroup: 7, runAsGroup: 8}\n"
-        "          volumes: [{name: data, emptyDir: {}}]\n"
-        "          containers:\n"
-        "          - name: work\n"
-        "            image: r/w:1\n"
-        "            command: [sh, -c]\n"
-        "            args: [\"echo $(HOME)\"]\n"
-        "            terminationMessagePath: /tmp/end\n"
-        "            volumeMounts: [{name: data, mountPath: /data}]\n"
-        "            env:\n"
-        "            - {name: HOME, value: \"$(PWD)\"}\n"
-        "            - {name: NODE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}\n"
-        "            - {name: BENCHD_ROLE, value: pserver}\n");
+    struct run_def *def =
+        make_run(OLD_TRAINER, NEW_TRAINER
+                 "      template:\n"
+                 "        metadata: {labels: {team: a}, annotations: {note: b}}\n"
+                 "        spec:\n"
+                 "          restartPolicy: Never\n"
+                 "          activeDeadlineSeconds: 60\n"
+                 "          securityContext: {fsGroup: 7, runAsGroup: 8}\n"
+                 "          volumes: [{name: data, emptyDir: {}}]\n"
+                 "          containers:\n"
+                 "          - name: work\n"
+                 "            image: r/w:1\n"
+                 "            command: [sh, -c]\n"
+                 "            args: [\"echo $(HOME)\"]\n"
+                 "            terminationMessagePath: /tmp/end\n"
+                 "            volumeMounts: [{name: data, mountPath: /data}]\n"
+                 "            env:\n"
+                 "            - {name: HOME, value: \"$(PWD)\"}\n"
+                 "            - {name: NODE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}\n"
+                 "            - {name: BENCHD_ROLE, value: pserver}\n");
     json_t *pod = make_pod(def, POD_BY_DNS);
     expect(pod, "metadata/labels/team", "a");
     expect(pod, "metadata/annotations/note", "b");
@@ -273,17 +274,15 @@ static void template_stays(void **state)
 static void nothing_behind_a_key(void **state)
 {
     (void)state;
-    struct run_def *def = make_run(
-        OLD_TRAINER,
-        NEW_TRAINER
-        "      template:\n"
-        "        metadata: {labels: , annotations: }\n"
-        "        spec:\n"
-        "          securityContext:\n"
-        "          volumes:\n"
-        "          containers:\n"
-        "          - name: work\n"
-        "            volumeMounts:\n");
+    struct run_def *def =
+        make_run(OLD_TRAINER, NEW_TRAINER "      template:\n"
+                                          "        metadata: {labels: , annotations: }\n"
+                                          "        spec:\n"
+                                          "          securityContext:\n"
+                                          "          volumes:\n"
+                                          "          containers:\n"
+                                          "          - name: work\n"
+                                          "            volumeMounts:\n");
     json_t *pod = make_pod(def, POD_BY_DNS);
     struct replica_id id;
     assert_true(pod_identify(def, pod, &id));
@@ -333,7 +332,7 @@ static void contradictions(void **state)
     for (size_t i = 0; i < N_ROWS(cases); i++) {
         _cleanup_(freep) char *to =
             xasprintf(NEW_TRAINER "      template: {metadata: {%s}, spec: {%s containers: "
-                                          "[{%s name: main}]}}\n",
+                                  "[{%s name: main}]}}\n",
                       cases[i].metadata, cases[i].spec, cases[i].container);
         struct run_def *def = make_run(OLD_TRAINER, to);
         struct gang_addresses addresses = {.is_pods = true};
@@ -361,10 +360,11 @@ static void service_and_secret(void **state)
 
     static const struct {
         const char *secret, *base64;
-    } cases[] = {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"\xff\xfe\xfd", "//79"}};
+    } cases[] = {
+        {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"\xff\xfe\xfd", "//79"}};
     for (size_t i = 0; i < N_ROWS(cases); i++) {
-        json_t *secret = pod_secret_body(def, (const unsigned char *)cases[i].secret,
-                                         strlen(cases[i].secret));
+        json_t *secret =
+            pod_secret_body(def, (const unsigned char *)cases[i].secret, strlen(cases[i].secret));
         expect(secret, "metadata/name", "sample-1-0f4c1de2-key");
         expect(secret, "data/key", cases[i].base64);
         expect(secret, "immutable", "true");

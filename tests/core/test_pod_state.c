@@ -17,14 +17,16 @@
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 /* A container's status. */
-#define MAIN(state) "\"containerStatuses\":[{\"name\":\"side\",\"state\":{\"running\":{}}}," \
-                    "{\"name\":\"main\",\"image\":\"r/w:1\",\"containerID\":\"containerd://1\"," \
-                    "\"state\":" state "}]"
+#define MAIN(state)                                                                                \
+    "\"containerStatuses\":[{\"name\":\"side\",\"state\":{\"running\":{}}},"                       \
+    "{\"name\":\"main\",\"image\":\"r/w:1\",\"containerID\":\"containerd://1\","                   \
+    "\"state\":" state "}]"
 #define ENDED(code, rest) MAIN("{\"terminated\":{\"exitCode\":" #code rest "}}")
-#define WAITS(reason, message) MAIN("{\"waiting\":{\"reason\":\"" reason "\",\"message\":\"" \
-                                    message "\"}}")
-#define DISRUPTED(reason) "\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\"," \
-                          "\"reason\":\"" reason "\",\"message\":\"m\"}]"
+#define WAITS(reason, message)                                                                     \
+    MAIN("{\"waiting\":{\"reason\":\"" reason "\",\"message\":\"" message "\"}}")
+#define DISRUPTED(reason)                                                                          \
+    "\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","                          \
+    "\"reason\":\"" reason "\",\"message\":\"m\"}]"
 
 struct row {
     const char *name, *status;
@@ -34,6 +36,7 @@ struct row {
     const char *message; /* the whole of it */
 };
 
+/* clang-format off */
 static const struct row rows[] = {
     {"just made", "\"phase\":\"Pending\"", REPLICA_PENDING, FAILURE_NONE, POD_WAIT_NONE, ""},
     {"no status", "", REPLICA_PENDING, FAILURE_NONE, POD_WAIT_NONE, ""},
@@ -144,13 +147,15 @@ static const struct row rows[] = {
      "\"i\",\"image\":\"x\",\"state\":{\"waiting\":{\"reason\":\"InvalidImageName\"}}}]",
      REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE, "image 'x': InvalidImageName"},
 };
+/* clang-format on */
 
 static json_t *make_pod(const char *metadata, const char *status)
 {
     _cleanup_(freep) char *text =
         xasprintf("{\"metadata\":{%s},\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":"
                   "{\"limits\":{\"memory\":\"256Mi\"}}},{\"name\":\"side\"}]},"
-                  "\"status\":{%s}}", metadata, status);
+                  "\"status\":{%s}}",
+                  metadata, status);
     json_error_t error;
     json_t *pod = json_loads(text, 0, &error);
     if (pod == NULL) {
@@ -191,9 +196,11 @@ static void every_class(void **state)
 static void pruned_of_all_else(void **state)
 {
     (void)state;
-    json_t *pod = json_loads("{\"metadata\":{\"name\":\"p\",\"annotations\":{\"a\":\"b\"}},\"spec\":{"
-                             "\"hostname\":\"h\",\"containers\":[{\"name\":\"main\",\"image\":\"i\"},"
-                             "{\"name\":\"side\"}]}}", 0, NULL);
+    json_t *pod =
+        json_loads("{\"metadata\":{\"name\":\"p\",\"annotations\":{\"a\":\"b\"}},\"spec\":{"
+                   "\"hostname\":\"h\",\"containers\":[{\"name\":\"main\",\"image\":\"i\"},"
+                   "{\"name\":\"side\"}]}}",
+                   0, NULL);
     assert_non_null(pod);
     pod_prune(pod);
     _cleanup_(freep) char *text = json_dumps(pod, JSON_COMPACT);
@@ -236,6 +243,7 @@ static void deleted_by_somebody(void **state)
 static void over_and_stopped(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct {
         const char *name, *status;
         bool is_over, has_stopped;
@@ -252,11 +260,11 @@ static void over_and_stopped(void **state)
         {"an init container that goes on", "\"phase\":\"Running\",\"initContainerStatuses\":[{"
          "\"name\":\"i\",\"state\":{\"running\":{}}}]," ALONE("{\"terminated\":{}}"), false, false},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(cases); i++) {
         json_t *pod = make_pod("", cases[i].status);
         pod_prune(pod);
-        if (pod_is_over(pod) != cases[i].is_over ||
-            pod_has_stopped(pod) != cases[i].has_stopped) {
+        if (pod_is_over(pod) != cases[i].is_over || pod_has_stopped(pod) != cases[i].has_stopped) {
             fail_msg("%s: over %d, stopped %d", cases[i].name, pod_is_over(pod),
                      pod_has_stopped(pod));
         }
@@ -273,7 +281,8 @@ static void killed_for_memory_without_a_limit(void **state)
     struct pod_state s;
     pod_state_read(pod, &trainer_1, &s);
     assert_int_equal(s.failure, FAILURE_PERMANENT);
-    assert_string_equal(s.message, "killed for memory; it has no limit, so its node has too little");
+    assert_string_equal(s.message,
+                        "killed for memory; it has no limit, so its node has too little");
     pod_state_done(&s);
     json_decref(pod);
 }
@@ -283,7 +292,8 @@ static json_t *make_ended(int code, const char *message)
 {
     json_t *pod = make_pod("", "\"phase\":\"Running\"," ENDED(0, ""));
     json_t *list = json_object_get(json_object_get(pod, "status"), "containerStatuses");
-    json_t *ended = json_object_get(json_object_get(json_array_get(list, 1), "state"), "terminated");
+    json_t *ended =
+        json_object_get(json_object_get(json_array_get(list, 1), "state"), "terminated");
     json_object_set_new(ended, "exitCode", json_integer(code));
     json_object_set_new(ended, "message", json_string(message));
     return pod;
@@ -346,7 +356,8 @@ static void without_container_it_is_simulated(void **state)
          true, true},
         {"\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"waiting\":{}}}]", false, false},
         {"\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":{\"exitCode\":137,"
-         "\"reason\":\"ContainerStatusUnknown\"}}}]", false, true},
+         "\"reason\":\"ContainerStatusUnknown\"}}}]",
+         false, true},
     };
     for (size_t i = 0; i < N_ROWS(cases); i++) {
         json_t *pod = make_pod("", cases[i].status);

@@ -34,15 +34,16 @@ static void deadline(void **state)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        assert_int_equal(deadline_remaining_ms(rows[i].started_unix_ms, rows[i].deadline_s,
-                                               rows[i].now_unix_ms),
-                         rows[i].remaining_ms);
+        assert_int_equal(
+            deadline_remaining_ms(rows[i].started_unix_ms, rows[i].deadline_s, rows[i].now_unix_ms),
+            rows[i].remaining_ms);
     }
 }
 
 static void keeps_ended(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct {
         enum clean_pod_policy policy;
         enum attempt_outcome outcome;
@@ -54,6 +55,7 @@ static void keeps_ended(void **state)
         {CLEAN_ON_SUCCESS, ATTEMPT_SUCCEEDED, false},
         {CLEAN_ON_SUCCESS, ATTEMPT_METRICS_UNAVAILABLE, true},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# %s, %s\n", clean_pod_policy_to_string(rows[i].policy),
                       attempt_outcome_to_string(rows[i].outcome));
@@ -95,7 +97,8 @@ static void replica_class(void **state)
         {"running", {.state = REPLICA_RUNNING}, FAILURE_NONE},
         {"succeeded", {.state = REPLICA_SUCCEEDED}, FAILURE_NONE},
         {"lost", {.state = REPLICA_LOST}, FAILURE_INFRASTRUCTURE},
-        {"lost, whatever its class", {.state = REPLICA_LOST, .failure = FAILURE_PERMANENT},
+        {"lost, whatever its class",
+         {.state = REPLICA_LOST, .failure = FAILURE_PERMANENT},
          FAILURE_INFRASTRUCTURE},
         {"the launcher knows better than the code",
          {.state = REPLICA_FAILED, .exit_code = 1, .failure = FAILURE_INFRASTRUCTURE},
@@ -158,12 +161,8 @@ static void texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(deadline),
-        cmocka_unit_test(cleanup),
-        cmocka_unit_test(keeps_ended),
-        cmocka_unit_test(replica_class),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(texts),
+        cmocka_unit_test(deadline),      cmocka_unit_test(cleanup), cmocka_unit_test(keeps_ended),
+        cmocka_unit_test(replica_class), cmocka_unit_test(numbers), cmocka_unit_test(texts),
     };
     return cmocka_run_group_tests_name("core/policies", tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define NOW 100000
 
+/* clang-format off */
 static const struct {
     const char *word;
     struct observed_replica replica;
@@ -43,6 +44,7 @@ static const struct {
     {"left-mute", {.state = REPLICA_FAILED, .failure = FAILURE_CONSEQUENCE, .exit_code = 11,
                    .ended_unix_ms = NOW - 5000}},
 };
+/* clang-format on */
 
 /* "trainer/0=run trainer/1=done": members in order, "-" for none. */
 static size_t read_members(const char *text, struct observed_replica *ret)
@@ -71,6 +73,7 @@ static size_t read_members(const char *text, struct observed_replica *ret)
 static void verdicts(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct {
         const char *name;
         uint32_t size[ROLE_COUNT]; /* pservers, trainers, workers */
@@ -138,6 +141,7 @@ static void verdicts(void **state)
         {"cancelling: a whole gang is", {0, 1, 0}, "trainer/0=bad", MISSING_UNDECIDED, "Permanent",
          "trainer/0: exit code 10", 0},
     };
+    /* clang-format on */
     static const char *const ends[] = {
         [ATTEMPT_END_WELL] = "Well",
         [ATTEMPT_END_NO_SUMMARY] = "NoSummary",

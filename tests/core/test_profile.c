@@ -89,8 +89,7 @@ static void refuses_what_is_wrong(void **state)
         {"half a pin", "torch==2.15.0", "torch==", "is not pinned"},
         {"no command", "{command: [python, ./train.py, --fast, ./]}", "{}", "'command' is missing"},
         {"empty word", "--fast", "''", "an empty text"},
-        {"pserver without command", "[None]", "[None, PServer]",
-         "needs the command of a pserver"},
+        {"pserver without command", "[None]", "[None, PServer]", "needs the command of a pserver"},
         {"role of later", "trainer:", "worker:", "roles.worker"},
     };
     size_t n_failed = 0;

@@ -43,10 +43,12 @@ static void golden_document(void **state)
 static void the_row_that_decides(void **state)
 {
     (void)state;
-    struct try {
+    struct
+    try {
         uint32_t attempt;
         enum attempt_outcome outcome;
     };
+    /* clang-format off */
     static const struct {
         const char *name;
         size_t n;
@@ -70,6 +72,7 @@ static void the_row_that_decides(void **state)
         {"no metrics", 1, {{0, ATTEMPT_METRICS_UNAVAILABLE}}, RUN_FAILED, 0,
          TRIAL_METRICS_UNAVAILABLE, "e0"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         struct fixture f;
@@ -132,8 +135,7 @@ static void a_trial_needs_every_trainers_summary(void **state)
         [GARBAGE] = "{\"benchd\":1,",
         [NO_SAMPLES] = LINE("summary", "\"samples\":0,\"duration_ns\":5,\"steps\":8"),
         [NO_TIME] = LINE("summary", "\"samples\":5,\"duration_ns\":0,\"steps\":8"),
-        [A_STEP_RECORD] =
-            LINE("step", "\"step\":0,\"t_ns\":1,\"step_ns\":1,\"samples\":1"),
+        [A_STEP_RECORD] = LINE("step", "\"step\":0,\"t_ns\":1,\"step_ns\":1,\"samples\":1"),
         [NO_TRAINER] = NULL,
         [FOREIGN] = "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,"
                     "\"attempt\":0,\"samples\":5,\"duration_ns\":5,\"steps\":8}",
@@ -144,8 +146,7 @@ static void a_trial_needs_every_trainers_summary(void **state)
         struct fixture f;
         fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
         struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
-        struct replica_row *victim =
-            &row->replicas.items[rows[i].damage == PSERVER_SILENT ? 0 : 2];
+        struct replica_row *victim = &row->replicas.items[rows[i].damage == PSERVER_SILENT ? 0 : 2];
         free(victim->summary_json);
         victim->summary_json =
             lines[rows[i].damage] == NULL ? NULL : xstrdup(lines[rows[i].damage]);
@@ -366,9 +367,9 @@ static void warnings_of_the_linter(void **state)
     f.rows.items[3].outcome = f.rows.items[4].outcome = ATTEMPT_FAILED; /* point 1: one is left */
     struct replica_row *slow = &f.rows.items[1].replicas.items[2];
     free(slow->summary_json);
-    slow->summary_json = xstrdup(
-        LINE("summary", "\"samples\":128,\"duration_ns\":3000000000,\"steps\":8,"
-                        "\"throttled_ns\":93000000"));
+    slow->summary_json =
+        xstrdup(LINE("summary", "\"samples\":128,\"duration_ns\":3000000000,\"steps\":8,"
+                                "\"throttled_ns\":93000000"));
     free(slow->environment_json);
     slow->environment_json = xstrdup("{\"cpu_model\":\"AMD EPYC 9B45\"}");
     f.def->rehearsal = true;

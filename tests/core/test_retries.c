@@ -65,7 +65,7 @@ static void each_row(const char *head, size_t min_rows, void (*check)(const stru
     assert_non_null(at);
     char *save = NULL;
     size_t n = 0;
-    (void)strtok_r(at, "\n", &save); /* the head itself */
+    (void)strtok_r(at, "\n", &save);   /* the head itself */
     (void)strtok_r(NULL, "\n", &save); /* |---| */
     for (char *line = strtok_r(NULL, "\n", &save); line != NULL && line[0] == '|';
          line = strtok_r(NULL, "\n", &save)) {
@@ -107,9 +107,8 @@ static enum on_trial_failure on_trial_failure(const char *cell)
 static void check_class(const struct row *row)
 {
     assert_int_equal(row->n_cells, 4);
-    const enum failure_class actual =
-        failure_classify_exit((int)number(row->cells[0]), (int)number(row->cells[1]),
-                              str_eq(row->cells[2], "yes"));
+    const enum failure_class actual = failure_classify_exit(
+        (int)number(row->cells[0]), (int)number(row->cells[1]), str_eq(row->cells[2], "yes"));
     assert_string_equal(failure_class_to_string(actual), row->cells[3]);
 }
 
@@ -122,10 +121,9 @@ static void check_outcome(const struct row *row)
         [ATTEMPT_END_PERMANENT] = "Permanent",
     };
     assert_int_equal(row->n_cells, 5);
-    const enum attempt_outcome actual =
-        retry_decide((enum attempt_end)name_index(row->cells[0], ends, 4),
-                     on_trial_failure(row->cells[1]), (uint32_t)number(row->cells[2]),
-                     number(row->cells[3]));
+    const enum attempt_outcome actual = retry_decide(
+        (enum attempt_end)name_index(row->cells[0], ends, 4), on_trial_failure(row->cells[1]),
+        (uint32_t)number(row->cells[2]), number(row->cells[3]));
     assert_string_equal(attempt_outcome_to_string(actual), row->cells[4]);
 }
 

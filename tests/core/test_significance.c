@@ -85,6 +85,7 @@ static void students_t_of_scipy(void **state)
 static void welch_of_scipy(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct {
         const char *name;
         size_t n_a, n_b;
@@ -102,6 +103,7 @@ static void welch_of_scipy(void **state)
         {"neither varies", 3, 2, {2, 2, 2}, {1.5, 1.5}, -INFINITY, 3, 0},
         {"all alike", 2, 2, {2, 2}, {2, 2}, 0, 2, 1},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         struct sample a = {rows[i].a, rows[i].n_a}, b = {rows[i].b, rows[i].n_b};
@@ -125,6 +127,7 @@ static void welch_of_scipy(void **state)
 static void adjusted_as_by_scipy(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct {
         size_t n;
         double p[25], adjusted[25];
@@ -144,6 +147,7 @@ static void adjusted_as_by_scipy(void **state)
           0.5328125,      0.564705882353, 0.781578947368, 0.781578947368, 0.87,
           0.907142857143, 0.986,          0.986,          0.986,          0.986}},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         double adjusted[25];
         significance_adjust(rows[i].p, rows[i].n, adjusted);
@@ -203,6 +207,7 @@ struct world { /* up to four strata */
     uint64_t n_arrangements;
 };
 
+/* clang-format off */
 static const struct world worlds[] = {
     {"three each: not enough", 1, {{{3, {1.0, 1.2, 1.1}}, {3, {1.5, 1.7, 1.65}}}},
      14.17078171575535, 2 / 20.0, 2 / 20.0, 20},
@@ -230,6 +235,7 @@ static const struct world worlds[] = {
      {{{1, {1}}, {1, {2}}}, {{4, {1.0, 1.2, 1.1, 1.3}}, {4, {1.5, 1.7, 1.65, 1.9}}}},
      13.463761824556373, 2 / 70.0, 2 / 70.0, 70},
 };
+/* clang-format on */
 
 /* Strata of a world, as they are, mirrored, or from the last to the first. */
 static void take_strata(const struct world *w, bool mirrored, bool backwards, struct stratum *ret)
@@ -274,11 +280,15 @@ static void drawn_permutations_agree_with_all(void **state)
 {
     (void)state;
     static const struct world w = {
-        "", 3,
+        "",
+        3,
         {{{5, {3.10, 3.12, 3.08, 3.15, 3.11}}, {5, {3.14, 3.16, 3.12, 3.19, 3.13}}},
          {{5, {2.50, 2.53, 2.49, 2.47, 2.55}}, {5, {2.52, 2.58, 2.50, 2.54, 2.51}}},
          {{5, {1.20, 1.22, 1.19, 1.25, 1.21}}, {5, {1.24, 1.20, 1.23, 1.27, 1.22}}}},
-        0, 2144344 / 16003008.0, 0, 0};
+        0,
+        2144344 / 16003008.0,
+        0,
+        0};
     const double deviation = sqrt(w.p * (1 - w.p) / SIGNIFICANCE_DRAWS);
     double sum = 0;
     for (uint64_t seed = 0; seed < 10; seed++) {

@@ -26,11 +26,12 @@ static void t_quantiles_match_the_printed_table(void **state)
         size_t df;
         double t;
     } rows[] = {
-        {1, 12.706}, {2, 4.303},  {3, 3.182},  {4, 2.776},  {5, 2.571},  {9, 2.262},
-        {10, 2.228}, {20, 2.086}, {29, 2.045}, {30, 2.042}, {31, 2.040}, {40, 2.021},
+        {1, 12.706}, {2, 4.303},  {3, 3.182},  {4, 2.776},   {5, 2.571},  {9, 2.262},
+        {10, 2.228}, {20, 2.086}, {29, 2.045}, {30, 2.042},  {31, 2.040}, {40, 2.021},
         {50, 2.009}, {60, 2.000}, {80, 1.990}, {100, 1.984},
     };
-    near("all digits", 4.30265272974946, stats_t_quantile_975(2), 1e-12); /* 0.95 sqrt(2 / 0.04875) / 2 */
+    near("all digits", 4.30265272974946, stats_t_quantile_975(2),
+         1e-12); /* 0.95 sqrt(2 / 0.04875) / 2 */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         double t = stats_t_quantile_975(rows[i].df);
         if (fabs(t - rows[i].t) > 0.0005 + 3e-6) {
@@ -81,6 +82,7 @@ static void ranks_of_the_median(void **state)
 static void medians_by_hand(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct {
         const char *name;
         size_t n;
@@ -108,6 +110,7 @@ static void medians_by_hand(void **state)
          INTERVAL_ORDER_STATISTIC, 2, 8},
         {"six with a zero", 6, {0, 1, 2, 3, 4, 5}, true, 2.5, INTERVAL_ORDER_STATISTIC, 0, 5},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         struct estimate e = stats_median(rows[i].values, rows[i].n);
@@ -136,10 +139,10 @@ static void the_seeds_eight_percentages(void **state)
         const char *system;
         double trainers, samples_per_s, single, percent;
     } rows[] = {
-        {"fluid", 20, 263.29, 16.74, 78.64},   {"fluid", 40, 518.80, 16.74, 77.47},
-        {"fluid", 80, 836.26, 16.74, 62.44},   {"fluid", 100, 1019.29, 16.74, 60.89},
-        {"v2", 20, 326.85, 17.60, 92.85},      {"v2", 40, 534.58, 17.60, 75.93},
-        {"v2", 80, 853.30, 17.60, 60.60},      {"v2", 100, 1041.99, 17.60, 59.20},
+        {"fluid", 20, 263.29, 16.74, 78.64}, {"fluid", 40, 518.80, 16.74, 77.47},
+        {"fluid", 80, 836.26, 16.74, 62.44}, {"fluid", 100, 1019.29, 16.74, 60.89},
+        {"v2", 20, 326.85, 17.60, 92.85},    {"v2", 40, 534.58, 17.60, 75.93},
+        {"v2", 80, 853.30, 17.60, 60.60},    {"v2", 100, 1041.99, 17.60, 59.20},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct estimate x = exactly(rows[i].samples_per_s), one = exactly(rows[i].single);

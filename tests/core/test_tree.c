@@ -98,12 +98,14 @@ static void plain_scalars_are_what_kubernetes_takes_them_for(void **state)
 static void traps_are_errors(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const char *const traps[] = {
         "y", "Yes", "NO", "on", "Off", "n", "012", "0x1f", "0o17", "0b11", "-012", "1_000", "1_0.5",
         "12:30:00", "1:30", "-1:30.5", "1e3", "1E+6", "2018-01-31", "2018-1-3",
         "2018-01-31T10:00:00Z", ".inf", "-.INF", ".NaN", "+5", "+.5", "9223372036854775808",
         "-99999999999999999999", "1.0e999",
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(traps); i++) {
         _cleanup_(freep) char *text = xasprintf("a:\n  b: [x, %s]", traps[i]);
         _cleanup_(freep) char *got = parse(text);

@@ -21,12 +21,14 @@ static inline struct run_def *make_def(const char *grid, int64_t cpus)
         "spec:\n"
         "  systems: [{name: benchworker, profile: benchworker}]\n"
         "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 4,\n"
-        "    threads: 1, seed: 1, exchange: {kind: PServer, mode: Sync, wire: Fp32}, compute: Real}\n"
+        "    threads: 1, seed: 1, exchange: {kind: PServer, mode: Sync, wire: Fp32}, compute: "
+        "Real}\n"
         "  sweep: {grid: %s}\n"
         "  baseline: {kind: Point, where: {trainers: 1}}\n"
         "  roles: {pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}\n"
         "  measure: {warmupSteps: 2, steps: 8}\n"
-        "  repeats: {min: 2, order: Sequential}\n", grid);
+        "  repeats: {min: 2, order: Sequential}\n",
+        grid);
     struct diags diags = {0};
     struct spec *spec = NULL;
     struct run_def *def = NULL;
@@ -41,4 +43,3 @@ static inline struct run_def *make_def(const char *grid, int64_t cpus)
     diags_done(&diags);
     return def;
 }
-

@@ -6,7 +6,9 @@
 static struct attempt_row make_row(uint32_t trial, uint32_t attempt, enum attempt_outcome outcome,
                                    const char *error)
 {
-    struct attempt_row row = {.trial = trial, .attempt = attempt, .outcome = outcome,
+    struct attempt_row row = {.trial = trial,
+                              .attempt = attempt,
+                              .outcome = outcome,
                               .error = error == NULL ? NULL : xstrdup(error)};
     for (uint32_t i = 0; i < 2; i++) {
         *vec_push(&row.replicas) = (struct replica_row){
@@ -23,6 +25,7 @@ static char *describe_with(enum run_phase phase, bool is_interrupted,
                            const enum threshold_verdict *verdicts, size_t n_verdicts)
 {
     struct run_def *def = make_def("{trainers: [1]}", 1);
+    /* clang-format off */
     struct run_row run = {
         .uid = (char *)"uid-1",
         .name = (char *)"tiny-7k3fq",
@@ -33,6 +36,7 @@ static char *describe_with(enum run_phase phase, bool is_interrupted,
         .status = {.phase = phase, .reason = "TooManyFailedTrials", .message = "2 failed",
                    .trials_done = 2, .trials_failed = 1},
     };
+    /* clang-format on */
     struct attempt_row rows[] = {
         make_row(0, 0, ATTEMPT_VOID, "pserver/0: killed by signal 9"),
         make_row(0, 1, ATTEMPT_FAILED, "trainer/0: exit code 12: bad frame"),

@@ -17,10 +17,9 @@ static void test_durations(void **state)
         int64_t s;
         const char *text;
     } rows[] = {
-        {-5, "0s"},         {0, "0s"},          {119, "119s"},      {120, "2m"},
-        {192, "3m12s"},     {600, "10m"},       {10799, "179m"},    {10800, "3h"},
-        {18300, "5h5m"},    {28800, "8h"},      {172799, "47h"},    {172800, "2d"},
-        {273600, "3d4h"},   {691200, "8d"},     {31536000, "365d"},
+        {-5, "0s"},      {0, "0s"},       {119, "119s"},    {120, "2m"},     {192, "3m12s"},
+        {600, "10m"},    {10799, "179m"}, {10800, "3h"},    {18300, "5h5m"}, {28800, "8h"},
+        {172799, "47h"}, {172800, "2d"},  {273600, "3d4h"}, {691200, "8d"},  {31536000, "365d"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[HUMAN_SIZE];
@@ -66,16 +65,16 @@ static void test_durations_are_read(void **state)
         const char *text;
         int64_t s; /* -1: refused */
     } rows[] = {
-        {"90s", 90},    {"10m", 600}, {"1h30m", 5400}, {"2h5s", 7205}, {"", -1},        {"0s", -1},
-        {"10", -1},     {"m", -1},    {"-5s", -1},     {"1.5h", -1},   {"5s ", -1},     {"1d", -1},
-        {"99999999s", -1},
+        {"90s", 90}, {"10m", 600}, {"1h30m", 5400},   {"2h5s", 7205}, {"", -1},
+        {"0s", -1},  {"10", -1},   {"m", -1},         {"-5s", -1},    {"1.5h", -1},
+        {"5s ", -1}, {"1d", -1},   {"99999999s", -1},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         int64_t ms = -1000;
         int r = human_parse_duration(rows[i].text, &ms);
         if ((r < 0) != (rows[i].s < 0) || ms != rows[i].s * 1000) {
-            fail_msg("'%s': expected %lld s, got %d, %lld ms", rows[i].text,
-                     (long long)rows[i].s, r, (long long)ms);
+            fail_msg("'%s': expected %lld s, got %d, %lld ms", rows[i].text, (long long)rows[i].s,
+                     r, (long long)ms);
         }
     }
 }

@@ -30,19 +30,20 @@ static void test_status(void **state)
     } rows[] = {
         {"null", RUN_PENDING, 0, 0, 0, ""},
         {"{\"phase\": \"Dancing\"}", RUN_PENDING, 0, 0, 0, ""},
-        {"{\"phase\": \"Running\", \"completions\": \"3/12\", \"failed\": 2}", RUN_RUNNING, 5, 2, 12,
-         ""},
+        {"{\"phase\": \"Running\", \"completions\": \"3/12\", \"failed\": 2}", RUN_RUNNING, 5, 2,
+         12, ""},
         {"{\"phase\": \"Running\", \"completions\": \"x/12\"}", RUN_RUNNING, 0, 0, 0, ""},
         {"{\"phase\": \"Failed\", \"conditions\": [{\"type\": \"Running\", \"status\": \"False\","
          " \"reason\": \"A\"}, {\"type\": \"Failed\", \"status\": \"True\", \"reason\": \"B\"}]}",
          RUN_FAILED, 0, 0, 0, "B"},
         {"{\"phase\": \"Failed\", \"conditions\": [{\"type\": \"Failed\", \"status\": \"False\","
-         " \"reason\": \"A\"}, {\"type\": \"Accepted\", \"status\": \"False\", \"reason\": \"C\"}]}",
+         " \"reason\": \"A\"}, {\"type\": \"Accepted\", \"status\": \"False\", \"reason\": "
+         "\"C\"}]}",
          RUN_FAILED, 0, 0, 0, "C"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        json_t *object = json_pack("{s:o}", "status", json_loads(rows[i].status, JSON_DECODE_ANY,
-                                                                 NULL));
+        json_t *object =
+            json_pack("{s:o}", "status", json_loads(rows[i].status, JSON_DECODE_ANY, NULL));
         struct run_status st;
         object_read_status(object, &st);
         if (st.phase != rows[i].phase || st.trials_done != rows[i].done ||
@@ -104,7 +105,8 @@ static void test_state(void **state)
         "{\"phase\": \"Running\", \"reason\": \"\", \"message\": \"\", \"trialsDone\": 1,"
         " \"trialsFailed\": 0, \"trialsTotal\": 4, \"started\": \"2026-01-01T00:00:00Z\","
         " \"current\": {\"point\": 1, \"trial\": 2, \"attempt\": 3}, \"progress\": {\"role\":"
-        " \"trainer\", \"index\": 0, \"step\": 5, \"warmup\": false, \"stepNs\": 7, \"samples\": 8},"
+        " \"trainer\", \"index\": 0, \"step\": 5, \"warmup\": false, \"stepNs\": 7, \"samples\": "
+        "8},"
         " \"attempts\": [{\"point\": 0, \"trial\": 0, \"attempt\": 0}]}";
     json_t *document = parse(text);
     struct run_state got;

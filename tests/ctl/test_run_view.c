@@ -8,8 +8,11 @@
 static struct attempt_row make_row(uint32_t point, uint32_t trial, enum attempt_outcome outcome,
                                    const char *summary)
 {
-    struct attempt_row row = {.point = point, .trial = trial, .outcome = outcome,
-                              .started_unix_ms = 10000, .ended_unix_ms = 20000};
+    struct attempt_row row = {.point = point,
+                              .trial = trial,
+                              .outcome = outcome,
+                              .started_unix_ms = 10000,
+                              .ended_unix_ms = 20000};
     *vec_push(&row.replicas) = (struct replica_row){
         .id = {point, trial, 0, ROLE_TRAINER, 0},
         .summary_json = summary == NULL ? NULL : xstrdup(summary),
@@ -33,15 +36,17 @@ static void step(struct run_view *v, enum role role, uint32_t index, uint32_t n,
 {
     struct replica_id id = {v->current.point, v->current.trial, v->current.attempt, role, index};
     struct record record = {.type = RECORD_STEP};
-    record.step = (struct record_step){.step = n, .warmup = warmup, .samples = 4,
-                                       .step_ns = 100000000};
+    record.step =
+        (struct record_step){.step = n, .warmup = warmup, .samples = 4, .step_ns = 100000000};
     run_view_record(v, &id, &record);
 }
 
 static void begin(struct run_view *v, uint32_t point, uint32_t trial, int64_t now_unix_ms)
 {
-    struct run_status status = {.phase = RUN_RUNNING, .has_current = true,
-                                .current_point = point, .current_trial = trial,
+    struct run_status status = {.phase = RUN_RUNNING,
+                                .has_current = true,
+                                .current_point = point,
+                                .current_trial = trial,
                                 .started_unix_ms = 1000};
     run_view_status(v, &status, now_unix_ms);
 }
@@ -114,7 +119,7 @@ static void test_trials_of_an_earlier_process_count(void **state)
     run_view_restore(&v, &row);
     attempt_row_done(&row);
     assert_int_equal(v.points[0].done, 1);
-    assert_true(run_view_eta_ms(&v, 0) < 0); /* how long trials take here is not known yet */
+    assert_true(run_view_eta_ms(&v, 0) < 0);        /* how long trials take here is not known yet */
     row = make_row(99, 0, ATTEMPT_SUCCEEDED, NULL); /* of no point: left alone */
     run_view_restore(&v, &row);
     attempt_row_done(&row);
@@ -132,8 +137,10 @@ static void test_throughput(void **state)
         {"a summary", SUMMARY("32", "800000000"), 40},
         {"no summary", NULL, NAN},
         {"damaged", "{\"benchd\":1,\"type\":\"summary\"}", NAN},
-        {"another record", "{\"benchd\":1,\"type\":\"error\",\"role\":\"trainer\",\"index\":0,"
-         "\"attempt\":0,\"code\":1,\"peer\":null,\"message\":\"x\"}", NAN},
+        {"another record",
+         "{\"benchd\":1,\"type\":\"error\",\"role\":\"trainer\",\"index\":0,"
+         "\"attempt\":0,\"code\":1,\"peer\":null,\"message\":\"x\"}",
+         NAN},
         {"no time", SUMMARY("32", "0"), NAN},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -118,8 +118,8 @@ static void definitions(void **state)
         {"a wrong override",
          "{\"benchmarkRef\":{\"name\":\"b\"},\"overrides\":{\"measure\":{\"steps\":0}}}", "{}",
          DEFINITION, -EINVAL, 0, 0, NULL, "measure.steps"},
-        {"a wrong definition", "{\"definition\":{\"systems\":[]}}", "{}", NULL, -EINVAL, 0, 0,
-         NULL, "more)"},
+        {"a wrong definition", "{\"definition\":{\"systems\":[]}}", "{}", NULL, -EINVAL, 0, 0, NULL,
+         "more)"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         json_t *bmr = make_bmr(rows[i].spec, rows[i].status);
@@ -201,14 +201,20 @@ static void statuses(void **state)
         {RUN_CANCELLED, "False", "True", "False", "False"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        const struct run_status run = {.phase = rows[i].phase, .trials_done = 7, .trials_failed = 1,
-                                       .trials_total = 12, .has_current = true,
-                                       .current_point = 2, .started_unix_ms = 1000,
+        const struct run_status run = {.phase = rows[i].phase,
+                                       .trials_done = 7,
+                                       .trials_failed = 1,
+                                       .trials_total = 12,
+                                       .has_current = true,
+                                       .current_point = 2,
+                                       .started_unix_ms = 1000,
                                        .ended_unix_ms = 5000};
         const bool is_final = run_phase_is_final(run.phase);
-        json_t *s = bmr_status_json(&(struct bmr_status){.run = &run, .generation = 3,
+        json_t *s = bmr_status_json(&(struct bmr_status){.run = &run,
+                                                         .generation = 3,
                                                          .is_accepted = true,
-                                                         .is_final = is_final, .eta_s = 250,
+                                                         .is_final = is_final,
+                                                         .eta_s = 250,
                                                          .has_failed_threshold = true,
                                                          .now_unix_ms = 9000});
         assert_string_equal(field(s, "phase"), run_phase_to_string(rows[i].phase));
@@ -237,8 +243,11 @@ static void statuses(void **state)
 static void dates_stay(void **state)
 {
     (void)state;
-    struct run_status run = {.phase = RUN_RUNNING, .trials_done = 3, .trials_failed = 1,
-                             .trials_total = 4, .started_unix_ms = 1000};
+    struct run_status run = {.phase = RUN_RUNNING,
+                             .trials_done = 3,
+                             .trials_failed = 1,
+                             .trials_total = 4,
+                             .started_unix_ms = 1000};
     struct bmr_status in = {.run = &run, .is_accepted = true, .eta_s = -1, .now_unix_ms = 9000};
     json_t *first = bmr_status_json(&in);
     in.conditions = json_object_get(first, "conditions");
@@ -272,8 +281,8 @@ static void a_refusal_is_told(void **state)
 {
     (void)state;
     const struct run_status run = {.phase = RUN_PENDING};
-    json_t *s = bmr_status_json(&(struct bmr_status){.run = &run, .refusal = "BenchmarkNotFound",
-                                                     .refusal_text = "there is none", .eta_s = -1});
+    json_t *s = bmr_status_json(&(struct bmr_status){
+        .run = &run, .refusal = "BenchmarkNotFound", .refusal_text = "there is none", .eta_s = -1});
     assert_string_equal(field(condition(s, "Accepted"), "status"), "False");
     assert_string_equal(field(condition(s, "Accepted"), "reason"), "BenchmarkNotFound");
     assert_string_equal(field(condition(s, "Accepted"), "message"), "there is none");
@@ -284,11 +293,13 @@ static void a_refusal_is_told(void **state)
 
 int main(void)
 {
+    /* clang-format off */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_is_asked), cmocka_unit_test(definitions),
         cmocka_unit_test(an_inline_definition_has_the_name_of_its_label),
         cmocka_unit_test(a_definition_has_a_limit), cmocka_unit_test(statuses),
         cmocka_unit_test(dates_stay), cmocka_unit_test(a_refusal_is_told),
     };
+    /* clang-format on */
     return cmocka_run_group_tests_name("daemon/bmr", tests, NULL, NULL);
 }

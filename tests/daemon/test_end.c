@@ -42,8 +42,13 @@ static void ends_during_a_lookup(void **state)
     assert_int_equal(uv_loop_init(&loop), 0);
     assert_int_equal(sem_init(&is_looking, 0, 0), 0);
     assert_int_equal(sem_init(&may_answer, 0, 0), 0);
-    const struct daemon_params params = {.loop = &loop, .options = &options, .config = &config,
-                                         .ns = "ns", .identity = "me", .key = key, .store = &store,
+    const struct daemon_params params = {.loop = &loop,
+                                         .options = &options,
+                                         .config = &config,
+                                         .ns = "ns",
+                                         .identity = "me",
+                                         .key = key,
+                                         .store = &store,
                                          .on_stop = never_stops};
     assert_int_equal(daemon_new(&params, &d, NULL), 0);
     daemon_start(d, "service");

@@ -101,8 +101,8 @@ static const char *holder_in(const struct kube_call *call)
 /* Leader, with the next renewal open. */
 static struct kube_call *lead(struct world *w)
 {
-    const struct kube_lease_params params = {.ns = "n", .name = "benchd", .identity = "me",
-                                             .retry_ns = S_NS / 20, .seed = 1};
+    const struct kube_lease_params params = {
+        .ns = "n", .name = "benchd", .identity = "me", .retry_ns = S_NS / 20, .seed = 1};
     w->holder = holder_new(NULL, &params, on_change, w);
     fake_kube.http_code = 404;
     fake_kube_answer(next_call(w), -ENOENT, "{}");

@@ -183,7 +183,9 @@ static void a_stored_run_that_cannot_be_read(void **state)
     struct world *w = *state;
     for (size_t i = 0; i < 2; i++) {
         _cleanup_(freep) char *uid = xasprintf("uid-%zu", i);
-        struct run_row row = {.uid = uid, .name = uid, .benchmark = (char *)"b",
+        struct run_row row = {.uid = uid,
+                              .name = uid,
+                              .benchmark = (char *)"b",
                               .definition_json = (char *)"{\"kind\":\"Nonsense\"}",
                               .status = {.phase = rows[i].before}};
         assert_int_equal(w->d.store->ops->put_run(w->d.store, &row, NULL), 0);
@@ -218,7 +220,9 @@ static void what_is_stored_goes_with_the_object(void **state)
         {.name = "deleted"},
         {.name = "its time is over", .is_expired = true, .is_kept = true},
         {.name = "cannot be read", .is_unreadable = true},
-        {.name = "cannot be read, and its time is over", .is_unreadable = true, .is_expired = true,
+        {.name = "cannot be read, and its time is over",
+         .is_unreadable = true,
+         .is_expired = true,
          .is_kept = true},
         {.name = "another process drives it", .is_held = true, .is_kept = true},
     };
@@ -226,7 +230,9 @@ static void what_is_stored_goes_with_the_object(void **state)
     _cleanup_(freep) char *url = xasprintf("sqlite:%s/results.db", w->folder);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         _cleanup_(freep) char *uid = xasprintf("%08zu", i);
-        struct run_row row = {.uid = uid, .name = uid, .benchmark = (char *)"b",
+        struct run_row row = {.uid = uid,
+                              .name = uid,
+                              .benchmark = (char *)"b",
                               .definition_json = (char *)"{\"kind\":\"Nonsense\"}",
                               .status = {.phase = i % 2 == 0 ? RUN_RUNNING : RUN_SUCCEEDED}};
         if (rows[i].is_unreadable) {

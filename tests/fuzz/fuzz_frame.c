@@ -94,7 +94,9 @@ static size_t honest(uint8_t *out, bool keyed)
         uint8_t payload[64] = {(uint8_t)i};
         bool is_bulk = keyed && next(2) == 0;
         struct frame f = {
-            .type = !keyed ? FRAME_HELLO : is_bulk ? FRAME_GRADIENT : FRAME_HEARTBEAT,
+            .type = !keyed    ? FRAME_HELLO
+                    : is_bulk ? FRAME_GRADIENT
+                              : FRAME_HEARTBEAT,
             .from = from,
             .dtype = is_bulk ? FRAME_DTYPE_F32 : FRAME_DTYPE_NONE,
             .sequence = i,
@@ -138,7 +140,8 @@ int main(void)
         damaged += 3 - n_complete;
     }
     printf("1..1\n# seed %" PRIu64 ": %d streams, %zu frames whole, %zu stopped by damage\n"
-           "ok 1 - fuzz_frame\n", seed, ROUNDS, whole, damaged);
+           "ok 1 - fuzz_frame\n",
+           seed, ROUNDS, whole, damaged);
     return 0;
 }
 

@@ -29,7 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (r == 0) {
         must(strncmp(c.server, "http", 4) == 0 && c.context != NULL, "no server");
         must((c.cert_pem == NULL && c.cert_file == NULL) ==
-                 (c.key_pem == NULL && c.key_file == NULL), "half a client certificate");
+                 (c.key_pem == NULL && c.key_file == NULL),
+             "half a client certificate");
         kube_config_done(&c);
     }
     return 0;

@@ -21,15 +21,18 @@ static void must(int condition, const char *what)
 /* A reflector that has listed nothing and watches. */
 static struct kube_reflector *watching(void)
 {
-    struct kube_reflector *r = kube_reflector_new(&(struct kube_reflector_params){
-        .resource = &kube_pods, .ns = "n", .line_max = 4096});
+    struct kube_reflector *r = kube_reflector_new(
+        &(struct kube_reflector_params){.resource = &kube_pods, .ns = "n", .line_max = 4096});
     struct kube_request req;
     int64_t deadline_ns;
     must(kube_reflector_next(r, 1, &req, &deadline_ns) == KUBE_REFLECTOR_LIST, "no list");
     kube_request_done(&req);
     static const char list[] = "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}";
-    const struct kube_response res = {.http_code = 200, .content_type = "", .body = list,
-                                      .body_len = sizeof(list) - 1, .retry_after_s = -1};
+    const struct kube_response res = {.http_code = 200,
+                                      .content_type = "",
+                                      .body = list,
+                                      .body_len = sizeof(list) - 1,
+                                      .retry_after_s = -1};
     kube_reflector_list_done(r, 1, &res);
     must(kube_reflector_next(r, 1, &req, &deadline_ns) == KUBE_REFLECTOR_WATCH, "no watch");
     kube_request_done(&req);
@@ -73,7 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     feed(text, size - 1, (size_t)data[0] * (size - 1) / 255, &halves);
     /* Where a line is too long, how much of it had come is part of the text. */
     must(strcmp(buf_cstr(&whole), buf_cstr(&halves)) == 0 ||
-             strstr(buf_cstr(&whole), "exceeds") != NULL, "the cut made a difference");
+             strstr(buf_cstr(&whole), "exceeds") != NULL,
+         "the cut made a difference");
     buf_done(&whole);
     buf_done(&halves);
     return 0;

@@ -46,8 +46,8 @@ struct probe {
 };
 
 static const struct kube_resource *const resources[] = {
-    &kube_pods, &kube_services, &kube_secrets, &kube_events, &kube_leases, &kube_benchmarks,
-    &kube_benchmark_runs,
+    &kube_pods,   &kube_services,   &kube_secrets,        &kube_events,
+    &kube_leases, &kube_benchmarks, &kube_benchmark_runs,
 };
 
 static void say(json_t *event)
@@ -93,8 +93,7 @@ static void on_done(void *ctx, int r, const struct kube_response *res, const str
     say_end(t, r, res, err);
 }
 
-static void on_burst_done(void *ctx, int r, const struct kube_response *res,
-                          const struct err *err)
+static void on_burst_done(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct task *t = ctx;
     t->worst = r < t->worst ? r : t->worst;
@@ -270,14 +269,22 @@ static void start_long(struct probe *p, struct task *t, const json_t *command)
 {
     if (strcmp(get(command, "op"), "informer") == 0) {
         t->kind = INFORMER;
-        t->informer = kube_informer_new(p->client, &(struct kube_reflector_params){
-            .resource = resource_of(command), .ns = get(command, "ns"), .on_change = on_change,
-            .on_synced = on_synced, .ctx = t, .seed = 7});
+        t->informer = kube_informer_new(
+            p->client, &(struct kube_reflector_params){.resource = resource_of(command),
+                                                       .ns = get(command, "ns"),
+                                                       .on_change = on_change,
+                                                       .on_synced = on_synced,
+                                                       .ctx = t,
+                                                       .seed = 7});
     } else {
         t->kind = FOLLOW;
-        t->follow = kube_follow_new(p->client, &(struct kube_follow_params){
-            .ns = get(command, "ns"), .pod = get(command, "pod"), .on_line = on_line,
-            .on_end = on_follow_end, .ctx = t, .seed = 7});
+        t->follow =
+            kube_follow_new(p->client, &(struct kube_follow_params){.ns = get(command, "ns"),
+                                                                    .pod = get(command, "pod"),
+                                                                    .on_line = on_line,
+                                                                    .on_end = on_follow_end,
+                                                                    .ctx = t,
+                                                                    .seed = 7});
     }
 }
 
@@ -298,8 +305,8 @@ static void run(struct probe *p, const json_t *command)
         return;
     }
     struct task *t = xnew(struct task);
-    *t = (struct task){.probe = p, .next = p->tasks,
-                       .id = json_integer_value(json_object_get(command, "id"))};
+    *t = (struct task){
+        .probe = p, .next = p->tasks, .id = json_integer_value(json_object_get(command, "id"))};
     p->tasks = t;
     struct kube_request req;
     if (strcmp(op, "stats") == 0) {
@@ -351,8 +358,8 @@ int main(int argc, char **argv)
         return 2;
     }
     uv_loop_init(&p.loop);
-    const struct kube_client_params params = {.loop = &p.loop, .config = &config,
-                                              .user_agent = "probe/1", .seed = 1};
+    const struct kube_client_params params = {
+        .loop = &p.loop, .config = &config, .user_agent = "probe/1", .seed = 1};
     if (kube_client_new(&params, &p.client, &err) < 0) {
         fprintf(stderr, "probe: %s\n", err.msg);
         return 2;

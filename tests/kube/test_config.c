@@ -23,10 +23,12 @@ static char *shown(const struct kube_config *c)
     const struct {
         const char *name, *value;
     } fields[] = {
-        {"server", c->server}, {"ns", c->ns}, {"context", c->context},
-        {"name", c->tls_server_name}, {"ca", c->ca_pem}, {"ca_file", c->ca_file},
-        {"cert", c->cert_pem}, {"cert_file", c->cert_file}, {"key", c->key_pem},
-        {"key_file", c->key_file}, {"token", c->token}, {"token_file", c->token_file},
+        {"server", c->server},   {"ns", c->ns},
+        {"context", c->context}, {"name", c->tls_server_name},
+        {"ca", c->ca_pem},       {"ca_file", c->ca_file},
+        {"cert", c->cert_pem},   {"cert_file", c->cert_file},
+        {"key", c->key_pem},     {"key_file", c->key_file},
+        {"token", c->token},     {"token_file", c->token_file},
     };
     for (size_t i = 0; i < LEN(fields); i++) {
         if (fields[i].value != NULL) {
@@ -47,17 +49,18 @@ static void good_ones(void **state)
          "server=https://h:6443 context=c token=abc checked"},
         {"inline data", NULL,
          CONTEXT CLUSTER("certificate-authority-data: " PEM_BASE64)
-         USER("client-certificate-data: " PEM_BASE64 ", client-key-data: " PEM_BASE64),
+             USER("client-certificate-data: " PEM_BASE64 ", client-key-data: " PEM_BASE64),
          "server=https://h:6443 context=c ca=-----BEGIN X-----\na\n cert=-----BEGIN X-----\na\n "
          "key=-----BEGIN X-----\na\n checked"},
         {"files beside it, and absolute", NULL,
          CONTEXT CLUSTER("certificate-authority: pki/ca.crt, tls-server-name: kube")
-         USER("client-certificate: /x/c.crt, client-key: c.key, tokenFile: t"),
+             USER("client-certificate: /x/c.crt, client-key: c.key, tokenFile: t"),
          "server=https://h:6443 context=c name=kube ca_file=/home/u/.kube/pki/ca.crt "
          "cert_file=/x/c.crt key_file=/home/u/.kube/c.key token_file=/home/u/.kube/t checked"},
         {"data wins over a file", NULL,
          CONTEXT CLUSTER("certificate-authority: x, certificate-authority-data: " PEM_BASE64)
-         USER(""), "server=https://h:6443 context=c ca=-----BEGIN X-----\na\n checked"},
+             USER(""),
+         "server=https://h:6443 context=c ca=-----BEGIN X-----\na\n checked"},
         {"another context, JSON, no user", "d",
          "{\"current-context\":\"c\",\"contexts\":[{\"name\":\"d\",\"context\":{\"cluster\":\"k\","
          "\"namespace\":\"team\"}}],\"clusters\":[{\"name\":\"k\",\"cluster\":{\"server\":"
@@ -65,7 +68,7 @@ static void good_ones(void **state)
          "server=http://h/base ns=team context=d insecure"},
         {"the first of equal names", NULL,
          CONTEXT "clusters: [{name: k, cluster: {server: 'https://one'}}, "
-         "{name: k, cluster: {server: 'https://two'}}]\n" USER("exec: null"),
+                 "{name: k, cluster: {server: 'https://two'}}]\n" USER("exec: null"),
          "server=https://one context=c checked"},
         {"what is refused may be there and empty", NULL,
          CONTEXT CLUSTER("proxy-url: ''") USER("username: '', as: '', token: abc"),
@@ -101,8 +104,7 @@ static void wrong_ones(void **state)
         {"a list", "[]", "/k:1:1: no kubeconfig"},
         {"no YAML", "a: [", "/k:"},
         {"no context", "a: 1", "/k: no current-context: choose one with --context"},
-        {"unknown context", "current-context: x\ncontexts: []",
-         "/k:1:18: no 'x' in contexts"},
+        {"unknown context", "current-context: x\ncontexts: []", "/k:1:18: no 'x' in contexts"},
         {"unknown cluster", CONTEXT "clusters: []", "no 'k' in clusters"},
         {"unknown user", CONTEXT CLUSTER("") "users: []", "no 'u' in users"},
         {"no server", CONTEXT "clusters: [{name: k, cluster: {}}]", "the cluster has no server"},
@@ -122,8 +124,10 @@ static void wrong_ones(void **state)
          "client-key without client-certificate"},
         {"certificate without key", CONTEXT CLUSTER("") USER("client-certificate: x"),
          "client-certificate without client-key"},
-        {"both insecure and CA", CONTEXT CLUSTER("insecure-skip-tls-verify: true, "
-                                                 "certificate-authority: x"), "remove one"},
+        {"both insecure and CA",
+         CONTEXT CLUSTER("insecure-skip-tls-verify: true, "
+                         "certificate-authority: x"),
+         "remove one"},
         {"insecure as a text", CONTEXT CLUSTER("insecure-skip-tls-verify: 'true'"),
          "expected true or false"},
         {"proxy-url", CONTEXT CLUSTER("proxy-url: 'http://p'"), "set HTTPS_PROXY instead"},
@@ -193,8 +197,9 @@ static void loads_the_files_that_it_names(void **state)
     _cleanup_(freep) char *path = in(f, "config");
     assert_int_equal(kube_config_load(path, NULL, &c, &err), -ENOENT);
     assert_non_null(strstr(err.msg, "/config: No such file"));
-    put(f, "config", CONTEXT CLUSTER("certificate-authority: ca.crt")
-                     USER("client-certificate: c.crt, client-key: c.key"));
+    put(f, "config",
+        CONTEXT CLUSTER("certificate-authority: ca.crt")
+            USER("client-certificate: c.crt, client-key: c.key"));
     put(f, "ca.crt", "comment\n-----BEGIN CERTIFICATE-----\n1\n");
     put(f, "c.crt", "-----BEGIN CERTIFICATE-----\n2\n");
     assert_int_equal(kube_config_load(path, NULL, &c, &err), -ENOENT);
@@ -261,7 +266,7 @@ static void tokens(void **state)
     put(f, "token", "one \n");
     expect_token(&c, S_NS, "one");
     put(f, "token", "two");
-    expect_token(&c, 60 * S_NS, "one");  /* read a minute ago at most */
+    expect_token(&c, 60 * S_NS, "one"); /* read a minute ago at most */
     expect_token(&c, 61 * S_NS, "two");
     put(f, "token", "three");
     expect_token(&c, 62 * S_NS, "two");

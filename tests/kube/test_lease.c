@@ -16,9 +16,9 @@
 struct server {
     json_t *lease; /* NULL: none */
     unsigned version;
-    int down; /* HTTP code that it answers instead; 0: none */
-    int writes_down;   /* the same, for writes only */
-    int64_t date_ms;   /* its Date header; 0: none */
+    int down;        /* HTTP code that it answers instead; 0: none */
+    int writes_down; /* the same, for writes only */
+    int64_t date_ms; /* its Date header; 0: none */
 };
 
 struct member {
@@ -30,16 +30,23 @@ struct member {
 
 static struct member member_new(const char *identity)
 {
-    return (struct member){.now_ns = 100 * S_NS, .lease = kube_lease_new(&(struct kube_lease_params){
-        .ns = "n", .name = "benchd", .identity = identity, .address = "service", .seed = 1})};
+    return (struct member){
+        .now_ns = 100 * S_NS,
+        .lease = kube_lease_new(&(struct kube_lease_params){
+            .ns = "n", .name = "benchd", .identity = identity, .address = "service", .seed = 1})};
 }
 
 static struct kube_response response(int code, const char *body)
 {
     return (struct kube_response){.failure = code == 0 ? KUBE_UNREACHABLE : KUBE_ANSWERED,
-                                  .http_code = code, .content_type = "", .body = body,
-                                  .body_len = strlen(body), .retry_after_s = -1,
-                                  .date_unix_ms = -1, .audit_id = "", .warning = ""};
+                                  .http_code = code,
+                                  .content_type = "",
+                                  .body = body,
+                                  .body_len = strlen(body),
+                                  .retry_after_s = -1,
+                                  .date_unix_ms = -1,
+                                  .audit_id = "",
+                                  .warning = ""};
 }
 
 static int write_lease(struct server *s, const struct kube_request *req, json_t *body)
@@ -55,8 +62,7 @@ static int write_lease(struct server *s, const struct kube_request *req, json_t 
     s->lease = json_incref(body);
     char version[16];
     (void)snprintf(version, sizeof(version), "%u", ++s->version);
-    json_object_set_new(json_object_get(body, "metadata"), "resourceVersion",
-                        json_string(version));
+    json_object_set_new(json_object_get(body, "metadata"), "resourceVersion", json_string(version));
     return req->method == KUBE_POST ? 201 : 200;
 }
 
@@ -131,10 +137,12 @@ static void takes_what_nobody_has(void **state)
     assert_true(kube_lease_may_write(a.lease, a.now_ns));
     assert_string_equal(kube_lease_holder(a.lease), "a");
     char *text = json_dumps(s.lease, JSON_COMPACT | JSON_SORT_KEYS);
-    assert_string_equal(text,
+    assert_string_equal(
+        text,
         "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{"
         "\"annotations\":{\"benchd.io/address\":\"service\"},\"name\":\"benchd\",\"namespace\":"
-        "\"n\",\"resourceVersion\":\"1\"},\"spec\":{\"acquireTime\":\"2026-11-20T08:52:51.000000Z\","
+        "\"n\",\"resourceVersion\":\"1\"},\"spec\":{\"acquireTime\":\"2026-11-20T08:52:51."
+        "000000Z\","
         "\"holderIdentity\":\"a\",\"leaseDurationSeconds\":15,\"leaseTransitions\":0,"
         "\"renewTime\":\"2026-11-20T08:52:51.000000Z\"}}");
     free(text);
@@ -164,8 +172,9 @@ static void waits_for_another_by_its_own_clock(void **state)
         pass(&b, &s, S_NS);
     }
     assert_in_range(seconds, 12, 18);
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(s.lease, "spec"),
-                                                        "leaseTransitions")), 1);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(s.lease, "spec"), "leaseTransitions")),
+        1);
     /* a wakes up: it may not write, and learns that it has lost. */
     a.now_ns += 30 * S_NS;
     assert_false(kube_lease_may_write(a.lease, a.now_ns));
@@ -315,9 +324,11 @@ static void waits_as_long_as_the_holder_said(void **state)
         unsigned min, max;
     } rows[] = {{40, 38, 43}, {5, 4, 8}, {0, 14, 18}, {-7, 14, 18}, {INT64_MAX, 14, 18}};
     for (size_t i = 0; i < LEN(rows); i++) {
-        struct server s = {.version = 7, .lease = json_pack(
-            "{s:{s:s,s:s}, s:{s:s,s:I}}", "metadata", "name", "benchd", "resourceVersion", "7",
-            "spec", "holderIdentity", "x", "leaseDurationSeconds", rows[i].duration_s)};
+        struct server s = {.version = 7,
+                           .lease =
+                               json_pack("{s:{s:s,s:s}, s:{s:s,s:I}}", "metadata", "name", "benchd",
+                                         "resourceVersion", "7", "spec", "holderIdentity", "x",
+                                         "leaseDurationSeconds", rows[i].duration_s)};
         struct member a = member_new("a");
         unsigned seconds = 0;
         for (; !kube_lease_may_write(a.lease, a.now_ns) && seconds < 60; seconds++) {
@@ -363,9 +374,9 @@ static void dates_by_the_servers_clock(void **state)
 
 struct node {
     struct kube_lease *lease;
-    int64_t offset_ns;      /* its clock's */
-    int64_t asleep_ns;      /* stopped until then */
-    int64_t cut_off_ns;     /* from the server, until then */
+    int64_t offset_ns;  /* its clock's */
+    int64_t asleep_ns;  /* stopped until then */
+    int64_t cut_off_ns; /* from the server, until then */
     bool is_in_flight;
     struct kube_request req;
     int64_t serve_ns, answer_ns; /* INT64_MAX: never */
@@ -518,9 +529,9 @@ static void a_release_waits_for_the_answer(void **state)
     (void)state;
     static const struct {
         const char *name;
-        bool was_leader;  /* the request renews; else it takes the Lease */
-        int answer;       /* 0: as the server has it; else that, and the server has done it */
-        const char *other; /* who has written it meanwhile: "a" a person, "b" another process */
+        bool was_leader;    /* the request renews; else it takes the Lease */
+        int answer;         /* 0: as the server has it; else that, and the server has done it */
+        const char *other;  /* who has written it meanwhile: "a" a person, "b" another process */
         const char *holder; /* then */
     } rows[] = {
         {"a renewal", true, 0, NULL, ""},
@@ -588,6 +599,7 @@ static void a_release_of_what_is_gone(void **state)
 static void read_by_others(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct {
         const char *name, *json;
         int64_t later_ms;
@@ -615,6 +627,7 @@ static void read_by_others(void **state)
         {"no date", "{\"spec\":{\"holderIdentity\":\"a\",\"renewTime\":\"soon\"}}", 0, -EPROTO,
          "never renewed"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < LEN(rows); i++) {
         json_t *lease = json_loads(rows[i].json, 0, NULL);
         struct err err = {0};

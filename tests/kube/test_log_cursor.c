@@ -17,8 +17,9 @@ static void note(void *ctx, const char *line, size_t len)
 
 #define T(fraction) "2026-11-20T08:52:51." fraction "Z "
 /* Two lines at the same time, one without a fraction's zeros, another zone, an empty one. */
-static const char log_text[] = T("1") "a\n" T("100000001") "b\n" T("100000001") "c\n"
-                               "2026-11-20T09:52:51.2+01:00 d\n" T("3") "\n" T("4") "f\n";
+static const char log_text[] = T("1") "a\n" T("100000001") "b\n" T(
+    "100000001") "c\n"
+                 "2026-11-20T09:52:51.2+01:00 d\n" T("3") "\n" T("4") "f\n";
 static const char log_lines[] = "a\nb\nc\nd\n\nf\n";
 
 /* The server's second answer holds everything again: all times are in the same second. */

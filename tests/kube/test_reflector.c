@@ -37,8 +37,8 @@ struct story {
 static void on_change(void *ctx, enum kube_change change, const struct kube_object *o)
 {
     struct story *s = ctx;
-    buf_printf(&s->told, "%s%c%s@%s", s->told.len > 0 ? " " : "", "+~-"[change], o->name,
-               o->resource_version);
+    buf_printf(&s->told, "%s%c%s@%s", s->told.len > 0 ? " " : "", "+~-"[change], o -> name,
+               o -> resource_version);
 }
 
 static void on_synced(void *ctx)
@@ -66,8 +66,8 @@ static void expect_request(struct story *s, enum kube_reflector_need wanted, con
 {
     struct kube_request req = {0};
     int64_t deadline_ns;
-    const enum kube_reflector_need need = kube_reflector_next(s->reflector, s->now_ns, &req,
-                                                              &deadline_ns);
+    const enum kube_reflector_need need =
+        kube_reflector_next(s->reflector, s->now_ns, &req, &deadline_ns);
     if (need != wanted) {
         FAIL(s, "expected need %d, got %d (wait %lld ms)", wanted, need,
              (long long)((deadline_ns - s->now_ns) / MS_NS));
@@ -75,8 +75,7 @@ static void expect_request(struct story *s, enum kube_reflector_need wanted, con
     if (part[0] != '\0' && strstr(req.path, part) == NULL) {
         FAIL(s, "expected '%s' in %s", part, req.path);
     }
-    if (part[0] == '\0' && wanted == KUBE_REFLECTOR_LIST &&
-        strstr(req.path, "continue=") != NULL) {
+    if (part[0] == '\0' && wanted == KUBE_REFLECTOR_LIST && strstr(req.path, "continue=") != NULL) {
         FAIL(s, "expected a first page, got %s", req.path);
     }
     kube_request_done(&req);
@@ -100,11 +99,18 @@ static void expect_wait(struct story *s, const char *bounds)
 
 static struct kube_response response(int64_t code, const char *body)
 {
-    return (struct kube_response){
-        .failure = code > 0 ? KUBE_ANSWERED : code == 0 ? KUBE_UNREACHABLE : KUBE_BROKEN,
-        .failure_text = "words", .http_code = code > 0 ? (int)code : 0, .content_type = "",
-        .body = body, .body_len = strlen(body), .retry_after_s = code == 429 ? 2 : -1,
-        .date_unix_ms = -1, .audit_id = "", .warning = ""};
+    return (struct kube_response){.failure = code > 0    ? KUBE_ANSWERED
+                                             : code == 0 ? KUBE_UNREACHABLE
+                                                         : KUBE_BROKEN,
+                                  .failure_text = "words",
+                                  .http_code = code > 0 ? (int)code : 0,
+                                  .content_type = "",
+                                  .body = body,
+                                  .body_len = strlen(body),
+                                  .retry_after_s = code == 429 ? 2 : -1,
+                                  .date_unix_ms = -1,
+                                  .audit_id = "",
+                                  .warning = ""};
 }
 
 static void answer_list(struct story *s, const char *rest)
@@ -202,8 +208,8 @@ static void play(struct story *s, const char *verb, const char *rest)
     "{\"metadata\":{\"name\":\"" name "\",\"uid\":\"" uid "\",\"resourceVersion\":\"" rv           \
     "\",\"managedFields\":[1]}}"
 #define PAGE(rv, token, items)                                                                     \
-    "> 200 {\"metadata\":{\"resourceVersion\":\"" rv "\",\"continue\":\"" token "\"},\"items\":["  \
-    items "]}\n"
+    "> 200 {\"metadata\":{\"resourceVersion\":\"" rv "\",\"continue\":\"" token                    \
+    "\"},\"items\":[" items "]}\n"
 #define EV(type, object) "= {\"type\":\"" type "\",\"object\":" object "}\n"
 #define BOOKMARK(rv) EV("BOOKMARK", "{\"metadata\":{\"resourceVersion\":\"" rv "\"}}")
 #define ERROR(code, reason)                                                                        \
@@ -211,6 +217,7 @@ static void play(struct story *s, const char *verb, const char *rest)
     ",\"reason\":\"" reason "\",\"message\":\"m\"}}\n"
 #define SYNCED_AT_5 "list\n" PAGE("5", "", ITEM("a", "u1", "3")) "watch 5\nopen\ntold +a@3 synced\n"
 
+/* clang-format off */
 static const struct {
     const char *name, *text;
 } stories[] = {
@@ -286,15 +293,20 @@ static const struct {
      EV("ADDED", "{\"metadata\":{\"resourceVersion\":\"6\"}}") "told \nend 200\nwait 50 100\n"
      "watch 6\n"},
 };
+/* clang-format on */
 
 static void tells_its_stories(void **state)
 {
     (void)state;
     for (size_t i = 0; i < LEN(stories); i++) {
         struct story s = {.name = stories[i].name, .text = stories[i].text, .now_ns = S_NS};
-        s.reflector = kube_reflector_new(&(struct kube_reflector_params){
-            .resource = &kube_pods, .ns = "n", .label_selector = "x=y", .on_change = on_change,
-            .on_synced = on_synced, .ctx = &s, .seed = 42});
+        s.reflector = kube_reflector_new(&(struct kube_reflector_params){.resource = &kube_pods,
+                                                                         .ns = "n",
+                                                                         .label_selector = "x=y",
+                                                                         .on_change = on_change,
+                                                                         .on_synced = on_synced,
+                                                                         .ctx = &s,
+                                                                         .seed = 42});
         for (const char *at = s.text; *at != '\0';) {
             const size_t len = strcspn(at, "\n");
             _cleanup_(freep) char *step = xstrndup(at, len);
@@ -322,7 +334,8 @@ static void keeps_only_what_is_needed(void **state)
     struct kube_cache c;
     kube_cache_init(&c, prune_kind, NULL, NULL);
     json_t *object = json_loads("{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"managedFields\":"
-                                "[{}]},\"spec\":{}}", 0, NULL);
+                                "[{}]},\"spec\":{}}",
+                                0, NULL);
     assert_true(kube_cache_put(&c, object));
     json_decref(object);
     char *text = json_dumps(kube_cache_get(&c, "a")->json, JSON_COMPACT | JSON_SORT_KEYS);

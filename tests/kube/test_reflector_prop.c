@@ -18,7 +18,7 @@
 #define CALM_NS (4000 * S_NS) /* faultless time in which it must have caught up */
 
 struct object {
-    unsigned uid;    /* 0: not there */
+    unsigned uid; /* 0: not there */
     unsigned version;
 };
 
@@ -93,10 +93,15 @@ static void change_server(struct world *w)
 
 static struct kube_response response(int code, const char *body)
 {
-    return (struct kube_response){
-        .failure = code > 0 ? KUBE_ANSWERED : KUBE_BROKEN, .http_code = code, .content_type = "",
-        .body = body, .body_len = strlen(body), .retry_after_s = -1, .date_unix_ms = -1,
-        .audit_id = "", .warning = ""};
+    return (struct kube_response){.failure = code > 0 ? KUBE_ANSWERED : KUBE_BROKEN,
+                                  .http_code = code,
+                                  .content_type = "",
+                                  .body = body,
+                                  .body_len = strlen(body),
+                                  .retry_after_s = -1,
+                                  .date_unix_ms = -1,
+                                  .audit_id = "",
+                                  .warning = ""};
 }
 
 /* Pages of two; the snapshot is the current one, as if no one had written in between. */
@@ -177,8 +182,10 @@ static void serve_watch(struct world *w)
             buf_puts(&out, "}\n");
         }
         if (below(w, 3) == 0 || w->is_calm) {
-            buf_printf(&out, "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{"
-                             "\"resourceVersion\":\"%u\"}}}\n", w->watched);
+            buf_printf(&out,
+                       "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{"
+                       "\"resourceVersion\":\"%u\"}}}\n",
+                       w->watched);
         }
         if (fault(w, 6)) {
             buf_puts(&out, "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":500}}\n");
@@ -188,8 +195,7 @@ static void serve_watch(struct world *w)
     for (size_t at = 0; at < end && w->is_watching;) {
         size_t n = 1 + below(w, 60);
         n = n > end - at ? end - at : n;
-        w->is_watching =
-            kube_reflector_watch_data(w->reflector, w->now_ns, out.data + at, n) == 0;
+        w->is_watching = kube_reflector_watch_data(w->reflector, w->now_ns, out.data + at, n) == 0;
         at += n;
     }
     if (w->is_watching && end < out.len) {
@@ -239,7 +245,8 @@ static void assert_in_step(const struct world *w, uint64_t seed)
         _cleanup_(freep) char *version = xasprintf("%u", expected->version);
         n += o != NULL;
         if ((o == NULL) != (expected->uid == 0) ||
-            (o != NULL && (strcmp(o->uid, uid) != 0 || strcmp(o->resource_version, version) != 0)) ||
+            (o != NULL &&
+             (strcmp(o->uid, uid) != 0 || strcmp(o->resource_version, version) != 0)) ||
             memcmp(expected, &w->told[i], sizeof(*expected)) != 0) {
             fail_msg("seed %" PRIu64 ": %s: expected %s@%s, cache %s@%s, told u%u@%u", seed, name,
                      uid, version, o == NULL ? "-" : o->uid, o == NULL ? "-" : o->resource_version,

@@ -26,18 +26,21 @@ static void reading(void **state)
     assert_request(&req, "GET /api/v1/namespaces/benchd/pods", "", "", "list pods in 'benchd'");
 
     const struct kube_list_options options = {.label_selector = "benchd.io/run=a,b!=c d",
-                                              .field_selector = "metadata.name=x", .limit = 500,
+                                              .field_selector = "metadata.name=x",
+                                              .limit = 500,
                                               .continue_token = "eyJ+/="};
     kube_request_list(&kube_benchmark_runs, "n", &options, &req);
-    assert_request(&req, "GET /apis/benchd.io/v1alpha1/namespaces/n/benchmarkruns"
-                         "?labelSelector=benchd.io%2Frun%3Da%2Cb%21%3Dc%20d"
-                         "&fieldSelector=metadata.name%3Dx&limit=500&continue=eyJ%2B%2F%3D",
+    assert_request(&req,
+                   "GET /apis/benchd.io/v1alpha1/namespaces/n/benchmarkruns"
+                   "?labelSelector=benchd.io%2Frun%3Da%2Cb%21%3Dc%20d"
+                   "&fieldSelector=metadata.name%3Dx&limit=500&continue=eyJ%2B%2F%3D",
                    "", "", "list benchmarkruns in 'n'");
 
     kube_request_watch(&kube_pods, "n", &(struct kube_list_options){.label_selector = "a=b"}, "17",
                        300, &req);
-    assert_request(&req, "GET /api/v1/namespaces/n/pods?watch=1&allowWatchBookmarks=true"
-                         "&labelSelector=a%3Db&resourceVersion=17&timeoutSeconds=300",
+    assert_request(&req,
+                   "GET /api/v1/namespaces/n/pods?watch=1&allowWatchBookmarks=true"
+                   "&labelSelector=a%3Db&resourceVersion=17&timeoutSeconds=300",
                    "", "", "watch pods in 'n'");
 
     kube_request_get(&kube_leases, "n", "benchd", &req);
@@ -45,8 +48,7 @@ static void reading(void **state)
                    "get lease 'benchd'");
 
     kube_request_get(&kube_pods, "../x", "a/b?c", &req);
-    assert_request(&req, "GET /api/v1/namespaces/..%2Fx/pods/a%2Fb%3Fc", "", "",
-                   "get pod 'a/b?c'");
+    assert_request(&req, "GET /api/v1/namespaces/..%2Fx/pods/a%2Fb%3Fc", "", "", "get pod 'a/b?c'");
 }
 
 static void logs_and_others(void **state)
@@ -56,12 +58,15 @@ static void logs_and_others(void **state)
     kube_request_log("n", "p", &(struct kube_log_options){0}, &req);
     assert_request(&req, "GET /api/v1/namespaces/n/pods/p/log", "", "", "read the log of pod 'p'");
 
-    const struct kube_log_options options = {.container = "main", .follow = true,
-                                             .timestamps = true, .limit_bytes = 1024,
+    const struct kube_log_options options = {.container = "main",
+                                             .follow = true,
+                                             .timestamps = true,
+                                             .limit_bytes = 1024,
                                              .since_time = "2026-11-20T08:52:51Z"};
     kube_request_log("n", "p", &options, &req);
-    assert_request(&req, "GET /api/v1/namespaces/n/pods/p/log?container=main&follow=true"
-                         "&timestamps=true&sinceTime=2026-11-20T08%3A52%3A51Z&limitBytes=1024",
+    assert_request(&req,
+                   "GET /api/v1/namespaces/n/pods/p/log?container=main&follow=true"
+                   "&timestamps=true&sinceTime=2026-11-20T08%3A52%3A51Z&limitBytes=1024",
                    "", "", "follow the log of pod 'p'");
 
     kube_request_service_proxy("n", "benchd", "http", "/api/v1/runs?x=1", &req);
@@ -89,17 +94,20 @@ static void writing(void **state)
     assert_request(&req, "PUT /api/v1/namespaces/n/secrets/a?fieldValidation=Strict",
                    "application/json", body, "update secret 'a'");
     kube_request_apply(&kube_benchmark_runs, "n", "status", "benchd", object, &req);
-    assert_request(&req, "PATCH /apis/benchd.io/v1alpha1/namespaces/n/benchmarkruns/a/status"
-                         "?fieldManager=benchd&force=true&fieldValidation=Strict",
+    assert_request(&req,
+                   "PATCH /apis/benchd.io/v1alpha1/namespaces/n/benchmarkruns/a/status"
+                   "?fieldManager=benchd&force=true&fieldValidation=Strict",
                    "application/apply-patch+yaml", body, "apply benchmark run status 'a'");
     kube_request_apply(&kube_services, "n", NULL, "benchd", object, &req);
-    assert_request(&req, "PATCH /api/v1/namespaces/n/services/a"
-                         "?fieldManager=benchd&force=true&fieldValidation=Strict",
+    assert_request(&req,
+                   "PATCH /api/v1/namespaces/n/services/a"
+                   "?fieldManager=benchd&force=true&fieldValidation=Strict",
                    "application/apply-patch+yaml", body, "apply service 'a'");
     kube_request_merge_patch(&kube_benchmark_runs, "n", "a", object, &req);
-    assert_request(&req, "PATCH /apis/benchd.io/v1alpha1/namespaces/n/benchmarkruns/a"
-                         "?fieldValidation=Strict", "application/merge-patch+json", body,
-                   "change benchmark run 'a'");
+    assert_request(&req,
+                   "PATCH /apis/benchd.io/v1alpha1/namespaces/n/benchmarkruns/a"
+                   "?fieldValidation=Strict",
+                   "application/merge-patch+json", body, "change benchmark run 'a'");
     json_decref(object);
 }
 
@@ -111,11 +119,13 @@ static void deleting(void **state)
     assert_request(&req, "DELETE /api/v1/namespaces/n/pods/a", "application/json",
                    "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
                    "\"propagationPolicy\":\"Background\",\"preconditions\":{\"uid\":\"u-1\"},"
-                   "\"gracePeriodSeconds\":5}", "delete pod 'a'");
+                   "\"gracePeriodSeconds\":5}",
+                   "delete pod 'a'");
     kube_request_delete(&kube_pods, "n", "a", NULL, -1, &req);
     assert_request(&req, "DELETE /api/v1/namespaces/n/pods/a", "application/json",
                    "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
-                   "\"propagationPolicy\":\"Background\"}", "delete pod 'a'");
+                   "\"propagationPolicy\":\"Background\"}",
+                   "delete pod 'a'");
 }
 
 int main(void)

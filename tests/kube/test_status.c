@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 
-#define STATUS(code, reason, message)                                                             \
+#define STATUS(code, reason, message)                                                              \
     "{\"kind\":\"Status\",\"code\":" #code ",\"reason\":\"" reason "\",\"message\":\"" message "\"}"
 
 struct row {
@@ -30,12 +30,13 @@ static const struct row rows[] = {
     {"fairness", 429, 0, "text/plain; charset=utf-8",
      "Too many requests, please try again later.\n", 1, -EBUSY,
      "create pod 'a': HTTP 429: Too many requests, please try again later.; the API server is "
-     "busy: try again later", KUBE_RETRY_WAIT, true},
+     "busy: try again later",
+     KUBE_RETRY_WAIT, true},
     {"wrong token", 401, 0, JSON, STATUS(401, "Unauthorized", "Unauthorized"), -1, -EACCES,
      "HTTP 401 Unauthorized: Unauthorized; the credentials were refused", KUBE_RETRY_REFRESH, true},
     {"no token", 403, 0, JSON,
-     STATUS(403, "Forbidden", "pods is forbidden: User \\\"system:anonymous\\\" cannot create"),
-     -1, -EACCES, "no credentials were accepted", KUBE_RETRY_REFRESH, true},
+     STATUS(403, "Forbidden", "pods is forbidden: User \\\"system:anonymous\\\" cannot create"), -1,
+     -EACCES, "no credentials were accepted", KUBE_RETRY_REFRESH, true},
     {"no right", 403, 0, JSON,
      STATUS(403, "Forbidden", "User \\\"u\\\" cannot create resource \\\"pods\\\""), -1, -EACCES,
      "cannot create resource \"pods\"; ask an administrator for this right", KUBE_RETRY_NO, true},
@@ -46,14 +47,14 @@ static const struct row rows[] = {
      -EDQUOT, "exceeded quota: q", KUBE_RETRY_NO, true},
     {"namespace ends", 403, 0, JSON,
      "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"being terminated\",\"details\":"
-     "{\"causes\":[{\"reason\":\"NamespaceTerminating\"}]}}", -1, -ESHUTDOWN, "being terminated",
-     KUBE_RETRY_NO, true},
+     "{\"causes\":[{\"reason\":\"NamespaceTerminating\"}]}}",
+     -1, -ESHUTDOWN, "being terminated", KUBE_RETRY_NO, true},
     {"not found", 404, 0, JSON, STATUS(404, "NotFound", "pods \\\"a\\\" not found"), -1, -ENOENT,
      "HTTP 404 NotFound: pods \"a\" not found", KUBE_RETRY_NO, true},
     {"exists", 409, 0, JSON, STATUS(409, "AlreadyExists", "pods \\\"a\\\" already exists"), -1,
      -EEXIST, "already exists", KUBE_RETRY_NO, true},
-    {"conflict", 409, 0, JSON, STATUS(409, "Conflict", "the object has been modified"), -1,
-     -ESTALE, "has been modified", KUBE_RETRY_NO, true},
+    {"conflict", 409, 0, JSON, STATUS(409, "Conflict", "the object has been modified"), -1, -ESTALE,
+     "has been modified", KUBE_RETRY_NO, true},
     {"expired", 410, 0, JSON, STATUS(410, "Expired", "too old resource version"), -1, -ESTALE,
      "too old", KUBE_RETRY_NO, true},
     {"strict decoding", 400, 0, JSON,
@@ -64,7 +65,8 @@ static const struct row rows[] = {
     {"too large", 413, 0, JSON, "", -1, -EINVAL, "HTTP 413 without a word", KUBE_RETRY_NO, true},
     {"kubelet gone", 500, 0, JSON,
      "{\"kind\":\"Status\",\"message\":\"dial tcp 10.0.0.1:10250: connect: connection refused\","
-     "\"code\":500}", -1, -EIO, "HTTP 500: dial tcp", KUBE_RETRY_WAIT, false},
+     "\"code\":500}",
+     -1, -EIO, "HTTP 500: dial tcp", KUBE_RETRY_WAIT, false},
     {"a proxy's page", 502, 0, "text/html", "<html><h1>Bad Gateway</h1></html>", -1, -EIO,
      "is a proxy in between? <html>", KUBE_RETRY_WAIT, false},
     {"HTML without type", 500, 0, "", " \n<!doctype html>", -1, -EIO, "an HTML page",
@@ -94,11 +96,16 @@ static const struct row rows[] = {
 
 static struct kube_response response_of(const struct row *row)
 {
-    return (struct kube_response){
-        .failure = row->failure, .failure_text = row->failure == KUBE_ANSWERED ? NULL : "words",
-        .http_code = row->http, .content_type = row->type, .body = row->body,
-        .body_len = strlen(row->body), .retry_after_s = row->retry_after_s, .date_unix_ms = -1,
-        .audit_id = "", .warning = ""};
+    return (struct kube_response){.failure = row->failure,
+                                  .failure_text = row->failure == KUBE_ANSWERED ? NULL : "words",
+                                  .http_code = row->http,
+                                  .content_type = row->type,
+                                  .body = row->body,
+                                  .body_len = strlen(row->body),
+                                  .retry_after_s = row->retry_after_s,
+                                  .date_unix_ms = -1,
+                                  .audit_id = "",
+                                  .warning = ""};
 }
 
 static void codes_and_texts(void **state)
@@ -126,8 +133,10 @@ static void missing_definition_says_what_to_do(void **state)
     (void)state;
     const struct kube_request req = {.what = (char *)"list benchmarks in 'n'",
                                      .path = (char *)"/apis/benchd.io/v1alpha1/namespaces/n/x"};
-    const struct kube_response res = {.http_code = 404, .content_type = "text/plain",
-                                      .body = "404 page not found\n", .body_len = 19};
+    const struct kube_response res = {.http_code = 404,
+                                      .content_type = "text/plain",
+                                      .body = "404 page not found\n",
+                                      .body_len = 19};
     struct err err;
     assert_int_equal(kube_check(&req, &res, &err), -ENOENT);
     assert_string_equal(err.msg, "list benchmarks in 'n': HTTP 404: 404 page not found; benchd's "
@@ -145,8 +154,8 @@ static void long_messages_leave_room_for_the_advice(void **state)
     memset(what, 'w', sizeof(what) - 1);
     what[sizeof(what) - 1] = '\0';
     const struct kube_request req = {.what = what, .path = (char *)"/"};
-    const struct kube_response res = {.http_code = 401, .content_type = JSON, .body = body,
-                                      .body_len = strlen(body)};
+    const struct kube_response res = {
+        .http_code = 401, .content_type = JSON, .body = body, .body_len = strlen(body)};
     struct err err;
     assert_int_equal(kube_check(&req, &res, &err), -EACCES);
     assert_non_null(strstr(err.msg, "; the credentials were refused: log in again, or choose "
@@ -182,8 +191,8 @@ static void gives_up_in_the_end(void **state)
 {
     (void)state;
     const struct kube_request req = {.is_repeatable = true};
-    const struct kube_response res = {.http_code = 503, .retry_after_s = -1, .body = "",
-                                      .content_type = ""};
+    const struct kube_response res = {
+        .http_code = 503, .retry_after_s = -1, .body = "", .content_type = ""};
     struct kube_retry retry;
     kube_retry_init(&retry, 4, 7);
     int64_t wait_ns = 0, before_ns = 0;
@@ -200,8 +209,8 @@ static void refreshes_once(void **state)
 {
     (void)state;
     const struct kube_request req = {.is_repeatable = true};
-    const struct kube_response res = {.http_code = 401, .retry_after_s = -1, .body = "",
-                                      .content_type = ""};
+    const struct kube_response res = {
+        .http_code = 401, .retry_after_s = -1, .body = "", .content_type = ""};
     struct kube_retry retry;
     int64_t wait_ns;
     kube_retry_init(&retry, 1, 7);
@@ -229,8 +238,8 @@ static void an_hour_of_retry_after_is_not_obeyed(void **state)
 {
     (void)state;
     const struct kube_request req = {.is_repeatable = true};
-    const struct kube_response res = {.http_code = 429, .retry_after_s = 3600, .body = "",
-                                      .content_type = ""};
+    const struct kube_response res = {
+        .http_code = 429, .retry_after_s = 3600, .body = "", .content_type = ""};
     struct kube_retry retry;
     int64_t wait_ns;
     kube_retry_init(&retry, 10, 7);

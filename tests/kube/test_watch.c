@@ -22,10 +22,10 @@ static int note_event(void *ctx, enum kube_event_type type, json_t *object, stru
 #define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
 
 static const char stream[] =
-    EVENT("ADDED", POD("a", "1")) EVENT("MODIFIED", POD("\xc3\xa9\xe2\x82\xac", "2")) "\n"
-    EVENT("DELETED", POD("c\\u0000d", "3"))
-    "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"4\"}}}\r\n"
-    EVENT("ERROR", "{\"kind\":\"Status\",\"code\":410}");
+    EVENT("ADDED", POD("a", "1")) EVENT("MODIFIED", POD("\xc3\xa9\xe2\x82\xac", "2")) "\n" EVENT(
+        "DELETED", POD("c\\u0000d",
+                       "3")) "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":"
+                             "\"4\"}}}\r\n" EVENT("ERROR", "{\"kind\":\"Status\",\"code\":410}");
 static const char events[] = "0 a@1\n1 \xc3\xa9\xe2\x82\xac@2\n2 c@3\n3 @4\n4 @\n";
 
 static void assert_events(size_t first, size_t second)
@@ -87,8 +87,9 @@ static void refuses_what_is_no_event(void **state)
         {"no type", "{\"object\":{}}\n", -EPROTO, "is no event"},
         {"no object", "{\"type\":\"ADDED\"}\n", -EPROTO, "is no event"},
         {"an array", "[]\n", -EPROTO, "is no event"},
-        {"longer than the limit", EVENT("ADDED", POD("0123456789012345678901234567890123456789",
-                                                     "1")), -E2BIG, "exceeds 80"},
+        {"longer than the limit",
+         EVENT("ADDED", POD("0123456789012345678901234567890123456789", "1")), -E2BIG,
+         "exceeds 80"},
     };
     for (size_t i = 0; i < LEN(rows); i++) {
         for (size_t cut = 0; cut <= strlen(rows[i].line); cut++) {
@@ -102,9 +103,8 @@ static void refuses_what_is_no_event(void **state)
                                            &err);
             }
             if (r != rows[i].code || strstr(err.msg, rows[i].text) == NULL || seen.len != 0) {
-                fail_msg("%s, cut at %zu: expected %d '%s', got %d '%s', events '%s'",
-                         rows[i].name, cut, rows[i].code, rows[i].text, r, err.msg,
-                         buf_cstr(&seen));
+                fail_msg("%s, cut at %zu: expected %d '%s', got %d '%s', events '%s'", rows[i].name,
+                         cut, rows[i].code, rows[i].text, r, err.msg, buf_cstr(&seen));
             }
             buf_done(&seen);
             kube_watch_parser_done(&p);
@@ -116,7 +116,8 @@ static void refuses_what_is_no_event(void **state)
 static void holds_the_real_limit(void **state)
 {
     (void)state;
-    static const char head[] = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"big\",\"x\":\"";
+    static const char head[] =
+        "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"big\",\"x\":\"";
     static const char tail[] = "\"}}}";
     for (int over = 0; over <= 1; over++) {
         struct buf seen = BUF_INIT, line = BUF_INIT;
@@ -124,7 +125,8 @@ static void holds_the_real_limit(void **state)
         kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
         buf_puts(&line, head);
         while (line.len < KUBE_LINE_MAX - strlen(tail) + (size_t)over) {
-            static const char x[] = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+            static const char x[] =
+                "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
             const size_t room = KUBE_LINE_MAX - strlen(tail) + (size_t)over - line.len;
             buf_append(&line, x, room < 64 ? room : 64);
         }
@@ -199,12 +201,12 @@ static void managed_fields_are_not_parsed(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         json_t *json = NULL;
         struct err err = {0};
-        const int r = kube_json_load_lean(rows[i].text, strlen(rows[i].text), rows[i].skip, &json,
-                                          &err);
+        const int r =
+            kube_json_load_lean(rows[i].text, strlen(rows[i].text), rows[i].skip, &json, &err);
         _cleanup_(freep) char *got = r < 0 ? NULL : json_dumps(json, JSON_COMPACT);
-        const bool is_right = rows[i].expected == NULL ? got == NULL
-                                                       : got != NULL &&
-                                                             strcmp(got, rows[i].expected) == 0;
+        const bool is_right = rows[i].expected == NULL
+                                  ? got == NULL
+                                  : got != NULL && strcmp(got, rows[i].expected) == 0;
         if (!is_right) {
             fail_msg("row '%s': expected %s, got %s %s", rows[i].name, rows[i].expected, got,
                      err.msg);

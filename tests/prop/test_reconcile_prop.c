@@ -29,7 +29,7 @@ struct history {
     /* Percent a step, fixed for one world. */
     uint32_t crash, down, cancel, foreign, lose_row, slow_store, suspend;
     uint32_t n_faults_left; /* so that the worst world ends */
-    bool is_tampered_with; /* rows lost, or foreign replicas */
+    bool is_tampered_with;  /* rows lost, or foreign replicas */
 };
 
 struct totals {
@@ -214,8 +214,8 @@ static struct tally tally_rows(struct history *h)
             }
             n_rows++;
             n_deciding += row->outcome != ATTEMPT_VOID;
-            has_failed |= row->outcome == ATTEMPT_FAILED ||
-                          row->outcome == ATTEMPT_METRICS_UNAVAILABLE;
+            has_failed |=
+                row->outcome == ATTEMPT_FAILED || row->outcome == ATTEMPT_METRICS_UNAVAILABLE;
         }
         check(h, w, NULL, n_deciding <= 1, "one row decides a trial");
         check(h, w, NULL,

@@ -74,8 +74,8 @@ enum fate_kind {
 
 struct fate { /* of one attempt */
     enum fate_kind kind;
-    uint32_t victim; /* chosen among the members */
-    int64_t at_ms;   /* after its creation */
+    uint32_t victim;          /* chosen among the members */
+    int64_t at_ms;            /* after its creation */
     bool has_survivors_leave; /* the others notice: exit 11 */
     int64_t notice_ms;
     struct rng rest;
@@ -317,9 +317,8 @@ static const char *apply_delete(struct world *w, const struct replica_id *id)
     const bool is_kept = row != NULL && row->acknowledged_ms <= w->now_ms;
     const int64_t deadline_ms = w->run->spec.run_policy.active_deadline_s * 1000;
     const bool is_cut_short =
-        w->request != REQUEST_NONE ||
-        (deadline_ms != 0 && w->status.started_unix_ms != 0 &&
-         w->now_ms >= w->status.started_unix_ms + deadline_ms);
+        w->request != REQUEST_NONE || (deadline_ms != 0 && w->status.started_unix_ms != 0 &&
+                                       w->now_ms >= w->status.started_unix_ms + deadline_ms);
     if (!is_kept && !is_cut_short && is_of_run(w, id) && !run_phase_is_final(w->status.phase)) {
         return "no replica is deleted before its row is kept";
     }
@@ -575,7 +574,9 @@ void world_print(const struct world *w, struct buf *out)
     for (size_t i = 0; i < w->n_replicas; i++) {
         print_replica(&w->replicas[i].seen, out);
     }
-    buf_printf(out, "%snow %lld\nplan\n", w->request == REQUEST_CANCEL ? "cancel\n"
-                                  : w->request == REQUEST_SUSPEND ? "suspend\n" : "",
+    buf_printf(out, "%snow %lld\nplan\n",
+               w->request == REQUEST_CANCEL    ? "cancel\n"
+               : w->request == REQUEST_SUSPEND ? "suspend\n"
+                                               : "",
                (long long)w->now_ms);
 }

@@ -45,7 +45,7 @@ struct world { /* plain data, but for `run`: a copy is another history */
     size_t n_rows;
     struct run_status status;
     enum run_request request;
-    int64_t ack_delay_ms; /* of the store */
+    int64_t ack_delay_ms;       /* of the store */
     bool is_whole_plan_applied; /* of the last world_apply */
 };
 
@@ -68,9 +68,9 @@ const char *world_apply(struct world *w, const struct plan *plan, size_t n);
 void world_advance(struct world *w, int64_t ms);
 
 /* Faults. */
-void world_kill_all(struct world *w);                       /* the machine went down */
-void world_add_foreign(struct world *w, struct rng *rng);   /* somebody creates a replica */
-void world_lose_row(struct world *w, struct rng *rng);      /* the store forgets */
+void world_kill_all(struct world *w);                     /* the machine went down */
+void world_add_foreign(struct world *w, struct rng *rng); /* somebody creates a replica */
+void world_lose_row(struct world *w, struct rng *rng);    /* the store forgets */
 /* The driver died while the store was busy: its last save was kept, or it was not. */
 void world_settle_store(struct world *w, bool is_kept);
 bool world_is_store_busy(const struct world *w);

@@ -128,11 +128,11 @@ static void drawn(struct pair *p)
 static void wide(struct pair *p)
 {
     static const double base[] = {60, 120, 20, 30}, candidate[] = {57, 113, 20, 30};
-    static const char more[] = SINGLE_NODE
-        "  repeats: {min: 5}\n"
-        "  parameters:\n"
-        "  - {name: some_long_name, targets: [{roles: [trainer], paths: "
-        "[/spec/priorityClassName]}]}\n";
+    static const char more[] =
+        SINGLE_NODE "  repeats: {min: 5}\n"
+                    "  parameters:\n"
+                    "  - {name: some_long_name, targets: [{roles: [trainer], paths: "
+                    "[/spec/priorityClassName]}]}\n";
     static const char sweep[] =
         "{points: [\n"
         "    {pservers: 1, trainers: 1, batch_size: 16, threads: 1, some_long_name: a},\n"
@@ -177,8 +177,8 @@ static const struct {
     const char *name;
     void (*make)(struct pair *p);
 } pairs[] = {
-    {"changes", changes}, {"alike", alike}, {"few", few},
-    {"drawn", drawn},     {"wide", wide},   {"exact", exact}, {"small", small},
+    {"changes", changes}, {"alike", alike}, {"few", few},     {"drawn", drawn},
+    {"wide", wide},       {"exact", exact}, {"small", small},
 };
 
 static void make(struct pair *p, size_t i)
@@ -331,8 +331,7 @@ static void csv_has_the_numbers_of_json(void **state)
         const char *line = buf_cstr(&csv);
         size_t k;
         json_t *point;
-        json_array_foreach(json_object_get(o, "points"), k, point)
-        {
+        json_array_foreach (json_object_get(o, "points"), k, point) {
             line = strchr(line, '\n') + 1;
             assert_int_equal(split(line, cells), n);
             for (size_t c = 0; c < n; c++) {

@@ -39,8 +39,8 @@ static void sweep(struct fixture *f)
 /* The acceleration table of 2018: one name varies, two systems, one trial. */
 static void acceleration(struct fixture *f)
 {
-    static const double x[10] = {263.29, 518.80, 836.26, 1019.29, 326.85,
-                                 534.58, 853.30, 1041.99, 16.74,  17.60};
+    static const double x[10] = {263.29, 518.80, 836.26,  1019.29, 326.85,
+                                 534.58, 853.30, 1041.99, 16.74,   17.60};
     fixture_init(f, "{grid: {pservers: [20], trainers: [20, 40, 80, 100], batch_size: [128]}}",
                  SINGLE_NODE "  repeats: {min: 1}\n"
                              "  systems: [{name: fluid, profile: benchworker},\n"
@@ -140,8 +140,9 @@ static const struct {
     const char *name;
     void (*make)(struct fixture *f);
 } runs[] = {
-    {"sweep", sweep}, {"acceleration", acceleration}, {"trouble", trouble},
-    {"six-trials", six_trials}, {"wide", wide}, {"single-node", single_node},
+    {"sweep", sweep},       {"acceleration", acceleration},
+    {"trouble", trouble},   {"six-trials", six_trials},
+    {"wide", wide},         {"single-node", single_node},
     {"diagonal", diagonal},
 };
 
@@ -218,8 +219,8 @@ static void lines_fit_and_end_clean(void **state)
                     width += ((unsigned char)*c & 0xc0) != 0x80;
                 }
                 if (width > widths[w] || (end > line && end[-1] == ' ')) {
-                    fail_msg("%s at %u columns: '%.*s'", runs[i].name, widths[w],
-                             (int)(end - line), line);
+                    fail_msg("%s at %u columns: '%.*s'", runs[i].name, widths[w], (int)(end - line),
+                             line);
                 }
                 line = end + 1;
             }
@@ -317,8 +318,7 @@ static void csv_has_the_numbers_of_json(void **state)
         for (size_t l = 0; l < N_ROWS(lists); l++) {
             json_t *point;
             size_t at;
-            json_array_foreach(json_object_get(o, lists[l]), at, point)
-            {
+            json_array_foreach (json_object_get(o, lists[l]), at, point) {
                 for (size_t c = 0; c < N_ROWS(rows); c++) {
                     json_t *figure = json_object_get(point, rows[c].figure);
                     assert_non_null(figure);

@@ -69,9 +69,10 @@ void fake_kube_answer(struct kube_call *call, int r, const char *text)
     struct err err = {.code = -r};
     snprintf(err.msg, sizeof(err.msg), "%s", r < 0 ? text : "");
     const int failure = fake_kube.http_code != 0 ? fake_kube.http_code : 500;
-    const struct kube_response res = {
-        .http_code = r < 0 ? failure : 200, .content_type = "", .body = text,
-        .body_len = strlen(text)};
+    const struct kube_response res = {.http_code = r < 0 ? failure : 200,
+                                      .content_type = "",
+                                      .body = text,
+                                      .body_len = strlen(text)};
     call->on_done(call->ctx, r, &res, &err);
 }
 

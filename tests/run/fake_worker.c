@@ -54,11 +54,12 @@ static void records(void)
     json_decref(environment);
     int64_t step_ns[2] = {1000000, 3000000};
     for (uint32_t i = 0; i < 2; i++) {
-        record_write_step(&out, &me, &(struct record_step){.step = i, .step_ns = step_ns[i],
-                                                           .samples = 16, .loss = 1.0});
+        record_write_step(
+            &out, &me,
+            &(struct record_step){.step = i, .step_ns = step_ns[i], .samples = 16, .loss = 1.0});
     }
-    struct summary s = {.samples = 32, .duration_ns = 4000000, .steps = 2,
-                        .loss_first = 1.0, .loss_last = 1.0};
+    struct summary s = {
+        .samples = 32, .duration_ns = 4000000, .steps = 2, .loss_first = 1.0, .loss_last = 1.0};
     memset(s.environment_digest, '0', 64);
     record_write_summary(&out, &me, &s, step_ns, 2);
     print(&out);
@@ -128,7 +129,8 @@ static void cpus(void)
 static void bind_or_exit_13(void)
 {
     const char *colon = strrchr(getenv("BENCHD_LISTEN"), ':');
-    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    struct sockaddr_in sa = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                              .sin_port = htons((uint16_t)number(colon + 1))};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(fd, 8) < 0) {
@@ -188,7 +190,7 @@ int main(int argc, char **argv)
             } else if (str_eq(word, "spam")) {
                 spam(number(arg));
             } else if (str_eq(word, "signal")) {
-                (void)fflush(stdout); /* the last word */
+                (void)fflush(stdout);          /* the last word */
                 (void)raise((int)number(arg)); /* does not return */
             } else if (str_eq(word, "exit")) {
                 return (int)number(arg);

@@ -162,8 +162,10 @@ static int fake_collect(struct launch *launch, const struct replica_id *id,
     if (l->is_fetching) {
         return -EAGAIN;
     }
-    *ret = (struct replica_output){.log = "hello\n", .log_len = 6,
-                                   .exit_code = m->seen.exit_code, .failure = m->seen.message,
+    *ret = (struct replica_output){.log = "hello\n",
+                                   .log_len = 6,
+                                   .exit_code = m->seen.exit_code,
+                                   .failure = m->seen.message,
                                    .summary_line = m->seen.has_summary ? "{}" : NULL,
                                    .is_simulated = l->is_simulated};
     return 0;
@@ -191,8 +193,8 @@ static bool fake_is_removing(const struct launch *launch)
     return ((const struct fake_launch *)launch)->is_removing;
 }
 
-static const struct launch_ops launch_ops = {fake_prepare, fake_create,  fake_remove,
-                                             fake_observe, fake_collect, fake_launch_free,
+static const struct launch_ops launch_ops = {fake_prepare, fake_create,      fake_remove,
+                                             fake_observe, fake_collect,     fake_launch_free,
                                              fake_forget,  fake_is_settling, fake_is_removing};
 
 void fake_launch_init(struct fake_launch *l, struct fake_faults *faults,
@@ -337,7 +339,8 @@ static int fake_add_event(struct store *store, const char *uid, const struct eve
     return r;
 }
 
-static const struct store_ops store_ops = { /* what the driver may call, and nothing else */
+static const struct store_ops store_ops = {
+    /* what the driver may call, and nothing else */
     .put_status = fake_put_status,
     .save_attempt = fake_save_attempt,
     .list_attempts = fake_list_attempts,

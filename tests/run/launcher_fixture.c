@@ -61,7 +61,8 @@ void fixture_open_with(struct fixture *f, const char *benchworker, size_t log_ma
     assert_int_equal(uv_timer_init(&f->loop, &f->limit), 0);
     f->limit.data = f;
     struct err err = {0};
-    int r = processes_new(&(struct processes_params){.loop = &f->loop, .benchworker = benchworker,
+    int r = processes_new(&(struct processes_params){.loop = &f->loop,
+                                                     .benchworker = benchworker,
                                                      .log_max_bytes = log_max_bytes},
                           &f->launch, &err);
     if (r < 0) {
@@ -92,7 +93,8 @@ void fixture_close(struct fixture *f)
 
 void fixture_prepare(struct fixture *f, uint32_t attempt, uint32_t pservers, uint32_t trainers)
 {
-    struct gang_spec gang = {.attempt = attempt, .threads = 1,
+    struct gang_spec gang = {.attempt = attempt,
+                             .threads = 1,
                              .replicas = {[ROLE_PSERVER] = pservers, [ROLE_TRAINER] = trainers}};
     struct err err = {0};
     if (f->launch->ops->prepare(f->launch, &gang, &f->addresses, &err) < 0) {

@@ -40,8 +40,8 @@ static int start(struct launch *l)
     int r = l->ops->prepare(l, &gang, &addresses, NULL);
     for (int i = 0; i < N_MEMBERS && r == 0; i++) {
         char *env[] = {NULL};
-        struct replica_spec spec = {.id = members[i].id, .argv = (char **)members[i].argv,
-                                    .envp = env};
+        struct replica_spec spec = {
+            .id = members[i].id, .argv = (char **)members[i].argv, .envp = env};
         r = l->ops->create(l, &spec, NULL);
     }
     return r;

@@ -49,8 +49,8 @@ void world_open(struct world *w, enum pod_naming naming)
     *w = (struct world){0};
     fake_kube_reset();
     assert_int_equal(uv_loop_init(&w->loop), 0);
-    w->def = test_def_new(&(struct test_def_params){.grid = "{pservers: [1], trainers: [2]}",
-                                                    .baseline_trainers = 2, .repeats = 1});
+    w->def = test_def_new(&(struct test_def_params){
+        .grid = "{pservers: [1], trainers: [2]}", .baseline_trainers = 2, .repeats = 1});
     kube_cache_init(&w->cache, NULL, NULL, NULL);
     make_launch(w, naming);
 }

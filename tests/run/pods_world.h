@@ -21,8 +21,9 @@ struct world {
 
 extern const struct replica_id ids[3];
 
-#define CONTAINER(state) "\"containerStatuses\":[{\"name\":\"main\",\"containerID\":\"c://1\"," \
-                         "\"state\":" state "}]"
+#define CONTAINER(state)                                                                           \
+    "\"containerStatuses\":[{\"name\":\"main\",\"containerID\":\"c://1\","                         \
+    "\"state\":" state "}]"
 #define RUNNING "{\"phase\":\"Running\",\"podIP\":\"10.0.0.7\"," CONTAINER("{\"running\":{}}") "}"
 #define ENDED "{\"phase\":\"Succeeded\"," CONTAINER("{\"terminated\":{\"exitCode\":0}}") "}"
 

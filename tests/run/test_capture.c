@@ -20,6 +20,7 @@ static void keep_line(void *ctx, const char *line, size_t len)
     buf_putc(ctx, '|');
 }
 
+/* clang-format off */
 static const struct feed_row {
     const char *name;
     struct {
@@ -41,6 +42,7 @@ static const struct feed_row {
     {"a record is no last word", {{CAPTURE_STDERR, "no\001 data\n"}, {CAPTURE_STDOUT, "{}\n"}},
      "no\001 data\n{}\n", "{}|", "no? data"},
 };
+/* clang-format on */
 
 static void lines_become_whole(void **state)
 {
@@ -51,8 +53,7 @@ static void lines_become_whole(void **state)
         struct buf lines = BUF_INIT;
         capture_init(&c, 1024, keep_line, &lines);
         for (int f = 0; row->feeds[f].text != NULL; f++) {
-            capture_feed(&c, row->feeds[f].stream, row->feeds[f].text,
-                         strlen(row->feeds[f].text));
+            capture_feed(&c, row->feeds[f].stream, row->feeds[f].text, strlen(row->feeds[f].text));
         }
         capture_end(&c);
         size_t len;
@@ -93,7 +94,8 @@ static void both_ends_are_kept(void **state)
          "0000000\n0000001\n0000002\n\n[benchd: 16 bytes dropped here: the log outgrew 48 bytes]\n"
          "0000005\n0000006\n"},
         {"much more", 1000,
-         "0000000\n0000001\n0000002\n\n[benchd: 7960 bytes dropped here: the log outgrew 48 bytes]\n"
+         "0000000\n0000001\n0000002\n\n[benchd: 7960 bytes dropped here: the log outgrew 48 "
+         "bytes]\n"
          "0000998\n0000999\n"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

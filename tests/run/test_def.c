@@ -30,13 +30,16 @@ struct run_def *test_def_new(const struct test_def_params *p)
                  "  systems: [{name: benchworker, profile: benchworker}]\n"
                  "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 8,"
                  " threads: 1, seed: 1, exchange: {kind: PServer}}\n");
-    buf_printf(&b, "  sweep: {grid: %s}\n  baseline: {kind: Point, where: {trainers: %d}}\n"
-                   "  roles:\n", p->grid, p->baseline_trainers != 0 ? p->baseline_trainers : 1);
+    buf_printf(&b,
+               "  sweep: {grid: %s}\n  baseline: {kind: Point, where: {trainers: %d}}\n"
+               "  roles:\n",
+               p->grid, p->baseline_trainers != 0 ? p->baseline_trainers : 1);
     write_role(&b, "pserver", p->command);
     write_role(&b, "trainer", p->command);
-    buf_printf(&b, "  measure: {warmupSteps: 1, steps: 2}\n  repeats: {min: %d}\n"
-                   "  failurePolicy: {onTrialFailure: %s, maxFailedTrials: %d}\n", p->repeats,
-               p->on_failure != NULL ? p->on_failure : "Retry", p->max_failed);
+    buf_printf(&b,
+               "  measure: {warmupSteps: 1, steps: 2}\n  repeats: {min: %d}\n"
+               "  failurePolicy: {onTrialFailure: %s, maxFailedTrials: %d}\n",
+               p->repeats, p->on_failure != NULL ? p->on_failure : "Retry", p->max_failed);
     buf_printf(&b, "  runPolicy: {backoffLimit: %d", p->backoff_limit);
     if (p->deadline_s != 0) {
         buf_printf(&b, ", activeDeadlineSeconds: %d", p->deadline_s);
@@ -46,9 +49,8 @@ struct run_def *test_def_new(const struct test_def_params *p)
     struct spec *spec = NULL;
     struct run_def *def = NULL;
     if (spec_load(b.data, b.len, NULL, &spec, &diags) < 0 ||
-        run_def_new(spec,
-                    &(struct run_def_params){.name = "test-abcde", .uid = "uid-1", .cpus = 2}, &def,
-                    &diags) < 0) {
+        run_def_new(spec, &(struct run_def_params){.name = "test-abcde", .uid = "uid-1", .cpus = 2},
+                    &def, &diags) < 0) {
         fail_with(&diags, &b);
     }
     diags_done(&diags);

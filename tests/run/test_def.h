@@ -4,8 +4,8 @@
 #include "core/run_def.h"
 
 struct test_def_params {
-    const char *grid;    /* "{pservers: [1], trainers: [1, 2]}" */
-    const char *command; /* of both roles: "[sh, -c, exit 0]"; NULL: the profile's */
+    const char *grid;       /* "{pservers: [1], trainers: [1, 2]}" */
+    const char *command;    /* of both roles: "[sh, -c, exit 0]"; NULL: the profile's */
     const char *on_failure; /* NULL: Retry */
     int baseline_trainers;  /* the baseline is the point with so many; 0: one */
     int repeats, max_failed, backoff_limit, deadline_s; /* deadline 0: none */

@@ -109,8 +109,9 @@ static void many_changes_are_one_look(void **state)
 {
     (void)state;
     struct world w;
-    world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1, 2]}",
-                                             .repeats = 5}, false);
+    world_open(&w,
+               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1, 2]}", .repeats = 5},
+               false);
     driver_start(w.driver);
     assert_int_equal(uv_timer_start(&w.timer, on_succeed, 1, 1), 0);
     uv_unref((uv_handle_t *)&w.timer);
@@ -131,8 +132,9 @@ static void a_full_disk_is_told(void **state)
 {
     (void)state;
     struct world w;
-    world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}",
-                                             .repeats = 1}, false);
+    world_open(&w,
+               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
+               false);
     w.faults = (struct fake_faults){.n_calls = 0, .fail_at = 5, .fail_code = ENOSPC, .stays = true};
     driver_start(w.driver);
     assert_int_equal(uv_timer_start(&w.timer, on_succeed, 1, 1), 0);
@@ -156,8 +158,9 @@ static void a_stopped_loop_is_no_end(void **state)
 {
     (void)state;
     struct world w;
-    world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}",
-                                             .repeats = 1}, false);
+    world_open(&w,
+               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
+               false);
     driver_start(w.driver);
     assert_int_equal(uv_timer_start(&w.timer, on_stop, 5, 0), 0);
     (void)uv_run(&w.loop, UV_RUN_DEFAULT); /* says that handles are left */
@@ -170,9 +173,11 @@ static void real_processes_run_to_the_end(void **state)
 {
     (void)state;
     struct world w;
-    world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1, 2]}",
-                                             .command = "[benchworker, records, listen]",
-                                             .repeats = 2}, true);
+    world_open(&w,
+               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1, 2]}",
+                                         .command = "[benchworker, records, listen]",
+                                         .repeats = 2},
+               true);
     driver_start(w.driver);
     assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
     struct run_status status;
@@ -222,9 +227,12 @@ static void a_killed_trainer_is_named(void **state)
 {
     (void)state;
     struct world w;
-    world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [2]}",
-                                             .command = "[benchworker, pid, hang]", .repeats = 1,
-                                             .baseline_trainers = 2}, true);
+    world_open(&w,
+               &(struct test_def_params){.grid = "{pservers: [1], trainers: [2]}",
+                                         .command = "[benchworker, pid, hang]",
+                                         .repeats = 1,
+                                         .baseline_trainers = 2},
+               true);
     driver_start(w.driver);
     assert_int_equal(uv_timer_start(&w.timer, on_kill, 1, 5), 0);
     uv_unref((uv_handle_t *)&w.timer);
@@ -254,8 +262,10 @@ static void cancel_waits_for_the_last_process(void **state)
 {
     (void)state;
     struct world w;
-    world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}",
-                                             .command = "[benchworker, pid, hang]", .repeats = 1},
+    world_open(&w,
+               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}",
+                                         .command = "[benchworker, pid, hang]",
+                                         .repeats = 1},
                true);
     driver_start(w.driver);
     assert_int_equal(uv_timer_start(&w.timer, on_cancel, 1, 5), 0);

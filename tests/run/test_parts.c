@@ -39,7 +39,8 @@ static void cores_do_not_overlap(void **state)
     for (size_t i = 0; i < sizeof(cores_rows) / sizeof(*cores_rows); i++) {
         const struct cores_row *row = &cores_rows[i];
         struct gang_spec gang = {
-            .replicas = {[ROLE_PSERVER] = row->pservers, [ROLE_TRAINER] = row->trainers,
+            .replicas = {[ROLE_PSERVER] = row->pservers,
+                         [ROLE_TRAINER] = row->trainers,
                          [ROLE_WORKER] = row->workers},
             .threads = row->threads,
         };
@@ -67,7 +68,9 @@ static void cores_come_before_their_second_threads(void **state)
         {"neighbours share", 4, {{0, 0}, {1, 0}, {2, 2}, {3, 2}}, {0, 2, 1, 3}},
         {"halves share", 4, {{0, 0}, {1, 1}, {2, 0}, {3, 1}}, {0, 1, 2, 3}},
         {"a mask with one second thread", 3, {{1, 0}, {2, 2}, {3, 2}}, {1, 2, 3}},
-        {"four threads a core", 6, {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 4}, {5, 4}},
+        {"four threads a core",
+         6,
+         {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 4}, {5, 4}},
          {0, 4, 1, 5, 2, 3}},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -121,9 +124,9 @@ static void errors_have_a_class(void **state)
         int code;
         enum failure_class failure;
     } rows[] = {
-        {EAGAIN, FAILURE_INFRASTRUCTURE}, {ENOMEM, FAILURE_INFRASTRUCTURE},
+        {EAGAIN, FAILURE_INFRASTRUCTURE},     {ENOMEM, FAILURE_INFRASTRUCTURE},
         {EADDRINUSE, FAILURE_INFRASTRUCTURE}, {ENOENT, FAILURE_PERMANENT},
-        {EACCES, FAILURE_PERMANENT}, {EINVAL, FAILURE_PERMANENT},
+        {EACCES, FAILURE_PERMANENT},          {EINVAL, FAILURE_PERMANENT},
         {EMFILE, FAILURE_PERMANENT},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -195,8 +195,9 @@ static void a_pod_that_the_watch_never_shows_is_asked_for(void **state)
     world_close(&w);
 }
 
-#define UNSCHEDULABLE "{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\"," \
-                      "\"status\":\"False\",\"reason\":\"Unschedulable\",\"message\":\"m\"}]}"
+#define UNSCHEDULABLE                                                                              \
+    "{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\","                           \
+    "\"status\":\"False\",\"reason\":\"Unschedulable\",\"message\":\"m\"}]}"
 
 /* Its time to find a node runs out behind its end: that does not change how it ended. */
 static void a_pod_that_vanished_waits_for_nothing(void **state)
@@ -240,8 +241,8 @@ static void refused_credentials_are_waited_for(void **state)
     world_close(&w);
 }
 
-#define NO_RIGHT \
-    "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"code\":403," \
+#define NO_RIGHT                                                                                   \
+    "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"code\":403,"                                  \
     "\"message\":\"pods is forbidden: User \\\"u\\\" cannot create resource \\\"pods\\\"\"}"
 
 /* All rights may be gone, and the Lease soon; one that stays away is told. */

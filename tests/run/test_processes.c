@@ -22,6 +22,7 @@
 #define WORKER(...) ARGV("benchworker", __VA_ARGS__)
 #define SHELL(script) ARGV("sh", "-c", script)
 
+/* clang-format off */
 static const struct end_row {
     const char *name;
     const char *argv[8];
@@ -62,6 +63,7 @@ static const struct end_row {
     {"not executable", {"/etc/passwd"}, REPLICA_FAILED, FAILURE_PERMANENT, -1, 0,
      "start '/etc/passwd': exec: Permission denied"},
 };
+/* clang-format on */
 
 static void ends_are_told(void **state)
 {
@@ -141,8 +143,8 @@ static void create_and_remove_are_idempotent(void **state)
     assert_int_equal(fixture_get(&f, &id).state, REPLICA_RUNNING);
     struct replica_output output;
     assert_int_equal(f.launch->ops->collect(f.launch, &other, &output, NULL), -ENOENT);
-    struct replica_spec unprepared = {.id = other, .argv = (char *[]){"true", NULL},
-                                      .envp = (char *[]){NULL}};
+    struct replica_spec unprepared = {
+        .id = other, .argv = (char *[]){"true", NULL}, .envp = (char *[]){NULL}};
     assert_int_equal(f.launch->ops->create(f.launch, &unprepared, NULL), -EINVAL);
     assert_int_equal(f.launch->ops->remove(f.launch, &id, NULL), 0);
     assert_int_equal(f.launch->ops->remove(f.launch, &id, NULL), 0);
@@ -188,7 +190,7 @@ static void secret_is_the_runs(void **state)
     }
     assert_true(str_has_prefix(seen[0], "secret 32 "));
     assert_true(str_has_suffix(seen[0], " sealed\n"));
-    assert_string_equal(seen[0], seen[1]); /* each reads from the start */
+    assert_string_equal(seen[0], seen[1]);     /* each reads from the start */
     assert_string_not_equal(seen[0], seen[2]); /* another run, another secret */
 }
 
@@ -200,8 +202,9 @@ static void only_the_promised_is_handed_down(void **state)
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 0, 1);
     struct replica_id a = fixture_id(0, ROLE_TRAINER, 0);
-    fixture_create(&f, &a, WORKER("fds", "env", "BENCHD_TEST_LEAK", "env", "PATH", "env",
-                                  "BENCHD_SECRET_FD"), NULL);
+    fixture_create(
+        &f, &a, WORKER("fds", "env", "BENCHD_TEST_LEAK", "env", "PATH", "env", "BENCHD_SECRET_FD"),
+        NULL);
     fixture_wait_state(&f, &a, REPLICA_SUCCEEDED);
     const char *log = fixture_output(&f, &a).log;
     assert_true(str_has_prefix(log, "fds 0 1 2 3\nenv BENCHD_TEST_LEAK=(none)\nenv PATH=/"));
@@ -219,8 +222,8 @@ static void cpus_are_not_shared(void **state)
         fixture_prepare(&f, 0, 1, trainers);
         char seen[3][4096];
         for (uint32_t i = 0; i < trainers + 1; i++) {
-            struct replica_id id = i == 0 ? fixture_id(0, ROLE_PSERVER, 0)
-                                          : fixture_id(0, ROLE_TRAINER, i - 1);
+            struct replica_id id =
+                i == 0 ? fixture_id(0, ROLE_PSERVER, 0) : fixture_id(0, ROLE_TRAINER, i - 1);
             fixture_create(&f, &id, WORKER("cpus"), NULL);
             fixture_wait_state(&f, &id, REPLICA_SUCCEEDED);
             (void)snprintf(seen[i], sizeof(seen[i]), "%s", fixture_output(&f, &id).log);

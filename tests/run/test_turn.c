@@ -24,13 +24,18 @@ struct world {
     struct err err;
 };
 
-#define ONE_POINT {.grid = "{pservers: [1], trainers: [1, 2]}", .repeats = 1, .max_failed = 0, \
-                   .backoff_limit = 1}
+#define ONE_POINT                                                                                  \
+    {                                                                                              \
+        .grid = "{pservers: [1], trainers: [1, 2]}", .repeats = 1, .max_failed = 0,                \
+        .backoff_limit = 1                                                                         \
+    }
 
 static int world_turn_init(struct world *w)
 {
-    struct driver_params params = {.def = w->def, .launch = &w->launch.base,
-                                   .store = &w->store.base, .clock = fake_clock_get(&w->clock),
+    struct driver_params params = {.def = w->def,
+                                   .launch = &w->launch.base,
+                                   .store = &w->store.base,
+                                   .clock = fake_clock_get(&w->clock),
                                    .status = w->store.status};
     return turn_init(&w->turn, &params, &w->err);
 }
@@ -84,7 +89,8 @@ static void a_run_ends_well(void **state)
     (void)state;
     struct world w;
     world_open(&w, &(struct test_def_params){.grid = "{pservers: [1, 2], trainers: [1, 2]}",
-                                             .repeats = 3, .backoff_limit = 1});
+                                             .repeats = 3,
+                                             .backoff_limit = 1});
     w.store.late_ms = 40;
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(run_well(&w), TURN_FINISHED);
@@ -204,7 +210,8 @@ static void what_cannot_start_is_a_failed_replica(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct world w;
         world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1, 2]}",
-                                                 .on_failure = "Stop", .repeats = 1,
+                                                 .on_failure = "Stop",
+                                                 .repeats = 1,
                                                  .backoff_limit = 1});
         w.launch.create_code = rows[i].in_prepare ? 0 : rows[i].code;
         w.launch.prepare_code = rows[i].in_prepare ? rows[i].code : 0;
@@ -244,8 +251,8 @@ static void the_deadline_is_asked_for_and_kept(void **state)
 {
     (void)state;
     struct world w;
-    world_open(&w, &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1,
-                                             .deadline_s = 60});
+    world_open(&w, &(struct test_def_params){
+                       .grid = "{pservers: [1], trainers: [1]}", .repeats = 1, .deadline_s = 60});
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(settle(&w), TURN_WAIT);
     assert_int_equal(w.wait_ms, 60000);

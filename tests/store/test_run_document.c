@@ -27,7 +27,9 @@ static json_t *make_document(void)
     rows[1].simulated = true;
     free(rows[1].error);
     rows[1].error = NULL;
-    struct event_row event = {.unix_ms = 7, .type = EVENT_WARNING, .reason = "TrialFailed",
+    struct event_row event = {.unix_ms = 7,
+                              .type = EVENT_WARNING,
+                              .reason = "TrialFailed",
                               .note = "\xc3\xa4 \"quoted\"\n\xff"};
     json_t *document = run_document_to_json(&row, rows, 2, &event, 1);
     attempt_row_done(&rows[0]);

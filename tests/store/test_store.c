@@ -65,8 +65,12 @@ static void test_status_is_replaced(void **state)
     struct run_row row = make_run(UID, RUN_NAME, 1);
     assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
     run_row_done(&row);
-    struct run_status status = {.phase = RUN_FAILED, .trials_done = 3, .trials_failed = 2,
-                                .trials_total = 4, .started_unix_ms = 10, .ended_unix_ms = 20};
+    struct run_status status = {.phase = RUN_FAILED,
+                                .trials_done = 3,
+                                .trials_failed = 2,
+                                .trials_total = 4,
+                                .started_unix_ms = 10,
+                                .ended_unix_ms = 20};
     (void)snprintf(status.reason, sizeof(status.reason), "TooManyFailedTrials");
     (void)snprintf(status.message, sizeof(status.message), "2 trials failed");
     assert_int_equal(s->ops->put_status(s, UID, &status, NULL), 0);
@@ -304,7 +308,8 @@ static void test_delete_removes_everything(void **state)
                                         "SELECT (SELECT count(*) FROM run) + (SELECT count(*) FROM "
                                         "attempt) + (SELECT count(*) FROM replica) + "
                                         "(SELECT count(*) FROM log) + (SELECT count(*) FROM event)",
-                                        -1, &q, NULL), SQLITE_OK);
+                                        -1, &q, NULL),
+                     SQLITE_OK);
     assert_int_equal(sqlite3_step(q), SQLITE_ROW);
     assert_int_equal(sqlite3_column_int(q, 0), 0);
     sqlite3_finalize(q);
@@ -326,8 +331,10 @@ static const struct open_row open_rows[] = {
     {"newer schema", "PRAGMA user_version = 99", NULL, 0, -EPROTO, "schema 99"},
     {"another program's file", "PRAGMA application_id = 7", NULL, 0, -EBADMSG,
      "another program's SQLite file"},
-    {"text", NULL, "this is a text file and it is not at all a database, however one reads it; and "
-     "it is longer than the hundred bytes of a header", 0, -EBADMSG, "not a SQLite file"},
+    {"text", NULL,
+     "this is a text file and it is not at all a database, however one reads it; and "
+     "it is longer than the hundred bytes of a header",
+     0, -EBADMSG, "not a SQLite file"},
     {"unknown phase", "UPDATE run SET phase = 'Dancing'", NULL, 0, -EBADMSG, "unknown run phase"},
     {"unknown outcome", "UPDATE attempt SET outcome = 'x'", NULL, 0, -EBADMSG, "unknown outcome"},
     {"unknown role", "UPDATE replica SET role = 'x' WHERE role = 'trainer'", NULL, 0, -EBADMSG,

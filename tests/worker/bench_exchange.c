@@ -109,10 +109,11 @@ int main(int argc, char **argv)
     qsort(trainers[0].round_ns, (size_t)rounds, sizeof(int64_t), by_time);
     double median_s = (double)trainers[0].round_ns[rounds / 2] / 1e9;
     double cpu_ns = (double)(trainers[0].cpu_end_ns - trainers[0].cpu_begin_ns);
-    printf("trainers %u servers %u slices %u: round median %.1f ms, min %.1f ms; %.2f GB/s each way "
-           "and trainer; %.3f CPU-ns per byte moved\n", n_trainers, n_servers, rig.slices.n,
-           median_s * 1e3, (double)trainers[0].round_ns[0] / 1e6,
-           (double)n * sizeof(float) / median_s / 1e9, cpu_ns / (double)bytes);
+    printf(
+        "trainers %u servers %u slices %u: round median %.1f ms, min %.1f ms; %.2f GB/s each way "
+        "and trainer; %.3f CPU-ns per byte moved\n",
+        n_trainers, n_servers, rig.slices.n, median_s * 1e3, (double)trainers[0].round_ns[0] / 1e6,
+        (double)n * sizeof(float) / median_s / 1e9, cpu_ns / (double)bytes);
     for (uint32_t i = 0; i < n_trainers; i++) {
         free(trainers[i].round_ns);
     }

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 struct child {
-    char *const *argv;      /* NULL-terminated; argv[0] is the path */
+    char *const *argv;       /* NULL-terminated; argv[0] is the path */
     const char *stdout_path; /* NULL: kept in `out` */
-    rlim_t max_bytes;       /* of address space; 0: no limit */
-    int exit_code;          /* -1: killed by a signal */
+    rlim_t max_bytes;        /* of address space; 0: no limit */
+    int exit_code;           /* -1: killed by a signal */
     char out[65536], err[8192];
 };
 

@@ -16,8 +16,8 @@ static void check(int r, const struct err *err)
     }
 }
 
-void rig_apply(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
-               const float *grad_sum, float grad_scale)
+void rig_apply(void *ctx, uint64_t t, size_t offset, size_t n, float *params, const float *grad_sum,
+               float grad_scale)
 {
     (void)ctx;
     (void)t;

@@ -33,8 +33,8 @@ struct rig {
 };
 
 /* p -= 0.5 * scale * sum: its bits show the order of additions. */
-void rig_apply(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
-               const float *grad_sum, float grad_scale);
+void rig_apply(void *ctx, uint64_t t, size_t offset, size_t n, float *params, const float *grad_sum,
+               float grad_scale);
 /* The initial parameters of everybody: (n_params). */
 void rig_init_params(float *params, size_t n);
 /* A trainer's gradient of a step: odd values of very different size. */

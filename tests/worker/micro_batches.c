@@ -37,8 +37,11 @@ int main(int argc, char **argv)
     }
     uint32_t trainers = (uint32_t)number(argv[1]), batch = (uint32_t)number(argv[2]);
     uint64_t steps = (uint64_t)number(argv[3]);
-    struct model_params p = {.def = model_def_find("vgg16-fluid-fc512"), .batch = batch,
-                             .threads = 1, .seed = 1, .dropout = true};
+    struct model_params p = {.def = model_def_find("vgg16-fluid-fc512"),
+                             .batch = batch,
+                             .threads = 1,
+                             .seed = 1,
+                             .dropout = true};
     struct model *model;
     struct dataset *data;
     struct err err;
@@ -46,7 +49,7 @@ int main(int argc, char **argv)
     must(dataset_open("synthetic", DATA_TRAIN, 0, 1, &data, &err), &err);
     size_t n = model_n_params(model);
     float *params = model_param_data(model), *sum = xnew_array(float, n);
-    float *x = xnew_array(float, (size_t)batch * DATA_SAMPLE_FLOATS);
+    float *x = xnew_array(float, (size_t)batch *DATA_SAMPLE_FLOATS);
     uint8_t *labels = xnew_array(uint8_t, batch);
     struct adam adam = ADAM_DEFAULT;
     adam_init(&adam, n);
@@ -54,8 +57,11 @@ int main(int argc, char **argv)
     for (uint64_t step = 0; step < steps; step++) {
         uint64_t first = step * batch * trainers;
         for (uint32_t t = 0; t < trainers; t++) {
-            struct data_batch b = {.epoch = first / dataset_size(data), .shuffle = true,
-                                   .first = first + t, .stride = trainers, .n = batch};
+            struct data_batch b = {.epoch = first / dataset_size(data),
+                                   .shuffle = true,
+                                   .first = first + t,
+                                   .stride = trainers,
+                                   .n = batch};
             dataset_read(data, &b, x, labels);
             (void)model_forward(model, x, labels, batch, (struct model_key){step, t});
             model_backward(model);

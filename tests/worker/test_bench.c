@@ -80,7 +80,7 @@ static void layers(void **state)
     json_t *o = bench_json(), *layer;
     size_t i, convs = 0;
     double sum = number(o, "update_cpu_ms");
-    json_array_foreach(json_object_get(o, "layers"), i, layer) {
+    json_array_foreach (json_object_get(o, "layers"), i, layer) {
         const char *name = json_string_value(json_object_get(layer, "name"));
         const json_t *ms = json_object_get(layer, "cpu_ms");
         bool is_conv = strncmp(name, "conv", 4) == 0;
@@ -93,8 +93,9 @@ static void layers(void **state)
                number(ms, "passes") + number(ms, "other");
     }
     assert_int_equal(convs, 13);
-    double slowest = 2 * 1e3 / json_number_value(json_array_get(
-                                   json_object_get(o, "samples_per_cpu_s_range"), 0));
+    double slowest =
+        2 * 1e3 /
+        json_number_value(json_array_get(json_object_get(o, "samples_per_cpu_s_range"), 0));
     if (sum > slowest) {
         fail_msg("parts sum to %g ms a step, the slowest step took %g", sum, slowest);
     }
@@ -147,8 +148,10 @@ static void bad_command_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(document), cmocka_unit_test(layers),
-        cmocka_unit_test(table),    cmocka_unit_test(mask),
+        cmocka_unit_test(document),
+        cmocka_unit_test(layers),
+        cmocka_unit_test(table),
+        cmocka_unit_test(mask),
         cmocka_unit_test(bad_command_lines),
     };
     program = xasprintf("%s/worker/benchworker", getenv("BENCHD_BUILD_DIR"));

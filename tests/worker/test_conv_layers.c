@@ -26,9 +26,9 @@ struct layer {
     uint32_t c, k, side;
 };
 static const struct layer layers[] = {
-    {"conv1_1", 3, 64, 32},   {"conv1_2", 64, 64, 32},  {"conv2_1", 64, 128, 16},
+    {"conv1_1", 3, 64, 32},    {"conv1_2", 64, 64, 32},  {"conv2_1", 64, 128, 16},
     {"conv2_2", 128, 128, 16}, {"conv3_1", 128, 256, 8}, {"conv3_2", 256, 256, 8},
-    {"conv4_1", 256, 512, 4}, {"conv4_2", 512, 512, 4}, {"conv5", 512, 512, 2},
+    {"conv4_1", 256, 512, 4},  {"conv4_2", 512, 512, 4}, {"conv5", 512, 512, 2},
 };
 
 struct arrays {
@@ -94,8 +94,8 @@ static double true_y(const struct arrays *a, size_t at)
         int64_t from = pixel(s, at / s->k / s->w / s->h, (int64_t)y + tap / 3 - 1,
                              (int64_t)x + tap % 3 - 1, s->c);
         for (size_t c = 0; from >= 0 && c < s->c; c++) {
-            sum += (double)a->x[(size_t)from + c] *
-                   (double)a->w[((size_t)tap * s->c + c) * s->k + k];
+            sum +=
+                (double)a->x[(size_t)from + c] * (double)a->w[((size_t)tap * s->c + c) * s->k + k];
         }
     }
     return sum;
@@ -110,8 +110,8 @@ static double true_dx(const struct arrays *a, size_t at)
         int64_t from = pixel(s, at / s->c / s->w / s->h, (int64_t)y - tap / 3 + 1,
                              (int64_t)x - tap % 3 + 1, s->k);
         for (size_t k = 0; from >= 0 && k < s->k; k++) {
-            sum += (double)a->dy[(size_t)from + k] *
-                   (double)a->w[((size_t)tap * s->c + c) * s->k + k];
+            sum +=
+                (double)a->dy[(size_t)from + k] * (double)a->w[((size_t)tap * s->c + c) * s->k + k];
         }
     }
     return sum;
@@ -124,8 +124,8 @@ static double true_dw(const struct arrays *a, size_t at)
     double sum = 0;
     for (size_t i = 0; i < (size_t)s->n * s->h * s->w; i++) {
         size_t x = i % s->w, y = i / s->w % s->h;
-        int64_t from = pixel(s, i / s->w / s->h, (int64_t)(y + tap / 3) - 1,
-                             (int64_t)(x + tap % 3) - 1, s->c);
+        int64_t from =
+            pixel(s, i / s->w / s->h, (int64_t)(y + tap / 3) - 1, (int64_t)(x + tap % 3) - 1, s->c);
         sum += from < 0 ? 0 : (double)a->x[(size_t)from + c] * (double)a->dy[i * s->k + k];
     }
     return sum;

@@ -59,9 +59,9 @@ static size_t put_u32(uint8_t *at, uint32_t v)
 
 struct fault { /* 0: as it should be */
     uint32_t magic, rows, label_magic;
-    int count, label_count; /* claimed; -1: 0 */
+    int count, label_count;     /* claimed; -1: 0 */
     int images_cut, labels_cut; /* bytes off the end; negative: added */
-    uint8_t label;          /* put at sample 3 */
+    uint8_t label;              /* put at sample 3 */
 };
 
 static uint8_t images[16 + N * PIXELS + 64], label_bytes[8 + N + 64];
@@ -122,7 +122,8 @@ static void idx_faults(void **state)
         struct fault fault;
         const char *text;
     } rows[] = {
-        {"labels in the place of images", {.magic = 0x801},
+        {"labels in the place of images",
+         {.magic = 0x801},
          "magic number 0x00000801, expected 0x00000803"},
         {"images in the place of labels", {.label_magic = 0x803}, "expected 0x00000801"},
         {"byte order turned", {.magic = 0x03080000}, "magic number 0x03080000"},
@@ -131,10 +132,12 @@ static void idx_faults(void **state)
         {"other size", {.rows = 32}, "images of 32x28, expected 28x28"},
         {"more images claimed", {.count = 6, .label_count = 6}, "too short: it ends at byte 3936"},
         {"fewer labels claimed", {.label_count = 4}, "4 labels for 5 images"},
-        {"empty images", {.images_cut = 16 + N * PIXELS},
+        {"empty images",
+         {.images_cut = 16 + N * PIXELS},
          "ends at byte 0, expected 4 (the magic number)"},
         {"cut in the header", {.images_cut = 6 + N * PIXELS}, "ends at byte 10"},
-        {"cut in the pixels", {.images_cut = 1},
+        {"cut in the pixels",
+         {.images_cut = 1},
          "ends at byte 3935, expected 3936 (all its images)"},
         {"cut in the labels", {.labels_cut = 2}, "ends at byte 11, expected 13 (all its labels)"},
         {"images go on", {.images_cut = -1}, "too long: expected it to end at byte 3936"},
@@ -178,8 +181,8 @@ static void damaged_gzip(void **state)
     (void)state;
     static const struct {
         const char *name;
-        int64_t flip;    /* byte, from the end if negative; 0: none */
-        int64_t length;  /* to cut to, from the end if negative; 0: whole */
+        int64_t flip;   /* byte, from the end if negative; 0: none */
+        int64_t length; /* to cut to, from the end if negative; 0: whole */
         const char *expected;
     } rows[] = {
         {"checksum", -6, 0, "' is damaged: incorrect data check; get it again"},
@@ -294,8 +297,12 @@ static void shuffle(void **state)
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         int seen[SIZE] = {0};
         for (uint64_t t = 0; t < TRAINERS; t++) {
-            dataset_read(d, &(struct data_batch){.epoch = epoch, .shuffle = true, .first = t,
-                                                 .stride = TRAINERS, .n = SIZE / TRAINERS},
+            dataset_read(d,
+                         &(struct data_batch){.epoch = epoch,
+                                              .shuffle = true,
+                                              .first = t,
+                                              .stride = TRAINERS,
+                                              .n = SIZE / TRAINERS},
                          x, labels);
             for (uint64_t j = 0; j < SIZE / TRAINERS; j++) {
                 order[epoch][t + j * TRAINERS] = (double)x[j * DATA_SAMPLE_FLOATS];
@@ -377,10 +384,11 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    static const char *const names[] = {
-        "train-images-idx3-ubyte", "train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte",
-        "train-labels-idx1-ubyte.gz", "test_batch.bin", "data_batch_1.bin", "data_batch_2.bin",
-        "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"};
+    static const char *const names[] = {"train-images-idx3-ubyte", "train-images-idx3-ubyte.gz",
+                                        "train-labels-idx1-ubyte", "train-labels-idx1-ubyte.gz",
+                                        "test_batch.bin",          "data_batch_1.bin",
+                                        "data_batch_2.bin",        "data_batch_3.bin",
+                                        "data_batch_4.bin",        "data_batch_5.bin"};
     for (size_t i = 0; i < N_ROWS(names); i++) {
         remove_file(names[i]);
     }

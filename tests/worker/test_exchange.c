@@ -192,6 +192,7 @@ static void equals_one_process(void **state)
 static void one_of_two_is_wrong(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct {
         const char *name;
         struct trainer wrong;
@@ -217,6 +218,7 @@ static void one_of_two_is_wrong(void **state)
         {"more warm-up", {.warmup = 3}, 11, 11, 12, "trainer/0", "trainer/0",
          "trainer/0 waits at the barrier after 2 steps, but others go on"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         struct rig rig;

@@ -20,9 +20,19 @@ static struct child child;
 
 static void run(const char *dir, const char *steps, const char *batch)
 {
-    char *argv[] = {program,           (char *)"export", (char *)"--dir",   (char *)dir,
-                    (char *)"--steps", (char *)steps,    (char *)"--batch", (char *)batch,
-                    (char *)"--limit", (char *)"5",      (char *)"--seed",  (char *)"7", NULL};
+    char *argv[] = {program,
+                    (char *)"export",
+                    (char *)"--dir",
+                    (char *)dir,
+                    (char *)"--steps",
+                    (char *)steps,
+                    (char *)"--batch",
+                    (char *)batch,
+                    (char *)"--limit",
+                    (char *)"5",
+                    (char *)"--seed",
+                    (char *)"7",
+                    NULL};
     child = (struct child){.argv = argv};
     child_run(&child);
 }

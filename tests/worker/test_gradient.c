@@ -147,8 +147,7 @@ static double bn_value(void *ctx) /* w: gamma, b: beta */
     if (o->pools) {
         ref.bn_relu_pool_forward(&o->bn, o->x, o->scale, o->shift, o->y, NULL);
     } else {
-        ref.bn_relu_forward(&o->bn, &o->mask, o->x, o->scale, o->shift, o->y, o->kept,
-                            NULL);
+        ref.bn_relu_forward(&o->bn, &o->mask, o->x, o->scale, o->shift, o->y, o->kept, NULL);
     }
     return dot(o->y, o->r, o->n_out);
 }
@@ -235,12 +234,16 @@ static void softmax(void **state)
 
 /* Every kind of layer, with and without dropout behind it, odd channel counts. */
 static const struct layer_def small_layers[] = {
-    {LAYER_CONV, 3, 0.3},    {LAYER_CONV, 4, 0},  {LAYER_POOL, 0, 0}, {LAYER_CONV, 5, 0.4},
-    {LAYER_POOL, 0, 0},      {LAYER_DROPOUT, 0, 0.5}, {LAYER_FC_BN, 7, 0.5}, {LAYER_FC, 6, 0},
-    {LAYER_FC, 4, 0},
+    {LAYER_CONV, 3, 0.3},  {LAYER_CONV, 4, 0}, {LAYER_POOL, 0, 0},
+    {LAYER_CONV, 5, 0.4},  {LAYER_POOL, 0, 0}, {LAYER_DROPOUT, 0, 0.5},
+    {LAYER_FC_BN, 7, 0.5}, {LAYER_FC, 6, 0},   {LAYER_FC, 4, 0},
 };
 static const struct model_def small = {
-    .name = "small", .c = 2, .h = 8, .w = 8, .layers = small_layers,
+    .name = "small",
+    .c = 2,
+    .h = 8,
+    .w = 8,
+    .layers = small_layers,
     .n_layers = N_ROWS(small_layers),
 };
 

@@ -27,6 +27,7 @@ struct machine {
     int64_t throttled_ns;
 };
 
+/* clang-format off */
 static const struct machine rows[] = {
     {"cgroup v2, limits in the own group",
      {{"/proc/self/cgroup", "0::/kubepods/pod7\n"},
@@ -77,6 +78,7 @@ static const struct machine rows[] = {
       {"/sys/fs/cgroup/memory.max", ""}},
      "{\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null, \"cpu_mhz\": null}", 0},
 };
+/* clang-format on */
 
 static void put_file(const char *root, const char *path, const char *text)
 {
@@ -138,8 +140,7 @@ static void digest_and_memory(void **state)
     host_digest(b, db);
     assert_string_equal(da, db); /* the order of keys does not count */
     /* printf '{"model":"x","seed":1}' | sha256sum */
-    assert_string_equal(da, 
-                        "dd61282d20a54bdb9dce1ca819dff0c6e9e04a500e47402a41abda607a80ad35");
+    assert_string_equal(da, "dd61282d20a54bdb9dce1ca819dff0c6e9e04a500e47402a41abda607a80ad35");
     json_decref(a);
     json_decref(b);
     assert_true(host_max_rss_bytes() > 100000);

@@ -177,7 +177,8 @@ static void scratch_grows(void **state)
                 size_t n = best.conv3x3_scratch(&s, threads);
                 if (n < most) {
                     fail_msg("%s %s, %u threads: batch %u needs %zu floats of scratch, a smaller "
-                             "one %zu", best.isa, conv_rows[i].name, threads, s.n, n, most);
+                             "one %zu",
+                             best.isa, conv_rows[i].name, threads, s.n, n, most);
                 }
                 most = n;
             }
@@ -203,7 +204,10 @@ static void fc(void **state)
     static const struct {
         const char *name;
         uint32_t n, c, k;
-    } rows[] = {{"one", 1, 1, 1}, {"odd", 3, 7, 5}, {"head", 16, 512, 512}, {"last", 5, 512, 10},
+    } rows[] = {{"one", 1, 1, 1},
+                {"odd", 3, 7, 5},
+                {"head", 16, 512, 512},
+                {"last", 5, 512, 10},
                 {"slices, last short", 4, 130, 300}};
     struct work alone = {0}, shared = {0};
     assert_int_equal(pool_new(3, &shared.pool, NULL), 0);
@@ -327,8 +331,8 @@ static void bn_row(const char *row, const struct bn_shape *s, const struct dropo
     ref.bn_relu_backward(s, b.y, kept, da, mean.want, b.inv_std, b.gamma, dy.want, dgamma.want,
                          dbeta.want, NULL);
     memcpy(dy.got, da, n * sizeof(float)); /* in place */
-    best.bn_relu_backward(s, b.y, kept, dy.got, mean.want, b.inv_std, b.gamma, dy.got,
-                          dgamma.got, dbeta.got, &b.work);
+    best.bn_relu_backward(s, b.y, kept, dy.got, mean.want, b.inv_std, b.gamma, dy.got, dgamma.got,
+                          dbeta.got, &b.work);
     pair_check(mean, row, "mean");
     pair_check(var, row, "var");
     pair_check(a, row, "a");
@@ -342,6 +346,7 @@ static void bn_row(const char *row, const struct bn_shape *s, const struct dropo
 
 static void bn(void **state)
 {
+    /* clang-format off */
     static const struct {
         const char *name;
         struct bn_shape shape;
@@ -353,6 +358,7 @@ static void bn(void **state)
         {"a word more", {3, 5, 3, 33}}, {"half a word", {3, 5, 3, 16}},
         {"a channel less", {3, 5, 3, 31}},
     };
+    /* clang-format on */
     struct dropout_mask mask = {.key = {.seed = 3, .stream = 4}, .below = 19661};
     struct pool *pool = NULL;
     (void)state;
@@ -395,6 +401,7 @@ static void bn_pool_row(const char *row, const struct bn_shape *s)
 
 static void bn_pool(void **state)
 {
+    /* clang-format off */
     static const struct {
         const char *name;
         struct bn_shape shape;
@@ -402,6 +409,7 @@ static void bn_pool(void **state)
         {"one block", {1, 2, 2, 1}}, {"odd", {3, 6, 10, 7}}, {"conv5", {9, 2, 2, 64}},
         {"conv1", {5, 32, 32, 64}}, {"past the caches", {17, 32, 32, 64}},
     };
+    /* clang-format on */
     (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         bn_pool_row(rows[i].name, &rows[i].shape);
@@ -468,7 +476,9 @@ static void pool(void **state)
     static const struct {
         const char *name;
         struct pool_shape shape;
-    } rows[] = {{"one block", {1, 2, 2, 1}}, {"odd", {3, 6, 10, 7}}, {"conv1", {2, 32, 32, 64}},
+    } rows[] = {{"one block", {1, 2, 2, 1}},
+                {"odd", {3, 6, 10, 7}},
+                {"conv1", {2, 32, 32, 64}},
                 {"conv5", {13, 2, 2, 40}}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct pool_shape *s = &rows[i].shape;

@@ -62,8 +62,12 @@ static void short_training_learns(void **state)
     if (dataset_open("idx:" DATA_DIR, DATA_TRAIN, SAMPLES, 1, &data, &err) < 0) {
         fail_msg("%s", err.msg);
     }
-    struct train_params params = {.def = model_def_find("vgg16-fluid-fc512"), .train = data,
-                                  .batch = BATCH, .threads = 1, .seed = 1, .epochs = EPOCHS,
+    struct train_params params = {.def = model_def_find("vgg16-fluid-fc512"),
+                                  .train = data,
+                                  .batch = BATCH,
+                                  .threads = 1,
+                                  .seed = 1,
+                                  .epochs = EPOCHS,
                                   .dropout = false};
     struct train_reporter reporter = {.step = keep_step, .epoch = keep_epoch, .ctx = &h};
     assert_int_equal(train(&params, &reporter, &err), 0);
@@ -77,7 +81,8 @@ static void short_training_learns(void **state)
     double first = mean(h.loss, WINDOW), last = mean(h.loss + h.steps - WINDOW, WINDOW);
     if (!(last < 0.8 * first && last < 0.8 * log(10))) {
         fail_msg("mean loss of the first %d steps %.4f, of the last %.4f; expected less than 0.8 "
-                 "of it and of ln 10", WINDOW, first, last);
+                 "of it and of ln 10",
+                 WINDOW, first, last);
     }
 }
 

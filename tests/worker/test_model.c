@@ -18,12 +18,16 @@
 #define VGG "vgg16-fluid-fc512"
 
 static const struct layer_def small_layers[] = {
-    {LAYER_CONV, 16, 0.3},   {LAYER_CONV, 16, 0},     {LAYER_POOL, 0, 0},   {LAYER_CONV, 32, 0.4},
-    {LAYER_POOL, 0, 0},      {LAYER_DROPOUT, 0, 0.5}, {LAYER_FC_BN, 32, 0.5}, {LAYER_FC, 16, 0},
-    {LAYER_FC, 10, 0},
+    {LAYER_CONV, 16, 0.3},  {LAYER_CONV, 16, 0}, {LAYER_POOL, 0, 0},
+    {LAYER_CONV, 32, 0.4},  {LAYER_POOL, 0, 0},  {LAYER_DROPOUT, 0, 0.5},
+    {LAYER_FC_BN, 32, 0.5}, {LAYER_FC, 16, 0},   {LAYER_FC, 10, 0},
 };
 static const struct model_def small = {
-    .name = "small", .c = 3, .h = 8, .w = 8, .layers = small_layers,
+    .name = "small",
+    .c = 3,
+    .h = 8,
+    .w = 8,
+    .layers = small_layers,
     .n_layers = N_ROWS(small_layers),
 };
 enum { SMALL_FLOATS = 3 * 8 * 8, BATCH = 8 };
@@ -53,8 +57,7 @@ static void shape(void **state)
     assert_int_equal(model_def_n_tensors(def), 60);
     /* 313,196,544 multiply-adds in the convolutions, 529,408 behind; three times, but once less for
      * the first layer's 1,769,472. */
-    assert_true(model_flops_per_sample(def) ==
-                2.0 * (3.0 * (313196544.0 + 529408.0) - 1769472.0));
+    assert_true(model_flops_per_sample(def) == 2.0 * (3.0 * (313196544.0 + 529408.0) - 1769472.0));
     /* After conv i of each stack of facts: .3 0 / .4 0 / .4 .4 0 three times; head .5 and .5. */
     static const double drops[] = {.3, 0, .4, 0, .4, .4, 0, .4, .4, 0, .4, .4, 0};
     for (uint32_t i = 0, conv = 0; i < def->n_layers; i++) {
@@ -149,7 +152,9 @@ static void same_seed_same_bits(void **state)
         double loss[3];
         struct model *m[3];
         for (int j = 0; j < 3; j++) { /* the third with another seed */
-            struct model_params params = {.def = def, .batch = 2, .dropout = true,
+            struct model_params params = {.def = def,
+                                          .batch = 2,
+                                          .dropout = true,
                                           .threads = j == 1 ? rows[i].threads : 1,
                                           .seed = j == 2 ? 6 : 5};
             assert_int_equal(model_new(&params, &m[j], NULL), 0);
@@ -344,11 +349,11 @@ int main(void)
 {
     rng_uniform((struct rng_key){.seed = 1, .stream = 1}, pixels, N_ROWS(pixels));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shape),          cmocka_unit_test(initial_values),
-        cmocka_unit_test(short_batch),    cmocka_unit_test(best_equals_reference),
-        cmocka_unit_test(learns),         cmocka_unit_test(running_statistics),
-        cmocka_unit_test(dropout_keys),   cmocka_unit_test(micro_batches),
-        cmocka_unit_test(no_memory),      cmocka_unit_test(same_seed_same_bits),
+        cmocka_unit_test(shape),        cmocka_unit_test(initial_values),
+        cmocka_unit_test(short_batch),  cmocka_unit_test(best_equals_reference),
+        cmocka_unit_test(learns),       cmocka_unit_test(running_statistics),
+        cmocka_unit_test(dropout_keys), cmocka_unit_test(micro_batches),
+        cmocka_unit_test(no_memory),    cmocka_unit_test(same_seed_same_bits),
         cmocka_unit_test(kept_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@
 static void known_answers(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct {
         const char *name;
         struct rng_key key;
@@ -29,6 +30,7 @@ static void known_answers(void **state)
         {"pi", {0x299f31d0a4093822, 0x0370734413198a2e}, 0x85a308d3243f6a88,
          {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         uint32_t words[4];
         print_message("# row '%s'\n", rows[i].name);
@@ -42,8 +44,8 @@ static void known_answers(void **state)
 static void tiles_are_blocks(void **state)
 {
     (void)state;
-    static const uint64_t tiles[] = {0, 1, 12345, (UINT64_C(1) << 28) - 1, UINT64_C(1) << 28,
-                                     UINT64_C(0x123456789a)};
+    static const uint64_t tiles[] = {
+        0, 1, 12345, (UINT64_C(1) << 28) - 1, UINT64_C(1) << 28, UINT64_C(0x123456789a)};
     struct rng_key key = {.seed = 0x1234567890abcdef, .stream = 0xfedcba0987654321};
     for (size_t i = 0; i < N_ROWS(tiles); i++) {
         uint32_t tile[RNG_TILE], block[4];

@@ -176,8 +176,10 @@ static void records(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_command_lines), cmocka_unit_test(help),
-        cmocka_unit_test(text),              cmocka_unit_test(full_disk),
+        cmocka_unit_test(bad_command_lines),
+        cmocka_unit_test(help),
+        cmocka_unit_test(text),
+        cmocka_unit_test(full_disk),
         cmocka_unit_test(records),
         /* Sanitizers reserve terabytes of address space: no limit, no such test in their builds. */
         cmocka_unit_test(no_memory),

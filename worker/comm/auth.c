@@ -63,9 +63,11 @@ static int read_secret(int fd, const char *what, uint8_t ret[AUTH_SECRET_SIZE], 
     }
     (void)close(fd); /* read only: nothing can be lost */
     if (r == 0 && got != AUTH_SECRET_SIZE) {
-        r = err_set(err, EBADMSG, "secret: %s holds %s%zu bytes, expected %d (make one: head -c %d "
-                    "/dev/urandom > FILE)", what, got > AUTH_SECRET_SIZE ? "at least " : "", got,
-                    AUTH_SECRET_SIZE, AUTH_SECRET_SIZE);
+        r = err_set(err, EBADMSG,
+                    "secret: %s holds %s%zu bytes, expected %d (make one: head -c %d "
+                    "/dev/urandom > FILE)",
+                    what, got > AUTH_SECRET_SIZE ? "at least " : "", got, AUTH_SECRET_SIZE,
+                    AUTH_SECRET_SIZE);
     }
     if (r == 0) {
         memcpy(ret, bytes, AUTH_SECRET_SIZE);
@@ -88,9 +90,10 @@ int auth_secret_from_file(const char *path, uint8_t ret[AUTH_SECRET_SIZE], struc
     }
     if ((st.st_mode & (S_IROTH | S_IWOTH)) != 0) {
         (void)close(fd);
-        return err_set(err, EACCES, "secret: '%s' has mode %04o: everyone on this machine can read "
-                       "or change it; run: chmod o= '%s'", path, (unsigned)(st.st_mode & 07777),
-                       path);
+        return err_set(err, EACCES,
+                       "secret: '%s' has mode %04o: everyone on this machine can read "
+                       "or change it; run: chmod o= '%s'",
+                       path, (unsigned)(st.st_mode & 07777), path);
     }
     char what[300];
     int n = snprintf(what, sizeof(what), "'%s'", path);

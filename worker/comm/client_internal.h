@@ -45,7 +45,8 @@ struct client {
     const float *doing_grads;
     float *doing_params;
     struct exchange_times doing_times;
-    int64_t job_ns, sent_ns, first_ns; /* of the round: begin, all sent, first byte back; 0: not yet */
+    int64_t job_ns, sent_ns,
+        first_ns; /* of the round: begin, all sent, first byte back; 0: not yet */
     uint64_t job_bytes_tx, job_bytes_rx;
     uint64_t step;
     uint32_t n_received;

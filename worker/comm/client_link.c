@@ -110,10 +110,12 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
     }
     if (id >= c->params.slices.n || f->step != c->step || f->slice != id ||
         f->offset != want.offset || f->payload_len != want.len * sizeof(float)) {
-        (void)err_set(err, EPROTO, "parameters of step %" PRIu64 ", slice %" PRIu32 ", offset %"
-                      PRIu64 ", %" PRIu32 " bytes; expected step %" PRIu64 ", slice %" PRIu32
-                      ", offset %zu, %zu bytes", f->step, f->slice, f->offset, f->payload_len,
-                      c->step, id, want.offset, want.len * sizeof(float));
+        (void)err_set(err, EPROTO,
+                      "parameters of step %" PRIu64 ", slice %" PRIu32 ", offset %" PRIu64
+                      ", %" PRIu32 " bytes; expected step %" PRIu64 ", slice %" PRIu32
+                      ", offset %zu, %zu bytes",
+                      f->step, f->slice, f->offset, f->payload_len, c->step, id, want.offset,
+                      want.len * sizeof(float));
         return NULL;
     }
     if (c->first_ns == 0) {

@@ -29,8 +29,8 @@ struct exchange_ops {
     /* All replicas are ready and warm: returns at the barrier's release. */
     int (*barrier)(struct exchange *x, struct err *err);
     /* One synchronous round: grads (n) in, params (n) overwritten with the new ones. */
-    int (*round)(struct exchange *x, const float *grads, float *params,
-                 struct exchange_times *ret, struct err *err);
+    int (*round)(struct exchange *x, const float *grads, float *params, struct exchange_times *ret,
+                 struct err *err);
     /* Says goodbye to every peer and closes. */
     int (*goodbye)(struct exchange *x, struct err *err);
     /* Gives up for a reason of our own (bad data, no memory): the peers are told and name us. */

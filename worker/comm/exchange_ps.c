@@ -83,7 +83,8 @@ static void ps_abandon(struct exchange *x, int exit_code, const char *why)
 
 static void ps_fault(const struct exchange *x, struct exchange_fault *ret)
 {
-    struct client *c = (struct client *)(uintptr_t)x; /* the mutex changes, what it guards does not */
+    struct client *c =
+        (struct client *)(uintptr_t)x; /* the mutex changes, what it guards does not */
     (void)pthread_mutex_lock(&c->mutex);
     *ret = (struct exchange_fault){.exit_code = c->fault.exit_code};
     if (c->fault.has_peer) {
@@ -127,8 +128,7 @@ static int start_thread(struct client *c)
     return code;
 }
 
-int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **ret,
-                    struct err *err)
+int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **ret, struct err *err)
 {
     int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_fd < 0) {

@@ -11,7 +11,7 @@
 #define FAULT_TEXT_MAX 400
 
 struct fault {
-    int exit_code;        /* enum exit_code of the process that reports it; 0: no fault */
+    int exit_code; /* enum exit_code of the process that reports it; 0: no fault */
     bool has_peer;
     struct frame_id peer; /* the cause: role and index count */
     char message[FAULT_TEXT_MAX];

@@ -12,7 +12,8 @@
 
 static const uint8_t magic[4] = {'b', 'n', 'c', 'X'};
 
-enum { /* offsets in the header */
+/* offsets in the header */
+enum {
     AT_MAGIC = 0,
     AT_VERSION = 4,
     AT_TYPE = 5,
@@ -166,8 +167,8 @@ static int check_sender(struct frame_parser *p, struct err *err)
         from->role != p->from.role || from->index != p->from.index) {
         char name[32];
         frame_id_name(from, name);
-        return err_set(err, EPROTO, "frame %" PRIu64 ": signed by another sender (%s)",
-                       p->sequence, name);
+        return err_set(err, EPROTO, "frame %" PRIu64 ": signed by another sender (%s)", p->sequence,
+                       name);
     }
     return 0;
 }
@@ -181,9 +182,10 @@ static int check_type(const struct frame_parser *p, uint8_t type, uint8_t dtype,
     }
     uint32_t len = p->frame.payload_len;
     if (len < types[type].min || len > types[type].max) {
-        return err_set(err, EPROTO, "frame %" PRIu64 ": %s with %" PRIu32 " bytes of payload, "
-                       "allowed are %" PRIu32 " to %" PRIu32, p->sequence, types[type].name, len,
-                       types[type].min, types[type].max);
+        return err_set(err, EPROTO,
+                       "frame %" PRIu64 ": %s with %" PRIu32 " bytes of payload, "
+                       "allowed are %" PRIu32 " to %" PRIu32,
+                       p->sequence, types[type].name, len, types[type].min, types[type].max);
     }
     if (dtype != types[type].dtype) {
         return err_set(err, EPROTO, "frame %" PRIu64 ": %s with dtype %u", p->sequence,
@@ -197,8 +199,10 @@ static int check_header(struct frame_parser *p, struct err *err)
 {
     const uint8_t *h = p->header;
     if (memcmp(h + AT_MAGIC, magic, sizeof(magic)) != 0 || h[AT_VERSION] != FRAME_VERSION) {
-        return err_set(err, EPROTO, "not a frame of benchd version %d: it begins %02x %02x %02x "
-                       "%02x %02x", FRAME_VERSION, h[0], h[1], h[2], h[3], h[4]);
+        return err_set(err, EPROTO,
+                       "not a frame of benchd version %d: it begins %02x %02x %02x "
+                       "%02x %02x",
+                       FRAME_VERSION, h[0], h[1], h[2], h[3], h[4]);
     }
     struct frame *f = &p->frame;
     *f = (struct frame){
@@ -233,9 +237,10 @@ static int finish_payload(struct frame_parser *p, struct err *err)
     uint32_t crc = crc32c(0, p->payload, p->frame.payload_len);
     if (crc != p->frame.payload_crc) {
         p->state = PARSER_DEAD;
-        return err_set(err, EPROTO, "frame %" PRIu64 ": %s: CRC of the payload is %08" PRIx32
-                       ", the header says %08" PRIx32, p->sequence,
-                       frame_type_to_string(p->frame.type), crc, p->frame.payload_crc);
+        return err_set(err, EPROTO,
+                       "frame %" PRIu64 ": %s: CRC of the payload is %08" PRIx32
+                       ", the header says %08" PRIx32,
+                       p->sequence, frame_type_to_string(p->frame.type), crc, p->frame.payload_crc);
     }
     p->sequence++;
     p->got = 0;

@@ -29,17 +29,17 @@
 #define FRAME_MAX_INDEX 65535
 
 enum frame_type {
-    FRAME_HELLO = 1,  /* trainer: nonce, configuration digest */
-    FRAME_CHALLENGE,  /* server: nonce, digest, tag */
-    FRAME_PROOF,      /* trainer: tag; from here on every header has a MAC */
-    FRAME_WELCOME,    /* server: you are in */
-    FRAME_HEARTBEAT,  /* both, each second */
-    FRAME_GRADIENT,   /* trainer: one slice */
-    FRAME_PARAMS,     /* server: one slice */
-    FRAME_READY,      /* trainer: warm, waiting at the barrier */
-    FRAME_RELEASE,    /* server: all are ready */
-    FRAME_ABORT,      /* both: I give up, because of this peer */
-    FRAME_GOODBYE,    /* trainer: done */
+    FRAME_HELLO = 1, /* trainer: nonce, configuration digest */
+    FRAME_CHALLENGE, /* server: nonce, digest, tag */
+    FRAME_PROOF,     /* trainer: tag; from here on every header has a MAC */
+    FRAME_WELCOME,   /* server: you are in */
+    FRAME_HEARTBEAT, /* both, each second */
+    FRAME_GRADIENT,  /* trainer: one slice */
+    FRAME_PARAMS,    /* server: one slice */
+    FRAME_READY,     /* trainer: warm, waiting at the barrier */
+    FRAME_RELEASE,   /* server: all are ready */
+    FRAME_ABORT,     /* both: I give up, because of this peer */
+    FRAME_GOODBYE,   /* trainer: done */
 };
 #define FRAME_TYPE_END (FRAME_GOODBYE + 1)
 const char *frame_type_to_string(enum frame_type type);

@@ -85,8 +85,10 @@ int net_listen(const struct net_addr *addr, struct err *err)
     }
     freeaddrinfo(list);
     if (r == -EADDRINUSE) {
-        return err_set(err, EADDRINUSE, "bind %s: Address already in use (another process listens "
-                       "there; choose another --listen)", addr->text);
+        return err_set(err, EADDRINUSE,
+                       "bind %s: Address already in use (another process listens "
+                       "there; choose another --listen)",
+                       addr->text);
     }
     return r < 0 ? err_set_errno(err, -r, "bind %s", addr->text) : r;
 }

@@ -29,9 +29,9 @@ struct dial_lookup;
 struct dial {
     struct net_addr addr;
     enum { DIAL_WAIT, DIAL_RESOLVE, DIAL_CONNECT } state;
-    int fd;            /* poll it for POLLOUT; -1: nothing to poll, come again soon */
-    char why[160];     /* the last failure, "" if none */
-    int64_t again_ns;  /* when to try again, in DIAL_WAIT */
+    int fd;                     /* poll it for POLLOUT; -1: nothing to poll, come again soon */
+    char why[160];              /* the last failure, "" if none */
+    int64_t again_ns;           /* when to try again, in DIAL_WAIT */
     struct dial_lookup *lookup; /* owned */
     const struct addrinfo *next;
 };

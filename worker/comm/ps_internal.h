@@ -25,13 +25,13 @@ struct ps_server {
     VEC(struct ps_peer *) peers; /* strangers and trainers; owned */
     struct ps_peer **trainers;   /* (n_trainers) NULL: not there yet */
     uint32_t n_joined, n_ready, n_gone;
-    char turned_away[192];       /* the last one: whom it claimed to be, and why; "": nobody */
+    char turned_away[192]; /* the last one: whom it claimed to be, and why; "": nobody */
 
     struct reduce reduce;
-    uint32_t n_slices;      /* own */
-    size_t *param_offsets;  /* (n_slices) into params */
-    uint32_t n_complete;    /* own slices of the present round that are done */
-    uint64_t round;         /* rounds completed, warm-up too */
+    uint32_t n_slices;     /* own */
+    size_t *param_offsets; /* (n_slices) into params */
+    uint32_t n_complete;   /* own slices of the present round that are done */
+    uint64_t round;        /* rounds completed, warm-up too */
 
     bool measuring;
     int64_t barrier_ns, round_began_ns;

@@ -46,9 +46,10 @@ static int blame_leaver(struct ps_server *s, struct err *err)
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
         struct ps_peer *peer = s->trainers[t];
         if (peer != NULL && peer->gone) {
-            (void)err_set(err, EPROTO, "trainer/%" PRIu32 " said goodbye after %" PRIu64 " steps, "
-                          "but others go on; give all trainers the same number of steps", t,
-                          peer->step);
+            (void)err_set(err, EPROTO,
+                          "trainer/%" PRIu32 " said goodbye after %" PRIu64 " steps, "
+                          "but others go on; give all trainers the same number of steps",
+                          t, peer->step);
             fault_from_err(&s->fault, -EPROTO, &peer->conn.peer, err);
             break;
         }
@@ -87,9 +88,10 @@ static int blame_waiter(struct ps_server *s, struct err *err)
     while (s->trainers[t] == NULL || !s->trainers[t]->ready) {
         t++;
     }
-    (void)err_set(err, EPROTO, "trainer/%" PRIu32 " waits at the barrier after %" PRIu64 " steps, "
-                  "but others go on; give all trainers the same number of warm-up steps", t,
-                  s->trainers[t]->step);
+    (void)err_set(err, EPROTO,
+                  "trainer/%" PRIu32 " waits at the barrier after %" PRIu64 " steps, "
+                  "but others go on; give all trainers the same number of warm-up steps",
+                  t, s->trainers[t]->step);
     fault_from_err(&s->fault, -EPROTO, &s->trainers[t]->conn.peer, err);
     return -EPROTO;
 }
@@ -113,16 +115,20 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
     uint32_t id = (uint32_t)peer->next * s->params.slices.n_servers + s->params.self.index;
     if (f->step != peer->step || f->slice != id || f->offset != want.offset ||
         f->payload_len != want.len * sizeof(float)) {
-        (void)err_set(err, EPROTO, "gradient of step %" PRIu64 ", slice %" PRIu32 ", offset %" PRIu64
+        (void)err_set(err, EPROTO,
+                      "gradient of step %" PRIu64 ", slice %" PRIu32 ", offset %" PRIu64
                       ", %" PRIu32 " bytes; expected step %" PRIu64 ", slice %" PRIu32
-                      ", offset %zu, %zu bytes", f->step, f->slice, f->offset, f->payload_len,
-                      peer->step, id, want.offset, want.len * sizeof(float));
+                      ", offset %zu, %zu bytes",
+                      f->step, f->slice, f->offset, f->payload_len, peer->step, id, want.offset,
+                      want.len * sizeof(float));
         return NULL;
     }
     /* It must have all of the round before; its parameters are still being read by our socket. */
     if (peer->step != s->round || (peer->next == 0 && conn_has_bulk(&peer->conn))) {
-        (void)err_set(err, EPROTO, "gradient of step %" PRIu64 " before it has the parameters of "
-                      "the step before", f->step);
+        (void)err_set(err, EPROTO,
+                      "gradient of step %" PRIu64 " before it has the parameters of "
+                      "the step before",
+                      f->step);
         return NULL;
     }
     peer->receiving = reduce_take(&s->reduce, peer->next, peer->conn.peer.index);

@@ -196,7 +196,8 @@ static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
         return 0;
     }
     if (peer->joined || (peer->conn.secured && r == -EPROTO)) {
-        bool is_past = peer->gone && s->fault.exit_code == 0; /* what it does now is its own affair */
+        bool is_past =
+            peer->gone && s->fault.exit_code == 0; /* what it does now is its own affair */
         return is_past ? 0 : blame(s, &peer->conn.peer, r, err);
     }
     /* A trainer asks for our proof first, and leaves when it is wrong. */

@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 struct reduce_slice {
-    size_t len;      /* floats */
-    float *sum;      /* (len) owned; trainer 0's gradient lands here */
-    uint32_t next;   /* trainer whose turn it is */
-    float **early;   /* (n_trainers) owned buffers, NULL: not there */
+    size_t len;    /* floats */
+    float *sum;    /* (len) owned; trainer 0's gradient lands here */
+    uint32_t next; /* trainer whose turn it is */
+    float **early; /* (n_trainers) owned buffers, NULL: not there */
 };
 
 struct reduce {

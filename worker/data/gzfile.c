@@ -21,10 +21,11 @@ int gzfile_open(struct gzfile *f, const char *dir, const char *name, struct err 
     gzFile gz = gzopen(path, "rbe");
     if (gz == NULL) {
         int code = errno == 0 ? ENOMEM : errno;
-        int r = code == ENOENT
-                    ? err_set(err, ENOENT, "no file '%s/%s', nor '%s.gz'; is it the directory that "
-                                           "holds the data files?", dir, name, name)
-                    : err_set_errno(err, code, "open '%s'", path);
+        int r = code == ENOENT ? err_set(err, ENOENT,
+                                         "no file '%s/%s', nor '%s.gz'; is it the directory that "
+                                         "holds the data files?",
+                                         dir, name, name)
+                               : err_set_errno(err, code, "open '%s'", path);
         free(path);
         return r;
     }
@@ -99,8 +100,8 @@ int gzfile_expect_end(struct gzfile *f, struct err *err)
     }
     if (got > 0) {
         return err_set(err, EBADMSG,
-                       "'%s' is too long: expected it to end at byte %llu; get it again",
-                       f->path, (unsigned long long)f->offset);
+                       "'%s' is too long: expected it to end at byte %llu; get it again", f->path,
+                       (unsigned long long)f->offset);
     }
     return 0;
 }

@@ -8,8 +8,8 @@
 #include "base/err.h"
 
 struct gzfile {
-    char *path;    /* owned */
-    void *gz;      /* gzFile */
+    char *path;      /* owned */
+    void *gz;        /* gzFile */
     uint64_t offset; /* of what is read next, after decompression */
 };
 

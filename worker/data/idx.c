@@ -87,7 +87,7 @@ int idx_load(struct dataset *d, const char *dir, struct err *err)
 {
     const char *prefix = d->split == DATA_TRAIN ? "train" : "t10k";
     static int (*const loaders[])(struct dataset *, struct gzfile *, struct err *) = {load_images,
-                                                                                    load_labels};
+                                                                                      load_labels};
     static const char *const suffixes[] = {"images-idx3-ubyte", "labels-idx1-ubyte"};
     for (int i = 0; i < 2; i++) {
         _cleanup_(freep) char *name = xasprintf("%s-%s", prefix, suffixes[i]);

@@ -151,8 +151,8 @@ static char *read_cgroup(const char *root, const char *controller, const char *f
         size_t names_len = (size_t)(path - names);
         if (is_v2 ? names_len == 0 : has_name(names, names_len, controller)) {
             size_t path_len = strcspn(path + 1, "\n");
-            _cleanup_(freep) char *full = xasprintf("%s%s%.*s/%s", mount, controller,
-                                                    (int)path_len, path + 1, file);
+            _cleanup_(freep) char *full =
+                xasprintf("%s%s%.*s/%s", mount, controller, (int)path_len, path + 1, file);
             char *text = read_text(root, full);
             if (text != NULL) {
                 return text;

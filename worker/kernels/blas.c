@@ -25,8 +25,8 @@ const char *blas_core(void)
 
 /* OpenBLAS's cores of the AVX2 class and below: what it falls back to on a CPU it does not know. */
 static const char *const small_cores[] = {
-    "Prescott",  "Core2",       "Nehalem",     "Sandybridge", "Haswell", "Zen",
-    "Bulldozer", "Piledriver",  "Steamroller", "Excavator",   "Generic",
+    "Prescott",  "Core2",      "Nehalem",     "Sandybridge", "Haswell", "Zen",
+    "Bulldozer", "Piledriver", "Steamroller", "Excavator",   "Generic",
 };
 
 const char *blas_wanted_core(void)

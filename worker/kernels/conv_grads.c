@@ -23,7 +23,7 @@
 #define BLOCK_TILES (KERNELS_AMX ? 32 : 48)
 #define BLOCK_TILES_LARGE 96
 #define LARGE_WEIGHT_FLOATS (1u << 20) /* a dU that the second-level cache has no hope to hold */
-#define PART_TILES 256                /* of a part, at least: adding parts shall cost little */
+#define PART_TILES 256                 /* of a part, at least: adding parts shall cost little */
 #define MOST_PARTS 8
 #define WIDE_TILES 256                /* at most so many tiles are one block */
 #define WIDE_WEIGHT_FLOATS (3u << 20) /* as are layers with a larger dU */
@@ -83,8 +83,8 @@ static void plan(struct grads *g, size_t threads, struct carver *scratch)
     choose_item(g, threads);
     g->v_plane = g->c * g->most + PLANE_PAD;
     g->z_plane = g->k * g->most + PLANE_PAD;
-    g->u_plane = (g->way == BY_CORNERS ? g->item_side * g->item_side * CORNER : g->c * g->k) +
-                 PLANE_PAD;
+    g->u_plane =
+        (g->way == BY_CORNERS ? g->item_side * g->item_side * CORNER : g->c * g->k) + PLANE_PAD;
     g->v_each = planes * g->v_plane;
     g->z_each = planes * g->z_plane;
     g->u_each = planes * g->u_plane;

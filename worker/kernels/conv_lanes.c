@@ -15,9 +15,9 @@
 #include "worker/kernels/tiles.h"
 
 #define PIXELS 4
-#define STRIP (VL * PANEL)   /* VL channels of PANEL images */
-#define IMAGES_PER_EMPTY 8   /* at least so many for each lane that has none */
-#define PREFETCH_FLOATS 128  /* of weights, ahead of their use */
+#define STRIP (VL * PANEL)  /* VL channels of PANEL images */
+#define IMAGES_PER_EMPTY 8  /* at least so many for each lane that has none */
+#define PREFETCH_FLOATS 128 /* of weights, ahead of their use */
 
 struct lanes {
     size_t threads, n, c, k;

@@ -12,8 +12,8 @@
 #include "worker/kernels/slots.h"
 
 #define C 3
-#define TAP_ROW (3 * C)     /* values that one row of taps meets */
-#define GRAD_IMAGES 4       /* whose fp32 gradients are summed before they go into doubles */
+#define TAP_ROW (3 * C) /* values that one row of taps meets */
+#define GRAD_IMAGES 4   /* whose fp32 gradients are summed before they go into doubles */
 
 struct rgb {
     const struct conv_shape *s;
@@ -21,10 +21,10 @@ struct rgb {
     float *y;
     /* Scratch: */
     size_t frame_each;
-    float *frames;     /* (threads, h+2, w+2, 3) */
-    float *moments;    /* (n, 3, k); NULL: not wanted */
-    float *dweights;   /* (parts, 27, k) */
-    float *dbiases;    /* (n, k) */
+    float *frames;   /* (threads, h+2, w+2, 3) */
+    float *moments;  /* (n, 3, k); NULL: not wanted */
+    float *dweights; /* (parts, 27, k) */
+    float *dbiases;  /* (n, k) */
 };
 
 static size_t hw(const struct rgb *r)
@@ -76,8 +76,7 @@ static void item_forward(void *ctx, size_t n, unsigned thread)
 }
 
 void conv_rgb_forward(const struct conv_shape *s, const float *x, const float *weight,
-                      const float *bias, float *y, float *mean, float *var,
-                      const struct work *work)
+                      const float *bias, float *y, float *mean, float *var, const struct work *work)
 {
     struct rgb r = {.s = s, .x = x, .weight = weight, .bias = bias, .y = y};
     struct carver scratch = {.base = work->scratch};

@@ -19,14 +19,14 @@
 #include "worker/kernels/tiles.h"
 
 #define LARGE_L2_BYTES (2u << 20)
-#define BLOCKS_SHARED 4                 /* the number of equal blocks is a multiple of it */
-#define BLOCKS_EACH 2                   /* other blocks are so small that each thread has as many */
-#define DEPTH_ROWS 256                  /* of U at a time: a plane's stays in the first */
-#define PREFETCH_ROWS 8                 /* of weights, ahead of their use */
-#define TOGETHER_CHANNELS 128           /* of x, from which on two panels gain where blocks are small */
-#define TURN_ROWS 16                    /* of weights that are turned at a time: a line of them */
-#define WIDE_TILES 128                  /* at most so many tiles are one block */
-#define WIDE_WEIGHT_FLOATS (3u << 20)   /* as are layers with more transformed weights */
+#define BLOCKS_SHARED 4       /* the number of equal blocks is a multiple of it */
+#define BLOCKS_EACH 2         /* other blocks are so small that each thread has as many */
+#define DEPTH_ROWS 256        /* of U at a time: a plane's stays in the first */
+#define PREFETCH_ROWS 8       /* of weights, ahead of their use */
+#define TOGETHER_CHANNELS 128 /* of x, from which on two panels gain where blocks are small */
+#define TURN_ROWS 16          /* of weights that are turned at a time: a line of them */
+#define WIDE_TILES 128        /* at most so many tiles are one block */
+#define WIDE_WEIGHT_FLOATS (3u << 20) /* as are layers with more transformed weights */
 
 struct conv {
     struct tiling t;
@@ -35,17 +35,17 @@ struct conv {
     float *y;            /* (N, H, W, k) */
     const float *weight; /* (3, 3, c, k); turned: (3, 3, k, c) */
     bool turned;
-    const float *bias;   /* (k) */
-    bool streams;        /* y is written past the caches */
-    float *moments;      /* (slots, 3, k); NULL: not wanted */
+    const float *bias; /* (k) */
+    bool streams;      /* y is written past the caches */
+    float *moments;    /* (slots, 3, k); NULL: not wanted */
     size_t threads;
     /* Scratch; *_each floats lie between those of two threads, 0: all share one. */
     bool wide;
-    size_t block;        /* tiles that go through the stages together */
-    size_t room;         /* tiles that V and M have room for */
-    size_t chunk;        /* tiles whose moments make a slot */
-    size_t depth;        /* channels of x whose U exists at a time */
-    size_t together;     /* panels of output channels for which V is read once */
+    size_t block;    /* tiles that go through the stages together */
+    size_t room;     /* tiles that V and M have room for */
+    size_t chunk;    /* tiles whose moments make a slot */
+    size_t depth;    /* channels of x whose U exists at a time */
+    size_t together; /* panels of output channels for which V is read once */
     size_t u_plane, v_plane, m_plane, u_panel, m_panel, u_each, v_each, m_each;
     float *u, *v, *m, *zeros;
     float *waste; /* (threads, K) */
@@ -73,8 +73,7 @@ static struct tuning tuning_of_cpu(void)
             .block = 128, .chunk = 32, .stream = 1u << 17, .depth = 1u << 19, .together = 2};
     }
     if (cpu_l2_bytes() >= LARGE_L2_BYTES) {
-        return (struct tuning){
-            .block = 48, .stream = 1u << 17, .depth = 1u << 18, .together = 1};
+        return (struct tuning){.block = 48, .stream = 1u << 17, .depth = 1u << 18, .together = 1};
     }
     return (struct tuning){.block = PRODUCT_ROWS == 12 ? 12 : 48,
                            .stream = 1u << 20,
@@ -99,8 +98,7 @@ static size_t block_of(const struct tuning *t, size_t tiles, size_t threads)
 static size_t depth_of(size_t planes, size_t c, size_t most)
 {
     size_t depth = c;
-    while ((depth > DEPTH_ROWS || planes * depth * PANEL > most) &&
-           depth % (2 * PANEL) == 0) {
+    while ((depth > DEPTH_ROWS || planes * depth * PANEL > most) && depth % (2 * PANEL) == 0) {
         depth /= 2;
     }
     return depth;
@@ -252,9 +250,8 @@ static void transform_output(const struct conv *cv, size_t panel, size_t first, 
 {
     const struct scheme *s = cv->t.scheme;
     size_t count = min_size(cv->chunk, cv->t.count - first);
-    float *slot = cv->moments == NULL
-                      ? NULL
-                      : cv->moments + first / cv->chunk * 3 * cv->k + panel * PANEL;
+    float *slot =
+        cv->moments == NULL ? NULL : cv->moments + first / cv->chunk * 3 * cv->k + panel * PANEL;
     for (size_t i = 0; i < count; i++) {
         union {
             const float *in[SCHEME_MAX_PLANES];
@@ -268,8 +265,8 @@ static void transform_output(const struct conv *cv, size_t panel, size_t first, 
                 s->output(row, cv->m_plane, cv->bias, px.out, channel, cv->streams, NULL);
                 continue;
             }
-            struct scheme_moments sums = {
-                slot + at, slot + cv->k + at, slot + 2 * cv->k + at, i == 0};
+            struct scheme_moments sums = {slot + at, slot + cv->k + at, slot + 2 * cv->k + at,
+                                          i == 0};
             s->output(row, cv->m_plane, cv->bias, px.out, channel, cv->streams, &sums);
         }
     }

@@ -76,8 +76,8 @@ static void fc_backward(uint32_t n, uint32_t c, uint32_t k, const float *x, cons
                         const float *dy, float *dx, float *dweight, float *dbias,
                         const struct work *work)
 {
-    struct fc f = {.n = n, .c = c, .k = k, .x = x, .weight = weight, .dy = dy, .dx = dx,
-                   .dweight = dweight};
+    struct fc f = {
+        .n = n, .c = c, .k = k, .x = x, .weight = weight, .dy = dy, .dx = dx, .dweight = dweight};
     parallel_for(work->pool, ceil_div(k, SLICE), item_dweight, &f);
     conv_sum_bias(n, k, dy, dbias);
     if (dx != NULL) {

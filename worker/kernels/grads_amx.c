@@ -7,8 +7,8 @@
 #include "worker/kernels/grads.h"
 #include "worker/kernels/simd.h"
 
-#define STRIP (VL * PANEL)  /* VL channels of PANEL tiles */
-#define TAP (CORNER + VL)   /* not a power of two apart */
+#define STRIP (VL * PANEL) /* VL channels of PANEL tiles */
+#define TAP (CORNER + VL)  /* not a power of two apart */
 
 /* strip (VL, PANEL) = the pixel of each tile, transposed. */
 static void take_strip(const float *px[PANEL][SCHEME_MAX_PLANES], size_t pixel, size_t channel,

@@ -40,17 +40,16 @@ void grads_multiply(const struct grads *g, const struct block *b, const struct c
         size_t c_panel = which->c_panel + corner / which->k_panels;
         size_t k_panel = which->k_panel + corner % which->k_panels;
         float *to = u + plane * u_plane + corner * CORNER;
-        struct product p = {.a = b->v + (which->plane + plane) * g->v_plane +
-                                 c_panel * g->most * PANEL,
-                            .b = b->z + (which->plane + plane) * g->z_plane +
-                                 k_panel * g->most * PANEL,
-                            .b_step = PANEL,
-                            .c = to,
-                            .c_row = PANEL,
-                            .init = b->begins ? NULL : to,
-                            .init_row = PANEL,
-                            .panels = 1,
-                            .steps = b->count};
+        struct product p = {
+            .a = b->v + (which->plane + plane) * g->v_plane + c_panel * g->most * PANEL,
+            .b = b->z + (which->plane + plane) * g->z_plane + k_panel * g->most * PANEL,
+            .b_step = PANEL,
+            .c = to,
+            .c_row = PANEL,
+            .init = b->begins ? NULL : to,
+            .init_row = PANEL,
+            .panels = 1,
+            .steps = b->count};
         p.next = is_far ? p.b + g->z_plane : to + CORNER;
         p.next_floats = is_far ? b->count * PANEL : CORNER;
         product_grads(&p, PANEL);

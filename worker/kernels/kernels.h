@@ -37,7 +37,7 @@ struct dropout_mask {
  * k % 32 of word k / 32 is channel k's; those behind channel K - 1 are 0. */
 #define KEPT_WORDS(k) (((size_t)(k) + 31) / 32)
 
-struct work { /* what a kernel may use; it keeps nothing there */
+struct work {          /* what a kernel may use; it keeps nothing there */
     struct pool *pool; /* NULL: one thread */
     float *scratch;    /* as many floats as the kernel asks for */
 };

@@ -26,7 +26,7 @@ struct pass {
     const uint32_t *kept;
     float *out; /* a or dy */
     uint32_t *kept_out;
-    float *sums; /* (slots, 2, k): of g and of g * (y - mean) */
+    float *sums;              /* (slots, 2, k): of g and of g * (y - mean) */
     float *mul, *sub, *slope; /* (k) each: dy = mul * (g - sub - (y - mean) * slope) */
 };
 
@@ -54,7 +54,10 @@ struct dropper {
     size_t tile;
     uint32_t words[RNG_TILE];
 };
-#define DROPPER(mask_) {.mask = (mask_), .tile = SIZE_MAX}
+#define DROPPER(mask_)                                                                             \
+    {                                                                                              \
+        .mask = (mask_), .tile = SIZE_MAX                                                          \
+    }
 
 /* Of elements in a row, as many as the tile's end allows: bits `first`.. of their words decide. */
 struct drop {
@@ -182,8 +185,13 @@ static void bn_relu_forward(const struct bn_shape *s, const struct dropout_mask 
                             const float *y, const float *scale, const float *shift, float *a,
                             uint32_t *kept, const struct work *work)
 {
-    struct pass p = {.k = s->k, .y = y, .scale = scale, .shift = shift, .out = a,
-                     .kept_out = kept, .mask = mask};
+    struct pass p = {.k = s->k,
+                     .y = y,
+                     .scale = scale,
+                     .shift = shift,
+                     .out = a,
+                     .kept_out = kept,
+                     .mask = mask};
     size_t pixels = (size_t)s->n * s->h * s->w;
     if (s->k % 32 == 0) {
         p.streams = pixels * s->k > STREAM_FLOATS;
@@ -451,8 +459,14 @@ static void bn_relu_pool_backward(const struct bn_shape *s, const float *y, cons
                                   const float *inv_std, const float *gamma, float *dy,
                                   float *dgamma, float *dbeta, const struct work *work)
 {
-    struct pass p = {.k = s->k, .w = s->w, .y = y, .scale = scale, .shift = shift, .da = da,
-                     .mean = mean, .out = dy};
+    struct pass p = {.k = s->k,
+                     .w = s->w,
+                     .y = y,
+                     .scale = scale,
+                     .shift = shift,
+                     .da = da,
+                     .mean = mean,
+                     .out = dy};
     size_t rows = (size_t)s->n * s->h / 2;
     place_sums(&p, work);
     pass_run(&p, rows, item_pool_reduce, work);

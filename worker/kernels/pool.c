@@ -30,15 +30,15 @@ struct share {
 };
 
 struct pool {
-    unsigned n;        /* threads, the caller included */
+    unsigned n; /* threads, the caller included */
     unsigned started;
     pthread_t *threads;
     pthread_mutex_t mutex;
     pthread_cond_t begun, ended;
-    bool stop;          /* under the mutex */
-    struct loop loop;   /* written before a round, read in it */
-    atomic_size_t round; /* counts loops; changes under the mutex */
-    atomic_uint busy;   /* started threads that have not finished this round */
+    bool stop;            /* under the mutex */
+    struct loop loop;     /* written before a round, read in it */
+    atomic_size_t round;  /* counts loops; changes under the mutex */
+    atomic_uint busy;     /* started threads that have not finished this round */
     struct share *shares; /* (n) */
 };
 

@@ -93,12 +93,24 @@ SIMD_INLINE void block(size_t rows, size_t a_row, size_t a_step, const struct pr
 
 #if PRODUCT_ROWS == 12
 #define TALL_BLOCKS(ROW, STEP)                                                                     \
-    case 7: block(7, ROW, STEP, p, a, b, init, c, next); break;                                    \
-    case 8: block(8, ROW, STEP, p, a, b, init, c, next); break;                                    \
-    case 9: block(9, ROW, STEP, p, a, b, init, c, next); break;                                    \
-    case 10: block(10, ROW, STEP, p, a, b, init, c, next); break;                                  \
-    case 11: block(11, ROW, STEP, p, a, b, init, c, next); break;                                  \
-    case 12: block(12, ROW, STEP, p, a, b, init, c, next); break;
+    case 7:                                                                                        \
+        block(7, ROW, STEP, p, a, b, init, c, next);                                               \
+        break;                                                                                     \
+    case 8:                                                                                        \
+        block(8, ROW, STEP, p, a, b, init, c, next);                                               \
+        break;                                                                                     \
+    case 9:                                                                                        \
+        block(9, ROW, STEP, p, a, b, init, c, next);                                               \
+        break;                                                                                     \
+    case 10:                                                                                       \
+        block(10, ROW, STEP, p, a, b, init, c, next);                                              \
+        break;                                                                                     \
+    case 11:                                                                                       \
+        block(11, ROW, STEP, p, a, b, init, c, next);                                              \
+        break;                                                                                     \
+    case 12:                                                                                       \
+        block(12, ROW, STEP, p, a, b, init, c, next);                                              \
+        break;
 #else
 #define TALL_BLOCKS(ROW, STEP)
 #endif
@@ -117,16 +129,28 @@ static struct ahead ahead_of(const struct product *p, size_t part, size_t parts)
 
 /* Rows are split evenly: 32 are 11 + 11 + 10, not 12 + 12 + 8. */
 #define DEFINE_PRODUCT(NAME, ROW, STEP)                                                            \
-    static void NAME##_block(const struct product *p, size_t rows, const float *a,                 \
-                             const float *b, const float *init, float *c, struct ahead next)       \
+    static void NAME##_block(const struct product *p, size_t rows, const float *a, const float *b, \
+                             const float *init, float *c, struct ahead next)                       \
     {                                                                                              \
         switch (rows) {                                                                            \
-        case 1: block(1, ROW, STEP, p, a, b, init, c, next); break;                                \
-        case 2: block(2, ROW, STEP, p, a, b, init, c, next); break;                                \
-        case 3: block(3, ROW, STEP, p, a, b, init, c, next); break;                                \
-        case 4: block(4, ROW, STEP, p, a, b, init, c, next); break;                                \
-        case 5: block(5, ROW, STEP, p, a, b, init, c, next); break;                                \
-        case 6: block(6, ROW, STEP, p, a, b, init, c, next); break;                                \
+        case 1:                                                                                    \
+            block(1, ROW, STEP, p, a, b, init, c, next);                                           \
+            break;                                                                                 \
+        case 2:                                                                                    \
+            block(2, ROW, STEP, p, a, b, init, c, next);                                           \
+            break;                                                                                 \
+        case 3:                                                                                    \
+            block(3, ROW, STEP, p, a, b, init, c, next);                                           \
+            break;                                                                                 \
+        case 4:                                                                                    \
+            block(4, ROW, STEP, p, a, b, init, c, next);                                           \
+            break;                                                                                 \
+        case 5:                                                                                    \
+            block(5, ROW, STEP, p, a, b, init, c, next);                                           \
+            break;                                                                                 \
+        case 6:                                                                                    \
+            block(6, ROW, STEP, p, a, b, init, c, next);                                           \
+            break;                                                                                 \
             TALL_BLOCKS(ROW, STEP)                                                                 \
         }                                                                                          \
     }                                                                                              \
@@ -138,8 +162,7 @@ static struct ahead ahead_of(const struct product *p, size_t part, size_t parts)
             size_t count = (rows - row) / (blocks - i);                                            \
             for (size_t j = 0; j < columns; j++) {                                                 \
                 size_t column = j * 2 * VL;                                                        \
-                const float *init =                                                                \
-                    p->init == NULL ? NULL : p->init + row * p->init_row + column;                 \
+                const float *init = p->init == NULL ? NULL : p->init + row * p->init_row + column; \
                 NAME##_block(p, count, p->a + row * (ROW), p->b + column, init,                    \
                              p->c + row * p->c_row + column,                                       \
                              ahead_of(p, i * columns + j, blocks * columns));                      \

@@ -403,8 +403,7 @@ static void multiply_part(const struct product_grid *g, size_t rows, struct rang
     } else if (p->init != NULL) {
         p->init += c;
     }
-    p->next = p->next == NULL || columns.first != 0 ? NULL
-                                                    : p->next + planes.first * g->next_plane;
+    p->next = p->next == NULL || columns.first != 0 ? NULL : p->next + planes.first * g->next_plane;
     multiply(&part, rows);
 }
 

@@ -97,7 +97,7 @@ SIMD_INLINE void weight_grad_axis(const vf u[6], vf w[3])
 static void input(const float *const *px, size_t channel, float *v, size_t plane)
 {
     vf row[4][6];
-#define PX(I, J) vload(px[(I) * 6 + (J)] + channel)
+#define PX(I, J) vload(px[(I)*6 + (J)] + channel)
 #pragma GCC unroll 6
     for (size_t j = 0; j < 6; j++) {
         vf d1 = PX(1, j), d2 = PX(2, j), d3 = PX(3, j), d4 = PX(4, j), t[2];

@@ -45,8 +45,8 @@ void tiles_input(const struct tiling *t, const struct tiles_input *in)
     for (size_t i = 0; i < in->count; i++) {
         const float **now = px[i % 2], **next = px[1 - i % 2];
         size_t tile = in->first + i;
-        tile_pixels(t, tile < last ? tile + 1 : last, s->in, s->rim, in->x, in->channels,
-                    in->zeros, next);
+        tile_pixels(t, tile < last ? tile + 1 : last, s->in, s->rim, in->x, in->channels, in->zeros,
+                    next);
         for (size_t p = 0; p < in->panels; p++) {
             float *v = in->v + (p * in->v_rows + i) * PANEL;
             size_t channel = (in->panel + p) * PANEL;

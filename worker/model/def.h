@@ -15,8 +15,8 @@ enum layer_kind {
 
 struct layer_def {
     enum layer_kind kind;
-    uint32_t k;      /* channels or features out; 0 for POOL and DROPOUT */
-    double dropout;  /* probability of dropping, 0: none */
+    uint32_t k;     /* channels or features out; 0 for POOL and DROPOUT */
+    double dropout; /* probability of dropping, 0: none */
 };
 
 /* The last layer is a LAYER_FC with as many features as there are classes (at most 256). There are
@@ -30,8 +30,8 @@ struct model_def {
 };
 
 struct layer_shape {
-    uint32_t c, h, w;    /* of one sample in */
-    uint32_t k, ho, wo;  /* out */
+    uint32_t c, h, w;   /* of one sample in */
+    uint32_t k, ho, wo; /* out */
 };
 
 /* BN as the originals set it: running = .9 * running + .1 * batch, biased variances. */

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 
-struct model_def; /* a variant's layer table: static data */
+struct model_def;                                         /* a variant's layer table: static data */
 const struct model_def *model_def_find(const char *name); /* "vgg16-fluid-fc512"; NULL: unknown */
 const char *model_def_names(void);                        /* comma-separated, for messages */
 size_t model_def_n_params(const struct model_def *def);   /* trainable floats: 15,254,602 */
@@ -21,10 +21,10 @@ void model_init_params(const struct model_def *def, uint64_t seed, float *params
 
 struct model_params {
     const struct model_def *def;
-    uint32_t batch;     /* the largest one it will see */
-    uint32_t threads;   /* for the kernels */
-    uint64_t seed;      /* keys dropout */
-    bool dropout;       /* true for training as published; tests turn it off */
+    uint32_t batch;   /* the largest one it will see */
+    uint32_t threads; /* for the kernels */
+    uint64_t seed;    /* keys dropout */
+    bool dropout;     /* true for training as published; tests turn it off */
 };
 
 struct model;
@@ -55,7 +55,7 @@ void model_backward(struct model *m);
 uint32_t model_evaluate(struct model *m, const float *x, const uint8_t *labels, uint32_t n);
 /* Told after each part of a step, so that a benchmark can say where the time went. */
 enum model_part {
-    MODEL_FORWARD,         /* a product: convolution or fully connected, statistics included */
+    MODEL_FORWARD, /* a product: convolution or fully connected, statistics included */
     MODEL_BACKWARD_DATA,
     MODEL_BACKWARD_WEIGHT, /* a fully connected layer's two gradients both */
     MODEL_PASSES,          /* BN, ReLU, dropout, pooling, either way */

@@ -12,7 +12,7 @@ static void carve_layer(struct model *m, struct layer *l, struct carver *c)
         l->out = carve(c, n * layer_out_floats(l) / (l->pools ? 4 : 1));
     }
     if (layer_has_bn(l->def)) {
-        float **vectors[] = {&l->mean,         &l->var,   &l->inv_std, &l->running_mean,
+        float **vectors[] = {&l->mean,        &l->var,   &l->inv_std, &l->running_mean,
                              &l->running_var, &l->scale, &l->shift};
         l->y = carve(c, n * layer_out_floats(l));
         if (!l->pools) { /* a float has room for a word */

@@ -22,18 +22,18 @@ struct layer {
     const struct layer_def *def;
     struct layer_shape shape;
     struct layer_params sizes;
-    size_t param;    /* offset of the first tensor in params and grads */
-    bool pools;      /* does the work of the pooling behind it as well */
-    bool is_done;    /* a pooling whose work the layer below does: out is that layer's */
-    const float *x;  /* (N, H, W, C): input, the layer below's out */
-    float *y;        /* (N, H, W, K): before BN; NULL without BN */
-    float *out;      /* (N, Ho, Wo, K); (N, Ho/2, Wo/2, K) if it pools */
-    uint32_t *kept;  /* (N, Ho, Wo, KEPT_WORDS(K)): bits of out (kernels.h), of the last forward in
+    size_t param;   /* offset of the first tensor in params and grads */
+    bool pools;     /* does the work of the pooling behind it as well */
+    bool is_done;   /* a pooling whose work the layer below does: out is that layer's */
+    const float *x; /* (N, H, W, C): input, the layer below's out */
+    float *y;       /* (N, H, W, K): before BN; NULL without BN */
+    float *out;     /* (N, Ho, Wo, K); (N, Ho/2, Wo/2, K) if it pools */
+    uint32_t *kept; /* (N, Ho, Wo, KEPT_WORDS(K)): bits of out (kernels.h), of the last forward in
                       * training; NULL without BN and if it pools */
     /* (K) each, NULL without BN: */
-    float *mean, *var, *inv_std;         /* of the batch */
-    float *running_mean, *running_var;   /* for inference */
-    float *scale, *shift;                /* BN as one multiply-add */
+    float *mean, *var, *inv_std;       /* of the batch */
+    float *running_mean, *running_var; /* for inference */
+    float *scale, *shift;              /* BN as one multiply-add */
 };
 
 struct model {
@@ -45,17 +45,17 @@ struct model {
 
     const struct model_probe *probe; /* NULL: none */
 
-    struct arena arena; /* owns all that follows */
-    float *params, *grads;  /* (n_params), layer order */
-    float *input;           /* (N, H, W, C) */
-    float *delta[2];        /* gradients of activations, in turn; the larger of all layers */
-    float *dlogits;         /* (N, classes) */
-    struct work work;       /* for the kernels: threads, owned, and scratch */
-    struct layer *layers;   /* owned */
+    struct arena arena;    /* owns all that follows */
+    float *params, *grads; /* (n_params), layer order */
+    float *input;          /* (N, H, W, C) */
+    float *delta[2];       /* gradients of activations, in turn; the larger of all layers */
+    float *dlogits;        /* (N, classes) */
+    struct work work;      /* for the kernels: threads, owned, and scratch */
+    struct layer *layers;  /* owned */
     /* Of the last forward: */
-    uint32_t n;             /* samples */
+    uint32_t n; /* samples */
     struct model_key key;
-    uint32_t right;         /* right answers, in training */
+    uint32_t right; /* right answers, in training */
 };
 
 /* As model_new, with chosen kernels and any layer table. */
@@ -98,8 +98,7 @@ static inline struct conv_shape layer_conv_shape(const struct layer *l, uint32_t
 
 static inline struct bn_shape layer_bn_shape(const struct layer *l, uint32_t n)
 {
-    return (struct bn_shape){
-        .n = n, .h = l->shape.ho, .w = l->shape.wo, .k = l->shape.k};
+    return (struct bn_shape){.n = n, .h = l->shape.ho, .w = l->shape.wo, .k = l->shape.k};
 }
 
 static inline struct pool_shape layer_pool_shape(const struct layer *l, uint32_t n)

@@ -6,15 +6,12 @@
 /* VGG16 as PaddlePaddle's benchmark/cluster/vgg16/vgg16_fluid.py trained it on CIFAR-10 (with FC
  * 512): BN and ReLU behind each convolution, dropout behind all but the last of a stack. */
 static const struct layer_def vgg16_fluid_fc512[] = {
-    {LAYER_CONV, 64, 0.3},  {LAYER_CONV, 64, 0},                           {LAYER_POOL, 0, 0},
-    {LAYER_CONV, 128, 0.4}, {LAYER_CONV, 128, 0},                          {LAYER_POOL, 0, 0},
-    {LAYER_CONV, 256, 0.4}, {LAYER_CONV, 256, 0.4}, {LAYER_CONV, 256, 0},  {LAYER_POOL, 0, 0},
-    {LAYER_CONV, 512, 0.4}, {LAYER_CONV, 512, 0.4}, {LAYER_CONV, 512, 0},  {LAYER_POOL, 0, 0},
-    {LAYER_CONV, 512, 0.4}, {LAYER_CONV, 512, 0.4}, {LAYER_CONV, 512, 0},  {LAYER_POOL, 0, 0},
-    {LAYER_DROPOUT, 0, 0.5},
-    {LAYER_FC_BN, 512, 0.5},
-    {LAYER_FC, 512, 0},
-    {LAYER_FC, 10, 0},
+    {LAYER_CONV, 64, 0.3}, {LAYER_CONV, 64, 0}, {LAYER_POOL, 0, 0},      {LAYER_CONV, 128, 0.4},
+    {LAYER_CONV, 128, 0},  {LAYER_POOL, 0, 0},  {LAYER_CONV, 256, 0.4},  {LAYER_CONV, 256, 0.4},
+    {LAYER_CONV, 256, 0},  {LAYER_POOL, 0, 0},  {LAYER_CONV, 512, 0.4},  {LAYER_CONV, 512, 0.4},
+    {LAYER_CONV, 512, 0},  {LAYER_POOL, 0, 0},  {LAYER_CONV, 512, 0.4},  {LAYER_CONV, 512, 0.4},
+    {LAYER_CONV, 512, 0},  {LAYER_POOL, 0, 0},  {LAYER_DROPOUT, 0, 0.5}, {LAYER_FC_BN, 512, 0.5},
+    {LAYER_FC, 512, 0},    {LAYER_FC, 10, 0},
 };
 
 #define N_VARIANTS (sizeof(variants) / sizeof(variants[0]))

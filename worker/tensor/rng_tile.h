@@ -21,7 +21,6 @@
 #define PHILOX_W1 0xBB67AE85u
 #define PHILOX_ROUNDS 10
 
-
 #if defined(__AVX512F__)
 #define RNG_LANES 8
 #elif defined(__AVX2__)

@@ -5,7 +5,7 @@
 #include "daemon/view.h"
 
 struct daemon {
-    struct store *store; /* borrowed */
+    struct store *store;         /* borrowed */
     VEC(struct daemon_run) runs; /* what they point to is the test's */
     struct daemon_counters counters;
     struct kube_client_stats kube;

@@ -91,8 +91,7 @@ static void test_heads(void **state)
     expo_begin(&e, &counter);
     expo_sample(&e, NULL, 0, 3);
     expo_end(&e);
-    assert_string_equal(buf_cstr(&out),
-                        "# HELP x Things.\n# TYPE x counter\nx_total 3\n# EOF\n");
+    assert_string_equal(buf_cstr(&out), "# HELP x Things.\n# TYPE x counter\nx_total 3\n# EOF\n");
     buf_done(&out);
 }
 
@@ -183,21 +182,36 @@ static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
     const struct estimate e = {true, 2, true, 1, 3, INTERVAL_T_LOG};
     for (size_t i = 0; i < N(points); i++) {
         points[i] = (struct point_figures){
-            .point = (uint32_t)i, .system = "s", .other = "cpu=1", .pservers = 1, .trainers = 2,
-            .batch_size = 16, .threads = 1, .throughput = e, .speedup = e, .efficiency = e,
-            .baseline_throughput = e, .n_succeeded = 3,
+            .point = (uint32_t)i,
+            .system = "s",
+            .other = "cpu=1",
+            .pservers = 1,
+            .trainers = 2,
+            .batch_size = 16,
+            .threads = 1,
+            .throughput = e,
+            .speedup = e,
+            .efficiency = e,
+            .baseline_throughput = e,
+            .n_succeeded = 3,
         };
     }
-    *p = (struct page){.status = {.phase = RUN_RUNNING, .trials_total = 4, .has_current = true,
-                                  .started_unix_ms = 1000, .ended_unix_ms = 2000}};
-    p->progress = (struct daemon_progress){.is_known = true, .step = 3, .step_ns = 500000000,
-                                           .samples = 16, .loss = 2.25};
+    *p = (struct page){.status = {.phase = RUN_RUNNING,
+                                  .trials_total = 4,
+                                  .has_current = true,
+                                  .started_unix_ms = 1000,
+                                  .ended_unix_ms = 2000}};
+    p->progress = (struct daemon_progress){
+        .is_known = true, .step = 3, .step_ns = 500000000, .samples = 16, .loss = 2.25};
     for (size_t i = 0; i < n_runs; i++) {
         (void)snprintf(p->names[i], sizeof(p->names[i]), "r%zu", i);
         p->figures[i] = (struct run_figures){points, n_points[i]};
         p->runs[i] = (struct metrics_run){
-            .name = p->names[i], .benchmark = "b", .status = &p->status,
-            .figures = &p->figures[i], .progress = &p->progress,
+            .name = p->names[i],
+            .benchmark = "b",
+            .status = &p->status,
+            .figures = &p->figures[i],
+            .progress = &p->progress,
         };
     }
     const struct metrics_input in = {.version = "1", .runs = p->runs, .n_runs = n_runs};
@@ -225,8 +239,8 @@ static void test_page(void **state)
 static void test_unknown_is_absent(void **state)
 {
     (void)state;
-    struct point_figures point = {.system = "s", .other = "", .throughput = {.known = true,
-                                                                             .value = 5}};
+    struct point_figures point = {
+        .system = "s", .other = "", .throughput = {.known = true, .value = 5}};
     const struct run_figures figures = {&point, 1};
     const struct run_status status = {.phase = RUN_QUEUED};
     const struct metrics_run run = {"r", "b", NULL, &status, &figures, NULL, false};
@@ -235,9 +249,12 @@ static void test_unknown_is_absent(void **state)
     metrics_write(&in, EXPO_TEXT, &out);
     assert_has(buf_cstr(&out), "\nbench_point_throughput_samples_per_second{");
     static const char *const absent[] = {
-        "\nbench_point_throughput_low_samples_per_second{", "\nbench_point_speedup_ratio{",
-        "\nbench_run_ended_timestamp_seconds{", "\nbench_trainer_step_loss{",
-        "\nbench_run_current_point{", "\nbench_trial_steps_done{",
+        "\nbench_point_throughput_low_samples_per_second{",
+        "\nbench_point_speedup_ratio{",
+        "\nbench_run_ended_timestamp_seconds{",
+        "\nbench_trainer_step_loss{",
+        "\nbench_run_current_point{",
+        "\nbench_trial_steps_done{",
     };
     for (size_t i = 0; i < N(absent); i++) {
         assert_has_not(buf_cstr(&out), absent[i]);

@@ -40,16 +40,21 @@ static void save(struct rig *rig, const struct attempt_row *row)
         logs[n++] = (struct replica_log){rep->id, role_to_string(rep->id.role),
                                          strlen(role_to_string(rep->id.role))};
     }
-    assert_int_equal(rig->daemon.store->ops->save_attempt(
-                         rig->daemon.store, rig->run.def->uid, row, logs, n, NULL), 0);
+    assert_int_equal(rig->daemon.store->ops->save_attempt(rig->daemon.store, rig->run.def->uid, row,
+                                                          logs, n, NULL),
+                     0);
 }
 
 static void put_run(struct rig *rig)
 {
     struct run_row row = {
-        .uid = rig->run.def->uid, .name = rig->run.def->name, .benchmark = "demo",
+        .uid = rig->run.def->uid,
+        .name = rig->run.def->name,
+        .benchmark = "demo",
         .definition_json = json_dumps(rig->run.def->spec->definition, 0),
-        .created_unix_ms = rig->run.def->created_unix_ms, .cpus = 8, .status = rig->status,
+        .created_unix_ms = rig->run.def->created_unix_ms,
+        .cpus = 8,
+        .status = rig->status,
     };
     struct store *s = rig->daemon.store;
     assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
@@ -67,8 +72,13 @@ static int setup(void **state)
     fixture_init(&rig->run, "{grid: {pservers: [1], trainers: [1, 2]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 3}\n", 8);
     rig->status = (struct run_status){
-        .phase = RUN_RUNNING, .message = "<b>&\"x\"", .trials_done = 8, .trials_failed = 1,
-        .trials_total = 9, .started_unix_ms = 1795165972000, .has_current = true,
+        .phase = RUN_RUNNING,
+        .message = "<b>&\"x\"",
+        .trials_done = 8,
+        .trials_failed = 1,
+        .trials_total = 9,
+        .started_unix_ms = 1795165972000,
+        .has_current = true,
     };
     put_run(rig);
     for (uint32_t trial = 0; trial < 3; trial++) {
@@ -81,8 +91,8 @@ static int setup(void **state)
     save(rig, fixture_end(&rig->run, 1, 2, 0, ATTEMPT_FAILED,
                           "trainer/1: <script>alert(1)</script>\xff"));
     const struct event_row event = {1795165973000, EVENT_WARNING, "Odd", "<i>note</i>"};
-    assert_int_equal(rig->daemon.store->ops->add_event(rig->daemon.store, rig->run.def->uid, &event,
-                                                       NULL), 0);
+    assert_int_equal(
+        rig->daemon.store->ops->add_event(rig->daemon.store, rig->run.def->uid, &event, NULL), 0);
     rig->site.daemon = &rig->daemon;
     *state = rig;
     return 0;
@@ -111,11 +121,20 @@ static int teardown(void **state)
 static void make_live(struct rig *rig, bool is_stored)
 {
     *vec_push(&rig->daemon.runs) = (struct daemon_run){
-        .name = rig->run.def->name, .uid = rig->run.def->uid, .benchmark = "demo",
-        .def = rig->run.def, .created_unix_ms = rig->run.def->created_unix_ms,
-        .status = &rig->status, .is_active = true, .is_stored = is_stored,
-        .progress = {.is_known = true, .id = {.role = ROLE_TRAINER}, .step = 2,
-                     .step_ns = 1000000000, .samples = 16, .loss = 2.5,
+        .name = rig->run.def->name,
+        .uid = rig->run.def->uid,
+        .benchmark = "demo",
+        .def = rig->run.def,
+        .created_unix_ms = rig->run.def->created_unix_ms,
+        .status = &rig->status,
+        .is_active = true,
+        .is_stored = is_stored,
+        .progress = {.is_known = true,
+                     .id = {.role = ROLE_TRAINER},
+                     .step = 2,
+                     .step_ns = 1000000000,
+                     .samples = 16,
+                     .loss = 2.5,
                      .seen_unix_ms = 1795165999000},
     };
 }
@@ -144,8 +163,7 @@ static const char *get(struct rig *rig, const char *url, int code)
     rig->res.code = 0;
     site_answer(&rig->site, &req, &rig->res);
     if (rig->res.code != code) {
-        fail_msg("%s: expected %d, got %d: %s", url, code, rig->res.code,
-                 buf_cstr(&rig->res.body));
+        fail_msg("%s: expected %d, got %d: %s", url, code, rig->res.code, buf_cstr(&rig->res.body));
     }
     return buf_cstr(&rig->res.body);
 }
@@ -232,9 +250,12 @@ static void test_not_stored(void **state)
 {
     struct rig *rig = *state;
     static const struct run_status status = {.phase = RUN_PENDING, .message = "no such Benchmark"};
-    *vec_push(&rig->daemon.runs) = (struct daemon_run){
-        .name = "new", .uid = "00000000-0000-4000-8000-000000000000", .benchmark = "new",
-        .created_unix_ms = INT64_C(1795165971000), .status = &status};
+    *vec_push(&rig->daemon.runs) =
+        (struct daemon_run){.name = "new",
+                            .uid = "00000000-0000-4000-8000-000000000000",
+                            .benchmark = "new",
+                            .created_unix_ms = INT64_C(1795165971000),
+                            .status = &status};
     json_t *document = get_json(rig, "/api/v1/runs", 200);
     json_t *items = json_object_get(document, "items");
     assert_int_equal(json_array_size(items), 2);
@@ -386,9 +407,10 @@ static void test_scrape_cache(void **state)
 {
     struct rig *rig = *state;
     make_live(rig, true);
-    static const char line[] = "bench_point_throughput_samples_per_second{run=\"" RUN "\","
-                               "benchmark=\"demo\",system=\"benchworker\",point=\"0\","
-                               "pservers=\"1\",trainers=\"1\",batch_size=\"16\",threads=\"1\",other=\"\"} ";
+    static const char line[] =
+        "bench_point_throughput_samples_per_second{run=\"" RUN "\","
+        "benchmark=\"demo\",system=\"benchworker\",point=\"0\","
+        "pservers=\"1\",trainers=\"1\",batch_size=\"16\",threads=\"1\",other=\"\"} ";
     const char *page = get(rig, "/metrics", 200);
     const char *at = strstr(page, line);
     if (at == NULL || fabs(strtod(at + strlen(line), NULL) - 51) > 1e-6) {
@@ -415,9 +437,11 @@ static void test_namesakes(void **state)
 {
     struct rig *rig = *state;
     static const struct run_status old = {.phase = RUN_RUNNING, .trials_total = 77};
-    *vec_push(&rig->daemon.runs) = (struct daemon_run){
-        .name = RUN, .uid = "00000000-0000-4000-8000-000000000000", .benchmark = "demo",
-        .status = &old};
+    *vec_push(&rig->daemon.runs) =
+        (struct daemon_run){.name = RUN,
+                            .uid = "00000000-0000-4000-8000-000000000000",
+                            .benchmark = "demo",
+                            .status = &old};
     make_live(rig, true);
     const char *page = get(rig, "/metrics", 200);
     assert_non_null(strstr(page, "bench_run_trials{run=\"" RUN "\"} 9\n"));
@@ -440,9 +464,12 @@ static int fail_get(struct store *s, const char *name, struct run_row *ret, stru
 static void test_store_fails(void **state)
 {
     static const struct store_ops ops = {.list_runs = fail_list, .get_run = fail_get};
-    static const char *const urls[] = {"/api/v1/runs", "/api/v1/runs/" RUN,
+    static const char *const urls[] = {"/api/v1/runs",
+                                       "/api/v1/runs/" RUN,
                                        "/api/v1/runs/" RUN "/results",
-                                       "/api/v1/runs/" RUN "/logs?point=0", "/", "/runs/" RUN};
+                                       "/api/v1/runs/" RUN "/logs?point=0",
+                                       "/",
+                                       "/runs/" RUN};
     struct rig *rig = *state;
     struct store broken = {&ops}, *good = rig->daemon.store;
     make_live(rig, true);

@@ -42,8 +42,13 @@ static int load(struct served *s, const char *active, struct err *err)
             run->is_active = true;
             row->status.has_current = true;
             run->progress = (struct daemon_progress){
-                .is_known = true, .id = {.role = ROLE_TRAINER}, .step = 3, .step_ns = 250000000,
-                .samples = 16, .loss = 2.25, .seen_unix_ms = clock_unix_ms(),
+                .is_known = true,
+                .id = {.role = ROLE_TRAINER},
+                .step = 3,
+                .step_ns = 250000000,
+                .samples = 16,
+                .loss = 2.25,
+                .seen_unix_ms = clock_unix_ms(),
             };
         }
     }
