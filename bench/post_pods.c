@@ -15,10 +15,10 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/vec.h"
-#include "core/pod_body.h"
 #include "kube/config.h"
 #include "kube/file.h"
 #include "kube/request.h"
+#include "pod/body.h"
 
 struct loop {
     CURLM *multi;

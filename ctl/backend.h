@@ -6,9 +6,9 @@
 #include <jansson.h>
 
 #include "base/vec.h"
-#include "core/result.h"
 #include "ctl/cli.h"
 #include "ctl/loaded_run.h"
+#include "result/result.h"
 #include "store/store.h"
 
 /* A run in a list. */

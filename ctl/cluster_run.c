@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "core/pod_body.h"
 #include "ctl/cluster.h"
 #include "ctl/definition.h"
 #include "ctl/object.h"
@@ -19,6 +18,7 @@
 #include "ctl/run_name.h"
 #include "ctl/show.h"
 #include "kube/json.h"
+#include "pod/body.h"
 
 /* What is to be run. */
 struct source {

@@ -4,10 +4,10 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "core/compare.h"
 #include "ctl/backend.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
+#include "result/compare.h"
 
 /* "2%" or "0.02". */
 static int parse_share(const char *text, double *ret)

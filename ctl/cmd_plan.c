@@ -2,11 +2,11 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "core/pod_body.h"
 #include "ctl/definition.h"
 #include "ctl/plan.h"
 #include "ctl/profiles.h"
 #include "ctl/verbs.h"
+#include "pod/body.h"
 
 static enum exit_code print(const struct cli *cli, const struct run_def *def)
 {

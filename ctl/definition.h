@@ -3,10 +3,10 @@
 
 #include <stdbool.h>
 
-#include "core/profile.h"
-#include "core/run_def.h"
 #include "ctl/cli.h"
 #include "ctl/find.h"
+#include "spec/profile.h"
+#include "spec/run_def.h"
 
 /* Options of the verbs that read a definition with overrides. */
 #define DEFINITION_OPTS                                                                            \

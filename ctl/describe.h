@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "base/buf.h"
-#include "core/result.h"
+#include "result/result.h"
 #include "store/store.h"
 
 struct describe_params { /* all borrowed */

@@ -1,9 +1,9 @@
 /* Drives one run to its end on this machine: the loop, the signals, the launcher, the progress. */
 #pragma once
 
-#include "core/result.h"
-#include "core/run_def.h"
 #include "ctl/progress.h"
+#include "result/result.h"
+#include "spec/run_def.h"
 #include "store/store.h"
 
 enum drive_end {

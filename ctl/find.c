@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config.h"
-#include "core/tree.h"
+#include "doc/tree.h"
 #include "ctl/host.h"
 
 void definition_file_done(struct definition_file *f)

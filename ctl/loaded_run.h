@@ -6,8 +6,8 @@
 #include <jansson.h>
 
 #include "base/exit_code.h"
-#include "core/result.h"
 #include "ctl/cli.h"
+#include "result/result.h"
 #include "store/store.h"
 
 struct loaded_run { /* all owned */

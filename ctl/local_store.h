@@ -2,9 +2,9 @@
  * type. */
 #pragma once
 
-#include "core/result.h"
 #include "ctl/cli.h"
 #include "ctl/loaded_run.h"
+#include "result/result.h"
 #include "store/store.h"
 
 /* "sqlite:FILE" of --store, or of $XDG_DATA_HOME, or of ~/.local/share. Owned; NULL if none of

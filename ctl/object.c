@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "core/text.h"
+#include "base/text.h"
 #include "kube/json.h"
 #include "kube/rfc3339.h"
 

@@ -4,8 +4,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "core/reconcile.h"
 #include "ctl/human.h"
+#include "decide/reconcile.h"
+#include "pod/replica_spec.h"
 #include "report/report.h"
 
 #define SHOWN_SLOTS 24

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "core/run_def.h"
+#include "spec/run_def.h"
 
 struct plan_point {
     uint32_t point;

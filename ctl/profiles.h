@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/exit_code.h"
-#include "core/profile.h"
+#include "spec/profile.h"
 
 /* Reads all of them; a name that was found first counts. EXIT_OK, or says which one is wrong. */
 enum exit_code profiles_open(struct profiles *ret);

@@ -1,10 +1,10 @@
 /* How a run in progress is shown on stderr: a live view, dated lines, JSON lines, or nothing. */
 #pragma once
 
-#include "core/reconcile.h"
-#include "core/result.h"
-#include "core/run_def.h"
 #include "ctl/cli.h"
+#include "decide/reconcile.h"
+#include "result/result.h"
+#include "spec/run_def.h"
 
 struct uv_loop_s;
 

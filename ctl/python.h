@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
-#include "core/profile.h"
+#include "spec/profile.h"
 
 /* The interpreter of a peer whose pins (the bytes of requirements.txt) are these:
  * ${XDG_CACHE_HOME:-~/.cache}/benchd/peers/NAME-HASH/bin/python. Other pins are another folder, so an

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/attempt_json.h"
+#include "core/json_field.h"
 #include "ctl/object.h"
 #include "store/run_document.h"
 

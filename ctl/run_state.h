@@ -8,8 +8,8 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "core/podspec.h"
-#include "core/reconcile.h"
+#include "decide/reconcile.h"
+#include "pod/replica_spec.h"
 
 struct attempt_id {
     uint32_t point, trial, attempt;

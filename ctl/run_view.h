@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "core/record.h"
-#include "core/result.h"
-#include "core/reconcile.h"
+#include "decide/reconcile.h"
+#include "result/result.h"
 
 struct run_view_point {
     uint32_t done, failed;   /* trials decided */

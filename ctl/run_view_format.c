@@ -8,8 +8,8 @@
  * Too many points for the screen: the window follows the point under way. */
 #include "ctl/run_view.h"
 
-#include "core/stats.h"
 #include "ctl/human.h"
+#include "result/stats.h"
 
 #define BAR_WIDTH 8
 #define LABEL_MAX 48

@@ -1,8 +1,8 @@
 /* A result on stdout in the form that -o asks for, and what it means for the exit code. */
 #pragma once
 
-#include "core/result.h"
 #include "ctl/cli.h"
+#include "result/result.h"
 
 #define SHOW_FORMATS "text|markdown|csv|json"
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "core/reconcile.h"
+#include "decide/reconcile.h"
 #include "kube/client.h"
 
 struct announcer {

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "core/reader.h"
+#include "doc/reader.h"
 #include "kube/rfc3339.h"
 
 static const char *text_of(const json_t *object, const char *key)

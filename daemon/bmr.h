@@ -8,8 +8,8 @@
 #include <jansson.h>
 
 #include "base/err.h"
-#include "core/reconcile.h"
-#include "core/run_def.h"
+#include "decide/reconcile.h"
+#include "spec/run_def.h"
 
 #define BMR_DEFINITION_MAX 32768 /* bytes of status.definition */
 #define BMR_STATUS_MAX 65536     /* bytes of the rest */

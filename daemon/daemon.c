@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config.h"
-#include "core/pod_state.h"
+#include "pod/state.h"
 #include "daemon/holder.h"
 #include "daemon/memory.h"
 #include "daemon/run.h"

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "core/text.h"
+#include "base/text.h"
 #include "daemon/bmr.h"
 #include "kube/rfc3339.h"
 #include "run/driver.h"

@@ -5,9 +5,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/text.h"
+#include "base/text.h"
 #include "daemon/bmr.h"
 #include "daemon/run.h"
+#include "result/result.h"
 
 #define WRITE_EVERY_NS INT64_C(1000000000)
 

@@ -9,12 +9,12 @@
 #include <uv.h>
 
 #include "base/vec.h"
-#include "core/pod_body.h"
 #include "daemon/announce.h"
 #include "daemon/key.h"
 #include "daemon/options.h"
 #include "daemon/view.h"
 #include "kube/informer.h"
+#include "pod/body.h"
 #include "run/pods.h"
 
 struct holder;

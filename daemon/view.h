@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "core/reconcile.h"
 #include "core/record.h"
-#include "core/run_def.h"
+#include "decide/reconcile.h"
 #include "kube/client.h"
+#include "spec/run_def.h"
 #include "store/store.h"
 
 struct daemon;

@@ -165,14 +165,14 @@ static int read_exchange(struct role_env *e, struct err *err)
     const char *kind = e->role == ROLE_TRAINER
                            ? look_up(&e->args, "EXCHANGE", "exchange", "PServer", source)
                            : "PServer";
-    if (str_eq(kind, "None")) {
-        e->exchange = EXCHANGE_NONE;
-        return 0;
-    }
-    if (!str_eq(kind, "PServer")) {
+    const int exchange = exchange_kind_from_string(kind);
+    if (exchange < 0) {
         return err_set(err, EINVAL, "%s '%s': expected PServer or None", source, kind);
     }
-    e->exchange = EXCHANGE_PSERVER;
+    e->exchange = (enum exchange_kind)exchange;
+    if (e->exchange == EXCHANGE_NONE) {
+        return 0;
+    }
     if (e->n_pservers < 1) {
         return err_set(err, EINVAL, "exchange PServer needs at least one parameter server");
     }

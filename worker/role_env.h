@@ -7,13 +7,12 @@
 
 #include "base/args.h"
 #include "base/err.h"
+#include "core/exchange.h"
 #include "core/role.h"
 #include "worker/comm/frame.h"
 #include "worker/comm/net.h"
 #include "worker/comm/slices.h"
 #include "worker/model/model.h"
-
-enum exchange_kind { EXCHANGE_PSERVER, EXCHANGE_NONE };
 
 struct role_env {
     struct args args; /* owns nothing of the texts */

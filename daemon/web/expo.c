@@ -7,7 +7,7 @@
 
 #include "base/parse.h"
 #include "base/str.h"
-#include "core/number.h"
+#include "result/number.h"
 
 #define TOTAL "_total"
 #define MAX_LABEL_BYTES 256 /* of a value; names of Kubernetes objects have at most 253 */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/result.h"
+#include "result/result.h"
 
 struct point_figures {
     uint32_t point;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "core/result.h"
+#include "result/result.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define NUMBER_SIZE 24

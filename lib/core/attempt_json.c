@@ -1,62 +1,12 @@
 /* See attempt_json.h. Lines of workers (summary, start record) stay texts: they are read by
  * record.c alone, here as there. */
 #include "core/attempt_json.h"
+#include "core/json_field.h"
 
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
-
-int json_field_int(const json_t *object, const char *key, int64_t lo, int64_t hi, int64_t *ret,
-                   struct err *err)
-{
-    const json_t *value = json_object_get(object, key);
-    if (!json_is_integer(value)) {
-        return err_set(err, EPROTO, "'%s' is no whole number", key);
-    }
-    const json_int_t number = json_integer_value(value);
-    if (number < lo || number > hi) {
-        return err_set(err, EPROTO, "'%s' is %lld, out of its range", key, (long long)number);
-    }
-    *ret = number;
-    return 0;
-}
-
-int json_field_text_or_null(const json_t *object, const char *key, const char **ret,
-                            struct err *err)
-{
-    const json_t *value = json_object_get(object, key);
-    if (value != NULL && !json_is_null(value) && !json_is_string(value)) {
-        return err_set(err, EPROTO, "'%s' is no text", key);
-    }
-    *ret = json_string_value(value);
-    return 0;
-}
-
-int json_field_text(const json_t *object, const char *key, const char **ret, struct err *err)
-{
-    const char *text;
-    const int r = json_field_text_or_null(object, key, &text, err);
-    if (r >= 0 && text == NULL) {
-        return err_set(err, EPROTO, "'%s' is missing", key);
-    }
-    if (r >= 0) {
-        *ret = text;
-    }
-    return r;
-}
-
-json_t *json_text_or_null(const char *text)
-{
-    if (text == NULL) {
-        return json_null();
-    }
-    struct buf clean = BUF_INIT;
-    buf_put_utf8(&clean, text, strlen(text));
-    json_t *value = json_string(buf_cstr(&clean));
-    buf_done(&clean);
-    return value;
-}
 
 static json_t *replica_to_json(const struct replica_row *rep)
 {

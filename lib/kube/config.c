@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "core/tree.h"
+#include "doc/tree.h"
 
 void kube_config_done(struct kube_config *c)
 {

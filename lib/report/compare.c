@@ -1,5 +1,5 @@
 /* A comparison on a terminal, as Markdown and as its document, see report.h. */
-#include "core/compare.h"
+#include "result/compare.h"
 #include "report/compare_layout.h"
 #include "report/json_text.h"
 #include "report/report.h"

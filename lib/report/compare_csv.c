@@ -1,10 +1,10 @@
 /* A comparison as CSV, see report.h and docs/contracts/compare.md. */
 #include <math.h>
 
-#include "core/compare.h"
-#include "core/number.h"
 #include "report/csv.h"
 #include "report/report.h"
+#include "result/compare.h"
+#include "result/number.h"
 
 static const char *const before_params[] = {
     "kind", "base_run", "candidate_run", "base_point", "candidate_point", "system",

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/number.h"
+#include "result/number.h"
 
 /* ---- which points are they ---- */
 

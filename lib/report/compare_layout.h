@@ -1,8 +1,8 @@
 /* The table of a comparison and what stands under it; compare.c only prints them. Pure. */
 #pragma once
 
-#include "core/compare.h"
 #include "report/report.h"
+#include "result/compare.h"
 
 /* A row a common point, and one for the geometric mean. `by_index`: the base's number of a point
  * instead of what varies, for narrow terminals. */

@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "core/number.h"
 #include "report/compare_layout.h"
+#include "result/number.h"
 
 #define MAX_ONLY 10 /* points of one side that are named; the rest is counted */
 

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/number.h"
 #include "report/csv.h"
 #include "report/report.h"
+#include "result/number.h"
 
 static const char *const before_params[] = {"kind", "run", "benchmark", "point", "system", "phase"};
 static const char *const after_params[] = {

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "core/result.h"
+#include "result/result.h"
 
 struct csv_names {
     VEC(const char *) list; /* of points' parameters, in byte order; borrowed */

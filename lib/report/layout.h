@@ -1,8 +1,8 @@
 /* What tables a result deserves, and their cells; text.c and markdown.c only print them. Pure. */
 #pragma once
 
-#include "core/result.h"
 #include "report/report.h"
+#include "result/result.h"
 
 /* What varies over the swept points, and so needs columns. */
 struct layout {

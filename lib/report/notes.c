@@ -3,7 +3,7 @@
 
 #include <stdarg.h>
 
-#include "core/number.h"
+#include "result/number.h"
 
 #define MAX_BASELINES 6
 #define MAX_FAILED 10

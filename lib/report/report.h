@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
-#include "core/result.h"
+#include "result/result.h"
 
 struct report_opts {
     unsigned columns; /* width of the terminal; 0: 80 */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "core/number.h"
 #include "report/report.h"
+#include "result/number.h"
 
 #define DEFAULT_GAP 3
 

@@ -3,8 +3,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "core/reconcile.h"
-#include "core/result.h"
+#include "decide/reconcile.h"
 #include "run/launch.h"
 #include "store/store.h"
 

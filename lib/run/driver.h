@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "core/reconcile.h"
-#include "core/run_def.h"
+#include "decide/reconcile.h"
 #include "run/launch.h"
+#include "spec/run_def.h"
 #include "store/store.h"
 
 /* The driver's clock: the real one, or a test's. */

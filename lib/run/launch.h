@@ -10,10 +10,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "core/podspec.h"
-#include "core/reconcile.h"
+#include "decide/reconcile.h"
+#include "pod/replica_spec.h"
 
 struct launch;
+struct record;
 
 /* What a replica left behind; borrowed from the launcher until the replica is deleted. */
 struct replica_output {

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "core/text.h"
+#include "base/text.h"
 #include "kube/json.h"
 #include "run/pods_parts.h"
 

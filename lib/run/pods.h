@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/pod_body.h"
 #include "kube/cache.h"
 #include "kube/client.h"
+#include "pod/body.h"
 #include "run/launch.h"
 
 struct pods_counters {

@@ -16,8 +16,8 @@
 #include <uv.h>
 
 #include "base/vec.h"
-#include "core/pod_state.h"
 #include "kube/follow.h"
+#include "pod/state.h"
 #include "run/capture.h"
 #include "run/pods.h"
 

@@ -11,8 +11,8 @@
 
 #include <uv.h>
 
-#include "core/podspec.h"
-#include "core/reconcile.h"
+#include "decide/reconcile.h"
+#include "pod/replica_spec.h"
 #include "run/capture.h"
 #include "run/child.h"
 #include "run/launch.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/policy_cleanup.h"
+#include "decide/policy_cleanup.h"
 #include "run/attempt.h"
 
 static void drop_replicas(struct attempt_row *row)

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "core/reconcile.h"
+#include "decide/reconcile.h"
 #include "run/driver.h"
 
 struct stillborn {

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "core/attempt_json.h"
-#include "core/text.h"
+#include "core/json_field.h"
 
 static json_t *status_to_json(const struct run_status *st)
 {

@@ -9,8 +9,8 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "core/reconcile.h"
-#include "core/result.h"
+#include "core/phase.h"
+#include "spec/run_def.h"
 
 /* A run as stored: what was frozen, and its status as last written. All strings owned. */
 struct run_row {

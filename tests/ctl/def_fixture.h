@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "core/run_def.h"
+#include "spec/run_def.h"
 
 static inline struct run_def *make_def(const char *grid, int64_t cpus)
 {

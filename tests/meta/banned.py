@@ -38,7 +38,7 @@ CALLS = {
         {
             "lib/base/mem.c": "memory is gone: crash-only programs restart",
             "lib/base/buf.c": "memory is gone: crash-only programs restart",
-            "lib/core/tree_yaml.c": "memory is gone, says libyaml",
+            "lib/doc/tree_yaml.c": "memory is gone, says libyaml",
             "worker/comm/auth.c": "memory is gone, says OpenSSL",
             "worker/comm/reduce.c": "memory is gone, aligned as base/mem.h cannot",
             "tests/*": "a broken test stops",

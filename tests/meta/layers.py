@@ -1,6 +1,6 @@
 """Includes point down, never up or sideways: the table of ARCHITECTURE.md, "May use, may not use".
 
-A project include is quoted and names its path from lib/ ("core/spec.h") or from the root
+A project include is quoted and names its path from lib/ ("spec/spec.h") or from the root
 ("worker/comm/net.h", "ctl/cli.h"). What a folder may include from third parties is listed too, so that
 a new dependency is a decision."""
 
@@ -14,38 +14,39 @@ LIBC_PURE = {
     "strings.h",
 }  # stdio.h for snprintf; edges.py keeps its streams out of pure folders
 ANY = None  # any libc or system header
+LIBRARY = ["base", "core", "doc", "spec", "decide", "result", "pod", "kube", "store", "report", "run"]
 
 # folder: (folders it may include, third-party headers it may include, libc headers)
 RULES = {
     "base": (["base"], [], ANY),
-    "core": (["base", "core"], ["jansson.h", "yaml.h", "pcre2.h"], LIBC_PURE),
-    "kube": (["base", "core", "kube"], ["jansson.h", "curl/", "uv.h", "openssl/"], ANY),
-    "store": (["base", "core", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "libpq-fe.h"], ANY),
-    "report": (["base", "core", "report"], ["jansson.h"], LIBC_PURE),
-    "run": (["base", "core", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
-    "ctl": (["base", "core", "kube", "store", "report", "run", "ctl"], ["jansson.h", "uv.h"], ANY),
-    "daemon": (["base", "core", "kube", "store", "report", "run", "daemon"],
-               ["jansson.h", "uv.h", "microhttpd.h", "openssl/"], ANY),
+    "core": (["base", "core"], ["jansson.h"], LIBC_PURE),
+    "doc": (["base", "doc"], ["jansson.h", "yaml.h"], LIBC_PURE),
+    "spec": (["base", "core", "doc", "spec"], ["jansson.h"], LIBC_PURE),
+    "decide": (["base", "core", "spec", "decide"], [], LIBC_PURE),
+    "result": (["base", "core", "spec", "result"], ["jansson.h"], LIBC_PURE),
+    "pod": (["base", "core", "doc", "spec", "pod"], ["jansson.h"], LIBC_PURE),
+    "kube": (["base", "doc", "kube"], ["jansson.h", "curl/", "uv.h", "openssl/"], ANY),
+    "store": (["base", "core", "spec", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "libpq-fe.h"], ANY),
+    "report": (["base", "core", "spec", "result", "report"], ["jansson.h"], LIBC_PURE),
+    "run": (["base", "core", "spec", "decide", "pod", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
+    "ctl": (LIBRARY + ["ctl"], ["jansson.h", "uv.h"], ANY),
+    "daemon": (LIBRARY + ["daemon"], ["jansson.h", "uv.h", "microhttpd.h", "openssl/"], ANY),
     "worker/tensor": (["base", "worker/tensor"], ["immintrin.h"], ANY),
     "worker/kernels": (["base", "worker/tensor", "worker/kernels"], ["cblas.h", "immintrin.h", "cpuid.h"],
                        ANY),
-    "worker/comm": (["base", "worker/tensor", "worker/comm"], ["openssl/"], ANY),
+    "worker/comm": (["base", "core", "worker/tensor", "worker/comm"], ["openssl/"], ANY),
     "worker/data": (["base", "worker/tensor", "worker/data"], ["zlib.h"], ANY),
-    "worker/host": (["base", "worker/tensor", "worker/host"], ["jansson.h", "openssl/", "cpuid.h"],
+    "worker/host": (["base", "core", "worker/tensor", "worker/host"], ["jansson.h", "openssl/", "cpuid.h"],
                     ANY),
     "worker/gpu": (["base", "worker/tensor", "worker/gpu"], [], ANY),
     "worker/model": (["base", "worker/tensor", "worker/kernels", "worker/model"], [], ANY),
-    "worker": (["base", "worker", "worker/tensor", "worker/kernels", "worker/comm", "worker/data",
+    "worker": (["base", "core", "worker", "worker/tensor", "worker/kernels", "worker/comm", "worker/data",
                 "worker/host", "worker/gpu", "worker/model"], ["jansson.h", "openssl/"], ANY),
 }
 
-# The worker speaks the contract's records and knows roles; nothing else of core.
-WORKER_CORE = {"core/record.h", "core/role.h"}
-WORKER_CORE_FOLDERS = {"worker", "worker/kernels", "worker/comm", "worker/data", "worker/host"}
-
 # Pure code takes time as data and does not log.
 IMPURE_BASE = {"base/clock.h", "base/log.h"}
-PURE = {"core", "report"}
+PURE = {"core", "doc", "spec", "decide", "result", "pod", "report"}
 
 GENERATED = {"config.h"}  # by Meson: version and data folder
 GENERATED_USERS = {"ctl", "daemon", "worker", "worker/host", "report"}
@@ -87,8 +88,6 @@ def check_quoted(root, folder, name):
     target = folder_of(path)
     if folder in PURE and name in IMPURE_BASE:
         return f"{folder} is pure: no {name}"
-    if target == "core" and folder in WORKER_CORE_FOLDERS:
-        return None if name in WORKER_CORE else f"of core the worker may use {sorted(WORKER_CORE)}"
     if target not in allowed:
         return f"{folder} may not use {target or path} ({name})"
     return None

@@ -69,7 +69,7 @@ class SelfTest(unittest.TestCase):
         bad(layers.check, "lib/core/x.c", "#include <sys/stat.h>\n", "core is pure")
         bad(layers.check, "lib/core/x.c", "#include <time.h>\n", "core is pure")
         bad(layers.check, "lib/run/x.c", '#include "ctl/main.c"\n', "run may not use ctl")
-        bad(layers.check, "worker/comm/x.c", '#include "core/spec.h"\n', "of core the worker may use")
+        bad(layers.check, "worker/comm/x.c", '#include "store/store.h"\n', "worker/comm may not use store")
         bad(layers.check, "worker/tensor/x.c", '#include "core/record.h"\n', "worker/tensor may not use")
         bad(layers.check, "worker/comm/x.c", '#include "worker/role.c"\n', "worker/comm may not use")
         bad(layers.check, "worker/x.c", '#include "store/store.h"\n', "worker may not use store")

@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "base/parse.h"
-#include "core/run_def.h"
+#include "spec/run_def.h"
 
 #define N_DEFINITIONS 400
 

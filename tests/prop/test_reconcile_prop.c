@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/reconcile.h"
+#include "decide/reconcile.h"
 #include "world.h"
 
 #include <inttypes.h>

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "core/policy_attempt.h"
-#include "core/policy_failure.h"
+#include "decide/policy_attempt.h"
+#include "decide/policy_failure.h"
 
 /* ---- random numbers: splitmix64 ---- */
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "core/reconcile.h"
+#include "decide/reconcile.h"
 #include "run_def_builder.h"
 
 #define WORLD_MAX_REPLICAS 64

@@ -5,14 +5,14 @@
 
 #include <cmocka.h>
 
-#include "core/compare.h"
 #include "report/report.h"
+#include "result/compare.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "../core/result_fixture.h"
 #include "../golden_csv.h"
+#include "../result/result_fixture.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define SINGLE_NODE "  baseline: {kind: SingleNode}\n"

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "../core/result_fixture.h"
 #include "../golden_csv.h"
+#include "../result/result_fixture.h"
 #include "base/parse.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "base/parse.h"
-#include "core/number.h"
+#include "result/number.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 

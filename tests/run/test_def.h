@@ -1,7 +1,7 @@
 /* Runs for the tests of lib/run, from definitions read as any other. */
 #pragma once
 
-#include "core/run_def.h"
+#include "spec/run_def.h"
 
 struct test_def_params {
     const char *grid;       /* "{pservers: [1], trainers: [1, 2]}" */

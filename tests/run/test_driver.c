@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <uv.h>
 
+#include "core/record.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"

@@ -3,7 +3,7 @@
 
 #include <jansson.h>
 
-#include "core/spec.h"
+#include "spec/spec.h"
 
 static const char text[] =
     "apiVersion: benchd.io/v1alpha1\n"

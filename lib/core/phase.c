@@ -1,0 +1,98 @@
+/* See phase.h. */
+#include "core/phase.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const trial_phases[] = {
+    [TRIAL_PENDING] = "Pending",
+    [TRIAL_RUNNING] = "Running",
+    [TRIAL_SUCCEEDED] = "Succeeded",
+    [TRIAL_FAILED] = "Failed",
+    [TRIAL_METRICS_UNAVAILABLE] = "MetricsUnavailable",
+};
+
+static const char *const run_phases[] = {
+    [RUN_PENDING] = "Pending",     [RUN_QUEUED] = "Queued",
+    [RUN_RUNNING] = "Running",     [RUN_AGGREGATING] = "Aggregating",
+    [RUN_SUCCEEDED] = "Succeeded", [RUN_PARTIALLY_FAILED] = "PartiallyFailed",
+    [RUN_FAILED] = "Failed",       [RUN_CANCELLED] = "Cancelled",
+    [RUN_SUSPENDED] = "Suspended",
+};
+
+static const char *const attempt_outcomes[] = {
+    [ATTEMPT_SUCCEEDED] = "Succeeded",
+    [ATTEMPT_VOID] = "Void",
+    [ATTEMPT_FAILED] = "Failed",
+    [ATTEMPT_METRICS_UNAVAILABLE] = "MetricsUnavailable",
+};
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+static int find(const char *const *names, size_t n, const char *s)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(names[i], s) == 0) {
+            return (int)i;
+        }
+    }
+    return -EINVAL;
+}
+
+const char *trial_phase_to_string(enum trial_phase phase)
+{
+    return trial_phases[phase];
+}
+
+int trial_phase_from_string(const char *s)
+{
+    return find(trial_phases, N(trial_phases), s);
+}
+
+const char *run_phase_to_string(enum run_phase phase)
+{
+    return run_phases[phase];
+}
+
+int run_phase_from_string(const char *s)
+{
+    return find(run_phases, N(run_phases), s);
+}
+
+bool run_phase_is_final(enum run_phase phase)
+{
+    return phase == RUN_SUCCEEDED || phase == RUN_PARTIALLY_FAILED || phase == RUN_FAILED ||
+           phase == RUN_CANCELLED;
+}
+
+const char *attempt_outcome_to_string(enum attempt_outcome outcome)
+{
+    return attempt_outcomes[outcome];
+}
+
+int attempt_outcome_from_string(const char *s)
+{
+    return find(attempt_outcomes, N(attempt_outcomes), s);
+}
+
+void attempt_row_done(struct attempt_row *row)
+{
+    vec_each (struct replica_row, r, &row->replicas) {
+        free(r->failure);
+        free(r->summary_json);
+        free(r->environment_json);
+    }
+    vec_done(&row->replicas);
+    free(row->error);
+    row->error = NULL;
+}
+
+bool run_status_eq(const struct run_status *a, const struct run_status *b)
+{
+    return a->phase == b->phase && strcmp(a->reason, b->reason) == 0 &&
+           strcmp(a->message, b->message) == 0 && a->trials_done == b->trials_done &&
+           a->trials_failed == b->trials_failed && a->trials_total == b->trials_total &&
+           a->has_current == b->has_current && a->current_point == b->current_point &&
+           a->current_trial == b->current_trial && a->current_attempt == b->current_attempt &&
+           a->started_unix_ms == b->started_unix_ms && a->ended_unix_ms == b->ended_unix_ms;
+}

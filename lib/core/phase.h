@@ -1,0 +1,84 @@
+/* How far runs, trials and attempts are: their phases and outcomes, the row that the store keeps of an
+ * ended attempt, and a run's status. The strings are those of stored rows, statuses and `-o json`. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "core/replica.h"
+
+enum trial_phase {
+    TRIAL_PENDING,
+    TRIAL_RUNNING,
+    TRIAL_SUCCEEDED,
+    TRIAL_FAILED,
+    TRIAL_METRICS_UNAVAILABLE,
+};
+const char *trial_phase_to_string(enum trial_phase phase); /* "Succeeded", ... */
+int trial_phase_from_string(const char *s);
+
+enum run_phase {
+    RUN_PENDING,
+    RUN_QUEUED,
+    RUN_RUNNING,
+    RUN_AGGREGATING,
+    RUN_SUCCEEDED,
+    RUN_PARTIALLY_FAILED,
+    RUN_FAILED,
+    RUN_CANCELLED,
+    RUN_SUSPENDED,
+};
+const char *run_phase_to_string(enum run_phase phase);
+int run_phase_from_string(const char *s);
+bool run_phase_is_final(enum run_phase phase);
+
+/* How an attempt ended, as the store keeps it. A trial is decided by its row that is not Void (the
+ * lowest attempt's, should a foreign hand make two); with Void rows only it is not decided yet. */
+enum attempt_outcome {
+    ATTEMPT_SUCCEEDED,
+    ATTEMPT_VOID,                /* does not count: the trial is tried again with another attempt */
+    ATTEMPT_FAILED,              /* permanent failure that is not tried again, or no attempt left */
+    ATTEMPT_METRICS_UNAVAILABLE, /* ended well but a summary is missing */
+};
+const char *attempt_outcome_to_string(enum attempt_outcome outcome);
+int attempt_outcome_from_string(const char *s);
+
+/* What the store keeps of one replica of an ended attempt (its log apart). */
+struct replica_row {
+    struct replica_id id;
+    int exit_code;          /* -1: killed or never started */
+    int signal;             /* 0: none */
+    char *failure;          /* NULL, or one line for a person; owned */
+    char *summary_json;     /* the summary record's line; NULL if none came; owned */
+    char *environment_json; /* from the start record; NULL if none came; owned */
+    uint64_t log_bytes;     /* uncompressed */
+};
+
+/* What the store keeps of one ended attempt. */
+struct attempt_row {
+    uint32_t point, trial, attempt;
+    enum attempt_outcome outcome;
+    int64_t started_unix_ms, ended_unix_ms;
+    char *error; /* the cause for a person, naming the replica; NULL if it succeeded; owned */
+    bool simulated;
+    VEC(struct replica_row) replicas;
+};
+void attempt_row_done(struct attempt_row *row);
+
+/* The run's status, a summary recomputed from what is seen; written only when it changed. */
+struct run_status {
+    enum run_phase phase;
+    char reason[64];   /* CamelCase: Completed, TooManyFailedTrials, DeadlineExceeded, ... */
+    char message[256]; /* for a person */
+    uint32_t trials_done, trials_failed, trials_total;
+    bool has_current;
+    uint32_t current_point, current_trial, current_attempt;
+    /* 0: not yet. Suspended: ended is when it was; going on again moves the start by the pause. */
+    int64_t started_unix_ms, ended_unix_ms;
+};
+
+bool run_status_eq(const struct run_status *a, const struct run_status *b);
+
+/* Of an event for people. */
+enum event_type { EVENT_NORMAL, EVENT_WARNING };

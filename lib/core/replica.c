@@ -1,0 +1,65 @@
+/* See replica.h. */
+#include "core/replica.h"
+
+#include "base/exit_code.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+bool replica_id_eq(const struct replica_id *a, const struct replica_id *b)
+{
+    return a->point == b->point && a->trial == b->trial && a->attempt == b->attempt &&
+           a->role == b->role && a->index == b->index;
+}
+
+char *replica_name(const char *run, const struct replica_id *id)
+{
+    return xasprintf("%s-p%ut%ua%u-%s-%u", run, id->point, id->trial, id->attempt,
+                     role_to_string(id->role), id->index);
+}
+
+bool replica_state_is_final(enum replica_state state)
+{
+    return state == REPLICA_SUCCEEDED || state == REPLICA_FAILED || state == REPLICA_LOST;
+}
+
+/* Shells and container runtimes report death by signal n as exit code 128 + n. */
+static bool is_signal_code(int exit_code)
+{
+    return exit_code > 128 && exit_code <= 128 + 64;
+}
+
+enum failure_class failure_classify_exit(int exit_code, int signal, bool oom_killed)
+{
+    /* First: a shell may end well although its child was killed for memory. */
+    if (oom_killed) {
+        return FAILURE_PERMANENT;
+    }
+    if (signal != 0 || is_signal_code(exit_code)) {
+        return FAILURE_INFRASTRUCTURE;
+    }
+    switch (exit_code) {
+    case 0:
+        return FAILURE_NONE;
+    case EXIT_WORKER_PEER_LOST:
+        return FAILURE_CONSEQUENCE;
+    case EXIT_WORKER_RESOURCE:
+        return FAILURE_INFRASTRUCTURE;
+    default:
+        return FAILURE_PERMANENT;
+    }
+}
+
+const char *failure_class_to_string(enum failure_class failure)
+{
+    switch (failure) {
+    case FAILURE_NONE:
+        return "None";
+    case FAILURE_INFRASTRUCTURE:
+        return "Infrastructure";
+    case FAILURE_CONSEQUENCE:
+        return "Consequence";
+    case FAILURE_PERMANENT:
+        return "Permanent";
+    }
+    return "?";
+}

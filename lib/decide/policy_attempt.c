@@ -1,0 +1,186 @@
+/* See policy_attempt.h. */
+#include "decide/policy_attempt.h"
+
+#include "base/text.h"
+#include "decide/policy_failure.h"
+
+/* What one walk over the gang finds. */
+struct findings {
+    const struct observed_replica *cause;    /* the first failure that is no consequence */
+    const struct observed_replica *survivor; /* the first that lost a peer */
+    const struct observed_replica *silent; /* a trainer or worker that succeeded without summary */
+    bool has_missing;
+    enum role missing_role;
+    uint32_t missing_index;
+    bool has_ended;                 /* any */
+    bool has_live;                  /* any pending or running */
+    bool has_live_trainer;          /* or worker: whatever is no pserver */
+    int64_t trainers_ended_unix_ms; /* the last one */
+};
+
+/* Failures without a known time come last; at the same time a permanent one explains more. */
+static bool is_earlier(const struct observed_replica *a, const struct observed_replica *b)
+{
+    const int64_t at = a->ended_unix_ms == 0 ? INT64_MAX : a->ended_unix_ms;
+    const int64_t bt = b->ended_unix_ms == 0 ? INT64_MAX : b->ended_unix_ms;
+    if (at != bt) {
+        return at < bt;
+    }
+    return failure_of_replica(a) == FAILURE_PERMANENT && failure_of_replica(b) != FAILURE_PERMANENT;
+}
+
+static void look_at_failure(struct findings *f, const struct observed_replica *r)
+{
+    const struct observed_replica **first =
+        failure_of_replica(r) == FAILURE_CONSEQUENCE ? &f->survivor : &f->cause;
+    if (*first == NULL || is_earlier(r, *first)) {
+        *first = r;
+    }
+}
+
+static void look_at_member(struct findings *f, const struct observed_replica *r)
+{
+    const bool is_trainer = r->id.role != ROLE_PSERVER;
+    switch (r->state) {
+    case REPLICA_PENDING:
+    case REPLICA_RUNNING:
+        f->has_live = true;
+        f->has_live_trainer |= is_trainer;
+        return;
+    case REPLICA_SUCCEEDED:
+        f->has_ended = true;
+        if (is_trainer && r->ended_unix_ms > f->trainers_ended_unix_ms) {
+            f->trainers_ended_unix_ms = r->ended_unix_ms;
+        }
+        if (is_trainer && !r->has_summary && f->silent == NULL) {
+            f->silent = r;
+        }
+        return;
+    case REPLICA_FAILED:
+    case REPLICA_LOST:
+        f->has_ended = true;
+        look_at_failure(f, r);
+        return;
+    }
+}
+
+static struct findings look_at_gang(const struct gang *gang)
+{
+    struct findings f = {0};
+    size_t next = 0;
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        for (uint32_t index = 0; index < gang->size[role]; index++) {
+            const struct observed_replica *r = &gang->members[next];
+            if (next < gang->n_members && r->id.role == role && r->id.index == index) {
+                look_at_member(&f, r);
+                next++;
+            } else if (!f.has_missing) {
+                f.has_missing = true;
+                f.missing_role = role;
+                f.missing_index = index;
+            }
+        }
+    }
+    return f;
+}
+
+static void end_with_cause(struct attempt_verdict *ret, const struct observed_replica *r)
+{
+    const char *role = role_to_string(r->id.role);
+    ret->has_ended = true;
+    ret->end = failure_of_replica(r) == FAILURE_PERMANENT ? ATTEMPT_END_PERMANENT
+                                                          : ATTEMPT_END_INFRASTRUCTURE;
+    if (r->message != NULL && r->message[0] != '\0') {
+        text_put(ret->error, sizeof(ret->error), "%s/%u: %s", role, r->id.index, r->message);
+    } else if (r->state == REPLICA_LOST) {
+        text_put(ret->error, sizeof(ret->error), "%s/%u: vanished", role, r->id.index);
+    } else if (r->exit_code > 0) {
+        text_put(ret->error, sizeof(ret->error), "%s/%u: exit code %d", role, r->id.index,
+                 r->exit_code);
+    } else {
+        text_put(ret->error, sizeof(ret->error), "%s/%u: failed", role, r->id.index);
+    }
+}
+
+static void end_with_missing(struct attempt_verdict *ret, const struct findings *f, const char *why)
+{
+    ret->has_ended = true;
+    ret->end = ATTEMPT_END_INFRASTRUCTURE;
+    text_put(ret->error, sizeof(ret->error), "%s/%u: %s", role_to_string(f->missing_role),
+             f->missing_index, why);
+}
+
+/* Only survivors have failed: the peer that they name is the cause. */
+static void judge_survivor(const struct findings *f, int64_t now_unix_ms,
+                           struct attempt_verdict *ret)
+{
+    const struct observed_replica *s = f->survivor;
+    const int64_t until_unix_ms = s->ended_unix_ms + ATTEMPT_CONSEQUENCE_GRACE_MS;
+    if (f->has_live && now_unix_ms < until_unix_ms) {
+        ret->recheck_unix_ms = until_unix_ms;
+        return;
+    }
+    const char *role = role_to_string(s->id.role);
+    const char *message = s->message != NULL ? s->message : "exit code 11";
+    ret->has_ended = true;
+    ret->end = ATTEMPT_END_INFRASTRUCTURE;
+    if (s->has_blamed) {
+        text_put(ret->error, sizeof(ret->error), "%s/%u: lost, says %s/%u: %s",
+                 role_to_string(s->blamed_role), s->blamed_index, role, s->id.index, message);
+    } else {
+        text_put(ret->error, sizeof(ret->error), "a peer of %s/%u: lost: %s", role, s->id.index,
+                 message);
+    }
+}
+
+static void judge_success(const struct findings *f, int64_t now_unix_ms,
+                          struct attempt_verdict *ret)
+{
+    if (f->has_live) { /* pservers alone */
+        const int64_t until_unix_ms = f->trainers_ended_unix_ms + ATTEMPT_PSERVER_GRACE_MS;
+        if (now_unix_ms < until_unix_ms) {
+            ret->recheck_unix_ms = until_unix_ms;
+            return;
+        }
+    }
+    ret->has_ended = true;
+    ret->end = ATTEMPT_END_WELL;
+    if (f->silent != NULL) {
+        ret->end = ATTEMPT_END_NO_SUMMARY;
+        text_put(ret->error, sizeof(ret->error), "%s/%u: ended well but left no summary",
+                 role_to_string(f->silent->id.role), f->silent->id.index);
+    }
+}
+
+void attempt_judge(const struct gang *gang, int64_t now_unix_ms, struct attempt_verdict *ret)
+{
+    *ret = (struct attempt_verdict){0};
+    const struct findings f = look_at_gang(gang);
+
+    if (f.has_missing && gang->missing == MISSING_UNDECIDED) {
+        return;
+    }
+    if (f.cause != NULL) {
+        end_with_cause(ret, f.cause);
+    } else if (f.has_missing && gang->missing == MISSING_VANISHED) {
+        end_with_missing(ret, &f, "vanished");
+    } else if (f.has_missing && f.has_ended) {
+        end_with_missing(ret, &f, "was not created before its gang ended");
+    } else if (f.survivor != NULL) {
+        judge_survivor(&f, now_unix_ms, ret);
+    } else if (!f.has_missing && !f.has_live_trainer) {
+        judge_success(&f, now_unix_ms, ret);
+    }
+}
+
+uint32_t attempt_number(const struct attempt_seen *seen)
+{
+    if (seen->is_status_live) {
+        return (uint32_t)seen->last_status;
+    }
+    if (seen->last_live > seen->last_row) {
+        return (uint32_t)seen->last_live;
+    }
+    const int64_t last = seen->last_row > seen->last_status ? seen->last_row : seen->last_status;
+    return (uint32_t)(last + 1);
+}

@@ -1,0 +1,69 @@
+/* How does one attempt stand, and which number does the next one get. Called by reconcile.c for the
+ * gang of the current attempt. Pure.
+ *
+ * Rules, in this order (docs/contracts/retries.md):
+ *   1. A failed or vanished member ends the attempt. The cause is the failure that came first; an
+ *      exit 11 (a survivor) is never the cause while another failure is known. When survivors are
+ *      all there is, the members that still run get a second to fail visibly; then the peer that
+ *      the survivors name is the cause.
+ *   2. All trainers and workers succeeded: the attempt ends when the pservers have ended too, or
+ *      10 s after the last trainer. A missing summary makes it NO_SUMMARY.
+ *   3. Otherwise it is alive. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "decide/reconcile.h"
+
+#define ATTEMPT_PSERVER_GRACE_MS 10000
+/* The status of a cause may arrive after the status of its consequences. */
+#define ATTEMPT_CONSEQUENCE_GRACE_MS 1000
+
+/* What it means that a member of the gang is not observed. */
+enum missing_means {
+    MISSING_NOT_CREATED, /* a crash in the middle of the creation: create it, if none has ended */
+    MISSING_VANISHED,    /* all had been created: it is lost */
+    MISSING_UNDECIDED,   /* perhaps we deleted it ourselves, cancelling: judge whole gangs only */
+};
+
+struct gang {
+    const struct observed_replica *members; /* by role, then index; each index < size[role] */
+    size_t n_members;
+    const uint32_t *size; /* [ROLE_COUNT] */
+    enum missing_means missing;
+};
+
+enum attempt_end {
+    ATTEMPT_END_WELL,
+    ATTEMPT_END_NO_SUMMARY,
+    ATTEMPT_END_INFRASTRUCTURE,
+    ATTEMPT_END_PERMANENT,
+};
+
+struct attempt_verdict {
+    bool has_ended;
+    enum attempt_end end; /* if it has ended */
+    char error[256];      /* the cause, naming the replica; "" if it ended well */
+    /* Not ended: judge again at this time; 0: only when something changes. */
+    int64_t recheck_unix_ms;
+};
+
+void attempt_judge(const struct gang *gang, int64_t now_unix_ms, struct attempt_verdict *ret);
+
+/* What is seen of one trial's attempts; -1: none. */
+struct attempt_seen {
+    int64_t last_row;    /* the highest that the store keeps */
+    int64_t last_live;   /* the highest with replicas and no row */
+    int64_t last_status; /* the one that the run's status names as current */
+    bool is_status_live; /* and it has replicas and no row */
+};
+
+/* Which attempt of the trial is the current one: the live one that the status names; else a live
+ * one behind all rows; else a new number behind all that are seen. So a gang that vanished whole
+ * (the machine went down) leaves its number unused, and nothing of it is taken for the next one. */
+uint32_t attempt_number(const struct attempt_seen *seen);
+
+/* Numbers behind this one are no work of ours. */
+#define ATTEMPT_NUMBER_MAX 1000000

@@ -1,0 +1,14 @@
+/* See policy_deadline.h. */
+#include "decide/policy_deadline.h"
+
+int64_t deadline_remaining_ms(int64_t started_unix_ms, int64_t deadline_s, int64_t now_unix_ms)
+{
+    if (deadline_s <= 0 || started_unix_ms <= 0) {
+        return DEADLINE_NONE;
+    }
+    if (deadline_s > (INT64_MAX - started_unix_ms) / 1000) {
+        return DEADLINE_NONE; /* later than any clock can say */
+    }
+    const int64_t end_unix_ms = started_unix_ms + deadline_s * 1000;
+    return now_unix_ms >= end_unix_ms ? 0 : end_unix_ms - now_unix_ms;
+}

@@ -1,0 +1,23 @@
+/* See policy_end.h. */
+#include "decide/policy_end.h"
+
+struct run_end run_end_decide(const struct trial_counts *counts,
+                              const struct failure_policy *policy)
+{
+    if (counts->failed > 0 && policy->on_trial_failure == ON_FAILURE_STOP) {
+        return (struct run_end){true, RUN_FAILED, "StoppedOnFailure"};
+    }
+    if ((int64_t)counts->failed > policy->max_failed_trials) {
+        return (struct run_end){true, RUN_FAILED, "TooManyFailedTrials"};
+    }
+    if (counts->done < counts->total) {
+        return (struct run_end){false, RUN_RUNNING, "Running"};
+    }
+    if (counts->failed == 0) {
+        return (struct run_end){true, RUN_SUCCEEDED, "Completed"};
+    }
+    if (counts->failed == counts->total) {
+        return (struct run_end){true, RUN_FAILED, "NoTrialSucceeded"};
+    }
+    return (struct run_end){true, RUN_PARTIALLY_FAILED, "SomeTrialsFailed"};
+}

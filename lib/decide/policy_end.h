@@ -1,0 +1,25 @@
+/* Does a run end here, and how: onTrialFailure Stop, maxFailedTrials, all trials decided. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/phase.h"
+#include "spec/spec.h"
+
+struct trial_counts {
+    uint32_t total;
+    uint32_t done;   /* decided, failed ones too */
+    uint32_t failed; /* Failed or MetricsUnavailable: without a number */
+};
+
+struct run_end {
+    bool is_end;
+    enum run_phase phase; /* a final one */
+    const char *reason;   /* CamelCase, static */
+};
+
+/* What the decided trials alone say. A run whose every trial failed is Failed, whatever
+ * maxFailedTrials allows: there is no part that did not fail. */
+struct run_end run_end_decide(const struct trial_counts *counts,
+                              const struct failure_policy *policy);

@@ -1,0 +1,22 @@
+/* See policy_retry.h. */
+#include "decide/policy_retry.h"
+
+enum attempt_outcome retry_decide(enum attempt_end end, enum on_trial_failure on_trial_failure,
+                                  uint32_t attempts_before, int64_t backoff_limit)
+{
+    const bool has_attempts_left = (int64_t)attempts_before < backoff_limit;
+
+    switch (end) {
+    case ATTEMPT_END_WELL:
+        return ATTEMPT_SUCCEEDED;
+    case ATTEMPT_END_NO_SUMMARY:
+        /* The program ran as it was told to: it would say as little the next time. */
+        return ATTEMPT_METRICS_UNAVAILABLE;
+    case ATTEMPT_END_INFRASTRUCTURE:
+        return has_attempts_left ? ATTEMPT_VOID : ATTEMPT_FAILED;
+    case ATTEMPT_END_PERMANENT:
+        return has_attempts_left && on_trial_failure == ON_FAILURE_RETRY ? ATTEMPT_VOID
+                                                                         : ATTEMPT_FAILED;
+    }
+    return ATTEMPT_FAILED;
+}

@@ -1,0 +1,12 @@
+/* Is an ended attempt's trial tried again: docs/contracts/retries.md, "What follows". Pure. */
+#pragma once
+
+#include <stdint.h>
+
+#include "decide/policy_attempt.h"
+#include "spec/spec.h"
+
+/* The outcome that the attempt's row gets. `attempts_before` counts the trial's rows so far. Void
+ * means that another attempt follows. */
+enum attempt_outcome retry_decide(enum attempt_end end, enum on_trial_failure on_trial_failure,
+                                  uint32_t attempts_before, int64_t backoff_limit);

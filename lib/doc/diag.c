@@ -1,0 +1,217 @@
+/* Collecting and printing diagnostics, see diag.h. */
+#include "doc/diag.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+/* Of a source line, at most this many characters are shown, around the caret. */
+#define LINE_SHOWN_MAX 120
+#define LINE_BEFORE_CARET 80
+
+void diags_done(struct diags *d)
+{
+    vec_each (struct diag, it, &d->list) {
+        free(it->origin);
+        free(it->path);
+        free(it->message);
+        free(it->fix);
+    }
+    vec_done(&d->list);
+    d->n_dropped = 0;
+}
+
+/* What is quoted may be hostile: no escape sequence may reach a terminal, no line break a log. */
+static char *without_control(char *s)
+{
+    for (char *c = s; c != NULL && *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || *c == 0x7f) {
+            *c = '?';
+        }
+    }
+    return s;
+}
+
+void diags_add_va(struct diags *d, const char *origin, struct mark mark, const char *path,
+                  const char *fix, const char *fmt, va_list ap)
+{
+    if (d->list.len == DIAGS_MAX) {
+        d->n_dropped++;
+        return;
+    }
+    struct diag *it = vec_push(&d->list);
+    *it = (struct diag){
+        .mark = mark,
+        .origin = origin == NULL ? NULL : without_control(xstrdup(origin)),
+        .path = without_control(xstrdup(path)),
+        .message = without_control(xvasprintf(fmt, ap)),
+        .fix = fix == NULL ? NULL : without_control(xstrdup(fix)),
+    };
+}
+
+void diags_add_from(struct diags *d, const char *origin, struct mark mark, const char *path,
+                    const char *fix, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    diags_add_va(d, origin, mark, path, fix, fmt, ap);
+    va_end(ap);
+}
+
+void diags_add(struct diags *d, struct mark mark, const char *path, const char *fix,
+               const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    diags_add_va(d, NULL, mark, path, fix, fmt, ap);
+    va_end(ap);
+}
+
+static bool has_same(const struct diags *d, const struct diag *other)
+{
+    vec_each (const struct diag, it, &d->list) {
+        if (it->mark.line == other->mark.line && it->mark.column == other->mark.column &&
+            str_eq(it->message, other->message) &&
+            (it->mark.line != 0 || str_eq(it->path, other->path))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void diags_move(struct diags *d, struct diags *from)
+{
+    struct diags rest = {0};
+    vec_each (struct diag, it, &from->list) {
+        bool is_full = d->list.len == DIAGS_MAX;
+        if (is_full || has_same(d, it)) {
+            d->n_dropped += is_full;
+            *vec_push(&rest.list) = *it;
+        } else {
+            *vec_push(&d->list) = *it;
+        }
+    }
+    d->n_dropped += from->n_dropped;
+    vec_done(&from->list);
+    *from = (struct diags){0};
+    diags_done(&rest);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct diag *x = *(const struct diag *const *)a;
+    const struct diag *y = *(const struct diag *const *)b;
+    if (x->mark.line != y->mark.line) {
+        return x->mark.line < y->mark.line ? -1 : 1;
+    }
+    if (x->mark.column != y->mark.column) {
+        return x->mark.column < y->mark.column ? -1 : 1;
+    }
+    /* Same place: in the order they were found, which is that of the array. */
+    return x < y ? -1 : x > y;
+}
+
+/* The bytes of line `number` (from 1); false if the text has no such line. */
+static bool find_line(const char *text, unsigned number, const char **ret, size_t *ret_len)
+{
+    for (unsigned i = 1; i < number; i++) {
+        text = strchr(text, '\n');
+        if (text == NULL) {
+            return false;
+        }
+        text++;
+    }
+    size_t len = strcspn(text, "\n");
+    *ret_len = len > 0 && text[len - 1] == '\r' ? len - 1 : len;
+    *ret = text;
+    return true;
+}
+
+static bool starts_character(char c)
+{
+    return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+/* Prints the line and, below, a caret under its character `column`. Tabs become one space. */
+static void format_source(const char *line, size_t len, struct mark mark, struct buf *out)
+{
+    unsigned first = mark.column > LINE_BEFORE_CARET ? mark.column - LINE_BEFORE_CARET : 1;
+    buf_printf(out, "%5u | %s", mark.line, first > 1 ? "..." : "");
+    unsigned column = 0;
+    for (size_t i = 0; i < len; i++) {
+        column += starts_character(line[i]);
+        if (column < first) {
+            continue;
+        }
+        if (column >= first + LINE_SHOWN_MAX) {
+            buf_puts(out, "...");
+            break;
+        }
+        bool control = (unsigned char)line[i] < ' ' || line[i] == 0x7f;
+        buf_putc(out, line[i] == '\t' ? ' ' : control ? '?' : line[i]);
+    }
+    buf_printf(out, "\n      | %s", first > 1 ? "   " : "");
+    for (unsigned i = first; i < mark.column; i++) {
+        buf_putc(out, ' ');
+    }
+    buf_puts(out, "^\n");
+}
+
+static void format_one(const struct diag *it, const char *file, const char *text, struct buf *out)
+{
+    if (it->origin != NULL) {
+        buf_puts(out, it->origin);
+    } else if (it->mark.line == 0) {
+        buf_puts(out, file);
+    } else {
+        buf_printf(out, "%s:%u:%u", file, it->mark.line, it->mark.column);
+    }
+    buf_puts(out, ": error: ");
+    if (it->path[0] != '\0') {
+        buf_printf(out, "%s: ", it->path);
+    }
+    buf_printf(out, "%s\n", it->message);
+    const char *line;
+    size_t len;
+    if (it->origin == NULL && it->mark.line != 0 && text != NULL &&
+        find_line(text, it->mark.line, &line, &len)) {
+        format_source(line, len, it->mark, out);
+    }
+    if (it->fix != NULL) {
+        buf_printf(out, "  fix: %s\n", it->fix);
+    }
+}
+
+/* Where to look: the file, the command line, or both. */
+static void format_where(const struct diags *d, const char *file, struct buf *out)
+{
+    size_t n_options = 0;
+    vec_each (const struct diag, it, &d->list) {
+        n_options += it->origin != NULL;
+    }
+    const bool in_file = n_options < d->list.len || d->list.len == 0;
+    buf_printf(out, "%s%s%s", in_file ? file : "", in_file && n_options > 0 ? " and " : "",
+               n_options > 0 ? "the command line" : "");
+}
+
+void diags_format(const struct diags *d, const char *file, const char *text, struct buf *out)
+{
+    size_t n = d->list.len;
+    const struct diag **sorted = xcalloc(n + 1, sizeof(*sorted));
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = &d->list.items[i];
+    }
+    qsort(sorted, n, sizeof(*sorted), compare_places);
+    for (size_t i = 0; i < n; i++) {
+        format_one(sorted[i], file, text, out);
+    }
+    free(sorted);
+    size_t all = n + d->n_dropped;
+    buf_printf(out, "%zu error%s in ", all, all == 1 ? "" : "s");
+    format_where(d, file, out);
+    if (d->n_dropped > 0) {
+        buf_printf(out, ", the first %zu are shown", n);
+    }
+    buf_putc(out, '\n');
+}

@@ -1,0 +1,88 @@
+/* JSON pointers, see json_pointer.h. */
+#include "doc/json_pointer.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+
+/* One step of a pointer with ~1 and ~0 undone. Owned. */
+static char *step_dup(const char *step, size_t len)
+{
+    char *out = xmalloc(len + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        bool escaped = step[i] == '~' && i + 1 < len && (step[i + 1] == '0' || step[i + 1] == '1');
+        out[n++] = escaped ? (step[i + 1] == '1' ? '/' : '~') : step[i];
+        i += escaped;
+    }
+    out[n] = '\0';
+    return out;
+}
+
+static int set_step(json_t *at, const char *step, json_t *value_take, struct err *err)
+{
+    if (json_is_object(at)) {
+        /* Fails on text that is no UTF-8 only; both come from a checked tree. */
+        return json_object_set_new(at, step, value_take) == 0
+                   ? 0
+                   : err_set(err, EINVAL, "'%s' cannot be a key", step);
+    }
+    uint64_t index;
+    if (json_is_array(at) && parse_u64(step, &index) == 0 && index < json_array_size(at)) {
+        return json_array_set_new(at, index, value_take) == 0
+                   ? 0
+                   : err_set(err, EINVAL, "item %s cannot be set", step);
+    }
+    json_decref(value_take);
+    if (json_is_array(at) && json_array_size(at) == 0) {
+        return err_set(err, EINVAL, "the list is empty");
+    }
+    if (json_is_array(at)) {
+        return err_set(err, EINVAL, "the list has no item '%s', only 0 to %zu", step,
+                       json_array_size(at) - 1);
+    }
+    return err_set(err, EINVAL, "'%s' would have to lie inside a single value", step);
+}
+
+/* The child by that step; a missing one, or null, becomes a map. NULL: there can be none (*err). */
+static json_t *enter_step(json_t *at, const char *step, struct err *err)
+{
+    json_t *child = NULL;
+    uint64_t index;
+    if (json_is_object(at)) {
+        child = json_object_get(at, step);
+    } else if (json_is_array(at) && parse_u64(step, &index) == 0) {
+        child = json_array_get(at, index);
+    }
+    if (child != NULL && !json_is_null(child)) {
+        return child;
+    }
+    child = json_object();
+    return set_step(at, step, child, err) < 0 ? NULL : child;
+}
+
+int json_pointer_set_new(json_t *root, const char *pointer, json_t *value_take, struct err *err)
+{
+    if (pointer[0] != '/') {
+        json_decref(value_take);
+        return err_set(err, EINVAL, "'%s' does not start with '/'", pointer);
+    }
+    json_t *at = root;
+    const char *rest = pointer + 1;
+    for (;;) {
+        size_t len = strcspn(rest, "/");
+        _cleanup_(freep) char *step = step_dup(rest, len);
+        if (rest[len] == '\0') {
+            int r = set_step(at, step, value_take, err);
+            return r < 0 ? err_wrap(err, r, "path '%s'", pointer) : 0;
+        }
+        at = enter_step(at, step, err);
+        if (at == NULL) {
+            json_decref(value_take);
+            return err_wrap(err, -EINVAL, "path '%s'", pointer);
+        }
+        rest += len + 1;
+    }
+}

@@ -1,0 +1,370 @@
+/* Places and checked values, see reader.h. */
+#include "doc/reader.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+
+struct place place_root(const struct node *root)
+{
+    return (struct place){.node = root};
+}
+
+struct place place_get(const struct place *map, const char *key)
+{
+    return (struct place){.up = map, .key = key, .node = tree_get(map->node, key)};
+}
+
+struct place place_item(const struct place *list, size_t index)
+{
+    return (struct place){.up = list, .index = index, .node = list->node->children[index]};
+}
+
+static void put_steps(const struct place *place, bool from_local, struct buf *out)
+{
+    if (place->up == NULL) {
+        return;
+    }
+    put_steps(place->up, from_local, out);
+    if (place->key == NULL) {
+        buf_printf(out, "[%zu]", place->index);
+    } else {
+        buf_printf(out, "%s%s", out->len == 0 ? "" : ".", place->key);
+    }
+    if (from_local && place->up->up == NULL) {
+        buf_puts(out, ".local"); /* where the value stood before it was merged */
+    }
+}
+
+/* The node, or the nearest one on the way to where it is missing. */
+static const struct place *nearest(const struct place *place)
+{
+    while (place->node == NULL && place->up != NULL) {
+        place = place->up;
+    }
+    return place;
+}
+
+char *place_path(const struct place *place)
+{
+    struct buf path = BUF_INIT;
+    const struct node *node = nearest(place)->node;
+    put_steps(place, node != NULL && node->from_local, &path);
+    return buf_take(&path);
+}
+
+static void complain_at(struct diags *d, const struct place *place, bool at_key, const char *fix,
+                        const char *fmt, va_list ap) __attribute__((format(printf, 5, 0)));
+static void complain_at(struct diags *d, const struct place *place, bool at_key, const char *fix,
+                        const char *fmt, va_list ap)
+{
+    const struct place *there = nearest(place);
+    at_key = at_key || there != place;
+    struct mark mark = {0};
+    const char *origin = NULL;
+    if (there->node != NULL) {
+        bool has_key = there->node->key_mark.line != 0;
+        mark = at_key && has_key ? there->node->key_mark : there->node->mark;
+        origin = there->node->origin;
+    }
+    _cleanup_(freep) char *path = place_path(place);
+    diags_add_va(d, origin, mark, path, fix, fmt, ap);
+}
+
+void reader_complain(struct diags *d, const struct place *place, const char *fix, const char *fmt,
+                     ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    complain_at(d, place, false, fix, fmt, ap);
+    va_end(ap);
+}
+
+void reader_complain_key(struct diags *d, const struct place *place, const char *fix,
+                         const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    complain_at(d, place, true, fix, fmt, ap);
+    va_end(ap);
+}
+
+const char *suggest_name(const char *word, const char *const *candidates, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcasecmp(word, candidates[i]) == 0) {
+            return candidates[i];
+        }
+    }
+    return str_suggest(word, candidates, n);
+}
+
+static void put_names(struct buf *out, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(out, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", names[i]);
+    }
+}
+
+static void complain_unknown_key(struct diags *d, const struct place *place,
+                                 const struct field *fields, size_t n)
+{
+    const char **names = xcalloc(n + 1, sizeof(*names));
+    size_t n_names = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (fields[i].rule != FIELD_UNSUPPORTED) {
+            names[n_names++] = fields[i].name;
+        }
+    }
+    struct buf fix = BUF_INIT;
+    const char *meant = suggest_name(place->key, names, n_names);
+    if (meant != NULL) {
+        buf_printf(&fix, "did you mean '%s'?", meant);
+    } else {
+        buf_puts(&fix, "known here: ");
+        put_names(&fix, names, n_names);
+    }
+    reader_complain_key(d, place, buf_cstr(&fix), "unknown field '%s'", place->key);
+    buf_done(&fix);
+    free(names);
+}
+
+static const struct field *find_field(const struct field *fields, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(fields[i].name, name)) {
+            return &fields[i];
+        }
+    }
+    return NULL;
+}
+
+bool read_map(struct diags *d, const struct place *place, const struct field *fields, size_t n)
+{
+    if (place->node == NULL) {
+        return false;
+    }
+    if (place->node->kind != NODE_MAP) {
+        reader_complain(d, place, "write its fields as a map: {name: value, ...}",
+                        "must be a map, and is %s", node_kind_to_string(place->node->kind));
+        return false;
+    }
+    for (size_t i = 0; i < place->node->n_children; i++) {
+        struct place child = place_item(place, i);
+        child.key = child.node->key;
+        const struct field *field = find_field(fields, n, child.key);
+        if (field == NULL) {
+            complain_unknown_key(d, &child, fields, n);
+        } else if (field->rule == FIELD_UNSUPPORTED) {
+            reader_complain_key(d, &child, "remove it", "'%s' is not supported by this version",
+                                child.key);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct place child = place_get(place, fields[i].name);
+        if (fields[i].rule == FIELD_REQUIRED && child.node == NULL) {
+            _cleanup_(freep) char *fix = xasprintf("add '%s: ...'", fields[i].name);
+            reader_complain(d, &child, fix, "required field '%s' is missing", fields[i].name);
+        }
+    }
+    return true;
+}
+
+bool read_list(struct diags *d, const struct place *place, size_t max)
+{
+    if (place->node == NULL) {
+        return false;
+    }
+    if (place->node->kind != NODE_SEQ) {
+        reader_complain(d, place, "write it as a list: [...]", "must be a list, and is %s",
+                        node_kind_to_string(place->node->kind));
+        return false;
+    }
+    if (place->node->n_children == 0) {
+        reader_complain(d, place, "add an item, or remove the field", "the list is empty");
+        return false;
+    }
+    if (place->node->n_children > max) {
+        reader_complain(d, place, NULL, "more than %zu items", max);
+        return false;
+    }
+    return true;
+}
+
+char *guess_digits(const char *text)
+{
+    static const char look_alikes[][2] = {{'O', '0'}, {'o', '0'}, {'l', '1'}, {'I', '1'}};
+    char *guess = xstrdup(text);
+    bool changed = false, has_digit = false;
+    for (char *c = guess; *c != '\0'; c++) {
+        has_digit |= isdigit((unsigned char)*c) != 0;
+        for (size_t i = 0; i < COUNT_OF(look_alikes); i++) {
+            if (*c == look_alikes[i][0]) {
+                *c = look_alikes[i][1];
+                changed = true;
+            }
+        }
+    }
+    int64_t value;
+    if (changed && has_digit && parse_i64(guess, &value) == 0) {
+        return guess;
+    }
+    free(guess);
+    return NULL;
+}
+
+static void complain_no_int(struct diags *d, const struct place *place, int64_t min, int64_t max)
+{
+    const struct node *node = place->node;
+    char *fix;
+    if (node->kind != NODE_STRING) {
+        fix = xasprintf("write a whole number from %lld to %lld", (long long)min, (long long)max);
+        reader_complain(d, place, fix, "must be a whole number, and is %s",
+                        node_kind_to_string(node->kind));
+        free(fix);
+        return;
+    }
+    int64_t value;
+    _cleanup_(freep) char *guess = guess_digits(node->s);
+    if (guess != NULL) {
+        fix = xasprintf("did you mean %s? a letter stands where a digit should", guess);
+    } else if (parse_i64(node->s, &value) == 0) {
+        fix = xasprintf("remove the quotes: %s", node->s);
+    } else {
+        fix = xasprintf("write a whole number from %lld to %lld", (long long)min, (long long)max);
+    }
+    reader_complain(d, place, fix, "must be a whole number, and is the text '%s'", node->s);
+    free(fix);
+}
+
+bool read_int(struct diags *d, const struct place *place, int64_t min, int64_t max, int64_t *ret)
+{
+    if (place->node == NULL) {
+        return false;
+    }
+    if (place->node->kind != NODE_INT) {
+        complain_no_int(d, place, min, max);
+        return false;
+    }
+    int64_t value = place->node->i;
+    if (value < min || value > max) {
+        _cleanup_(freep) char *fix =
+            xasprintf("write a whole number from %lld to %lld", (long long)min, (long long)max);
+        reader_complain(d, place, fix, "%lld is out of range: it must be %lld to %lld",
+                        (long long)value, (long long)min, (long long)max);
+        return false;
+    }
+    *ret = value;
+    return true;
+}
+
+bool read_number(struct diags *d, const struct place *place, double min, double max, double *ret)
+{
+    const struct node *node = place->node;
+    if (node == NULL) {
+        return false;
+    }
+    if (node->kind != NODE_INT && node->kind != NODE_FLOAT) {
+        const bool is_percent = node->kind == NODE_STRING && str_has_suffix(node->s, "%");
+        reader_complain(d, place,
+                        is_percent ? "write a ratio: 0.9 for 90%" : "write a number without quotes",
+                        "must be a number, and is %s", node_kind_to_string(node->kind));
+        return false;
+    }
+    double value = node->kind == NODE_INT ? (double)node->i : node->f;
+    if (!(value >= min && value <= max)) {
+        reader_complain(d, place, NULL, "%g is out of range: it must be %g to %g", value, min, max);
+        return false;
+    }
+    *ret = value;
+    return true;
+}
+
+bool read_text(struct diags *d, const struct place *place, size_t max_len, const char **ret)
+{
+    const struct node *node = place->node;
+    if (node == NULL) {
+        return false;
+    }
+    if (node->kind != NODE_STRING) {
+        bool is_number = node->kind == NODE_INT || node->kind == NODE_FLOAT;
+        reader_complain(d, place, is_number ? "put quotes around it" : "write a text here",
+                        "must be a text, and is %s", node_kind_to_string(node->kind));
+        return false;
+    }
+    if (strlen(node->s) > max_len) {
+        reader_complain(d, place, "shorten it", "longer than %zu bytes", max_len);
+        return false;
+    }
+    *ret = node->s;
+    return true;
+}
+
+bool read_enum(struct diags *d, const struct place *place, const char *const *names, size_t n,
+               const char *const *unsupported, int *ret)
+{
+    const char *text;
+    if (!read_text(d, place, 256, &text)) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(text, names[i])) {
+            *ret = (int)i;
+            return true;
+        }
+    }
+    struct buf fix = BUF_INIT;
+    const char *meant = suggest_name(text, names, n);
+    if (meant != NULL) {
+        buf_printf(&fix, "did you mean '%s'?%s", meant, n == 1 ? "" : " ");
+    }
+    if (meant == NULL || n > 1) {
+        buf_puts(&fix, n == 1 ? "the only value is " : "allowed: ");
+        put_names(&fix, names, n);
+    }
+    bool is_later = false;
+    for (; unsupported != NULL && *unsupported != NULL; unsupported++) {
+        is_later |= str_eq(text, *unsupported);
+    }
+    reader_complain(d, place, buf_cstr(&fix),
+                    is_later ? "'%s' is not supported by this version" : "unknown value '%s'",
+                    text);
+    buf_done(&fix);
+    return false;
+}
+
+int64_t read_int_or(struct diags *d, const struct place *map, const char *key, int64_t min,
+                    int64_t max, int64_t fallback)
+{
+    struct place place = place_get(map, key);
+    int64_t value = fallback;
+    (void)read_int(d, &place, min, max, &value); /* noted; the fallback serves further checks */
+    return value;
+}
+
+int read_enum_or(struct diags *d, const struct place *map, const char *key,
+                 const char *const *names, size_t n, const char *const *unsupported, int fallback)
+{
+    struct place place = place_get(map, key);
+    int value = fallback;
+    (void)read_enum(d, &place, names, n, unsupported, &value); /* as above */
+    return value;
+}
+
+bool is_object_name(const char *text)
+{
+    size_t len = strlen(text);
+    return len >= 1 && len <= 32 && text[0] >= 'a' && text[0] <= 'z' && text[len - 1] != '-' &&
+           text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
+}
+
+bool is_sweep_name(const char *text)
+{
+    size_t len = strlen(text);
+    return len >= 1 && len <= 31 && text[0] >= 'a' && text[0] <= 'z' &&
+           text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+}

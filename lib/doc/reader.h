@@ -1,0 +1,74 @@
+/* Reading values out of a tree, with a diagnostic for everything that is not as it should be.
+ *
+ * Private to the spec_*.c files. A `place` is a node and how we came to it; places live on the
+ * caller's stack and point up, so that a path is only spelled out when something is wrong. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "doc/diag.h"
+#include "doc/tree.h"
+
+struct place {
+    const struct place *up; /* NULL: the document */
+    const char *key;        /* NULL: an item of a list */
+    size_t index;
+    const struct node *node; /* NULL: not there */
+};
+
+struct place place_root(const struct node *root);
+struct place place_get(const struct place *map, const char *key);
+struct place place_item(const struct place *list, size_t index);
+/* "spec.sweep.grid.pservers[2]", owned. */
+char *place_path(const struct place *place);
+
+/* Notes a problem at a place: at its value, or, where there is none, at the map it is missing in.
+ */
+void reader_complain(struct diags *d, const struct place *place, const char *fix, const char *fmt,
+                     ...) __attribute__((format(printf, 4, 5)));
+/* The same with the caret under the key. */
+void reader_complain_key(struct diags *d, const struct place *place, const char *fix,
+                         const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+enum field_rule { FIELD_OPTIONAL, FIELD_REQUIRED, FIELD_UNSUPPORTED };
+struct field {
+    const char *name;
+    enum field_rule rule;
+};
+
+/* A name as a person may have meant it: another case, or a slip of two letters. NULL: none. */
+const char *suggest_name(const char *word, const char *const *candidates, size_t n);
+
+/* Is it a map with these keys only, the required ones among them? false: it is no map (noted), do
+ * not look into it. Unknown, unsupported and missing keys are noted. */
+bool read_map(struct diags *d, const struct place *place, const struct field *fields, size_t n);
+/* A list with 1 to `max` items? false: it is none (noted), or absent. */
+bool read_list(struct diags *d, const struct place *place, size_t max);
+
+/* Each returns true and sets *ret when the value is there and good; notes what is wrong; leaves
+ * *ret alone and stays silent when the value is absent (read_map speaks about required ones). */
+bool read_int(struct diags *d, const struct place *place, int64_t min, int64_t max, int64_t *ret);
+bool read_number(struct diags *d, const struct place *place, double min, double max, double *ret);
+/* *ret is borrowed from the tree. */
+bool read_text(struct diags *d, const struct place *place, size_t max_len, const char **ret);
+/* One of `names`; `unsupported` (NULL-terminated, may be NULL): values of a later version. */
+bool read_enum(struct diags *d, const struct place *place, const char *const *names, size_t n,
+               const char *const *unsupported, int *ret);
+/* A field of `map` with the value it has when left out. A wrong one is noted and read as that, so
+ * that the checks behind go on. */
+int64_t read_int_or(struct diags *d, const struct place *map, const char *key, int64_t min,
+                    int64_t max, int64_t fallback);
+int read_enum_or(struct diags *d, const struct place *map, const char *key,
+                 const char *const *names, size_t n, const char *const *unsupported, int fallback);
+
+/* Is `text` a name by ^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$ ? */
+bool is_object_name(const char *text);
+/* ^[a-z][a-z0-9_]{0,30}$ */
+bool is_sweep_name(const char *text);
+
+/* "10O" -> "100", where a letter stands for the digit it looks like. NULL, or owned. */
+char *guess_digits(const char *text);
+
+#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,0 +1,195 @@
+/* Nodes of a document: life, access, change. Parsing: tree_yaml.c, tree_scalar.c. See tree.h. */
+#include "doc/tree.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+void tree_free(struct node *node)
+{
+    if (node == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < node->n_children; i++) {
+        tree_free(node->children[i]); /* as deep as the parser's limit */
+    }
+    free(node->children);
+    if (node->kind == NODE_STRING) {
+        free(node->s);
+    }
+    free(node->key);
+    free(node->origin);
+    free(node);
+}
+
+static char *dup_or_null(const char *s)
+{
+    return s == NULL ? NULL : xstrdup(s);
+}
+
+struct node *tree_copy(const struct node *node)
+{
+    struct node *copy = xnew(struct node);
+    *copy = *node;
+    copy->key = dup_or_null(node->key);
+    copy->origin = dup_or_null(node->origin);
+    if (node->kind == NODE_STRING) {
+        copy->s = xstrdup(node->s);
+    }
+    copy->children = NULL;
+    copy->n_children = 0;
+    for (size_t i = 0; i < node->n_children; i++) {
+        tree_append_take(copy, tree_copy(node->children[i]));
+    }
+    return copy;
+}
+
+void tree_measure(const struct node *node, struct tree_size *size)
+{
+    size->nodes++;
+    size->bytes += node->key == NULL ? 0 : strlen(node->key);
+    size->bytes += node->kind == NODE_STRING ? strlen(node->s) : 0;
+    if (node->kind != NODE_SEQ && node->kind != NODE_MAP) {
+        return;
+    }
+    unsigned deepest = 0;
+    for (size_t i = 0; i < node->n_children; i++) {
+        struct tree_size child = {0};
+        tree_measure(node->children[i], &child);
+        size->nodes += child.nodes;
+        size->bytes += child.bytes;
+        deepest = child.depth > deepest ? child.depth : deepest;
+    }
+    size->depth = deepest + 1 > size->depth ? deepest + 1 : size->depth;
+}
+
+struct node *tree_get(const struct node *map, const char *key)
+{
+    if (map == NULL || map->kind != NODE_MAP) {
+        return NULL;
+    }
+    for (size_t i = 0; i < map->n_children; i++) {
+        if (str_eq(map->children[i]->key, key)) {
+            return map->children[i];
+        }
+    }
+    return NULL;
+}
+
+struct node *tree_path(const struct node *root, ...)
+{
+    va_list ap;
+    va_start(ap, root);
+    struct node *node = NULL;
+    const struct node *at = root;
+    for (const char *key; (key = va_arg(ap, const char *)) != NULL;) {
+        node = tree_get(at, key);
+        at = node;
+    }
+    va_end(ap);
+    return node;
+}
+
+void tree_append_take(struct node *parent, struct node *child)
+{
+    /* Capacity is the next power of two: grow when the count reaches one. */
+    size_t n = parent->n_children;
+    if ((n & (n - 1)) == 0) {
+        parent->children =
+            xreallocarray(parent->children, n == 0 ? 1 : 2 * n, sizeof(*parent->children));
+    }
+    parent->children[parent->n_children++] = child;
+}
+
+static size_t index_of(const struct node *map, const char *key)
+{
+    size_t i = 0;
+    while (i < map->n_children && !str_eq(map->children[i]->key, key)) {
+        i++;
+    }
+    return i;
+}
+
+void tree_set_take(struct node *map, const char *key, struct node *value)
+{
+    if (value->key == NULL || !str_eq(value->key, key)) {
+        char *own = xstrdup(key); /* first, for `key` may be value->key's text */
+        free(value->key);
+        value->key = own;
+    }
+    size_t i = index_of(map, key);
+    if (i == map->n_children) {
+        tree_append_take(map, value);
+        return;
+    }
+    tree_free(map->children[i]);
+    map->children[i] = value;
+}
+
+struct node *tree_take_at(struct node *parent, size_t index)
+{
+    struct node *child = parent->children[index];
+    /* A fresh array keeps the power-of-two rule of tree_append_take true. */
+    struct node **old = parent->children;
+    size_t n = parent->n_children;
+    parent->children = NULL;
+    parent->n_children = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i != index) {
+            tree_append_take(parent, old[i]);
+        }
+    }
+    free(old);
+    return child;
+}
+
+void tree_remove(struct node *map, const char *key)
+{
+    size_t i = index_of(map, key);
+    if (i < map->n_children) {
+        tree_free(tree_take_at(map, i));
+    }
+}
+
+const char *node_kind_to_string(enum node_kind kind)
+{
+    static const char *const names[] = {
+        [NODE_NULL] = "nothing",       [NODE_BOOL] = "a truth value",
+        [NODE_INT] = "a whole number", [NODE_FLOAT] = "a decimal number",
+        [NODE_STRING] = "a text",      [NODE_SEQ] = "a list",
+        [NODE_MAP] = "a map",
+    };
+    return names[kind];
+}
+
+json_t *tree_to_json(const struct node *node)
+{
+    switch (node->kind) {
+    case NODE_NULL:
+        return json_null();
+    case NODE_BOOL:
+        return json_boolean(node->b);
+    case NODE_INT:
+        return json_integer(node->i);
+    case NODE_FLOAT:
+        return json_real(node->f);
+    case NODE_STRING:
+        return json_string(node->s);
+    case NODE_SEQ:
+    case NODE_MAP:
+        break;
+    }
+    json_t *json = node->kind == NODE_SEQ ? json_array() : json_object();
+    for (size_t i = 0; i < node->n_children; i++) {
+        json_t *value = tree_to_json(node->children[i]);
+        /* Cannot fail: the tree holds valid UTF-8 only (libyaml checked it), and memory aborts. */
+        if (node->kind == NODE_SEQ) {
+            (void)json_array_append_new(json, value);
+        } else {
+            (void)json_object_set_new(json, node->children[i]->key, value);
+        }
+    }
+    return json;
+}

@@ -1,0 +1,75 @@
+/* A YAML or JSON document as a tree that remembers line and column of every key and value.
+ *
+ * YAML goes through libyaml's events; plain scalars are resolved as Kubernetes' YAML-to-JSON step
+ * would, but the traps of YAML 1.1 (no, on, 012, 1_000, 1e3, 12:30:00, dates), duplicate keys, tabs,
+ * anchors that multiply, more than one document, and everything beyond the limits are errors. JSON
+ * is read as the YAML subset it is. Pure: text in, tree out. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "doc/diag.h"
+
+enum node_kind { NODE_NULL, NODE_BOOL, NODE_INT, NODE_FLOAT, NODE_STRING, NODE_SEQ, NODE_MAP };
+
+struct node {
+    enum node_kind kind;
+    struct mark mark;     /* of the value */
+    struct mark key_mark; /* of the key, inside a map */
+    char *key;            /* owned; NULL outside a map */
+    union {
+        bool b;
+        int64_t i;
+        double f;
+        char *s; /* owned */
+    };
+    bool from_local;        /* merged in from spec.local: the path of its place says so */
+    char *origin;           /* NULL, or e.g. "--set pservers=1,2" (owned) */
+    struct node **children; /* SEQ and MAP: owned, in the order of the text */
+    size_t n_children;
+};
+
+struct tree_limits {
+    size_t bytes; /* of the text */
+    size_t nodes; /* after expansion of aliases */
+    unsigned depth;
+};
+#define TREE_LIMITS_DEFAULT ((struct tree_limits){1024 * 1024, 100000, 64})
+
+/* 0 and the root, or -EINVAL with at least one diagnostic added and no tree. */
+int tree_parse(const char *text, size_t len, const struct tree_limits *limits, struct node **ret,
+               struct diags *diags);
+void tree_free(struct node *node); /* NULL is fine */
+struct node *tree_copy(const struct node *node);
+
+struct tree_size {
+    size_t nodes;
+    size_t bytes;   /* of keys and texts */
+    unsigned depth; /* lists and maps around the innermost value; 0: a single value */
+};
+/* Adds to nodes and bytes, raises depth. */
+void tree_measure(const struct node *node, struct tree_size *size);
+
+/* Borrowed; NULL if `map` is NULL, no map, or has no such key. */
+struct node *tree_get(const struct node *map, const char *key);
+/* Walks keys: tree_path(root, "spec", "sweep", NULL). */
+struct node *tree_path(const struct node *root, ...) __attribute__((sentinel));
+/* Sets map[key] = value (value is taken; an older one is freed). */
+void tree_set_take(struct node *map, const char *key, struct node *value);
+void tree_remove(struct node *map, const char *key);
+/* Lists: adds a child at the end, or takes the one at `index` out (owned by the caller then). */
+void tree_append_take(struct node *parent, struct node *child);
+struct node *tree_take_at(struct node *parent, size_t index);
+
+const char *node_kind_to_string(enum node_kind kind); /* "a number", "a list", ... */
+
+/* What a plain (unquoted) YAML scalar means. 0 and kind and value of *ret, or -EINVAL and why it is
+ * refused, with what to write instead (both static texts). */
+int tree_resolve_plain(const char *text, struct node *ret, const char **ret_why,
+                       const char **ret_fix);
+/* The same document as jansson values, keys in the order of the text. Owned by the caller. */
+json_t *tree_to_json(const struct node *node);

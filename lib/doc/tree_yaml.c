@@ -1,0 +1,452 @@
+/* YAML (and JSON, its subset) to a tree: libyaml's events, one recursive descent, see tree.h.
+ *
+ * Errors of syntax, encoding and limits end the reading; errors of meaning (a trap, a key twice)
+ * are noted and the reading goes on, so that all are reported at once. An anchor is known only when
+ * its node is complete, hence no cycles; an alias is a copy, paid for from the limits before it is
+ * made. */
+#include "doc/tree.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <yaml.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#define MAP_KEYS_MAX 1000 /* a key is compared with all before it */
+
+struct anchor {
+    char *name;
+    const struct node *node; /* in the tree that is being built */
+};
+
+struct loader {
+    yaml_parser_t parser;
+    const char *text;
+    size_t len;
+    const struct tree_limits *limits;
+    size_t nodes; /* so far, aliases expanded */
+    size_t bytes; /* of keys and texts so far, aliases expanded */
+    unsigned depth;
+    struct buf path;
+    VEC(struct anchor) anchors;
+    struct diags *diags;
+    size_t n_errors;
+};
+
+static struct mark to_mark(yaml_mark_t mark)
+{
+    return (struct mark){.line = (unsigned)mark.line + 1, .column = (unsigned)mark.column + 1};
+}
+
+static void complain(struct loader *l, struct mark mark, const char *fix, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static void complain(struct loader *l, struct mark mark, const char *fix, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    diags_add_va(l->diags, NULL, mark, buf_cstr(&l->path), fix, fmt, ap);
+    va_end(ap);
+    l->n_errors++;
+}
+
+/* Line and column of a byte, for errors below the level of characters. */
+static struct mark mark_of_offset(const struct loader *l, size_t offset)
+{
+    struct mark mark = {1, 1};
+    for (size_t i = 0; i < offset && i < l->len; i++) {
+        if (l->text[i] == '\n') {
+            mark = (struct mark){mark.line + 1, 1};
+        } else if (((unsigned char)l->text[i] & 0xc0) != 0x80) {
+            mark.column++;
+        }
+    }
+    return mark;
+}
+
+static bool is_tab_at(const struct loader *l, const yaml_mark_t *mark)
+{
+    const char *line = l->text;
+    const char *end = l->text + l->len;
+    for (size_t i = 0; i < mark->line && line != NULL; i++) {
+        line = memchr(line, '\n', (size_t)(end - line));
+        line = line == NULL ? NULL : line + 1;
+    }
+    return line != NULL && mark->column < (size_t)(end - line) && line[mark->column] == '\t';
+}
+
+static int complain_syntax(struct loader *l)
+{
+    const yaml_parser_t *p = &l->parser;
+    if (p->error == YAML_READER_ERROR) {
+        complain(l, mark_of_offset(l, p->problem_offset), "save the file as UTF-8 text",
+                 "the file is not UTF-8 text: %s", p->problem);
+    } else if (is_tab_at(l, &p->problem_mark)) {
+        complain(l, to_mark(p->problem_mark), "indent with spaces",
+                 "a tab where YAML wants spaces");
+    } else {
+        bool has_context = p->context != NULL && p->context_mark.line != p->problem_mark.line;
+        char *context = has_context ? xasprintf(" (%s that began in line %zu)", p->context,
+                                                p->context_mark.line + 1)
+                                    : xstrdup("");
+        complain(l, to_mark(p->problem_mark), "check indentation, quotes and brackets here",
+                 "not YAML: %s%s", p->problem == NULL ? "out of memory" : p->problem, context);
+        free(context);
+    }
+    return -EINVAL;
+}
+
+static int next_event(struct loader *l, yaml_event_t *ret)
+{
+    if (!yaml_parser_parse(&l->parser, ret)) {
+        return complain_syntax(l);
+    }
+    return 0;
+}
+
+/* Takes one more node and `bytes` of text from the limits. */
+static int spend(struct loader *l, struct mark mark, size_t nodes, size_t bytes)
+{
+    l->nodes += nodes;
+    l->bytes += bytes;
+    if (l->nodes > l->limits->nodes) {
+        complain(l, mark, "make the file smaller; an alias counts as what it stands for",
+                 "more than %zu values", l->limits->nodes);
+        return -EINVAL;
+    }
+    if (l->bytes > 4 * l->limits->bytes) {
+        complain(l, mark, "make the file smaller; an alias counts as what it stands for",
+                 "more than %zu bytes after aliases were replaced", 4 * l->limits->bytes);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static void remember_anchor(struct loader *l, const yaml_char_t *name, const struct node *node)
+{
+    if (name != NULL) {
+        *vec_push(&l->anchors) = (struct anchor){xstrdup((const char *)name), node};
+    }
+}
+
+static int complain_depth(struct loader *l, struct mark mark)
+{
+    complain(l, mark, "nest less deeply", "nested deeper than %u levels", l->limits->depth);
+    return -EINVAL;
+}
+
+static struct node *load_alias(struct loader *l, const yaml_event_t *event)
+{
+    const char *name = (const char *)event->data.alias.anchor;
+    struct mark mark = to_mark(event->start_mark);
+    const struct node *source = NULL;
+    vec_each (struct anchor, it, &l->anchors) {
+        if (str_eq(it->name, name)) {
+            source = it->node; /* the last one wins, as YAML says */
+        }
+    }
+    if (source == NULL) {
+        complain(l, mark, "write the anchor above its alias, complete",
+                 "the alias '*%s' has no anchor '&%s' that ends before it", name, name);
+        return NULL;
+    }
+    struct tree_size size = {0};
+    tree_measure(source, &size);
+    if (spend(l, mark, size.nodes, size.bytes) < 0) {
+        return NULL;
+    }
+    if (l->depth + size.depth > l->limits->depth) {
+        (void)complain_depth(l, mark); /* NULL says it */
+        return NULL;
+    }
+    struct node *copy = tree_copy(source);
+    free(copy->key);
+    copy->key = NULL;
+    return copy;
+}
+
+static bool is_str_tag(const yaml_char_t *tag)
+{
+    return str_eq((const char *)tag, "!") || str_eq((const char *)tag, YAML_STR_TAG);
+}
+
+static void complain_tag(struct loader *l, struct mark mark, const yaml_char_t *tag)
+{
+    complain(l, mark, "remove the tag", "the tag '%s' is not supported", (const char *)tag);
+}
+
+static struct node *load_scalar(struct loader *l, const yaml_event_t *event)
+{
+    const char *text = (const char *)event->data.scalar.value;
+    const yaml_char_t *tag = event->data.scalar.tag;
+    struct node *node = xnew(struct node);
+    node->mark = to_mark(event->start_mark);
+    if (spend(l, node->mark, 1, event->data.scalar.length) < 0) {
+        tree_free(node);
+        return NULL;
+    }
+    if (strlen(text) != event->data.scalar.length) {
+        complain(l, node->mark, "remove it", "a NUL character inside a text");
+    }
+    if (tag != NULL && !is_str_tag(tag)) {
+        complain_tag(l, node->mark, tag);
+    }
+    const char *why, *fix;
+    if (event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE || tag != NULL) {
+        node->kind = NODE_STRING;
+        node->s = xstrdup(text);
+    } else if (tree_resolve_plain(text, node, &why, &fix) < 0) {
+        complain(l, node->mark, fix, "'%s' without quotes %s", text, why);
+    }
+    return node;
+}
+
+static struct node *load_node(struct loader *l, const yaml_event_t *event);
+
+/* Children add their step to the path while they are read; this takes it off again. */
+static void cut_path(struct loader *l, size_t len)
+{
+    l->path.len = len;
+    l->path.data[len] = '\0';
+}
+
+static int load_seq(struct loader *l, struct node *seq)
+{
+    for (size_t i = 0;; i++) {
+        yaml_event_t event;
+        int r = next_event(l, &event);
+        if (r < 0) {
+            return r;
+        }
+        if (event.type == YAML_SEQUENCE_END_EVENT) {
+            yaml_event_delete(&event);
+            return 0;
+        }
+        size_t path_len = l->path.len;
+        buf_printf(&l->path, "[%zu]", i);
+        struct node *child = load_node(l, &event);
+        cut_path(l, path_len);
+        yaml_event_delete(&event);
+        if (child == NULL) {
+            return -EINVAL;
+        }
+        tree_append_take(seq, child);
+    }
+}
+
+/* A key must be a text on its face. */
+static void check_key(struct loader *l, const yaml_event_t *event)
+{
+    struct mark mark = to_mark(event->start_mark);
+    const char *text = (const char *)event->data.scalar.value;
+    if (strlen(text) != event->data.scalar.length) {
+        complain(l, mark, "remove it", "a NUL character inside a key");
+        return;
+    }
+    if (event->data.scalar.tag != NULL && !is_str_tag(event->data.scalar.tag)) {
+        complain_tag(l, mark, event->data.scalar.tag);
+        return;
+    }
+    if (event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE || event->data.scalar.tag != NULL) {
+        return;
+    }
+    if (str_eq(text, "<<")) {
+        complain(l, mark, "write the keys out, or use an alias for the whole value",
+                 "merge keys ('<<') are not supported");
+        return;
+    }
+    struct node value = {0};
+    const char *why, *fix;
+    if (tree_resolve_plain(text, &value, &why, &fix) < 0) {
+        complain(l, mark, "put quotes around the key", "the key '%s' without quotes %s", text, why);
+    } else if (value.kind == NODE_STRING) {
+        free(value.s);
+    } else {
+        complain(l, mark, "put quotes around the key", "the key '%s' is %s, but keys are texts",
+                 text, node_kind_to_string(value.kind));
+    }
+}
+
+static int load_value(struct loader *l, struct node *map, const yaml_event_t *key_event)
+{
+    const char *key = (const char *)key_event->data.scalar.value;
+    struct mark key_mark = to_mark(key_event->start_mark);
+    const struct node *first = tree_get(map, key);
+    if (first != NULL) {
+        complain(l, key_mark, "remove one of the two", "the key '%s' stands in line %u already",
+                 key, first->key_mark.line);
+    }
+    if (map->n_children == MAP_KEYS_MAX) {
+        complain(l, key_mark, NULL, "more than %d keys in one map", MAP_KEYS_MAX);
+        return -EINVAL;
+    }
+    int r = spend(l, key_mark, 0, key_event->data.scalar.length);
+    if (r < 0) {
+        return r;
+    }
+    yaml_event_t event;
+    r = next_event(l, &event);
+    if (r < 0) {
+        return r;
+    }
+    struct node *child = load_node(l, &event);
+    yaml_event_delete(&event);
+    if (child == NULL) {
+        return -EINVAL;
+    }
+    child->key = xstrdup(key);
+    child->key_mark = key_mark;
+    /* A second value is kept as well: anchors may point into it, and the reading fails anyway. */
+    tree_append_take(map, child);
+    return 0;
+}
+
+static int load_pair(struct loader *l, struct node *map, const yaml_event_t *key_event)
+{
+    if (key_event->type != YAML_SCALAR_EVENT) {
+        complain(l, to_mark(key_event->start_mark), "write the key as a plain word",
+                 "a key must be a text");
+        return -EINVAL;
+    }
+    size_t path_len = l->path.len;
+    buf_printf(&l->path, "%s%s", path_len == 0 ? "" : ".",
+               (const char *)key_event->data.scalar.value);
+    check_key(l, key_event);
+    int r = load_value(l, map, key_event);
+    cut_path(l, path_len);
+    return r;
+}
+
+static int load_map(struct loader *l, struct node *map)
+{
+    for (;;) {
+        yaml_event_t event;
+        int r = next_event(l, &event);
+        if (r < 0) {
+            return r;
+        }
+        bool is_end = event.type == YAML_MAPPING_END_EVENT;
+        r = is_end ? 0 : load_pair(l, map, &event);
+        yaml_event_delete(&event);
+        if (is_end || r < 0) {
+            return r;
+        }
+    }
+}
+
+static struct node *load_collection(struct loader *l, const yaml_event_t *event)
+{
+    bool is_map = event->type == YAML_MAPPING_START_EVENT;
+    struct mark mark = to_mark(event->start_mark);
+    const yaml_char_t *tag =
+        is_map ? event->data.mapping_start.tag : event->data.sequence_start.tag;
+    if (tag != NULL) {
+        complain_tag(l, mark, tag);
+    }
+    if (spend(l, mark, 1, 0) < 0) {
+        return NULL;
+    }
+    struct node *node = xnew(struct node);
+    node->kind = is_map ? NODE_MAP : NODE_SEQ;
+    node->mark = mark;
+    if ((is_map ? load_map(l, node) : load_seq(l, node)) < 0) {
+        tree_free(node);
+        return NULL;
+    }
+    return node;
+}
+
+/* NULL: the reading cannot go on, and why was noted. The event stays the caller's. */
+static struct node *load_node(struct loader *l, const yaml_event_t *event)
+{
+    if (event->type == YAML_ALIAS_EVENT) {
+        return load_alias(l, event);
+    }
+    struct node *node;
+    const yaml_char_t *anchor;
+    if (event->type == YAML_SCALAR_EVENT) {
+        anchor = event->data.scalar.anchor;
+        node = load_scalar(l, event);
+    } else {
+        anchor = event->type == YAML_MAPPING_START_EVENT ? event->data.mapping_start.anchor
+                                                         : event->data.sequence_start.anchor;
+        if (l->depth == l->limits->depth) {
+            (void)complain_depth(l, to_mark(event->start_mark)); /* NULL says it */
+            return NULL;
+        }
+        l->depth++;
+        node = load_collection(l, event);
+        l->depth--;
+    }
+    if (node != NULL) {
+        remember_anchor(l, anchor, node);
+    }
+    return node;
+}
+
+/* Reads the events around one document. */
+static int load_document(struct loader *l, struct node **ret)
+{
+    static const yaml_event_type_t frame[] = {
+        YAML_STREAM_START_EVENT, YAML_DOCUMENT_START_EVENT, YAML_NO_EVENT, /* the root */
+        YAML_DOCUMENT_END_EVENT, YAML_STREAM_END_EVENT,
+    };
+    for (size_t i = 0; i < sizeof(frame) / sizeof(frame[0]); i++) {
+        yaml_event_t event;
+        int r = next_event(l, &event);
+        if (r < 0) {
+            return r;
+        }
+        struct mark mark = to_mark(event.start_mark);
+        if (frame[i] == YAML_NO_EVENT) {
+            *ret = load_node(l, &event);
+            r = *ret == NULL ? -EINVAL : 0;
+        } else if (event.type != frame[i]) {
+            bool is_empty = i == 1;
+            complain(l, mark,
+                     is_empty ? NULL : "keep one document a file: remove what follows '---'",
+                     is_empty ? "the file is empty" : "a second document begins here");
+            r = -EINVAL;
+        }
+        yaml_event_delete(&event);
+        if (r < 0) {
+            return r;
+        }
+    }
+    return 0;
+}
+
+int tree_parse(const char *text, size_t len, const struct tree_limits *limits, struct node **ret,
+               struct diags *diags)
+{
+    if (len > limits->bytes) {
+        diags_add(diags, (struct mark){0}, "", NULL, "the file is larger than %zu bytes",
+                  limits->bytes);
+        return -EINVAL;
+    }
+    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3; /* a byte order mark says nothing here */
+        len -= 3;
+    }
+    struct loader l = {.text = text, .len = len, .limits = limits, .diags = diags};
+    if (!yaml_parser_initialize(&l.parser)) {
+        abort(); /* as base/mem.h: memory is gone */
+    }
+    yaml_parser_set_encoding(&l.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&l.parser, (const unsigned char *)text, len);
+    struct node *root = NULL;
+    int r = load_document(&l, &root);
+    yaml_parser_delete(&l.parser);
+    vec_each (struct anchor, it, &l.anchors) {
+        free(it->name);
+    }
+    vec_done(&l.anchors);
+    buf_done(&l.path);
+    if (r < 0 || l.n_errors > 0) {
+        tree_free(root);
+        return -EINVAL;
+    }
+    *ret = root;
+    return 0;
+}

@@ -1,0 +1,414 @@
+/* See body.h. */
+#include "pod/body.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "pod/rules.h"
+#include "spec/profile.h"
+
+#define SECRET_VOLUME "benchd-key"
+#define SECRET_MODE 0440
+#define DEFAULT_GROUP 65532
+/* A pod of a benchd that does not come back ends by itself, this much behind the run's deadline. */
+#define DEADLINE_SLACK_S 600
+
+char *pod_service_name(const struct run_def *def)
+{
+    return xasprintf("%s-%.8s", def->name, def->uid);
+}
+
+char *pod_secret_name(const struct run_def *def)
+{
+    return xasprintf("%s-%.8s-key", def->name, def->uid);
+}
+
+char *pod_host_name(const struct replica_id *id)
+{
+    return xasprintf("p%ut%ua%u-%s-%u", id->point, id->trial, id->attempt, role_to_string(id->role),
+                     id->index);
+}
+
+char *pod_dns_address(const struct run_def *def, const struct replica_id *id)
+{
+    _cleanup_(freep) char *host = pod_host_name(id);
+    _cleanup_(freep) char *service = pod_service_name(def);
+    return xasprintf("%s.%s:%d", host, service, POD_PORT);
+}
+
+char *pod_ip_address(const char *ip)
+{
+    const bool is_v6 = strchr(ip, ':') != NULL;
+    return xasprintf("%s%s%s:%d", is_v6 ? "[" : "", ip, is_v6 ? "]" : "", POD_PORT);
+}
+
+static void set(json_t *object, const char *key, json_t *value_take)
+{
+    (void)json_object_set_new(object, key, value_take); /* fails for NULL and no memory only */
+}
+
+static void set_text(json_t *object, const char *key, const char *value)
+{
+    set(object, key, json_string(value));
+}
+
+static void set_number(json_t *object, const char *key, uint32_t value)
+{
+    _cleanup_(freep) char *text = xasprintf("%u", value);
+    set_text(object, key, text);
+}
+
+/* The map under `key`, made if it is not there ("labels:" and nothing behind it is none). Borrowed. */
+static json_t *child(json_t *object, const char *key)
+{
+    json_t *found = json_object_get(object, key);
+    if (!json_is_object(found)) { /* pod_check_template took no other kind */
+        found = json_object();
+        set(object, key, found);
+    }
+    return found;
+}
+
+static json_t *child_list(json_t *object, const char *key)
+{
+    json_t *found = json_object_get(object, key);
+    if (!json_is_array(found)) {
+        found = json_array();
+        set(object, key, found);
+    }
+    return found;
+}
+
+static void set_owner(const struct run_def *def, json_t *metadata)
+{
+    set(metadata, "ownerReferences",
+        json_pack("[{s:s, s:s, s:s, s:s, s:b, s:b}]", "apiVersion", "benchd.io/v1alpha1", "kind",
+                  "BenchmarkRun", "name", def->name, "uid", def->uid, "controller", 1,
+                  "blockOwnerDeletion", 1));
+}
+
+static void set_run_labels(const struct run_def *def, json_t *labels)
+{
+    set_text(labels, POD_MANAGED_BY, "benchd");
+    set_text(labels, "app.kubernetes.io/name", "benchd-run");
+    set_text(labels, "app.kubernetes.io/instance", def->name);
+    set_text(labels, "benchd.io/benchmark", def->spec->name);
+    set_text(labels, POD_LABEL_RUN, def->name);
+}
+
+static void set_labels(const struct run_def *def, const struct replica_id *id, json_t *labels)
+{
+    set_run_labels(def, labels);
+    set_text(labels, "app.kubernetes.io/component", role_to_string(id->role));
+    set_number(labels, "benchd.io/point", id->point);
+    set_number(labels, "benchd.io/trial", id->trial);
+    set_number(labels, "benchd.io/attempt", id->attempt);
+    set_text(labels, "benchd.io/role", role_to_string(id->role));
+    set_number(labels, "benchd.io/replica-index", id->index);
+}
+
+static bool label_number(const json_t *labels, const char *key, uint32_t *ret)
+{
+    const char *text = json_string_value(json_object_get(labels, key));
+    int64_t number;
+    if (text == NULL || parse_i64_in(text, 0, UINT32_MAX, &number) < 0) {
+        return false;
+    }
+    *ret = (uint32_t)number;
+    return true;
+}
+
+bool pod_is_owned(const struct run_def *def, const json_t *object)
+{
+    const json_t *metadata = json_object_get(object, "metadata");
+    const json_t *owner = json_array_get(json_object_get(metadata, "ownerReferences"), 0);
+    const char *uid = json_string_value(json_object_get(owner, "uid"));
+    return uid != NULL && str_eq(uid, def->uid);
+}
+
+bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_id *ret)
+{
+    const json_t *metadata = json_object_get(pod, "metadata");
+    const json_t *labels = json_object_get(metadata, "labels");
+    const char *role = json_string_value(json_object_get(labels, "benchd.io/role"));
+    const int known = role == NULL ? -EINVAL : role_from_string(role);
+    if (!pod_is_owned(def, pod) || known < 0) {
+        return false;
+    }
+    ret->role = (enum role)known;
+    return label_number(labels, "benchd.io/point", &ret->point) &&
+           label_number(labels, "benchd.io/trial", &ret->trial) &&
+           label_number(labels, "benchd.io/attempt", &ret->attempt) &&
+           label_number(labels, "benchd.io/replica-index", &ret->index);
+}
+
+static void set_parameters(const struct point *point, json_t *annotations)
+{
+    json_t *values = json_object();
+    vec_each (const struct param, it, &point->params.list) {
+        set(values, it->name,
+            it->value.is_int ? json_integer(it->value.i) : json_string(it->value.s));
+    }
+    _cleanup_(freep) char *text = json_dumps(values, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(values);
+    set_text(annotations, "benchd.io/parameters", text == NULL ? "{}" : text);
+}
+
+/* "$(NAME)" in a value would be replaced by Kubernetes: written "$$(NAME)" it stays as it is. */
+static json_t *env_item(const char *name, const char *value)
+{
+    struct buf text = BUF_INIT;
+    for (const char *c = value; *c != '\0';) {
+        const size_t plain = strcspn(c, "$");
+        buf_append(&text, c, plain);
+        c += plain;
+        if (*c == '$') {
+            buf_puts(&text, c[1] == '(' || c[1] == '$' ? "$$" : "$");
+            c++;
+        }
+    }
+    json_t *item = json_pack("{s:s, s:s}", "name", name, "value", buf_cstr(&text));
+    buf_done(&text);
+    return item;
+}
+
+static void add_env(json_t *list, const char *name, const char *value)
+{
+    (void)json_array_append_new(list, env_item(name, value)); /* fails without memory only */
+}
+
+/* The template's entries as they are but for our names, then the contract's. */
+static void set_env(json_t *container, const struct replica_spec *spec, const char *summary_file)
+{
+    const json_t *old = json_object_get(container, "env");
+    json_t *list = json_array();
+    for (size_t i = 0; i < json_array_size(old); i++) {
+        json_t *item = json_array_get(old, i);
+        const char *name = json_string_value(json_object_get(item, "name"));
+        if (name != NULL && !str_has_prefix(name, "BENCHD_")) {
+            (void)json_array_append(list, item); /* fails without memory only */
+        }
+    }
+    for (char **entry = spec->envp; *entry != NULL; entry++) {
+        const char *value = strchr(*entry, '=');
+        if (str_has_prefix(*entry, "BENCHD_") && value != NULL) {
+            _cleanup_(freep) char *name = xstrndup(*entry, (size_t)(value - *entry));
+            add_env(list, name, value + 1);
+        }
+    }
+    _cleanup_(freep) char *wait = xasprintf("%d", POD_RENDEZVOUS_S);
+    add_env(list, "BENCHD_RENDEZVOUS_S", wait);
+    add_env(list, "BENCHD_SECRET_FILE", POD_SECRET_DIR "/" POD_SECRET_KEY);
+    add_env(list, "BENCHD_SUMMARY_FILE", summary_file);
+    set(container, "env", list);
+}
+
+/* The profile's command where the template has none; its arguments stay the template's. */
+static void set_command(json_t *container, const struct replica_spec *spec)
+{
+    if (json_array_size(json_object_get(container, "command")) > 0) {
+        return;
+    }
+    json_t *words = json_array();
+    const size_t n_args = json_array_size(json_object_get(container, "args"));
+    size_t n = 0;
+    while (spec->argv[n] != NULL) {
+        n++;
+    }
+    for (size_t i = 0; i + n_args < n; i++) {
+        (void)json_array_append_new(words, json_string(spec->argv[i])); /* as above */
+    }
+    set(container, "command", words);
+}
+
+static void set_container(json_t *container, const struct replica_spec *spec)
+{
+    const char *path = json_string_value(json_object_get(container, "terminationMessagePath"));
+    if (json_object_get(container, "name") == NULL) {
+        set_text(container, "name", "main");
+    }
+    set_env(container, spec, path == NULL ? "/dev/termination-log" : path);
+    set_command(container, spec);
+    set_text(container, "terminationMessagePolicy", "FallbackToLogsOnError");
+    (void)json_array_append_new(child_list(container, "volumeMounts"),
+                                json_pack("{s:s, s:s, s:b}", "name", SECRET_VOLUME, "mountPath",
+                                          POD_SECRET_DIR, "readOnly", 1));
+}
+
+/* The secret's files belong to the group fsGroup: without one, nobody but root could read them. */
+static void set_group(json_t *spec)
+{
+    json_t *context = child(spec, "securityContext");
+    if (json_object_get(context, "fsGroup") == NULL) {
+        const json_t *group = json_object_get(context, "runAsGroup");
+        set(context, "fsGroup",
+            json_integer(group == NULL ? DEFAULT_GROUP : json_integer_value(group)));
+    }
+}
+
+static void set_spec(const struct run_def *def, const struct replica_id *id, enum pod_naming naming,
+                     json_t *spec)
+{
+    _cleanup_(freep) char *secret = pod_secret_name(def);
+    set_text(spec, "restartPolicy", "Never");
+    set(spec, "automountServiceAccountToken", json_false());
+    set(spec, "enableServiceLinks", json_false());
+    if (naming == POD_BY_DNS) {
+        _cleanup_(freep) char *host = pod_host_name(id);
+        _cleanup_(freep) char *service = pod_service_name(def);
+        set_text(spec, "hostname", host);
+        set_text(spec, "subdomain", service);
+    }
+    const int64_t deadline_s = def->spec->run_policy.active_deadline_s;
+    if (json_object_get(spec, "activeDeadlineSeconds") == NULL && deadline_s > 0) {
+        set(spec, "activeDeadlineSeconds", json_integer(deadline_s + DEADLINE_SLACK_S));
+    }
+    set_group(spec);
+    (void)json_array_append_new(child_list(spec, "volumes"),
+                                json_pack("{s:s, s:{s:s, s:i}}", "name", SECRET_VOLUME, "secret",
+                                          "secretName", secret, "defaultMode", SECRET_MODE));
+}
+
+static bool has_command(const struct role_spec *role)
+{
+    const json_t *spec = json_object_get(role->template, "spec");
+    const json_t *container = json_array_get(json_object_get(spec, "containers"), 0);
+    return json_array_size(json_object_get(container, "command")) > 0;
+}
+
+int pod_check_systems(const struct spec *spec, struct err *err)
+{
+    vec_each (const struct system, system, &spec->systems) {
+        for (enum role role = 0; role < ROLE_COUNT; role++) {
+            const struct role_spec *r = &spec->roles[role];
+            if (r->present && r->template == NULL) {
+                return err_set(err, ENOENT, "spec.roles.%s has no template: pods are made of it",
+                               role_to_string(role));
+            }
+            if (r->present && !str_eq(system->profile, PROFILE_NATIVE) && !has_command(r)) {
+                return err_set(err, EINVAL,
+                               "system '%s': its profile '%s' starts programs of the machine that "
+                               "benchctl runs on; for pods, give container 0 of the %s's template "
+                               "an image and a command, or leave the system out with --systems",
+                               system->name, system->profile, role_to_string(role));
+            }
+        }
+    }
+    return 0;
+}
+
+int pod_body(const struct run_def *def, const struct replica_id *id,
+             const struct gang_addresses *addresses, enum pod_naming naming, json_t **ret,
+             struct err *err)
+{
+    const struct point *point = &def->matrix.points[id->point];
+    struct replica_spec replica;
+    json_t *pod = NULL;
+    int r = replica_spec_build(def, id, addresses, &replica, err);
+    if (r < 0) {
+        return r;
+    }
+    r = podspec_render(def, point, id->role, &pod, err);
+    if (r >= 0) {
+        r = pod_check_template(pod, err);
+        r = r < 0 ? err_wrap(err, r, "template of %s", role_to_string(id->role)) : r;
+    }
+    if (r < 0) {
+        json_decref(pod);
+        replica_spec_done(&replica);
+        return r;
+    }
+    _cleanup_(freep) char *name = replica_name(def->name, id);
+    json_t *metadata = child(pod, "metadata");
+    set_text(pod, "apiVersion", "v1");
+    set_text(pod, "kind", "Pod");
+    set_text(metadata, "name", name);
+    set_labels(def, id, child(metadata, "labels"));
+    set_parameters(point, child(metadata, "annotations"));
+    set_owner(def, metadata);
+    json_t *spec = child(pod, "spec");
+    set_spec(def, id, naming, spec);
+    set_container(json_array_get(json_object_get(spec, "containers"), 0), &replica);
+    replica_spec_done(&replica);
+    *ret = pod;
+    return 0;
+}
+
+static void set_env_value(json_t *container, const char *name, const char *value)
+{
+    const json_t *list = json_object_get(container, "env");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *item = json_array_get(list, i);
+        if (str_eq(json_string_value(json_object_get(item, "name")), name)) {
+            set_text(item, "value", value);
+        }
+    }
+}
+
+void pod_body_renumber(const struct run_def *def, const struct replica_id *id,
+                       enum pod_naming naming, json_t *pod)
+{
+    _cleanup_(freep) char *name = replica_name(def->name, id);
+    _cleanup_(freep) char *index = xasprintf("%u", id->index);
+    json_t *metadata = json_object_get(pod, "metadata");
+    json_t *spec = json_object_get(pod, "spec");
+    set_text(metadata, "name", name);
+    set_text(json_object_get(metadata, "labels"), "benchd.io/replica-index", index);
+    if (naming == POD_BY_DNS) {
+        _cleanup_(freep) char *host = pod_host_name(id);
+        set_text(spec, "hostname", host);
+    }
+    set_env_value(json_array_get(json_object_get(spec, "containers"), 0), "BENCHD_INDEX", index);
+}
+
+/* apiVersion, kind and metadata of an object beside the pods. */
+static json_t *new_object(const struct run_def *def, const char *kind, const char *name)
+{
+    json_t *object = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", kind, "metadata",
+                               "name", name);
+    json_t *metadata = json_object_get(object, "metadata");
+    set_run_labels(def, child(metadata, "labels"));
+    set_owner(def, metadata);
+    return object;
+}
+
+json_t *pod_service_body(const struct run_def *def)
+{
+    _cleanup_(freep) char *name = pod_service_name(def);
+    json_t *object = new_object(def, "Service", name);
+    set(object, "spec",
+        json_pack("{s:s, s:b, s:{s:s, s:s}, s:[{s:s, s:i}]}", "clusterIP", "None",
+                  "publishNotReadyAddresses", 1, "selector", POD_MANAGED_BY, "benchd",
+                  POD_LABEL_RUN, def->name, "ports", "name", "exchange", "port", POD_PORT));
+    return object;
+}
+
+static char *base64_dup(const unsigned char *data, size_t len)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    struct buf out = BUF_INIT;
+    for (size_t i = 0; i < len; i += 3) {
+        const size_t n = len - i < 3 ? len - i : 3;
+        const unsigned b = (unsigned)data[i] << 16 | (n > 1 ? (unsigned)data[i + 1] << 8 : 0) |
+                           (n > 2 ? data[i + 2] : 0);
+        buf_putc(&out, digits[b >> 18]);
+        buf_putc(&out, digits[b >> 12 & 63]);
+        buf_putc(&out, n > 1 ? digits[b >> 6 & 63] : '=');
+        buf_putc(&out, n > 2 ? digits[b & 63] : '=');
+    }
+    return buf_take(&out);
+}
+
+json_t *pod_secret_body(const struct run_def *def, const unsigned char *secret, size_t len)
+{
+    _cleanup_(freep) char *name = pod_secret_name(def);
+    _cleanup_(freep) char *text = base64_dup(secret, len);
+    json_t *object = new_object(def, "Secret", name);
+    set_text(object, "type", "Opaque");
+    set(object, "immutable", json_true());
+    set(object, "data", json_pack("{s:s}", POD_SECRET_KEY, text));
+    return object;
+}

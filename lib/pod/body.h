@@ -1,0 +1,51 @@
+/* The objects that a run makes in a cluster, as JSON for the API server: the pod of a replica, the
+ * headless Service of Dns addressing, the Secret with the run's key. Pure. Used by run/pods.c.
+ *
+ * benchd alone says restartPolicy, names, owner, environment, the secret's volume and what goes with
+ * them; a template that says something else there is refused, never overruled in silence. */
+#pragma once
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "pod/replica_spec.h"
+
+#define POD_LABEL_RUN "benchd.io/run"
+#define POD_MANAGED_BY "app.kubernetes.io/managed-by"
+#define POD_SELECTOR POD_MANAGED_BY "=benchd"
+#define POD_SECRET_DIR "/var/run/benchd"
+#define POD_SECRET_KEY "key"
+#define POD_RENDEZVOUS_S 900 /* pods wait for images and nodes; local processes do not */
+
+/* "<run>-<first 8 of uid>": name of the run's Service; with "-key", of its Secret. Owned. */
+char *pod_service_name(const struct run_def *def);
+char *pod_secret_name(const struct run_def *def);
+/* "p0t1a0-trainer-7": the pod's host name, unique among the run's attempts. Owned. */
+char *pod_host_name(const struct replica_id *id);
+/* "p0t1a0-trainer-7.<service>:7164", as the pods' own search list resolves it at the first try. */
+char *pod_dns_address(const struct run_def *def, const struct replica_id *id);
+/* "10.0.0.7:7164", "[fd00::7]:7164". Owned. */
+char *pod_ip_address(const char *ip);
+/* Is an object the run's own, by its owner's uid? */
+bool pod_is_owned(const struct run_def *def, const json_t *object);
+/* Which replica of the run a pod is, by its labels and its owner's uid; false: none of it. */
+bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_id *ret);
+
+/* -ENOENT: a role has no template. -EINVAL: a system cannot be started as a container: it is not the
+ * native one, whose program is in its image, and some role's template names no command. What a
+ * profile runs is on the machine of --local. */
+int pod_check_systems(const struct spec *spec, struct err *err);
+
+enum pod_naming { POD_BY_IP, POD_BY_DNS };
+/* -EINVAL: the template contradicts, or a parameter cannot be set. */
+int pod_body(const struct run_def *def, const struct replica_id *id,
+             const struct gang_addresses *addresses, enum pod_naming naming, json_t **ret,
+             struct err *err);
+/* Makes the body of a replica of the same role and attempt into this one's: what is made anew by
+ * pod_body() for each of a thousand is mostly the same. */
+void pod_body_renumber(const struct run_def *def, const struct replica_id *id,
+                       enum pod_naming naming, json_t *pod);
+json_t *pod_service_body(const struct run_def *def);
+json_t *pod_secret_body(const struct run_def *def, const unsigned char *secret, size_t len);

@@ -1,0 +1,332 @@
+/* Templates and environments of replicas, see replica_spec.h. The order of the environment is that of
+ * docs/contracts/environment.md. */
+#include "pod/replica_spec.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "doc/json_pointer.h"
+#include "spec/profile.h"
+
+#define RESERVED_PREFIX "BENCHD_"
+
+static json_t *value_to_json(const struct value *v)
+{
+    return v->is_int ? json_integer(v->i) : json_string(v->s);
+}
+
+static int apply_parameter(json_t *template, const struct parameter *parameter, enum role role,
+                           const struct value *value, struct err *err)
+{
+    vec_each (const struct parameter_target, target, &parameter->targets) {
+        if (!target->roles[role]) {
+            continue;
+        }
+        vec_each (char *, path, &target->paths) {
+            int r = json_pointer_set_new(template, *path, value_to_json(value), err);
+            if (r < 0) {
+                return err_wrap(err, r, "template of %s: parameter '%s'", role_to_string(role),
+                                parameter->name);
+            }
+        }
+    }
+    return 0;
+}
+
+int podspec_render(const struct run_def *def, const struct point *point, enum role role,
+                   json_t **ret, struct err *err)
+{
+    const json_t *source = def->spec->roles[role].template;
+    json_t *template =
+        source != NULL ? json_deep_copy(source) : json_pack("{s{s[{}]}}", "spec", "containers");
+    vec_each (const struct param, it, &point->params.list) {
+        const struct parameter *parameter = spec_find_parameter(def->spec, it->name);
+        int r = parameter == NULL ? 0 : apply_parameter(template, parameter, role, &it->value, err);
+        if (r < 0) {
+            json_decref(template);
+            return r;
+        }
+    }
+    *ret = template;
+    return 0;
+}
+
+/* A list of owned strings, NULL-terminated when it is finished. */
+struct words {
+    VEC(char *) list;
+};
+
+static void words_add_take(struct words *words, char *word)
+{
+    *vec_push(&words->list) = word;
+}
+
+static char **words_finish(struct words *words)
+{
+    words_add_take(words, NULL);
+    return words->list.items;
+}
+
+static void words_done(struct words *words)
+{
+    vec_each (char *, it, &words->list) {
+        free(*it);
+    }
+    vec_done(&words->list);
+}
+
+static int add_words(struct words *words, const json_t *container, const char *key, struct err *err)
+{
+    const json_t *list = json_object_get(container, key);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *word = json_string_value(json_array_get(list, i));
+        if (word == NULL) {
+            return err_set(err, EINVAL, "%s[%zu] of container 0 is not a text", key, i);
+        }
+        words_add_take(words, xstrdup(word));
+    }
+    return 0;
+}
+
+static int add_profile_command(struct words *words, const struct system *system, enum role role,
+                               struct err *err)
+{
+    if (str_eq(system->profile, PROFILE_NATIVE)) {
+        words_add_take(words, xstrdup("benchworker"));
+        words_add_take(words, xstrdup(role_to_string(role)));
+        return 0;
+    }
+    vec_each (char *const, word, &system->commands[role].words) {
+        words_add_take(words, xstrdup(*word));
+    }
+    if (words->list.len == 0) {
+        return err_set(err, EINVAL, "system '%s': its profile '%s' has no command for a %s here",
+                       system->name, system->profile, role_to_string(role));
+    }
+    return 0;
+}
+
+/* Container 0's command, or the profile's own, then container 0's arguments. */
+static int build_argv(const json_t *container, const struct system *system, enum role role,
+                      char ***ret, struct err *err)
+{
+    struct words words = {0};
+    int r = add_words(&words, container, "command", err);
+    if (r == 0 && words.list.len == 0) {
+        r = add_profile_command(&words, system, role, err);
+    }
+    if (r == 0) {
+        r = add_words(&words, container, "args", err);
+    }
+    if (r < 0) {
+        words_done(&words);
+        return r;
+    }
+    *ret = words_finish(&words);
+    return 0;
+}
+
+static void env_set(struct words *env, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void env_set(struct words *env, const char *name, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    _cleanup_(freep) char *value = xvasprintf(fmt, ap);
+    va_end(ap);
+    char *entry = xasprintf("%s=%s", name, value);
+    size_t name_len = strlen(name);
+    vec_each (char *, it, &env->list) {
+        if (strncmp(*it, name, name_len) == 0 && (*it)[name_len] == '=') {
+            free(*it);
+            *it = entry; /* as in a pod, the last one wins */
+            return;
+        }
+    }
+    words_add_take(env, entry);
+}
+
+/* Plain entries only: valueFrom needs a cluster. The contract's names are not the template's. */
+static int add_template_env(struct words *env, const json_t *container, struct err *err)
+{
+    const json_t *list = json_object_get(container, "env");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        const char *name = json_string_value(json_object_get(item, "name"));
+        const json_t *value = json_object_get(item, "value");
+        if (name == NULL || (value != NULL && !json_is_string(value))) {
+            return err_set(err, EINVAL, "env[%zu] of container 0 needs a name and a text as value",
+                           i);
+        }
+        bool is_plain = json_object_get(item, "valueFrom") == NULL;
+        if (is_plain && !str_has_prefix(name, RESERVED_PREFIX)) {
+            env_set(env, name, "%s", value == NULL ? "" : json_string_value(value));
+        }
+    }
+    return 0;
+}
+
+static void add_identity(struct words *env, const struct run_def *def, const struct point *point,
+                         const struct replica_id *id)
+{
+    env_set(env, "BENCHD_RUN", "%s", def->name);
+    env_set(env, "BENCHD_POINT", "%u", id->point);
+    env_set(env, "BENCHD_TRIAL", "%u", id->trial);
+    env_set(env, "BENCHD_ATTEMPT", "%u", id->attempt);
+    env_set(env, "BENCHD_ROLE", "%s", role_to_string(id->role));
+    env_set(env, "BENCHD_INDEX", "%u", id->index);
+    env_set(env, "BENCHD_PSERVERS", "%u", point->replicas[ROLE_PSERVER]);
+    env_set(env, "BENCHD_TRAINERS", "%u", point->replicas[ROLE_TRAINER]);
+    env_set(env, "BENCHD_WORKERS", "%u", point->replicas[ROLE_WORKER]);
+}
+
+static void add_addresses(struct words *env, const struct point *point, const struct replica_id *id,
+                          const struct gang_addresses *addresses)
+{
+    static const char *const names[ROLE_COUNT] = {
+        [ROLE_PSERVER] = "BENCHD_PSERVER_ADDRS",
+        [ROLE_TRAINER] = "BENCHD_TRAINER_ADDRS",
+        [ROLE_WORKER] = "BENCHD_WORKER_ADDRS",
+    };
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        if (addresses->of_role[role] == NULL || point->replicas[role] == 0) {
+            continue;
+        }
+        struct buf list = BUF_INIT;
+        for (uint32_t i = 0; i < point->replicas[role]; i++) {
+            buf_printf(&list, "%s%s", i == 0 ? "" : ",", addresses->of_role[role][i]);
+        }
+        env_set(env, names[role], "%s", buf_cstr(&list));
+        buf_done(&list);
+    }
+    bool is_known = addresses->of_role[id->role] != NULL && !addresses->is_pods;
+    if (is_known) {
+        env_set(env, "BENCHD_LISTEN", "%s", addresses->of_role[id->role][id->index]);
+    } else {
+        env_set(env, "BENCHD_LISTEN", "0.0.0.0:%d", POD_PORT);
+    }
+}
+
+static void add_workload(struct words *env, const struct spec *spec, const struct point *point)
+{
+    static const char *const schemes[] = {
+        [DATASET_SYNTHETIC] = "synthetic", [DATASET_CIFAR10] = "cifar10", [DATASET_IDX] = "idx"};
+    const struct workload *w = &spec->workload;
+    env_set(env, "BENCHD_MODEL", "%s", w->model);
+    env_set(env, "BENCHD_DATA", "%s%s%s", schemes[w->dataset], w->dataset_path != NULL ? ":" : "",
+            w->dataset_path != NULL ? w->dataset_path : "");
+    env_set(env, "BENCHD_BATCH_SIZE", "%lld", (long long)point->batch_size);
+    env_set(env, "BENCHD_THREADS", "%lld", (long long)point->threads);
+    env_set(env, "BENCHD_SEED", "%llu", (unsigned long long)w->seed);
+    env_set(env, "BENCHD_EXCHANGE", "%s", exchange_kind_to_string(point->exchange));
+    env_set(env, "BENCHD_WARMUP_STEPS", "%lld", (long long)spec->warmup_steps);
+    env_set(env, "BENCHD_STEPS", "%lld", (long long)spec->steps);
+}
+
+static void add_params(struct words *env, const struct point *point)
+{
+    vec_each (const struct param, it, &point->params.list) {
+        _cleanup_(freep) char *name = xasprintf("BENCHD_PARAM_%s", it->name);
+        for (char *c = name; *c != '\0'; c++) {
+            *c = (char)toupper((unsigned char)*c);
+        }
+        struct buf value = BUF_INIT;
+        value_format(&it->value, &value);
+        env_set(env, name, "%s", buf_cstr(&value));
+        buf_done(&value);
+    }
+}
+
+/* A request, as text or number; without one the limit, as Kubernetes takes it. Neither: 0. */
+static int read_request(const json_t *container, const char *key,
+                        int (*parse)(const char *, int64_t *), int64_t *ret, struct err *err)
+{
+    const json_t *resources = json_object_get(container, "resources");
+    const char *kind = "requests";
+    const json_t *value = json_object_get(json_object_get(resources, kind), key);
+    *ret = 0;
+    if (value == NULL) {
+        kind = "limits";
+        value = json_object_get(json_object_get(resources, kind), key);
+    }
+    if (value == NULL) {
+        return 0;
+    }
+    _cleanup_(freep) char *text = json_is_string(value) ? xstrdup(json_string_value(value))
+                                                        : json_dumps(value, JSON_ENCODE_ANY);
+    if (text == NULL || parse(text, ret) < 0) {
+        return err_set(err, EINVAL, "container 0 %s '%s' of %s: not a quantity", kind,
+                       text == NULL ? "?" : text, key);
+    }
+    return 0;
+}
+
+static int build_env(const struct run_def *def, const struct point *point,
+                     const struct replica_id *id, const struct gang_addresses *addresses,
+                     const json_t *container, char ***ret, struct err *err)
+{
+    struct words env = {0};
+    int r = add_template_env(&env, container, err);
+    if (r < 0) {
+        words_done(&env);
+        return r;
+    }
+    add_identity(&env, def, point, id);
+    add_addresses(&env, point, id, addresses);
+    add_workload(&env, def->spec, point);
+    add_params(&env, point);
+    *ret = words_finish(&env);
+    return 0;
+}
+
+int replica_spec_build(const struct run_def *def, const struct replica_id *id,
+                       const struct gang_addresses *addresses, struct replica_spec *ret,
+                       struct err *err)
+{
+    const struct point *point = &def->matrix.points[id->point];
+    json_t *template;
+    int r = podspec_render(def, point, id->role, &template, err);
+    if (r < 0) {
+        return r;
+    }
+    const json_t *containers = json_object_get(json_object_get(template, "spec"), "containers");
+    const json_t *container = json_array_get(containers, 0);
+    struct replica_spec spec = {.id = *id};
+    const struct system *system = &def->spec->systems.items[point->system];
+    r = build_argv(container, system, id->role, &spec.argv, err);
+    if (r == 0) {
+        r = build_env(def, point, id, addresses, container, &spec.envp, err);
+    }
+    if (r == 0) {
+        r = read_request(container, "cpu", parse_cpu_millicores, &spec.cpu_millicores, err);
+    }
+    if (r == 0) {
+        r = read_request(container, "memory", parse_mem_bytes, &spec.mem_bytes, err);
+    }
+    json_decref(template);
+    if (r < 0) {
+        replica_spec_done(&spec);
+        return err_wrap(err, r, "template of %s", role_to_string(id->role));
+    }
+    *ret = spec;
+    return 0;
+}
+
+static void free_list(char **list)
+{
+    for (char **it = list; it != NULL && *it != NULL; it++) {
+        free(*it);
+    }
+    free(list);
+}
+
+void replica_spec_done(struct replica_spec *spec)
+{
+    free_list(spec->argv);
+    free_list(spec->envp);
+    *spec = (struct replica_spec){0};
+}

@@ -1,0 +1,41 @@
+/* What one replica runs: the role's template with the point's values set by tree path, and the
+ * environment of docs/contracts/environment.md. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "core/replica.h"
+#include "spec/run_def.h"
+
+/* Where the members of one attempt listen: "host:port" by role and index. A list may be NULL
+ * (unknown), for instance the trainers' with addressing Ip. */
+struct gang_addresses {
+    char **of_role[ROLE_COUNT]; /* [role][index], borrowed */
+    bool is_pods;               /* addresses are those of pods: each listens on its own port 7164 */
+};
+#define POD_PORT 7164
+
+struct replica_spec { /* owned strings, NULL-terminated lists */
+    struct replica_id id;
+    char **argv;            /* container 0's command and args, or the profile's default */
+    char **envp;            /* "NAME=value": template's plain env first, then the contract's */
+    int64_t cpu_millicores; /* request, or limit, of container 0; 0: none given */
+    int64_t mem_bytes;
+};
+
+/* The role's PodTemplateSpec for a point, parameters applied. Owned. NULL template: an object with
+ * one empty container. -EINVAL when a path meets something it cannot set. */
+int podspec_render(const struct run_def *def, const struct point *point, enum role role,
+                   json_t **ret, struct err *err);
+
+/* Everything for one process. The secret is not here: the launcher passes it by descriptor and adds
+ * BENCHD_SECRET_FD itself. */
+int replica_spec_build(const struct run_def *def, const struct replica_id *id,
+                       const struct gang_addresses *addresses, struct replica_spec *ret,
+                       struct err *err);
+void replica_spec_done(struct replica_spec *spec);

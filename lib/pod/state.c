@@ -1,0 +1,425 @@
+/* See state.h. The order of the questions matters: what the cluster did to the pod, then memory
+ * (also behind exit code 0), then how the container ended, then what it waits for. */
+#include "pod/state.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "core/record.h"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *s = json_string_value(json_object_get(object, key));
+    return s == NULL ? "" : s;
+}
+
+/* The status of the container that counts, the first of the spec; NULL: none yet. */
+static const json_t *main_status(const json_t *pod)
+{
+    const json_t *containers = json_object_get(json_object_get(pod, "spec"), "containers");
+    const char *name = text_of(json_array_get(containers, 0), "name");
+    const json_t *list = json_object_get(json_object_get(pod, "status"), "containerStatuses");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (str_eq(text_of(json_array_get(list, i), "name"), name)) {
+            return json_array_get(list, i);
+        }
+    }
+    return NULL;
+}
+
+static const json_t *condition(const json_t *status, const char *type)
+{
+    const json_t *list = json_object_get(status, "conditions");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        if (str_eq(text_of(item, "type"), type)) {
+            return item;
+        }
+    }
+    return NULL;
+}
+
+static void fail(struct pod_state *s, enum failure_class failure)
+{
+    s->state = REPLICA_FAILED;
+    s->failure = failure;
+    s->wait = POD_WAIT_NONE;
+}
+
+/* "words: detail", or the words alone. */
+static void say(struct pod_state *s, const char *words, const char *detail)
+{
+    text_put(s->message, sizeof(s->message), "%s%s%s", words, *detail == '\0' ? "" : ": ", detail);
+}
+
+/* ---- the termination message: a summary, or the last lines of the log ---- */
+
+struct last_words {
+    char *error; /* of an error record; owned */
+    char *line;  /* the last line that is no record; owned */
+};
+
+static void keep_line(struct pod_state *s, const struct replica_id *id, struct last_words *words,
+                      const char *line, size_t len)
+{
+    struct record record;
+    const int r = line[0] == '{' ? record_read(line, len, &record, NULL) : 0;
+    if (r <= 0) {
+        free(words->line);
+        words->line = xstrndup(line, len);
+        return;
+    }
+    const bool is_its = record.who.role == id->role && record.who.index == id->index &&
+                        record.who.attempt == id->attempt;
+    if (is_its && record.type == RECORD_SUMMARY) {
+        free(s->summary_line);
+        s->summary_line = xstrndup(line, len);
+    } else if (is_its && record.type == RECORD_ERROR) {
+        free(words->error);
+        words->error = xstrdup(record.error.message);
+        s->has_blamed = record_read_peer(record.error.peer, &s->blamed_role, &s->blamed_index);
+    }
+    record_done(&record);
+}
+
+static void read_message(struct pod_state *s, const struct replica_id *id, const char *message,
+                         struct last_words *words)
+{
+    for (const char *line = message; *line != '\0';) {
+        const size_t len = strcspn(line, "\n");
+        if (len > 0) {
+            keep_line(s, id, words, line, len);
+        }
+        line += len + (line[len] == '\n');
+    }
+}
+
+/* ---- how it ended ---- */
+
+static void end_by_exit(struct pod_state *s, const struct replica_id *id, const json_t *ended)
+{
+    struct last_words words = {0};
+    read_message(s, id, text_of(ended, "message"), &words);
+    const char *said = words.error != NULL ? words.error : words.line != NULL ? words.line : "";
+    const int code = s->exit_code;
+    const int by_shell = code > 128 && code <= 128 + 64 ? code - 128 : 0;
+    const int signal = s->signal != 0 ? s->signal : by_shell;
+    const enum failure_class failure = failure_classify_exit(code, s->signal, false);
+    if (failure == FAILURE_NONE) {
+        s->state = REPLICA_SUCCEEDED;
+    } else {
+        fail(s, failure);
+        if (s->has_blamed) {
+            say(s, said, "");
+        } else if (signal != 0) {
+            text_put(s->message, sizeof(s->message), "killed by signal %d%s", signal,
+                     signal == 9 ? ", not for memory: by somebody, or its node" : "");
+        } else {
+            text_put(s->message, sizeof(s->message), "exit code %d%s%s", code,
+                     *said == '\0' ? "" : ": ", said);
+        }
+    }
+    free(words.error);
+    free(words.line);
+}
+
+static bool is_one_of(const char *word, const char *const *list)
+{
+    for (; *list != NULL; list++) {
+        if (str_eq(word, *list)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What to raise: the limit of the container that counts, as its template has it. */
+static void say_memory(struct pod_state *s, const json_t *pod)
+{
+    const json_t *containers = json_object_get(json_object_get(pod, "spec"), "containers");
+    const json_t *resources = json_object_get(json_array_get(containers, 0), "resources");
+    const char *limit = text_of(json_object_get(resources, "limits"), "memory");
+    if (*limit == '\0') {
+        say(s, "killed for memory; it has no limit, so its node has too little", "");
+    } else {
+        text_put(s->message, sizeof(s->message),
+                 "killed for memory; raise its limit of %s, for instance with --set memory=VALUE",
+                 limit);
+    }
+}
+
+static void end_container(struct pod_state *s, const struct replica_id *id, const json_t *pod,
+                          const json_t *ended)
+{
+    static const char *const never_ran[] = {"StartError", "ContainerCannotRun", NULL};
+    const char *reason = text_of(ended, "reason");
+    s->exit_code = (int)json_integer_value(json_object_get(ended, "exitCode"));
+    s->signal = (int)json_integer_value(json_object_get(ended, "signal"));
+    if (str_eq(reason, "OOMKilled")) {
+        fail(s, failure_classify_exit(s->exit_code, s->signal, true));
+        say_memory(s, pod);
+    } else if (is_one_of(reason, never_ran)) {
+        fail(s, FAILURE_PERMANENT);
+        say(s, "its container could not start", text_of(ended, "message"));
+    } else if (str_eq(reason, "ContainerStatusUnknown")) {
+        fail(s, FAILURE_INFRASTRUCTURE);
+        say(s, "its node does not know how it ended", text_of(ended, "message"));
+    } else {
+        end_by_exit(s, id, ended);
+    }
+}
+
+/* ---- what the cluster did to it ---- */
+
+static bool was_disrupted(struct pod_state *s, const json_t *status)
+{
+    static const struct {
+        const char *reason, *words;
+    } table[] = {
+        {"PreemptionByScheduler",
+         "preempted by a pod of higher priority; give the templates a priorityClassName"},
+        {"EvictionByEvictionAPI", "evicted: somebody drains its node"},
+        {"DeletionByTaintManager", "its node was lost or tainted"},
+        {"DeletionByPodGC", "its node is gone"},
+        {"TerminationByKubelet", "evicted by its node"},
+    };
+    const json_t *c = condition(status, "DisruptionTarget");
+    if (!str_eq(text_of(c, "status"), "True")) {
+        return false;
+    }
+    const char *words = "disrupted";
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        if (str_eq(table[i].reason, text_of(c, "reason"))) {
+            words = table[i].words;
+        }
+    }
+    fail(s, FAILURE_INFRASTRUCTURE);
+    const char *detail = text_of(status, "message");
+    say(s, words, *detail != '\0' ? detail : text_of(c, "message"));
+    return true;
+}
+
+/* The pod itself failed, whatever its containers say. */
+static bool failed_as_a_pod(struct pod_state *s, const json_t *status)
+{
+    static const char *const refused[] = {"UnexpectedAdmissionError",
+                                          "TopologyAffinityError",
+                                          "SMTAlignmentError",
+                                          "NodeAffinity",
+                                          "NodeName",
+                                          "NodePorts",
+                                          "PodOSNotSupported",
+                                          "InvalidNodeInfo",
+                                          NULL};
+    static const char *const shut_down[] = {"NodeShutdown", "Terminated", "Shutdown", "NodeLost",
+                                            NULL};
+    const char *reason = text_of(status, "reason");
+    const char *message = text_of(status, "message");
+    if (!str_eq(text_of(status, "phase"), "Failed") || *reason == '\0') {
+        return false;
+    }
+    if (str_eq(reason, "Evicted") || str_eq(reason, "Preempting")) {
+        fail(s, FAILURE_INFRASTRUCTURE);
+        say(s, "evicted by its node", message);
+    } else if (str_has_prefix(reason, "OutOf") || is_one_of(reason, refused)) {
+        fail(s, FAILURE_INFRASTRUCTURE);
+        text_put(s->message, sizeof(s->message), "refused by its node: %s: %s", reason, message);
+    } else if (is_one_of(reason, shut_down)) {
+        fail(s, FAILURE_INFRASTRUCTURE);
+        say(s, "its node was shut down", message);
+    } else if (str_eq(reason, "DeadlineExceeded")) {
+        fail(s, FAILURE_PERMANENT);
+        say(s, "ran longer than its activeDeadlineSeconds", "");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* ---- what it waits for ---- */
+
+static void wait_for(struct pod_state *s, enum pod_wait wait, const char *words, const char *detail)
+{
+    s->wait = wait;
+    say(s, words, detail);
+}
+
+/* A runtime names the image and each of its own steps before it comes to the cause, and a message
+ * that is cut loses its end first. Steps end with a quoted name and a colon. */
+static const char *cause_of_pull(const char *message)
+{
+    const char *cause = message;
+    for (const char *at = message; (at = strstr(at, "\": ")) != NULL; at += 3) {
+        cause = at + 3;
+    }
+    return cause;
+}
+
+static bool waits_in_container(struct pod_state *s, const json_t *container)
+{
+    static const char *const no_image[] = {"InvalidImageName", "ErrImageNeverPull", NULL};
+    static const char *const pulling[] = {"ErrImagePull", "ImagePullBackOff", "ImageInspectError",
+                                          "RegistryUnavailable", NULL};
+    static const char *const config[] = {"CreateContainerConfigError", "CreateContainerError",
+                                         "RunContainerError", "CrashLoopBackOff", NULL};
+    const json_t *waiting = json_object_get(json_object_get(container, "state"), "waiting");
+    const char *reason = text_of(waiting, "reason");
+    const char *message = text_of(waiting, "message");
+    _cleanup_(freep) char *image = xasprintf("image '%s': %s", text_of(container, "image"), reason);
+    _cleanup_(freep) char *start = xasprintf("its container cannot be made: %s", reason);
+    if (is_one_of(reason, no_image)) {
+        fail(s, FAILURE_PERMANENT);
+        say(s, image, message);
+    } else if (is_one_of(reason, pulling)) {
+        wait_for(s, POD_WAIT_IMAGE, image, cause_of_pull(message));
+    } else if (is_one_of(reason, config)) {
+        fail(s, FAILURE_PERMANENT);
+        say(s, start, message);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void look_at_waiting(struct pod_state *s, const json_t *status)
+{
+    static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
+    for (size_t l = 0; l < 2; l++) {
+        const json_t *list = json_object_get(status, lists[l]);
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            if (waits_in_container(s, json_array_get(list, i))) {
+                return;
+            }
+        }
+    }
+    const json_t *scheduled = condition(status, "PodScheduled");
+    if (!str_eq(text_of(scheduled, "status"), "False")) {
+        return;
+    }
+    const char *reason = text_of(scheduled, "reason");
+    if (str_eq(reason, "Unschedulable")) {
+        wait_for(s, POD_WAIT_NODE, "no node fits it", text_of(scheduled, "message"));
+    } else if (str_eq(reason, "SchedulingGated")) {
+        wait_for(s, POD_WAIT_GATE, "a scheduling gate holds it", text_of(scheduled, "message"));
+    }
+}
+
+/* An init container that failed keeps the main one from ever starting. */
+static bool failed_before_its_start(struct pod_state *s, const json_t *status)
+{
+    const json_t *list = json_object_get(status, "initContainerStatuses");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        const json_t *ended = json_object_get(json_object_get(item, "state"), "terminated");
+        const int code = (int)json_integer_value(json_object_get(ended, "exitCode"));
+        if (code == 0) {
+            continue;
+        }
+        const bool is_oom = str_eq(text_of(ended, "reason"), "OOMKilled");
+        const int signal = (int)json_integer_value(json_object_get(ended, "signal"));
+        _cleanup_(freep) char *words =
+            xasprintf("init container '%s': %s%d", text_of(item, "name"),
+                      is_oom ? "killed for memory, exit code " : "exit code ", code);
+        fail(s, failure_classify_exit(code, signal, is_oom));
+        say(s, words, text_of(ended, "message"));
+        return true;
+    }
+    return false;
+}
+
+/* Nothing has ended yet. */
+static void look_at_living(struct pod_state *s, const json_t *pod, const json_t *status)
+{
+    if (str_eq(text_of(status, "phase"), "Failed") && failed_before_its_start(s, status)) {
+        return;
+    }
+    if (str_eq(text_of(status, "phase"), "Failed")) {
+        fail(s, FAILURE_INFRASTRUCTURE); /* and nobody says why: the machine's fault rather */
+        say(s, "failed", text_of(status, "message"));
+    } else if (str_eq(text_of(status, "phase"), "Succeeded")) {
+        s->state = REPLICA_SUCCEEDED;
+    } else if (json_object_get(json_object_get(pod, "metadata"), "deletionTimestamp") != NULL) {
+        fail(s, FAILURE_INFRASTRUCTURE);
+        say(s, "somebody deletes its pod", "");
+    } else {
+        look_at_waiting(s, status);
+    }
+}
+
+static void look_at_container(struct pod_state *s, const json_t *container,
+                              const json_t **ret_ended)
+{
+    const json_t *state = json_object_get(container, "state");
+    *ret_ended = json_object_get(state, "terminated");
+    const bool runs = json_object_get(state, "running") != NULL;
+    const bool is_unknown = str_eq(text_of(*ret_ended, "reason"), "ContainerStatusUnknown");
+    s->has_started = runs || *ret_ended != NULL;
+    s->is_simulated = s->has_started && !is_unknown && *text_of(container, "containerID") == '\0';
+    s->state = runs ? REPLICA_RUNNING : REPLICA_PENDING;
+}
+
+void pod_state_read(const json_t *pod, const struct replica_id *id, struct pod_state *ret)
+{
+    *ret = (struct pod_state){.state = REPLICA_PENDING, .exit_code = -1};
+    const json_t *status = json_object_get(pod, "status");
+    const json_t *ended;
+    look_at_container(ret, main_status(pod), &ended);
+    text_put(ret->ip, sizeof(ret->ip), "%s", text_of(status, "podIP"));
+    if (failed_as_a_pod(ret, status)) {
+        return;
+    }
+    const bool is_good_end =
+        ended != NULL && json_integer_value(json_object_get(ended, "exitCode")) == 0;
+    if (!is_good_end && was_disrupted(ret, status)) {
+        return;
+    }
+    if (ended != NULL) {
+        end_container(ret, id, pod, ended);
+    } else {
+        look_at_living(ret, pod, status);
+    }
+}
+
+void pod_state_done(struct pod_state *state)
+{
+    free(state->summary_line);
+    state->summary_line = NULL;
+}
+
+bool pod_is_over(const json_t *pod)
+{
+    const char *phase = text_of(json_object_get(pod, "status"), "phase");
+    return str_eq(phase, "Succeeded") || str_eq(phase, "Failed");
+}
+
+bool pod_has_stopped(const json_t *pod)
+{
+    static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
+    const json_t *status = json_object_get(pod, "status");
+    for (size_t l = 0; l < 2; l++) {
+        const json_t *list = json_object_get(status, lists[l]);
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            const json_t *state = json_object_get(json_array_get(list, i), "state");
+            if (json_object_get(state, "terminated") == NULL) {
+                return false;
+            }
+        }
+    }
+    return json_array_size(json_object_get(status, "containerStatuses")) > 0;
+}
+
+void pod_prune(json_t *pod)
+{
+    json_t *spec = json_object_get(pod, "spec");
+    const json_t *container = json_array_get(json_object_get(spec, "containers"), 0);
+    json_t *name = json_incref(json_object_get(container, "name"));
+    const json_t *resources = json_object_get(container, "resources");
+    json_t *limits = json_incref(json_object_get(resources, "limits")); /* say_memory */
+    (void)json_object_clear(spec); /* no object: nothing to clear, and nothing to set */
+    (void)json_object_set_new(
+        spec, "containers",
+        json_pack("[{s:o*, s:{s:o*}}]", "name", name, "resources", "limits", limits));
+    (void)json_object_del(json_object_get(pod, "metadata"), "annotations"); /* may be absent */
+}

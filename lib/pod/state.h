@@ -1,0 +1,49 @@
+/* What a pod's status means for the replica that it is. Pure: JSON of a pod in, a verdict out. Used
+ * by run/pods.c; docs/pods.md has the table of failures.
+ *
+ * Read are phase, reason, conditions and the first container's state; the summary comes in the
+ * termination message. A pod that only waits (for a node, an image) is no failure: how long it may
+ * wait is the caller's to know. */
+#pragma once
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "core/replica.h"
+
+enum pod_wait {
+    POD_WAIT_NONE,
+    POD_WAIT_NODE,  /* no node fits it */
+    POD_WAIT_GATE,  /* a scheduling gate holds it: a queue's business, without a limit */
+    POD_WAIT_IMAGE, /* the image could not be pulled so far */
+};
+
+struct pod_state {
+    enum replica_state state;
+    enum failure_class failure;
+    enum pod_wait wait;
+    int exit_code, signal; /* exit_code -1: not ended, or not by itself */
+    bool has_started;      /* its container runs or ran */
+    bool is_simulated;     /* it started without a container: a fake node answered */
+    char ip[64];           /* "" until it has one */
+    char message[512];     /* why it failed or waits, for a person; "" if all is well */
+    char *summary_line;    /* owned; NULL: none */
+    bool has_blamed;
+    enum role blamed_role;
+    uint32_t blamed_index;
+};
+
+/* `id` is the replica that the pod should be: a summary of another one is passed over. */
+void pod_state_read(const json_t *pod, const struct replica_id *id, struct pod_state *ret);
+void pod_state_done(struct pod_state *state);
+
+/* Its phase says that it has ended: nothing of it runs, and its node has room for the next. That comes
+ * a moment after the end of its last container. */
+bool pod_is_over(const json_t *pod);
+/* Every container of it has ended: its phase is about to say so. */
+bool pod_has_stopped(const json_t *pod);
+
+/* Takes out what nothing in here and not pod_identify looks at, most of a pod: for those who keep
+ * many. */
+void pod_prune(json_t *pod);

@@ -1,0 +1,246 @@
+/* Two runs beside each other, see compare.h and docs/contracts/compare.md. Which points they share
+ * and what else differs: compare_runs.c. */
+#include "result/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "result/compare_runs.h"
+
+const char *change_to_string(enum change change)
+{
+    static const char *const names[] = {
+        [CHANGE_SLOWER] = "Slower",
+        [CHANGE_FASTER] = "Faster",
+        [CHANGE_NONE] = "NoneShown",
+        [CHANGE_TOO_FEW] = "TooFewTrials",
+        [CHANGE_NOT_MEASURED] = "NotMeasured",
+    };
+    return names[change];
+}
+
+/* ---- the tests ---- */
+
+static bool is_measured(const struct compared_point *p)
+{
+    return p->base->throughput.estimate.known && p->candidate->throughput.estimate.known;
+}
+
+/* The logs of a point's succeeded trials, in *values (owned). */
+static struct sample logs_of(const struct point_result *p, double **values)
+{
+    *values = xnew_array(double, p->n_succeeded + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        if (p->trials[i].phase == TRIAL_SUCCEEDED) {
+            (*values)[n++] = log(p->trials[i].throughput.estimate.value);
+        }
+    }
+    return (struct sample){*values, n};
+}
+
+/* Welch's test of each point, the adjustment for their number, and the gate over all of them. Only
+ * points with two trials on both sides take part: the others can never be flagged. */
+static void test_points(struct comparison *c)
+{
+    const size_t n = c->points.len;
+    _cleanup_(freep) struct stratum *strata = xnew_array(struct stratum, n);
+    _cleanup_(freep) double **values = xnew_array(double *, 2 * n);
+    _cleanup_(freep) double *p_values = xnew_array(double, n);
+    _cleanup_(freep) double *adjusted = xnew_array(double, n);
+    size_t tested = 0, used = 0;
+    vec_each (struct compared_point, p, &c->points) {
+        struct stratum s = {
+            .a = logs_of(p->base, &values[used]),
+            .b = logs_of(p->candidate, &values[used + 1]),
+        };
+        used += 2;
+        p->welch = significance_welch(&s.a, &s.b);
+        if (p->welch.known) {
+            p_values[tested] = p->welch.p;
+            strata[tested++] = s;
+        }
+    }
+    significance_adjust(p_values, tested, adjusted);
+    tested = 0;
+    vec_each (struct compared_point, p, &c->points) {
+        p->p_adjusted = p->welch.known ? adjusted[tested++] : NAN;
+    }
+    c->gate = significance_permute(strata, tested, COMPARE_SEED);
+    c->gate_rejects = c->gate.known && c->gate.p <= COMPARE_ALPHA;
+    for (size_t i = 0; i < used; i++) {
+        free(values[i]);
+    }
+}
+
+/* ---- what they mean ---- */
+
+/* Medians and means of logs may disagree about the direction: then nothing is said. */
+static bool is_change(const struct comparison *c, const struct compared_point *p)
+{
+    const double a = p->base->throughput.estimate.value;
+    const double b = p->candidate->throughput.estimate.value;
+    return c->gate_rejects && p->p_adjusted <= COMPARE_ALPHA &&
+           fmax(a, b) / fmin(a, b) >= 1 + c->threshold_ratio &&
+           (b > a ? p->welch.t > 0 : p->welch.t < 0);
+}
+
+static enum change judge(const struct comparison *c, const struct compared_point *p)
+{
+    if (!is_measured(p)) {
+        return CHANGE_NOT_MEASURED;
+    }
+    if (!p->welch.known || c->gate.p_least > COMPARE_ALPHA) {
+        return CHANGE_TOO_FEW;
+    }
+    if (!is_change(c, p)) {
+        return CHANGE_NONE;
+    }
+    return p->ratio.estimate.value > 1 ? CHANGE_FASTER : CHANGE_SLOWER;
+}
+
+/* Trials are exchanged within a point only, so one changed point alone brings the gate hardly below
+ * what it reaches by itself, however large its change. */
+static void count_repeats(struct comparison *c)
+{
+    vec_each (const struct compared_point, p, &c->points) {
+        const size_t n_a = p->base->n_succeeded, n_b = p->candidate->n_succeeded;
+        if (is_measured(p) && significance_least(n_a, n_b) > COMPARE_ALPHA) {
+            c->repeats_for_one = significance_values_needed(1, COMPARE_ALPHA);
+        }
+    }
+    if (c->counts[CHANGE_TOO_FEW] > 0) {
+        c->repeats_for_all = significance_values_needed(c->n_measured, COMPARE_ALPHA);
+    }
+}
+
+static void judge_points(struct comparison *c)
+{
+    vec_each (struct compared_point, p, &c->points) {
+        p->ratio = (struct figure){.unit = "ratio", .scope = "job"};
+        p->ratio.estimate =
+            stats_ratio(&p->candidate->throughput.estimate, &p->base->throughput.estimate, 1);
+        p->change = judge(c, p);
+        c->counts[p->change]++;
+        c->n_measured += is_measured(p);
+    }
+    count_repeats(c);
+    c->change = c->counts[CHANGE_SLOWER] > 0   ? CHANGE_SLOWER
+                : c->counts[CHANGE_FASTER] > 0 ? CHANGE_FASTER
+                : c->counts[CHANGE_NONE] > 0   ? CHANGE_NONE
+                                               : CHANGE_TOO_FEW;
+}
+
+/* The mean of medians says nothing about its own spread; the mean of ratios does. */
+static struct figure mean_throughput(const struct estimate *medians, size_t n)
+{
+    struct figure f = {.unit = "samples/s", .scope = "job"};
+    const struct estimate mean = stats_geomean(medians, n);
+    f.estimate = (struct estimate){.known = mean.known, .value = mean.value};
+    return f;
+}
+
+static void take_means(struct comparison *c)
+{
+    const size_t n = c->n_measured;
+    _cleanup_(freep) struct estimate *base = xnew_array(struct estimate, n);
+    _cleanup_(freep) struct estimate *candidate = xnew_array(struct estimate, n);
+    _cleanup_(freep) struct estimate *ratios = xnew_array(struct estimate, n);
+    size_t i = 0;
+    vec_each (const struct compared_point, p, &c->points) {
+        if (is_measured(p)) {
+            base[i] = p->base->throughput.estimate;
+            candidate[i] = p->candidate->throughput.estimate;
+            ratios[i++] = p->ratio.estimate;
+        }
+    }
+    c->geomean_base = mean_throughput(base, n);
+    c->geomean_candidate = mean_throughput(candidate, n);
+    c->geomean_ratio = (struct figure){.unit = "ratio", .scope = "job"};
+    c->geomean_ratio.estimate = stats_geomean(ratios, n);
+}
+
+/* ---- the whole ---- */
+
+static int check_points(const struct comparison *c, const char **ret_fix, struct err *err)
+{
+    const char *a = c->base->def->name, *b = c->candidate->def->name;
+    if (c->points.len == 0) {
+        *ret_fix = "compare runs of one definition; benchctl describe RUN shows what a run swept";
+        return err_set(err, EINVAL,
+                       "run/%s and run/%s have no point in common: same system, replicas, batch "
+                       "size, threads and other parameters",
+                       a, b);
+    }
+    vec_each (const struct compared_point, p, &c->points) {
+        if (is_measured(p)) {
+            return 0;
+        }
+    }
+    *ret_fix = "benchctl results RUN says why there is none";
+    return err_set(err, EINVAL, "no point has a throughput in both run/%s and run/%s", a, b);
+}
+
+static int check_strict(const struct comparison *c, const char **ret_fix, struct err *err)
+{
+    if (c->differences.len == 0) {
+        return 0;
+    }
+    struct buf text = BUF_INIT;
+    vec_each (const struct difference, d, &c->differences) {
+        buf_printf(&text, "%s%s %s -> %s", text.len == 0 ? "" : ", ", d->what, d->base,
+                   d->candidate);
+    }
+    *ret_fix = "measure both alike, or leave --strict out";
+    const int r = err_set(err, EINVAL, "run/%s and run/%s differ in more than their points: %s",
+                          c->base->def->name, c->candidate->def->name, buf_cstr(&text));
+    buf_done(&text);
+    return r;
+}
+
+int comparison_new(const struct result *base, const struct result *candidate,
+                   const struct compare_params *params, struct comparison **ret,
+                   const char **ret_fix, struct err *err)
+{
+    int r = compare_check_kind(base, candidate, ret_fix, err);
+    if (r < 0) {
+        return r;
+    }
+    struct comparison *c = xnew(struct comparison);
+    c->base = base;
+    c->candidate = candidate;
+    c->threshold_ratio = params->threshold_ratio;
+    compare_match(c);
+    compare_differences(c);
+    r = check_points(c, ret_fix, err);
+    if (r == 0 && params->is_strict) {
+        r = check_strict(c, ret_fix, err);
+    }
+    if (r < 0) {
+        comparison_free(c);
+        return r;
+    }
+    test_points(c);
+    judge_points(c);
+    take_means(c);
+    *ret = c;
+    return 0;
+}
+
+void comparison_free(struct comparison *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    vec_done(&c->points);
+    vec_done(&c->only_base);
+    vec_done(&c->only_candidate);
+    vec_each (struct difference, d, &c->differences) {
+        free(d->base);
+        free(d->candidate);
+    }
+    vec_done(&c->differences);
+    free(c);
+}

@@ -1,0 +1,74 @@
+/* Two runs beside each other: did the candidate become slower than the base, or faster? The rules
+ * stand in docs/contracts/compare.md. Pure; called by `benchctl compare`. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "result/result.h"
+#include "result/significance.h"
+
+#define COMPARE_ALPHA 0.05
+#define COMPARE_THRESHOLD_RATIO 0.02
+#define COMPARE_SEED 20181120
+
+/* What is said of a point, or of the whole. */
+enum change {
+    CHANGE_SLOWER,
+    CHANGE_FASTER,
+    CHANGE_NONE,         /* none was shown; there may be one */
+    CHANGE_TOO_FEW,      /* trials: none could have been shown */
+    CHANGE_NOT_MEASURED, /* a side has no throughput */
+};
+#define CHANGE_COUNT 5
+const char *change_to_string(enum change change); /* "Slower", ... */
+
+struct compared_point {
+    const struct point_result *base, *candidate; /* borrowed */
+    struct figure ratio;                         /* candidate's median / base's */
+    struct welch welch;                          /* of the logs of throughput */
+    double p_adjusted; /* Benjamini-Hochberg over all points; NaN: not tested */
+    enum change change;
+};
+
+/* Something but the measured points that is not the same on both sides. */
+struct difference {
+    const char *what;       /* "kernel"; static */
+    char *base, *candidate; /* owned */
+};
+
+struct comparison {
+    const struct result *base, *candidate; /* borrowed */
+    double threshold_ratio;
+    VEC(struct compared_point) points;                          /* as the base lists them */
+    VEC(const struct point_result *) only_base, only_candidate; /* without a counterpart */
+    VEC(struct difference) differences;
+    struct permutation gate;
+    bool gate_rejects;
+    struct figure geomean_base, geomean_candidate, geomean_ratio; /* over measured points */
+    size_t n_measured; /* points with a throughput on both sides */
+    /* Repeats on each side with which the gate can reject: if every point changed, and if one did
+     * alone. 0: these trials suffice. */
+    size_t repeats_for_all, repeats_for_one;
+    size_t counts[CHANGE_COUNT];
+    enum change change; /* Slower if one is slower, else Faster if one is, ... */
+};
+
+struct compare_params {
+    double threshold_ratio; /* a change below it is no change, in either direction */
+    bool is_strict;         /* refuse runs that differ */
+};
+
+/* The results are borrowed for the comparison's life. -EINVAL when these two do not compare: err
+ * says what and why, *ret_fix (static) what to do; *ret is untouched. */
+int comparison_new(const struct result *base, const struct result *candidate,
+                   const struct compare_params *params, struct comparison **ret,
+                   const char **ret_fix, struct err *err);
+void comparison_free(struct comparison *c); /* NULL is fine */
+/* The document of docs/contracts/compare.md. Owned by the caller. */
+json_t *comparison_to_json(const struct comparison *c);

@@ -1,0 +1,277 @@
+/* See compare_runs.h. */
+#include "result/compare_runs.h"
+
+#include <string.h>
+
+#include "base/str.h"
+
+int compare_check_kind(const struct result *base, const struct result *candidate,
+                       const char **ret_fix, struct err *err)
+{
+    const struct result *runs[] = {base, candidate};
+    for (size_t i = 0; i < 2; i++) {
+        if (runs[i]->simulated) {
+            *ret_fix = i == 0 ? "name a run of real pods as RUN_A"
+                              : "run it where containers really start, and compare that run";
+            return err_set(err, EINVAL,
+                           "run/%s is simulated and cannot be %s: fake pods answered, so its "
+                           "numbers compare inside that run only",
+                           runs[i]->def->name,
+                           i == 0 ? "the base of a comparison" : "compared with a real one");
+        }
+    }
+    if (base->def->rehearsal != candidate->def->rehearsal) {
+        const bool is_base = base->def->rehearsal;
+        *ret_fix = "measure both on a machine with enough CPUs; benchctl plan shows how many";
+        return err_set(err, EINVAL,
+                       "run/%s is a rehearsal and run/%s is not: where processes wait for CPUs "
+                       "the numbers are those of the waiting",
+                       (is_base ? base : candidate)->def->name,
+                       (is_base ? candidate : base)->def->name);
+    }
+    return 0;
+}
+
+/* ---- points ---- */
+
+/* Has `b` every parameter of `a` that says something of its own, with its value? */
+static bool has_params_of(const struct spec *spec_a, const struct point *a, const struct point *b)
+{
+    vec_each (const struct param, p, &a->params.list) {
+        const struct value *v = params_get(&b->params, p->name);
+        if (!sweep_name_is_told(spec_a, p->name) && (v == NULL || !value_eq(v, &p->value))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_same_point(const struct comparison *c, const struct point *a, const struct point *b)
+{
+    const struct spec *spec_a = c->base->def->spec, *spec_b = c->candidate->def->spec;
+    return a->batch_size == b->batch_size && a->threads == b->threads &&
+           a->exchange == b->exchange &&
+           memcmp(a->replicas, b->replicas, sizeof(a->replicas)) == 0 &&
+           str_eq(spec_a->systems.items[a->system].name, spec_b->systems.items[b->system].name) &&
+           has_params_of(spec_a, a, b) && has_params_of(spec_b, b, a);
+}
+
+void compare_match(struct comparison *c)
+{
+    const struct matrix *a = &c->base->def->matrix, *b = &c->candidate->def->matrix;
+    _cleanup_(freep) bool *taken = xnew_array(bool, b->n_points + 1);
+    uint32_t next = 0; /* the same sweep lists its points in the same order: look there first */
+    for (uint32_t i = 0; i < a->n_points; i++) {
+        uint32_t tried = 0, at = next;
+        while (tried < b->n_points &&
+               (taken[at] || !is_same_point(c, &a->points[i], &b->points[at]))) {
+            at = (at + 1) % b->n_points;
+            tried++;
+        }
+        if (tried == b->n_points) {
+            *vec_push(&c->only_base) = &c->base->points[i];
+            continue;
+        }
+        taken[at] = true;
+        next = (at + 1) % b->n_points;
+        *vec_push(&c->points) = (struct compared_point){
+            .base = &c->base->points[i],
+            .candidate = &c->candidate->points[at],
+        };
+    }
+    for (uint32_t i = 0; i < b->n_points; i++) {
+        if (!taken[i]) {
+            *vec_push(&c->only_candidate) = &c->candidate->points[i];
+        }
+    }
+}
+
+/* ---- differences ---- */
+
+#define MAX_KINDS 3 /* of a value, named; the rest is counted */
+
+struct texts {
+    VEC(char *) list; /* owned, each once, in byte order when joined */
+};
+
+static void texts_add(struct texts *texts, char *text_take)
+{
+    vec_each (char *, seen, &texts->list) {
+        if (str_eq(*seen, text_take)) {
+            free(text_take);
+            return;
+        }
+    }
+    *vec_push(&texts->list) = text_take;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sorted, so that it matters not who came first. */
+static bool is_same_set(struct texts *a, struct texts *b)
+{
+    struct texts *both[] = {a, b};
+    for (size_t i = 0; i < 2; i++) {
+        if (both[i]->list.len > 1) {
+            qsort(both[i]->list.items, both[i]->list.len, sizeof(char *), compare_texts);
+        }
+    }
+    bool same = a->list.len == b->list.len;
+    for (size_t i = 0; same && i < a->list.len; i++) {
+        same = str_eq(a->list.items[i], b->list.items[i]);
+    }
+    return same;
+}
+
+/* Owned; frees the texts. */
+static char *texts_join(struct texts *texts)
+{
+    struct buf out = BUF_INIT;
+    for (size_t i = 0; i < texts->list.len; i++) {
+        if (i < MAX_KINDS) {
+            buf_printf(&out, "%s%s", i == 0 ? "" : " and ", texts->list.items[i]);
+        }
+        free(texts->list.items[i]);
+    }
+    if (texts->list.len > MAX_KINDS) {
+        buf_printf(&out, " and %zu more", texts->list.len - MAX_KINDS);
+    }
+    if (texts->list.len == 0) {
+        buf_puts(&out, "not said");
+    }
+    vec_done(&texts->list);
+    return buf_take(&out);
+}
+
+static void add_difference(struct comparison *c, const char *what, char *base_take,
+                           char *candidate_take)
+{
+    if (str_eq(base_take, candidate_take)) {
+        free(base_take);
+        free(candidate_take);
+        return;
+    }
+    *vec_push(&c->differences) = (struct difference){what, base_take, candidate_take};
+}
+
+/* What start records say of the machines; docs/contracts/record.md. */
+/* clang-format off */
+static const struct {
+    const char *key, *what;
+} environment_keys[] = {
+    {"cpu_model", "CPU"}, {"caches", "caches"}, {"cpu_features", "CPU features"},
+    {"cgroup_cpu_limit", "CPU limit"}, {"blas", "BLAS"}, {"blas_core", "BLAS core"},
+    {"kernel", "kernel"}, {"build", "build"},
+};
+/* clang-format on */
+#define N_KEYS (sizeof(environment_keys) / sizeof(environment_keys[0]))
+
+/* Owned; NULL: not said. */
+static char *environment_text(const json_t *environment, const char *key)
+{
+    const json_t *v = json_object_get(environment, key);
+    if (v == NULL || json_is_null(v)) {
+        return NULL;
+    }
+    if (json_is_string(v)) {
+        return xstrdup(json_string_value(v));
+    }
+    char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_SORT_KEYS | JSON_COMPACT);
+    char *copy = text == NULL ? NULL : xstrdup(text);
+    free(text);
+    return copy;
+}
+
+static void collect_replica(const struct replica_row *row, struct texts texts[N_KEYS])
+{
+    json_t *environment =
+        row->environment_json == NULL ? NULL : json_loads(row->environment_json, 0, NULL);
+    for (size_t k = 0; environment != NULL && k < N_KEYS; k++) {
+        char *text = environment_text(environment, environment_keys[k].key);
+        if (text != NULL) {
+            texts_add(&texts[k], text);
+        }
+    }
+    json_decref(environment);
+}
+
+/* The replicas of trials that gave a number. */
+static void collect_point(const struct point_result *p, struct texts texts[N_KEYS])
+{
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct trial_result *t = &p->trials[i];
+        for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
+            collect_replica(t->replicas[k].row, texts);
+        }
+    }
+}
+
+static void compare_machines(struct comparison *c)
+{
+    struct texts base[N_KEYS] = {0}, candidate[N_KEYS] = {0};
+    vec_each (const struct compared_point, p, &c->points) {
+        collect_point(p->base, base);
+        collect_point(p->candidate, candidate);
+    }
+    for (size_t k = 0; k < N_KEYS; k++) {
+        const bool same = is_same_set(&base[k], &candidate[k]);
+        char *a = texts_join(&base[k]), *b = texts_join(&candidate[k]);
+        if (same) {
+            free(a);
+            free(b);
+        } else {
+            *vec_push(&c->differences) = (struct difference){environment_keys[k].what, a, b};
+        }
+    }
+}
+
+static char *cpus_text(int64_t cpus)
+{
+    return cpus == 0 ? xstrdup("not said") : xasprintf("%lld", (long long)cpus);
+}
+
+static char *dataset_text(const struct workload *w)
+{
+    return w->dataset_path == NULL
+               ? xstrdup(dataset_kind_to_string(w->dataset))
+               : xasprintf("%s %s", dataset_kind_to_string(w->dataset), w->dataset_path);
+}
+
+static const char *profile_of(const struct spec *spec, const char *system)
+{
+    vec_each (const struct system, s, &spec->systems) {
+        if (str_eq(s->name, system)) {
+            return s->profile;
+        }
+    }
+    return NULL;
+}
+
+static void compare_profiles(struct comparison *c)
+{
+    vec_each (const struct system, s, &c->base->def->spec->systems) {
+        const char *other = profile_of(c->candidate->def->spec, s->name);
+        if (other != NULL && !str_eq(s->profile, other)) {
+            add_difference(c, "profile", xasprintf("%s by %s", s->name, s->profile),
+                           xasprintf("%s by %s", s->name, other));
+        }
+    }
+}
+
+void compare_differences(struct comparison *c)
+{
+    const struct run_def *a = c->base->def, *b = c->candidate->def;
+    add_difference(c, "model", xstrdup(a->spec->workload.model), xstrdup(b->spec->workload.model));
+    add_difference(c, "data set", dataset_text(&a->spec->workload),
+                   dataset_text(&b->spec->workload));
+    compare_profiles(c);
+    add_difference(c, "warm-up steps", xasprintf("%lld", (long long)a->spec->warmup_steps),
+                   xasprintf("%lld", (long long)b->spec->warmup_steps));
+    add_difference(c, "steps", xasprintf("%lld", (long long)a->spec->steps),
+                   xasprintf("%lld", (long long)b->spec->steps));
+    add_difference(c, "CPUs given", cpus_text(a->cpus), cpus_text(b->cpus));
+    compare_machines(c);
+}

@@ -1,0 +1,57 @@
+/* See number.h. */
+#include "result/number.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/parse.h"
+
+#define SIGNIFICANT 4
+
+/* The decimal exponent after rounding: 999.96 is 1000 with four digits. */
+static int rounded_exponent(double value)
+{
+    char text[32];
+    (void)snprintf(text, sizeof(text), "%.*e", SIGNIFICANT - 1, value);
+    int exponent = 0;
+    const char *digits = text;
+    while (*digits != 'e') {
+        digits++;
+    }
+    const int sign = digits[1] == '-' ? -1 : 1;
+    for (digits += 2; *digits != '\0'; digits++) {
+        exponent = 10 * exponent + (*digits - '0');
+    }
+    return sign * exponent;
+}
+
+void number_format(double value, struct buf *out)
+{
+    if (!isfinite(value)) {
+        buf_puts(out, "-");
+        return;
+    }
+    const int exponent = value == 0 ? 0 : rounded_exponent(value);
+    const int decimals = SIGNIFICANT - 1 - exponent;
+    if (exponent < -4) {
+        buf_printf(out, "%.*e", SIGNIFICANT - 1, value);
+    } else {
+        buf_printf(out, "%.*f", decimals < 0 ? 0 : decimals, value);
+    }
+}
+
+void number_format_exact(double value, struct buf *out)
+{
+    if (!isfinite(value)) {
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        char text[40];
+        double back;
+        (void)snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (digits == 17 || (parse_f64(text, &back) == 0 && back == value)) {
+            buf_puts(out, text);
+            return;
+        }
+    }
+}

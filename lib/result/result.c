@@ -1,0 +1,334 @@
+/* From stored attempts to figures, see result.h and docs/contracts/result.md. Called by whoever
+ * shows a run, with what the store holds; decides nothing about the run. */
+#include "result/result.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "result/hardware.h"
+#include "result/lint.h"
+#include "result/number.h"
+#include "result/threshold.h"
+
+#define ERROR_MAX_BYTES 4096
+
+static const char samples_per_s[] = "samples/s";
+static const char ratio[] = "ratio";
+static const char scope_job[] = "job";
+static const char scope_replica[] = "replica";
+
+static struct figure unknown_throughput(const char *scope)
+{
+    return (struct figure){.unit = samples_per_s, .scope = scope};
+}
+
+/* ---- trials ---- */
+
+/* The row that decides a trial: the one that is not Void (the lowest attempt's, should there be
+ * two); with Void rows only, the last of them. */
+static bool decides_over(const struct attempt_row *row, const struct attempt_row *other)
+{
+    const bool is_void = row->outcome == ATTEMPT_VOID, other_void = other->outcome == ATTEMPT_VOID;
+    if (is_void != other_void) {
+        return other_void;
+    }
+    return is_void ? row->attempt > other->attempt : row->attempt < other->attempt;
+}
+
+/* A summary counts for the replica that it names, no other. */
+static bool is_own_summary(const struct record *record, const struct replica_id *id)
+{
+    return record->type == RECORD_SUMMARY && record->who.role == id->role &&
+           record->who.index == id->index && record->who.attempt == id->attempt;
+}
+
+static void read_replica(const struct replica_row *row, struct replica_result *ret)
+{
+    *ret = (struct replica_result){.row = row, .throughput = unknown_throughput(scope_replica)};
+    struct record record;
+    if (row->summary_json == NULL ||
+        record_read(row->summary_json, strlen(row->summary_json), &record, NULL) != 1) {
+        return;
+    }
+    if (!is_own_summary(&record, &row->id)) {
+        record_done(&record);
+        return;
+    }
+    summary_done(&record.summary); /* the series: 8 kB a replica that no figure needs */
+    ret->has_summary = true;
+    ret->summary = record.summary;
+    if (row->id.role == ROLE_TRAINER && ret->summary.samples > 0 && ret->summary.duration_ns > 0) {
+        ret->throughput.estimate.known = true;
+        ret->throughput.estimate.value =
+            (double)ret->summary.samples / ((double)ret->summary.duration_ns / 1e9);
+    }
+}
+
+static const char *missing_numbers(const struct replica_result *r)
+{
+    return r == NULL || r->row->summary_json == NULL ? "no summary"
+           : !r->has_summary                         ? "a summary that is damaged or not its own"
+                                                     : "a summary without samples or time";
+}
+
+/* X = sum over trainers of samples / duration; one trainer without numbers, and there is no sum. */
+static void sum_trainers(struct trial_result *t, uint32_t n_trainers)
+{
+    _cleanup_(freep) const struct replica_result **trainers =
+        xnew_array(const struct replica_result *, n_trainers);
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        const struct replica_id *id = &t->replicas[i].row->id;
+        if (id->role == ROLE_TRAINER && id->index < n_trainers) {
+            trainers[id->index] = &t->replicas[i];
+        }
+    }
+    double sum = 0;
+    for (uint32_t i = 0; i < n_trainers; i++) {
+        if (trainers[i] == NULL || !trainers[i]->throughput.estimate.known) {
+            t->phase = TRIAL_METRICS_UNAVAILABLE;
+            t->error = xasprintf("trainer/%u left %s", i, missing_numbers(trainers[i]));
+            return;
+        }
+        sum += trainers[i]->throughput.estimate.value;
+    }
+    t->phase = TRIAL_SUCCEEDED;
+    t->throughput.estimate.known = true;
+    t->throughput.estimate.value = sum;
+}
+
+static void build_trial(struct trial_result *t, const struct point *point, enum run_phase run_phase)
+{
+    t->throughput = unknown_throughput(scope_job);
+    t->phase = TRIAL_PENDING;
+    if (t->row == NULL) {
+        return;
+    }
+    t->attempt = t->row->attempt;
+    t->n_replicas = t->row->replicas.len;
+    t->replicas = xnew_array(struct replica_result, t->n_replicas);
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        read_replica(&t->row->replicas.items[i], &t->replicas[i]);
+    }
+    switch (t->row->outcome) {
+    case ATTEMPT_SUCCEEDED:
+        sum_trainers(t, point->replicas[ROLE_TRAINER]);
+        return;
+    case ATTEMPT_VOID: /* not decided: the next attempt runs, or the run ended before it could */
+        t->phase = run_phase == RUN_RUNNING ? TRIAL_RUNNING : TRIAL_PENDING;
+        break;
+    case ATTEMPT_FAILED:
+        t->phase = TRIAL_FAILED;
+        break;
+    case ATTEMPT_METRICS_UNAVAILABLE:
+        t->phase = TRIAL_METRICS_UNAVAILABLE;
+        break;
+    }
+    if (t->row->error != NULL) {
+        struct buf clean = BUF_INIT; /* causes quote foreign processes; readers want UTF-8 */
+        buf_put_utf8(&clean, t->row->error, ERROR_MAX_BYTES);
+        t->error = buf_take(&clean);
+    }
+}
+
+/* ---- points ---- */
+
+static enum trial_phase point_phase(const struct point_result *p, enum run_phase run_phase)
+{
+    size_t count[TRIAL_METRICS_UNAVAILABLE + 1] = {0};
+    for (size_t i = 0; i < p->n_trials; i++) {
+        count[p->trials[i].phase]++;
+    }
+    if (count[TRIAL_SUCCEEDED] == p->n_trials) {
+        return TRIAL_SUCCEEDED;
+    }
+    if (count[TRIAL_FAILED] > 0) {
+        return TRIAL_FAILED;
+    }
+    if (count[TRIAL_METRICS_UNAVAILABLE] > 0) {
+        return TRIAL_METRICS_UNAVAILABLE;
+    }
+    const bool begun = count[TRIAL_RUNNING] + count[TRIAL_SUCCEEDED] > 0;
+    return begun && !run_phase_is_final(run_phase) ? TRIAL_RUNNING : TRIAL_PENDING;
+}
+
+static void build_point(struct point_result *p, enum run_phase run_phase)
+{
+    _cleanup_(freep) double *values = xnew_array(double, p->n_trials);
+    p->throughput_min = p->throughput_max = NAN;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        struct trial_result *t = &p->trials[i];
+        build_trial(t, p->point, run_phase);
+        if (t->phase == TRIAL_SUCCEEDED) {
+            double x = t->throughput.estimate.value;
+            values[p->n_succeeded++] = x;
+            p->throughput_min = fmin(p->throughput_min, x); /* fmin passes NaN over */
+            p->throughput_max = fmax(p->throughput_max, x);
+        }
+    }
+    p->phase = point_phase(p, run_phase);
+    p->throughput = unknown_throughput(scope_job);
+    p->throughput.estimate = stats_median(values, p->n_succeeded);
+}
+
+static void divide_by_baseline(struct point_result *p, const struct point_result *base)
+{
+    p->speedup = (struct figure){.unit = ratio, .scope = scope_job};
+    p->efficiency = p->speedup;
+    const uint32_t n = p->point->replicas[ROLE_TRAINER];
+    const uint32_t n_base = base->point->replicas[ROLE_TRAINER];
+    if (n == 0 || n_base == 0) {
+        return;
+    }
+    const struct estimate *x = &p->throughput.estimate, *x_base = &base->throughput.estimate;
+    p->speedup.estimate = stats_ratio(x, x_base, 1);
+    p->efficiency.estimate = stats_ratio(x, x_base, (double)n_base / (double)n);
+}
+
+/* ---- thresholds ---- */
+
+static bool has_all(const struct params *params, const struct params *where)
+{
+    vec_each (struct param, w, &where->list) {
+        const struct value *v = params_get(params, w->name);
+        if (v == NULL || !value_eq(v, &w->value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static double metric_value(const struct point_result *p, enum metric metric)
+{
+    const struct figure *f = metric == METRIC_THROUGHPUT ? &p->throughput
+                             : metric == METRIC_SPEEDUP  ? &p->speedup
+                                                         : &p->efficiency;
+    return f->estimate.known ? f->estimate.value : NAN;
+}
+
+static void judge_thresholds(struct result *r)
+{
+    vec_each (struct threshold, threshold, &r->def->spec->thresholds) {
+        for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+            const struct point_result *p = &r->points[i];
+            if (has_all(&p->point->params, &threshold->where)) {
+                double value = metric_value(p, threshold->metric);
+                *vec_push(&r->thresholds) = (struct threshold_result){
+                    .threshold = threshold,
+                    .point = i,
+                    .value = value,
+                    .verdict = threshold_judge(threshold, value),
+                };
+            }
+        }
+    }
+}
+
+/* ---- the whole ---- */
+
+static void assign_rows(struct result *r, const struct attempt_row *rows, size_t n_rows)
+{
+    for (size_t i = 0; i < n_rows; i++) {
+        const struct attempt_row *row = &rows[i];
+        if (row->point >= r->def->matrix.n_points || row->trial >= r->points[row->point].n_trials) {
+            continue;
+        }
+        r->simulated = r->simulated || row->simulated;
+        struct trial_result *t = &r->points[row->point].trials[row->trial];
+        if (t->row == NULL || decides_over(row, t->row)) {
+            t->row = row;
+        }
+    }
+}
+
+struct result *result_build(const struct run_def *def, enum run_phase phase,
+                            const struct attempt_row *rows, size_t n_rows)
+{
+    const struct matrix *m = &def->matrix;
+    struct result *r = xnew(struct result);
+    r->def = def;
+    r->phase = phase;
+    r->points = xnew_array(struct point_result, m->n_points);
+    for (uint32_t i = 0; i < m->n_points; i++) {
+        struct point_result *p = &r->points[i];
+        p->point = &m->points[i];
+        p->n_trials = (size_t)def->spec->repeats;
+        p->trials = xnew_array(struct trial_result, p->n_trials);
+        for (size_t j = 0; j < p->n_trials; j++) {
+            p->trials[j].trial = (uint32_t)j;
+        }
+    }
+    assign_rows(r, rows, n_rows);
+    for (uint32_t i = 0; i < m->n_points; i++) {
+        build_point(&r->points[i], phase);
+    }
+    for (uint32_t i = 0; i < m->n_points; i++) {
+        divide_by_baseline(&r->points[i], &r->points[m->points[i].baseline_index]);
+    }
+    judge_thresholds(r);
+    hardware_collect(r);
+    result_lint(r);
+    return r;
+}
+
+void result_free(struct result *r)
+{
+    if (r == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        for (size_t j = 0; j < r->points[i].n_trials; j++) {
+            free(r->points[i].trials[j].replicas);
+            free(r->points[i].trials[j].error);
+        }
+        free(r->points[i].trials);
+    }
+    free(r->points);
+    vec_done(&r->thresholds);
+    vec_each (struct hardware, h, &r->hardware) {
+        hardware_done(h);
+    }
+    vec_done(&r->hardware);
+    vec_each (struct warning, w, &r->warnings) {
+        free(w->message);
+    }
+    vec_done(&r->warnings);
+    free(r);
+}
+
+/* ---- for people ---- */
+
+void result_describe_baseline(const struct result *r, const struct point_result *p, struct buf *out)
+{
+    const struct point_result *base = &r->points[p->point->baseline_index];
+    const struct point *point = base->point;
+    buf_printf(out, "%s, point %u: ", baseline_kind_to_string(r->def->spec->baseline.kind),
+               point->index);
+    if (r->def->spec->systems.len > 1) {
+        buf_printf(out, "%s, ", r->def->spec->systems.items[point->system].name);
+    }
+    const uint32_t trainers = point->replicas[ROLE_TRAINER];
+    const uint32_t servers = point->replicas[ROLE_PSERVER];
+    buf_printf(out, "%u trainer%s, ", trainers, trainers == 1 ? "" : "s");
+    if (servers == 0) {
+        buf_puts(out, "no pserver");
+    } else {
+        buf_printf(out, "%u pserver%s", servers, servers == 1 ? "" : "s");
+    }
+    buf_printf(out, ", batch_size %lld", (long long)point->batch_size);
+    if (point->threads != 1) {
+        buf_printf(out, ", threads %lld", (long long)point->threads);
+    }
+    vec_each (const struct param, it, &point->params.list) {
+        if (!sweep_name_is_told(r->def->spec, it->name)) {
+            buf_printf(out, ", %s ", it->name);
+            value_format(&it->value, out);
+        }
+    }
+    buf_puts(out, ": ");
+    if (!base->throughput.estimate.known) {
+        buf_puts(out, "not measured");
+        return;
+    }
+    number_format(base->throughput.estimate.value, out);
+    buf_printf(out, " %s", base->throughput.unit);
+}

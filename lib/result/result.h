@@ -1,0 +1,100 @@
+/* The result of a run, as tables and `-o json` show it (docs/contracts/result.md). Built anew from
+ * the run's definition and its stored attempts; nothing in it is stored. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "core/phase.h"
+#include "core/record.h"
+#include "result/stats.h"
+#include "spec/run_def.h"
+
+/* One figure: never a bare number. */
+struct figure {
+    struct estimate estimate;
+    const char *unit;  /* "samples/s", "ratio"; static */
+    const char *scope; /* "job" or "replica"; static */
+};
+
+/* One replica of a deciding attempt, its summary read. */
+struct replica_result {
+    const struct replica_row *row; /* borrowed */
+    bool has_summary;
+    struct summary summary;   /* without its series */
+    struct figure throughput; /* trainers: samples / duration; scope "replica" */
+};
+
+struct trial_result {
+    uint32_t trial, attempt; /* the deciding attempt */
+    enum trial_phase phase;
+    struct figure throughput;      /* a single value, no interval */
+    char *error;                   /* why there is no throughput, for a person; NULL: none; owned */
+    const struct attempt_row *row; /* borrowed; NULL if no attempt has ended */
+    struct replica_result *replicas; /* of `row`, in its order; owned */
+    size_t n_replicas;
+};
+
+struct point_result {
+    const struct point *point; /* borrowed from the definition */
+    enum trial_phase phase;    /* Succeeded if all trials did */
+    struct figure throughput, speedup, efficiency;
+    double throughput_min, throughput_max; /* over succeeded trials; NaN: none */
+    struct trial_result *trials;           /* by trial; owned */
+    size_t n_trials, n_succeeded;
+};
+
+enum threshold_verdict { THRESHOLD_PASSED, THRESHOLD_FAILED, THRESHOLD_UNKNOWN };
+const char *threshold_verdict_to_string(enum threshold_verdict verdict); /* "Passed", ... */
+struct threshold_result {
+    const struct threshold *threshold; /* borrowed */
+    uint32_t point;
+    double value; /* NaN if unknown */
+    enum threshold_verdict verdict;
+};
+
+/* A kind of machine that figures come from, as start records say it; NULL: not said. Owned. */
+struct hardware {
+    char *cpu_model, *blas_core, *kernel, *build;
+    size_t n_replicas; /* of succeeded trials */
+};
+
+/* What a reader must know before believing the numbers (result/lint.h finds them). */
+enum warning_code {
+    WARNING_REHEARSAL,
+    WARNING_SIMULATED,
+    WARNING_ONE_TRIAL,
+    WARNING_EFFICIENCY_ABOVE_ONE,
+    WARNING_THROTTLED,
+    WARNING_MIXED_HARDWARE,
+};
+const char *warning_code_to_string(enum warning_code code); /* "OneTrial", ... */
+struct warning {
+    enum warning_code code;
+    char *message; /* one sentence without its end; owned */
+};
+
+struct result {
+    const struct run_def *def; /* borrowed */
+    enum run_phase phase;
+    bool simulated;
+    struct point_result *points; /* matrix.n_points; swept first, then baselines */
+    VEC(struct threshold_result) thresholds;
+    VEC(struct hardware) hardware;
+    VEC(struct warning) warnings;
+};
+
+/* `rows` (borrowed for the result's life) in any order, every attempt of the run that has ended.
+ * Rows of points or trials that the definition does not have are passed over. */
+struct result *result_build(const struct run_def *def, enum run_phase phase,
+                            const struct attempt_row *rows, size_t n_rows);
+void result_free(struct result *r); /* NULL is fine */
+/* The document of docs/contracts/result.md. Owned by the caller. */
+json_t *result_to_json(const struct result *r);
+/* "SingleNode, point 4: 1 trainer, no pserver, batch_size 16: 61.20 samples/s" for the line under a
+ * table; p is any point that divides by it. */
+void result_describe_baseline(const struct result *r, const struct point_result *p,
+                              struct buf *out);

@@ -1,0 +1,239 @@
+/* The document of docs/contracts/result.md; see result.h. Keys stand in the contract's order. */
+#include "result/result_json.h"
+
+#include <math.h>
+
+#include "core/json_field.h"
+
+json_t *json_number_or_null(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *count(uint64_t n)
+{
+    return json_integer((json_int_t)n); /* summaries hold no count beyond INT64_MAX */
+}
+
+json_t *figure_to_json(const struct figure *f)
+{
+    const struct estimate *e = &f->estimate;
+    const bool has_interval = e->known && e->has_interval;
+    json_t *o = json_object();
+    json_object_set_new(o, "value", json_number_or_null(e->known ? e->value : NAN));
+    json_object_set_new(o, "low", json_number_or_null(has_interval ? e->low : NAN));
+    json_object_set_new(o, "high", json_number_or_null(has_interval ? e->high : NAN));
+    json_object_set_new(
+        o, "method", json_text_or_null(has_interval ? interval_method_to_string(e->method) : NULL));
+    json_object_set_new(o, "unit", json_string(f->unit));
+    json_object_set_new(o, "scope", json_string(f->scope));
+    return o;
+}
+
+/* A number over trials that has no interval of its own, as a figure like `like`. */
+static json_t *plain_figure(double value, const struct figure *like)
+{
+    struct figure f = *like;
+    f.estimate = (struct estimate){.known = !isnan(value), .value = value};
+    return figure_to_json(&f);
+}
+
+json_t *params_to_json(const struct params *params)
+{
+    json_t *o = json_object();
+    vec_each (struct param, p, &params->list) {
+        json_object_set_new(o, p->name,
+                            p->value.is_int ? json_integer(p->value.i) : json_string(p->value.s));
+    }
+    return o;
+}
+
+json_t *counts_to_json(const uint32_t counts[ROLE_COUNT])
+{
+    json_t *o = json_object();
+    for (int i = 0; i < ROLE_COUNT; i++) {
+        json_object_set_new(o, role_to_string((enum role)i), count(counts[i]));
+    }
+    return o;
+}
+
+static json_t *summary_to_json(const struct summary *s)
+{
+    json_t *phases = json_object();
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        json_object_set_new(phases, phase_to_string((enum phase)i), json_integer(s->phase_ns[i]));
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "samples", count(s->samples));
+    json_object_set_new(o, "durationNs", json_integer(s->duration_ns));
+    json_object_set_new(o, "steps", count(s->steps));
+    json_object_set_new(o, "phaseNs", phases);
+    json_object_set_new(o, "bytesTx", count(s->bytes_tx));
+    json_object_set_new(o, "bytesRx", count(s->bytes_rx));
+    json_object_set_new(o, "lossFirst", json_number_or_null(s->loss_first));
+    json_object_set_new(o, "lossLast", json_number_or_null(s->loss_last));
+    json_object_set_new(o, "throttledNs", json_integer(s->throttled_ns));
+    json_object_set_new(o, "maxRssBytes", count(s->max_rss_bytes));
+    json_object_set_new(
+        o, "environmentDigest",
+        json_text_or_null(s->environment_digest[0] == '\0' ? NULL : s->environment_digest));
+    return o;
+}
+
+static json_t *replica_to_json(const struct replica_result *r)
+{
+    const struct replica_row *row = r->row;
+    json_t *o = json_object();
+    json_object_set_new(o, "role", json_string(role_to_string(row->id.role)));
+    json_object_set_new(o, "index", count(row->id.index));
+    json_object_set_new(o, "exitCode",
+                        row->exit_code < 0 ? json_null() : json_integer(row->exit_code));
+    json_object_set_new(o, "signal", row->signal == 0 ? json_null() : json_integer(row->signal));
+    json_object_set_new(o, "failure", json_text_or_null(row->failure));
+    json_object_set_new(o, "throughput", figure_to_json(&r->throughput));
+    json_object_set_new(o, "summary", r->has_summary ? summary_to_json(&r->summary) : json_null());
+    return o;
+}
+
+static json_t *trial_to_json(const struct trial_result *t)
+{
+    uint32_t counts[ROLE_COUNT] = {0};
+    json_t *items = json_array();
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        counts[t->replicas[i].row->id.role]++;
+        json_array_append_new(items, replica_to_json(&t->replicas[i]));
+    }
+    json_t *replicas = json_object();
+    json_object_set_new(replicas, "counts", counts_to_json(counts));
+    json_object_set_new(replicas, "items", items);
+
+    json_t *o = json_object();
+    json_object_set_new(o, "trial", count(t->trial));
+    json_object_set_new(o, "attempt", count(t->attempt));
+    json_object_set_new(o, "phase", json_string(trial_phase_to_string(t->phase)));
+    json_object_set_new(o, "throughput", figure_to_json(&t->throughput));
+    json_object_set_new(o, "error", json_text_or_null(t->error));
+    json_object_set_new(o, "replicas", replicas);
+    return o;
+}
+
+static json_t *baseline_to_json(const struct result *r, const struct point_result *p)
+{
+    const struct point_result *base = &r->points[p->point->baseline_index];
+    json_t *o = json_object();
+    json_object_set_new(o, "kind",
+                        json_string(baseline_kind_to_string(r->def->spec->baseline.kind)));
+    json_object_set_new(o, "point", count(base->point->index));
+    json_object_set_new(o, "throughput", figure_to_json(&base->throughput));
+    return o;
+}
+
+static json_t *point_to_json(const struct result *r, const struct point_result *p)
+{
+    const struct point *point = p->point;
+    json_t *trials = json_array();
+    for (size_t i = 0; i < p->n_trials; i++) {
+        json_array_append_new(trials, trial_to_json(&p->trials[i]));
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "point", count(point->index));
+    json_object_set_new(o, "system", json_string(r->def->spec->systems.items[point->system].name));
+    json_object_set_new(o, "parameters", params_to_json(&point->params));
+    json_object_set_new(o, "replicas", counts_to_json(point->replicas));
+    json_object_set_new(o, "batchSize", json_integer(point->batch_size));
+    json_object_set_new(o, "threads", json_integer(point->threads));
+    json_object_set_new(o, "exchange", json_string(exchange_kind_to_string(point->exchange)));
+    json_object_set_new(o, "phase", json_string(trial_phase_to_string(p->phase)));
+    json_object_set_new(o, "throughput", figure_to_json(&p->throughput));
+    json_object_set_new(o, "throughputMin", plain_figure(p->throughput_min, &p->throughput));
+    json_object_set_new(o, "throughputMax", plain_figure(p->throughput_max, &p->throughput));
+    json_object_set_new(o, "speedup", figure_to_json(&p->speedup));
+    json_object_set_new(o, "efficiency", figure_to_json(&p->efficiency));
+    json_object_set_new(o, "baseline", baseline_to_json(r, p));
+    json_object_set_new(o, "trialsSucceeded", count(p->n_succeeded));
+    json_object_set_new(o, "trials", trials);
+    return o;
+}
+
+static json_t *points_to_json(const struct result *r, uint32_t from, uint32_t to)
+{
+    json_t *list = json_array();
+    for (uint32_t i = from; i < to; i++) {
+        json_array_append_new(list, point_to_json(r, &r->points[i]));
+    }
+    return list;
+}
+
+static json_t *hardware_to_json(const struct result *r)
+{
+    json_t *list = json_array();
+    vec_each (struct hardware, h, &r->hardware) {
+        json_t *o = json_object();
+        json_object_set_new(o, "cpuModel", json_text_or_null(h->cpu_model));
+        json_object_set_new(o, "blasCore", json_text_or_null(h->blas_core));
+        json_object_set_new(o, "kernel", json_text_or_null(h->kernel));
+        json_object_set_new(o, "build", json_text_or_null(h->build));
+        json_object_set_new(o, "replicas", count(h->n_replicas));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *thresholds_to_json(const struct result *r)
+{
+    json_t *list = json_array();
+    vec_each (struct threshold_result, t, &r->thresholds) {
+        json_t *o = json_object();
+        json_object_set_new(o, "metric", json_string(metric_to_string(t->threshold->metric)));
+        json_object_set_new(o, "min",
+                            json_number_or_null(t->threshold->has_min ? t->threshold->min : NAN));
+        json_object_set_new(o, "max",
+                            json_number_or_null(t->threshold->has_max ? t->threshold->max : NAN));
+        json_object_set_new(o, "point", count(t->point));
+        json_object_set_new(o, "value", json_number_or_null(t->value));
+        json_object_set_new(o, "verdict", json_string(threshold_verdict_to_string(t->verdict)));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *warnings_to_json(const struct result *r)
+{
+    json_t *list = json_array();
+    vec_each (struct warning, w, &r->warnings) {
+        json_t *o = json_object();
+        json_object_set_new(o, "code", json_string(warning_code_to_string(w->code)));
+        json_object_set_new(o, "message", json_text_or_null(w->message));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+json_t *result_to_json(const struct result *r)
+{
+    const struct run_def *def = r->def;
+    json_t *measure = json_object();
+    json_object_set_new(measure, "warmupSteps", json_integer(def->spec->warmup_steps));
+    json_object_set_new(measure, "steps", json_integer(def->spec->steps));
+    json_object_set_new(measure, "repeats", json_integer(def->spec->repeats));
+
+    json_t *o = json_object();
+    json_object_set_new(o, "apiVersion", json_string("benchd.io/v1alpha1"));
+    json_object_set_new(o, "kind", json_string("BenchmarkResult"));
+    json_object_set_new(o, "run", json_string(def->name));
+    json_object_set_new(o, "uid", json_string(def->uid));
+    json_object_set_new(o, "benchmark", json_string(def->spec->name));
+    json_object_set_new(o, "phase", json_string(run_phase_to_string(r->phase)));
+    json_object_set_new(o, "createdUnixMs", json_integer(def->created_unix_ms));
+    json_object_set_new(o, "cpus", def->cpus == 0 ? json_null() : json_integer(def->cpus));
+    json_object_set_new(o, "rehearsal", json_boolean(def->rehearsal));
+    json_object_set_new(o, "simulated", json_boolean(r->simulated));
+    json_object_set_new(o, "measure", measure);
+    json_object_set_new(o, "hardware", hardware_to_json(r));
+    json_object_set_new(o, "points", points_to_json(r, 0, def->matrix.n_swept));
+    json_object_set_new(o, "baselines",
+                        points_to_json(r, def->matrix.n_swept, def->matrix.n_points));
+    json_object_set_new(o, "thresholds", thresholds_to_json(r));
+    json_object_set_new(o, "warnings", warnings_to_json(r));
+    return o;
+}

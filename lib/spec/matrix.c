@@ -1,0 +1,415 @@
+/* From a spec to its points, see matrix.h. The steps of matrix_expand: list the combinations, leave
+ * out the excluded ones, make the points of every system, find or add the baseline of each. */
+#include "spec/matrix.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+/* Text -> number, open addressing; sized once for what will be put in. */
+struct index {
+    char **keys; /* owned; NULL: free */
+    uint32_t *values;
+    size_t cap; /* a power of two, above twice the number of keys */
+};
+
+struct expansion {
+    const struct spec *spec;
+    struct diags *diags;
+    VEC(struct params) combinations;
+    VEC(struct point) points;
+    bool bad_count[ROLE_COUNT]; /* noted already */
+};
+
+static void complain(struct expansion *e, const char *path, const char *fix, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static void complain(struct expansion *e, const char *path, const char *fix, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    diags_add_va(e->diags, NULL, (struct mark){0}, path, fix, fmt, ap);
+    va_end(ap);
+}
+
+static void index_init(struct index *index, size_t n)
+{
+    index->cap = 16;
+    while (index->cap < 2 * n + 2) {
+        index->cap *= 2;
+    }
+    index->keys = xnew_array(char *, index->cap);
+    index->values = xnew_array(uint32_t, index->cap);
+}
+
+static void index_done(struct index *index)
+{
+    for (size_t i = 0; i < index->cap; i++) {
+        free(index->keys[i]);
+    }
+    free(index->keys);
+    free(index->values);
+}
+
+/* The value of that key. A new key (taken either way) gets `value`; *ret_new says which it was. */
+static uint32_t index_put(struct index *index, char *key_take, uint32_t value, bool *ret_new)
+{
+    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+    for (const char *c = key_take; *c != '\0'; c++) {
+        hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
+    }
+    size_t i = hash & (index->cap - 1);
+    while (index->keys[i] != NULL && !str_eq(index->keys[i], key_take)) {
+        i = (i + 1) & (index->cap - 1);
+    }
+    *ret_new = index->keys[i] == NULL;
+    if (*ret_new) {
+        index->keys[i] = key_take;
+        index->values[i] = value;
+    } else {
+        free(key_take);
+    }
+    return index->values[i];
+}
+
+/* Values are printable ASCII: a line break separates, a letter tells 1 from "1". */
+static void put_params_key(const struct params *params, struct buf *out)
+{
+    vec_each (const struct param, it, &params->list) {
+        buf_printf(out, "%s=%c", it->name, it->value.is_int ? 'i' : 's');
+        value_format(&it->value, out);
+        buf_putc(out, '\n');
+    }
+}
+
+/* All that tells one point from another. Owned. */
+static char *point_key(const struct point *p)
+{
+    struct buf key = BUF_INIT;
+    buf_printf(&key, "%u %d", p->system, (int)p->exchange);
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        buf_printf(&key, " %u", p->replicas[role]);
+    }
+    buf_putc(&key, '\n');
+    put_params_key(&p->params, &key);
+    return buf_take(&key);
+}
+
+static bool check_size(struct expansion *e)
+{
+    size_t n = e->spec->systems.len;
+    const struct sweep *sweep = &e->spec->sweep;
+    if (sweep->kind == SWEEP_GRID) {
+        vec_each (const struct axis, axis, &sweep->axes) {
+            n *= axis->values.len;
+            if (n > MATRIX_MAX_POINTS) {
+                break;
+            }
+        }
+    }
+    if (n > MATRIX_MAX_POINTS) {
+        complain(e, "spec.sweep", "sweep fewer values, or split the benchmark",
+                 "the sweep has more than %d points", MATRIX_MAX_POINTS);
+        return false;
+    }
+    return true;
+}
+
+/* Every combination of the axes, the last name fastest. */
+static void list_grid(struct expansion *e)
+{
+    const struct sweep *sweep = &e->spec->sweep;
+    size_t n = sweep->axes.len;
+    size_t *at = xnew_array(size_t, n + 1);
+    for (bool more = n > 0; more;) {
+        struct params *params = vec_push(&e->combinations);
+        *params = (struct params){0};
+        for (size_t i = 0; i < n; i++) {
+            const struct axis *axis = &sweep->axes.items[i];
+            params_set(params, axis->name, &axis->values.items[at[i]]);
+        }
+        size_t i = n;
+        while (i > 0 && ++at[i - 1] == sweep->axes.items[i - 1].values.len) {
+            at[--i] = 0;
+        }
+        more = i > 0;
+    }
+    free(at);
+}
+
+static void list_zip(struct expansion *e)
+{
+    const struct sweep *sweep = &e->spec->sweep;
+    size_t n = sweep->axes.len == 0 ? 0 : sweep->axes.items[0].values.len;
+    for (size_t i = 0; i < n; i++) {
+        struct params *params = vec_push(&e->combinations);
+        *params = (struct params){0};
+        vec_each (const struct axis, axis, &sweep->axes) {
+            params_set(params, axis->name, &axis->values.items[i]);
+        }
+    }
+}
+
+static void list_combinations(struct expansion *e)
+{
+    switch (e->spec->sweep.kind) {
+    case SWEEP_GRID:
+        list_grid(e);
+        break;
+    case SWEEP_ZIP:
+        list_zip(e);
+        break;
+    case SWEEP_POINTS:
+        vec_each (const struct params, it, &e->spec->sweep.points) {
+            params_copy(it, vec_push(&e->combinations));
+        }
+        break;
+    }
+}
+
+static void check_duplicates(struct expansion *e)
+{
+    struct index index;
+    index_init(&index, e->combinations.len);
+    for (size_t i = 0; i < e->combinations.len; i++) {
+        struct buf key = BUF_INIT;
+        put_params_key(&e->combinations.items[i], &key);
+        bool is_new;
+        uint32_t first = index_put(&index, buf_take(&key), (uint32_t)i, &is_new);
+        if (!is_new) {
+            bool is_zip = e->spec->sweep.kind == SWEEP_ZIP;
+            _cleanup_(freep) char *path =
+                is_zip ? xstrdup("spec.sweep.zip") : xasprintf("spec.sweep.points[%zu]", i);
+            complain(e, path, "remove one of the two", "point %zu is the same as point %u", i,
+                     first);
+        }
+    }
+    index_done(&index);
+}
+
+static void apply_excludes(struct expansion *e)
+{
+    const struct sweep *sweep = &e->spec->sweep;
+    bool *is_used = xnew_array(bool, sweep->exclude.len + 1);
+    size_t kept = 0;
+    for (size_t i = 0; i < e->combinations.len; i++) {
+        bool is_excluded = false;
+        for (size_t k = 0; k < sweep->exclude.len; k++) {
+            if (params_contain(&e->combinations.items[i], &sweep->exclude.items[k])) {
+                is_used[k] = is_excluded = true;
+            }
+        }
+        if (is_excluded) {
+            params_done(&e->combinations.items[i]);
+        } else {
+            e->combinations.items[kept++] = e->combinations.items[i];
+        }
+    }
+    e->combinations.len = kept;
+    for (size_t k = 0; k < sweep->exclude.len; k++) {
+        if (!is_used[k]) {
+            _cleanup_(freep) char *path = xasprintf("spec.sweep.exclude[%zu]", k);
+            complain(e, path, "correct its values, or remove it", "it excludes no point");
+        }
+    }
+    free(is_used);
+    if (kept == 0) {
+        complain(e, "spec.sweep.exclude", "exclude less", "no point is left");
+    }
+}
+
+/* A role's number of replicas at these parameters; notes what is no number. */
+static uint32_t count_replicas(struct expansion *e, enum role role, const struct params *params)
+{
+    const struct role_spec *spec = &e->spec->roles[role];
+    if (!spec->present) {
+        return 0;
+    }
+    if (spec->replicas.from == NULL) {
+        return (uint32_t)spec->replicas.value;
+    }
+    int64_t least = role == ROLE_TRAINER || e->spec->workload.exchange == EXCHANGE_PSERVER;
+    const struct value *v = params_get(params, spec->replicas.from);
+    if (v != NULL && v->is_int && v->i >= least && v->i <= SPEC_MAX_REPLICAS) {
+        return (uint32_t)v->i;
+    }
+    if (e->bad_count[role]) {
+        return 0;
+    }
+    e->bad_count[role] = true;
+    struct buf text = BUF_INIT;
+    if (v != NULL) {
+        value_format(v, &text);
+    }
+    _cleanup_(freep) char *path = xasprintf("spec.roles.%s.replicas", role_to_string(role));
+    complain(e, path, "correct the sweep",
+             "'%s' is '%s' in some point, and must be a whole number from %lld to %d",
+             spec->replicas.from, buf_cstr(&text), (long long)least, SPEC_MAX_REPLICAS);
+    buf_done(&text);
+    return 0;
+}
+
+/* Takes the parameters. */
+static struct point make_point(struct expansion *e, uint32_t system, struct params params_take)
+{
+    const struct workload *w = &e->spec->workload;
+    const struct value *batch_size = params_get(&params_take, "batch_size");
+    const struct value *threads = params_get(&params_take, "threads");
+    struct point point = {
+        .system = system,
+        .params = params_take,
+        .batch_size = batch_size != NULL ? batch_size->i : w->batch_size,
+        .threads = threads != NULL ? threads->i : w->threads,
+        .exchange = w->exchange,
+    };
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        point.replicas[role] = count_replicas(e, (enum role)role, &point.params);
+    }
+    return point;
+}
+
+static void make_points(struct expansion *e)
+{
+    for (uint32_t system = 0; system < e->spec->systems.len; system++) {
+        vec_each (const struct params, it, &e->combinations) {
+            struct params params;
+            params_copy(it, &params);
+            *vec_push(&e->points) = make_point(e, system, params);
+        }
+    }
+}
+
+/* A count in a baseline's parameters, where a swept name holds it. */
+static void set_count(struct params *params, const char *name, int64_t count)
+{
+    if (name != NULL && params_get(params, name) != NULL) {
+        struct value value = {.is_int = true, .i = count};
+        params_set(params, name, &value);
+    }
+}
+
+/* One trainer without a server, all else as in `p`. */
+static struct point single_node_of(struct expansion *e, const struct point *p)
+{
+    struct point b = *p;
+    params_copy(&p->params, &b.params);
+    set_count(&b.params, e->spec->roles[ROLE_PSERVER].replicas.from, 0);
+    set_count(&b.params, e->spec->roles[ROLE_TRAINER].replicas.from, 1);
+    memset(b.replicas, 0, sizeof(b.replicas));
+    b.replicas[ROLE_TRAINER] = 1;
+    b.exchange = EXCHANGE_NONE;
+    return b;
+}
+
+static struct point baseline_of(struct expansion *e, const struct point *p)
+{
+    if (e->spec->baseline.kind == BASELINE_SINGLE_NODE) {
+        return single_node_of(e, p);
+    }
+    struct params params;
+    params_copy(&p->params, &params);
+    vec_each (const struct param, it, &e->spec->baseline.where.list) {
+        params_set(&params, it->name, &it->value);
+    }
+    return make_point(e, p->system, params);
+}
+
+/* Gives every swept point its baseline: a swept point that is one, or one added once. */
+static void find_baselines(struct expansion *e)
+{
+    uint32_t n_swept = (uint32_t)e->points.len;
+    struct index index;
+    index_init(&index, 2 * (size_t)n_swept);
+    bool is_new;
+    for (uint32_t i = 0; i < n_swept; i++) {
+        (void)index_put(&index, point_key(&e->points.items[i]), i, &is_new); /* no duplicates */
+    }
+    for (uint32_t i = 0; i < n_swept; i++) {
+        struct point baseline = baseline_of(e, &e->points.items[i]);
+        uint32_t n = (uint32_t)e->points.len;
+        uint32_t at = index_put(&index, point_key(&baseline), n, &is_new);
+        e->points.items[i].baseline_index = at;
+        if (is_new) {
+            baseline.is_baseline = true;
+            baseline.baseline_index = at;
+            *vec_push(&e->points) = baseline;
+        } else {
+            params_done(&baseline.params);
+        }
+    }
+    index_done(&index);
+    if (e->points.len > MATRIX_MAX_POINTS) {
+        complain(e, "spec.sweep", "sweep fewer values, or split the benchmark",
+                 "the sweep has more than %d points with those of the baseline", MATRIX_MAX_POINTS);
+    }
+}
+
+int matrix_expand(const struct spec *spec, struct matrix *ret, struct diags *diags)
+{
+    struct diags found = {0};
+    struct expansion e = {.spec = spec, .diags = &found};
+    uint32_t n_swept = 0;
+    if (check_size(&e)) {
+        list_combinations(&e);
+        check_duplicates(&e);
+        apply_excludes(&e);
+    }
+    if (found.list.len == 0) {
+        make_points(&e);
+        n_swept = (uint32_t)e.points.len;
+    }
+    if (found.list.len == 0) {
+        find_baselines(&e);
+    }
+    vec_each (struct params, it, &e.combinations) {
+        params_done(it);
+    }
+    vec_done(&e.combinations);
+    struct matrix matrix = {e.points.items, (uint32_t)e.points.len, n_swept};
+    for (uint32_t i = 0; i < matrix.n_points; i++) {
+        matrix.points[i].index = i;
+    }
+    if (found.list.len > 0) {
+        matrix_done(&matrix);
+        diags_move(diags, &found);
+        return -EINVAL;
+    }
+    *ret = matrix;
+    return 0;
+}
+
+bool matrix_has(const struct matrix *m, const struct params *where)
+{
+    for (uint32_t i = 0; i < m->n_swept; i++) {
+        if (params_contain(&m->points[i].params, where)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void matrix_done(struct matrix *m)
+{
+    for (uint32_t i = 0; i < m->n_points; i++) {
+        params_done(&m->points[i].params);
+    }
+    free(m->points);
+    *m = (struct matrix){0};
+}
+
+int64_t point_busy_threads(const struct point *point)
+{
+    return point->replicas[ROLE_TRAINER] * point->threads + point->replicas[ROLE_PSERVER];
+}
+
+bool sweep_name_is_told(const struct spec *spec, const char *name)
+{
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        const char *from = spec->roles[role].replicas.from;
+        if (from != NULL && str_eq(from, name)) {
+            return true;
+        }
+    }
+    return str_eq(name, "batch_size") || str_eq(name, "threads");
+}

@@ -1,0 +1,53 @@
+/* From a spec to its points, and to the order in which their trials run. Pure.
+ *
+ * Axes expand in a fixed order (docs/contracts/order.md): systems as written, then sweep names by
+ * byte order, values as written, the last name fastest. Swept points get the indices 0..n-1,
+ * baseline points come after them. A baseline point is added only where no swept point serves. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spec/spec.h"
+
+struct point {
+    uint32_t index;
+    uint32_t system;      /* index into spec->systems */
+    bool is_baseline;     /* added for the baseline, not swept */
+    struct params params; /* swept values, owned; a baseline point's name what it ran with */
+    uint32_t replicas[ROLE_COUNT];
+    int64_t batch_size;
+    int64_t threads; /* per trainer */
+    enum exchange_kind exchange;
+    /* Index of the point that speedup and efficiency of this one divide by (may be itself). */
+    uint32_t baseline_index;
+};
+
+struct matrix {
+    struct point *points;
+    uint32_t n_points; /* all */
+    uint32_t n_swept;  /* the first n_swept are swept */
+};
+
+#define MATRIX_MAX_POINTS 10000
+
+/* 0, or -EINVAL with diagnostics: no point left, too many, duplicate points, a baseline that
+ * matches nothing, zero trainers, a replica count that is no integer in 0..10000. */
+int matrix_expand(const struct spec *spec, struct matrix *ret, struct diags *diags);
+void matrix_done(struct matrix *m);
+/* Does a swept point have all of these values? */
+bool matrix_has(const struct matrix *m, const struct params *where);
+
+/* Is a parameter said by a point's counts, batch size or threads already? */
+bool sweep_name_is_told(const struct spec *spec, const char *name);
+
+/* Busy threads of a point: trainers x threads + pservers. */
+int64_t point_busy_threads(const struct point *point);
+
+struct slot { /* one trial to run */
+    uint32_t point, trial;
+};
+/* n_points x repeats slots, owned: repeat by repeat, each repeat shuffled by the seed (Interleaved)
+ * or point by point in order (Sequential). A pure function of its arguments. */
+struct slot *order_slots(uint32_t n_points, uint32_t repeats, enum order_kind order, uint64_t seed);

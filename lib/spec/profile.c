@@ -1,0 +1,290 @@
+/* Reading profile.yaml, see profile.h. */
+#include "spec/profile.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "doc/reader.h"
+#include "spec/spec_names.h"
+
+#define TEXT_MAX 1024
+#define LIST_MAX 64
+
+struct texts {
+    VEC(char *) list;
+};
+
+static void texts_done(struct texts *texts)
+{
+    vec_each (char *, it, &texts->list) {
+        free(*it);
+    }
+    vec_done(&texts->list);
+}
+
+static void read_texts(struct diags *d, const struct place *list, struct texts *ret)
+{
+    *ret = (struct texts){0};
+    if (!read_list(d, list, LIST_MAX)) {
+        return;
+    }
+    for (size_t i = 0; i < list->node->n_children; i++) {
+        struct place item = place_item(list, i);
+        const char *text;
+        if (!read_text(d, &item, TEXT_MAX, &text)) {
+            continue;
+        }
+        if (text[0] == '\0') {
+            reader_complain(d, &item, "remove it", "an empty text");
+            continue;
+        }
+        *vec_push(&ret->list) = xstrdup(text);
+    }
+}
+
+/* A list of words of an enum, as flags. */
+static void read_flags(struct diags *d, const struct place *map, const char *key,
+                       const char *const *names, size_t n, bool *flags)
+{
+    struct place list = place_get(map, key);
+    if (!read_list(d, &list, n)) {
+        return;
+    }
+    for (size_t i = 0; i < list.node->n_children; i++) {
+        struct place item = place_item(&list, i);
+        int value;
+        if (read_enum(d, &item, names, n, NULL, &value)) {
+            flags[value] = true;
+        }
+    }
+}
+
+static char *read_optional(struct diags *d, const struct place *map, const char *key)
+{
+    struct place place = place_get(map, key);
+    const char *text;
+    return read_text(d, &place, TEXT_MAX, &text) ? xstrdup(text) : NULL;
+}
+
+static void read_name(struct diags *d, const struct place *root, struct profile *p)
+{
+    struct place place = place_get(root, "name");
+    const char *name;
+    if (!read_text(d, &place, TEXT_MAX, &name)) {
+        return;
+    }
+    if (!is_object_name(name)) {
+        reader_complain(d, &place,
+                        "1 to 32 of a-z, 0-9 and '-'; begin with a letter, do not end with '-'",
+                        "'%s' is not a valid name", name);
+    } else if (str_eq(name, PROFILE_NATIVE)) {
+        reader_complain(d, &place, "choose another name", "'%s' is the native worker's name", name);
+    }
+    p->name = xstrdup(name);
+}
+
+static bool is_pinned(const char *package)
+{
+    const char *equals = strstr(package, "==");
+    return equals != NULL && equals != package && equals[2] != '\0' &&
+           strpbrk(package, " \t<>~!;,") == NULL;
+}
+
+/* Packages are pinned: a row that means another version tomorrow is no row. */
+static void read_python(struct diags *d, const struct place *root, struct profile *p)
+{
+    static const struct field fields[] = {{"packages", FIELD_REQUIRED},
+                                          {"requirements", FIELD_REQUIRED}};
+    struct place place = place_get(root, "python");
+    if (!read_map(d, &place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    struct place list = place_get(&place, "packages");
+    struct texts packages;
+    read_texts(d, &list, &packages);
+    vec_each (char *, it, &packages.list) {
+        if (!is_pinned(*it)) {
+            reader_complain(d, &list, "write name==version", "the package '%s' is not pinned", *it);
+        }
+        *vec_push(&p->packages) = *it;
+    }
+    vec_done(&packages.list); /* its texts were handed over */
+    p->requirements = read_optional(d, &place, "requirements");
+}
+
+static void read_roles(struct diags *d, const struct place *root, struct profile *p)
+{
+    static const struct field fields[] = {
+        {"pserver", FIELD_OPTIONAL}, {"trainer", FIELD_REQUIRED}, {"worker", FIELD_UNSUPPORTED}};
+    static const struct field role_fields[] = {{"command", FIELD_REQUIRED}};
+    struct place roles = place_get(root, "roles");
+    if (!read_map(d, &roles, fields, COUNT_OF(fields))) {
+        return;
+    }
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        struct place place = place_get(&roles, role_to_string((enum role)role));
+        if (!read_map(d, &place, role_fields, COUNT_OF(role_fields))) {
+            continue;
+        }
+        struct place command = place_get(&place, "command");
+        struct texts words;
+        read_texts(d, &command, &words);
+        vec_each (char *, it, &words.list) {
+            *vec_push(&p->commands[role].words) = *it;
+        }
+        vec_done(&words.list); /* its texts were handed over */
+    }
+    if (p->exchanges[EXCHANGE_PSERVER] && p->commands[ROLE_PSERVER].words.len == 0) {
+        reader_complain(d, &roles, "add roles.pserver, or remove PServer from exchanges",
+                        "the exchange PServer needs the command of a pserver");
+    }
+}
+
+static void read_profile(const struct node *root, struct profile *p, struct diags *d)
+{
+    static const struct field fields[] = {
+        {"name", FIELD_REQUIRED},     {"description", FIELD_OPTIONAL}, {"models", FIELD_REQUIRED},
+        {"datasets", FIELD_REQUIRED}, {"exchanges", FIELD_REQUIRED},   {"python", FIELD_OPTIONAL},
+        {"install", FIELD_OPTIONAL},  {"roles", FIELD_REQUIRED},
+    };
+    struct place place = place_root(root);
+    if (!read_map(d, &place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    read_name(d, &place, p);
+    p->description = read_optional(d, &place, "description");
+    p->install = read_optional(d, &place, "install");
+    struct place models = place_get(&place, "models");
+    struct texts names;
+    read_texts(d, &models, &names);
+    vec_each (char *, it, &names.list) {
+        *vec_push(&p->models) = xstrdup(*it);
+    }
+    texts_done(&names);
+    read_flags(d, &place, "datasets", dataset_kind_names, DATASET_COUNT, p->datasets);
+    read_flags(d, &place, "exchanges", exchange_kind_names, EXCHANGE_COUNT, p->exchanges);
+    read_python(d, &place, p);
+    read_roles(d, &place, p);
+}
+
+int profile_load(const char *text, size_t len, struct profile **ret, struct diags *diags)
+{
+    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
+    struct diags found = {0};
+    struct node *root;
+    struct profile *profile = xnew(struct profile);
+    if (tree_parse(text, len, &limits, &root, &found) == 0) {
+        read_profile(root, profile, &found);
+        tree_free(root);
+    }
+    bool is_good = found.list.len == 0;
+    diags_move(diags, &found);
+    if (!is_good) {
+        profile_free(profile);
+        return -EINVAL;
+    }
+    *ret = profile;
+    return 0;
+}
+
+void profile_free(struct profile *profile)
+{
+    if (profile == NULL) {
+        return;
+    }
+    free(profile->name);
+    free(profile->description);
+    vec_each (char *, it, &profile->models) {
+        free(*it);
+    }
+    vec_done(&profile->models);
+    vec_each (char *, it, &profile->packages) {
+        free(*it);
+    }
+    vec_done(&profile->packages);
+    free(profile->requirements);
+    free(profile->folder);
+    free(profile->interpreter);
+    free(profile->install);
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        command_done(&profile->commands[role]);
+    }
+    free(profile);
+}
+
+/* "./../x" in "/a/b" is "/a/x": people read it, and paste it. `folder` has no links in it. */
+static void put_path(const char *word, const char *folder, struct buf *out)
+{
+    size_t len = strlen(folder);
+    word += strlen("./");
+    while (str_has_prefix(word, "../")) {
+        word += strlen("../");
+        while (len > 0 && folder[--len] != '/') {
+        }
+    }
+    buf_append(out, folder, len);
+    buf_printf(out, "/%s", word);
+}
+
+/* The words of a command line; those that begin with "./" become paths. Owned. */
+static char *placed_line(const char *line, const char *folder)
+{
+    struct buf out = BUF_INIT;
+    while (*line != '\0') {
+        const size_t blanks = strspn(line, " "), len = strcspn(line + blanks, " ");
+        _cleanup_(freep) char *word = xstrndup(line + blanks, len);
+        buf_append(&out, line, blanks);
+        if (str_has_prefix(word, "./")) {
+            put_path(word, folder, &out);
+        } else {
+            buf_puts(&out, word);
+        }
+        line += blanks + len;
+    }
+    return buf_take(&out);
+}
+
+void profile_place(struct profile *profile, const char *folder, const char *interpreter)
+{
+    profile->folder = xstrdup(folder);
+    profile->interpreter = interpreter == NULL ? NULL : xstrdup(interpreter);
+    if (profile->install != NULL) {
+        char *placed = placed_line(profile->install, folder);
+        free(profile->install);
+        profile->install = placed;
+    }
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        vec_each (char *, it, &profile->commands[role].words) {
+            char *placed = NULL;
+            if (str_has_prefix(*it, "./")) {
+                placed = xasprintf("%s/%s", folder, *it + 2);
+            } else if (interpreter != NULL && str_eq(*it, "python")) {
+                placed = xstrdup(interpreter);
+            }
+            if (placed != NULL) {
+                free(*it);
+                *it = placed;
+            }
+        }
+    }
+}
+
+const struct profile *profiles_find(const struct profiles *profiles, const char *name)
+{
+    vec_each (struct profile *, it, &profiles->list) {
+        if (str_eq((*it)->name, name)) {
+            return *it;
+        }
+    }
+    return NULL;
+}
+
+void profiles_done(struct profiles *profiles)
+{
+    vec_each (struct profile *, it, &profiles->list) {
+        profile_free(*it);
+    }
+    vec_done(&profiles->list);
+}

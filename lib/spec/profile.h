@@ -1,0 +1,45 @@
+/* A profile: how a system under test is started, as data (profile.yaml, docs/profiles.md).
+ *
+ * The native worker needs no file: PROFILE_NATIVE is always there, and what it runs is written in
+ * podspec.c. Every other profile is read by the shell, which then says where its files and its
+ * interpreter lie (profile_place) and hands all of them to spec_load. Pure: text in, structs out. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/role.h"
+#include "doc/diag.h"
+#include "spec/spec.h"
+
+#define PROFILE_NATIVE "benchworker"
+
+struct profile { /* all owned */
+    char *name;
+    char *description;
+    VEC(char *) models;
+    bool datasets[DATASET_COUNT];
+    bool exchanges[EXCHANGE_COUNT];
+    VEC(char *) packages; /* of Python, "torch==2.15.0"; none: it needs no Python */
+    char *requirements;   /* file with all pins, beside profile.yaml; NULL without `python` */
+    char *folder;         /* where its files lie, once placed */
+    char *interpreter;    /* of its Python, once placed; NULL: none */
+    char *install;        /* the command that installs what it needs; NULL: none */
+    struct command commands[ROLE_COUNT];
+};
+
+struct profiles {
+    VEC(struct profile *) list; /* owned */
+};
+
+/* Reads profile.yaml. 0 and an owned profile; or -EINVAL with a diagnostic for every problem. */
+int profile_load(const char *text, size_t len, struct profile **ret, struct diags *diags);
+void profile_free(struct profile *profile);
+
+/* Fills in what depends on the machine: words that begin with "./" are files beside profile.yaml,
+ * in `folder`, an absolute path without links; the word "python" of a command is `interpreter`
+ * (NULL: left as it is). Once. */
+void profile_place(struct profile *profile, const char *folder, const char *interpreter);
+
+const struct profile *profiles_find(const struct profiles *profiles, const char *name);
+void profiles_done(struct profiles *profiles);

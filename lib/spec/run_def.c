@@ -1,0 +1,55 @@
+/* A frozen run, see run_def.h. */
+#include "spec/run_def.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+
+static bool is_rehearsal(const struct matrix *matrix, int64_t cpus)
+{
+    for (uint32_t i = 0; i < matrix->n_points; i++) {
+        if (cpus > 0 && point_busy_threads(&matrix->points[i]) > cpus) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int run_def_new(struct spec *spec_take, const struct run_def_params *params, struct run_def **ret,
+                struct diags *diags)
+{
+    struct matrix matrix;
+    int r = matrix_expand(spec_take, &matrix, diags);
+    if (r < 0) {
+        spec_free(spec_take);
+        return r;
+    }
+    struct run_def *def = xnew(struct run_def);
+    uint32_t repeats = (uint32_t)spec_take->repeats; /* 1..1000 */
+    *def = (struct run_def){
+        .name = xstrdup(params->name),
+        .uid = xstrdup(params->uid),
+        .created_unix_ms = params->created_unix_ms,
+        .cpus = params->cpus,
+        .rehearsal = is_rehearsal(&matrix, params->cpus),
+        .spec = spec_take,
+        .matrix = matrix,
+        .slots = order_slots(matrix.n_points, repeats, spec_take->order, spec_take->workload.seed),
+        .n_slots = matrix.n_points * repeats,
+    };
+    *ret = def;
+    return 0;
+}
+
+void run_def_free(struct run_def *def)
+{
+    if (def == NULL) {
+        return;
+    }
+    free(def->name);
+    free(def->uid);
+    spec_free(def->spec);
+    matrix_done(&def->matrix);
+    free(def->slots);
+    free(def);
+}

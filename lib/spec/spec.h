@@ -1,0 +1,189 @@
+/* A Benchmark definition, read, merged with its overrides, checked, and turned into structs.
+ *
+ * The steps: tree_parse (place-keeping tree) -> overrides are merged into the tree -> spec_read
+ * checks everything and fills struct spec, or reports all errors at once -> matrix_expand as the
+ * last check, so a spec that was loaded can be run. A `local` block is checked whether it is merged
+ * or not. The merged tree, as JSON, is the frozen definition of a run (without `local` where that
+ * was merged): reading it again gives the same spec. docs/definitions.md. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "core/exchange.h"
+#include "core/role.h"
+#include "doc/diag.h"
+#include "doc/tree.h"
+
+struct profiles; /* spec/profile.h */
+
+/* A sweep value: an integer or a string (a decimal is quoted). */
+struct value {
+    bool is_int;
+    int64_t i;
+    char *s; /* owned; NULL for an integer */
+};
+bool value_eq(const struct value *a, const struct value *b);
+void value_format(const struct value *v, struct buf *out);
+struct value value_copy(const struct value *v); /* .s is the caller's */
+
+struct param { /* name = value */
+    char *name;
+    struct value value;
+};
+struct params {
+    VEC(struct param) list; /* sorted by name, byte order */
+};
+const struct value *params_get(const struct params *p, const char *name); /* NULL: not there */
+void params_set(struct params *p, const char *name, const struct value *value); /* copies */
+void params_copy(const struct params *p, struct params *ret);
+/* Has p every pair of `wanted`? */
+bool params_contain(const struct params *p, const struct params *wanted);
+void params_done(struct params *p);
+
+struct axis {
+    char *name;
+    VEC(struct value) values;
+};
+
+enum sweep_kind { SWEEP_GRID, SWEEP_ZIP, SWEEP_POINTS };
+struct sweep {
+    enum sweep_kind kind;
+    VEC(struct axis) axes;     /* grid, zip: sorted by name */
+    VEC(struct params) points; /* points */
+    VEC(struct params) exclude;
+};
+
+struct command {
+    VEC(char *) words; /* owned; none: not known */
+};
+void command_done(struct command *command);
+
+struct system {
+    char *name;
+    char *profile;
+    struct command commands[ROLE_COUNT]; /* of a foreign profile, once the shell gave it */
+};
+
+enum dataset_kind { DATASET_SYNTHETIC, DATASET_CIFAR10, DATASET_IDX, DATASET_COUNT };
+
+struct workload {
+    char *model;
+    enum dataset_kind dataset;
+    char *dataset_path; /* NULL for synthetic */
+    int64_t batch_size; /* per trainer */
+    int64_t threads;    /* per trainer */
+    uint64_t seed;
+    enum exchange_kind exchange;
+};
+
+struct parameter_target {
+    bool roles[ROLE_COUNT];
+    VEC(char *) paths; /* JSON pointers into a PodTemplateSpec */
+};
+struct parameter {
+    char *name;
+    VEC(struct parameter_target) targets;
+};
+
+struct replicas {
+    char *from; /* name of a sweep value; NULL: `value` */
+    int64_t value;
+};
+struct role_spec {
+    bool present;
+    struct replicas replicas;
+    json_t *template; /* PodTemplateSpec, owned; NULL if absent */
+};
+
+enum baseline_kind { BASELINE_SINGLE_NODE, BASELINE_POINT };
+struct baseline {
+    enum baseline_kind kind;
+    struct params where; /* Point only */
+};
+
+enum order_kind { ORDER_INTERLEAVED, ORDER_SEQUENTIAL };
+enum on_trial_failure { ON_FAILURE_RETRY, ON_FAILURE_SKIP, ON_FAILURE_STOP };
+enum metric { METRIC_THROUGHPUT, METRIC_SPEEDUP, METRIC_EFFICIENCY };
+
+struct threshold {
+    enum metric metric;
+    struct params where; /* a point is judged when it has all of these */
+    bool has_min, has_max;
+    double min, max;
+};
+
+struct failure_policy {
+    enum on_trial_failure on_trial_failure;
+    int64_t max_failed_trials;
+};
+/* Which ended replicas stay to be looked at (policy_cleanup.h); live ones never do. */
+enum clean_pod_policy { CLEAN_ALL, CLEAN_RUNNING, CLEAN_NONE, CLEAN_ON_SUCCESS };
+struct run_policy {
+    int64_t active_deadline_s; /* 0: none */
+    int64_t backoff_limit;     /* attempts after the first, per trial */
+    int64_t ttl_s;             /* a finished run's object goes after this time; -1: stays */
+    enum clean_pod_policy clean_pod_policy;
+};
+/* How replicas in a cluster find each other; Auto: Dns where it works, else Ip. */
+enum addressing { ADDRESSING_AUTO, ADDRESSING_DNS, ADDRESSING_IP };
+
+struct spec {
+    char *name;
+    char *description; /* "" if absent */
+    VEC(struct system) systems;
+    struct workload workload;
+    struct sweep sweep;
+    VEC(struct parameter) parameters;
+    struct baseline baseline;
+    struct role_spec roles[ROLE_COUNT];
+    int64_t warmup_steps, steps; /* steps: measured ones, warm-up comes in addition */
+    int64_t repeats;
+    enum order_kind order;
+    VEC(struct threshold) thresholds;
+    struct failure_policy failure_policy;
+    struct run_policy run_policy;
+    enum addressing addressing;
+    json_t *definition; /* the merged document, owned: what a run freezes */
+};
+
+/* A declared parameter; NULL: none, as for the built-in names. */
+const struct parameter *spec_find_parameter(const struct spec *spec, const char *name);
+
+#define SPEC_MAX_REPLICAS 10000 /* of a role */
+
+/* What the command line and the mode put on top of the file, in this order. */
+struct spec_overrides {
+    bool local;              /* merge spec.local first */
+    const char *const *sets; /* "name=v1,v2" */
+    size_t n_sets;
+    const char *systems;    /* "a,b": only these; NULL: all */
+    int64_t steps, repeats; /* 0: not given */
+    /* The text is as a person wrote it, sweep and all: a threshold that no point meets is a slip of
+     * the pen. Behind other values, or in a frozen definition, it just judges nothing. */
+    bool is_as_written;
+    /* What systems may name besides the native worker, borrowed. NULL: not known here, as where a
+     * stored definition is read: every profile passes, and foreign ones have no command. */
+    const struct profiles *profiles;
+};
+
+/* Reads a definition. Returns 0 and an owned spec; or -EINVAL with diagnostics for every problem
+ * found, `*ret` untouched. `overrides` may be NULL. */
+int spec_load(const char *text, size_t len, const struct spec_overrides *overrides,
+              struct spec **ret, struct diags *diags);
+void spec_free(struct spec *spec);
+/* Gives a stored definition's foreign systems their commands. -ENOENT: a profile is gone. */
+int spec_set_commands(struct spec *spec, const struct profiles *profiles, struct err *err);
+
+const char *sweep_kind_to_string(enum sweep_kind kind);       /* "grid", ... */
+const char *dataset_kind_to_string(enum dataset_kind kind);   /* "Synthetic", ... */
+const char *baseline_kind_to_string(enum baseline_kind kind); /* "SingleNode", "Point" */
+const char *order_kind_to_string(enum order_kind kind);
+const char *on_trial_failure_to_string(enum on_trial_failure policy);
+const char *metric_to_string(enum metric metric);                     /* "throughput", ... */
+const char *addressing_to_string(enum addressing addressing);         /* "Auto", ... */
+const char *clean_pod_policy_to_string(enum clean_pod_policy policy); /* "All", ... */

@@ -1,0 +1,283 @@
+/* Rules between the fields of a definition. Each looks at what could be read, so that one mistake
+ * is reported once. See spec_parts.h. */
+#include "base/mem.h"
+#include "base/str.h"
+#include "doc/json_pointer.h"
+#include "spec/spec_names.h"
+#include "spec/spec_parts.h"
+
+static bool is_known_name(const struct reading *r, const char *name)
+{
+    return builtin_find(name) != NULL || spec_find_parameter(r->spec, name) != NULL;
+}
+
+static bool has_unknown_name(const struct reading *r, const struct node *map)
+{
+    for (size_t i = 0; map != NULL && map->kind == NODE_MAP && i < map->n_children; i++) {
+        if (!is_known_name(r, map->children[i]->key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* By the text of the tree, not by what could be read: a wrong value is no missing name. Where the
+ * sweep is missing, or has a name that is wrong, any name may have been meant. */
+static bool is_swept_in(const struct reading *r, const char *name)
+{
+    const struct node *sweep = tree_get(r->at.node, "sweep");
+    const struct node *points = tree_get(sweep, "points");
+    const struct node *names = points;
+    if (points == NULL) {
+        const struct node *grid = tree_get(sweep, "grid");
+        names = grid != NULL ? grid : tree_get(sweep, "zip");
+    } else if (points->kind == NODE_SEQ && points->n_children > 0) {
+        names = points->children[0];
+    }
+    return names == NULL || names->kind != NODE_MAP || has_unknown_name(r, names) ||
+           tree_get(names, name) != NULL;
+}
+
+/* The axis of that name (grid, zip), or else the sweep. */
+static void complain_axis(struct reading *r, const char *name, const char *fix, const char *message)
+{
+    struct place sweep = place_get(&r->at, "sweep");
+    struct place kind = place_get(&sweep, sweep_kind_to_string(r->spec->sweep.kind));
+    struct place axis = place_get(&kind, name);
+    reader_complain_key(r->diags, axis.node != NULL ? &axis : &kind, fix, "%s", message);
+}
+
+static bool counts_replicas(const char *name)
+{
+    return !str_eq(name, "batch_size") && !str_eq(name, "threads");
+}
+
+static void check_from(struct reading *r, enum role role)
+{
+    const char *from = r->spec->roles[role].replicas.from;
+    struct place roles = place_get(&r->at, "roles");
+    struct place role_place = place_get(&roles, role_to_string(role));
+    struct place replicas = place_get(&role_place, "replicas");
+    struct place place = place_get(&replicas, "from");
+    if (!counts_replicas(from)) {
+        reader_complain(r->diags, &place, "write pservers or trainers",
+                        "'%s' does not count replicas", from);
+        return;
+    }
+    if (is_swept_in(r, from)) {
+        return;
+    }
+    static const char *const counts[] = {"pservers", "trainers"};
+    const char *meant =
+        is_known_name(r, from) ? NULL : suggest_name(from, counts, COUNT_OF(counts));
+    _cleanup_(freep) char *fix =
+        meant != NULL
+            ? xasprintf("did you mean '%s'?", meant)
+            : xasprintf("add '%s: [1, 2]' to spec.sweep, or write replicas: {value: 1}", from);
+    reader_complain(r->diags, &place, fix,
+                    "'%s' is not swept, so the number of replicas is not known", from);
+}
+
+/* Could it take its number of replicas from that name? Yes too where the field is unreadable, which
+ * was noted. */
+static bool may_take(struct reading *r, enum role role, const char *name)
+{
+    struct place roles = place_get(&r->at, "roles");
+    struct place place = place_get(&roles, role_to_string(role));
+    if (place.node == NULL) {
+        return false;
+    }
+    struct place replicas = place_get(&place, "replicas");
+    const struct node *from = tree_get(replicas.node, "from");
+    const struct node *value = tree_get(replicas.node, "value");
+    if ((from == NULL) == (value == NULL)) {
+        return true;
+    }
+    return from != NULL && (from->kind != NODE_STRING || str_eq(from->s, name) ||
+                            !counts_replicas(from->s) || !is_swept_in(r, from->s));
+}
+
+/* A count that no role takes would be a column that means nothing. */
+static void check_counts_used(struct reading *r)
+{
+    static const struct {
+        const char *name;
+        enum role role;
+    } counts[] = {{"pservers", ROLE_PSERVER}, {"trainers", ROLE_TRAINER}};
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        bool is_forbidden =
+            counts[i].role == ROLE_PSERVER && r->spec->workload.exchange == EXCHANGE_NONE;
+        /* A role that is missing was noted, except where it has to be. */
+        bool is_used = !r->spec->roles[counts[i].role].present && !is_forbidden;
+        for (int role = 0; role < ROLE_COUNT; role++) {
+            is_used |= may_take(r, (enum role)role, counts[i].name);
+        }
+        if (!is_used && is_swept_in(r, counts[i].name)) {
+            const char *role = role_to_string(counts[i].role);
+            _cleanup_(freep) char *fix =
+                is_forbidden
+                    ? xstrdup("remove it: the exchange None has no pserver")
+                    : xasprintf("write roles.%s.replicas: {from: %s}", role, counts[i].name);
+            _cleanup_(freep) char *message =
+                xasprintf("'%s' is swept, but no role takes its replicas from it", counts[i].name);
+            complain_axis(r, counts[i].name, fix, message);
+        }
+    }
+}
+
+static void check_roles(struct reading *r)
+{
+    const struct spec *spec = r->spec;
+    const struct role_spec *pserver = &spec->roles[ROLE_PSERVER];
+    const struct role_spec *trainer = &spec->roles[ROLE_TRAINER];
+    struct place roles = place_get(&r->at, "roles");
+    struct place pserver_place = place_get(&roles, "pserver");
+    struct place trainer_place = place_get(&roles, "trainer");
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        if (spec->roles[role].replicas.from != NULL) {
+            check_from(r, (enum role)role);
+        }
+    }
+    if (trainer->present && trainer->replicas.from == NULL && trainer->replicas.value == 0) {
+        reader_complain(r->diags, &trainer_place, "write replicas: {value: 1} or {from: trainers}",
+                        "a trial needs at least one trainer");
+    }
+    bool some_pserver = pserver->replicas.from != NULL || pserver->replicas.value > 0;
+    if (spec->workload.exchange == EXCHANGE_NONE && pserver_place.node != NULL && some_pserver) {
+        reader_complain_key(r->diags, &pserver_place,
+                            "remove the role, or write exchange: {kind: PServer}",
+                            "the exchange None has no pserver: roles.pserver needs the exchange "
+                            "PServer");
+    }
+    if (spec->workload.exchange == EXCHANGE_PSERVER && roles.node != NULL &&
+        (pserver_place.node == NULL || !some_pserver)) {
+        reader_complain(r->diags, &pserver_place,
+                        "add roles.pserver, or write exchange: {kind: None}",
+                        "the exchange PServer needs roles.pserver with at least one replica");
+    }
+    check_counts_used(r);
+}
+
+static void check_batch_size(struct reading *r)
+{
+    struct place workload = place_get(&r->at, "workload");
+    struct place place = place_get(&workload, "batchSize");
+    if (workload.node != NULL && place.node == NULL && !is_swept_in(r, "batch_size")) {
+        reader_complain(r->diags, &place, "add 'batchSize: 64', or sweep batch_size",
+                        "required field 'batchSize' is missing, and batch_size is not swept");
+    }
+}
+
+static void check_swept(struct reading *r, const struct place *where)
+{
+    if (where->node == NULL || where->node->kind != NODE_MAP) {
+        return;
+    }
+    for (size_t i = 0; i < where->node->n_children; i++) {
+        struct place child = place_item(where, i);
+        child.key = child.node->key;
+        bool is_known = is_known_name(r, child.key); /* else it was noted when it was read */
+        if (is_known && !is_swept_in(r, child.key)) {
+            _cleanup_(freep) char *fix =
+                xasprintf("name a swept value, or add '%s' to the sweep", child.key);
+            reader_complain_key(r->diags, &child, fix, "'%s' is not swept", child.key);
+        }
+    }
+}
+
+static void check_wheres(struct reading *r)
+{
+    struct place baseline = place_get(&r->at, "baseline");
+    struct place where = place_get(&baseline, "where");
+    check_swept(r, &where);
+    struct place sweep = place_get(&r->at, "sweep");
+    struct place lists[] = {place_get(&r->at, "thresholds"), place_get(&sweep, "exclude")};
+    for (size_t k = 0; k < COUNT_OF(lists); k++) {
+        if (lists[k].node == NULL || lists[k].node->kind != NODE_SEQ) {
+            continue;
+        }
+        for (size_t i = 0; i < lists[k].node->n_children; i++) {
+            struct place item = place_item(&lists[k], i);
+            struct place in_item = place_get(&item, "where");
+            check_swept(r, k == 0 ? &in_item : &item);
+        }
+    }
+}
+
+/* Tries a path on a copy of the template: what cannot be set must not first show in a run. */
+static bool can_set(const struct role_spec *role, const char *path, struct err *err)
+{
+    json_t *template = json_deep_copy(role->template);
+    int r = template == NULL ? 0 : json_pointer_set_new(template, path, json_integer(0), err);
+    json_decref(template);
+    return r == 0;
+}
+
+/* The item of a list of texts that reads so; there is one. */
+static struct place find_item(const struct place *list, const char *text)
+{
+    size_t i = 0;
+    while (list->node->children[i]->kind != NODE_STRING ||
+           !str_eq(list->node->children[i]->s, text)) {
+        i++;
+    }
+    return place_item(list, i);
+}
+
+static void check_target(struct reading *r, const struct place *place,
+                         const struct parameter_target *target)
+{
+    struct place paths = place_get(place, "paths");
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        const struct role_spec *spec = &r->spec->roles[role];
+        const char *name = role_to_string((enum role)role);
+        if (target->roles[role] && !spec->present) {
+            struct place roles = place_get(place, "roles");
+            _cleanup_(freep) char *fix = xasprintf("add roles.%s, or remove it here", name);
+            reader_complain(r->diags, &roles, fix, "there is no roles.%s", name);
+        }
+        for (size_t i = 0; target->roles[role] && i < target->paths.len; i++) {
+            struct err err;
+            if (!can_set(spec, target->paths.items[i], &err)) {
+                struct place path = find_item(&paths, target->paths.items[i]);
+                reader_complain(r->diags, &path, "name a place that the template has",
+                                "the template of %s has no such place: %s", name, err.msg);
+                return; /* the other role's is most likely the same */
+            }
+        }
+    }
+}
+
+static void check_targets(struct reading *r)
+{
+    struct place list = place_get(&r->at, "parameters");
+    if (list.node == NULL || list.node->kind != NODE_SEQ) {
+        return;
+    }
+    size_t n_read = 0; /* the parameters that could be read, in the order of the list */
+    for (size_t i = 0; i < list.node->n_children; i++) {
+        struct place item = place_item(&list, i);
+        struct place targets = place_get(&item, "targets");
+        const struct node *name = tree_get(item.node, "name");
+        const struct parameter *parameter = name != NULL && name->kind == NODE_STRING
+                                                ? spec_find_parameter(r->spec, name->s)
+                                                : NULL;
+        if (n_read == r->spec->parameters.len || parameter != &r->spec->parameters.items[n_read]) {
+            continue; /* not read, or a name for the second time: noted */
+        }
+        n_read++;
+        for (size_t k = 0; k < parameter->targets.len; k++) {
+            struct place target = place_item(&targets, k);
+            check_target(r, &target, &parameter->targets.items[k]);
+        }
+    }
+}
+
+void spec_check(struct reading *r)
+{
+    check_roles(r);
+    spec_check_systems(r);
+    check_batch_size(r);
+    check_wheres(r);
+    check_targets(r);
+}

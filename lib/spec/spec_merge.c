@@ -1,0 +1,336 @@
+/* What the mode and the command line put on top of a definition, as changes of its tree: the local
+ * block, then --systems, --set, --steps, --repeats. See spec_parts.h.
+ *
+ * Maps merge, lists replace, another kind of sweep, dataset or exchange replaces, a grid merges by
+ * name. Values of the command line carry their option as origin, for messages. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "spec/spec_parts.h"
+
+static const char *const overridable[] = {"workload", "sweep", "measure", "repeats"};
+
+static struct node *new_map(void)
+{
+    struct node *map = xnew(struct node);
+    map->kind = NODE_MAP;
+    return map;
+}
+
+/* map[key], made if it is not there. */
+static struct node *enter(struct node *map, const char *key)
+{
+    struct node *child = tree_get(map, key);
+    if (child == NULL) {
+        child = new_map();
+        child->mark = map->mark;
+        tree_set_take(map, key, child);
+    }
+    return child;
+}
+
+static bool has_other_kind(const struct node *a, const struct node *b)
+{
+    const struct node *x = tree_get(a, "kind");
+    const struct node *y = tree_get(b, "kind");
+    return x != NULL && y != NULL && x->kind == NODE_STRING && y->kind == NODE_STRING &&
+           !str_eq(x->s, y->s);
+}
+
+/* Puts `over` (taken) on top of map[key]. */
+static void merge_take(struct node *map, const char *key, struct node *over)
+{
+    struct node *base = tree_get(map, key);
+    if (base == NULL || base->kind != NODE_MAP || over->kind != NODE_MAP ||
+        has_other_kind(base, over)) {
+        tree_set_take(map, key, over);
+        return;
+    }
+    while (over->n_children > 0) {
+        struct node *child = tree_take_at(over, 0);
+        _cleanup_(freep) char *name = xstrdup(child->key);
+        merge_take(base, name, child);
+    }
+    tree_free(over);
+}
+
+static bool same_scalar(const struct node *a, const struct node *b)
+{
+    if (a->kind != b->kind) {
+        return false;
+    }
+    return a->kind == NODE_INT ? a->i == b->i : a->kind == NODE_STRING && str_eq(a->s, b->s);
+}
+
+static bool grid_has(const struct node *grid, const struct node *pair)
+{
+    const struct node *axis = tree_get(grid, pair->key);
+    for (size_t i = 0; axis != NULL && i < axis->n_children; i++) {
+        if (same_scalar(axis->children[i], pair)) {
+            return true;
+        }
+    }
+    return axis == NULL; /* a name that is not swept is an error: keep it, to be found */
+}
+
+/* Exclusions were written for the values of the file. Where other values took their place, one that
+ * can no longer match is dropped, for in the file itself it would be an error. */
+static void prune_excludes(struct node *sweep)
+{
+    const struct node *grid = tree_get(sweep, "grid");
+    struct node *list = tree_get(sweep, "exclude");
+    if (grid == NULL || list == NULL || list->kind != NODE_SEQ) {
+        return;
+    }
+    for (size_t i = list->n_children; i-- > 0;) {
+        const struct node *item = list->children[i];
+        bool can_match = true;
+        for (size_t k = 0; item->kind == NODE_MAP && k < item->n_children; k++) {
+            can_match = can_match && grid_has(grid, item->children[k]);
+        }
+        if (!can_match) {
+            tree_free(tree_take_at(list, i));
+        }
+    }
+    if (list->n_children == 0) {
+        tree_remove(sweep, "exclude");
+    }
+}
+
+static void merge_sweep_take(struct node *spec, struct node *over)
+{
+    struct node *base = tree_get(spec, "sweep");
+    bool gives_other = tree_get(over, "zip") != NULL || tree_get(over, "points") != NULL;
+    bool gives_grid = tree_get(over, "grid") != NULL;
+    if (gives_other || (gives_grid && tree_get(base, "grid") == NULL)) {
+        tree_set_take(spec, "sweep", over);
+        return;
+    }
+    bool keeps_excludes = tree_get(over, "exclude") == NULL;
+    merge_take(spec, "sweep", over);
+    base = tree_get(spec, "sweep");
+    if (keeps_excludes && base != NULL) {
+        prune_excludes(base);
+    }
+}
+
+static void mark_from_local(struct node *node)
+{
+    node->from_local = true;
+    for (size_t i = 0; i < node->n_children; i++) {
+        mark_from_local(node->children[i]);
+    }
+}
+
+static void complain_local(const struct node *root, const struct node *child, struct diags *diags)
+{
+    struct place document = place_root(root);
+    struct place spec = place_get(&document, "spec");
+    struct place place = {.up = &spec, .key = child->key, .node = child};
+    const char *meant = suggest_name(child->key, overridable, COUNT_OF(overridable));
+    _cleanup_(freep) char *fix =
+        meant != NULL ? xasprintf("did you mean '%s'?", meant)
+                      : xstrdup("remove it: local holds workload, sweep, measure and repeats only");
+    reader_complain_key(diags, &place, fix, "unknown field '%s': it cannot be changed for --local",
+                        child->key);
+}
+
+void spec_merge_local(struct node *root, struct diags *diags)
+{
+    struct node *spec = tree_get(root, "spec");
+    if (tree_get(spec, "local") == NULL) {
+        return;
+    }
+    size_t i = 0;
+    while (!str_eq(spec->children[i]->key, "local")) {
+        i++;
+    }
+    struct node *local = tree_take_at(spec, i);
+    mark_from_local(local);
+    if (local->kind != NODE_MAP) {
+        diags_add(diags, local->mark, "spec.local", "write its fields as a map: {name: value, ...}",
+                  "must be a map, and is %s", node_kind_to_string(local->kind));
+        tree_free(local);
+        return;
+    }
+    while (local->n_children > 0) {
+        struct node *child = tree_take_at(local, 0);
+        bool is_known = false;
+        for (size_t k = 0; k < COUNT_OF(overridable); k++) {
+            is_known |= str_eq(child->key, overridable[k]);
+        }
+        if (!is_known) {
+            complain_local(root, child, diags);
+            tree_free(child);
+        } else if (str_eq(child->key, "sweep")) {
+            merge_sweep_take(spec, child);
+        } else {
+            _cleanup_(freep) char *name = xstrdup(child->key);
+            merge_take(spec, name, child);
+        }
+    }
+    tree_free(local);
+}
+
+/* "10" is a number, "010" and "1.5" are texts. */
+static bool looks_like_int(const char *s)
+{
+    const char *digits = s + (*s == '-');
+    return isdigit((unsigned char)digits[0]) && (digits[0] != '0' || digits[1] == '\0') &&
+           digits[strspn(digits, "0123456789")] == '\0';
+}
+
+static struct node *new_value(const char *text, size_t len, const char *origin)
+{
+    struct node *node = xnew(struct node);
+    node->origin = xstrdup(origin);
+    _cleanup_(freep) char *copy = xstrndup(text, len);
+    if (looks_like_int(copy) && parse_i64(copy, &node->i) == 0) {
+        node->kind = NODE_INT;
+    } else {
+        node->kind = NODE_STRING;
+        node->s = take_ptr(copy);
+    }
+    return node;
+}
+
+static void apply_set(struct node *root, const char *set, struct diags *diags)
+{
+    static const struct mark nowhere = {0};
+    _cleanup_(freep) char *origin = xasprintf("--set %s", set);
+    const char *equals = strchr(set, '=');
+    if (equals == NULL || equals == set || equals[1] == '\0') {
+        diags_add_from(diags, origin, nowhere, "", "write --set pservers=1,2", "%s",
+                       equals == NULL ? "there is no '='" : "a name or a value is missing");
+        return;
+    }
+    struct node *sweep = tree_path(root, "spec", "sweep", NULL);
+    const char *other = tree_get(sweep, "zip") != NULL      ? "zip"
+                        : tree_get(sweep, "points") != NULL ? "points"
+                                                            : NULL;
+    if (other != NULL) {
+        diags_add_from(diags, origin, nowhere, "", "change the file, or sweep a grid",
+                       "the sweep is a list of '%s', and --set changes a grid only", other);
+        return;
+    }
+    if (sweep == NULL || sweep->kind != NODE_MAP) {
+        return; /* the missing sweep is noted when it is read */
+    }
+    struct node *axis = xnew(struct node);
+    axis->kind = NODE_SEQ;
+    axis->origin = xstrdup(origin);
+    for (const char *value = equals + 1;; value++) {
+        size_t len = strcspn(value, ",");
+        tree_append_take(axis, new_value(value, len, origin));
+        value += len;
+        if (*value == '\0') {
+            break;
+        }
+    }
+    _cleanup_(freep) char *name = xstrndup(set, (size_t)(equals - set));
+    struct node *grid = enter(sweep, "grid");
+    if (grid->kind != NODE_MAP) {
+        tree_free(axis);
+        return; /* noted when it is read */
+    }
+    tree_set_take(grid, name, axis);
+}
+
+static void set_number(struct node *root, const char *part, const char *field, int64_t number,
+                       const char *option)
+{
+    struct node *spec = tree_get(root, "spec");
+    if (spec == NULL || spec->kind != NODE_MAP) {
+        return; /* noted when it is read */
+    }
+    struct node *map = enter(spec, part);
+    if (map->kind == NODE_MAP) {
+        struct node *node = xnew(struct node);
+        node->kind = NODE_INT;
+        node->i = number;
+        node->origin = xasprintf("%s %lld", option, (long long)number);
+        tree_set_take(map, field, node);
+    }
+}
+
+static bool has_name(const struct node *system, const char *name, size_t len)
+{
+    const struct node *node = tree_get(system, "name");
+    return node != NULL && node->kind == NODE_STRING && strlen(node->s) == len &&
+           memcmp(node->s, name, len) == 0;
+}
+
+static bool is_listed(const struct node *system, const char *names)
+{
+    for (size_t len; *names != '\0'; names += len + (names[len] == ',')) {
+        len = strcspn(names, ",");
+        if (has_name(system, names, len)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_listed(const struct node *systems, const char *names, struct diags *diags)
+{
+    for (const char *name = names;; name++) {
+        size_t len = strcspn(name, ",");
+        bool is_there = false;
+        for (size_t i = 0; i < systems->n_children; i++) {
+            is_there |= has_name(systems->children[i], name, len);
+        }
+        if (!is_there) {
+            _cleanup_(freep) char *origin = xasprintf("--systems %s", names);
+            diags_add_from(diags, origin, (struct mark){0}, "spec.systems",
+                           "name systems of the definition, separated by commas",
+                           "there is no system '%.*s'", (int)len, name);
+        }
+        name += len;
+        if (*name == '\0') {
+            return;
+        }
+    }
+}
+
+/* Leaves only the systems that are named. */
+static void keep_systems(struct node *root, const char *names, struct diags *diags)
+{
+    struct node *systems = tree_path(root, "spec", "systems", NULL);
+    if (systems == NULL || systems->kind != NODE_SEQ) {
+        return; /* noted when it is read */
+    }
+    size_t n_before = diags->list.len;
+    check_listed(systems, names, diags);
+    if (diags->list.len > n_before) {
+        return; /* nothing is left out for a name that is wrong */
+    }
+    for (size_t i = systems->n_children; i-- > 0;) {
+        if (!is_listed(systems->children[i], names)) {
+            tree_free(tree_take_at(systems, i));
+        }
+    }
+}
+
+void spec_merge_options(struct node *root, const struct spec_overrides *overrides,
+                        struct diags *diags)
+{
+    if (overrides->systems != NULL) {
+        keep_systems(root, overrides->systems, diags);
+    }
+    for (size_t i = 0; i < overrides->n_sets; i++) {
+        apply_set(root, overrides->sets[i], diags);
+    }
+    struct node *sweep = tree_path(root, "spec", "sweep", NULL);
+    if (overrides->n_sets > 0 && sweep != NULL) {
+        prune_excludes(sweep);
+    }
+    if (overrides->steps != 0) {
+        set_number(root, "measure", "steps", overrides->steps, "--steps");
+    }
+    if (overrides->repeats != 0) {
+        set_number(root, "repeats", "min", overrides->repeats, "--repeats");
+    }
+}

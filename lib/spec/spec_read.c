@@ -1,0 +1,295 @@
+/* Reading a definition field by field into struct spec: form, words, ranges and defaults. The rules
+ * between fields are in spec_check.c, the sweep in spec_sweep.c, systems in spec_systems.c; roles,
+ * parameters and baseline in spec_roles.c. See spec_parts.h.
+ *
+ * Fields and values of later versions are known by name and refused as such: a definition never
+ * means less than it says. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "spec/spec_names.h"
+#include "spec/spec_parts.h"
+
+#define TEXT_MAX 1024
+#define PATH_TEXT_MAX 4096
+#define THRESHOLDS_MAX 16
+#define SEED_MAX 9007199254740991 /* 2^53 - 1: the same in every reader of JSON */
+#define DEADLINE_S_MAX 31536000
+#define TTL_S_MAX 315360000
+#define THRESHOLD_BOUND_MAX 1e12
+#define EFFICIENCY_BOUND_MAX 10 /* beyond what any baseline makes of it */
+
+static const char *const models[] = {"vgg16-fluid-fc512"};
+
+const char *spec_read_object_name(struct diags *d, const struct place *map)
+{
+    struct place place = place_get(map, "name");
+    const char *name;
+    if (!read_text(d, &place, PATH_TEXT_MAX, &name)) {
+        return NULL;
+    }
+    if (!is_object_name(name)) {
+        reader_complain(d, &place,
+                        "1 to 32 of a-z, 0-9 and '-'; begin with a letter, do not end with '-'",
+                        "'%s' is not a valid name", name);
+        return NULL;
+    }
+    return name;
+}
+
+static void read_metadata(struct diags *d, const struct place *root, struct spec *spec)
+{
+    /* What a person may write, and what an API server adds. */
+    static const struct field fields[] = {
+        {"name", FIELD_REQUIRED},          {"namespace", FIELD_OPTIONAL},
+        {"labels", FIELD_OPTIONAL},        {"annotations", FIELD_OPTIONAL},
+        {"uid", FIELD_OPTIONAL},           {"resourceVersion", FIELD_OPTIONAL},
+        {"generation", FIELD_OPTIONAL},    {"creationTimestamp", FIELD_OPTIONAL},
+        {"managedFields", FIELD_OPTIONAL},
+    };
+    struct place place = place_get(root, "metadata");
+    if (read_map(d, &place, fields, COUNT_OF(fields))) {
+        const char *name = spec_read_object_name(d, &place);
+        spec->name = name == NULL ? NULL : xstrdup(name);
+    }
+}
+
+static void read_dataset(struct diags *d, const struct place *workload, struct workload *w)
+{
+    static const struct field fields[] = {{"kind", FIELD_REQUIRED}, {"path", FIELD_OPTIONAL}};
+    struct place place = place_get(workload, "dataset");
+    if (!read_map(d, &place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    struct place kind_place = place_get(&place, "kind");
+    struct place path_place = place_get(&place, "path");
+    int kind;
+    const char *path = NULL;
+    bool has_path = read_text(d, &path_place, PATH_TEXT_MAX, &path);
+    if (!read_enum(d, &kind_place, dataset_kind_names, COUNT_OF(dataset_kind_names), NULL, &kind)) {
+        return;
+    }
+    w->dataset = (enum dataset_kind)kind;
+    if (kind == DATASET_SYNTHETIC) {
+        if (path_place.node != NULL) {
+            reader_complain_key(d, &path_place, "remove the path, or choose Cifar10 or Idx",
+                                "the dataset Synthetic has no path");
+        }
+    } else if (path_place.node == NULL || (has_path && path[0] == '\0')) {
+        reader_complain(d, &path_place, "add 'path: /folder/of/the/files'",
+                        "the dataset %s needs a path", dataset_kind_names[kind]);
+    }
+    w->dataset_path = has_path ? xstrdup(path) : NULL;
+}
+
+static void read_exchange(struct diags *d, const struct place *workload, struct workload *w)
+{
+    static const struct field fields[] = {
+        {"kind", FIELD_REQUIRED}, {"mode", FIELD_OPTIONAL}, {"wire", FIELD_OPTIONAL}};
+    static const char *const kinds_later[] = {"AllReduce", NULL};
+    static const char *const modes[] = {"Sync"};
+    static const char *const modes_later[] = {"Async", "BoundedStaleness", NULL};
+    static const char *const wires[] = {"Fp32"};
+    static const char *const wires_later[] = {"Bf16", "Fp16", NULL};
+    struct place place = place_get(workload, "exchange");
+    w->exchange = EXCHANGE_PSERVER;
+    if (!read_map(d, &place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    w->exchange = (enum exchange_kind)read_enum_or(d, &place, "kind", exchange_kind_names,
+                                                   COUNT_OF(exchange_kind_names), kinds_later,
+                                                   EXCHANGE_PSERVER);
+    (void)read_enum_or(d, &place, "mode", modes, COUNT_OF(modes), modes_later,
+                       0); /* checked only */
+    (void)read_enum_or(d, &place, "wire", wires, COUNT_OF(wires), wires_later,
+                       0); /* checked only */
+}
+
+static void read_workload(struct reading *r)
+{
+    static const struct field fields[] = {
+        {"model", FIELD_REQUIRED},   {"dataset", FIELD_OPTIONAL}, {"batchSize", FIELD_OPTIONAL},
+        {"threads", FIELD_OPTIONAL}, {"seed", FIELD_OPTIONAL},    {"exchange", FIELD_OPTIONAL},
+        {"compute", FIELD_OPTIONAL},
+    };
+    static const char *const computes[] = {"Real"};
+    static const char *const computes_later[] = {"Emulated", NULL};
+    struct workload *w = &r->spec->workload;
+    struct place place = place_get(&r->at, "workload");
+    if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    struct place model = place_get(&place, "model");
+    int known;
+    if (read_enum(r->diags, &model, models, COUNT_OF(models), NULL, &known)) {
+        w->model = xstrdup(models[known]);
+    }
+    read_dataset(r->diags, &place, w);
+    read_exchange(r->diags, &place, w);
+    w->batch_size = read_int_or(r->diags, &place, "batchSize", 1, BATCH_SIZE_MAX, 0);
+    w->threads = read_int_or(r->diags, &place, "threads", 1, THREADS_MAX, 1);
+    w->seed = (uint64_t)read_int_or(r->diags, &place, "seed", 0, SEED_MAX, 1);
+    (void)read_enum_or(r->diags, &place, "compute", computes, COUNT_OF(computes), computes_later,
+                       0); /* checked only */
+}
+
+static void read_measure(struct reading *r)
+{
+    static const struct field measure_fields[] = {{"warmupSteps", FIELD_OPTIONAL},
+                                                  {"steps", FIELD_OPTIONAL}};
+    static const struct field repeats_fields[] = {{"min", FIELD_OPTIONAL},
+                                                  {"order", FIELD_OPTIONAL},
+                                                  {"max", FIELD_UNSUPPORTED},
+                                                  {"stopWhen", FIELD_UNSUPPORTED}};
+    struct spec *spec = r->spec;
+    struct place measure = place_get(&r->at, "measure");
+    (void)read_map(r->diags, &measure, measure_fields, COUNT_OF(measure_fields)); /* noted */
+    spec->warmup_steps = read_int_or(r->diags, &measure, "warmupSteps", 0, STEPS_MAX, 10);
+    spec->steps = read_int_or(r->diags, &measure, "steps", 1, STEPS_MAX, 100);
+    struct place repeats = place_get(&r->at, "repeats");
+    (void)read_map(r->diags, &repeats, repeats_fields, COUNT_OF(repeats_fields)); /* noted */
+    spec->repeats = read_int_or(r->diags, &repeats, "min", 1, REPEATS_MAX, 3);
+    spec->order =
+        (enum order_kind)read_enum_or(r->diags, &repeats, "order", order_kind_names,
+                                      COUNT_OF(order_kind_names), NULL, ORDER_INTERLEAVED);
+}
+
+/* Percent appear in tables; a bound written so would pass, or fail, whatever is measured. */
+static void check_ratio(struct reading *r, const struct place *place, bool is_given, double bound)
+{
+    if (is_given && bound > EFFICIENCY_BOUND_MAX) {
+        _cleanup_(freep) char *fix = xasprintf("write %g for %g percent", bound / 100, bound);
+        reader_complain(r->diags, place, fix, "efficiency is a ratio, 1 at its best");
+    }
+}
+
+static void read_threshold(struct reading *r, const struct place *place, struct threshold *t)
+{
+    static const struct field fields[] = {{"metric", FIELD_REQUIRED},
+                                          {"where", FIELD_OPTIONAL},
+                                          {"min", FIELD_OPTIONAL},
+                                          {"max", FIELD_OPTIONAL}};
+    if (!read_map(r->diags, place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    t->metric = (enum metric)read_enum_or(r->diags, place, "metric", metric_names,
+                                          COUNT_OF(metric_names), NULL, METRIC_THROUGHPUT);
+    struct place where = place_get(place, "where");
+    if (where.node != NULL) {
+        spec_read_params(r, &where, &t->where);
+    }
+    struct place min = place_get(place, "min");
+    struct place max = place_get(place, "max");
+    t->has_min = read_number(r->diags, &min, 0, THRESHOLD_BOUND_MAX, &t->min);
+    t->has_max = read_number(r->diags, &max, 0, THRESHOLD_BOUND_MAX, &t->max);
+    if (t->metric == METRIC_EFFICIENCY) {
+        check_ratio(r, &min, t->has_min, t->min);
+        check_ratio(r, &max, t->has_max, t->max);
+    }
+    if (min.node == NULL && max.node == NULL) {
+        reader_complain(r->diags, place, "add 'min: 0.9', for instance",
+                        "a threshold needs min or max");
+    } else if (t->has_min && t->has_max && t->min > t->max) {
+        reader_complain(r->diags, &min, "exchange the two", "min is above max");
+    }
+}
+
+static void read_thresholds(struct reading *r)
+{
+    struct place list = place_get(&r->at, "thresholds");
+    if (!read_list(r->diags, &list, THRESHOLDS_MAX)) {
+        return;
+    }
+    for (size_t i = 0; i < list.node->n_children; i++) {
+        struct place item = place_item(&list, i);
+        struct threshold *threshold = vec_push(&r->spec->thresholds);
+        *threshold = (struct threshold){0};
+        read_threshold(r, &item, threshold);
+    }
+}
+
+static void read_policies(struct reading *r)
+{
+    static const struct field failure_fields[] = {{"onTrialFailure", FIELD_OPTIONAL},
+                                                  {"maxFailedTrials", FIELD_OPTIONAL}};
+    static const struct field run_fields[] = {{"activeDeadlineSeconds", FIELD_OPTIONAL},
+                                              {"backoffLimit", FIELD_OPTIONAL},
+                                              {"ttlSecondsAfterFinished", FIELD_OPTIONAL},
+                                              {"cleanPodPolicy", FIELD_OPTIONAL}};
+    struct spec *spec = r->spec;
+    struct place failure = place_get(&r->at, "failurePolicy");
+    (void)read_map(r->diags, &failure, failure_fields, COUNT_OF(failure_fields)); /* noted */
+    spec->failure_policy.on_trial_failure = (enum on_trial_failure)read_enum_or(
+        r->diags, &failure, "onTrialFailure", on_trial_failure_names,
+        COUNT_OF(on_trial_failure_names), NULL, ON_FAILURE_RETRY);
+    spec->failure_policy.max_failed_trials =
+        read_int_or(r->diags, &failure, "maxFailedTrials", 0, 1000000, 3);
+    struct place run = place_get(&r->at, "runPolicy");
+    (void)read_map(r->diags, &run, run_fields, COUNT_OF(run_fields)); /* noted */
+    spec->run_policy.active_deadline_s =
+        read_int_or(r->diags, &run, "activeDeadlineSeconds", 1, DEADLINE_S_MAX, 3600);
+    spec->run_policy.backoff_limit = read_int_or(r->diags, &run, "backoffLimit", 0, 100, 3);
+    spec->run_policy.ttl_s =
+        read_int_or(r->diags, &run, "ttlSecondsAfterFinished", 0, TTL_S_MAX, -1);
+    spec->run_policy.clean_pod_policy = (enum clean_pod_policy)read_enum_or(
+        r->diags, &run, "cleanPodPolicy", clean_pod_policy_names, COUNT_OF(clean_pod_policy_names),
+        NULL, CLEAN_ON_SUCCESS);
+    spec->addressing =
+        (enum addressing)read_enum_or(r->diags, &r->at, "addressing", addressing_names,
+                                      COUNT_OF(addressing_names), NULL, ADDRESSING_AUTO);
+}
+
+/* A field that has one possible value. */
+static void check_constant(struct diags *d, const struct place *root, const char *key,
+                           const char *value)
+{
+    struct place place = place_get(root, key);
+    int known;
+    (void)read_enum(d, &place, &value, 1, NULL, &known); /* noted */
+}
+
+void spec_read(const struct node *root, const struct profiles *profiles, struct spec *spec,
+               struct diags *diags)
+{
+    static const struct field root_fields[] = {
+        {"apiVersion", FIELD_REQUIRED}, {"kind", FIELD_REQUIRED},
+        {"metadata", FIELD_REQUIRED},   {"spec", FIELD_REQUIRED},
+        {"suspend", FIELD_UNSUPPORTED}, {"cancel", FIELD_UNSUPPORTED}};
+    static const struct field spec_fields[] = {
+        {"description", FIELD_OPTIONAL},   {"systems", FIELD_REQUIRED},
+        {"workload", FIELD_REQUIRED},      {"sweep", FIELD_REQUIRED},
+        {"parameters", FIELD_OPTIONAL},    {"baseline", FIELD_OPTIONAL},
+        {"roles", FIELD_REQUIRED},         {"measure", FIELD_OPTIONAL},
+        {"repeats", FIELD_OPTIONAL},       {"thresholds", FIELD_OPTIONAL},
+        {"failurePolicy", FIELD_OPTIONAL}, {"runPolicy", FIELD_OPTIONAL},
+        {"local", FIELD_OPTIONAL},         {"addressing", FIELD_OPTIONAL},
+        {"suspend", FIELD_UNSUPPORTED},    {"cancel", FIELD_UNSUPPORTED},
+    };
+    struct place document = place_root(root);
+    if (!read_map(diags, &document, root_fields, COUNT_OF(root_fields))) {
+        return;
+    }
+    check_constant(diags, &document, "apiVersion", "benchd.io/v1alpha1");
+    check_constant(diags, &document, "kind", "Benchmark");
+    read_metadata(diags, &document, spec);
+    struct reading r = {
+        .diags = diags, .at = place_get(&document, "spec"), .spec = spec, .profiles = profiles};
+    if (!read_map(diags, &r.at, spec_fields, COUNT_OF(spec_fields))) {
+        return;
+    }
+    struct place description = place_get(&r.at, "description");
+    const char *text = "";
+    (void)read_text(diags, &description, TEXT_MAX, &text); /* noted */
+    spec->description = xstrdup(text);
+    spec_read_systems(&r);
+    read_workload(&r);
+    spec_read_parameters(&r); /* before whatever names them */
+    spec_read_sweep(&r);
+    spec_read_baseline(&r);
+    spec_read_roles(&r);
+    read_measure(&r);
+    read_thresholds(&r);
+    read_policies(&r);
+    spec_check(&r);
+}

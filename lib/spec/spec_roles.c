@@ -1,0 +1,188 @@
+/* Reading parameters, roles and the baseline of a definition. See spec_parts.h. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "spec/spec_names.h"
+#include "spec/spec_parts.h"
+
+#define PARAMETERS_MAX 32
+#define TARGETS_MAX 8
+#define PATHS_MAX 16
+
+static void read_paths(struct reading *r, const struct place *list, struct parameter_target *target)
+{
+    if (!read_list(r->diags, list, PATHS_MAX)) {
+        return;
+    }
+    for (size_t i = 0; i < list->node->n_children; i++) {
+        struct place item = place_item(list, i);
+        const char *path;
+        if (!read_text(r->diags, &item, 256, &path)) {
+            continue;
+        }
+        if (!str_has_prefix(path, "/spec/") && !str_has_prefix(path, "/metadata/")) {
+            reader_complain(r->diags, &item,
+                            "write a path such as /spec/containers/0/resources/requests/cpu",
+                            "'%s' is not a path into a pod template: it must start with /spec/ or "
+                            "/metadata/",
+                            path);
+            continue;
+        }
+        *vec_push(&target->paths) = xstrdup(path);
+    }
+}
+
+static void read_target(struct reading *r, const struct place *place,
+                        struct parameter_target *target)
+{
+    static const struct field fields[] = {{"roles", FIELD_REQUIRED}, {"paths", FIELD_REQUIRED}};
+    static const char *const names[] = {"pserver", "trainer"}; /* as enum role counts */
+    static const char *const later[] = {"worker", NULL};
+    if (!read_map(r->diags, place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    struct place roles = place_get(place, "roles");
+    if (read_list(r->diags, &roles, COUNT_OF(names))) {
+        for (size_t i = 0; i < roles.node->n_children; i++) {
+            struct place item = place_item(&roles, i);
+            int role;
+            if (read_enum(r->diags, &item, names, COUNT_OF(names), later, &role)) {
+                target->roles[role] = true;
+            }
+        }
+    }
+    struct place paths = place_get(place, "paths");
+    read_paths(r, &paths, target);
+}
+
+static bool check_parameter_name(struct reading *r, const struct place *place, const char *name)
+{
+    if (!is_sweep_name(name)) {
+        reader_complain(r->diags, place, "1 to 31 of a-z, 0-9 and '_'; begin with a letter",
+                        "'%s' is not a valid parameter name", name);
+        return false;
+    }
+    if (builtin_find(name) != NULL || str_eq(name, "workers")) {
+        reader_complain(r->diags, place, "remove it, or choose another name",
+                        "'%s' is built in and may not be declared", name);
+        return false;
+    }
+    if (spec_find_parameter(r->spec, name) != NULL) {
+        reader_complain(r->diags, place, "declare it once, with all its targets",
+                        "a parameter '%s' is there already", name);
+        return false;
+    }
+    return true;
+}
+
+void spec_read_parameters(struct reading *r)
+{
+    static const struct field fields[] = {{"name", FIELD_REQUIRED}, {"targets", FIELD_REQUIRED}};
+    struct place list = place_get(&r->at, "parameters");
+    if (!read_list(r->diags, &list, PARAMETERS_MAX)) {
+        return;
+    }
+    for (size_t i = 0; i < list.node->n_children; i++) {
+        struct place item = place_item(&list, i);
+        struct place name_place = place_get(&item, "name");
+        const char *name;
+        if (!read_map(r->diags, &item, fields, COUNT_OF(fields)) ||
+            !read_text(r->diags, &name_place, 256, &name) ||
+            !check_parameter_name(r, &name_place, name)) {
+            continue;
+        }
+        struct parameter *parameter = vec_push(&r->spec->parameters);
+        *parameter = (struct parameter){.name = xstrdup(name)};
+        struct place targets = place_get(&item, "targets");
+        if (!read_list(r->diags, &targets, TARGETS_MAX)) {
+            continue;
+        }
+        for (size_t k = 0; k < targets.node->n_children; k++) {
+            struct place target_place = place_item(&targets, k);
+            struct parameter_target *target = vec_push(&parameter->targets);
+            *target = (struct parameter_target){0};
+            read_target(r, &target_place, target);
+        }
+    }
+}
+
+void spec_read_baseline(struct reading *r)
+{
+    static const struct field fields[] = {{"kind", FIELD_REQUIRED}, {"where", FIELD_OPTIONAL}};
+    struct place place = place_get(&r->at, "baseline");
+    struct place where = place_get(&place, "where");
+    if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    struct baseline *b = &r->spec->baseline;
+    b->kind =
+        (enum baseline_kind)read_enum_or(r->diags, &place, "kind", baseline_kind_names,
+                                         COUNT_OF(baseline_kind_names), NULL, where.node != NULL);
+    if (b->kind == BASELINE_POINT && where.node == NULL) {
+        reader_complain(r->diags, &where, "add 'where: {trainers: 1}', for instance",
+                        "the baseline Point needs 'where'");
+    } else if (b->kind == BASELINE_SINGLE_NODE && where.node != NULL) {
+        reader_complain_key(r->diags, &where, "remove 'where', or write 'kind: Point'",
+                            "the baseline SingleNode has no 'where'");
+    } else if (where.node != NULL) {
+        spec_read_params(r, &where, &b->where);
+    }
+}
+
+static void read_replicas(struct reading *r, const struct place *role, struct replicas *replicas)
+{
+    static const struct field fields[] = {{"from", FIELD_OPTIONAL}, {"value", FIELD_OPTIONAL}};
+    struct place place = place_get(role, "replicas");
+    if (place.node != NULL && place.node->kind == NODE_INT) {
+        _cleanup_(freep) char *fix =
+            xasprintf("write replicas: {value: %lld}", (long long)place.node->i);
+        reader_complain(r->diags, &place, fix, "must be a map, and is a whole number");
+        return;
+    }
+    if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    struct place from = place_get(&place, "from");
+    struct place value = place_get(&place, "value");
+    if ((from.node == NULL) == (value.node == NULL)) {
+        reader_complain_key(r->diags, &place, "write {from: trainers} or {value: 1}, for instance",
+                            "exactly one of from and value is needed");
+        return;
+    }
+    const char *name;
+    if (read_text(r->diags, &from, 256, &name)) {
+        replicas->from = xstrdup(name);
+    }
+    replicas->value = read_int_or(r->diags, &place, "value", 1, SPEC_MAX_REPLICAS, 1);
+}
+
+void spec_read_roles(struct reading *r)
+{
+    static const struct field fields[] = {
+        {"pserver", FIELD_OPTIONAL}, {"trainer", FIELD_REQUIRED}, {"worker", FIELD_UNSUPPORTED}};
+    static const struct field role_fields[] = {{"replicas", FIELD_REQUIRED},
+                                               {"template", FIELD_OPTIONAL}};
+    static const enum role roles[] = {ROLE_PSERVER, ROLE_TRAINER};
+    struct place place = place_get(&r->at, "roles");
+    if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    for (size_t i = 0; i < COUNT_OF(roles); i++) {
+        struct role_spec *role = &r->spec->roles[roles[i]];
+        struct place role_place = place_get(&place, role_to_string(roles[i]));
+        if (!read_map(r->diags, &role_place, role_fields, COUNT_OF(role_fields))) {
+            continue;
+        }
+        role->present = true;
+        role->replicas.value = 1; /* till it is read, so that a wrong field is one error */
+        read_replicas(r, &role_place, &role->replicas);
+        struct place template = place_get(&role_place, "template");
+        if (template.node != NULL) {
+            size_t n_before = r->diags->list.len;
+            spec_check_template(r->diags, &template);
+            bool is_good = r->diags->list.len == n_before;
+            role->template = is_good ? tree_to_json(template.node) : NULL;
+        }
+    }
+}

@@ -1,0 +1,274 @@
+/* Reading the sweep: axes, points, exclusions, and the values in them. See spec_parts.h. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "spec/spec_names.h"
+#include "spec/spec_parts.h"
+
+/* The bounds of the schema in manifests/benchmark-crd.yaml. */
+#define AXES_MAX 8
+#define AXIS_VALUES_MAX 64
+#define POINTS_MAX 256
+#define EXCLUDES_MAX 64
+#define VALUE_TEXT_MAX 63
+
+static bool is_printable_ascii(const char *s)
+{
+    for (; *s != '\0'; s++) {
+        if (*s < ' ' || *s > '~') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_free_value(struct diags *d, const struct place *place, struct value *ret)
+{
+    const struct node *node = place->node;
+    if (node->kind == NODE_INT) {
+        *ret = (struct value){.is_int = true, .i = node->i};
+        return true;
+    }
+    if (node->kind == NODE_FLOAT) {
+        _cleanup_(freep) char *fix = xasprintf("quote the decimal: \"%.15g\"", node->f);
+        reader_complain(d, place, fix,
+                        "a sweep value is a whole number or a text, and is a decimal number");
+        return false;
+    }
+    if (node->kind != NODE_STRING) {
+        reader_complain(d, place, "write a whole number, or a text in quotes",
+                        "a sweep value is a whole number or a text, and is %s",
+                        node_kind_to_string(node->kind));
+        return false;
+    }
+    if (node->s[0] == '\0' || strlen(node->s) > VALUE_TEXT_MAX || !is_printable_ascii(node->s)) {
+        reader_complain(d, place, NULL, "a text value has 1 to %d printable ASCII characters",
+                        VALUE_TEXT_MAX);
+        return false;
+    }
+    *ret = (struct value){.s = xstrdup(node->s)};
+    return true;
+}
+
+static bool read_value(struct diags *d, const struct place *place, const char *name,
+                       struct value *ret)
+{
+    const struct builtin *builtin = builtin_find(name);
+    if (builtin == NULL || place->node->kind == NODE_FLOAT) {
+        return read_free_value(d, place, ret); /* a decimal: refused there, with how to write it */
+    }
+    int64_t i;
+    if (!read_int(d, place, builtin->min, builtin->max, &i)) {
+        return false;
+    }
+    *ret = (struct value){.is_int = true, .i = i};
+    return true;
+}
+
+/* Built in, or declared in spec.parameters? */
+static bool check_name(struct reading *r, const struct place *place)
+{
+    const char *name = place->key;
+    if (builtin_find(name) != NULL || spec_find_parameter(r->spec, name) != NULL) {
+        return true;
+    }
+    if (str_eq(name, "workers")) {
+        reader_complain_key(r->diags, place, "sweep trainers and pservers",
+                            "'workers' is not supported by this version");
+        return false;
+    }
+    size_t n = 0;
+    const char **names = xcalloc(BUILTIN_COUNT + r->spec->parameters.len, sizeof(*names));
+    for (size_t i = 0; i < BUILTIN_COUNT; i++) {
+        names[n++] = builtins[i].name;
+    }
+    vec_each (const struct parameter, it, &r->spec->parameters) {
+        names[n++] = it->name;
+    }
+    const char *meant = suggest_name(name, names, n);
+    free(names);
+    _cleanup_(freep) char *fix =
+        meant != NULL ? xasprintf("did you mean '%s'?", meant)
+                      : xasprintf("use batch_size, threads, pservers or trainers, or declare '%s' "
+                                  "in spec.parameters",
+                                  name);
+    reader_complain_key(r->diags, place, fix, "unknown sweep name '%s'", name);
+    return false;
+}
+
+static bool check_is_map(struct diags *d, const struct place *place, size_t max)
+{
+    if (place->node->kind != NODE_MAP) {
+        reader_complain(d, place, "write it as {name: value}", "must be a map, and is %s",
+                        node_kind_to_string(place->node->kind));
+        return false;
+    }
+    if (place->node->n_children == 0) {
+        reader_complain(d, place, "name at least one sweep value, or remove it",
+                        "the map is empty");
+        return false;
+    }
+    if (place->node->n_children > max) {
+        reader_complain(d, place, NULL, "more than %zu names", max);
+        return false;
+    }
+    return true;
+}
+
+static struct place named_child(const struct place *map, size_t index)
+{
+    struct place child = place_item(map, index);
+    child.key = child.node->key;
+    return child;
+}
+
+void spec_read_params(struct reading *r, const struct place *place, struct params *ret)
+{
+    if (!check_is_map(r->diags, place, AXES_MAX)) {
+        return;
+    }
+    for (size_t i = 0; i < place->node->n_children; i++) {
+        struct place child = named_child(place, i);
+        struct value value;
+        if (check_name(r, &child) && read_value(r->diags, &child, child.key, &value)) {
+            params_set(ret, child.key, &value);
+            free(value.s);
+        }
+    }
+}
+
+static void read_axis(struct reading *r, const struct place *place)
+{
+    if (!check_name(r, place) || !read_list(r->diags, place, AXIS_VALUES_MAX)) {
+        return;
+    }
+    struct axis *axis = vec_push(&r->spec->sweep.axes);
+    *axis = (struct axis){.name = xstrdup(place->key)};
+    for (size_t i = 0; i < place->node->n_children; i++) {
+        struct place item = place_item(place, i);
+        struct value value;
+        if (!read_value(r->diags, &item, place->key, &value)) {
+            continue;
+        }
+        bool is_new = true;
+        if (r->spec->sweep.kind == SWEEP_GRID) {
+            vec_each (const struct value, it, &axis->values) {
+                is_new = is_new && !value_eq(it, &value);
+            }
+        }
+        if (is_new) {
+            *vec_push(&axis->values) = value;
+            continue;
+        }
+        struct buf text = BUF_INIT;
+        value_format(&value, &text);
+        reader_complain(r->diags, &item, "remove one of the two", "the value %s is there twice",
+                        buf_cstr(&text));
+        buf_done(&text);
+        free(value.s);
+    }
+}
+
+static int compare_axes(const void *a, const void *b)
+{
+    return strcmp(((const struct axis *)a)->name, ((const struct axis *)b)->name);
+}
+
+static void read_axes(struct reading *r, const struct place *place)
+{
+    if (!check_is_map(r->diags, place, AXES_MAX)) {
+        return;
+    }
+    for (size_t i = 0; i < place->node->n_children; i++) {
+        struct place axis = named_child(place, i);
+        read_axis(r, &axis);
+        const struct node *first = place->node->children[0];
+        if (r->spec->sweep.kind == SWEEP_ZIP && axis.node->kind == NODE_SEQ &&
+            first->kind == NODE_SEQ && axis.node->n_children != first->n_children) {
+            reader_complain_key(r->diags, &axis,
+                                "give all names of a zip the same number of values",
+                                "'%s' has %zu values and '%s' has %zu", axis.key,
+                                axis.node->n_children, first->key, first->n_children);
+        }
+    }
+    if (r->spec->sweep.axes.len > 0) {
+        qsort(r->spec->sweep.axes.items, r->spec->sweep.axes.len, sizeof(struct axis),
+              compare_axes);
+    }
+}
+
+static void read_points(struct reading *r, const struct place *place)
+{
+    if (!read_list(r->diags, place, POINTS_MAX)) {
+        return;
+    }
+    const struct node *first = place->node->children[0];
+    for (size_t i = 0; i < place->node->n_children; i++) {
+        struct place item = place_item(place, i);
+        struct params *point = vec_push(&r->spec->sweep.points);
+        *point = (struct params){0};
+        spec_read_params(r, &item, point);
+        for (size_t k = 0; k < first->n_children && item.node->kind == NODE_MAP; k++) {
+            if (tree_get(item.node, first->children[k]->key) == NULL) {
+                reader_complain(r->diags, &item, "name the same values in every point",
+                                "lacks '%s', which points[0] has", first->children[k]->key);
+            }
+        }
+        if (item.node->kind == NODE_MAP && item.node->n_children > first->n_children) {
+            reader_complain(r->diags, &item, "name the same values in every point",
+                            "has names that points[0] lacks");
+        }
+    }
+}
+
+static void read_excludes(struct reading *r, const struct place *place)
+{
+    if (!read_list(r->diags, place, EXCLUDES_MAX)) {
+        return;
+    }
+    for (size_t i = 0; i < place->node->n_children; i++) {
+        struct place item = place_item(place, i);
+        struct params *exclude = vec_push(&r->spec->sweep.exclude);
+        *exclude = (struct params){0};
+        spec_read_params(r, &item, exclude);
+    }
+}
+
+void spec_read_sweep(struct reading *r)
+{
+    static const struct field fields[] = {{"grid", FIELD_OPTIONAL},
+                                          {"zip", FIELD_OPTIONAL},
+                                          {"points", FIELD_OPTIONAL},
+                                          {"exclude", FIELD_OPTIONAL}};
+    struct place place = place_get(&r->at, "sweep");
+    if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    size_t n_kinds = 0;
+    for (size_t i = 0; i < COUNT_OF(sweep_kind_names); i++) {
+        struct place kind = place_get(&place, sweep_kind_names[i]);
+        if (kind.node == NULL) {
+            continue;
+        }
+        n_kinds++;
+        if (n_kinds > 1) {
+            continue;
+        }
+        r->spec->sweep.kind = (enum sweep_kind)i;
+        if (i == SWEEP_POINTS) {
+            read_points(r, &kind);
+        } else {
+            read_axes(r, &kind);
+        }
+    }
+    if (n_kinds != 1) {
+        reader_complain_key(r->diags, &place,
+                            n_kinds == 0 ? "add 'grid: {batch_size: [16, 32]}', for instance"
+                                         : "keep one of them and remove the others",
+                            "exactly one of grid, zip and points is needed, and %zu are given",
+                            n_kinds);
+    }
+    struct place exclude = place_get(&place, "exclude");
+    read_excludes(r, &exclude);
+}

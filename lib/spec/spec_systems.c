@@ -1,0 +1,148 @@
+/* Reading the systems of a definition, and what their profiles can do. See spec_parts.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "spec/profile.h"
+#include "spec/spec_names.h"
+#include "spec/spec_parts.h"
+
+#define SYSTEMS_MAX 16
+
+/* The profile's name; noted when there is no such profile. NULL: absent or wrong. */
+static const char *read_profile(struct reading *r, const struct place *item)
+{
+    struct place place = place_get(item, "profile");
+    const char *name = NULL;
+    if (r->profiles == NULL) {
+        if (read_text(r->diags, &place, 256, &name) && !is_object_name(name)) {
+            reader_complain(r->diags, &place, NULL, "'%s' is not a valid name", name);
+            name = NULL;
+        }
+        return name;
+    }
+    VEC(const char *) names = {0};
+    *vec_push(&names) = PROFILE_NATIVE;
+    vec_each (struct profile *, it, &r->profiles->list) {
+        *vec_push(&names) = (*it)->name;
+    }
+    int known;
+    if (read_enum(r->diags, &place, names.items, names.len, NULL, &known)) {
+        name = names.items[known];
+    }
+    vec_done(&names);
+    return name;
+}
+
+void spec_read_systems(struct reading *r)
+{
+    static const struct field fields[] = {{"name", FIELD_REQUIRED}, {"profile", FIELD_REQUIRED}};
+    struct place list = place_get(&r->at, "systems");
+    if (!read_list(r->diags, &list, SYSTEMS_MAX)) {
+        return;
+    }
+    for (size_t i = 0; i < list.node->n_children; i++) {
+        struct place item = place_item(&list, i);
+        if (!read_map(r->diags, &item, fields, COUNT_OF(fields))) {
+            continue;
+        }
+        const char *name = spec_read_object_name(r->diags, &item);
+        const char *profile = read_profile(r, &item);
+        if (name == NULL) {
+            continue;
+        }
+        vec_each (const struct system, it, &r->spec->systems) {
+            if (str_eq(it->name, name)) {
+                struct place at = place_get(&item, "name");
+                reader_complain(r->diags, &at, "give each system its own name",
+                                "a system '%s' is there already", name);
+            }
+        }
+        *vec_push(&r->spec->systems) = (struct system){
+            .name = xstrdup(name),
+            .profile = xstrdup(profile == NULL ? PROFILE_NATIVE : profile), /* wrong: noted */
+        };
+    }
+}
+
+static bool has_model(const struct profile *p, const char *model)
+{
+    vec_each (char *const, it, &p->models) {
+        if (str_eq(*it, model)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_system(struct reading *r, const struct place *place, const struct profile *p)
+{
+    const struct workload *w = &r->spec->workload;
+    if (!p->exchanges[w->exchange]) {
+        bool is_alone = p->exchanges[EXCHANGE_NONE];
+        reader_complain(r->diags, place,
+                        is_alone ? "remove the system, or write exchange: {kind: None}"
+                                 : "remove the system, or write exchange: {kind: PServer}",
+                        "the profile '%s' does not have the exchange %s%s", p->name,
+                        exchange_kind_to_string(w->exchange),
+                        is_alone ? ": it trains on a single node only, without a pserver" : "");
+    }
+    if (!p->datasets[w->dataset]) {
+        reader_complain(r->diags, place, "remove the system, or choose another dataset",
+                        "the profile '%s' does not read the dataset %s", p->name,
+                        dataset_kind_to_string(w->dataset));
+    }
+    if (w->model != NULL && !has_model(p, w->model)) {
+        reader_complain(r->diags, place, "remove the system, or choose another model",
+                        "the profile '%s' does not have the model '%s'", p->name, w->model);
+    }
+}
+
+void spec_check_systems(struct reading *r)
+{
+    struct place list = place_get(&r->at, "systems");
+    if (r->profiles == NULL || list.node == NULL || list.node->kind != NODE_SEQ) {
+        return;
+    }
+    for (size_t i = 0; i < list.node->n_children; i++) {
+        struct place item = place_item(&list, i);
+        struct place place = place_get(&item, "profile");
+        const struct profile *profile = place.node != NULL && place.node->kind == NODE_STRING
+                                            ? profiles_find(r->profiles, place.node->s)
+                                            : NULL;
+        if (profile != NULL) {
+            check_system(r, &place, profile);
+        }
+    }
+}
+
+int spec_set_commands(struct spec *spec, const struct profiles *profiles, struct err *err)
+{
+    vec_each (struct system, system, &spec->systems) {
+        if (str_eq(system->profile, PROFILE_NATIVE)) {
+            continue;
+        }
+        const struct profile *profile = profiles_find(profiles, system->profile);
+        if (profile == NULL) {
+            return err_set(err, ENOENT, "system '%s': there is no profile '%s'", system->name,
+                           system->profile);
+        }
+        for (int role = 0; role < ROLE_COUNT; role++) {
+            command_done(&system->commands[role]);
+            vec_each (char *const, word, &profile->commands[role].words) {
+                *vec_push(&system->commands[role].words) = xstrdup(*word);
+            }
+        }
+    }
+    return 0;
+}
+
+void command_done(struct command *command)
+{
+    vec_each (char *, word, &command->words) {
+        free(*word);
+    }
+    vec_done(&command->words);
+    *command = (struct command){0};
+}

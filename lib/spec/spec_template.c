@@ -1,0 +1,106 @@
+/* What a replica depends on in a PodTemplateSpec: container 0, its command, arguments, environment
+ * and requests. The rest of a template is Kubernetes' to judge. See spec_parts.h. */
+#include <string.h>
+
+#include "base/parse.h"
+#include "spec/spec_parts.h"
+
+#define WORD_MAX 32768
+#define ITEMS_MAX 1000
+
+/* A list with items that has to be looked at; Kubernetes takes an empty one for none. */
+static bool has_items(struct diags *d, const struct place *list)
+{
+    bool is_empty =
+        list->node != NULL && list->node->kind == NODE_SEQ && list->node->n_children == 0;
+    return !is_empty && read_list(d, list, ITEMS_MAX);
+}
+
+static void check_words(struct diags *d, const struct place *container, const char *key)
+{
+    struct place list = place_get(container, key);
+    if (!has_items(d, &list)) {
+        return;
+    }
+    for (size_t i = 0; i < list.node->n_children; i++) {
+        struct place item = place_item(&list, i);
+        const char *word;
+        (void)read_text(d, &item, WORD_MAX, &word); /* noted */
+    }
+}
+
+static void check_env(struct diags *d, const struct place *container)
+{
+    struct place list = place_get(container, "env");
+    if (!has_items(d, &list)) {
+        return;
+    }
+    for (size_t i = 0; i < list.node->n_children; i++) {
+        struct place item = place_item(&list, i);
+        struct place name_place = place_get(&item, "name");
+        struct place value_place = place_get(&item, "value");
+        const char *text;
+        if (item.node->kind != NODE_MAP || name_place.node == NULL) {
+            reader_complain(d, &item, "write {name: NAME, value: TEXT}",
+                            "a variable of the environment needs a name");
+            continue;
+        }
+        if (read_text(d, &name_place, WORD_MAX, &text) &&
+            (text[0] == '\0' || strchr(text, '=') != NULL)) {
+            reader_complain(d, &name_place, NULL, "'%s' is not the name of a variable", text);
+        }
+        (void)read_text(d, &value_place, WORD_MAX, &text); /* noted */
+    }
+}
+
+static void check_quantity(struct diags *d, const struct place *quantities, const char *key,
+                           int (*parse)(const char *, int64_t *), const char *example)
+{
+    struct place place = place_get(quantities, key);
+    if (place.node == NULL || place.node->kind == NODE_INT || place.node->kind == NODE_FLOAT) {
+        return;
+    }
+    const char *text;
+    int64_t value;
+    if (read_text(d, &place, 64, &text) && parse(text, &value) < 0) {
+        reader_complain(d, &place, example, "'%s' is not a quantity of Kubernetes", text);
+    }
+}
+
+void spec_check_template(struct diags *diags, const struct place *place)
+{
+    static const struct field fields[] = {{"metadata", FIELD_OPTIONAL}, {"spec", FIELD_REQUIRED}};
+    if (!read_map(diags, place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    struct place pod = place_get(place, "spec");
+    if (pod.node == NULL) {
+        return; /* noted by read_map */
+    }
+    struct place containers = place_get(&pod, "containers");
+    if (pod.node->kind != NODE_MAP || containers.node == NULL) {
+        reader_complain(diags, &containers, "add 'containers: [{name: main, image: ...}]'",
+                        "a template needs a container");
+        return;
+    }
+    if (!read_list(diags, &containers, ITEMS_MAX)) {
+        return;
+    }
+    struct place container = place_item(&containers, 0);
+    if (container.node->kind != NODE_MAP) {
+        reader_complain(diags, &container, "write {name: main, image: ...}",
+                        "a container must be a map, and is %s",
+                        node_kind_to_string(container.node->kind));
+        return;
+    }
+    check_words(diags, &container, "command");
+    check_words(diags, &container, "args");
+    check_env(diags, &container);
+    struct place resources = place_get(&container, "resources");
+    static const char *const kinds[] = {"requests", "limits"};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        struct place quantities = place_get(&resources, kinds[i]);
+        check_quantity(diags, &quantities, "cpu", parse_cpu_millicores, "write \"4\" or 400m");
+        check_quantity(diags, &quantities, "memory", parse_mem_bytes, "write 5Gi, for instance");
+    }
+}

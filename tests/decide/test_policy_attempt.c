@@ -1,0 +1,173 @@
+/* How one gang is judged: a gang is written as one word a member, "pserver/0=run". */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "decide/policy_attempt.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define NOW 100000
+
+/* clang-format off */
+static const struct {
+    const char *word;
+    struct observed_replica replica;
+} words[] = {
+    {"wait", {.state = REPLICA_PENDING}},
+    {"run", {.state = REPLICA_RUNNING}},
+    {"done", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .has_summary = true}},
+    {"done-10s", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW - 10000, .has_summary = true}},
+    {"mute", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW}},
+    {"killed", {.state = REPLICA_FAILED, .failure = FAILURE_INFRASTRUCTURE, .exit_code = -1,
+                .ended_unix_ms = NOW - 500, .message = "killed by signal 9"}},
+    {"bad", {.state = REPLICA_FAILED, .failure = FAILURE_PERMANENT, .exit_code = 10,
+             .ended_unix_ms = NOW - 100}},
+    {"bad-first", {.state = REPLICA_FAILED, .failure = FAILURE_PERMANENT, .exit_code = 10,
+                   .ended_unix_ms = NOW - 900}},
+    {"bad-then", {.state = REPLICA_FAILED, .failure = FAILURE_PERMANENT, .exit_code = 10,
+                  .ended_unix_ms = NOW - 500}},
+    {"lost", {.state = REPLICA_LOST}},
+    {"left", {.state = REPLICA_FAILED, .failure = FAILURE_CONSEQUENCE, .exit_code = 11,
+              .ended_unix_ms = NOW, .has_blamed = true, .blamed_role = ROLE_TRAINER,
+              .blamed_index = 1, .message = "silent for 6 s"}},
+    {"left-1s", {.state = REPLICA_FAILED, .failure = FAILURE_CONSEQUENCE, .exit_code = 11,
+                 .ended_unix_ms = NOW - 1000, .has_blamed = true, .blamed_role = ROLE_PSERVER,
+                 .message = "reset"}},
+    {"left-mute", {.state = REPLICA_FAILED, .failure = FAILURE_CONSEQUENCE, .exit_code = 11,
+                   .ended_unix_ms = NOW - 5000}},
+};
+/* clang-format on */
+
+/* "trainer/0=run trainer/1=done": members in order, "-" for none. */
+static size_t read_members(const char *text, struct observed_replica *ret)
+{
+    char copy[256];
+    size_t n = 0;
+    snprintf(copy, sizeof(copy), "%s", text);
+    char *save = NULL;
+    for (char *m = strtok_r(copy, " ", &save); m != NULL; m = strtok_r(NULL, " ", &save)) {
+        char role[16], word[16];
+        unsigned index;
+        if (sscanf(m, "%15[a-z]/%u=%15s", role, &index, word) != 3) {
+            continue;
+        }
+        for (size_t i = 0; i < N_ROWS(words); i++) {
+            if (str_eq(words[i].word, word)) {
+                ret[n] = words[i].replica;
+                ret[n].id.role = (enum role)role_from_string(role);
+                ret[n++].id.index = index;
+            }
+        }
+    }
+    return n;
+}
+
+static void verdicts(void **state)
+{
+    (void)state;
+    /* clang-format off */
+    static const struct {
+        const char *name;
+        uint32_t size[ROLE_COUNT]; /* pservers, trainers, workers */
+        const char *members;
+        enum missing_means missing;
+        const char *end; /* NULL: alive */
+        const char *error;
+        int64_t recheck_ms;
+    } rows[] = {
+        {"all wait", {1, 1, 0}, "pserver/0=wait trainer/0=wait", 0, NULL, "", 0},
+        {"one of two trainers done", {0, 2, 0}, "trainer/0=done trainer/1=run", 0, NULL, "", 0},
+        {"all done", {1, 1, 0}, "pserver/0=done trainer/0=done", 0, "Well", "", 0},
+        {"pserver needs no summary", {1, 1, 0}, "pserver/0=mute trainer/0=done", 0, "Well", "", 0},
+        {"pserver was done first", {1, 1, 0}, "pserver/0=done trainer/0=run", 0, NULL, "", 0},
+        {"pserver lingers", {1, 1, 0}, "pserver/0=run trainer/0=done", 0, NULL, "", 10000},
+        {"grace counts from the last trainer", {1, 2, 0},
+         "pserver/0=run trainer/0=done-10s trainer/1=done", 0, NULL, "", 10000},
+        {"pserver stays", {1, 1, 0}, "pserver/0=run trainer/0=done-10s", 0, "Well", "", 0},
+        {"pserver killed after the trainers", {1, 1, 0}, "pserver/0=killed trainer/0=done", 0,
+         "Infrastructure", "pserver/0: killed by signal 9", 0},
+        {"mute trainer", {0, 2, 0}, "trainer/0=done trainer/1=mute", 0, "NoSummary",
+         "trainer/1: ended well but left no summary", 0},
+        {"mute worker", {0, 0, 1}, "worker/0=mute", 0, "NoSummary",
+         "worker/0: ended well but left no summary", 0},
+        {"killed", {0, 2, 0}, "trainer/0=run trainer/1=killed", 0, "Infrastructure",
+         "trainer/1: killed by signal 9", 0},
+        {"permanent", {0, 2, 0}, "trainer/0=run trainer/1=bad", 0, "Permanent",
+         "trainer/1: exit code 10", 0},
+        {"the first failure is the cause", {0, 2, 0}, "trainer/0=bad trainer/1=killed", 0,
+         "Infrastructure", "trainer/1: killed by signal 9", 0},
+        {"the first failure is the cause, permanent", {0, 2, 0},
+         "trainer/0=killed trainer/1=bad-first", 0, "Permanent", "trainer/1: exit code 10", 0},
+        {"at the same time a permanent one explains more", {0, 2, 0},
+         "trainer/0=killed trainer/1=bad-then", 0, "Permanent", "trainer/1: exit code 10", 0},
+        {"without a time comes last", {0, 2, 0}, "trainer/0=lost trainer/1=bad", 0, "Permanent",
+         "trainer/1: exit code 10", 0},
+        {"without a time comes last, here too", {0, 2, 0}, "trainer/0=bad trainer/1=lost", 0,
+         "Permanent", "trainer/0: exit code 10", 0},
+        {"lost", {0, 2, 0}, "trainer/0=lost trainer/1=run", 0, "Infrastructure",
+         "trainer/0: vanished", 0},
+        {"a survivor is never the cause", {1, 2, 0},
+         "pserver/0=bad trainer/0=left-1s trainer/1=left", 0, "Permanent",
+         "pserver/0: exit code 10", 0},
+        {"a survivor waits for the cause", {0, 2, 0}, "trainer/0=left trainer/1=run", 0, NULL, "",
+         1000},
+        {"a second later its word counts", {1, 1, 0}, "pserver/0=run trainer/0=left-1s", 0,
+         "Infrastructure", "pserver/0: lost, says trainer/0: reset", 0},
+        {"survivors only", {0, 2, 0}, "trainer/0=left trainer/1=left", 0, "Infrastructure",
+         "trainer/1: lost, says trainer/0: silent for 6 s", 0},
+        {"the first survivor speaks", {1, 1, 0}, "pserver/0=left trainer/0=left-1s", 0,
+         "Infrastructure", "pserver/0: lost, says trainer/0: reset", 0},
+        {"a survivor that names nobody", {0, 2, 0}, "trainer/0=left-mute trainer/1=run", 0,
+         "Infrastructure", "a peer of trainer/0: lost: exit code 11", 0},
+        {"missing, not created", {0, 2, 0}, "trainer/0=run", MISSING_NOT_CREATED, NULL, "", 0},
+        {"missing, and one has ended", {0, 2, 0}, "trainer/0=done", MISSING_NOT_CREATED,
+         "Infrastructure", "trainer/1: was not created before its gang ended", 0},
+        {"missing, all had been created", {1, 2, 0}, "pserver/0=run trainer/1=run",
+         MISSING_VANISHED, "Infrastructure", "trainer/0: vanished", 0},
+        {"a vanished one comes before its survivors", {0, 2, 0}, "trainer/0=left-1s",
+         MISSING_VANISHED, "Infrastructure", "trainer/1: vanished", 0},
+        {"a known failure comes before a vanished one", {0, 2, 0}, "trainer/0=bad",
+         MISSING_VANISHED, "Permanent", "trainer/0: exit code 10", 0},
+        {"cancelling: only whole gangs are judged", {0, 2, 0}, "trainer/0=bad", MISSING_UNDECIDED,
+         NULL, "", 0},
+        {"cancelling: a whole gang is", {0, 1, 0}, "trainer/0=bad", MISSING_UNDECIDED, "Permanent",
+         "trainer/0: exit code 10", 0},
+    };
+    /* clang-format on */
+    static const char *const ends[] = {
+        [ATTEMPT_END_WELL] = "Well",
+        [ATTEMPT_END_NO_SUMMARY] = "NoSummary",
+        [ATTEMPT_END_INFRASTRUCTURE] = "Infrastructure",
+        [ATTEMPT_END_PERMANENT] = "Permanent",
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct observed_replica members[8] = {0};
+        const struct gang gang = {
+            .members = members,
+            .n_members = read_members(rows[i].members, members),
+            .size = rows[i].size,
+            .missing = rows[i].missing,
+        };
+        struct attempt_verdict v;
+        attempt_judge(&gang, NOW, &v);
+        assert_string_equal(v.has_ended ? ends[v.end] : "alive",
+                            rows[i].end != NULL ? rows[i].end : "alive");
+        assert_string_equal(v.error, rows[i].error);
+        assert_int_equal(v.recheck_unix_ms == 0 ? 0 : v.recheck_unix_ms - NOW, rows[i].recheck_ms);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts)};
+    return cmocka_run_group_tests_name("core/policy_attempt", tests, NULL, NULL);
+}

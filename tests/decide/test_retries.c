@@ -1,0 +1,171 @@
+/* Compares the golden tables of docs/contracts/retries.md with the policies. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "decide/policy_end.h"
+#include "decide/policy_failure.h"
+#include "decide/policy_retry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/parse.h"
+#include "base/str.h"
+
+#define MAX_CELLS 8
+
+struct row {
+    char *cells[MAX_CELLS];
+    size_t n_cells;
+};
+
+static char *read_contract(void)
+{
+    char *path = xasprintf("%s/docs/contracts/retries.md", getenv("BENCHD_SOURCE_DIR"));
+    FILE *f = fopen(path, "re");
+    assert_non_null(f);
+    struct buf text = BUF_INIT;
+    char chunk[4096];
+    size_t n;
+    while ((n = fread(chunk, 1, sizeof(chunk), f)) > 0) {
+        buf_append(&text, chunk, n);
+    }
+    fclose(f);
+    free(path);
+    return buf_take(&text);
+}
+
+/* Cuts "| a | b |" into its cells. */
+static struct row cut_row(char *line)
+{
+    struct row row = {0};
+    char *save = NULL;
+    for (char *cell = strtok_r(line, "|", &save); cell != NULL && row.n_cells < MAX_CELLS;
+         cell = strtok_r(NULL, "|", &save)) {
+        cell += strspn(cell, " ");
+        cell[strcspn(cell, " ")] = '\0';
+        if (cell[0] != '\0') {
+            row.cells[row.n_cells++] = cell;
+        }
+    }
+    return row;
+}
+
+/* Calls `check` for each row of the table whose head line is `head`; at least `min_rows`. */
+static void each_row(const char *head, size_t min_rows, void (*check)(const struct row *row))
+{
+    char *text = read_contract();
+    char *at = strstr(text, head);
+    assert_non_null(at);
+    char *save = NULL;
+    size_t n = 0;
+    (void)strtok_r(at, "\n", &save);   /* the head itself */
+    (void)strtok_r(NULL, "\n", &save); /* |---| */
+    for (char *line = strtok_r(NULL, "\n", &save); line != NULL && line[0] == '|';
+         line = strtok_r(NULL, "\n", &save)) {
+        print_message("# %s\n", line);
+        const struct row row = cut_row(line);
+        check(&row);
+        n++;
+    }
+    free(text);
+    assert_true(n >= min_rows);
+}
+
+static int64_t number(const char *cell)
+{
+    int64_t value = 0;
+    assert_int_equal(parse_i64(cell, &value), 0);
+    return value;
+}
+
+static int name_index(const char *cell, const char *const *names, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (str_eq(cell, names[i])) {
+            return i;
+        }
+    }
+    print_message("# no such name: '%s'\n", cell);
+    fail();
+    return -1;
+}
+
+static enum on_trial_failure on_trial_failure(const char *cell)
+{
+    static const char *const names[] = {
+        [ON_FAILURE_RETRY] = "Retry", [ON_FAILURE_SKIP] = "Skip", [ON_FAILURE_STOP] = "Stop"};
+    return (enum on_trial_failure)name_index(cell, names, 3);
+}
+
+static void check_class(const struct row *row)
+{
+    assert_int_equal(row->n_cells, 4);
+    const enum failure_class actual = failure_classify_exit(
+        (int)number(row->cells[0]), (int)number(row->cells[1]), str_eq(row->cells[2], "yes"));
+    assert_string_equal(failure_class_to_string(actual), row->cells[3]);
+}
+
+static void check_outcome(const struct row *row)
+{
+    static const char *const ends[] = {
+        [ATTEMPT_END_WELL] = "Well",
+        [ATTEMPT_END_NO_SUMMARY] = "NoSummary",
+        [ATTEMPT_END_INFRASTRUCTURE] = "Infrastructure",
+        [ATTEMPT_END_PERMANENT] = "Permanent",
+    };
+    assert_int_equal(row->n_cells, 5);
+    const enum attempt_outcome actual = retry_decide(
+        (enum attempt_end)name_index(row->cells[0], ends, 4), on_trial_failure(row->cells[1]),
+        (uint32_t)number(row->cells[2]), number(row->cells[3]));
+    assert_string_equal(attempt_outcome_to_string(actual), row->cells[4]);
+}
+
+static void check_end(const struct row *row)
+{
+    assert_int_equal(row->n_cells, 7);
+    const struct trial_counts counts = {
+        .total = (uint32_t)number(row->cells[0]),
+        .done = (uint32_t)number(row->cells[1]),
+        .failed = (uint32_t)number(row->cells[2]),
+    };
+    const struct failure_policy policy = {on_trial_failure(row->cells[3]), number(row->cells[4])};
+    const struct run_end actual = run_end_decide(&counts, &policy);
+    assert_string_equal(run_phase_to_string(actual.phase), row->cells[5]);
+    assert_string_equal(actual.reason, row->cells[6]);
+    assert_int_equal(actual.is_end, run_phase_is_final(actual.phase));
+}
+
+static void classes(void **state)
+{
+    (void)state;
+    each_row("| exit code | signal |", 20, check_class);
+}
+
+static void outcomes(void **state)
+{
+    (void)state;
+    each_row("| attempt ended |", 15, check_outcome);
+}
+
+static void ends(void **state)
+{
+    (void)state;
+    each_row("| trials | done |", 10, check_end);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classes),
+        cmocka_unit_test(outcomes),
+        cmocka_unit_test(ends),
+    };
+    return cmocka_run_group_tests_name("core/retries", tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* The small questions behind the messages. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "doc/reader.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+static void names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is_object, is_sweep;
+    } rows[] = {
+        {"a", true, true},
+        {"a-b", true, false},
+        {"a_b", false, true},
+        {"a1", true, true},
+        {"1a", false, false},
+        {"", false, false},
+        {"-a", false, false},
+        {"a-", false, false},
+        {"A", false, false},
+        {"a.b", false, false},
+        {"abcdefghijklmnopqrstuvwxyz01234", true, true},   /* 31 */
+        {"abcdefghijklmnopqrstuvwxyz012345", true, false}, /* 32 */
+        {"abcdefghijklmnopqrstuvwxyz0123456", false, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (is_object_name(rows[i].text) != rows[i].is_object ||
+            is_sweep_name(rows[i].text) != rows[i].is_sweep) {
+            fail_msg("'%s': expected %d %d, got %d %d", rows[i].text, rows[i].is_object,
+                     rows[i].is_sweep, is_object_name(rows[i].text), is_sweep_name(rows[i].text));
+        }
+    }
+}
+
+static void digits_behind_letters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *guess;
+    } rows[] = {{"10O", "100"}, {"1o", "10"}, {"l0", "10"}, {"I2", "12"},  {"-1O", "-10"},
+                {"O", NULL},    {"lO", NULL}, {"10", NULL}, {"5Gi", NULL}, {"10Ox", NULL}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        _cleanup_(freep) char *got = guess_digits(rows[i].text);
+        if ((got == NULL) != (rows[i].guess == NULL) ||
+            (got != NULL && strcmp(got, rows[i].guess) != 0)) {
+            fail_msg("'%s': expected %s, got %s", rows[i].text,
+                     rows[i].guess == NULL ? "none" : rows[i].guess, got == NULL ? "none" : got);
+        }
+    }
+}
+
+static void suggestions(void **state)
+{
+    (void)state;
+    static const char *const known[] = {"batchSize", "threads", "Sync"};
+    assert_string_equal(suggest_name("batchsize", known, 3), "batchSize");
+    assert_string_equal(suggest_name("BATCHSIZE", known, 3), "batchSize");
+    assert_string_equal(suggest_name("batch_size", known, 3), "batchSize");
+    assert_string_equal(suggest_name("thread", known, 3), "threads");
+    assert_string_equal(suggest_name("sync", known, 3), "Sync");
+    assert_null(suggest_name("model", known, 3));
+}
+
+static void paths(void **state)
+{
+    (void)state;
+    static const char text[] = "spec: {sweep: {grid: {a: [1, 2]}}}";
+    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
+    struct node *root;
+    struct diags diags = {0};
+    assert_int_equal(tree_parse(text, strlen(text), &limits, &root, &diags), 0);
+    struct place document = place_root(root);
+    struct place spec = place_get(&document, "spec");
+    struct place sweep = place_get(&spec, "sweep");
+    struct place grid = place_get(&sweep, "grid");
+    struct place axis = place_get(&grid, "a");
+    struct place item = place_item(&axis, 1);
+    struct place missing = place_get(&spec, "measure");
+    struct place deeper = place_get(&missing, "steps");
+    const struct {
+        const struct place *place;
+        const char *path;
+    } rows[] = {{&document, ""},
+                {&spec, "spec"},
+                {&item, "spec.sweep.grid.a[1]"},
+                {&deeper, "spec.measure.steps"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        _cleanup_(freep) char *got = place_path(rows[i].place);
+        assert_string_equal(got, rows[i].path);
+    }
+    assert_null(deeper.node);
+    reader_complain(&diags, &deeper, NULL, "missing");
+    reader_complain(&diags, &item, NULL, "wrong");
+    reader_complain_key(&diags, &axis, NULL, "wrong name");
+    assert_int_equal(diags.list.items[0].mark.column, 1); /* the nearest key on the way: spec */
+    assert_int_equal(diags.list.items[1].mark.column, 30);
+    assert_int_equal(diags.list.items[2].mark.column, 23);
+    diags_done(&diags);
+    tree_free(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names),
+        cmocka_unit_test(digits_behind_letters),
+        cmocka_unit_test(suggestions),
+        cmocka_unit_test(paths),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,405 @@
+/* The objects a run makes: what benchd sets, what of the template stays, what it refuses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "definition.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "pod/body.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define UID "0f4c1de2-7777-4a4a-9999-000000000001"
+
+static struct run_def *make_run(const char *from, const char *to)
+{
+    _cleanup_(freep) char *text = definition_with(from, to);
+    struct spec *spec = definition_load(text, NULL);
+    struct run_def_params params = {.name = "sample-1", .uid = UID};
+    struct run_def *def;
+    struct diags diags = {0};
+    assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+    return def;
+}
+
+static const struct replica_id trainer = {0, 1, 2, ROLE_TRAINER, 0};
+
+static json_t *make_pod(const struct run_def *def, enum pod_naming naming)
+{
+    static char *pservers[] = {"p0t1a2-pserver-0.s:7164"};
+    static char *trainers[] = {"p0t1a2-trainer-0.s:7164"};
+    struct gang_addresses addresses = {
+        .of_role =
+            {[ROLE_PSERVER] = pservers, [ROLE_TRAINER] = naming == POD_BY_DNS ? trainers : NULL},
+        .is_pods = true,
+    };
+    json_t *pod;
+    struct err err = {0};
+    if (pod_body(def, &trainer, &addresses, naming, &pod, &err) < 0) {
+        fail_msg("%s", err.msg);
+    }
+    return pod;
+}
+
+/* What a path of keys and numbers leads to, as text; "" if it leads nowhere. Owned. */
+static char *at(const json_t *value, const char *path)
+{
+    _cleanup_(freep) char *copy = xstrdup(path);
+    char *save = NULL;
+    for (char *key = strtok_r(copy, "/", &save); key != NULL; key = strtok_r(NULL, "/", &save)) {
+        value = json_is_array(value) ? json_array_get(value, (size_t)(key[0] - '0'))
+                                     : json_object_get(value, key);
+    }
+    if (json_is_string(value)) {
+        return xstrdup(json_string_value(value));
+    }
+    char *text = value == NULL ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    return text == NULL ? xstrdup("") : text;
+}
+
+static void expect(const json_t *value, const char *path, const char *expected)
+{
+    _cleanup_(freep) char *got = at(value, path);
+    if (!str_eq(got, expected)) {
+        fail_msg("%s: expected '%s', got '%s'", path, expected, got);
+    }
+}
+
+static const char *env_of(const json_t *pod, const char *name)
+{
+    const json_t *containers = json_object_get(json_object_get(pod, "spec"), "containers");
+    const json_t *list = json_object_get(json_array_get(containers, 0), "env");
+    const char *found = NULL;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        if (str_eq(json_string_value(json_object_get(item, "name")), name)) {
+            assert_null(found); /* each name once */
+            found = json_string_value(json_object_get(item, "value"));
+        }
+    }
+    return found;
+}
+
+static void pod_by_dns(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run("spec:", "spec:");
+    json_t *pod = make_pod(def, POD_BY_DNS);
+    static const struct {
+        const char *path, *value;
+    } fields[] = {
+        {"apiVersion", "v1"},
+        {"kind", "Pod"},
+        {"metadata/name", "sample-1-p0t1a2-trainer-0"},
+        {"metadata/labels/benchd.io/", ""},
+        {"metadata/annotations", "{\"benchd.io/parameters\":\"{\\\"batch_size\\\":16,"
+                                 "\\\"pservers\\\":1,\\\"trainers\\\":1}\"}"},
+        {"metadata/ownerReferences/0/kind", "BenchmarkRun"},
+        {"metadata/ownerReferences/0/uid", UID},
+        {"metadata/ownerReferences/0/controller", "true"},
+        {"metadata/ownerReferences/0/blockOwnerDeletion", "true"},
+        {"spec/restartPolicy", "Never"},
+        {"spec/hostname", "p0t1a2-trainer-0"},
+        {"spec/subdomain", "sample-1-0f4c1de2"},
+        {"spec/automountServiceAccountToken", "false"},
+        {"spec/enableServiceLinks", "false"},
+        {"spec/activeDeadlineSeconds", "4200"},
+        {"spec/securityContext/fsGroup", "65532"},
+        {"spec/volumes/0", "{\"name\":\"benchd-key\",\"secret\":{\"secretName\":"
+                           "\"sample-1-0f4c1de2-key\",\"defaultMode\":288}}"},
+        {"spec/containers/0/command", "[\"benchworker\",\"trainer\"]"},
+        {"spec/containers/0/terminationMessagePolicy", "FallbackToLogsOnError"},
+        {"spec/containers/0/volumeMounts/0", "{\"name\":\"benchd-key\",\"mountPath\":"
+                                             "\"/var/run/benchd\",\"readOnly\":true}"},
+    };
+    for (size_t i = 0; i < N_ROWS(fields); i++) {
+        expect(pod, fields[i].path, fields[i].value);
+    }
+    const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
+    /* clang-format off */
+    static const char *const expected[][2] = {
+        {"app.kubernetes.io/managed-by", "benchd"}, {"benchd.io/benchmark", "sample"},
+        {"benchd.io/run", "sample-1"},              {"benchd.io/point", "0"},
+        {"benchd.io/trial", "1"},                   {"benchd.io/attempt", "2"},
+        {"benchd.io/role", "trainer"},              {"benchd.io/replica-index", "0"},
+    };
+    /* clang-format on */
+    for (size_t i = 0; i < N_ROWS(expected); i++) {
+        assert_string_equal(json_string_value(json_object_get(labels, expected[i][0])),
+                            expected[i][1]);
+    }
+    assert_string_equal(env_of(pod, "BENCHD_LISTEN"), "0.0.0.0:7164");
+    assert_string_equal(env_of(pod, "BENCHD_TRAINER_ADDRS"), "p0t1a2-trainer-0.s:7164");
+    assert_string_equal(env_of(pod, "BENCHD_SECRET_FILE"), "/var/run/benchd/key");
+    assert_string_equal(env_of(pod, "BENCHD_SUMMARY_FILE"), "/dev/termination-log");
+    json_decref(pod);
+    run_def_free(def);
+}
+
+static void pod_by_ip(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run("spec:", "spec:");
+    json_t *pod = make_pod(def, POD_BY_IP);
+    expect(pod, "spec/hostname", "");
+    expect(pod, "spec/subdomain", "");
+    assert_string_equal(env_of(pod, "BENCHD_PSERVER_ADDRS"), "p0t1a2-pserver-0.s:7164");
+    assert_null(env_of(pod, "BENCHD_TRAINER_ADDRS"));
+    json_decref(pod);
+    run_def_free(def);
+}
+
+static void another_number_is_the_same_as_another_pod(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run("spec:", "spec:");
+    static char *list[] = {"p0.s:7164"};
+    struct gang_addresses addresses = {.of_role = {list, list}, .is_pods = true};
+    for (int naming = POD_BY_IP; naming <= POD_BY_DNS; naming++) {
+        for (enum role role = ROLE_PSERVER; role <= ROLE_TRAINER; role++) {
+            const struct replica_id first = {0, 1, 2, role, 0}, other = {0, 1, 2, role, 17};
+            json_t *made, *renumbered;
+            assert_int_equal(
+                pod_body(def, &first, &addresses, (enum pod_naming)naming, &renumbered, NULL), 0);
+            assert_int_equal(
+                pod_body(def, &other, &addresses, (enum pod_naming)naming, &made, NULL), 0);
+            assert_false(json_equal(made, renumbered));
+            pod_body_renumber(def, &other, (enum pod_naming)naming, renumbered);
+            assert_true(json_equal(made, renumbered));
+            json_decref(made);
+            json_decref(renumbered);
+        }
+    }
+    run_def_free(def);
+}
+
+static void foreign_systems_need_a_command(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run("spec:", "spec:");
+    struct err err = {0};
+    assert_int_equal(pod_check_systems(def->spec, &err), 0);
+    free(def->spec->systems.items[0].profile);
+    def->spec->systems.items[0].profile = xstrdup("pytorch");
+    assert_int_equal(pod_check_systems(def->spec, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "its profile 'pytorch' starts programs of the machine"));
+    assert_non_null(strstr(err.msg, "--systems"));
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        json_t *template = def->spec->roles[role].template;
+        json_t *spec = json_object_get(template, "spec");
+        json_t *container = json_array_get(json_object_get(spec, "containers"), 0);
+        json_object_set_new(container, "command", json_pack("[s]", "python3"));
+    }
+    assert_int_equal(pod_check_systems(def->spec, &err), 0);
+    json_decref(def->spec->roles[ROLE_TRAINER].template);
+    def->spec->roles[ROLE_TRAINER].template = NULL;
+    assert_int_equal(pod_check_systems(def->spec, &err), -ENOENT);
+    assert_non_null(strstr(err.msg, "spec.roles.trainer has no template"));
+    run_def_free(def);
+}
+
+/* The pod says which replica it is; another run's uid, or a missing label, and it is none of ours. */
+static void identity_comes_back(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run("spec:", "spec:");
+    json_t *pod = make_pod(def, POD_BY_DNS);
+    struct replica_id id;
+    assert_true(pod_identify(def, pod, &id));
+    assert_true(replica_id_eq(&id, &trainer));
+    json_t *metadata = json_object_get(pod, "metadata");
+    json_object_del(json_object_get(metadata, "labels"), "benchd.io/trial");
+    assert_false(pod_identify(def, pod, &id));
+    json_decref(pod);
+    pod = make_pod(def, POD_BY_DNS);
+    metadata = json_object_get(pod, "metadata");
+    json_t *owner = json_array_get(json_object_get(metadata, "ownerReferences"), 0);
+    json_object_set_new(owner, "uid", json_string("0f4c1de2-7777-4a4a-9999-000000000002"));
+    assert_false(pod_identify(def, pod, &id));
+    json_decref(pod);
+    run_def_free(def);
+}
+
+#define OLD_TRAINER "    trainer: {replicas: {from: trainers}, template: *pod}\n"
+#define NEW_TRAINER "    trainer:\n      replicas: {from: trainers}\n"
+
+static void template_stays(void **state)
+{
+    (void)state;
+    struct run_def *def =
+        make_run(OLD_TRAINER, NEW_TRAINER
+                 "      template:\n"
+                 "        metadata: {labels: {team: a}, annotations: {note: b}}\n"
+                 "        spec:\n"
+                 "          restartPolicy: Never\n"
+                 "          activeDeadlineSeconds: 60\n"
+                 "          securityContext: {fsGroup: 7, runAsGroup: 8}\n"
+                 "          volumes: [{name: data, emptyDir: {}}]\n"
+                 "          containers:\n"
+                 "          - name: work\n"
+                 "            image: r/w:1\n"
+                 "            command: [sh, -c]\n"
+                 "            args: [\"echo $(HOME)\"]\n"
+                 "            terminationMessagePath: /tmp/end\n"
+                 "            volumeMounts: [{name: data, mountPath: /data}]\n"
+                 "            env:\n"
+                 "            - {name: HOME, value: \"$(PWD)\"}\n"
+                 "            - {name: NODE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}\n"
+                 "            - {name: BENCHD_ROLE, value: pserver}\n");
+    json_t *pod = make_pod(def, POD_BY_DNS);
+    expect(pod, "metadata/labels/team", "a");
+    expect(pod, "metadata/annotations/note", "b");
+    expect(pod, "spec/activeDeadlineSeconds", "60");
+    expect(pod, "spec/securityContext/fsGroup", "7");
+    expect(pod, "spec/volumes/0/name", "data");
+    expect(pod, "spec/volumes/1/name", "benchd-key");
+    expect(pod, "spec/containers/0/name", "work");
+    expect(pod, "spec/containers/0/command", "[\"sh\",\"-c\"]");
+    expect(pod, "spec/containers/0/args", "[\"echo $(HOME)\"]");
+    expect(pod, "spec/containers/0/env/1/valueFrom/fieldRef/fieldPath", "spec.nodeName");
+    assert_string_equal(env_of(pod, "HOME"), "$(PWD)");
+    assert_string_equal(env_of(pod, "BENCHD_ROLE"), "trainer");
+    assert_string_equal(env_of(pod, "BENCHD_SUMMARY_FILE"), "/tmp/end");
+    json_decref(pod);
+    run_def_free(def);
+}
+
+/* A key with nothing behind it is YAML's way to say nothing; our own things must come in. */
+static void nothing_behind_a_key(void **state)
+{
+    (void)state;
+    struct run_def *def =
+        make_run(OLD_TRAINER, NEW_TRAINER "      template:\n"
+                                          "        metadata: {labels: , annotations: }\n"
+                                          "        spec:\n"
+                                          "          securityContext:\n"
+                                          "          volumes:\n"
+                                          "          containers:\n"
+                                          "          - name: work\n"
+                                          "            volumeMounts:\n");
+    json_t *pod = make_pod(def, POD_BY_DNS);
+    struct replica_id id;
+    assert_true(pod_identify(def, pod, &id));
+    expect(pod, "spec/securityContext/fsGroup", "65532");
+    expect(pod, "spec/volumes/0/name", "benchd-key");
+    expect(pod, "spec/containers/0/volumeMounts/0/name", "benchd-key");
+    json_decref(pod);
+    run_def_free(def);
+}
+
+/* Our own values are data: Kubernetes must not expand them. */
+static void values_are_not_expanded(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run("dataset: {kind: Synthetic}", "dataset: {kind: Cifar10, path: "
+                                                                 "/d/$(BENCHD_RUN)/$$/$x}");
+    json_t *pod = make_pod(def, POD_BY_DNS);
+    assert_string_equal(env_of(pod, "BENCHD_DATA"), "cifar10:/d/$$(BENCHD_RUN)/$$$/$x");
+    json_decref(pod);
+    run_def_free(def);
+}
+
+static void contradictions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *metadata, *spec, *container, *message;
+    } cases[] = {
+        {"", "restartPolicy: OnFailure,", "", "spec.restartPolicy is what benchd sets"},
+        {"", "hostname: x,", "", "spec.hostname is what benchd sets"},
+        {"", "subdomain: x,", "", "spec.subdomain is what benchd sets"},
+        {"", "automountServiceAccountToken: true,", "", "spec.automountServiceAccountToken is"},
+        {"", "enableServiceLinks: true,", "", "spec.enableServiceLinks is what benchd sets"},
+        {"", "volumes: [{name: benchd-key, emptyDir: {}}],", "", "spec.volumes has 'benchd-key'"},
+        {"", "", "terminationMessagePolicy: File,", "terminationMessagePolicy is what benchd"},
+        {"", "", "volumeMounts: [{name: x, mountPath: /var/run/benchd}],",
+         "volumeMounts has '/var/run/benchd'"},
+        {"name: x", "", "", "metadata.name is what benchd sets"},
+        {"labels: [a]", "", "", "metadata.labels must be a map"},
+        {"annotations: a", "", "", "metadata.annotations must be a map"},
+        {"", "securityContext: [],", "", "spec.securityContext must be a map"},
+        {"", "volumes: {},", "", "spec.volumes must be a list"},
+        {"", "", "volumeMounts: x,", "spec.containers[0].volumeMounts must be a list"},
+        {"labels: {benchd.io/run: x}", "", "", "the label 'benchd.io/run' is benchd's"},
+        {"labels: {app.kubernetes.io/managed-by: x}", "", "", "is benchd's"},
+    };
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        _cleanup_(freep) char *to =
+            xasprintf(NEW_TRAINER "      template: {metadata: {%s}, spec: {%s containers: "
+                                  "[{%s name: main}]}}\n",
+                      cases[i].metadata, cases[i].spec, cases[i].container);
+        struct run_def *def = make_run(OLD_TRAINER, to);
+        struct gang_addresses addresses = {.is_pods = true};
+        json_t *pod;
+        struct err err = {0};
+        assert_int_equal(pod_body(def, &trainer, &addresses, POD_BY_IP, &pod, &err), -EINVAL);
+        if (strstr(err.msg, cases[i].message) == NULL) {
+            fail_msg("expected '%s', got '%s'", cases[i].message, err.msg);
+        }
+        run_def_free(def);
+    }
+}
+
+static void service_and_secret(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run("spec:", "spec:");
+    json_t *service = pod_service_body(def);
+    expect(service, "metadata/name", "sample-1-0f4c1de2");
+    expect(service, "metadata/ownerReferences/0/uid", UID);
+    expect(service, "spec/clusterIP", "None");
+    expect(service, "spec/publishNotReadyAddresses", "true");
+    expect(service, "spec/ports/0/port", "7164");
+    json_decref(service);
+
+    static const struct {
+        const char *secret, *base64;
+    } cases[] = {
+        {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"\xff\xfe\xfd", "//79"}};
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        json_t *secret =
+            pod_secret_body(def, (const unsigned char *)cases[i].secret, strlen(cases[i].secret));
+        expect(secret, "metadata/name", "sample-1-0f4c1de2-key");
+        expect(secret, "data/key", cases[i].base64);
+        expect(secret, "immutable", "true");
+        json_decref(secret);
+    }
+    run_def_free(def);
+}
+
+static void addresses(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run("spec:", "spec:");
+    _cleanup_(freep) char *dns = pod_dns_address(def, &trainer);
+    _cleanup_(freep) char *v4 = pod_ip_address("10.0.0.7");
+    _cleanup_(freep) char *v6 = pod_ip_address("fd00::7");
+    assert_string_equal(dns, "p0t1a2-trainer-0.sample-1-0f4c1de2:7164");
+    assert_string_equal(v4, "10.0.0.7:7164");
+    assert_string_equal(v6, "[fd00::7]:7164");
+    run_def_free(def);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pod_by_dns),
+        cmocka_unit_test(pod_by_ip),
+        cmocka_unit_test(another_number_is_the_same_as_another_pod),
+        cmocka_unit_test(foreign_systems_need_a_command),
+        cmocka_unit_test(identity_comes_back),
+        cmocka_unit_test(template_stays),
+        cmocka_unit_test(nothing_behind_a_key),
+        cmocka_unit_test(values_are_not_expanded),
+        cmocka_unit_test(contradictions),
+        cmocka_unit_test(service_and_secret),
+        cmocka_unit_test(addresses),
+    };
+    return cmocka_run_group_tests_name("core/pod_body", tests, NULL, NULL);
+}

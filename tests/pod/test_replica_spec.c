@@ -1,0 +1,363 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "definition.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "doc/json_pointer.h"
+#include "pod/replica_spec.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+/* The definition behind the example of docs/contracts/environment.md. */
+static struct run_def *make_run(const char *text, const char *const *sets, size_t n_sets)
+{
+    struct spec_overrides overrides = {.sets = sets, .n_sets = n_sets};
+    struct spec *spec = definition_load(text, &overrides);
+    struct run_def_params params = {.name = "vgg16-pserver-sweep-7k3fq", .uid = "u"};
+    struct run_def *def;
+    struct diags diags = {0};
+    assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+    return def;
+}
+
+static struct run_def *make_example_run(void)
+{
+    _cleanup_(freep) char *text = definition_with("measure: {warmupSteps: 1, steps: 5}",
+                                                  "measure: {warmupSteps: 2, steps: 8}");
+    static const char *const sets[] = {"pservers=1", "trainers=3,1,2"};
+    return make_run(text, sets, 2);
+}
+
+static char *join(char *const *lines)
+{
+    struct buf out = BUF_INIT;
+    for (; *lines != NULL; lines++) {
+        buf_printf(&out, "%s\n", *lines);
+    }
+    return buf_take(&out);
+}
+
+static struct gang_addresses example_addresses(void)
+{
+    static char *pservers[] = {"127.0.0.1:40112"};
+    static char *trainers[] = {"127.0.0.1:40113", "127.0.0.1:40114"};
+    return (struct gang_addresses){
+        .of_role = {[ROLE_PSERVER] = pservers, [ROLE_TRAINER] = trainers}};
+}
+
+/* The example of the contract, but for the line the launcher adds. */
+static void environment_is_what_the_contract_says(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *contract = source_file_read("docs/contracts/environment.md");
+    char *start = strstr(contract, "```\n") + strlen("```\n");
+    char *secret = strstr(start, "BENCHD_SECRET_FD=3\n");
+    char *rest = secret + strlen("BENCHD_SECRET_FD=3\n");
+    _cleanup_(freep) char *expected = xasprintf("%.*s%.*s", (int)(secret - start), start,
+                                                (int)(strstr(rest, "```") - rest), rest);
+
+    struct run_def *def = make_example_run();
+    struct replica_id id = {.point = 2, .role = ROLE_TRAINER, .index = 1};
+    struct gang_addresses addresses = example_addresses();
+    struct replica_spec spec;
+    struct err err;
+    assert_int_equal(replica_spec_build(def, &id, &addresses, &spec, &err), 0);
+    _cleanup_(freep) char *got = join(spec.envp);
+    assert_string_equal(got, expected);
+    assert_string_equal(spec.argv[0], "benchworker");
+    assert_string_equal(spec.argv[1], "trainer");
+    assert_null(spec.argv[2]);
+    replica_spec_done(&spec);
+    run_def_free(def);
+}
+
+static void assert_env(const struct replica_spec *spec, const char *expected)
+{
+    for (char **it = spec->envp; *it != NULL; it++) {
+        if (str_eq(*it, expected)) {
+            return;
+        }
+    }
+    _cleanup_(freep) char *all = join(spec->envp);
+    fail_msg("expected '%s' in\n%s", expected, all);
+}
+
+static bool has_env(const struct replica_spec *spec, const char *start)
+{
+    for (char **it = spec->envp; *it != NULL; it++) {
+        if (str_has_prefix(*it, start)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void baselines_run_without_server(void **state)
+{
+    (void)state;
+    struct run_def *def = make_example_run();
+    struct replica_id id = {.point = 3, .role = ROLE_TRAINER};
+    struct gang_addresses unknown = {0};
+    struct replica_spec spec;
+    struct err err;
+    assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+    assert_env(&spec, "BENCHD_EXCHANGE=None");
+    assert_env(&spec, "BENCHD_PSERVERS=0");
+    assert_env(&spec, "BENCHD_TRAINERS=1");
+    assert_env(&spec, "BENCHD_PARAM_PSERVERS=0");
+    assert_env(&spec, "BENCHD_LISTEN=0.0.0.0:7164");
+    assert_false(has_env(&spec, "BENCHD_PSERVER_ADDRS="));
+    assert_false(has_env(&spec, "BENCHD_TRAINER_ADDRS="));
+    replica_spec_done(&spec);
+    run_def_free(def);
+}
+
+static const char full_container[] =
+    "{name: main, command: [/bin/run, $(HOME)], args: [--fast], env: [{name: A, value: old}, "
+    "{name: B, value: $(A)}, {name: A, value: new}, {name: BENCHD_STEPS, value: \"1\"}, "
+    "{name: BENCHD_OTHER, value: x}, {name: POD, valueFrom: {fieldRef: {}}}, {name: EMPTY}], "
+    "resources: {requests: {cpu: 1500m, memory: 2Gi}}}";
+
+static void templates_give_command_environment_and_requests(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text = definition_with("{name: main}", full_container);
+    struct run_def *def = make_run(text, NULL, 0);
+    struct replica_id id = {.point = 0, .role = ROLE_PSERVER};
+    struct gang_addresses addresses = example_addresses();
+    struct replica_spec spec;
+    struct err err;
+    assert_int_equal(replica_spec_build(def, &id, &addresses, &spec, &err), 0);
+    _cleanup_(freep) char *argv = join(spec.argv);
+    assert_string_equal(argv, "/bin/run\n$(HOME)\n--fast\n");
+    assert_string_equal(spec.envp[0], "A=new");
+    assert_string_equal(spec.envp[1], "B=$(A)");
+    assert_string_equal(spec.envp[2], "EMPTY=");
+    assert_string_equal(spec.envp[3], "BENCHD_RUN=vgg16-pserver-sweep-7k3fq");
+    assert_env(&spec, "BENCHD_STEPS=5");
+    assert_false(has_env(&spec, "BENCHD_OTHER="));
+    assert_false(has_env(&spec, "POD="));
+    assert_int_equal(spec.cpu_millicores, 1500);
+    assert_int_equal(spec.mem_bytes, 2147483648);
+    replica_spec_done(&spec);
+    run_def_free(def);
+}
+
+/* As Kubernetes does it: a limit without a request is a request too. */
+static void limits_stand_in_for_requests(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *resources;
+        int64_t cpu_millicores, mem_bytes;
+    } rows[] = {
+        {"{limits: {cpu: 2, memory: 1Gi}}", 2000, 1073741824},
+        {"{requests: {cpu: 500m}, limits: {cpu: 2, memory: 1Ki}}", 500, 1024},
+        {"{requests: {}, limits: {}}", 0, 0},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *container =
+            xasprintf("{name: main, resources: %s}", rows[i].resources);
+        _cleanup_(freep) char *text = definition_with("{name: main}", container);
+        struct run_def *def = make_run(text, NULL, 0);
+        struct replica_id id = {.point = 0, .role = ROLE_TRAINER};
+        struct gang_addresses addresses = example_addresses();
+        struct replica_spec spec;
+        struct err err;
+        assert_int_equal(replica_spec_build(def, &id, &addresses, &spec, &err), 0);
+        if (spec.cpu_millicores != rows[i].cpu_millicores || spec.mem_bytes != rows[i].mem_bytes) {
+            fail_msg("%s: expected %lld millicores, %lld bytes; got %lld, %lld", rows[i].resources,
+                     (long long)rows[i].cpu_millicores, (long long)rows[i].mem_bytes,
+                     (long long)spec.cpu_millicores, (long long)spec.mem_bytes);
+        }
+        replica_spec_done(&spec);
+        run_def_free(def);
+    }
+}
+
+static void data_and_arguments_without_command(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text =
+        definition_with("dataset: {kind: Synthetic}", "dataset: {kind: Idx, path: /data/fashion}");
+    char *at = strstr(text, "{name: main}");
+    _cleanup_(freep) char *with_args = xasprintf("%.*s{name: main, args: [-v]}%s", (int)(at - text),
+                                                 text, at + strlen("{name: main}"));
+    struct run_def *def = make_run(with_args, NULL, 0);
+    struct replica_id id = {.point = 0, .role = ROLE_PSERVER};
+    struct gang_addresses addresses = example_addresses();
+    struct replica_spec spec;
+    struct err err;
+    assert_int_equal(replica_spec_build(def, &id, &addresses, &spec, &err), 0);
+    _cleanup_(freep) char *argv = join(spec.argv);
+    assert_string_equal(argv, "benchworker\npserver\n-v\n");
+    assert_env(&spec, "BENCHD_DATA=idx:/data/fashion");
+    assert_int_equal(spec.cpu_millicores, 0);
+    replica_spec_done(&spec);
+    run_def_free(def);
+}
+
+static void parameters_reach_the_template_by_path(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {"cpu=400m,4"};
+    struct run_def *def = make_run(definition_text, sets, 1);
+    static const char *const expected[] = {"\"400m\"", "4"};
+    static const int64_t millicores[] = {400, 4000};
+    struct err err;
+    for (uint32_t point = 0; point < def->matrix.n_swept; point++) {
+        const struct value *cpu = params_get(&def->matrix.points[point].params, "cpu");
+        size_t i = cpu->is_int;
+        json_t *pod;
+        assert_int_equal(podspec_render(def, &def->matrix.points[point], ROLE_TRAINER, &pod, &err),
+                         0);
+        _cleanup_(freep) char *got = json_dumps(pod, JSON_COMPACT);
+        _cleanup_(freep) char *wanted =
+            xasprintf("{\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":{\"requests\":"
+                      "{\"cpu\":%s}}}]}}",
+                      expected[i]);
+        assert_string_equal(got, wanted);
+        json_decref(pod);
+        struct replica_id id = {.point = point, .role = ROLE_TRAINER};
+        struct gang_addresses unknown = {0};
+        struct replica_spec spec;
+        assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+        assert_int_equal(spec.cpu_millicores, millicores[i]);
+        assert_env(&spec, i == 0 ? "BENCHD_PARAM_CPU=400m" : "BENCHD_PARAM_CPU=4");
+        replica_spec_done(&spec);
+    }
+    /* The spec's own template was not touched. */
+    json_t *source = json_deep_copy(def->spec->roles[ROLE_TRAINER].template);
+    assert_null(json_object_get(
+        json_array_get(json_object_get(json_object_get(source, "spec"), "containers"), 0),
+        "resources"));
+    json_decref(source);
+    run_def_free(def);
+}
+
+static void roles_without_template_have_an_empty_container(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text =
+        definition_with("  parameters:\n"
+                        "  - name: cpu\n"
+                        "    targets: [{roles: [pserver, trainer], paths: "
+                        "[/spec/containers/0/resources/requests/cpu]}]\n",
+                        "");
+    char *at = strstr(text, ", template: *pod");
+    _cleanup_(freep) char *bare =
+        xasprintf("%.*s%s", (int)(at - text), text, at + strlen(", template: *pod"));
+    struct run_def *def = make_run(bare, NULL, 0);
+    json_t *pod;
+    struct err err;
+    assert_int_equal(podspec_render(def, &def->matrix.points[0], ROLE_TRAINER, &pod, &err), 0);
+    _cleanup_(freep) char *got = json_dumps(pod, JSON_COMPACT);
+    assert_string_equal(got, "{\"spec\":{\"containers\":[{}]}}");
+    json_decref(pod);
+    run_def_free(def);
+}
+
+static void bad_values_are_errors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *set, *expected;
+    } rows[] = {
+        {"/spec/containers/0/resources/requests/cpu", "cpu=many",
+         "template of trainer: container 0 requests 'many' of cpu: not a quantity"},
+        {"/spec/containers/0/resources/requests/memory", "cpu=9X",
+         "template of trainer: container 0 requests '9X' of memory: not a quantity"},
+        {"/spec/containers/0/command/0", "cpu=5",
+         "template of trainer: command[0] of container 0 is not a text"},
+        {"/spec/containers/0/env/0/value", "cpu=5",
+         "template of trainer: env[0] of container 0 needs a name and a text as value"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *text =
+            definition_with("/spec/containers/0/resources/requests/cpu", rows[i].path);
+        char *at = strstr(text, "{name: main}");
+        _cleanup_(freep) char *full =
+            xasprintf("%.*s{name: main, command: [a], env: [{name: A}]}%s", (int)(at - text), text,
+                      at + strlen("{name: main}"));
+        struct run_def *def = make_run(full, &rows[i].set, 1);
+        struct replica_id id = {.role = ROLE_TRAINER};
+        struct gang_addresses unknown = {0};
+        struct replica_spec spec;
+        struct err err;
+        assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), -EINVAL);
+        assert_string_equal(err.msg, rows[i].expected);
+        run_def_free(def);
+    }
+}
+
+static void names_replicas(void **state)
+{
+    (void)state;
+    struct replica_id a = {.point = 3, .trial = 1, .attempt = 2, .role = ROLE_PSERVER, .index = 7};
+    _cleanup_(freep) char *name = replica_name("run-x", &a);
+    assert_string_equal(name, "run-x-p3t1a2-pserver-7");
+    struct replica_id b = a;
+    assert_true(replica_id_eq(&a, &b));
+    b.attempt++;
+    assert_false(replica_id_eq(&a, &b));
+    b = a;
+    b.role = ROLE_TRAINER;
+    assert_false(replica_id_eq(&a, &b));
+}
+
+static void json_pointers_set(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *doc, *pointer, *expected; /* JSON, or the error */
+    } rows[] = {
+        {"{}", "/a", "{\"a\":9}"},
+        {"{}", "/a/b/c", "{\"a\":{\"b\":{\"c\":9}}}"},
+        {"{\"a\":null}", "/a/b", "{\"a\":{\"b\":9}}"},
+        {"{\"a\":{\"b\":1,\"c\":2}}", "/a/b", "{\"a\":{\"b\":9,\"c\":2}}"},
+        {"{\"a\":[1,2]}", "/a/1", "{\"a\":[1,9]}"},
+        {"{\"a\":[null]}", "/a/0/b", "{\"a\":[{\"b\":9}]}"},
+        {"{}", "/a~1b~0c", "{\"a/b~c\":9}"},
+        {"{}", "/0", "{\"0\":9}"},
+        {"{}", "a", "'a' does not start with '/'"},
+        {"{\"a\":1}", "/a/b", "path '/a/b': 'b' would have to lie inside a single value"},
+        {"{\"a\":[1]}", "/a/1", "path '/a/1': the list has no item '1', only 0 to 0"},
+        {"{\"a\":[1]}", "/a/-", "path '/a/-': the list has no item '-', only 0 to 0"},
+        {"{\"a\":[]}", "/a/0/b", "path '/a/0/b': the list is empty"},
+        {"{\"a\":\"x\"}", "/a/b/c", "path '/a/b/c': 'b' would have to lie inside a single value"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        json_t *doc = json_loads(rows[i].doc, 0, NULL);
+        struct err err = {0};
+        int r = json_pointer_set_new(doc, rows[i].pointer, json_integer(9), &err);
+        _cleanup_(freep) char *got = r < 0 ? xstrdup(err.msg) : json_dumps(doc, JSON_COMPACT);
+        assert_string_equal(got, rows[i].expected);
+        json_decref(doc);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(environment_is_what_the_contract_says),
+        cmocka_unit_test(baselines_run_without_server),
+        cmocka_unit_test(templates_give_command_environment_and_requests),
+        cmocka_unit_test(limits_stand_in_for_requests),
+        cmocka_unit_test(data_and_arguments_without_command),
+        cmocka_unit_test(parameters_reach_the_template_by_path),
+        cmocka_unit_test(roles_without_template_have_an_empty_container),
+        cmocka_unit_test(bad_values_are_errors),
+        cmocka_unit_test(names_replicas),
+        cmocka_unit_test(json_pointers_set),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

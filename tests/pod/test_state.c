@@ -1,0 +1,398 @@
+/* Every way in which a pod can look, and what it means: the table of docs/pods.md. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "pod/state.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "core/record.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+/* A container's status. */
+#define MAIN(state)                                                                                \
+    "\"containerStatuses\":[{\"name\":\"side\",\"state\":{\"running\":{}}},"                       \
+    "{\"name\":\"main\",\"image\":\"r/w:1\",\"containerID\":\"containerd://1\","                   \
+    "\"state\":" state "}]"
+#define ENDED(code, rest) MAIN("{\"terminated\":{\"exitCode\":" #code rest "}}")
+#define WAITS(reason, message)                                                                     \
+    MAIN("{\"waiting\":{\"reason\":\"" reason "\",\"message\":\"" message "\"}}")
+#define DISRUPTED(reason)                                                                          \
+    "\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","                          \
+    "\"reason\":\"" reason "\",\"message\":\"m\"}]"
+
+struct row {
+    const char *name, *status;
+    enum replica_state state;
+    enum failure_class failure;
+    enum pod_wait wait;
+    const char *message; /* the whole of it */
+};
+
+/* clang-format off */
+static const struct row rows[] = {
+    {"just made", "\"phase\":\"Pending\"", REPLICA_PENDING, FAILURE_NONE, POD_WAIT_NONE, ""},
+    {"no status", "", REPLICA_PENDING, FAILURE_NONE, POD_WAIT_NONE, ""},
+    {"container being created", "\"phase\":\"Pending\"," WAITS("ContainerCreating", ""),
+     REPLICA_PENDING, FAILURE_NONE, POD_WAIT_NONE, ""},
+    {"runs", "\"phase\":\"Running\"," MAIN("{\"running\":{}}"), REPLICA_RUNNING, FAILURE_NONE,
+     POD_WAIT_NONE, ""},
+    {"ended well", "\"phase\":\"Succeeded\"," ENDED(0, ""), REPLICA_SUCCEEDED, FAILURE_NONE,
+     POD_WAIT_NONE, ""},
+    {"ended well, a side container runs on", "\"phase\":\"Running\"," ENDED(0, ""),
+     REPLICA_SUCCEEDED, FAILURE_NONE, POD_WAIT_NONE, ""},
+    {"ended well, then drained", "\"phase\":\"Succeeded\"," ENDED(0, "") ","
+     DISRUPTED("EvictionByEvictionAPI"), REPLICA_SUCCEEDED, FAILURE_NONE, POD_WAIT_NONE, ""},
+
+    /* what comes before it */
+    {"an init container fails", "\"phase\":\"Failed\"," WAITS("PodInitializing", "") ","
+     "\"initContainerStatuses\":[{\"name\":\"a\",\"state\":{\"terminated\":{\"exitCode\":0}}},"
+     "{\"name\":\"fetch\",\"state\":{\"terminated\":{\"exitCode\":3,\"message\":\"no data\"}}}]",
+     REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE, "init container 'fetch': exit code 3: no data"},
+    {"an init container out of memory", "\"phase\":\"Failed\","
+     "\"initContainerStatuses\":[{\"name\":\"fetch\",\"state\":{\"terminated\":{\"exitCode\":137,"
+     "\"reason\":\"OOMKilled\"}}}]", REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE,
+     "init container 'fetch': killed for memory, exit code 137"},
+
+    /* how the container ended */
+    {"exit 3", "\"phase\":\"Failed\"," ENDED(3, ",\"reason\":\"Error\",\"message\":\"a\\nlast\\n\""),
+     REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE, "exit code 3: last"},
+    {"exit 13", "\"phase\":\"Failed\"," ENDED(13, ""), REPLICA_FAILED, FAILURE_INFRASTRUCTURE,
+     POD_WAIT_NONE, "exit code 13"},
+    {"exit 137 without OOMKilled", "\"phase\":\"Failed\"," ENDED(137, ",\"reason\":\"Error\""),
+     REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE,
+     "killed by signal 9, not for memory: by somebody, or its node"},
+    {"signal 11", "\"phase\":\"Failed\"," ENDED(139, ",\"signal\":11"), REPLICA_FAILED,
+     FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "killed by signal 11"},
+    {"OOM", "\"phase\":\"Failed\"," ENDED(137, ",\"reason\":\"OOMKilled\""), REPLICA_FAILED,
+     FAILURE_PERMANENT, POD_WAIT_NONE,
+     "killed for memory; raise its limit of 256Mi, for instance with --set memory=VALUE"},
+    {"OOM behind exit 0", "\"phase\":\"Succeeded\"," ENDED(0, ",\"reason\":\"OOMKilled\""),
+     REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE,
+     "killed for memory; raise its limit of 256Mi, for instance with --set memory=VALUE"},
+    {"StartError", "\"phase\":\"Failed\","
+     ENDED(128, ",\"reason\":\"StartError\",\"message\":\"exec: no such file\""), REPLICA_FAILED,
+     FAILURE_PERMANENT, POD_WAIT_NONE, "its container could not start: exec: no such file"},
+    {"ContainerCannotRun", "\"phase\":\"Failed\"," ENDED(128, ",\"reason\":\"ContainerCannotRun\""),
+     REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE, "its container could not start"},
+    {"ContainerStatusUnknown", "\"phase\":\"Failed\","
+     ENDED(137, ",\"reason\":\"ContainerStatusUnknown\""), REPLICA_FAILED, FAILURE_INFRASTRUCTURE,
+     POD_WAIT_NONE, "its node does not know how it ended"},
+
+    /* what the cluster did to the pod */
+    {"evicted", "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"low on memory\","
+     ENDED(137, ",\"reason\":\"OOMKilled\""), REPLICA_FAILED, FAILURE_INFRASTRUCTURE,
+     POD_WAIT_NONE, "evicted by its node: low on memory"},
+    {"OutOfcpu, no container at all", "\"phase\":\"Failed\",\"reason\":\"OutOfcpu\","
+     "\"message\":\"not enough\"", REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE,
+     "refused by its node: OutOfcpu: not enough"},
+    {"TopologyAffinityError", "\"phase\":\"Failed\",\"reason\":\"TopologyAffinityError\","
+     "\"message\":\"m\"", REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE,
+     "refused by its node: TopologyAffinityError: m"},
+    {"node shutdown", "\"phase\":\"Failed\",\"reason\":\"Terminated\",\"message\":\"imminent\"",
+     REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "its node was shut down: imminent"},
+    {"deadline", "\"phase\":\"Failed\",\"reason\":\"DeadlineExceeded\","
+     ENDED(137, ",\"reason\":\"Error\""), REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE,
+     "ran longer than its activeDeadlineSeconds"},
+    {"failed without a word", "\"phase\":\"Failed\"", REPLICA_FAILED, FAILURE_INFRASTRUCTURE,
+     POD_WAIT_NONE, "failed"},
+    {"preempted", "\"phase\":\"Running\"," MAIN("{\"running\":{}}") ","
+     DISRUPTED("PreemptionByScheduler"), REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE,
+     "preempted by a pod of higher priority; give the templates a priorityClassName: m"},
+    {"drained", "\"phase\":\"Failed\"," ENDED(143, "") "," DISRUPTED("EvictionByEvictionAPI"),
+     REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "evicted: somebody drains its node: m"},
+    {"node lost", "\"phase\":\"Running\"," MAIN("{\"running\":{}}") ","
+     DISRUPTED("DeletionByTaintManager"), REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE,
+     "its node was lost or tainted: m"},
+    {"a disruption of tomorrow", "\"phase\":\"Running\"," DISRUPTED("Whatever"), REPLICA_FAILED,
+     FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "disrupted: m"},
+
+    /* what it waits for */
+    {"unschedulable", "\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\","
+     "\"status\":\"False\",\"reason\":\"Unschedulable\",\"message\":\"0/2 nodes\"}]",
+     REPLICA_PENDING, FAILURE_NONE, POD_WAIT_NODE, "no node fits it: 0/2 nodes"},
+    {"gated", "\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\","
+     "\"status\":\"False\",\"reason\":\"SchedulingGated\"}]",
+     REPLICA_PENDING, FAILURE_NONE, POD_WAIT_GATE, "a scheduling gate holds it"},
+    {"scheduled", "\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\","
+     "\"status\":\"True\"}]", REPLICA_PENDING, FAILURE_NONE, POD_WAIT_NONE, ""},
+    {"ErrImagePull", "\"phase\":\"Pending\"," WAITS("ErrImagePull", "not found"), REPLICA_PENDING,
+     FAILURE_NONE, POD_WAIT_IMAGE, "image 'r/w:1': ErrImagePull: not found"},
+    {"ErrImagePull, as containerd says it", "\"phase\":\"Pending\","
+     WAITS("ErrImagePull", "rpc error: code = NotFound desc = failed to pull and unpack image "
+           "\\\"r/w:1\\\": failed to resolve reference \\\"r/w:1\\\": r/w:1: not found"),
+     REPLICA_PENDING, FAILURE_NONE, POD_WAIT_IMAGE,
+     "image 'r/w:1': ErrImagePull: r/w:1: not found"},
+    {"ErrImagePull, a registry that nobody finds", "\"phase\":\"Pending\","
+     WAITS("ErrImagePull", "failed to do request: Head \\\"https://r/v2/w/manifests/1\\\": dial "
+           "tcp: lookup r: no such host"), REPLICA_PENDING, FAILURE_NONE, POD_WAIT_IMAGE,
+     "image 'r/w:1': ErrImagePull: dial tcp: lookup r: no such host"},
+    {"ImagePullBackOff", "\"phase\":\"Pending\"," WAITS("ImagePullBackOff", ""), REPLICA_PENDING,
+     FAILURE_NONE, POD_WAIT_IMAGE, "image 'r/w:1': ImagePullBackOff"},
+    {"InvalidImageName", "\"phase\":\"Pending\"," WAITS("InvalidImageName", "bad"), REPLICA_FAILED,
+     FAILURE_PERMANENT, POD_WAIT_NONE, "image 'r/w:1': InvalidImageName: bad"},
+    {"ErrImageNeverPull", "\"phase\":\"Pending\"," WAITS("ErrImageNeverPull", ""), REPLICA_FAILED,
+     FAILURE_PERMANENT, POD_WAIT_NONE, "image 'r/w:1': ErrImageNeverPull"},
+    {"CreateContainerConfigError", "\"phase\":\"Pending\","
+     WAITS("CreateContainerConfigError", "runAsNonRoot"), REPLICA_FAILED, FAILURE_PERMANENT,
+     POD_WAIT_NONE, "its container cannot be made: CreateContainerConfigError: runAsNonRoot"},
+    {"an init container's image", "\"phase\":\"Pending\",\"initContainerStatuses\":[{\"name\":"
+     "\"i\",\"image\":\"x\",\"state\":{\"waiting\":{\"reason\":\"InvalidImageName\"}}}]",
+     REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE, "image 'x': InvalidImageName"},
+};
+/* clang-format on */
+
+static json_t *make_pod(const char *metadata, const char *status)
+{
+    _cleanup_(freep) char *text =
+        xasprintf("{\"metadata\":{%s},\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":"
+                  "{\"limits\":{\"memory\":\"256Mi\"}}},{\"name\":\"side\"}]},"
+                  "\"status\":{%s}}",
+                  metadata, status);
+    json_error_t error;
+    json_t *pod = json_loads(text, 0, &error);
+    if (pod == NULL) {
+        fail_msg("%s: %s", error.text, text);
+    }
+    return pod;
+}
+
+static const struct replica_id trainer_1 = {0, 0, 0, ROLE_TRAINER, 1};
+
+static void check_every_class(bool is_pruned)
+{
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        json_t *pod = make_pod("", rows[i].status);
+        if (is_pruned) {
+            pod_prune(pod);
+        }
+        struct pod_state s;
+        pod_state_read(pod, &trainer_1, &s);
+        if (s.state != rows[i].state || s.failure != rows[i].failure || s.wait != rows[i].wait ||
+            strcmp(s.message, rows[i].message) != 0) {
+            fail_msg("row '%s': expected state %d class %d wait %d '%s', got %d %d %d '%s'",
+                     rows[i].name, rows[i].state, rows[i].failure, rows[i].wait, rows[i].message,
+                     s.state, s.failure, s.wait, s.message);
+        }
+        pod_state_done(&s);
+        json_decref(pod);
+    }
+}
+
+static void every_class(void **state)
+{
+    (void)state;
+    check_every_class(false);
+    check_every_class(true);
+}
+
+static void pruned_of_all_else(void **state)
+{
+    (void)state;
+    json_t *pod =
+        json_loads("{\"metadata\":{\"name\":\"p\",\"annotations\":{\"a\":\"b\"}},\"spec\":{"
+                   "\"hostname\":\"h\",\"containers\":[{\"name\":\"main\",\"image\":\"i\"},"
+                   "{\"name\":\"side\"}]}}",
+                   0, NULL);
+    assert_non_null(pod);
+    pod_prune(pod);
+    _cleanup_(freep) char *text = json_dumps(pod, JSON_COMPACT);
+    assert_string_equal(text, "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":"
+                              "\"main\",\"resources\":{}}]}}");
+    json_decref(pod);
+    pod = json_object();
+    pod_prune(pod); /* nothing to take out */
+    assert_int_equal(json_object_size(pod), 0);
+    json_decref(pod);
+}
+
+static void deleted_by_somebody(void **state)
+{
+    (void)state;
+    const char *deleted = "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"";
+    static const struct {
+        const char *status, *message;
+        enum replica_state state;
+    } cases[] = {
+        {"\"phase\":\"Running\"," MAIN("{\"running\":{}}"), "somebody deletes its pod",
+         REPLICA_FAILED},
+        {"\"phase\":\"Succeeded\"," ENDED(0, ""), "", REPLICA_SUCCEEDED},
+        {"\"phase\":\"Failed\"," ENDED(2, ""), "exit code 2", REPLICA_FAILED},
+    };
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        json_t *pod = make_pod(deleted, cases[i].status);
+        struct pod_state s;
+        pod_state_read(pod, &trainer_1, &s);
+        assert_int_equal(s.state, cases[i].state);
+        assert_string_equal(s.message, cases[i].message);
+        pod_state_done(&s);
+        json_decref(pod);
+    }
+}
+
+#define ALONE(state) "\"containerStatuses\":[{\"name\":\"main\",\"state\":" state "}]"
+
+/* What nothing of runs any more, and what is about to be so. */
+static void over_and_stopped(void **state)
+{
+    (void)state;
+    /* clang-format off */
+    static const struct {
+        const char *name, *status;
+        bool is_over, has_stopped;
+    } cases[] = {
+        {"no status", "", false, false},
+        {"runs", "\"phase\":\"Running\"," ALONE("{\"running\":{}}"), false, false},
+        {"ended, its phase to come", "\"phase\":\"Running\"," ALONE("{\"terminated\":{}}"), false, true},
+        {"ended well", "\"phase\":\"Succeeded\"," ALONE("{\"terminated\":{}}"), true, true},
+        {"ended badly", "\"phase\":\"Failed\"," ALONE("{\"terminated\":{\"exitCode\":2}}"), true, true},
+        {"refused by its node", "\"phase\":\"Failed\",\"reason\":\"OutOfcpu\"", true, false},
+        {"another container runs", "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"main\","
+         "\"state\":{\"terminated\":{}}},{\"name\":\"side\",\"state\":{\"running\":{}}}]", false,
+         false},
+        {"an init container that goes on", "\"phase\":\"Running\",\"initContainerStatuses\":[{"
+         "\"name\":\"i\",\"state\":{\"running\":{}}}]," ALONE("{\"terminated\":{}}"), false, false},
+    };
+    /* clang-format on */
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        json_t *pod = make_pod("", cases[i].status);
+        pod_prune(pod);
+        if (pod_is_over(pod) != cases[i].is_over || pod_has_stopped(pod) != cases[i].has_stopped) {
+            fail_msg("%s: over %d, stopped %d", cases[i].name, pod_is_over(pod),
+                     pod_has_stopped(pod));
+        }
+        json_decref(pod);
+    }
+}
+
+static void killed_for_memory_without_a_limit(void **state)
+{
+    (void)state;
+    json_t *pod = make_pod("", "\"phase\":\"Failed\"," ENDED(137, ",\"reason\":\"OOMKilled\""));
+    json_object_del(json_array_get(json_object_get(json_object_get(pod, "spec"), "containers"), 0),
+                    "resources");
+    struct pod_state s;
+    pod_state_read(pod, &trainer_1, &s);
+    assert_int_equal(s.failure, FAILURE_PERMANENT);
+    assert_string_equal(s.message,
+                        "killed for memory; it has no limit, so its node has too little");
+    pod_state_done(&s);
+    json_decref(pod);
+}
+
+/* A pod of trainer/1 that ended with `code` and this termination message. */
+static json_t *make_ended(int code, const char *message)
+{
+    json_t *pod = make_pod("", "\"phase\":\"Running\"," ENDED(0, ""));
+    json_t *list = json_object_get(json_object_get(pod, "status"), "containerStatuses");
+    json_t *ended =
+        json_object_get(json_object_get(json_array_get(list, 1), "state"), "terminated");
+    json_object_set_new(ended, "exitCode", json_integer(code));
+    json_object_set_new(ended, "message", json_string(message));
+    return pod;
+}
+
+static void summary_in_message(void **state)
+{
+    (void)state;
+    struct buf line = BUF_INIT;
+    const struct record_who who = {ROLE_TRAINER, 1, 0};
+    const struct summary summary = {.samples = 128, .duration_ns = 1000000000, .steps = 8};
+    record_write_summary(&line, &who, &summary, NULL, 0);
+    json_t *pod = make_ended(0, buf_cstr(&line));
+    struct pod_state s;
+    pod_state_read(pod, &trainer_1, &s);
+    assert_int_equal(s.state, REPLICA_SUCCEEDED);
+    assert_non_null(s.summary_line);
+    assert_memory_equal(s.summary_line, buf_cstr(&line), line.len - 1);
+    pod_state_done(&s);
+
+    const struct replica_id other = {0, 0, 0, ROLE_TRAINER, 2};
+    pod_state_read(pod, &other, &s);
+    assert_null(s.summary_line);
+    pod_state_done(&s);
+    json_decref(pod);
+    buf_done(&line);
+}
+
+static void error_record_in_message(void **state)
+{
+    (void)state;
+    struct buf line = BUF_INIT;
+    const struct record_who who = {ROLE_TRAINER, 1, 0};
+    buf_puts(&line, "loading\n");
+    record_write_error(&line, &who, 11, "pserver/0", "pserver/0 was silent for 6.0 s");
+    json_t *pod = make_ended(11, buf_cstr(&line));
+    struct pod_state s;
+    pod_state_read(pod, &trainer_1, &s);
+    assert_int_equal(s.failure, FAILURE_CONSEQUENCE);
+    assert_string_equal(s.message, "pserver/0 was silent for 6.0 s");
+    assert_true(s.has_blamed);
+    assert_int_equal(s.blamed_role, ROLE_PSERVER);
+    assert_int_equal(s.blamed_index, 0);
+    pod_state_done(&s);
+    json_decref(pod);
+    buf_done(&line);
+}
+
+static void without_container_it_is_simulated(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *status;
+        bool is_simulated, has_started;
+    } cases[] = {
+        {MAIN("{\"running\":{}}"), false, true},
+        {ENDED(0, ""), false, true},
+        {"\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"running\":{}}}]", true, true},
+        {"\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":{\"exitCode\":0}}}]",
+         true, true},
+        {"\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"waiting\":{}}}]", false, false},
+        {"\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":{\"exitCode\":137,"
+         "\"reason\":\"ContainerStatusUnknown\"}}}]",
+         false, true},
+    };
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        json_t *pod = make_pod("", cases[i].status);
+        struct pod_state s;
+        pod_state_read(pod, &trainer_1, &s);
+        assert_int_equal(s.is_simulated, cases[i].is_simulated);
+        assert_int_equal(s.has_started, cases[i].has_started);
+        pod_state_done(&s);
+        json_decref(pod);
+    }
+}
+
+static void address(void **state)
+{
+    (void)state;
+    json_t *pod = make_pod("", "\"phase\":\"Running\",\"podIP\":\"10.0.0.7\"");
+    struct pod_state s;
+    pod_state_read(pod, &trainer_1, &s);
+    assert_string_equal(s.ip, "10.0.0.7");
+    pod_state_done(&s);
+    json_decref(pod);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_class),
+        cmocka_unit_test(pruned_of_all_else),
+        cmocka_unit_test(deleted_by_somebody),
+        cmocka_unit_test(over_and_stopped),
+        cmocka_unit_test(killed_for_memory_without_a_limit),
+        cmocka_unit_test(summary_in_message),
+        cmocka_unit_test(error_record_in_message),
+        cmocka_unit_test(without_container_it_is_simulated),
+        cmocka_unit_test(address),
+    };
+    return cmocka_run_group_tests_name("core/pod_state", tests, NULL, NULL);
+}

@@ -1,0 +1,30 @@
+/* Results for tests: a run from a short definition, and attempts made by hand. Used by tests of
+ * core and of report. */
+#pragma once
+
+#include "result/result.h"
+
+struct fixture {
+    struct run_def *def;
+    VEC(struct attempt_row) rows; /* changed by hand where a test needs it */
+    struct result *result;        /* NULL until fixture_build */
+};
+
+/* "demo-7k3fq" of the benchmark "demo" with these keys of `spec` (YAML text; systems, workload and
+ * roles have defaults). cpus as in run_def_params. Fails the test on diagnostics. */
+void fixture_init(struct fixture *f, const char *sweep, const char *more, int64_t cpus);
+void fixture_done(struct fixture *f);
+
+/* An attempt with all its replicas and their summaries: trainer i trained 128 samples in
+ * seconds[i]. The row may be changed until the next one is added. */
+struct attempt_row *fixture_succeed(struct fixture *f, uint32_t point, uint32_t trial,
+                                    uint32_t attempt, const double *seconds);
+/* The same for one trainer or several alike, so that the job makes this throughput. */
+struct attempt_row *fixture_throughput(struct fixture *f, uint32_t point, uint32_t trial,
+                                       double samples_per_s);
+/* An attempt that ended otherwise, without replicas. `error` may be NULL. */
+struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t trial, uint32_t attempt,
+                                enum attempt_outcome outcome, const char *error);
+
+/* Builds anew from the rows; borrowed. */
+struct result *fixture_build(struct fixture *f, enum run_phase phase);

@@ -1,0 +1,534 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "result/compare.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../golden_json.h"
+#include "base/splitmix.h"
+#include "result_fixture.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define GRID "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}"
+#define POINT_BASELINE "  baseline: {kind: Point, where: {trainers: 1}}\n"
+
+static const struct compare_params defaults = {.threshold_ratio = COMPARE_THRESHOLD_RATIO};
+
+/* What trials of one point are apart, as factors: a spread of 0.3%. */
+static const double spread[] = {1, 1.004, 0.997, 1.002, 0.999, 1.003, 0.996, 1.001};
+
+static void rename_run(struct fixture *f, const char *name)
+{
+    free(f->def->name);
+    f->def->name = xstrdup(name);
+}
+
+/* A run of GRID with as many trials; `shift` moves which trial has which factor, so that two runs
+ * do not have the same values by accident. */
+static void make_run(struct fixture *f, const char *name, size_t n, const double x[4], size_t shift)
+{
+    _cleanup_(freep) char *more = xasprintf("%s  repeats: {min: %zu}\n", POINT_BASELINE, n);
+    fixture_init(f, GRID, more, 16);
+    rename_run(f, name);
+    for (uint32_t p = 0; p < 4; p++) {
+        for (uint32_t t = 0; t < n && x[p] > 0; t++) {
+            fixture_throughput(f, p, t, x[p] * spread[(t + p + shift) % N_ROWS(spread)]);
+        }
+    }
+    fixture_build(f, RUN_SUCCEEDED);
+}
+
+static struct comparison *compare(const struct fixture *a, const struct fixture *b,
+                                  const struct compare_params *params)
+{
+    struct comparison *c = NULL;
+    const char *fix = NULL;
+    struct err err = {0};
+    if (comparison_new(a->result, b->result, params, &c, &fix, &err) < 0) {
+        fail_msg("refused: %s", err.msg);
+    }
+    return c;
+}
+
+/* ---- verdicts ---- */
+
+static void verdicts(void **state)
+{
+    (void)state;
+    /* clang-format off */
+    static const struct {
+        const char *name;
+        size_t n_a, n_b;
+        double a[4], b[4]; /* throughput; 0: no trial of the point */
+        double threshold_ratio;
+        const char *changes; /* S slower, F faster, - none shown, t too few, x not measured */
+        enum change whole;
+        size_t repeats_for_all, repeats_for_one;
+    } rows[] = {
+        {"nothing changed", 4, 4, {40, 70, 120, 200}, {40, 70, 120, 200}, 0.02, "----",
+         CHANGE_NONE, 0, 0},
+        {"one is 6% slower", 4, 4, {40, 70, 120, 200}, {40, 70, 113, 200}, 0.02, "--S-",
+         CHANGE_SLOWER, 0, 0},
+        {"one is 6% faster", 4, 5, {40, 70, 113, 200}, {40, 70, 120, 200}, 0.02, "--F-",
+         CHANGE_FASTER, 0, 0},
+        {"one alone, three trials", 3, 3, {40, 70, 120, 200}, {40, 70, 113, 200}, 0.02, "----",
+         CHANGE_NONE, 0, 4},
+        {"slower and faster: they do not cancel", 4, 4, {40, 70, 120, 200}, {44, 63, 120, 200},
+         0.02, "FS--", CHANGE_SLOWER, 0, 0},
+        {"all slower", 5, 3, {40, 70, 120, 200}, {38, 66, 113, 190}, 0.02, "SSSS", CHANGE_SLOWER,
+         0, 0},
+        {"1.5% slower everywhere: not worth a word", 8, 8, {40, 70, 120, 200},
+         {39.4, 68.95, 118.2, 197}, 0.02, "----", CHANGE_NONE, 0, 0},
+        {"the same with a threshold of 1%", 8, 8, {40, 70, 120, 200}, {39.4, 68.95, 118.2, 197},
+         0.01, "SSSS", CHANGE_SLOWER, 0, 0},
+        {"one trial each", 1, 1, {40, 70, 120, 200}, {30, 60, 100, 100}, 0.02, "tttt",
+         CHANGE_TOO_FEW, 2, 4},
+        {"one trial on one side", 8, 1, {40, 70, 120, 200}, {30, 60, 100, 100}, 0.02, "tttt",
+         CHANGE_TOO_FEW, 2, 4},
+        {"two each at four points", 2, 2, {40, 70, 120, 200}, {30, 52, 90, 150}, 0.02, "SSSS",
+         CHANGE_SLOWER, 0, 4},
+        {"two each at one point", 2, 2, {40, 0, 0, 0}, {30, 0, 0, 0}, 0.02, "txxx", CHANGE_TOO_FEW,
+         4, 4},
+        {"three each at one point", 3, 3, {40, 0, 0, 0}, {30, 0, 0, 0}, 0.02, "txxx",
+         CHANGE_TOO_FEW, 4, 4},
+        {"four each at one point", 4, 4, {40, 0, 0, 0}, {30, 0, 0, 0}, 0.02, "Sxxx", CHANGE_SLOWER,
+         0, 0},
+        {"two each at two points", 2, 2, {40, 70, 0, 0}, {30, 52, 0, 0}, 0.02, "ttxx",
+         CHANGE_TOO_FEW, 3, 4},
+        {"a point that only one side measured", 4, 4, {40, 0, 120, 200}, {36, 70, 0, 200}, 0.02,
+         "Sxx-", CHANGE_SLOWER, 0, 0},
+    };
+    /* clang-format on */
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture a, b;
+        make_run(&a, "demo-7k3fq", rows[i].n_a, rows[i].a, 0);
+        make_run(&b, "demo-q2v8n", rows[i].n_b, rows[i].b, 3);
+        const struct compare_params params = {.threshold_ratio = rows[i].threshold_ratio};
+        struct comparison *c = compare(&a, &b, &params);
+        char changes[5] = "";
+        size_t counts[CHANGE_COUNT] = {0};
+        assert_int_equal(c->points.len, 4);
+        for (size_t p = 0; p < 4; p++) {
+            changes[p] = "SF-tx"[c->points.items[p].change];
+            counts[c->points.items[p].change]++;
+        }
+        assert_string_equal(changes, rows[i].changes);
+        assert_memory_equal(counts, c->counts, sizeof(counts));
+        assert_int_equal(c->change, rows[i].whole);
+        assert_int_equal(c->repeats_for_all, rows[i].repeats_for_all);
+        assert_int_equal(c->repeats_for_one, rows[i].repeats_for_one);
+        comparison_free(c);
+        fixture_done(&a);
+        fixture_done(&b);
+    }
+}
+
+/* A run beside itself: every ratio is 1, nothing is flagged, p is 1. */
+static void a_run_beside_itself(void **state)
+{
+    (void)state;
+    static const double x[] = {40, 70, 120, 200};
+    for (size_t n = 1; n <= 8; n++) {
+        struct fixture a;
+        make_run(&a, "demo-7k3fq", n, x, 0);
+        const struct compare_params params = {.threshold_ratio = 0};
+        struct comparison *c = compare(&a, &a, &params);
+        vec_each (struct compared_point, p, &c->points) {
+            assert_true(p->ratio.estimate.value == 1);
+            assert_int_equal(p->change, n == 1 ? CHANGE_TOO_FEW : CHANGE_NONE);
+            assert_true(!p->welch.known || (p->welch.t == 0 && p->welch.p == 1));
+        }
+        assert_true(c->gate.p == 1);
+        assert_true(c->geomean_ratio.estimate.value == 1);
+        assert_int_equal(c->differences.len, 0);
+        comparison_free(c);
+        fixture_done(&a);
+    }
+}
+
+static enum change mirrored(enum change change)
+{
+    return change == CHANGE_SLOWER   ? CHANGE_FASTER
+           : change == CHANGE_FASTER ? CHANGE_SLOWER
+                                     : change;
+}
+
+static void near(const char *what, double expected, double actual)
+{
+    if (!(fabs(actual - expected) <= 1e-9 * fabs(expected))) {
+        fail_msg("%s: expected %.15g, got %.15g", what, expected, actual);
+    }
+}
+
+/* Exchanging base and candidate turns ratios over and verdicts round; p-values stay. */
+static void exchanging_mirrors(void **state)
+{
+    (void)state;
+    uint64_t seed = 99;
+    size_t flagged = 0;
+    for (int round = 0; round < 60; round++) {
+        double x[4], y[4];
+        for (size_t p = 0; p < 4; p++) { /* up to 5% apart, about a threshold of 2% */
+            x[p] = 40 * (double)(p + 1);
+            y[p] = x[p] * (0.95 + 0.001 * splitmix_below(&seed, 101));
+        }
+        struct fixture a, b;
+        make_run(&a, "demo-7k3fq", 2 + splitmix_below(&seed, 5), x, 0);
+        make_run(&b, "demo-q2v8n", 2 + splitmix_below(&seed, 5), y, 3);
+        struct comparison *c = compare(&a, &b, &defaults), *d = compare(&b, &a, &defaults);
+        assert_true(c->gate.p == d->gate.p);
+        for (size_t p = 0; p < 4; p++) {
+            const struct compared_point *k = &c->points.items[p], *l = &d->points.items[p];
+            near("ratio", 1 / k->ratio.estimate.value, l->ratio.estimate.value);
+            assert_int_equal(k->ratio.estimate.has_interval, l->ratio.estimate.has_interval);
+            if (k->ratio.estimate.has_interval) {
+                near("low", 1 / k->ratio.estimate.high, l->ratio.estimate.low);
+                near("high", 1 / k->ratio.estimate.low, l->ratio.estimate.high);
+            }
+            assert_true(k->p_adjusted == l->p_adjusted);
+            assert_int_equal(mirrored(k->change), l->change);
+            flagged += k->change == CHANGE_SLOWER || k->change == CHANGE_FASTER;
+        }
+        near("geomean", 1 / c->geomean_ratio.estimate.value, d->geomean_ratio.estimate.value);
+        comparison_free(c);
+        comparison_free(d);
+        fixture_done(&a);
+        fixture_done(&b);
+    }
+    assert_in_range(flagged, 60, 200); /* of 240: the rounds hold both kinds */
+}
+
+/* The promise behind the gate: of comparisons without any change, at most about 5% flag a point. */
+static void without_change_few_are_flagged(void **state)
+{
+    (void)state;
+    uint64_t seed = 20181120;
+    const int experiments = 300;
+    int flagged = 0;
+    for (int round = 0; round < experiments; round++) {
+        struct fixture f[2];
+        for (size_t side = 0; side < 2; side++) {
+            fixture_init(&f[side], GRID, POINT_BASELINE "  repeats: {min: 3}\n", 16);
+            for (uint32_t p = 0; p < 4; p++) {
+                for (uint32_t t = 0; t < 3; t++) {
+                    double noise = 0;
+                    for (int i = 0; i < 12; i++) { /* nearly normal */
+                        noise += (double)(splitmix_next(&seed) >> 11) / 9007199254740992.0 - 0.5;
+                    }
+                    fixture_throughput(&f[side], p, t, 50 * exp(0.05 * noise));
+                }
+            }
+            fixture_build(&f[side], RUN_SUCCEEDED);
+        }
+        struct comparison *c = compare(&f[0], &f[1], &defaults);
+        flagged += c->change == CHANGE_SLOWER || c->change == CHANGE_FASTER;
+        comparison_free(c);
+        fixture_done(&f[0]);
+        fixture_done(&f[1]);
+    }
+    print_message("# %d of %d flagged\n", flagged, experiments);
+    assert_true(flagged <= experiments * 0.05 + 2 * sqrt(experiments * 0.05 * 0.95));
+}
+
+/* ---- figures ---- */
+
+static void figures_by_hand(void **state)
+{
+    (void)state;
+    static const double x[] = {40, 70, 120, 200}, y[] = {50, 70, 60, 200};
+    struct fixture a, b;
+    make_run(&a, "demo-7k3fq", 1, x, 0);
+    make_run(&b, "demo-q2v8n", 1, y, 0);
+    struct comparison *c = compare(&a, &b, &defaults);
+    const double ratios[] = {1.25, 1, 0.5, 1};
+    for (size_t p = 0; p < 4; p++) {
+        const struct figure *ratio = &c->points.items[p].ratio;
+        near("ratio", ratios[p], ratio->estimate.value);
+        assert_false(ratio->estimate.has_interval);
+        assert_string_equal(ratio->unit, "ratio");
+        assert_string_equal(ratio->scope, "job");
+    }
+    near("geomean of ratios", pow(1.25 * 0.5, 0.25), c->geomean_ratio.estimate.value);
+    near("their quotient", c->geomean_candidate.estimate.value / c->geomean_base.estimate.value,
+         c->geomean_ratio.estimate.value);
+    assert_string_equal(c->geomean_base.unit, "samples/s");
+    assert_int_equal(c->n_measured, 4);
+    comparison_free(c);
+    fixture_done(&a);
+    fixture_done(&b);
+    make_run(&a, "demo-7k3fq", 3, x, 0);
+    make_run(&b, "demo-q2v8n", 4, y, 0);
+    c = compare(&a, &b, &defaults);
+    assert_true(c->points.items[0].ratio.estimate.has_interval);
+    assert_true(c->geomean_ratio.estimate.has_interval);
+    assert_false(c->geomean_base.estimate.has_interval);
+    comparison_free(c);
+    fixture_done(&a);
+    fixture_done(&b);
+}
+
+/* ---- points ---- */
+
+static void add_trials(struct fixture *f)
+{
+    for (uint32_t p = 0; p < f->def->matrix.n_points; p++) {
+        fixture_throughput(f, p, 0, 40 + 10.0 * p);
+    }
+    fixture_build(f, RUN_SUCCEEDED);
+}
+
+/* "0=1 2=0 -1 +2": point 0 of the base is 1 of the candidate, 1 is the base's alone, ... */
+static char *matches_text(const struct comparison *c)
+{
+    struct buf text = BUF_INIT;
+    vec_each (struct compared_point, p, &c->points) {
+        buf_printf(&text, "%u=%u ", p->base->point->index, p->candidate->point->index);
+    }
+    vec_each (const struct point_result *, p, &c->only_base) {
+        buf_printf(&text, "-%u ", (*p)->point->index);
+    }
+    vec_each (const struct point_result *, p, &c->only_candidate) {
+        buf_printf(&text, "+%u ", (*p)->point->index);
+    }
+    return buf_take(&text);
+}
+
+#define SINGLE "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n"
+#define CPU_PARAMETER                                                                              \
+    "  parameters: [{name: cpu, targets: [{roles: [trainer], paths: [/metadata/labels/cpu]}]}]\n"
+#define TWO_SYSTEMS(first, second)                                                                 \
+    "  systems: [{name: " first ", profile: benchworker}, {name: " second                          \
+    ", profile: benchworker}]\n"
+
+static void points_are_matched_by_what_ran(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *sweep_a, *more_a, *sweep_b, *more_b, *matches;
+    } rows[] = {
+        {"the same", "{grid: {pservers: [1], trainers: [2, 4]}}", SINGLE,
+         "{grid: {pservers: [1], trainers: [2, 4]}}", SINGLE, "0=0 1=1 2=2 "},
+        {"another order", "{grid: {pservers: [1], trainers: [2, 4]}}", SINGLE,
+         "{grid: {pservers: [1], trainers: [4, 2]}}", SINGLE, "0=1 1=0 2=2 "},
+        {"another kind of sweep", "{grid: {pservers: [1], trainers: [2, 4]}}", SINGLE,
+         "{zip: {pservers: [3, 1], trainers: [8, 4]}}", SINGLE, "1=1 2=2 -0 +0 "},
+        {"a batch size that is swept here and fixed there",
+         "{grid: {pservers: [1], trainers: [2], batch_size: [8, 16]}}", SINGLE,
+         "{grid: {pservers: [1], trainers: [2]}}", SINGLE, "1=0 3=1 -0 -2 "},
+        {"other counts of servers", "{grid: {pservers: [1], trainers: [2]}}", SINGLE,
+         "{grid: {pservers: [2], trainers: [2]}}", SINGLE, "1=1 -0 +0 "},
+        {"a parameter with a value of its own", "{grid: {pservers: [1], trainers: [2], cpu: [1]}}",
+         SINGLE CPU_PARAMETER, "{grid: {pservers: [1], trainers: [2], cpu: [2, 1]}}",
+         SINGLE CPU_PARAMETER, "0=1 1=3 +0 +2 "},
+        {"a parameter that one side lacks", "{grid: {pservers: [1], trainers: [2], cpu: [1]}}",
+         SINGLE CPU_PARAMETER, "{points: [{pservers: 1, trainers: 2}]}", SINGLE, NULL},
+        {"systems by name", "{grid: {pservers: [1], trainers: [2]}}", SINGLE TWO_SYSTEMS("a", "b"),
+         "{grid: {pservers: [1], trainers: [2]}}", SINGLE TWO_SYSTEMS("b", "c"),
+         "1=0 3=2 -0 -2 +1 +3 "},
+        {"nothing in common", "{grid: {pservers: [1], trainers: [2]}}", SINGLE,
+         "{grid: {pservers: [1], trainers: [2]}}", SINGLE TWO_SYSTEMS("b", "c"), NULL},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture a, b;
+        fixture_init(&a, rows[i].sweep_a, rows[i].more_a, 0);
+        fixture_init(&b, rows[i].sweep_b, rows[i].more_b, 0);
+        rename_run(&b, "demo-q2v8n");
+        add_trials(&a);
+        add_trials(&b);
+        struct comparison *c = NULL;
+        const char *fix = NULL;
+        struct err err = {0};
+        int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
+        if (rows[i].matches == NULL) {
+            assert_int_equal(r, -EINVAL);
+            assert_non_null(strstr(err.msg, "run/demo-7k3fq and run/demo-q2v8n have no point in "
+                                            "common"));
+            assert_non_null(strstr(fix, "compare runs of one definition"));
+        } else {
+            assert_int_equal(r, 0);
+            _cleanup_(freep) char *matches = matches_text(c);
+            assert_string_equal(matches, rows[i].matches);
+        }
+        comparison_free(c);
+        fixture_done(&a);
+        fixture_done(&b);
+    }
+}
+
+/* ---- refusals and differences ---- */
+
+static void some_runs_do_not_compare(void **state)
+{
+    (void)state;
+    static const double x[] = {40, 70, 120, 200}, none[] = {0, 0, 0, 0};
+    static const struct {
+        const char *name;
+        bool simulated_a, simulated_b, rehearsal_a, rehearsal_b, measured_b;
+        const char *message; /* NULL: they do */
+    } rows[] = {
+        {"plain runs", false, false, false, false, true, NULL},
+        {"two rehearsals", false, false, true, true, true, NULL},
+        {"a simulated base", true, false, false, false, true,
+         "run/demo-7k3fq is simulated and cannot be the base of a comparison: fake pods answered"},
+        {"both simulated", true, true, false, false, true, "run/demo-7k3fq is simulated"},
+        {"a simulated candidate", false, true, false, false, true,
+         "run/demo-q2v8n is simulated and cannot be compared with a real one"},
+        {"a rehearsal as base", false, false, true, false, true,
+         "run/demo-7k3fq is a rehearsal and run/demo-q2v8n is not"},
+        {"a rehearsal as candidate", false, false, false, true, true,
+         "run/demo-q2v8n is a rehearsal and run/demo-7k3fq is not"},
+        {"no number in common", false, false, false, false, false,
+         "no point has a throughput in both run/demo-7k3fq and run/demo-q2v8n"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture a, b;
+        make_run(&a, "demo-7k3fq", 3, x, 0);
+        make_run(&b, "demo-q2v8n", 3, rows[i].measured_b ? x : none, 0);
+        a.result->simulated = rows[i].simulated_a;
+        b.result->simulated = rows[i].simulated_b;
+        a.def->rehearsal = rows[i].rehearsal_a;
+        b.def->rehearsal = rows[i].rehearsal_b;
+        struct comparison *c = NULL;
+        const char *fix = NULL;
+        struct err err = {0};
+        int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
+        if (rows[i].message == NULL) {
+            assert_int_equal(r, 0);
+        } else {
+            assert_int_equal(r, -EINVAL);
+            assert_null(c);
+            assert_non_null(fix);
+            if (strstr(err.msg, rows[i].message) == NULL) {
+                fail_msg("expected '%s', got '%s'", rows[i].message, err.msg);
+            }
+        }
+        comparison_free(c);
+        fixture_done(&a);
+        fixture_done(&b);
+    }
+}
+
+static void set_environment(struct fixture *f, size_t row, size_t replica, const char *json)
+{
+    struct replica_row *r = &f->rows.items[row].replicas.items[replica];
+    free(r->environment_json);
+    r->environment_json = json == NULL ? NULL : xstrdup(json);
+}
+
+static void differences(void **state)
+{
+    (void)state;
+    static const double x[] = {40, 70, 120, 200};
+    struct fixture a, b;
+    make_run(&a, "demo-7k3fq", 3, x, 0);
+    fixture_init(&b, "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}",
+                 POINT_BASELINE "  repeats: {min: 3}\n"
+                                "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Cifar10, "
+                                "path: /data}, batchSize: 16,\n"
+                                "             exchange: {kind: PServer, mode: Sync, wire: Fp32}}\n",
+                 12);
+    rename_run(&b, "demo-q2v8n");
+    for (uint32_t p = 0; p < 4; p++) {
+        for (uint32_t t = 0; t < 3; t++) {
+            fixture_throughput(&b, p, t, x[p]);
+        }
+    }
+    for (size_t row = 0; row < b.rows.len; row++) {
+        for (size_t k = 0; k < b.rows.items[row].replicas.len; k++) {
+            set_environment(&b, row, k,
+                            row == 4 ? "{\"blas_core\":\"ZEN\",\"cgroup_cpu_limit\":1.5,"
+                                       "\"cpu_model\":\"EPYC\",\"kernel\":\"6.1.0-34-amd64\"}"
+                                     : "{\"blas_core\":\"HASWELL\",\"cgroup_cpu_limit\":1.5,"
+                                       "\"cpu_model\":\"EPYC\",\"kernel\":\"6.1.0-34-amd64\"}");
+        }
+    }
+    set_environment(&b, 0, 0, NULL);
+    set_environment(&b, 1, 0, "{damaged");
+    fixture_build(&b, RUN_SUCCEEDED);
+    struct comparison *c = compare(&a, &b, &defaults);
+    struct buf text = BUF_INIT;
+    vec_each (struct difference, d, &c->differences) {
+        buf_printf(&text, "%s: %s -> %s\n", d->what, d->base, d->candidate);
+    }
+    assert_string_equal(buf_cstr(&text), "data set: Synthetic -> Cifar10 /data\n"
+                                         "CPUs given: 16 -> 12\n"
+                                         "CPU: Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz -> EPYC\n"
+                                         "CPU limit: not said -> 1.5\n"
+                                         "BLAS core: HASWELL -> HASWELL and ZEN\n");
+    buf_done(&text);
+    comparison_free(c);
+    c = NULL;
+    const struct compare_params strict = {.threshold_ratio = 0.02, .is_strict = true};
+    const char *fix = NULL;
+    struct err err = {0};
+    assert_int_equal(comparison_new(a.result, b.result, &strict, &c, &fix, &err), -EINVAL);
+    assert_null(c);
+    assert_non_null(strstr(err.msg, "run/demo-7k3fq and run/demo-q2v8n differ in more than their "
+                                    "points: data set Synthetic -> Cifar10 /data, CPUs given "));
+    assert_string_equal(fix, "measure both alike, or leave --strict out");
+    assert_int_equal(comparison_new(a.result, a.result, &strict, &c, &fix, &err), 0);
+    comparison_free(c);
+    fixture_done(&a);
+    fixture_done(&b);
+}
+
+/* ---- the document ---- */
+
+/* Also the example of docs/contracts/compare.md: a change, a point without a number, points of one
+ * side only, another kernel. */
+static void golden_document(void **state)
+{
+    (void)state;
+    struct fixture a, b;
+    fixture_init(&a, "{grid: {pservers: [1], trainers: [2, 4]}}",
+                 "  baseline: {kind: SingleNode}\n  repeats: {min: 4}\n", 8);
+    fixture_init(&b, "{grid: {pservers: [1, 2], trainers: [2]}}",
+                 "  baseline: {kind: SingleNode}\n  repeats: {min: 4}\n", 8);
+    rename_run(&b, "demo-q2v8n");
+    for (uint32_t t = 0; t < 4; t++) {
+        fixture_throughput(&a, 0, t, 70 * spread[t]);
+        fixture_throughput(&a, 1, t, 120 * spread[t]);
+        fixture_throughput(&b, 0, t, 63 * spread[t + 3]);
+        fixture_throughput(&b, 2, t, 40 * spread[t + 3]);
+    }
+    fixture_throughput(&a, 2, 0, 40);
+    for (size_t i = 0; i < b.rows.len; i++) {
+        set_environment(&b, i, 0,
+                        "{\"blas_core\":\"HASWELL\",\"cpu_model\":\"Intel(R) Xeon(R) CPU "
+                        "E5-2620 v4 @ 2.10GHz\",\"kernel\":\"6.1.0-35-amd64\"}");
+    }
+    fixture_build(&a, RUN_SUCCEEDED);
+    fixture_build(&b, RUN_SUCCEEDED);
+    struct comparison *c = compare(&a, &b, &defaults);
+    json_t *document = comparison_to_json(c);
+    golden_check_json("docs/contracts/golden/compare.json", document);
+    json_decref(document);
+    comparison_free(c);
+    fixture_done(&a);
+    fixture_done(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(verdicts),
+        cmocka_unit_test(a_run_beside_itself),
+        cmocka_unit_test(exchanging_mirrors),
+        cmocka_unit_test(without_change_few_are_flagged),
+        cmocka_unit_test(figures_by_hand),
+        cmocka_unit_test(points_are_matched_by_what_ran),
+        cmocka_unit_test(some_runs_do_not_compare),
+        cmocka_unit_test(differences),
+        cmocka_unit_test(golden_document),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

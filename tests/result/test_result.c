@@ -1,0 +1,494 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "result/result.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../golden_json.h"
+#include "result_fixture.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+#define ONE_POINT "{grid: {pservers: [1], trainers: [2], batch_size: [16]}}"
+#define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
+
+static void golden_document(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, ONE_POINT,
+                 SINGLE_NODE "  repeats: {min: 3, order: Interleaved}\n"
+                             "  thresholds:\n"
+                             "  - {metric: efficiency, where: {trainers: 2}, min: 0.9}\n",
+                 8);
+    fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
+    fixture_end(&f, 0, 1, 0, ATTEMPT_VOID, "trainer/1: killed by signal 9");
+    fixture_succeed(&f, 0, 1, 1, (double[]){3.25, 3.2});
+    fixture_succeed(&f, 0, 2, 0, (double[]){3.28, 3.2});
+    fixture_succeed(&f, 1, 0, 0, (double[]){3.0});
+    fixture_succeed(&f, 1, 1, 0, (double[]){3.02});
+    fixture_succeed(&f, 1, 2, 0, (double[]){2.99});
+    json_t *actual = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
+    golden_check_json("docs/contracts/golden/result.json", actual);
+    json_decref(actual);
+    fixture_done(&f);
+}
+
+static void the_row_that_decides(void **state)
+{
+    (void)state;
+    struct
+    try {
+        uint32_t attempt;
+        enum attempt_outcome outcome;
+    };
+    /* clang-format off */
+    static const struct {
+        const char *name;
+        size_t n;
+        struct try tries[4];
+        enum run_phase run_phase;
+        uint32_t attempt;
+        enum trial_phase phase;
+        const char *error;
+    } rows[] = {
+        {"none yet", 0, {{0}}, RUN_RUNNING, 0, TRIAL_PENDING, NULL},
+        {"void, tried again", 1, {{0, ATTEMPT_VOID}}, RUN_RUNNING, 0, TRIAL_RUNNING, "e0"},
+        {"void, then cancelled", 1, {{0, ATTEMPT_VOID}}, RUN_CANCELLED, 0, TRIAL_PENDING, "e0"},
+        {"last void of two, any order", 2, {{1, ATTEMPT_VOID}, {0, ATTEMPT_VOID}}, RUN_RUNNING, 1,
+         TRIAL_RUNNING, "e1"},
+        {"void, then failed", 2, {{1, ATTEMPT_FAILED}, {0, ATTEMPT_VOID}}, RUN_RUNNING, 1,
+         TRIAL_FAILED, "e1"},
+        {"failed is not undone by a later void", 2, {{0, ATTEMPT_FAILED}, {1, ATTEMPT_VOID}},
+         RUN_FAILED, 0, TRIAL_FAILED, "e0"},
+        {"the first of two that count", 2, {{3, ATTEMPT_METRICS_UNAVAILABLE}, {2, ATTEMPT_FAILED}},
+         RUN_FAILED, 2, TRIAL_FAILED, "e2"},
+        {"no metrics", 1, {{0, ATTEMPT_METRICS_UNAVAILABLE}}, RUN_FAILED, 0,
+         TRIAL_METRICS_UNAVAILABLE, "e0"},
+    };
+    /* clang-format on */
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+        for (size_t j = 0; j < rows[i].n; j++) {
+            char error[] = {'e', (char)('0' + rows[i].tries[j].attempt), '\0'};
+            fixture_end(&f, 0, 0, rows[i].tries[j].attempt, rows[i].tries[j].outcome, error);
+        }
+        const struct trial_result *t = &fixture_build(&f, rows[i].run_phase)->points[0].trials[0];
+        assert_string_equal(trial_phase_to_string(t->phase), trial_phase_to_string(rows[i].phase));
+        assert_int_equal(t->attempt, rows[i].attempt);
+        assert_false(t->throughput.estimate.known);
+        if (rows[i].error == NULL) {
+            assert_null(t->error);
+        } else {
+            assert_string_equal(t->error, rows[i].error);
+        }
+        fixture_done(&f);
+    }
+}
+
+enum damage {
+    NO_SUMMARY,
+    GARBAGE,
+    NO_SAMPLES,
+    NO_TIME,
+    A_STEP_RECORD,
+    NO_TRAINER,
+    FOREIGN,
+    PSERVER_SILENT,
+};
+
+static void a_trial_needs_every_trainers_summary(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum damage damage;
+        enum trial_phase phase;
+        const char *error;
+    } rows[] = {
+        {"no summary", NO_SUMMARY, TRIAL_METRICS_UNAVAILABLE, "trainer/1 left no summary"},
+        {"garbage", GARBAGE, TRIAL_METRICS_UNAVAILABLE,
+         "trainer/1 left a summary that is damaged or not its own"},
+        {"another record", A_STEP_RECORD, TRIAL_METRICS_UNAVAILABLE,
+         "trainer/1 left a summary that is damaged or not its own"},
+        {"of another replica", FOREIGN, TRIAL_METRICS_UNAVAILABLE,
+         "trainer/1 left a summary that is damaged or not its own"},
+        {"no samples", NO_SAMPLES, TRIAL_METRICS_UNAVAILABLE,
+         "trainer/1 left a summary without samples or time"},
+        {"no time", NO_TIME, TRIAL_METRICS_UNAVAILABLE,
+         "trainer/1 left a summary without samples or time"},
+        {"no such replica", NO_TRAINER, TRIAL_METRICS_UNAVAILABLE, "trainer/1 left no summary"},
+        {"a server without one does not matter", PSERVER_SILENT, TRIAL_SUCCEEDED, NULL},
+    };
+#define LINE(type, rest)                                                                           \
+    "{\"benchd\":1,\"type\":\"" type "\",\"role\":\"trainer\",\"index\":1,\"attempt\":0," rest "}"
+    static const char *const lines[] = {
+        [NO_SUMMARY] = NULL,
+        [GARBAGE] = "{\"benchd\":1,",
+        [NO_SAMPLES] = LINE("summary", "\"samples\":0,\"duration_ns\":5,\"steps\":8"),
+        [NO_TIME] = LINE("summary", "\"samples\":5,\"duration_ns\":0,\"steps\":8"),
+        [A_STEP_RECORD] = LINE("step", "\"step\":0,\"t_ns\":1,\"step_ns\":1,\"samples\":1"),
+        [NO_TRAINER] = NULL,
+        [FOREIGN] = "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,"
+                    "\"attempt\":0,\"samples\":5,\"duration_ns\":5,\"steps\":8}",
+        [PSERVER_SILENT] = NULL,
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+        struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
+        struct replica_row *victim = &row->replicas.items[rows[i].damage == PSERVER_SILENT ? 0 : 2];
+        free(victim->summary_json);
+        victim->summary_json =
+            lines[rows[i].damage] == NULL ? NULL : xstrdup(lines[rows[i].damage]);
+        if (rows[i].damage == NO_TRAINER) {
+            victim->id.index = 7;
+        }
+        const struct point_result *p = &fixture_build(&f, RUN_SUCCEEDED)->points[0];
+        assert_string_equal(trial_phase_to_string(p->trials[0].phase),
+                            trial_phase_to_string(rows[i].phase));
+        assert_string_equal(trial_phase_to_string(p->phase), trial_phase_to_string(rows[i].phase));
+        assert_int_equal(p->throughput.estimate.known, rows[i].error == NULL);
+        assert_int_equal(isnan(p->throughput_min) != 0, rows[i].error != NULL);
+        if (rows[i].error != NULL) {
+            assert_string_equal(p->trials[0].error, rows[i].error);
+        }
+        fixture_done(&f);
+    }
+}
+
+static void single_node_efficiency_is_the_seeds(void **state)
+{
+    (void)state;
+    /* The acceleration table of 2018: batch 128, 20 servers, one trainer without server 16.74. */
+    static const struct {
+        double samples_per_s, percent;
+    } rows[] = {{263.29, 78.64}, {518.80, 77.47}, {836.26, 62.44}, {1019.29, 60.89}};
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [20], trainers: [20, 40, 80, 100], batch_size: [128]}}",
+                 SINGLE_NODE "  repeats: {min: 1}\n", 0);
+    assert_int_equal(f.def->matrix.n_points, 5);
+    for (uint32_t i = 0; i < 4; i++) {
+        fixture_throughput(&f, i, 0, rows[i].samples_per_s);
+    }
+    fixture_throughput(&f, 4, 0, 16.74);
+    struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct point_result *p = &r->points[i];
+        if (fabs(100 * p->efficiency.estimate.value - rows[i].percent) > 0.01) {
+            fail_msg("point %u: expected %.2f%%, got %.4f%%", i, rows[i].percent,
+                     100 * p->efficiency.estimate.value);
+        }
+        assert_true(fabs(p->speedup.estimate.value - rows[i].samples_per_s / 16.74) < 1e-6);
+        assert_false(p->efficiency.estimate.has_interval);
+        assert_string_equal(p->efficiency.unit, "ratio");
+        assert_string_equal(p->throughput.scope, "job");
+    }
+    struct buf text = BUF_INIT;
+    result_describe_baseline(r, &r->points[2], &text);
+    assert_string_equal(buf_cstr(&text), "SingleNode, point 4: 1 trainer, no pserver, "
+                                         "batch_size 128: 16.74 samples/s");
+    r->points[4].throughput.estimate.known = false; /* a run that ended before its baseline ran */
+    buf_clear(&text);
+    result_describe_baseline(r, &r->points[2], &text);
+    assert_string_equal(buf_cstr(&text), "SingleNode, point 4: 1 trainer, no pserver, "
+                                         "batch_size 128: not measured");
+    buf_done(&text);
+    fixture_done(&f);
+}
+
+static void a_point_as_baseline(void **state)
+{
+    (void)state;
+    /* T1/TN at the same servers: E = S x trainers of the baseline / trainers. */
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [2], trainers: [2, 4, 8]}}",
+                 "  baseline: {kind: Point, where: {trainers: 2}}\n  repeats: {min: 3}\n", 0);
+    assert_int_equal(f.def->matrix.n_points, 3); /* a swept point serves */
+    for (uint32_t t = 0; t < 3; t++) {
+        fixture_throughput(&f, 0, t, 50 + t);
+        fixture_throughput(&f, 1, t, 90 + t);
+        fixture_throughput(&f, 2, t, 150 + t);
+    }
+    struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+    assert_true(r->points[0].speedup.estimate.value == 1);
+    assert_true(r->points[0].efficiency.estimate.value == 1);
+    assert_false(r->points[0].efficiency.estimate.has_interval);
+    assert_true(fabs(r->points[1].speedup.estimate.value - 91.0 / 51) < 1e-7);
+    assert_true(fabs(r->points[1].efficiency.estimate.value - 91.0 / 51 / 2) < 1e-7);
+    assert_true(fabs(r->points[2].efficiency.estimate.value - 151.0 / 51 / 4) < 1e-7);
+    const struct estimate *e = &r->points[2].efficiency.estimate;
+    assert_true(e->has_interval && e->method == INTERVAL_RATIO);
+    assert_true(e->low < e->value && e->value < e->high);
+    assert_true(fabs(r->points[1].throughput_min - 90) < 1e-6);
+    assert_true(fabs(r->points[1].throughput_max - 92) < 1e-6);
+    fixture_done(&f);
+}
+
+/* Two baselines that differ in a declared parameter only must not read the same. */
+static void a_baseline_names_its_parameters(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {
+        "SingleNode, point 2: 1 trainer, no pserver, batch_size 16, cpu 400m: 40.00 samples/s",
+        "SingleNode, point 3: 1 trainer, no pserver, batch_size 16, cpu 4: 50.00 samples/s",
+    };
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [2], trainers: [2], cpu: [400m, 4]}}",
+                 SINGLE_NODE "  repeats: {min: 1}\n"
+                             "  parameters: [{name: cpu, targets: [{roles: [trainer], paths: "
+                             "[/spec/containers/0/resources/limits/cpu]}]}]\n",
+                 0);
+    fixture_throughput(&f, 2, 0, 40);
+    fixture_throughput(&f, 3, 0, 50);
+    struct result *r = fixture_build(&f, RUN_RUNNING);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct buf text = BUF_INIT;
+        result_describe_baseline(r, &r->points[i], &text);
+        assert_string_equal(buf_cstr(&text), expected[i]);
+        buf_done(&text);
+    }
+    fixture_done(&f);
+}
+
+static void no_baseline_no_ratio(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, ONE_POINT,
+                 SINGLE_NODE "  repeats: {min: 1}\n"
+                             "  thresholds: [{metric: efficiency, min: 0.5},\n"
+                             "               {metric: throughput, max: 70},\n"
+                             "               {metric: throughput, where: {trainers: 9}, min: 1}]\n",
+                 8);
+    fixture_throughput(&f, 0, 0, 80);
+    fixture_end(&f, 1, 0, 0, ATTEMPT_FAILED, "trainer/0: exit 10");
+    struct result *r = fixture_build(&f, RUN_PARTIALLY_FAILED);
+    assert_true(r->points[0].throughput.estimate.known);
+    assert_false(r->points[0].speedup.estimate.known);
+    assert_int_equal(r->points[1].phase, TRIAL_FAILED);
+    assert_int_equal(r->thresholds.len, 2); /* no point has 9 trainers */
+    assert_int_equal(r->thresholds.items[0].verdict, THRESHOLD_UNKNOWN);
+    assert_true(isnan(r->thresholds.items[0].value));
+    assert_int_equal(r->thresholds.items[1].verdict, THRESHOLD_FAILED);
+    json_t *o = result_to_json(r);
+    json_t *first = json_array_get(json_object_get(o, "thresholds"), 0);
+    assert_true(json_is_null(json_object_get(first, "value")));
+    assert_true(json_is_null(json_object_get(first, "max")));
+    assert_string_equal(json_string_value(json_object_get(first, "verdict")), "Unknown");
+    json_decref(o);
+    fixture_done(&f);
+}
+
+static void rows_of_other_points_are_passed_over(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+    fixture_end(&f, 2, 0, 0, ATTEMPT_FAILED, NULL);
+    fixture_end(&f, 0, 1, 0, ATTEMPT_FAILED, NULL);
+    struct result *r = fixture_build(&f, RUN_RUNNING);
+    assert_int_equal(r->points[0].phase, TRIAL_PENDING);
+    fixture_done(&f);
+}
+
+static void phases_of_a_point(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int succeeded, failed, unavailable;
+        enum run_phase run_phase;
+        enum trial_phase phase;
+    } rows[] = {
+        {"nothing", 0, 0, 0, RUN_RUNNING, TRIAL_PENDING},
+        {"begun", 1, 0, 0, RUN_RUNNING, TRIAL_RUNNING},
+        {"begun and cancelled", 1, 0, 0, RUN_CANCELLED, TRIAL_PENDING},
+        {"all", 3, 0, 0, RUN_SUCCEEDED, TRIAL_SUCCEEDED},
+        {"one failed", 1, 1, 1, RUN_PARTIALLY_FAILED, TRIAL_FAILED},
+        {"one without metrics", 2, 0, 1, RUN_PARTIALLY_FAILED, TRIAL_METRICS_UNAVAILABLE},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 3}\n", 8);
+        uint32_t trial = 0;
+        for (int j = 0; j < rows[i].succeeded; j++) {
+            fixture_throughput(&f, 0, trial++, 80);
+        }
+        for (int j = 0; j < rows[i].failed; j++) {
+            fixture_end(&f, 0, trial++, 0, ATTEMPT_FAILED, "x");
+        }
+        for (int j = 0; j < rows[i].unavailable; j++) {
+            fixture_end(&f, 0, trial++, 0, ATTEMPT_METRICS_UNAVAILABLE, "x");
+        }
+        const struct point_result *p = &fixture_build(&f, rows[i].run_phase)->points[0];
+        assert_string_equal(trial_phase_to_string(p->phase), trial_phase_to_string(rows[i].phase));
+        assert_int_equal(p->n_succeeded, rows[i].succeeded);
+        fixture_done(&f);
+    }
+}
+
+static const char *warning_text(const struct result *r, enum warning_code code)
+{
+    const char *text = NULL;
+    vec_each (struct warning, w, &r->warnings) {
+        if (w->code == code) {
+            assert_null(text);
+            text = w->message;
+        }
+    }
+    return text;
+}
+
+static void warnings_of_the_linter(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 4]}}",
+                 SINGLE_NODE "  repeats: {min: 3}\n", 8);
+    for (uint32_t p = 0; p < 3; p++) {
+        for (uint32_t t = 0; t < 3; t++) {
+            fixture_throughput(&f, p, t, p == 0 ? 80 + t : p == 1 ? 150 + t : 41 + 0.1 * t);
+        }
+    }
+    assert_int_equal(fixture_build(&f, RUN_SUCCEEDED)->warnings.len, 0);
+
+    f.rows.items[0].simulated = true;
+    f.rows.items[3].outcome = f.rows.items[4].outcome = ATTEMPT_FAILED; /* point 1: one is left */
+    struct replica_row *slow = &f.rows.items[1].replicas.items[2];
+    free(slow->summary_json);
+    slow->summary_json =
+        xstrdup(LINE("summary", "\"samples\":128,\"duration_ns\":3000000000,\"steps\":8,"
+                                "\"throttled_ns\":93000000"));
+    free(slow->environment_json);
+    slow->environment_json = xstrdup("{\"cpu_model\":\"AMD EPYC 9B45\"}");
+    f.def->rehearsal = true;
+    f.def->cpus = 4;
+    struct result *r = fixture_build(&f, RUN_PARTIALLY_FAILED);
+    assert_string_equal(warning_text(r, WARNING_REHEARSAL),
+                        "rehearsal: point 1 needs 5 busy threads, 4 CPUs were given; the numbers "
+                        "compare inside this run only");
+    assert_non_null(warning_text(r, WARNING_SIMULATED));
+    assert_string_equal(warning_text(r, WARNING_ONE_TRIAL),
+                        "one trial only at point 1: nothing is known about the spread");
+    assert_string_equal(warning_text(r, WARNING_THROTTLED),
+                        "1 replica was throttled by a CPU limit, most of all trainer/1 of point 0, "
+                        "trial 1: 3.1% of its time");
+    assert_string_equal(warning_text(r, WARNING_MIXED_HARDWARE),
+                        "mixed hardware: replicas ran on 'Intel(R) Xeon(R) CPU E5-2620 v4 @ "
+                        "2.10GHz' and on 'AMD EPYC 9B45'");
+    assert_null(warning_text(r, WARNING_EFFICIENCY_ABOVE_ONE));
+    fixture_done(&f);
+}
+
+static void efficiency_above_one_beyond_its_interval(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 4]}}",
+                 SINGLE_NODE "  repeats: {min: 3}\n", 8);
+    for (uint32_t t = 0; t < 3; t++) {
+        fixture_throughput(&f, 0, t, 100 + 0.1 * t); /* 2 x 40 would be perfect: 1.25 */
+        fixture_throughput(&f, 1, t, 150 + 20 * t);  /* 1.06, but with a wide interval */
+        fixture_throughput(&f, 2, t, 40 + 0.1 * t);
+    }
+    struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+    assert_true(r->points[1].efficiency.estimate.value > 1);
+    assert_string_equal(warning_text(r, WARNING_EFFICIENCY_ABOVE_ONE),
+                        "efficiency is above 1 beyond its interval at point 0: baseline and point "
+                        "differ in more than their trainers");
+    fixture_done(&f);
+}
+
+static void many_points_are_counted(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1, 2, 3, 4, 5, 6, 7], trainers: [1]}}",
+                 SINGLE_NODE "  repeats: {min: 1}\n", 0);
+    for (uint32_t p = 0; p < 2; p++) {
+        fixture_throughput(&f, p, 0, 40);
+    }
+    assert_string_equal(warning_text(fixture_build(&f, RUN_RUNNING), WARNING_ONE_TRIAL),
+                        "one trial only at points 0 and 1: nothing is known about the spread");
+    for (uint32_t p = 2; p < 8; p++) {
+        fixture_throughput(&f, p, 0, 40);
+    }
+    assert_string_equal(warning_text(fixture_build(&f, RUN_SUCCEEDED), WARNING_ONE_TRIAL),
+                        "one trial only at points 0, 1, 2, 3, 4 and 3 more: nothing is known about "
+                        "the spread");
+    fixture_done(&f);
+}
+
+static void foreign_bytes_in_causes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+    struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
+    row->outcome = ATTEMPT_FAILED;
+    row->error = xstrdup("trainer/0: caf\xe9");
+    row->replicas.items[1].failure = xstrdup("caf\xe9");
+    struct result *r = fixture_build(&f, RUN_FAILED);
+    assert_string_equal(r->points[0].trials[0].error, "trainer/0: caf?");
+    json_t *o = result_to_json(r);
+    char *text = json_dumps(o, JSON_COMPACT);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "\"error\":\"trainer/0: caf?\""));
+    assert_non_null(strstr(text, "\"failure\":\"caf?\""));
+    free(text);
+    json_decref(o);
+    fixture_done(&f);
+}
+
+static void names_go_both_ways(void **state)
+{
+    (void)state;
+    for (int i = 0; i <= TRIAL_METRICS_UNAVAILABLE; i++) {
+        assert_int_equal(trial_phase_from_string(trial_phase_to_string((enum trial_phase)i)), i);
+    }
+    int final = 0;
+    for (int i = 0; i <= RUN_SUSPENDED; i++) {
+        assert_int_equal(run_phase_from_string(run_phase_to_string((enum run_phase)i)), i);
+        final += run_phase_is_final((enum run_phase)i);
+    }
+    assert_int_equal(final, 4); /* Succeeded, PartiallyFailed, Failed, Cancelled */
+    for (int i = 0; i <= ATTEMPT_METRICS_UNAVAILABLE; i++) {
+        assert_int_equal(
+            attempt_outcome_from_string(attempt_outcome_to_string((enum attempt_outcome)i)), i);
+    }
+    assert_true(run_phase_from_string("running") < 0);
+    assert_true(trial_phase_from_string("") < 0);
+    assert_true(attempt_outcome_from_string("Voids") < 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(golden_document),
+        cmocka_unit_test(the_row_that_decides),
+        cmocka_unit_test(a_trial_needs_every_trainers_summary),
+        cmocka_unit_test(single_node_efficiency_is_the_seeds),
+        cmocka_unit_test(a_point_as_baseline),
+        cmocka_unit_test(a_baseline_names_its_parameters),
+        cmocka_unit_test(no_baseline_no_ratio),
+        cmocka_unit_test(rows_of_other_points_are_passed_over),
+        cmocka_unit_test(phases_of_a_point),
+        cmocka_unit_test(warnings_of_the_linter),
+        cmocka_unit_test(efficiency_above_one_beyond_its_interval),
+        cmocka_unit_test(many_points_are_counted),
+        cmocka_unit_test(foreign_bytes_in_causes),
+        cmocka_unit_test(names_go_both_ways),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,19 @@
+/* A small valid definition for tests of core, and ways to change and load it. */
+#pragma once
+
+#include <stddef.h>
+
+#include "spec/spec.h"
+
+/* Lines are numbered in the tests: change this text and their marks change. */
+extern const char definition_text[];
+
+/* The text with the first `from` replaced by `to`; fails the test if `from` is not there. Owned. */
+char *definition_with(const char *from, const char *to);
+
+/* Loads, fails the test with the diagnostics if that fails. Owned. */
+struct spec *definition_load(const char *text, const struct spec_overrides *overrides);
+/* All diagnostics as diags_format prints them for "f.yaml", "" if it loads. Owned. */
+char *definition_errors(const char *text, const struct spec_overrides *overrides);
+/* A file of the source tree. Owned; fails the test if it cannot be read. */
+char *source_file_read(const char *path);

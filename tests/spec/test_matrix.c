@@ -1,0 +1,283 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "definition.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "spec/run_def.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+static const char sample_grid[] = "grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}";
+
+/* One line a point: "0: batch_size=16 pservers=1 trainers=1 | 1 pservers 1 trainers PServer b16 t1
+ * -> 6"; an added baseline has a '*'. Owned. */
+static char *describe(const struct matrix *m)
+{
+    struct buf out = BUF_INIT;
+    for (uint32_t i = 0; i < m->n_points; i++) {
+        const struct point *p = &m->points[i];
+        assert_int_equal(p->index, i);
+        assert_int_equal(p->is_baseline, i >= m->n_swept);
+        buf_printf(&out, "%u%s %u:", i, p->is_baseline ? "*" : "", p->system);
+        vec_each (const struct param, it, &p->params.list) {
+            buf_printf(&out, " %s=", it->name);
+            value_format(&it->value, &out);
+        }
+        buf_printf(&out, " | %up %ut %s b%lld t%lld -> %u\n", p->replicas[ROLE_PSERVER],
+                   p->replicas[ROLE_TRAINER], exchange_kind_to_string(p->exchange),
+                   (long long)p->batch_size, (long long)p->threads, p->baseline_index);
+        assert_int_equal(p->replicas[ROLE_WORKER], 0);
+    }
+    return buf_take(&out);
+}
+
+static char *expand(const char *text)
+{
+    struct spec *spec = definition_load(text, NULL);
+    struct matrix m;
+    struct diags diags = {0};
+    assert_int_equal(matrix_expand(spec, &m, &diags), 0);
+    char *got = describe(&m);
+    matrix_done(&m);
+    spec_free(spec);
+    return got;
+}
+
+static void expands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *sweep, *baseline, *expected;
+    } rows[] = {
+        {"grid, last name fastest, one baseline for all", sample_grid, "kind: SingleNode",
+         "0 0: batch_size=16 pservers=1 trainers=1 | 1p 1t PServer b16 t1 -> 6\n"
+         "1 0: batch_size=16 pservers=1 trainers=2 | 1p 2t PServer b16 t1 -> 6\n"
+         "2 0: batch_size=16 pservers=1 trainers=4 | 1p 4t PServer b16 t1 -> 6\n"
+         "3 0: batch_size=16 pservers=2 trainers=1 | 2p 1t PServer b16 t1 -> 6\n"
+         "4 0: batch_size=16 pservers=2 trainers=2 | 2p 2t PServer b16 t1 -> 6\n"
+         "5 0: batch_size=16 pservers=2 trainers=4 | 2p 4t PServer b16 t1 -> 6\n"
+         "6* 0: batch_size=16 pservers=0 trainers=1 | 0p 1t None b16 t1 -> 6\n"},
+        {"a baseline for each batch and number of threads",
+         "grid: {trainers: [2], pservers: [1], threads: [1, 2], batch_size: [8, 4]}",
+         "kind: SingleNode",
+         "0 0: batch_size=8 pservers=1 threads=1 trainers=2 | 1p 2t PServer b8 t1 -> 4\n"
+         "1 0: batch_size=8 pservers=1 threads=2 trainers=2 | 1p 2t PServer b8 t2 -> 5\n"
+         "2 0: batch_size=4 pservers=1 threads=1 trainers=2 | 1p 2t PServer b4 t1 -> 6\n"
+         "3 0: batch_size=4 pservers=1 threads=2 trainers=2 | 1p 2t PServer b4 t2 -> 7\n"
+         "4* 0: batch_size=8 pservers=0 threads=1 trainers=1 | 0p 1t None b8 t1 -> 4\n"
+         "5* 0: batch_size=8 pservers=0 threads=2 trainers=1 | 0p 1t None b8 t2 -> 5\n"
+         "6* 0: batch_size=4 pservers=0 threads=1 trainers=1 | 0p 1t None b4 t1 -> 6\n"
+         "7* 0: batch_size=4 pservers=0 threads=2 trainers=1 | 0p 1t None b4 t2 -> 7\n"},
+        {"other parameters stay in the baseline",
+         "grid: {pservers: [1], trainers: [2], cpu: [\"1\", 1]}", "kind: SingleNode",
+         "0 0: cpu=1 pservers=1 trainers=2 | 1p 2t PServer b64 t1 -> 2\n"
+         "1 0: cpu=1 pservers=1 trainers=2 | 1p 2t PServer b64 t1 -> 3\n"
+         "2* 0: cpu=1 pservers=0 trainers=1 | 0p 1t None b64 t1 -> 2\n"
+         "3* 0: cpu=1 pservers=0 trainers=1 | 0p 1t None b64 t1 -> 3\n"},
+        {"zip", "zip: {pservers: [1, 2], trainers: [3, 1]}", "kind: SingleNode",
+         "0 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 2\n"
+         "1 0: pservers=2 trainers=1 | 2p 1t PServer b64 t1 -> 2\n"
+         "2* 0: pservers=0 trainers=1 | 0p 1t None b64 t1 -> 2\n"},
+        {"points", "points: [{trainers: 3, pservers: 2}, {pservers: 1, trainers: 3}]",
+         "kind: SingleNode",
+         "0 0: pservers=2 trainers=3 | 2p 3t PServer b64 t1 -> 2\n"
+         "1 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 2\n"
+         "2* 0: pservers=0 trainers=1 | 0p 1t None b64 t1 -> 2\n"},
+        {"a swept point is the baseline", "grid: {pservers: [1, 2], trainers: [1, 3]}",
+         "kind: Point, where: {trainers: 1}",
+         "0 0: pservers=1 trainers=1 | 1p 1t PServer b64 t1 -> 0\n"
+         "1 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 0\n"
+         "2 0: pservers=2 trainers=1 | 2p 1t PServer b64 t1 -> 2\n"
+         "3 0: pservers=2 trainers=3 | 2p 3t PServer b64 t1 -> 2\n"},
+        {"a baseline that is not swept is added", "grid: {pservers: [1, 2], trainers: [2, 3]}",
+         "kind: Point, where: {trainers: 1}",
+         "0 0: pservers=1 trainers=2 | 1p 2t PServer b64 t1 -> 4\n"
+         "1 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 4\n"
+         "2 0: pservers=2 trainers=2 | 2p 2t PServer b64 t1 -> 5\n"
+         "3 0: pservers=2 trainers=3 | 2p 3t PServer b64 t1 -> 5\n"
+         "4* 0: pservers=1 trainers=1 | 1p 1t PServer b64 t1 -> 4\n"
+         "5* 0: pservers=2 trainers=1 | 2p 1t PServer b64 t1 -> 5\n"},
+        {"an excluded baseline is added",
+         "grid: {pservers: [1], trainers: [1, 3]}\n    exclude: [{trainers: 1}]",
+         "kind: Point, where: {trainers: 1}",
+         "0 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 1\n"
+         "1* 0: pservers=1 trainers=1 | 1p 1t PServer b64 t1 -> 1\n"},
+        {"exclude needs all its pairs",
+         "grid: {pservers: [1, 2], trainers: [1, 3]}\n"
+         "    exclude: [{trainers: 1, pservers: 2}, {trainers: 3, pservers: 1}]",
+         "kind: Point, where: {trainers: 1, pservers: 1}",
+         "0 0: pservers=1 trainers=1 | 1p 1t PServer b64 t1 -> 0\n"
+         "1 0: pservers=2 trainers=3 | 2p 3t PServer b64 t1 -> 0\n"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *with_sweep = definition_with(sample_grid, rows[i].sweep);
+        char *at = strstr(with_sweep, "kind: SingleNode");
+        _cleanup_(freep) char *text = xasprintf("%.*s%s%s", (int)(at - with_sweep), with_sweep,
+                                                rows[i].baseline, at + strlen("kind: SingleNode"));
+        _cleanup_(freep) char *got = expand(text);
+        if (strcmp(got, rows[i].expected) != 0) {
+            fail_msg("%s\nexpected\n%sgot\n%s", rows[i].name, rows[i].expected, got);
+        }
+    }
+}
+
+static const char alone[] =
+    "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: alone}\n"
+    "spec:\n"
+    "  systems: [{name: one, profile: benchworker}, {name: two, profile: benchworker}]\n"
+    "  workload: {model: vgg16-fluid-fc512, batchSize: 8, exchange: {kind: None}}\n"
+    "  sweep: {grid: {%s}}\n"
+    "  roles: {trainer: {replicas: {%s}}}\n"
+    "  measure: {steps: 5}\n";
+
+static void points_without_server_serve_as_their_baseline(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sweep, *replicas, *expected;
+    } rows[] = {
+        {"batch_size: [1, 2]", "value: 1",
+         "0 0: batch_size=1 | 0p 1t None b1 t1 -> 0\n"
+         "1 0: batch_size=2 | 0p 1t None b2 t1 -> 1\n"
+         "2 1: batch_size=1 | 0p 1t None b1 t1 -> 2\n"
+         "3 1: batch_size=2 | 0p 1t None b2 t1 -> 3\n"},
+        {"trainers: [2, 1]", "from: trainers",
+         "0 0: trainers=2 | 0p 2t None b8 t1 -> 1\n"
+         "1 0: trainers=1 | 0p 1t None b8 t1 -> 1\n"
+         "2 1: trainers=2 | 0p 2t None b8 t1 -> 3\n"
+         "3 1: trainers=1 | 0p 1t None b8 t1 -> 3\n"},
+        {"batch_size: [1]", "value: 3",
+         "0 0: batch_size=1 | 0p 3t None b1 t1 -> 2\n"
+         "1 1: batch_size=1 | 0p 3t None b1 t1 -> 3\n"
+         "2* 0: batch_size=1 | 0p 1t None b1 t1 -> 2\n"
+         "3* 1: batch_size=1 | 0p 1t None b1 t1 -> 3\n"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const char *first = strstr(alone, "%s");
+        const char *second = strstr(first + 2, "%s");
+        _cleanup_(freep) char *text =
+            xasprintf("%.*s%s%.*s%s%s", (int)(first - alone), alone, rows[i].sweep,
+                      (int)(second - first - 2), first + 2, rows[i].replicas, second + 2);
+        _cleanup_(freep) char *got = expand(text);
+        assert_string_equal(got, rows[i].expected);
+    }
+}
+
+static void replicas_may_come_from_a_declared_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *values, *expected;
+    } rows[] = {
+        {"[3]", ""},
+        {"[two]", "spec.roles.pserver.replicas: 'cpu' is 'two' in some point, and must be a whole"},
+        {"[0]", "spec.roles.pserver.replicas: 'cpu' is '0' in some point, and must be a whole"},
+        {"[10001]", "spec.roles.pserver.replicas: 'cpu' is '10001' in some point"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *grid = xasprintf("grid: {cpu: %s, trainers: [1]}", rows[i].values);
+        _cleanup_(freep) char *with_grid = definition_with(sample_grid, grid);
+        char *at = strstr(with_grid, "from: pservers");
+        _cleanup_(freep) char *text = xasprintf("%.*sfrom: cpu%s", (int)(at - with_grid), with_grid,
+                                                at + strlen("from: pservers"));
+        _cleanup_(freep) char *errors = definition_errors(text, NULL);
+        assert_int_equal(errors[0] == '\0', rows[i].expected[0] == '\0');
+        if (strstr(errors, rows[i].expected) == NULL) {
+            fail_msg("%s\nexpected %s\ngot %s", rows[i].values, rows[i].expected, errors);
+        }
+    }
+}
+
+static void the_largest_sweep_is_quick(void **state)
+{
+    (void)state;
+    struct buf grid = BUF_INIT;
+    static const struct {
+        const char *name;
+        int n;
+    } axes[] = {{"pservers", 50}, {"trainers", 50}, {"batch_size", 3}};
+    buf_puts(&grid, "grid: {");
+    for (size_t i = 0; i < N_ROWS(axes); i++) {
+        buf_printf(&grid, "%s%s: [", i == 0 ? "" : ", ", axes[i].name);
+        for (int k = 1; k <= axes[i].n; k++) {
+            buf_printf(&grid, "%s%d", k == 1 ? "" : ", ", k);
+        }
+        buf_putc(&grid, ']');
+    }
+    buf_putc(&grid, '}');
+    _cleanup_(freep) char *text = definition_with(sample_grid, buf_cstr(&grid));
+    buf_done(&grid);
+    struct spec *spec = definition_load(text, NULL);
+    struct matrix m;
+    struct diags diags = {0};
+    assert_int_equal(matrix_expand(spec, &m, &diags), 0);
+    assert_int_equal(m.n_swept, 7500);
+    assert_int_equal(m.n_points, 7503);
+    matrix_done(&m);
+    spec_free(spec);
+}
+
+static void a_run_is_frozen_with_its_order(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t cpus;
+        bool rehearsal;
+    } rows[] = {{0, false}, {6, false}, {5, true}, {1, true}}; /* at most 4 trainers + 2 pservers */
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct run_def_params params = {
+            .name = "sample-abcde", .uid = "u", .created_unix_ms = 5, .cpus = rows[i].cpus};
+        struct run_def *def;
+        struct diags diags = {0};
+        struct spec *spec = definition_load(definition_text, NULL);
+        assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+        assert_string_equal(def->name, "sample-abcde");
+        assert_int_equal(def->rehearsal, rows[i].rehearsal);
+        assert_int_equal(def->matrix.n_points, 7);
+        assert_int_equal(def->n_slots, 14);
+        struct slot *slots = order_slots(7, 2, ORDER_INTERLEAVED, 1);
+        assert_memory_equal(def->slots, slots, 14 * sizeof(*slots));
+        free(slots);
+        run_def_free(def);
+    }
+    run_def_free(NULL);
+}
+
+static void a_run_of_a_wrong_spec_is_refused(void **state)
+{
+    (void)state;
+    struct run_def_params params = {.name = "n", .uid = "u"};
+    struct run_def *def = NULL;
+    struct diags diags = {0};
+    struct spec *spec = definition_load(definition_text, NULL);
+    struct value none = {.is_int = true, .i = 3};
+    struct params exclude = {0};
+    params_set(&exclude, "pservers", &none);
+    *vec_push(&spec->sweep.exclude) = exclude;
+    assert_int_equal(run_def_new(spec, &params, &def, &diags), -EINVAL);
+    assert_null(def);
+    assert_int_equal(diags.list.len, 1);
+    assert_string_equal(diags.list.items[0].path, "spec.sweep.exclude[0]");
+    diags_done(&diags);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(expands),
+        cmocka_unit_test(points_without_server_serve_as_their_baseline),
+        cmocka_unit_test(replicas_may_come_from_a_declared_name),
+        cmocka_unit_test(the_largest_sweep_is_quick),
+        cmocka_unit_test(a_run_is_frozen_with_its_order),
+        cmocka_unit_test(a_run_of_a_wrong_spec_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

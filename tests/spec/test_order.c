@@ -1,0 +1,99 @@
+/* docs/contracts/golden/order.txt, and what any order must be. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "definition.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "spec/matrix.h"
+
+/* The order in the words of the golden file. Owned. */
+static char *describe(unsigned n_points, unsigned repeats, enum order_kind order, uint64_t seed)
+{
+    struct slot *slots = order_slots(n_points, repeats, order, seed);
+    struct buf out = BUF_INIT;
+    buf_printf(&out, "%u %u %llu %s\n", n_points, repeats, (unsigned long long)seed,
+               order_kind_to_string(order));
+    unsigned a_line = order == ORDER_SEQUENTIAL ? repeats : n_points;
+    for (unsigned i = 0; i < n_points * repeats; i++) {
+        buf_printf(&out, "%u%c", slots[i].point, (i + 1) % a_line == 0 ? '\n' : ' ');
+        unsigned trial = order == ORDER_SEQUENTIAL ? i % repeats : i / n_points;
+        assert_int_equal(slots[i].trial, trial);
+    }
+    free(slots);
+    return buf_take(&out);
+}
+
+static void is_what_the_contract_says(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *golden = source_file_read("docs/contracts/golden/order.txt");
+    struct buf got = BUF_INIT;
+    unsigned n = 0;
+    for (const char *line = golden; line != NULL && *line != '\0';) {
+        unsigned points, repeats;
+        unsigned long long seed;
+        char order[16];
+        if (sscanf(line, "%u %u %llu %15[A-Za-z]", &points, &repeats, &seed, order) == 4) {
+            _cleanup_(freep) char *text = describe(
+                points, repeats, order[0] == 'S' ? ORDER_SEQUENTIAL : ORDER_INTERLEAVED, seed);
+            buf_puts(&got, text);
+            n++;
+        }
+        line = strchr(line, '\n');
+        line = line == NULL ? NULL : line + 1;
+    }
+    assert_true(n >= 5);
+    assert_string_equal(buf_cstr(&got), strchr(golden, '\n') + 1);
+    buf_done(&got);
+}
+
+static void every_trial_runs_once(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        enum { POINTS = 13, REPEATS = 4 };
+        bool seen[POINTS][REPEATS] = {{false}};
+        struct slot *slots = order_slots(POINTS, REPEATS, ORDER_INTERLEAVED, seed);
+        for (int i = 0; i < POINTS * REPEATS; i++) {
+            assert_false(seen[slots[i].point][slots[i].trial]);
+            seen[slots[i].point][slots[i].trial] = true;
+        }
+        free(slots);
+    }
+}
+
+/* Each point is equally often first: a chi-squared test with a fixed seed, so never by chance. */
+static void the_first_place_is_fair(void **state)
+{
+    (void)state;
+    enum { POINTS = 5, REPEATS = 5000 };
+    unsigned first[POINTS] = {0};
+    struct slot *slots = order_slots(POINTS, REPEATS, ORDER_INTERLEAVED, 1);
+    for (int t = 0; t < REPEATS; t++) {
+        first[slots[t * POINTS].point]++;
+    }
+    free(slots);
+    double chi2 = 0, expected = (double)REPEATS / POINTS;
+    for (int i = 0; i < POINTS; i++) {
+        chi2 += (first[i] - expected) * (first[i] - expected) / expected;
+    }
+    assert_true(chi2 < 18.47); /* 4 degrees of freedom, p = 0.001 */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_what_the_contract_says),
+        cmocka_unit_test(every_trial_runs_once),
+        cmocka_unit_test(the_first_place_is_fair),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,355 @@
+/* Profiles: what profile.yaml may say, and what definitions may then ask of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "definition.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "pod/replica_spec.h"
+#include "spec/profile.h"
+
+static const char good[] = "name: torch\n"
+                           "description: a peer\n"
+                           "models: [vgg16-fluid-fc512]\n"
+                           "datasets: [Synthetic, Idx]\n"
+                           "exchanges: [None]\n"
+                           "python:\n"
+                           "  packages: [torch==2.15.0, numpy==2.4.6]\n"
+                           "  requirements: requirements.txt\n"
+                           "install: script/bench peers install torch\n"
+                           "roles:\n"
+                           "  trainer: {command: [python, ./train.py, --fast, ./]}\n";
+
+/* `good` with the first `from` replaced. Owned. */
+static char *changed(const char *from, const char *to)
+{
+    const char *at = strstr(good, from);
+    if (at == NULL) {
+        fail_msg("'%s' is not in the profile", from);
+    }
+    return xasprintf("%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
+}
+
+static struct profile *load(const char *text)
+{
+    struct diags diags = {0};
+    struct profile *profile = NULL;
+    if (profile_load(text, strlen(text), &profile, &diags) < 0) {
+        struct buf out = BUF_INIT;
+        diags_format(&diags, "p.yaml", text, &out);
+        fail_msg("expected a valid profile, got\n%s", buf_cstr(&out));
+    }
+    assert_int_equal(diags.list.len, 0);
+    return profile;
+}
+
+static void reads_every_field(void **state)
+{
+    (void)state;
+    struct profile *p = load(good);
+    assert_string_equal(p->name, "torch");
+    assert_string_equal(p->description, "a peer");
+    assert_string_equal(p->install, "script/bench peers install torch");
+    assert_string_equal(p->requirements, "requirements.txt");
+    assert_int_equal(p->models.len, 1);
+    assert_int_equal(p->packages.len, 2);
+    assert_string_equal(p->packages.items[0], "torch==2.15.0");
+    assert_true(p->datasets[DATASET_SYNTHETIC] && p->datasets[DATASET_IDX]);
+    assert_false(p->datasets[DATASET_CIFAR10] || p->exchanges[EXCHANGE_PSERVER]);
+    assert_true(p->exchanges[EXCHANGE_NONE]);
+    assert_int_equal(p->commands[ROLE_PSERVER].words.len, 0);
+    assert_int_equal(p->commands[ROLE_TRAINER].words.len, 4);
+    profile_free(p);
+}
+
+static void refuses_what_is_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *from, *to, *expected;
+    } rows[] = {
+        {"no name", "name: torch\n", "", "required field 'name' is missing"},
+        {"bad name", "name: torch", "name: Torch.1", "'Torch.1' is not a valid name"},
+        {"the native name", "name: torch", "name: benchworker", "is the native worker's name"},
+        {"unknown key", "description", "descriptoin", "unknown field 'descriptoin'"},
+        {"no models", "[vgg16-fluid-fc512]", "[]", "models"},
+        {"unknown dataset", "Idx]", "Mnist]", "unknown value 'Mnist'"},
+        {"unknown exchange", "[None]", "[Ring]", "unknown value 'Ring'"},
+        {"no requirements", "  requirements: requirements.txt\n", "", "'requirements' is missing"},
+        {"not pinned", "torch==2.15.0", "torch", "the package 'torch' is not pinned"},
+        {"at least", "torch==2.15.0", "torch>=2.15.0", "is not pinned"},
+        {"half a pin", "torch==2.15.0", "torch==", "is not pinned"},
+        {"no command", "{command: [python, ./train.py, --fast, ./]}", "{}", "'command' is missing"},
+        {"empty word", "--fast", "''", "an empty text"},
+        {"pserver without command", "[None]", "[None, PServer]", "needs the command of a pserver"},
+        {"role of later", "trainer:", "worker:", "roles.worker"},
+    };
+    size_t n_failed = 0;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        _cleanup_(freep) char *text = changed(rows[i].from, rows[i].to);
+        struct diags diags = {0};
+        struct profile *profile = NULL;
+        struct buf out = BUF_INIT;
+        int r = profile_load(text, strlen(text), &profile, &diags);
+        diags_format(&diags, "p.yaml", text, &out);
+        if (r != -EINVAL || profile != NULL || strstr(buf_cstr(&out), rows[i].expected) == NULL) {
+            print_message("# %s: expected -EINVAL and '%s', got %d and\n%s", rows[i].name,
+                          rows[i].expected, r, buf_cstr(&out));
+            n_failed++;
+        }
+        profile_free(profile);
+        diags_done(&diags);
+        buf_done(&out);
+    }
+    assert_int_equal(n_failed, 0);
+}
+
+static void placing_names_files_and_interpreter(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *interpreter, *expected[4];
+    } rows[] = {
+        {"/env/bin/python", {"/env/bin/python", "/p/train.py", "--fast", "/p/"}},
+        {NULL, {"python", "/p/train.py", "--fast", "/p/"}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct profile *p = load(good);
+        profile_place(p, "/p", rows[i].interpreter);
+        for (size_t k = 0; k < 4; k++) {
+            assert_string_equal(p->commands[ROLE_TRAINER].words.items[k], rows[i].expected[k]);
+        }
+        profile_free(p);
+    }
+}
+
+static void placing_makes_paths_of_the_installer(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *install, *folder, *expected;
+    } rows[] = {
+        {"make all", "/a/b/c", "make all"},
+        {"./get x", "/a/b/c", "/a/b/c/get x"},
+        {"python3 ./../../get.py  x", "/a/b/c", "python3 /a/get.py  x"},
+        {"./../../../../get", "/a/b", "/get"},
+        {"a/./b .", "/a", "a/./b ."},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct profile *p = load(good);
+        free(p->install);
+        p->install = xstrdup(rows[i].install);
+        profile_place(p, rows[i].folder, NULL);
+        assert_string_equal(p->install, rows[i].expected);
+        profile_free(p);
+    }
+}
+
+static struct profiles one_profile(void)
+{
+    struct profiles profiles = {0};
+    *vec_push(&profiles.list) = load(good);
+    profile_place(profiles.list.items[0], "/p", "/env/bin/python");
+    return profiles;
+}
+
+#define SINGLE "exchange: {kind: None}"
+#define SERVED "exchange: {kind: PServer, mode: Sync, wire: Fp32}"
+
+/* The sample definition with two systems, of one trainer without servers. Owned. */
+static char *two_systems(const char *profile, const char *from, const char *to)
+{
+    _cleanup_(freep) char *text = xasprintf("apiVersion: benchd.io/v1alpha1\n"
+                                            "kind: Benchmark\n"
+                                            "metadata: {name: sample}\n"
+                                            "spec:\n"
+                                            "  systems:\n"
+                                            "  - {name: native, profile: benchworker}\n"
+                                            "  - {name: peer, profile: %s}\n"
+                                            "  workload: {model: vgg16-fluid-fc512, " SINGLE "}\n"
+                                            "  sweep: {grid: {batch_size: [16]}}\n"
+                                            "  roles: {trainer: {replicas: {value: 1}}}\n"
+                                            "  measure: {steps: 5}\n",
+                                            profile);
+    const char *at = strstr(text, from);
+    assert_non_null(at);
+    return xasprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+static void a_definition_asks_what_the_profile_has(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *profile, *from, *to, *expected;
+    } rows[] = {
+        {"good", "torch", "steps: 5", "steps: 6", ""},
+        {"unknown profile", "torsh", "", "",
+         "f.yaml:7:27: error: spec.systems[1].profile: unknown value 'torsh'"},
+        {"served", "torch", SINGLE, SERVED,
+         "f.yaml:7:27: error: spec.systems[1].profile: the profile 'torch' does not have the "
+         "exchange PServer: it trains on a single node only, without a pserver"},
+        {"data", "torch", SINGLE, SINGLE ", dataset: {kind: Cifar10, path: /d}",
+         "the profile 'torch' does not read the dataset Cifar10"},
+    };
+    struct profiles profiles = one_profile();
+    struct spec_overrides overrides = {.profiles = &profiles};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        _cleanup_(freep) char *text = two_systems(rows[i].profile, rows[i].from, rows[i].to);
+        _cleanup_(freep) char *errors = definition_errors(text, &overrides);
+        bool is_good = rows[i].expected[0] == '\0' ? errors[0] == '\0'
+                                                   : strstr(errors, rows[i].expected) != NULL;
+        if (!is_good) {
+            fail_msg("%s: expected '%s', got\n%s", rows[i].name, rows[i].expected, errors);
+        }
+    }
+    profiles_done(&profiles);
+}
+
+/* The command of the only trainer of a point, words joined by spaces, or the error. Owned. */
+static char *command_of(struct spec *spec_take, uint32_t point)
+{
+    struct run_def_params params = {.name = "sample-7k3fq", .uid = "u"};
+    struct run_def *def;
+    struct diags diags = {0};
+    assert_int_equal(run_def_new(spec_take, &params, &def, &diags), 0);
+    struct replica_id id = {.point = point, .role = ROLE_TRAINER};
+    struct gang_addresses none = {0};
+    struct replica_spec spec = {0};
+    struct err err = {0};
+    struct buf out = BUF_INIT;
+    if (replica_spec_build(def, &id, &none, &spec, &err) < 0) {
+        buf_puts(&out, err.msg);
+    }
+    for (char **word = spec.argv; word != NULL && *word != NULL; word++) {
+        buf_printf(&out, "%s%s", word == spec.argv ? "" : " ", *word);
+    }
+    replica_spec_done(&spec);
+    run_def_free(def);
+    return buf_take(&out);
+}
+
+static void each_system_runs_its_own_command(void **state)
+{
+    (void)state;
+    struct profiles profiles = one_profile();
+    struct spec_overrides overrides = {.profiles = &profiles};
+    _cleanup_(freep) char *text = two_systems("torch", "", "");
+    _cleanup_(freep) char *native = command_of(definition_load(text, &overrides), 0);
+    assert_string_equal(native, "benchworker trainer");
+    _cleanup_(freep) char *peer = command_of(definition_load(text, &overrides), 1);
+    assert_string_equal(peer, "/env/bin/python /p/train.py --fast /p/");
+    profiles_done(&profiles);
+}
+
+/* As a run is gone on with: its stored definition knows no profile, the shell brings them. */
+static void a_stored_definition_gets_its_commands(void **state)
+{
+    (void)state;
+    struct profiles profiles = one_profile(), none = {0};
+    struct err err;
+    _cleanup_(freep) char *text = two_systems("torch", "", "");
+    _cleanup_(freep) char *without = command_of(definition_load(text, NULL), 1);
+    assert_non_null(strstr(without, "its profile 'torch' has no command for a trainer here"));
+    struct spec *spec = definition_load(text, NULL);
+    assert_int_equal(spec_set_commands(spec, &none, &err), -ENOENT);
+    assert_string_equal(err.msg, "system 'peer': there is no profile 'torch'");
+    assert_int_equal(spec_set_commands(spec, &profiles, &err), 0);
+    _cleanup_(freep) char *with = command_of(spec, 1);
+    assert_string_equal(with, "/env/bin/python /p/train.py --fast /p/");
+    profiles_done(&profiles);
+}
+
+static void systems_can_be_left_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *systems, *first;
+        size_t n;
+        const char *error;
+    } rows[] = {
+        {"native", "native", 1, NULL},
+        {"peer", "peer", 1, NULL},
+        {"peer,native", "native", 2, NULL}, /* the definition's order stays */
+        {"", NULL, 0, "there is no system ''"},
+        {"pee", NULL, 0, "--systems pee: error: spec.systems: there is no system 'pee'"},
+        {"peer,x", NULL, 0, "there is no system 'x'"},
+        {"peer,", NULL, 0, "there is no system ''"},
+    };
+    struct profiles profiles = one_profile();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct spec_overrides overrides = {.profiles = &profiles, .systems = rows[i].systems};
+        _cleanup_(freep) char *text = two_systems("torch", "", "");
+        if (rows[i].error != NULL) {
+            _cleanup_(freep) char *errors = definition_errors(text, &overrides);
+            if (strstr(errors, rows[i].error) == NULL) {
+                fail_msg("'%s': expected '%s', got\n%s", rows[i].systems, rows[i].error, errors);
+            }
+            continue;
+        }
+        struct spec *spec = definition_load(text, &overrides);
+        assert_int_equal(spec->systems.len, rows[i].n);
+        assert_string_equal(spec->systems.items[0].name, rows[i].first);
+        spec_free(spec);
+    }
+    profiles_done(&profiles);
+}
+
+/* The profiles that are shipped can be read, and have what the shipped definition asks for. */
+static void shipped_profiles_are_good(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"paddle", "pytorch", "tensorflow"};
+    struct profiles profiles = {0};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        _cleanup_(freep) char *path = xasprintf("benchmarks/profiles/%s/profile.yaml", names[i]);
+        _cleanup_(freep) char *text = source_file_read(path);
+        struct profile *profile = load(text);
+        assert_string_equal(profile->name, names[i]);
+        _cleanup_(freep) char *pins_path =
+            xasprintf("benchmarks/profiles/%s/%s", names[i], profile->requirements);
+        _cleanup_(freep) char *pins = source_file_read(pins_path);
+        vec_each (char *, package, &profile->packages) {
+            _cleanup_(freep) char *line = xasprintf("\n%s\n", *package);
+            for (char *c = strchr(line, '-'); c != NULL && c < strstr(line, "=="); c++) {
+                *c = *c == '-' ? '_' : *c; /* pip freeze writes names so */
+            }
+            if (strstr(pins, line) == NULL) {
+                fail_msg("%s does not pin %s", pins_path, *package);
+            }
+        }
+        *vec_push(&profiles.list) = profile;
+    }
+    _cleanup_(freep) char *text = source_file_read("benchmarks/vgg16-single-node.yaml");
+    for (int local = 0; local < 2; local++) {
+        struct spec_overrides overrides = {.local = local, .profiles = &profiles};
+        struct spec *spec = definition_load(text, &overrides);
+        assert_int_equal(spec->systems.len, 4);
+        spec_free(spec);
+    }
+    profiles_done(&profiles);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_every_field),
+        cmocka_unit_test(refuses_what_is_wrong),
+        cmocka_unit_test(placing_names_files_and_interpreter),
+        cmocka_unit_test(placing_makes_paths_of_the_installer),
+        cmocka_unit_test(a_definition_asks_what_the_profile_has),
+        cmocka_unit_test(each_system_runs_its_own_command),
+        cmocka_unit_test(a_stored_definition_gets_its_commands),
+        cmocka_unit_test(systems_can_be_left_out),
+        cmocka_unit_test(shipped_profiles_are_good),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,248 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "definition.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "spec/matrix.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+static void assert_axis(const struct spec *spec, size_t i, const char *expected)
+{
+    struct buf text = BUF_INIT;
+    assert_true(i < spec->sweep.axes.len);
+    buf_printf(&text, "%s:", spec->sweep.axes.items[i].name);
+    vec_each (const struct value, v, &spec->sweep.axes.items[i].values) {
+        buf_puts(&text, v->is_int ? " " : " s");
+        value_format(v, &text);
+    }
+    assert_string_equal(buf_cstr(&text), expected);
+    buf_done(&text);
+}
+
+static void reads_every_field(void **state)
+{
+    (void)state;
+    struct spec *s = definition_load(definition_text, NULL);
+    assert_string_equal(s->name, "sample");
+    assert_string_equal(s->description, "");
+    assert_int_equal(s->systems.len, 1);
+    assert_string_equal(s->systems.items[0].profile, "benchworker");
+    assert_string_equal(s->workload.model, "vgg16-fluid-fc512");
+    assert_int_equal(s->workload.dataset, DATASET_SYNTHETIC);
+    assert_int_equal(s->workload.batch_size, 64);
+    assert_int_equal(s->workload.exchange, EXCHANGE_PSERVER);
+    assert_int_equal(s->sweep.kind, SWEEP_GRID);
+    assert_axis(s, 0, "batch_size: 16");
+    assert_axis(s, 1, "pservers: 1 2");
+    assert_axis(s, 2, "trainers: 1 2 4");
+    assert_int_equal(s->parameters.len, 1);
+    assert_true(s->parameters.items[0].targets.items[0].roles[ROLE_PSERVER]);
+    assert_false(s->parameters.items[0].targets.items[0].roles[ROLE_WORKER]);
+    assert_string_equal(s->roles[ROLE_TRAINER].replicas.from, "trainers");
+    assert_false(s->roles[ROLE_WORKER].present);
+    assert_int_equal(s->warmup_steps, 1);
+    assert_int_equal(s->steps, 5);
+    assert_int_equal(s->repeats, 2);
+    spec_free(s);
+}
+
+static void has_defaults(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text = definition_with("  measure: {warmupSteps: 1, steps: 5}\n"
+                                                  "  repeats: {min: 2, order: Interleaved}\n",
+                                                  "  measure: {steps: 5}\n");
+    struct spec *s = definition_load(text, NULL);
+    assert_int_equal(s->workload.threads, 1);
+    assert_int_equal(s->workload.seed, 1);
+    assert_int_equal(s->warmup_steps, 10);
+    assert_int_equal(s->steps, 5);
+    assert_int_equal(s->repeats, 3);
+    assert_int_equal(s->order, ORDER_INTERLEAVED);
+    assert_int_equal(s->baseline.kind, BASELINE_SINGLE_NODE);
+    assert_int_equal(s->failure_policy.on_trial_failure, ON_FAILURE_RETRY);
+    assert_int_equal(s->failure_policy.max_failed_trials, 3);
+    assert_int_equal(s->run_policy.backoff_limit, 3);
+    assert_int_equal(s->run_policy.active_deadline_s, 3600);
+    assert_int_equal(s->run_policy.ttl_s, -1);
+    assert_int_equal(s->run_policy.clean_pod_policy, CLEAN_ON_SUCCESS);
+    assert_int_equal(s->addressing, ADDRESSING_AUTO);
+    spec_free(s);
+}
+
+static void reads_cluster_fields(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text = definition_with(
+        "  measure:", "  addressing: Ip\n"
+                      "  runPolicy: {ttlSecondsAfterFinished: 0, cleanPodPolicy: None}\n"
+                      "  measure:");
+    struct spec *s = definition_load(text, NULL);
+    assert_int_equal(s->run_policy.ttl_s, 0);
+    assert_string_equal(clean_pod_policy_to_string(s->run_policy.clean_pod_policy), "None");
+    assert_string_equal(addressing_to_string(s->addressing), "Ip");
+    spec_free(s);
+}
+
+static const char *const shipped[] = {
+    "vgg16-acceleration-2018", "vgg16-batch-2018",  "vgg16-batch-sweep",   "vgg16-pserver-2018",
+    "vgg16-pserver-sweep",     "vgg16-single-node", "vgg16-trainer-sweep",
+};
+
+/* A frozen definition, read again, is the same definition. */
+static void assert_round_trip(const struct spec *spec)
+{
+    _cleanup_(freep) char *frozen = json_dumps(spec->definition, 0);
+    struct spec *again = definition_load(frozen, NULL);
+    assert_true(json_equal(spec->definition, again->definition));
+    assert_string_equal(spec->name, again->name);
+    assert_int_equal(spec->steps, again->steps);
+    assert_int_equal(spec->repeats, again->repeats);
+    struct diags diags = {0};
+    struct matrix a, b;
+    assert_int_equal(matrix_expand(spec, &a, &diags), 0);
+    assert_int_equal(matrix_expand(again, &b, &diags), 0);
+    assert_int_equal(a.n_points, b.n_points);
+    for (uint32_t i = 0; i < a.n_points; i++) {
+        assert_true(params_contain(&a.points[i].params, &b.points[i].params));
+        assert_true(params_contain(&b.points[i].params, &a.points[i].params));
+        assert_memory_equal(a.points[i].replicas, b.points[i].replicas,
+                            sizeof(a.points[i].replicas));
+        assert_int_equal(a.points[i].baseline_index, b.points[i].baseline_index);
+    }
+    matrix_done(&a);
+    matrix_done(&b);
+    spec_free(again);
+}
+
+static void accepts_shipped_files(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(shipped); i++) {
+        _cleanup_(freep) char *path = xasprintf("benchmarks/%s.yaml", shipped[i]);
+        print_message("# file %s\n", path);
+        _cleanup_(freep) char *text = source_file_read(path);
+        for (int local = 0; local <= 1; local++) {
+            struct spec_overrides overrides = {.local = local};
+            struct spec *spec = definition_load(text, &overrides);
+            assert_string_equal(spec->name, shipped[i]);
+            assert_round_trip(spec);
+            json_t *block = json_object_get(json_object_get(spec->definition, "spec"), "local");
+            assert_int_equal(block == NULL, local);
+            spec_free(spec);
+        }
+    }
+}
+
+static void merges_local(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text = definition_with(
+        "  repeats:", "  local:\n"
+                      "    workload: {batchSize: 8, dataset: {kind: Idx, path: /d}}\n"
+                      "    sweep: {grid: {pservers: [1], batch_size: [4, 8]}}\n"
+                      "    measure: {steps: 2}\n"
+                      "    repeats: {min: 1}\n"
+                      "  repeats:");
+    struct spec_overrides overrides = {.local = true};
+    struct spec *s = definition_load(text, &overrides);
+    assert_axis(s, 0, "batch_size: 4 8");
+    assert_axis(s, 1, "pservers: 1");
+    assert_axis(s, 2, "trainers: 1 2 4");
+    assert_int_equal(s->workload.batch_size, 8);
+    assert_int_equal(s->workload.dataset, DATASET_IDX);
+    assert_string_equal(s->workload.dataset_path, "/d");
+    assert_int_equal(s->warmup_steps, 1);
+    assert_int_equal(s->steps, 2);
+    assert_int_equal(s->repeats, 1);
+    assert_round_trip(s);
+    spec_free(s);
+    s = definition_load(text, NULL);
+    assert_int_equal(s->steps, 5);
+    assert_round_trip(s);
+    spec_free(s);
+}
+
+static void local_of_another_kind_replaces(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text = definition_with(
+        "batch_size: [16]}\n", "batch_size: [16]}\n    exclude: [{trainers: 4}]\n"
+                               "  local: {sweep: {zip: {pservers: [1, 2], trainers: [3, 5]}}}\n");
+    struct spec_overrides overrides = {.local = true};
+    struct spec *s = definition_load(text, &overrides);
+    assert_int_equal(s->sweep.kind, SWEEP_ZIP);
+    assert_int_equal(s->sweep.axes.len, 2);
+    assert_int_equal(s->sweep.exclude.len, 0);
+    spec_free(s);
+}
+
+static void overridden_values_drop_dead_excludes(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text = definition_with(
+        "batch_size: [16]}\n",
+        "batch_size: [16]}\n    exclude: [{trainers: 4}, {trainers: 1, pservers: 2}]\n");
+    static const char *const sets[] = {"trainers=1,2"};
+    struct spec_overrides overrides = {.sets = sets, .n_sets = 1};
+    struct spec *s = definition_load(text, &overrides);
+    assert_int_equal(s->sweep.exclude.len, 1);
+    assert_round_trip(s);
+    spec_free(s);
+}
+
+static void options_come_on_top(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text = definition_with(
+        "  repeats:", "  local: {sweep: {grid: {pservers: [1]}}, measure: {steps: 2}}\n  repeats:");
+    static const char *const sets[] = {"trainers=3", "cpu=400m,2", "batch_size=8,32"};
+    struct spec_overrides overrides = {
+        .local = true, .sets = sets, .n_sets = 3, .steps = 7, .repeats = 9};
+    struct spec *s = definition_load(text, &overrides);
+    assert_axis(s, 0, "batch_size: 8 32");
+    assert_axis(s, 1, "cpu: s400m 2");
+    assert_axis(s, 2, "pservers: 1");
+    assert_axis(s, 3, "trainers: 3");
+    assert_int_equal(s->steps, 7);
+    assert_int_equal(s->repeats, 9);
+    assert_round_trip(s);
+    spec_free(s);
+}
+
+static void leaves_the_result_alone_on_failure(void **state)
+{
+    (void)state;
+    struct diags diags = {0};
+    struct spec *spec = (struct spec *)&diags;
+    assert_int_equal(spec_load("", 0, NULL, &spec, &diags), -EINVAL);
+    assert_ptr_equal(spec, &diags);
+    assert_int_equal(spec_load("- 1", 3, NULL, &spec, &diags), -EINVAL);
+    assert_int_equal(diags.list.len, 2);
+    diags_done(&diags);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_every_field),
+        cmocka_unit_test(has_defaults),
+        cmocka_unit_test(reads_cluster_fields),
+        cmocka_unit_test(accepts_shipped_files),
+        cmocka_unit_test(merges_local),
+        cmocka_unit_test(local_of_another_kind_replaces),
+        cmocka_unit_test(overridden_values_drop_dead_excludes),
+        cmocka_unit_test(options_come_on_top),
+        cmocka_unit_test(leaves_the_result_alone_on_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,96 @@
+/* Every file of tests/wrong is rejected, with the message and the place its head asks for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "definition.h"
+
+#include <dirent.h>
+#include <regex.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "spec/profile.h"
+
+/* What follows "# NAME: " in the head of the file. Owned; NULL: no such tag. */
+static char *find_tag(const char *text, const char *name)
+{
+    _cleanup_(freep) char *start = xasprintf("# %s: ", name);
+    const char *at = strstr(text, start);
+    if (at == NULL) {
+        return NULL;
+    }
+    at += strlen(start);
+    return xstrndup(at, strcspn(at, "\n"));
+}
+
+/* The line that ends with "# <- here"; 0: none. */
+static unsigned find_here(const char *text)
+{
+    const char *at = strstr(text, "# <- here");
+    unsigned line = at != NULL;
+    for (const char *c = text; at != NULL && c < at; c++) {
+        line += *c == '\n';
+    }
+    return line;
+}
+
+static bool matches(const char *text, const char *pattern)
+{
+    regex_t regex;
+    /* glibc knows \b, which the tags use. */
+    assert_int_equal(regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB), 0);
+    int r = regexec(&regex, text, 0, NULL, 0);
+    regfree(&regex);
+    return r == 0;
+}
+
+static size_t check_file(const char *name)
+{
+    _cleanup_(freep) char *path = xasprintf("tests/wrong/%s", name);
+    _cleanup_(freep) char *text = source_file_read(path);
+    static const struct profiles none = {0};
+    _cleanup_(freep) char *errors =
+        definition_errors(text, &(struct spec_overrides){.profiles = &none, .is_as_written = true});
+    _cleanup_(freep) char *pattern = find_tag(text, "benchd");
+    unsigned here = find_here(text);
+    _cleanup_(freep) char *place = xasprintf("f.yaml:%u:", here);
+    bool is_good = errors[0] != '\0' && pattern != NULL && matches(errors, pattern) &&
+                   (here == 0 || strstr(errors, place) != NULL);
+    if (!is_good) {
+        print_message("# %s: expected a message that matches '%s', at %s\n%s", path, pattern,
+                      here == 0 ? "any place" : place, errors);
+    }
+    return !is_good;
+}
+
+static void rejects_every_wrong_file(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *path = xasprintf("%s/tests/wrong", getenv("BENCHD_SOURCE_DIR"));
+    DIR *dir = opendir(path);
+    assert_non_null(dir);
+    size_t n = 0, n_failed = 0;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        if (str_has_suffix(entry->d_name, ".yaml")) {
+            n++;
+            n_failed += check_file(entry->d_name);
+        }
+    }
+    (void)closedir(dir); /* only read from */
+    assert_true(n >= 15);
+    assert_int_equal(n_failed, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rejects_every_wrong_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
