@@ -266,9 +266,9 @@ enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
                                const struct replica_id *id, struct buf *out)
 {
     struct cluster *c = (struct cluster *)b;
-    _cleanup_(freep) char *path =
-        cluster_api_path(run->row.name, "/logs?point=%u&trial=%u&attempt=%u&role=%s&index=%u",
-                         id->point, id->trial, id->attempt, role_to_string(id->role), id->index);
+    _cleanup_(freep) char *path = cluster_api_path(
+        run->row.name, "/logs?point=%u&trial=%u&attempt=%u&role=%s&index=%u", id->attempt.point,
+        id->attempt.trial, id->attempt.number, role_to_string(id->role), id->index);
     struct kube_client *client;
     struct kube_request req;
     struct cluster_answer a;

@@ -102,7 +102,7 @@ static void begin_progress(struct watch *w, const json_t *document)
     w->progress = progress_new(&params);
     for (size_t i = 0; i < w->run.n_rows; i++) {
         const struct attempt_row *row = &w->run.rows[i];
-        (void)attempt_ids_add(&w->known, (struct attempt_id){row->point, row->trial, row->attempt});
+        (void)attempt_ids_add(&w->known, row->id);
     }
     w->n_events = w->run.n_events;
     for (size_t i = 0; w->opts->is_ours && i < w->run.n_rows; i++) {
@@ -119,7 +119,7 @@ static void show_attempt(struct watch *w, const json_t *document)
     if (cluster_take_document(document, NULL, &run, &err) >= 0) {
         for (size_t i = 0; i < run.n_rows; i++) {
             const struct attempt_row *row = &run.rows[i];
-            const struct attempt_id id = {row->point, row->trial, row->attempt};
+            const struct attempt_id id = {row->id.point, row->id.trial, row->id.number};
             if (attempt_ids_add(&w->known, id)) {
                 progress_attempt(w->progress, row);
             }
@@ -310,7 +310,7 @@ static void ask(struct watch *w)
     } else if (w->wanted.list.len > 0) {
         const struct attempt_id *id = &w->wanted.list.items[w->wanted.list.len - 1];
         path = cluster_api_path(w->name, "/attempts?point=%u&trial=%u&attempt=%u", id->point,
-                                id->trial, id->attempt);
+                                id->trial, id->number);
     } else {
         path = cluster_api_path(w->name, "%s", "");
     }

@@ -45,11 +45,11 @@ static void list_there(const struct loaded_run *run, const struct log_wanted *w,
 {
     for (size_t i = 0; i < run->n_rows; i++) {
         const struct attempt_row *row = &run->rows[i];
-        if (w->point != NOT_GIVEN && row->point != w->point) {
+        if (w->point != NOT_GIVEN && row->id.point != w->point) {
             continue;
         }
-        buf_printf(out, "  --point %u --trial %u --attempt %u  %-9s", row->point, row->trial,
-                   row->attempt, attempt_outcome_to_string(row->outcome));
+        buf_printf(out, "  --point %u --trial %u --attempt %u  %-9s", row->id.point, row->id.trial,
+                   row->id.number, attempt_outcome_to_string(row->outcome));
         vec_each (const struct replica_row, rep, &row->replicas) {
             buf_printf(out, " %s/%u", role_to_string(rep->id.role), rep->id.index);
         }
@@ -80,9 +80,9 @@ static const struct attempt_row *find_attempt(const struct loaded_run *run,
     const struct attempt_row *found = NULL;
     for (size_t i = 0; i < run->n_rows; i++) { /* ordered by point, trial, attempt */
         const struct attempt_row *row = &run->rows[i];
-        if (row->point == w->point && (w->trial == NOT_GIVEN || row->trial == w->trial) &&
-            (w->attempt == NOT_GIVEN || row->attempt == w->attempt) &&
-            (found == NULL || found->trial == row->trial)) {
+        if (row->id.point == w->point && (w->trial == NOT_GIVEN || row->id.trial == w->trial) &&
+            (w->attempt == NOT_GIVEN || row->id.number == w->attempt) &&
+            (found == NULL || found->id.trial == row->id.trial)) {
             found = row;
         }
     }
@@ -110,8 +110,8 @@ static enum exit_code print_log(struct backend *b, const struct loaded_run *run,
     enum exit_code code = b->ops->get_log(b, run, &rep->id, &out);
     if (code == EXIT_OK) {
         cli_note(b->cli, "%s/%u of point %u, trial %u, attempt %u: %zu bytes",
-                 role_to_string(rep->id.role), rep->id.index, rep->id.point, rep->id.trial,
-                 rep->id.attempt, out.len);
+                 role_to_string(rep->id.role), rep->id.index, rep->id.attempt.point,
+                 rep->id.attempt.trial, rep->id.attempt.number, out.len);
         code = cli_print(&out);
     }
     buf_done(&out);

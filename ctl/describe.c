@@ -309,8 +309,8 @@ static void format_failed_attempt(const struct describe_params *p, const struct 
                                   struct buf *out)
 {
     const char *error = row->error == NULL ? "" : row->error;
-    buf_printf(out, "  point %u, trial %u, attempt %u: %s: %s\n", row->point, row->trial,
-               row->attempt, attempt_outcome_to_string(row->outcome), error);
+    buf_printf(out, "  point %u, trial %u, attempt %u: %s: %s\n", row->id.point, row->id.trial,
+               row->id.number, attempt_outcome_to_string(row->outcome), error);
     vec_each (const struct replica_row, rep, &row->replicas) {
         if (rep->failure != NULL && strstr(error, rep->failure) == NULL) {
             buf_printf(out, "    %s/%u: %s\n", role_to_string(rep->id.role), rep->id.index,
@@ -322,7 +322,7 @@ static void format_failed_attempt(const struct describe_params *p, const struct 
         buf_printf(out,
                    "    benchctl logs %s %s --point %u --trial %u --attempt %u --role %s "
                    "--index %u\n",
-                   p->row->name, p->where, row->point, row->trial, row->attempt,
+                   p->row->name, p->where, row->id.point, row->id.trial, row->id.number,
                    role_to_string(rep->id.role), rep->id.index);
     }
 }

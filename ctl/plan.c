@@ -23,7 +23,7 @@ int plan_point_measure(const struct run_def *def, uint32_t point, struct plan_po
         if (p->replicas[role] == 0) {
             continue;
         }
-        struct replica_id id = {.point = point, .role = (enum role)role};
+        struct replica_id id = {.attempt.point = point, .role = (enum role)role};
         struct replica_spec spec = {0};
         int r = replica_spec_build(def, &id, &none, &spec, err);
         if (r < 0) {

@@ -88,8 +88,7 @@ static void put_json_take(struct progress *p, const char *type, json_t *object)
 
 static bool same_current(const struct run_status *a, const struct run_status *b)
 {
-    return a->has_current == b->has_current && a->current_point == b->current_point &&
-           a->current_trial == b->current_trial && a->current_attempt == b->current_attempt;
+    return a->has_current == b->has_current && attempt_id_eq(&a->current, &b->current);
 }
 
 static void show_status(struct progress *p, const struct run_status *st)
@@ -100,9 +99,8 @@ static void show_status(struct progress *p, const struct run_status *st)
             json_pack("{s:s, s:i, s:i, s:i}", "phase", phase, "trialsDone", (int)st->trials_done,
                       "trialsFailed", (int)st->trials_failed, "trialsTotal", (int)st->trials_total);
         if (st->has_current) {
-            json_t *current =
-                json_pack("{s:i, s:i, s:i}", "point", (int)st->current_point, "trial",
-                          (int)st->current_trial, "attempt", (int)st->current_attempt);
+            json_t *current = json_pack("{s:i, s:i, s:i}", "point", (int)st->current.point, "trial",
+                                        (int)st->current.trial, "attempt", (int)st->current.number);
             (void)json_object_set_new(o, "current", current); /* grows in memory only */
         }
         put_json_take(p, "status", o);
@@ -111,8 +109,8 @@ static void show_status(struct progress *p, const struct run_status *st)
     struct buf text = BUF_INIT;
     buf_printf(&text, "phase=%s trials=%u/%u", phase, st->trials_done, st->trials_total);
     if (st->has_current) {
-        buf_printf(&text, " point=%u trial=%u attempt=%u", st->current_point, st->current_trial,
-                   st->current_attempt);
+        buf_printf(&text, " point=%u trial=%u attempt=%u", st->current.point, st->current.trial,
+                   st->current.number);
     }
     put_plain(p, buf_cstr(&text));
     buf_done(&text);
@@ -151,16 +149,17 @@ static void show_attempt(struct progress *p, const struct attempt_row *row)
     double x = row->outcome == ATTEMPT_SUCCEEDED ? run_view_throughput(row) : NAN;
     const char *outcome = attempt_outcome_to_string(row->outcome);
     if (p->mode == PROGRESS_JSON) {
-        json_t *o = json_pack("{s:i, s:i, s:i, s:s, s:o, s:o}", "point", (int)row->point, "trial",
-                              (int)row->trial, "attempt", (int)row->attempt, "outcome", outcome,
-                              "samplesPerSecond", isnan(x) ? json_null() : json_real(x), "error",
-                              row->error == NULL ? json_null() : json_string(row->error));
+        json_t *o =
+            json_pack("{s:i, s:i, s:i, s:s, s:o, s:o}", "point", (int)row->id.point, "trial",
+                      (int)row->id.trial, "attempt", (int)row->id.number, "outcome", outcome,
+                      "samplesPerSecond", isnan(x) ? json_null() : json_real(x), "error",
+                      row->error == NULL ? json_null() : json_string(row->error));
         put_json_take(p, "attempt", o);
         return;
     }
     struct buf text = BUF_INIT;
-    buf_printf(&text, "point=%u trial=%u attempt=%u outcome=%s", row->point, row->trial,
-               row->attempt, outcome);
+    buf_printf(&text, "point=%u trial=%u attempt=%u outcome=%s", row->id.point, row->id.trial,
+               row->id.number, outcome);
     if (!isnan(x)) {
         buf_printf(&text, " samples_per_s=%.4g", x);
     }

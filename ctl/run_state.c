@@ -7,24 +7,13 @@
 #include "ctl/object.h"
 #include "store/run_document.h"
 
-static int compare(struct attempt_id a, struct attempt_id b)
-{
-    if (a.point != b.point) {
-        return a.point < b.point ? -1 : 1;
-    }
-    if (a.trial != b.trial) {
-        return a.trial < b.trial ? -1 : 1;
-    }
-    return a.attempt == b.attempt ? 0 : a.attempt < b.attempt ? -1 : 1;
-}
-
 /* The first that is not before `id`. */
 static size_t lower_bound(const struct attempt_ids *ids, struct attempt_id id)
 {
     size_t low = 0, high = ids->list.len;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (compare(ids->list.items[middle], id) < 0) {
+        if (attempt_id_compare(&ids->list.items[middle], &id) < 0) {
             low = middle + 1;
         } else {
             high = middle;
@@ -36,7 +25,7 @@ static size_t lower_bound(const struct attempt_ids *ids, struct attempt_id id)
 bool attempt_ids_has(const struct attempt_ids *ids, struct attempt_id id)
 {
     const size_t i = lower_bound(ids, id);
-    return i < ids->list.len && compare(ids->list.items[i], id) == 0;
+    return i < ids->list.len && attempt_id_eq(&ids->list.items[i], &id);
 }
 
 bool attempt_ids_add(struct attempt_ids *ids, struct attempt_id id)
@@ -87,9 +76,7 @@ static int read_status(const json_t *o, struct run_status *ret, struct err *err)
     struct attempt_id id;
     if (json_is_object(current) && (r = read_id(current, &id, err)) >= 0) {
         ret->has_current = true;
-        ret->current_point = id.point;
-        ret->current_trial = id.trial;
-        ret->current_attempt = id.attempt;
+        ret->current = id;
     }
     return r;
 }
@@ -112,8 +99,7 @@ static int read_step(const json_t *o, const struct run_status *st, struct replic
         return err_set(err, EPROTO, "role '%s' is unknown", role);
     }
     *ret = (struct replica_step){
-        .id = {st->current_point, st->current_trial, st->current_attempt, (enum role)kind,
-               (uint32_t)index},
+        .id = {st->current, (enum role)kind, (uint32_t)index},
         .step = (uint32_t)step,
         .is_warmup = json_is_true(json_object_get(o, "warmup")),
         .step_ns = step_ns,

@@ -11,9 +11,6 @@
 #include "decide/reconcile.h"
 #include "pod/replica_spec.h"
 
-struct attempt_id {
-    uint32_t point, trial, attempt;
-};
 struct attempt_ids {             /* a set */
     VEC(struct attempt_id) list; /* sorted */
 };

@@ -55,10 +55,10 @@ static double trial_weight(const struct run_def *def, uint32_t point)
 
 void run_view_restore(struct run_view *v, const struct attempt_row *row)
 {
-    if (row->point >= v->def->matrix.n_points || row->outcome == ATTEMPT_VOID) {
+    if (row->id.point >= v->def->matrix.n_points || row->outcome == ATTEMPT_VOID) {
         return; /* a void attempt decides nothing */
     }
-    struct run_view_point *p = &v->points[row->point];
+    struct run_view_point *p = &v->points[row->id.point];
     p->done++;
     p->failed += row->outcome != ATTEMPT_SUCCEEDED;
     double x = row->outcome == ATTEMPT_SUCCEEDED ? run_view_throughput(row) : NAN;
@@ -70,13 +70,12 @@ void run_view_restore(struct run_view *v, const struct attempt_row *row)
 void run_view_attempt(struct run_view *v, const struct attempt_row *row)
 {
     run_view_restore(v, row);
-    if (row->point < v->def->matrix.n_points && row->outcome == ATTEMPT_SUCCEEDED) {
-        v->weight_done += trial_weight(v->def, row->point);
+    if (row->id.point < v->def->matrix.n_points && row->outcome == ATTEMPT_SUCCEEDED) {
+        v->weight_done += trial_weight(v->def, row->id.point);
         v->spent_ms += row->ended_unix_ms - row->started_unix_ms;
     }
     struct run_view_current *c = &v->current;
-    if (c->is_active && c->point == row->point && c->trial == row->trial &&
-        c->attempt == row->attempt) {
+    if (c->is_active && attempt_id_eq(&c->id, &row->id)) {
         c->is_active = false;
     }
 }
@@ -87,13 +86,10 @@ void run_view_status(struct run_view *v, const struct run_status *status, int64_
     struct run_view_current *c = &v->current;
     if (!status->has_current) {
         c->is_active = false;
-    } else if (!c->is_active || c->point != status->current_point ||
-               c->trial != status->current_trial || c->attempt != status->current_attempt) {
+    } else if (!c->is_active || !attempt_id_eq(&c->id, &status->current)) {
         *c = (struct run_view_current){
             .is_active = true,
-            .point = status->current_point,
-            .trial = status->current_trial,
-            .attempt = status->current_attempt,
+            .id = status->current,
             .started_unix_ms = now_unix_ms,
         };
     }
@@ -103,8 +99,7 @@ void run_view_record(struct run_view *v, const struct replica_id *id, const stru
 {
     struct run_view_current *c = &v->current;
     if (record->type != RECORD_STEP || id->role != ROLE_TRAINER || id->index != 0 ||
-        !c->is_active || id->point != c->point || id->trial != c->trial ||
-        id->attempt != c->attempt) {
+        !c->is_active || !attempt_id_eq(&id->attempt, &c->id)) {
         return;
     }
     if (record->step.warmup) {

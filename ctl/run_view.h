@@ -19,7 +19,7 @@ struct run_view_point {
 /* The attempt that is under way, as trainer/0 tells it. */
 struct run_view_current {
     bool is_active;
-    uint32_t point, trial, attempt;
+    struct attempt_id id;
     int64_t started_unix_ms;
     uint32_t warmup_done, steps_done;
     uint64_t samples; /* of measured steps */

@@ -108,7 +108,7 @@ static void format_point(const struct run_view *v, const struct glyphs *g, uint3
                          int width, struct buf *line, int *ret_color)
 {
     const struct run_view_point *vp = &v->points[index];
-    bool is_current = v->current.is_active && v->current.point == index;
+    bool is_current = v->current.is_active && v->current.id.point == index;
     bool is_done = vp->done >= v->def->spec->repeats;
     const char *glyph = is_current ? g->running : is_done ? g->done : g->waiting;
     *ret_color = is_current ? COLOR_CYAN : is_done ? COLOR_GREEN : 0;
@@ -160,7 +160,7 @@ static void format_header(const struct run_view *v, const struct run_view_opts *
 static uint32_t window_start(const struct run_view *v, uint32_t shown)
 {
     uint32_t n = v->def->matrix.n_points;
-    uint32_t at = v->current.is_active ? v->current.point : 0;
+    uint32_t at = v->current.is_active ? v->current.id.point : 0;
     uint32_t half = shown / 2;
     uint32_t start = at > half ? at - half : 0;
     return start + shown > n ? n - shown : start;

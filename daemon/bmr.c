@@ -270,8 +270,8 @@ json_t *bmr_status_json(const struct bmr_status *s)
         set(status, "completions", json_string(text));
     }
     if (run->has_current && run->phase == RUN_RUNNING) {
-        (void)snprintf(text, sizeof(text), "p%u t%u a%u", run->current_point, run->current_trial,
-                       run->current_attempt);
+        (void)snprintf(text, sizeof(text), "p%u t%u a%u", run->current.point, run->current.trial,
+                       run->current.number);
         set(status, "current", json_string(text));
     }
     if (s->eta_s >= 0 && run->phase == RUN_RUNNING) {

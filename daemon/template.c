@@ -66,7 +66,7 @@ static int check_role(struct run *run, const struct run_def *def, enum role role
     if (p == def->matrix.n_points) {
         return 0; /* no point has it */
     }
-    const struct replica_id id = {.point = p, .role = role};
+    const struct replica_id id = {.attempt.point = p, .role = role};
     const struct gang_addresses addresses = {.is_pods = true};
     json_t *body;
     int r = pod_body(def, &id, &addresses, run_naming(run, def), &body, err);

@@ -82,10 +82,10 @@ void api_runs(struct site *site, const struct web_request *req, const char *run,
 
 static json_t *current_to_json(const struct run_status *st)
 {
-    return st->has_current ? json_pack("{s:I, s:I, s:I}", "point", (json_int_t)st->current_point,
-                                       "trial", (json_int_t)st->current_trial, "attempt",
-                                       (json_int_t)st->current_attempt)
-                           : json_null();
+    return st->has_current
+               ? json_pack("{s:I, s:I, s:I}", "point", (json_int_t)st->current.point, "trial",
+                           (json_int_t)st->current.trial, "attempt", (json_int_t)st->current.number)
+               : json_null();
 }
 
 static json_t *progress_to_json(const struct site_run *run)
@@ -108,8 +108,8 @@ static json_t *ids_to_json(const struct site_run *run)
     json_t *list = json_array();
     for (size_t i = 0; i < run->n_rows; i++) {
         const struct attempt_row *row = &run->rows[i];
-        json_t *id = json_pack("{s:I, s:I, s:I}", "point", (json_int_t)row->point, "trial",
-                               (json_int_t)row->trial, "attempt", (json_int_t)row->attempt);
+        json_t *id = json_pack("{s:I, s:I, s:I}", "point", (json_int_t)row->id.point, "trial",
+                               (json_int_t)row->id.trial, "attempt", (json_int_t)row->id.number);
         (void)json_array_append_new(list, id); /* grows in memory only */
     }
     return list;
@@ -152,7 +152,7 @@ static size_t select_attempts(const struct web_request *req, struct site_run *ru
     size_t n = 0;
     for (size_t i = 0; i < run->n_rows; i++) {
         const struct attempt_row row = run->rows[i];
-        const int64_t is[3] = {row.point, row.trial, row.attempt};
+        const int64_t is[3] = {row.id.point, row.id.trial, row.id.number};
         bool is_wanted = true;
         for (size_t k = 0; k < 3; k++) {
             is_wanted = is_wanted && (wanted[k] < 0 || wanted[k] == is[k]);
@@ -282,9 +282,9 @@ static const struct attempt_row *find_attempt(const struct site_run *run, const 
     const struct attempt_row *found = NULL;
     for (size_t i = 0; i < run->n_rows; i++) { /* ordered by point, trial, attempt */
         const struct attempt_row *row = &run->rows[i];
-        if (row->point == w->point && (w->trial == NOT_GIVEN || row->trial == w->trial) &&
-            (w->attempt == NOT_GIVEN || row->attempt == w->attempt) &&
-            (found == NULL || found->trial == row->trial)) {
+        if (row->id.point == w->point && (w->trial == NOT_GIVEN || row->id.trial == w->trial) &&
+            (w->attempt == NOT_GIVEN || row->id.number == w->attempt) &&
+            (found == NULL || found->id.trial == row->id.trial)) {
             found = row;
         }
     }

@@ -203,7 +203,8 @@ static void put_log_link(struct buf *out, const char *run, const struct replica_
     buf_puts(out, "<a href=\"../api/v1/runs/");
     html_escape(run, out);
     buf_printf(out, "/logs?point=%u&amp;trial=%u&amp;attempt=%u&amp;role=%s&amp;index=%u\">",
-               rep->id.point, rep->id.trial, rep->id.attempt, role, rep->id.index);
+               rep->id.attempt.point, rep->id.attempt.trial, rep->id.attempt.number, role,
+               rep->id.index);
     buf_printf(out, "%s/%u</a> ", role, rep->id.index);
 }
 
@@ -213,7 +214,8 @@ static void put_attempt(struct buf *out, const char *run, const struct attempt_r
     buf_printf(out,
                "<tr><td class=\"r\">%u</td><td class=\"r\">%u</td><td class=\"r\">%u</td>"
                "<td>%s</td><td>",
-               row->point, row->trial, row->attempt, attempt_outcome_to_string(row->outcome));
+               row->id.point, row->id.trial, row->id.number,
+               attempt_outcome_to_string(row->outcome));
     vec_each (const struct replica_row, rep, &row->replicas) {
         if (rep->id.index == 0) {
             put_log_link(out, run, rep);
@@ -285,7 +287,7 @@ static void put_status(struct buf *out, const struct site_run *run)
         buf_printf(out, ", %u failed", st->trials_failed);
     }
     if (st->has_current) {
-        buf_printf(out, " &middot; now point %u, trial %u", st->current_point, st->current_trial);
+        buf_printf(out, " &middot; now point %u, trial %u", st->current.point, st->current.trial);
     }
     buf_puts(out, "</p>\n");
     if (st->message[0] != '\0') {

@@ -25,8 +25,8 @@ json_t *attempt_row_to_json(const struct attempt_row *row)
         (void)json_array_append_new(replicas, replica_to_json(rep)); /* grows in memory only */
     }
     return json_pack("{s:I, s:I, s:I, s:s, s:I, s:I, s:o, s:b, s:o}", "point",
-                     (json_int_t)row->point, "trial", (json_int_t)row->trial, "attempt",
-                     (json_int_t)row->attempt, "outcome", attempt_outcome_to_string(row->outcome),
+                     (json_int_t)row->id.point, "trial", (json_int_t)row->id.trial, "attempt",
+                     (json_int_t)row->id.number, "outcome", attempt_outcome_to_string(row->outcome),
                      "startedUnixMs", (json_int_t)row->started_unix_ms, "endedUnixMs",
                      (json_int_t)row->ended_unix_ms, "error", json_text_or_null(row->error),
                      "simulated", row->simulated, "replicas", replicas);
@@ -57,11 +57,7 @@ static int replica_from_json(const json_t *document, struct attempt_row *row, st
         return err_set(err, EPROTO, "role '%s' is unknown", role);
     }
     *vec_push(&row->replicas) = (struct replica_row){
-        .id = {.point = row->point,
-               .trial = row->trial,
-               .attempt = row->attempt,
-               .role = (enum role)kind,
-               .index = (uint32_t)index},
+        .id = {.attempt = row->id, .role = (enum role)kind, .index = (uint32_t)index},
         .exit_code = (int)exit_code,
         .signal = (int)signal,
         .failure = dup_or_null(failure),
@@ -107,9 +103,7 @@ int attempt_row_from_json(const json_t *document, struct attempt_row *ret, struc
         return err_set(err, EPROTO, "outcome '%s' is unknown", outcome);
     }
     struct attempt_row row = {
-        .point = (uint32_t)point,
-        .trial = (uint32_t)trial,
-        .attempt = (uint32_t)attempt,
+        .id = {(uint32_t)point, (uint32_t)trial, (uint32_t)attempt},
         .outcome = (enum attempt_outcome)kind,
         .started_unix_ms = started,
         .ended_unix_ms = ended,

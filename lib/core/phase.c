@@ -92,7 +92,6 @@ bool run_status_eq(const struct run_status *a, const struct run_status *b)
     return a->phase == b->phase && strcmp(a->reason, b->reason) == 0 &&
            strcmp(a->message, b->message) == 0 && a->trials_done == b->trials_done &&
            a->trials_failed == b->trials_failed && a->trials_total == b->trials_total &&
-           a->has_current == b->has_current && a->current_point == b->current_point &&
-           a->current_trial == b->current_trial && a->current_attempt == b->current_attempt &&
+           a->has_current == b->has_current && attempt_id_eq(&a->current, &b->current) &&
            a->started_unix_ms == b->started_unix_ms && a->ended_unix_ms == b->ended_unix_ms;
 }

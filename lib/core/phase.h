@@ -57,7 +57,7 @@ struct replica_row {
 
 /* What the store keeps of one ended attempt. */
 struct attempt_row {
-    uint32_t point, trial, attempt;
+    struct attempt_id id;
     enum attempt_outcome outcome;
     int64_t started_unix_ms, ended_unix_ms;
     char *error; /* the cause for a person, naming the replica; NULL if it succeeded; owned */
@@ -73,7 +73,7 @@ struct run_status {
     char message[256]; /* for a person */
     uint32_t trials_done, trials_failed, trials_total;
     bool has_current;
-    uint32_t current_point, current_trial, current_attempt;
+    struct attempt_id current; /* the attempt that runs, if has_current */
     /* 0: not yet. Suspended: ended is when it was; going on again moves the start by the pause. */
     int64_t started_unix_ms, ended_unix_ms;
 };

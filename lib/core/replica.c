@@ -5,16 +5,31 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+bool attempt_id_eq(const struct attempt_id *a, const struct attempt_id *b)
+{
+    return attempt_id_compare(a, b) == 0;
+}
+
+int attempt_id_compare(const struct attempt_id *a, const struct attempt_id *b)
+{
+    if (a->point != b->point) {
+        return a->point < b->point ? -1 : 1;
+    }
+    if (a->trial != b->trial) {
+        return a->trial < b->trial ? -1 : 1;
+    }
+    return (a->number > b->number) - (a->number < b->number);
+}
+
 bool replica_id_eq(const struct replica_id *a, const struct replica_id *b)
 {
-    return a->point == b->point && a->trial == b->trial && a->attempt == b->attempt &&
-           a->role == b->role && a->index == b->index;
+    return attempt_id_eq(&a->attempt, &b->attempt) && a->role == b->role && a->index == b->index;
 }
 
 char *replica_name(const char *run, const struct replica_id *id)
 {
-    return xasprintf("%s-p%ut%ua%u-%s-%u", run, id->point, id->trial, id->attempt,
-                     role_to_string(id->role), id->index);
+    return xasprintf("%s-p%ut%ua%u-%s-%u", run, id->attempt.point, id->attempt.trial,
+                     id->attempt.number, role_to_string(id->role), id->index);
 }
 
 bool replica_state_is_final(enum replica_state state)

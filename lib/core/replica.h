@@ -7,9 +7,17 @@
 
 #include "core/role.h"
 
-/* One replica's identity within a run. */
+/* One try at a trial, within a run. All count from 0. */
+struct attempt_id {
+    uint32_t point, trial, number;
+};
+bool attempt_id_eq(const struct attempt_id *a, const struct attempt_id *b);
+/* By point, trial, number: < 0, 0, > 0 as qsort wants it. */
+int attempt_id_compare(const struct attempt_id *a, const struct attempt_id *b);
+
+/* One replica, within a run. */
 struct replica_id {
-    uint32_t point, trial, attempt;
+    struct attempt_id attempt;
     enum role role;
     uint32_t index;
 };

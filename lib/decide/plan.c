@@ -28,9 +28,7 @@ void plan_save(struct plan *plan, const struct replica_id *gang, enum attempt_ou
                const char *error)
 {
     struct action *a = add(plan, ACTION_SAVE_RESULT);
-    a->save.point = gang->point;
-    a->save.trial = gang->trial;
-    a->save.attempt = gang->attempt;
+    a->save.id = gang->attempt;
     a->save.outcome = outcome;
     text_put(a->save.error, sizeof(a->save.error), "%s", error);
 }
@@ -60,8 +58,8 @@ void plan_done(struct plan *plan)
 
 static void format_replica(const char *verb, const struct replica_id *id, struct buf *out)
 {
-    buf_printf(out, "%s p%ut%ua%u %s/%u", verb, id->point, id->trial, id->attempt,
-               role_to_string(id->role), id->index);
+    buf_printf(out, "%s p%ut%ua%u %s/%u", verb, id->attempt.point, id->attempt.trial,
+               id->attempt.number, role_to_string(id->role), id->index);
 }
 
 static void format_status(const struct run_status *s, struct buf *out)
@@ -69,8 +67,8 @@ static void format_status(const struct run_status *s, struct buf *out)
     buf_printf(out, "status %s %s %u/%u done %u failed", run_phase_to_string(s->phase), s->reason,
                s->trials_done, s->trials_total, s->trials_failed);
     if (s->has_current) {
-        buf_printf(out, " current p%ut%ua%u", s->current_point, s->current_trial,
-                   s->current_attempt);
+        buf_printf(out, " current p%ut%ua%u", s->current.point, s->current.trial,
+                   s->current.number);
     }
     buf_printf(out, " started %" PRId64, s->started_unix_ms);
     if (s->ended_unix_ms != 0) {
@@ -89,7 +87,7 @@ static void format_action(const struct action *a, struct buf *out)
         format_replica("delete", &a->replica, out);
         return;
     case ACTION_SAVE_RESULT:
-        buf_printf(out, "save p%ut%ua%u %s", a->save.point, a->save.trial, a->save.attempt,
+        buf_printf(out, "save p%ut%ua%u %s", a->save.id.point, a->save.id.trial, a->save.id.number,
                    attempt_outcome_to_string(a->save.outcome));
         if (a->save.error[0] != '\0') {
             buf_printf(out, ": %s", a->save.error);

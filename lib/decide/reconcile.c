@@ -37,8 +37,8 @@ struct pass {
     struct plan *plan;
     char error[256]; /* of the one current attempt that a call can save */
 
-    const struct slot *current; /* the trial that is due; NULL: none, the run has ended */
-    uint32_t current_attempt;
+    bool has_current;               /* else the run has ended */
+    struct attempt_id current;      /* that is due */
     struct gang_view *current_gang; /* NULL: nothing of it lives */
     bool is_interrupted;            /* cancelled, suspended or out of time */
     int64_t deadline_ms;            /* left; DEADLINE_NONE */
@@ -67,17 +67,19 @@ static const struct slot *find_slot(const struct pass *p)
 /* The trial that is due, its attempt, and what lives of it. None once the run has ended. */
 static void find_current(struct pass *p)
 {
-    p->current = NULL;
+    p->has_current = false;
     p->current_gang = NULL;
     if (run_end_decide(&p->view.counts, &p->def->spec->failure_policy).is_end) {
         return;
     }
-    p->current = find_slot(p); /* not NULL: with all trials decided the run has ended */
-    p->current_attempt =
-        attempt_number(&view_trial(&p->view, p->current->point, p->current->trial)->seen);
+    const struct slot *slot =
+        find_slot(p); /* not NULL: with all trials decided the run has ended */
+    p->has_current = true;
+    p->current =
+        (struct attempt_id){slot->point, slot->trial,
+                            attempt_number(&view_trial(&p->view, slot->point, slot->trial)->seen)};
     vec_each (struct gang_view, g, &p->view.gangs) {
-        if (!g->has_row && replica_is_of_attempt(&g->members[0].id, p->current->point,
-                                                 p->current->trial, p->current_attempt)) {
+        if (!g->has_row && attempt_id_eq(&g->members[0].id.attempt, &p->current)) {
             p->current_gang = g;
         }
     }
@@ -138,9 +140,7 @@ static enum missing_means missing_means(const struct pass *p)
         return MISSING_UNDECIDED;
     }
     /* The status is patched behind the creations of the same plan: it names complete gangs only. */
-    const bool is_named = s->has_current && s->current_point == p->current->point &&
-                          s->current_trial == p->current->trial &&
-                          s->current_attempt == p->current_attempt;
+    const bool is_named = s->has_current && attempt_id_eq(&s->current, &p->current);
     return is_named ? MISSING_VANISHED : MISSING_NOT_CREATED;
 }
 
@@ -159,8 +159,8 @@ static void announce_attempt(struct pass *p, const struct replica_id *id,
         return;
     }
     char note[256];
-    text_put(note, sizeof(note), "point %u trial %u attempt %u: %s: %s", id->point, id->trial,
-             id->attempt, texts[outcome].what, p->error);
+    text_put(note, sizeof(note), "point %u trial %u attempt %u: %s: %s", id->attempt.point,
+             id->attempt.trial, id->attempt.number, texts[outcome].what, p->error);
     plan_event(p->plan, EVENT_WARNING, texts[outcome].reason, note);
 }
 
@@ -169,7 +169,7 @@ static enum attempt_outcome decide_outcome(struct pass *p, const struct attempt_
 {
     const enum on_trial_failure policy = p->def->spec->failure_policy.on_trial_failure;
     const int64_t backoff_limit = p->def->spec->run_policy.backoff_limit;
-    const uint32_t n_rows = view_trial(&p->view, p->current->point, p->current->trial)->n_rows;
+    const uint32_t n_rows = view_trial(&p->view, p->current.point, p->current.trial)->n_rows;
     const enum attempt_outcome outcome = retry_decide(verdict->end, policy, n_rows, backoff_limit);
     const bool is_last_of_many = n_rows > 0 && outcome == ATTEMPT_FAILED &&
                                  retry_decide(verdict->end, policy, 0, 1) == ATTEMPT_VOID;
@@ -192,7 +192,7 @@ static void judge_current(struct pass *p)
     const struct gang gang = {
         .members = g->members,
         .n_members = g->n_members,
-        .size = p->def->matrix.points[p->current->point].replicas,
+        .size = p->def->matrix.points[p->current.point].replicas,
         .missing = missing_means(p),
     };
     struct attempt_verdict verdict;
@@ -212,13 +212,12 @@ static void judge_current(struct pass *p)
 
 static void create_gang(struct pass *p)
 {
-    const struct point *point = &p->def->matrix.points[p->current->point];
+    const struct point *point = &p->def->matrix.points[p->current.point];
     const struct gang_view *g = p->current_gang;
     size_t next = 0; /* member of g that comes next in the same order */
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         for (uint32_t index = 0; index < point->replicas[role]; index++) {
-            const struct replica_id id = {p->current->point, p->current->trial, p->current_attempt,
-                                          role, index};
+            const struct replica_id id = {p->current, role, index};
             if (g != NULL && next < g->n_members && g->members[next].id.role == role &&
                 g->members[next].id.index == index) {
                 next++;
@@ -228,11 +227,9 @@ static void create_gang(struct pass *p)
         }
     }
     p->status.has_current = true;
-    p->status.current_point = p->current->point;
-    p->status.current_trial = p->current->trial;
-    p->status.current_attempt = p->current_attempt;
+    p->status.current = p->current;
     text_put(p->status.message, sizeof(p->status.message), "point %u, trial %u, attempt %u",
-             p->current->point, p->current->trial, p->current_attempt);
+             p->current.point, p->current.trial, p->current.number);
 }
 
 /* ---- the run ---- */
@@ -324,9 +321,7 @@ static void pause_run(struct pass *p)
     }
     p->status.phase = RUN_SUSPENDED;
     p->status.has_current = before->has_current;
-    p->status.current_point = before->current_point;
-    p->status.current_trial = before->current_trial;
-    p->status.current_attempt = before->current_attempt;
+    p->status.current = before->current;
     p->status.ended_unix_ms = is_new ? p->o->now_unix_ms : before->ended_unix_ms;
     if (!is_new) {
         p->status.started_unix_ms = before->started_unix_ms;

@@ -76,7 +76,7 @@ struct action {
     union {
         struct replica_id replica; /* CREATE_REPLICA, DELETE_REPLICA */
         struct {
-            uint32_t point, trial, attempt;
+            struct attempt_id id;
             enum attempt_outcome outcome;
             char error[256]; /* "" if none */
         } save;

@@ -10,17 +10,9 @@ static int compare_replicas(const void *pa, const void *pb)
 {
     const struct replica_id *a = &((const struct observed_replica *)pa)->id;
     const struct replica_id *b = &((const struct observed_replica *)pb)->id;
-    int r = compare_u32(a->point, b->point);
-    r = r != 0 ? r : compare_u32(a->trial, b->trial);
-    r = r != 0 ? r : compare_u32(a->attempt, b->attempt);
+    int r = attempt_id_compare(&a->attempt, &b->attempt);
     r = r != 0 ? r : compare_u32((uint32_t)a->role, (uint32_t)b->role);
     return r != 0 ? r : compare_u32(a->index, b->index);
-}
-
-bool replica_is_of_attempt(const struct replica_id *id, uint32_t point, uint32_t trial,
-                           uint32_t attempt)
-{
-    return id->point == point && id->trial == trial && id->attempt == attempt;
 }
 
 struct trial *view_trial(const struct view *v, uint32_t point, uint32_t trial)
@@ -28,15 +20,16 @@ struct trial *view_trial(const struct view *v, uint32_t point, uint32_t trial)
     return &v->trials[(size_t)point * v->repeats + trial];
 }
 
-static bool has_attempt(const struct view *v, uint32_t point, uint32_t trial, uint32_t attempt)
+static bool has_attempt(const struct view *v, const struct attempt_id *id)
 {
-    return point < v->def->matrix.n_points && trial < v->repeats && attempt <= ATTEMPT_NUMBER_MAX;
+    return id->point < v->def->matrix.n_points && id->trial < v->repeats &&
+           id->number <= ATTEMPT_NUMBER_MAX;
 }
 
 static bool has_member(const struct view *v, const struct replica_id *id)
 {
-    return has_attempt(v, id->point, id->trial, id->attempt) && (unsigned)id->role < ROLE_COUNT &&
-           id->index < v->def->matrix.points[id->point].replicas[id->role];
+    return has_attempt(v, &id->attempt) && (unsigned)id->role < ROLE_COUNT &&
+           id->index < v->def->matrix.points[id->attempt.point].replicas[id->role];
 }
 
 static void fold_row(struct trial *t, uint32_t attempt, enum attempt_outcome outcome,
@@ -75,13 +68,14 @@ static void fold_trials(struct view *v)
     }
     for (size_t i = 0; i < v->o->n_rows; i++) {
         const struct attempt_row *row = &v->o->rows[i];
-        if (has_attempt(v, row->point, row->trial, row->attempt)) {
-            fold_row(view_trial(v, row->point, row->trial), row->attempt, row->outcome, row->error);
+        if (has_attempt(v, &row->id)) {
+            fold_row(view_trial(v, row->id.point, row->id.trial), row->id.number, row->outcome,
+                     row->error);
         }
     }
     const struct run_status *s = &v->o->status;
-    if (s->has_current && has_attempt(v, s->current_point, s->current_trial, s->current_attempt)) {
-        view_trial(v, s->current_point, s->current_trial)->seen.last_status = s->current_attempt;
+    if (s->has_current && has_attempt(v, &s->current)) {
+        view_trial(v, s->current.point, s->current.trial)->seen.last_status = s->current.number;
     }
     count_trials(v);
 }
@@ -111,7 +105,7 @@ static bool has_row(const struct view *v, const struct replica_id *id)
 {
     for (size_t i = 0; i < v->o->n_rows; i++) {
         const struct attempt_row *row = &v->o->rows[i];
-        if (replica_is_of_attempt(id, row->point, row->trial, row->attempt)) {
+        if (attempt_id_eq(&id->attempt, &row->id)) {
             return true;
         }
     }
@@ -133,14 +127,15 @@ static void fold_gangs(struct view *v)
     for (size_t i = 0; i < v->replicas.len; i = end) {
         const struct replica_id *id = &r[i].id;
         for (end = i + 1; end < v->replicas.len; end++) {
-            if (!replica_is_of_attempt(&r[end].id, id->point, id->trial, id->attempt)) {
+            if (!attempt_id_eq(&r[end].id.attempt, &id->attempt)) {
                 break;
             }
         }
         struct gang_view *g = vec_push(&v->gangs);
         *g = (struct gang_view){&r[i], end - i, has_row(v, id)};
         if (!g->has_row) {
-            fold_live(&view_trial(v, id->point, id->trial)->seen, id->attempt);
+            fold_live(&view_trial(v, id->attempt.point, id->attempt.trial)->seen,
+                      id->attempt.number);
         }
     }
 }
@@ -171,6 +166,7 @@ void view_add_row(struct view *v, struct gang_view *gang, enum attempt_outcome o
 {
     const struct replica_id *id = &gang->members[0].id;
     gang->has_row = true;
-    fold_row(view_trial(v, id->point, id->trial), id->attempt, outcome, error);
+    fold_row(view_trial(v, id->attempt.point, id->attempt.trial), id->attempt.number, outcome,
+             error);
     count_trials(v);
 }

@@ -44,5 +44,3 @@ struct trial *view_trial(const struct view *v, uint32_t point, uint32_t trial);
 /* A row of `gang` is planned: it counts from now on. `error` must outlive the view. */
 void view_add_row(struct view *v, struct gang_view *gang, enum attempt_outcome outcome,
                   const char *error);
-bool replica_is_of_attempt(const struct replica_id *id, uint32_t point, uint32_t trial,
-                           uint32_t attempt);

@@ -28,8 +28,8 @@ char *pod_secret_name(const struct run_def *def)
 
 char *pod_host_name(const struct replica_id *id)
 {
-    return xasprintf("p%ut%ua%u-%s-%u", id->point, id->trial, id->attempt, role_to_string(id->role),
-                     id->index);
+    return xasprintf("p%ut%ua%u-%s-%u", id->attempt.point, id->attempt.trial, id->attempt.number,
+                     role_to_string(id->role), id->index);
 }
 
 char *pod_dns_address(const struct run_def *def, const struct replica_id *id)
@@ -103,9 +103,9 @@ static void set_labels(const struct run_def *def, const struct replica_id *id, j
 {
     set_run_labels(def, labels);
     set_text(labels, "app.kubernetes.io/component", role_to_string(id->role));
-    set_number(labels, "benchd.io/point", id->point);
-    set_number(labels, "benchd.io/trial", id->trial);
-    set_number(labels, "benchd.io/attempt", id->attempt);
+    set_number(labels, "benchd.io/point", id->attempt.point);
+    set_number(labels, "benchd.io/trial", id->attempt.trial);
+    set_number(labels, "benchd.io/attempt", id->attempt.number);
     set_text(labels, "benchd.io/role", role_to_string(id->role));
     set_number(labels, "benchd.io/replica-index", id->index);
 }
@@ -139,9 +139,9 @@ bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_i
         return false;
     }
     ret->role = (enum role)known;
-    return label_number(labels, "benchd.io/point", &ret->point) &&
-           label_number(labels, "benchd.io/trial", &ret->trial) &&
-           label_number(labels, "benchd.io/attempt", &ret->attempt) &&
+    return label_number(labels, "benchd.io/point", &ret->attempt.point) &&
+           label_number(labels, "benchd.io/trial", &ret->attempt.trial) &&
+           label_number(labels, "benchd.io/attempt", &ret->attempt.number) &&
            label_number(labels, "benchd.io/replica-index", &ret->index);
 }
 
@@ -304,7 +304,7 @@ int pod_body(const struct run_def *def, const struct replica_id *id,
              const struct gang_addresses *addresses, enum pod_naming naming, json_t **ret,
              struct err *err)
 {
-    const struct point *point = &def->matrix.points[id->point];
+    const struct point *point = &def->matrix.points[id->attempt.point];
     struct replica_spec replica;
     json_t *pod = NULL;
     int r = replica_spec_build(def, id, addresses, &replica, err);

@@ -174,9 +174,9 @@ static void add_identity(struct words *env, const struct run_def *def, const str
                          const struct replica_id *id)
 {
     env_set(env, "BENCHD_RUN", "%s", def->name);
-    env_set(env, "BENCHD_POINT", "%u", id->point);
-    env_set(env, "BENCHD_TRIAL", "%u", id->trial);
-    env_set(env, "BENCHD_ATTEMPT", "%u", id->attempt);
+    env_set(env, "BENCHD_POINT", "%u", id->attempt.point);
+    env_set(env, "BENCHD_TRIAL", "%u", id->attempt.trial);
+    env_set(env, "BENCHD_ATTEMPT", "%u", id->attempt.number);
     env_set(env, "BENCHD_ROLE", "%s", role_to_string(id->role));
     env_set(env, "BENCHD_INDEX", "%u", id->index);
     env_set(env, "BENCHD_PSERVERS", "%u", point->replicas[ROLE_PSERVER]);
@@ -287,7 +287,7 @@ int replica_spec_build(const struct run_def *def, const struct replica_id *id,
                        const struct gang_addresses *addresses, struct replica_spec *ret,
                        struct err *err)
 {
-    const struct point *point = &def->matrix.points[id->point];
+    const struct point *point = &def->matrix.points[id->attempt.point];
     json_t *template;
     int r = podspec_render(def, point, id->role, &template, err);
     if (r < 0) {

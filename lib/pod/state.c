@@ -72,7 +72,7 @@ static void keep_line(struct pod_state *s, const struct replica_id *id, struct l
         return;
     }
     const bool is_its = record.who.role == id->role && record.who.index == id->index &&
-                        record.who.attempt == id->attempt;
+                        record.who.attempt == id->attempt.number;
     if (is_its && record.type == RECORD_SUMMARY) {
         free(s->summary_line);
         s->summary_line = xstrndup(line, len);

@@ -161,7 +161,7 @@ static void lint_throttled(struct result *r)
              "%zu %s throttled by a CPU limit, most of all %s/%u of point %u, trial %u: %.1f%% of "
              "its time",
              n, n == 1 ? "replica was" : "replicas were", role_to_string(worst_id->role),
-             worst_id->index, worst_id->point, worst_id->trial, 100 * worst);
+             worst_id->index, worst_id->attempt.point, worst_id->attempt.trial, 100 * worst);
     }
 }
 

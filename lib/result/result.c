@@ -32,14 +32,14 @@ static bool decides_over(const struct attempt_row *row, const struct attempt_row
     if (is_void != other_void) {
         return other_void;
     }
-    return is_void ? row->attempt > other->attempt : row->attempt < other->attempt;
+    return is_void ? row->id.number > other->id.number : row->id.number < other->id.number;
 }
 
 /* A summary counts for the replica that it names, no other. */
 static bool is_own_summary(const struct record *record, const struct replica_id *id)
 {
     return record->type == RECORD_SUMMARY && record->who.role == id->role &&
-           record->who.index == id->index && record->who.attempt == id->attempt;
+           record->who.index == id->index && record->who.attempt == id->attempt.number;
 }
 
 static void read_replica(const struct replica_row *row, struct replica_result *ret)
@@ -103,7 +103,7 @@ static void build_trial(struct trial_result *t, const struct point *point, enum 
     if (t->row == NULL) {
         return;
     }
-    t->attempt = t->row->attempt;
+    t->attempt = t->row->id.number;
     t->n_replicas = t->row->replicas.len;
     t->replicas = xnew_array(struct replica_result, t->n_replicas);
     for (size_t i = 0; i < t->n_replicas; i++) {
@@ -229,11 +229,12 @@ static void assign_rows(struct result *r, const struct attempt_row *rows, size_t
 {
     for (size_t i = 0; i < n_rows; i++) {
         const struct attempt_row *row = &rows[i];
-        if (row->point >= r->def->matrix.n_points || row->trial >= r->points[row->point].n_trials) {
+        if (row->id.point >= r->def->matrix.n_points ||
+            row->id.trial >= r->points[row->id.point].n_trials) {
             continue;
         }
         r->simulated = r->simulated || row->simulated;
-        struct trial_result *t = &r->points[row->point].trials[row->trial];
+        struct trial_result *t = &r->points[row->id.point].trials[row->id.trial];
         if (t->row == NULL || decides_over(row, t->row)) {
             t->row = row;
         }

@@ -53,8 +53,7 @@ int attempt_collect(struct launch *launch, const struct action *action,
     VEC(const struct observed_replica *) members = {0};
     for (size_t i = 0; i < n_seen; i++) {
         const struct replica_id *id = &seen[i].id;
-        if (id->point == action->save.point && id->trial == action->save.trial &&
-            id->attempt == action->save.attempt) {
+        if (attempt_id_eq(&id->attempt, &action->save.id)) {
             *vec_push(&members) = &seen[i];
         }
     }
@@ -62,9 +61,7 @@ int attempt_collect(struct launch *launch, const struct action *action,
         qsort(members.items, members.len, sizeof(*members.items), by_role_and_index);
     }
     struct attempt_output out = {.row = {
-                                     .point = action->save.point,
-                                     .trial = action->save.trial,
-                                     .attempt = action->save.attempt,
+                                     .id = action->save.id,
                                      .outcome = action->save.outcome,
                                  }};
     int r = 0;

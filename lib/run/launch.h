@@ -29,7 +29,7 @@ struct replica_output {
 
 /* The members of one attempt. */
 struct gang_spec {
-    uint32_t point, trial, attempt;
+    struct attempt_id attempt;
     uint32_t replicas[ROLE_COUNT];
     uint32_t threads; /* busy threads of a trainer or worker; a pserver has one */
 };

@@ -16,8 +16,8 @@ static void on_line(void *ctx, const char *line, size_t len)
         return;
     }
     const struct record_who *who = &record.who;
-    const bool is_its =
-        who->role == m->id.role && who->index == m->id.index && who->attempt == m->id.attempt;
+    const bool is_its = who->role == m->id.role && who->index == m->id.index &&
+                        who->attempt == m->id.attempt.number;
     if (is_its && record.type == RECORD_START) {
         free(m->environment_json);
         m->environment_json = record_environment_canonical(record.start.environment);

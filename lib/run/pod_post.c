@@ -244,9 +244,8 @@ static char **server_addresses(const struct pods *l)
     uint32_t known = 0;
     vec_each (struct pod_member *, it, &l->members) {
         const struct pod_member *m = *it;
-        if (m->id.role == ROLE_PSERVER && m->id.attempt == l->gang.attempt &&
-            m->id.trial == l->gang.trial && m->id.point == l->gang.point && m->id.index < n &&
-            m->state.ip[0] != '\0' && list[m->id.index] == NULL) {
+        if (m->id.role == ROLE_PSERVER && attempt_id_eq(&m->id.attempt, &l->gang.attempt) &&
+            m->id.index < n && m->state.ip[0] != '\0' && list[m->id.index] == NULL) {
             list[m->id.index] = pod_ip_address(m->state.ip);
             known++;
         }

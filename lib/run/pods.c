@@ -295,7 +295,7 @@ static void make_addresses(struct pods *l)
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         l->addresses[role] = xnew_array(char *, gang->replicas[role] + 1);
         for (uint32_t i = 0; i < gang->replicas[role]; i++) {
-            const struct replica_id id = {gang->point, gang->trial, gang->attempt, role, i};
+            const struct replica_id id = {gang->attempt, role, i};
             l->addresses[role][i] = pod_dns_address(l->params.def, &id);
         }
     }
@@ -306,8 +306,7 @@ static int pods_prepare(struct launch *launch, const struct gang_spec *gang,
 {
     (void)err; /* names are known, and addresses come later */
     struct pods *l = (struct pods *)launch;
-    const bool is_same = l->has_gang && l->gang.point == gang->point &&
-                         l->gang.trial == gang->trial && l->gang.attempt == gang->attempt;
+    const bool is_same = l->has_gang && attempt_id_eq(&l->gang.attempt, &gang->attempt);
     if (!is_same) {
         addresses_free(l);
         l->gang = *gang;

@@ -56,7 +56,8 @@ static void on_line(void *ctx, const char *line, size_t len)
         return;
     }
     const struct record_who *who = &record.who;
-    if (who->role != p->id.role || who->index != p->id.index || who->attempt != p->id.attempt) {
+    if (who->role != p->id.role || who->index != p->id.index ||
+        who->attempt != p->id.attempt.number) {
         if (p->damage == NULL) {
             p->damage = xasprintf("its record says that it is %s/%u of attempt %u",
                                   role_to_string(who->role), who->index, who->attempt);

@@ -49,12 +49,11 @@ static void gang_drop(struct processes *l, struct gang *g)
     gang_free(g);
 }
 
-static struct gang *gang_find(const struct processes *l, uint32_t point, uint32_t trial,
-                              uint32_t attempt)
+static struct gang *gang_find(const struct processes *l, const struct attempt_id *attempt)
 {
     vec_each (struct gang *, it, &l->gangs) {
         const struct gang_spec *s = &(*it)->spec;
-        if (s->point == point && s->trial == trial && s->attempt == attempt) {
+        if (attempt_id_eq(&s->attempt, attempt)) {
             return *it;
         }
     }
@@ -64,7 +63,7 @@ static struct gang *gang_find(const struct processes *l, uint32_t point, uint32_
 static struct process **member_slot(const struct processes *l, const struct replica_id *id,
                                     struct gang **ret_gang)
 {
-    struct gang *g = gang_find(l, id->point, id->trial, id->attempt);
+    struct gang *g = gang_find(l, &id->attempt);
     if (g == NULL || id->index >= g->spec.replicas[id->role]) {
         return NULL;
     }
@@ -76,7 +75,7 @@ static int processes_prepare(struct launch *launch, const struct gang_spec *spec
                              struct gang_addresses *ret, struct err *err)
 {
     struct processes *l = (struct processes *)launch;
-    struct gang *g = gang_find(l, spec->point, spec->trial, spec->attempt);
+    struct gang *g = gang_find(l, &spec->attempt);
     if (g == NULL) {
         for (size_t i = l->gangs.len; i > 0; i--) {
             if (l->gangs.items[i - 1]->n_members == 0) {
@@ -95,7 +94,7 @@ static int processes_prepare(struct launch *launch, const struct gang_spec *spec
 
 static void start_process(struct processes *l, struct process *p)
 {
-    struct gang *g = gang_find(l, p->id.point, p->id.trial, p->id.attempt);
+    struct gang *g = gang_find(l, &p->id.attempt);
     bool is_trusted = str_eq(p->argv[0], "benchworker");
     _cleanup_(freep) char *path = NULL;
     struct err err;
@@ -309,7 +308,7 @@ static void remove_all(struct processes *l)
         struct gang_spec spec = g->spec;
         for (enum role role = 0; role < ROLE_COUNT; role++) {
             for (uint32_t i = 0; i < spec.replicas[role] && l->gangs.len > 0; i++) {
-                struct replica_id id = {spec.point, spec.trial, spec.attempt, role, i};
+                struct replica_id id = {spec.attempt, role, i};
                 (void)processes_remove(&l->base, &id, NULL); /* never fails */
             }
         }

@@ -82,11 +82,8 @@ static int try_create(struct turn *t, const struct replica_id *id, struct err *e
 {
     const struct run_def *def = t->params.def;
     struct launch *launch = t->params.launch;
-    const struct point *point = &def->matrix.points[id->point];
-    struct gang_spec gang = {.point = id->point,
-                             .trial = id->trial,
-                             .attempt = id->attempt,
-                             .threads = (uint32_t)point->threads};
+    const struct point *point = &def->matrix.points[id->attempt.point];
+    struct gang_spec gang = {.attempt = id->attempt, .threads = (uint32_t)point->threads};
     memcpy(gang.replicas, point->replicas, sizeof(gang.replicas));
     struct gang_addresses addresses;
     int r = launch->ops->prepare(launch, &gang, &addresses, err);
@@ -106,12 +103,9 @@ static int try_create(struct turn *t, const struct replica_id *id, struct err *e
 /* False: it became a stillborn one, so the rest of the plan is out of date. */
 static bool create(struct turn *t, const struct replica_id *id)
 {
-    if (!t->current.is_known || t->current.point != id->point || t->current.trial != id->trial ||
-        t->current.attempt != id->attempt) {
+    if (!t->current.is_known || !attempt_id_eq(&t->current.id, &id->attempt)) {
         t->current.is_known = true;
-        t->current.point = id->point;
-        t->current.trial = id->trial;
-        t->current.attempt = id->attempt;
+        t->current.id = id->attempt;
         t->current.started_unix_ms = now_unix_ms(t);
     }
     struct err err;
@@ -131,7 +125,7 @@ static bool create(struct turn *t, const struct replica_id *id)
 static const struct attempt_row *find_row(const struct turn *t, const struct replica_id *id)
 {
     vec_each (const struct attempt_row, row, &t->rows) {
-        if (row->point == id->point && row->trial == id->trial && row->attempt == id->attempt) {
+        if (attempt_id_eq(&row->id, &id->attempt)) {
             return row;
         }
     }
@@ -173,9 +167,7 @@ static int save(struct turn *t, const struct action *action, const struct observ
 {
     struct store *store = t->params.store;
     int64_t now = now_unix_ms(t);
-    bool is_current = t->current.is_known && t->current.point == action->save.point &&
-                      t->current.trial == action->save.trial &&
-                      t->current.attempt == action->save.attempt;
+    bool is_current = t->current.is_known && attempt_id_eq(&t->current.id, &action->save.id);
     struct attempt_output output;
     int r = attempt_collect(t->params.launch, action, seen, n_seen, &output, err);
     if (r < 0) {
@@ -206,9 +198,7 @@ static struct run_status status_so_far(const struct turn *t, const struct run_st
     const struct launch *launch = t->params.launch;
     if (launch->ops->is_settling != NULL && launch->ops->is_settling(launch)) {
         s.has_current = t->status.has_current;
-        s.current_point = t->status.current_point;
-        s.current_trial = t->status.current_trial;
-        s.current_attempt = t->status.current_attempt;
+        s.current = t->status.current;
     }
     return s;
 }

@@ -31,7 +31,7 @@ struct turn {
     VEC(struct stillborn) stillborn;
     struct { /* the attempt whose replicas were created last */
         bool is_known;
-        uint32_t point, trial, attempt;
+        struct attempt_id id;
         int64_t started_unix_ms;
     } current;
 };

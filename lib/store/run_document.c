@@ -14,8 +14,8 @@ static json_t *status_to_json(const struct run_status *st)
     json_t *current = json_null();
     if (st->has_current) {
         current =
-            json_pack("{s:I, s:I, s:I}", "point", (json_int_t)st->current_point, "trial",
-                      (json_int_t)st->current_trial, "attempt", (json_int_t)st->current_attempt);
+            json_pack("{s:I, s:I, s:I}", "point", (json_int_t)st->current.point, "trial",
+                      (json_int_t)st->current.trial, "attempt", (json_int_t)st->current.number);
     }
     return json_pack(
         "{s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:I, s:I}", "phase", run_phase_to_string(st->phase),
@@ -69,9 +69,9 @@ static int current_from_json(const json_t *current, struct run_status *st, struc
         return err_wrap(err, r, "current");
     }
     st->has_current = true;
-    st->current_point = (uint32_t)point;
-    st->current_trial = (uint32_t)trial;
-    st->current_attempt = (uint32_t)attempt;
+    st->current.point = (uint32_t)point;
+    st->current.trial = (uint32_t)trial;
+    st->current.number = (uint32_t)attempt;
     return 0;
 }
 

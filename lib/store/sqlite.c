@@ -29,8 +29,8 @@ static int update_status(struct sqlite_store *s, const char *uid, const struct r
                     "sssiiiiiiiiis", run_phase_to_string(st->phase), st->reason, st->message,
                     (int64_t)st->trials_done, (int64_t)st->trials_failed, (int64_t)st->trials_total,
                     st->started_unix_ms, st->ended_unix_ms, (int64_t)st->has_current,
-                    (int64_t)st->current_point, (int64_t)st->current_trial,
-                    (int64_t)st->current_attempt, uid);
+                    (int64_t)st->current.point, (int64_t)st->current.trial,
+                    (int64_t)st->current.number, uid);
     return r == 0 ? err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid) : r;
 }
 
@@ -86,9 +86,9 @@ static int read_status(struct sqlite_store *s, sqlite3_stmt *q, struct run_statu
         return r;
     }
     st->has_current = sqlite3_column_type(q, 14) != SQLITE_NULL;
-    if ((r = sql_u32(s, q, 14, &st->current_point, err)) < 0 ||
-        (r = sql_u32(s, q, 15, &st->current_trial, err)) < 0 ||
-        (r = sql_u32(s, q, 16, &st->current_attempt, err)) < 0) {
+    if ((r = sql_u32(s, q, 14, &st->current.point, err)) < 0 ||
+        (r = sql_u32(s, q, 15, &st->current.trial, err)) < 0 ||
+        (r = sql_u32(s, q, 16, &st->current.number, err)) < 0) {
         return r;
     }
     st->started_unix_ms = sqlite3_column_int64(q, 17);

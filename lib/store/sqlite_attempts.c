@@ -28,8 +28,8 @@ static int insert_attempt(struct sqlite_store *s, const char *uid, const struct 
                    "INSERT INTO attempt (run_uid, point, trial, attempt, outcome, started_unix_ms, "
                    "ended_unix_ms, error, simulated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
                    "ON CONFLICT DO NOTHING",
-                   "siiisiisi", uid, (int64_t)row->point, (int64_t)row->trial,
-                   (int64_t)row->attempt, attempt_outcome_to_string(row->outcome),
+                   "siiisiisi", uid, (int64_t)row->id.point, (int64_t)row->id.trial,
+                   (int64_t)row->id.number, attempt_outcome_to_string(row->outcome),
                    row->started_unix_ms, row->ended_unix_ms, row->error, (int64_t)row->simulated);
 }
 
@@ -40,8 +40,8 @@ static int insert_replica(struct sqlite_store *s, const char *uid, const struct 
                    "INSERT INTO replica (run_uid, point, trial, attempt, role, replica_index, "
                    "exit_code, signal, failure, summary, environment, log_bytes) "
                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                   "siiisiiisssi", uid, (int64_t)row->point, (int64_t)row->trial,
-                   (int64_t)row->attempt, role_to_string(rep->id.role), (int64_t)rep->id.index,
+                   "siiisiiisssi", uid, (int64_t)row->id.point, (int64_t)row->id.trial,
+                   (int64_t)row->id.number, role_to_string(rep->id.role), (int64_t)rep->id.index,
                    (int64_t)rep->exit_code, (int64_t)rep->signal, rep->failure, rep->summary_json,
                    rep->environment_json, (int64_t)rep->log_bytes);
 }
@@ -87,9 +87,9 @@ static int write_attempt(struct sqlite_store *s, const char *uid, const struct a
         r = sql_run(s, err,
                     "INSERT INTO log (run_uid, point, trial, attempt, role, replica_index, zstd) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    "siiisib", uid, (int64_t)row->point, (int64_t)row->trial, (int64_t)row->attempt,
-                    role_to_string(logs[i].id.role), (int64_t)logs[i].id.index, packed[i].data,
-                    packed[i].len);
+                    "siiisib", uid, (int64_t)row->id.point, (int64_t)row->id.trial,
+                    (int64_t)row->id.number, role_to_string(logs[i].id.role),
+                    (int64_t)logs[i].id.index, packed[i].data, packed[i].len);
     }
     return r;
 }
@@ -110,8 +110,8 @@ int attempts_save(struct store *base, const char *uid, const struct attempt_row 
         free(packed[i].data);
     }
     free(packed);
-    return r < 0 ? err_wrap(err, r, "save point %u trial %u attempt %u", row->point, row->trial,
-                            row->attempt)
+    return r < 0 ? err_wrap(err, r, "save point %u trial %u attempt %u", row->id.point,
+                            row->id.trial, row->id.number)
                  : 0;
 }
 
@@ -130,7 +130,7 @@ static int read_attempt(struct sqlite_store *s, sqlite3_stmt *q, struct attempt_
                         struct err *err)
 {
     struct attempt_row row = {0};
-    int r = read_key(s, q, &row.point, &row.trial, &row.attempt, err);
+    int r = read_key(s, q, &row.id.point, &row.id.trial, &row.id.number, err);
     if (r < 0) {
         return r;
     }
@@ -152,7 +152,8 @@ static int read_replica(struct sqlite_store *s, sqlite3_stmt *q, struct replica_
                         struct err *err)
 {
     struct replica_row row = {0};
-    int r = read_key(s, q, &row.id.point, &row.id.trial, &row.id.attempt, err);
+    int r =
+        read_key(s, q, &row.id.attempt.point, &row.id.attempt.trial, &row.id.attempt.number, err);
     if (r < 0 || (r = sql_u32(s, q, 4, &row.id.index, err)) < 0) {
         return r;
     }
@@ -196,7 +197,7 @@ static int list_attempt_rows(struct sqlite_store *s, const char *uid, struct att
 
 static bool same_attempt(const struct attempt_row *a, const struct replica_id *id)
 {
-    return a->point == id->point && a->trial == id->trial && a->attempt == id->attempt;
+    return attempt_id_eq(&a->id, &id->attempt);
 }
 
 /* Both lists have the same order: one walk puts every replica into its attempt. */
@@ -282,8 +283,8 @@ int attempts_get_log(struct store *base, const char *uid, const struct replica_i
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
     int r = sql_prepare(s, &q, err,
                         "SELECT zstd FROM log WHERE " KEY " AND role = ?5 AND replica_index = ?6",
-                        "siiisi", uid, (int64_t)id->point, (int64_t)id->trial, (int64_t)id->attempt,
-                        role_to_string(id->role), (int64_t)id->index);
+                        "siiisi", uid, (int64_t)id->attempt.point, (int64_t)id->attempt.trial,
+                        (int64_t)id->attempt.number, role_to_string(id->role), (int64_t)id->index);
     if (r < 0 || (r = sql_step(s, q, err)) < 0) {
         return r;
     }
@@ -291,8 +292,8 @@ int attempts_get_log(struct store *base, const char *uid, const struct replica_i
         return err_set(err, ENOENT,
                        "store '%s': there is no log of %s/%u of point %u, trial %u, "
                        "attempt %u",
-                       s->path, role_to_string(id->role), id->index, id->point, id->trial,
-                       id->attempt);
+                       s->path, role_to_string(id->role), id->index, id->attempt.point,
+                       id->attempt.trial, id->attempt.number);
     }
     return unpack_log(s, sqlite3_column_blob(q, 0), (size_t)sqlite3_column_bytes(q, 0), ret,
                       ret_len, err);

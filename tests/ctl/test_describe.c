@@ -6,13 +6,13 @@
 static struct attempt_row make_row(uint32_t trial, uint32_t attempt, enum attempt_outcome outcome,
                                    const char *error)
 {
-    struct attempt_row row = {.trial = trial,
-                              .attempt = attempt,
+    struct attempt_row row = {.id.trial = trial,
+                              .id.number = attempt,
                               .outcome = outcome,
                               .error = error == NULL ? NULL : xstrdup(error)};
     for (uint32_t i = 0; i < 2; i++) {
         *vec_push(&row.replicas) = (struct replica_row){
-            .id = {0, trial, attempt, i == 0 ? ROLE_PSERVER : ROLE_TRAINER, 0},
+            .id = {{0, trial, attempt}, i == 0 ? ROLE_PSERVER : ROLE_TRAINER, 0},
             .environment_json = xstrdup(i == 0 ? "{\"host\":\"h\",\"cgroup_cpu_limit\":0.6,"
                                                  "\"cpuset\":\"0\"}"
                                                : "{\"host\":\"h\",\"cpuset\":\"1\\u001b[2J\"}"),

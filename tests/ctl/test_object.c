@@ -92,7 +92,7 @@ static void test_attempt_ids_are_a_set(void **state)
         assert_int_equal(attempt_ids_add(&ids, some[i]), i < 4);
     }
     assert_int_equal(ids.list.len, 4);
-    assert_int_equal(ids.list.items[0].attempt, 3);
+    assert_int_equal(ids.list.items[0].number, 3);
     assert_int_equal(ids.list.items[3].point, 2);
     assert_false(attempt_ids_has(&ids, (struct attempt_id){1, 0, 0}));
     attempt_ids_done(&ids);
@@ -111,7 +111,7 @@ static void test_state(void **state)
     json_t *document = parse(text);
     struct run_state got;
     assert_int_equal(run_state_read(document, &got, NULL), 0);
-    assert_true(got.has_step && got.step.id.point == 1 && got.step.id.attempt == 3);
+    assert_true(got.has_step && got.step.id.attempt.point == 1 && got.step.id.attempt.number == 3);
     assert_int_equal(got.step.step, 5);
     assert_true(got.status.started_unix_ms == INT64_C(1767225600000));
     assert_int_equal(got.attempts.list.len, 1);

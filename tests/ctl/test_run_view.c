@@ -8,13 +8,13 @@
 static struct attempt_row make_row(uint32_t point, uint32_t trial, enum attempt_outcome outcome,
                                    const char *summary)
 {
-    struct attempt_row row = {.point = point,
-                              .trial = trial,
+    struct attempt_row row = {.id.point = point,
+                              .id.trial = trial,
                               .outcome = outcome,
                               .started_unix_ms = 10000,
                               .ended_unix_ms = 20000};
     *vec_push(&row.replicas) = (struct replica_row){
-        .id = {point, trial, 0, ROLE_TRAINER, 0},
+        .id = {{point, trial, 0}, ROLE_TRAINER, 0},
         .summary_json = summary == NULL ? NULL : xstrdup(summary),
     };
     return row;
@@ -34,7 +34,7 @@ static void attempt(struct run_view *v, uint32_t point, uint32_t trial,
 
 static void step(struct run_view *v, enum role role, uint32_t index, uint32_t n, bool warmup)
 {
-    struct replica_id id = {v->current.point, v->current.trial, v->current.attempt, role, index};
+    struct replica_id id = {v->current.id, role, index};
     struct record record = {.type = RECORD_STEP};
     record.step =
         (struct record_step){.step = n, .warmup = warmup, .samples = 4, .step_ns = 100000000};
@@ -45,8 +45,8 @@ static void begin(struct run_view *v, uint32_t point, uint32_t trial, int64_t no
 {
     struct run_status status = {.phase = RUN_RUNNING,
                                 .has_current = true,
-                                .current_point = point,
-                                .current_trial = trial,
+                                .current.point = point,
+                                .current.trial = trial,
                                 .started_unix_ms = 1000};
     run_view_status(v, &status, now_unix_ms);
 }

@@ -206,7 +206,7 @@ static void statuses(void **state)
                                        .trials_failed = 1,
                                        .trials_total = 12,
                                        .has_current = true,
-                                       .current_point = 2,
+                                       .current.point = 2,
                                        .started_unix_ms = 1000,
                                        .ended_unix_ms = 5000};
         const bool is_final = run_phase_is_final(run.phase);

@@ -10,8 +10,8 @@
 static int read_id(const char *s, struct replica_id *ret, int *ret_len)
 {
     *ret_len = 0;
-    return sscanf(s, "p%" SCNu32 "t%" SCNu32 "a%" SCNu32 "%n", &ret->point, &ret->trial,
-                  &ret->attempt, ret_len) == 3;
+    return sscanf(s, "p%" SCNu32 "t%" SCNu32 "a%" SCNu32 "%n", &ret->attempt.point,
+                  &ret->attempt.trial, &ret->attempt.number, ret_len) == 3;
 }
 
 static int read_member(const char *s, enum role *ret_role, uint32_t *ret_index)
@@ -76,9 +76,7 @@ static int read_status(char *args, struct run_status *s)
             return 0;
         }
         s->has_current = true;
-        s->current_point = id.point;
-        s->current_trial = id.trial;
-        s->current_attempt = id.attempt;
+        s->current = id.attempt;
     }
     at = strstr(args, "started ");
     if (at == NULL || sscanf(at, "started %" SCNd64, &s->started_unix_ms) != 1) {
@@ -97,9 +95,7 @@ static int read_row(char *args, struct attempt_row *row)
         return 0;
     }
     const int outcome = attempt_outcome_from_string(args + len + 1);
-    row->point = id.point;
-    row->trial = id.trial;
-    row->attempt = id.attempt;
+    row->id = id.attempt;
     row->outcome = (enum attempt_outcome)outcome;
     return outcome >= 0;
 }

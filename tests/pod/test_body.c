@@ -28,7 +28,7 @@ static struct run_def *make_run(const char *from, const char *to)
     return def;
 }
 
-static const struct replica_id trainer = {0, 1, 2, ROLE_TRAINER, 0};
+static const struct replica_id trainer = {{0, 1, 2}, ROLE_TRAINER, 0};
 
 static json_t *make_pod(const struct run_def *def, enum pod_naming naming)
 {
@@ -163,7 +163,7 @@ static void another_number_is_the_same_as_another_pod(void **state)
     struct gang_addresses addresses = {.of_role = {list, list}, .is_pods = true};
     for (int naming = POD_BY_IP; naming <= POD_BY_DNS; naming++) {
         for (enum role role = ROLE_PSERVER; role <= ROLE_TRAINER; role++) {
-            const struct replica_id first = {0, 1, 2, role, 0}, other = {0, 1, 2, role, 17};
+            const struct replica_id first = {{0, 1, 2}, role, 0}, other = {{0, 1, 2}, role, 17};
             json_t *made, *renumbered;
             assert_int_equal(
                 pod_body(def, &first, &addresses, (enum pod_naming)naming, &renumbered, NULL), 0);

@@ -66,7 +66,7 @@ static void environment_is_what_the_contract_says(void **state)
                                                 (int)(strstr(rest, "```") - rest), rest);
 
     struct run_def *def = make_example_run();
-    struct replica_id id = {.point = 2, .role = ROLE_TRAINER, .index = 1};
+    struct replica_id id = {.attempt.point = 2, .role = ROLE_TRAINER, .index = 1};
     struct gang_addresses addresses = example_addresses();
     struct replica_spec spec;
     struct err err;
@@ -105,7 +105,7 @@ static void baselines_run_without_server(void **state)
 {
     (void)state;
     struct run_def *def = make_example_run();
-    struct replica_id id = {.point = 3, .role = ROLE_TRAINER};
+    struct replica_id id = {.attempt.point = 3, .role = ROLE_TRAINER};
     struct gang_addresses unknown = {0};
     struct replica_spec spec;
     struct err err;
@@ -132,7 +132,7 @@ static void templates_give_command_environment_and_requests(void **state)
     (void)state;
     _cleanup_(freep) char *text = definition_with("{name: main}", full_container);
     struct run_def *def = make_run(text, NULL, 0);
-    struct replica_id id = {.point = 0, .role = ROLE_PSERVER};
+    struct replica_id id = {.attempt.point = 0, .role = ROLE_PSERVER};
     struct gang_addresses addresses = example_addresses();
     struct replica_spec spec;
     struct err err;
@@ -169,7 +169,7 @@ static void limits_stand_in_for_requests(void **state)
             xasprintf("{name: main, resources: %s}", rows[i].resources);
         _cleanup_(freep) char *text = definition_with("{name: main}", container);
         struct run_def *def = make_run(text, NULL, 0);
-        struct replica_id id = {.point = 0, .role = ROLE_TRAINER};
+        struct replica_id id = {.attempt.point = 0, .role = ROLE_TRAINER};
         struct gang_addresses addresses = example_addresses();
         struct replica_spec spec;
         struct err err;
@@ -193,7 +193,7 @@ static void data_and_arguments_without_command(void **state)
     _cleanup_(freep) char *with_args = xasprintf("%.*s{name: main, args: [-v]}%s", (int)(at - text),
                                                  text, at + strlen("{name: main}"));
     struct run_def *def = make_run(with_args, NULL, 0);
-    struct replica_id id = {.point = 0, .role = ROLE_PSERVER};
+    struct replica_id id = {.attempt.point = 0, .role = ROLE_PSERVER};
     struct gang_addresses addresses = example_addresses();
     struct replica_spec spec;
     struct err err;
@@ -227,7 +227,7 @@ static void parameters_reach_the_template_by_path(void **state)
                       expected[i]);
         assert_string_equal(got, wanted);
         json_decref(pod);
-        struct replica_id id = {.point = point, .role = ROLE_TRAINER};
+        struct replica_id id = {.attempt.point = point, .role = ROLE_TRAINER};
         struct gang_addresses unknown = {0};
         struct replica_spec spec;
         assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
@@ -302,12 +302,16 @@ static void bad_values_are_errors(void **state)
 static void names_replicas(void **state)
 {
     (void)state;
-    struct replica_id a = {.point = 3, .trial = 1, .attempt = 2, .role = ROLE_PSERVER, .index = 7};
+    struct replica_id a = {.attempt.point = 3,
+                           .attempt.trial = 1,
+                           .attempt.number = 2,
+                           .role = ROLE_PSERVER,
+                           .index = 7};
     _cleanup_(freep) char *name = replica_name("run-x", &a);
     assert_string_equal(name, "run-x-p3t1a2-pserver-7");
     struct replica_id b = a;
     assert_true(replica_id_eq(&a, &b));
-    b.attempt++;
+    b.attempt.number++;
     assert_false(replica_id_eq(&a, &b));
     b = a;
     b.role = ROLE_TRAINER;

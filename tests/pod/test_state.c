@@ -164,7 +164,7 @@ static json_t *make_pod(const char *metadata, const char *status)
     return pod;
 }
 
-static const struct replica_id trainer_1 = {0, 0, 0, ROLE_TRAINER, 1};
+static const struct replica_id trainer_1 = {{0, 0, 0}, ROLE_TRAINER, 1};
 
 static void check_every_class(bool is_pruned)
 {
@@ -314,7 +314,7 @@ static void summary_in_message(void **state)
     assert_memory_equal(s.summary_line, buf_cstr(&line), line.len - 1);
     pod_state_done(&s);
 
-    const struct replica_id other = {0, 0, 0, ROLE_TRAINER, 2};
+    const struct replica_id other = {{0, 0, 0}, ROLE_TRAINER, 2};
     pod_state_read(pod, &other, &s);
     assert_null(s.summary_line);
     pod_state_done(&s);

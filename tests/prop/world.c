@@ -97,11 +97,11 @@ static uint32_t ordinal(const struct point *point, const struct replica_id *id)
 
 static struct fate fate_of_attempt(const struct world *w, const struct replica_id *id)
 {
-    struct rng r = {mix(w->fate_seed ^ mix(id->point + 1)) ^ mix(id->trial + 100) ^
-                    mix(id->attempt + 10000)};
+    struct rng r = {mix(w->fate_seed ^ mix(id->attempt.point + 1)) ^ mix(id->attempt.trial + 100) ^
+                    mix(id->attempt.number + 10000)};
     struct fate f = {0};
     f.kind = rng_percent(&r, 55) ? FATE_WELL : (enum fate_kind)rng_below(&r, FATE_KIND_COUNT);
-    f.victim = rng_below(&r, gang_size(&w->run->points[id->point]));
+    f.victim = rng_below(&r, gang_size(&w->run->points[id->attempt.point]));
     f.at_ms = 100 + rng_below(&r, 6000);
     f.has_survivors_leave = rng_percent(&r, 60);
     f.notice_ms = rng_percent(&r, 50) ? rng_below(&r, 50) : 6000;
@@ -159,7 +159,7 @@ static bool advance_replica(const struct world *w, struct world_replica *r)
     if (r->seen.ended_unix_ms != 0 || r->seen.state == REPLICA_LOST) {
         return true;
     }
-    const struct point *point = &w->run->points[r->seen.id.point];
+    const struct point *point = &w->run->points[r->seen.id.attempt.point];
     struct fate f = fate_of_attempt(w, &r->seen.id);
     const int64_t age_ms = w->now_ms - r->created_ms;
     if (age_ms >= 50) {
@@ -238,9 +238,9 @@ void world_observe(const struct world *w, struct rng *order, struct snapshot *re
         const size_t at = rng_below(order, (uint32_t)(ret->observed.n_rows + 1));
         ret->rows[ret->observed.n_rows++] = ret->rows[at];
         ret->rows[at] = (struct attempt_row){
-            .point = row->point,
-            .trial = row->trial,
-            .attempt = row->attempt,
+            .id.point = row->point,
+            .id.trial = row->trial,
+            .id.number = row->attempt,
             .outcome = row->outcome,
             .error = row->error[0] != '\0' ? (char *)row->error : NULL,
         };
@@ -251,8 +251,8 @@ static struct world_replica *find_replica(struct world *w, const struct replica_
 {
     for (size_t i = 0; i < w->n_replicas; i++) {
         const struct replica_id *other = &w->replicas[i].seen.id;
-        if (other->point == id->point && other->trial == id->trial &&
-            other->attempt == id->attempt && other->role == id->role && other->index == id->index) {
+        if (attempt_id_eq(&other->attempt, &id->attempt) && other->role == id->role &&
+            other->index == id->index) {
             return &w->replicas[i];
         }
     }
@@ -272,8 +272,9 @@ static struct world_row *find_row(struct world *w, uint32_t point, uint32_t tria
 
 static bool is_of_run(const struct world *w, const struct replica_id *id)
 {
-    return id->point < w->run->def.matrix.n_points && id->trial < w->run->spec.repeats &&
-           id->index < w->run->points[id->point].replicas[id->role];
+    return id->attempt.point < w->run->def.matrix.n_points &&
+           id->attempt.trial < w->run->spec.repeats &&
+           id->index < w->run->points[id->attempt.point].replicas[id->role];
 }
 
 static const char *apply_create(struct world *w, const struct replica_id *id)
@@ -289,15 +290,14 @@ static const char *apply_create(struct world *w, const struct replica_id *id)
     }
     for (size_t i = 0; i < w->n_replicas; i++) {
         const struct replica_id *other = &w->replicas[i].seen.id;
-        if (other->point != id->point || other->trial != id->trial ||
-            other->attempt != id->attempt) {
+        if (!attempt_id_eq(&other->attempt, &id->attempt)) {
             return "one gang at a time";
         }
         if (w->replicas[i].seen.state >= REPLICA_SUCCEEDED) {
             return "nobody joins a gang that has begun to end";
         }
     }
-    if (find_row(w, id->point, id->trial, id->attempt) != NULL) {
+    if (find_row(w, id->attempt.point, id->attempt.trial, id->attempt.number) != NULL) {
         return "no replica of an attempt that has a row";
     }
     w->replicas[w->n_replicas++] = (struct world_replica){
@@ -313,7 +313,8 @@ static const char *apply_delete(struct world *w, const struct replica_id *id)
     if (r == NULL) {
         return "nothing is deleted that is not there";
     }
-    const struct world_row *row = find_row(w, id->point, id->trial, id->attempt);
+    const struct world_row *row =
+        find_row(w, id->attempt.point, id->attempt.trial, id->attempt.number);
     const bool is_kept = row != NULL && row->acknowledged_ms <= w->now_ms;
     const int64_t deadline_ms = w->run->spec.run_policy.active_deadline_s * 1000;
     const bool is_cut_short =
@@ -337,8 +338,7 @@ static struct headcount count_heads(const struct world *w, const struct action *
     struct headcount n = {0};
     for (size_t i = 0; i < w->n_replicas; i++) {
         const struct observed_replica *r = &w->replicas[i].seen;
-        if (r->id.point != a->save.point || r->id.trial != a->save.trial ||
-            r->id.attempt != a->save.attempt || !is_of_run(w, &r->id)) {
+        if (!attempt_id_eq(&r->id.attempt, &a->save.id) || !is_of_run(w, &r->id)) {
             continue;
         }
         n.n_members++;
@@ -355,12 +355,10 @@ static struct headcount count_heads(const struct world *w, const struct action *
 static const char *contradiction(const struct world *w, const struct action *a)
 {
     const struct headcount n = count_heads(w, a);
-    const struct point *point = &w->run->points[a->save.point];
+    const struct point *point = &w->run->points[a->save.id.point];
     const uint32_t n_trainers = point->replicas[ROLE_TRAINER] + point->replicas[ROLE_WORKER];
     const bool is_whole = n.n_members == gang_size(point);
-    const bool is_current = w->status.has_current && w->status.current_point == a->save.point &&
-                            w->status.current_trial == a->save.trial &&
-                            w->status.current_attempt == a->save.attempt;
+    const bool is_current = w->status.has_current && attempt_id_eq(&w->status.current, &a->save.id);
     if (n.n_members == 0) {
         return "a row is kept while its gang is there to be read";
     }
@@ -385,7 +383,7 @@ static const char *contradiction(const struct world *w, const struct action *a)
 
 static const char *apply_save(struct world *w, const struct action *a)
 {
-    if (find_row(w, a->save.point, a->save.trial, a->save.attempt) != NULL) {
+    if (find_row(w, a->save.id.point, a->save.id.trial, a->save.id.number) != NULL) {
         return NULL; /* the same attempt again changes nothing */
     }
     if (w->n_rows == WORLD_MAX_ROWS) {
@@ -397,9 +395,9 @@ static const char *apply_save(struct world *w, const struct action *a)
     }
     struct world_row *row = &w->rows[w->n_rows++];
     memset(row, 0, sizeof(*row));
-    row->point = a->save.point;
-    row->trial = a->save.trial;
-    row->attempt = a->save.attempt;
+    row->point = a->save.id.point;
+    row->trial = a->save.id.trial;
+    row->attempt = a->save.id.number;
     row->outcome = a->save.outcome;
     memcpy(row->error, a->save.error, sizeof(row->error));
     row->acknowledged_ms = w->now_ms + w->ack_delay_ms;
@@ -421,9 +419,8 @@ const char *world_apply(struct world *w, const struct plan *plan, size_t n)
             break;
         case ACTION_SAVE_RESULT:
             broken = apply_save(w, a);
-            if (broken == NULL &&
-                find_row(w, a->save.point, a->save.trial, a->save.attempt)->acknowledged_ms >
-                    w->now_ms) {
+            if (broken == NULL && find_row(w, a->save.id.point, a->save.id.trial, a->save.id.number)
+                                          ->acknowledged_ms > w->now_ms) {
                 return NULL; /* the driver waits for the store */
             }
             break;
@@ -452,9 +449,9 @@ void world_kill_all(struct world *w)
 void world_add_foreign(struct world *w, struct rng *rng)
 {
     const struct replica_id id = {
-        .point = rng_below(rng, w->run->def.matrix.n_points + 1),
-        .trial = rng_below(rng, (uint32_t)w->run->spec.repeats + 1),
-        .attempt = rng_below(rng, 4),
+        .attempt.point = rng_below(rng, w->run->def.matrix.n_points + 1),
+        .attempt.trial = rng_below(rng, (uint32_t)w->run->spec.repeats + 1),
+        .attempt.number = rng_below(rng, 4),
         .role = (enum role)rng_below(rng, ROLE_COUNT),
         .index = rng_below(rng, 4),
     };
@@ -527,9 +524,10 @@ bool world_eq(const struct world *a, const struct world *b)
 static void print_replica(const struct observed_replica *r, struct buf *out)
 {
     static const char *const states[] = {"Pending", "Running", "Succeeded", "Failed", "Lost"};
-    buf_printf(out, "replica p%ut%ua%u %s/%u %s %s exit=%d ended=%lld", r->id.point, r->id.trial,
-               r->id.attempt, role_to_string(r->id.role), r->id.index, states[r->state],
-               failure_class_to_string(r->failure), r->exit_code, (long long)r->ended_unix_ms);
+    buf_printf(out, "replica p%ut%ua%u %s/%u %s %s exit=%d ended=%lld", r->id.attempt.point,
+               r->id.attempt.trial, r->id.attempt.number, role_to_string(r->id.role), r->id.index,
+               states[r->state], failure_class_to_string(r->failure), r->exit_code,
+               (long long)r->ended_unix_ms);
     if (r->has_blamed) {
         buf_printf(out, " blames=%s/%u", role_to_string(r->blamed_role), r->blamed_index);
     }

@@ -78,9 +78,9 @@ struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t tria
 {
     struct attempt_row *row = vec_push(&f->rows);
     *row = (struct attempt_row){
-        .point = point,
-        .trial = trial,
-        .attempt = attempt,
+        .id.point = point,
+        .id.trial = trial,
+        .id.number = attempt,
         .outcome = outcome,
         .error = error == NULL ? NULL : xstrdup(error),
     };
@@ -112,8 +112,8 @@ static char *summary_line(enum role role, uint32_t index, uint32_t attempt, doub
 static void add_replica(struct attempt_row *row, enum role role, uint32_t index, double seconds)
 {
     *vec_push(&row->replicas) = (struct replica_row){
-        .id = {row->point, row->trial, row->attempt, role, index},
-        .summary_json = summary_line(role, index, row->attempt, seconds),
+        .id = {row->id, role, index},
+        .summary_json = summary_line(role, index, row->id.number, seconds),
         .environment_json = xstrdup(environment),
     };
 }

@@ -108,7 +108,7 @@ static int fake_create(struct launch *launch, const struct replica_spec *spec, s
 static bool has_row(const struct fake_store *s, const struct replica_id *id)
 {
     vec_each (struct attempt_row, row, &s->rows) {
-        if (row->point == id->point && row->trial == id->trial && row->attempt == id->attempt) {
+        if (attempt_id_eq(&row->id, &id->attempt)) {
             return true;
         }
     }
@@ -285,8 +285,8 @@ static int fake_save_attempt(struct store *store, const char *uid, const struct 
     if (r < 0) {
         return r;
     }
-    if (has_row(s, &(struct replica_id){row->point, row->trial, row->attempt, ROLE_PSERVER, 0})) {
-        fail_msg("p%ut%ua%u is saved twice", row->point, row->trial, row->attempt);
+    if (has_row(s, &(struct replica_id){row->id, ROLE_PSERVER, 0})) {
+        fail_msg("p%ut%ua%u is saved twice", row->id.point, row->id.trial, row->id.number);
     }
     for (size_t i = 0; i < n_logs; i++) {
         s->log_bytes += logs[i].len;

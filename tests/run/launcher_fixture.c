@@ -93,7 +93,7 @@ void fixture_close(struct fixture *f)
 
 void fixture_prepare(struct fixture *f, uint32_t attempt, uint32_t pservers, uint32_t trainers)
 {
-    struct gang_spec gang = {.attempt = attempt,
+    struct gang_spec gang = {.attempt.number = attempt,
                              .threads = 1,
                              .replicas = {[ROLE_PSERVER] = pservers, [ROLE_TRAINER] = trainers}};
     struct err err = {0};
@@ -104,7 +104,7 @@ void fixture_prepare(struct fixture *f, uint32_t attempt, uint32_t pservers, uin
 
 struct replica_id fixture_id(uint32_t attempt, enum role role, uint32_t index)
 {
-    return (struct replica_id){.attempt = attempt, .role = role, .index = index};
+    return (struct replica_id){.attempt.number = attempt, .role = role, .index = index};
 }
 
 void fixture_create(struct fixture *f, const struct replica_id *id, const char *const *argv,
@@ -113,7 +113,7 @@ void fixture_create(struct fixture *f, const struct replica_id *id, const char *
     char *env[] = {
         xasprintf("BENCHD_ROLE=%s", role_to_string(id->role)),
         xasprintf("BENCHD_INDEX=%u", id->index),
-        xasprintf("BENCHD_ATTEMPT=%u", id->attempt),
+        xasprintf("BENCHD_ATTEMPT=%u", id->attempt.number),
         xasprintf("BENCHD_LISTEN=%s",
                   listen != NULL ? listen : f->addresses.of_role[id->role][id->index]),
         NULL,
@@ -133,7 +133,7 @@ static const struct observed_replica *find(const struct observed_replica *all, s
                                            const struct replica_id *id)
 {
     for (size_t i = 0; i < n; i++) {
-        if (all[i].id.attempt == id->attempt && all[i].id.role == id->role &&
+        if (all[i].id.attempt.number == id->attempt.number && all[i].id.role == id->role &&
             all[i].id.index == id->index) {
             return &all[i];
         }

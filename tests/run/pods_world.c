@@ -67,16 +67,16 @@ void world_close(struct world *w)
 }
 
 const struct replica_id ids[3] = {
-    {0, 0, 0, ROLE_PSERVER, 0}, {0, 0, 0, ROLE_TRAINER, 0}, {0, 0, 0, ROLE_TRAINER, 1}};
+    {{0, 0, 0}, ROLE_PSERVER, 0}, {{0, 0, 0}, ROLE_TRAINER, 0}, {{0, 0, 0}, ROLE_TRAINER, 1}};
 
 void create_gang(struct world *w, uint32_t attempt)
 {
-    const struct gang_spec gang = {.attempt = attempt,
+    const struct gang_spec gang = {.attempt.number = attempt,
                                    .replicas = {[ROLE_PSERVER] = 1, [ROLE_TRAINER] = 2}};
     struct gang_addresses addresses;
     for (size_t i = 0; i < 3; i++) {
         struct replica_spec spec = {.id = ids[i]};
-        spec.id.attempt = attempt;
+        spec.id.attempt.number = attempt;
         assert_int_equal(w->launch->ops->prepare(w->launch, &gang, &addresses, NULL), 0);
         assert_int_equal(w->launch->ops->create(w->launch, &spec, NULL), 0);
     }

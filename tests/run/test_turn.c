@@ -101,7 +101,7 @@ static void a_run_ends_well(void **state)
     assert_int_equal(w.store.n_logs, w.launch.n_created);
     assert_int_equal(w.store.log_bytes, strlen("hello\n") * w.store.n_logs);
     vec_each (struct attempt_row, row, &w.store.rows) {
-        const struct point *point = &w.def->matrix.points[row->point];
+        const struct point *point = &w.def->matrix.points[row->id.point];
         assert_int_equal(row->replicas.len,
                          point->replicas[ROLE_PSERVER] + point->replicas[ROLE_TRAINER]);
         assert_int_equal(row->replicas.items[0].id.role, ROLE_PSERVER);
@@ -427,7 +427,7 @@ static void a_suspended_run_goes_on(void **state)
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(run_well(&w), TURN_FINISHED);
     assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
-    assert_int_equal(w.store.rows.items[0].attempt, 1); /* number 0 was cut short */
+    assert_int_equal(w.store.rows.items[0].id.number, 1); /* number 0 was cut short */
     world_close(&w);
 }
 

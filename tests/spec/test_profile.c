@@ -220,7 +220,7 @@ static char *command_of(struct spec *spec_take, uint32_t point)
     struct run_def *def;
     struct diags diags = {0};
     assert_int_equal(run_def_new(spec_take, &params, &def, &diags), 0);
-    struct replica_id id = {.point = point, .role = ROLE_TRAINER};
+    struct replica_id id = {.attempt.point = point, .role = ROLE_TRAINER};
     struct gang_addresses none = {0};
     struct replica_spec spec = {0};
     struct err err = {0};

@@ -76,23 +76,23 @@ static inline struct run_row make_run(const char *uid, const char *name, int64_t
 static inline struct attempt_row make_attempt(uint32_t point, uint32_t trial, uint32_t attempt)
 {
     struct attempt_row row = {
-        .point = point,
-        .trial = trial,
-        .attempt = attempt,
+        .id.point = point,
+        .id.trial = trial,
+        .id.number = attempt,
         .outcome = ATTEMPT_VOID,
         .started_unix_ms = 1000 + point,
         .ended_unix_ms = 2000 + trial,
         .error = xstrdup("pserver/0 was killed by signal 9"),
     };
     *vec_push(&row.replicas) = (struct replica_row){
-        .id = {point, trial, attempt, ROLE_PSERVER, 0},
+        .id = {{point, trial, attempt}, ROLE_PSERVER, 0},
         .exit_code = -1,
         .signal = 9,
         .failure = xstrdup("killed by signal 9"),
         .log_bytes = 5,
     };
     *vec_push(&row.replicas) = (struct replica_row){
-        .id = {point, trial, attempt, ROLE_TRAINER, 0},
+        .id = {{point, trial, attempt}, ROLE_TRAINER, 0},
         .exit_code = 11,
         .summary_json = xstrdup("{\"benchd\":1,\"type\":\"summary\"}"),
         .environment_json = xstrdup("{\"host\":\"h\"}"),
@@ -123,9 +123,9 @@ static inline void assert_text_equal(const char *got, const char *expected)
 
 static inline void assert_attempt_equal(const struct attempt_row *a, const struct attempt_row *b)
 {
-    assert_int_equal(a->point, b->point);
-    assert_int_equal(a->trial, b->trial);
-    assert_int_equal(a->attempt, b->attempt);
+    assert_int_equal(a->id.point, b->id.point);
+    assert_int_equal(a->id.trial, b->id.trial);
+    assert_int_equal(a->id.number, b->id.number);
     assert_int_equal(a->outcome, b->outcome);
     assert_int_equal(a->started_unix_ms, b->started_unix_ms);
     assert_int_equal(a->ended_unix_ms, b->ended_unix_ms);
@@ -135,7 +135,8 @@ static inline void assert_attempt_equal(const struct attempt_row *a, const struc
     for (size_t i = 0; i < a->replicas.len; i++) {
         const struct replica_row *x = &a->replicas.items[i], *y = &b->replicas.items[i];
         assert_true(x->id.role == y->id.role && x->id.index == y->id.index);
-        assert_true(x->id.point == y->id.point && x->id.attempt == y->id.attempt);
+        assert_true(x->id.attempt.point == y->id.attempt.point &&
+                    x->id.attempt.number == y->id.attempt.number);
         assert_int_equal(x->exit_code, y->exit_code);
         assert_int_equal(x->signal, y->signal);
         assert_text_equal(x->failure, y->failure);

@@ -16,9 +16,9 @@ static json_t *make_document(void)
         .trials_failed = 1,
         .trials_total = 4,
         .has_current = true,
-        .current_point = 2,
-        .current_trial = 1,
-        .current_attempt = 3,
+        .current.point = 2,
+        .current.trial = 1,
+        .current.number = 3,
         .started_unix_ms = INT64_C(1763631000123),
         .ended_unix_ms = INT64_C(1763632000456),
     };
@@ -61,7 +61,7 @@ static void test_comes_back_unchanged(void **state)
     assert_string_equal(d.row.status.message, "1 of 4 trials failed");
     assert_int_equal(d.row.status.trials_failed, 1);
     assert_true(d.row.status.has_current);
-    assert_int_equal(d.row.status.current_attempt, 3);
+    assert_int_equal(d.row.status.current.number, 3);
     assert_true(d.row.status.started_unix_ms == INT64_C(1763631000123));
     assert_true(d.row.status.ended_unix_ms == INT64_C(1763632000456));
     assert_int_equal(d.n_attempts, 2);
@@ -69,7 +69,7 @@ static void test_comes_back_unchanged(void **state)
     assert_attempt_equal(&d.attempts[0], &first);
     attempt_row_done(&first);
     assert_int_equal(d.attempts[1].outcome, ATTEMPT_SUCCEEDED);
-    assert_true(d.attempts[1].point == UINT32_MAX && d.attempts[1].simulated);
+    assert_true(d.attempts[1].id.point == UINT32_MAX && d.attempts[1].simulated);
     assert_null(d.attempts[1].error);
     assert_int_equal(d.n_events, 1);
     assert_int_equal(d.events[0].type, EVENT_WARNING);

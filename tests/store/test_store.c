@@ -22,7 +22,7 @@ static void test_run_comes_back(void **state)
     struct run_row row = make_run(UID, RUN_NAME, 1760000000123);
     row.status.phase = RUN_RUNNING;
     row.status.has_current = true;
-    row.status.current_point = 2;
+    row.status.current.point = 2;
     assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
     store_close(s);
 
@@ -40,7 +40,7 @@ static void test_run_comes_back(void **state)
         assert_true(got.rehearsal && !got.simulated);
         assert_int_equal(got.status.phase, RUN_RUNNING);
         assert_true(got.status.has_current);
-        assert_int_equal(got.status.current_point, 2);
+        assert_int_equal(got.status.current.point, 2);
         assert_int_equal(got.status.trials_total, 4);
         run_row_done(&got);
     }
@@ -185,7 +185,7 @@ static void test_logs_are_kept_byte_by_byte(void **state)
     assert_whole_attempt(s, log, len);
     char *text = NULL;
     size_t got = 1;
-    struct replica_id empty = {3, 1, 0, ROLE_TRAINER, 0}, missing = {3, 1, 0, ROLE_TRAINER, 1};
+    struct replica_id empty = {{3, 1, 0}, ROLE_TRAINER, 0}, missing = {{3, 1, 0}, ROLE_TRAINER, 1};
     assert_int_equal(s->ops->get_log(s, UID, &empty, &text, &got, NULL), 0);
     assert_int_equal(got, 0);
     free(text);
@@ -372,7 +372,7 @@ static int read_all(const struct fixture *f, struct err *err)
     struct attempt_row *rows = NULL;
     size_t n_runs = 0, n_rows = 0, len;
     char *log = NULL;
-    struct replica_id id = {3, 1, 0, ROLE_PSERVER, 0};
+    struct replica_id id = {{3, 1, 0}, ROLE_PSERVER, 0};
     if ((r = s->ops->list_runs(s, &runs, &n_runs, err)) >= 0 &&
         (r = s->ops->list_attempts(s, UID, &rows, &n_rows, err)) >= 0) {
         r = s->ops->get_log(s, UID, &id, &log, &len, err);

@@ -62,8 +62,8 @@ static int add_big_log(struct served *s, struct err *err)
 {
     char *text = xmalloc(BIG_LOG);
     memset(text, 'x', BIG_LOG);
-    struct attempt_row row = {.attempt = 7, .outcome = ATTEMPT_VOID};
-    const struct replica_id id = {.attempt = 7, .role = ROLE_TRAINER};
+    struct attempt_row row = {.id.number = 7, .outcome = ATTEMPT_VOID};
+    const struct replica_id id = {.attempt.number = 7, .role = ROLE_TRAINER};
     const struct replica_log log = {id, text, BIG_LOG};
     *vec_push(&row.replicas) = (struct replica_row){.id = id, .log_bytes = BIG_LOG};
     struct store *store = s->daemon.store;
