@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "run/driver.h"
-#include "run/launch.h"
+#include "run/launcher.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
@@ -21,7 +21,7 @@ struct drive {
     uv_loop_t loop;
     uv_signal_t signals[N_SIGNALS];
     uv_timer_t timeout;
-    struct launch *launch;
+    struct launcher *launcher;
     struct driver *driver; /* NULL before and after its time */
     struct progress *progress;
     enum drive_end end;
@@ -122,7 +122,7 @@ static int run_driver(struct drive *d, struct err *err)
     struct driver_params params = {
         .loop = &d->loop,
         .def = d->params->def,
-        .launch = d->launch,
+        .launcher = d->launcher,
         .store = d->params->store,
         .clock = clock_real,
         .events = {.status = on_status, .event = on_event, .attempt = on_attempt,
@@ -163,10 +163,10 @@ int drive(const struct drive_params *params, enum drive_end *ret_end, struct err
     d->progress = progress_new(&progress);
     start_handles(d);
     struct processes_params processes = {.loop = &d->loop, .benchworker = params->benchworker};
-    r = processes_new(&processes, &d->launch, err);
+    r = processes_new(&processes, &d->launcher, err);
     if (r >= 0) {
         r = run_driver(d, err);
-        d->launch->ops->free(d->launch);
+        d->launcher->ops->free(d->launcher);
     }
     progress_end(d->progress);
     close_handles(d);

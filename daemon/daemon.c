@@ -104,8 +104,8 @@ static void on_benchmark(void *ctx, enum kube_change change, const struct kube_o
 static void on_pod(void *ctx, enum kube_change change, const struct kube_object *object)
 {
     struct daemon *d = ctx;
-    if (d->active != NULL && d->active->launch != NULL) {
-        pods_notify(d->active->launch, change, object);
+    if (d->active != NULL && d->active->launcher != NULL) {
+        pods_notify(d->active->launcher, change, object);
     }
 }
 

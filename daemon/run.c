@@ -111,7 +111,7 @@ int run_start(struct run *run, struct err *err)
     if (r < 0) {
         return r;
     }
-    run->launch = pods_new(&(struct pods_params){
+    run->launcher = pods_new(&(struct pods_params){
         .loop = d->loop,
         .client = d->client,
         .cache = kube_informer_cache(d->informers[KIND_POD]),
@@ -130,7 +130,7 @@ int run_start(struct run *run, struct err *err)
     const struct driver_params params = {
         .loop = d->loop,
         .def = run->def,
-        .launch = run->launch,
+        .launcher = run->launcher,
         .store = d->store,
         .clock = clock_real,
         .events = {.status = on_status, .event = on_event, .attempt = on_attempt,
@@ -140,8 +140,8 @@ int run_start(struct run *run, struct err *err)
     /* clang-format on */
     r = driver_new(&params, &run->driver, err);
     if (r < 0) {
-        run->launch->ops->free(run->launch);
-        run->launch = NULL;
+        run->launcher->ops->free(run->launcher);
+        run->launcher = NULL;
         return r;
     }
     run->is_driver_done = false;
@@ -157,9 +157,9 @@ void run_detach(struct run *run)
         driver_free(run->driver);
         run->driver = NULL;
     }
-    if (run->launch != NULL) {
-        run->launch->ops->free(run->launch);
-        run->launch = NULL;
+    if (run->launcher != NULL) {
+        run->launcher->ops->free(run->launcher);
+        run->launcher = NULL;
     }
     run->progress.is_known = false;
 }

@@ -44,7 +44,7 @@ struct run {
     int64_t retry_ns; /* of the last failed write */
     struct run_status status;
 
-    struct launch *launch; /* while active */
+    struct launcher *launcher; /* while active */
     struct driver *driver;
     bool is_driver_done;
     int64_t eta_s;

@@ -19,11 +19,11 @@ static int by_role_and_index(const void *a, const void *b)
 }
 
 /* -ENOENT is no error here: it was stillborn, or it has just vanished. */
-static int collect_one(struct launch *launch, const struct observed_replica *seen,
+static int collect_one(struct launcher *launcher, const struct observed_replica *seen,
                        struct attempt_output *out, struct err *err)
 {
     struct replica_output output = {.exit_code = -1, .failure = seen->message};
-    int r = launch->ops->collect(launch, &seen->id, &output, err);
+    int r = launcher->ops->collect(launcher, &seen->id, &output, err);
     if (r == -EAGAIN) {
         return r;
     }
@@ -46,7 +46,7 @@ static int collect_one(struct launch *launch, const struct observed_replica *see
     return 0;
 }
 
-int attempt_collect(struct launch *launch, const struct action *action,
+int attempt_collect(struct launcher *launcher, const struct action *action,
                     const struct observed_replica *seen, size_t n_seen, struct attempt_output *ret,
                     struct err *err)
 {
@@ -67,7 +67,7 @@ int attempt_collect(struct launch *launch, const struct action *action,
     int r = 0;
     vec_each (const struct observed_replica *, it, &members) {
         if (r == 0 || r == -EAGAIN) {
-            int one = collect_one(launch, *it, &out, err);
+            int one = collect_one(launcher, *it, &out, err);
             r = one < 0 ? one : r;
         }
     }

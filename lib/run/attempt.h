@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "decide/reconcile.h"
-#include "run/launch.h"
+#include "run/launcher.h"
 #include "store/store.h"
 
 struct attempt_output {
@@ -15,7 +15,7 @@ struct attempt_output {
 /* `action` is a SAVE_RESULT. Takes what is there of the attempt's replicas, by role and index; one
  * that has vanished, or never came to life, has no log, and no row if nothing was seen of it. -EAGAIN:
  * some output is still being fetched; every member was asked. */
-int attempt_collect(struct launch *launch, const struct action *action,
+int attempt_collect(struct launcher *launcher, const struct action *action,
                     const struct observed_replica *seen, size_t n_seen, struct attempt_output *ret,
                     struct err *err);
 void attempt_output_done(struct attempt_output *output);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "run/launch.h"
+#include "run/launcher.h"
 
 /* A CPU we may use, and the core that it is a hardware thread of. */
 struct cpu {

@@ -16,7 +16,7 @@
 
 struct driver {
     struct turn turn;
-    struct launch *launch;
+    struct launcher *launcher;
     uv_timer_t timer;
     bool is_over;
     int result; /* 0, or the error that made us give up */
@@ -93,10 +93,10 @@ int driver_new(const struct driver_params *params, struct driver **ret, struct e
         free(d);
         return r;
     }
-    d->launch = params->launch;
-    d->launch->on_change = on_change;
-    d->launch->on_record = on_record;
-    d->launch->ctx = d;
+    d->launcher = params->launcher;
+    d->launcher->on_change = on_change;
+    d->launcher->on_record = on_record;
+    d->launcher->ctx = d;
     (void)uv_timer_init(params->loop, &d->timer); /* never fails */
     d->timer.data = d;
     *ret = d;
@@ -151,7 +151,7 @@ void driver_free(struct driver *d)
         return;
     }
     d->is_over = true;
-    d->launch->on_change = NULL;
-    d->launch->on_record = NULL;
+    d->launcher->on_change = NULL;
+    d->launcher->on_record = NULL;
     uv_close((uv_handle_t *)&d->timer, on_timer_closed);
 }

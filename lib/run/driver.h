@@ -1,4 +1,4 @@
-/* The driver: observe -> reconcile -> apply -> collect, over launch.h and store.h and a clock,
+/* The driver: observe -> reconcile -> apply -> collect, over launcher.h and store.h and a clock,
  * until the run is finished. The same loop serves `benchctl run --local` and the daemon. */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "decide/reconcile.h"
-#include "run/launch.h"
+#include "run/launcher.h"
 #include "spec/run_def.h"
 #include "store/store.h"
 
@@ -33,7 +33,7 @@ struct driver_events {
 struct driver_params {
     struct uv_loop_s *loop;
     const struct run_def *def; /* borrowed */
-    struct launch *launch;     /* borrowed */
+    struct launcher *launcher; /* borrowed */
     struct store *store;       /* borrowed; the run is put and claimed already */
     struct clock clock;
     struct driver_events events;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "run/launch.h"
+#include "run/launcher.h"
 
 struct process;
 

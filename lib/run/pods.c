@@ -212,9 +212,10 @@ static void pod_seen(struct pods *l, enum kube_change change, const struct repli
     }
 }
 
-void pods_notify(struct launch *launch, enum kube_change change, const struct kube_object *object)
+void pods_notify(struct launcher *launcher, enum kube_change change,
+                 const struct kube_object *object)
 {
-    struct pods *l = (struct pods *)launch;
+    struct pods *l = (struct pods *)launcher;
     struct replica_id id;
     if (!pod_identify(l->params.def, object->json, &id)) {
         return;
@@ -301,11 +302,11 @@ static void make_addresses(struct pods *l)
     }
 }
 
-static int pods_prepare(struct launch *launch, const struct gang_spec *gang,
+static int pods_prepare(struct launcher *launcher, const struct gang_spec *gang,
                         struct gang_addresses *ret, struct err *err)
 {
     (void)err; /* names are known, and addresses come later */
-    struct pods *l = (struct pods *)launch;
+    struct pods *l = (struct pods *)launcher;
     const bool is_same = l->has_gang && attempt_id_eq(&l->gang.attempt, &gang->attempt);
     if (!is_same) {
         addresses_free(l);
@@ -321,10 +322,10 @@ static int pods_prepare(struct launch *launch, const struct gang_spec *gang,
     return 0;
 }
 
-static int pods_create(struct launch *launch, const struct replica_spec *spec, struct err *err)
+static int pods_create(struct launcher *launcher, const struct replica_spec *spec, struct err *err)
 {
     (void)err; /* whatever the server says is observed */
-    struct pods *l = (struct pods *)launch;
+    struct pods *l = (struct pods *)launcher;
     if (find(l, &spec->id) == NULL) {
         (void)pods_member_new(l, &spec->id); /* kept in l->members */
         /* Posted by the next look, when the whole gang is wanted. */
@@ -333,10 +334,10 @@ static int pods_create(struct launch *launch, const struct replica_spec *spec, s
     return 0;
 }
 
-static int pods_remove(struct launch *launch, const struct replica_id *id, struct err *err)
+static int pods_remove(struct launcher *launcher, const struct replica_id *id, struct err *err)
 {
     (void)err; /* deletions are tried until they are done */
-    struct pods *l = (struct pods *)launch;
+    struct pods *l = (struct pods *)launcher;
     struct pod_member *m = find(l, id);
     if (m == NULL) {
         return 0;
@@ -361,12 +362,12 @@ static int pods_remove(struct launch *launch, const struct replica_id *id, struc
     return 0;
 }
 
-static int pods_forget(struct launch *launch, const struct replica_id *id, struct err *err)
+static int pods_forget(struct launcher *launcher, const struct replica_id *id, struct err *err)
 {
-    struct pods *l = (struct pods *)launch;
+    struct pods *l = (struct pods *)launcher;
     struct pod_member *m = find(l, id);
     if (m != NULL && (m->step != MEMBER_THERE || !has_ended(m))) {
-        return pods_remove(launch, id, err);
+        return pods_remove(launcher, id, err);
     }
     if (m != NULL) {
         take_out(l, m);
@@ -375,11 +376,11 @@ static int pods_forget(struct launch *launch, const struct replica_id *id, struc
     return 0;
 }
 
-static int pods_observe(struct launch *launch, struct observed_replica **ret, size_t *ret_n,
+static int pods_observe(struct launcher *launcher, struct observed_replica **ret, size_t *ret_n,
                         struct err *err)
 {
     (void)err; /* everything is known here */
-    struct pods *l = (struct pods *)launch;
+    struct pods *l = (struct pods *)launcher;
     VEC(struct observed_replica) list = {0};
     vec_each (struct pod_member *, it, &l->members) {
         const struct pod_state *s = &(*it)->state;
@@ -401,10 +402,10 @@ static int pods_observe(struct launch *launch, struct observed_replica **ret, si
     return 0;
 }
 
-static int pods_collect(struct launch *launch, const struct replica_id *id,
+static int pods_collect(struct launcher *launcher, const struct replica_id *id,
                         struct replica_output *ret, struct err *err)
 {
-    struct pods *l = (struct pods *)launch;
+    struct pods *l = (struct pods *)launcher;
     struct pod_member *m = find(l, id);
     if (m == NULL) {
         return err_set(err, ENOENT, "collect %s/%u: it is not there", role_to_string(id->role),
@@ -438,14 +439,14 @@ bool pods_are_settling(const struct pods *l)
     return false;
 }
 
-static bool pods_is_settling(const struct launch *launch)
+static bool pods_is_settling(const struct launcher *launcher)
 {
-    return pods_are_settling((const struct pods *)launch);
+    return pods_are_settling((const struct pods *)launcher);
 }
 
-static bool pods_is_removing(const struct launch *launch)
+static bool pods_is_removing(const struct launcher *launcher)
 {
-    const struct pods *l = (const struct pods *)launch;
+    const struct pods *l = (const struct pods *)launcher;
     vec_each (struct pod_member *, it, &l->dying) {
         if (!(*it)->is_delete_answered) {
             return true;
@@ -466,9 +467,9 @@ static void on_tick_closed(uv_handle_t *handle)
     free(l);
 }
 
-static void pods_free(struct launch *launch)
+static void pods_free(struct launcher *launcher)
 {
-    struct pods *l = (struct pods *)launch;
+    struct pods *l = (struct pods *)launcher;
     if (l == NULL) {
         return;
     }
@@ -490,7 +491,7 @@ static void pods_free(struct launch *launch)
     uv_close((uv_handle_t *)&l->tick, on_tick_closed);
 }
 
-static const struct launch_ops ops = {
+static const struct launcher_ops ops = {
     .prepare = pods_prepare,
     .create = pods_create,
     .remove = pods_remove,
@@ -503,7 +504,7 @@ static const struct launch_ops ops = {
     .takes_ids = true,
 };
 
-struct launch *pods_new(const struct pods_params *params)
+struct launcher *pods_new(const struct pods_params *params)
 {
     struct pods *l = xnew(struct pods);
     l->base.ops = &ops;

@@ -1,4 +1,4 @@
-/* The launcher of a cluster: replicas as pods, behind launch.h. docs/pods.md is its page.
+/* The launcher of a cluster: replicas as pods, behind launcher.h. docs/pods.md is its page.
  *
  * The owner (daemon/) watches the pods of the namespace and tells each change; what is there when a
  * launcher is made is taken over from the cache, so that a new process finds what the last one left.
@@ -12,7 +12,7 @@
 #include "kube/cache.h"
 #include "kube/client.h"
 #include "pod/body.h"
-#include "run/launch.h"
+#include "run/launcher.h"
 
 struct pods_counters {
     uint64_t created, deleted, failed; /* failed: refused by the server for good */
@@ -35,6 +35,7 @@ struct pods_params {
 };
 #define POD_SECRET_MAX 64
 
-struct launch *pods_new(const struct pods_params *params);
+struct launcher *pods_new(const struct pods_params *params);
 /* What the watch says of any pod; those of other runs are passed over. */
-void pods_notify(struct launch *launch, enum kube_change change, const struct kube_object *object);
+void pods_notify(struct launcher *launcher, enum kube_change change,
+                 const struct kube_object *object);

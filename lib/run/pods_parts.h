@@ -75,7 +75,7 @@ struct pod_gate {
 enum { GATE_SECRET, GATE_SERVICE, GATE_COUNT };
 
 struct pods {
-    struct launch base;
+    struct launcher base;
     struct pods_params params; /* ns is owned */
     uv_timer_t tick;
     VEC(struct pod_member *) members; /* observed */

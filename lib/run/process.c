@@ -64,18 +64,18 @@ static void on_line(void *ctx, const char *line, size_t len)
         }
     } else {
         keep_record(p, &record, line);
-        if (p->launch->on_record != NULL && !p->is_removed) {
-            p->launch->on_record(p->launch->ctx, &p->id, &record);
+        if (p->launcher->on_record != NULL && !p->is_removed) {
+            p->launcher->on_record(p->launcher->ctx, &p->id, &record);
         }
     }
     record_done(&record);
 }
 
-struct process *process_new(uv_loop_t *loop, struct launch *launch, const struct replica_id *id,
+struct process *process_new(uv_loop_t *loop, struct launcher *launcher, const struct replica_id *id,
                             char **argv_take, char **envp_take, size_t log_max_bytes)
 {
     struct process *p = xnew(struct process);
-    p->launch = launch;
+    p->launcher = launcher;
     p->loop = loop;
     p->id = *id;
     p->argv = argv_take;
@@ -176,7 +176,7 @@ static int stream_open(struct process *p, enum capture_stream which, int fd)
 void process_fail_start(struct process *p, int code, const char *message)
 {
     p->state = REPLICA_FAILED;
-    p->failure = launch_classify_errno(code);
+    p->failure = launcher_classify_errno(code);
     p->ended_unix_ms = clock_unix_ms();
     replace_take(&p->message, xstrdup(message));
 }

@@ -15,7 +15,7 @@
 #include "pod/replica_spec.h"
 #include "run/capture.h"
 #include "run/child.h"
-#include "run/launch.h"
+#include "run/launcher.h"
 
 #define PROCESS_TERM_GRACE_MS 2000
 
@@ -29,7 +29,7 @@ struct process_stream {
 };
 
 struct process {
-    struct launch *launch; /* whom on_record goes to; borrowed */
+    struct launcher *launcher; /* whom on_record goes to; borrowed */
     uv_loop_t *loop;
     struct replica_id id;
     char **argv, **envp; /* owned */
@@ -57,7 +57,7 @@ struct process {
 };
 
 /* Takes argv and envp (NULL-terminated lists). */
-struct process *process_new(uv_loop_t *loop, struct launch *launch, const struct replica_id *id,
+struct process *process_new(uv_loop_t *loop, struct launcher *launcher, const struct replica_id *id,
                             char **argv_take, char **envp_take, size_t log_max_bytes);
 /* A failure is kept as the process's state, as if it had ended. */
 void process_start(struct process *p, const struct child_params *how);

@@ -17,7 +17,7 @@
 #include "run/cores.h"
 #include "run/cpus.h"
 #include "run/gang.h"
-#include "run/launch.h"
+#include "run/launcher.h"
 #include "run/process.h"
 #include "run/process_env.h"
 
@@ -25,7 +25,7 @@
 #define FREE_TIMEOUT_NS (INT64_C(4) * 1000000000)
 
 struct processes {
-    struct launch base;
+    struct launcher base;
     uv_loop_t *loop;
     uv_signal_t sigchld;
     char *benchworker; /* owned */
@@ -71,10 +71,10 @@ static struct process **member_slot(const struct processes *l, const struct repl
     return &g->members[id->role][id->index];
 }
 
-static int processes_prepare(struct launch *launch, const struct gang_spec *spec,
+static int processes_prepare(struct launcher *launcher, const struct gang_spec *spec,
                              struct gang_addresses *ret, struct err *err)
 {
-    struct processes *l = (struct processes *)launch;
+    struct processes *l = (struct processes *)launcher;
     struct gang *g = gang_find(l, &spec->attempt);
     if (g == NULL) {
         for (size_t i = l->gangs.len; i > 0; i--) {
@@ -138,9 +138,10 @@ static char **strings_dup(char *const *list)
     return copy;
 }
 
-static int processes_create(struct launch *launch, const struct replica_spec *spec, struct err *err)
+static int processes_create(struct launcher *launcher, const struct replica_spec *spec,
+                            struct err *err)
 {
-    struct processes *l = (struct processes *)launch;
+    struct processes *l = (struct processes *)launcher;
     const struct replica_id *id = &spec->id;
     struct gang *g;
     struct process **slot = member_slot(l, id, &g);
@@ -152,7 +153,7 @@ static int processes_create(struct launch *launch, const struct replica_spec *sp
         return 0;
     }
     _cleanup_(freep) char *secret_fd = xasprintf("BENCHD_SECRET_FD=%d", CHILD_SECRET_FD);
-    *slot = process_new(l->loop, launch, id, strings_dup(spec->argv),
+    *slot = process_new(l->loop, launcher, id, strings_dup(spec->argv),
                         process_env_build(spec->envp, secret_fd), l->log_max_bytes);
     g->n_members++;
     if (l->dying.len > 0) {
@@ -175,10 +176,10 @@ static void forget_waiting(struct processes *l, const struct process *p)
     }
 }
 
-static int processes_remove(struct launch *launch, const struct replica_id *id, struct err *err)
+static int processes_remove(struct launcher *launcher, const struct replica_id *id, struct err *err)
 {
     (void)err; /* signals to our own children cannot fail */
-    struct processes *l = (struct processes *)launch;
+    struct processes *l = (struct processes *)launcher;
     struct gang *g;
     struct process **slot = member_slot(l, id, &g);
     if (slot == NULL || *slot == NULL) {
@@ -200,11 +201,11 @@ static int processes_remove(struct launch *launch, const struct replica_id *id, 
     return 0;
 }
 
-static int processes_observe(struct launch *launch, struct observed_replica **ret, size_t *ret_n,
-                             struct err *err)
+static int processes_observe(struct launcher *launcher, struct observed_replica **ret,
+                             size_t *ret_n, struct err *err)
 {
     (void)err; /* everything is known here */
-    struct processes *l = (struct processes *)launch;
+    struct processes *l = (struct processes *)launcher;
     VEC(struct observed_replica) list = {0};
     vec_each (struct gang *, g, &l->gangs) {
         for (enum role role = 0; role < ROLE_COUNT; role++) {
@@ -220,10 +221,10 @@ static int processes_observe(struct launch *launch, struct observed_replica **re
     return 0;
 }
 
-static int processes_collect(struct launch *launch, const struct replica_id *id,
+static int processes_collect(struct launcher *launcher, const struct replica_id *id,
                              struct replica_output *ret, struct err *err)
 {
-    struct processes *l = (struct processes *)launch;
+    struct processes *l = (struct processes *)launcher;
     struct gang *g;
     struct process **slot = member_slot(l, id, &g);
     if (slot == NULL || *slot == NULL) {
@@ -318,9 +319,9 @@ static void remove_all(struct processes *l)
     }
 }
 
-static void processes_free(struct launch *launch)
+static void processes_free(struct launcher *launcher)
 {
-    struct processes *l = (struct processes *)launch;
+    struct processes *l = (struct processes *)launcher;
     if (l == NULL) {
         return;
     }
@@ -339,7 +340,7 @@ static void processes_free(struct launch *launch)
     uv_close((uv_handle_t *)&l->sigchld, on_sigchld_closed);
 }
 
-static const struct launch_ops ops = {
+static const struct launcher_ops ops = {
     .prepare = processes_prepare,
     .create = processes_create,
     .remove = processes_remove,
@@ -348,7 +349,7 @@ static const struct launch_ops ops = {
     .free = processes_free,
 };
 
-int processes_new(const struct processes_params *params, struct launch **ret, struct err *err)
+int processes_new(const struct processes_params *params, struct launcher **ret, struct err *err)
 {
     struct processes *l = xnew(struct processes);
     l->base.ops = &ops;

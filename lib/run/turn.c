@@ -53,10 +53,10 @@ static int64_t now_unix_ms(const struct turn *t)
 /* The launcher's replicas and our stillborn ones, in one array of the caller's. */
 static int observe(struct turn *t, struct observed_replica **ret, size_t *ret_n, struct err *err)
 {
-    struct launch *launch = t->params.launch;
+    struct launcher *launcher = t->params.launcher;
     struct observed_replica *replicas = NULL;
     size_t n = 0;
-    int r = launch->ops->observe(launch, &replicas, &n, err);
+    int r = launcher->ops->observe(launcher, &replicas, &n, err);
     if (r < 0) {
         return err_wrap(err, r, "observe the replicas");
     }
@@ -81,21 +81,21 @@ static int observe(struct turn *t, struct observed_replica **ret, size_t *ret_n,
 static int try_create(struct turn *t, const struct replica_id *id, struct err *err)
 {
     const struct run_def *def = t->params.def;
-    struct launch *launch = t->params.launch;
+    struct launcher *launcher = t->params.launcher;
     const struct point *point = &def->matrix.points[id->attempt.point];
     struct gang_spec gang = {.attempt = id->attempt, .threads = (uint32_t)point->threads};
     memcpy(gang.replicas, point->replicas, sizeof(gang.replicas));
     struct gang_addresses addresses;
-    int r = launch->ops->prepare(launch, &gang, &addresses, err);
+    int r = launcher->ops->prepare(launcher, &gang, &addresses, err);
     if (r < 0) {
         return r;
     }
     struct replica_spec spec = {.id = *id};
-    r = launch->ops->takes_ids ? 0 : replica_spec_build(def, id, &addresses, &spec, err);
+    r = launcher->ops->takes_ids ? 0 : replica_spec_build(def, id, &addresses, &spec, err);
     if (r < 0) {
         return r;
     }
-    r = launch->ops->create(launch, &spec, err);
+    r = launcher->ops->create(launcher, &spec, err);
     replica_spec_done(&spec);
     return r;
 }
@@ -115,7 +115,7 @@ static bool create(struct turn *t, const struct replica_id *id)
     }
     *vec_push(&t->stillborn) = (struct stillborn){
         .id = *id,
-        .failure = launch_classify_errno(-r),
+        .failure = launcher_classify_errno(-r),
         .ended_unix_ms = now_unix_ms(t),
         .message = xstrdup(err.msg),
     };
@@ -137,7 +137,7 @@ static bool stays(const struct turn *t, const struct observed_replica *replica)
 {
     const struct attempt_row *row = find_row(t, &replica->id);
     const bool has_ended = replica->state == REPLICA_SUCCEEDED || replica->state == REPLICA_FAILED;
-    return t->params.launch->ops->forget != NULL && row != NULL && has_ended &&
+    return t->params.launcher->ops->forget != NULL && row != NULL && has_ended &&
            cleanup_keeps_ended(t->params.def->spec->run_policy.clean_pod_policy, row->outcome);
 }
 
@@ -151,14 +151,14 @@ static int delete (struct turn *t, const struct replica_id *id, const struct obs
             return 0;
         }
     }
-    const struct launch_ops *ops = t->params.launch->ops;
-    int (*end)(struct launch *, const struct replica_id *, struct err *) = ops->remove;
+    const struct launcher_ops *ops = t->params.launcher->ops;
+    int (*end)(struct launcher *, const struct replica_id *, struct err *) = ops->remove;
     for (size_t i = 0; i < n_seen; i++) {
         if (replica_id_eq(&seen[i].id, id) && stays(t, &seen[i])) {
             end = ops->forget;
         }
     }
-    int r = end(t->params.launch, id, err);
+    int r = end(t->params.launcher, id, err);
     return r < 0 ? err_wrap(err, r, "remove %s/%u", role_to_string(id->role), id->index) : r;
 }
 
@@ -169,7 +169,7 @@ static int save(struct turn *t, const struct action *action, const struct observ
     int64_t now = now_unix_ms(t);
     bool is_current = t->current.is_known && attempt_id_eq(&t->current.id, &action->save.id);
     struct attempt_output output;
-    int r = attempt_collect(t->params.launch, action, seen, n_seen, &output, err);
+    int r = attempt_collect(t->params.launcher, action, seen, n_seen, &output, err);
     if (r < 0) {
         return r;
     }
@@ -195,8 +195,8 @@ static int save(struct turn *t, const struct action *action, const struct observ
 static struct run_status status_so_far(const struct turn *t, const struct run_status *status)
 {
     struct run_status s = *status;
-    const struct launch *launch = t->params.launch;
-    if (launch->ops->is_settling != NULL && launch->ops->is_settling(launch)) {
+    const struct launcher *launcher = t->params.launcher;
+    if (launcher->ops->is_settling != NULL && launcher->ops->is_settling(launcher)) {
         s.has_current = t->status.has_current;
         s.current = t->status.current;
     }
@@ -285,8 +285,8 @@ static int apply(struct turn *t, const struct action *a, const struct observed_r
 
 static bool is_removing(const struct turn *t)
 {
-    const struct launch *launch = t->params.launch;
-    return launch->ops->is_removing != NULL && launch->ops->is_removing(launch);
+    const struct launcher *launcher = t->params.launcher;
+    return launcher->ops->is_removing != NULL && launcher->ops->is_removing(launcher);
 }
 
 /* Where a plan that ends or pauses the run says so: behind its deletions; NULL: it does not. */

@@ -33,12 +33,12 @@ static int fault(struct fake_faults *f, const char *call, struct err *err)
 
 /* ---- launcher ---- */
 
-static struct fake_launch *launch_of(struct launch *l)
+static struct fake_launcher *launcher_of(struct launcher *l)
 {
-    return (struct fake_launch *)l;
+    return (struct fake_launcher *)l;
 }
 
-static void addresses_free(struct fake_launch *l)
+static void addresses_free(struct fake_launcher *l)
 {
     for (int role = 0; role < ROLE_COUNT; role++) {
         for (uint32_t i = 0; i < l->n_addresses[role]; i++) {
@@ -50,10 +50,10 @@ static void addresses_free(struct fake_launch *l)
     }
 }
 
-static int fake_prepare(struct launch *launch, const struct gang_spec *gang,
+static int fake_prepare(struct launcher *launcher, const struct gang_spec *gang,
                         struct gang_addresses *ret, struct err *err)
 {
-    struct fake_launch *l = launch_of(launch);
+    struct fake_launcher *l = launcher_of(launcher);
     if (l->prepare_code != 0) {
         int code = l->prepare_code;
         l->prepare_code = 0;
@@ -72,7 +72,7 @@ static int fake_prepare(struct launch *launch, const struct gang_spec *gang,
     return 0;
 }
 
-static struct fake_member *find_id(struct fake_launch *l, const struct replica_id *id)
+static struct fake_member *find_id(struct fake_launcher *l, const struct replica_id *id)
 {
     vec_each (struct fake_member, m, &l->members) {
         if (replica_id_eq(&m->seen.id, id)) {
@@ -82,9 +82,9 @@ static struct fake_member *find_id(struct fake_launch *l, const struct replica_i
     return NULL;
 }
 
-static int fake_create(struct launch *launch, const struct replica_spec *spec, struct err *err)
+static int fake_create(struct launcher *launcher, const struct replica_spec *spec, struct err *err)
 {
-    struct fake_launch *l = launch_of(launch);
+    struct fake_launcher *l = launcher_of(launcher);
     if (l->create_code != 0) {
         int code = l->create_code;
         l->create_code = 0;
@@ -115,10 +115,10 @@ static bool has_row(const struct fake_store *s, const struct replica_id *id)
     return false;
 }
 
-static int fake_remove(struct launch *launch, const struct replica_id *id, struct err *err)
+static int fake_remove(struct launcher *launcher, const struct replica_id *id, struct err *err)
 {
     (void)err;
-    struct fake_launch *l = launch_of(launch);
+    struct fake_launcher *l = launcher_of(launcher);
     struct fake_member *m = find_id(l, id);
     if (m != NULL) {
         if (l->store != NULL && m->seen.state != REPLICA_RUNNING && !has_row(l->store, id)) {
@@ -133,10 +133,10 @@ static int fake_remove(struct launch *launch, const struct replica_id *id, struc
     return 0;
 }
 
-static int fake_observe(struct launch *launch, struct observed_replica **ret, size_t *ret_n,
+static int fake_observe(struct launcher *launcher, struct observed_replica **ret, size_t *ret_n,
                         struct err *err)
 {
-    struct fake_launch *l = launch_of(launch);
+    struct fake_launcher *l = launcher_of(launcher);
     l->n_observes++;
     int r = fault(l->faults, "observe", err);
     if (r < 0) {
@@ -150,10 +150,10 @@ static int fake_observe(struct launch *launch, struct observed_replica **ret, si
     return 0;
 }
 
-static int fake_collect(struct launch *launch, const struct replica_id *id,
+static int fake_collect(struct launcher *launcher, const struct replica_id *id,
                         struct replica_output *ret, struct err *err)
 {
-    struct fake_launch *l = launch_of(launch);
+    struct fake_launcher *l = launcher_of(launcher);
     struct fake_member *m = find_id(l, id);
     l->n_collects++;
     if (m == NULL) {
@@ -171,39 +171,39 @@ static int fake_collect(struct launch *launch, const struct replica_id *id,
     return 0;
 }
 
-static int fake_forget(struct launch *launch, const struct replica_id *id, struct err *err)
+static int fake_forget(struct launcher *launcher, const struct replica_id *id, struct err *err)
 {
-    struct fake_launch *l = launch_of(launch);
+    struct fake_launcher *l = launcher_of(launcher);
     l->n_forgotten++;
-    return fake_remove(launch, id, err);
+    return fake_remove(launcher, id, err);
 }
 
-static bool fake_is_settling(const struct launch *launch)
+static bool fake_is_settling(const struct launcher *launcher)
 {
-    return ((const struct fake_launch *)launch)->is_settling;
+    return ((const struct fake_launcher *)launcher)->is_settling;
 }
 
-static void fake_launch_free(struct launch *launch)
+static void fake_launcher_free(struct launcher *launcher)
 {
-    (void)launch; /* embedded in a test */
+    (void)launcher; /* embedded in a test */
 }
 
-static bool fake_is_removing(const struct launch *launch)
+static bool fake_is_removing(const struct launcher *launcher)
 {
-    return ((const struct fake_launch *)launch)->is_removing;
+    return ((const struct fake_launcher *)launcher)->is_removing;
 }
 
-static const struct launch_ops launch_ops = {fake_prepare, fake_create,      fake_remove,
-                                             fake_observe, fake_collect,     fake_launch_free,
-                                             fake_forget,  fake_is_settling, fake_is_removing};
+static const struct launcher_ops launcher_ops = {fake_prepare, fake_create,      fake_remove,
+                                                 fake_observe, fake_collect,     fake_launcher_free,
+                                                 fake_forget,  fake_is_settling, fake_is_removing};
 
-void fake_launch_init(struct fake_launch *l, struct fake_faults *faults,
-                      const struct fake_store *store)
+void fake_launcher_init(struct fake_launcher *l, struct fake_faults *faults,
+                        const struct fake_store *store)
 {
-    *l = (struct fake_launch){.base.ops = &launch_ops, .faults = faults, .store = store};
+    *l = (struct fake_launcher){.base.ops = &launcher_ops, .faults = faults, .store = store};
 }
 
-void fake_launch_done(struct fake_launch *l)
+void fake_launcher_done(struct fake_launcher *l)
 {
     l->store = NULL;
     while (l->members.len > 0) {
@@ -214,7 +214,7 @@ void fake_launch_done(struct fake_launch *l)
     addresses_free(l);
 }
 
-struct fake_member *fake_launch_find(struct fake_launch *l, enum role role, uint32_t index)
+struct fake_member *fake_launcher_find(struct fake_launcher *l, enum role role, uint32_t index)
 {
     vec_each (struct fake_member, m, &l->members) {
         if (m->seen.id.role == role && m->seen.id.index == index) {
@@ -225,7 +225,7 @@ struct fake_member *fake_launch_find(struct fake_launch *l, enum role role, uint
     return NULL;
 }
 
-void fake_launch_succeed(struct fake_launch *l, int64_t now_ms)
+void fake_launcher_succeed(struct fake_launcher *l, int64_t now_ms)
 {
     vec_each (struct fake_member, m, &l->members) {
         if (m->seen.state == REPLICA_RUNNING) {
@@ -237,10 +237,10 @@ void fake_launch_succeed(struct fake_launch *l, int64_t now_ms)
     }
 }
 
-void fake_launch_fail(struct fake_launch *l, enum role role, uint32_t index, int exit_code,
-                      int signal, const char *message, int64_t now_ms)
+void fake_launcher_fail(struct fake_launcher *l, enum role role, uint32_t index, int exit_code,
+                        int signal, const char *message, int64_t now_ms)
 {
-    struct observed_replica *r = &fake_launch_find(l, role, index)->seen;
+    struct observed_replica *r = &fake_launcher_find(l, role, index)->seen;
     r->state = REPLICA_FAILED;
     r->failure = failure_classify_exit(exit_code, signal, false);
     r->exit_code = signal != 0 ? -1 : exit_code;

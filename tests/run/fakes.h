@@ -28,8 +28,8 @@ struct fake_member {
 
 struct fake_store;
 
-struct fake_launch {
-    struct launch base;
+struct fake_launcher {
+    struct launcher base;
     struct fake_faults *faults;
     const struct fake_store *store; /* where removed replicas' rows must be; NULL: anything goes */
     VEC(struct fake_member) members;
@@ -43,14 +43,14 @@ struct fake_launch {
     bool is_simulated; /* every output is */
     unsigned n_observes, n_created, n_removed, n_forgotten, n_collects;
 };
-void fake_launch_init(struct fake_launch *l, struct fake_faults *faults,
-                      const struct fake_store *store);
-void fake_launch_done(struct fake_launch *l);
-struct fake_member *fake_launch_find(struct fake_launch *l, enum role role, uint32_t index);
+void fake_launcher_init(struct fake_launcher *l, struct fake_faults *faults,
+                        const struct fake_store *store);
+void fake_launcher_done(struct fake_launcher *l);
+struct fake_member *fake_launcher_find(struct fake_launcher *l, enum role role, uint32_t index);
 /* All running members succeed, trainers with a summary; pservers too. */
-void fake_launch_succeed(struct fake_launch *l, int64_t now_ms);
-void fake_launch_fail(struct fake_launch *l, enum role role, uint32_t index, int exit_code,
-                      int signal, const char *message, int64_t now_ms);
+void fake_launcher_succeed(struct fake_launcher *l, int64_t now_ms);
+void fake_launcher_fail(struct fake_launcher *l, enum role role, uint32_t index, int exit_code,
+                        int signal, const char *message, int64_t now_ms);
 
 struct fake_store {
     struct store base;

@@ -64,13 +64,13 @@ void fixture_open_with(struct fixture *f, const char *benchworker, size_t log_ma
     int r = processes_new(&(struct processes_params){.loop = &f->loop,
                                                      .benchworker = benchworker,
                                                      .log_max_bytes = log_max_bytes},
-                          &f->launch, &err);
+                          &f->launcher, &err);
     if (r < 0) {
         fail_msg("processes_new: %s", err.msg);
     }
-    f->launch->on_change = count_change;
-    f->launch->on_record = count_record;
-    f->launch->ctx = f;
+    f->launcher->on_change = count_change;
+    f->launcher->on_record = count_record;
+    f->launcher->ctx = f;
 }
 
 void fixture_open(struct fixture *f, size_t log_max_bytes)
@@ -81,7 +81,7 @@ void fixture_open(struct fixture *f, size_t log_max_bytes)
 
 void fixture_close(struct fixture *f)
 {
-    f->launch->ops->free(f->launch);
+    f->launcher->ops->free(f->launcher);
     uv_close((uv_handle_t *)&f->limit, NULL);
     assert_int_equal(uv_run(&f->loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&f->loop), 0);
@@ -97,7 +97,7 @@ void fixture_prepare(struct fixture *f, uint32_t attempt, uint32_t pservers, uin
                              .threads = 1,
                              .replicas = {[ROLE_PSERVER] = pservers, [ROLE_TRAINER] = trainers}};
     struct err err = {0};
-    if (f->launch->ops->prepare(f->launch, &gang, &f->addresses, &err) < 0) {
+    if (f->launcher->ops->prepare(f->launcher, &gang, &f->addresses, &err) < 0) {
         fail_msg("prepare: %s", err.msg);
     }
 }
@@ -120,7 +120,7 @@ void fixture_create(struct fixture *f, const struct replica_id *id, const char *
     };
     struct replica_spec spec = {.id = *id, .argv = (char **)argv, .envp = env};
     struct err err = {0};
-    int r = f->launch->ops->create(f->launch, &spec, &err);
+    int r = f->launcher->ops->create(f->launcher, &spec, &err);
     for (size_t i = 0; env[i] != NULL; i++) {
         free(env[i]);
     }
@@ -145,7 +145,7 @@ struct observed_replica fixture_get(struct fixture *f, const struct replica_id *
 {
     struct observed_replica *all = NULL;
     size_t n = 0;
-    assert_int_equal(f->launch->ops->observe(f->launch, &all, &n, NULL), 0);
+    assert_int_equal(f->launcher->ops->observe(f->launcher, &all, &n, NULL), 0);
     const struct observed_replica *it = find(all, n, id);
     assert_non_null(it);
     struct observed_replica copy = *it;
@@ -157,7 +157,7 @@ size_t fixture_count(struct fixture *f)
 {
     struct observed_replica *all = NULL;
     size_t n = 0;
-    assert_int_equal(f->launch->ops->observe(f->launch, &all, &n, NULL), 0);
+    assert_int_equal(f->launcher->ops->observe(f->launcher, &all, &n, NULL), 0);
     free(all);
     return n;
 }
@@ -165,7 +165,7 @@ size_t fixture_count(struct fixture *f)
 struct replica_output fixture_output(struct fixture *f, const struct replica_id *id)
 {
     struct replica_output output;
-    assert_int_equal(f->launch->ops->collect(f->launch, id, &output, NULL), 0);
+    assert_int_equal(f->launcher->ops->collect(f->launcher, id, &output, NULL), 0);
     return output;
 }
 

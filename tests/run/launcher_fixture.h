@@ -3,11 +3,11 @@
 
 #include <uv.h>
 
-#include "run/launch.h"
+#include "run/launcher.h"
 
 struct fixture {
     uv_loop_t loop;
-    struct launch *launch;
+    struct launcher *launcher;
     struct gang_addresses addresses; /* of the attempt prepared last */
     uv_timer_t limit;
     int is_late;

@@ -7,7 +7,7 @@
 #include <uv.h>
 
 #include "base/mem.h"
-#include "run/launch.h"
+#include "run/launcher.h"
 
 #define SHELL                                                                                      \
     "trap '' TERM; p=$(setsid -f sh -c 'echo $$; exec sleep 100 >/dev/null 2>&1'); echo pid $p; "  \
@@ -33,7 +33,7 @@ static int count_lines(const char *text)
     return n;
 }
 
-static int start(struct launch *l)
+static int start(struct launcher *l)
 {
     struct gang_spec gang = {.replicas = {[ROLE_PSERVER] = 1, [ROLE_TRAINER] = 2}, .threads = 1};
     struct gang_addresses addresses;
@@ -48,14 +48,14 @@ static int start(struct launch *l)
 }
 
 /* True when member i has printed all its pids. */
-static int is_up(struct launch *l, int i)
+static int is_up(struct launcher *l, int i)
 {
     struct replica_output output;
     return l->ops->collect(l, &members[i].id, &output, NULL) == 0 &&
            count_lines(output.log) == members[i].n_pids;
 }
 
-static void print_pids(struct launch *l)
+static void print_pids(struct launcher *l)
 {
     for (int i = 0; i < N_MEMBERS; i++) {
         struct replica_output output;
@@ -70,7 +70,7 @@ static void print_pids(struct launch *l)
 int main(int argc, char **argv)
 {
     uv_loop_t loop;
-    struct launch *l = NULL;
+    struct launcher *l = NULL;
     if (argc != 2 || uv_loop_init(&loop) < 0 ||
         processes_new(&(struct processes_params){.loop = &loop, .benchworker = argv[1]}, &l, NULL) <
             0 ||

@@ -24,10 +24,10 @@ static void on_record(void *ctx, const struct replica_id *id, const struct recor
     ((struct world *)ctx)->n_records++;
 }
 
-void make_launch(struct world *w, enum pod_naming naming)
+void make_launcher(struct world *w, enum pod_naming naming)
 {
     static const unsigned char secret[32] = {1};
-    w->launch = pods_new(&(struct pods_params){
+    w->launcher = pods_new(&(struct pods_params){
         .loop = &w->loop,
         .cache = &w->cache,
         .ns = "ns",
@@ -39,9 +39,9 @@ void make_launch(struct world *w, enum pod_naming naming)
         .node_wait_ms = w->node_wait_ms,
         .denied_wait_ms = w->denied_wait_ms,
     });
-    w->launch->on_change = on_change;
-    w->launch->on_record = on_record;
-    w->launch->ctx = w;
+    w->launcher->on_change = on_change;
+    w->launcher->on_record = on_record;
+    w->launcher->ctx = w;
 }
 
 void world_open(struct world *w, enum pod_naming naming)
@@ -52,12 +52,12 @@ void world_open(struct world *w, enum pod_naming naming)
     w->def = test_def_new(&(struct test_def_params){
         .grid = "{pservers: [1], trainers: [2]}", .baseline_trainers = 2, .repeats = 1});
     kube_cache_init(&w->cache, NULL, NULL, NULL);
-    make_launch(w, naming);
+    make_launcher(w, naming);
 }
 
 void world_close(struct world *w)
 {
-    w->launch->ops->free(w->launch);
+    w->launcher->ops->free(w->launcher);
     (void)uv_run(&w->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&w->loop), 0);
     assert_int_equal(fake_kube_n_open(), 0); /* nothing is left open */
@@ -77,8 +77,8 @@ void create_gang(struct world *w, uint32_t attempt)
     for (size_t i = 0; i < 3; i++) {
         struct replica_spec spec = {.id = ids[i]};
         spec.id.attempt.number = attempt;
-        assert_int_equal(w->launch->ops->prepare(w->launch, &gang, &addresses, NULL), 0);
-        assert_int_equal(w->launch->ops->create(w->launch, &spec, NULL), 0);
+        assert_int_equal(w->launcher->ops->prepare(w->launcher, &gang, &addresses, NULL), 0);
+        assert_int_equal(w->launcher->ops->create(w->launcher, &spec, NULL), 0);
     }
     (void)uv_run(&w->loop, UV_RUN_NOWAIT);
 }
@@ -111,7 +111,7 @@ void notify(struct world *w, enum kube_change change, json_t *pod, const char *s
     char *name = (char *)json_string_value(json_object_get(metadata, "name"));
     char *uid = (char *)json_string_value(json_object_get(metadata, "uid"));
     const struct kube_object object = {.name = name, .uid = uid, .json = pod};
-    pods_notify(w->launch, change, &object);
+    pods_notify(w->launcher, change, &object);
 }
 
 size_t accept_pods(struct world *w, json_t *ret[3])
@@ -132,7 +132,7 @@ const struct observed_replica *seen(struct world *w, const struct replica_id *id
     struct observed_replica *list;
     size_t n;
     const struct observed_replica *found = NULL;
-    assert_int_equal(w->launch->ops->observe(w->launch, &list, &n, NULL), 0);
+    assert_int_equal(w->launcher->ops->observe(w->launcher, &list, &n, NULL), 0);
     for (size_t i = 0; i < n; i++) {
         if (replica_id_eq(&list[i].id, id)) {
             copy = list[i];

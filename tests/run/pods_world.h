@@ -14,7 +14,7 @@ struct world {
     struct run_def *def;
     struct kube_cache cache;
     struct pods_counters counters;
-    struct launch *launch;
+    struct launcher *launcher;
     unsigned n_changes, n_records;
     int64_t node_wait_ms, denied_wait_ms;
 };
@@ -27,7 +27,7 @@ extern const struct replica_id ids[3];
 #define RUNNING "{\"phase\":\"Running\",\"podIP\":\"10.0.0.7\"," CONTAINER("{\"running\":{}}") "}"
 #define ENDED "{\"phase\":\"Succeeded\"," CONTAINER("{\"terminated\":{\"exitCode\":0}}") "}"
 
-void make_launch(struct world *w, enum pod_naming naming);
+void make_launcher(struct world *w, enum pod_naming naming);
 void world_open(struct world *w, enum pod_naming naming);
 void world_close(struct world *w);
 void create_gang(struct world *w, uint32_t attempt);

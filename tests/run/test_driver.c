@@ -23,8 +23,8 @@ struct world {
     struct run_def *def;
     struct fake_clock clock;
     struct fake_faults faults;
-    struct fake_launch fake;
-    struct launch *launch; /* &fake.base, or a real one */
+    struct fake_launcher fake;
+    struct launcher *launcher; /* &fake.base, or a real one */
     struct fake_store store;
     struct driver *driver;
     unsigned n_rows_heard, n_statuses_heard, n_records_heard, n_events_heard;
@@ -64,18 +64,18 @@ static void world_open(struct world *w, const struct test_def_params *def, bool 
     w->timer.data = w;
     w->def = test_def_new(def);
     fake_store_init(&w->store, &w->faults, &w->clock);
-    fake_launch_init(&w->fake, &w->faults, &w->store);
-    w->launch = &w->fake.base;
+    fake_launcher_init(&w->fake, &w->faults, &w->store);
+    w->launcher = &w->fake.base;
     _cleanup_(freep) char *worker =
         xasprintf("%s/tests/run/fake_worker", getenv("BENCHD_BUILD_DIR"));
     struct processes_params processes = {.loop = &w->loop, .benchworker = worker};
     if (has_processes) {
-        assert_int_equal(processes_new(&processes, &w->launch, NULL), 0);
+        assert_int_equal(processes_new(&processes, &w->launcher, NULL), 0);
     }
     struct driver_params params = {
         .loop = &w->loop,
         .def = w->def,
-        .launch = w->launch,
+        .launcher = w->launcher,
         .store = &w->store.base,
         .clock = has_processes ? clock_real : fake_clock_get(&w->clock),
         .events = {hear_status, hear_event, hear_attempt, hear_record, NULL, w},
@@ -86,11 +86,11 @@ static void world_open(struct world *w, const struct test_def_params *def, bool 
 static void world_close(struct world *w)
 {
     driver_free(w->driver);
-    w->launch->ops->free(w->launch);
+    w->launcher->ops->free(w->launcher);
     uv_close((uv_handle_t *)&w->timer, NULL);
     assert_int_equal(uv_run(&w->loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&w->loop), 0);
-    fake_launch_done(&w->fake);
+    fake_launcher_done(&w->fake);
     fake_store_done(&w->store);
     run_def_free(w->def);
 }
@@ -100,7 +100,7 @@ static void on_succeed(uv_timer_t *timer)
 {
     struct world *w = timer->data;
     w->clock.now_ms += 1000;
-    fake_launch_succeed(&w->fake, w->clock.now_ms);
+    fake_launcher_succeed(&w->fake, w->clock.now_ms);
     for (int i = 0; i < 100 && w->fake.base.on_change != NULL; i++) {
         w->fake.base.on_change(w->fake.base.ctx);
     }
@@ -200,11 +200,11 @@ static pid_t trainer_pid(struct world *w, uint32_t index)
     struct observed_replica *seen = NULL;
     size_t n = 0;
     int64_t pid = 0;
-    assert_int_equal(w->launch->ops->observe(w->launch, &seen, &n, NULL), 0);
+    assert_int_equal(w->launcher->ops->observe(w->launcher, &seen, &n, NULL), 0);
     for (size_t i = 0; i < n; i++) {
         struct replica_output output;
         if (seen[i].id.role == ROLE_TRAINER && seen[i].id.index == index &&
-            w->launch->ops->collect(w->launch, &seen[i].id, &output, NULL) == 0 &&
+            w->launcher->ops->collect(w->launcher, &seen[i].id, &output, NULL) == 0 &&
             str_has_prefix(output.log, "pid ")) {
             _cleanup_(freep) char *number = xstrndup(output.log + 4, strcspn(output.log + 4, "\n"));
             assert_int_equal(parse_i64(number, &pid), 0);

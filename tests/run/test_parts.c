@@ -130,9 +130,9 @@ static void errors_have_a_class(void **state)
         {EMFILE, FAILURE_PERMANENT},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        if (launch_classify_errno(rows[i].code) != rows[i].failure) {
+        if (launcher_classify_errno(rows[i].code) != rows[i].failure) {
             fail_msg("%s: %d, expected %d", strerror(rows[i].code),
-                     launch_classify_errno(rows[i].code), rows[i].failure);
+                     launcher_classify_errno(rows[i].code), rows[i].failure);
         }
     }
 }

@@ -23,7 +23,7 @@ static void the_first_goes_alone(void **state)
     assert_int_equal(fake_kube_n_open(), 2);
     assert_non_null(strstr(fake_kube_open(0)->req.path, "/secrets"));
     assert_non_null(strstr(fake_kube_open(1)->req.path, "/services"));
-    assert_true(w.launch->ops->is_settling(w.launch));
+    assert_true(w.launcher->ops->is_settling(w.launcher));
     open_gates(&w);
     assert_int_equal(fake_kube_n_open(), 1);
     assert_non_null(strstr(fake_kube_open(0)->req.path, "fieldValidation=Strict"));
@@ -33,9 +33,9 @@ static void the_first_goes_alone(void **state)
     _cleanup_(freep) char *text = json_dumps(pod, 0);
     fake_kube_answer(first, 0, text);
     assert_int_equal(fake_kube_n_open(), 2); /* the others at once */
-    assert_true(w.launch->ops->is_settling(w.launch));
+    assert_true(w.launcher->ops->is_settling(w.launcher));
     assert_int_equal(accept_pods(&w, pods), 2);
-    assert_false(w.launch->ops->is_settling(w.launch));
+    assert_false(w.launcher->ops->is_settling(w.launcher));
     assert_int_equal(w.counters.created, 3);
     assert_int_equal(seen(&w, &ids[2])->state, REPLICA_PENDING);
     json_decref(pod);
@@ -59,12 +59,12 @@ static void a_refused_pod_costs_one_request(void **state)
     assert_int_equal(w.counters.failed, 1);
     struct replica_output output;
     for (size_t i = 0; i < 3; i++) { /* nothing to fetch, nothing to delete */
-        assert_int_equal(w.launch->ops->collect(w.launch, &ids[i], &output, NULL), 0);
-        assert_int_equal(w.launch->ops->remove(w.launch, &ids[i], NULL), 0);
+        assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[i], &output, NULL), 0);
+        assert_int_equal(w.launcher->ops->remove(w.launcher, &ids[i], NULL), 0);
         assert_null(seen(&w, &ids[i]));
     }
     assert_int_equal(fake_kube_n_open(), 0);
-    assert_false(w.launch->ops->is_removing(w.launch));
+    assert_false(w.launcher->ops->is_removing(w.launcher));
     world_close(&w);
 }
 
@@ -88,7 +88,7 @@ static void a_pod_that_is_there_is_ours_or_foreign(void **state)
         assert_int_equal(r->state, is_ours ? REPLICA_PENDING : REPLICA_FAILED);
         if (!is_ours) {
             assert_non_null(strstr(r->message, "is not this run's"));
-            assert_int_equal(w.launch->ops->remove(w.launch, &ids[0], NULL), 0);
+            assert_int_equal(w.launcher->ops->remove(w.launcher, &ids[0], NULL), 0);
             assert_int_equal(fake_kube_n_open(), 0); /* it is left alone */
         }
         json_decref(pod);
@@ -184,8 +184,8 @@ static void a_pod_that_the_watch_never_shows_is_asked_for(void **state)
     while ((call = fake_kube_open(0)) != NULL) {
         fake_kube_answer(call, 0, "{}");
     }
-    assert_false(w.launch->ops->is_settling(w.launch));
-    pods_look_at_unseen((struct pods *)w.launch, INT64_MAX);
+    assert_false(w.launcher->ops->is_settling(w.launcher));
+    pods_look_at_unseen((struct pods *)w.launcher, INT64_MAX);
     assert_int_equal(fake_kube_n_open(), 3);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_GET);
     const unsigned n_changes = w.n_changes;
@@ -205,9 +205,9 @@ static void a_pod_that_vanished_waits_for_nothing(void **state)
     (void)state;
     struct world w;
     world_open(&w, POD_BY_DNS);
-    w.launch->ops->free(w.launch);
+    w.launcher->ops->free(w.launcher);
     w.node_wait_ms = 1;
-    make_launch(&w, POD_BY_DNS);
+    make_launcher(&w, POD_BY_DNS);
     create_gang(&w, 0);
     open_gates(&w);
     json_t *pods[3];
@@ -252,9 +252,9 @@ static void a_missing_right_is_waited_for_a_while(void **state)
     for (int is_over = 0; is_over < 2; is_over++) {
         struct world w;
         world_open(&w, POD_BY_DNS);
-        w.launch->ops->free(w.launch);
+        w.launcher->ops->free(w.launcher);
         w.denied_wait_ms = is_over ? -1 : 0;
-        make_launch(&w, POD_BY_DNS);
+        make_launcher(&w, POD_BY_DNS);
         create_gang(&w, 0);
         open_gates(&w);
         fake_kube.http_code = 403;
@@ -288,17 +288,18 @@ static void trainer_0_is_followed_the_others_are_read(void **state)
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
     assert_true(fake_kube.has_container_ended);
     struct replica_output output;
-    assert_int_equal(w.launch->ops->collect(w.launch, &ids[1], &output, NULL), -EAGAIN);
-    assert_int_equal(w.launch->ops->collect(w.launch, &ids[2], &output, NULL), -EAGAIN);
-    assert_int_equal(w.launch->ops->collect(w.launch, &ids[2], &output, NULL), -EAGAIN);
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[1], &output, NULL), -EAGAIN);
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
     assert_int_equal(fake_kube_n_open(), 1); /* read once */
     fake_kube_answer(fake_kube_open(0), 0, "hello\n");
     fake_kube.follow.on_end(fake_kube.follow.ctx, 0, NULL);
-    assert_int_equal(w.launch->ops->collect(w.launch, &ids[1], &output, NULL), 0);
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[1], &output, NULL), 0);
     assert_int_equal(output.log_len, line.len);
-    assert_int_equal(w.launch->ops->collect(w.launch, &ids[2], &output, NULL), 0);
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), 0);
     assert_string_equal(output.log, "hello\n");
-    assert_int_equal(w.launch->ops->collect(w.launch, &ids[0], &output, NULL), 0); /* never ran */
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[0], &output, NULL),
+                     0); /* never ran */
     assert_int_equal(output.log_len, 0);
     buf_done(&line);
     drop(pods, 3);
@@ -316,9 +317,9 @@ static void a_log_that_cannot_be_read_says_so(void **state)
     assert_int_equal(accept_pods(&w, pods), 3);
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
     struct replica_output output;
-    assert_int_equal(w.launch->ops->collect(w.launch, &ids[2], &output, NULL), -EAGAIN);
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
     fake_kube_answer(fake_kube_open(0), -EIO, "dial tcp");
-    assert_int_equal(w.launch->ops->collect(w.launch, &ids[2], &output, NULL), 0);
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), 0);
     assert_string_equal(output.log, "benchd: the log could not be read: dial tcp\n");
     drop(pods, 3);
     world_close(&w);
@@ -335,17 +336,17 @@ static void a_new_launcher_takes_over(void **state)
     assert_int_equal(accept_pods(&w, pods), 3);
     (void)kube_cache_put(&w.cache, pods[0]);
     (void)kube_cache_put(&w.cache, pods[1]);
-    w.launch->ops->free(w.launch);
+    w.launcher->ops->free(w.launcher);
     assert_int_equal(fake_kube_n_open(), 0); /* the pods live on */
-    make_launch(&w, POD_BY_DNS);
+    make_launcher(&w, POD_BY_DNS);
     assert_non_null(seen(&w, &ids[0]));
     assert_non_null(seen(&w, &ids[1]));
     assert_null(seen(&w, &ids[2]));
     notify(&w, KUBE_CHANGE_ADDED, pods[2], NULL); /* its POST came late */
     assert_non_null(seen(&w, &ids[2]));
-    assert_false(w.launch->ops->is_settling(w.launch));
+    assert_false(w.launcher->ops->is_settling(w.launcher));
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
-    assert_int_equal(w.launch->ops->forget(w.launch, &ids[0], NULL), 0);
+    assert_int_equal(w.launcher->ops->forget(w.launcher, &ids[0], NULL), 0);
     assert_null(seen(&w, &ids[0]));
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], NULL);
     assert_null(seen(&w, &ids[0])); /* forgotten is forgotten */

@@ -21,7 +21,7 @@ static void removal_waits_for_the_answer_and_for_the_end(void **state)
     json_t *pod = pod_of(post);
     _cleanup_(freep) char *text = json_dumps(pod, 0);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(w.launch->ops->remove(w.launch, &ids[i], NULL), 0);
+        assert_int_equal(w.launcher->ops->remove(w.launcher, &ids[i], NULL), 0);
     }
     assert_int_equal(fake_kube_n_open(), 1); /* the POST: it may have its effect */
     create_gang(&w, 1);
@@ -33,9 +33,9 @@ static void removal_waits_for_the_answer_and_for_the_end(void **state)
     struct kube_call *delete = fake_kube_open(0);
     assert_int_equal(delete->req.method, KUBE_DELETE);
     assert_non_null(strstr(delete->req.body, "test-abcde-p0t0a0-pserver-0")); /* its uid here */
-    assert_true(w.launch->ops->is_removing(w.launch));
+    assert_true(w.launcher->ops->is_removing(w.launcher));
     fake_kube_answer(delete, 0, "{}");
-    assert_false(w.launch->ops->is_removing(w.launch));
+    assert_false(w.launcher->ops->is_removing(w.launcher));
     (void)uv_run(&w.loop, UV_RUN_NOWAIT);
     assert_int_equal(fake_kube_n_open(), 0); /* the next attempt waits until it is gone */
     notify(&w, KUBE_CHANGE_REMOVED, pod, NULL);
@@ -61,7 +61,7 @@ static void make_ended_gang(struct world *w, json_t *pods[3], const char *status
     }
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(seen(w, &ids[i])->state, REPLICA_SUCCEEDED);
-        assert_int_equal(w->launch->ops->remove(w->launch, &ids[i], NULL), 0);
+        assert_int_equal(w->launcher->ops->remove(w->launcher, &ids[i], NULL), 0);
     }
 }
 
@@ -83,7 +83,7 @@ static void pods_that_are_over_are_not_waited_for(void **state)
     json_t *pods[3];
     make_ended_gang(&w, pods, ENDED);
     assert_int_equal(count_open(KUBE_DELETE), 3);
-    assert_true(w.launch->ops->is_removing(w.launch));
+    assert_true(w.launcher->ops->is_removing(w.launcher));
     create_gang(&w, 1);
     assert_int_equal(count_open(KUBE_POST), 1);
     drop(pods, 3);
@@ -100,7 +100,7 @@ static void pods_that_have_stopped_are_deleted_when_over(void **state)
     make_ended_gang(&w, pods, STOPPED);
     create_gang(&w, 1);
     assert_int_equal(fake_kube_n_open(), 0);
-    assert_true(w.launch->ops->is_removing(w.launch)); /* freed now, it would leave them */
+    assert_true(w.launcher->ops->is_removing(w.launcher)); /* freed now, it would leave them */
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
     assert_int_equal(count_open(KUBE_DELETE), 1);
@@ -120,7 +120,7 @@ static void pods_whose_phase_does_not_come_are_deleted(void **state)
     struct world w;
     json_t *pods[3];
     make_ended_gang(&w, pods, STOPPED);
-    const struct pods *l = (const struct pods *)w.launch;
+    const struct pods *l = (const struct pods *)w.launcher;
     vec_each (struct pod_member *, it, &l->dying) {
         assert_true((*it)->retry_ns > 0);
         (*it)->retry_ns = 1; /* long ago */
@@ -156,7 +156,7 @@ static void a_removed_pod_that_the_watch_shows_late(void **state)
     json_t *pod = pod_of(post);
     fake_kube_answer(post, 0, "{}");
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(w.launch->ops->remove(w.launch, &ids[i], NULL), 0);
+        assert_int_equal(w.launcher->ops->remove(w.launcher, &ids[i], NULL), 0);
     }
     notify(&w, KUBE_CHANGE_ADDED, pod, NULL);
     assert_null(seen(&w, &ids[0])); /* not taken for a stray */
@@ -176,7 +176,7 @@ static void a_removed_pod_that_the_watch_shows_late(void **state)
         const bool is_post = call->req.method == KUBE_POST;
         fake_kube_answer(call, is_post ? -EINVAL : -ENOENT, "no");
     }
-    assert_false(w.launch->ops->is_removing(w.launch));
+    assert_false(w.launcher->ops->is_removing(w.launcher));
     json_decref(pod);
     world_close(&w);
 }

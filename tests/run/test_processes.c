@@ -136,18 +136,18 @@ static void create_and_remove_are_idempotent(void **state)
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 0, 1);
     struct replica_id id = fixture_id(0, ROLE_TRAINER, 0), other = fixture_id(1, ROLE_TRAINER, 0);
-    assert_int_equal(f.launch->ops->remove(f.launch, &id, NULL), 0);
+    assert_int_equal(f.launcher->ops->remove(f.launcher, &id, NULL), 0);
     fixture_create(&f, &id, WORKER("pid", "hang"), NULL);
     fixture_create(&f, &id, WORKER("exit", "1"), NULL);
     assert_int_equal(fixture_count(&f), 1);
     assert_int_equal(fixture_get(&f, &id).state, REPLICA_RUNNING);
     struct replica_output output;
-    assert_int_equal(f.launch->ops->collect(f.launch, &other, &output, NULL), -ENOENT);
+    assert_int_equal(f.launcher->ops->collect(f.launcher, &other, &output, NULL), -ENOENT);
     struct replica_spec unprepared = {
         .id = other, .argv = (char *[]){"true", NULL}, .envp = (char *[]){NULL}};
-    assert_int_equal(f.launch->ops->create(f.launch, &unprepared, NULL), -EINVAL);
-    assert_int_equal(f.launch->ops->remove(f.launch, &id, NULL), 0);
-    assert_int_equal(f.launch->ops->remove(f.launch, &id, NULL), 0);
+    assert_int_equal(f.launcher->ops->create(f.launcher, &unprepared, NULL), -EINVAL);
+    assert_int_equal(f.launcher->ops->remove(f.launcher, &id, NULL), 0);
+    assert_int_equal(f.launcher->ops->remove(f.launcher, &id, NULL), 0);
     assert_int_equal(fixture_count(&f), 0);
     fixture_wait_quiet(&f);
     fixture_close(&f);
@@ -304,7 +304,7 @@ static void whoever_ignores_term_is_killed(void **state)
         pid_t pid = pid_of(&f, &id);
         int64_t start_ns = clock_monotonic_ns();
         uv_update_time(&f.loop);
-        assert_int_equal(f.launch->ops->remove(f.launch, &id, NULL), 0);
+        assert_int_equal(f.launcher->ops->remove(f.launcher, &id, NULL), 0);
         assert_int_equal(fixture_count(&f), 0);
         fixture_wait_quiet(&f);
         int64_t took_ms = (clock_monotonic_ns() - start_ns) / 1000000;
@@ -327,7 +327,7 @@ static void a_stopped_one_ends_at_term(void **state)
     pid_t pid = pid_of(&f, &id);
     assert_int_equal(kill(pid, SIGSTOP), 0);
     int64_t start_ns = clock_monotonic_ns();
-    assert_int_equal(f.launch->ops->remove(f.launch, &id, NULL), 0);
+    assert_int_equal(f.launcher->ops->remove(f.launcher, &id, NULL), 0);
     fixture_wait_quiet(&f);
     assert_true(clock_monotonic_ns() - start_ns < INT64_C(1500000000));
     assert_gone("stopped", pid);
@@ -343,7 +343,7 @@ static void the_next_attempt_waits_for_the_dying(void **state)
     struct replica_id old = fixture_id(0, ROLE_TRAINER, 0), new = fixture_id(1, ROLE_TRAINER, 0);
     fixture_create(&f, &old, WORKER("block", "pid", "hang"), NULL);
     pid_t pid = pid_of(&f, &old);
-    assert_int_equal(f.launch->ops->remove(f.launch, &old, NULL), 0);
+    assert_int_equal(f.launcher->ops->remove(f.launcher, &old, NULL), 0);
     fixture_prepare(&f, 1, 0, 1);
     fixture_create(&f, &new, WORKER("exit", "0"), NULL);
     assert_int_equal(fixture_get(&f, &new).state, REPLICA_PENDING);
@@ -361,10 +361,10 @@ static void a_waiting_one_can_be_removed(void **state)
     fixture_prepare(&f, 0, 0, 1);
     struct replica_id old = fixture_id(0, ROLE_TRAINER, 0), new = fixture_id(1, ROLE_TRAINER, 0);
     fixture_create(&f, &old, WORKER("pid", "hang"), NULL);
-    assert_int_equal(f.launch->ops->remove(f.launch, &old, NULL), 0);
+    assert_int_equal(f.launcher->ops->remove(f.launcher, &old, NULL), 0);
     fixture_prepare(&f, 1, 0, 1);
     fixture_create(&f, &new, WORKER("exit", "0"), NULL);
-    assert_int_equal(f.launch->ops->remove(f.launch, &new, NULL), 0);
+    assert_int_equal(f.launcher->ops->remove(f.launcher, &new, NULL), 0);
     fixture_wait_quiet(&f);
     assert_int_equal(fixture_count(&f), 0);
     fixture_close(&f);

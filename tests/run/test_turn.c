@@ -17,7 +17,7 @@ struct world {
     struct run_def *def;
     struct fake_clock clock;
     struct fake_faults faults;
-    struct fake_launch launch;
+    struct fake_launcher launcher;
     struct fake_store store;
     struct turn turn;
     int64_t wait_ms;
@@ -33,7 +33,7 @@ struct world {
 static int world_turn_init(struct world *w)
 {
     struct driver_params params = {.def = w->def,
-                                   .launch = &w->launch.base,
+                                   .launcher = &w->launcher.base,
                                    .store = &w->store.base,
                                    .clock = fake_clock_get(&w->clock),
                                    .status = w->store.status};
@@ -44,14 +44,14 @@ static void world_open(struct world *w, const struct test_def_params *params)
 {
     *w = (struct world){.clock.now_ms = 1000000};
     w->def = test_def_new(params);
-    fake_launch_init(&w->launch, &w->faults, &w->store);
+    fake_launcher_init(&w->launcher, &w->faults, &w->store);
     fake_store_init(&w->store, &w->faults, &w->clock);
 }
 
 static void world_close(struct world *w)
 {
     turn_done(&w->turn);
-    fake_launch_done(&w->launch);
+    fake_launcher_done(&w->launcher);
     fake_store_done(&w->store);
     run_def_free(w->def);
 }
@@ -78,7 +78,7 @@ static int run_well(struct world *w)
             return r;
         }
         w->clock.now_ms += 5000;
-        fake_launch_succeed(&w->launch, w->clock.now_ms);
+        fake_launcher_succeed(&w->launcher, w->clock.now_ms);
     }
     fail_msg("the run does not end");
     return -1;
@@ -96,9 +96,9 @@ static void a_run_ends_well(void **state)
     assert_int_equal(run_well(&w), TURN_FINISHED);
     assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
     assert_int_equal(w.store.rows.len, 4 * 3);
-    assert_int_equal(w.launch.n_created, 3 * (2 + 3 + 3 + 4));
-    assert_int_equal(w.launch.n_removed, w.launch.n_created);
-    assert_int_equal(w.store.n_logs, w.launch.n_created);
+    assert_int_equal(w.launcher.n_created, 3 * (2 + 3 + 3 + 4));
+    assert_int_equal(w.launcher.n_removed, w.launcher.n_created);
+    assert_int_equal(w.store.n_logs, w.launcher.n_created);
     assert_int_equal(w.store.log_bytes, strlen("hello\n") * w.store.n_logs);
     vec_each (struct attempt_row, row, &w.store.rows) {
         const struct point *point = &w.def->matrix.points[row->id.point];
@@ -122,11 +122,11 @@ static void a_finished_run_does_nothing(void **state)
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(run_well(&w), TURN_FINISHED);
-    unsigned n_created = w.launch.n_created, n_status = w.store.n_status;
+    unsigned n_created = w.launcher.n_created, n_status = w.store.n_status;
     turn_done(&w.turn);
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(turn_once(&w.turn, &w.wait_ms, &w.err), TURN_FINISHED);
-    assert_int_equal(w.launch.n_created, n_created);
+    assert_int_equal(w.launcher.n_created, n_created);
     assert_int_equal(w.store.n_status, n_status);
     world_close(&w);
 }
@@ -134,14 +134,15 @@ static void a_finished_run_does_nothing(void **state)
 /* How members of the first attempt fail, and what is said of it. */
 static void kill_trainer(struct world *w)
 {
-    fake_launch_fail(&w->launch, ROLE_TRAINER, 0, 0, 9, "killed by signal 9", w->clock.now_ms);
-    fake_launch_fail(&w->launch, ROLE_PSERVER, 0, 11, 0, "connection closed", w->clock.now_ms - 5);
+    fake_launcher_fail(&w->launcher, ROLE_TRAINER, 0, 0, 9, "killed by signal 9", w->clock.now_ms);
+    fake_launcher_fail(&w->launcher, ROLE_PSERVER, 0, 11, 0, "connection closed",
+                       w->clock.now_ms - 5);
 }
 
 static void stop_trainer(struct world *w)
 {
-    struct observed_replica *pserver = &fake_launch_find(&w->launch, ROLE_PSERVER, 0)->seen;
-    fake_launch_fail(&w->launch, ROLE_PSERVER, 0, 11, 0, "silent for 6 s", w->clock.now_ms);
+    struct observed_replica *pserver = &fake_launcher_find(&w->launcher, ROLE_PSERVER, 0)->seen;
+    fake_launcher_fail(&w->launcher, ROLE_PSERVER, 0, 11, 0, "silent for 6 s", w->clock.now_ms);
     pserver->has_blamed = true;
     pserver->blamed_role = ROLE_TRAINER;
     assert_int_equal(settle(w), TURN_WAIT); /* the cause may show yet */
@@ -151,7 +152,8 @@ static void stop_trainer(struct world *w)
 
 static void fill_disk(struct world *w)
 {
-    fake_launch_fail(&w->launch, ROLE_TRAINER, 0, 10, 0, "exit code 10: no data", w->clock.now_ms);
+    fake_launcher_fail(&w->launcher, ROLE_TRAINER, 0, 10, 0, "exit code 10: no data",
+                       w->clock.now_ms);
 }
 
 static const struct cause_row {
@@ -182,7 +184,7 @@ static void the_cause_is_named_and_the_trial_repeated(void **state)
             fail_msg("%s: outcome %d error '%s', expected %d '%s'", row->name, saved->outcome,
                      saved->error, row->outcome, row->error);
         }
-        assert_int_equal(saved->replicas.len, w.launch.n_removed);
+        assert_int_equal(saved->replicas.len, w.launcher.n_removed);
         assert_int_equal(run_well(&w), TURN_FINISHED);
         assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
         world_close(&w);
@@ -213,8 +215,8 @@ static void what_cannot_start_is_a_failed_replica(void **state)
                                                  .on_failure = "Stop",
                                                  .repeats = 1,
                                                  .backoff_limit = 1});
-        w.launch.create_code = rows[i].in_prepare ? 0 : rows[i].code;
-        w.launch.prepare_code = rows[i].in_prepare ? rows[i].code : 0;
+        w.launcher.create_code = rows[i].in_prepare ? 0 : rows[i].code;
+        w.launcher.prepare_code = rows[i].in_prepare ? rows[i].code : 0;
         assert_int_equal(world_turn_init(&w), 0);
         assert_int_equal(run_well(&w), TURN_FINISHED);
         if (w.store.status.phase != rows[i].phase || w.store.rows.len != rows[i].n_rows ||
@@ -238,11 +240,11 @@ static void cancel_leaves_nothing(void **state)
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(settle(&w), TURN_WAIT);
-    assert_true(w.launch.members.len > 0);
+    assert_true(w.launcher.members.len > 0);
     w.turn.request = REQUEST_CANCEL;
     assert_int_equal(settle(&w), TURN_FINISHED);
     assert_int_equal(w.store.status.phase, RUN_CANCELLED);
-    assert_int_equal(w.launch.members.len, 0);
+    assert_int_equal(w.launcher.members.len, 0);
     assert_int_equal(w.store.rows.len, 0);
     world_close(&w);
 }
@@ -260,7 +262,7 @@ static void the_deadline_is_asked_for_and_kept(void **state)
     assert_int_equal(settle(&w), TURN_FINISHED);
     assert_int_equal(w.store.status.phase, RUN_FAILED);
     assert_string_equal(w.store.status.reason, "DeadlineExceeded");
-    assert_int_equal(w.launch.members.len, 0);
+    assert_int_equal(w.launcher.members.len, 0);
     world_close(&w);
 }
 
@@ -280,10 +282,10 @@ static void a_broken_store_stops_the_run_and_resume_ends_it(void **state)
             assert_int_equal(r, -ENOSPC);
             assert_non_null(strstr(w.err.msg, "No space left on device"));
             w.faults = (struct fake_faults){0};
-            w.launch.store = NULL; /* the row cannot be kept, and nothing may stay */
+            w.launcher.store = NULL; /* the row cannot be kept, and nothing may stay */
             turn_abandon(&w.turn);
-            assert_int_equal(w.launch.members.len, 0);
-            w.launch.store = &w.store;
+            assert_int_equal(w.launcher.members.len, 0);
+            w.launcher.store = &w.store;
             turn_done(&w.turn);
             assert_int_equal(world_turn_init(&w), 0);
             assert_int_equal(run_well(&w), TURN_FINISHED);
@@ -309,11 +311,11 @@ static void a_killed_driver_is_resumed(void **state)
         assert_int_equal(world_turn_init(&w), 0);
         for (int i = 0; i < at; i++) {
             (void)turn_once(&w.turn, &w.wait_ms, &w.err);
-            fake_launch_succeed(&w.launch, w.clock.now_ms);
+            fake_launcher_succeed(&w.launcher, w.clock.now_ms);
         }
         turn_done(&w.turn);
-        fake_launch_done(&w.launch);
-        fake_launch_init(&w.launch, &w.faults, &w.store);
+        fake_launcher_done(&w.launcher);
+        fake_launcher_init(&w.launcher, &w.faults, &w.store);
         assert_int_equal(world_turn_init(&w), 0);
         assert_int_equal(run_well(&w), TURN_FINISHED);
         assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
@@ -328,16 +330,16 @@ static void the_status_waits_for_creations(void **state)
     (void)state;
     struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
-    w.launch.is_settling = true;
+    w.launcher.is_settling = true;
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(settle(&w), TURN_WAIT);
-    assert_true(w.launch.members.len > 0);
+    assert_true(w.launcher.members.len > 0);
     assert_int_equal(w.store.status.phase, RUN_RUNNING);
     assert_false(w.store.status.has_current);
     unsigned n_status = w.store.n_status;
     assert_int_equal(settle(&w), TURN_WAIT);
     assert_int_equal(w.store.n_status, n_status); /* not written again and again */
-    w.launch.is_settling = false;
+    w.launcher.is_settling = false;
     assert_int_equal(settle(&w), TURN_WAIT);
     assert_true(w.store.status.has_current);
     world_close(&w);
@@ -359,12 +361,12 @@ static void the_end_waits_for_removals(void **state)
         assert_int_equal(settle(&w), TURN_WAIT);
         const unsigned n_events = w.store.n_events;
         w.turn.request = rows[i].request;
-        w.launch.is_removing = true;
+        w.launcher.is_removing = true;
         assert_int_equal(settle(&w), TURN_WAIT);
-        assert_int_equal(w.launch.n_removed, w.launch.n_created);
+        assert_int_equal(w.launcher.n_removed, w.launcher.n_created);
         assert_int_equal(w.store.status.phase, RUN_RUNNING);
         assert_int_equal(settle(&w), TURN_WAIT); /* looked at again meanwhile */
-        w.launch.is_removing = false;
+        w.launcher.is_removing = false;
         assert_int_equal(settle(&w), TURN_FINISHED);
         assert_int_equal(w.store.status.phase, rows[i].phase);
         assert_int_equal(w.store.n_events, n_events + 1); /* told once */
@@ -379,14 +381,14 @@ static void outputs_are_waited_for(void **state)
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(settle(&w), TURN_WAIT);
-    fake_launch_succeed(&w.launch, w.clock.now_ms);
-    w.launch.is_fetching = true;
+    fake_launcher_succeed(&w.launcher, w.clock.now_ms);
+    w.launcher.is_fetching = true;
     assert_int_equal(settle(&w), TURN_WAIT);
-    assert_int_equal(w.launch.n_collects, w.launch.members.len); /* all were asked */
+    assert_int_equal(w.launcher.n_collects, w.launcher.members.len); /* all were asked */
     assert_int_equal(w.store.rows.len, 0);
-    assert_int_equal(w.launch.n_removed, 0);
-    w.launch.is_fetching = false;
-    w.launch.is_simulated = true;
+    assert_int_equal(w.launcher.n_removed, 0);
+    w.launcher.is_fetching = false;
+    w.launcher.is_simulated = true;
     assert_int_equal(settle(&w), TURN_WAIT); /* the second trial runs */
     assert_int_equal(w.store.rows.len, 1);
     assert_true(w.store.rows.items[0].simulated);
@@ -401,14 +403,14 @@ static void ended_replicas_of_a_failed_attempt_stay(void **state)
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(settle(&w), TURN_WAIT);
-    unsigned n_members = (unsigned)w.launch.members.len;
-    fake_launch_fail(&w.launch, ROLE_TRAINER, 0, 2, 0, "exit code 2", w.clock.now_ms);
+    unsigned n_members = (unsigned)w.launcher.members.len;
+    fake_launcher_fail(&w.launcher, ROLE_TRAINER, 0, 2, 0, "exit code 2", w.clock.now_ms);
     assert_int_equal(settle(&w), TURN_WAIT);
-    assert_int_equal(w.launch.n_forgotten, 1);
-    assert_int_equal(w.launch.n_removed, n_members); /* the fake forgets by removing */
-    fake_launch_succeed(&w.launch, w.clock.now_ms);
+    assert_int_equal(w.launcher.n_forgotten, 1);
+    assert_int_equal(w.launcher.n_removed, n_members); /* the fake forgets by removing */
+    fake_launcher_succeed(&w.launcher, w.clock.now_ms);
     assert_int_equal(settle(&w), TURN_WAIT);
-    assert_int_equal(w.launch.n_forgotten, 1);
+    assert_int_equal(w.launcher.n_forgotten, 1);
     world_close(&w);
 }
 
@@ -422,7 +424,7 @@ static void a_suspended_run_goes_on(void **state)
     w.turn.request = REQUEST_SUSPEND;
     assert_int_equal(settle(&w), TURN_FINISHED);
     assert_int_equal(w.store.status.phase, RUN_SUSPENDED);
-    assert_int_equal(w.launch.members.len, 0);
+    assert_int_equal(w.launcher.members.len, 0);
     turn_done(&w.turn);
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(run_well(&w), TURN_FINISHED);

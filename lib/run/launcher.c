@@ -1,7 +1,7 @@
-/* What launchers share, see launch.h. */
-#include "run/launch.h"
+/* What launchers share, see launcher.h. */
+#include "run/launcher.h"
 
-enum failure_class launch_classify_errno(int code)
+enum failure_class launcher_classify_errno(int code)
 {
     switch (code) {
     case EAGAIN:

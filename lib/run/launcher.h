@@ -13,7 +13,7 @@
 #include "decide/reconcile.h"
 #include "pod/replica_spec.h"
 
-struct launch;
+struct launcher;
 struct record;
 
 /* What a replica left behind; borrowed from the launcher until the replica is deleted. */
@@ -34,45 +34,46 @@ struct gang_spec {
     uint32_t threads; /* busy threads of a trainer or worker; a pserver has one */
 };
 
-struct launch_ops {
+struct launcher_ops {
     /* Makes ready for the members of one attempt: addresses (free ports) and cores. Idempotent. The
      * addresses are borrowed until the attempt's last replica is deleted, or another attempt is
      * prepared while this one has no replica. */
-    int (*prepare)(struct launch *l, const struct gang_spec *gang, struct gang_addresses *ret,
+    int (*prepare)(struct launcher *l, const struct gang_spec *gang, struct gang_addresses *ret,
                    struct err *err);
     /* Starts one replica, at once or when the last removed one has ended. 0 also if it is there
      * already. It is observed from now on: PENDING until it is known to exist; one that cannot be
      * started as REPLICA_FAILED. An error here says that the launcher could not even note it. */
-    int (*create)(struct launch *l, const struct replica_spec *spec, struct err *err);
+    int (*create)(struct launcher *l, const struct replica_spec *spec, struct err *err);
     /* Ends it (TERM, then KILL) and forgets it: it is not observed any more, though it may take a
      * moment to end. 0 also if it is not there. */
-    int (*remove)(struct launch *l, const struct replica_id *id, struct err *err);
+    int (*remove)(struct launcher *l, const struct replica_id *id, struct err *err);
     /* Everything not yet removed. The array is the caller's, messages are borrowed till removal. */
-    int (*observe)(struct launch *l, struct observed_replica **ret, size_t *ret_n, struct err *err);
+    int (*observe)(struct launcher *l, struct observed_replica **ret, size_t *ret_n,
+                   struct err *err);
     /* -ENOENT: not there. -EAGAIN: being fetched, on_change will tell; ask for all members of the
      * attempt, so that they are fetched side by side. */
-    int (*collect)(struct launch *l, const struct replica_id *id, struct replica_output *ret,
+    int (*collect)(struct launcher *l, const struct replica_id *id, struct replica_output *ret,
                    struct err *err);
     /* Processes end with their launcher, which waits for it; pods live on, for the next launcher to
      * find. Frees the launcher. Handles are closed: run the loop once more afterwards. */
-    void (*free)(struct launch *l);
+    void (*free)(struct launcher *l);
 
     /* The rest may be NULL. */
 
     /* Like remove, for a replica that has ended: what is left of it stays to be looked at. */
-    int (*forget)(struct launch *l, const struct replica_id *id, struct err *err);
+    int (*forget)(struct launcher *l, const struct replica_id *id, struct err *err);
     /* Some creation was asked for and is not known to have happened: a status that names the
      * attempt as complete must wait (reconcile.h, missing members). */
-    bool (*is_settling)(const struct launch *l);
+    bool (*is_settling)(const struct launcher *l);
     /* Some removal was asked for and may not have reached whoever does it: freeing the launcher now
      * could leave the replica alive. */
-    bool (*is_removing)(const struct launch *l);
+    bool (*is_removing)(const struct launcher *l);
     /* create() looks at the id alone: the rest is not made for it. */
     bool takes_ids;
 };
 
-struct launch { /* implementations embed this as their first member */
-    const struct launch_ops *ops;
+struct launcher { /* implementations embed this as their first member */
+    const struct launcher_ops *ops;
     void (*on_change)(void *ctx); /* some replica changed state; set by the driver */
     void (*on_record)(void *ctx, const struct replica_id *id, const struct record *record);
     void *ctx;
@@ -80,7 +81,7 @@ struct launch { /* implementations embed this as their first member */
 
 /* What an errno value at a replica's start means for its attempt: lack of memory, processes or a
  * port is infrastructure, everything else (no such program, no permission) permanent. */
-enum failure_class launch_classify_errno(int code);
+enum failure_class launcher_classify_errno(int code);
 
 struct uv_loop_s;
 struct processes_params {
@@ -90,4 +91,4 @@ struct processes_params {
 };
 /* Local children: own process groups, own ports, pinned to cores where there are enough; they end
  * with this process whatever ends it (docs/run.md). */
-int processes_new(const struct processes_params *params, struct launch **ret, struct err *err);
+int processes_new(const struct processes_params *params, struct launcher **ret, struct err *err);
