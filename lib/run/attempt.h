@@ -1,4 +1,4 @@
-/* From the launcher's outputs to what the store keeps of one attempt. Used by turn.c. */
+/* From the launcher's outputs to what the store keeps of one attempt. Used by reconcile_pass.c. */
 #pragma once
 
 #include "base/err.h"

@@ -10,12 +10,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "run/turn.h"
+#include "run/reconcile_pass.h"
 
 #define RESYNC_MS (INT64_C(60) * 1000)
 
 struct driver {
-    struct turn turn;
+    struct reconcile_pass pass;
     struct launcher *launcher;
     uv_timer_t timer;
     bool is_over;
@@ -49,7 +49,7 @@ static void end(struct driver *d, int result)
     d->is_over = true;
     d->result = result;
     (void)uv_timer_stop(&d->timer); /* never fails */
-    const struct driver_events *events = &d->turn.params.events;
+    const struct driver_events *events = &d->pass.params.events;
     if (events->done != NULL) {
         events->done(events->ctx);
     }
@@ -59,14 +59,14 @@ static void on_timer(uv_timer_t *timer)
 {
     struct driver *d = timer->data;
     int64_t wait_ms = -1;
-    int r = turn_once(&d->turn, &wait_ms, &d->err);
+    int r = reconcile_pass_once(&d->pass, &wait_ms, &d->err);
     if (r < 0) {
-        turn_abandon(&d->turn);
+        reconcile_pass_abandon(&d->pass);
         end(d, r);
-    } else if (r == TURN_FINISHED) {
+    } else if (r == PASS_FINISHED) {
         end(d, 0);
     } else {
-        look_after(d, r == TURN_AGAIN ? 0 : wait_ms);
+        look_after(d, r == PASS_AGAIN ? 0 : wait_ms);
     }
 }
 
@@ -78,7 +78,7 @@ static void on_change(void *ctx)
 static void on_record(void *ctx, const struct replica_id *id, const struct record *record)
 {
     struct driver *d = ctx;
-    const struct driver_events *events = &d->turn.params.events;
+    const struct driver_events *events = &d->pass.params.events;
     if (events->record != NULL) {
         events->record(events->ctx, id, record);
     }
@@ -87,9 +87,9 @@ static void on_record(void *ctx, const struct replica_id *id, const struct recor
 int driver_new(const struct driver_params *params, struct driver **ret, struct err *err)
 {
     struct driver *d = xnew(struct driver);
-    int r = turn_init(&d->turn, params, err);
+    int r = reconcile_pass_init(&d->pass, params, err);
     if (r < 0) {
-        turn_done(&d->turn);
+        reconcile_pass_done(&d->pass);
         free(d);
         return r;
     }
@@ -110,14 +110,14 @@ void driver_start(struct driver *d)
 
 void driver_cancel(struct driver *d)
 {
-    d->turn.request = REQUEST_CANCEL;
+    d->pass.request = REQUEST_CANCEL;
     look_after(d, 0);
 }
 
 void driver_suspend(struct driver *d)
 {
-    if (d->turn.request == REQUEST_NONE) { /* a cancellation is for good */
-        d->turn.request = REQUEST_SUSPEND;
+    if (d->pass.request == REQUEST_NONE) { /* a cancellation is for good */
+        d->pass.request = REQUEST_SUSPEND;
     }
     look_after(d, 0);
 }
@@ -126,22 +126,22 @@ int driver_finish(struct driver *d, struct run_status *ret, struct err *err)
 {
     if (!d->is_over) {
         return err_set(err, ECANCELED, "run '%s': the event loop was stopped before its end",
-                       d->turn.params.def->name);
+                       d->pass.params.def->name);
     }
     if (d->result < 0) {
         if (err != NULL) {
             *err = d->err;
         }
-        return err_wrap(err, d->result, "run '%s'", d->turn.params.def->name);
+        return err_wrap(err, d->result, "run '%s'", d->pass.params.def->name);
     }
-    *ret = d->turn.status;
+    *ret = d->pass.status;
     return 0;
 }
 
 static void on_timer_closed(uv_handle_t *handle)
 {
     struct driver *d = handle->data;
-    turn_done(&d->turn);
+    reconcile_pass_done(&d->pass);
     free(d);
 }
 

@@ -27,7 +27,6 @@ EDGES = {
             "lib/run/pods.c": "the pod launcher's timer",
             "daemon/*.c": "the daemon's loop: signals, timers, a name",
             "lib/run/driver.c": "the driver's timer and wake-up",
-            "lib/run/turn.c": "the driver's timer and wake-up",
             "ctl/*.c": "signals and the live view run in the same loop",
             "daemon/web/http.c": "the HTTP server's descriptor and timer",
         }),

@@ -1,5 +1,5 @@
-/* One turn of the driver, see turn.h. */
-#include "run/turn.h"
+/* One reconcile pass of the driver, see reconcile_pass.h. */
+#include "run/reconcile_pass.h"
 
 #include <string.h>
 
@@ -15,9 +15,10 @@ static void drop_replicas(struct attempt_row *row)
     attempt_row_done(&bare);
 }
 
-int turn_init(struct turn *t, const struct driver_params *params, struct err *err)
+int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *params,
+                        struct err *err)
 {
-    *t = (struct turn){.params = *params, .status = params->status};
+    *p = (struct reconcile_pass){.params = *params, .status = params->status};
     struct attempt_row *rows = NULL;
     size_t n = 0;
     struct store *store = params->store;
@@ -27,43 +28,44 @@ int turn_init(struct turn *t, const struct driver_params *params, struct err *er
     }
     for (size_t i = 0; i < n; i++) {
         drop_replicas(&rows[i]);
-        *vec_push(&t->rows) = rows[i];
+        *vec_push(&p->rows) = rows[i];
     }
     free(rows);
     return 0;
 }
 
-void turn_done(struct turn *t)
+void reconcile_pass_done(struct reconcile_pass *p)
 {
-    vec_each (struct attempt_row, row, &t->rows) {
+    vec_each (struct attempt_row, row, &p->rows) {
         attempt_row_done(row);
     }
-    vec_done(&t->rows);
-    vec_each (struct stillborn, s, &t->stillborn) {
+    vec_done(&p->rows);
+    vec_each (struct stillborn, s, &p->stillborn) {
         free(s->message);
     }
-    vec_done(&t->stillborn);
+    vec_done(&p->stillborn);
 }
 
-static int64_t now_unix_ms(const struct turn *t)
+static int64_t now_unix_ms(const struct reconcile_pass *p)
 {
-    return t->params.clock.unix_ms(t->params.clock.ctx);
+    return p->params.clock.unix_ms(p->params.clock.ctx);
 }
 
 /* The launcher's replicas and our stillborn ones, in one array of the caller's. */
-static int observe(struct turn *t, struct observed_replica **ret, size_t *ret_n, struct err *err)
+static int observe(struct reconcile_pass *p, struct observed_replica **ret, size_t *ret_n,
+                   struct err *err)
 {
-    struct launcher *launcher = t->params.launcher;
+    struct launcher *launcher = p->params.launcher;
     struct observed_replica *replicas = NULL;
     size_t n = 0;
     int r = launcher->ops->observe(launcher, &replicas, &n, err);
     if (r < 0) {
         return err_wrap(err, r, "observe the replicas");
     }
-    if (t->stillborn.len > 0) {
-        replicas = xreallocarray(replicas, n + t->stillborn.len, sizeof(*replicas));
+    if (p->stillborn.len > 0) {
+        replicas = xreallocarray(replicas, n + p->stillborn.len, sizeof(*replicas));
     }
-    vec_each (struct stillborn, s, &t->stillborn) {
+    vec_each (struct stillborn, s, &p->stillborn) {
         replicas[n++] = (struct observed_replica){
             .id = s->id,
             .state = REPLICA_FAILED,
@@ -78,10 +80,10 @@ static int observe(struct turn *t, struct observed_replica **ret, size_t *ret_n,
     return 0;
 }
 
-static int try_create(struct turn *t, const struct replica_id *id, struct err *err)
+static int try_create(struct reconcile_pass *p, const struct replica_id *id, struct err *err)
 {
-    const struct run_def *def = t->params.def;
-    struct launcher *launcher = t->params.launcher;
+    const struct run_def *def = p->params.def;
+    struct launcher *launcher = p->params.launcher;
     const struct point *point = &def->matrix.points[id->attempt.point];
     struct gang_spec gang = {.attempt = id->attempt, .threads = (uint32_t)point->threads};
     memcpy(gang.replicas, point->replicas, sizeof(gang.replicas));
@@ -101,30 +103,31 @@ static int try_create(struct turn *t, const struct replica_id *id, struct err *e
 }
 
 /* False: it became a stillborn one, so the rest of the plan is out of date. */
-static bool create(struct turn *t, const struct replica_id *id)
+static bool create(struct reconcile_pass *p, const struct replica_id *id)
 {
-    if (!t->current.is_known || !attempt_id_eq(&t->current.id, &id->attempt)) {
-        t->current.is_known = true;
-        t->current.id = id->attempt;
-        t->current.started_unix_ms = now_unix_ms(t);
+    if (!p->current.is_known || !attempt_id_eq(&p->current.id, &id->attempt)) {
+        p->current.is_known = true;
+        p->current.id = id->attempt;
+        p->current.started_unix_ms = now_unix_ms(p);
     }
     struct err err;
-    int r = try_create(t, id, &err);
+    int r = try_create(p, id, &err);
     if (r >= 0) {
         return true;
     }
-    *vec_push(&t->stillborn) = (struct stillborn){
+    *vec_push(&p->stillborn) = (struct stillborn){
         .id = *id,
         .failure = launcher_classify_errno(-r),
-        .ended_unix_ms = now_unix_ms(t),
+        .ended_unix_ms = now_unix_ms(p),
         .message = xstrdup(err.msg),
     };
     return false;
 }
 
-static const struct attempt_row *find_row(const struct turn *t, const struct replica_id *id)
+static const struct attempt_row *find_row(const struct reconcile_pass *p,
+                                          const struct replica_id *id)
 {
-    vec_each (const struct attempt_row, row, &t->rows) {
+    vec_each (const struct attempt_row, row, &p->rows) {
         if (attempt_id_eq(&row->id, &id->attempt)) {
             return row;
         }
@@ -133,110 +136,111 @@ static const struct attempt_row *find_row(const struct turn *t, const struct rep
 }
 
 /* cleanPodPolicy: what has ended may stay where somebody can look at it. */
-static bool stays(const struct turn *t, const struct observed_replica *replica)
+static bool stays(const struct reconcile_pass *p, const struct observed_replica *replica)
 {
-    const struct attempt_row *row = find_row(t, &replica->id);
+    const struct attempt_row *row = find_row(p, &replica->id);
     const bool has_ended = replica->state == REPLICA_SUCCEEDED || replica->state == REPLICA_FAILED;
-    return t->params.launcher->ops->forget != NULL && row != NULL && has_ended &&
-           cleanup_keeps_ended(t->params.def->spec->run_policy.clean_pod_policy, row->outcome);
+    return p->params.launcher->ops->forget != NULL && row != NULL && has_ended &&
+           cleanup_keeps_ended(p->params.def->spec->run_policy.clean_pod_policy, row->outcome);
 }
 
-static int delete (struct turn *t, const struct replica_id *id, const struct observed_replica *seen,
-                   size_t n_seen, struct err *err)
+static int delete (struct reconcile_pass *p, const struct replica_id *id,
+                   const struct observed_replica *seen, size_t n_seen, struct err *err)
 {
-    for (size_t i = 0; i < t->stillborn.len; i++) {
-        if (replica_id_eq(&t->stillborn.items[i].id, id)) {
-            free(t->stillborn.items[i].message);
-            t->stillborn.items[i] = t->stillborn.items[--t->stillborn.len];
+    for (size_t i = 0; i < p->stillborn.len; i++) {
+        if (replica_id_eq(&p->stillborn.items[i].id, id)) {
+            free(p->stillborn.items[i].message);
+            p->stillborn.items[i] = p->stillborn.items[--p->stillborn.len];
             return 0;
         }
     }
-    const struct launcher_ops *ops = t->params.launcher->ops;
+    const struct launcher_ops *ops = p->params.launcher->ops;
     int (*end)(struct launcher *, const struct replica_id *, struct err *) = ops->remove;
     for (size_t i = 0; i < n_seen; i++) {
-        if (replica_id_eq(&seen[i].id, id) && stays(t, &seen[i])) {
+        if (replica_id_eq(&seen[i].id, id) && stays(p, &seen[i])) {
             end = ops->forget;
         }
     }
-    int r = end(t->params.launcher, id, err);
+    int r = end(p->params.launcher, id, err);
     return r < 0 ? err_wrap(err, r, "remove %s/%u", role_to_string(id->role), id->index) : r;
 }
 
-static int save(struct turn *t, const struct action *action, const struct observed_replica *seen,
-                size_t n_seen, struct err *err)
+static int save(struct reconcile_pass *p, const struct action *action,
+                const struct observed_replica *seen, size_t n_seen, struct err *err)
 {
-    struct store *store = t->params.store;
-    int64_t now = now_unix_ms(t);
-    bool is_current = t->current.is_known && attempt_id_eq(&t->current.id, &action->save.id);
+    struct store *store = p->params.store;
+    int64_t now = now_unix_ms(p);
+    bool is_current = p->current.is_known && attempt_id_eq(&p->current.id, &action->save.id);
     struct attempt_output output;
-    int r = attempt_collect(t->params.launcher, action, seen, n_seen, &output, err);
+    int r = attempt_collect(p->params.launcher, action, seen, n_seen, &output, err);
     if (r < 0) {
         return r;
     }
-    output.row.started_unix_ms = is_current ? t->current.started_unix_ms : now;
+    output.row.started_unix_ms = is_current ? p->current.started_unix_ms : now;
     output.row.ended_unix_ms = now;
-    r = store->ops->save_attempt(store, t->params.def->uid, &output.row, output.logs.items,
+    r = store->ops->save_attempt(store, p->params.def->uid, &output.row, output.logs.items,
                                  output.logs.len, err);
     if (r < 0) {
         attempt_output_done(&output);
         return r; /* the store names the attempt */
     }
-    if (t->params.events.attempt != NULL) {
-        t->params.events.attempt(t->params.events.ctx, &output.row);
+    if (p->params.events.attempt != NULL) {
+        p->params.events.attempt(p->params.events.ctx, &output.row);
     }
     drop_replicas(&output.row);
-    *vec_push(&t->rows) = output.row;
+    *vec_push(&p->rows) = output.row;
     output.row = (struct attempt_row){0};
     attempt_output_done(&output);
     return 0;
 }
 
 /* The status as far as it is true: it names an attempt when all members are known to exist. */
-static struct run_status status_so_far(const struct turn *t, const struct run_status *status)
+static struct run_status status_so_far(const struct reconcile_pass *p,
+                                       const struct run_status *status)
 {
     struct run_status s = *status;
-    const struct launcher *launcher = t->params.launcher;
+    const struct launcher *launcher = p->params.launcher;
     if (launcher->ops->is_settling != NULL && launcher->ops->is_settling(launcher)) {
-        s.has_current = t->status.has_current;
-        s.current = t->status.current;
+        s.has_current = p->status.has_current;
+        s.current = p->status.current;
     }
     return s;
 }
 
 /* 1: written, 0: nothing to write yet. */
-static int patch_status(struct turn *t, const struct run_status *wanted, struct err *err)
+static int patch_status(struct reconcile_pass *p, const struct run_status *wanted, struct err *err)
 {
-    struct store *store = t->params.store;
-    const struct run_status status = status_so_far(t, wanted);
-    if (run_status_eq(&status, &t->status)) {
+    struct store *store = p->params.store;
+    const struct run_status status = status_so_far(p, wanted);
+    if (run_status_eq(&status, &p->status)) {
         return 0;
     }
-    int r = store->ops->put_status(store, t->params.def->uid, &status, err);
+    int r = store->ops->put_status(store, p->params.def->uid, &status, err);
     if (r < 0) {
         return err_wrap(err, r, "write the run's status");
     }
-    t->status = status;
-    if (t->params.events.status != NULL) {
-        t->params.events.status(t->params.events.ctx, &t->status);
+    p->status = status;
+    if (p->params.events.status != NULL) {
+        p->params.events.status(p->params.events.ctx, &p->status);
     }
     return 1;
 }
 
-static int emit(struct turn *t, const struct action *a, struct err *err)
+static int emit(struct reconcile_pass *p, const struct action *a, struct err *err)
 {
-    struct store *store = t->params.store;
+    struct store *store = p->params.store;
     struct event_row row = {
-        .unix_ms = now_unix_ms(t),
+        .unix_ms = now_unix_ms(p),
         .type = a->event.type,
         .reason = (char *)a->event.reason, /* borrowed: the store copies */
         .note = (char *)a->event.note,
     };
-    int r = store->ops->add_event(store, t->params.def->uid, &row, err);
+    int r = store->ops->add_event(store, p->params.def->uid, &row, err);
     if (r < 0) {
         return err_wrap(err, r, "write an event");
     }
-    if (t->params.events.event != NULL) {
-        t->params.events.event(t->params.events.ctx, row.type, row.reason, row.note);
+    if (p->params.events.event != NULL) {
+        p->params.events.event(p->params.events.ctx, row.type, row.reason, row.note);
     }
     return 0;
 }
@@ -248,31 +252,32 @@ struct applied {
 };
 
 /* 1: go on, 0: the rest of the plan is out of date or must wait, or an error. */
-static int apply(struct turn *t, const struct action *a, const struct observed_replica *seen,
-                 size_t n_seen, struct applied *applied, struct err *err)
+static int apply(struct reconcile_pass *p, const struct action *a,
+                 const struct observed_replica *seen, size_t n_seen, struct applied *applied,
+                 struct err *err)
 {
     int r = 0;
     switch (a->kind) {
     case ACTION_CREATE_REPLICA:
         applied->is_changed = true;
-        return create(t, &a->replica);
+        return create(p, &a->replica);
     case ACTION_DELETE_REPLICA:
         applied->is_changed = true;
-        r = delete (t, &a->replica, seen, n_seen, err);
+        r = delete (p, &a->replica, seen, n_seen, err);
         break;
     case ACTION_SAVE_RESULT:
-        r = save(t, a, seen, n_seen, err);
+        r = save(p, a, seen, n_seen, err);
         if (r == -EAGAIN) {
             return 0; /* outputs are being fetched: the launcher tells when they are there */
         }
         applied->is_changed = true;
         break;
     case ACTION_PATCH_STATUS:
-        r = patch_status(t, &a->status, err);
+        r = patch_status(p, &a->status, err);
         applied->is_changed |= r > 0;
         break;
     case ACTION_EMIT_EVENT:
-        r = emit(t, a, err);
+        r = emit(p, a, err);
         break;
     case ACTION_REQUEUE_AFTER:
         if (applied->wait_ms < 0 || a->requeue_ms < applied->wait_ms) {
@@ -283,9 +288,9 @@ static int apply(struct turn *t, const struct action *a, const struct observed_r
     return r < 0 ? r : 1;
 }
 
-static bool is_removing(const struct turn *t)
+static bool is_removing(const struct reconcile_pass *p)
 {
-    const struct launcher *launcher = t->params.launcher;
+    const struct launcher *launcher = p->params.launcher;
     return launcher->ops->is_removing != NULL && launcher->ops->is_removing(launcher);
 }
 
@@ -303,15 +308,16 @@ static const struct action *find_end(const struct plan *plan)
     return is_end ? first : NULL;
 }
 
-static int apply_all(struct turn *t, const struct plan *plan, const struct observed_replica *seen,
-                     size_t n_seen, struct applied *applied, struct err *err)
+static int apply_all(struct reconcile_pass *p, const struct plan *plan,
+                     const struct observed_replica *seen, size_t n_seen, struct applied *applied,
+                     struct err *err)
 {
     const struct action *end = find_end(plan);
     vec_each (struct action, a, &plan->actions) {
-        if (a == end && is_removing(t)) {
+        if (a == end && is_removing(p)) {
             return 0; /* nobody looks after a run that has ended: first its replicas go */
         }
-        int r = apply(t, a, seen, n_seen, applied, err);
+        int r = apply(p, a, seen, n_seen, applied, err);
         if (r <= 0) {
             return r;
         }
@@ -319,50 +325,50 @@ static int apply_all(struct turn *t, const struct plan *plan, const struct obser
     return 0;
 }
 
-int turn_once(struct turn *t, int64_t *ret_wait_ms, struct err *err)
+int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct err *err)
 {
     _cleanup_(freep) struct observed_replica *seen = NULL;
     size_t n_seen = 0;
-    int r = observe(t, &seen, &n_seen, err);
+    int r = observe(p, &seen, &n_seen, err);
     if (r < 0) {
         return r;
     }
     struct observed observed = {
-        .def = t->params.def,
-        .request = t->request,
-        .now_unix_ms = now_unix_ms(t),
-        .status = t->status,
+        .def = p->params.def,
+        .request = p->request,
+        .now_unix_ms = now_unix_ms(p),
+        .status = p->status,
         .replicas = seen,
         .n_replicas = n_seen,
-        .rows = t->rows.items,
-        .n_rows = t->rows.len,
+        .rows = p->rows.items,
+        .n_rows = p->rows.len,
     };
     struct plan plan = {0};
     reconcile(&observed, &plan);
     struct applied applied = {.wait_ms = -1};
-    r = apply_all(t, &plan, seen, n_seen, &applied, err);
+    r = apply_all(p, &plan, seen, n_seen, &applied, err);
     plan_done(&plan);
     if (r < 0) {
         return r;
     }
     *ret_wait_ms = applied.wait_ms;
     if (applied.is_changed) {
-        return TURN_AGAIN;
+        return PASS_AGAIN;
     }
-    const bool is_paused = t->request == REQUEST_SUSPEND && t->status.phase == RUN_SUSPENDED;
-    const bool is_over = (run_phase_is_final(t->status.phase) || is_paused) && !is_removing(t);
-    return is_over && n_seen == 0 ? TURN_FINISHED : TURN_WAIT;
+    const bool is_paused = p->request == REQUEST_SUSPEND && p->status.phase == RUN_SUSPENDED;
+    const bool is_over = (run_phase_is_final(p->status.phase) || is_paused) && !is_removing(p);
+    return is_over && n_seen == 0 ? PASS_FINISHED : PASS_WAIT;
 }
 
-void turn_abandon(struct turn *t)
+void reconcile_pass_abandon(struct reconcile_pass *p)
 {
     struct observed_replica *seen = NULL;
     size_t n_seen = 0;
-    if (observe(t, &seen, &n_seen, NULL) < 0) {
+    if (observe(p, &seen, &n_seen, NULL) < 0) {
         return; /* the launcher is broken; its free() ends what it knows */
     }
     for (size_t i = 0; i < n_seen; i++) {
-        (void)delete (t, &seen[i].id, NULL, 0, NULL); /* likewise */
+        (void)delete (p, &seen[i].id, NULL, 0, NULL); /* likewise */
     }
     free(seen);
 }

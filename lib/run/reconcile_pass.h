@@ -1,5 +1,5 @@
-/* One turn of the driver: observe, reconcile, apply. No event loop: driver.c calls it when
- * something changed or a time has come, tests call it with a clock of their own.
+/* One reconcile pass of the driver: observe, reconcile, apply. No event loop: driver.c calls it
+ * when something changed or a time has come, tests call it with a clock of their own.
  *
  * A replica that could not even be created (no port, a template that cannot be set, a launcher that
  * refuses) is kept here as a failed one until the plan deletes it: reconcile() then treats it like
@@ -21,7 +21,7 @@ struct stillborn {
     char *message; /* owned */
 };
 
-struct turn {
+struct reconcile_pass {
     struct driver_params params; /* the loop in it is not used here */
     struct run_status status;    /* as last written */
     enum run_request request;
@@ -37,14 +37,15 @@ struct turn {
 };
 
 /* Reads the run's rows from the store. */
-int turn_init(struct turn *t, const struct driver_params *params, struct err *err);
-void turn_done(struct turn *t);
+int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *params,
+                        struct err *err);
+void reconcile_pass_done(struct reconcile_pass *p);
 
-enum turn_result { TURN_AGAIN, TURN_WAIT, TURN_FINISHED };
-/* TURN_AGAIN: something was changed, look again at once. TURN_WAIT: nothing to do before a change
- * or the end of *ret_wait_ms (-1: no time was asked for). TURN_FINISHED: the run is final, or
+enum reconcile_pass_result { PASS_AGAIN, PASS_WAIT, PASS_FINISHED };
+/* PASS_AGAIN: something was changed, look again at once. PASS_WAIT: nothing to do before a change
+ * or the end of *ret_wait_ms (-1: no time was asked for). PASS_FINISHED: the run is final, or
  * suspended as asked, and nothing is left of it. An error: the store or the launcher is broken, the run cannot go on
  * here. */
-int turn_once(struct turn *t, int64_t *ret_wait_ms, struct err *err);
+int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct err *err);
 /* Removes every replica, for a driver that gives up. */
-void turn_abandon(struct turn *t);
+void reconcile_pass_abandon(struct reconcile_pass *p);

@@ -1,4 +1,4 @@
-/* The driver's turns over a fake launcher, store and clock: no process, no time, no disk. */
+/* The driver's passes over a fake launcher, store and clock: no process, no time, no disk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "fakes.h"
-#include "run/turn.h"
+#include "run/reconcile_pass.h"
 #include "test_def.h"
 
 struct world {
@@ -19,7 +19,7 @@ struct world {
     struct fake_faults faults;
     struct fake_launcher launcher;
     struct fake_store store;
-    struct turn turn;
+    struct reconcile_pass pass;
     int64_t wait_ms;
     struct err err;
 };
@@ -37,7 +37,7 @@ static int world_turn_init(struct world *w)
                                    .store = &w->store.base,
                                    .clock = fake_clock_get(&w->clock),
                                    .status = w->store.status};
-    return turn_init(&w->turn, &params, &w->err);
+    return reconcile_pass_init(&w->pass, &params, &w->err);
 }
 
 static void world_open(struct world *w, const struct test_def_params *params)
@@ -50,31 +50,31 @@ static void world_open(struct world *w, const struct test_def_params *params)
 
 static void world_close(struct world *w)
 {
-    turn_done(&w->turn);
+    reconcile_pass_done(&w->pass);
     fake_launcher_done(&w->launcher);
     fake_store_done(&w->store);
     run_def_free(w->def);
 }
 
-/* Turns until there is nothing to do at once: TURN_WAIT, TURN_FINISHED or an error. */
+/* Passes until there is nothing to do at once: PASS_WAIT, PASS_FINISHED or an error. */
 static int settle(struct world *w)
 {
     for (int i = 0; i < 100; i++) {
-        int r = turn_once(&w->turn, &w->wait_ms, &w->err);
-        if (r != TURN_AGAIN) {
+        int r = reconcile_pass_once(&w->pass, &w->wait_ms, &w->err);
+        if (r != PASS_AGAIN) {
             return r;
         }
     }
-    fail_msg("still not settled after 100 turns");
+    fail_msg("still not settled after 100 passes");
     return -1;
 }
 
-/* The whole run, everybody succeeding; TURN_FINISHED or an error. */
+/* The whole run, everybody succeeding; PASS_FINISHED or an error. */
 static int run_well(struct world *w)
 {
     for (int i = 0; i < 1000; i++) {
         int r = settle(w);
-        if (r != TURN_WAIT) {
+        if (r != PASS_WAIT) {
             return r;
         }
         w->clock.now_ms += 5000;
@@ -93,7 +93,7 @@ static void a_run_ends_well(void **state)
                                              .backoff_limit = 1});
     w.store.late_ms = 40;
     assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(run_well(&w), TURN_FINISHED);
+    assert_int_equal(run_well(&w), PASS_FINISHED);
     assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
     assert_int_equal(w.store.rows.len, 4 * 3);
     assert_int_equal(w.launcher.n_created, 3 * (2 + 3 + 3 + 4));
@@ -109,7 +109,7 @@ static void a_run_ends_well(void **state)
         assert_true(row->ended_unix_ms - row->started_unix_ms >= 5000);
         assert_null(row->error);
     }
-    vec_each (struct attempt_row, row, &w.turn.rows) {
+    vec_each (struct attempt_row, row, &w.pass.rows) {
         assert_int_equal(row->replicas.len, 0); /* not kept in memory */
     }
     world_close(&w);
@@ -121,11 +121,11 @@ static void a_finished_run_does_nothing(void **state)
     struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(run_well(&w), TURN_FINISHED);
+    assert_int_equal(run_well(&w), PASS_FINISHED);
     unsigned n_created = w.launcher.n_created, n_status = w.store.n_status;
-    turn_done(&w.turn);
+    reconcile_pass_done(&w.pass);
     assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(turn_once(&w.turn, &w.wait_ms, &w.err), TURN_FINISHED);
+    assert_int_equal(reconcile_pass_once(&w.pass, &w.wait_ms, &w.err), PASS_FINISHED);
     assert_int_equal(w.launcher.n_created, n_created);
     assert_int_equal(w.store.n_status, n_status);
     world_close(&w);
@@ -145,7 +145,7 @@ static void stop_trainer(struct world *w)
     fake_launcher_fail(&w->launcher, ROLE_PSERVER, 0, 11, 0, "silent for 6 s", w->clock.now_ms);
     pserver->has_blamed = true;
     pserver->blamed_role = ROLE_TRAINER;
-    assert_int_equal(settle(w), TURN_WAIT); /* the cause may show yet */
+    assert_int_equal(settle(w), PASS_WAIT); /* the cause may show yet */
     assert_true(w->wait_ms > 0);
     w->clock.now_ms += w->wait_ms;
 }
@@ -175,9 +175,9 @@ static void the_cause_is_named_and_the_trial_repeated(void **state)
         struct world w;
         world_open(&w, &(struct test_def_params)ONE_POINT);
         assert_int_equal(world_turn_init(&w), 0);
-        assert_int_equal(settle(&w), TURN_WAIT);
+        assert_int_equal(settle(&w), PASS_WAIT);
         row->happen(&w);
-        assert_int_equal(settle(&w), TURN_WAIT);
+        assert_int_equal(settle(&w), PASS_WAIT);
         assert_int_equal(w.store.rows.len, 1);
         const struct attempt_row *saved = &w.store.rows.items[0];
         if (saved->outcome != row->outcome || !str_eq(saved->error, row->error)) {
@@ -185,7 +185,7 @@ static void the_cause_is_named_and_the_trial_repeated(void **state)
                      saved->error, row->outcome, row->error);
         }
         assert_int_equal(saved->replicas.len, w.launcher.n_removed);
-        assert_int_equal(run_well(&w), TURN_FINISHED);
+        assert_int_equal(run_well(&w), PASS_FINISHED);
         assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
         world_close(&w);
     }
@@ -218,7 +218,7 @@ static void what_cannot_start_is_a_failed_replica(void **state)
         w.launcher.create_code = rows[i].in_prepare ? 0 : rows[i].code;
         w.launcher.prepare_code = rows[i].in_prepare ? rows[i].code : 0;
         assert_int_equal(world_turn_init(&w), 0);
-        assert_int_equal(run_well(&w), TURN_FINISHED);
+        assert_int_equal(run_well(&w), PASS_FINISHED);
         if (w.store.status.phase != rows[i].phase || w.store.rows.len != rows[i].n_rows ||
             !str_eq(w.store.rows.items[0].error, rows[i].error)) {
             fail_msg("%s: phase %s, %zu rows, '%s'; expected %s, %zu, '%s'", rows[i].name,
@@ -228,7 +228,7 @@ static void what_cannot_start_is_a_failed_replica(void **state)
         }
         assert_int_equal(w.store.rows.items[0].replicas.len, 1); /* itself; no other was tried */
         assert_int_equal(w.store.rows.items[0].replicas.items[0].exit_code, -1);
-        assert_int_equal(w.turn.stillborn.len, 0);
+        assert_int_equal(w.pass.stillborn.len, 0);
         world_close(&w);
     }
 }
@@ -239,10 +239,10 @@ static void cancel_leaves_nothing(void **state)
     struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(settle(&w), PASS_WAIT);
     assert_true(w.launcher.members.len > 0);
-    w.turn.request = REQUEST_CANCEL;
-    assert_int_equal(settle(&w), TURN_FINISHED);
+    w.pass.request = REQUEST_CANCEL;
+    assert_int_equal(settle(&w), PASS_FINISHED);
     assert_int_equal(w.store.status.phase, RUN_CANCELLED);
     assert_int_equal(w.launcher.members.len, 0);
     assert_int_equal(w.store.rows.len, 0);
@@ -256,10 +256,10 @@ static void the_deadline_is_asked_for_and_kept(void **state)
     world_open(&w, &(struct test_def_params){
                        .grid = "{pservers: [1], trainers: [1]}", .repeats = 1, .deadline_s = 60});
     assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(settle(&w), PASS_WAIT);
     assert_int_equal(w.wait_ms, 60000);
     w.clock.now_ms += w.wait_ms;
-    assert_int_equal(settle(&w), TURN_FINISHED);
+    assert_int_equal(settle(&w), PASS_FINISHED);
     assert_int_equal(w.store.status.phase, RUN_FAILED);
     assert_string_equal(w.store.status.reason, "DeadlineExceeded");
     assert_int_equal(w.launcher.members.len, 0);
@@ -277,18 +277,18 @@ static void a_broken_store_stops_the_run_and_resume_ends_it(void **state)
         w.faults = (struct fake_faults){.fail_at = n, .fail_code = ENOSPC, .stays = n % 2 == 0};
         int r = world_turn_init(&w);
         r = r < 0 ? r : run_well(&w);
-        is_through = r == TURN_FINISHED;
+        is_through = r == PASS_FINISHED;
         if (!is_through) {
             assert_int_equal(r, -ENOSPC);
             assert_non_null(strstr(w.err.msg, "No space left on device"));
             w.faults = (struct fake_faults){0};
             w.launcher.store = NULL; /* the row cannot be kept, and nothing may stay */
-            turn_abandon(&w.turn);
+            reconcile_pass_abandon(&w.pass);
             assert_int_equal(w.launcher.members.len, 0);
             w.launcher.store = &w.store;
-            turn_done(&w.turn);
+            reconcile_pass_done(&w.pass);
             assert_int_equal(world_turn_init(&w), 0);
-            assert_int_equal(run_well(&w), TURN_FINISHED);
+            assert_int_equal(run_well(&w), PASS_FINISHED);
         }
         assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
         size_t n_good = 0;
@@ -301,7 +301,7 @@ static void a_broken_store_stops_the_run_and_resume_ends_it(void **state)
     }
 }
 
-/* kill -9 of the driver's process, after which its local replicas are gone, at each turn. */
+/* kill -9 of the driver's process, after which its local replicas are gone, at each pass. */
 static void a_killed_driver_is_resumed(void **state)
 {
     (void)state;
@@ -310,14 +310,14 @@ static void a_killed_driver_is_resumed(void **state)
         world_open(&w, &(struct test_def_params)ONE_POINT);
         assert_int_equal(world_turn_init(&w), 0);
         for (int i = 0; i < at; i++) {
-            (void)turn_once(&w.turn, &w.wait_ms, &w.err);
+            (void)reconcile_pass_once(&w.pass, &w.wait_ms, &w.err);
             fake_launcher_succeed(&w.launcher, w.clock.now_ms);
         }
-        turn_done(&w.turn);
+        reconcile_pass_done(&w.pass);
         fake_launcher_done(&w.launcher);
         fake_launcher_init(&w.launcher, &w.faults, &w.store);
         assert_int_equal(world_turn_init(&w), 0);
-        assert_int_equal(run_well(&w), TURN_FINISHED);
+        assert_int_equal(run_well(&w), PASS_FINISHED);
         assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
         world_close(&w);
     }
@@ -332,15 +332,15 @@ static void the_status_waits_for_creations(void **state)
     world_open(&w, &(struct test_def_params)ONE_POINT);
     w.launcher.is_settling = true;
     assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(settle(&w), PASS_WAIT);
     assert_true(w.launcher.members.len > 0);
     assert_int_equal(w.store.status.phase, RUN_RUNNING);
     assert_false(w.store.status.has_current);
     unsigned n_status = w.store.n_status;
-    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(settle(&w), PASS_WAIT);
     assert_int_equal(w.store.n_status, n_status); /* not written again and again */
     w.launcher.is_settling = false;
-    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(settle(&w), PASS_WAIT);
     assert_true(w.store.status.has_current);
     world_close(&w);
 }
@@ -358,16 +358,16 @@ static void the_end_waits_for_removals(void **state)
         struct world w;
         world_open(&w, &(struct test_def_params)ONE_POINT);
         assert_int_equal(world_turn_init(&w), 0);
-        assert_int_equal(settle(&w), TURN_WAIT);
+        assert_int_equal(settle(&w), PASS_WAIT);
         const unsigned n_events = w.store.n_events;
-        w.turn.request = rows[i].request;
+        w.pass.request = rows[i].request;
         w.launcher.is_removing = true;
-        assert_int_equal(settle(&w), TURN_WAIT);
+        assert_int_equal(settle(&w), PASS_WAIT);
         assert_int_equal(w.launcher.n_removed, w.launcher.n_created);
         assert_int_equal(w.store.status.phase, RUN_RUNNING);
-        assert_int_equal(settle(&w), TURN_WAIT); /* looked at again meanwhile */
+        assert_int_equal(settle(&w), PASS_WAIT); /* looked at again meanwhile */
         w.launcher.is_removing = false;
-        assert_int_equal(settle(&w), TURN_FINISHED);
+        assert_int_equal(settle(&w), PASS_FINISHED);
         assert_int_equal(w.store.status.phase, rows[i].phase);
         assert_int_equal(w.store.n_events, n_events + 1); /* told once */
         world_close(&w);
@@ -380,16 +380,16 @@ static void outputs_are_waited_for(void **state)
     struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(settle(&w), PASS_WAIT);
     fake_launcher_succeed(&w.launcher, w.clock.now_ms);
     w.launcher.is_fetching = true;
-    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(settle(&w), PASS_WAIT);
     assert_int_equal(w.launcher.n_collects, w.launcher.members.len); /* all were asked */
     assert_int_equal(w.store.rows.len, 0);
     assert_int_equal(w.launcher.n_removed, 0);
     w.launcher.is_fetching = false;
     w.launcher.is_simulated = true;
-    assert_int_equal(settle(&w), TURN_WAIT); /* the second trial runs */
+    assert_int_equal(settle(&w), PASS_WAIT); /* the second trial runs */
     assert_int_equal(w.store.rows.len, 1);
     assert_true(w.store.rows.items[0].simulated);
     world_close(&w);
@@ -402,14 +402,14 @@ static void ended_replicas_of_a_failed_attempt_stay(void **state)
     struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(settle(&w), PASS_WAIT);
     unsigned n_members = (unsigned)w.launcher.members.len;
     fake_launcher_fail(&w.launcher, ROLE_TRAINER, 0, 2, 0, "exit code 2", w.clock.now_ms);
-    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(settle(&w), PASS_WAIT);
     assert_int_equal(w.launcher.n_forgotten, 1);
     assert_int_equal(w.launcher.n_removed, n_members); /* the fake forgets by removing */
     fake_launcher_succeed(&w.launcher, w.clock.now_ms);
-    assert_int_equal(settle(&w), TURN_WAIT);
+    assert_int_equal(settle(&w), PASS_WAIT);
     assert_int_equal(w.launcher.n_forgotten, 1);
     world_close(&w);
 }
@@ -420,14 +420,14 @@ static void a_suspended_run_goes_on(void **state)
     struct world w;
     world_open(&w, &(struct test_def_params)ONE_POINT);
     assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), TURN_WAIT);
-    w.turn.request = REQUEST_SUSPEND;
-    assert_int_equal(settle(&w), TURN_FINISHED);
+    assert_int_equal(settle(&w), PASS_WAIT);
+    w.pass.request = REQUEST_SUSPEND;
+    assert_int_equal(settle(&w), PASS_FINISHED);
     assert_int_equal(w.store.status.phase, RUN_SUSPENDED);
     assert_int_equal(w.launcher.members.len, 0);
-    turn_done(&w.turn);
+    reconcile_pass_done(&w.pass);
     assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(run_well(&w), TURN_FINISHED);
+    assert_int_equal(run_well(&w), PASS_FINISHED);
     assert_int_equal(w.store.status.phase, RUN_SUCCEEDED);
     assert_int_equal(w.store.rows.items[0].id.number, 1); /* number 0 was cut short */
     world_close(&w);
