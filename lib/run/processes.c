@@ -16,8 +16,8 @@
 #include "base/vec.h"
 #include "run/cores.h"
 #include "run/cpus.h"
-#include "run/gang.h"
 #include "run/launcher.h"
+#include "run/local_gang.h"
 #include "run/process.h"
 #include "run/process_env.h"
 
@@ -33,12 +33,12 @@ struct processes {
     unsigned char secret[CHILD_SECRET_SIZE];
     struct cpu cpus[CPU_SETSIZE]; /* the CPUs we may use, spread over the cores */
     uint32_t n_cpus;
-    VEC(struct gang *) gangs;
+    VEC(struct local_gang *) gangs;
     VEC(struct process *) dying;   /* removed, not reaped */
     VEC(struct process *) waiting; /* created, to be started when nobody is dying; borrowed */
 };
 
-static void gang_drop(struct processes *l, struct gang *g)
+static void drop_gang(struct processes *l, struct local_gang *g)
 {
     for (size_t i = 0; i < l->gangs.len; i++) {
         if (l->gangs.items[i] == g) {
@@ -46,12 +46,12 @@ static void gang_drop(struct processes *l, struct gang *g)
             break;
         }
     }
-    gang_free(g);
+    local_gang_free(g);
 }
 
-static struct gang *gang_find(const struct processes *l, const struct attempt_id *attempt)
+static struct local_gang *find_gang(const struct processes *l, const struct attempt_id *attempt)
 {
-    vec_each (struct gang *, it, &l->gangs) {
+    vec_each (struct local_gang *, it, &l->gangs) {
         const struct gang_spec *s = &(*it)->spec;
         if (attempt_id_eq(&s->attempt, attempt)) {
             return *it;
@@ -61,9 +61,9 @@ static struct gang *gang_find(const struct processes *l, const struct attempt_id
 }
 
 static struct process **member_slot(const struct processes *l, const struct replica_id *id,
-                                    struct gang **ret_gang)
+                                    struct local_gang **ret_gang)
 {
-    struct gang *g = gang_find(l, &id->attempt);
+    struct local_gang *g = find_gang(l, &id->attempt);
     if (g == NULL || id->index >= g->spec.replicas[id->role]) {
         return NULL;
     }
@@ -75,14 +75,14 @@ static int processes_prepare(struct launcher *launcher, const struct gang_spec *
                              struct gang_addresses *ret, struct err *err)
 {
     struct processes *l = (struct processes *)launcher;
-    struct gang *g = gang_find(l, &spec->attempt);
+    struct local_gang *g = find_gang(l, &spec->attempt);
     if (g == NULL) {
         for (size_t i = l->gangs.len; i > 0; i--) {
             if (l->gangs.items[i - 1]->n_members == 0) {
-                gang_drop(l, l->gangs.items[i - 1]);
+                drop_gang(l, l->gangs.items[i - 1]);
             }
         }
-        int r = gang_new(spec, &g, err);
+        int r = local_gang_new(spec, &g, err);
         if (r < 0) {
             return r;
         }
@@ -94,7 +94,7 @@ static int processes_prepare(struct launcher *launcher, const struct gang_spec *
 
 static void start_process(struct processes *l, struct process *p)
 {
-    struct gang *g = gang_find(l, &p->id.attempt);
+    struct local_gang *g = find_gang(l, &p->id.attempt);
     bool is_trusted = str_eq(p->argv[0], "benchworker");
     _cleanup_(freep) char *path = NULL;
     struct err err;
@@ -111,7 +111,7 @@ static void start_process(struct processes *l, struct process *p)
     for (uint32_t i = 0; is_pinned && i < range.count; i++) {
         CPU_SET(l->cpus[range.first + i].cpu, &cpus);
     }
-    gang_release_port(g, p->id.role, p->id.index);
+    local_gang_release_port(g, p->id.role, p->id.index);
     process_start(p, &(struct child_params){
                          .path = path,
                          .argv = p->argv,
@@ -143,7 +143,7 @@ static int processes_create(struct launcher *launcher, const struct replica_spec
 {
     struct processes *l = (struct processes *)launcher;
     const struct replica_id *id = &spec->id;
-    struct gang *g;
+    struct local_gang *g;
     struct process **slot = member_slot(l, id, &g);
     if (slot == NULL || spec->argv == NULL || spec->argv[0] == NULL) {
         return err_set(err, EINVAL, "create %s/%u: %s", role_to_string(id->role), id->index,
@@ -180,7 +180,7 @@ static int processes_remove(struct launcher *launcher, const struct replica_id *
 {
     (void)err; /* signals to our own children cannot fail */
     struct processes *l = (struct processes *)launcher;
-    struct gang *g;
+    struct local_gang *g;
     struct process **slot = member_slot(l, id, &g);
     if (slot == NULL || *slot == NULL) {
         return 0;
@@ -196,7 +196,7 @@ static int processes_remove(struct launcher *launcher, const struct replica_id *
         process_close(p);
     }
     if (--g->n_members == 0) {
-        gang_drop(l, g);
+        drop_gang(l, g);
     }
     return 0;
 }
@@ -207,7 +207,7 @@ static int processes_observe(struct launcher *launcher, struct observed_replica 
     (void)err; /* everything is known here */
     struct processes *l = (struct processes *)launcher;
     VEC(struct observed_replica) list = {0};
-    vec_each (struct gang *, g, &l->gangs) {
+    vec_each (struct local_gang *, g, &l->gangs) {
         for (enum role role = 0; role < ROLE_COUNT; role++) {
             for (uint32_t i = 0; i < (*g)->spec.replicas[role]; i++) {
                 if ((*g)->members[role][i] != NULL) {
@@ -225,7 +225,7 @@ static int processes_collect(struct launcher *launcher, const struct replica_id 
                              struct replica_output *ret, struct err *err)
 {
     struct processes *l = (struct processes *)launcher;
-    struct gang *g;
+    struct local_gang *g;
     struct process **slot = member_slot(l, id, &g);
     if (slot == NULL || *slot == NULL) {
         return err_set(err, ENOENT, "collect %s/%u: it is not there", role_to_string(id->role),
@@ -262,7 +262,7 @@ static bool start_waiting(struct processes *l)
 static bool reap_members(struct processes *l, bool *ret_is_alive)
 {
     bool any = false, is_alive = false;
-    vec_each (struct gang *, g, &l->gangs) {
+    vec_each (struct local_gang *, g, &l->gangs) {
         for (enum role role = 0; role < ROLE_COUNT; role++) {
             for (uint32_t i = 0; i < (*g)->spec.replicas[role]; i++) {
                 struct process *p = (*g)->members[role][i];
@@ -305,7 +305,7 @@ static void on_sigchld_closed(uv_handle_t *handle)
 static void remove_all(struct processes *l)
 {
     while (l->gangs.len > 0) {
-        struct gang *g = l->gangs.items[0];
+        struct local_gang *g = l->gangs.items[0];
         struct gang_spec spec = g->spec;
         for (enum role role = 0; role < ROLE_COUNT; role++) {
             for (uint32_t i = 0; i < spec.replicas[role] && l->gangs.len > 0; i++) {
@@ -314,7 +314,7 @@ static void remove_all(struct processes *l)
             }
         }
         if (l->gangs.len > 0 && l->gangs.items[0] == g) {
-            gang_drop(l, g); /* it was prepared and never had a member */
+            drop_gang(l, g); /* it was prepared and never had a member */
         }
     }
 }

@@ -1,10 +1,10 @@
-/* Ports of an attempt, see gang.h.
+/* Ports of an attempt, see local_gang.h.
  *
  * A port is found by binding port 0 on the loopback address, and stays bound (never listening, so
  * it leaves no TIME_WAIT behind) until its owner starts. In the moment between, somebody else may
  * take it: the replica then exits 13, which voids the attempt, and the next attempt gets new
  * ports. */
-#include "run/gang.h"
+#include "run/local_gang.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -32,9 +32,9 @@ static int reserve_port(int *ret_fd, char **ret_address, struct err *err)
     return 0;
 }
 
-int gang_new(const struct gang_spec *spec, struct gang **ret, struct err *err)
+int local_gang_new(const struct gang_spec *spec, struct local_gang **ret, struct err *err)
 {
-    struct gang *g = xnew(struct gang);
+    struct local_gang *g = xnew(struct local_gang);
     g->spec = *spec;
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         uint32_t n = spec->replicas[role];
@@ -49,7 +49,7 @@ int gang_new(const struct gang_spec *spec, struct gang **ret, struct err *err)
         for (uint32_t i = 0; i < spec->replicas[role]; i++) {
             int r = reserve_port(&g->reserved[role][i], &g->addresses.of_role[role][i], err);
             if (r < 0) {
-                gang_free(g);
+                local_gang_free(g);
                 return err_wrap(err, r, "%s/%u", role_to_string(role), i);
             }
         }
@@ -58,7 +58,7 @@ int gang_new(const struct gang_spec *spec, struct gang **ret, struct err *err)
     return 0;
 }
 
-void gang_release_port(struct gang *g, enum role role, uint32_t index)
+void local_gang_release_port(struct local_gang *g, enum role role, uint32_t index)
 {
     if (index < g->spec.replicas[role] && g->reserved[role][index] >= 0) {
         (void)close(g->reserved[role][index]); /* nothing was written */
@@ -66,14 +66,14 @@ void gang_release_port(struct gang *g, enum role role, uint32_t index)
     }
 }
 
-void gang_free(struct gang *g)
+void local_gang_free(struct local_gang *g)
 {
     if (g == NULL) {
         return;
     }
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         for (uint32_t i = 0; i < g->spec.replicas[role]; i++) {
-            gang_release_port(g, role, i);
+            local_gang_release_port(g, role, i);
             free(g->addresses.of_role[role][i]);
         }
         free(g->addresses.of_role[role]);

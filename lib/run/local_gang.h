@@ -7,7 +7,7 @@
 
 struct process;
 
-struct gang {
+struct local_gang {
     struct gang_spec spec;
     struct gang_addresses addresses; /* owned */
     int *reserved[ROLE_COUNT];       /* [role][index]: bound socket, -1 once given up */
@@ -17,7 +17,7 @@ struct gang {
 };
 
 /* -EADDRINUSE, -EMFILE, ...: nothing is held then. */
-int gang_new(const struct gang_spec *spec, struct gang **ret, struct err *err);
-void gang_free(struct gang *g);
+int local_gang_new(const struct gang_spec *spec, struct local_gang **ret, struct err *err);
+void local_gang_free(struct local_gang *g);
 /* Gives up one member's reservation: right before its process binds the port itself. */
-void gang_release_port(struct gang *g, enum role role, uint32_t index);
+void local_gang_release_port(struct local_gang *g, enum role role, uint32_t index);
