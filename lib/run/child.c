@@ -116,7 +116,7 @@ static int report_error(const struct child_params *params, const struct child_re
 {
     static const char *const stages[] = {
         [CHILD_STAGE_GROUP] = "make its process group",
-        [CHILD_STAGE_CORES] = "pin it to its cores",
+        [CHILD_STAGE_CPUS] = "pin it to its cores",
         [CHILD_STAGE_FDS] = "arrange its descriptors",
         [CHILD_STAGE_FORK] = "fork behind its guard",
         [CHILD_STAGE_EXEC] = "exec",

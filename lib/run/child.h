@@ -62,7 +62,7 @@ struct child_report {
 };
 enum child_stage {
     CHILD_STAGE_GROUP,
-    CHILD_STAGE_CORES,
+    CHILD_STAGE_CPUS,
     CHILD_STAGE_FDS,
     CHILD_STAGE_FORK,
     CHILD_STAGE_EXEC,

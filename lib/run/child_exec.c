@@ -77,7 +77,7 @@ __attribute__((noreturn)) static void exec_program(const struct child_params *pa
     }
     die_with(parent, SIGKILL, fds->report);
     if (params->cpus != NULL && sched_setaffinity(0, sizeof(*params->cpus), params->cpus) < 0) {
-        fail(fds->report, CHILD_STAGE_CORES);
+        fail(fds->report, CHILD_STAGE_CPUS);
     }
     place_fds(fds);
     reset_signals();

@@ -1,44 +1,55 @@
-/* Usable CPUs, see cpus.h. */
+/* CPUs of an attempt, see cpus.h. */
 #include "run/cpus.h"
 
-#include <sched.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/mem.h"
-#include "base/parse.h"
 
-/* The core is named by its first hardware thread: "0,4" or "0-1". Without sysfs each CPU is one. */
-static int core_of(int cpu)
+/* Sort keys: which thread of its core a CPU is, then its number. */
+struct ranked {
+    struct cpu cpu;
+    uint32_t rank;
+};
+
+static int by_rank(const void *pa, const void *pb)
 {
-    char text[64] = "";
-    _cleanup_(freep) char *path =
-        xasprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return cpu;
+    const struct ranked *a = pa, *b = pb;
+    if (a->rank != b->rank) {
+        return a->rank < b->rank ? -1 : 1;
     }
-    size_t n = fread(text, 1, sizeof(text) - 1, file);
-    (void)fclose(file); /* read only */
-    text[n] = '\0';
-    text[strcspn(text, ",-\n")] = '\0';
-    int64_t core = cpu;
-    (void)parse_i64_in(text, 0, CPU_SETSIZE - 1, &core); /* unchanged if it is no number */
-    return (int)core;
+    return (a->cpu.cpu > b->cpu.cpu) - (a->cpu.cpu < b->cpu.cpu);
 }
 
-uint32_t cpus_usable(struct cpu *ret, uint32_t max)
+void cpus_spread(struct cpu *cpus, uint32_t n)
 {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof(set), &set) < 0) {
-        return 0; /* more CPUs than a cpu_set_t holds */
-    }
-    uint32_t n = 0;
-    for (int cpu = 0; cpu < CPU_SETSIZE && n < max; cpu++) {
-        if (CPU_ISSET(cpu, &set)) {
-            ret[n++] = (struct cpu){.cpu = cpu, .core = core_of(cpu)};
+    struct ranked *all = xnew_array(struct ranked, (size_t)n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        all[i].cpu = cpus[i];
+        for (uint32_t j = 0; j < i; j++) {
+            all[i].rank += cpus[j].core == cpus[i].core;
         }
     }
-    cores_spread(ret, n);
-    return n;
+    qsort(all, n, sizeof(*all), by_rank);
+    for (uint32_t i = 0; i < n; i++) {
+        cpus[i] = all[i].cpu;
+    }
+    free(all);
+}
+
+bool cpus_for_member(const struct gang_spec *gang, uint32_t cpus, enum role role, uint32_t index,
+                     struct cpu_range *ret)
+{
+    uint64_t threads = gang->threads > 0 ? gang->threads : 1;
+    uint64_t trainers = gang->replicas[ROLE_TRAINER] * threads;
+    uint64_t workers = gang->replicas[ROLE_WORKER] * threads;
+    if (trainers + workers + gang->replicas[ROLE_PSERVER] > cpus) {
+        return false;
+    }
+    uint64_t first = index * threads;
+    if (role == ROLE_WORKER) {
+        first += trainers;
+    } else if (role == ROLE_PSERVER) {
+        first = trainers + workers + index;
+        threads = 1;
+    }
+    *ret = (struct cpu_range){.first = (uint32_t)first, .count = (uint32_t)threads};
+    return true;
 }

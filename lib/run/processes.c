@@ -14,8 +14,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "run/cores.h"
 #include "run/cpus.h"
+#include "run/host_cpus.h"
 #include "run/launcher.h"
 #include "run/local_gang.h"
 #include "run/process.h"
@@ -106,8 +106,8 @@ static void start_process(struct processes *l, struct process *p)
     }
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
-    struct core_range range;
-    bool is_pinned = cores_for(&g->spec, l->n_cpus, p->id.role, p->id.index, &range);
+    struct cpu_range range;
+    bool is_pinned = cpus_for_member(&g->spec, l->n_cpus, p->id.role, p->id.index, &range);
     for (uint32_t i = 0; is_pinned && i < range.count; i++) {
         CPU_SET(l->cpus[range.first + i].cpu, &cpus);
     }
@@ -356,7 +356,7 @@ int processes_new(const struct processes_params *params, struct launcher **ret, 
     l->loop = params->loop;
     l->benchworker = xstrdup(params->benchworker);
     l->log_max_bytes = params->log_max_bytes != 0 ? params->log_max_bytes : DEFAULT_LOG_MAX_BYTES;
-    l->n_cpus = cpus_usable(l->cpus, CPU_SETSIZE);
+    l->n_cpus = host_cpus_usable(l->cpus, CPU_SETSIZE);
     int r = 0;
     if (getrandom(l->secret, sizeof(l->secret), 0) != (ssize_t)sizeof(l->secret)) {
         r = err_set_errno(err, errno, "make the run's secret");

@@ -1,4 +1,4 @@
-/* The small parts of the local launcher: cores, the child's environment, classes of errors. */
+/* The small parts of the local launcher: CPUs, the child's environment, classes of errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,21 +10,21 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "run/cores.h"
+#include "run/cpus.h"
 #include "run/process_env.h"
 
-static const struct cores_row {
+static const struct cpus_row {
     const char *name;
     uint32_t pservers, trainers, workers, threads, cpus;
     enum role role;
     uint32_t index;
     bool is_pinned;
-    struct core_range range;
-} cores_rows[] = {
+    struct cpu_range range;
+} cpus_rows[] = {
     {"trainer 0", 1, 2, 0, 1, 3, ROLE_TRAINER, 0, true, {0, 1}},
     {"trainer 1", 1, 2, 0, 1, 3, ROLE_TRAINER, 1, true, {1, 1}},
     {"pserver behind the trainers", 1, 2, 0, 1, 3, ROLE_PSERVER, 0, true, {2, 1}},
-    {"one core too few", 1, 2, 0, 1, 2, ROLE_TRAINER, 0, false, {0}},
+    {"one CPU too few", 1, 2, 0, 1, 2, ROLE_TRAINER, 0, false, {0}},
     {"threads side by side", 2, 2, 0, 4, 10, ROLE_TRAINER, 1, true, {4, 4}},
     {"a pserver has one", 2, 2, 0, 4, 10, ROLE_PSERVER, 1, true, {9, 1}},
     {"workers", 0, 0, 3, 2, 6, ROLE_WORKER, 2, true, {4, 2}},
@@ -33,19 +33,19 @@ static const struct cores_row {
     {"no overflow", 0, 10000, 0, 4000000000U, 64, ROLE_TRAINER, 9999, false, {0}},
 };
 
-static void cores_do_not_overlap(void **state)
+static void cpus_do_not_overlap(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cores_rows) / sizeof(*cores_rows); i++) {
-        const struct cores_row *row = &cores_rows[i];
+    for (size_t i = 0; i < sizeof(cpus_rows) / sizeof(*cpus_rows); i++) {
+        const struct cpus_row *row = &cpus_rows[i];
         struct gang_spec gang = {
             .replicas = {[ROLE_PSERVER] = row->pservers,
                          [ROLE_TRAINER] = row->trainers,
                          [ROLE_WORKER] = row->workers},
             .threads = row->threads,
         };
-        struct core_range range = {0};
-        bool is_pinned = cores_for(&gang, row->cpus, row->role, row->index, &range);
+        struct cpu_range range = {0};
+        bool is_pinned = cpus_for_member(&gang, row->cpus, row->role, row->index, &range);
         if (is_pinned != row->is_pinned || range.first != row->range.first ||
             range.count != row->range.count) {
             fail_msg("%s: pinned %d at %u+%u, expected %d at %u+%u", row->name, is_pinned,
@@ -54,7 +54,7 @@ static void cores_do_not_overlap(void **state)
     }
 }
 
-static void cores_come_before_their_second_threads(void **state)
+static void first_threads_come_before_second_threads(void **state)
 {
     (void)state;
     static const struct {
@@ -76,7 +76,7 @@ static void cores_come_before_their_second_threads(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct cpu cpus[6];
         memcpy(cpus, rows[i].cpus, sizeof(cpus));
-        cores_spread(cpus, rows[i].n);
+        cpus_spread(cpus, rows[i].n);
         for (uint32_t k = 0; k < rows[i].n; k++) {
             if (cpus[k].cpu != rows[i].order[k]) {
                 fail_msg("%s: place %u is CPU %d, expected %d", rows[i].name, k, cpus[k].cpu,
@@ -140,8 +140,8 @@ static void errors_have_a_class(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cores_do_not_overlap),
-        cmocka_unit_test(cores_come_before_their_second_threads),
+        cmocka_unit_test(cpus_do_not_overlap),
+        cmocka_unit_test(first_threads_come_before_second_threads),
         cmocka_unit_test(the_contract_wins),
         cmocka_unit_test(errors_have_a_class),
     };
