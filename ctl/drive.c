@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "run/driver.h"
-#include "run/launcher.h"
+#include "run/processes.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
@@ -124,7 +124,7 @@ static int run_driver(struct drive *d, struct err *err)
         .def = d->params->def,
         .launcher = d->launcher,
         .store = d->params->store,
-        .clock = clock_real,
+        .clock = wall_clock_real,
         .events = {.status = on_status, .event = on_event, .attempt = on_attempt,
                    .record = on_record, .ctx = d},
         /* All zero also for a resumed run: nothing of it lives, so it starts anew behind the trials

@@ -132,7 +132,7 @@ int run_start(struct run *run, struct err *err)
         .def = run->def,
         .launcher = run->launcher,
         .store = d->store,
-        .clock = clock_real,
+        .clock = wall_clock_real,
         .events = {.status = on_status, .event = on_event, .attempt = on_attempt,
                    .record = on_record, .done = on_done, .ctx = run},
         .status = run->status,

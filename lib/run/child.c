@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "run/child_exec.h"
 
 /* Everything open during a start; -1: not open. */
 struct start {
@@ -103,7 +104,7 @@ static pid_t fork_child(const struct child_params *params, const struct start *s
     (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail with these arguments */
     pid_t pid = fork();
     if (pid == 0) {
-        child_run(params, &fds, parent);
+        child_exec_run(params, &fds, parent);
     }
     int code = errno;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* as above */

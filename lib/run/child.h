@@ -49,23 +49,3 @@ void child_signal(const struct child *c, enum child_signal signal);
 /* `name` as it is when it holds a slash, else the first executable in `path` (a PATH variable).
  * Owned. -ENOENT, -EACCES. */
 int child_find_program(const char *name, const char *path, char **ret, struct err *err);
-
-/* After the fork, in child_exec.c: only async-signal-safe calls, never returns. */
-struct child_fds {
-    int null, out, err, secret, report; /* all above CHILD_FD_REPORT */
-};
-#define CHILD_FD_REPORT 4 /* CLOEXEC: tells the parent of a failed exec */
-#define CHILD_FD_MIN 10
-struct child_report {
-    int code;  /* errno */
-    int stage; /* enum child_stage */
-};
-enum child_stage {
-    CHILD_STAGE_GROUP,
-    CHILD_STAGE_CPUS,
-    CHILD_STAGE_FDS,
-    CHILD_STAGE_FORK,
-    CHILD_STAGE_EXEC,
-};
-__attribute__((noreturn)) void child_run(const struct child_params *params,
-                                         const struct child_fds *fds, pid_t parent);

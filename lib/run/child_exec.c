@@ -1,4 +1,4 @@
-/* What happens between fork and exec, and the guard of a foreign command; see child.h.
+/* What happens between fork and exec, and the guard of a foreign command; see child_exec.h.
  *
  * All signals are blocked on entry. Everything here is async-signal-safe: the parent may have had
  * threads. The guard's life:
@@ -6,7 +6,7 @@
  *   watching -- USR1: launcher's kill, or the launcher's death --> KILL to the group, watching on
  *   watching -- the command ended --> KILL to what is left of its group, then to every orphan that
  *               came to us as their subreaper --> we end as the command did */
-#include "run/child.h"
+#include "run/child_exec.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -184,7 +184,7 @@ __attribute__((noreturn)) static void guard(pid_t command)
     }
 }
 
-void child_run(const struct child_params *params, const struct child_fds *fds, pid_t parent)
+void child_exec_run(const struct child_params *params, const struct child_fds *fds, pid_t parent)
 {
     if (!params->is_supervised) {
         exec_program(params, fds, parent);

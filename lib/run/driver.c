@@ -1,4 +1,4 @@
-/* The driver on the event loop, see driver.h. Edge file: uses the loop's timer and the real clock.
+/* The driver on the event loop, see driver.h. Edge file: uses the loop's timer.
  *
  * One timer is all: a change puts it to now, so that many changes in one turn of the loop are one
  * look; a plan that asks to be called again puts it later. RESYNC_MS is the latest next look: what
@@ -8,7 +8,6 @@
 
 #include <uv.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "run/reconcile_pass.h"
 
@@ -22,14 +21,6 @@ struct driver {
     int result; /* 0, or the error that made us give up */
     struct err err;
 };
-
-static int64_t real_unix_ms(void *ctx)
-{
-    (void)ctx; /* there is one real clock */
-    return clock_unix_ms();
-}
-
-const struct clock clock_real = {.unix_ms = real_unix_ms};
 
 static void on_timer(uv_timer_t *timer);
 

@@ -8,15 +8,9 @@
 #include "base/err.h"
 #include "decide/reconcile.h"
 #include "run/launcher.h"
+#include "run/wall_clock.h"
 #include "spec/run_def.h"
 #include "store/store.h"
-
-/* The driver's clock: the real one, or a test's. */
-struct clock {
-    int64_t (*unix_ms)(void *ctx);
-    void *ctx;
-};
-extern const struct clock clock_real;
 
 /* What the live view and the plain log hear; every member may be NULL. Called from the loop.
  * Status, event and attempt are in the store already: a listener only shows them. */
@@ -35,7 +29,7 @@ struct driver_params {
     const struct run_def *def; /* borrowed */
     struct launcher *launcher; /* borrowed */
     struct store *store;       /* borrowed; the run is put and claimed already */
-    struct clock clock;
+    struct wall_clock clock;
     struct driver_events events;
     struct run_status status; /* as stored: all zero for a new run */
 };

@@ -82,13 +82,3 @@ struct launcher { /* implementations embed this as their first member */
 /* What an errno value at a replica's start means for its attempt: lack of memory, processes or a
  * port is infrastructure, everything else (no such program, no permission) permanent. */
 enum failure_class launcher_classify_errno(int code);
-
-struct uv_loop_s;
-struct processes_params {
-    struct uv_loop_s *loop;
-    const char *benchworker; /* path of the worker program: what argv[0] "benchworker" means */
-    size_t log_max_bytes;    /* kept of a replica's output, then the middle is dropped; 0: 64 MiB */
-};
-/* Local children: own process groups, own ports, pinned to cores where there are enough; they end
- * with this process whatever ends it (docs/run.md). */
-int processes_new(const struct processes_params *params, struct launcher **ret, struct err *err);

@@ -5,6 +5,8 @@
  * leaves its gang at once and is kept in `dying` until it is reaped; new ones wait for that, so
  * that no measurement shares its cores with the remains of another attempt. The loop stays alive
  * while a child does: the SIGCHLD handle is referenced exactly then. */
+#include "run/processes.h"
+
 #include <string.h>
 #include <sys/random.h>
 
@@ -16,7 +18,6 @@
 #include "base/vec.h"
 #include "run/cpus.h"
 #include "run/host_cpus.h"
-#include "run/launcher.h"
 #include "run/local_gang.h"
 #include "run/process.h"
 #include "run/process_env.h"

@@ -41,7 +41,7 @@ EDGES = {
         {
             "lib/base/clock.[ch]": "they are defined there",
             "lib/base/log.c": "a log line has a date",
-            "lib/run/*.c": "the real clock behind struct clock, and when a child ended",
+            "lib/run/*.c": "the real clock behind struct wall_clock, and when a child ended",
             "ctl/*.c": "dates for people, a run's creation",
             "daemon/web/scrape.c": "runs that ended long ago are not shown, and reading is rationed",
             "daemon/*.c": "the Lease, time-outs, dates of statuses and events",

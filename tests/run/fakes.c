@@ -17,9 +17,9 @@ static int64_t clock_now(void *ctx)
     return ((struct fake_clock *)ctx)->now_ms;
 }
 
-struct clock fake_clock_get(struct fake_clock *c)
+struct wall_clock fake_clock_get(struct fake_clock *c)
 {
-    return (struct clock){.unix_ms = clock_now, .ctx = c};
+    return (struct wall_clock){.unix_ms = clock_now, .ctx = c};
 }
 
 static int fault(struct fake_faults *f, const char *call, struct err *err)

@@ -12,7 +12,7 @@
 struct fake_clock {
     int64_t now_ms;
 };
-struct clock fake_clock_get(struct fake_clock *c);
+struct wall_clock fake_clock_get(struct fake_clock *c);
 
 /* Counts calls over launcher and store together; the fail_at-th answers -fail_code. */
 struct fake_faults {

@@ -3,7 +3,7 @@
 
 #include <uv.h>
 
-#include "run/launcher.h"
+#include "run/processes.h"
 
 struct fixture {
     uv_loop_t loop;

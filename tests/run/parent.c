@@ -7,7 +7,7 @@
 #include <uv.h>
 
 #include "base/mem.h"
-#include "run/launcher.h"
+#include "run/processes.h"
 
 #define SHELL                                                                                      \
     "trap '' TERM; p=$(setsid -f sh -c 'echo $$; exec sleep 100 >/dev/null 2>&1'); echo pid $p; "  \

@@ -15,6 +15,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "fakes.h"
+#include "run/processes.h"
 #include "test_def.h"
 
 struct world {
@@ -77,7 +78,7 @@ static void world_open(struct world *w, const struct test_def_params *def, bool 
         .def = w->def,
         .launcher = w->launcher,
         .store = &w->store.base,
-        .clock = has_processes ? clock_real : fake_clock_get(&w->clock),
+        .clock = has_processes ? wall_clock_real : fake_clock_get(&w->clock),
         .events = {hear_status, hear_event, hear_attempt, hear_record, NULL, w},
     };
     assert_int_equal(driver_new(&params, &w->driver, NULL), 0);

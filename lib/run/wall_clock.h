@@ -1,0 +1,11 @@
+/* The time of day as the driver sees it: the machine's, or a test's. */
+#pragma once
+
+#include <stdint.h>
+
+struct wall_clock {
+    int64_t (*unix_ms)(void *ctx);
+    void *ctx;
+};
+
+extern const struct wall_clock wall_clock_real;
