@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "worker/data/gzfile.h"
+#include "worker/data/labels.h"
 #include "worker/data/source.h"
 
 #define FILE_SAMPLES 10000

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "worker/data/gzfile.h"
+#include "worker/data/labels.h"
 #include "worker/data/source.h"
 
 #define IDX_MAGIC_IMAGES 0x00000803u /* unsigned bytes, three dimensions */

@@ -20,5 +20,3 @@ int cifar10_load(struct dataset *d, const char *dir, struct err *err);
 void synthetic_init(struct dataset *d);
 /* Pixels (3, 32, 32) of sample i, a pure function of (seed, split, i). */
 void synthetic_pixels(const struct dataset *d, size_t i, float *x);
-/* -EBADMSG naming the first label above 9. */
-int labels_check(const char *path, const uint8_t *labels, size_t n, struct err *err);
