@@ -5,6 +5,7 @@
  *     micro_batches TRAINERS BATCH STEPS */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/parse.h"
@@ -12,6 +13,7 @@
 #include "worker/data/data.h"
 #include "worker/model/adam.h"
 #include "worker/model/model.h"
+#include "worker/tensor/accumulate.h"
 
 static void must(int r, const struct err *err)
 {
@@ -66,8 +68,10 @@ int main(int argc, char **argv)
             (void)model_forward(model, x, labels, batch, (struct model_key){step, t});
             model_backward(model);
             const float *grad = model_grad_data(model);
-            for (size_t i = 0; i < n; i++) {
-                sum[i] = t == 0 ? grad[i] : sum[i] + grad[i];
+            if (t == 0) {
+                memcpy(sum, grad, n * sizeof(*sum));
+            } else {
+                grad_add(sum, grad, n);
             }
         }
         adam_apply(&adam, step + 1, 0, n, params, sum, 1.0f / (float)trainers);

@@ -114,15 +114,15 @@ static void sums_are_ordered(void **state)
     for (uint64_t i = 0; i < 3; i++) {
         seeded(g[i], i);
     }
-    grad_copy(whole, g[0], N);
+    memcpy(whole, g[0], sizeof(whole));
     grad_add(whole, g[1], N);
     grad_add(whole, g[2], N);
     for (size_t at = 0; at < N; at += 250) {
-        grad_copy(sliced + at, g[0] + at, 250);
+        memcpy(sliced + at, g[0] + at, 250 * sizeof(float));
         grad_add(sliced + at, g[1] + at, 250);
         grad_add(sliced + at, g[2] + at, 250);
     }
-    grad_copy(turned, g[2], N);
+    memcpy(turned, g[2], sizeof(turned));
     grad_add(turned, g[1], N);
     grad_add(turned, g[0], N);
     assert_memory_equal(whole, sliced, sizeof(whole));

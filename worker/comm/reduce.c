@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "worker/tensor/accumulate.h"
 
 #define LINE_BYTES 64
 
@@ -70,14 +71,6 @@ void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, float *grad)
     r->spare[r->n_spare++] = grad;
 }
 
-/* sum (n) += x (n); they do not overlap. */
-static void add(float *restrict sum, const float *restrict x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        sum[i] += x[i];
-    }
-}
-
 bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, float *grad)
 {
     struct reduce_slice *s = &r->slices[i];
@@ -88,7 +81,7 @@ bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, float *grad)
     }
     while (grad != NULL) {
         if (s->next > 0) {
-            add(s->sum, grad, s->len);
+            grad_add(s->sum, grad, s->len);
             reduce_drop(r, i, s->next, grad);
         }
         s->next++;

@@ -1,11 +1,10 @@
-/* Sums of gradients. Everyone who adds gradients of several trainers or micro-batches calls these
- * two in trainer order, copy first and add after: then a parameter server that owns slices and one
- * process that owns everything get the same bits. */
+/* The sum of the gradients of several trainers or micro-batches. Take the first gradient as the sum and
+ * add the others in trainer order: fp32 addition is not associative, so only this order gives a
+ * parameter server that owns some slices the same bits as one process that owns all of them.
+ * worker/comm/reduce.h keeps the order on the parameter server. */
 #pragma once
 
 #include <stddef.h>
 
-/* sum (n) = grad (n) */
-void grad_copy(float *sum, const float *grad, size_t n);
-/* sum (n) += grad (n), one rounded fp32 addition an element */
+/* sum (n) += grad (n), one rounded fp32 addition per element. They do not overlap. */
 void grad_add(float *sum, const float *grad, size_t n);
