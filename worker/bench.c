@@ -113,7 +113,7 @@ static int prepare(struct bench *b, struct err *err)
     }
     b->adam = ADAM_DEFAULT;
     adam_init(&b->adam, model_n_params(b->learner.model));
-    b->adam.pool = model_pool(b->learner.model);
+    b->adam.threads = model_threads(b->learner.model);
     b->result = (struct bench_result){
         .samples_per_s = xnew_array(double, p->steps),
         .samples_per_cpu_s = xnew_array(double, p->steps),

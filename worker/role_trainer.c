@@ -81,7 +81,7 @@ static int open_model(struct trainer *t, struct err *err)
     t->step_ns = xnew_array(int64_t, (size_t)e->steps);
     int r = learner_init(&t->learner, &p, err);
     if (r == 0) {
-        t->adam.pool = model_pool(t->learner.model);
+        t->adam.threads = model_threads(t->learner.model);
     }
     return r;
 }

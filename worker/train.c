@@ -102,7 +102,7 @@ static int trainer_init(struct trainer *t, struct err *err)
     adam_init(&t->adam, model_def_n_params(p->def));
     int r = learner_init(&t->learner, &model, err);
     if (r == 0) {
-        t->adam.pool = model_pool(t->learner.model);
+        t->adam.threads = model_threads(t->learner.model);
     }
     return r;
 }

@@ -91,14 +91,14 @@ static void threads_equal_one(void **state)
     struct adam a = ADAM_DEFAULT, b = ADAM_DEFAULT;
     adam_init(&a, LONG);
     adam_init(&b, LONG);
-    assert_int_equal(pool_new(3, &b.pool, NULL), 0);
+    assert_int_equal(thread_pool_new(3, &b.threads, NULL), 0);
     for (uint64_t t = 1; t <= 3; t++) {
         rng_normal((struct rng_key){.seed = 3, .stream = t}, 1, grad, LONG);
         adam_apply(&a, t, 0, LONG, alone, grad, 1);
         adam_apply(&b, t, 0, LONG, shared, grad, 1);
     }
     assert_memory_equal(alone, shared, LONG * sizeof(float));
-    pool_free(b.pool);
+    thread_pool_free(b.threads);
     adam_done(&a);
     adam_done(&b);
     free(alone);

@@ -70,9 +70,9 @@ static void arrays_free(struct arrays *a)
     guarded_free(a->scratch, a->n_scratch, "scratch");
 }
 
-static void run(struct arrays *a, struct pool *pool)
+static void run(struct arrays *a, struct thread_pool *threads)
 {
-    struct work work = {.pool = pool, .scratch = a->scratch};
+    struct work work = {.threads = threads, .scratch = a->scratch};
     kernels.conv3x3_forward(&a->s, a->x, a->w, a->b, a->y, NULL, NULL, &work);
     kernels.conv3x3_backward_data(&a->s, a->dy, a->w, a->dx, &work);
     kernels.conv3x3_backward_weight(&a->s, a->x, a->dy, a->dw, a->db, &work);
@@ -164,12 +164,12 @@ static void accuracy(void **state)
 static void same_bits_by_threads(void **state)
 {
     (void)state;
-    struct pool *pool = NULL;
-    assert_int_equal(pool_new(3, &pool, NULL), 0);
+    struct thread_pool *threads = NULL;
+    assert_int_equal(thread_pool_new(3, &threads, NULL), 0);
     for (size_t i = 0; i < N_ROWS(layers); i++) {
         struct arrays one = arrays_new(&layers[i], 1), three = arrays_new(&layers[i], 3);
         run(&one, NULL);
-        run(&three, pool);
+        run(&three, threads);
         assert_memory_equal(one.y, three.y, one.ny * sizeof(float));
         assert_memory_equal(one.dx, three.dx, one.nx * sizeof(float));
         assert_memory_equal(one.dw, three.dw, one.nw * sizeof(float));
@@ -177,7 +177,7 @@ static void same_bits_by_threads(void **state)
         arrays_free(&one);
         arrays_free(&three);
     }
-    pool_free(pool);
+    thread_pool_free(threads);
 }
 
 int main(int argc, char **argv)

@@ -63,17 +63,17 @@ static void pair_check_rms(struct pair p, double tolerance, const char *row, con
 #define FORWARD_RMS 5e-6
 #define WEIGHT_RMS 2e-5
 
-static void conv_row(const char *row, const struct conv_shape *s, struct pool *pool)
+static void conv_row(const char *row, const struct conv_shape *s, struct thread_pool *threads)
 {
     size_t hw = (size_t)s->h * s->w, nx = s->n * s->c * hw, ny = s->n * s->k * hw;
     size_t nw = (size_t)s->k * s->c * 9;
-    size_t n_scratch = best.conv3x3_scratch(s, pool_threads(pool));
+    size_t n_scratch = best.conv3x3_scratch(s, thread_pool_size(threads));
     float *x = guarded_new(nx, 1), *w_block = guarded_new(nw + 1, 2), *b = guarded_new(s->k, 3);
     float *w = w_block + 1; /* parameters need not be aligned */
     float *g = guarded_new(ny, 4), *scratch = guarded_new(n_scratch, 5);
     struct pair y = pair_new(ny), dx = pair_new(nx), dw = pair_new(nw), db = pair_new(s->k);
     struct pair mean = pair_new(s->k), var = pair_new(s->k);
-    struct work work = {.pool = pool, .scratch = scratch};
+    struct work work = {.threads = threads, .scratch = scratch};
     for (size_t i = 0; i < ny; i++) {
         g[i] += 0.5f; /* bias gradients that do not cancel */
     }
@@ -188,14 +188,14 @@ static void scratch_grows(void **state)
 
 static void conv(void **state)
 {
-    struct pool *pool = NULL;
+    struct thread_pool *threads = NULL;
     (void)state;
-    assert_int_equal(pool_new(3, &pool, NULL), 0);
+    assert_int_equal(thread_pool_new(3, &threads, NULL), 0);
     for (size_t i = 0; i < N_ROWS(conv_rows); i++) {
         conv_row(conv_rows[i].name, &conv_rows[i].shape, NULL);
-        conv_row(conv_rows[i].name, &conv_rows[i].shape, pool);
+        conv_row(conv_rows[i].name, &conv_rows[i].shape, threads);
     }
-    pool_free(pool);
+    thread_pool_free(threads);
 }
 
 static void fc(void **state)
@@ -210,7 +210,7 @@ static void fc(void **state)
                 {"last", 5, 512, 10},
                 {"slices, last short", 4, 130, 300}};
     struct work alone = {0}, shared = {0};
-    assert_int_equal(pool_new(3, &shared.pool, NULL), 0);
+    assert_int_equal(thread_pool_new(3, &shared.threads, NULL), 0);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         uint32_t n = rows[i].n, c = rows[i].c, k = rows[i].k;
         size_t nx = (size_t)n * c, ny = (size_t)n * k, nw = (size_t)k * c;
@@ -242,7 +242,7 @@ static void fc(void **state)
         guarded_free(b, k, "bias");
         guarded_free(g, ny, "dy");
     }
-    pool_free(shared.pool);
+    thread_pool_free(shared.threads);
 }
 
 struct bn_arrays {
@@ -251,7 +251,7 @@ struct bn_arrays {
     struct work work;
 };
 
-static struct bn_arrays bn_new(const struct bn_shape *s, struct pool *pool)
+static struct bn_arrays bn_new(const struct bn_shape *s, struct thread_pool *threads)
 {
     struct bn_arrays b = {.n = (size_t)s->n * s->h * s->w * s->k, .k = s->k};
     b.y = guarded_new(b.n, 1);
@@ -259,7 +259,7 @@ static struct bn_arrays bn_new(const struct bn_shape *s, struct pool *pool)
     b.shift = guarded_new(b.k, 4);
     b.inv_std = guarded_new(b.k, 5);
     b.scratch = guarded_new(BN_SCRATCH(b.k), 6);
-    b.work = (struct work){pool, b.scratch};
+    b.work = (struct work){threads, b.scratch};
     for (size_t i = 0; i < b.n; i++) {
         b.y[i] = 0.25f * b.y[i] + 30; /* a mean far from zero: E[y^2] - E[y]^2 would fail */
     }
@@ -314,9 +314,9 @@ static void kept_row(const char *row, const struct bn_shape *s, const struct dro
 }
 
 static void bn_row(const char *row, const struct bn_shape *s, const struct dropout_mask *mask,
-                   struct pool *pool)
+                   struct thread_pool *threads)
 {
-    struct bn_arrays b = bn_new(s, pool);
+    struct bn_arrays b = bn_new(s, threads);
     size_t n = b.n, k = b.k, words = n / k * KEPT_WORDS(k);
     uint32_t *kept = guarded_words_new(words);
     float *da = guarded_new(n, 2);
@@ -360,14 +360,14 @@ static void bn(void **state)
     };
     /* clang-format on */
     struct dropout_mask mask = {.key = {.seed = 3, .stream = 4}, .below = 19661};
-    struct pool *pool = NULL;
+    struct thread_pool *threads = NULL;
     (void)state;
-    assert_int_equal(pool_new(2, &pool, NULL), 0);
+    assert_int_equal(thread_pool_new(2, &threads, NULL), 0);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         bn_row(rows[i].name, &rows[i].shape, NULL, NULL);
-        bn_row(rows[i].name, &rows[i].shape, &mask, pool);
+        bn_row(rows[i].name, &rows[i].shape, &mask, threads);
     }
-    pool_free(pool);
+    thread_pool_free(threads);
 }
 
 static void bn_pool_row(const char *row, const struct bn_shape *s)

@@ -14,7 +14,7 @@
 #include "worker/kernels/ceil_div.h"
 #include "worker/kernels/conv.h"
 #include "worker/kernels/grads.h"
-#include "worker/kernels/pool.h"
+#include "worker/kernels/thread_pool.h"
 #include "worker/kernels/simd.h"
 #include "worker/kernels/slots.h"
 
@@ -227,7 +227,7 @@ static void item_corners(void *ctx, size_t item, unsigned thread)
 }
 
 /* V and Z of the next block, by all threads. */
-static void transform_next(struct grads *g, size_t first, struct pool *pool)
+static void transform_next(struct grads *g, size_t first, struct thread_pool *threads)
 {
     size_t left = g->t.count - first;
     g->now = (struct block){.first = first,
@@ -235,7 +235,7 @@ static void transform_next(struct grads *g, size_t first, struct pool *pool)
                             .v = g->v,
                             .z = g->z,
                             .begins = first == 0};
-    parallel_for(pool, 2 * ceil_div(g->now.count, CHUNK_TILES), item_half_chunk, g);
+    parallel_for(threads, 2 * ceil_div(g->now.count, CHUNK_TILES), item_half_chunk, g);
 }
 
 void conv_tiles_backward_weight(const struct conv_shape *s, const float *x, const float *dy,
@@ -244,25 +244,25 @@ void conv_tiles_backward_weight(const struct conv_shape *s, const float *x, cons
     struct grads g = {
         .t = tiling_of(s), .c = s->c, .k = s->k, .x = x, .dy = dy, .dweight = dweight};
     struct carver scratch = {.base = work->scratch};
-    plan(&g, pool_threads(work->pool), &scratch);
+    plan(&g, thread_pool_size(work->threads), &scratch);
     size_t corners = g.c / PANEL * (g.k / PANEL), planes = g.t.scheme->planes;
     g.streams = g.c * g.k * 9 > STREAM_FLOATS && (uintptr_t)dweight % (VL * sizeof(float)) == 0;
     memset(g.zeros, 0, (g.c > g.k ? g.c : g.k) * sizeof(float));
     switch (g.way) {
     case BY_PARTS:
-        parallel_for(work->pool, g.parts, item_part, &g);
-        parallel_for(work->pool, corners, item_sum_corner, &g);
+        parallel_for(work->threads, g.parts, item_part, &g);
+        parallel_for(work->threads, corners, item_sum_corner, &g);
         break;
     case TOGETHER:
         for (size_t first = 0; first < g.t.count; first += g.most) {
-            transform_next(&g, first, work->pool);
-            parallel_for(work->pool, planes, item_plane, &g);
+            transform_next(&g, first, work->threads);
+            parallel_for(work->threads, planes, item_plane, &g);
         }
-        parallel_for(work->pool, corners, item_transform_corner, &g);
+        parallel_for(work->threads, corners, item_transform_corner, &g);
         break;
     case BY_CORNERS:
-        transform_next(&g, 0, work->pool);
-        parallel_for(work->pool, corners / (g.item_side * g.item_side), item_corners, &g);
+        transform_next(&g, 0, work->threads);
+        parallel_for(work->threads, corners / (g.item_side * g.item_side), item_corners, &g);
         break;
     }
     slots_sum_all(g.bias_slots, ceil_div(g.t.count, CHUNK_TILES), g.k, dbias);

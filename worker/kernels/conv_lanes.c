@@ -10,7 +10,7 @@
 
 #include "worker/kernels/carve.h"
 #include "worker/kernels/conv.h"
-#include "worker/kernels/pool.h"
+#include "worker/kernels/thread_pool.h"
 #include "worker/kernels/simd.h"
 #include "worker/kernels/tiles.h"
 
@@ -192,12 +192,12 @@ void conv_lanes_backward_data(const struct conv_shape *s, const float *dy, const
                               float *dx, const struct work *work)
 {
     struct carver scratch = {.base = work->scratch};
-    struct lanes l = plan(s, pool_threads(work->pool), &scratch);
+    struct lanes l = plan(s, thread_pool_size(work->threads), &scratch);
     l.dy = dy;
     l.weight = weight;
     l.dx = dx;
-    parallel_for(work->pool, l.k / PANEL, item_dy, &l);
-    parallel_for(work->pool, l.c / PANEL, item_panel, &l);
+    parallel_for(work->threads, l.k / PANEL, item_dy, &l);
+    parallel_for(work->threads, l.c / PANEL, item_panel, &l);
 }
 
 size_t conv_lanes_scratch(const struct conv_shape *s, unsigned threads)

@@ -7,7 +7,7 @@
 #include "worker/kernels/ceil_div.h"
 #include "worker/kernels/conv.h"
 #include "worker/kernels/moments.h"
-#include "worker/kernels/pool.h"
+#include "worker/kernels/thread_pool.h"
 #include "worker/kernels/product.h"
 #include "worker/kernels/slots.h"
 
@@ -80,12 +80,12 @@ void conv_rgb_forward(const struct conv_shape *s, const float *x, const float *w
 {
     struct rgb r = {.s = s, .x = x, .weight = weight, .bias = bias, .y = y};
     struct carver scratch = {.base = work->scratch};
-    unsigned threads = pool_threads(work->pool);
+    unsigned threads = thread_pool_size(work->threads);
     plan(&r, threads, &scratch);
     memset(r.frames, 0, r.frame_each * threads * sizeof(float));
     float *moments = r.moments;
     r.moments = mean == NULL ? NULL : moments;
-    parallel_for(work->pool, s->n, item_forward, &r);
+    parallel_for(work->threads, s->n, item_forward, &r);
     if (mean != NULL) {
         moments_merge(moments, s->k, s->n * hw(&r), hw(&r), mean, var);
     }
@@ -125,11 +125,11 @@ void conv_rgb_backward_weight(const struct conv_shape *s, const float *x, const 
 {
     struct rgb r = {.s = s, .x = x, .dy = dy};
     struct carver scratch = {.base = work->scratch};
-    unsigned threads = pool_threads(work->pool);
+    unsigned threads = thread_pool_size(work->threads);
     size_t parts = ceil_div(s->n, GRAD_IMAGES);
     plan(&r, threads, &scratch);
     memset(r.frames, 0, r.frame_each * threads * sizeof(float));
-    parallel_for(work->pool, parts, item_grad, &r);
+    parallel_for(work->threads, parts, item_grad, &r);
     slots_sum_all(r.dweights, parts, 3 * TAP_ROW * s->k, dweight);
     slots_sum_all(r.dbiases, s->n, s->k, dbias);
 }

@@ -326,14 +326,14 @@ static void item_panels(void *ctx, size_t item, unsigned thread)
     transform_outputs(cv, panel, 0, cv->t.count, m, cv->waste + thread * cv->k);
 }
 
-static void run(struct conv *cv, struct pool *pool)
+static void run(struct conv *cv, struct thread_pool *threads)
 {
     if (cv->wide) {
-        parallel_for(pool, cv->c / PANEL, item_input, cv);
-        parallel_for(pool, cv->k / PANEL / cv->together, item_panels, cv);
+        parallel_for(threads, cv->c / PANEL, item_input, cv);
+        parallel_for(threads, cv->k / PANEL / cv->together, item_panels, cv);
     } else {
-        parallel_for(pool, cv->k / PANEL, item_weight, cv);
-        parallel_for(pool, ceil_div(cv->t.count, cv->block), item_block, cv);
+        parallel_for(threads, cv->k / PANEL, item_weight, cv);
+        parallel_for(threads, ceil_div(cv->t.count, cv->block), item_block, cv);
     }
 }
 
@@ -359,11 +359,11 @@ void conv_tiles_forward(const struct conv_shape *s, const float *x, const float 
     cv.y = y;
     cv.weight = weight;
     cv.bias = bias;
-    plan(&cv, pool_threads(work->pool), &scratch);
+    plan(&cv, thread_pool_size(work->threads), &scratch);
     memset(cv.zeros, 0, cv.c * sizeof(float));
     float *moments = cv.moments;
     cv.moments = wants_moments ? moments : NULL;
-    run(&cv, work->pool);
+    run(&cv, work->threads);
     if (wants_moments) {
         size_t tile = cv.t.scheme->out * cv.t.scheme->out;
         moments_merge(moments, cv.k, cv.t.count * tile, cv.chunk * tile, mean, var);
@@ -384,11 +384,11 @@ void conv_tiles_backward_data(const struct conv_shape *s, const float *dy, const
     cv.y = dx;
     cv.weight = weight;
     cv.turned = true;
-    plan(&cv, pool_threads(work->pool), &scratch);
+    plan(&cv, thread_pool_size(work->threads), &scratch);
     memset(cv.zeros, 0, (cv.c > cv.k ? cv.c : cv.k) * sizeof(float));
     cv.bias = cv.zeros;
     cv.moments = NULL;
-    run(&cv, work->pool);
+    run(&cv, work->threads);
 }
 
 /* A smaller batch may need more: the largest that is one block. */

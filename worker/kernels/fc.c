@@ -6,7 +6,7 @@
 
 #include "worker/kernels/ceil_div.h"
 #include "worker/kernels/conv.h"
-#include "worker/kernels/pool.h"
+#include "worker/kernels/thread_pool.h"
 
 #define SLICE 128 /* columns */
 
@@ -69,7 +69,7 @@ static void fc_forward(uint32_t n, uint32_t c, uint32_t k, const float *x, const
                        const float *bias, float *y, const struct work *work)
 {
     struct fc f = {.n = n, .c = c, .k = k, .x = x, .weight = weight, .bias = bias, .y = y};
-    parallel_for(work->pool, ceil_div(k, SLICE), item_y, &f);
+    parallel_for(work->threads, ceil_div(k, SLICE), item_y, &f);
 }
 
 static void fc_backward(uint32_t n, uint32_t c, uint32_t k, const float *x, const float *weight,
@@ -78,10 +78,10 @@ static void fc_backward(uint32_t n, uint32_t c, uint32_t k, const float *x, cons
 {
     struct fc f = {
         .n = n, .c = c, .k = k, .x = x, .weight = weight, .dy = dy, .dx = dx, .dweight = dweight};
-    parallel_for(work->pool, ceil_div(k, SLICE), item_dweight, &f);
+    parallel_for(work->threads, ceil_div(k, SLICE), item_dweight, &f);
     conv_sum_bias(n, k, dy, dbias);
     if (dx != NULL) {
-        parallel_for(work->pool, ceil_div(c, SLICE), item_dx, &f);
+        parallel_for(work->threads, ceil_div(c, SLICE), item_dx, &f);
     }
 }
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "worker/kernels/pool.h"
+#include "worker/kernels/thread_pool.h"
 #include "worker/tensor/rng.h"
 
 struct conv_shape { /* 3x3, stride 1, zero padding 1 */
@@ -37,9 +37,9 @@ struct dropout_mask {
  * k % 32 of word k / 32 is channel k's; those behind channel K - 1 are 0. */
 #define KEPT_WORDS(k) (((size_t)(k) + 31) / 32)
 
-struct work {          /* what a kernel may use; it keeps nothing there */
-    struct pool *pool; /* NULL: one thread */
-    float *scratch;    /* as many floats as the kernel asks for */
+struct work {                    /* what a kernel may use; it keeps nothing there */
+    struct thread_pool *threads; /* NULL: one thread */
+    float *scratch;              /* as many floats as the kernel asks for */
 };
 
 struct kernels {

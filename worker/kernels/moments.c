@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "worker/kernels/ceil_div.h"
-#include "worker/kernels/pool.h"
+#include "worker/kernels/thread_pool.h"
 #include "worker/kernels/slots.h"
 
 #define COLUMNS 64 /* channels whose sums are registers */
@@ -90,6 +90,6 @@ void moments_of(const struct bn_shape *s, const float *y, float *mean, float *va
     struct stats stats = {.y = y, .k = s->k, .pixels = (size_t)s->n * s->h * s->w};
     stats.of = ceil_div(stats.pixels, BN_SCRATCH_SLOTS);
     stats.slots = work->scratch;
-    parallel_for(work->pool, ceil_div(stats.pixels, stats.of), item_slot, &stats);
+    parallel_for(work->threads, ceil_div(stats.pixels, stats.of), item_slot, &stats);
     moments_merge(stats.slots, s->k, stats.pixels, stats.of, mean, var);
 }

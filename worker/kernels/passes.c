@@ -30,11 +30,11 @@ struct pass {
     float *mul, *sub, *slope; /* (k) each: dy = mul * (g - sub - (y - mean) * slope) */
 };
 
-static void pass_run(struct pass *p, size_t units, pool_item item, const struct work *work)
+static void pass_run(struct pass *p, size_t units, parallel_item item, const struct work *work)
 {
     p->units = units;
     p->of = ceil_div(units, BN_SCRATCH_SLOTS);
-    parallel_for(work->pool, ceil_div(units, p->of), item, p);
+    parallel_for(work->threads, ceil_div(units, p->of), item, p);
 }
 
 static size_t pass_end(const struct pass *p, size_t slot)

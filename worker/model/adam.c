@@ -69,5 +69,5 @@ void adam_apply(struct adam *a, uint64_t t, size_t offset, size_t n, float *para
         .scale = grad_scale,
         .lr_t = (float)((double)a->lr * sqrt(1.0 - power2) / (1.0 - power1)),
     };
-    parallel_for(a->pool, (n + PART - 1) / PART, item_update, &step);
+    parallel_for(a->threads, (n + PART - 1) / PART, item_update, &step);
 }

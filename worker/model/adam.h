@@ -6,13 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "worker/kernels/pool.h"
+#include "worker/kernels/thread_pool.h"
 
 struct adam {
     float lr, beta1, beta2, eps;
     float *m, *v; /* (n) each, owned, zeroed */
     size_t n;
-    struct pool *pool; /* whose threads share a step, borrowed; NULL: the caller alone */
+    struct thread_pool *threads; /* whose threads share a step, borrowed; NULL: the caller alone */
 };
 #define ADAM_DEFAULT ((struct adam){.lr = 1e-3f, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f})
 

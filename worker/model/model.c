@@ -27,7 +27,7 @@ int model_new_with(const struct model_params *params, const struct kernels *kern
     m->seed = params->seed;
     m->dropout = params->dropout;
     m->threads = params->threads;
-    int r = pool_new(m->threads, &m->work.pool, err);
+    int r = thread_pool_new(m->threads, &m->work.threads, err);
     if (r < 0) {
         model_free(m);
         return r;
@@ -54,7 +54,7 @@ void model_free(struct model *m)
     if (m == NULL) {
         return;
     }
-    pool_free(m->work.pool);
+    thread_pool_free(m->work.threads);
     arena_done(&m->arena);
     free(m->layers);
     free(m);
@@ -75,9 +75,9 @@ size_t model_n_params(const struct model *m)
     return model_def_n_params(m->def);
 }
 
-struct pool *model_pool(const struct model *m)
+struct thread_pool *model_threads(const struct model *m)
 {
-    return m->work.pool;
+    return m->work.threads;
 }
 
 size_t model_bytes(const struct model *m)

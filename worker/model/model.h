@@ -34,7 +34,8 @@ void model_free(struct model *m);
 float *model_param_data(struct model *m); /* (n_params), filled by model_init_params or a pull */
 float *model_grad_data(struct model *m);  /* (n_params), overwritten by each model_backward */
 size_t model_n_params(const struct model *m);
-struct pool *model_pool(const struct model *m); /* its threads, for work between its passes */
+struct thread_pool *model_threads(
+    const struct model *m); /* its threads, for work between its passes */
 
 /* Identifies the dropout masks of one micro-batch: the same for the same (step, trainer). */
 struct model_key {

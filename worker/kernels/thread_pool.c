@@ -4,7 +4,7 @@
  *
  * A thread that waits for another one stays awake for a while before it sleeps: a step has some
  * hundreds of loops, many of them shorter than waking a thread takes. */
-#include "worker/kernels/pool.h"
+#include "worker/kernels/thread_pool.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -19,17 +19,17 @@
 #define CACHE_LINE_BYTES 64
 
 struct loop {
-    pool_item item;
+    parallel_item item;
     void *ctx;
     size_t n;
 };
 
 struct share {
     _Alignas(CACHE_LINE_BYTES) atomic_size_t next; /* item to be dealt */
-    size_t end;                                    /* as struct pool's loop */
+    size_t end;                                    /* as struct thread_pool's loop */
 };
 
-struct pool {
+struct thread_pool {
     unsigned n; /* threads, the caller included */
     unsigned started;
     pthread_t *threads;
@@ -43,7 +43,7 @@ struct pool {
 };
 
 struct seat { /* what a thread is told; freed by it */
-    struct pool *pool;
+    struct thread_pool *pool;
     unsigned thread;
 };
 
@@ -54,18 +54,18 @@ static void relax(void)
 #endif
 }
 
-static bool has_begun(struct pool *p, size_t seen)
+static bool has_begun(struct thread_pool *p, size_t seen)
 {
     return atomic_load_explicit(&p->round, memory_order_acquire) != seen;
 }
 
-static bool has_ended(struct pool *p)
+static bool has_ended(struct thread_pool *p)
 {
     return atomic_load_explicit(&p->busy, memory_order_acquire) == 0;
 }
 
 /* Returns false if the pool ends instead. */
-static bool wait_for_round(struct pool *p, size_t seen)
+static bool wait_for_round(struct thread_pool *p, size_t seen)
 {
     for (int i = 0; i < SPINS; i++) {
         if (has_begun(p, seen)) {
@@ -82,7 +82,7 @@ static bool wait_for_round(struct pool *p, size_t seen)
     return goes_on;
 }
 
-static void wait_for_end(struct pool *p)
+static void wait_for_end(struct thread_pool *p)
 {
     for (int i = 0; i < SPINS; i++) {
         if (has_ended(p)) {
@@ -97,7 +97,7 @@ static void wait_for_end(struct pool *p)
     (void)pthread_mutex_unlock(&p->mutex);
 }
 
-static void run_items(struct pool *p, const struct loop *loop, unsigned thread)
+static void run_items(struct thread_pool *p, const struct loop *loop, unsigned thread)
 {
     for (unsigned turn = 0; turn < p->n; turn++) {
         struct share *share = &p->shares[(thread + turn) % p->n];
@@ -114,7 +114,7 @@ static void run_items(struct pool *p, const struct loop *loop, unsigned thread)
 static void *work(void *arg)
 {
     struct seat *seat = arg;
-    struct pool *p = seat->pool;
+    struct thread_pool *p = seat->pool;
     unsigned thread = seat->thread;
     free(seat);
     for (size_t seen = 0; wait_for_round(p, seen); seen++) {
@@ -129,10 +129,10 @@ static void *work(void *arg)
     return NULL;
 }
 
-int pool_new(unsigned n, struct pool **ret, struct err *err)
+int thread_pool_new(unsigned n, struct thread_pool **ret, struct err *err)
 {
     assert(n >= 1);
-    struct pool *p = xnew(struct pool);
+    struct thread_pool *p = xnew(struct thread_pool);
     p->n = n;
     p->threads = xnew_array(pthread_t, n);
     p->shares = aligned_alloc(CACHE_LINE_BYTES, n * sizeof(*p->shares));
@@ -150,7 +150,7 @@ int pool_new(unsigned n, struct pool **ret, struct err *err)
         int code = pthread_create(&p->threads[i], NULL, work, seat);
         if (code != 0) {
             free(seat);
-            pool_free(p);
+            thread_pool_free(p);
             return err_set_errno(err, code, "start thread %u of %u", i + 1, n);
         }
         p->started++;
@@ -159,7 +159,7 @@ int pool_new(unsigned n, struct pool **ret, struct err *err)
     return 0;
 }
 
-void pool_free(struct pool *p)
+void thread_pool_free(struct thread_pool *p)
 {
     if (p == NULL) {
         return;
@@ -179,12 +179,12 @@ void pool_free(struct pool *p)
     free(p);
 }
 
-unsigned pool_threads(const struct pool *p)
+unsigned thread_pool_size(const struct thread_pool *p)
 {
     return p == NULL ? 1 : p->n;
 }
 
-void parallel_for(struct pool *p, size_t n, pool_item item, void *ctx)
+void parallel_for(struct thread_pool *p, size_t n, parallel_item item, void *ctx)
 {
     if (p == NULL || p->n == 1 || n < 2) {
         for (size_t i = 0; i < n; i++) {

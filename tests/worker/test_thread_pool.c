@@ -37,9 +37,9 @@ static void runs_each_once(void **state)
     } rows[] = {{1, 0}, {1, 7}, {2, 0}, {2, 1}, {2, 2}, {3, 1000}, {8, 5}};
     static struct loop l;
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
-        struct pool *p = NULL;
-        assert_int_equal(pool_new(rows[r].threads, &p, NULL), 0);
-        assert_int_equal(pool_threads(p), rows[r].threads);
+        struct thread_pool *p = NULL;
+        assert_int_equal(thread_pool_new(rows[r].threads, &p, NULL), 0);
+        assert_int_equal(thread_pool_size(p), rows[r].threads);
         for (unsigned round = 1; round <= 100; round++) {
             memset(&l, 0, sizeof(l));
             l.threads = rows[r].threads;
@@ -53,7 +53,7 @@ static void runs_each_once(void **state)
             }
             assert_int_equal(atomic_load(&l.outside), 0);
         }
-        pool_free(p);
+        thread_pool_free(p);
     }
 }
 
@@ -78,8 +78,8 @@ static void sleeps_and_wakes(void **state)
     (void)state;
     enum { ITEMS = 4 };
     static struct loop l;
-    struct pool *p = NULL;
-    assert_int_equal(pool_new(3, &p, NULL), 0);
+    struct thread_pool *p = NULL;
+    assert_int_equal(thread_pool_new(3, &p, NULL), 0);
     for (unsigned round = 1; round <= 20; round++) {
         memset(&l, 0, sizeof(l));
         l.threads = 3;
@@ -89,7 +89,7 @@ static void sleeps_and_wakes(void **state)
         }
         compute_for_a_millisecond();
     }
-    pool_free(p);
+    thread_pool_free(p);
 }
 
 static void note_order(void *ctx, size_t i, unsigned thread)
@@ -106,8 +106,8 @@ static void without_a_pool(void **state)
     size_t next = 0;
     parallel_for(NULL, 5, note_order, &next);
     assert_int_equal(next, 5);
-    assert_int_equal(pool_threads(NULL), 1);
-    pool_free(NULL);
+    assert_int_equal(thread_pool_size(NULL), 1);
+    thread_pool_free(NULL);
 }
 
 /* BENCH_CPU_MASK lowers the instruction set, never raises it; another word masks nothing. */
