@@ -51,23 +51,23 @@ static int do_job(struct client *c, enum client_job job, const float *grads, flo
     return r;
 }
 
-static int ps_barrier(struct exchange *x, struct err *err)
+static int client_barrier(struct exchange *x, struct err *err)
 {
     return do_job((struct client *)x, JOB_BARRIER, NULL, NULL, NULL, err);
 }
 
-static int ps_round(struct exchange *x, const float *grads, float *params,
-                    struct exchange_times *ret, struct err *err)
+static int client_round(struct exchange *x, const float *grads, float *params,
+                        struct exchange_times *ret, struct err *err)
 {
     return do_job((struct client *)x, JOB_ROUND, grads, params, ret, err);
 }
 
-static int ps_goodbye(struct exchange *x, struct err *err)
+static int client_goodbye(struct exchange *x, struct err *err)
 {
     return do_job((struct client *)x, JOB_GOODBYE, NULL, NULL, NULL, err);
 }
 
-static void ps_abandon(struct exchange *x, int exit_code, const char *why)
+static void client_abandon(struct exchange *x, int exit_code, const char *why)
 {
     struct client *c = (struct client *)x;
     (void)pthread_mutex_lock(&c->mutex);
@@ -81,7 +81,7 @@ static void ps_abandon(struct exchange *x, int exit_code, const char *why)
     (void)pthread_mutex_unlock(&c->mutex);
 }
 
-static void ps_fault(const struct exchange *x, struct exchange_fault *ret)
+static void client_fault(const struct exchange *x, struct exchange_fault *ret)
 {
     struct client *c =
         (struct client *)(uintptr_t)x; /* the mutex changes, what it guards does not */
@@ -93,13 +93,13 @@ static void ps_fault(const struct exchange *x, struct exchange_fault *ret)
     (void)pthread_mutex_unlock(&c->mutex);
 }
 
-static void ps_free(struct exchange *x)
+static void client_free(struct exchange *x)
 {
     if (x == NULL) {
         return;
     }
     struct client *c = (struct client *)x;
-    ps_abandon(x, EXIT_WORKER_PEER_LOST, "it left without a goodbye");
+    client_abandon(x, EXIT_WORKER_PEER_LOST, "it left without a goodbye");
     (void)pthread_join(c->thread, NULL); /* it has ended or is about to */
     (void)pthread_cond_destroy(&c->cond);
     (void)pthread_mutex_destroy(&c->mutex);
@@ -108,13 +108,13 @@ static void ps_free(struct exchange *x)
     free(c);
 }
 
-static const struct exchange_ops ps_ops = {
-    .barrier = ps_barrier,
-    .round = ps_round,
-    .goodbye = ps_goodbye,
-    .abandon = ps_abandon,
-    .fault = ps_fault,
-    .free = ps_free,
+static const struct exchange_ops client_ops = {
+    .barrier = client_barrier,
+    .round = client_round,
+    .goodbye = client_goodbye,
+    .abandon = client_abandon,
+    .fault = client_fault,
+    .free = client_free,
 };
 
 /* Signals are the main thread's business. */
@@ -135,7 +135,7 @@ int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **r
         return err_set_errno(err, errno, "eventfd");
     }
     struct client *c = xnew(struct client);
-    c->base.ops = &ps_ops;
+    c->base.ops = &client_ops;
     c->params = *params;
     c->params.servers = NULL;
     c->wake_fd = wake_fd;
