@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "worker/data/data.h"
+#include "worker/data/dataset.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "worker/data/data.h"
+#include "worker/data/dataset.h"
 #include "worker/model/adam.h"
 
 #define CACHE_LINE_BYTES 64 /* a sample is a multiple of it, as aligned_alloc wants */

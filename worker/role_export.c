@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "worker/data/data.h"
+#include "worker/data/dataset.h"
 #include "worker/model/def.h"
 #include "worker/model/model.h"
 #include "worker/role.h"

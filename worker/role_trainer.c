@@ -12,7 +12,7 @@
 #include "base/exit_code.h"
 #include "base/mem.h"
 #include "worker/comm/exchange_ps.h"
-#include "worker/data/data.h"
+#include "worker/data/dataset.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"
 #include "worker/report.h"

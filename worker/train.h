@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "worker/data/data.h"
+#include "worker/data/dataset.h"
 #include "worker/model/model.h"
 
 struct train_params {

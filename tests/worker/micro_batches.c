@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "worker/comm/auth.h"
-#include "worker/data/data.h"
+#include "worker/data/dataset.h"
 #include "worker/model/adam.h"
 #include "worker/model/model.h"
 #include "worker/tensor/accumulate.h"

@@ -14,7 +14,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "worker/data/data.h"
+#include "worker/data/dataset.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 enum { SIDE = 28, PIXELS = SIDE * SIDE, N = 5 };

@@ -12,7 +12,7 @@
 #include "base/exit_code.h"
 #include "base/mem.h"
 #include "child.h"
-#include "worker/data/data.h"
+#include "worker/data/dataset.h"
 #include "worker/model/model.h"
 
 static char *program, *folder;

@@ -1,7 +1,7 @@
 /* Gradients against central differences, in double precision (double.h): every operation of ref.c,
  * then a small network of every layer kind, dropout and batch statistics included. test_kernels
  * ties the fast kernels to ref.c, test_model the fast model to the reference model. */
-#include "worker/model/plan.h"
+#include "worker/model/model_internal.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define TOLERANCE 1e-6 /* of the largest gradient in the array */

@@ -11,7 +11,7 @@
 
 #include "guard.h"
 #include "worker/model/adam.h"
-#include "worker/model/plan.h"
+#include "worker/model/model_internal.h"
 #include "worker/tensor/accumulate.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))

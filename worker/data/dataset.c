@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "worker/data/source.h"
+#include "worker/data/dataset_internal.h"
 #include "worker/tensor/rng.h"
 
 #define SIDE 32 /* of what the network sees */

@@ -1,7 +1,7 @@
 /* How a dataset is held, for the readers of this folder. */
 #pragma once
 
-#include "worker/data/data.h"
+#include "worker/data/dataset.h"
 
 struct dataset {
     uint32_t c, h, w; /* of the stored samples: (1, 28, 28) or (3, 32, 32) */

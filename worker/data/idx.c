@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "worker/data/gzfile.h"
 #include "worker/data/labels.h"
-#include "worker/data/source.h"
+#include "worker/data/dataset_internal.h"
 
 #define IDX_MAGIC_IMAGES 0x00000803u /* unsigned bytes, three dimensions */
 #define IDX_MAGIC_LABELS 0x00000801u

@@ -1,6 +1,6 @@
 #include "worker/data/labels.h"
 
-#include "worker/data/data.h"
+#include "worker/data/dataset.h"
 
 int labels_check(const char *path, const uint8_t *labels, size_t n, struct err *err)
 {

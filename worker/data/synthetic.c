@@ -1,6 +1,6 @@
 /* Random pixels and labels: for measuring speed, where what is learnt does not matter. */
 #include "base/mem.h"
-#include "worker/data/source.h"
+#include "worker/data/dataset_internal.h"
 #include "worker/tensor/rng.h"
 
 /* As many as CIFAR-10 has. */

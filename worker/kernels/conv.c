@@ -1,5 +1,5 @@
 /* The convolution slots: which way for which shape. */
-#include "worker/kernels/conv.h"
+#include "worker/kernels/conv_internal.h"
 
 #include "worker/kernels/tiles.h"
 

@@ -8,7 +8,7 @@
 #include <cblas.h>
 
 #include "worker/kernels/carve.h"
-#include "worker/kernels/conv.h"
+#include "worker/kernels/conv_internal.h"
 #include "worker/kernels/moments.h"
 
 #define BLOCK_PIXELS 256 /* rows that sgemm wants at least; measured, see docs/worker.md */

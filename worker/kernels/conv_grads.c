@@ -12,8 +12,8 @@
 
 #include "worker/kernels/carve.h"
 #include "worker/kernels/ceil_div.h"
-#include "worker/kernels/conv.h"
-#include "worker/kernels/grads.h"
+#include "worker/kernels/conv_internal.h"
+#include "worker/kernels/conv_grads_internal.h"
 #include "worker/kernels/thread_pool.h"
 #include "worker/kernels/simd.h"
 #include "worker/kernels/slots.h"

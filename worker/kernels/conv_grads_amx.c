@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "worker/kernels/ceil_div.h"
-#include "worker/kernels/grads.h"
+#include "worker/kernels/conv_grads_internal.h"
 #include "worker/kernels/simd.h"
 
 #define STRIP (VL * PANEL) /* VL channels of PANEL tiles */

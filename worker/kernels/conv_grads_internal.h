@@ -1,5 +1,5 @@
-/* Inside of conv_grads.c, the weight gradient: what depends on who multiplies. grads_vectors.c has
- * it for vectors, grads_amx.c for tile registers; each instruction set is built with one of them. */
+/* Inside of conv_grads.c, the weight gradient: what depends on who multiplies. conv_grads_vectors.c has
+ * it for vectors, conv_grads_amx.c for tile registers; each instruction set is built with one of them. */
 #pragma once
 
 #include <stdbool.h>

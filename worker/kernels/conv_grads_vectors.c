@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "worker/kernels/grads.h"
+#include "worker/kernels/conv_grads_internal.h"
 #include "worker/kernels/simd.h"
 
 /* Z as panels of K whose rows are tiles. */

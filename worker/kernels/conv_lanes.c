@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "worker/kernels/carve.h"
-#include "worker/kernels/conv.h"
+#include "worker/kernels/conv_internal.h"
 #include "worker/kernels/thread_pool.h"
 #include "worker/kernels/simd.h"
 #include "worker/kernels/tiles.h"

@@ -5,7 +5,7 @@
 
 #include "worker/kernels/carve.h"
 #include "worker/kernels/ceil_div.h"
-#include "worker/kernels/conv.h"
+#include "worker/kernels/conv_internal.h"
 #include "worker/kernels/moments.h"
 #include "worker/kernels/thread_pool.h"
 #include "worker/kernels/product.h"

@@ -12,7 +12,7 @@
 
 #include "worker/kernels/carve.h"
 #include "worker/kernels/ceil_div.h"
-#include "worker/kernels/conv.h"
+#include "worker/kernels/conv_internal.h"
 #include "worker/kernels/cpu.h"
 #include "worker/kernels/moments.h"
 #include "worker/kernels/simd.h"

@@ -5,7 +5,7 @@
 #include <cblas.h>
 
 #include "worker/kernels/ceil_div.h"
-#include "worker/kernels/conv.h"
+#include "worker/kernels/conv_internal.h"
 #include "worker/kernels/thread_pool.h"
 
 #define SLICE 128 /* columns */

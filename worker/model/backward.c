@@ -2,7 +2,7 @@
  * and of what lies below it. */
 #include <string.h>
 
-#include "worker/model/plan.h"
+#include "worker/model/model_internal.h"
 
 /* dy is the gradient of W*x + b; dx (NULL for the first layer) that of x. */
 static void linear_backward(const struct model *m, const struct layer *l, const float *dy,

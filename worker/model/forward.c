@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "worker/model/plan.h"
+#include "worker/model/model_internal.h"
 
 struct dropout_mask layer_mask(const struct model *m, const struct layer *l)
 {

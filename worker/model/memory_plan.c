@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "worker/kernels/carve.h"
-#include "worker/model/plan.h"
+#include "worker/model/model_internal.h"
 
 static void carve_layer(struct model *m, struct layer *l, struct carver *c)
 {
@@ -75,7 +75,7 @@ static void shape_layers(struct model *m)
     }
 }
 
-int plan_memory(struct model *m, struct err *err)
+int model_plan_memory(struct model *m, struct err *err)
 {
     assert(m->def->n_layers <= MODEL_MAX_LAYERS);
     m->layers = xnew_array(struct layer, m->def->n_layers);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "worker/model/plan.h"
+#include "worker/model/model_internal.h"
 
 static void reset_running_stats(struct model *m)
 {
@@ -32,7 +32,7 @@ int model_new_with(const struct model_params *params, const struct kernels *kern
         model_free(m);
         return r;
     }
-    r = plan_memory(m, err);
+    r = model_plan_memory(m, err);
     if (r < 0) {
         model_free(m);
         return err_wrap(err, r, "batch of %u", params->batch);

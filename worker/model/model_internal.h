@@ -63,7 +63,7 @@ int model_new_with(const struct model_params *params, const struct kernels *kern
                    struct model **ret, struct err *err);
 
 /* Sets the layers' shapes and offsets, then the pointers into m->arena, allocating it. */
-int plan_memory(struct model *m, struct err *err);
+int model_plan_memory(struct model *m, struct err *err);
 
 /* The dropout of a layer in the micro-batch that m->key names. */
 struct dropout_mask layer_mask(const struct model *m, const struct layer *l);
