@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
 #endif
@@ -42,12 +45,29 @@ static bool may_use_tiles(void)
 }
 #endif
 
+/* Of leaf 7; cpuid.h names them differently in GCC and clang. */
+#define EDX_AMX_BF16 (1u << 22)
+#define EDX_AMX_TILE (1u << 24)
+#define XCR0_TILES 0x60000u /* the state of tiles: XTILECFG and XTILEDATA */
+
+/* __builtin_cpu_supports of amx-tile and amx-bf16, which clang has only from version 16 on. */
+static bool has_tile_feature(unsigned edx_bit)
+{
+    unsigned eax, ebx, ecx, edx, xcr0, unused;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || (ecx & bit_OSXSAVE) == 0) {
+        return false;
+    }
+    __asm__("xgetbv" : "=a"(xcr0), "=d"(unused) : "c"(0));
+    return (xcr0 & XCR0_TILES) == XCR0_TILES && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) &&
+           (edx & edx_bit) != 0;
+}
+
 static bool has_amx;
 
 static void find_amx(void)
 {
-    has_amx = cpu_has_avx512() && __builtin_cpu_supports("amx-tile") &&
-              __builtin_cpu_supports("amx-bf16") && may_use_tiles();
+    has_amx = cpu_has_avx512() && has_tile_feature(EDX_AMX_TILE) &&
+              has_tile_feature(EDX_AMX_BF16) && may_use_tiles();
 }
 
 bool cpu_has_amx(void)
@@ -90,8 +110,8 @@ static void find_features(void) /* the builtin takes literals only, so no table 
     add_feature("avx512vl", __builtin_cpu_supports("avx512vl"));
     add_feature("avx512_vnni", __builtin_cpu_supports("avx512vnni"));
     add_feature("avx512_bf16", __builtin_cpu_supports("avx512bf16"));
-    add_feature("amx_tile", __builtin_cpu_supports("amx-tile"));
-    add_feature("amx_bf16", __builtin_cpu_supports("amx-bf16"));
+    add_feature("amx_tile", has_tile_feature(EDX_AMX_TILE));
+    add_feature("amx_bf16", has_tile_feature(EDX_AMX_BF16));
 }
 
 const char *cpu_features(void)

@@ -334,7 +334,7 @@ static struct block block_at(const struct pass *p, size_t row, size_t x)
 static void pool_block(size_t n, const float *y0, const float *y1, const float *y2, const float *y3,
                        const float *scale, const float *shift, float *restrict a)
 {
-#pragma GCC ivdep
+    SIMD_LOOP
     for (size_t k = 0; k < n; k++) {
         float v0 = scale[k] * y0[k] + shift[k], v1 = scale[k] * y1[k] + shift[k];
         float v2 = scale[k] * y2[k] + shift[k], v3 = scale[k] * y3[k] + shift[k];
@@ -370,7 +370,7 @@ static void reduce_block(const struct pass *p, const struct block *b, float *res
     const float *y3 = p->y + b->px[3], *da = p->da + b->pooled;
     const float *scale = p->scale, *shift = p->shift, *mean = p->mean;
     size_t n = p->k;
-#pragma GCC ivdep
+    SIMD_LOOP
     for (size_t k = 0; k < n; k++) {
         float x0 = y0[k], x1 = y1[k], x2 = y2[k], x3 = y3[k], d = da[k];
         float v0 = scale[k] * x0 + shift[k], v1 = scale[k] * x1 + shift[k];
@@ -407,7 +407,7 @@ static void apply_block(const struct pass *p, const struct block *b, float *cons
     const float *mul = p->mul, *sub = p->sub, *slope = p->slope;
     float *d0 = dy[0], *d1 = dy[1], *d2 = dy[2], *d3 = dy[3];
     size_t n = p->k;
-#pragma GCC ivdep
+    SIMD_LOOP
     for (size_t k = 0; k < n; k++) {
         float x0 = y0[k], x1 = y1[k], x2 = y2[k], x3 = y3[k], d = da[k];
         float v0 = scale[k] * x0 + shift[k], v1 = scale[k] * x1 + shift[k];

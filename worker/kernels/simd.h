@@ -7,8 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__AVX512F__)
+#if defined(__SSE__)
 #include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
 #define VL 16           /* floats of a vector */
 #define PRODUCT_ROWS 12 /* rows of a register block: 12 x 2 vectors of 32 registers */
 #elif defined(__AVX__)
@@ -33,6 +36,13 @@ typedef vi vmask;
 
 #define SIMD_INLINE static inline __attribute__((always_inline))
 
+/* Before a loop whose iterations do not depend on each other, whatever its pointers may alias. */
+#if defined(__clang__)
+#define SIMD_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define SIMD_LOOP _Pragma("GCC ivdep")
+#endif
+
 SIMD_INLINE vf vload(const float *p)
 {
     return *(const vf_memory *)p;
@@ -48,11 +58,11 @@ SIMD_INLINE void vstore(float *p, vf v)
 SIMD_INLINE void vstream(float *p, vf v)
 {
 #if defined(__AVX512F__)
-    __builtin_ia32_movntps512(p, v);
+    _mm512_stream_ps(p, (__m512)v);
 #elif defined(__AVX__)
-    __builtin_ia32_movntps256(p, v);
+    _mm256_stream_ps(p, (__m256)v);
 #elif defined(__SSE__)
-    __builtin_ia32_movntps(p, v);
+    _mm_stream_ps(p, (__m128)v);
 #else
     vstore(p, v);
 #endif
@@ -71,7 +81,7 @@ SIMD_INLINE void vstore_or_stream(float *p, vf v, bool streams)
 SIMD_INLINE void vstream_end(void)
 {
 #if defined(__SSE__)
-    __builtin_ia32_sfence();
+    _mm_sfence();
 #endif
 }
 
@@ -114,9 +124,9 @@ SIMD_INLINE uint32_t vmask_bits(vmask m)
 #if defined(__AVX512F__)
     return m;
 #elif defined(__AVX__)
-    return (uint32_t)__builtin_ia32_movmskps256((vf)m);
+    return (uint32_t)_mm256_movemask_ps((__m256)m);
 #elif defined(__SSE__)
-    return (uint32_t)__builtin_ia32_movmskps((vf)m);
+    return (uint32_t)_mm_movemask_ps((__m128)m);
 #else
     uint32_t bits = 0;
     for (int i = 0; i < VL; i++) {
@@ -140,6 +150,21 @@ SIMD_INLINE vmask vmask_from(uint32_t bits)
 #endif
 }
 
+/* Lane i is lane lanes[i] of the pair a, b: those of a are 0 to VL - 1, those of b come after them. */
+SIMD_INLINE vf vpick(vf a, vf b, vi lanes)
+{
+#if defined(                                                                                       \
+    __clang__) /* has no shuffle by a vector, and makes one of this where lanes is constant */
+    vf picked;
+    for (int i = 0; i < VL; i++) {
+        picked[i] = lanes[i] < VL ? a[lanes[i] % VL] : b[lanes[i] % VL];
+    }
+    return picked;
+#else
+    return __builtin_shuffle(a, b, lanes);
+#endif
+}
+
 /* Halves of blocks of `size` rows change places. It is a constant wherever this is inlined: only so
  * GCC keeps rows in registers (a transposition by AVX-512: 73 ns, then 16). */
 SIMD_INLINE void vexchange(vf row[VL], int size)
@@ -153,8 +178,8 @@ SIMD_INLINE void vexchange(vf row[VL], int size)
     for (int i = 0; i < VL; i++) {
         if ((i & size) == 0) {
             vf a = row[i], b = row[i + size];
-            row[i] = __builtin_shuffle(a, b, first);
-            row[i + size] = __builtin_shuffle(a, b, second);
+            row[i] = vpick(a, b, first);
+            row[i + size] = vpick(a, b, second);
         }
     }
 }
