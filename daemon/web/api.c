@@ -13,6 +13,7 @@
 #include "store/run_document.h"
 
 #define API_VERSION "benchd.io/v1alpha1"
+#define NOT_GIVEN (-1)
 
 static void put_json(struct web_response *res, json_t *document_take)
 {
@@ -140,24 +141,23 @@ void api_run(struct site *site, const struct web_request *req, const char *name,
 static size_t select_attempts(const struct web_request *req, struct site_run *run,
                               struct web_response *res)
 {
-    int64_t wanted[3] = {-1, -1, -1};
-    static const char *const names[] = {"point", "trial", "attempt"};
+    struct attempt_wanted wanted = {NOT_GIVEN, NOT_GIVEN, NOT_GIVEN};
+    const struct {
+        const char *name;
+        int64_t *ret;
+    } numbers[] = {{"point", &wanted.point}, {"trial", &wanted.trial}, {"attempt", &wanted.number}};
     for (size_t i = 0; i < 3; i++) {
-        const char *text = web_request_arg(req, names[i]);
-        if (text != NULL && parse_i64_in(text, 0, UINT32_MAX, &wanted[i]) < 0) {
-            web_fail(res, 400, "%s '%.64s': expected a whole number from 0", names[i], text);
+        const char *text = web_request_arg(req, numbers[i].name);
+        if (text != NULL && parse_i64_in(text, 0, UINT32_MAX, numbers[i].ret) < 0) {
+            web_fail(res, 400, "%s '%.64s': expected a whole number from 0", numbers[i].name, text);
             return 0;
         }
     }
     size_t n = 0;
     for (size_t i = 0; i < run->n_rows; i++) {
         const struct attempt_row row = run->rows[i];
-        const int64_t is[3] = {row.id.point, row.id.trial, row.id.number};
-        bool is_wanted = true;
-        for (size_t k = 0; k < 3; k++) {
-            is_wanted = is_wanted && (wanted[k] < 0 || wanted[k] == is[k]);
-        }
-        if (is_wanted) { /* swapped, so that every row is still there to be freed */
+        if (attempt_wanted_matches(
+                &wanted, &row.id)) { /* swapped, so that every row is still there to be freed */
             run->rows[i] = run->rows[n];
             run->rows[n++] = row;
         }
@@ -231,23 +231,22 @@ void api_results(struct site *site, const struct web_request *req, const char *n
 
 /* --- Logs ------------------------------------------------------------------------------------ */
 
-#define NOT_GIVEN (-1)
-
 /* As the options of `benchctl logs`, with the same defaults. */
 struct wanted {
-    int64_t point, trial, attempt, index;
+    struct attempt_wanted attempt;
+    int64_t index;
     int role;
 };
 
 static bool take_wanted(const struct web_request *req, struct wanted *ret, struct web_response *res)
 {
-    *ret = (struct wanted){NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN};
+    *ret = (struct wanted){{NOT_GIVEN, NOT_GIVEN, NOT_GIVEN}, NOT_GIVEN, NOT_GIVEN};
     const struct {
         const char *name;
         int64_t *ret;
-    } numbers[] = {{"point", &ret->point},
-                   {"trial", &ret->trial},
-                   {"attempt", &ret->attempt},
+    } numbers[] = {{"point", &ret->attempt.point},
+                   {"trial", &ret->attempt.trial},
+                   {"attempt", &ret->attempt.number},
                    {"index", &ret->index}};
     for (size_t i = 0; i < req->n_args; i++) {
         const struct web_arg *arg = &req->args[i];
@@ -274,33 +273,6 @@ static bool take_wanted(const struct web_request *req, struct wanted *ret, struc
         }
     }
     return true;
-}
-
-/* The point's first trial, a trial's last attempt, unless they were named. */
-static const struct attempt_row *find_attempt(const struct site_run *run, const struct wanted *w)
-{
-    const struct attempt_row *found = NULL;
-    for (size_t i = 0; i < run->n_rows; i++) { /* ordered by point, trial, attempt */
-        const struct attempt_row *row = &run->rows[i];
-        if (row->id.point == w->point && (w->trial == NOT_GIVEN || row->id.trial == w->trial) &&
-            (w->attempt == NOT_GIVEN || row->id.number == w->attempt) &&
-            (found == NULL || found->id.trial == row->id.trial)) {
-            found = row;
-        }
-    }
-    return found;
-}
-
-static const struct replica_row *find_replica(const struct attempt_row *row, const struct wanted *w)
-{
-    const int role = w->role == NOT_GIVEN ? ROLE_TRAINER : w->role;
-    const int64_t index = w->index == NOT_GIVEN ? 0 : w->index;
-    vec_each (const struct replica_row, rep, &row->replicas) {
-        if ((int)rep->id.role == role && rep->id.index == index) {
-            return rep;
-        }
-    }
-    return NULL;
 }
 
 static void put_log(const struct site *site, const struct site_run *run,
@@ -336,12 +308,13 @@ void api_logs(struct site *site, const struct web_request *req, const char *name
         site_fail(res, r, &err);
         return;
     }
-    if (w.point == NOT_GIVEN && run.def != NULL && run.def->matrix.n_points == 1) {
-        w.point = 0;
+    if (w.attempt.point == NOT_GIVEN && run.def != NULL && run.def->matrix.n_points == 1) {
+        w.attempt.point = 0;
     }
-    const struct attempt_row *row = find_attempt(&run, &w);
-    const struct replica_row *rep = row == NULL ? NULL : find_replica(row, &w);
-    if (w.point == NOT_GIVEN) {
+    const struct attempt_row *row = attempt_rows_find(run.rows, run.n_rows, &w.attempt);
+    const struct replica_row *rep =
+        row == NULL ? NULL : attempt_row_find_replica(row, w.role, w.index);
+    if (w.attempt.point == NOT_GIVEN) {
         web_fail(res, 400, "run '%s' has several points: name one by point=", run.item.row.name);
     } else if (row == NULL) {
         web_fail(res, 404, "run '%s': no such attempt has ended", run.item.row.name);

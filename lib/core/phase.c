@@ -87,6 +87,43 @@ void attempt_row_done(struct attempt_row *row)
     row->error = NULL;
 }
 
+static bool matches(int64_t wanted, uint32_t number)
+{
+    return wanted < 0 || wanted == number;
+}
+
+bool attempt_wanted_matches(const struct attempt_wanted *wanted, const struct attempt_id *id)
+{
+    return matches(wanted->point, id->point) && matches(wanted->trial, id->trial) &&
+           matches(wanted->number, id->number);
+}
+
+const struct attempt_row *attempt_rows_find(const struct attempt_row *rows, size_t n,
+                                            const struct attempt_wanted *wanted)
+{
+    const struct attempt_row *found = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const struct attempt_id *id = &rows[i].id;
+        if (attempt_wanted_matches(wanted, id) &&
+            (found == NULL || (found->id.point == id->point && found->id.trial == id->trial))) {
+            found = &rows[i];
+        }
+    }
+    return found;
+}
+
+const struct replica_row *attempt_row_find_replica(const struct attempt_row *row, int role,
+                                                   int64_t index)
+{
+    vec_each (const struct replica_row, replica, &row->replicas) {
+        if ((int)replica->id.role == (role < 0 ? ROLE_TRAINER : role) &&
+            replica->id.index == (index < 0 ? 0 : index)) {
+            return replica;
+        }
+    }
+    return NULL;
+}
+
 bool run_status_eq(const struct run_status *a, const struct run_status *b)
 {
     return a->phase == b->phase && strcmp(a->reason, b->reason) == 0 &&

@@ -66,6 +66,20 @@ struct attempt_row {
 };
 void attempt_row_done(struct attempt_row *row);
 
+/* Which attempt a reader asks for; -1: not given. */
+struct attempt_wanted {
+    int64_t point, trial, number;
+};
+/* True if the attempt has every number that was given. */
+bool attempt_wanted_matches(const struct attempt_wanted *wanted, const struct attempt_id *id);
+/* The first trial that matches, and of that trial the last attempt. `rows` are ordered by point,
+ * trial, attempt. NULL: no row matches. Borrowed. */
+const struct attempt_row *attempt_rows_find(const struct attempt_row *rows, size_t n,
+                                            const struct attempt_wanted *wanted);
+/* The replica of a role; role -1: the trainer, index -1: the first. NULL: there is none. Borrowed. */
+const struct replica_row *attempt_row_find_replica(const struct attempt_row *row, int role,
+                                                   int64_t index);
+
 /* The run's status, a summary recomputed from what is seen; written only when it changed. */
 struct run_status {
     enum run_phase phase;

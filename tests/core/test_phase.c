@@ -1,0 +1,84 @@
+/* Which attempt and which replica a reader means, by the numbers that were given. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/phase.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+static void finds_the_attempt_that_is_meant(void **state)
+{
+    (void)state;
+    /* As a store lists them. */
+    static const struct attempt_row attempts[] = {
+        {.id = {0, 0, 0}}, {.id = {0, 0, 1}}, {.id = {0, 1, 0}}, {.id = {2, 1, 0}},
+        {.id = {2, 1, 1}}, {.id = {2, 1, 2}}, {.id = {2, 3, 0}}, {.id = {3, 1, 0}},
+    };
+    static const struct {
+        const char *name;
+        struct attempt_wanted wanted;
+        int found; /* -1: none */
+    } rows[] = {
+        {"nothing is given", {-1, -1, -1}, 1},
+        {"a point: its first trial's last attempt", {2, -1, -1}, 5},
+        {"a trial", {2, 3, -1}, 6},
+        {"all three", {2, 1, 1}, 4},
+        {"an attempt: of the first trial that has it", {2, -1, 0}, 3},
+        {"an attempt that only a later trial has", {0, 1, -1}, 2},
+        {"a trial of the first point that has it, not of later ones", {-1, 1, -1}, 2},
+        {"no such point", {1, -1, -1}, -1},
+        {"no such trial", {2, 0, -1}, -1},
+        {"no such attempt", {2, 3, 1}, -1},
+        {"more than 32 bits are another number", {INT64_C(4294967296), -1, -1}, -1},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct attempt_row *found =
+            attempt_rows_find(attempts, N_ROWS(attempts), &rows[i].wanted);
+        const int at = found == NULL ? -1 : (int)(found - attempts);
+        if (at != rows[i].found) {
+            fail_msg("row '%s': expected attempt %d, got %d", rows[i].name, rows[i].found, at);
+        }
+    }
+    assert_null(attempt_rows_find(NULL, 0, &rows[0].wanted));
+}
+
+static void finds_the_replica_that_is_meant(void **state)
+{
+    (void)state;
+    struct replica_row replicas[] = {{.id = {.role = ROLE_PSERVER, .index = 0}},
+                                     {.id = {.role = ROLE_PSERVER, .index = 1}},
+                                     {.id = {.role = ROLE_TRAINER, .index = 0}},
+                                     {.id = {.role = ROLE_TRAINER, .index = 1}}};
+    const struct attempt_row attempt = {.replicas = {.items = replicas, .len = N_ROWS(replicas)}};
+    static const struct {
+        const char *name;
+        int role;
+        int64_t index;
+        int found; /* -1: none */
+    } rows[] = {
+        {"nothing is given: trainer/0", -1, -1, 2},       {"an index alone: a trainer's", -1, 1, 3},
+        {"a role alone: its first", ROLE_PSERVER, -1, 0}, {"both", ROLE_PSERVER, 1, 1},
+        {"no such index", ROLE_TRAINER, 2, -1},           {"no such role", ROLE_WORKER, -1, -1},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct replica_row *found =
+            attempt_row_find_replica(&attempt, rows[i].role, rows[i].index);
+        const int at = found == NULL ? -1 : (int)(found - replicas);
+        if (at != rows[i].found) {
+            fail_msg("row '%s': expected replica %d, got %d", rows[i].name, rows[i].found, at);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_the_attempt_that_is_meant),
+        cmocka_unit_test(finds_the_replica_that_is_meant),
+    };
+    return cmocka_run_group_tests_name("core/phase", tests, NULL, NULL);
+}
