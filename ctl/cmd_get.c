@@ -9,6 +9,7 @@
 #include "ctl/human.h"
 #include "ctl/verbs.h"
 #include "report/report.h"
+#include "store/run_list.h"
 
 /* Milliseconds that it ran, or has run so far; -1: unknown. */
 static int64_t ran_ms(const struct listed_run *l, int64_t now_unix_ms)
@@ -64,36 +65,14 @@ static void print_table(const struct cli *cli, const struct listed_run *list, si
     table_free(t);
 }
 
-static json_t *time_or_null(int64_t unix_ms)
-{
-    char text[CLOCK_RFC3339_SIZE];
-    clock_format_rfc3339(unix_ms, text);
-    return unix_ms == 0 ? json_null() : json_string(text);
-}
-
-static json_t *row_to_json(const struct listed_run *l)
-{
-    const struct run_row *row = &l->row;
-    const struct run_status *st = &row->status;
-    return json_pack("{s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:I, s:b, s:b, s:o, s:o, "
-                     "s:o}",
-                     "name", row->name, "uid", row->uid, "benchmark", row->benchmark, "phase",
-                     run_phase_to_string(st->phase), "interrupted", l->is_interrupted, "reason",
-                     st->reason, "message", st->message, "trialsDone", (int)st->trials_done,
-                     "trialsFailed", (int)st->trials_failed, "trialsTotal", (int)st->trials_total,
-                     "cpus", (json_int_t)row->cpus, "rehearsal", row->rehearsal, "simulated",
-                     row->simulated, "created", time_or_null(row->created_unix_ms), "started",
-                     time_or_null(st->started_unix_ms), "ended", time_or_null(st->ended_unix_ms));
-}
-
 static void print_json(const struct listed_run *list, size_t n, struct buf *out)
 {
     json_t *items = json_array();
     for (size_t i = 0; i < n; i++) {
-        (void)json_array_append_new(items, row_to_json(&list[i])); /* grows in memory only */
+        json_t *item = run_item_to_json(&list[i].row, list[i].is_interrupted);
+        (void)json_array_append_new(items, item); /* grows in memory only */
     }
-    json_t *document = json_pack("{s:s, s:s, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
-                                 "BenchmarkRunList", "items", items);
+    json_t *document = run_list_to_json(items);
     char *text = json_dumps(document, JSON_INDENT(2));
     buf_printf(out, "%s\n", text);
     free(text);

@@ -5,12 +5,12 @@
 
 #include <jansson.h>
 
-#include "base/clock.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "daemon/web/site.h"
 #include "report/report.h"
 #include "store/run_document.h"
+#include "store/run_list.h"
 
 #define API_VERSION "benchd.io/v1alpha1"
 #define NOT_GIVEN (-1)
@@ -27,40 +27,6 @@ static void put_json(struct web_response *res, json_t *document_take)
     buf_printf(&res->body, "%s\n", text);
 }
 
-/* Foreign text may be any bytes; JSON takes UTF-8 only. */
-static json_t *clean_text(const char *text)
-{
-    struct buf clean = BUF_INIT;
-    buf_put_utf8(&clean, text, strlen(text));
-    json_t *v = json_string(buf_cstr(&clean));
-    buf_done(&clean);
-    return v;
-}
-
-static json_t *time_or_null(int64_t unix_ms)
-{
-    char text[CLOCK_RFC3339_SIZE];
-    clock_format_rfc3339(unix_ms, text);
-    return unix_ms == 0 ? json_null() : json_string(text);
-}
-
-/* The keys of `benchctl get runs -o json`. */
-static json_t *item_to_json(const struct site_item *item)
-{
-    const struct run_row *row = &item->row;
-    const struct run_status *st = &row->status;
-    return json_pack("{s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:I, s:I, s:I, s:I, s:b, s:b, s:o, s:o, "
-                     "s:o}",
-                     "name", row->name, "uid", row->uid, "benchmark", row->benchmark, "phase",
-                     run_phase_to_string(st->phase), "interrupted", item->is_interrupted, "reason",
-                     clean_text(st->reason), "message", clean_text(st->message), "trialsDone",
-                     (json_int_t)st->trials_done, "trialsFailed", (json_int_t)st->trials_failed,
-                     "trialsTotal", (json_int_t)st->trials_total, "cpus", (json_int_t)row->cpus,
-                     "rehearsal", row->rehearsal, "simulated", row->simulated, "created",
-                     time_or_null(row->created_unix_ms), "started",
-                     time_or_null(st->started_unix_ms), "ended", time_or_null(st->ended_unix_ms));
-}
-
 void api_runs(struct site *site, const struct web_request *req, const char *run,
               struct web_response *res)
 {
@@ -74,11 +40,11 @@ void api_runs(struct site *site, const struct web_request *req, const char *run,
     }
     json_t *items = json_array();
     vec_each (struct site_item, item, &list.items) {
-        (void)json_array_append_new(items, item_to_json(item)); /* grows in memory only */
+        json_t *one = run_item_to_json(&item->row, item->is_interrupted);
+        (void)json_array_append_new(items, one); /* grows in memory only */
     }
     site_list_done(&list);
-    put_json(res, json_pack("{s:s, s:s, s:o}", "apiVersion", API_VERSION, "kind",
-                            "BenchmarkRunList", "items", items));
+    put_json(res, run_list_to_json(items));
 }
 
 static json_t *current_to_json(const struct run_status *st)
@@ -100,7 +66,7 @@ static json_t *progress_to_json(const struct site_run *run)
                      p->is_warmup, "stepNs", (json_int_t)p->step_ns, "samples",
                      (json_int_t)p->samples, "loss",
                      isfinite(p->loss) ? json_real(p->loss) : json_null(), "seen",
-                     time_or_null(p->seen_unix_ms));
+                     run_time_to_json(p->seen_unix_ms));
 }
 
 /* Which attempts have ended, without what they said: a watcher asks for those it does not know. */
@@ -127,7 +93,7 @@ void api_run(struct site *site, const struct web_request *req, const char *name,
         site_fail(res, r, &err);
         return;
     }
-    json_t *document = item_to_json(&run.item);
+    json_t *document = run_item_to_json(&run.item.row, run.item.is_interrupted);
     json_object_set_new(document, "apiVersion", json_string(API_VERSION));
     json_object_set_new(document, "kind", json_string("BenchmarkRunSummary"));
     json_object_set_new(document, "current", current_to_json(&run.item.row.status));

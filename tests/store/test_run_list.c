@@ -1,0 +1,40 @@
+/* The document that lists runs: its keys, and text that is not UTF-8. */
+#include "store_fixture.h"
+
+#include "store/run_list.h"
+
+static void test_document(void **state)
+{
+    (void)state;
+    struct run_row row = make_run(UID, RUN_NAME, 1000);
+    row.status = (struct run_status){.phase = RUN_FAILED,
+                                     .reason = "TooManyFailedTrials",
+                                     .message = "lost \xff",
+                                     .trials_done = 3,
+                                     .trials_failed = 2,
+                                     .trials_total = UINT32_MAX,
+                                     .started_unix_ms = 2000};
+    json_t *items = json_array();
+    (void)json_array_append_new(items, run_item_to_json(&row, true));
+    json_t *document = run_list_to_json(items);
+    json_t *expected = json_pack(
+        "{s:s, s:s, s:[{s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:i, s:i, s:I, s:i, s:b, s:b, "
+        "s:s, s:s, s:n}]}",
+        "apiVersion", "benchd.io/v1alpha1", "kind", "BenchmarkRunList", "items", "name", RUN_NAME,
+        "uid", UID, "benchmark", row.benchmark, "phase", "Failed", "interrupted", 1, "reason",
+        "TooManyFailedTrials", "message", "lost ?", "trialsDone", 3, "trialsFailed", 2,
+        "trialsTotal", (json_int_t)UINT32_MAX, "cpus", 2, "rehearsal", 1, "simulated", 0, "created",
+        "1970-01-01T00:00:01Z", "started", "1970-01-01T00:00:02Z", "ended");
+    if (!json_equal(document, expected)) {
+        fail_msg("expected %s\ngot %s", json_dumps(expected, 0), json_dumps(document, 0));
+    }
+    json_decref(expected);
+    json_decref(document);
+    run_row_done(&row);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_document)};
+    return cmocka_run_group_tests_name("store/run_list", tests, NULL, NULL);
+}
