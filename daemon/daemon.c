@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "config.h"
 #include "pod/state.h"
-#include "daemon/holder.h"
+#include "daemon/elector.h"
 #include "daemon/memory.h"
 #include "daemon/run.h"
 #include "daemon/trouble.h"
@@ -193,7 +193,7 @@ static void look(struct daemon *d)
 {
     struct err err = {0};
     trouble_look(d);
-    if (d->is_stopping || !is_synced(d) || !d->is_dns_known || !holder_may_write(d->holder)) {
+    if (d->is_stopping || !is_synced(d) || !d->is_dns_known || !elector_may_write(d->elector)) {
         return;
     }
     int r = bury_all(d, &err);
@@ -237,11 +237,11 @@ static void on_timer(uv_timer_t *timer)
 static void on_lease(void *ctx)
 {
     struct daemon *d = ctx;
-    if (holder_state(d->holder) == KUBE_LEASE_LOST) {
+    if (elector_state(d->elector) == KUBE_LEASE_LOST) {
         struct err err;
         (void)err_set(&err, ETIMEDOUT, "lease '%s' in namespace '%s' was lost%s%s",
-                      d->options->lease_name, d->ns, holder_error(d->holder) != NULL ? ": " : "",
-                      holder_error(d->holder) != NULL ? holder_error(d->holder)->msg : "");
+                      d->options->lease_name, d->ns, elector_error(d->elector) != NULL ? ": " : "",
+                      elector_error(d->elector) != NULL ? elector_error(d->elector)->msg : "");
         daemon_fail(d, EXIT_LEASE_LOST, &err);
         return;
     }
@@ -266,7 +266,7 @@ static void release(struct daemon *d)
 static bool may_write(void *ctx)
 {
     const struct daemon *d = ctx;
-    return d->holder != NULL && holder_may_write(d->holder);
+    return d->elector != NULL && elector_may_write(d->elector);
 }
 
 /* May come after daemon_free: a lookup under way cannot be called back. */
@@ -343,7 +343,7 @@ void daemon_start(struct daemon *d, const char *address)
                                             .identity = d->identity,
                                             .address = d->address,
                                             .seed = (uint64_t)d->started_ns};
-    d->holder = holder_new(d->client, &lease, on_lease, d);
+    d->elector = elector_new(d->client, &lease, on_lease, d);
     kube_client_set_guard(d->client, may_write, d);
     d->dns_request.data = d;
     d->is_dns_known = uv_getaddrinfo(d->loop, &d->dns_request, on_name, DNS_NAME, NULL, NULL) < 0;
@@ -369,7 +369,7 @@ void daemon_stop(struct daemon *d)
         run_detach(d->active);
         d->active = NULL;
     }
-    holder_release(d->holder, on_lease_released, d);
+    elector_release(d->elector, on_lease_released, d);
 }
 
 static void on_timer_closed(uv_handle_t *handle)
@@ -391,8 +391,8 @@ void daemon_free(struct daemon *d)
         run_free(*it);
     }
     d->runs.len = 0;
-    kube_client_set_guard(d->client, NULL, NULL); /* it asks the holder */
-    holder_free(d->holder);
+    kube_client_set_guard(d->client, NULL, NULL); /* it asks the elector */
+    elector_free(d->elector);
     for (int i = 0; i < KIND_COUNT && d->informers[i] != NULL; i++) {
         kube_informer_free(d->informers[i]);
     }

@@ -1,4 +1,4 @@
-/* The daemon's insides, for daemon/ but web/ (which has view.h). One loop, one thread: SQLite's calls
+/* The daemon's insides, for daemon/ but web/ (which has view.e). One loop, one thread: SQLite's calls
  * are made from it. They are short (a status or an event is one row, an attempt a few hundred, once
  * a trial) and everything that waits on the loop is patient: the Lease for 10 s, watches for 90 s. */
 #pragma once
@@ -17,7 +17,7 @@
 #include "pod/body.h"
 #include "run/pods.h"
 
-struct holder;
+struct elector;
 struct run;
 
 enum daemon_kind { KIND_BENCHMARK, KIND_RUN, KIND_POD, KIND_COUNT };
@@ -29,7 +29,7 @@ struct daemon {
     struct store *store;
     struct kube_client *client;
     struct kube_informer *informers[KIND_COUNT];
-    struct holder *holder;
+    struct elector *elector;
     struct announcer announcer;
     unsigned char key[KEY_SIZE];
     uv_timer_t timer;

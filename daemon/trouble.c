@@ -7,7 +7,7 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "daemon/holder.h"
+#include "daemon/elector.h"
 #include "daemon/state.h"
 
 #define S_NS INT64_C(1000000000)
@@ -23,7 +23,7 @@ static bool find_trouble(const struct daemon *d, enum source *ret_source, struct
 {
     for (int i = 0; i <= KIND_COUNT; i++) {
         const struct err *error =
-            i == KIND_COUNT ? holder_error(d->holder)
+            i == KIND_COUNT ? elector_error(d->elector)
                             : kube_reflector_error(kube_informer_reflector(d->informers[i]));
         if (error != NULL) {
             *ret_source = i == KIND_COUNT ? SOURCE_LEASE : SOURCE_WATCH;
@@ -75,8 +75,8 @@ static void check_start(struct daemon *d, const struct err *trouble)
 /* Once: who else holds the Lease, for as long as that one does. */
 static void tell_holder(struct daemon *d, bool is_wrong)
 {
-    const char *holder = holder_name(d->holder);
-    const bool is_waiting = !is_wrong && holder_state(d->holder) == KUBE_LEASE_FOLLOWER &&
+    const char *holder = elector_holder(d->elector);
+    const bool is_waiting = !is_wrong && elector_state(d->elector) == KUBE_LEASE_FOLLOWER &&
                             holder[0] != '\0' && !str_eq(holder, d->identity);
     if (is_waiting && !d->is_waiting_told) {
         log_event(LOG_LEVEL_INFO, "another holds the lease, waiting for it", "lease",
@@ -99,6 +99,6 @@ void trouble_look(struct daemon *d)
         d->told_code = 0;
     }
     tell_holder(d, is_wrong);
-    d->has_begun = d->has_begun || (has_lists(d) && holder_state(d->holder) == KUBE_LEASE_LEADER);
+    d->has_begun = d->has_begun || (has_lists(d) && elector_state(d->elector) == KUBE_LEASE_LEADER);
     check_start(d, is_wrong ? &err : NULL);
 }

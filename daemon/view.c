@@ -2,7 +2,7 @@
 #include "daemon/view.h"
 
 #include "base/str.h"
-#include "daemon/holder.h"
+#include "daemon/elector.h"
 #include "daemon/run.h"
 #include "daemon/state.h"
 
@@ -67,8 +67,8 @@ bool daemon_is_ready(const struct daemon *d, struct err *why)
             return false;
         }
     }
-    if (holder_state(d->holder) != KUBE_LEASE_LEADER) {
-        const struct err *error = holder_error(d->holder);
+    if (elector_state(d->elector) != KUBE_LEASE_LEADER) {
+        const struct err *error = elector_error(d->elector);
         (void)err_set(why, EAGAIN, "the lease is not held%s%s", error != NULL ? ": " : "",
                       error != NULL ? error->msg : "");
         return false;

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "daemon/holder.h"
+#include "daemon/elector.h"
 #include "fake_kube.h"
 
 #define S_NS INT64_C(1000000000)
@@ -27,7 +27,7 @@ struct uv_loop_s *kube_client_loop(const struct kube_client *c)
 }
 
 struct world {
-    struct holder *holder;
+    struct elector *elector;
     unsigned version; /* of the Lease on the server */
     unsigned n_changes, n_done;
     uv_prepare_t prepare;
@@ -103,11 +103,11 @@ static struct kube_call *lead(struct world *w)
 {
     const struct kube_lease_params params = {
         .ns = "n", .name = "benchd", .identity = "me", .retry_ns = S_NS / 20, .seed = 1};
-    w->holder = holder_new(NULL, &params, on_change, w);
+    w->elector = elector_new(NULL, &params, on_change, w);
     fake_kube.http_code = 404;
     fake_kube_answer(next_call(w), -ENOENT, "{}");
     answer_write(w, next_call(w));
-    assert_true(holder_may_write(w->holder));
+    assert_true(elector_may_write(w->elector));
     assert_int_equal(w->n_changes, 1);
     return next_call(w);
 }
@@ -127,7 +127,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct world *w = *state;
-    holder_free(w->holder);
+    elector_free(w->elector);
     uv_close((uv_handle_t *)&w->prepare, NULL);
     (void)uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&loop), 0);
@@ -141,8 +141,8 @@ static void test_stop_between_renewals(void **state)
 {
     struct world *w = *state;
     answer_write(w, lead(w));
-    holder_release(w->holder, on_done, w);
-    assert_false(holder_may_write(w->holder));
+    elector_release(w->elector, on_done, w);
+    assert_false(elector_may_write(w->elector));
     struct kube_call *call = next_call(w);
     assert_string_equal(holder_in(call), "");
     assert_int_equal(w->n_done, 0);
@@ -155,7 +155,7 @@ static void test_stop_while_renewing(void **state)
 {
     struct world *w = *state;
     struct kube_call *renewal = lead(w);
-    holder_release(w->holder, on_done, w);
+    elector_release(w->elector, on_done, w);
     (void)uv_run(&loop, UV_RUN_NOWAIT);
     assert_true(renewal->is_open); /* else nobody would know the version */
     assert_int_equal(fake_kube_n_open(), 1);
@@ -171,7 +171,7 @@ static void test_stop_when_nothing_answers(void **state)
     struct world *w = *state;
     (void)lead(w);
     const int64_t before_ns = clock_monotonic_ns();
-    holder_release(w->holder, on_done, w);
+    elector_release(w->elector, on_done, w);
     run_until_done(w);
     const int64_t took_ns = clock_monotonic_ns() - before_ns;
     assert_true(took_ns > 3 * S_NS && took_ns < 6 * S_NS);
@@ -182,8 +182,8 @@ static void test_stop_before_leading(void **state)
 {
     struct world *w = *state;
     const struct kube_lease_params params = {.ns = "n", .name = "benchd", .identity = "me"};
-    w->holder = holder_new(NULL, &params, on_change, w);
-    holder_release(w->holder, on_done, w);
+    w->elector = elector_new(NULL, &params, on_change, w);
+    elector_release(w->elector, on_done, w);
     assert_int_equal(w->n_done, 0); /* never from inside the call */
     run_until_done(w);
     assert_int_equal(fake_kube.n, 0);

@@ -1,0 +1,22 @@
+/* The Lease on the loop: renews it for as long as the process lives. Edge file: clocks, a timer. */
+#pragma once
+
+#include "kube/client.h"
+#include "kube/lease.h"
+
+struct elector;
+/* `on_change`: leader now, or lost. */
+struct elector *elector_new(struct kube_client *client, const struct kube_lease_params *params,
+                            void (*on_change)(void *ctx), void *ctx);
+enum kube_lease_state elector_state(const struct elector *e);
+/* Decided by the clock, so it is right even before the loop noticed that the Lease ran out. */
+bool elector_may_write(struct elector *e);
+/* Who holds the Lease, as seen last; "": nobody. */
+const char *elector_holder(const struct elector *e);
+/* NULL when all is well. */
+const struct err *elector_error(const struct elector *e);
+/* Gives up the Lease, if it is ours, after any renewal in flight. `on_done` always comes, within 4 s,
+ * and never from inside the call. Call it once. */
+void elector_release(struct elector *e, void (*on_done)(void *ctx), void *ctx);
+/* No callback comes after this; the loop's next turn frees the memory. Free it before the client. */
+void elector_free(struct elector *e);
