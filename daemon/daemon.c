@@ -324,7 +324,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
         free(d);
         return r;
     }
-    announcer_init(&d->announcer, d->client, d->ns, d->identity);
+    event_recorder_init(&d->events, d->client, d->ns, d->identity);
     (void)uv_timer_init(d->loop, &d->timer); /* never fails */
     d->timer.data = d;
     d->n_handles = 1;

@@ -30,7 +30,7 @@ static void on_status(void *ctx, const struct run_status *status)
 static void on_event(void *ctx, enum event_type type, const char *reason, const char *note)
 {
     struct run *run = ctx;
-    announce(&run->d->announcer, run->name, run->uid, type, reason, note);
+    event_recorder_emit(&run->d->events, run->name, run->uid, type, reason, note);
 }
 
 /* The mean time of the trials so far, for those to come. */
@@ -192,7 +192,8 @@ static int decide(struct run *run, enum run_phase phase, const char *reason, str
     if (r == 0) {
         run->status = status;
         run->d->counters.runs_finished += run_phase_is_final(phase);
-        announce(&run->d->announcer, run->name, run->uid, EVENT_NORMAL, reason, status.message);
+        event_recorder_emit(&run->d->events, run->name, run->uid, EVENT_NORMAL, reason,
+                            status.message);
     }
     return r;
 }

@@ -30,8 +30,8 @@ static void end_unaccepted(struct run *run, enum run_phase phase, const char *re
         log_event(was_cancelled ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "a run was not accepted", "run",
                   run->name, "phase", run_phase_to_string(phase), "reason", reason, "err", text,
                   NULL);
-        announce(&run->d->announcer, run->name, run->uid,
-                 was_cancelled ? EVENT_NORMAL : EVENT_WARNING, reason, text);
+        event_recorder_emit(&run->d->events, run->name, run->uid,
+                            was_cancelled ? EVENT_NORMAL : EVENT_WARNING, reason, text);
     }
 }
 
@@ -82,7 +82,8 @@ static int free_name(struct run *run, struct err *err)
     if (r == 0) {
         _cleanup_(freep) char *note =
             xasprintf("results of an earlier run of this name are kept as '%s'", name);
-        announce(&run->d->announcer, run->name, run->uid, EVENT_NORMAL, "EarlierResults", note);
+        event_recorder_emit(&run->d->events, run->name, run->uid, EVENT_NORMAL, "EarlierResults",
+                            note);
         log_event(LOG_LEVEL_INFO, "an earlier run was renamed", "run", run->name, "to", name, NULL);
     }
     run_row_done(&row);

@@ -9,7 +9,7 @@
 #include <uv.h>
 
 #include "base/vec.h"
-#include "daemon/announce.h"
+#include "daemon/event_recorder.h"
 #include "daemon/key.h"
 #include "daemon/options.h"
 #include "daemon/view.h"
@@ -30,7 +30,7 @@ struct daemon {
     struct kube_client *client;
     struct kube_informer *informers[KIND_COUNT];
     struct elector *elector;
-    struct announcer announcer;
+    struct event_recorder events;
     unsigned char key[KEY_SIZE];
     uv_timer_t timer;
     uv_getaddrinfo_t dns_request;

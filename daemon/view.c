@@ -33,8 +33,8 @@ void daemon_get_counters(const struct daemon *d, struct daemon_counters *ret)
     ret->pods_created = d->pods.created;
     ret->pods_deleted = d->pods.deleted;
     ret->pods_failed = d->pods.failed;
-    ret->events_sent = d->announcer.n_sent;
-    ret->events_dropped = d->announcer.n_dropped;
+    ret->events_sent = d->events.n_sent;
+    ret->events_dropped = d->events.n_dropped;
 }
 
 void daemon_get_kube_stats(const struct daemon *d, struct kube_client_stats *ret)

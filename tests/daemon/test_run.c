@@ -56,7 +56,7 @@ static int setup(void **state)
     _cleanup_(freep) char *url = xasprintf("sqlite:%s/results.db", w->folder);
     assert_int_equal(store_open(url, true, &w->d.store, NULL), 0);
     w->d.ns = xstrdup("ns");
-    announcer_init(&w->d.announcer, NULL, "ns", "me");
+    event_recorder_init(&w->d.events, NULL, "ns", "me");
     *state = w;
     return 0;
 }

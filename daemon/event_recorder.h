@@ -1,0 +1,22 @@
+/* Events of runs for people (events.k8s.io/v1): best effort. Nothing is decided by them, they are
+ * the first to be dropped, and nobody waits for them. Edge file: clocks. */
+#pragma once
+
+#include <stdint.h>
+
+#include "decide/reconcile.h"
+#include "kube/client.h"
+
+struct event_recorder {
+    struct kube_client *client;
+    const char *ns, *instance; /* borrowed; instance: of this process */
+    double tokens;             /* of a bucket: EVENT_BURST at once, then one each 2 s */
+    int64_t filled_ns;
+    uint64_t n_sent, n_dropped, serial;
+};
+#define EVENT_BURST 25.0
+
+void event_recorder_init(struct event_recorder *r, struct kube_client *client, const char *ns,
+                         const char *instance);
+void event_recorder_emit(struct event_recorder *r, const char *run, const char *run_uid,
+                         enum event_type type, const char *reason, const char *note);
