@@ -16,7 +16,7 @@
 #include "daemon/elector.h"
 #include "daemon/memory.h"
 #include "daemon/run.h"
-#include "daemon/trouble.h"
+#include "daemon/api_health.h"
 
 #define LOOK_EVERY_MS 1000
 #define TRIM_SOON_NS (2 * INT64_C(1000000000))  /* behind a run: its pods must go first */
@@ -192,7 +192,7 @@ static int advance(struct daemon *d, struct err *err)
 static void look(struct daemon *d)
 {
     struct err err = {0};
-    trouble_look(d);
+    api_health_look(d);
     if (d->is_stopping || !is_synced(d) || !d->is_dns_known || !elector_may_write(d->elector)) {
         return;
     }

@@ -1,4 +1,4 @@
-/* The daemon as a whole: what main.c makes and ends. Everything else about it is in view.h (for
+/* The daemon as a whole: what main.c makes and ends. Everything else about it is in inspect.h (for
  * readers) and state.h (for its own files). */
 #pragma once
 

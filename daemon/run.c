@@ -287,7 +287,7 @@ static int64_t created_unix_ms(const struct run *run)
     return unix_ns / 1000000;
 }
 
-void run_view(const struct run *run, struct daemon_run *ret)
+void run_inspect(const struct run *run, struct daemon_run *ret)
 {
     *ret = (struct daemon_run){
         .name = run->name,

@@ -88,4 +88,4 @@ bool run_is_final(const struct run *run);
 void run_publish(struct run *run);
 /* Removes the object of a final run whose time is over. */
 void run_expire(struct run *run);
-void run_view(const struct run *run, struct daemon_run *ret);
+void run_inspect(const struct run *run, struct daemon_run *ret);

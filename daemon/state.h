@@ -12,7 +12,7 @@
 #include "daemon/event_recorder.h"
 #include "daemon/key.h"
 #include "daemon/options.h"
-#include "daemon/view.h"
+#include "daemon/inspect.h"
 #include "kube/informer.h"
 #include "pod/body.h"
 #include "run/pods.h"
@@ -45,7 +45,7 @@ struct daemon {
     bool has_begun;       /* had its lists and the Lease */
     int64_t fine_ns;      /* when nothing was known to be wrong; until then its start */
     bool is_waiting_told; /* that another one holds the Lease */
-    unsigned told_source; /* of the failure logged last, for trouble.c */
+    unsigned told_source; /* of the failure logged last, for api_health.c */
     int told_code;        /* the same; 0: none */
     bool is_stopping;
     int exit_code;      /* when stopping */

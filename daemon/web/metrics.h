@@ -5,7 +5,7 @@
  * in all (benchd_series counts them). A run whose points do not fit any more shows none of them. */
 #pragma once
 
-#include "daemon/view.h"
+#include "daemon/inspect.h"
 #include "daemon/web/expo.h"
 #include "daemon/web/figures.h"
 

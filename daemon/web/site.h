@@ -2,7 +2,7 @@
  * Reads block the loop for as long as SQLite takes; what /metrics needs again and again is kept. */
 #pragma once
 
-#include "daemon/view.h"
+#include "daemon/inspect.h"
 #include "daemon/web/message.h"
 #include "daemon/web/metrics.h"
 

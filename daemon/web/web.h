@@ -1,10 +1,10 @@
 /* The HTTP side of benchd: /metrics, /healthz, /readyz, /api/v1 and pages for people, in the daemon's
  * own loop. Started by daemon/main.c behind the store, ended by it before the loop closes. Reads
- * the daemon through view.h alone and changes nothing. */
+ * the daemon through inspect.h alone and changes nothing. */
 #pragma once
 
 #include "base/err.h"
-#include "daemon/view.h"
+#include "daemon/inspect.h"
 
 struct uv_loop_s;
 struct web;

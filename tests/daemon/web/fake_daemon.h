@@ -1,8 +1,8 @@
-/* A daemon that is not there: view.h over a store and what a test puts in. */
+/* A daemon that is not there: inspect.h over a store and what a test puts in. */
 #pragma once
 
 #include "base/vec.h"
-#include "daemon/view.h"
+#include "daemon/inspect.h"
 
 struct daemon {
     struct store *store;         /* borrowed */

@@ -4,4 +4,4 @@
 struct daemon;
 /* Once a look: logs a failure when it begins and when all is well again, and who else holds the
  * Lease; ends the daemon if it could not begin its work in time. */
-void trouble_look(struct daemon *d);
+void api_health_look(struct daemon *d);

@@ -1,5 +1,5 @@
-/* See trouble.h. */
-#include "daemon/trouble.h"
+/* See api_health.h. */
+#include "daemon/api_health.h"
 
 #include <errno.h>
 
@@ -85,7 +85,7 @@ static void tell_holder(struct daemon *d, bool is_wrong)
     d->is_waiting_told = is_waiting;
 }
 
-void trouble_look(struct daemon *d)
+void api_health_look(struct daemon *d)
 {
     struct err err = {0};
     enum source source = SOURCE_WATCH;

@@ -1,5 +1,5 @@
-/* What others may see of the daemon, see view.h. */
-#include "daemon/view.h"
+/* What others may see of the daemon, see inspect.h. */
+#include "daemon/inspect.h"
 
 #include "base/str.h"
 #include "daemon/elector.h"
@@ -13,14 +13,14 @@ size_t daemon_n_runs(const struct daemon *d)
 
 void daemon_get_run(const struct daemon *d, size_t i, struct daemon_run *ret)
 {
-    run_view(d->runs.items[i], ret);
+    run_inspect(d->runs.items[i], ret);
 }
 
 bool daemon_find_run(const struct daemon *d, const char *name_or_uid, struct daemon_run *ret)
 {
     vec_each (struct run *, it, &d->runs) {
         if (str_eq((*it)->name, name_or_uid) || str_eq((*it)->uid, name_or_uid)) {
-            run_view(*it, ret);
+            run_inspect(*it, ret);
             return true;
         }
     }
