@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config.h"
-#include "pod/state.h"
 #include "daemon/elector.h"
 #include "daemon/memory.h"
 #include "daemon/run.h"
@@ -22,10 +21,6 @@
 #define TRIM_SOON_NS (2 * INT64_C(1000000000))  /* behind a run: its pods must go first */
 #define TRIM_EVERY_NS (5 * INT64_C(1000000000)) /* pages that were read; a fifth of a millisecond */
 #define DNS_NAME "kubernetes.default.svc"
-
-static const struct kube_resource *const kinds[KIND_COUNT] = {[KIND_BENCHMARK] = &kube_benchmarks,
-                                                              [KIND_RUN] = &kube_benchmark_runs,
-                                                              [KIND_POD] = &kube_pods};
 
 static void on_timer(uv_timer_t *timer);
 
@@ -50,23 +45,6 @@ void daemon_fail(struct daemon *d, int exit_code, const struct err *err)
 }
 
 /* ---- watches ---- */
-
-static bool is_synced(const struct daemon *d)
-{
-    for (int i = 0; i < KIND_COUNT; i++) {
-        if (!kube_reflector_is_synced(kube_informer_reflector(d->informers[i]))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static const json_t *cached(const struct daemon *d, enum daemon_kind kind, const char *name)
-{
-    const struct kube_object *object =
-        kube_cache_get(kube_informer_cache(d->informers[kind]), name);
-    return object == NULL ? NULL : object->json;
-}
 
 static struct run *find_run(const struct daemon *d, const char *uid)
 {
@@ -146,11 +124,12 @@ static int accept_all(struct daemon *d, struct err *err)
 {
     vec_each (struct run *, it, &d->runs) {
         struct run *run = *it;
-        const json_t *bmr = cached(d, KIND_RUN, run->name);
+        const json_t *bmr = watches_get(&d->watches, WATCH_RUNS, run->name);
         if (bmr == NULL || run->is_gone) {
             continue;
         }
-        int r = run_accept(run, bmr, cached(d, KIND_BENCHMARK, run->benchmark), err);
+        const json_t *benchmark = watches_get(&d->watches, WATCH_BENCHMARKS, run->benchmark);
+        int r = run_accept(run, bmr, benchmark, err);
         r = r < 0 ? r : run_steer(run, err);
         if (r < 0) {
             return err_wrap(err, r, "run '%s'", run->name);
@@ -189,11 +168,44 @@ static int advance(struct daemon *d, struct err *err)
     return 0;
 }
 
+/* Logs what is new about the API server. False: benchd gave up, or is about to end anyway. */
+static bool check_health(struct daemon *d)
+{
+    const char *holder = elector_holder(d->elector);
+    const enum kube_lease_state lease = elector_state(d->elector);
+    const struct api_facts facts = {
+        .now_ns = clock_monotonic_ns(),
+        .watch_error = watches_error(&d->watches),
+        .lease_error = elector_error(d->elector),
+        .is_synced = watches_are_synced(&d->watches),
+        .is_leader = lease == KUBE_LEASE_LEADER,
+        .is_held_by_another =
+            lease == KUBE_LEASE_FOLLOWER && holder[0] != '\0' && !str_eq(holder, d->identity),
+    };
+    const struct api_advice advice = api_health_look(&d->health, &facts);
+    if (advice.report == API_REPORT_FAILURE) {
+        log_event(LOG_LEVEL_WARN, "the API server fails, retrying", "err", advice.failure->msg,
+                  NULL);
+    } else if (advice.report == API_REPORT_RECOVERY) {
+        log_event(LOG_LEVEL_INFO, "the API server answers again", NULL);
+    }
+    if (advice.must_report_waiting) {
+        log_event(LOG_LEVEL_INFO, "another benchd holds the lease, waiting for it", "lease",
+                  d->options->lease_name, "holder", holder, NULL);
+    }
+    if (advice.must_give_up) {
+        struct err err;
+        (void)err_set(&err, ETIMEDOUT, "namespace '%s': the API server does not answer", d->ns);
+        daemon_fail(d, EXIT_UNREACHABLE, advice.failure != NULL ? advice.failure : &err);
+    }
+    return !d->is_stopping;
+}
+
 static void look(struct daemon *d)
 {
     struct err err = {0};
-    api_health_look(d);
-    if (d->is_stopping || !is_synced(d) || !d->is_dns_known || !elector_may_write(d->elector)) {
+    if (!check_health(d) || !watches_are_synced(&d->watches) || !d->is_dns_known ||
+        !elector_may_write(d->elector)) {
         return;
     }
     int r = bury_all(d, &err);
@@ -282,25 +294,6 @@ static void on_name(uv_getaddrinfo_t *request, int status, struct addrinfo *foun
 
 /* ---- life ---- */
 
-static struct kube_informer *watch(struct daemon *d, enum daemon_kind kind)
-{
-    static const kube_change_fn handlers[KIND_COUNT] = {
-        [KIND_BENCHMARK] = on_benchmark, [KIND_RUN] = on_run, [KIND_POD] = on_pod};
-    return kube_informer_new(d->client,
-                             &(struct kube_reflector_params){
-                                 .resource = kinds[kind],
-                                 .ns = d->ns,
-                                 .label_selector = kind == KIND_POD ? POD_SELECTOR : NULL,
-                                 /* Thousands of addresses in each pod. */
-                                 .skip_list = kind == KIND_POD ? "env" : NULL,
-                                 .prune = kind == KIND_POD ? pod_prune : NULL,
-                                 .on_change = handlers[kind],
-                                 .on_synced = on_synced,
-                                 .ctx = d,
-                                 .seed = (uint64_t)clock_monotonic_ns() + kind,
-                             });
-}
-
 int daemon_new(const struct daemon_params *params, struct daemon **ret, struct err *err)
 {
     struct daemon *d = xnew(struct daemon);
@@ -311,7 +304,8 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     d->store = params->store;
     memcpy(d->key, params->key, KEY_SIZE);
     d->on_stop = params->on_stop;
-    d->started_ns = d->fine_ns = clock_monotonic_ns();
+    d->started_ns = clock_monotonic_ns();
+    api_health_init(&d->health, d->started_ns);
     d->counters.started_unix_ms = clock_unix_ms();
     const struct kube_client_params client = {.loop = d->loop,
                                               .config = params->config,
@@ -335,9 +329,15 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
 void daemon_start(struct daemon *d, const char *address)
 {
     d->address = xstrdup(address);
-    for (int i = 0; i < KIND_COUNT; i++) {
-        d->informers[i] = watch(d, (enum daemon_kind)i);
-    }
+    const struct watches_params watches = {
+        .client = d->client,
+        .ns = d->ns,
+        .on_change =
+            {[WATCH_BENCHMARKS] = on_benchmark, [WATCH_RUNS] = on_run, [WATCH_PODS] = on_pod},
+        .on_synced = on_synced,
+        .ctx = d,
+        .seed = (uint64_t)d->started_ns};
+    watches_start(&d->watches, &watches);
     const struct kube_lease_params lease = {.ns = d->ns,
                                             .name = d->options->lease_name,
                                             .identity = d->identity,
@@ -393,9 +393,7 @@ void daemon_free(struct daemon *d)
     d->runs.len = 0;
     kube_client_set_guard(d->client, NULL, NULL); /* it asks the elector */
     elector_free(d->elector);
-    for (int i = 0; i < KIND_COUNT && d->informers[i] != NULL; i++) {
-        kube_informer_free(d->informers[i]);
-    }
+    watches_stop(&d->watches);
     kube_client_free(d->client);
     uv_close((uv_handle_t *)&d->timer, on_timer_closed);
 }

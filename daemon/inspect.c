@@ -54,18 +54,8 @@ struct store *daemon_store(const struct daemon *d)
 
 bool daemon_is_ready(const struct daemon *d, struct err *why)
 {
-    static const char *const what[KIND_COUNT] = {"Benchmarks", "BenchmarkRuns", "pods"};
-    for (int i = 0; i < KIND_COUNT; i++) {
-        const struct kube_reflector *r = kube_informer_reflector(d->informers[i]);
-        const struct err *error = kube_reflector_error(r);
-        if (error != NULL) {
-            (void)err_set(why, error->code, "watch %s: %s", what[i], error->msg);
-            return false;
-        }
-        if (!kube_reflector_is_synced(r)) {
-            (void)err_set(why, EAGAIN, "the first list of %s is not complete", what[i]);
-            return false;
-        }
+    if (!watches_are_ready(&d->watches, why)) {
+        return false;
     }
     if (elector_state(d->elector) != KUBE_LEASE_LEADER) {
         const struct err *error = elector_error(d->elector);

@@ -114,7 +114,7 @@ int run_start(struct run *run, struct err *err)
     run->launcher = pods_new(&(struct pods_params){
         .loop = d->loop,
         .client = d->client,
-        .cache = kube_informer_cache(d->informers[KIND_POD]),
+        .cache = kube_informer_cache(d->watches.informers[WATCH_PODS]),
         .ns = d->ns,
         .def = run->def,
         .naming = run_naming(run, run->def),

@@ -9,18 +9,17 @@
 #include <uv.h>
 
 #include "base/vec.h"
+#include "daemon/api_health.h"
 #include "daemon/event_recorder.h"
 #include "daemon/key.h"
 #include "daemon/options.h"
 #include "daemon/inspect.h"
-#include "kube/informer.h"
+#include "daemon/watches.h"
 #include "pod/body.h"
 #include "run/pods.h"
 
 struct elector;
 struct run;
-
-enum daemon_kind { KIND_BENCHMARK, KIND_RUN, KIND_POD, KIND_COUNT };
 
 struct daemon {
     uv_loop_t *loop;
@@ -28,7 +27,7 @@ struct daemon {
     char *ns, *identity, *address; /* owned */
     struct store *store;
     struct kube_client *client;
-    struct kube_informer *informers[KIND_COUNT];
+    struct watches watches;
     struct elector *elector;
     struct event_recorder events;
     unsigned char key[KEY_SIZE];
@@ -41,12 +40,8 @@ struct daemon {
     struct pods_counters pods;
     struct daemon_counters counters;
     int64_t started_ns;
-    int64_t trim_ns;      /* memory goes back to the system not before that */
-    bool has_begun;       /* had its lists and the Lease */
-    int64_t fine_ns;      /* when nothing was known to be wrong; until then its start */
-    bool is_waiting_told; /* that another one holds the Lease */
-    unsigned told_source; /* of the failure logged last, for api_health.c */
-    int told_code;        /* the same; 0: none */
+    int64_t trim_ns; /* memory goes back to the system not before that */
+    struct api_health health;
     bool is_stopping;
     int exit_code;      /* when stopping */
     struct err failure; /* why, if it is one */

@@ -1,0 +1,37 @@
+/* The watches of benchd: Benchmarks, BenchmarkRuns and the pods of runs, in one namespace. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "kube/informer.h"
+
+enum watch_kind { WATCH_BENCHMARKS, WATCH_RUNS, WATCH_PODS, WATCH_COUNT };
+
+struct watches {
+    struct kube_informer *informers[WATCH_COUNT]; /* NULL before watches_start */
+};
+
+struct watches_params {
+    struct kube_client *client; /* borrowed; lives longer */
+    const char *ns;             /* borrowed */
+    kube_change_fn on_change[WATCH_COUNT];
+    void (*on_synced)(void *ctx);
+    void *ctx;
+    uint64_t seed; /* of jitter */
+};
+void watches_start(struct watches *w, const struct watches_params *params);
+void watches_stop(struct watches *w);
+
+/* Each has had its first complete list. */
+bool watches_are_synced(const struct watches *w);
+/* The first failure that lasts, NULL: none. Borrowed. */
+const struct err *watches_error(const struct watches *w);
+/* Synced and without a failure; `why` (may be NULL) names the first that is not. */
+bool watches_are_ready(const struct watches *w, struct err *why);
+/* An object by name, NULL: there is none. Borrowed until the loop's next turn. */
+const json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name);
+const struct kube_cache *watches_cache(const struct watches *w, enum watch_kind kind);
