@@ -1,7 +1,7 @@
-/* The daemon: watches, the queue of runs, the Lease. See daemon.h and state.h.
+/* The loop of benchd: watches, the queue of runs, the Lease. See daemon.h.
  *
- * Level-triggered: every change only wakes look(), which goes over all runs and does what is due. It
- * is called at most once a turn of the loop, and once a second for what only time changes. */
+ * Level-triggered: a change only wakes look(), which goes over all runs and does what is due. It is
+ * called at most once per turn of the loop, and once a second for what only time changes. */
 #include "daemon/daemon.h"
 
 #include <string.h>
@@ -12,10 +12,14 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config.h"
+#include "daemon/daemon_internal.h"
 #include "daemon/elector.h"
 #include "daemon/memory.h"
 #include "daemon/run.h"
-#include "daemon/api_health.h"
+#include "daemon/run_accept.h"
+#include "daemon/run_drive.h"
+#include "daemon/run_publish.h"
+#include "daemon/run_remove.h"
 
 #define LOOK_EVERY_MS 1000
 #define TRIM_SOON_NS (2 * INT64_C(1000000000))  /* behind a run: its pods must go first */
@@ -24,15 +28,17 @@
 
 static void on_timer(uv_timer_t *timer);
 
-void daemon_wake(struct daemon *d)
+static void wake(void *ctx)
 {
+    struct daemon *d = ctx;
     if (!d->is_stopping) {
         /* Cannot fail: the callback is not NULL and the handle is not closing. */
         (void)uv_timer_start(&d->timer, on_timer, 0, LOOK_EVERY_MS);
     }
 }
 
-void daemon_fail(struct daemon *d, int exit_code, const struct err *err)
+/* Cannot go on: ends the program with `exit_code`. */
+static void give_up(struct daemon *d, int exit_code, const struct err *err)
 {
     if (d->is_stopping) {
         return;
@@ -41,7 +47,7 @@ void daemon_fail(struct daemon *d, int exit_code, const struct err *err)
     d->exit_code = exit_code;
     d->failure = *err;
     (void)uv_timer_stop(&d->timer); /* never fails */
-    d->on_stop(d);
+    d->on_stop(d->ctx);
 }
 
 /* ---- watches ---- */
@@ -62,39 +68,39 @@ static void on_run(void *ctx, enum kube_change change, const struct kube_object 
     struct run *run = find_run(d, object->uid);
     if (change == KUBE_CHANGE_REMOVED) {
         if (run != NULL) {
-            run->is_gone = true;
+            run->asked.is_gone = true;
         }
     } else if (run != NULL) {
         run_update(run, object->json);
     } else {
-        *vec_push(&d->runs) = run_new(d, object->json);
+        *vec_push(&d->runs) = run_new(&d->run_env, object->json);
     }
-    daemon_wake(d);
+    wake(d);
 }
 
 static void on_benchmark(void *ctx, enum kube_change change, const struct kube_object *object)
 {
     (void)change; /* a run may wait for it */
     (void)object;
-    daemon_wake(ctx);
+    wake(ctx);
 }
 
 static void on_pod(void *ctx, enum kube_change change, const struct kube_object *object)
 {
     struct daemon *d = ctx;
-    if (d->active != NULL && d->active->launcher != NULL) {
-        pods_notify(d->active->launcher, change, object);
+    if (d->active != NULL) {
+        run_notice_pod(d->active, change, object);
     }
 }
 
 static void on_synced(void *ctx)
 {
-    daemon_wake(ctx);
+    wake(ctx);
 }
 
 /* ---- the queue ---- */
 
-/* Who runs already goes on first, then by age. */
+/* Running first, then oldest first. */
 static int by_turn(const void *pa, const void *pb)
 {
     const struct run *a = *(struct run *const *)pa, *b = *(struct run *const *)pb;
@@ -110,7 +116,7 @@ static int bury_all(struct daemon *d, struct err *err)
 {
     int r = 0;
     for (size_t i = d->runs.len; i > 0 && r >= 0; i--) {
-        if (d->runs.items[i - 1]->is_gone) {
+        if (d->runs.items[i - 1]->asked.is_gone) {
             struct run *run = d->runs.items[i - 1];
             d->runs.items[i - 1] = d->runs.items[--d->runs.len];
             d->active = d->active == run ? NULL : d->active;
@@ -125,7 +131,7 @@ static int accept_all(struct daemon *d, struct err *err)
     vec_each (struct run *, it, &d->runs) {
         struct run *run = *it;
         const json_t *bmr = watches_get(&d->watches, WATCH_RUNS, run->name);
-        if (bmr == NULL || run->is_gone) {
+        if (bmr == NULL || run->asked.is_gone) {
             continue;
         }
         const json_t *benchmark = watches_get(&d->watches, WATCH_BENCHMARKS, run->benchmark);
@@ -140,7 +146,7 @@ static int accept_all(struct daemon *d, struct err *err)
 
 static int advance(struct daemon *d, struct err *err)
 {
-    if (d->active != NULL && d->active->is_driver_done) {
+    if (d->active != NULL && d->active->life == LIFE_DONE) {
         struct run *run = d->active;
         d->active = NULL;
         int r = run_stop(run, err);
@@ -196,7 +202,7 @@ static bool check_health(struct daemon *d)
     if (advice.must_give_up) {
         struct err err;
         (void)err_set(&err, ETIMEDOUT, "namespace '%s': the API server does not answer", d->ns);
-        daemon_fail(d, EXIT_UNREACHABLE, advice.failure != NULL ? advice.failure : &err);
+        give_up(d, EXIT_UNREACHABLE, advice.failure != NULL ? advice.failure : &err);
     }
     return !d->is_stopping;
 }
@@ -212,7 +218,7 @@ static void look(struct daemon *d)
     r = r < 0 ? r : accept_all(d, &err);
     r = r < 0 ? r : advance(d, &err);
     if (r < 0) {
-        daemon_fail(d, EXIT_LOCAL_RESOURCE, &err);
+        give_up(d, EXIT_LOCAL_RESOURCE, &err);
         return;
     }
     vec_each (struct run *, it, &d->runs) {
@@ -254,12 +260,12 @@ static void on_lease(void *ctx)
         (void)err_set(&err, ETIMEDOUT, "lease '%s' in namespace '%s' was lost%s%s",
                       d->options->lease_name, d->ns, elector_error(d->elector) != NULL ? ": " : "",
                       elector_error(d->elector) != NULL ? elector_error(d->elector)->msg : "");
-        daemon_fail(d, EXIT_LEASE_LOST, &err);
+        give_up(d, EXIT_LEASE_LOST, &err);
         return;
     }
     log_event(LOG_LEVEL_INFO, "holding the lease", "lease", d->options->lease_name, "as",
               d->identity, "address", d->address, NULL);
-    daemon_wake(d);
+    wake(d);
 }
 
 static void release(struct daemon *d)
@@ -287,8 +293,8 @@ static void on_name(uv_getaddrinfo_t *request, int status, struct addrinfo *foun
     struct daemon *d = request->data;
     uv_freeaddrinfo(found); /* NULL is fine */
     d->is_dns_known = true;
-    d->has_dns = status == 0;
-    daemon_wake(d);
+    d->run_env.has_dns = status == 0;
+    wake(d);
     release(d);
 }
 
@@ -304,13 +310,13 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     d->store = params->store;
     memcpy(d->key, params->key, KEY_SIZE);
     d->on_stop = params->on_stop;
-    d->started_ns = clock_monotonic_ns();
-    api_health_init(&d->health, d->started_ns);
+    d->ctx = params->ctx;
+    api_health_init(&d->health, clock_monotonic_ns());
     d->counters.started_unix_ms = clock_unix_ms();
     const struct kube_client_params client = {.loop = d->loop,
                                               .config = params->config,
                                               .user_agent = "benchd/" BENCHD_VERSION,
-                                              .seed = (uint64_t)d->started_ns};
+                                              .seed = (uint64_t)clock_monotonic_ns()};
     int r = kube_client_new(&client, &d->client, err);
     if (r < 0) {
         free(d->ns);
@@ -319,6 +325,18 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
         return r;
     }
     event_recorder_init(&d->events, d->client, d->ns, d->identity);
+    d->run_env = (struct run_env){.loop = d->loop,
+                                  .client = d->client,
+                                  .store = d->store,
+                                  .ns = d->ns,
+                                  .key = d->key,
+                                  .node_wait_ms = d->options->node_wait_ms,
+                                  .image_wait_ms = d->options->image_wait_ms,
+                                  .events = &d->events,
+                                  .pod_counters = &d->pods,
+                                  .counters = &d->counters,
+                                  .wake = wake,
+                                  .ctx = d};
     (void)uv_timer_init(d->loop, &d->timer); /* never fails */
     d->timer.data = d;
     d->n_handles = 1;
@@ -336,25 +354,32 @@ void daemon_start(struct daemon *d, const char *address)
             {[WATCH_BENCHMARKS] = on_benchmark, [WATCH_RUNS] = on_run, [WATCH_PODS] = on_pod},
         .on_synced = on_synced,
         .ctx = d,
-        .seed = (uint64_t)d->started_ns};
+        .seed = (uint64_t)clock_monotonic_ns()};
     watches_start(&d->watches, &watches);
+    d->run_env.pods = watches_cache(&d->watches, WATCH_PODS);
     const struct kube_lease_params lease = {.ns = d->ns,
                                             .name = d->options->lease_name,
                                             .identity = d->identity,
                                             .address = d->address,
-                                            .seed = (uint64_t)d->started_ns};
+                                            .seed = (uint64_t)clock_monotonic_ns()};
     d->elector = elector_new(d->client, &lease, on_lease, d);
     kube_client_set_guard(d->client, may_write, d);
     d->dns_request.data = d;
     d->is_dns_known = uv_getaddrinfo(d->loop, &d->dns_request, on_name, DNS_NAME, NULL, NULL) < 0;
     d->n_handles += !d->is_dns_known;
-    daemon_wake(d);
+    wake(d);
+}
+
+int daemon_exit_code(const struct daemon *d, const struct err **ret_failure)
+{
+    *ret_failure = d->exit_code == EXIT_OK ? NULL : &d->failure;
+    return d->exit_code;
 }
 
 static void on_lease_released(void *ctx)
 {
     struct daemon *d = ctx;
-    d->on_stop(d);
+    d->on_stop(d->ctx);
 }
 
 void daemon_stop(struct daemon *d)

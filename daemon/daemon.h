@@ -1,24 +1,31 @@
-/* The daemon as a whole: what main.c makes and ends. Everything else about it is in inspect.h (for
- * readers) and state.h (for its own files). */
+/* benchd as a whole: what main.c makes, runs and ends. Its readers have inspect.h. */
 #pragma once
 
-#include "daemon/state.h"
+#include <uv.h>
 
+#include "base/err.h"
+#include "daemon/options.h"
+#include "kube/config.h"
+#include "store/store.h"
+
+struct daemon;
 struct daemon_params {
     uv_loop_t *loop;
     const struct options *options; /* borrowed */
     const struct kube_config *config;
-    const char *ns;           /* copied */
-    const char *identity;     /* for the Lease, copied */
-    struct store *store;      /* borrowed */
-    const unsigned char *key; /* KEY_SIZE bytes, copied */
-    /* It wants to end: d->exit_code and d->failure say how. */
-    void (*on_stop)(struct daemon *d);
+    const char *ns;             /* copied */
+    const char *identity;       /* for the Lease, copied */
+    struct store *store;        /* borrowed */
+    const unsigned char *key;   /* KEY_SIZE bytes, copied */
+    void (*on_stop)(void *ctx); /* it wants to end: daemon_exit_code says how */
+    void *ctx;
 };
 int daemon_new(const struct daemon_params *params, struct daemon **ret, struct err *err);
 /* Begins: watches, the Lease. `address`: where benchctl finds us, for the Lease, copied. */
 void daemon_start(struct daemon *d, const char *address);
-/* Gives the Lease up and then calls on_stop with EXIT_OK; pods live on. */
+/* Gives up the Lease and then calls on_stop with EXIT_OK; pods live on. */
 void daemon_stop(struct daemon *d);
-/* Closes everything; the memory goes with the loop's next turns. */
+/* After on_stop; `*ret_failure` is borrowed, and NULL for EXIT_OK. */
+int daemon_exit_code(const struct daemon *d, const struct err **ret_failure);
+/* Closes everything; the loop's next turns free the memory. NULL is fine. */
 void daemon_free(struct daemon *d);

@@ -2,9 +2,9 @@
 #include "daemon/inspect.h"
 
 #include "base/str.h"
+#include "daemon/daemon_internal.h"
 #include "daemon/elector.h"
 #include "daemon/run.h"
-#include "daemon/state.h"
 
 size_t daemon_n_runs(const struct daemon *d)
 {

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "daemon/daemon.h"
+#include "daemon/key.h"
 #include "daemon/lock.h"
 #include "daemon/memory.h"
 #include "daemon/web/web.h"
@@ -34,9 +35,10 @@ static int complain(int exit_code, const struct err *err)
     return exit_code;
 }
 
-static void on_stop(struct daemon *d)
+static void on_stop(void *ctx)
 {
-    uv_stop(d->loop);
+    struct program *p = ctx;
+    uv_stop(&p->loop);
 }
 
 static void on_signal(uv_signal_t *handle, int signum)
@@ -116,7 +118,8 @@ static int open_all(struct program *p, struct err *err)
                                            .identity = identity,
                                            .store = p->store,
                                            .key = p->key,
-                                           .on_stop = on_stop},
+                                           .on_stop = on_stop,
+                                           .ctx = p},
                    &p->daemon, err);
     if (r < 0) {
         return EXIT_USAGE;
@@ -157,9 +160,10 @@ static int run(struct program *p)
     start_signals(p);
     start(p);
     (void)uv_run(&p->loop, UV_RUN_DEFAULT); /* until uv_stop */
-    exit_code = p->daemon->exit_code;
-    if (exit_code != EXIT_OK) {
-        (void)complain(exit_code, &p->daemon->failure);
+    const struct err *failure;
+    exit_code = daemon_exit_code(p->daemon, &failure);
+    if (failure != NULL) {
+        (void)complain(exit_code, failure);
     }
     web_free(p->web);
     daemon_free(p->daemon);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "daemon/daemon.h"
+#include "daemon/key.h"
 
 static sem_t is_looking, may_answer;
 
@@ -23,9 +24,9 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
     return EAI_FAIL;
 }
 
-static void never_stops(struct daemon *d)
+static void never_stops(void *ctx)
 {
-    (void)d;
+    (void)ctx;
     fail_msg("on_stop was called");
 }
 

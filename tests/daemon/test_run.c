@@ -13,7 +13,10 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "daemon/run.h"
+#include "daemon/run_accept.h"
+#include "daemon/run_drive.h"
+#include "daemon/run_publish.h"
+#include "daemon/run_remove.h"
 #include "fake_kube.h"
 
 #define DEFINITION                                                                                 \
@@ -27,36 +30,31 @@
 
 struct world {
     char folder[64];
-    struct daemon d;
+    struct run_env env;
+    struct event_recorder events;
+    struct daemon_counters counters;
     unsigned n_wakes;
 };
-static struct world *the_world;
 
-/* What run.c wants of its daemon. */
-void daemon_wake(struct daemon *d)
+static void on_wake(void *ctx)
 {
-    (void)d;
-    the_world->n_wakes++;
-}
-
-const struct kube_cache *kube_informer_cache(const struct kube_informer *inf)
-{
-    (void)inf;
-    static const struct kube_cache none;
-    return &none;
+    ((struct world *)ctx)->n_wakes++;
 }
 
 static int setup(void **state)
 {
     struct world *w = xnew(struct world);
-    the_world = w;
     fake_kube_reset();
     (void)snprintf(w->folder, sizeof(w->folder), "/tmp/benchd-run-XXXXXX");
     assert_non_null(mkdtemp(w->folder));
     _cleanup_(freep) char *url = xasprintf("sqlite:%s/results.db", w->folder);
-    assert_int_equal(store_open(url, true, &w->d.store, NULL), 0);
-    w->d.ns = xstrdup("ns");
-    event_recorder_init(&w->d.events, NULL, "ns", "me");
+    assert_int_equal(store_open(url, true, &w->env.store, NULL), 0);
+    event_recorder_init(&w->events, NULL, "ns", "me");
+    w->env.ns = "ns";
+    w->env.events = &w->events;
+    w->env.counters = &w->counters;
+    w->env.wake = on_wake;
+    w->env.ctx = w;
     *state = w;
     return 0;
 }
@@ -64,14 +62,13 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct world *w = *state;
-    store_close(w->d.store);
+    store_close(w->env.store);
     static const char *const names[] = {"", "-wal", "-shm"};
     for (size_t i = 0; i < 3; i++) {
         _cleanup_(freep) char *path = xasprintf("%s/results.db%s", w->folder, names[i]);
         (void)unlink(path); /* most are gone */
     }
     assert_int_equal(rmdir(w->folder), 0); /* no claim is left */
-    free(w->d.ns);
     free(w);
     fake_kube_reset();
     return 0;
@@ -152,16 +149,16 @@ static void a_name_is_used_again(void **state)
 {
     struct world *w = *state;
     json_t *first = inline_bmr("11111111-aaaa"), *second = inline_bmr("22222222-bbbb");
-    struct run *run = run_new(&w->d, first);
+    struct run *run = run_new(&w->env, first);
     assert_int_equal(take_good(run, first, NULL), 1);
     run_free(run); /* as after its time to live */
-    run = run_new(&w->d, second);
+    run = run_new(&w->env, second);
     assert_int_equal(take_good(run, second, NULL), 1);
     struct run_row row;
-    assert_int_equal(w->d.store->ops->get_run(w->d.store, "r1", &row, NULL), 0);
+    assert_int_equal(w->env.store->ops->get_run(w->env.store, "r1", &row, NULL), 0);
     assert_string_equal(row.uid, "22222222-bbbb");
     run_row_done(&row);
-    assert_int_equal(w->d.store->ops->get_run(w->d.store, "r1-11111111", &row, NULL), 0);
+    assert_int_equal(w->env.store->ops->get_run(w->env.store, "r1-11111111", &row, NULL), 0);
     assert_string_equal(row.uid, "11111111-aaaa");
     run_row_done(&row);
     run_free(run);
@@ -188,12 +185,12 @@ static void a_stored_run_that_cannot_be_read(void **state)
                               .benchmark = (char *)"b",
                               .definition_json = (char *)"{\"kind\":\"Nonsense\"}",
                               .status = {.phase = rows[i].before}};
-        assert_int_equal(w->d.store->ops->put_run(w->d.store, &row, NULL), 0);
+        assert_int_equal(w->env.store->ops->put_run(w->env.store, &row, NULL), 0);
         json_t *bmr = inline_bmr(uid);
-        struct run *run = run_new(&w->d, bmr);
+        struct run *run = run_new(&w->env, bmr);
         assert_int_equal(take(run, bmr, NULL), 0);
         assert_int_equal(take(run, bmr, NULL), 0); /* and stays so */
-        if (run->status.phase != rows[i].after || run->is_past != rows[i].is_past) {
+        if (run->status.phase != rows[i].after || (run->life == LIFE_PAST) != rows[i].is_past) {
             fail_msg("row '%s': phase %s", rows[i].name, run_phase_to_string(run->status.phase));
         }
         assert_false(run_is_due(run));
@@ -205,7 +202,7 @@ static void a_stored_run_that_cannot_be_read(void **state)
 static bool is_kept(const struct world *w, const char *uid)
 {
     struct run_row row = {0};
-    const int r = w->d.store->ops->get_run(w->d.store, uid, &row, NULL);
+    const int r = w->env.store->ops->get_run(w->env.store, uid, &row, NULL);
     run_row_done(&row);
     return r == 0;
 }
@@ -236,7 +233,7 @@ static void what_is_stored_goes_with_the_object(void **state)
                               .definition_json = (char *)"{\"kind\":\"Nonsense\"}",
                               .status = {.phase = i % 2 == 0 ? RUN_RUNNING : RUN_SUCCEEDED}};
         if (rows[i].is_unreadable) {
-            assert_int_equal(w->d.store->ops->put_run(w->d.store, &row, NULL), 0);
+            assert_int_equal(w->env.store->ops->put_run(w->env.store, &row, NULL), 0);
         }
         struct store *other = NULL;
         assert_int_equal(store_open(url, false, &other, NULL), 0);
@@ -244,10 +241,10 @@ static void what_is_stored_goes_with_the_object(void **state)
             assert_int_equal(other->ops->claim_run(other, uid, NULL), 0);
         }
         json_t *bmr = inline_bmr(uid);
-        struct run *run = run_new(&w->d, bmr);
+        struct run *run = run_new(&w->env, bmr);
         (void)take_good(run, bmr, NULL);
         assert_true(is_kept(w, uid));
-        run->is_expired = rows[i].is_expired;
+        run->expiry.state = rows[i].is_expired ? EXPIRY_DUE : EXPIRY_NOT_DUE;
         assert_int_equal(run_bury(run, NULL), 0);
         if (is_kept(w, uid) != rows[i].is_kept) {
             fail_msg("%s: expected %s", rows[i].name, rows[i].is_kept ? "kept" : "gone");
@@ -266,14 +263,14 @@ static void a_run_that_another_process_drives_is_waited_for(void **state)
     struct store *other = NULL;
     assert_int_equal(store_open(url, false, &other, NULL), 0);
     assert_int_equal(other->ops->claim_run(other, "u1", NULL), 0);
-    struct run *run = run_new(&w->d, bmr);
+    struct run *run = run_new(&w->env, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 0);
-    assert_string_equal(run->refusal, "HeldByAnother");
-    assert_non_null(strstr(run->refusal_text, "is being driven by process"));
-    assert_false(run->is_refused);
+    assert_string_equal(run->refusal.reason, "HeldByAnother");
+    assert_non_null(strstr(run->refusal.text, "is being driven by process"));
+    assert_int_equal(run->life, LIFE_WAITING);
     store_close(other);
     assert_int_equal(take(run, bmr, NULL), 0); /* not at once */
-    run->retry_ns = 0;
+    run->at.retry_ns = 0;
     assert_int_equal(take(run, bmr, NULL), 1);
     run_free(run);
     json_decref(bmr);
@@ -283,9 +280,9 @@ static void a_run_that_waits_for_its_benchmark_is_cancelled(void **state)
 {
     struct world *w = *state;
     json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
-    struct run *run = run_new(&w->d, bmr);
+    struct run *run = run_new(&w->env, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
-    assert_string_equal(run->refusal, "BenchmarkNotFound");
+    assert_string_equal(run->refusal.reason, "BenchmarkNotFound");
     assert_false(run_is_final(run));
     json_object_set_new(json_object_get(bmr, "spec"), "cancel", json_true());
     run_update(run, bmr);
@@ -293,6 +290,127 @@ static void a_run_that_waits_for_its_benchmark_is_cancelled(void **state)
     assert_int_equal(run->status.phase, RUN_CANCELLED);
     assert_string_equal(run->status.reason, "CancelRequested");
     run_free(run);
+    json_decref(bmr);
+}
+
+static json_t *with_cancel(json_t *bmr)
+{
+    json_object_set_new(json_object_get(bmr, "spec"), "cancel", json_true());
+    return bmr;
+}
+
+static void a_run_is_cancelled_while_its_templates_are_checked(void **state)
+{
+    struct world *w = *state;
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = run_new(&w->env, bmr);
+    assert_int_equal(take(run, bmr, NULL), 0);
+    assert_int_equal(run->life, LIFE_CHECKING);
+    assert_non_null(open_call(0));
+    run_update(run, with_cancel(bmr));
+    assert_int_equal(take(run, bmr, NULL), 0);
+    assert_int_equal(run->status.phase, RUN_CANCELLED);
+    assert_int_equal(run->life, LIFE_REFUSED);
+    assert_null(open_call(0)); /* the checks went with the state */
+    run_free(run);
+    json_decref(bmr);
+}
+
+/* Whatever order the answers come in: a refusal counts more than a server that was away for one. */
+static void a_refusal_beside_no_answer(void **state)
+{
+    struct world *w = *state;
+    for (size_t refused = 0; refused < 2; refused++) {
+        json_t *bmr = inline_bmr("u1");
+        struct run *run = run_new(&w->env, bmr);
+        assert_int_equal(take(run, bmr, NULL), 0);
+        struct kube_call *first = open_call(0), *second = open_call(1);
+        fake_kube.http_code = 0;
+        fake_kube_answer(refused == 0 ? second : first, -EHOSTUNREACH, "no connection");
+        assert_int_equal(take(run, bmr, NULL), 0);
+        assert_int_equal(run->life, LIFE_CHECKING); /* one is still open */
+        fake_kube.http_code = 400;
+        fake_kube_answer(refused == 0 ? first : second, -EINVAL, "unknown field");
+        assert_int_equal(take(run, bmr, NULL), 0);
+        assert_int_equal(run->life, LIFE_REFUSED);
+        run_free(run);
+        json_decref(bmr);
+        fake_kube_reset();
+    }
+}
+
+/* A definition that could not be written is written again, but not at once. */
+static void keeping_a_definition_is_retried(void **state)
+{
+    struct world *w = *state;
+    json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
+    _cleanup_(freep) char *text = xasprintf("{\"spec\":" DEFINITION "}", 5);
+    json_t *benchmark = parse(text);
+    struct run *run = run_new(&w->env, bmr);
+    assert_int_equal(take(run, bmr, benchmark), 0);
+    assert_int_equal(run->life, LIFE_KEEPING);
+    fake_kube_answer(open_call(0), -EHOSTUNREACH, "no connection");
+    assert_int_equal(run->life, LIFE_WAITING);
+    assert_int_equal(take(run, bmr, benchmark), 0);
+    assert_null(open_call(0));
+    run->at.retry_ns = 1; /* long over */
+    assert_int_equal(take(run, bmr, benchmark), 0);
+    assert_int_equal(run->life, LIFE_KEEPING);
+    fake_kube_answer(open_call(0), -EINVAL, "not like that");
+    assert_int_equal(run->life, LIFE_REFUSED);
+    assert_string_equal(run->refusal.reason, "DefinitionRefused");
+    run_free(run);
+    json_decref(benchmark);
+    json_decref(bmr);
+}
+
+/* run_life.h says what can happen; nothing else moves a run. */
+static void an_impossible_event_changes_nothing(void **state)
+{
+    struct world *w = *state;
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = run_new(&w->env, bmr);
+    run->at.retry_ns = 7;
+    assert_false(run_enter(run, LIFE_ON_DRIVER_DONE));
+    assert_int_equal(run->life, LIFE_WAITING);
+    assert_int_equal(run->at.retry_ns, 7);
+    run_free(run);
+    json_decref(bmr);
+}
+
+/* The removal of an expired run's object has its own time of retry: its status does not wait for it. */
+static void an_expired_run_is_removed(void **state)
+{
+    struct world *w = *state;
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = run_new(&w->env, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    run->def->spec->run_policy.ttl_s = 10;
+    run_expire(run);
+    assert_null(open_call(0)); /* it is not final */
+    run_update(run, with_cancel(bmr));
+    assert_int_equal(run_steer(run, NULL), 0);
+    assert_int_equal(run->life, LIFE_ENDED);
+    run_expire(run);
+    assert_int_equal(run->expiry.state, EXPIRY_NOT_DUE);
+    run->status.ended_unix_ms -= 11000;
+    run_expire(run);
+    assert_int_equal(run->expiry.state, EXPIRY_SENT);
+    assert_int_equal(open_call(0)->req.method, KUBE_DELETE);
+    run_expire(run);
+    assert_null(open_call(1)); /* sent once */
+    fake_kube_answer(open_call(0), -EHOSTUNREACH, "no connection");
+    assert_int_equal(run->expiry.state, EXPIRY_DUE);
+    run_expire(run);
+    assert_null(open_call(0)); /* not at once */
+    run_publish(run);
+    assert_non_null(open_call(0));
+    fake_kube_answer(open_call(0), 0, "{}");
+    run->expiry.retry_ns = 1;
+    run_expire(run);
+    assert_int_equal(open_call(0)->req.method, KUBE_DELETE);
+    assert_int_equal(run_bury(run, NULL), 0); /* cancels the open request */
+    assert_true(is_kept(w, "u1"));
     json_decref(bmr);
 }
 
@@ -304,7 +422,7 @@ static void what_was_kept_is_what_runs(void **state)
     _cleanup_(freep) char *text = xasprintf("{\"spec\":" DEFINITION "}", 5);
     _cleanup_(freep) char *changed_text = xasprintf("{\"spec\":" DEFINITION "}", 99);
     json_t *benchmark = parse(text), *changed = parse(changed_text);
-    struct run *run = run_new(&w->d, bmr);
+    struct run *run = run_new(&w->env, bmr);
     assert_int_equal(take(run, bmr, benchmark), 0);
     struct kube_call *apply = open_call(0);
     assert_non_null(strstr(apply->req.path, "fieldManager=benchd-definition"));
@@ -328,20 +446,20 @@ static void a_refused_status_is_tried_again_later(void **state)
 {
     struct world *w = *state;
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->d, bmr);
+    struct run *run = run_new(&w->env, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
     run_publish(run);
     assert_non_null(open_call(0));
     fake_kube_answer(open_call(0), -EACCES, "HTTP 403");
-    assert_int_equal(w->d.counters.status_failures, 1);
-    run->written_ns -= INT64_C(2000000000);
+    assert_int_equal(w->counters.status_failures, 1);
+    run->publication.next_ns -= INT64_C(2000000000);
     run_publish(run);
     assert_null(open_call(0));
-    run->written_ns -= INT64_C(4000000000);
+    run->publication.next_ns -= INT64_C(4000000000);
     run_publish(run);
     assert_non_null(open_call(0));
     fake_kube_answer(open_call(0), 0, "{}");
-    run->written_ns = 0;
+    run->publication.next_ns = 0;
     run_publish(run);
     assert_null(open_call(0)); /* nothing new */
     run_free(run);
@@ -370,22 +488,22 @@ static void templates_are_tried_before_anything_is_made(void **state)
         fake_kube_reset();
         _cleanup_(freep) char *uid = xasprintf("%08zu", i);
         json_t *bmr = inline_bmr(uid);
-        struct run *run = run_new(&w->d, bmr);
+        struct run *run = run_new(&w->env, bmr);
         assert_int_equal(take(run, bmr, NULL), 0);
         assert_int_equal(take(run, bmr, NULL), 0); /* not before all have answered */
         fake_kube.http_code = rows[i].http_code;
         assert_int_equal(answer_checks(rows[i].r, rows[i].text), 2);
         const bool is_accepted = take(run, bmr, NULL) == 1;
-        if (run->is_refused != rows[i].is_refused || is_accepted != rows[i].is_accepted) {
-            fail_msg("row '%s': refused %d, accepted %d", rows[i].name, run->is_refused,
-                     is_accepted);
+        const bool is_refused = run->life == LIFE_REFUSED;
+        if (is_refused != rows[i].is_refused || is_accepted != rows[i].is_accepted) {
+            fail_msg("row '%s': refused %d, accepted %d", rows[i].name, is_refused, is_accepted);
         }
         if (rows[i].is_refused) {
             assert_string_equal(run->status.reason, "InvalidTemplate");
-            assert_true(str_has_prefix(run->refusal_text, "template of pserver: "));
-            assert_non_null(strstr(run->refusal_text, rows[i].text));
+            assert_true(str_has_prefix(run->refusal.text, "template of pserver: "));
+            assert_non_null(strstr(run->refusal.text, rows[i].text));
         } else if (!is_accepted) {
-            run->retry_ns = 0;
+            run->at.retry_ns = 0;
             assert_int_equal(take_good(run, bmr, NULL), 1);
         }
         run_free(run);
@@ -403,8 +521,8 @@ static void long_refusals_stay_text(void **state)
             memcpy(words + i, "\xc3\xa9", 3);
         }
         json_t *bmr = inline_bmr("u1");
-        struct run *run = run_new(&w->d, bmr);
-        run_refuse(run, "InvalidTemplate", true, words);
+        struct run *run = run_new(&w->env, bmr);
+        run_refuse(run, "InvalidTemplate", words);
         json_t *value = json_string(run->status.message);
         assert_non_null(value);
         assert_true(json_string_length(value) > 200);
@@ -422,11 +540,11 @@ static void foreign_systems_without_a_command_are_refused(void **state)
     json_t *definition = json_object_get(json_object_get(bmr, "spec"), "definition");
     json_t *system = json_array_get(json_object_get(definition, "systems"), 0);
     json_object_set_new(system, "profile", json_string("pytorch"));
-    struct run *run = run_new(&w->d, bmr);
+    struct run *run = run_new(&w->env, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
-    assert_true(run->is_refused);
+    assert_int_equal(run->life, LIFE_REFUSED);
     assert_string_equal(run->status.reason, "InvalidTemplate");
-    assert_non_null(strstr(run->refusal_text, "'pytorch'"));
+    assert_non_null(strstr(run->refusal.text, "'pytorch'"));
     assert_null(open_call(0));
     run_free(run);
     json_decref(bmr);
@@ -442,6 +560,12 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_run_that_waits_for_its_benchmark_is_cancelled, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_run_is_cancelled_while_its_templates_are_checked, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_refusal_beside_no_answer, setup, teardown),
+        cmocka_unit_test_setup_teardown(keeping_a_definition_is_retried, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_impossible_event_changes_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_expired_run_is_removed, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_kept_is_what_runs, setup, teardown),
         cmocka_unit_test_setup_teardown(templates_are_tried_before_anything_is_made, setup,
                                         teardown),

@@ -1,0 +1,49 @@
+/* The insides of the daemon, for daemon.c and inspect.c. One loop, one thread: SQLite is called from
+ * it. Its calls are short (a status or an event is one row, an attempt a few hundred, once a trial),
+ * and whatever waits for the loop has a longer timeout: the Lease 10 s, watches 90 s. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uv.h>
+
+#include "base/vec.h"
+#include "daemon/api_health.h"
+#include "daemon/event_recorder.h"
+#include "daemon/inspect.h"
+#include "daemon/key.h"
+#include "daemon/options.h"
+#include "daemon/run_env.h"
+#include "daemon/watches.h"
+
+struct elector;
+struct run;
+
+struct daemon {
+    uv_loop_t *loop;
+    const struct options *options;
+    char *ns, *identity, *address; /* owned */
+    struct store *store;
+    struct kube_client *client;
+    struct watches watches;
+    struct elector *elector;
+    struct event_recorder events;
+    struct api_health health;
+    unsigned char key[KEY_SIZE];
+    uv_timer_t timer;
+    uv_getaddrinfo_t dns_request;
+    unsigned n_handles; /* the timer, dns_request while it lasts; the last one's callback frees */
+    bool is_dns_known;  /* run_env.has_dns was looked up */
+    struct run_env run_env;
+    VEC(struct run *) runs; /* in the order in which they are driven */
+    struct run *active;     /* the one that is driven, or whose driver is done; NULL: none */
+    struct pods_counters pods;
+    struct daemon_counters counters;
+    int64_t trim_ns; /* memory goes back to the system not before that */
+    bool is_stopping;
+    int exit_code;      /* when stopping */
+    struct err failure; /* why, if exit_code is not 0 */
+    void (*on_stop)(void *ctx);
+    void *ctx;
+};

@@ -1,0 +1,353 @@
+/* See run_accept.h. */
+#include "daemon/run_accept.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "daemon/bmr.h"
+#include "daemon/template_check.h"
+
+/* ---- refusal ---- */
+
+/* Not accepted for now: `reason` is static. */
+static void hold_off(struct run *run, const char *reason, const char *text)
+{
+    run->refusal.reason = reason;
+    free(run->refusal.text);
+    run->refusal.text = xstrdup(text);
+}
+
+static void end_unaccepted(struct run *run, enum run_phase phase, const char *reason,
+                           const char *text)
+{
+    const bool was_cancelled = phase == RUN_CANCELLED;
+    hold_off(run, reason, text);
+    run->status.phase = phase;
+    run->status.ended_unix_ms = clock_unix_ms();
+    text_put(run->status.reason, sizeof(run->status.reason), "%s", reason);
+    text_put(run->status.message, sizeof(run->status.message), "%s", text);
+    log_event(was_cancelled ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "a run was not accepted", "run",
+              run->name, "phase", run_phase_to_string(phase), "reason", reason, "err", text, NULL);
+    run_emit(run, was_cancelled ? EVENT_NORMAL : EVENT_WARNING, reason, text);
+    run_enter(run, LIFE_ON_REFUSED);
+}
+
+void run_refuse(struct run *run, const char *reason, const char *text)
+{
+    end_unaccepted(run, RUN_FAILED, reason, text);
+}
+
+/* Back to WAITING, and not tried again at once. */
+static void retry_later(struct run *run, enum run_life_event event)
+{
+    if (run_enter(run, event)) {
+        run->at.retry_ns = clock_monotonic_ns() + RUN_RETRY_NS;
+    }
+}
+
+/* ---- the store ---- */
+
+/* 1: the store has it; 0: it does not, or cannot be used. */
+static int load_stored(struct run *run, struct err *err)
+{
+    struct store *store = run->env->store;
+    struct run_row row;
+    struct err why;
+    int r = store->ops->get_run(store, run->uid, &row, err);
+    if (r == -ENOENT) {
+        return 0;
+    }
+    if (r < 0) {
+        return r;
+    }
+    run_def_free(run->def);
+    run->def = NULL;
+    r = store_load_run_def(&row, &run->def, &why);
+    run->status = row.status;
+    run_row_done(&row);
+    if (r < 0 && run_is_final(run)) { /* of no interest to others: it stands as it is */
+        log_event(LOG_LEVEL_WARN, "an ended run cannot be read", "run", run->name, "err", why.msg,
+                  NULL);
+        run_enter(run, LIFE_ON_FOUND_PAST);
+    } else if (r < 0) {
+        run_refuse(run, "StoredRunUnreadable", why.msg);
+    }
+    return r < 0 ? 0 : 1;
+}
+
+/* Results outlive their object: a run of another uid that has the name gets one of its own. */
+static int free_name(struct run *run, struct err *err)
+{
+    struct store *store = run->env->store;
+    struct run_row row;
+    int r = store->ops->get_run(store, run->name, &row, err);
+    if (r < 0) {
+        return r;
+    }
+    _cleanup_(freep) char *name = xasprintf("%s-%.8s", run->name, row.uid);
+    r = store->ops->rename_run(store, row.uid, name, err);
+    if (r == 0) {
+        _cleanup_(freep) char *note =
+            xasprintf("results of an earlier run of this name are kept as '%s'", name);
+        run_emit(run, EVENT_NORMAL, "EarlierResults", note);
+        log_event(LOG_LEVEL_INFO, "an earlier run was renamed", "run", run->name, "to", name, NULL);
+    }
+    run_row_done(&row);
+    return r;
+}
+
+static int put(struct run *run, struct err *err)
+{
+    struct store *store = run->env->store;
+    const struct run_def *def = run->def;
+    _cleanup_(freep) char *definition = json_dumps(def->spec->definition, JSON_COMPACT);
+    struct run_row row = {
+        .uid = def->uid,
+        .name = def->name,
+        .benchmark = def->spec->name,
+        .definition_json = definition,
+        .created_unix_ms = def->created_unix_ms,
+    };
+    int r = store->ops->put_run(store, &row, err);
+    if (r == -EEXIST && (r = free_name(run, err)) == 0) {
+        r = store->ops->put_run(store, &row, err);
+    }
+    return r;
+}
+
+/* ---- the definition ---- */
+
+static void on_definition_kept(void *ctx, int r, const struct kube_response *res,
+                               const struct err *err)
+{
+    (void)res;
+    struct run *run = ctx;
+    run->at.keeping = NULL;
+    if (r == 0) {
+        run_enter(run, LIFE_ON_KEEP_DONE);
+    } else if (r == -EINVAL) {
+        run_refuse(run, "DefinitionRefused", err->msg);
+    } else {
+        retry_later(run, LIFE_ON_KEEP_FAILED);
+        log_event(LOG_LEVEL_WARN, "the definition could not be kept, retrying", "run", run->name,
+                  "err", err->msg, NULL);
+    }
+    run_wake(run);
+}
+
+/* status.definition, once: from then on the Benchmark may change as it likes. */
+static void keep_definition(struct run *run, const struct spec *spec)
+{
+    json_t *definition;
+    struct err err;
+    if (bmr_definition(spec, &definition, &err) < 0) {
+        run_refuse(run, "DefinitionTooLarge", err.msg);
+        return;
+    }
+    json_t *body =
+        bmr_apply_body(run->name, run->uid, json_pack("{s:o}", "definition", definition));
+    struct kube_request req;
+    kube_request_apply(&kube_benchmark_runs, run->env->ns, "status", "benchd-definition", body,
+                       &req);
+    json_decref(body);
+    run_enter(run, LIFE_ON_KEEP_SENT);
+    run->at.keeping = kube_call(run->env->client, &req, NULL, on_definition_kept, run);
+}
+
+static int freeze(const struct run *run, struct spec *spec_take, struct run_def **ret,
+                  struct err *err)
+{
+    struct diags diags = {0};
+    const struct run_def_params params = {
+        .name = run->name, .uid = run->uid, .created_unix_ms = clock_unix_ms()};
+    int r = run_def_new(spec_take, &params, ret, &diags);
+    diags_done(&diags);
+    return r < 0 ? err_set(err, EINVAL, "the definition has no points") : 0;
+}
+
+/* ---- templates ---- */
+
+static void begin_check(struct run *run, const struct run_def *def)
+{
+    const struct template_check_params params = {.client = run->env->client,
+                                                 .ns = run->env->ns,
+                                                 .def = def,
+                                                 .naming = run_naming(run, def),
+                                                 .wake = run->env->wake,
+                                                 .ctx = run->env->ctx};
+    struct template_check *check;
+    struct err err;
+    if (template_check_new(&params, &check, &err) < 0) {
+        run_refuse(run, "InvalidTemplate", err.msg);
+        return;
+    }
+    run_enter(run, LIFE_ON_CHECK_SENT);
+    run->at.checking = check;
+}
+
+/* True: nothing was found against the templates. */
+static bool read_verdict(struct run *run)
+{
+    const char *text;
+    switch (template_check_verdict(run->at.checking, &text)) {
+    case TEMPLATES_GOOD:
+        return true;
+    case TEMPLATES_CHECKING:
+        break;
+    case TEMPLATES_REFUSED: {
+        _cleanup_(freep) char *words = xstrdup(text); /* the state that is left owns the text */
+        run_refuse(run, "InvalidTemplate", words);
+        break;
+    }
+    case TEMPLATES_NO_ANSWER:
+        log_event(LOG_LEVEL_WARN, "a template could not be checked, retrying", "run", run->name,
+                  "err", text, NULL);
+        retry_later(run, LIFE_ON_CHECK_FAILED);
+        break;
+    }
+    return false;
+}
+
+/* ---- acceptance ---- */
+
+/* The time to live of a run that has ended: only its definition says it, where that can be read. */
+static void find_past(struct run *run, const json_t *bmr, const json_t *benchmark)
+{
+    struct spec *spec;
+    run_enter(run, LIFE_ON_FOUND_PAST);
+    if (bmr_load_spec(bmr, benchmark, &spec, NULL) == 0) {
+        (void)freeze(run, spec, &run->def, NULL); /* without it the object stays */
+    }
+}
+
+/* The object's own words on how far it was, for a store that knows nothing of the run. One that has
+ * ended stays as it is; another starts again, and reconcile() reports what was lost. */
+static void take_status_over(struct run *run, const json_t *bmr)
+{
+    bmr_read_status(bmr, &run->status);
+    if (!run_is_final(run)) {
+        run->status.ended_unix_ms = 0;
+        run->status.phase = RUN_PENDING;
+    }
+}
+
+static int claim(struct run *run, struct err *err)
+{
+    struct store *store = run->env->store;
+    struct err why;
+    int r = store->ops->claim_run(store, run->uid, &why);
+    if (r == 0) {
+        run_enter(run, run_is_final(run) ? LIFE_ON_CLAIMED_FINAL : LIFE_ON_CLAIMED);
+        return 1;
+    }
+    if (r == -EBUSY) { /* a benchctl with --store, say */
+        run_def_free(run->def);
+        run->def = NULL;
+        hold_off(run, "HeldByAnother", why.msg);
+        retry_later(run, LIFE_ON_HELD);
+        return 0;
+    }
+    return err_set(err, -r, "%s", why.msg);
+}
+
+/* Nothing was made of it yet: the cancellation is true at once. */
+static void cancel_unaccepted(struct run *run)
+{
+    end_unaccepted(run, RUN_CANCELLED, "CancelRequested", "cancelled before it was accepted");
+}
+
+/* What the object and its Benchmark define, once the object holds what runs. NULL: not yet. */
+static struct run_def *define(struct run *run, const json_t *bmr, const json_t *benchmark)
+{
+    struct bmr_spec asked;
+    struct spec *spec;
+    struct err why;
+    int r = bmr_load_spec(bmr, benchmark, &spec, &why);
+    if (r == -ENOENT) {
+        hold_off(run, "BenchmarkNotFound", why.msg);
+        return NULL;
+    }
+    if (r < 0) {
+        run_refuse(run, "InvalidDefinition", why.msg);
+        return NULL;
+    }
+    bmr_read(bmr, &asked);
+    if (asked.benchmark != NULL && !asked.has_definition) {
+        if (run->life == LIFE_WAITING) { /* else the watch has yet to show it */
+            keep_definition(run, spec);
+        }
+        spec_free(spec);
+        return NULL;
+    }
+    struct run_def *def = NULL;
+    if (freeze(run, spec, &def, &why) < 0) {
+        run_refuse(run, "InvalidDefinition", why.msg);
+    }
+    return def;
+}
+
+static bool may_accept(const struct run *run)
+{
+    switch (run->life) {
+    case LIFE_WAITING:
+        return !run->asked.is_deleting && clock_monotonic_ns() >= run->at.retry_ns;
+    case LIFE_KEPT:
+    case LIFE_CHECKING:
+        return !run->asked.is_deleting;
+    case LIFE_KEEPING:
+    case LIFE_ACCEPTED:
+    case LIFE_DRIVEN:
+    case LIFE_DONE:
+    case LIFE_ENDED:
+    case LIFE_REFUSED:
+    case LIFE_PAST:
+        break;
+    }
+    return false;
+}
+
+int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, struct err *err)
+{
+    if (!may_accept(run)) {
+        return run_life_is_stored(run->life);
+    }
+    const bool was_checking = run->life == LIFE_CHECKING;
+    const bool is_checked = was_checking && read_verdict(run);
+    if (was_checking && run->life != LIFE_CHECKING) {
+        return 0; /* refused, or no answer: later */
+    }
+    int r = load_stored(run, err);
+    if (r != 0) {
+        return r < 0 ? r : claim(run, err);
+    }
+    if (run->life == LIFE_REFUSED || run->life == LIFE_PAST) {
+        return 0; /* stored, and not to be read */
+    }
+    take_status_over(run, bmr);
+    if (run_is_final(run)) {
+        find_past(run, bmr, benchmark);
+        return 0;
+    }
+    if (run->asked.cancel) {
+        cancel_unaccepted(run);
+        return 0;
+    }
+    struct run_def *def = define(run, bmr, benchmark);
+    if (def == NULL) {
+        return 0;
+    }
+    if (!was_checking) {
+        begin_check(run, def);
+    }
+    if (!is_checked) {
+        run_def_free(def);
+        return 0;
+    }
+    run->def = def;
+    r = put(run, err);
+    return r < 0 ? r : claim(run, err);
+}

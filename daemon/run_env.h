@@ -1,0 +1,29 @@
+/* What every run of benchd uses and none owns. daemon.c fills it; it lives longer than the runs. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/event_recorder.h"
+#include "daemon/inspect.h"
+#include "kube/cache.h"
+#include "kube/client.h"
+#include "run/pods.h"
+#include "store/store.h"
+
+struct run_env {
+    struct uv_loop_s *loop;
+    struct kube_client *client;
+    struct store *store;
+    const char *ns;
+    const struct kube_cache *pods; /* the watch's; NULL before its start */
+    const unsigned char *key;      /* KEY_SIZE bytes; runs' secrets are derived from it */
+    int64_t node_wait_ms, image_wait_ms;
+    bool has_dns; /* addressing Auto: do names of the cluster resolve here? */
+
+    struct event_recorder *events;
+    struct pods_counters *pod_counters;
+    struct daemon_counters *counters;
+    void (*wake)(void *ctx); /* something has changed: look at all runs in the loop's next turn */
+    void *ctx;
+};

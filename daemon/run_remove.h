@@ -1,0 +1,11 @@
+/* The end of a run's object. */
+#pragma once
+
+#include "base/err.h"
+#include "daemon/run.h"
+
+/* Removes the object of a final run whose time to live is over. */
+void run_expire(struct run *run);
+/* The object is gone: deletes what the store has of the run, unless only its time to live was over,
+ * and frees it. Its pods go with the object. An error: the store is broken. */
+int run_bury(struct run *run, struct err *err);
