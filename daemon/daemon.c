@@ -15,11 +15,7 @@
 #include "daemon/daemon_internal.h"
 #include "daemon/elector.h"
 #include "daemon/memory.h"
-#include "daemon/run.h"
-#include "daemon/run_accept.h"
 #include "daemon/run_drive.h"
-#include "daemon/run_publish.h"
-#include "daemon/run_remove.h"
 
 #define LOOK_EVERY_MS 1000
 #define TRIM_SOON_NS (2 * INT64_C(1000000000))  /* behind a run: its pods must go first */
@@ -52,20 +48,10 @@ static void give_up(struct daemon *d, int exit_code, const struct err *err)
 
 /* ---- watches ---- */
 
-static struct run *find_run(const struct daemon *d, const char *uid)
-{
-    vec_each (struct run *, it, &d->runs) {
-        if (str_eq((*it)->uid, uid)) {
-            return *it;
-        }
-    }
-    return NULL;
-}
-
 static void on_run(void *ctx, enum kube_change change, const struct kube_object *object)
 {
     struct daemon *d = ctx;
-    struct run *run = find_run(d, object->uid);
+    struct run *run = run_queue_find(&d->queue, object->uid);
     if (change == KUBE_CHANGE_REMOVED) {
         if (run != NULL) {
             run->asked.is_gone = true;
@@ -73,7 +59,7 @@ static void on_run(void *ctx, enum kube_change change, const struct kube_object 
     } else if (run != NULL) {
         run_update(run, object->json);
     } else {
-        *vec_push(&d->runs) = run_new(&d->run_env, object->json);
+        run_queue_add(&d->queue, run_new(&d->run_env, object->json));
     }
     wake(d);
 }
@@ -88,8 +74,9 @@ static void on_benchmark(void *ctx, enum kube_change change, const struct kube_o
 static void on_pod(void *ctx, enum kube_change change, const struct kube_object *object)
 {
     struct daemon *d = ctx;
-    if (d->active != NULL) {
-        run_notice_pod(d->active, change, object);
+    struct run *active = run_queue_active(&d->queue);
+    if (active != NULL) {
+        run_notice_pod(active, change, object);
     }
 }
 
@@ -98,81 +85,7 @@ static void on_synced(void *ctx)
     wake(ctx);
 }
 
-/* ---- the queue ---- */
-
-/* Running first, then oldest first. */
-static int by_turn(const void *pa, const void *pb)
-{
-    const struct run *a = *(struct run *const *)pa, *b = *(struct run *const *)pb;
-    const bool a_runs = a->status.phase == RUN_RUNNING, b_runs = b->status.phase == RUN_RUNNING;
-    if (a_runs != b_runs) {
-        return a_runs ? -1 : 1;
-    }
-    const int r = strcmp(a->created, b->created);
-    return r != 0 ? r : strcmp(a->name, b->name);
-}
-
-static int bury_all(struct daemon *d, struct err *err)
-{
-    int r = 0;
-    for (size_t i = d->runs.len; i > 0 && r >= 0; i--) {
-        if (d->runs.items[i - 1]->asked.is_gone) {
-            struct run *run = d->runs.items[i - 1];
-            d->runs.items[i - 1] = d->runs.items[--d->runs.len];
-            d->active = d->active == run ? NULL : d->active;
-            r = run_bury(run, err);
-        }
-    }
-    return r;
-}
-
-static int accept_all(struct daemon *d, struct err *err)
-{
-    vec_each (struct run *, it, &d->runs) {
-        struct run *run = *it;
-        const json_t *bmr = watches_get(&d->watches, WATCH_RUNS, run->name);
-        if (bmr == NULL || run->asked.is_gone) {
-            continue;
-        }
-        const json_t *benchmark = watches_get(&d->watches, WATCH_BENCHMARKS, run->benchmark);
-        int r = run_accept(run, bmr, benchmark, err);
-        r = r < 0 ? r : run_steer(run, err);
-        if (r < 0) {
-            return err_wrap(err, r, "run '%s'", run->name);
-        }
-    }
-    return 0;
-}
-
-static int advance(struct daemon *d, struct err *err)
-{
-    if (d->active != NULL && d->active->life == LIFE_DONE) {
-        struct run *run = d->active;
-        d->active = NULL;
-        int r = run_stop(run, err);
-        if (r < 0) {
-            return r;
-        }
-    }
-    if (d->runs.len > 0) {
-        qsort(d->runs.items, d->runs.len, sizeof(d->runs.items[0]), by_turn);
-    }
-    for (size_t i = 0; d->active == NULL && i < d->runs.len; i++) {
-        struct run *run = d->runs.items[i];
-        if (run_is_due(run)) {
-            int r = run_start(run, err);
-            if (r < 0) {
-                return err_wrap(err, r, "run '%s'", run->name);
-            }
-            d->active = run;
-            r = run_steer(run, err); /* it may be cancelled or suspended already */
-            if (r < 0) {
-                return r;
-            }
-        }
-    }
-    return 0;
-}
+/* ---- a look ---- */
 
 /* Logs what is new about the API server. False: benchd gave up, or is about to end anyway. */
 static bool check_health(struct daemon *d)
@@ -214,17 +127,14 @@ static void look(struct daemon *d)
         !elector_may_write(d->elector)) {
         return;
     }
-    int r = bury_all(d, &err);
-    r = r < 0 ? r : accept_all(d, &err);
-    r = r < 0 ? r : advance(d, &err);
+    int r = run_queue_bury(&d->queue, &err);
+    r = r < 0 ? r : run_queue_accept(&d->queue, &d->watches, &err);
+    r = r < 0 ? r : run_queue_advance(&d->queue, &err);
     if (r < 0) {
         give_up(d, EXIT_LOCAL_RESOURCE, &err);
         return;
     }
-    vec_each (struct run *, it, &d->runs) {
-        run_publish(*it);
-        run_expire(*it);
-    }
+    run_queue_publish(&d->queue);
 }
 
 /* What a run has used goes back to the system when nobody runs: hundreds of pods leave a heap of
@@ -232,7 +142,7 @@ static void look(struct daemon *d)
 static void trim_memory(struct daemon *d)
 {
     const int64_t now_ns = clock_monotonic_ns();
-    if (d->active != NULL) {
+    if (run_queue_active(&d->queue) != NULL) {
         d->trim_ns = now_ns + TRIM_SOON_NS;
     } else if (now_ns >= d->trim_ns) {
         if (d->store->ops->rest != NULL) {
@@ -274,7 +184,6 @@ static void release(struct daemon *d)
         return;
     }
     explicit_bzero(d->key, sizeof(d->key));
-    vec_done(&d->runs);
     free(d->ns);
     free(d->address);
     free(d->identity);
@@ -390,9 +299,9 @@ void daemon_stop(struct daemon *d)
     d->is_stopping = true;
     d->exit_code = EXIT_OK;
     (void)uv_timer_stop(&d->timer); /* never fails */
-    if (d->active != NULL) {        /* who has no Lease writes nothing */
-        run_detach(d->active);
-        d->active = NULL;
+    struct run *active = run_queue_active(&d->queue);
+    if (active != NULL) { /* who has no Lease writes nothing */
+        run_detach(active);
     }
     elector_release(d->elector, on_lease_released, d);
 }
@@ -412,10 +321,7 @@ void daemon_free(struct daemon *d)
         (void)uv_cancel(
             (uv_req_t *)&d->dns_request); /* it may be under way: on_name waits for it */
     }
-    vec_each (struct run *, it, &d->runs) {
-        run_free(*it);
-    }
-    d->runs.len = 0;
+    run_queue_done(&d->queue);
     kube_client_set_guard(d->client, NULL, NULL); /* it asks the elector */
     elector_free(d->elector);
     watches_stop(&d->watches);

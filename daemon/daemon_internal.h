@@ -8,17 +8,16 @@
 
 #include <uv.h>
 
-#include "base/vec.h"
 #include "daemon/api_health.h"
 #include "daemon/event_recorder.h"
 #include "daemon/inspect.h"
 #include "daemon/key.h"
 #include "daemon/options.h"
 #include "daemon/run_env.h"
+#include "daemon/run_queue.h"
 #include "daemon/watches.h"
 
 struct elector;
-struct run;
 
 struct daemon {
     uv_loop_t *loop;
@@ -36,8 +35,7 @@ struct daemon {
     unsigned n_handles; /* the timer, dns_request while it lasts; the last one's callback frees */
     bool is_dns_known;  /* run_env.has_dns was looked up */
     struct run_env run_env;
-    VEC(struct run *) runs; /* in the order in which they are driven */
-    struct run *active;     /* the one that is driven, or whose driver is done; NULL: none */
+    struct run_queue queue;
     struct pods_counters pods;
     struct daemon_counters counters;
     int64_t trim_ns; /* memory goes back to the system not before that */

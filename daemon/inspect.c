@@ -8,17 +8,17 @@
 
 size_t daemon_n_runs(const struct daemon *d)
 {
-    return d->runs.len;
+    return d->queue.runs.len;
 }
 
 void daemon_get_run(const struct daemon *d, size_t i, struct daemon_run *ret)
 {
-    run_inspect(d->runs.items[i], ret);
+    run_inspect(d->queue.runs.items[i], ret);
 }
 
 bool daemon_find_run(const struct daemon *d, const char *name_or_uid, struct daemon_run *ret)
 {
-    vec_each (struct run *, it, &d->runs) {
+    vec_each (struct run *, it, &d->queue.runs) {
         if (str_eq((*it)->name, name_or_uid) || str_eq((*it)->uid, name_or_uid)) {
             run_inspect(*it, ret);
             return true;

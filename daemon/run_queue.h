@@ -1,0 +1,30 @@
+/* All runs of benchd, and whose turn it is: one is driven at a time, the running one first, then the
+ * oldest. daemon.c calls each function once a look, in the order in which they stand here. */
+#pragma once
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "daemon/run.h"
+#include "daemon/watches.h"
+
+struct run_queue {
+    VEC(struct run *) runs; /* in the order in which they are driven */
+};
+void run_queue_done(struct run_queue *q); /* frees the runs; their pods live on */
+
+/* By the uid of its object; NULL: not there. */
+struct run *run_queue_find(const struct run_queue *q, const char *uid);
+/* The run that is driven, or whose driver is done; NULL: none. */
+struct run *run_queue_active(const struct run_queue *q);
+void run_queue_add(struct run_queue *q, struct run *run_take);
+
+/* An error of these three: the store is broken. */
+
+/* Removes the runs whose objects are gone. */
+int run_queue_bury(struct run_queue *q, struct err *err);
+/* Accepts what can be accepted, and passes on what the objects ask for. */
+int run_queue_accept(struct run_queue *q, const struct watches *watches, struct err *err);
+/* Stops the active run if its driver is done, and starts the next one. */
+int run_queue_advance(struct run_queue *q, struct err *err);
+/* Writes statuses, and removes objects whose time to live is over. */
+void run_queue_publish(struct run_queue *q);

@@ -1,0 +1,64 @@
+/* Whose turn it is, without a driver: runs that are not due are put in order all the same. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "daemon/run_queue.h"
+
+/* run_queue_accept is not called here; the real one needs a client. */
+const json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
+{
+    (void)w, (void)kind, (void)name;
+    return NULL;
+}
+
+static struct run *add(struct run_queue *q, const struct run_env *env, const char *name,
+                       const char *created)
+{
+    json_t *bmr = json_pack("{s:{s:s, s:s, s:s}}", "metadata", "name", name, "uid", name,
+                            "creationTimestamp", created);
+    struct run *run = run_new(env, bmr);
+    run_queue_add(q, run);
+    json_decref(bmr);
+    return run;
+}
+
+static void the_running_one_then_the_oldest(void **state)
+{
+    (void)state;
+    static const struct run_env env;
+    struct run_queue q = {0};
+    (void)add(&q, &env, "b", "2026-01-02T00:00:00Z");
+    (void)add(&q, &env, "c", "2026-01-01T00:00:00Z");
+    (void)add(&q, &env, "a", "2026-01-02T00:00:00Z");
+    add(&q, &env, "d", "2026-01-03T00:00:00Z")->status.phase = RUN_RUNNING;
+    assert_int_equal(run_queue_advance(&q, NULL), 0);
+    static const char *const expected[] = {"d", "c", "a", "b"};
+    assert_int_equal(q.runs.len, 4);
+    for (size_t i = 0; i < 4; i++) {
+        if (!str_eq(q.runs.items[i]->name, expected[i])) {
+            fail_msg("place %zu: expected '%s', got '%s'", i, expected[i], q.runs.items[i]->name);
+        }
+    }
+    assert_null(run_queue_active(&q));
+    assert_ptr_equal(run_queue_find(&q, "c"), q.runs.items[1]);
+    assert_null(run_queue_find(&q, "e"));
+    q.runs.items[1]->asked.is_gone = true; /* never accepted: nothing of it is in the store */
+    assert_int_equal(run_queue_bury(&q, NULL), 0);
+    assert_int_equal(q.runs.len, 3);
+    assert_null(run_queue_find(&q, "c"));
+    run_queue_done(&q);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_running_one_then_the_oldest)};
+    return cmocka_run_group_tests_name("daemon/run_queue", tests, NULL, NULL);
+}
