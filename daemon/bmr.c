@@ -126,7 +126,7 @@ int bmr_definition(const struct spec *spec, json_t **ret, struct err *err)
     const size_t size = json_dumpb(definition, NULL, 0, JSON_COMPACT);
     if (size > BMR_DEFINITION_MAX) {
         return err_set(err, E2BIG,
-                       "the definition has %zu bytes, and %d fit into the object's "
+                       "the definition has %zu bytes, but only %d fit into the object's "
                        "status; shorten its templates or the sweep",
                        size, BMR_DEFINITION_MAX);
     }
@@ -230,15 +230,16 @@ static json_t *conditions(const struct bmr_status *s)
     }
     if (s->is_final && s->is_accepted) { /* only an end can tell */
         const bool is_mute = s->has_mute_trials, is_below = s->has_failed_threshold;
-        add_condition(s, list,
-                      &(struct condition){"MetricsUnavailable", is_mute ? COND_TRUE : COND_FALSE,
-                                          is_mute ? "NoSummary" : "AllMeasured",
-                                          is_mute ? "trials ended well and left no summary" : ""});
+        add_condition(
+            s, list,
+            &(struct condition){"MetricsUnavailable", is_mute ? COND_TRUE : COND_FALSE,
+                                is_mute ? "NoSummary" : "AllMeasured",
+                                is_mute ? "some trials succeeded but left no summary" : ""});
         add_condition(
             s, list,
             &(struct condition){"ThresholdFailed", is_below ? COND_TRUE : COND_FALSE,
                                 is_below ? "BelowThreshold" : "NoneFailed",
-                                is_below ? "a threshold was not met: benchctl results" : ""});
+                                is_below ? "a threshold was not met; see benchctl results" : ""});
     }
     return list;
 }

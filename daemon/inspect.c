@@ -69,7 +69,7 @@ bool daemon_is_ready(const struct daemon *d, struct err *why)
 bool daemon_is_healthy(const struct daemon *d, struct err *why)
 {
     if (d->is_stopping) {
-        (void)err_set(why, ESHUTDOWN, "%s", d->exit_code == 0 ? "ending" : d->failure.msg);
+        (void)err_set(why, ESHUTDOWN, "%s", d->exit_code == 0 ? "shutting down" : d->failure.msg);
         return false;
     }
     return true;

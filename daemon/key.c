@@ -24,12 +24,15 @@ static int read_key(int fd, const char *path, unsigned char *ret, struct err *er
         return err_set_errno(err, errno, "key file '%s'", path);
     }
     if (S_ISREG(st.st_mode) && (st.st_mode & S_IRWXO) != 0) {
-        return err_set(err, EACCES, "key file '%s': everybody may read it; chmod 600 it", path);
+        return err_set(err, EACCES, "key file '%s': every user can read it; run chmod 600 on it",
+                       path);
     }
     const ssize_t n = read(fd, bytes, sizeof(bytes));
     if (n != KEY_SIZE) {
-        return err_set(err, EINVAL, "key file '%s': has not %d bytes; remove it for a new one",
-                       path, KEY_SIZE);
+        return err_set(
+            err, EINVAL,
+            "key file '%s': must have exactly %d bytes; delete it and benchd creates a new one",
+            path, KEY_SIZE);
     }
     memcpy(ret, bytes, KEY_SIZE);
     explicit_bzero(bytes, sizeof(bytes));
@@ -42,7 +45,7 @@ static int make_key(const char *path, struct err *err)
     unsigned char bytes[KEY_SIZE];
     _cleanup_(freep) char *aside = xasprintf("%s.new", path);
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
-        return err_set_errno(err, errno, "make a key");
+        return err_set_errno(err, errno, "create a key");
     }
     const int fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) {

@@ -15,7 +15,7 @@ int lock_take(const char *path, struct err *err)
         const int code = errno == EWOULDBLOCK ? EBUSY : errno;
         (void)close(fd); /* nothing was written */
         return err_set(err, code,
-                       "lock file '%s': another benchd uses this store; end it, or give "
+                       "lock file '%s': another benchd uses this store; stop it, or pass "
                        "another --store",
                        path);
     }

@@ -57,7 +57,8 @@ static int load_config(struct program *p, struct err *err)
     int r = kube_config_in_cluster(KUBE_SERVICE_ACCOUNT_DIR, getenv("KUBERNETES_SERVICE_HOST"),
                                    getenv("KUBERNETES_SERVICE_PORT"), &p->config, err);
     if (r == -ENOENT) {
-        return err_set(err, ENOENT, "this is no pod of a cluster; give --kubeconfig FILE");
+        return err_set(err, ENOENT,
+                       "not running in a cluster (no service account); pass --kubeconfig FILE");
     }
     return r;
 }
@@ -85,7 +86,7 @@ static int open_store(struct program *p, struct err *err)
     r = r < 0 ? r : store_open(o->store, true, &p->store, err);
     if (r == -ENXIO) {
         const struct err missing = *err;
-        return err_set(err, ENXIO, "%s; make it, or give another --store", missing.msg);
+        return err_set(err, ENXIO, "%s; create it, or pass another --store", missing.msg);
     }
     return r;
 }

@@ -11,17 +11,17 @@
 
 /* clang-format off */
 static const struct arg_opt opts[] = {
-    {"kubeconfig", 0, "FILE", "The cluster; without it, the one that benchd runs in"},
-    {"context", 0, "NAME", "Of the kubeconfig; its current one when left out"},
-    {"namespace", 'n', "NAME", "Where runs are watched and pods are made; else the context's, else benchd"},
-    {"store", 0, "URL", "Where results are kept; sqlite:/var/lib/benchd/results.db when left out"},
-    {"key-file", 0, "FILE", "32 random bytes that runs' keys are derived from; else beside the store"},
-    {"listen", 0, "HOST:PORT", "Of the HTTP server; 127.0.0.1:8080 when left out"},
-    {"address", 0, "WHERE", "Where benchctl finds it: a URL, or 'service' (the default in a cluster)"},
-    {"lease-name", 0, "NAME", "benchd when left out"},
-    {"node-wait", 0, "SECONDS", "A pod that fits no node fails after that; 300 when left out"},
-    {"image-wait", 0, "SECONDS", "A pod whose image cannot be pulled; 120 when left out"},
-    {"debug", 0, NULL, "Say more on stderr"},
+    {"kubeconfig", 0, "FILE", "The cluster to use; default: the one that benchd runs in"},
+    {"context", 0, "NAME", "Context of the kubeconfig; default: its current one"},
+    {"namespace", 'n', "NAME", "Namespace of the runs and their pods; default: the context's, else benchd"},
+    {"store", 0, "URL", "Where to keep results; default: sqlite:/var/lib/benchd/results.db"},
+    {"key-file", 0, "FILE", "32 random bytes, from which run keys are derived; default: benchd.key beside the store"},
+    {"listen", 0, "HOST:PORT", "Address of the HTTP server; default: 127.0.0.1:8080"},
+    {"address", 0, "WHERE", "Where benchctl finds benchd: a URL, or 'service' (the default in a cluster)"},
+    {"lease-name", 0, "NAME", "Name of the Lease; default: benchd"},
+    {"node-wait", 0, "SECONDS", "Fail a pod that fits no node after this time; default: 300"},
+    {"image-wait", 0, "SECONDS", "Fail a pod whose image cannot be pulled after this time; default: 120"},
+    {"debug", 0, NULL, "Log more"},
     {"version", 0, NULL, "Print the version"},
 };
 /* clang-format on */
@@ -30,7 +30,7 @@ static const struct arg_opt opts[] = {
 static void print_help(void)
 {
     struct buf text = BUF_INIT;
-    buf_puts(&text, "benchd: drives the BenchmarkRuns of one namespace of a Kubernetes cluster\n\n"
+    buf_puts(&text, "benchd: runs the BenchmarkRuns of one namespace of a Kubernetes cluster\n\n"
                     "usage: benchd [OPTIONS]\n\n");
     args_help(opts, N_OPTS, &text);
     (void)fputs(buf_cstr(&text), stdout); /* a closed stdout is the reader's wish */
@@ -43,8 +43,8 @@ static int read_seconds(const struct args *a, const char *name, int64_t fallback
     const char *text = args_get(a, name, NULL);
     int64_t seconds = fallback;
     if (text != NULL && parse_i64_in(text, 1, 86400, &seconds) < 0) {
-        return err_set(err, EINVAL, "--%s '%s': seconds from 1 to 86400, such as %lld", name, text,
-                       (long long)fallback);
+        return err_set(err, EINVAL, "--%s '%s': expected seconds from 1 to 86400, such as %lld",
+                       name, text, (long long)fallback);
     }
     *ret_ms = seconds * 1000;
     return 0;
@@ -65,8 +65,7 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
         .is_debug = args_has(a, "debug"),
     };
     if (a->n_words > 0) {
-        return err_set(err, EINVAL, "'%s': benchd takes options only; see benchd --help",
-                       a->words[0]);
+        return err_set(err, EINVAL, "unexpected argument '%s'; see benchd --help", a->words[0]);
     }
     int r = read_seconds(a, "node-wait", 300, &ret->node_wait_ms, err);
     return r < 0 ? r : read_seconds(a, "image-wait", 120, &ret->image_wait_ms, err);

@@ -70,8 +70,8 @@ static int load_stored(struct run *run, struct err *err)
     run->status = row.status;
     run_row_done(&row);
     if (r < 0 && run_is_final(run)) { /* of no interest to others: it stands as it is */
-        log_event(LOG_LEVEL_WARN, "an ended run cannot be read", "run", run->name, "err", why.msg,
-                  NULL);
+        log_event(LOG_LEVEL_WARN, "a finished run cannot be read from the store", "run", run->name,
+                  "err", why.msg, NULL);
         run_enter(run, LIFE_ON_FOUND_PAST);
     } else if (r < 0) {
         run_refuse(run, "StoredRunUnreadable", why.msg);
@@ -133,8 +133,9 @@ static void on_definition_kept(void *ctx, int r, const struct kube_response *res
         run_refuse(run, "DefinitionRefused", err->msg);
     } else {
         retry_later(run, LIFE_ON_KEEP_FAILED);
-        log_event(LOG_LEVEL_WARN, "the definition could not be kept, retrying", "run", run->name,
-                  "err", err->msg, NULL);
+        log_event(LOG_LEVEL_WARN,
+                  "the definition could not be written to the run's status, retrying", "run",
+                  run->name, "err", err->msg, NULL);
     }
     run_wake(run);
 }

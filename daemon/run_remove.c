@@ -14,7 +14,7 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
     run->expiry.retry_ns = 0;
     if (r < 0 && r != -ENOENT && r != -ESTALE) {
         run->expiry.retry_ns = clock_monotonic_ns() + RUN_RETRY_NS;
-        log_event(LOG_LEVEL_WARN, "an expired run could not be removed, retrying", "run", run->name,
+        log_event(LOG_LEVEL_WARN, "an expired run could not be deleted, retrying", "run", run->name,
                   "err", err->msg, NULL);
     }
 }
@@ -50,7 +50,8 @@ int run_bury(struct run *run, struct err *err)
     if (may_be_ours && run->expiry.state == EXPIRY_NOT_DUE) {
         r = store->ops->delete_run(store, run->uid, err);
         if (r == 0) {
-            log_event(LOG_LEVEL_INFO, "a run was deleted, its results too", "run", run->name, NULL);
+            log_event(LOG_LEVEL_INFO, "a run was deleted together with its results", "run",
+                      run->name, NULL);
         }
         r = r == -ENOENT ? 0 : r;
     }

@@ -20,7 +20,7 @@ static void put_json(struct web_response *res, json_t *document_take)
     _cleanup_(freep) char *text = json_dumps(document_take, JSON_INDENT(2));
     json_decref(document_take);
     if (text == NULL) { /* a key or a number that JSON cannot hold: ours to mend */
-        web_fail(res, 500, "the answer cannot be written as JSON");
+        web_fail(res, 500, "the response cannot be written as JSON");
         return;
     }
     res->content_type = WEB_JSON;
@@ -186,7 +186,7 @@ void api_results(struct site *site, const struct web_request *req, const char *n
         return;
     }
     if (run.result == NULL) {
-        web_fail(res, 409, "run '%s' was not accepted (yet): %s", run.item.row.name,
+        web_fail(res, 409, "run '%s' is not accepted, so it has no results: %s", run.item.row.name,
                  run.item.row.status.message);
     } else {
         res->content_type = WEB_JSON;
@@ -219,7 +219,7 @@ static bool take_wanted(const struct web_request *req, struct wanted *ret, struc
         if (str_eq(arg->name, "role")) {
             ret->role = role_from_string(arg->value);
             if (ret->role < 0) {
-                web_fail(res, 400, "role '%.64s' is unknown: pserver, trainer or worker",
+                web_fail(res, 400, "unknown role '%.64s'; use pserver, trainer or worker",
                          arg->value);
                 return false;
             }
@@ -230,7 +230,8 @@ static bool take_wanted(const struct web_request *req, struct wanted *ret, struc
             k++;
         }
         if (k == 4) {
-            web_fail(res, 400, "'%.64s' is unknown: point, trial, attempt, role, index", arg->name);
+            web_fail(res, 400, "unknown argument '%.64s'; use point, trial, attempt, role or index",
+                     arg->name);
             return false;
         }
         if (parse_i64_in(arg->value, 0, UINT32_MAX, numbers[k].ret) < 0) {
@@ -281,11 +282,12 @@ void api_logs(struct site *site, const struct web_request *req, const char *name
     const struct replica_row *rep =
         row == NULL ? NULL : attempt_row_find_replica(row, w.role, w.index);
     if (w.attempt.point == NOT_GIVEN) {
-        web_fail(res, 400, "run '%s' has several points: name one by point=", run.item.row.name);
+        web_fail(res, 400, "run '%s' has several points; choose one with point=N",
+                 run.item.row.name);
     } else if (row == NULL) {
-        web_fail(res, 404, "run '%s': no such attempt has ended", run.item.row.name);
+        web_fail(res, 404, "run '%s': no finished attempt matches", run.item.row.name);
     } else if (rep == NULL) {
-        web_fail(res, 404, "run '%s': that attempt has no such replica", run.item.row.name);
+        web_fail(res, 404, "run '%s': the attempt has no such replica", run.item.row.name);
     } else {
         put_log(site, &run, &rep->id, res);
     }

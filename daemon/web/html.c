@@ -97,7 +97,7 @@ void html_runs(struct site *site, const struct web_request *req, const char *run
     put_head(out, "Runs - benchd", "", true);
     buf_puts(out, "<h1>Runs</h1>\n");
     if (list.items.len == 0) {
-        buf_puts(out, "<p>No run yet: <code>benchctl run NAME</code> starts one.</p>\n");
+        buf_puts(out, "<p>No runs yet. Start one with <code>benchctl run NAME</code>.</p>\n");
     } else {
         buf_puts(out, "<table>\n<thead><tr><th>NAME</th><th>PHASE</th><th class=\"r\">TRIALS</th>"
                       "<th class=\"r\">FAILED</th><th>CREATED</th></tr></thead>\n<tbody>\n");
@@ -107,10 +107,11 @@ void html_runs(struct site *site, const struct web_request *req, const char *run
         buf_puts(out, "</tbody>\n</table>\n");
     }
     if (list.items.len > MAX_LISTED) {
-        buf_printf(out,
-                   "<p class=\"note\">%zu older ones: <a href=\"api/v1/runs\">api/v1/runs</a>"
-                   "</p>\n",
-                   list.items.len - MAX_LISTED);
+        buf_printf(
+            out,
+            "<p class=\"note\">%zu older runs are listed at <a href=\"api/v1/runs\">api/v1/runs</a>"
+            "</p>\n",
+            list.items.len - MAX_LISTED);
     }
     buf_puts(out, "</body>\n</html>\n");
     site_list_done(&list);
@@ -239,7 +240,8 @@ static void put_attempts(struct buf *out, const struct site_run *run)
     }
     buf_puts(out, "</tbody>\n</table>\n");
     if (run->n_rows > MAX_LISTED) {
-        buf_printf(out, "<p class=\"note\">%zu more in the API.</p>\n", run->n_rows - MAX_LISTED);
+        buf_printf(out, "<p class=\"note\">%zu more attempts are in the API.</p>\n",
+                   run->n_rows - MAX_LISTED);
     }
 }
 
@@ -287,7 +289,8 @@ static void put_status(struct buf *out, const struct site_run *run)
         buf_printf(out, ", %u failed", st->trials_failed);
     }
     if (st->has_current) {
-        buf_printf(out, " &middot; now point %u, trial %u", st->current.point, st->current.trial);
+        buf_printf(out, " &middot; running point %u, trial %u", st->current.point,
+                   st->current.trial);
     }
     buf_puts(out, "</p>\n");
     if (st->message[0] != '\0') {
@@ -318,7 +321,7 @@ void html_run(struct site *site, const struct web_request *req, const char *name
         put_result(out, run.result);
         buf_puts(out, "<p><a href=\"../api/v1/runs/");
         html_escape(run.item.row.name, out);
-        buf_puts(out, "/results\">The result as JSON</a></p>\n");
+        buf_puts(out, "/results\">Results as JSON</a></p>\n");
     }
     put_attempts(out, &run);
     put_events(site, out, &run);

@@ -92,17 +92,17 @@ static void make_answer(struct web *w, struct MHD_Connection *connection, const 
         .n_args = args.n,
     };
     if (!is_get(method)) {
-        web_fail(res, 405, "only GET and HEAD are answered here");
+        web_fail(res, 405, "only GET and HEAD are supported");
     } else if (has_body(connection)) {
-        web_fail(res, 400, "a request may not have a body");
+        web_fail(res, 400, "a request must not have a body");
     } else if (args.is_full) {
-        web_fail(res, 400, "more than %d arguments", MAX_ARGS);
+        web_fail(res, 400, "too many arguments; at most %d are allowed", MAX_ARGS);
     } else {
         site_answer(&w->site, &req, res);
     }
     if (res->body.len > SMALL_BYTES && w->n_sending + res->body.len > SENDING_BYTES) {
         buf_done(&res->body);
-        web_fail(res, 503, "too many answers are being sent; try again later");
+        web_fail(res, 503, "too many responses are being sent; try again later");
     }
     web_stats_count(&w->site.stats, res->code);
 }
@@ -293,7 +293,7 @@ static int start_mhd(struct web *w, int fd_take, struct err *err)
                               MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
                               MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
     if (w->mhd == NULL) {
-        return err_set(err, EIO, "the HTTP server does not start");
+        return err_set(err, EIO, "the HTTP server cannot start");
     }
     return 0;
 }

@@ -206,5 +206,5 @@ void site_answer(struct site *site, const struct web_request *req, struct web_re
             return;
         }
     }
-    web_fail(res, 404, "there is nothing at '%.*s'", MAX_NAME, req->path);
+    web_fail(res, 404, "nothing found at '%.*s'", MAX_NAME, req->path);
 }

@@ -21,11 +21,11 @@ def main():
         cluster = ["--kubeconfig", str(config)]
         rows = [  # name, options, exit code, what it says
             ("an option that is none", ["--stoer", "x"], 2, "--stoer"),
-            ("no cluster", store, 2, "this is no pod of a cluster; give --kubeconfig FILE"),
+            ("no cluster", store, 2, "not running in a cluster (no service account); pass --kubeconfig FILE"),
             ("no such kubeconfig", [*store, "--kubeconfig", f"{folder}/none"], 2, f"{folder}/none"),
             ("a store that is none", [*cluster, "--store", "results.db"], 2, "write sqlite:FILE"),
             ("a store in a folder that is not there", [*cluster, "--store", f"sqlite:{folder}/typo/x.db"], 2,
-             f"there is no folder '{folder}/typo'; make it, or give another --store"),
+             f"there is no folder '{folder}/typo'; create it, or pass another --store"),
             ("a store that is a folder", [*cluster, "--store", f"sqlite:{folder}"], 9, "this is a folder"),
             ("an address that is none", [*cluster, *store, "--listen", "nowhere"], 2, "nowhere"),
         ]

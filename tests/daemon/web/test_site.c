@@ -186,28 +186,29 @@ static void test_errors(void **state)
         int code;
         const char *message;
     } rows[] = {
-        {"/nothing", 404, "there is nothing at '/nothing'"},
-        {"/metrics/", 404, "there is nothing at '/metrics/'"},
+        {"/nothing", 404, "nothing found at '/nothing'"},
+        {"/metrics/", 404, "nothing found at '/metrics/'"},
         {"/api/v1/runs/none", 404, "there is no run 'none'"},
         {"/api/v1/runs/none/results", 404, "there is no run 'none'"},
         {"/api/v1/runs/none/logs", 404, "there is no run 'none'"},
         {"/runs/none", 404, "there is no run 'none'"},
-        {"/api/v1/runs/../x", 404, "there is nothing at '/api/v1/runs/../x'"},
-        {"/api/v1/runs/A", 404, "there is nothing at '/api/v1/runs/A'"},
-        {"/api/v1/runs/" RUN "/", 404, "there is nothing at '/api/v1/runs/" RUN "/'"},
-        {"/runs/\x01\xff", 404, "there is nothing at '/runs/\x01?'"},
-        {"/api/v1/runs/" RUN "/logs", 400, "run '" RUN "' has several points: name one by point="},
-        {"/api/v1/runs/" RUN "/logs?point=9", 404, "run '" RUN "': no such attempt has ended"},
+        {"/api/v1/runs/../x", 404, "nothing found at '/api/v1/runs/../x'"},
+        {"/api/v1/runs/A", 404, "nothing found at '/api/v1/runs/A'"},
+        {"/api/v1/runs/" RUN "/", 404, "nothing found at '/api/v1/runs/" RUN "/'"},
+        {"/runs/\x01\xff", 404, "nothing found at '/runs/\x01?'"},
+        {"/api/v1/runs/" RUN "/logs", 400,
+         "run '" RUN "' has several points; choose one with point=N"},
+        {"/api/v1/runs/" RUN "/logs?point=9", 404, "run '" RUN "': no finished attempt matches"},
         {"/api/v1/runs/" RUN "/logs?point=0&index=7", 404,
-         "run '" RUN "': that attempt has no such replica"},
+         "run '" RUN "': the attempt has no such replica"},
         {"/api/v1/runs/" RUN "/logs?point=-1", 400, "point '-1': expected a whole number from 0"},
         {"/api/v1/runs/" RUN "/logs?point=", 400, "point '': expected a whole number from 0"},
         {"/api/v1/runs/" RUN "/logs?point=99999999999", 400,
          "point '99999999999': expected a whole number from 0"},
         {"/api/v1/runs/" RUN "/logs?point=0&role=boss", 400,
-         "role 'boss' is unknown: pserver, trainer or worker"},
+         "unknown role 'boss'; use pserver, trainer or worker"},
         {"/api/v1/runs/" RUN "/logs?points=0", 400,
-         "'points' is unknown: point, trial, attempt, role, index"},
+         "unknown argument 'points'; use point, trial, attempt, role or index"},
     };
     for (size_t i = 0; i < N(rows); i++) {
         json_t *document = get_json(*state, rows[i].url, rows[i].code);
@@ -271,7 +272,7 @@ static void test_not_stored(void **state)
     json_decref(document);
     document = get_json(rig, "/api/v1/runs/new/results", 409);
     assert_string_equal(json_string_value(json_object_get(document, "message")),
-                        "run 'new' was not accepted (yet): no such Benchmark");
+                        "run 'new' is not accepted, so it has no results: no such Benchmark");
     json_decref(document);
     assert_null(strstr(get(rig, "/", 200), "<td>-</td>"));
     assert_non_null(strstr(get(rig, "/runs/new", 200), "no such Benchmark"));
