@@ -1,6 +1,6 @@
-/* Runs of a cluster: the kubeconfig, the namespace, the client; see backend.h, cluster.h. Edge
+/* Runs of a cluster: the kubeconfig, the namespace, the client; see backend.h, cluster_internal.h. Edge
  * file: reads the environment. */
-#include "ctl/cluster.h"
+#include "ctl/cluster_internal.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* benchd in the cluster: is it alive, where is its API, and asking it. See cluster.h. */
+/* benchd in the cluster: is it alive, where is its API, and asking it. See cluster_internal.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config.h"
-#include "ctl/cluster.h"
+#include "ctl/cluster_internal.h"
 #include "kube/json.h"
 #include "kube/lease.h"
 

@@ -1,5 +1,5 @@
-/* Requests that a verb waits for, and what their errors mean, see cluster.h. */
-#include "ctl/cluster.h"
+/* Requests that a verb waits for, and what their errors mean, see cluster_internal.h. */
+#include "ctl/cluster_internal.h"
 #include "kube/json.h"
 
 #define SECOND_NS INT64_C(1000000000)

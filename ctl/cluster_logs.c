@@ -1,5 +1,5 @@
 /* benchctl logs RUN --follow: the pods of the run are watched, and the logs of those that are meant
- * are printed as they come, one pod after another. See cluster.h.
+ * are printed as they come, one pod after another. See cluster_internal.h.
  *
  * Meant are trainer 0 (or --role, --index) of every attempt, or of those that --point, --trial and
  * --attempt name. It ends with the run, or when the one attempt that was named has ended. */
@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/role.h"
-#include "ctl/cluster.h"
+#include "ctl/cluster_internal.h"
 #include "ctl/object.h"
 #include "kube/follow.h"
 #include "kube/informer.h"

@@ -1,5 +1,5 @@
 /* benchctl run NAME in a cluster: NAME becomes a Benchmark that the cluster has, or an inline
- * definition; a BenchmarkRun of it is made, looked on, and ends in its tables. See cluster.h.
+ * definition; a BenchmarkRun of it is made, looked on, and ends in its tables. See cluster_internal.h.
  *
  *   file                  --> checked, merged with the options --> spec.definition
  *   the cluster's         --> checked with the options         --> spec.benchmarkRef, overrides
@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "ctl/cluster.h"
+#include "ctl/cluster_internal.h"
 #include "ctl/definition.h"
 #include "ctl/object.h"
 #include "ctl/profiles.h"

@@ -1,10 +1,10 @@
-/* Runs and benchmarks of the namespace: found, listed, loaded, ended. See cluster.h. */
+/* Runs and benchmarks of the namespace: found, listed, loaded, ended. See cluster_internal.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "ctl/cluster.h"
+#include "ctl/cluster_internal.h"
 #include "ctl/object.h"
 #include "kube/json.h"
 #include "store/run_document.h"

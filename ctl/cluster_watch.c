@@ -1,4 +1,4 @@
-/* Looking on while a run goes on, see cluster.h: the object is watched, and what only benchd knows
+/* Looking on while a run goes on, see cluster_internal.h: the object is watched, and what only benchd knows
  * (steps, ended attempts) is asked from its API, once a second and slower when answers are slow.
  *
  *   object changes ---> on_change --final--> last questions, for as long as LAST_WAIT_MS --> over
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ctl/cluster.h"
+#include "ctl/cluster_internal.h"
 #include "ctl/object.h"
 #include "ctl/progress.h"
 #include "ctl/run_state.h"

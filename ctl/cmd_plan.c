@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "ctl/definition.h"
-#include "ctl/plan.h"
+#include "ctl/preview.h"
 #include "ctl/profiles.h"
 #include "ctl/verbs.h"
 #include "pod/body.h"
@@ -16,7 +16,7 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def)
     int r;
     if (cli_output_is(cli, "json")) {
         json_t *document = NULL;
-        r = plan_json(def, is_local, &document, &err);
+        r = preview_json(def, is_local, &document, &err);
         char *text = r < 0 ? NULL : json_dumps(document, JSON_INDENT(2));
         if (text != NULL) {
             buf_printf(&out, "%s\n", text);
@@ -24,11 +24,11 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def)
         free(text);
         json_decref(document);
     } else {
-        struct plan_opts opts = {is_local, cli_output_is(cli, "wide"), cli->no_headers};
-        r = plan_text(def, &opts, &out, &err);
+        struct preview_opts opts = {is_local, cli_output_is(cli, "wide"), cli->no_headers};
+        r = preview_text(def, &opts, &out, &err);
     }
     enum exit_code code = r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : cli_print(&out);
-    plan_rehearsal(def, &warning);
+    preview_rehearsal(def, &warning);
     if (code == EXIT_OK && warning.len > 0) {
         cli_note(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));
     }

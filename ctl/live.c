@@ -23,7 +23,7 @@
 #define TICK_MS 1000
 
 struct live {
-    const struct run_view *view;
+    const struct live_model *model;
     bool ascii, color;
     uv_timer_t draw_timer, tick;
     uv_signal_t winch;
@@ -54,7 +54,7 @@ static void move_up(const struct live *l, struct buf *out)
 
 static void draw(struct live *l)
 {
-    struct run_view_opts opts = {
+    struct live_model_opts opts = {
         .columns = show_columns(STDERR_FILENO),
         .rows = terminal_rows(),
         .ascii = l->ascii,
@@ -62,7 +62,7 @@ static void draw(struct live *l)
         .now_unix_ms = clock_unix_ms(),
     };
     struct buf frame = BUF_INIT, out = BUF_INIT;
-    run_view_format(l->view, &opts, &frame);
+    live_model_format(l->model, &opts, &frame);
     l->drawn_ms = uv_now(l->draw_timer.loop);
     if (l->n_lines == 0 || frame.len != l->frame.len ||
         memcmp(frame.data, l->frame.data, frame.len) != 0) {
@@ -111,10 +111,11 @@ static void on_winch(uv_signal_t *handle, int signum)
     live_changed(l);
 }
 
-struct live *live_new(struct uv_loop_s *loop, const struct run_view *view, bool ascii, bool color)
+struct live *live_new(struct uv_loop_s *loop, const struct live_model *model, bool ascii,
+                      bool color)
 {
     struct live *l = xnew(struct live);
-    l->view = view;
+    l->model = model;
     l->ascii = ascii;
     l->color = color;
     (void)uv_timer_init(loop, &l->draw_timer); /* always 0 */

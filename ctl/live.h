@@ -4,13 +4,14 @@
 
 #include <stdbool.h>
 
-#include "ctl/run_view.h"
+#include "ctl/live_model.h"
 
 struct uv_loop_s;
 struct live;
 
-/* `view` is borrowed. */
-struct live *live_new(struct uv_loop_s *loop, const struct run_view *view, bool ascii, bool color);
+/* `model` is borrowed. */
+struct live *live_new(struct uv_loop_s *loop, const struct live_model *model, bool ascii,
+                      bool color);
 void live_changed(struct live *l);
 /* A line for people above the view; it stays. */
 void live_note(struct live *l, const char *reason, const char *note);

@@ -11,7 +11,7 @@
 #include "ctl/host.h"
 #include "ctl/local_run.h"
 #include "ctl/local_store.h"
-#include "ctl/plan.h"
+#include "ctl/preview.h"
 #include "ctl/profiles.h"
 #include "ctl/run_name.h"
 #include "ctl/run_opts.h"
@@ -91,7 +91,7 @@ static enum exit_code create(const struct cli *cli, const struct profiles *profi
         _cleanup_(freep) char *url = local_store_url(cli);
         cli_note(cli, "run/%s created in %s", *ret_name, url);
         definition_note_thresholds(cli, def);
-        plan_rehearsal(def, &warning);
+        preview_rehearsal(def, &warning);
         if (warning.len > 0) {
             cli_note(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));
         }

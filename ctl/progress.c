@@ -1,4 +1,4 @@
-/* Progress on stderr, see progress.h: the state is run_view.c, the terminal is live.c, lines are
+/* Progress on stderr, see progress.h: the state is live_model.c, the terminal is live.c, lines are
  * made here. Edge file: reads the environment and the clock. */
 #include "ctl/progress.h"
 
@@ -13,11 +13,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/live.h"
-#include "ctl/run_view.h"
+#include "ctl/live_model.h"
 
 struct progress {
     enum progress_mode mode;
-    struct run_view view;
+    struct live_model model;
     struct live *live;        /* mode LIVE only */
     struct run_status status; /* as last shown */
 };
@@ -55,12 +55,12 @@ struct progress *progress_new(const struct progress_params *params)
 {
     struct progress *p = xnew(struct progress);
     p->mode = params->mode;
-    run_view_init(&p->view, params->def);
+    live_model_init(&p->model, params->def);
     for (size_t i = 0; i < params->n_rows; i++) {
-        run_view_restore(&p->view, &params->rows[i]);
+        live_model_restore(&p->model, &params->rows[i]);
     }
     if (p->mode == PROGRESS_LIVE) {
-        p->live = live_new(params->loop, &p->view, params->ascii, params->color);
+        p->live = live_new(params->loop, &p->model, params->ascii, params->color);
     }
     return p;
 }
@@ -69,7 +69,7 @@ static void put_plain(struct progress *p, const char *text)
 {
     char now[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(clock_unix_ms(), now);
-    (void)fprintf(stderr, "%s run/%s %s\n", now, p->view.def->name, text); /* progress only */
+    (void)fprintf(stderr, "%s run/%s %s\n", now, p->model.def->name, text); /* progress only */
 }
 
 /* Takes the object; adds what every line has. */
@@ -79,7 +79,7 @@ static void put_json_take(struct progress *p, const char *type, json_t *object)
     clock_format_rfc3339(clock_unix_ms(), now);
     (void)json_object_set_new(object, "time", json_string(now)); /* grows in memory only */
     (void)json_object_set_new(object, "type", json_string(type));
-    (void)json_object_set_new(object, "run", json_string(p->view.def->name));
+    (void)json_object_set_new(object, "run", json_string(p->model.def->name));
     char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
     (void)fprintf(stderr, "%s\n", text == NULL ? "{}" : text); /* progress only */
     free(text);
@@ -118,7 +118,7 @@ static void show_status(struct progress *p, const struct run_status *st)
 
 void progress_status(struct progress *p, const struct run_status *status)
 {
-    run_view_status(&p->view, status, clock_unix_ms());
+    live_model_status(&p->model, status, clock_unix_ms());
     bool is_news = status->phase != p->status.phase || !same_current(status, &p->status);
     p->status = *status;
     if (p->live != NULL) {
@@ -146,7 +146,7 @@ void progress_event(struct progress *p, enum event_type type, const char *reason
 
 static void show_attempt(struct progress *p, const struct attempt_row *row)
 {
-    double x = row->outcome == ATTEMPT_SUCCEEDED ? run_view_throughput(row) : NAN;
+    double x = row->outcome == ATTEMPT_SUCCEEDED ? live_model_throughput(row) : NAN;
     const char *outcome = attempt_outcome_to_string(row->outcome);
     if (p->mode == PROGRESS_JSON) {
         json_t *o =
@@ -172,7 +172,7 @@ static void show_attempt(struct progress *p, const struct attempt_row *row)
 
 void progress_attempt(struct progress *p, const struct attempt_row *row)
 {
-    run_view_attempt(&p->view, row);
+    live_model_attempt(&p->model, row);
     if (p->live != NULL) {
         live_changed(p->live);
     } else if (p->mode != PROGRESS_NONE) {
@@ -182,7 +182,7 @@ void progress_attempt(struct progress *p, const struct attempt_row *row)
 
 void progress_record(struct progress *p, const struct replica_id *id, const struct record *record)
 {
-    run_view_record(&p->view, id, record);
+    live_model_record(&p->model, id, record);
     if (p->live != NULL) {
         live_changed(p->live);
     }
@@ -201,6 +201,6 @@ void progress_free(struct progress *p)
         return;
     }
     live_free(p->live);
-    run_view_done(&p->view);
+    live_model_done(&p->model);
     free(p);
 }

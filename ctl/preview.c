@@ -1,5 +1,5 @@
-/* See plan.h. */
-#include "ctl/plan.h"
+/* See preview.h. */
+#include "ctl/preview.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -13,11 +13,20 @@
 #define SLOTS_A_LINE 12
 #define SHOWN_NAMES 8
 
-int plan_point_measure(const struct run_def *def, uint32_t point, struct plan_point *ret,
-                       struct err *err)
+struct point_sum {
+    uint32_t point;
+    uint32_t replicas;      /* all roles */
+    int64_t cpu_millicores; /* all replicas' requests; 0: none given */
+    int64_t mem_bytes;
+    int64_t busy_threads;
+};
+
+/* -EINVAL when a parameter does not fit its template. */
+static int measure(const struct run_def *def, uint32_t point, struct point_sum *ret,
+                   struct err *err)
 {
     const struct point *p = &def->matrix.points[point];
-    struct plan_point sum = {.point = point, .busy_threads = point_busy_threads(p)};
+    struct point_sum sum = {.point = point, .busy_threads = point_busy_threads(p)};
     const struct gang_addresses none = {0};
     for (int role = 0; role < ROLE_COUNT; role++) {
         if (p->replicas[role] == 0) {
@@ -39,11 +48,11 @@ int plan_point_measure(const struct run_def *def, uint32_t point, struct plan_po
 }
 
 /* All points' sums, owned. */
-static int measure_all(const struct run_def *def, struct plan_point **ret, struct err *err)
+static int measure_all(const struct run_def *def, struct point_sum **ret, struct err *err)
 {
-    struct plan_point *sums = xnew_array(struct plan_point, def->matrix.n_points);
+    struct point_sum *sums = xnew_array(struct point_sum, def->matrix.n_points);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        int r = plan_point_measure(def, i, &sums[i], err);
+        int r = measure(def, i, &sums[i], err);
         if (r < 0) {
             free(sums);
             return r;
@@ -79,7 +88,7 @@ static void format_params(const struct run_def *def, const struct point *p, bool
     }
 }
 
-static void add_resources(struct table *t, const struct plan_point *sum, bool is_local)
+static void add_resources(struct table *t, const struct point_sum *sum, bool is_local)
 {
     char cores[HUMAN_SIZE], memory[HUMAN_SIZE];
     human_millicores(sum->cpu_millicores, cores);
@@ -102,8 +111,8 @@ static bool has_pservers(const struct run_def *def)
     return false;
 }
 
-static void format_points(const struct run_def *def, const struct plan_point *sums,
-                          const struct plan_opts *opts, struct buf *out)
+static void format_points(const struct run_def *def, const struct point_sum *sums,
+                          const struct preview_opts *opts, struct buf *out)
 {
     bool has_systems = opts->is_wide || def->spec->systems.len > 1;
     bool with_pservers = opts->is_wide || has_pservers(def);
@@ -204,10 +213,10 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
-static void format_totals(const struct run_def *def, const struct plan_point *sums, bool is_local,
+static void format_totals(const struct run_def *def, const struct point_sum *sums, bool is_local,
                           struct buf *out)
 {
-    const struct plan_point *most = &sums[0];
+    const struct point_sum *most = &sums[0];
     for (uint32_t i = 1; i < def->matrix.n_points; i++) {
         most = sums[i].replicas > most->replicas ? &sums[i] : most;
     }
@@ -228,7 +237,7 @@ static void format_totals(const struct run_def *def, const struct plan_point *su
     buf_puts(out, ".\n");
 }
 
-void plan_rehearsal(const struct run_def *def, struct buf *out)
+void preview_rehearsal(const struct run_def *def, struct buf *out)
 {
     if (!def->rehearsal) {
         return;
@@ -250,10 +259,10 @@ void plan_rehearsal(const struct run_def *def, struct buf *out)
                def->cpus == 1 ? "" : "s");
 }
 
-int plan_text(const struct run_def *def, const struct plan_opts *opts, struct buf *out,
-              struct err *err)
+int preview_text(const struct run_def *def, const struct preview_opts *opts, struct buf *out,
+                 struct err *err)
 {
-    struct plan_point *sums = NULL;
+    struct point_sum *sums = NULL;
     int r = measure_all(def, &sums, err);
     if (r < 0) {
         return r;
@@ -276,7 +285,7 @@ static json_t *params_json(const struct params *params)
     return object;
 }
 
-static json_t *point_json(const struct run_def *def, const struct plan_point *sum)
+static json_t *point_json(const struct run_def *def, const struct point_sum *sum)
 {
     const struct point *p = &def->matrix.points[sum->point];
     return json_pack(
@@ -312,9 +321,9 @@ static json_t *first_json(const struct run_def *def)
     return first;
 }
 
-int plan_json(const struct run_def *def, bool is_local, json_t **ret, struct err *err)
+int preview_json(const struct run_def *def, bool is_local, json_t **ret, struct err *err)
 {
-    struct plan_point *sums = NULL;
+    struct point_sum *sums = NULL;
     int r = measure_all(def, &sums, err);
     if (r < 0) {
         return r;

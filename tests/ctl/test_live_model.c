@@ -3,7 +3,7 @@
 
 #include "def_fixture.h"
 
-#include "ctl/run_view.h"
+#include "ctl/live_model.h"
 
 static struct attempt_row make_row(uint32_t point, uint32_t trial, enum attempt_outcome outcome,
                                    const char *summary)
@@ -24,38 +24,38 @@ static struct attempt_row make_row(uint32_t point, uint32_t trial, enum attempt_
     "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,\"attempt\":0,"           \
     "\"samples\":" samples ",\"steps\":8,\"duration_ns\":" ns "}"
 
-static void attempt(struct run_view *v, uint32_t point, uint32_t trial,
+static void attempt(struct live_model *m, uint32_t point, uint32_t trial,
                     enum attempt_outcome outcome, const char *summary)
 {
     struct attempt_row row = make_row(point, trial, outcome, summary);
-    run_view_attempt(v, &row);
+    live_model_attempt(m, &row);
     attempt_row_done(&row);
 }
 
-static void step(struct run_view *v, enum role role, uint32_t index, uint32_t n, bool warmup)
+static void step(struct live_model *m, enum role role, uint32_t index, uint32_t n, bool warmup)
 {
-    struct replica_id id = {v->current.id, role, index};
+    struct replica_id id = {m->current.id, role, index};
     struct record record = {.type = RECORD_STEP};
     record.step =
         (struct record_step){.step = n, .warmup = warmup, .samples = 4, .step_ns = 100000000};
-    run_view_record(v, &id, &record);
+    live_model_record(m, &id, &record);
 }
 
-static void begin(struct run_view *v, uint32_t point, uint32_t trial, int64_t now_unix_ms)
+static void begin(struct live_model *m, uint32_t point, uint32_t trial, int64_t now_unix_ms)
 {
     struct run_status status = {.phase = RUN_RUNNING,
                                 .has_current = true,
                                 .current.point = point,
                                 .current.trial = trial,
                                 .started_unix_ms = 1000};
-    run_view_status(v, &status, now_unix_ms);
+    live_model_status(m, &status, now_unix_ms);
 }
 
-static void assert_view(const struct run_view *v, const struct run_view_opts *opts,
+static void assert_live(const struct live_model *m, const struct live_model_opts *opts,
                         const char *expected)
 {
     struct buf out = BUF_INIT;
-    run_view_format(v, opts, &out);
+    live_model_format(m, opts, &out);
     assert_string_equal(buf_cstr(&out), expected);
     buf_done(&out);
 }
@@ -64,32 +64,32 @@ static void test_a_run_from_start_to_end(void **state)
 {
     (void)state;
     struct run_def *def = make_def("{trainers: [1, 2]}", 8);
-    struct run_view v;
-    run_view_init(&v, def);
-    struct run_view_opts opts = {.columns = 80, .rows = 24, .ascii = true, .now_unix_ms = 31000};
-    begin(&v, 0, 0, 1000);
-    step(&v, ROLE_TRAINER, 0, 0, true);
-    step(&v, ROLE_TRAINER, 1, 7, false); /* trainer/0 alone is followed */
-    assert_view(&v, &opts,
+    struct live_model m;
+    live_model_init(&m, def);
+    struct live_model_opts opts = {.columns = 80, .rows = 24, .ascii = true, .now_unix_ms = 31000};
+    begin(&m, 0, 0, 1000);
+    step(&m, ROLE_TRAINER, 0, 0, true);
+    step(&m, ROLE_TRAINER, 1, 7, false); /* trainer/0 alone is followed */
+    assert_live(&m, &opts,
                 "tiny-7k3fq   0/4 trials   30s\n"
                 " > 0   trainers=1  0/2  -------- warm-up 1/2\n"
                 " . 1   trainers=2  0/2  \n");
-    step(&v, ROLE_TRAINER, 0, 0, false);
-    step(&v, ROLE_TRAINER, 0, 1, false);
-    assert_view(&v, &opts,
+    step(&m, ROLE_TRAINER, 0, 0, false);
+    step(&m, ROLE_TRAINER, 0, 1, false);
+    assert_live(&m, &opts,
                 "tiny-7k3fq   0/4 trials   30s\n"
                 " > 0   trainers=1  0/2  ==------ step 2/8  40 samples/s trainer/0\n"
                 " . 1   trainers=2  0/2  \n");
-    attempt(&v, 0, 0, ATTEMPT_VOID, NULL); /* counts for nothing */
-    attempt(&v, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
-    attempt(&v, 0, 1, ATTEMPT_SUCCEEDED, SUMMARY("32", "1600000000"));
-    begin(&v, 1, 0, 31000);
-    attempt(&v, 1, 0, ATTEMPT_FAILED, NULL);
-    assert_view(&v, &opts,
+    attempt(&m, 0, 0, ATTEMPT_VOID, NULL); /* counts for nothing */
+    attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
+    attempt(&m, 0, 1, ATTEMPT_SUCCEEDED, SUMMARY("32", "1600000000"));
+    begin(&m, 1, 0, 31000);
+    attempt(&m, 1, 0, ATTEMPT_FAILED, NULL);
+    assert_live(&m, &opts,
                 "tiny-7k3fq   3/4 trials   30s   eta 10s\n"
                 " + 0   trainers=1  2/2  30 samples/s\n"
                 " x 1   trainers=2  1/2    1 failed\n");
-    run_view_done(&v);
+    live_model_done(&m);
     run_def_free(def);
 }
 
@@ -97,15 +97,15 @@ static void test_unicode_and_color(void **state)
 {
     (void)state;
     struct run_def *def = make_def("{trainers: [1]}", 1);
-    struct run_view v;
-    run_view_init(&v, def);
-    attempt(&v, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
-    attempt(&v, 0, 1, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
-    struct run_view_opts opts = {.columns = 80, .rows = 24, .color = true};
-    assert_view(&v, &opts,
+    struct live_model m;
+    live_model_init(&m, def);
+    attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
+    attempt(&m, 0, 1, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
+    struct live_model_opts opts = {.columns = 80, .rows = 24, .color = true};
+    assert_live(&m, &opts,
                 "tiny-7k3fq   2/2 trials   rehearsal\n"
                 "\033[32m ✓ 0    2/2  40 samples/s\033[0m\n");
-    run_view_done(&v);
+    live_model_done(&m);
     run_def_free(def);
 }
 
@@ -113,17 +113,17 @@ static void test_trials_of_an_earlier_process_count(void **state)
 {
     (void)state;
     struct run_def *def = make_def("{trainers: [1, 2]}", 8);
-    struct run_view v;
-    run_view_init(&v, def);
+    struct live_model m;
+    live_model_init(&m, def);
     struct attempt_row row = make_row(0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
-    run_view_restore(&v, &row);
+    live_model_restore(&m, &row);
     attempt_row_done(&row);
-    assert_int_equal(v.points[0].done, 1);
-    assert_true(run_view_eta_ms(&v, 0) < 0);        /* how long trials take here is not known yet */
+    assert_int_equal(m.points[0].done, 1);
+    assert_true(live_model_eta_ms(&m, 0) < 0);      /* how long trials take here is not known yet */
     row = make_row(99, 0, ATTEMPT_SUCCEEDED, NULL); /* of no point: left alone */
-    run_view_restore(&v, &row);
+    live_model_restore(&m, &row);
     attempt_row_done(&row);
-    run_view_done(&v);
+    live_model_done(&m);
     run_def_free(def);
 }
 
@@ -145,7 +145,7 @@ static void test_throughput(void **state)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct attempt_row row = make_row(0, 0, ATTEMPT_SUCCEEDED, rows[i].summary);
-        double x = run_view_throughput(&row);
+        double x = live_model_throughput(&row);
         double expected = rows[i].expected;
         if (isnan(x) != isnan(expected) || (!isnan(x) && fabs(x - expected) > 1e-9)) {
             fail_msg("%s: expected %g, got %g", rows[i].name, expected, x);
@@ -175,16 +175,16 @@ static void test_every_size_of_terminal(void **state)
     (void)state;
     struct run_def *def =
         make_def("{batch_size: [1, 2, 4, 8, 16], threads: [1, 2, 3, 4], trainers: [1, 2, 4]}", 8);
-    struct run_view v;
-    run_view_init(&v, def);
+    struct live_model m;
+    live_model_init(&m, def);
     for (uint32_t point = 0; point < def->matrix.n_points; point += 7) {
-        begin(&v, point, 0, 0);
-        step(&v, ROLE_TRAINER, 0, 0, false);
+        begin(&m, point, 0, 0);
+        step(&m, ROLE_TRAINER, 0, 0, false);
         for (unsigned rows = 1; rows < 70; rows += 3) {
             for (unsigned columns = 2; columns < 100; columns += 7) {
-                struct run_view_opts opts = {.columns = columns, .rows = rows};
+                struct live_model_opts opts = {.columns = columns, .rows = rows};
                 struct buf out = BUF_INIT;
-                run_view_format(&v, &opts, &out);
+                live_model_format(&m, &opts, &out);
                 size_t widest, lines;
                 measure(buf_cstr(&out), &widest, &lines);
                 if (widest >= columns || (rows > 4 && lines >= rows)) {
@@ -197,7 +197,7 @@ static void test_every_size_of_terminal(void **state)
             }
         }
     }
-    run_view_done(&v);
+    live_model_done(&m);
     run_def_free(def);
 }
 
@@ -210,5 +210,5 @@ int main(void)
         cmocka_unit_test(test_throughput),
         cmocka_unit_test(test_every_size_of_terminal),
     };
-    return cmocka_run_group_tests_name("run view", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("live model", tests, NULL, NULL);
 }

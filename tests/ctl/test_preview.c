@@ -1,15 +1,15 @@
 /* What `benchctl plan` prints: every figure follows from the definition. */
 #include "def_fixture.h"
 
-#include "ctl/plan.h"
+#include "ctl/preview.h"
 
-static void assert_plan(const char *grid, int64_t cpus, const struct plan_opts *opts,
-                        const char *expected)
+static void assert_preview(const char *grid, int64_t cpus, const struct preview_opts *opts,
+                           const char *expected)
 {
     struct run_def *def = make_def(grid, cpus);
     struct buf out = BUF_INIT;
     struct err err = {0};
-    if (plan_text(def, opts, &out, &err) < 0) {
+    if (preview_text(def, opts, &out, &err) < 0) {
         fail_msg("plan: %s", err.msg);
     }
     assert_string_equal(buf_cstr(&out), expected);
@@ -20,17 +20,17 @@ static void assert_plan(const char *grid, int64_t cpus, const struct plan_opts *
 static void test_local_text(void **state)
 {
     (void)state;
-    struct plan_opts opts = {.is_local = true};
-    assert_plan("{trainers: [1, 2], batch_size: [4]}", 8, &opts,
-                "POINT   PARAMETERS     PSERVERS   TRAINERS   THREADS   TRIALS\n"
-                "    0   batch_size=4          1          1         2        2\n"
-                "    1   batch_size=4          1          2         3        2\n"
-                "\n4 trials of 2 warm-up + 8 measured steps, one after another.\n"
-                "Largest point: 3 replicas.\n"
-                "\nOrder (Sequential, seed 1), point.trial:\n  0.0 0.1 1.0 1.1\n"
-                "\nCreated first (a run has five other characters for xxxxx):\n"
-                "  tiny-7k3fq-p0t0a0-pserver-0\n"
-                "  tiny-7k3fq-p0t0a0-trainer-0\n");
+    struct preview_opts opts = {.is_local = true};
+    assert_preview("{trainers: [1, 2], batch_size: [4]}", 8, &opts,
+                   "POINT   PARAMETERS     PSERVERS   TRAINERS   THREADS   TRIALS\n"
+                   "    0   batch_size=4          1          1         2        2\n"
+                   "    1   batch_size=4          1          2         3        2\n"
+                   "\n4 trials of 2 warm-up + 8 measured steps, one after another.\n"
+                   "Largest point: 3 replicas.\n"
+                   "\nOrder (Sequential, seed 1), point.trial:\n  0.0 0.1 1.0 1.1\n"
+                   "\nCreated first (a run has five other characters for xxxxx):\n"
+                   "  tiny-7k3fq-p0t0a0-pserver-0\n"
+                   "  tiny-7k3fq-p0t0a0-trainer-0\n");
 }
 
 static void test_long_plans_are_cut_unless_wide(void **state)
@@ -38,9 +38,9 @@ static void test_long_plans_are_cut_unless_wide(void **state)
     (void)state;
     struct run_def *def = make_def("{trainers: [1, 20], threads: [1, 2, 3, 4, 5, 6, 7]}", 8);
     for (int is_wide = 0; is_wide < 2; is_wide++) {
-        struct plan_opts opts = {.is_wide = is_wide != 0, .no_headers = true};
+        struct preview_opts opts = {.is_wide = is_wide != 0, .no_headers = true};
         struct buf out = BUF_INIT;
-        assert_int_equal(plan_text(def, &opts, &out, NULL), 0);
+        assert_int_equal(preview_text(def, &opts, &out, NULL), 0);
         const char *cut = strstr(buf_cstr(&out), "(4 more; -o wide shows all)");
         assert_true((cut == NULL) == opts.is_wide);
         assert_null(strstr(buf_cstr(&out), "POINT"));
@@ -66,7 +66,7 @@ static void test_rehearsal(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct run_def *def = make_def("{trainers: [1, 4], threads: [1, 2]}", rows[i].cpus);
         struct buf out = BUF_INIT;
-        plan_rehearsal(def, &out);
+        preview_rehearsal(def, &out);
         assert_string_equal(buf_cstr(&out), rows[i].text);
         buf_done(&out);
         run_def_free(def);
@@ -78,7 +78,7 @@ static void test_json(void **state)
     (void)state;
     struct run_def *def = make_def("{trainers: [1, 2]}", 8);
     json_t *plan = NULL;
-    assert_int_equal(plan_json(def, true, &plan, NULL), 0);
+    assert_int_equal(preview_json(def, true, &plan, NULL), 0);
     assert_int_equal(json_array_size(json_object_get(plan, "points")), 2);
     assert_int_equal(json_array_size(json_object_get(plan, "order")), 4);
     assert_int_equal(json_array_size(json_object_get(plan, "first")), 2);
@@ -98,5 +98,5 @@ int main(void)
         cmocka_unit_test(test_rehearsal),
         cmocka_unit_test(test_json),
     };
-    return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("preview", tests, NULL, NULL);
 }

@@ -1,27 +1,27 @@
-/* The state of the live view, see run_view.h; its layout is run_view_format.c. */
-#include "ctl/run_view.h"
+/* The state of the live view, see live_model.h; its layout is live_model_format.c. */
+#include "ctl/live_model.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 
-void run_view_init(struct run_view *v, const struct run_def *def)
+void live_model_init(struct live_model *m, const struct run_def *def)
 {
-    *v = (struct run_view){.def = def};
-    v->points = xnew_array(struct run_view_point, def->matrix.n_points);
+    *m = (struct live_model){.def = def};
+    m->points = xnew_array(struct live_model_point, def->matrix.n_points);
 }
 
-void run_view_done(struct run_view *v)
+void live_model_done(struct live_model *m)
 {
-    for (uint32_t i = 0; v->points != NULL && i < v->def->matrix.n_points; i++) {
-        vec_done(&v->points[i].throughputs);
+    for (uint32_t i = 0; m->points != NULL && i < m->def->matrix.n_points; i++) {
+        vec_done(&m->points[i].throughputs);
     }
-    free(v->points);
-    *v = (struct run_view){0};
+    free(m->points);
+    *m = (struct live_model){0};
 }
 
-double run_view_throughput(const struct attempt_row *row)
+double live_model_throughput(const struct attempt_row *row)
 {
     double sum = 0;
     uint32_t n = 0;
@@ -53,41 +53,41 @@ static double trial_weight(const struct run_def *def, uint32_t point)
     return (double)p->batch_size / (double)(p->threads > 0 ? p->threads : 1) * crowding;
 }
 
-void run_view_restore(struct run_view *v, const struct attempt_row *row)
+void live_model_restore(struct live_model *m, const struct attempt_row *row)
 {
-    if (row->id.point >= v->def->matrix.n_points || row->outcome == ATTEMPT_VOID) {
+    if (row->id.point >= m->def->matrix.n_points || row->outcome == ATTEMPT_VOID) {
         return; /* a void attempt decides nothing */
     }
-    struct run_view_point *p = &v->points[row->id.point];
+    struct live_model_point *p = &m->points[row->id.point];
     p->done++;
     p->failed += row->outcome != ATTEMPT_SUCCEEDED;
-    double x = row->outcome == ATTEMPT_SUCCEEDED ? run_view_throughput(row) : NAN;
+    double x = row->outcome == ATTEMPT_SUCCEEDED ? live_model_throughput(row) : NAN;
     if (!isnan(x)) {
         *vec_push(&p->throughputs) = x;
     }
 }
 
-void run_view_attempt(struct run_view *v, const struct attempt_row *row)
+void live_model_attempt(struct live_model *m, const struct attempt_row *row)
 {
-    run_view_restore(v, row);
-    if (row->id.point < v->def->matrix.n_points && row->outcome == ATTEMPT_SUCCEEDED) {
-        v->weight_done += trial_weight(v->def, row->id.point);
-        v->spent_ms += row->ended_unix_ms - row->started_unix_ms;
+    live_model_restore(m, row);
+    if (row->id.point < m->def->matrix.n_points && row->outcome == ATTEMPT_SUCCEEDED) {
+        m->weight_done += trial_weight(m->def, row->id.point);
+        m->spent_ms += row->ended_unix_ms - row->started_unix_ms;
     }
-    struct run_view_current *c = &v->current;
+    struct live_model_current *c = &m->current;
     if (c->is_active && attempt_id_eq(&c->id, &row->id)) {
         c->is_active = false;
     }
 }
 
-void run_view_status(struct run_view *v, const struct run_status *status, int64_t now_unix_ms)
+void live_model_status(struct live_model *m, const struct run_status *status, int64_t now_unix_ms)
 {
-    v->status = *status;
-    struct run_view_current *c = &v->current;
+    m->status = *status;
+    struct live_model_current *c = &m->current;
     if (!status->has_current) {
         c->is_active = false;
     } else if (!c->is_active || !attempt_id_eq(&c->id, &status->current)) {
-        *c = (struct run_view_current){
+        *c = (struct live_model_current){
             .is_active = true,
             .id = status->current,
             .started_unix_ms = now_unix_ms,
@@ -95,9 +95,10 @@ void run_view_status(struct run_view *v, const struct run_status *status, int64_
     }
 }
 
-void run_view_record(struct run_view *v, const struct replica_id *id, const struct record *record)
+void live_model_record(struct live_model *m, const struct replica_id *id,
+                       const struct record *record)
 {
-    struct run_view_current *c = &v->current;
+    struct live_model_current *c = &m->current;
     if (record->type != RECORD_STEP || id->role != ROLE_TRAINER || id->index != 0 ||
         !c->is_active || !attempt_id_eq(&id->attempt, &c->id)) {
         return;
@@ -111,19 +112,19 @@ void run_view_record(struct run_view *v, const struct replica_id *id, const stru
     }
 }
 
-int64_t run_view_eta_ms(const struct run_view *v, int64_t now_unix_ms)
+int64_t live_model_eta_ms(const struct live_model *m, int64_t now_unix_ms)
 {
-    if (v->weight_done <= 0) {
+    if (m->weight_done <= 0) {
         return -1;
     }
     double weight = 0;
-    for (uint32_t i = 0; i < v->def->matrix.n_points; i++) {
-        int64_t left = v->def->spec->repeats - v->points[i].done;
-        weight += left > 0 ? (double)left * trial_weight(v->def, i) : 0;
+    for (uint32_t i = 0; i < m->def->matrix.n_points; i++) {
+        int64_t left = m->def->spec->repeats - m->points[i].done;
+        weight += left > 0 ? (double)left * trial_weight(m->def, i) : 0;
     }
-    double ms = weight * (double)v->spent_ms / v->weight_done;
-    if (v->current.is_active) {
-        ms -= (double)(now_unix_ms - v->current.started_unix_ms);
+    double ms = weight * (double)m->spent_ms / m->weight_done;
+    if (m->current.is_active) {
+        ms -= (double)(now_unix_ms - m->current.started_unix_ms);
     }
     return ms > 0 ? (int64_t)ms : 0;
 }

@@ -1,4 +1,4 @@
-/* The layout of the live view, see run_view.h:
+/* The layout of the live view, see live_model.h:
  *
  *   vgg16-pserver-sweep-7k3fq   3/10 trials   1m12s   eta 3m
  *    + 0   pservers=1 trainers=1  2/2  61.2 samples/s
@@ -6,7 +6,7 @@
  *    . 2   pservers=2 trainers=1  0/2
  *
  * Too many points for the screen: the window follows the point under way. */
-#include "ctl/run_view.h"
+#include "ctl/live_model.h"
 
 #include "ctl/human.h"
 #include "result/stats.h"
@@ -38,22 +38,22 @@ static size_t utf8_prefix(const char *s, size_t characters)
 }
 
 /* A line never passes the edge of the terminal: the view counts its lines to draw over them. */
-static void put_line(struct buf *out, const struct run_view_opts *opts, const char *line)
+static void put_line(struct buf *out, const struct live_model_opts *opts, const char *line)
 {
     size_t len = utf8_prefix(line, opts->columns > 1 ? opts->columns - 1 : 1);
     buf_append(out, line, len);
     buf_putc(out, '\n');
 }
 
-static void format_bar(const struct run_view *v, const struct glyphs *g, struct buf *line)
+static void format_bar(const struct live_model *m, const struct glyphs *g, struct buf *line)
 {
-    const struct run_view_current *c = &v->current;
-    int64_t steps = v->def->spec->steps, full = c->steps_done * BAR_WIDTH / (steps > 0 ? steps : 1);
+    const struct live_model_current *c = &m->current;
+    int64_t steps = m->def->spec->steps, full = c->steps_done * BAR_WIDTH / (steps > 0 ? steps : 1);
     for (int64_t i = 0; i < BAR_WIDTH; i++) {
         buf_puts(line, i < full ? g->bar_full : g->bar_empty);
     }
     if (c->steps_done == 0) {
-        buf_printf(line, " warm-up %u/%lld", c->warmup_done, (long long)v->def->spec->warmup_steps);
+        buf_printf(line, " warm-up %u/%lld", c->warmup_done, (long long)m->def->spec->warmup_steps);
         return;
     }
     buf_printf(line, " step %u/%lld", c->steps_done, (long long)steps);
@@ -104,12 +104,12 @@ static int label_width(const struct run_def *def)
     return width > LABEL_MAX ? LABEL_MAX : (int)width;
 }
 
-static void format_point(const struct run_view *v, const struct glyphs *g, uint32_t index,
+static void format_point(const struct live_model *m, const struct glyphs *g, uint32_t index,
                          int width, struct buf *line, int *ret_color)
 {
-    const struct run_view_point *vp = &v->points[index];
-    bool is_current = v->current.is_active && v->current.id.point == index;
-    bool is_done = vp->done >= v->def->spec->repeats;
+    const struct live_model_point *vp = &m->points[index];
+    bool is_current = m->current.is_active && m->current.id.point == index;
+    bool is_done = vp->done >= m->def->spec->repeats;
     const char *glyph = is_current ? g->running : is_done ? g->done : g->waiting;
     *ret_color = is_current ? COLOR_CYAN : is_done ? COLOR_GREEN : 0;
     if (vp->failed > 0 && !is_current) {
@@ -117,12 +117,12 @@ static void format_point(const struct run_view *v, const struct glyphs *g, uint3
         *ret_color = COLOR_RED;
     }
     struct buf label = BUF_INIT;
-    format_label(v->def, index, &label);
+    format_label(m->def, index, &label);
     buf_printf(line, " %s %-3u %-*s %u/%lld  ", glyph, index, width, buf_cstr(&label), vp->done,
-               (long long)v->def->spec->repeats);
+               (long long)m->def->spec->repeats);
     buf_done(&label);
     if (is_current) {
-        format_bar(v, g, line);
+        format_bar(m, g, line);
     } else if (vp->throughputs.len > 0) {
         struct estimate x = stats_median(vp->throughputs.items, vp->throughputs.len);
         buf_printf(line, "%.4g samples/s", x.value);
@@ -132,53 +132,54 @@ static void format_point(const struct run_view *v, const struct glyphs *g, uint3
     }
 }
 
-static void format_header(const struct run_view *v, const struct run_view_opts *opts,
+static void format_header(const struct live_model *m, const struct live_model_opts *opts,
                           struct buf *out)
 {
     struct buf line = BUF_INIT;
     char span[HUMAN_SIZE];
     uint32_t done = 0;
-    for (uint32_t i = 0; i < v->def->matrix.n_points; i++) {
-        done += v->points[i].done;
+    for (uint32_t i = 0; i < m->def->matrix.n_points; i++) {
+        done += m->points[i].done;
     }
-    buf_printf(&line, "%s   %u/%u trials", v->def->name, done, v->def->n_slots);
-    if (v->status.started_unix_ms > 0) {
-        human_duration(opts->now_unix_ms - v->status.started_unix_ms, span);
+    buf_printf(&line, "%s   %u/%u trials", m->def->name, done, m->def->n_slots);
+    if (m->status.started_unix_ms > 0) {
+        human_duration(opts->now_unix_ms - m->status.started_unix_ms, span);
         buf_printf(&line, "   %s", span);
     }
-    int64_t eta_ms = run_view_eta_ms(v, opts->now_unix_ms);
-    if (eta_ms >= 0 && done < v->def->n_slots) {
+    int64_t eta_ms = live_model_eta_ms(m, opts->now_unix_ms);
+    if (eta_ms >= 0 && done < m->def->n_slots) {
         human_duration(eta_ms, span);
         buf_printf(&line, "   eta %s", span);
     }
-    buf_puts(&line, v->def->rehearsal ? "   rehearsal" : "");
+    buf_puts(&line, m->def->rehearsal ? "   rehearsal" : "");
     put_line(out, opts, buf_cstr(&line));
     buf_done(&line);
 }
 
 /* The first of `shown` points, so that the one under way is among them. */
-static uint32_t window_start(const struct run_view *v, uint32_t shown)
+static uint32_t window_start(const struct live_model *m, uint32_t shown)
 {
-    uint32_t n = v->def->matrix.n_points;
-    uint32_t at = v->current.is_active ? v->current.id.point : 0;
+    uint32_t n = m->def->matrix.n_points;
+    uint32_t at = m->current.is_active ? m->current.id.point : 0;
     uint32_t half = shown / 2;
     uint32_t start = at > half ? at - half : 0;
     return start + shown > n ? n - shown : start;
 }
 
-void run_view_format(const struct run_view *v, const struct run_view_opts *opts, struct buf *out)
+void live_model_format(const struct live_model *m, const struct live_model_opts *opts,
+                       struct buf *out)
 {
     const struct glyphs *g = opts->ascii ? &ascii_glyphs : &unicode_glyphs;
-    format_header(v, opts, out);
-    uint32_t n = v->def->matrix.n_points;
+    format_header(m, opts, out);
+    uint32_t n = m->def->matrix.n_points;
     uint32_t room = opts->rows > CHROME_LINES ? opts->rows - CHROME_LINES : 1;
     uint32_t shown = n < room ? n : room;
-    uint32_t start = window_start(v, shown);
-    int width = label_width(v->def);
+    uint32_t start = window_start(m, shown);
+    int width = label_width(m->def);
     for (uint32_t i = start; i < start + shown; i++) {
         struct buf line = BUF_INIT, cut = BUF_INIT;
         int color = 0;
-        format_point(v, g, i, width, &line, &color);
+        format_point(m, g, i, width, &line, &color);
         put_line(&cut, opts, buf_cstr(&line));
         if (opts->color && color != 0) {
             buf_printf(out, "\033[%dm%.*s\033[0m\n", color, (int)cut.len - 1, buf_cstr(&cut));
