@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "ctl/usage.h"
 
 #define MAX_OPTS 40
 
@@ -130,31 +131,32 @@ static const char *program_name(const char *path)
     return name != NULL && str_eq(name, "kubectl-bench") ? "kubectl bench" : "benchctl";
 }
 
-static enum exit_code run_verb(const char *program, const struct verb *verb, int argc, char **argv)
+/* `cli` holds the program and its verbs; the rest comes from the command line. */
+static enum exit_code run_verb(struct cli *cli, int argc, char **argv)
 {
+    const struct verb *verb = cli->verb;
     struct arg_opt opts[MAX_OPTS];
     size_t n = 0;
     for (size_t i = 0; i < verb->n_opts; i++) {
         opts[n++] = verb->opts[i];
     }
-    for (size_t i = 0; i < cli_n_global_opts; i++) {
-        opts[n++] = cli_global_opts[i];
+    for (size_t i = 0; i < usage_n_global_opts; i++) {
+        opts[n++] = usage_global_opts[i];
     }
-    struct cli cli = {.program = program, .verb = verb};
     struct err err = {0};
-    if (args_parse(opts, n, argc, argv, &cli.args, &err) < 0) {
+    if (args_parse(opts, n, argc, argv, &cli->args, &err) < 0) {
         return cli_error(EXIT_USAGE, NULL, "%s: %s", verb->name, err.msg);
     }
     enum exit_code code;
-    if (args_has(&cli.args, "help")) {
+    if (args_has(&cli->args, "help")) {
         struct buf out = BUF_INIT;
-        usage_verb(program, verb, &out);
+        usage_verb(cli->program, verb, &out);
         code = cli_print(&out);
         buf_done(&out);
-    } else if ((code = take_globals(&cli)) == EXIT_OK && (code = check_words(&cli)) == EXIT_OK) {
-        code = verb->run(&cli);
+    } else if ((code = take_globals(cli)) == EXIT_OK && (code = check_words(cli)) == EXIT_OK) {
+        code = verb->run(cli);
     }
-    args_done(&cli.args);
+    args_done(&cli->args);
     return code;
 }
 
@@ -164,8 +166,8 @@ static int leading_options(int argc, char **argv)
     int i = 0;
     while (i < argc && argv[i][0] == '-' && argv[i][1] != '\0') {
         bool takes_value = false;
-        for (size_t k = 0; k < cli_n_global_opts; k++) {
-            const struct arg_opt *o = &cli_global_opts[k];
+        for (size_t k = 0; k < usage_n_global_opts; k++) {
+            const struct arg_opt *o = &usage_global_opts[k];
             const char short_form[] = {'-', o->short_name, '\0'};
             if (o->value_name != NULL &&
                 (str_eq(argv[i], short_form) ||
@@ -181,14 +183,16 @@ static int leading_options(int argc, char **argv)
 enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int argc, char **argv)
 {
     (void)setlocale(LC_CTYPE, ""); /* without a locale the output is ASCII; numbers never change */
-    const char *program = program_name(argc > 0 ? argv[0] : NULL);
+    struct cli cli = {
+        .program = program_name(argc > 0 ? argv[0] : NULL), .verbs = verbs, .n_verbs = n_verbs};
     int before = leading_options(argc - 1, argv + 1);
     if (before == argc - 1) { /* no verb */
         if (argc > 1 && str_eq(argv[1], "--version")) {
-            return run_verb(program, find_verb(verbs, n_verbs, "version"), 0, NULL);
+            cli.verb = find_verb(verbs, n_verbs, "version");
+            return run_verb(&cli, 0, NULL);
         }
         struct buf out = BUF_INIT;
-        usage_program(program, verbs, n_verbs, &out);
+        usage_program(cli.program, verbs, n_verbs, &out);
         bool asked = argc > 1 && (str_eq(argv[1], "--help") || str_eq(argv[1], "-h"));
         enum exit_code code = asked ? cli_print(&out) : EXIT_USAGE;
         if (!asked) {
@@ -198,12 +202,12 @@ enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int arg
         return code;
     }
     const char *name = argv[1 + before];
-    const struct verb *verb = find_verb(verbs, n_verbs, name);
-    if (verb == NULL) {
+    cli.verb = find_verb(verbs, n_verbs, name);
+    if (cli.verb == NULL) {
         return unknown_verb(verbs, n_verbs, name);
     }
     memmove(&argv[2], &argv[1], (size_t)before * sizeof(argv[0])); /* over the verb's place */
-    return run_verb(program, verb, argc - 2, argv + 2);
+    return run_verb(&cli, argc - 2, argv + 2);
 }
 
 /* What is quoted may come from a server, a process or a paste: nothing of it may act on a terminal.

@@ -26,12 +26,14 @@ struct verb {
 };
 
 struct cli {
-    const char *program; /* "benchctl", or "kubectl bench" as its plugin */
-    const struct verb *verb;
-    struct args args;   /* words: without the verb itself */
-    const char *output; /* -o, checked against the verb's formats; "" if not given */
-    bool is_local;      /* --local */
-    const char *store;  /* --store; NULL if not given */
+    const char *program;             /* "benchctl", or "kubectl bench" as its plugin */
+    const struct verb *const *verbs; /* all of them */
+    size_t n_verbs;
+    const struct verb *verb; /* the one that runs */
+    struct args args;        /* words: without the verb itself */
+    const char *output;      /* -o, checked against the verb's formats; "" if not given */
+    bool is_local;           /* --local */
+    const char *store;       /* --store; NULL if not given */
     const char *namespace, *context, *kubeconfig; /* NULL if not given; not with the two above */
     bool is_quiet;
     bool no_headers;
@@ -41,14 +43,6 @@ struct cli {
 
 /* The whole program: finds the verb, parses, runs it. */
 enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int argc, char **argv);
-
-/* Help of the program or of one verb; `program` as in struct cli. */
-void usage_program(const char *program, const struct verb *const *verbs, size_t n_verbs,
-                   struct buf *out);
-void usage_verb(const char *program, const struct verb *verb, struct buf *out);
-/* The options that every verb takes. */
-extern const struct arg_opt cli_global_opts[];
-extern const size_t cli_n_global_opts;
 
 /* "error: text" and, unless NULL, "fix: text" on stderr. Returns `code`. */
 enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, ...)

@@ -149,7 +149,7 @@ enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret)
     c->ns = xstrdup(cli->namespace != NULL ? cli->namespace
                     : config.ns != NULL    ? config.ns
                                            : "benchd");
-    c->backend = (struct backend){.ops = &ops, .cli = cli, .where = make_where(cli, c->ns)};
+    c->backend = (struct backend){.ops = &ops, .cli = cli};
     (void)signal(SIGPIPE, SIG_IGN); /* a connection that breaks is an error, not the end */
     struct kube_client_params params = {
         .loop = &c->loop, .config = &c->config, .user_agent = "benchctl/" BENCHD_VERSION};
@@ -157,9 +157,10 @@ enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret)
     if (run_random(&params.seed, sizeof(params.seed), &err) < 0 ||
         kube_client_new(&params, &c->client, &err) < 0) {
         code = cli_error(EXIT_USAGE, NULL, "%s", err.msg);
-        backend_free(&c->backend);
+        cluster_free(&c->backend);
         return code;
     }
+    c->backend.where = make_where(cli, c->ns); /* last: backend_free frees it */
     *ret = &c->backend;
     return EXIT_OK;
 }

@@ -1,16 +1,17 @@
 /* benchctl help [VERB]. */
 #include "base/str.h"
+#include "ctl/usage.h"
 #include "ctl/verbs.h"
 
 static enum exit_code run(struct cli *cli)
 {
     struct buf out = BUF_INIT;
     if (cli->args.n_words == 0) {
-        usage_program(cli->program, verbs, n_verbs, &out);
+        usage_program(cli->program, cli->verbs, cli->n_verbs, &out);
     }
-    for (size_t i = 0; i < n_verbs && cli->args.n_words > 0; i++) {
-        if (str_eq(verbs[i]->name, cli->args.words[0])) {
-            usage_verb(cli->program, verbs[i], &out);
+    for (size_t i = 0; i < cli->n_verbs && cli->args.n_words > 0; i++) {
+        if (str_eq(cli->verbs[i]->name, cli->args.words[0])) {
+            usage_verb(cli->program, cli->verbs[i], &out);
         }
     }
     enum exit_code code = out.len > 0 ? cli_print(&out)

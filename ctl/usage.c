@@ -1,9 +1,9 @@
-/* Help texts, made from the verb table, see cli.h. */
-#include "ctl/cli.h"
+/* See usage.h. */
+#include "ctl/usage.h"
 
 #include <string.h>
 
-const struct arg_opt cli_global_opts[] = {
+const struct arg_opt usage_global_opts[] = {
     {"output", 'o', "FORM", "Form of the output"},
     {"namespace", 'n', "NS", "Of the cluster; default: the context's, else benchd"},
     {"context", 0, "NAME", "Of the kubeconfig; default: its current one"},
@@ -14,7 +14,7 @@ const struct arg_opt cli_global_opts[] = {
     {"color", 0, "WHEN", "auto, always or never"},
     {"no-headers", 0, NULL, "Lists without their header line"},
 };
-const size_t cli_n_global_opts = sizeof(cli_global_opts) / sizeof(cli_global_opts[0]);
+const size_t usage_n_global_opts = sizeof(usage_global_opts) / sizeof(usage_global_opts[0]);
 
 void usage_program(const char *program, const struct verb *const *verbs, size_t n_verbs,
                    struct buf *out)
@@ -44,7 +44,7 @@ void usage_verb(const char *program, const struct verb *verb, struct buf *out)
     args_help(verb->opts, verb->n_opts, out);
     buf_puts(out, "\nGlobal options:\n");
     struct buf globals = BUF_INIT;
-    args_help(cli_global_opts, cli_n_global_opts, &globals);
+    args_help(usage_global_opts, usage_n_global_opts, &globals);
     /* args_help ends with --help, which the verb's own list has shown. */
     const char *end = strstr(buf_cstr(&globals), "  -h, --help");
     buf_append(out, globals.data, end == NULL ? globals.len : (size_t)(end - globals.data));
