@@ -10,6 +10,7 @@
 
 #include "ctl/backend.h"
 #include "ctl/run_opts.h"
+#include "ctl/watch_state.h"
 #include "kube/client.h"
 
 struct cluster {
@@ -93,15 +94,8 @@ enum exit_code cluster_attach(struct backend *b, const char *what);
 enum exit_code cluster_follow_logs(struct backend *b, const char *what,
                                    const struct log_wanted *wanted);
 
-enum watch_end {
-    WATCH_ENDED,    /* the run came to its end */
-    WATCH_UNTOLD,   /* so it did, but benchd does not tell the rest: *err says why */
-    WATCH_DETACHED, /* Ctrl-C: the run goes on */
-    WATCH_TIMEOUT,  /* --timeout: cancelled */
-    WATCH_GONE,     /* the object was deleted */
-    WATCH_FAILED,   /* we may not watch it: *err says why */
-};
-/* Shows the run until its end. *ret_status: as the object told it last. */
-enum watch_end cluster_watch(struct cluster *c, const char *name, const char *uid,
-                             const struct run_opts *opts, struct run_status *ret_status,
-                             struct err *err);
+/* Shows the run until its end; the state it returns is one of watch_is_over. *ret_status: as the
+ * object told it last. *err: why WATCH_UNREPORTED or WATCH_FORBIDDEN. */
+enum watch_state cluster_watch(struct cluster *c, const char *name, const char *uid,
+                               const struct run_opts *opts, struct run_status *ret_status,
+                               struct err *err);

@@ -223,7 +223,7 @@ static char *later(const struct cluster *c, const char *name)
                      name, c->backend.where, name, c->backend.where);
 }
 
-static enum exit_code show_tables(struct cluster *c, const char *name, enum watch_end end,
+static enum exit_code show_tables(struct cluster *c, const char *name, enum watch_state end,
                                   const struct run_status *status)
 {
     struct loaded_run run = {0};
@@ -232,7 +232,7 @@ static enum exit_code show_tables(struct cluster *c, const char *name, enum watc
     if (r < 0) {
         enum exit_code code = cluster_exit_code(r);
         _cleanup_(freep) char *fix = later(c, name);
-        return cli_error(end == WATCH_TIMEOUT ? EXIT_TIMEOUT : code, fix,
+        return cli_error(end == WATCH_TIMED_OUT ? EXIT_TIMEOUT : code, fix,
                          "run/%s: %s; its results cannot be read: %s", name,
                          run_phase_to_string(status->phase), err.msg);
     }
@@ -246,7 +246,7 @@ static enum exit_code show_tables(struct cluster *c, const char *name, enum watc
     }
     loaded_run_done(&run);
     return code == EXIT_OK || code == EXIT_RUN_FAILED || code == EXIT_THRESHOLD
-               ? (end == WATCH_TIMEOUT ? EXIT_TIMEOUT : code)
+               ? (end == WATCH_TIMED_OUT ? EXIT_TIMEOUT : code)
                : code;
 }
 
@@ -283,20 +283,20 @@ static enum exit_code watch(struct cluster *c, const char *name, const char *uid
     const struct cli *cli = c->backend.cli;
     struct run_status status;
     struct err err;
-    const enum watch_end end = cluster_watch(c, name, uid, opts, &status, &err);
+    const enum watch_state end = cluster_watch(c, name, uid, opts, &status, &err);
     switch (end) {
     case WATCH_DETACHED:
         return tell_detached(c, name, &status);
-    case WATCH_UNTOLD:
+    case WATCH_UNREPORTED:
         return tell_untold(c, name, &status, &err);
-    case WATCH_GONE:
+    case WATCH_DELETED:
         return cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", name);
-    case WATCH_FAILED:
+    case WATCH_FORBIDDEN:
         return fail(-err.code, &err);
     default:
         break;
     }
-    if (end == WATCH_ENDED && status.phase == RUN_CANCELLED) {
+    if (end == WATCH_COMPLETE && status.phase == RUN_CANCELLED) {
         cli_note(cli, "run/%s was cancelled", name);
     }
     return show_tables(c, name, end, &status);

@@ -1,11 +1,9 @@
-/* Looking on while a run goes on, see cluster_internal.h: the object is watched, and what only benchd knows
- * (steps, ended attempts) is asked from its API, once a second and slower when answers are slow.
+/* Following a run of a cluster until its end: callbacks become events of watch_state.h, and what its
+ * machine answers is done here. The object is watched; what only benchd knows (steps, ended attempts)
+ * is asked from its API: first the whole document, which begins the progress, then the state, and
+ * each ended attempt that was not shown yet.
  *
- *   object changes ---> on_change --final--> last questions, for as long as LAST_WAIT_MS --> over
- *   timer -----------> ask --> run? --> its document (definition, attempts so far): progress begins
- *                          '-> state and steps --> each attempt that is new: its rows
- *
- * The API server and benchd may go away and come back meanwhile: only our own right to watch ends
+ * The API server and benchd may go away and come back meanwhile: only a refusal to let us watch ends
  * it. */
 #include <signal.h>
 #include <stdlib.h>
@@ -16,13 +14,11 @@
 #include "ctl/object.h"
 #include "ctl/progress.h"
 #include "ctl/run_state.h"
+#include "ctl/watch_state.h"
 #include "kube/informer.h"
 #include "kube/json.h"
 
-#define TICK_MS 1000
-#define SLOWNESS 20        /* at most this part of the time is spent on asking */
-#define BACK_OFF_MAX 2     /* doublings of TICK_MS, while nothing is answered */
-#define LAST_WAIT_MS 30000 /* without an answer, when the run has ended: benchd may be restarting */
+#define LAST_WAIT_MS 30000    /* without an answer after the run's end: benchd may be restarting */
 #define CANCEL_GRACE_MS 30000 /* for benchd to end a run after --timeout */
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -32,46 +28,24 @@ struct watch {
     struct cluster *c;
     const char *name, *uid;
     const struct run_opts *opts;
+    struct watch_machine machine;
     uv_timer_t tick, timeout, patience;
     uv_signal_t signals[N_SIGNALS];
     struct kube_informer *informer;
-    struct kube_call *call; /* the question under way, NULL: none */
-    struct {
-        bool is_begun;          /* --timeout has passed */
-        struct kube_call *call; /* NULL: answered */
-    } cancelling;
+    struct kube_call *call;         /* to benchd or for its Lease; NULL: none is under way */
+    struct kube_call *cancellation; /* after --timeout; NULL: none is under way */
     uint64_t asked_ms;
     struct run_status status;  /* of the object */
     struct loaded_run run;     /* as it was when the progress began */
     struct progress *progress; /* NULL: benchd has not accepted the run yet */
     struct attempt_ids known;  /* attempts that were shown */
-    struct attempt_ids wanted; /* new ones, to be asked for */
-    bool is_behind;            /* the last state is not shown: these come first */
+    struct attempt_ids wanted; /* ended attempts to be asked for and shown */
     size_t n_events;           /* shown */
     struct replica_step step;  /* the last one shown */
-    bool is_lost;              /* benchd is not where it was: its Lease is asked */
-    struct err lost;           /* how that was seen */
-    bool is_silent;            /* benchd did not answer, and it was said */
-    unsigned n_unanswered;     /* questions since the last answer */
-    bool is_last;              /* the run is over: what is asked now is the last */
-    bool is_last_asked;        /* and the one under way was asked since */
-    bool is_wait_told;         /* that the last ones get no answer */
-    bool is_gone;              /* its object, since then */
-    bool is_over;
-    enum watch_end end;
-    struct err err; /* why nothing is answered, or why we may not watch */
+    struct err err;            /* why the last question failed, or why we may not watch */
 };
 
-static void ask(struct watch *w);
-
-static void over(struct watch *w, enum watch_end end)
-{
-    if (!w->is_over) {
-        w->is_over = true;
-        const bool has_ended = end == WATCH_ENDED || end == WATCH_UNTOLD;
-        w->end = has_ended && w->cancelling.is_begun ? WATCH_TIMEOUT : end;
-    }
-}
+static void advance(struct watch *w, enum watch_event event);
 
 static void show_events(struct watch *w, const struct loaded_run *run)
 {
@@ -145,128 +119,60 @@ static void show_state(struct watch *w, const struct run_state *state)
     }
 }
 
-/* What has ended is shown before what is so since then. */
-static void take_state(struct watch *w, const json_t *document)
+/* Ended attempts are shown before the state that follows them: true where there are some to ask for. */
+static bool take_state(struct watch *w, const json_t *document)
 {
     struct run_state state;
     struct err err = {0};
-    w->is_behind = false;
     if (run_state_read(document, &state, &err) < 0) {
-        return; /* the next one may be whole */
+        return false; /* the next one may be whole */
     }
     vec_each (const struct attempt_id, id, &state.attempts.list) {
         if (!attempt_ids_has(&w->known, *id)) {
             (void)attempt_ids_add(&w->wanted, *id);
         }
     }
-    w->is_behind = w->wanted.list.len > 0;
-    if (!w->is_behind) {
+    const bool has_more = w->wanted.list.len > 0;
+    if (!has_more) {
         show_state(w, &state);
     }
     attempt_ids_done(&state.attempts);
+    return has_more;
 }
 
-static void no_last_answer(struct watch *w, int http_code, const struct err *err)
+/* Shows what came; the event is what is to be asked after it. */
+static enum watch_event take_document(struct watch *w, const json_t *document)
 {
-    if (http_code == 404 && w->is_gone) {
-        over(w, WATCH_GONE);
-    } else if (err->code == EACCES) {
-        over(w, WATCH_UNTOLD);
-    } else if (!w->is_wait_told) {
-        w->is_wait_told = true;
-        cli_note(w->c->backend.cli,
-                 "run/%s has ended: %s; benchd does not answer, asking again: %s", w->name,
-                 run_phase_to_string(w->status.phase), err->msg);
-    }
-}
-
-static void no_answer(struct watch *w, int http_code, const struct err *err)
-{
-    w->wanted.list.len = 0; /* the next state names them again */
-    w->n_unanswered++;
-    w->err = *err;
-    if (w->is_last) {
-        no_last_answer(w, http_code, err);
-    } else if (http_code != 404 && !w->is_silent) { /* 404: benchd is about to see the run */
-        w->is_silent = true;
-        cli_note(w->c->backend.cli, "benchd does not answer, the run goes on: %s", err->msg);
-    }
-}
-
-/* Slower for a benchd that is slow to answer; less and less often for one that does not. */
-static void ask_later(struct watch *w)
-{
-    const uint64_t slow_ms = (uv_now(&w->c->loop) - w->asked_ms) * SLOWNESS;
-    const unsigned n = w->n_unanswered;
-    uint64_t wait_ms = slow_ms > TICK_MS ? slow_ms : TICK_MS;
-    if (n > 0) {
-        wait_ms = (uint64_t)TICK_MS << (n - 1 < BACK_OFF_MAX ? n - 1 : BACK_OFF_MAX);
-    }
-    if (!w->is_over) {
-        (void)uv_timer_start(&w->tick, w->tick.timer_cb, wait_ms, 0); /* it is initialised */
-    }
-}
-
-static void on_lease(void *ctx, int r, const struct kube_response *res, const struct err *err)
-{
-    (void)err; /* what counts is that benchd did not answer */
-    struct watch *w = ctx;
-    w->call = NULL;
-    if (r >= 0 && cluster_learn_address(w->c, res)) {
-        ask(w);
-        return;
-    }
-    w->is_lost = false; /* sought again with the next failure */
-    no_answer(w, 0, &w->lost);
-    ask_later(w);
-}
-
-/* A benchd outside the cluster has another port with each start. True: its Lease is asked first. */
-static bool seek(struct watch *w, const struct kube_response *res, const struct err *err)
-{
-    if (w->c->direct == NULL || res->failure == KUBE_ANSWERED || w->is_lost) {
-        return false;
-    }
-    w->is_lost = true;
-    w->lost = *err;
-    struct kube_request req;
-    cluster_lease_request(w->c, &req);
-    w->call = kube_call(w->c->client, &req, &cluster_options, on_lease, w);
-    return true;
-}
-
-static void on_patience(uv_timer_t *timer)
-{
-    over(timer->data, WATCH_UNTOLD);
-}
-
-/* From now on, or from now on again. */
-static void be_patient(struct watch *w)
-{
-    (void)uv_timer_start(&w->patience, on_patience, LAST_WAIT_MS, 0); /* always 0 */
-}
-
-static void take_document(struct watch *w, const json_t *document)
-{
-    w->n_unanswered = 0;
-    w->err = (struct err){0};
     if (w->progress == NULL) {
-        w->is_silent = false;
         begin_progress(w, document);
-        if (w->is_last_asked && w->progress == NULL) {
-            over(w, WATCH_ENDED); /* it was never accepted */
-        }
-    } else if (w->wanted.list.len > 0) {
+        return w->progress == NULL ? WATCH_ON_ALL : WATCH_ON_BEGIN;
+    }
+    if (w->wanted.list.len > 0) {
         const struct attempt_id id = w->wanted.list.items[--w->wanted.list.len];
         show_attempt(w, document);
         (void)attempt_ids_add(&w->known, id); /* also if it was not in the answer */
-    } else {
-        w->is_silent = false;
-        take_state(w, document);
-        if (w->is_last_asked && w->wanted.list.len == 0) {
-            over(w, WATCH_ENDED);
-        }
+        return WATCH_ON_MORE;                 /* the state that named it, at least */
     }
+    return take_state(w, document) ? WATCH_ON_MORE : WATCH_ON_ALL;
+}
+
+static bool has_object(const struct watch *w)
+{
+    const struct kube_object *object = kube_cache_get(kube_informer_cache(w->informer), w->name);
+    return object != NULL && strcmp(object->uid, w->uid) == 0;
+}
+
+/* A benchd outside the cluster listens on another port with each start. */
+static enum watch_event failure(const struct watch *w, const struct kube_response *res,
+                                const struct err *err)
+{
+    if (w->c->direct != NULL && res->failure != KUBE_ANSWERED) {
+        return WATCH_ON_LOST;
+    }
+    if (res->http_code == 404) {
+        return has_object(w) ? WATCH_ON_UNKNOWN_RUN : WATCH_ON_NO_RUN;
+    }
+    return err->code == EACCES ? WATCH_ON_NO_RIGHT : WATCH_ON_FAILURE;
 }
 
 static void on_answer(void *ctx, int r, const struct kube_response *res, const struct err *err)
@@ -274,36 +180,22 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
     struct watch *w = ctx;
     w->call = NULL;
     json_t *document = NULL;
-    struct err wrong = *err;
+    w->err = *err;
     if (r >= 0) {
-        r = kube_json_load(res->body, res->body_len, &document, &wrong);
+        r = kube_json_load(res->body, res->body_len, &document, &w->err);
     }
-    if (r < 0 && seek(w, res, &wrong)) {
-        return;
-    }
-    w->is_lost = false;
     if (r < 0) {
-        no_answer(w, res->http_code, &wrong);
-        ask_later(w);
+        advance(w, failure(w, res, &w->err));
         return;
     }
-    take_document(w, document);
+    w->err = (struct err){0};
+    const enum watch_event event = take_document(w, document);
     json_decref(document);
-    if (w->is_last) {
-        be_patient(w);
-    }
-    if (w->is_last || w->is_behind) {
-        ask(w);
-    } else {
-        ask_later(w);
-    }
+    advance(w, event);
 }
 
 static void ask(struct watch *w)
 {
-    if (w->call != NULL || w->is_over) {
-        return;
-    }
     _cleanup_(freep) char *path = NULL;
     if (w->progress == NULL) {
         path = cluster_api_path(w->name, "/attempts");
@@ -318,9 +210,24 @@ static void ask(struct watch *w)
     struct kube_request req;
     cluster_api_request(w->c, path, &client, &req);
     (void)uv_timer_stop(&w->tick); /* always 0 */
-    w->is_last_asked = w->is_last;
     w->asked_ms = uv_now(&w->c->loop);
     w->call = kube_call(client, &req, &cluster_options, on_answer, w);
+}
+
+static void on_lease(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    (void)err; /* what counts is that benchd did not answer */
+    struct watch *w = ctx;
+    w->call = NULL;
+    const bool has_moved = r >= 0 && cluster_learn_address(w->c, res);
+    advance(w, has_moved ? WATCH_ON_MOVED : WATCH_ON_NOT_MOVED);
+}
+
+static void seek(struct watch *w)
+{
+    struct kube_request req;
+    cluster_lease_request(w->c, &req);
+    w->call = kube_call(w->c->client, &req, &cluster_options, on_lease, w);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -329,10 +236,87 @@ static void on_tick(uv_timer_t *timer)
     const struct err *err = kube_reflector_error(kube_informer_reflector(w->informer));
     if (err != NULL && (err->code == EACCES || err->code == ENOENT)) {
         w->err = *err;
-        over(w, WATCH_FAILED);
-        return;
+        advance(w, WATCH_ON_FORBIDDEN);
+    } else {
+        advance(w, WATCH_ON_TICK);
     }
-    ask(w);
+}
+
+static void ask_later(struct watch *w)
+{
+    const uint64_t took_ms = uv_now(&w->c->loop) - w->asked_ms;
+    if (w->machine.n_unanswered > 0) {
+        w->wanted.list.len = 0; /* the next state names them again */
+    }
+    (void)uv_timer_start(&w->tick, on_tick, watch_wait_ms(&w->machine, took_ms), 0);
+}
+
+static void on_timeout(uv_timer_t *timer)
+{
+    advance(timer->data, WATCH_ON_TIMEOUT);
+}
+
+static void on_cancelled(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    (void)res;
+    struct watch *w = ctx;
+    w->cancellation = NULL;
+    if (r < 0) {
+        cli_note(w->c->backend.cli, "%s", err->msg);
+        advance(w, WATCH_ON_NO_CANCEL);
+    }
+}
+
+static void cancel(struct watch *w)
+{
+    cli_note(w->c->backend.cli, "--timeout has passed: cancelling run/%s", w->name);
+    json_t *patch = json_pack("{s:{s:b}}", "spec", "cancel", 1);
+    struct kube_request req;
+    kube_request_merge_patch(&kube_benchmark_runs, w->c->ns, w->name, patch, &req);
+    json_decref(patch);
+    w->cancellation = kube_call(w->c->client, &req, &cluster_options, on_cancelled, w);
+    (void)uv_timer_start(&w->timeout, on_timeout, CANCEL_GRACE_MS, 0); /* always 0 */
+}
+
+static void on_patience(uv_timer_t *timer)
+{
+    advance(timer->data, WATCH_ON_PATIENCE);
+}
+
+static void show_note(const struct watch *w, enum watch_note note)
+{
+    if (note == WATCH_NOTE_SILENT) {
+        cli_note(w->c->backend.cli, "benchd does not answer, the run goes on: %s", w->err.msg);
+    } else if (note == WATCH_NOTE_LATE) {
+        cli_note(w->c->backend.cli,
+                 "run/%s has ended: %s; benchd does not answer, asking again: %s", w->name,
+                 run_phase_to_string(w->status.phase), w->err.msg);
+    }
+}
+
+static void advance(struct watch *w, enum watch_event event)
+{
+    const struct watch_todo todo = watch_step(&w->machine, event);
+    show_note(w, todo.note);
+    if (todo.is_patience_renewed) {
+        (void)uv_timer_start(&w->patience, on_patience, LAST_WAIT_MS, 0); /* always 0 */
+    }
+    switch (todo.act) {
+    case WATCH_DO_NOTHING:
+        break;
+    case WATCH_DO_ASK:
+        ask(w);
+        break;
+    case WATCH_DO_SEEK:
+        seek(w);
+        break;
+    case WATCH_DO_WAIT:
+        ask_later(w);
+        break;
+    case WATCH_DO_CANCEL:
+        cancel(w);
+        break;
+    }
 }
 
 static void show_phase(struct watch *w, const struct run_status *status)
@@ -352,69 +336,29 @@ static void on_change(void *ctx, enum kube_change change, const struct kube_obje
         return; /* another run of that name, later */
     }
     if (change == KUBE_CHANGE_REMOVED) {
-        w->is_gone = true;
-        if (!w->is_last) { /* else its time to live may be over: the results outlive it */
-            over(w, WATCH_GONE);
-        }
+        advance(w, WATCH_ON_DELETE);
         return;
     }
     struct run_status status;
     object_read_status(object->json, &status);
     show_phase(w, &status);
     w->status = status;
-    if (run_phase_is_final(status.phase) && !w->is_last) {
-        w->is_last = true;
-        be_patient(w);
-    }
-    ask(w);
+    advance(w, run_phase_is_final(status.phase) ? WATCH_ON_END : WATCH_ON_CHANGE);
 }
 
 /* What was gone before the first list is in none, and no watch tells that it went. */
 static void on_synced(void *ctx)
 {
     struct watch *w = ctx;
-    const struct kube_object *object = kube_cache_get(kube_informer_cache(w->informer), w->name);
-    if (object == NULL || strcmp(object->uid, w->uid) != 0) {
-        over(w, WATCH_GONE);
+    if (!has_object(w)) {
+        advance(w, WATCH_ON_UNLISTED);
     }
 }
 
 static void on_signal(uv_signal_t *handle, int signum)
 {
     (void)signum;
-    over(handle->data, WATCH_DETACHED);
-}
-
-static void on_grace(uv_timer_t *timer)
-{
-    over(timer->data, WATCH_TIMEOUT);
-}
-
-static void on_cancelled(void *ctx, int r, const struct kube_response *res, const struct err *err)
-{
-    (void)res;
-    struct watch *w = ctx;
-    w->cancelling.call = NULL;
-    if (r < 0) {
-        cli_note(w->c->backend.cli, "%s", err->msg);
-        over(w, WATCH_TIMEOUT);
-    }
-}
-
-static void on_timeout(uv_timer_t *timer)
-{
-    struct watch *w = timer->data;
-    if (w->is_last) {
-        return;
-    }
-    w->cancelling.is_begun = true;
-    cli_note(w->c->backend.cli, "--timeout has passed: cancelling run/%s", w->name);
-    json_t *patch = json_pack("{s:{s:b}}", "spec", "cancel", 1);
-    struct kube_request req;
-    kube_request_merge_patch(&kube_benchmark_runs, w->c->ns, w->name, patch, &req);
-    json_decref(patch);
-    w->cancelling.call = kube_call(w->c->client, &req, &cluster_options, on_cancelled, w);
-    (void)uv_timer_start(&w->timeout, on_grace, CANCEL_GRACE_MS, 0);
+    advance(handle->data, WATCH_ON_SIGNAL);
 }
 
 static void start_handles(struct watch *w)
@@ -441,8 +385,8 @@ static void end_handles(struct watch *w)
     if (w->call != NULL) {
         kube_call_cancel(w->call);
     }
-    if (w->cancelling.call != NULL) {
-        kube_call_cancel(w->cancelling.call);
+    if (w->cancellation != NULL) {
+        kube_call_cancel(w->cancellation);
     }
     kube_informer_free(w->informer);
     if (w->progress != NULL) {
@@ -458,9 +402,9 @@ static void end_handles(struct watch *w)
     (void)uv_run(&w->c->loop, UV_RUN_NOWAIT);
 }
 
-enum watch_end cluster_watch(struct cluster *c, const char *name, const char *uid,
-                             const struct run_opts *opts, struct run_status *ret_status,
-                             struct err *err)
+enum watch_state cluster_watch(struct cluster *c, const char *name, const char *uid,
+                               const struct run_opts *opts, struct run_status *ret_status,
+                               struct err *err)
 {
     struct watch *w = xnew(struct watch);
     w->c = c;
@@ -476,11 +420,11 @@ enum watch_end cluster_watch(struct cluster *c, const char *name, const char *ui
                                                  .ctx = w};
     w->informer = kube_informer_new(c->client, &params);
     start_handles(w);
-    while (!w->is_over) {
+    while (!watch_is_over(&w->machine)) {
         (void)uv_run(&c->loop, UV_RUN_ONCE);
     }
     end_handles(w);
-    const enum watch_end end = w->end;
+    const enum watch_state end = w->machine.state;
     *ret_status = w->status;
     *err = w->err;
     progress_free(w->progress);

@@ -1,0 +1,113 @@
+/* Following a run of a cluster, as a machine: an event in, the next state and what to do out. Pure;
+ * cluster_watch.c turns callbacks into events and does what comes out.
+ *
+ * The API server reports changes of the BenchmarkRun by itself. What only benchd knows (steps, ended
+ * attempts) is asked from its API, one question at a time. Where benchd runs outside the cluster and
+ * nobody answers at its address, its Lease is asked for a new one, once for each question.
+ *
+ * While the run goes on; the words on the arrows are functions of watch_state.c:
+ *
+ *      WAITING --ask--> ASKING --seek--> SEEKING --retry--> RETRYING
+ *         ^               |                 |                  |
+ *         '--answered, ---'<--unanswered----'<-----answered, --'
+ *            unanswered                            unanswered
+ *
+ * run_ended, once the object says that the run has ended: WAITING becomes LAST_ASKING, SEEKING becomes
+ * LAST_SEEKING, ASKING and RETRYING become LAST_STALE, whose answer may be older than the end. From
+ * then on benchd has to answer within a time that each answer renews:
+ *
+ *                      LAST_STALE --answered--.     .--answered: more to ask
+ *                                             v     v
+ *      LAST_WAITING ---------ask----------> LAST_ASKING --seek--> LAST_SEEKING --retry--> LAST_RETRYING
+ *         ^                                    |                     |                       |
+ *         '----------------unanswered----------'<--------------------'<----------------------'
+ *
+ *      LAST_ASKING, LAST_RETRYING --answered: nothing left to ask--> COMPLETE
+ *
+ * LAST_STALE and LAST_RETRYING have the same arrows as LAST_ASKING, but an answer to a stale question
+ * never completes the watch, and no question seeks the Lease twice. The states from COMPLETE on are
+ * the ends, and nothing leaves them; `finish` enters them from any other state. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum watch_state {
+    WATCH_WAITING,  /* no question is under way; the next one follows after watch_wait_ms */
+    WATCH_ASKING,   /* benchd is asked */
+    WATCH_SEEKING,  /* nobody answered at benchd's address: its Lease is asked */
+    WATCH_RETRYING, /* the question is asked again, at the new address */
+
+    WATCH_LAST_WAITING,
+    WATCH_LAST_STALE, /* the question under way was asked before the run ended */
+    WATCH_LAST_ASKING,
+    WATCH_LAST_SEEKING,
+    WATCH_LAST_RETRYING,
+
+    WATCH_COMPLETE,   /* the run has ended, and everything about it was shown */
+    WATCH_UNREPORTED, /* it has ended, but benchd does not report the rest */
+    WATCH_DETACHED,   /* Ctrl-C: the run goes on */
+    WATCH_TIMED_OUT,  /* --timeout: the run was cancelled */
+    WATCH_DELETED,    /* its object was deleted */
+    WATCH_FORBIDDEN,  /* we may not watch the object */
+};
+
+enum watch_event {
+    WATCH_ON_TICK,        /* the waiting is over */
+    WATCH_ON_CHANGE,      /* the object changed, and the run goes on */
+    WATCH_ON_END,         /* the object says that the run has ended */
+    WATCH_ON_DELETE,      /* the object is gone */
+    WATCH_ON_UNLISTED,    /* the object is not in the list that a watch begins with */
+    WATCH_ON_FORBIDDEN,   /* the API server refuses to watch it, and will go on refusing */
+    WATCH_ON_BEGIN,       /* an answer: benchd has accepted the run */
+    WATCH_ON_MORE,        /* an answer, after which there are ended attempts to ask for */
+    WATCH_ON_ALL,         /* an answer that leaves nothing to ask */
+    WATCH_ON_FAILURE,     /* the question failed */
+    WATCH_ON_NO_RIGHT,    /* it failed: we may not ask it */
+    WATCH_ON_UNKNOWN_RUN, /* it failed: benchd does not know the run, whose object exists */
+    WATCH_ON_NO_RUN,      /* it failed: benchd does not know the run, and there is no object */
+    WATCH_ON_LOST,        /* it failed: nobody answers at benchd's own address */
+    WATCH_ON_MOVED,       /* the Lease names another address */
+    WATCH_ON_NOT_MOVED,   /* the Lease names none, or the same */
+    WATCH_ON_PATIENCE,    /* no answer for too long after the run's end */
+    WATCH_ON_SIGNAL,      /* Ctrl-C */
+    WATCH_ON_TIMEOUT,     /* --timeout has passed; later: so has the grace after it */
+    WATCH_ON_NO_CANCEL,   /* the cancellation failed */
+};
+#define WATCH_N_EVENTS (WATCH_ON_NO_CANCEL + 1)
+
+enum watch_act {
+    WATCH_DO_NOTHING,
+    WATCH_DO_ASK,    /* the next question to benchd */
+    WATCH_DO_SEEK,   /* the Lease for benchd's address */
+    WATCH_DO_WAIT,   /* for watch_wait_ms, then WATCH_ON_TICK */
+    WATCH_DO_CANCEL, /* the run; WATCH_ON_TIMEOUT follows again after the grace */
+};
+
+/* What the user is told, once in a row. */
+enum watch_note {
+    WATCH_NOTE_NONE,
+    WATCH_NOTE_SILENT, /* benchd does not answer while the run goes on */
+    WATCH_NOTE_LATE,   /* benchd does not answer after the run's end */
+};
+
+struct watch_todo {
+    enum watch_act act;
+    enum watch_note note;
+    bool is_patience_renewed; /* WATCH_ON_PATIENCE is due a full time from now */
+};
+
+/* All zero: nothing was asked yet. */
+struct watch_machine {
+    enum watch_state state;
+    enum watch_note noted; /* the last note, until benchd answers: not repeated */
+    bool is_timed_out;     /* --timeout has passed, and the run is being cancelled */
+    unsigned n_unanswered; /* questions since the last answer */
+};
+
+/* An event that cannot happen in a state changes nothing there. */
+struct watch_todo watch_step(struct watch_machine *m, enum watch_event event);
+bool watch_is_over(const struct watch_machine *m);
+/* Until the next question, when the last one took `took_ms`: longer for a benchd that is slow to
+ * answer, and longer again for each question in a row that it does not answer. */
+uint64_t watch_wait_ms(const struct watch_machine *m, uint64_t took_ms);
