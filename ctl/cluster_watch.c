@@ -351,7 +351,7 @@ static void on_synced(void *ctx)
 {
     struct watch *w = ctx;
     if (!has_object(w)) {
-        advance(w, WATCH_ON_UNLISTED);
+        advance(w, WATCH_ON_DELETE);
     }
 }
 

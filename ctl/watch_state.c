@@ -162,8 +162,6 @@ struct watch_todo watch_step(struct watch_machine *m, enum watch_event event)
         return run_ended(m);
     case WATCH_ON_DELETE: /* after the end its time to live may be over: the results outlive it */
         return has_run_ended(m) ? nothing : finish(m, WATCH_DELETED);
-    case WATCH_ON_UNLISTED:
-        return finish(m, WATCH_DELETED);
     case WATCH_ON_FORBIDDEN:
         return finish(m, WATCH_FORBIDDEN);
     case WATCH_ON_PATIENCE:

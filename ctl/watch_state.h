@@ -56,8 +56,7 @@ enum watch_event {
     WATCH_ON_TICK,        /* the waiting is over */
     WATCH_ON_CHANGE,      /* the object changed, and the run goes on */
     WATCH_ON_END,         /* the object says that the run has ended */
-    WATCH_ON_DELETE,      /* the object is gone */
-    WATCH_ON_UNLISTED,    /* the object is not in the list that a watch begins with */
+    WATCH_ON_DELETE,      /* the object is gone, by its watch or by a new list */
     WATCH_ON_FORBIDDEN,   /* the API server refuses to watch it, and will go on refusing */
     WATCH_ON_BEGIN,       /* an answer: benchd has accepted the run */
     WATCH_ON_MORE,        /* an answer, after which there are ended attempts to ask for */

@@ -70,7 +70,6 @@ struct row {
 
 /* What ends the watch at any time. */
 #define ENDS(from)                                               \
-    {from, WATCH_ON_UNLISTED, WATCH_DELETED, END},               \
     {from, WATCH_ON_FORBIDDEN, WATCH_FORBIDDEN, END},            \
     {from, WATCH_ON_SIGNAL, WATCH_DETACHED, END}
 
