@@ -33,7 +33,8 @@ void benchmark_list_done(struct benchmark_list *list);
 /* Which log is meant; NOT_GIVEN for what the command line does not say. */
 #define NOT_GIVEN (-1)
 struct log_wanted {
-    int64_t point, trial, attempt, index;
+    struct attempt_wanted attempt;
+    int64_t index;
     int role;
 };
 

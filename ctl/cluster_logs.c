@@ -266,9 +266,9 @@ static char *pod_selector(const char *run, const struct log_wanted *w)
     const enum role role = w->role == NOT_GIVEN ? ROLE_TRAINER : (enum role)w->role;
     buf_printf(&out, "benchd.io/run=%s,benchd.io/role=%s", run, role_to_string(role));
     put_label(&out, "replica-index", w->index == NOT_GIVEN ? 0 : w->index);
-    put_label(&out, "point", w->point);
-    put_label(&out, "trial", w->trial);
-    put_label(&out, "attempt", w->attempt);
+    put_label(&out, "point", w->attempt.point);
+    put_label(&out, "trial", w->attempt.trial);
+    put_label(&out, "attempt", w->attempt.number);
     return buf_take(&out);
 }
 
@@ -332,8 +332,8 @@ enum exit_code cluster_follow_logs(struct backend *b, const char *what,
     f->c = c;
     f->run_name = name;
     f->run_uid = kube_json_metadata(object, "uid");
-    f->is_one =
-        wanted->point != NOT_GIVEN && wanted->trial != NOT_GIVEN && wanted->attempt != NOT_GIVEN;
+    f->is_one = wanted->attempt.point != NOT_GIVEN && wanted->attempt.trial != NOT_GIVEN &&
+                wanted->attempt.number != NOT_GIVEN;
     _cleanup_(freep) char *pods = pod_selector(name, wanted);
     _cleanup_(freep) char *run = xasprintf("metadata.name=%s", name);
     start(f, pods, run);

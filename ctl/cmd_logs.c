@@ -21,9 +21,9 @@ static enum exit_code take_wanted(const struct cli *cli, struct log_wanted *ret)
     const struct {
         const char *option;
         int64_t *ret;
-    } numbers[] = {{"point", &ret->point},
-                   {"trial", &ret->trial},
-                   {"attempt", &ret->attempt},
+    } numbers[] = {{"point", &ret->attempt.point},
+                   {"trial", &ret->attempt.trial},
+                   {"attempt", &ret->attempt.number},
                    {"index", &ret->index}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         enum exit_code code = take_number(cli, numbers[i].option, numbers[i].ret);
@@ -43,9 +43,10 @@ static enum exit_code take_wanted(const struct cli *cli, struct log_wanted *ret)
 /* What is there, when what was asked for is not. */
 static void list_there(const struct loaded_run *run, const struct log_wanted *w, struct buf *out)
 {
+    const struct attempt_wanted of_point = {w->attempt.point, NOT_GIVEN, NOT_GIVEN};
     for (size_t i = 0; i < run->n_rows; i++) {
         const struct attempt_row *row = &run->rows[i];
-        if (w->point != NOT_GIVEN && row->id.point != w->point) {
+        if (!attempt_wanted_matches(&of_point, &row->id)) {
             continue;
         }
         buf_printf(out, "  --point %u --trial %u --attempt %u  %-9s", row->id.point, row->id.trial,
@@ -62,7 +63,7 @@ static enum exit_code not_there(const struct loaded_run *run, const struct log_w
 {
     struct buf there = BUF_INIT;
     list_there(run, w, &there);
-    struct log_wanted all = {NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN};
+    const struct log_wanted all = {.attempt.point = NOT_GIVEN};
     if (there.len == 0) {
         list_there(run, &all, &there);
     }
@@ -71,36 +72,6 @@ static enum exit_code not_there(const struct loaded_run *run, const struct log_w
                     (int)(there.len == 0 ? 0 : there.len - 1), buf_cstr(&there));
     buf_done(&there);
     return code;
-}
-
-/* The attempt meant: the first trial of the point, its last attempt, unless they were named. */
-static const struct attempt_row *find_attempt(const struct loaded_run *run,
-                                              const struct log_wanted *w)
-{
-    const struct attempt_row *found = NULL;
-    for (size_t i = 0; i < run->n_rows; i++) { /* ordered by point, trial, attempt */
-        const struct attempt_row *row = &run->rows[i];
-        if (row->id.point == w->point && (w->trial == NOT_GIVEN || row->id.trial == w->trial) &&
-            (w->attempt == NOT_GIVEN || row->id.number == w->attempt) &&
-            (found == NULL || found->id.trial == row->id.trial)) {
-            found = row;
-        }
-    }
-    return found;
-}
-
-/* trainer/0 unless named; a role alone means its first replica. */
-static const struct replica_row *find_replica(const struct attempt_row *row,
-                                              const struct log_wanted *w)
-{
-    int role = w->role == NOT_GIVEN ? ROLE_TRAINER : w->role;
-    int64_t index = w->index == NOT_GIVEN ? 0 : w->index;
-    vec_each (const struct replica_row, rep, &row->replicas) {
-        if ((int)rep->id.role == role && rep->id.index == index) {
-            return rep;
-        }
-    }
-    return NULL;
 }
 
 static enum exit_code print_log(struct backend *b, const struct loaded_run *run,
@@ -120,17 +91,17 @@ static enum exit_code print_log(struct backend *b, const struct loaded_run *run,
 
 static enum exit_code logs(struct backend *b, const struct loaded_run *run, struct log_wanted *w)
 {
-    if (w->point == NOT_GIVEN && run->def != NULL && run->def->matrix.n_points == 1) {
-        w->point = 0;
+    if (w->attempt.point == NOT_GIVEN && run->def != NULL && run->def->matrix.n_points == 1) {
+        w->attempt.point = 0;
     }
-    if (w->point == NOT_GIVEN) {
+    if (w->attempt.point == NOT_GIVEN) {
         return not_there(run, w, EXIT_USAGE, "several points have logs, name one with --point");
     }
-    const struct attempt_row *row = find_attempt(run, w);
+    const struct attempt_row *row = attempt_rows_find(run->rows, run->n_rows, &w->attempt);
     if (row == NULL) {
         return not_there(run, w, EXIT_NOT_FOUND, "no such attempt has ended");
     }
-    const struct replica_row *rep = find_replica(row, w);
+    const struct replica_row *rep = attempt_row_find_replica(row, w->role, w->index);
     if (rep == NULL) {
         return not_there(run, w, EXIT_NOT_FOUND, "no such replica");
     }
