@@ -19,6 +19,7 @@
 #include "kube/file.h"
 #include "kube/request.h"
 #include "pod/body.h"
+#include "spec/spec_load.h"
 
 struct loop {
     CURLM *multi;

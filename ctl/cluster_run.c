@@ -19,6 +19,7 @@
 #include "ctl/show.h"
 #include "kube/json.h"
 #include "pod/body.h"
+#include "spec/spec_load.h"
 
 /* What is to be run. */
 struct source {

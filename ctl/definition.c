@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "ctl/host.h"
 #include "ctl/run_name.h"
+#include "spec/spec_load.h"
 
 enum exit_code definition_named(const struct cli *cli)
 {

@@ -7,6 +7,7 @@
 #include "ctl/find.h"
 #include "ctl/local_run.h"
 #include "ctl/local_store.h"
+#include "spec/spec_load.h"
 
 struct local {
     struct backend backend;

@@ -161,7 +161,7 @@ static enum exit_code drive_loaded(const struct cli *cli, struct store *s,
                                    const struct loaded_run *run, const struct local_run *how)
 {
     struct err err;
-    if (spec_set_commands(run->def->spec, &how->profiles, &err) < 0) {
+    if (profiles_set_commands(&how->profiles, run->def->spec, &err) < 0) {
         return cli_error(EXIT_NOT_FOUND, NULL, "run '%s': %s", run->def->name, err.msg);
     }
     enum exit_code code = profiles_check(&how->profiles, run->def->spec);

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "doc/reader.h"
 #include "kube/rfc3339.h"
+#include "spec/spec_load.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {

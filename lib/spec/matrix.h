@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "doc/diag.h"
 #include "spec/spec.h"
 
 struct point {

@@ -288,3 +288,24 @@ void profiles_done(struct profiles *profiles)
     }
     vec_done(&profiles->list);
 }
+
+int profiles_set_commands(const struct profiles *profiles, struct spec *spec, struct err *err)
+{
+    vec_each (struct system, system, &spec->systems) {
+        if (str_eq(system->profile, PROFILE_NATIVE)) {
+            continue;
+        }
+        const struct profile *profile = profiles_find(profiles, system->profile);
+        if (profile == NULL) {
+            return err_set(err, ENOENT, "system '%s': there is no profile '%s'", system->name,
+                           system->profile);
+        }
+        for (int role = 0; role < ROLE_COUNT; role++) {
+            command_done(&system->commands[role]);
+            vec_each (char *const, word, &profile->commands[role].words) {
+                *vec_push(&system->commands[role].words) = xstrdup(*word);
+            }
+        }
+    }
+    return 0;
+}

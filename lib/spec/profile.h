@@ -1,13 +1,14 @@
 /* A profile: how a system under test is started, as data (profile.yaml, docs/profiles.md).
  *
  * The native worker needs no file: PROFILE_NATIVE is always there, and what it runs is written in
- * podspec.c. Every other profile is read by the shell, which then says where its files and its
+ * lib/pod/replica_spec.c. Every other profile is read by the shell, which then says where its files and its
  * interpreter lie (profile_place) and hands all of them to spec_load. Pure: text in, structs out. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/err.h"
 #include "core/role.h"
 #include "doc/diag.h"
 #include "spec/spec.h"
@@ -43,3 +44,5 @@ void profile_place(struct profile *profile, const char *folder, const char *inte
 
 const struct profile *profiles_find(const struct profiles *profiles, const char *name);
 void profiles_done(struct profiles *profiles);
+/* Gives the foreign systems of a stored definition their commands. -ENOENT: a profile is gone. */
+int profiles_set_commands(const struct profiles *profiles, struct spec *spec, struct err *err);

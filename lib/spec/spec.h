@@ -1,10 +1,5 @@
-/* A Benchmark definition, read, merged with its overrides, checked, and turned into structs.
- *
- * The steps: tree_parse (place-keeping tree) -> overrides are merged into the tree -> spec_read
- * checks everything and fills struct spec, or reports all errors at once -> matrix_expand as the
- * last check, so a spec that was loaded can be run. A `local` block is checked whether it is merged
- * or not. The merged tree, as JSON, is the frozen definition of a run (without `local` where that
- * was merged): reading it again gives the same spec. docs/definitions.md. Pure. */
+/* A Benchmark definition as structs, with every default filled in. spec_load.h reads one from text.
+ * Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,37 +8,10 @@
 
 #include <jansson.h>
 
-#include "base/err.h"
 #include "core/exchange.h"
 #include "core/role.h"
-#include "doc/diag.h"
-#include "doc/tree.h"
-
-struct profiles; /* spec/profile.h */
-
-/* A sweep value: an integer or a string (a decimal is quoted). */
-struct value {
-    bool is_int;
-    int64_t i;
-    char *s; /* owned; NULL for an integer */
-};
-bool value_eq(const struct value *a, const struct value *b);
-void value_format(const struct value *v, struct buf *out);
-struct value value_copy(const struct value *v); /* .s is the caller's */
-
-struct param { /* name = value */
-    char *name;
-    struct value value;
-};
-struct params {
-    VEC(struct param) list; /* sorted by name, byte order */
-};
-const struct value *params_get(const struct params *p, const char *name); /* NULL: not there */
-void params_set(struct params *p, const char *name, const struct value *value); /* copies */
-void params_copy(const struct params *p, struct params *ret);
-/* Has p every pair of `wanted`? */
-bool params_contain(const struct params *p, const struct params *wanted);
-void params_done(struct params *p);
+#include "spec/command.h"
+#include "spec/value.h"
 
 struct axis {
     char *name;
@@ -57,11 +25,6 @@ struct sweep {
     VEC(struct params) points; /* points */
     VEC(struct params) exclude;
 };
-
-struct command {
-    VEC(char *) words; /* owned; none: not known */
-};
-void command_done(struct command *command);
 
 struct system {
     char *name;
@@ -90,6 +53,7 @@ struct parameter {
     VEC(struct parameter_target) targets;
 };
 
+#define SPEC_MAX_REPLICAS 10000 /* of a role */
 struct replicas {
     char *from; /* name of a sweep value; NULL: `value` */
     int64_t value;
@@ -151,33 +115,9 @@ struct spec {
     json_t *definition; /* the merged document, owned: what a run freezes */
 };
 
+void spec_free(struct spec *spec);
 /* A declared parameter; NULL: none, as for the built-in names. */
 const struct parameter *spec_find_parameter(const struct spec *spec, const char *name);
-
-#define SPEC_MAX_REPLICAS 10000 /* of a role */
-
-/* What the command line and the mode put on top of the file, in this order. */
-struct spec_overrides {
-    bool local;              /* merge spec.local first */
-    const char *const *sets; /* "name=v1,v2" */
-    size_t n_sets;
-    const char *systems;    /* "a,b": only these; NULL: all */
-    int64_t steps, repeats; /* 0: not given */
-    /* The text is as a person wrote it, sweep and all: a threshold that no point meets is a slip of
-     * the pen. Behind other values, or in a frozen definition, it just judges nothing. */
-    bool is_as_written;
-    /* What systems may name besides the native worker, borrowed. NULL: not known here, as where a
-     * stored definition is read: every profile passes, and foreign ones have no command. */
-    const struct profiles *profiles;
-};
-
-/* Reads a definition. Returns 0 and an owned spec; or -EINVAL with diagnostics for every problem
- * found, `*ret` untouched. `overrides` may be NULL. */
-int spec_load(const char *text, size_t len, const struct spec_overrides *overrides,
-              struct spec **ret, struct diags *diags);
-void spec_free(struct spec *spec);
-/* Gives a stored definition's foreign systems their commands. -ENOENT: a profile is gone. */
-int spec_set_commands(struct spec *spec, const struct profiles *profiles, struct err *err);
 
 const char *sweep_kind_to_string(enum sweep_kind kind);       /* "grid", ... */
 const char *dataset_kind_to_string(enum dataset_kind kind);   /* "Synthetic", ... */

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "spec/spec_load.h"
 #include "spec/spec_parts.h"
 
 static const char *const overridable[] = {"workload", "sweep", "measure", "repeats"};

@@ -5,6 +5,9 @@
 #include "doc/reader.h"
 #include "spec/spec.h"
 
+struct profiles;       /* spec/profile.h */
+struct spec_overrides; /* spec/spec_load.h */
+
 /* What stands under `spec`, while it is read. */
 struct reading {
     struct diags *diags;
@@ -36,17 +39,3 @@ void spec_read_params(struct reading *r, const struct place *place, struct param
 void spec_check_template(struct diags *diags, const struct place *place);
 /* spec_check.c: rules between fields. */
 void spec_check(struct reading *r);
-
-/* The sweep names that need no declaration. */
-struct builtin {
-    const char *name;
-    int64_t min, max;
-};
-#define BUILTIN_COUNT 4
-extern const struct builtin builtins[BUILTIN_COUNT];
-const struct builtin *builtin_find(const char *name); /* NULL: none */
-
-#define BATCH_SIZE_MAX 65536
-#define THREADS_MAX 1024
-#define STEPS_MAX 1000000
-#define REPEATS_MAX 1000

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "spec/builtin.h"
 #include "spec/spec_names.h"
 #include "spec/spec_parts.h"
 
@@ -15,6 +16,8 @@
 #define PATH_TEXT_MAX 4096
 #define THRESHOLDS_MAX 16
 #define SEED_MAX 9007199254740991 /* 2^53 - 1: the same in every reader of JSON */
+#define STEPS_MAX 1000000
+#define REPEATS_MAX 1000
 #define DEADLINE_S_MAX 31536000
 #define TTL_S_MAX 315360000
 #define THRESHOLD_BOUND_MAX 1e12

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "spec/builtin.h"
 #include "spec/spec_names.h"
 #include "spec/spec_parts.h"
 

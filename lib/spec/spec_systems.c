@@ -116,33 +116,3 @@ void spec_check_systems(struct reading *r)
         }
     }
 }
-
-int spec_set_commands(struct spec *spec, const struct profiles *profiles, struct err *err)
-{
-    vec_each (struct system, system, &spec->systems) {
-        if (str_eq(system->profile, PROFILE_NATIVE)) {
-            continue;
-        }
-        const struct profile *profile = profiles_find(profiles, system->profile);
-        if (profile == NULL) {
-            return err_set(err, ENOENT, "system '%s': there is no profile '%s'", system->name,
-                           system->profile);
-        }
-        for (int role = 0; role < ROLE_COUNT; role++) {
-            command_done(&system->commands[role]);
-            vec_each (char *const, word, &profile->commands[role].words) {
-                *vec_push(&system->commands[role].words) = xstrdup(*word);
-            }
-        }
-    }
-    return 0;
-}
-
-void command_done(struct command *command)
-{
-    vec_each (char *, word, &command->words) {
-        free(*word);
-    }
-    vec_done(&command->words);
-    *command = (struct command){0};
-}

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "spec/spec.h"
+#include "spec/spec_load.h"
 
 /* A frozen definition was valid when it was frozen: the first problem is enough for a person. */
 static int cannot_read(const struct run_row *row, const struct diags *diags, struct err *err)

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "spec/run_def.h"
+#include "spec/spec_load.h"
 
 static inline struct run_def *make_def(const char *grid, int64_t cpus)
 {

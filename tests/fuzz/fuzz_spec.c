@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "spec/spec.h"
+#include "spec/spec_load.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

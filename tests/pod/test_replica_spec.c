@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "doc/json_pointer.h"
 #include "pod/replica_spec.h"
+#include "spec/spec_load.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "result_fixture.h"
+#include "spec/spec_load.h"
 
 #include <math.h>
 #include <string.h>

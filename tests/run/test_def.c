@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "spec/spec_load.h"
 
 static void write_role(struct buf *b, const char *role, const char *command)
 {

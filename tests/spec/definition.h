@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "spec/spec.h"
+#include "spec/spec_load.h"
 
 /* Lines are numbered in the tests: change this text and their marks change. */
 extern const char definition_text[];

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "pod/replica_spec.h"
 #include "spec/profile.h"
+#include "spec/spec_load.h"
 
 static const char good[] = "name: torch\n"
                            "description: a peer\n"
@@ -259,9 +260,9 @@ static void a_stored_definition_gets_its_commands(void **state)
     _cleanup_(freep) char *without = command_of(definition_load(text, NULL), 1);
     assert_non_null(strstr(without, "its profile 'torch' has no command for a trainer here"));
     struct spec *spec = definition_load(text, NULL);
-    assert_int_equal(spec_set_commands(spec, &none, &err), -ENOENT);
+    assert_int_equal(profiles_set_commands(&none, spec, &err), -ENOENT);
     assert_string_equal(err.msg, "system 'peer': there is no profile 'torch'");
-    assert_int_equal(spec_set_commands(spec, &profiles, &err), 0);
+    assert_int_equal(profiles_set_commands(&profiles, spec, &err), 0);
     _cleanup_(freep) char *with = command_of(spec, 1);
     assert_string_equal(with, "/env/bin/python /p/train.py --fast /p/");
     profiles_done(&profiles);

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "spec/matrix.h"
+#include "spec/spec_load.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 

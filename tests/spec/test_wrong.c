@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "spec/profile.h"
+#include "spec/spec_load.h"
 
 /* What follows "# NAME: " in the head of the file. Owned; NULL: no such tag. */
 static char *find_tag(const char *text, const char *name)

@@ -3,7 +3,7 @@
 
 #include <jansson.h>
 
-#include "spec/spec.h"
+#include "spec/spec_load.h"
 
 static const char text[] =
     "apiVersion: benchd.io/v1alpha1\n"

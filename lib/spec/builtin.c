@@ -1,0 +1,24 @@
+/* See builtin.h. */
+#include "spec/builtin.h"
+
+#include <stddef.h>
+
+#include "base/str.h"
+#include "spec/spec.h"
+
+const struct builtin builtins[BUILTIN_COUNT] = {
+    {"batch_size", 1, BATCH_SIZE_MAX},
+    {"pservers", 1, SPEC_MAX_REPLICAS},
+    {"threads", 1, THREADS_MAX},
+    {"trainers", 1, SPEC_MAX_REPLICAS},
+};
+
+const struct builtin *builtin_find(const char *name)
+{
+    for (size_t i = 0; i < BUILTIN_COUNT; i++) {
+        if (str_eq(builtins[i].name, name)) {
+            return &builtins[i];
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,155 @@
+/* See spec_load.h. */
+#include "spec/spec_load.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "spec/matrix.h"
+#include "spec/profile.h"
+#include "spec/spec_parts.h"
+
+/* The node a path such as "spec.sweep.exclude[0]" names, or the last one there is on the way. */
+static const struct node *find_node(const struct node *root, const char *path)
+{
+    const struct node *node = root;
+    while (*path != '\0') {
+        const struct node *next = NULL;
+        size_t len = strcspn(path + 1, ".[") + 1;
+        _cleanup_(freep) char *step = xstrndup(path, len);
+        if (step[0] == '[') {
+            uint64_t index;
+            step[len - 1] = '\0'; /* the ']' */
+            if (parse_u64(step + 1, &index) == 0 && index < node->n_children) {
+                next = node->children[index];
+            }
+        } else {
+            next = tree_get(node, step[0] == '.' ? step + 1 : step);
+        }
+        if (next == NULL) {
+            break;
+        }
+        node = next;
+        path += len;
+    }
+    return node;
+}
+
+/* What only shows when the points are made: found here, where places are still known. */
+static void check_expansion(const struct node *root, const struct spec *spec, struct diags *diags)
+{
+    struct matrix matrix;
+    struct diags found = {0};
+    if (matrix_expand(spec, &matrix, &found) == 0) {
+        matrix_done(&matrix);
+        return;
+    }
+    vec_each (struct diag, it, &found.list) {
+        const struct node *node = find_node(root, it->path);
+        it->mark = node->key_mark.line != 0 ? node->key_mark : node->mark;
+        it->origin = node->origin == NULL ? NULL : xstrdup(node->origin);
+        if (node->from_local) {
+            char *path = xasprintf("spec.local%s", it->path + strlen("spec"));
+            free(it->path);
+            it->path = path;
+        }
+    }
+    diags_move(diags, &found);
+}
+
+/* Reads a merged tree. NULL when something is wrong (noted). */
+static struct spec *read_tree(const struct node *root, const struct profiles *profiles,
+                              struct diags *diags)
+{
+    struct spec *spec = xnew(struct spec);
+    struct diags found = {0};
+    spec_read(root, profiles, spec, &found);
+    if (found.list.len == 0) {
+        check_expansion(root, spec, &found);
+    }
+    if (found.list.len > 0) {
+        diags_move(diags, &found);
+        spec_free(spec);
+        return NULL;
+    }
+    spec->definition = tree_to_json(root);
+    if (profiles != NULL) {
+        (void)profiles_set_commands(profiles, spec, NULL); /* each was found when it was read */
+    }
+    return spec;
+}
+
+/* A definition must also hold with its `local` block, whichever way it is run now. */
+static void check_with_local(const struct node *root, const struct profiles *profiles,
+                             struct diags *diags)
+{
+    if (tree_path(root, "spec", "local", NULL) == NULL) {
+        return;
+    }
+    struct node *copy = tree_copy(root);
+    struct diags found = {0};
+    spec_merge_local(copy, &found);
+    spec_free(read_tree(copy, profiles, &found));
+    diags_move(diags, &found);
+    tree_free(copy);
+}
+
+static void check_thresholds(const struct node *root, const struct spec *spec, struct diags *diags)
+{
+    struct matrix matrix;
+    if (matrix_expand(spec, &matrix, diags) < 0) {
+        return; /* read_tree has been here: it cannot */
+    }
+    for (size_t i = 0; i < spec->thresholds.len; i++) {
+        if (matrix_has(&matrix, &spec->thresholds.items[i].where)) {
+            continue;
+        }
+        _cleanup_(freep) char *path = xasprintf("spec.thresholds[%zu].where", i);
+        const struct node *node = find_node(root, path);
+        diags_add(diags, node->key_mark, path, "write values of the sweep",
+                  "no point has these values: the threshold would judge nothing");
+    }
+    matrix_done(&matrix);
+}
+
+static struct spec *load_tree(struct node *root, const struct spec_overrides *overrides,
+                              struct diags *diags)
+{
+    if (overrides->local) {
+        spec_merge_local(root, diags);
+    } else {
+        check_with_local(root, overrides->profiles, diags);
+    }
+    spec_merge_options(root, overrides, diags);
+    struct spec *spec = read_tree(root, overrides->profiles, diags);
+    if (spec != NULL && overrides->is_as_written) {
+        check_thresholds(root, spec, diags);
+    }
+    if (diags->list.len > 0) {
+        spec_free(spec);
+        return NULL;
+    }
+    return spec;
+}
+
+int spec_load(const char *text, size_t len, const struct spec_overrides *overrides,
+              struct spec **ret, struct diags *diags)
+{
+    static const struct spec_overrides none = {0};
+    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
+    struct diags found = {0};
+    struct node *root;
+    struct spec *spec = NULL;
+    if (tree_parse(text, len, &limits, &root, &found) == 0) {
+        spec = load_tree(root, overrides == NULL ? &none : overrides, &found);
+        tree_free(root);
+    }
+    diags_move(diags, &found);
+    if (spec == NULL) {
+        return -EINVAL;
+    }
+    *ret = spec;
+    return 0;
+}

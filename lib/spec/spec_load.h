@@ -1,0 +1,37 @@
+/* From the text of a Benchmark to a spec: read, merged with its overrides, checked.
+ *
+ * The steps: tree_parse (place-keeping tree) -> overrides are merged into the tree -> spec_read
+ * checks everything and fills struct spec, or reports all errors at once -> matrix_expand as the
+ * last check, so a spec that was loaded can be run. A `local` block is checked whether it is merged
+ * or not. The merged tree, as JSON, is the frozen definition of a run (without `local` where that
+ * was merged): reading it again gives the same spec. docs/definitions.md. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "doc/diag.h"
+#include "spec/spec.h"
+
+struct profiles; /* spec/profile.h */
+
+/* What the command line and the mode put on top of the file, in this order. */
+struct spec_overrides {
+    bool local;              /* merge spec.local first */
+    const char *const *sets; /* "name=v1,v2" */
+    size_t n_sets;
+    const char *systems;    /* "a,b": only these; NULL: all */
+    int64_t steps, repeats; /* 0: not given */
+    /* The text is as a person wrote it, sweep and all: a threshold that no point meets is a slip of
+     * the pen. Behind other values, or in a frozen definition, it just judges nothing. */
+    bool is_as_written;
+    /* What systems may name besides the native worker, borrowed. NULL: not known here, as where a
+     * stored definition is read: every profile passes, and foreign ones have no command. */
+    const struct profiles *profiles;
+};
+
+/* Reads a definition. Returns 0 and an owned spec; or -EINVAL with diagnostics for every problem
+ * found, `*ret` untouched. `overrides` may be NULL. */
+int spec_load(const char *text, size_t len, const struct spec_overrides *overrides,
+              struct spec **ret, struct diags *diags);

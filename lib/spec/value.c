@@ -1,0 +1,87 @@
+/* See value.h. */
+#include "spec/value.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+bool value_eq(const struct value *a, const struct value *b)
+{
+    if (a->is_int != b->is_int) {
+        return false;
+    }
+    return a->is_int ? a->i == b->i : str_eq(a->s, b->s);
+}
+
+void value_format(const struct value *v, struct buf *out)
+{
+    if (v->is_int) {
+        buf_printf(out, "%lld", (long long)v->i);
+    } else {
+        buf_puts(out, v->s);
+    }
+}
+
+struct value value_copy(const struct value *v)
+{
+    return (struct value){.is_int = v->is_int, .i = v->i, .s = v->is_int ? NULL : xstrdup(v->s)};
+}
+
+const struct value *params_get(const struct params *p, const char *name)
+{
+    vec_each (const struct param, it, &p->list) {
+        if (str_eq(it->name, name)) {
+            return &it->value;
+        }
+    }
+    return NULL;
+}
+
+static int compare_params(const void *a, const void *b)
+{
+    return strcmp(((const struct param *)a)->name, ((const struct param *)b)->name);
+}
+
+void params_set(struct params *p, const char *name, const struct value *value)
+{
+    vec_each (struct param, it, &p->list) {
+        if (str_eq(it->name, name)) {
+            struct value copy = value_copy(value); /* first: `value` may be the old one */
+            free(it->value.s);
+            it->value = copy;
+            return;
+        }
+    }
+    *vec_push(&p->list) = (struct param){.name = xstrdup(name), .value = value_copy(value)};
+    qsort(p->list.items, p->list.len, sizeof(p->list.items[0]), compare_params);
+}
+
+void params_copy(const struct params *p, struct params *ret)
+{
+    *ret = (struct params){0};
+    vec_each (const struct param, it, &p->list) {
+        *vec_push(&ret->list) =
+            (struct param){.name = xstrdup(it->name), .value = value_copy(&it->value)};
+    }
+}
+
+bool params_contain(const struct params *p, const struct params *wanted)
+{
+    vec_each (const struct param, it, &wanted->list) {
+        const struct value *v = params_get(p, it->name);
+        if (v == NULL || !value_eq(v, &it->value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void params_done(struct params *p)
+{
+    vec_each (struct param, it, &p->list) {
+        free(it->name);
+        free(it->value.s);
+    }
+    vec_done(&p->list);
+}
