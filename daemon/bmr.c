@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "doc/reader.h"
 #include "kube/rfc3339.h"
+#include "spec/name.h"
 #include "spec/spec_load.h"
 
 static const char *text_of(const json_t *object, const char *key)
@@ -26,9 +26,9 @@ static void set(json_t *object, const char *key, json_t *value_take)
 static const char *definition_name(const json_t *metadata, const char *benchmark)
 {
     const char *label = text_of(json_object_get(metadata, "labels"), "benchd.io/benchmark");
-    return benchmark != NULL       ? benchmark
-           : is_object_name(label) ? label
-                                   : text_of(metadata, "name");
+    return benchmark != NULL             ? benchmark
+           : object_name_is_valid(label) ? label
+                                         : text_of(metadata, "name");
 }
 
 void bmr_read(const json_t *bmr, struct bmr_spec *ret)

@@ -354,17 +354,3 @@ int read_enum_or(struct diags *d, const struct place *map, const char *key,
     (void)read_enum(d, &place, names, n, unsupported, &value); /* as above */
     return value;
 }
-
-bool is_object_name(const char *text)
-{
-    size_t len = strlen(text);
-    return len >= 1 && len <= 32 && text[0] >= 'a' && text[0] <= 'z' && text[len - 1] != '-' &&
-           text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
-}
-
-bool is_sweep_name(const char *text)
-{
-    size_t len = strlen(text);
-    return len >= 1 && len <= 31 && text[0] >= 'a' && text[0] <= 'z' &&
-           text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
-}

@@ -63,11 +63,6 @@ int64_t read_int_or(struct diags *d, const struct place *map, const char *key, i
 int read_enum_or(struct diags *d, const struct place *map, const char *key,
                  const char *const *names, size_t n, const char *const *unsupported, int fallback);
 
-/* Is `text` a name by ^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$ ? */
-bool is_object_name(const char *text);
-/* ^[a-z][a-z0-9_]{0,30}$ */
-bool is_sweep_name(const char *text);
-
 /* "10O" -> "100", where a letter stands for the digit it looks like. NULL, or owned. */
 char *guess_digits(const char *text);
 

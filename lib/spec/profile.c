@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "doc/reader.h"
+#include "spec/name.h"
 #include "spec/spec_names.h"
 
 #define TEXT_MAX 1024
@@ -71,15 +72,11 @@ static char *read_optional(struct diags *d, const struct place *map, const char 
 static void read_name(struct diags *d, const struct place *root, struct profile *p)
 {
     struct place place = place_get(root, "name");
-    const char *name;
-    if (!read_text(d, &place, TEXT_MAX, &name)) {
+    const char *name = object_name_read(d, &place);
+    if (name == NULL) {
         return;
     }
-    if (!is_object_name(name)) {
-        reader_complain(d, &place,
-                        "1 to 32 of a-z, 0-9 and '-'; begin with a letter, do not end with '-'",
-                        "'%s' is not a valid name", name);
-    } else if (str_eq(name, PROFILE_NATIVE)) {
+    if (str_eq(name, PROFILE_NATIVE)) {
         reader_complain(d, &place, "choose another name", "'%s' is the native worker's name", name);
     }
     p->name = xstrdup(name);

@@ -23,8 +23,6 @@ void spec_merge_options(struct node *root, const struct spec_overrides *override
 /* spec_read.c: the whole document. */
 void spec_read(const struct node *root, const struct profiles *profiles, struct spec *spec,
                struct diags *diags);
-/* A name of ours at map.name; noted when it is not. NULL: absent or wrong. Borrowed. */
-const char *spec_read_object_name(struct diags *d, const struct place *map);
 /* spec_systems.c; the check compares the workload with what the profiles can do. */
 void spec_read_systems(struct reading *r);
 void spec_check_systems(struct reading *r);

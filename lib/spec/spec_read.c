@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "spec/builtin.h"
+#include "spec/name.h"
 #include "spec/spec_names.h"
 #include "spec/spec_parts.h"
 
@@ -25,22 +26,6 @@
 
 static const char *const models[] = {"vgg16-fluid-fc512"};
 
-const char *spec_read_object_name(struct diags *d, const struct place *map)
-{
-    struct place place = place_get(map, "name");
-    const char *name;
-    if (!read_text(d, &place, PATH_TEXT_MAX, &name)) {
-        return NULL;
-    }
-    if (!is_object_name(name)) {
-        reader_complain(d, &place,
-                        "1 to 32 of a-z, 0-9 and '-'; begin with a letter, do not end with '-'",
-                        "'%s' is not a valid name", name);
-        return NULL;
-    }
-    return name;
-}
-
 static void read_metadata(struct diags *d, const struct place *root, struct spec *spec)
 {
     /* What a person may write, and what an API server adds. */
@@ -53,7 +38,8 @@ static void read_metadata(struct diags *d, const struct place *root, struct spec
     };
     struct place place = place_get(root, "metadata");
     if (read_map(d, &place, fields, COUNT_OF(fields))) {
-        const char *name = spec_read_object_name(d, &place);
+        struct place name_place = place_get(&place, "name");
+        const char *name = object_name_read(d, &name_place);
         spec->name = name == NULL ? NULL : xstrdup(name);
     }
 }

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "spec/builtin.h"
+#include "spec/name.h"
 #include "spec/spec_names.h"
 #include "spec/spec_parts.h"
 
@@ -59,7 +60,7 @@ static void read_target(struct reading *r, const struct place *place,
 
 static bool check_parameter_name(struct reading *r, const struct place *place, const char *name)
 {
-    if (!is_sweep_name(name)) {
+    if (!sweep_name_is_valid(name)) {
         reader_complain(r->diags, place, "1 to 31 of a-z, 0-9 and '_'; begin with a letter",
                         "'%s' is not a valid parameter name", name);
         return false;

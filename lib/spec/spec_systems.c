@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "spec/name.h"
 #include "spec/profile.h"
 #include "spec/spec_names.h"
 #include "spec/spec_parts.h"
@@ -14,19 +15,15 @@
 static const char *read_profile(struct reading *r, const struct place *item)
 {
     struct place place = place_get(item, "profile");
-    const char *name = NULL;
     if (r->profiles == NULL) {
-        if (read_text(r->diags, &place, 256, &name) && !is_object_name(name)) {
-            reader_complain(r->diags, &place, NULL, "'%s' is not a valid name", name);
-            name = NULL;
-        }
-        return name;
+        return object_name_read(r->diags, &place);
     }
     VEC(const char *) names = {0};
     *vec_push(&names) = PROFILE_NATIVE;
     vec_each (struct profile *, it, &r->profiles->list) {
         *vec_push(&names) = (*it)->name;
     }
+    const char *name = NULL;
     int known;
     if (read_enum(r->diags, &place, names.items, names.len, NULL, &known)) {
         name = names.items[known];
@@ -47,15 +44,15 @@ void spec_read_systems(struct reading *r)
         if (!read_map(r->diags, &item, fields, COUNT_OF(fields))) {
             continue;
         }
-        const char *name = spec_read_object_name(r->diags, &item);
+        struct place name_place = place_get(&item, "name");
+        const char *name = object_name_read(r->diags, &name_place);
         const char *profile = read_profile(r, &item);
         if (name == NULL) {
             continue;
         }
         vec_each (const struct system, it, &r->spec->systems) {
             if (str_eq(it->name, name)) {
-                struct place at = place_get(&item, "name");
-                reader_complain(r->diags, &at, "give each system its own name",
+                reader_complain(r->diags, &name_place, "give each system its own name",
                                 "a system '%s' is there already", name);
             }
         }

@@ -12,36 +12,6 @@
 
 #include "base/mem.h"
 
-static void names(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        bool is_object, is_sweep;
-    } rows[] = {
-        {"a", true, true},
-        {"a-b", true, false},
-        {"a_b", false, true},
-        {"a1", true, true},
-        {"1a", false, false},
-        {"", false, false},
-        {"-a", false, false},
-        {"a-", false, false},
-        {"A", false, false},
-        {"a.b", false, false},
-        {"abcdefghijklmnopqrstuvwxyz01234", true, true},   /* 31 */
-        {"abcdefghijklmnopqrstuvwxyz012345", true, false}, /* 32 */
-        {"abcdefghijklmnopqrstuvwxyz0123456", false, false},
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (is_object_name(rows[i].text) != rows[i].is_object ||
-            is_sweep_name(rows[i].text) != rows[i].is_sweep) {
-            fail_msg("'%s': expected %d %d, got %d %d", rows[i].text, rows[i].is_object,
-                     rows[i].is_sweep, is_object_name(rows[i].text), is_sweep_name(rows[i].text));
-        }
-    }
-}
-
 static void digits_behind_letters(void **state)
 {
     (void)state;
@@ -112,7 +82,6 @@ static void paths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names),
         cmocka_unit_test(digits_behind_letters),
         cmocka_unit_test(suggestions),
         cmocka_unit_test(paths),

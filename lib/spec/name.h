@@ -1,0 +1,15 @@
+/* The two kinds of names that a document may give. Pure. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "doc/reader.h"
+
+/* ^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$: benchmarks, systems and profiles, whose names become parts of
+ * pod names and labels. */
+bool object_name_is_valid(const char *text);
+/* ^[a-z][a-z0-9_]{0,30}$: parameters of a sweep. */
+bool sweep_name_is_valid(const char *text);
+
+/* Reads an object's name; reports one that is not valid. NULL: absent or not valid. Borrowed. */
+const char *object_name_read(struct diags *d, const struct place *place);
