@@ -1,6 +1,6 @@
 /* Writing records, see record.h; record_read.c is the other half. Called by the worker. What is
  * written here is always read back: counters are cut to what JSON readers hold, texts to UTF-8. */
-#include "core/record_format.h"
+#include "core/record_internal.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Reading records, see record.h; record.c is the other half. Called by the driver and by result.c.
  * Lines come from processes that we did not write: every length, type and range is checked here, so
  * that the rest of the program can believe a struct record. */
-#include "core/record_format.h"
+#include "core/record_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -39,7 +39,7 @@ static bool has_params_of(const struct spec *spec_a, const struct point *a, cons
 {
     vec_each (const struct param, p, &a->params.list) {
         const struct value *v = params_get(&b->params, p->name);
-        if (!sweep_name_is_told(spec_a, p->name) && (v == NULL || !value_eq(v, &p->value))) {
+        if (!param_is_point_field(spec_a, p->name) && (v == NULL || !value_eq(v, &p->value))) {
             return false;
         }
     }

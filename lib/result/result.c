@@ -320,7 +320,7 @@ void result_describe_baseline(const struct result *r, const struct point_result 
         buf_printf(out, ", threads %lld", (long long)point->threads);
     }
     vec_each (const struct param, it, &point->params.list) {
-        if (!sweep_name_is_told(r->def->spec, it->name)) {
+        if (!param_is_point_field(r->def->spec, it->name)) {
             buf_printf(out, ", %s ", it->name);
             value_format(&it->value, out);
         }

@@ -403,7 +403,7 @@ int64_t point_busy_threads(const struct point *point)
     return point->replicas[ROLE_TRAINER] * point->threads + point->replicas[ROLE_PSERVER];
 }
 
-bool sweep_name_is_told(const struct spec *spec, const char *name)
+bool param_is_point_field(const struct spec *spec, const char *name)
 {
     for (int role = 0; role < ROLE_COUNT; role++) {
         const char *from = spec->roles[role].replicas.from;

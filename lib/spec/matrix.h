@@ -1,4 +1,4 @@
-/* From a spec to its points, and to the order in which their trials run. Pure.
+/* From a spec to its points. Pure.
  *
  * Axes expand in a fixed order (docs/contracts/order.md): systems as written, then sweep names by
  * byte order, values as written, the last name fastest. Swept points get the indices 0..n-1,
@@ -40,15 +40,8 @@ void matrix_done(struct matrix *m);
 /* Does a swept point have all of these values? */
 bool matrix_has(const struct matrix *m, const struct params *where);
 
-/* Is a parameter said by a point's counts, batch size or threads already? */
-bool sweep_name_is_told(const struct spec *spec, const char *name);
+/* True if struct point has a field for this parameter: replicas, batch_size or threads. */
+bool param_is_point_field(const struct spec *spec, const char *name);
 
 /* Busy threads of a point: trainers x threads + pservers. */
 int64_t point_busy_threads(const struct point *point);
-
-struct slot { /* one trial to run */
-    uint32_t point, trial;
-};
-/* n_points x repeats slots, owned: repeat by repeat, each repeat shuffled by the seed (Interleaved)
- * or point by point in order (Sequential). A pure function of its arguments. */
-struct slot *order_slots(uint32_t n_points, uint32_t repeats, enum order_kind order, uint64_t seed);

@@ -1,8 +1,8 @@
-/* The order of trials, as docs/contracts/order.md lays it down: another implementation must come to
- * the same one. Declared in sweep.h. */
+/* See order.h. */
+#include "spec/order.h"
+
 #include "base/mem.h"
 #include "base/splitmix.h"
-#include "spec/matrix.h"
 
 static void shuffle(uint32_t *items, uint32_t n, uint64_t *state)
 {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "spec/matrix.h"
+#include "spec/order.h"
 #include "spec/spec.h"
 
 struct run_def {

@@ -1,11 +1,11 @@
 /* Rules between the fields of a definition. Each looks at what could be read, so that one mistake
- * is reported once. See spec_parts.h. */
+ * is reported once. See spec_internal.h. */
 #include "base/mem.h"
 #include "base/str.h"
 #include "doc/json_pointer.h"
 #include "spec/builtin.h"
 #include "spec/spec_names.h"
-#include "spec/spec_parts.h"
+#include "spec/spec_internal.h"
 
 static bool is_known_name(const struct reading *r, const char *name)
 {

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "spec/matrix.h"
 #include "spec/profile.h"
-#include "spec/spec_parts.h"
+#include "spec/spec_internal.h"
 
 /* The node a path such as "spec.sweep.exclude[0]" names, or the last one there is on the way. */
 static const struct node *find_node(const struct node *root, const char *path)

@@ -1,5 +1,5 @@
 /* What the mode and the command line put on top of a definition, as changes of its tree: the local
- * block, then --systems, --set, --steps, --repeats. See spec_parts.h.
+ * block, then --systems, --set, --steps, --repeats. See spec_internal.h.
  *
  * Maps merge, lists replace, another kind of sweep, dataset or exchange replaces, a grid merges by
  * name. Values of the command line carry their option as origin, for messages. */
@@ -10,7 +10,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "spec/spec_load.h"
-#include "spec/spec_parts.h"
+#include "spec/spec_internal.h"
 
 static const char *const overridable[] = {"workload", "sweep", "measure", "repeats"};
 

@@ -1,6 +1,6 @@
 /* Reading a definition field by field into struct spec: form, words, ranges and defaults. The rules
  * between fields are in spec_check.c, the sweep in spec_sweep.c, systems in spec_systems.c; roles,
- * parameters and baseline in spec_roles.c. See spec_parts.h.
+ * parameters and baseline in spec_roles.c. See spec_internal.h.
  *
  * Fields and values of later versions are known by name and refused as such: a definition never
  * means less than it says. */
@@ -11,7 +11,7 @@
 #include "spec/builtin.h"
 #include "spec/name.h"
 #include "spec/spec_names.h"
-#include "spec/spec_parts.h"
+#include "spec/spec_internal.h"
 
 #define TEXT_MAX 1024
 #define PATH_TEXT_MAX 4096

@@ -1,4 +1,4 @@
-/* Reading parameters, roles and the baseline of a definition. See spec_parts.h. */
+/* Reading parameters, roles and the baseline of a definition. See spec_internal.h. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -6,7 +6,7 @@
 #include "spec/builtin.h"
 #include "spec/name.h"
 #include "spec/spec_names.h"
-#include "spec/spec_parts.h"
+#include "spec/spec_internal.h"
 
 #define PARAMETERS_MAX 32
 #define TARGETS_MAX 8

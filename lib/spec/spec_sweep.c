@@ -1,11 +1,11 @@
-/* Reading the sweep: axes, points, exclusions, and the values in them. See spec_parts.h. */
+/* Reading the sweep: axes, points, exclusions, and the values in them. See spec_internal.h. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "spec/builtin.h"
 #include "spec/spec_names.h"
-#include "spec/spec_parts.h"
+#include "spec/spec_internal.h"
 
 /* The bounds of the schema in manifests/benchmark-crd.yaml. */
 #define AXES_MAX 8

@@ -1,4 +1,4 @@
-/* Reading the systems of a definition, and what their profiles can do. See spec_parts.h. */
+/* Reading the systems of a definition, and what their profiles can do. See spec_internal.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "spec/name.h"
 #include "spec/profile.h"
 #include "spec/spec_names.h"
-#include "spec/spec_parts.h"
+#include "spec/spec_internal.h"
 
 #define SYSTEMS_MAX 16
 

@@ -1,9 +1,9 @@
 /* What a replica depends on in a PodTemplateSpec: container 0, its command, arguments, environment
- * and requests. The rest of a template is Kubernetes' to judge. See spec_parts.h. */
+ * and requests. The rest of a template is Kubernetes' to judge. See spec_internal.h. */
 #include <string.h>
 
 #include "base/parse.h"
-#include "spec/spec_parts.h"
+#include "spec/spec_internal.h"
 
 #define WORD_MAX 32768
 #define ITEMS_MAX 1000

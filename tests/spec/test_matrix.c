@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "spec/order.h"
 #include "spec/run_def.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))

@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "spec/matrix.h"
+#include "spec/order.h"
 
 /* The order in the words of the golden file. Owned. */
 static char *describe(unsigned n_points, unsigned repeats, enum order_kind order, uint64_t seed)
