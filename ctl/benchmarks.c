@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "ctl/human.h"
-#include "report/report.h"
+#include "report/table.h"
 
 static const json_t *path(const json_t *object, const char *a, const char *b)
 {

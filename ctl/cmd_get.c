@@ -8,7 +8,7 @@
 #include "ctl/benchmarks.h"
 #include "ctl/human.h"
 #include "ctl/verbs.h"
-#include "report/report.h"
+#include "report/table.h"
 #include "store/run_list.h"
 
 /* Milliseconds that it ran, or has run so far; -1: unknown. */

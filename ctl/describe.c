@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "ctl/human.h"
-#include "report/report.h"
+#include "report/table.h"
 
 static void line(struct buf *out, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

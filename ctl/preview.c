@@ -7,7 +7,7 @@
 #include "ctl/human.h"
 #include "decide/reconcile.h"
 #include "pod/replica_spec.h"
-#include "report/report.h"
+#include "report/table.h"
 
 #define SHOWN_SLOTS 24
 #define SLOTS_A_LINE 12

@@ -7,7 +7,7 @@
 #include "daemon/web/site.h"
 #include "report/layout.h"
 #include "report/notes.h"
-#include "report/report.h"
+#include "report/table.h"
 
 #define COLUMNS 80     /* a table that is wider is cut in two */
 #define MAX_LISTED 500 /* rows of a list; the API has all of them */

@@ -1,9 +1,11 @@
 /* A comparison on a terminal, as Markdown and as its document, see report.h. */
-#include "result/compare.h"
 #include "report/compare_layout.h"
+#include "report/compare_lines.h"
 #include "report/json_text.h"
 #include "report/report.h"
+#include "report/table.h"
 #include "report/terminal.h"
+#include "result/compare.h"
 
 static void put_table(struct buf *out, const struct comparison *c, const struct terminal *term)
 {

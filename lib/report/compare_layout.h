@@ -1,7 +1,7 @@
-/* The table of a comparison and what stands under it; compare.c only prints them. Pure. */
+/* The table of a comparison; compare.c prints it. Pure. */
 #pragma once
 
-#include "report/report.h"
+#include "report/table.h"
 #include "result/compare.h"
 
 /* A row a common point, and one for the geometric mean. `by_index`: the base's number of a point
@@ -19,20 +19,3 @@ void compare_identity_done(struct compare_identity *id);
 /* What varies of a common point: "pservers 1, trainers 2"; "all" if nothing does. */
 void compare_identity_describe(const struct compare_identity *id, const struct comparison *c,
                                const struct compared_point *p, struct buf *out);
-
-enum compare_line_kind {
-    COMPARE_LINE_INFO,    /* unit, tests, rules */
-    COMPARE_LINE_DIFFERS, /* "kernel a -> b" */
-    COMPARE_LINE_ONLY,    /* points that one side has alone */
-    COMPARE_LINE_WARNING,
-    COMPARE_LINE_VERDICT, /* the last one, always there */
-};
-struct compare_line {
-    enum compare_line_kind kind;
-    char *text; /* one line; owned */
-};
-struct compare_lines {
-    VEC(struct compare_line) list; /* in the order of enum compare_line_kind */
-};
-void compare_lines_init(struct compare_lines *lines, const struct comparison *c);
-void compare_lines_done(struct compare_lines *lines);

@@ -1,4 +1,6 @@
-/* What stands under the table of a comparison, in words; see compare_layout.h. */
+/* What stands under the table of a comparison, in words; see compare_lines.h. */
+#include "report/compare_lines.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>

@@ -1,23 +1,7 @@
-/* A result as its JSON document, see report.h; and any document as text, see json_text.h. */
-#include <assert.h>
-
+/* A result as its JSON document, see report.h. */
 #include "report/json_text.h"
 #include "report/report.h"
-
-static int append_chunk(const char *data, size_t len, void *ctx)
-{
-    buf_append(ctx, data, len);
-    return 0;
-}
-
-void json_text_put(json_t *document_take, struct buf *out)
-{
-    int written = json_dump_callback(document_take, append_chunk, out, JSON_INDENT(2));
-    assert(written == 0); /* the makers of documents put in nothing that cannot be dumped */
-    (void)written;
-    buf_putc(out, '\n');
-    json_decref(document_take);
-}
+#include "result/result_json.h"
 
 void report_json(const struct result *r, struct buf *out)
 {

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "report/table.h"
 #include "result/number.h"
 
 #define GRID_MAX_POINTS 1000 /* beyond, nobody reads a grid */

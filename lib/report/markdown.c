@@ -2,6 +2,7 @@
 #include "report/layout.h"
 #include "report/notes.h"
 #include "report/report.h"
+#include "report/table.h"
 
 static void put_table(struct buf *out, struct table *t)
 {

@@ -1,10 +1,11 @@
-/* Aligned columns of text, see report.h. Cells are kept as text, row by row, until they are
+/* Aligned columns of text, see table.h. Cells are kept as text, row by row, until they are
  * formatted. */
+#include "report/table.h"
+
 #include <assert.h>
 #include <string.h>
 
 #include "base/vec.h"
-#include "report/report.h"
 #include "result/number.h"
 
 #define DEFAULT_GAP 3

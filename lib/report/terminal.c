@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "report/table.h"
+
 #define DEFAULT_COLUMNS 80
 #define PLAIN "\033[0m"
 

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "report/report.h"
+#include "report/table.h"
 
 #define TERMINAL_RED "\033[31m"
 #define TERMINAL_GREEN "\033[32m"

@@ -4,6 +4,7 @@
 #include "report/layout.h"
 #include "report/notes.h"
 #include "report/report.h"
+#include "report/table.h"
 #include "report/terminal.h"
 
 static void put_head(struct buf *out, const struct layout *l, const struct terminal *term)

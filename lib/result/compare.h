@@ -70,5 +70,5 @@ int comparison_new(const struct result *base, const struct result *candidate,
                    const struct compare_params *params, struct comparison **ret,
                    const char **ret_fix, struct err *err);
 void comparison_free(struct comparison *c); /* NULL is fine */
-/* The document of docs/contracts/compare.md. Owned by the caller. */
+/* The document of docs/contracts/compare.md (compare_json.c). Owned by the caller. */
 json_t *comparison_to_json(const struct comparison *c);

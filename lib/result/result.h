@@ -48,7 +48,6 @@ struct point_result {
 };
 
 enum threshold_verdict { THRESHOLD_PASSED, THRESHOLD_FAILED, THRESHOLD_UNKNOWN };
-const char *threshold_verdict_to_string(enum threshold_verdict verdict); /* "Passed", ... */
 struct threshold_result {
     const struct threshold *threshold; /* borrowed */
     uint32_t point;
@@ -71,7 +70,6 @@ enum warning_code {
     WARNING_THROTTLED,
     WARNING_MIXED_HARDWARE,
 };
-const char *warning_code_to_string(enum warning_code code); /* "OneTrial", ... */
 struct warning {
     enum warning_code code;
     char *message; /* one sentence without its end; owned */
@@ -92,8 +90,6 @@ struct result {
 struct result *result_build(const struct run_def *def, enum run_phase phase,
                             const struct attempt_row *rows, size_t n_rows);
 void result_free(struct result *r); /* NULL is fine */
-/* The document of docs/contracts/result.md. Owned by the caller. */
-json_t *result_to_json(const struct result *r);
 /* "SingleNode, point 4: 1 trainer, no pserver, batch_size 16: 61.20 samples/s" for the line under a
  * table; p is any point that divides by it. */
 void result_describe_baseline(const struct result *r, const struct point_result *p,

@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "core/json_field.h"
+#include "result/lint.h"
+#include "result/threshold.h"
 
 json_t *json_number_or_null(double value)
 {

@@ -7,3 +7,4 @@
 
 /* Bounds are inclusive. NaN (not measured) is THRESHOLD_UNKNOWN, never a pass. */
 enum threshold_verdict threshold_judge(const struct threshold *threshold, double value);
+const char *threshold_verdict_to_string(enum threshold_verdict verdict); /* "Passed", ... */

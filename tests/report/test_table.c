@@ -5,11 +5,10 @@
 
 #include <cmocka.h>
 
-#include "report/report.h"
-
 #include <math.h>
 
 #include "base/parse.h"
+#include "report/table.h"
 #include "result/number.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))

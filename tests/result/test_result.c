@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../golden_json.h"
+#include "result/result_json.h"
 #include "result_fixture.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))

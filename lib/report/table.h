@@ -1,0 +1,35 @@
+/* Columns of text with aligned cells, as kubectl prints them; used by every list that the CLI and the
+ * web pages print. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "result/result.h"
+
+struct table;
+enum table_align { TABLE_LEFT, TABLE_RIGHT };
+struct table *table_new(void);
+void table_free(struct table *t);
+void table_column(struct table *t, const char *title, enum table_align align);
+/* The next cell, row by row; rows are full when they are formatted. Line breaks become blanks. */
+void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* As figure_format writes it; "low..high", "-" where there is none. */
+void table_figure(struct table *t, const struct figure *f);
+void table_interval(struct table *t, const struct figure *f);
+/* Blanks between columns; 3 unless set. */
+void table_set_gap(struct table *t, unsigned gap);
+/* Characters of the longest line, with the header. */
+size_t table_width(const struct table *t);
+/* No trailing blanks; width counted in characters of UTF-8. */
+void table_format(const struct table *t, bool with_header, struct buf *out);
+void table_format_markdown(const struct table *t, struct buf *out);
+/* A <table>, its texts escaped; right-aligned cells have the class "r". */
+void table_format_html(const struct table *t, struct buf *out);
+/* Text with its markup taken for text. */
+void markdown_escape(const char *text, struct buf *out);
+/* Text as HTML shows it, in an element or in a quoted attribute; what is no UTF-8 becomes '?'. */
+void html_escape(const char *text, struct buf *out);
+/* Numbers as people read them: 4 significant digits, "-" if unknown. */
+void figure_format(const struct figure *f, struct buf *out);
