@@ -1,4 +1,4 @@
-/* See plan.h; plan_done and plan_format are declared in reconcile.h. */
+/* See plan.h. */
 #include "decide/plan.h"
 
 #include <inttypes.h>

@@ -1,9 +1,51 @@
-/* Building a plan (the struct is in reconcile.h); for reconcile.c alone. Texts are copied into the
- * action. Every byte of an action is set, so that equal plans are equal bytes. */
+/* A plan: what a run does next, as a list of actions. reconcile makes one, a driver applies it. Pure. */
 #pragma once
 
-#include "decide/reconcile.h"
+#include <stdint.h>
 
+#include "base/buf.h"
+#include "base/vec.h"
+#include "core/phase.h"
+#include "core/replica.h"
+
+enum action_kind {
+    ACTION_CREATE_REPLICA,
+    ACTION_DELETE_REPLICA,
+    ACTION_SAVE_RESULT,
+    ACTION_PATCH_STATUS,
+    ACTION_EMIT_EVENT,
+    ACTION_REQUEUE_AFTER,
+};
+
+struct action {
+    enum action_kind kind;
+    union {
+        struct replica_id replica; /* CREATE_REPLICA, DELETE_REPLICA */
+        struct {
+            struct attempt_id id;
+            enum attempt_outcome outcome;
+            char error[256]; /* "" if none */
+        } save;
+        struct run_status status;
+        struct {
+            enum event_type type;
+            char reason[64];
+            char note[256];
+        } event;
+        int64_t requeue_ms;
+    };
+};
+
+struct plan {
+    VEC(struct action) actions; /* to be applied in this order; a prefix is always safe */
+};
+
+void plan_done(struct plan *plan);
+/* One line an action, for `benchctl plan`, tests and debug logs. */
+void plan_format(const struct plan *plan, struct buf *out);
+
+/* For reconcile.c alone: each adds an action. Texts are copied into it. Every byte of an action is
+ * set, so that equal plans are equal bytes. */
 void plan_create(struct plan *plan, const struct replica_id *id);
 void plan_delete(struct plan *plan, const struct replica_id *id);
 /* `gang`: any member's id; role and index are not read. */

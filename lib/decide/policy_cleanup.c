@@ -1,18 +1,12 @@
 /* See policy_cleanup.h. */
 #include "decide/policy_cleanup.h"
 
-enum cleanup_reason cleanup_decide(const struct cleanup_facts *facts)
+bool cleanup_may_delete(const struct cleanup_facts *facts)
 {
-    if (!facts->in_definition) {
-        return CLEANUP_UNKNOWN;
-    }
-    if (facts->has_row) {
-        return CLEANUP_ROW_KEPT;
-    }
-    if (facts->is_run_final) {
-        return CLEANUP_RUN_FINAL;
-    }
-    return facts->is_interrupted ? CLEANUP_INTERRUPTED : CLEANUP_KEEP;
+    return !facts->in_definition || /* no trial needs it */
+           facts->has_row ||        /* its attempt has ended, and the store has the result */
+           facts->is_run_final ||   /* the run is over: its results never change again */
+           facts->is_interrupted;   /* its attempt never ends, and so gets no row */
 }
 
 bool cleanup_keeps_ended(enum clean_pod_policy policy, enum attempt_outcome outcome)

@@ -100,7 +100,7 @@ static void delete_gang(struct pass *p, const struct gang_view *g)
         .is_run_final = run_phase_is_final(p->o->status.phase),
         .is_interrupted = p->is_interrupted,
     };
-    for (size_t i = 0; i < g->n_members && cleanup_decide(&facts) != CLEANUP_KEEP; i++) {
+    for (size_t i = 0; i < g->n_members && cleanup_may_delete(&facts); i++) {
         plan_delete(p->plan, &g->members[i].id);
     }
 }
@@ -110,7 +110,7 @@ static void sweep_unknown(struct pass *p)
 {
     const struct cleanup_facts facts = {.in_definition = false};
     vec_each (struct replica_id, id, &p->view.unknown) {
-        if (cleanup_decide(&facts) != CLEANUP_KEEP) {
+        if (cleanup_may_delete(&facts)) {
             plan_delete(p->plan, id);
         }
     }

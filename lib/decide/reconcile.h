@@ -25,9 +25,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/vec.h"
 #include "core/phase.h"
 #include "core/replica.h"
+#include "decide/plan.h"
 #include "spec/run_def.h"
 
 struct observed_replica {
@@ -62,40 +62,5 @@ struct observed {
     size_t n_rows;
 };
 
-enum action_kind {
-    ACTION_CREATE_REPLICA,
-    ACTION_DELETE_REPLICA,
-    ACTION_SAVE_RESULT,
-    ACTION_PATCH_STATUS,
-    ACTION_EMIT_EVENT,
-    ACTION_REQUEUE_AFTER,
-};
-
-struct action {
-    enum action_kind kind;
-    union {
-        struct replica_id replica; /* CREATE_REPLICA, DELETE_REPLICA */
-        struct {
-            struct attempt_id id;
-            enum attempt_outcome outcome;
-            char error[256]; /* "" if none */
-        } save;
-        struct run_status status;
-        struct {
-            enum event_type type;
-            char reason[64];
-            char note[256];
-        } event;
-        int64_t requeue_ms;
-    };
-};
-
-struct plan {
-    VEC(struct action) actions; /* to be applied in this order; a prefix is always safe */
-};
-
 /* Fills an empty plan. Never fails: what cannot be decided now asks to be called again. */
 void reconcile(const struct observed *observed, struct plan *plan);
-void plan_done(struct plan *plan);
-/* One line an action, for `benchctl plan`, tests and debug logs. */
-void plan_format(const struct plan *plan, struct buf *out);
