@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "decide/reconcile.h"
-#include "world.h"
+#include "sim.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct history {
     uint64_t seed;
     struct rng rng;
     struct test_run run;
-    struct world world;
+    struct sim sim;
     /* Percent a step, fixed for one world. */
     uint32_t crash, down, cancel, foreign, lose_row, slow_store, suspend;
     uint32_t n_faults_left; /* so that the worst world ends */
@@ -37,14 +37,14 @@ struct totals {
     uint64_t phases[RUN_SUSPENDED + 1];
 };
 
-static void check(struct history *h, const struct world *w, const struct plan *plan, bool holds,
+static void check(struct history *h, const struct sim *sim, const struct plan *plan, bool holds,
                   const char *promise)
 {
     if (holds) {
         return;
     }
     struct buf out = BUF_INIT;
-    world_print(w, &out);
+    sim_print(sim, &out);
     if (plan != NULL) {
         plan_format(plan, &out);
     }
@@ -54,10 +54,10 @@ static void check(struct history *h, const struct world *w, const struct plan *p
     fail();
 }
 
-static struct plan plan_for(struct history *h, const struct world *w, struct totals *t)
+static struct plan plan_for(struct history *h, const struct sim *sim, struct totals *t)
 {
     struct snapshot seen;
-    world_observe(w, &h->rng, &seen);
+    sim_observe(sim, &h->rng, &seen);
     struct plan plan = {0};
     reconcile(&seen.observed, &plan);
     t->plans++;
@@ -74,29 +74,29 @@ static bool plan_eq(const struct plan *a, const struct plan *b)
 /* Status behind everything else, an event only with what it reports, a requeue at the very end. */
 static void check_shape(struct history *h, const struct plan *plan)
 {
-    const struct world *w = &h->world;
+    const struct sim *sim = &h->sim;
     size_t n_events = 0, n_changes = 0;
     bool has_status = false, has_requeue = false;
     vec_each (struct action, a, &plan->actions) {
-        check(h, w, plan, !has_requeue, "nothing behind a requeue");
-        check(h, w, plan, !has_status || a->kind == ACTION_REQUEUE_AFTER,
+        check(h, sim, plan, !has_requeue, "nothing behind a requeue");
+        check(h, sim, plan, !has_status || a->kind == ACTION_REQUEUE_AFTER,
               "nothing but a requeue behind the status");
         has_status |= a->kind == ACTION_PATCH_STATUS;
         has_requeue |= a->kind == ACTION_REQUEUE_AFTER;
         n_events += a->kind == ACTION_EMIT_EVENT;
         n_changes += a->kind != ACTION_EMIT_EVENT && a->kind != ACTION_REQUEUE_AFTER;
-        check(h, w, plan, a->kind != ACTION_REQUEUE_AFTER || a->requeue_ms > 0,
+        check(h, sim, plan, a->kind != ACTION_REQUEUE_AFTER || a->requeue_ms > 0,
               "a requeue lies ahead");
     }
-    check(h, w, plan, n_events == 0 || n_changes > 0, "an event comes with its transition");
+    check(h, sim, plan, n_events == 0 || n_changes > 0, "an event comes with its transition");
 }
 
 /* Applied whole, the plan leaves nothing to do at the same moment. */
-static void check_idempotent(struct history *h, const struct plan *plan, struct world *after,
+static void check_idempotent(struct history *h, const struct plan *plan, struct sim *after,
                              struct totals *t)
 {
-    const char *broken = world_apply(after, plan, plan->actions.len);
-    check(h, &h->world, plan, broken == NULL, broken);
+    const char *broken = sim_apply(after, plan, plan->actions.len);
+    check(h, &h->sim, plan, broken == NULL, broken);
     if (!after->is_whole_plan_applied) {
         return; /* the store keeps the driver waiting */
     }
@@ -110,16 +110,16 @@ static void check_idempotent(struct history *h, const struct plan *plan, struct 
 }
 
 /* After any prefix and a crash, the next driver gets to where the whole plan leads. */
-static void check_prefix(struct history *h, const struct plan *plan, const struct world *after,
+static void check_prefix(struct history *h, const struct plan *plan, const struct sim *after,
                          struct totals *t)
 {
-    struct world other = h->world;
+    struct sim other = h->sim;
     const size_t n = rng_below(&h->rng, (uint32_t)plan->actions.len + 1);
-    check(h, &h->world, plan, world_apply(&other, plan, n) == NULL, "a prefix is safe");
+    check(h, &h->sim, plan, sim_apply(&other, plan, n) == NULL, "a prefix is safe");
     struct plan rest = plan_for(h, &other, t);
-    const char *broken = world_apply(&other, &rest, rest.actions.len);
+    const char *broken = sim_apply(&other, &rest, rest.actions.len);
     check(h, &other, &rest, broken == NULL, broken);
-    check(h, &other, &rest, world_eq(&other, after), "any prefix, then a crash: the same end");
+    check(h, &other, &rest, sim_eq(&other, after), "any prefix, then a crash: the same end");
     plan_done(&rest);
 }
 
@@ -134,26 +134,26 @@ static bool draw_fault(struct history *h, uint32_t percent)
 
 static void drive(struct history *h, struct totals *t)
 {
-    struct world *w = &h->world;
-    if (world_is_store_busy(w)) {
+    struct sim *sim = &h->sim;
+    if (sim_is_store_busy(sim)) {
         if (!draw_fault(h, h->crash)) {
             return; /* the driver waits for it */
         }
-        world_settle_store(w, rng_percent(&h->rng, 50));
+        sim_settle_store(sim, rng_percent(&h->rng, 50));
     }
-    w->ack_delay_ms = rng_percent(&h->rng, h->slow_store) ? 1 + rng_below(&h->rng, 3000) : 0;
-    struct plan plan = plan_for(h, w, t);
-    struct plan shuffled = plan_for(h, w, t);
-    check(h, w, &plan, plan_eq(&plan, &shuffled), "the order of the input does not matter");
+    sim->ack_delay_ms = rng_percent(&h->rng, h->slow_store) ? 1 + rng_below(&h->rng, 3000) : 0;
+    struct plan plan = plan_for(h, sim, t);
+    struct plan shuffled = plan_for(h, sim, t);
+    check(h, sim, &plan, plan_eq(&plan, &shuffled), "the order of the input does not matter");
     check_shape(h, &plan);
-    struct world after = *w;
+    struct sim after = *sim;
     check_idempotent(h, &plan, &after, t);
     check_prefix(h, &plan, &after, t);
     if (draw_fault(h, h->crash)) {
         const size_t n = rng_below(&h->rng, (uint32_t)plan.actions.len + 1);
-        check(h, w, &plan, world_apply(w, &plan, n) == NULL, "a prefix is safe");
+        check(h, sim, &plan, sim_apply(sim, &plan, n) == NULL, "a prefix is safe");
     } else {
-        *w = after;
+        *sim = after;
     }
     plan_done(&plan);
     plan_done(&shuffled);
@@ -162,36 +162,36 @@ static void drive(struct history *h, struct totals *t)
 
 static void pass_time(struct history *h, struct totals *t)
 {
-    struct world *w = &h->world;
+    struct sim *sim = &h->sim;
     if (draw_fault(h, h->down)) {
-        world_settle_store(w, rng_percent(&h->rng, 50));
-        world_kill_all(w);
+        sim_settle_store(sim, rng_percent(&h->rng, 50));
+        sim_kill_all(sim);
     }
     if (draw_fault(h, h->foreign)) {
-        world_add_foreign(w, &h->rng);
+        sim_add_foreign(sim, &h->rng);
         h->is_tampered_with = true;
     }
     if (draw_fault(h, h->lose_row)) {
-        world_lose_row(w, &h->rng);
+        sim_lose_row(sim, &h->rng);
         h->is_tampered_with = true;
     }
-    if (w->request == REQUEST_SUSPEND && rng_percent(&h->rng, 20)) {
-        w->request = REQUEST_NONE;
-    } else if (w->request == REQUEST_NONE && draw_fault(h, h->suspend)) {
-        w->request = REQUEST_SUSPEND;
+    if (sim->request == REQUEST_SUSPEND && rng_percent(&h->rng, 20)) {
+        sim->request = REQUEST_NONE;
+    } else if (sim->request == REQUEST_NONE && draw_fault(h, h->suspend)) {
+        sim->request = REQUEST_SUSPEND;
     }
     if (rng_percent(&h->rng, h->cancel)) {
-        w->request = REQUEST_CANCEL;
+        sim->request = REQUEST_CANCEL;
     }
     if (rng_percent(&h->rng, 30)) { /* exactly when the plan asks for it */
-        struct plan plan = plan_for(h, w, t);
+        struct plan plan = plan_for(h, sim, t);
         const size_t n = plan.actions.len;
         if (n > 0 && plan.actions.items[n - 1].kind == ACTION_REQUEUE_AFTER) {
-            world_advance(w, plan.actions.items[n - 1].requeue_ms);
+            sim_advance(sim, plan.actions.items[n - 1].requeue_ms);
         }
         plan_done(&plan);
     } else if (rng_percent(&h->rng, 70)) {
-        world_advance(w, rng_below(&h->rng, 3000));
+        sim_advance(sim, rng_below(&h->rng, 3000));
     }
 }
 
@@ -201,14 +201,14 @@ struct tally { /* of the rows, counted apart from reconcile */
 
 static struct tally tally_rows(struct history *h)
 {
-    struct world *w = &h->world;
+    struct sim *sim = &h->sim;
     struct tally tally = {0};
-    for (uint32_t i = 0; i < w->run->def.n_slots; i++) {
-        const struct slot *slot = &w->run->slots[i];
+    for (uint32_t i = 0; i < sim->run->def.n_slots; i++) {
+        const struct slot *slot = &sim->run->slots[i];
         uint32_t n_deciding = 0, n_rows = 0;
         bool has_failed = false;
-        for (size_t k = 0; k < w->n_rows; k++) {
-            const struct world_row *row = &w->rows[k];
+        for (size_t k = 0; k < sim->n_rows; k++) {
+            const struct sim_row *row = &sim->rows[k];
             if (row->point != slot->point || row->trial != slot->trial) {
                 continue;
             }
@@ -217,9 +217,9 @@ static struct tally tally_rows(struct history *h)
             has_failed |=
                 row->outcome == ATTEMPT_FAILED || row->outcome == ATTEMPT_METRICS_UNAVAILABLE;
         }
-        check(h, w, NULL, n_deciding <= 1, "one row decides a trial");
-        check(h, w, NULL,
-              h->is_tampered_with || n_rows <= w->run->spec.run_policy.backoff_limit + 1,
+        check(h, sim, NULL, n_deciding <= 1, "one row decides a trial");
+        check(h, sim, NULL,
+              h->is_tampered_with || n_rows <= sim->run->spec.run_policy.backoff_limit + 1,
               "backoffLimit attempts after the first");
         tally.done += n_deciding > 0;
         tally.failed += has_failed;
@@ -229,32 +229,32 @@ static struct tally tally_rows(struct history *h)
 
 static void check_end(struct history *h)
 {
-    const struct world *w = &h->world;
-    const struct run_status *s = &w->status;
-    const struct spec *spec = &w->run->spec;
+    const struct sim *sim = &h->sim;
+    const struct run_status *s = &sim->status;
+    const struct spec *spec = &sim->run->spec;
     const struct tally n = tally_rows(h);
-    check(h, w, NULL, s->trials_done == n.done && s->trials_failed == n.failed,
+    check(h, sim, NULL, s->trials_done == n.done && s->trials_failed == n.failed,
           "the status counts the rows");
-    const bool is_all = n.done == w->run->def.n_slots;
+    const bool is_all = n.done == sim->run->def.n_slots;
     enum run_phase phase = RUN_CANCELLED;
     if ((spec->failure_policy.on_trial_failure == ON_FAILURE_STOP && n.failed > 0) ||
         n.failed > spec->failure_policy.max_failed_trials || (is_all && n.failed == n.done)) {
         phase = RUN_FAILED;
     } else if (is_all) {
         phase = n.failed > 0 ? RUN_PARTIALLY_FAILED : RUN_SUCCEEDED;
-    } else if (w->request != REQUEST_CANCEL) {
+    } else if (sim->request != REQUEST_CANCEL) {
         phase = RUN_FAILED; /* the deadline */
-        check(h, w, NULL, spec->run_policy.active_deadline_s > 0, "unfinished without a reason");
+        check(h, sim, NULL, spec->run_policy.active_deadline_s > 0, "unfinished without a reason");
     }
-    check(h, w, NULL, s->phase == phase, "the phase follows from the rows");
-    check(h, w, NULL, !s->has_current && s->ended_unix_ms != 0, "an end has a date");
+    check(h, sim, NULL, s->phase == phase, "the phase follows from the rows");
+    check(h, sim, NULL, !s->has_current && s->ended_unix_ms != 0, "an end has a date");
 }
 
 static void run_world(uint64_t seed, struct totals *t)
 {
     static struct history h; /* big, and one at a time */
     h = (struct history){.seed = seed, .rng = {seed}, .n_faults_left = 12};
-    world_init(&h.world, &h.run, &h.rng);
+    sim_init(&h.sim, &h.run, &h.rng);
     if (rng_percent(&h.rng, 75)) {
         h.crash = rng_below(&h.rng, 40);
         h.down = rng_below(&h.rng, 5);
@@ -266,18 +266,18 @@ static void run_world(uint64_t seed, struct totals *t)
     }
     for (int step = 0; step < MAX_STEPS; step++) {
         drive(&h, t);
-        if (run_phase_is_final(h.world.status.phase) && h.world.n_replicas == 0) {
+        if (run_phase_is_final(h.sim.status.phase) && h.sim.n_replicas == 0) {
             check_end(&h);
             t->worlds++;
-            t->phases[h.world.status.phase]++;
+            t->phases[h.sim.status.phase]++;
             return;
         }
-        if (run_phase_is_final(h.world.status.phase)) {
+        if (run_phase_is_final(h.sim.status.phase)) {
             h.n_faults_left = 0;
         }
         pass_time(&h, t);
     }
-    check(&h, &h.world, NULL, false, "a run terminates");
+    check(&h, &h.sim, NULL, false, "a run terminates");
 }
 
 static uint64_t read_number(const char *name, uint64_t fallback)

@@ -1,5 +1,5 @@
-/* See world.h. */
-#include "world.h"
+/* See sim.h. */
+#include "sim.h"
 
 #include <string.h>
 
@@ -33,9 +33,9 @@ bool rng_percent(struct rng *r, uint32_t percent)
 
 /* ---- definition ---- */
 
-void world_init(struct world *w, struct test_run *run, struct rng *rng)
+void sim_init(struct sim *sim, struct test_run *run, struct rng *rng)
 {
-    *w = (struct world){.run = run, .now_ms = 1000000, .fate_seed = rng_next(rng)};
+    *sim = (struct sim){.run = run, .now_ms = 1000000, .fate_seed = rng_next(rng)};
     test_run_init(run);
     const uint32_t n_points = 1 + rng_below(rng, 3);
     for (uint32_t i = 0; i < n_points; i++) {
@@ -95,13 +95,13 @@ static uint32_t ordinal(const struct point *point, const struct replica_id *id)
     return n;
 }
 
-static struct fate fate_of_attempt(const struct world *w, const struct replica_id *id)
+static struct fate fate_of_attempt(const struct sim *sim, const struct replica_id *id)
 {
-    struct rng r = {mix(w->fate_seed ^ mix(id->attempt.point + 1)) ^ mix(id->attempt.trial + 100) ^
-                    mix(id->attempt.number + 10000)};
+    struct rng r = {mix(sim->fate_seed ^ mix(id->attempt.point + 1)) ^
+                    mix(id->attempt.trial + 100) ^ mix(id->attempt.number + 10000)};
     struct fate f = {0};
     f.kind = rng_percent(&r, 55) ? FATE_WELL : (enum fate_kind)rng_below(&r, FATE_KIND_COUNT);
-    f.victim = rng_below(&r, gang_size(&w->run->points[id->attempt.point]));
+    f.victim = rng_below(&r, gang_size(&sim->run->points[id->attempt.point]));
     f.at_ms = 100 + rng_below(&r, 6000);
     f.has_survivors_leave = rng_percent(&r, 60);
     f.notice_ms = rng_percent(&r, 50) ? rng_below(&r, 50) : 6000;
@@ -109,7 +109,7 @@ static struct fate fate_of_attempt(const struct world *w, const struct replica_i
     return f;
 }
 
-static void end_replica(struct world_replica *r, enum replica_state state, int exit_code,
+static void end_replica(struct sim_replica *r, enum replica_state state, int exit_code,
                         int64_t at_ms)
 {
     r->seen.state = state;
@@ -117,7 +117,7 @@ static void end_replica(struct world_replica *r, enum replica_state state, int e
     r->seen.ended_unix_ms = at_ms;
 }
 
-static void fail_victim(struct world_replica *r, struct fate *f, int64_t at_ms)
+static void fail_victim(struct sim_replica *r, struct fate *f, int64_t at_ms)
 {
     static const int permanent[] = {1, 2, 10, 12, 255};
     switch (f->kind) {
@@ -137,7 +137,7 @@ static void fail_victim(struct world_replica *r, struct fate *f, int64_t at_ms)
     }
 }
 
-static void leave_as_survivor(struct world_replica *r, const struct point *point,
+static void leave_as_survivor(struct sim_replica *r, const struct point *point,
                               const struct fate *f, int64_t at_ms)
 {
     end_replica(r, REPLICA_FAILED, 11, at_ms);
@@ -154,14 +154,14 @@ static void leave_as_survivor(struct world_replica *r, const struct point *point
 }
 
 /* False: it vanishes. */
-static bool advance_replica(const struct world *w, struct world_replica *r)
+static bool advance_replica(const struct sim *sim, struct sim_replica *r)
 {
     if (r->seen.ended_unix_ms != 0 || r->seen.state == REPLICA_LOST) {
         return true;
     }
-    const struct point *point = &w->run->points[r->seen.id.attempt.point];
-    struct fate f = fate_of_attempt(w, &r->seen.id);
-    const int64_t age_ms = w->now_ms - r->created_ms;
+    const struct point *point = &sim->run->points[r->seen.id.attempt.point];
+    struct fate f = fate_of_attempt(sim, &r->seen.id);
+    const int64_t age_ms = sim->now_ms - r->created_ms;
     if (age_ms >= 50) {
         r->seen.state = REPLICA_RUNNING;
     }
@@ -190,49 +190,49 @@ static bool advance_replica(const struct world *w, struct world_replica *r)
 }
 
 /* Whoever made it takes it down after a while. */
-static void advance_foreign(const struct world *w, struct world_replica *r)
+static void advance_foreign(const struct sim *sim, struct sim_replica *r)
 {
-    if (r->seen.state <= REPLICA_RUNNING && w->now_ms >= r->created_ms + 20000) {
-        end_replica(r, REPLICA_FAILED, 143, w->now_ms);
+    if (r->seen.state <= REPLICA_RUNNING && sim->now_ms >= r->created_ms + 20000) {
+        end_replica(r, REPLICA_FAILED, 143, sim->now_ms);
     }
 }
 
-void world_advance(struct world *w, int64_t ms)
+void sim_advance(struct sim *sim, int64_t ms)
 {
-    w->now_ms += ms;
+    sim->now_ms += ms;
     size_t kept = 0;
-    for (size_t i = 0; i < w->n_replicas; i++) {
-        struct world_replica *r = &w->replicas[i];
+    for (size_t i = 0; i < sim->n_replicas; i++) {
+        struct sim_replica *r = &sim->replicas[i];
         if (r->is_foreign) {
-            advance_foreign(w, r);
-        } else if (!advance_replica(w, r)) {
+            advance_foreign(sim, r);
+        } else if (!advance_replica(sim, r)) {
             continue;
         }
-        w->replicas[kept++] = *r;
+        sim->replicas[kept++] = *r;
     }
-    w->n_replicas = kept;
+    sim->n_replicas = kept;
 }
 
 /* ---- the driver's side ---- */
 
-void world_observe(const struct world *w, struct rng *order, struct snapshot *ret)
+void sim_observe(const struct sim *sim, struct rng *order, struct snapshot *ret)
 {
     ret->observed = (struct observed){
-        .def = &w->run->def,
-        .request = w->request,
-        .now_unix_ms = w->now_ms,
-        .status = w->status,
+        .def = &sim->run->def,
+        .request = sim->request,
+        .now_unix_ms = sim->now_ms,
+        .status = sim->status,
         .replicas = ret->replicas,
         .rows = ret->rows,
     };
-    for (size_t i = 0; i < w->n_replicas; i++) {
+    for (size_t i = 0; i < sim->n_replicas; i++) {
         const size_t at = rng_below(order, (uint32_t)(ret->observed.n_replicas + 1));
         ret->replicas[ret->observed.n_replicas++] = ret->replicas[at];
-        ret->replicas[at] = w->replicas[i].seen;
+        ret->replicas[at] = sim->replicas[i].seen;
     }
-    for (size_t i = 0; i < w->n_rows; i++) {
-        const struct world_row *row = &w->rows[i];
-        if (row->acknowledged_ms > w->now_ms) {
+    for (size_t i = 0; i < sim->n_rows; i++) {
+        const struct sim_row *row = &sim->rows[i];
+        if (row->acknowledged_ms > sim->now_ms) {
             continue;
         }
         const size_t at = rng_below(order, (uint32_t)(ret->observed.n_rows + 1));
@@ -247,22 +247,22 @@ void world_observe(const struct world *w, struct rng *order, struct snapshot *re
     }
 }
 
-static struct world_replica *find_replica(struct world *w, const struct replica_id *id)
+static struct sim_replica *find_replica(struct sim *sim, const struct replica_id *id)
 {
-    for (size_t i = 0; i < w->n_replicas; i++) {
-        const struct replica_id *other = &w->replicas[i].seen.id;
+    for (size_t i = 0; i < sim->n_replicas; i++) {
+        const struct replica_id *other = &sim->replicas[i].seen.id;
         if (attempt_id_eq(&other->attempt, &id->attempt) && other->role == id->role &&
             other->index == id->index) {
-            return &w->replicas[i];
+            return &sim->replicas[i];
         }
     }
     return NULL;
 }
 
-static struct world_row *find_row(struct world *w, uint32_t point, uint32_t trial, uint32_t attempt)
+static struct sim_row *find_row(struct sim *sim, uint32_t point, uint32_t trial, uint32_t attempt)
 {
-    for (size_t i = 0; i < w->n_rows; i++) {
-        struct world_row *row = &w->rows[i];
+    for (size_t i = 0; i < sim->n_rows; i++) {
+        struct sim_row *row = &sim->rows[i];
         if (row->point == point && row->trial == trial && row->attempt == attempt) {
             return row;
         }
@@ -270,60 +270,60 @@ static struct world_row *find_row(struct world *w, uint32_t point, uint32_t tria
     return NULL;
 }
 
-static bool is_of_run(const struct world *w, const struct replica_id *id)
+static bool is_of_run(const struct sim *sim, const struct replica_id *id)
 {
-    return id->attempt.point < w->run->def.matrix.n_points &&
-           id->attempt.trial < w->run->spec.repeats &&
-           id->index < w->run->points[id->attempt.point].replicas[id->role];
+    return id->attempt.point < sim->run->def.matrix.n_points &&
+           id->attempt.trial < sim->run->spec.repeats &&
+           id->index < sim->run->points[id->attempt.point].replicas[id->role];
 }
 
-static const char *apply_create(struct world *w, const struct replica_id *id)
+static const char *apply_create(struct sim *sim, const struct replica_id *id)
 {
-    if (run_phase_is_final(w->status.phase)) {
+    if (run_phase_is_final(sim->status.phase)) {
         return "a finished run creates nothing";
     }
-    if (!is_of_run(w, id)) {
+    if (!is_of_run(sim, id)) {
         return "no replica beyond the definition";
     }
-    if (find_replica(w, id) != NULL) {
+    if (find_replica(sim, id) != NULL) {
         return "no replica twice";
     }
-    for (size_t i = 0; i < w->n_replicas; i++) {
-        const struct replica_id *other = &w->replicas[i].seen.id;
+    for (size_t i = 0; i < sim->n_replicas; i++) {
+        const struct replica_id *other = &sim->replicas[i].seen.id;
         if (!attempt_id_eq(&other->attempt, &id->attempt)) {
             return "one gang at a time";
         }
-        if (w->replicas[i].seen.state >= REPLICA_SUCCEEDED) {
+        if (sim->replicas[i].seen.state >= REPLICA_SUCCEEDED) {
             return "nobody joins a gang that has begun to end";
         }
     }
-    if (find_row(w, id->attempt.point, id->attempt.trial, id->attempt.number) != NULL) {
+    if (find_row(sim, id->attempt.point, id->attempt.trial, id->attempt.number) != NULL) {
         return "no replica of an attempt that has a row";
     }
-    w->replicas[w->n_replicas++] = (struct world_replica){
+    sim->replicas[sim->n_replicas++] = (struct sim_replica){
         .seen = {.id = *id, .state = REPLICA_PENDING},
-        .created_ms = w->now_ms,
+        .created_ms = sim->now_ms,
     };
-    return w->n_replicas < WORLD_MAX_REPLICAS ? NULL : "the world is big enough";
+    return sim->n_replicas < SIM_MAX_REPLICAS ? NULL : "the world is big enough";
 }
 
-static const char *apply_delete(struct world *w, const struct replica_id *id)
+static const char *apply_delete(struct sim *sim, const struct replica_id *id)
 {
-    struct world_replica *r = find_replica(w, id);
+    struct sim_replica *r = find_replica(sim, id);
     if (r == NULL) {
         return "nothing is deleted that is not there";
     }
-    const struct world_row *row =
-        find_row(w, id->attempt.point, id->attempt.trial, id->attempt.number);
-    const bool is_kept = row != NULL && row->acknowledged_ms <= w->now_ms;
-    const int64_t deadline_ms = w->run->spec.run_policy.active_deadline_s * 1000;
+    const struct sim_row *row =
+        find_row(sim, id->attempt.point, id->attempt.trial, id->attempt.number);
+    const bool is_kept = row != NULL && row->acknowledged_ms <= sim->now_ms;
+    const int64_t deadline_ms = sim->run->spec.run_policy.active_deadline_s * 1000;
     const bool is_cut_short =
-        w->request != REQUEST_NONE || (deadline_ms != 0 && w->status.started_unix_ms != 0 &&
-                                       w->now_ms >= w->status.started_unix_ms + deadline_ms);
-    if (!is_kept && !is_cut_short && is_of_run(w, id) && !run_phase_is_final(w->status.phase)) {
+        sim->request != REQUEST_NONE || (deadline_ms != 0 && sim->status.started_unix_ms != 0 &&
+                                         sim->now_ms >= sim->status.started_unix_ms + deadline_ms);
+    if (!is_kept && !is_cut_short && is_of_run(sim, id) && !run_phase_is_final(sim->status.phase)) {
         return "no replica is deleted before its row is kept";
     }
-    *r = w->replicas[--w->n_replicas];
+    *r = sim->replicas[--sim->n_replicas];
     return NULL;
 }
 
@@ -333,12 +333,12 @@ struct headcount {
     uint32_t n_trainers_done, n_trainers_mute; /* workers too */
 };
 
-static struct headcount count_heads(const struct world *w, const struct action *a)
+static struct headcount count_heads(const struct sim *sim, const struct action *a)
 {
     struct headcount n = {0};
-    for (size_t i = 0; i < w->n_replicas; i++) {
-        const struct observed_replica *r = &w->replicas[i].seen;
-        if (!attempt_id_eq(&r->id.attempt, &a->save.id) || !is_of_run(w, &r->id)) {
+    for (size_t i = 0; i < sim->n_replicas; i++) {
+        const struct observed_replica *r = &sim->replicas[i].seen;
+        if (!attempt_id_eq(&r->id.attempt, &a->save.id) || !is_of_run(sim, &r->id)) {
             continue;
         }
         n.n_members++;
@@ -352,13 +352,14 @@ static struct headcount count_heads(const struct world *w, const struct action *
 }
 
 /* NULL, or how a row contradicts its gang. */
-static const char *contradiction(const struct world *w, const struct action *a)
+static const char *contradiction(const struct sim *sim, const struct action *a)
 {
-    const struct headcount n = count_heads(w, a);
-    const struct point *point = &w->run->points[a->save.id.point];
+    const struct headcount n = count_heads(sim, a);
+    const struct point *point = &sim->run->points[a->save.id.point];
     const uint32_t n_trainers = point->replicas[ROLE_TRAINER] + point->replicas[ROLE_WORKER];
     const bool is_whole = n.n_members == gang_size(point);
-    const bool is_current = w->status.has_current && attempt_id_eq(&w->status.current, &a->save.id);
+    const bool is_current =
+        sim->status.has_current && attempt_id_eq(&sim->status.current, &a->save.id);
     if (n.n_members == 0) {
         return "a row is kept while its gang is there to be read";
     }
@@ -381,51 +382,52 @@ static const char *contradiction(const struct world *w, const struct action *a)
     return "an outcome";
 }
 
-static const char *apply_save(struct world *w, const struct action *a)
+static const char *apply_save(struct sim *sim, const struct action *a)
 {
-    if (find_row(w, a->save.id.point, a->save.id.trial, a->save.id.number) != NULL) {
+    if (find_row(sim, a->save.id.point, a->save.id.trial, a->save.id.number) != NULL) {
         return NULL; /* the same attempt again changes nothing */
     }
-    if (w->n_rows == WORLD_MAX_ROWS) {
+    if (sim->n_rows == SIM_MAX_ROWS) {
         return "attempts are limited";
     }
-    const char *broken = contradiction(w, a);
+    const char *broken = contradiction(sim, a);
     if (broken != NULL) {
         return broken;
     }
-    struct world_row *row = &w->rows[w->n_rows++];
+    struct sim_row *row = &sim->rows[sim->n_rows++];
     memset(row, 0, sizeof(*row));
     row->point = a->save.id.point;
     row->trial = a->save.id.trial;
     row->attempt = a->save.id.number;
     row->outcome = a->save.outcome;
     memcpy(row->error, a->save.error, sizeof(row->error));
-    row->acknowledged_ms = w->now_ms + w->ack_delay_ms;
+    row->acknowledged_ms = sim->now_ms + sim->ack_delay_ms;
     return NULL;
 }
 
-const char *world_apply(struct world *w, const struct plan *plan, size_t n)
+const char *sim_apply(struct sim *sim, const struct plan *plan, size_t n)
 {
-    w->is_whole_plan_applied = false;
+    sim->is_whole_plan_applied = false;
     for (size_t i = 0; i < n; i++) {
         const struct action *a = &plan->actions.items[i];
         const char *broken = NULL;
         switch (a->kind) {
         case ACTION_CREATE_REPLICA:
-            broken = apply_create(w, &a->replica);
+            broken = apply_create(sim, &a->replica);
             break;
         case ACTION_DELETE_REPLICA:
-            broken = apply_delete(w, &a->replica);
+            broken = apply_delete(sim, &a->replica);
             break;
         case ACTION_SAVE_RESULT:
-            broken = apply_save(w, a);
-            if (broken == NULL && find_row(w, a->save.id.point, a->save.id.trial, a->save.id.number)
-                                          ->acknowledged_ms > w->now_ms) {
+            broken = apply_save(sim, a);
+            if (broken == NULL &&
+                find_row(sim, a->save.id.point, a->save.id.trial, a->save.id.number)
+                        ->acknowledged_ms > sim->now_ms) {
                 return NULL; /* the driver waits for the store */
             }
             break;
         case ACTION_PATCH_STATUS:
-            w->status = a->status;
+            sim->status = a->status;
             break;
         case ACTION_EMIT_EVENT:
         case ACTION_REQUEUE_AFTER:
@@ -435,63 +437,63 @@ const char *world_apply(struct world *w, const struct plan *plan, size_t n)
             return broken;
         }
     }
-    w->is_whole_plan_applied = n == plan->actions.len;
+    sim->is_whole_plan_applied = n == plan->actions.len;
     return NULL;
 }
 
 /* ---- faults ---- */
 
-void world_kill_all(struct world *w)
+void sim_kill_all(struct sim *sim)
 {
-    w->n_replicas = 0;
+    sim->n_replicas = 0;
 }
 
-void world_add_foreign(struct world *w, struct rng *rng)
+void sim_add_foreign(struct sim *sim, struct rng *rng)
 {
     const struct replica_id id = {
-        .attempt.point = rng_below(rng, w->run->def.matrix.n_points + 1),
-        .attempt.trial = rng_below(rng, (uint32_t)w->run->spec.repeats + 1),
+        .attempt.point = rng_below(rng, sim->run->def.matrix.n_points + 1),
+        .attempt.trial = rng_below(rng, (uint32_t)sim->run->spec.repeats + 1),
         .attempt.number = rng_below(rng, 4),
         .role = (enum role)rng_below(rng, ROLE_COUNT),
         .index = rng_below(rng, 4),
     };
-    if (find_replica(w, &id) != NULL || w->n_replicas + 16 > WORLD_MAX_REPLICAS) {
+    if (find_replica(sim, &id) != NULL || sim->n_replicas + 16 > SIM_MAX_REPLICAS) {
         return;
     }
-    struct world_replica *r = &w->replicas[w->n_replicas++];
-    *r = (struct world_replica){.seen = {.id = id}, .created_ms = w->now_ms, .is_foreign = true};
+    struct sim_replica *r = &sim->replicas[sim->n_replicas++];
+    *r = (struct sim_replica){.seen = {.id = id}, .created_ms = sim->now_ms, .is_foreign = true};
     r->seen.state = (enum replica_state)rng_below(rng, 5);
     if (r->seen.state >= REPLICA_SUCCEEDED) {
-        r->seen.ended_unix_ms = w->now_ms;
+        r->seen.ended_unix_ms = sim->now_ms;
     }
     r->seen.has_summary = r->seen.state == REPLICA_SUCCEEDED;
 }
 
-void world_lose_row(struct world *w, struct rng *rng)
+void sim_lose_row(struct sim *sim, struct rng *rng)
 {
-    if (w->n_rows > 0) {
-        w->rows[rng_below(rng, (uint32_t)w->n_rows)] = w->rows[w->n_rows - 1];
-        w->n_rows--;
+    if (sim->n_rows > 0) {
+        sim->rows[rng_below(rng, (uint32_t)sim->n_rows)] = sim->rows[sim->n_rows - 1];
+        sim->n_rows--;
     }
 }
 
-void world_settle_store(struct world *w, bool is_kept)
+void sim_settle_store(struct sim *sim, bool is_kept)
 {
     size_t n = 0;
-    for (size_t i = 0; i < w->n_rows; i++) {
-        if (w->rows[i].acknowledged_ms <= w->now_ms || is_kept) {
-            w->rows[n] = w->rows[i];
-            w->rows[n].acknowledged_ms = 0;
+    for (size_t i = 0; i < sim->n_rows; i++) {
+        if (sim->rows[i].acknowledged_ms <= sim->now_ms || is_kept) {
+            sim->rows[n] = sim->rows[i];
+            sim->rows[n].acknowledged_ms = 0;
             n++;
         }
     }
-    w->n_rows = n;
+    sim->n_rows = n;
 }
 
-bool world_is_store_busy(const struct world *w)
+bool sim_is_store_busy(const struct sim *sim)
 {
-    for (size_t i = 0; i < w->n_rows; i++) {
-        if (w->rows[i].acknowledged_ms > w->now_ms) {
+    for (size_t i = 0; i < sim->n_rows; i++) {
+        if (sim->rows[i].acknowledged_ms > sim->now_ms) {
             return true;
         }
     }
@@ -500,20 +502,20 @@ bool world_is_store_busy(const struct world *w)
 
 /* ---- comparing and printing ---- */
 
-bool world_eq(const struct world *a, const struct world *b)
+bool sim_eq(const struct sim *a, const struct sim *b)
 {
     if (a->n_replicas != b->n_replicas || a->n_rows != b->n_rows ||
         memcmp(&a->status, &b->status, sizeof(a->status)) != 0) {
         return false;
     }
     for (size_t i = 0; i < a->n_replicas; i++) {
-        if (find_replica((struct world *)b, &a->replicas[i].seen.id) == NULL) {
+        if (find_replica((struct sim *)b, &a->replicas[i].seen.id) == NULL) {
             return false;
         }
     }
     for (size_t i = 0; i < a->n_rows; i++) {
-        const struct world_row *x = &a->rows[i];
-        const struct world_row *y = find_row((struct world *)b, x->point, x->trial, x->attempt);
+        const struct sim_row *x = &a->rows[i];
+        const struct sim_row *y = find_row((struct sim *)b, x->point, x->trial, x->attempt);
         if (y == NULL || x->outcome != y->outcome || strcmp(x->error, y->error) != 0) {
             return false;
         }
@@ -535,13 +537,13 @@ static void print_replica(const struct observed_replica *r, struct buf *out)
                r->message != NULL ? r->message : "");
 }
 
-void world_print(const struct world *w, struct buf *out)
+void sim_print(const struct sim *sim, struct buf *out)
 {
     static const char *const policies[] = {
         [ON_FAILURE_RETRY] = "Retry", [ON_FAILURE_SKIP] = "Skip", [ON_FAILURE_STOP] = "Stop"};
-    const struct spec *spec = &w->run->spec;
-    for (uint32_t i = 0; i < w->run->def.matrix.n_points; i++) {
-        const uint32_t *n = w->run->points[i].replicas;
+    const struct spec *spec = &sim->run->spec;
+    for (uint32_t i = 0; i < sim->run->def.matrix.n_points; i++) {
+        const uint32_t *n = sim->run->points[i].replicas;
         buf_printf(out, "point pservers=%u trainers=%u workers=%u\n", n[0], n[1], n[2]);
     }
     buf_printf(out,
@@ -551,30 +553,30 @@ void world_print(const struct world *w, struct buf *out)
                (long long)spec->failure_policy.max_failed_trials,
                (long long)spec->run_policy.backoff_limit,
                (long long)spec->run_policy.active_deadline_s);
-    for (uint32_t i = 0; i < w->run->def.n_slots; i++) {
-        buf_printf(out, " p%ut%u", w->run->slots[i].point, w->run->slots[i].trial);
+    for (uint32_t i = 0; i < sim->run->def.n_slots; i++) {
+        buf_printf(out, " p%ut%u", sim->run->slots[i].point, sim->run->slots[i].trial);
     }
     struct plan status = {0};
-    if (w->status.started_unix_ms != 0) {
+    if (sim->status.started_unix_ms != 0) {
         *vec_push(&status.actions) =
-            (struct action){.kind = ACTION_PATCH_STATUS, .status = w->status};
+            (struct action){.kind = ACTION_PATCH_STATUS, .status = sim->status};
     }
     buf_putc(out, '\n');
     plan_format(&status, out);
     plan_done(&status);
-    for (size_t i = 0; i < w->n_rows; i++) {
-        const struct world_row *row = &w->rows[i];
+    for (size_t i = 0; i < sim->n_rows; i++) {
+        const struct sim_row *row = &sim->rows[i];
         buf_printf(out, "%srow p%ut%ua%u %s%s%s\n",
-                   row->acknowledged_ms > w->now_ms ? "# not acknowledged: " : "", row->point,
+                   row->acknowledged_ms > sim->now_ms ? "# not acknowledged: " : "", row->point,
                    row->trial, row->attempt, attempt_outcome_to_string(row->outcome),
                    row->error[0] != '\0' ? ": " : "", row->error);
     }
-    for (size_t i = 0; i < w->n_replicas; i++) {
-        print_replica(&w->replicas[i].seen, out);
+    for (size_t i = 0; i < sim->n_replicas; i++) {
+        print_replica(&sim->replicas[i].seen, out);
     }
     buf_printf(out, "%snow %lld\nplan\n",
-               w->request == REQUEST_CANCEL    ? "cancel\n"
-               : w->request == REQUEST_SUSPEND ? "suspend\n"
-                                               : "",
-               (long long)w->now_ms);
+               sim->request == REQUEST_CANCEL    ? "cancel\n"
+               : sim->request == REQUEST_SUSPEND ? "suspend\n"
+                                                 : "",
+               (long long)sim->now_ms);
 }
