@@ -1,4 +1,4 @@
-/* Requests and streams, see client.h: the queue, retries and credentials on top of transport.h.
+/* Requests and streams, see client.h: the queue, retries and credentials on top of transfer.h.
  * Edge file: libuv's timer and clock.
  *
  *   kube_call --> WAITING --due, and room--> RUNNING --answer stands--> on_done, freed
@@ -18,6 +18,7 @@
 #include "kube/client_parts.h"
 #include "kube/credentials.h"
 #include "kube/retry.h"
+#include "kube/transfer.h"
 #include "kube/transport.h"
 
 #define NS_PER_MS INT64_C(1000000)

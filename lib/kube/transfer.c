@@ -1,13 +1,16 @@
-/* One request on an easy handle, see transport_parts.h. Edge file: libcurl. */
+/* One request on an easy handle, see transfer.h. Edge file: libcurl. */
+#include "kube/transfer.h"
+
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/parse.h"
-#include "kube/transport_parts.h"
+#include "kube/transport_internal.h"
 
 #define CONNECT_TIMEOUT_MS 10000L
 #define NS_PER_MS 1000000
@@ -18,7 +21,22 @@
 #define UPLOAD_BUFFER 16384L
 #define FAILURE_MAX ((size_t)64 * 1024) /* kept of a failed stream's body */
 
-bool transfer_is_success(const struct kube_transfer *t)
+struct kube_transfer {
+    struct pool_item item; /* the first member: pool_item's callbacks find the transfer by it */
+    struct kube_transfer_params params;
+    struct curl_slist *headers, *connect_to;
+    char error[CURL_ERROR_SIZE];
+
+    /* The answer. */
+    struct kube_response res; /* numbers; its texts are set when it is delivered */
+    struct buf content_type, audit_id, warning;
+    struct buf body; /* whole, or what a stream has not delivered yet */
+    bool has_headers, is_too_large;
+    bool is_open_told;
+    bool *is_gone; /* while a callback runs: set when it is cancelled in there */
+};
+
+static bool is_success(const struct kube_transfer *t)
 {
     return t->res.http_code >= 200 && t->res.http_code < 300;
 }
@@ -104,7 +122,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
         t->res.retry_after_s = retry_after(t, value);
     } else if (len <= 2 && t->res.http_code >= 200) {
         t->has_headers = true;
-        transfer_is_ready(t);
+        pool_item_ready(&t->item);
     }
     return len;
 }
@@ -113,10 +131,10 @@ static size_t on_write(char *data, size_t size, size_t n, void *ctx)
 {
     struct kube_transfer *t = ctx;
     const size_t len = size * n;
-    t->pool->transport->bytes_in += len;
-    if (t->params.is_stream && transfer_is_success(t)) {
+    pool_count_bytes(t->item.pool, len);
+    if (t->params.is_stream && is_success(t)) {
         buf_append(&t->body, data, len); /* delivered, and emptied, when curl returns */
-        transfer_is_ready(t);
+        pool_item_ready(&t->item);
         return len;
     }
     const size_t max = t->params.is_stream ? FAILURE_MAX : t->params.max_bytes;
@@ -133,7 +151,7 @@ static int on_new_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
 {
     (void)purpose;
     struct kube_transfer *t = ctx;
-    t->pool->transport->connections++;
+    pool_count_connection(t->item.pool);
     const unsigned dead_ms = TCP_DEAD_MS;
     /* Without it a dead peer is noticed later, by the owner's own clock. */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &dead_ms, sizeof(dead_ms));
@@ -143,7 +161,8 @@ static int on_new_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
 /* --- options --- */
 
 /* Every option below is one of curl 7.88's; only memory can lack, and then `code` says so. */
-#define SET(option, value) code = code != CURLE_OK ? code : curl_easy_setopt(t->easy, option, value)
+#define SET(option, value)                                                                         \
+    code = code != CURLE_OK ? code : curl_easy_setopt(t->item.easy, option, value)
 
 static CURLcode set_blob(struct kube_transfer *t, CURLoption option, const char *pem)
 {
@@ -151,7 +170,7 @@ static CURLcode set_blob(struct kube_transfer *t, CURLoption option, const char 
         return CURLE_OK;
     }
     struct curl_blob blob = {(void *)(uintptr_t)pem, strlen(pem), CURL_BLOB_COPY};
-    return curl_easy_setopt(t->easy, option, &blob);
+    return curl_easy_setopt(t->item.easy, option, &blob);
 }
 
 static CURLcode set_tls(struct kube_transfer *t)
@@ -217,7 +236,6 @@ static CURLcode set_method(struct kube_transfer *t)
 static CURLcode set_callbacks(struct kube_transfer *t)
 {
     CURLcode code = CURLE_OK;
-    SET(CURLOPT_PRIVATE, t);
     SET(CURLOPT_ERRORBUFFER, t->error);
     SET(CURLOPT_HEADERFUNCTION, on_header);
     SET(CURLOPT_HEADERDATA, t);
@@ -254,16 +272,17 @@ static bool add_headers(struct kube_transfer *t)
     return is_ok;
 }
 
-int transfer_prepare(struct kube_transfer *t, struct err *err)
+/* The easy handle with every option set. */
+static int prepare(struct kube_transfer *t, struct err *err)
 {
     t->res = (struct kube_response){.retry_after_s = -1, .date_unix_ms = -1};
-    t->easy = curl_easy_init();
-    if (t->easy == NULL || !add_headers(t)) {
+    t->item.easy = curl_easy_init();
+    if (t->item.easy == NULL || !add_headers(t)) {
         return err_set(err, ENOMEM, "%s: no memory", t->params.req->what);
     }
     _cleanup_(freep) char *url =
         xasprintf("%s%s", t->params.endpoint->base_url, t->params.req->path);
-    CURLcode code = curl_easy_setopt(t->easy, CURLOPT_URL, url);
+    CURLcode code = curl_easy_setopt(t->item.easy, CURLOPT_URL, url);
     code = code != CURLE_OK ? code : set_callbacks(t);
     code = code != CURLE_OK ? code : set_connection(t);
     code = code != CURLE_OK ? code : set_tls(t);
@@ -274,9 +293,10 @@ int transfer_prepare(struct kube_transfer *t, struct err *err)
     return 0;
 }
 
-void transfer_release(struct kube_transfer *t)
+/* After pool_remove, or before pool_add. */
+static void release(struct kube_transfer *t)
 {
-    curl_easy_cleanup(t->easy); /* NULL is fine */
+    curl_easy_cleanup(t->item.easy); /* NULL is fine */
     curl_slist_free_all(t->headers);
     curl_slist_free_all(t->connect_to);
     buf_done(&t->content_type);
@@ -292,14 +312,14 @@ static enum kube_failure failure_of_timeout(const struct kube_transfer *t)
 {
     /* 0: the connection was never there. */
     curl_off_t connected_us = 0;
-    (void)curl_easy_getinfo(t->easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us); /* stays 0 */
+    (void)curl_easy_getinfo(t->item.easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us); /* stays 0 */
     return connected_us == 0 ? KUBE_UNREACHABLE : KUBE_TIMED_OUT;
 }
 
 static enum kube_failure failure_of_handshake(const struct kube_transfer *t)
 {
     long code = 0;
-    (void)curl_easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &code); /* stays 0 */
+    (void)curl_easy_getinfo(t->item.easy, CURLINFO_OS_ERRNO, &code); /* stays 0 */
     return code != 0 ? KUBE_UNREACHABLE : KUBE_TLS; /* the peer went away in the middle of it */
 }
 
@@ -308,7 +328,7 @@ static enum kube_failure failure_of(const struct kube_transfer *t)
     if (t->is_too_large) {
         return KUBE_TOO_LARGE;
     }
-    switch (t->result) {
+    switch (t->item.result) {
     case CURLE_OK:
         return KUBE_ANSWERED;
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -349,20 +369,20 @@ static void finish(struct kube_transfer *t)
 {
     t->res.failure = failure_of(t);
     if (t->res.failure != KUBE_ANSWERED) {
-        t->res.failure_text = t->error[0] != '\0' ? t->error : curl_easy_strerror(t->result);
+        t->res.failure_text = t->error[0] != '\0' ? t->error : curl_easy_strerror(t->item.result);
     }
     if (t->res.failure == KUBE_TIMED_OUT) {
-        pool_leave(t->pool);
+        pool_leave(t->item.pool);
     }
-    transfer_detach(t);
+    pool_remove(&t->item);
     set_texts(t);
     t->params.on_done(t->params.ctx, &t->res);
-    transfer_release(t);
+    release(t);
 }
 
 static void deliver_stream(struct kube_transfer *t, const bool *is_gone)
 {
-    if (!t->has_headers || !transfer_is_success(t)) {
+    if (!t->has_headers || !is_success(t)) {
         return;
     }
     if (!t->is_open_told) {
@@ -387,12 +407,13 @@ static void deliver_stream(struct kube_transfer *t, const bool *is_gone)
  * look at what it has. */
 static void look_again(struct kube_transfer *t)
 {
-    (void)curl_easy_pause(t->easy, CURLPAUSE_RECV); /* if it fails, the time-out is left */
-    (void)curl_easy_pause(t->easy, CURLPAUSE_CONT);
+    (void)curl_easy_pause(t->item.easy, CURLPAUSE_RECV); /* if it fails, the time-out is left */
+    (void)curl_easy_pause(t->item.easy, CURLPAUSE_CONT);
 }
 
-void transfer_deliver(struct kube_transfer *t)
+static void on_deliver(struct pool_item *item)
 {
+    struct kube_transfer *t = (struct kube_transfer *)item;
     bool is_gone = false;
     t->is_gone = &is_gone;
     if (t->params.is_stream) {
@@ -402,9 +423,50 @@ void transfer_deliver(struct kube_transfer *t)
         return;
     }
     t->is_gone = NULL;
-    if (t->is_done) {
+    if (t->item.is_done) {
         finish(t);
     } else if (t->has_headers && t->params.req->body != NULL) {
         look_again(t);
     }
+}
+
+/* --- life --- */
+
+void kube_transfer_cancel(struct kube_transfer *t)
+{
+    if (t->is_gone != NULL) {
+        *t->is_gone = true;
+    }
+    pool_remove(&t->item);
+    release(t);
+}
+
+void kube_transfer_abandon(struct kube_transfer *t)
+{
+    pool_leave(t->item.pool);
+    kube_transfer_cancel(t);
+}
+
+static void on_cancel(struct pool_item *item)
+{
+    kube_transfer_cancel((struct kube_transfer *)item);
+}
+
+int kube_transfer_start(struct kube_transport *t, const struct kube_transfer_params *params,
+                        struct kube_transfer **ret, struct err *err)
+{
+    struct kube_transfer *transfer = xnew(struct kube_transfer);
+    transfer->params = *params;
+    transfer->item.deliver = on_deliver;
+    transfer->item.cancel = on_cancel;
+    int r = prepare(transfer, err);
+    if (r >= 0) {
+        r = pool_add(t, params->pool, &transfer->item, params->req->what, err);
+    }
+    if (r < 0) {
+        release(transfer);
+        return r;
+    }
+    *ret = transfer;
+    return 0;
 }

@@ -1,10 +1,12 @@
-/* curl's multi handles on the loop, see transport.h. Edge file: libcurl, libuv. */
+/* curl's multi handles on the loop, see transport.h and transport_internal.h. Edge file: libcurl, libuv. */
 #include "kube/transport.h"
 
 #include <assert.h>
 
+#include <uv.h>
+
 #include "base/mem.h"
-#include "kube/transport_parts.h"
+#include "kube/transport_internal.h"
 
 #define STREAMS_PER_CONNECTION 100L /* the API server's own limit */
 
@@ -14,6 +16,31 @@ struct socket_watch {
     struct pool *pool;
     curl_socket_t fd;
     LIST_ENTRY(socket_watch) in_pool;
+};
+
+/* Connections that may share requests. Freed when its handles have closed. */
+struct pool {
+    CURLM *multi; /* NULL once it is closing */
+    uv_timer_t timer;
+    struct kube_transport *transport;
+    enum kube_pool kind;
+    TAILQ_HEAD(, pool_item) items; /* all */
+    TAILQ_HEAD(, pool_item) ready; /* with something to deliver */
+    LIST_HEAD(, socket_watch) sockets;
+    unsigned n_handles; /* not yet closed */
+    LIST_ENTRY(pool) in_transport;
+};
+
+#define POOL_COUNT 2
+
+struct kube_transport {
+    uv_loop_t *loop;
+    struct pool *current[POOL_COUNT]; /* by kind; where new requests go */
+    LIST_HEAD(, pool) pools;          /* these, and the ones that were left */
+    bool is_closing;
+    void (*on_closed)(void *ctx);
+    void *ctx;
+    uint64_t connections, bytes_in;
 };
 
 static void release_handle(struct pool *p)
@@ -33,39 +60,27 @@ static void release_handle(struct pool *p)
     }
 }
 
-static void close_if_left(struct pool *p);
-
 /* --- delivery --- */
 
-void transfer_is_ready(struct kube_transfer *t)
+void pool_item_ready(struct pool_item *item)
 {
-    if (!t->is_ready) {
-        t->is_ready = true;
-        TAILQ_INSERT_TAIL(&t->pool->ready, t, in_ready);
+    if (!item->is_ready) {
+        item->is_ready = true;
+        TAILQ_INSERT_TAIL(&item->pool->ready, item, in_ready);
     }
-}
-
-void transfer_detach(struct kube_transfer *t)
-{
-    if (t->is_ready) {
-        TAILQ_REMOVE(&t->pool->ready, t, in_ready);
-        t->is_ready = false;
-    }
-    TAILQ_REMOVE(&t->pool->transfers, t, in_all);
-    (void)curl_multi_remove_handle(t->pool->multi, t->easy); /* it is there; we are not in curl */
-    close_if_left(t->pool);
 }
 
 static void collect_finished(struct pool *p)
 {
     int n_left;
     for (CURLMsg *msg; (msg = curl_multi_info_read(p->multi, &n_left)) != NULL;) {
-        struct kube_transfer *t = NULL;
-        (void)curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&t); /* always set */
+        struct pool_item *item = NULL;
+        (void)curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE,
+                                (char **)&item); /* by pool_add */
         if (msg->msg == CURLMSG_DONE) {
-            t->is_done = true;
-            t->result = msg->data.result;
-            transfer_is_ready(t);
+            item->is_done = true;
+            item->result = msg->data.result;
+            pool_item_ready(item);
         }
     }
 }
@@ -75,10 +90,10 @@ static void deliver(struct pool *p)
     collect_finished(p);
     /* A callback may cancel any transfer, or free the transport: the list is all that is trusted,
      * and the pool's memory lives till its handles have closed. */
-    for (struct kube_transfer *t; (t = TAILQ_FIRST(&p->ready)) != NULL;) {
-        TAILQ_REMOVE(&p->ready, t, in_ready);
-        t->is_ready = false;
-        transfer_deliver(t);
+    for (struct pool_item *item; (item = TAILQ_FIRST(&p->ready)) != NULL;) {
+        TAILQ_REMOVE(&p->ready, item, in_ready);
+        item->is_ready = false;
+        item->deliver(item);
     }
 }
 
@@ -180,7 +195,7 @@ static struct pool *pool_new(struct kube_transport *t, enum kube_pool kind)
     }
     struct pool *p = xnew(struct pool);
     *p = (struct pool){.multi = multi, .transport = t, .kind = kind, .n_handles = 1};
-    TAILQ_INIT(&p->transfers);
+    TAILQ_INIT(&p->items);
     TAILQ_INIT(&p->ready);
     LIST_INIT(&p->sockets);
     LIST_INSERT_HEAD(&t->pools, p, in_transport);
@@ -201,7 +216,7 @@ static void on_timer_closed(uv_handle_t *handle)
     release_handle(handle->data);
 }
 
-/* It has no transfers any more. */
+/* It has no items any more. */
 static void pool_close(struct pool *p)
 {
     (void)curl_multi_cleanup(p->multi); /* a good handle, and we are not inside it */
@@ -214,7 +229,7 @@ static void pool_close(struct pool *p)
 
 static void close_if_left(struct pool *p)
 {
-    if (p != p->transport->current[p->kind] && TAILQ_EMPTY(&p->transfers)) {
+    if (p != p->transport->current[p->kind] && TAILQ_EMPTY(&p->items)) {
         pool_close(p);
     }
 }
@@ -228,6 +243,48 @@ void pool_leave(struct pool *p)
         close_if_left(p);
     }
 }
+
+/* --- its requests --- */
+
+int pool_add(struct kube_transport *t, enum kube_pool kind, struct pool_item *item,
+             const char *what, struct err *err)
+{
+    struct pool *p = t->current[kind];
+    item->pool = p;
+    CURLMcode code = CURLM_OUT_OF_MEMORY;
+    if (curl_easy_setopt(item->easy, CURLOPT_PRIVATE, item) == CURLE_OK) {
+        code = curl_multi_add_handle(p->multi, item->easy);
+    }
+    if (code != CURLM_OK) {
+        return err_set(err, EIO, "%s: %s", what, curl_multi_strerror(code));
+    }
+    TAILQ_INSERT_TAIL(&p->items, item, in_all);
+    return 0;
+}
+
+void pool_remove(struct pool_item *item)
+{
+    struct pool *p = item->pool;
+    if (item->is_ready) {
+        TAILQ_REMOVE(&p->ready, item, in_ready);
+        item->is_ready = false;
+    }
+    TAILQ_REMOVE(&p->items, item, in_all);
+    (void)curl_multi_remove_handle(p->multi, item->easy); /* it is there; we are not in curl */
+    close_if_left(p);
+}
+
+void pool_count_connection(struct pool *p)
+{
+    p->transport->connections++;
+}
+
+void pool_count_bytes(struct pool *p, size_t n)
+{
+    p->transport->bytes_in += n;
+}
+
+/* --- the transport --- */
 
 static void no_owner(void *ctx)
 {
@@ -269,8 +326,8 @@ void kube_transport_free(struct kube_transport *t, void (*on_closed)(void *ctx),
     struct pool *p;
     LIST_FOREACH(p, &t->pools, in_transport)
     {
-        for (struct kube_transfer *transfer; (transfer = TAILQ_FIRST(&p->transfers)) != NULL;) {
-            kube_transfer_cancel(transfer);
+        for (struct pool_item *item; (item = TAILQ_FIRST(&p->items)) != NULL;) {
+            item->cancel(item);
         }
         if (p->multi != NULL) { /* it had none */
             pool_close(p);
@@ -286,40 +343,4 @@ uint64_t kube_transport_connections(const struct kube_transport *t)
 uint64_t kube_transport_bytes_in(const struct kube_transport *t)
 {
     return t->bytes_in;
-}
-
-int kube_transfer_start(struct kube_transport *t, const struct kube_transfer_params *params,
-                        struct kube_transfer **ret, struct err *err)
-{
-    struct kube_transfer *transfer = xnew(struct kube_transfer);
-    transfer->params = *params;
-    transfer->pool = t->current[params->pool];
-    const int r = transfer_prepare(transfer, err);
-    if (r < 0) {
-        transfer_release(transfer);
-        return r;
-    }
-    const CURLMcode code = curl_multi_add_handle(transfer->pool->multi, transfer->easy);
-    if (code != CURLM_OK) {
-        transfer_release(transfer);
-        return err_set(err, EIO, "%s: %s", params->req->what, curl_multi_strerror(code));
-    }
-    TAILQ_INSERT_TAIL(&transfer->pool->transfers, transfer, in_all);
-    *ret = transfer;
-    return 0;
-}
-
-void kube_transfer_cancel(struct kube_transfer *t)
-{
-    if (t->is_gone != NULL) {
-        *t->is_gone = true;
-    }
-    transfer_detach(t);
-    transfer_release(t);
-}
-
-void kube_transfer_abandon(struct kube_transfer *t)
-{
-    pool_leave(t->pool);
-    kube_transfer_cancel(t);
 }

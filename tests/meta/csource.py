@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import typing
 
 SOURCE_FOLDERS = ("lib", "ctl", "daemon", "worker")
 TEST_FOLDERS = ("tests", "bench")
@@ -10,6 +11,10 @@ TEST_FOLDERS = ("tests", "bench")
 _TOKENS = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+_OPEN = re.compile(r"^\{", re.MULTILINE)
+_CLOSE = re.compile(r"^\}", re.MULTILINE)
+_NAME = re.compile(r"(\w+)\s*\(")
+_STATIC = re.compile(r"\bstatic\b")
 
 
 def files(root, folders, suffixes=(".c", ".h")):
@@ -62,6 +67,30 @@ def includes(text):
     text = without_comments(text)
     return [(line_of(text, m.start(1)), m.group(1) == '"', m.group(2))
             for m in _INCLUDE.finditer(text)]
+
+
+class Function(typing.NamedTuple):
+    name: str
+    is_static: bool
+    first: int  # line
+    last: int
+
+
+def functions(code):
+    """The functions that the code defines: their braces stand in column 1."""
+    found = []
+    for start in _OPEN.finditer(code):
+        head_at = max(code.rfind("\n\n", 0, start.start()), code.rfind(";\n", 0, start.start()),
+                      code.rfind("}\n", 0, start.start()), 0)
+        head = code[head_at:start.start()].strip("\n;} ")
+        end = _CLOSE.search(code, start.end())
+        name = _NAME.search(head)
+        if end is None or name is None or head.endswith("="):
+            continue
+        first = line_of(code, start.start()) - head.count("\n") - 1
+        found.append(Function(name.group(1), _STATIC.search(head) is not None, first,
+                              line_of(code, end.start())))
+    return found
 
 
 def line_of(text, offset):

@@ -1,0 +1,40 @@
+/* What transport.c does for transfer.c: one request among the others of its connections. Nobody else
+ * includes it. transport.c knows nothing of requests; it calls back. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include <curl/curl.h>
+
+#include "base/err.h"
+#include "kube/client.h"
+#include "kube/transport.h"
+
+/* A multi handle: connections that may share requests. */
+struct pool;
+
+/* One request in a pool; part of its transfer, which fills the first three. */
+struct pool_item {
+    CURL *easy;
+    void (*deliver)(struct pool_item *item); /* curl has returned; may free the item */
+    void (*cancel)(struct pool_item *item);  /* the transport is being freed: remove and free it */
+    /* Kept by transport.c. */
+    struct pool *pool;
+    bool is_ready; /* in the pool's list of those with something to deliver */
+    bool is_done;  /* curl has finished it with `result` */
+    CURLcode result;
+    TAILQ_ENTRY(pool_item) in_all, in_ready;
+};
+
+/* Starts it on the current connections of this kind. `what` is for the message. */
+int pool_add(struct kube_transport *t, enum kube_pool kind, struct pool_item *item,
+             const char *what, struct err *err);
+/* Out of the pool's lists and out of curl. Not from curl's callbacks. */
+void pool_remove(struct pool_item *item);
+/* From curl's callbacks: deliver is called as soon as curl has returned. */
+void pool_item_ready(struct pool_item *item);
+/* New requests get other connections than these. */
+void pool_leave(struct pool *p);
+void pool_count_connection(struct pool *p);
+void pool_count_bytes(struct pool *p, size_t n);

@@ -1,0 +1,93 @@
+"""No circle: neither of folders that include each other, nor of .c files of one folder that use each other's
+functions. Whoever reads one file of a circle must read all of them, and none can be tested without the others."""
+
+import re
+
+import csource
+
+# A circle that is better than its cut: the files' paths, and the reason. At most MAX_ALLOWED.
+ALLOWED = {}
+MAX_ALLOWED = 3
+
+# Circles that are about to be cut: a note, no failure. One line each.
+PENDING = (
+)
+
+_WORD = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
+
+
+def components(graph):
+    """The sets of nodes that reach each other, of at least two, sorted. graph: {node: {node: label}}."""
+    reach = {}
+    for start in graph:
+        seen, todo = set(), [start]
+        while todo:
+            new = set(graph.get(todo.pop(), {})) - seen
+            seen |= new
+            todo += new
+        reach[start] = seen
+    found = {frozenset(n for n in reach[start] if start in reach.get(n, ())) for start in graph
+             if start in reach[start]}
+    return sorted((c for c in found if len(c) > 1), key=sorted)
+
+
+def describe(graph, circle):
+    """The edges inside a circle: "a -> b (label), b -> a (label)"."""
+    edges = [f"{a} -> {b} ({graph[a][b]})" for a in sorted(circle) for b in sorted(graph[a])
+             if b in circle and a != b]
+    return ", ".join(edges)
+
+
+def folder_of(path):
+    return path.rpartition("/")[0]
+
+
+def folder_graph(root, paths):
+    """Which folder includes which; the label is one such place."""
+    headers = {p.removeprefix("lib/"): p for p in paths if p.endswith(".h")}
+    graph = {folder_of(p): {} for p in paths}
+    for path in paths:
+        for line, is_quoted, name in csource.includes(csource.read(root, path)):
+            if is_quoted and name in headers:
+                graph[folder_of(path)].setdefault(folder_of(headers[name]), f"{path}:{line}")
+    return graph
+
+
+def file_graph(root, paths):
+    """Which .c file names a function, to call it or to pass it on, that another one of its folder defines."""
+    codes = {p: csource.code_only(csource.read(root, p)) for p in paths if p.endswith(".c")}
+    functions = {p: csource.functions(code) for p, code in codes.items()}
+    homes = {(folder_of(p), f.name): p for p in codes for f in functions[p] if not f.is_static}
+    graph = {}
+    for path, code in codes.items():
+        own = {f.name for f in functions[path]}
+        edges = graph[path] = {}
+        for name in _WORD.findall(code):
+            home = homes.get((folder_of(path), name))
+            if home is not None and name not in own:
+                edges.setdefault(home, name)
+    return graph
+
+
+def check(root, allowed=None, pending=PENDING):
+    allowed = ALLOWED if allowed is None else allowed
+    paths = csource.files(root, csource.SOURCE_FOLDERS)
+    folders, files = folder_graph(root, paths), file_graph(root, paths)
+    circles = components(files)
+    findings = [f"circle of folders: {describe(folders, c)}" for c in components(folders)]
+    for circle in circles:
+        if circle in map(frozenset, pending):
+            print(f"note: pending: {' '.join(sorted(circle))}")
+        elif circle not in allowed:
+            findings.append(f"circle of files: {describe(files, circle)}")
+    findings += [f"tests/meta/circles.py: ALLOWED has a circle that is no more: {' '.join(sorted(c))}"
+                 for c in allowed if c not in circles]
+    findings += [f"tests/meta/circles.py: PENDING has a circle that is no more: {' '.join(sorted(c))}"
+                 for c in ()]
+    if len(allowed) > MAX_ALLOWED:
+        findings.append(f"tests/meta/circles.py: {len(allowed)} circles allowed, limit {MAX_ALLOWED}")
+    return findings
+
+
+if __name__ == "__main__":
+    csource.main(check)
