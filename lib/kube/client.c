@@ -15,7 +15,7 @@
 #include <uv.h>
 
 #include "base/mem.h"
-#include "kube/client_parts.h"
+#include "kube/client_server.h"
 #include "kube/credentials.h"
 #include "kube/retry.h"
 #include "kube/transfer.h"

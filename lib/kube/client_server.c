@@ -1,4 +1,6 @@
-/* The server's address as curl wants it, see client_parts.h. Edge file: libcurl's URL parser. */
+/* The server's address, see client_server.h. Edge file: libcurl's URL parser. */
+#include "kube/client_server.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -6,7 +8,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "kube/client_parts.h"
 
 static void cut_slash(char *url)
 {

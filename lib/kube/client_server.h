@@ -1,4 +1,4 @@
-/* A piece of the client in a file of its own. */
+/* The API server's address as libcurl wants it. Used by client.c. */
 #pragma once
 
 #include <stdbool.h>
