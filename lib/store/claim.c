@@ -2,7 +2,7 @@
  * the open file (fcntl OFD: unlike flock it can be asked about without taking it). The kernel
  * lets go of it when the process ends, however it ends; what stays after a kill -9 is an empty
  * right that the next claim takes over. The holder's pid is the file's content. */
-#include "store/sqlite_store.h"
+#include "store/sqlite_internal.h"
 
 #include <fcntl.h>
 #include <stdio.h>

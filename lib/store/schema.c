@@ -1,6 +1,6 @@
 /* The tables and how they came to be. A step, once released, is never edited: a change is a new
  * step at the end, and SCHEMA_VERSION counts them. See docs/store.md for what each column means. */
-#include "store/sqlite_store.h"
+#include "store/sqlite_internal.h"
 
 #include <fcntl.h>
 #include <string.h>

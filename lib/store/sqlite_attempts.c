@@ -1,6 +1,6 @@
 /* Attempts, their replicas and logs in the SQLite store. An attempt is written once, whole; a
  * log is compressed before the transaction begins, so that the write lock is held only to write. */
-#include "store/sqlite_store.h"
+#include "store/sqlite_internal.h"
 
 #include <string.h>
 

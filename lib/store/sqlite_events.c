@@ -1,5 +1,5 @@
 /* Events in the SQLite store: what `benchctl describe` lists, in the order of their coming. */
-#include "store/sqlite_store.h"
+#include "store/sqlite_internal.h"
 
 #include "base/mem.h"
 

@@ -1,6 +1,6 @@
-/* Where runs and their results are kept, behind one vtable; sqlite.c implements it (postgres.c with
- * a later walk). Blocking calls: a shell with an event loop makes them from a worker thread or
- * accepts the pause. A call that returned 0 has committed; nothing is kept half. */
+/* Where runs and their results are kept, behind one vtable, which sqlite.c implements. Calls block: a
+ * program with an event loop makes them from a worker thread or accepts the pause. A call that
+ * returned 0 has committed; a call that failed has changed nothing. */
 #pragma once
 
 #include <stdbool.h>
@@ -86,14 +86,18 @@ struct store_ops {
 struct store { /* implementations embed this as their first member */
     const struct store_ops *ops;
 };
-
-/* "sqlite:FILE". Creates the file when `create`; -ENOENT else. -ENXIO: there is no such folder, which
- * may be a slip of the pen. Refuses a newer schema version (-EPROTO), a damaged file (-EBADMSG), a
- * full disk (-ENOSPC) by name. */
-int store_open(const char *url, bool create, struct store **ret, struct err *err);
-/* For a store in its usual place, which nobody typed: makes the folder that it lies in. */
-int store_make_folder(const char *url, struct err *err);
 void store_close(struct store *s); /* NULL is fine */
+
+/* --- store_open.c --- */
+
+/* "sqlite:FILE". A missing file is created if `create`, else -ENOENT. -ENXIO: the folder does not
+ * exist; the caller may have mistyped it. -EPROTO: a newer schema version; -EBADMSG: a damaged file;
+ * -ENOSPC: the disk is full. */
+int store_open(const char *url, bool create, struct store **ret, struct err *err);
+/* For a store in its default place: creates the folder of the file. */
+int store_make_folder(const char *url, struct err *err);
+
+/* --- load_def.c --- */
 
 /* The run as it was frozen: reads row->definition_json back. */
 int store_load_run_def(const struct run_row *row, struct run_def **ret, struct err *err);
