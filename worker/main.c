@@ -12,11 +12,12 @@
 #include "worker/role.h"
 
 static const struct role_verb roles[] = {
-    {"export", role_export, "Write initial parameters and batches, to compare trainings"},
-    {"train", role_train, "Train in this process, without peers, and test"},
-    {"trainer", role_trainer, "A trainer of a run: warm-up, barrier, measured steps, summary"},
-    {"pserver", role_pserver, "A parameter server of a run"},
-    {"bench", role_bench, "Time training steps on data in memory, layer by layer"},
+    {"export", role_export,
+     "Write initial parameters and batches for another program to start from"},
+    {"train", role_train, "Train in one process and test after each epoch"},
+    {"trainer", role_trainer, "Run one trainer of a distributed run"},
+    {"pserver", role_pserver, "Run one parameter server of a distributed run"},
+    {"bench", role_bench, "Measure the speed of training steps, layer by layer"},
 };
 #define N_ROLES (sizeof(roles) / sizeof(roles[0]))
 
@@ -26,8 +27,8 @@ static void print_help(FILE *to)
     for (size_t i = 0; i < N_ROLES; i++) {
         fprintf(to, "  %-10s %s\n", roles[i].name, roles[i].help);
     }
-    fprintf(to,
-            "\nbenchworker ROLE --help lists a role's options; --version prints the version.\n");
+    fprintf(to, "\nRun 'benchworker ROLE --help' for the options of a role, 'benchworker "
+                "--version' for the version.\n");
 }
 
 /* Help and tables go through stdio: what a full disk did not take shows at the latest here. */
@@ -51,9 +52,10 @@ static int unknown_role(const char *word)
     }
     const char *hint = str_suggest(word, names, N_ROLES);
     if (hint != NULL) {
-        fprintf(stderr, "benchworker: no role '%s'; did you mean %s?\n", word, hint);
+        fprintf(stderr, "benchworker: unknown role '%s'; did you mean %s?\n", word, hint);
     } else {
-        fprintf(stderr, "benchworker: no role '%s'; benchworker --help lists them\n", word);
+        fprintf(stderr, "benchworker: unknown role '%s'; run 'benchworker --help' for the list\n",
+                word);
     }
     return EXIT_USAGE;
 }

@@ -16,11 +16,11 @@
 #include "worker/role.h"
 
 static const struct arg_opt options[] = {
-    {"model", 0, "NAME", "The network (default vgg16-fluid-fc512)"},
-    {"batch", 'b', "N", "Samples a step (default 128)"},
-    {"threads", 't', "N", "Threads of the kernels (default 1)"},
-    {"steps", 0, "N", "Measured steps, after two to warm up (default 20)"},
-    {"seed", 0, "N", "Of parameters, data and dropout (default 1)"},
+    {"model", 0, "NAME", "Network to train (default vgg16-fluid-fc512)"},
+    {"batch", 'b', "N", "Samples per step (default 128)"},
+    {"threads", 't', "N", "Compute threads (default 1)"},
+    {"steps", 0, "N", "Measured steps, after two warm-up steps (default 20)"},
+    {"seed", 0, "N", "Seed of parameters, data and dropout (default 1)"},
     {"output", 'o', "FORMAT", "text or json (default text)"},
 };
 #define N_OPTIONS (sizeof(options) / sizeof(options[0]))
@@ -48,12 +48,12 @@ static int take_options(const struct args *a, struct command *c, struct err *err
     const char *output = args_get(a, "output", "text");
     int64_t batch = 0, threads = 0, steps = 0, seed = 0;
     if (a->n_words > 0) {
-        return err_set(err, EINVAL, "unexpected word '%s'", a->words[0]);
+        return err_set(err, EINVAL, "unexpected argument '%s'", a->words[0]);
     }
     c->model = args_get(a, "model", "vgg16-fluid-fc512");
     c->params.def = model_def_find(c->model);
     if (c->params.def == NULL) {
-        return err_set(err, EINVAL, "--model '%s' is unknown; there are: %s", c->model,
+        return err_set(err, EINVAL, "unknown model '%s'; known models: %s", c->model,
                        model_def_names());
     }
     if (!str_eq(output, "text") && !str_eq(output, "json")) {
@@ -177,7 +177,7 @@ static void print_help(void)
     struct buf text = BUF_INIT;
     args_help(options, N_OPTIONS, &text);
     printf("Usage: benchworker bench [OPTION...]\n\n"
-           "Times training steps on synthetic data in memory, layer by layer.\n\nOptions:\n%s",
+           "Measure training steps on synthetic data in memory, layer by layer.\n\nOptions:\n%s",
            buf_cstr(&text));
     buf_done(&text);
 }

@@ -37,43 +37,43 @@ static const struct variable {
      offsetof(struct role_env, trial), 0, UINT32_MAX, "0"},
     {"ATTEMPT", {"attempt", 0, "N", "Number of the attempt (default 0)"}, BOTH, NUMBER,
      offsetof(struct role_env, attempt), 0, UINT32_MAX, "0"},
-    {"INDEX", {"index", 0, "N", "Of this replica in its role (default 0)"}, BOTH, NUMBER,
+    {"INDEX", {"index", 0, "N", "Index of this replica within its role (default 0)"}, BOTH, NUMBER,
      offsetof(struct role_env, index), 0, FRAME_MAX_INDEX, "0"},
     {"PSERVERS", {"pservers", 0, "N", "Number of parameter servers (default 1)"}, BOTH, NUMBER,
      offsetof(struct role_env, n_pservers), 0, FRAME_MAX_INDEX + 1, "1"},
     {"TRAINERS", {"trainers", 0, "N", "Number of trainers (default 1)"}, BOTH, NUMBER,
      offsetof(struct role_env, n_trainers), 1, FRAME_MAX_INDEX + 1, "1"},
-    {"LISTEN", {"listen", 0, "HOST:PORT", "Where to listen"}, PSERVER, TEXT,
+    {"LISTEN", {"listen", 0, "HOST:PORT", "Address to listen on"}, PSERVER, TEXT,
      offsetof(struct role_env, listen), 0, 0, NULL},
-    {"SECRET_FILE", {"secret-file", 0, "FILE", "The run's secret: 32 bytes, not for others to read"},
+    {"SECRET_FILE", {"secret-file", 0, "FILE", "File with the run's secret: 32 bytes, not readable by others"},
      BOTH, TEXT, offsetof(struct role_env, secret_file), 0, 0, NULL},
-    {"SECRET_FD", {"secret-fd", 0, "N", "The same from an open descriptor"}, BOTH, NUMBER,
+    {"SECRET_FD", {"secret-fd", 0, "N", "Open file descriptor to read the secret from"}, BOTH, NUMBER,
      offsetof(struct role_env, secret_fd), -1, INT32_MAX, "-1"},
-    {"SUMMARY_FILE", {"summary-file", 0, "FILE", "Write the summary here too"}, BOTH, TEXT,
+    {"SUMMARY_FILE", {"summary-file", 0, "FILE", "Also write the summary to FILE"}, BOTH, TEXT,
      offsetof(struct role_env, summary_file), 0, 0, NULL},
-    {"MODEL", {"model", 0, "NAME", "The network (default vgg16-fluid-fc512)"}, BOTH, TEXT,
+    {"MODEL", {"model", 0, "NAME", "Network to train (default vgg16-fluid-fc512)"}, BOTH, TEXT,
      offsetof(struct role_env, model_name), 0, 0, "vgg16-fluid-fc512"},
-    {"SEED", {"seed", 0, "N", "Of parameters, data and dropout (default 1)"}, BOTH, NUMBER,
+    {"SEED", {"seed", 0, "N", "Seed of parameters, data and dropout (default 1)"}, BOTH, NUMBER,
      offsetof(struct role_env, seed), 0, INT64_MAX, "1"},
-    {"DATA", {"data", 0, "SOURCE", "synthetic, idx:DIR or cifar10:DIR (default synthetic)"},
+    {"DATA", {"data", 0, "SOURCE", "Data set: synthetic, idx:DIR or cifar10:DIR (default synthetic)"},
      TRAINER, TEXT, offsetof(struct role_env, data), 0, 0, "synthetic"},
-    {"BATCH_SIZE", {"batch-size", 'b', "N", "Samples of a step (default 32)"}, TRAINER, NUMBER,
+    {"BATCH_SIZE", {"batch-size", 'b', "N", "Samples per step (default 32)"}, TRAINER, NUMBER,
      offsetof(struct role_env, batch_size), 1, 65536, "32"},
-    {"THREADS", {"threads", 't', "N", "Threads of the kernels (default 1)"}, TRAINER, NUMBER,
+    {"THREADS", {"threads", 't', "N", "Compute threads (default 1)"}, TRAINER, NUMBER,
      offsetof(struct role_env, threads), 1, 1024, "1"},
-    {"WARMUP_STEPS", {"warmup-steps", 0, "N", "Steps before the barrier (default 2)"}, TRAINER,
+    {"WARMUP_STEPS", {"warmup-steps", 0, "N", "Warm-up steps before the barrier (default 2)"}, TRAINER,
      NUMBER, offsetof(struct role_env, warmup_steps), 0, 1000000000, "2"},
-    {"STEPS", {"steps", 0, "N", "Measured steps after it (default 10)"}, TRAINER, NUMBER,
+    {"STEPS", {"steps", 0, "N", "Measured steps after the barrier (default 10)"}, TRAINER, NUMBER,
      offsetof(struct role_env, steps), 1, 1000000000, "10"},
-    {"RENDEZVOUS_S", {"rendezvous-s", 0, "N", "Seconds that peers may take to come (default 60)"},
+    {"RENDEZVOUS_S", {"rendezvous-s", 0, "N", "Seconds to wait until all peers are connected (default 60)"},
      BOTH, NUMBER, offsetof(struct role_env, rendezvous_s), 1, 86400, "60"},
 };
 /* clang-format on */
 
 static const struct arg_opt other_options[] = {
-    {"pserver-addrs", 0, "LIST", "Addresses of the parameter servers: host:port,host:port"},
-    {"exchange", 0, "KIND", "PServer or None (default PServer)"},
-    {"print-digest", 0, NULL, "Print the SHA-256 of the final parameters on stderr"},
+    {"pserver-addrs", 0, "LIST", "Addresses of all parameter servers: host:port,host:port"},
+    {"exchange", 0, "KIND", "Gradient exchange: PServer or None (default PServer)"},
+    {"print-digest", 0, NULL, "Print the SHA-256 of the final parameters to stderr"},
 };
 
 static unsigned role_bit(enum role role)
@@ -134,8 +134,8 @@ static int read_addrs(struct role_env *e, struct err *err)
     const char *list = look_up(&e->args, "PSERVER_ADDRS", "pserver-addrs", NULL, source);
     if (list == NULL) {
         return err_set(err, EINVAL,
-                       "no addresses of parameter servers: give --pserver-addrs or "
-                       "BENCHD_PSERVER_ADDRS, or --exchange None");
+                       "no parameter server addresses; set --pserver-addrs or "
+                       "BENCHD_PSERVER_ADDRS, or pass --exchange None");
     }
     e->pserver_addrs = xnew_array(struct net_addr, (size_t)e->n_pservers);
     int64_t n = 0;
@@ -153,7 +153,8 @@ static int read_addrs(struct role_env *e, struct err *err)
         at = at[len] == ',' ? at + len + 1 : NULL;
     }
     if (n != e->n_pservers) {
-        return err_set(err, EINVAL, "%s holds %lld addresses, but there are %lld pservers", source,
+        return err_set(err, EINVAL,
+                       "%s holds %lld addresses, expected %lld, one per parameter server", source,
                        (long long)n, (long long)e->n_pservers);
     }
     return 0;
@@ -174,7 +175,8 @@ static int read_exchange(struct role_env *e, struct err *err)
         return 0;
     }
     if (e->n_pservers < 1) {
-        return err_set(err, EINVAL, "exchange PServer needs at least one parameter server");
+        return err_set(err, EINVAL,
+                       "exchange PServer needs at least one parameter server; set --pservers");
     }
     return e->role == ROLE_TRAINER ? read_addrs(e, err) : 0;
 }
@@ -185,21 +187,21 @@ static int check(struct role_env *e, struct err *err)
     int64_t count = is_trainer ? e->n_trainers : e->n_pservers;
     const char *role = getenv("BENCHD_ROLE");
     if (role != NULL && !str_eq(role, role_to_string(e->role))) {
-        return err_set(err, EINVAL, "BENCHD_ROLE is '%s', but this is benchworker %s", role,
+        return err_set(err, EINVAL, "BENCHD_ROLE is '%s', but the command is benchworker %s", role,
                        role_to_string(e->role));
     }
     if (e->index >= count) {
-        return err_set(err, EINVAL, "index %lld of %lld %ss; indices count from 0",
+        return err_set(err, EINVAL,
+                       "index %lld is out of range: this run has %lld %ss, counted from 0",
                        (long long)e->index, (long long)count, role_to_string(e->role));
     }
     if (!is_trainer && e->listen == NULL) {
         return err_set(err, EINVAL,
-                       "no address to listen on: give --listen HOST:PORT or "
-                       "BENCHD_LISTEN");
+                       "no address to listen on; set --listen HOST:PORT or BENCHD_LISTEN");
     }
     e->model = model_def_find(e->model_name);
     if (e->model == NULL) {
-        return err_set(err, EINVAL, "model '%s' is unknown; there are: %s", e->model_name,
+        return err_set(err, EINVAL, "unknown model '%s'; known models: %s", e->model_name,
                        model_def_names());
     }
     return 0;
@@ -210,11 +212,13 @@ static void print_help(enum role role, const struct arg_opt *options, size_t n)
     struct buf text = BUF_INIT;
     args_help(options, n, &text);
     printf(
-        "Usage: benchworker %s [OPTION...]\n\n%s Each option is also read from the environment,\n"
-        "--attempt from BENCHD_ATTEMPT; the option wins.\n\nOptions:\n%s",
+        "Usage: benchworker %s [OPTION...]\n\n%s\n\nAn option with a value can also be set in the "
+        "environment: --seed as BENCHD_SEED.\nThe option takes precedence.\n\n"
+        "Options:\n%s",
         role_to_string(role),
-        role == ROLE_TRAINER ? "Trains with parameter servers, or alone with --exchange None."
-                             : "Keeps a part of the parameters for all trainers.",
+        role == ROLE_TRAINER
+            ? "Train with parameter servers, or alone with --exchange None."
+            : "Keep a part of the parameters for all trainers and apply their gradients.",
         buf_cstr(&text));
     buf_done(&text);
 }
@@ -235,7 +239,7 @@ int role_env_read(enum role role, int argc, char *const *argv, struct role_env *
         return 1;
     }
     if (e.args.n_words > 0) {
-        r = err_set(err, EINVAL, "unexpected word '%s'", e.args.words[0]);
+        r = err_set(err, EINVAL, "unexpected argument '%s'", e.args.words[0]);
     }
     for (size_t i = 0; r >= 0 && i < N(variables); i++) {
         if ((variables[i].roles & role_bit(role)) != 0) {
@@ -269,7 +273,7 @@ int role_env_secret(const struct role_env *e, uint8_t ret[static 32], struct err
         return auth_secret_from_fd((int)e->secret_fd, ret, err);
     }
     return err_set(err, EINVAL,
-                   "no secret: give --secret-file FILE with 32 random bytes (umask 077; "
+                   "no secret; set --secret-file FILE with 32 random bytes (umask 077; "
                    "head -c 32 /dev/urandom > FILE), the same for all replicas");
 }
 

@@ -28,13 +28,13 @@
 #define MAX_STEPS 100000
 
 static const struct arg_opt options[] = {
-    {"dir", 0, "DIR", "Where the files go; made if it is not there"},
-    {"model", 0, "NAME", "The network (default vgg16-fluid-fc512)"},
-    {"data", 0, "SOURCE", "synthetic, idx:DIR or cifar10:DIR (default synthetic)"},
-    {"batch", 'b', "N", "Samples a step (default 32)"},
+    {"dir", 0, "DIR", "Directory for the files; created if missing"},
+    {"model", 0, "NAME", "Network to train (default vgg16-fluid-fc512)"},
+    {"data", 0, "SOURCE", "Data set: synthetic, idx:DIR or cifar10:DIR (default synthetic)"},
+    {"batch", 'b', "N", "Samples per step (default 32)"},
     {"limit", 0, "N", "Train on the first N samples only (default 0: all)"},
-    {"steps", 0, "N", "Steps whose batches are written (default 0: parameters only)"},
-    {"seed", 0, "N", "Of parameters, order and synthetic data (default 1)"},
+    {"steps", 0, "N", "Write the batches of the first N steps (default 0: parameters only)"},
+    {"seed", 0, "N", "Seed of parameters, order and synthetic data (default 1)"},
 };
 #define N_OPTIONS (sizeof(options) / sizeof(options[0]))
 
@@ -68,13 +68,13 @@ static int take_options(const struct args *a, struct command *c, struct err *err
     c->source = args_get(a, "data", "synthetic");
     c->def = model_def_find(c->model);
     if (a->n_words > 0) {
-        return err_set(err, EINVAL, "unexpected word '%s'", a->words[0]);
+        return err_set(err, EINVAL, "unexpected argument '%s'", a->words[0]);
     }
     if (c->dir == NULL) {
-        return err_set(err, EINVAL, "--dir is needed");
+        return err_set(err, EINVAL, "--dir is required");
     }
     if (c->def == NULL) {
-        return err_set(err, EINVAL, "--model '%s' is unknown; there are: %s", c->model,
+        return err_set(err, EINVAL, "unknown model '%s'; known models: %s", c->model,
                        model_def_names());
     }
     return 0;
@@ -84,7 +84,7 @@ static int open_file(const struct command *c, const char *name, FILE **ret, stru
 {
     _cleanup_(freep) char *path = xasprintf("%s/%s", c->dir, name);
     *ret = fopen(path, "we");
-    return *ret != NULL ? 0 : err_set_errno(err, errno, "%s", path);
+    return *ret != NULL ? 0 : err_set_errno(err, errno, "open '%s'", path);
 }
 
 /* Closes f; what could not be written shows at the latest here. */
@@ -217,7 +217,7 @@ static int write_description(const struct command *c, struct err *err)
 static int run(const struct command *c, struct err *err)
 {
     if (mkdir(c->dir, 0777) < 0 && errno != EEXIST) {
-        return err_set_errno(err, errno, "%s", c->dir);
+        return err_set_errno(err, errno, "create directory '%s'", c->dir);
     }
     int r = write_params(c, err);
     if (r == 0 && c->steps > 0) {
@@ -244,8 +244,8 @@ int role_export(int argc, char *const *argv)
     if (args_has(&args, "help")) {
         struct buf text = BUF_INIT;
         args_help(options, N_OPTIONS, &text);
-        printf("Usage: benchworker export --dir DIR [OPTION...]\n\nWrites initial parameters and "
-               "batches, for a program that starts from the same.\n\nOptions:\n%s",
+        printf("Usage: benchworker export --dir DIR [OPTION...]\n\nWrite initial parameters and "
+               "batches, so that another program can start from the same values.\n\nOptions:\n%s",
                buf_cstr(&text));
         buf_done(&text);
         args_done(&args);

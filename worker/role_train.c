@@ -16,15 +16,15 @@
 #define MAX_COUNT 1000000000
 
 static const struct arg_opt options[] = {
-    {"model", 0, "NAME", "The network (default vgg16-fluid-fc512)"},
-    {"data", 0, "SOURCE", "synthetic, idx:DIR or cifar10:DIR (default synthetic)"},
-    {"batch", 'b', "N", "Samples a step (default 32)"},
+    {"model", 0, "NAME", "Network to train (default vgg16-fluid-fc512)"},
+    {"data", 0, "SOURCE", "Data set: synthetic, idx:DIR or cifar10:DIR (default synthetic)"},
+    {"batch", 'b', "N", "Samples per step (default 32)"},
     {"epochs", 0, "N", "Passes over the training data (default 1)"},
     {"limit", 0, "N", "Train on the first N samples only (default 0: all)"},
-    {"test-limit", 0, "N", "Test on the first N samples only, 0: no test (default: all)"},
+    {"test-limit", 0, "N", "Test on the first N samples only; 0 disables the test (default: all)"},
     {"steps", 0, "N", "Stop after N steps (default 0: no limit)"},
-    {"seed", 0, "N", "Of parameters, order, dropout and synthetic data (default 1)"},
-    {"threads", 't', "N", "Threads of the kernels (default 1)"},
+    {"seed", 0, "N", "Seed of parameters, order, dropout and synthetic data (default 1)"},
+    {"threads", 't', "N", "Compute threads (default 1)"},
     {"no-dropout", 0, NULL, "Train without dropout"},
     {"output", 'o', "FORMAT", "text or json (default text)"},
 };
@@ -82,12 +82,12 @@ static int take_options(const struct args *a, struct command *c, struct err *err
 {
     const char *output = args_get(a, "output", "text");
     if (a->n_words > 0) {
-        return err_set(err, EINVAL, "unexpected word '%s'", a->words[0]);
+        return err_set(err, EINVAL, "unexpected argument '%s'", a->words[0]);
     }
     c->model = args_get(a, "model", "vgg16-fluid-fc512");
     c->params.def = model_def_find(c->model);
     if (c->params.def == NULL) {
-        return err_set(err, EINVAL, "--model '%s' is unknown; there are: %s", c->model,
+        return err_set(err, EINVAL, "unknown model '%s'; known models: %s", c->model,
                        model_def_names());
     }
     if (!str_eq(output, "text") && !str_eq(output, "json")) {
@@ -165,7 +165,7 @@ static void print_help(void)
     struct buf text = BUF_INIT;
     args_help(options, N_OPTIONS, &text);
     printf("Usage: benchworker train [OPTION...]\n\n"
-           "Trains in this process, without peers, and tests after each epoch.\n\nOptions:\n%s",
+           "Train in one process, without peers, and test after each epoch.\n\nOptions:\n%s",
            buf_cstr(&text));
     buf_done(&text);
 }

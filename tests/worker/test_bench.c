@@ -131,7 +131,7 @@ static void bad_command_lines(void **state)
     } rows[] = {
         {"--batch", "0", "--batch '0': expected a whole number from 1 to 4096"},
         {"--steps", "x", "--steps 'x'"},
-        {"--model", "vgg", "'vgg' is unknown; there are: vgg16-fluid-fc512"},
+        {"--model", "vgg", "unknown model 'vgg'; known models: vgg16-fluid-fc512"},
         {"-o", "xml", "expected text or json"},
         {"--stepps", "3", "did you mean --steps"},
     };

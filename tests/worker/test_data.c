@@ -136,10 +136,8 @@ static void idx_faults(void **state)
          {.images_cut = 16 + N * PIXELS},
          "ends at byte 0, expected 4 (the magic number)"},
         {"cut in the header", {.images_cut = 6 + N * PIXELS}, "ends at byte 10"},
-        {"cut in the pixels",
-         {.images_cut = 1},
-         "ends at byte 3935, expected 3936 (all its images)"},
-        {"cut in the labels", {.labels_cut = 2}, "ends at byte 11, expected 13 (all its labels)"},
+        {"cut in the pixels", {.images_cut = 1}, "ends at byte 3935, expected 3936 (all images)"},
+        {"cut in the labels", {.labels_cut = 2}, "ends at byte 11, expected 13 (all labels)"},
         {"images go on", {.images_cut = -1}, "too long: expected it to end at byte 3936"},
         {"labels go on", {.labels_cut = -3}, "too long: expected it to end at byte 13"},
         {"label above 9", {.label = 10}, "label 10 of sample 3, expected 0 to 9"},
@@ -158,7 +156,7 @@ static void missing_and_unreadable(void **state)
     struct fault none = {0};
     write_idx(&none, write_file, "");
     remove_file("train-labels-idx1-ubyte");
-    expect_failure(source, DATA_TRAIN, "labels missing", -ENOENT, "no file '/tmp");
+    expect_failure(source, DATA_TRAIN, "labels missing", -ENOENT, "neither '/tmp");
     expect_failure(source, DATA_TEST, "test files missing", -ENOENT, "t10k-images-idx3-ubyte.gz");
     expect_failure("idx:/nonexistent", DATA_TRAIN, "no directory", -ENOENT, "/nonexistent/");
     expect_failure("cifar10:/nonexistent", DATA_TRAIN, "no directory", -ENOENT, "data_batch_1.bin");
@@ -185,9 +183,10 @@ static void damaged_gzip(void **state)
         int64_t length; /* to cut to, from the end if negative; 0: whole */
         const char *expected;
     } rows[] = {
-        {"checksum", -6, 0, "' is damaged: incorrect data check; get it again"},
-        {"cut in the trailer", 0, -3, "' is damaged: the compressed data end early; get it again"},
-        {"cut in half", 0, 200, "' is damaged: the compressed data end early; get it again"},
+        {"checksum", -6, 0, "' is damaged: incorrect data check; download it again"},
+        {"cut in the trailer", 0, -3,
+         "' is damaged: the compressed data end early; download it again"},
+        {"cut in half", 0, 200, "' is damaged: the compressed data end early; download it again"},
         {"data", 150, 0, "' is damaged: "},
     };
     _cleanup_(freep) char *path = path_of("train-images-idx3-ubyte.gz");

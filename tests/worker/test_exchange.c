@@ -200,23 +200,23 @@ static void one_of_two_is_wrong(void **state)
         const char *peer_wrong, *peer_other, *server_says;
     } rows[] = {
         {"wrong secret", {.wrong_secret = true}, 12, 11, 11, "pserver/0", "trainer/1",
-         "trainer/1 did not arrive within 2 s"},
+         "trainer/1 did not connect within 2 s"},
         {"wrong run", {.wrong_run = true}, 12, 11, 11, "pserver/0", "trainer/1",
-         "trainer/1 did not arrive within 2 s"},
+         "trainer/1 did not connect within 2 s"},
         {"wrong attempt", {.wrong_attempt = true}, 12, 11, 11, "pserver/0", "trainer/1",
-         "trainer/1 did not arrive within 2 s"},
+         "trainer/1 did not connect within 2 s"},
         {"wrong model", {.wrong_digest = true}, 12, 11, 12, "pserver/0", "trainer/1",
          "trainer/1: its model, seed or numbers of replicas differ"},
         {"gives up by itself", {.leaves = true}, 10, 11, 11, "", "trainer/1",
          "trainer/1 reports: its data is damaged"},
         {"fewer steps", {.steps = 2}, 0, 11, 12, "", "trainer/1",
-         "trainer/1 said goodbye after 4 steps, but others go on"},
+         "trainer/1 finished after 4 steps, but others continue"},
         {"leaves before the barrier", {.skips_barrier = true}, 0, 11, 12, "", "trainer/1",
-         "trainer/1 said goodbye after 2 steps, but others go on"},
+         "trainer/1 finished after 2 steps, but others continue"},
         {"less warm-up", {.warmup = 1}, 11, 11, 12, "trainer/1", "trainer/1",
-         "trainer/1 waits at the barrier after 1 steps, but others go on"},
+         "trainer/1 waits at the barrier after 1 steps, but others continue"},
         {"more warm-up", {.warmup = 3}, 11, 11, 12, "trainer/0", "trainer/0",
-         "trainer/0 waits at the barrier after 2 steps, but others go on"},
+         "trainer/0 waits at the barrier after 2 steps, but others continue"},
     };
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -309,7 +309,7 @@ static void a_server_never_comes(void **state)
     assert_int_equal(rig.servers[0].fault.peer.role, ROLE_PSERVER);
     assert_int_equal(rig.servers[0].fault.peer.index, 1);
     print_message("# %s\n", rig.servers[1].err.msg); /* nobody ever came to the second */
-    assert_non_null(strstr(rig.servers[1].err.msg, "trainer/0, trainer/1 did not arrive"));
+    assert_non_null(strstr(rig.servers[1].err.msg, "trainer/0, trainer/1 did not connect"));
     free_trainers(&rig, trainers);
     rig_done(&rig);
 }
@@ -327,7 +327,7 @@ static void addresses_swapped(void **state)
     join_trainers(&rig, trainers);
     print_message("# %s\n", trainers[0].err.msg);
     assert_int_equal(trainers[0].fault.exit_code, 12);
-    assert_non_null(strstr(trainers[0].err.msg, "answers at its address"));
+    assert_non_null(strstr(trainers[0].err.msg, "the process at this address is"));
     free_trainers(&rig, trainers);
     rig_done(&rig);
 }

@@ -122,7 +122,7 @@ static void bad_command_lines(void **state)
     (void)state;
     run("/proc/none", "0", "2");
     assert_int_equal(child.exit_code, EXIT_WORKER_RESOURCE);
-    assert_non_null(strstr(child.err, "benchworker export: /proc/none: "));
+    assert_non_null(strstr(child.err, "benchworker export: create directory '/proc/none': "));
     run(folder, "x", "2");
     assert_int_equal(child.exit_code, EXIT_USAGE);
     assert_non_null(strstr(child.err, "--steps 'x': expected a whole number from 0 to 100000"));

@@ -188,7 +188,7 @@ static void lies(void **state)
         {"payload damaged", {0}, false, true, -1, "CRC of the payload"},
         {"another sender", {.from = {.index = 9}}, false, false, -1, "another sender (trainer/9)"},
         {"another attempt", {.from = {.attempt = 3}}, false, false, -1, "another sender"},
-        {"replayed", {.sequence = 5}, false, false, -1, "frame 5 came where 0"},
+        {"replayed", {.sequence = 5}, false, false, -1, "frame 5 arrived, expected frame 0"},
         {"too long", {.payload_len = FRAME_MAX_PAYLOAD + 1}, false, false, -1, "allowed are 0 to"},
         {"huge", {.payload_len = UINT32_MAX}, false, false, -1, "allowed are 0 to"},
         {"type 0", {.type = 255}, false, false, -1, "type 255 (?) is not expected"},

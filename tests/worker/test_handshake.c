@@ -104,13 +104,13 @@ static void turned_away(void **state)
         {"nothing wrong", NONE, 0, 0, NULL},
         {"wrong secret", SECRET, -EPROTO, -EPROTO, "does not know this run's secret"},
         {"another run", RUN, -ESTALE, -ESTALE, "another run, point or trial"},
-        {"another attempt", ATTEMPT, -ESTALE, -ESTALE, "of attempt 1, this is attempt 0"},
+        {"another attempt", ATTEMPT, -ESTALE, -ESTALE, "to attempt 1, this is attempt 0"},
         {"another model", MODEL, -EPROTO, -EPROTO, "model, seed or numbers of replicas differ"},
         {"another seed", SEED, -EPROTO, -EPROTO, "model, seed or numbers"},
         {"other number of trainers", TRAINERS, -EPROTO, -EPROTO, "model, seed or numbers"},
         {"other number of servers", SERVERS, -EPROTO, -EPROTO, "model, seed or numbers"},
         {"a recorded proof", OLD_PROOF, 0, -EPROTO, "does not know this run's secret"},
-        {"another name in the proof", RENAMED, 0, -EPROTO, "changed its name"},
+        {"another name in the proof", RENAMED, 0, -EPROTO, "changed its identity"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct handshake t = golden_side(ROLE_TRAINER), s = golden_side(ROLE_PSERVER);

@@ -158,7 +158,8 @@ static void blame_of_oneself(void **state)
         bool is = fault_is_absence(&f, rows[i].r, &life, rows[i].now_ns, &self, &err);
         assert_int_equal(is, rows[i].is_own);
         assert_int_equal(f.exit_code, rows[i].is_own ? 11 : 0);
-        const char *want = "pserver/2 itself was stopped for 5.0 s: its peers have given it up";
+        const char *want =
+            "pserver/2 itself was stopped for 5.0 s; its peers have declared it lost";
         assert_string_equal(err.msg, is ? want : "as it was");
         if (!is) {
             continue;

@@ -21,19 +21,19 @@ def usage(tap, key):
     rows = [
         (["pserver"], {}, "no address to listen on"),
         (["pserver", "--listen", "7164"], {}, "expected host:port"),
-        (["pserver", "--listen", "127.0.0.1:0"], {}, "no secret: give --secret-file"),
+        (["pserver", "--listen", "127.0.0.1:0"], {}, "no secret; set --secret-file"),
         (["pserver", "--listn", "x"], {}, "did you mean --listen"),
-        (["trainer"], {}, "no addresses of parameter servers"),
+        (["trainer"], {}, "no parameter server addresses"),
         (["trainer", "--exchange", "Ring"], {}, "--exchange 'Ring': expected PServer or None"),
         (["trainer", "--exchange", "None"], {"BENCHD_BATCH_SIZE": "many"},
          "BENCHD_BATCH_SIZE 'many': expected a whole number from 1"),
         (["trainer", "--exchange", "None", "--steps", "0"], {}, "--steps '0'"),
-        (["trainer", "--exchange", "None", "--index", "1"], {}, "index 1 of 1 trainers"),
-        (["trainer", "--exchange", "None", "--model", "vgg"], {}, "model 'vgg' is unknown; there are: vgg16"),
+        (["trainer", "--exchange", "None", "--index", "1"], {}, "index 1 is out of range: this run has 1 trainers"),
+        (["trainer", "--exchange", "None", "--model", "vgg"], {}, "unknown model 'vgg'; known models: vgg16"),
         (["trainer", "--exchange", "None", "--data", "mnist"], {}, "mnist"),
         (["trainer", "--exchange", "None"], {"BENCHD_ROLE": "pserver"}, "BENCHD_ROLE is 'pserver'"),
-        (["trainer", "--pserver-addrs", "a:1,b:2"], {}, "holds 2 addresses, but there are 1 pservers"),
-        (["trainer", "more"], {}, "unexpected word 'more'"),
+        (["trainer", "--pserver-addrs", "a:1,b:2"], {}, "holds 2 addresses, expected 1"),
+        (["trainer", "more"], {}, "unexpected argument 'more'"),
     ]
     for args, env, says in rows:
         code, _, stderr, _ = once(args, env)
@@ -90,7 +90,7 @@ def another_secret(tap):
     tap.match("does not know this run's secret", error["message"], "another secret: and says why")
     code, error, _ = ends["pserver/0"]
     tap.equal((11, "trainer/0"), (code, error["peer"]), "another secret: the server misses the trainer")
-    tap.match(r"did not arrive within 2 s \(turned away, claiming to be trainer/0: .*another secret\)", error["message"],
+    tap.match(r"did not connect within 2 s \(rejected a connection that claimed to be trainer/0: .*different secret\)", error["message"],
               "another secret: and says who was turned away")
 
 

@@ -60,12 +60,12 @@ static void bad_command_lines(void **state)
         {"train --batch 4097", EXIT_USAGE, "from 1 to 4096"},
         {"train --epochs 1.5", EXIT_USAGE, "--epochs '1.5'"},
         {"train --seed -1", EXIT_USAGE, "--seed '-1'"},
-        {"train --model vgg", EXIT_USAGE, "'vgg' is unknown; there are: vgg16-fluid-fc512"},
+        {"train --model vgg", EXIT_USAGE, "unknown model 'vgg'; known models: vgg16-fluid-fc512"},
         {"train --data mnist", EXIT_USAGE, "use synthetic, idx:DIR or cifar10:DIR"},
         {"train -o xml", EXIT_USAGE, "expected text or json"},
-        {"train now", EXIT_USAGE, "unexpected word 'now'"},
+        {"train now", EXIT_USAGE, "unexpected argument 'now'"},
         {"train --data idx:/nonexistent", EXIT_WORKER_DATA,
-         "no file '/nonexistent/train-images-idx3-ubyte'"},
+         "neither '/nonexistent/train-images-idx3-ubyte' nor"},
         {"train --data cifar10:/nonexistent", EXIT_WORKER_DATA, "data_batch_1.bin"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {

@@ -68,7 +68,8 @@ static int on_challenge(struct client *c, struct link *l, const struct frame *f,
                         const uint8_t *payload, struct err *err)
 {
     if (f->type != FRAME_CHALLENGE) {
-        return err_set(err, EPROTO, "%s out of turn", frame_type_to_string(f->type));
+        return err_set(err, EPROTO, "unexpected %s in the handshake",
+                       frame_type_to_string(f->type));
     }
     uint8_t proof[HANDSHAKE_PROOF_SIZE];
     int r = handshake_on_challenge(&l->handshake, f, payload, proof, err);
@@ -85,7 +86,8 @@ static int on_challenge(struct client *c, struct link *l, const struct frame *f,
     if (id->role != l->peer.role || id->index != l->peer.index) {
         char name[32];
         frame_id_name(id, name);
-        return err_set(err, EPROTO, "%s answers at its address", name);
+        return err_set(err, EPROTO, "the process at this address is %s; check --pserver-addrs",
+                       name);
     }
     struct handshake_keys keys;
     handshake_keys(&l->handshake, &keys);
@@ -127,7 +129,7 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
 static int on_welcome(struct link *l, const struct frame *f, struct err *err)
 {
     if (f->type != FRAME_WELCOME) {
-        return err_set(err, EPROTO, "%s before WELCOME", frame_type_to_string(f->type));
+        return err_set(err, EPROTO, "%s arrived before WELCOME", frame_type_to_string(f->type));
     }
     l->state = LINK_JOINED;
     return 0;
@@ -173,7 +175,7 @@ int link_read(struct client *c, struct link *l, struct err *err)
     }
     if (r == -ECONNRESET && l->state == LINK_HANDSHAKE) {
         conn_close(&l->conn); /* a server on its way up or down: dial again */
-        dial_again(&l->dial, c->now_ns, "it closes the connection in the handshake");
+        dial_again(&l->dial, c->now_ns, "it closed the connection during the handshake");
         l->state = LINK_DIAL;
         return 0;
     }
@@ -187,7 +189,8 @@ int link_check_life(struct client *c, struct link *l, struct err *err)
     }
     if (heartbeat_is_lost(&l->conn.heartbeat, c->now_ns)) {
         double silent_s = (double)(c->now_ns - l->conn.heartbeat.last_heard_ns) / 1e9;
-        (void)err_set(err, ETIMEDOUT, "silent for %.1f s: stopped, hung or cut off", silent_s);
+        (void)err_set(err, ETIMEDOUT, "silent for %.1f s: it is stopped, hung or unreachable",
+                      silent_s);
         return blame(c, l, -ETIMEDOUT, err);
     }
     if (heartbeat_is_due(&l->conn.heartbeat, c->now_ns)) {

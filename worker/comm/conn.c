@@ -216,10 +216,9 @@ static int handle(struct conn *c, int event, const struct conn_handler *handler,
 static int lost(struct err *err, ssize_t n, int code)
 {
     if (n == 0 || code == ECONNRESET || code == EPIPE) {
-        return err_set(err, ECONNRESET,
-                       "it closed the connection before the end: killed or failed");
+        return err_set(err, ECONNRESET, "it closed the connection early: it was killed or failed");
     }
-    (void)err_set_errno(err, ECONNRESET, "the connection broke: %s", strerrordesc_np(code));
+    (void)err_set_errno(err, ECONNRESET, "connection lost: %s", strerrordesc_np(code));
     return -ECONNRESET;
 }
 

@@ -99,7 +99,7 @@ static void client_free(struct exchange *x)
         return;
     }
     struct client *c = (struct client *)x;
-    client_abandon(x, EXIT_WORKER_PEER_LOST, "it left without a goodbye");
+    client_abandon(x, EXIT_WORKER_PEER_LOST, "it left before the end");
     (void)pthread_join(c->thread, NULL); /* it has ended or is about to */
     (void)pthread_cond_destroy(&c->cond);
     (void)pthread_mutex_destroy(&c->mutex);
@@ -150,7 +150,7 @@ int exchange_ps_new(const struct exchange_ps_params *params, struct exchange **r
         (void)close(wake_fd);
         free(c->links);
         free(c);
-        return err_set_errno(err, code, "communication thread");
+        return err_set_errno(err, code, "start the communication thread");
     }
     *ret = &c->base;
     return 0;

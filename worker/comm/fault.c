@@ -33,8 +33,9 @@ int fault_from_absence(struct fault *f, int64_t away_ns, const struct frame_id *
 {
     char name[32];
     frame_id_name(self, name);
-    (void)err_set(err, ETIMEDOUT, "%s itself was stopped for %.1f s: its peers have given it up",
-                  name, (double)away_ns / 1e9);
+    (void)err_set(err, ETIMEDOUT,
+                  "%s itself was stopped for %.1f s; its peers have declared it lost", name,
+                  (double)away_ns / 1e9);
     fault_from_err(f, -ETIMEDOUT, self, err);
     return -ETIMEDOUT;
 }
@@ -59,7 +60,7 @@ int fault_from_abort(struct fault *f, const struct frame *frame, const uint8_t *
         v[i] = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
     }
     if (v[1] >= ROLE_COUNT || v[2] > FRAME_MAX_INDEX) {
-        return err_set(err, EPROTO, "ABORT blames role %u, index %u", v[1], v[2]);
+        return err_set(err, EPROTO, "ABORT names an invalid peer: role %u, index %u", v[1], v[2]);
     }
     if (f->exit_code != 0) {
         return 0;

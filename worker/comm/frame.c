@@ -183,12 +183,12 @@ static int check_type(const struct frame_parser *p, uint8_t type, uint8_t dtype,
     uint32_t len = p->frame.payload_len;
     if (len < types[type].min || len > types[type].max) {
         return err_set(err, EPROTO,
-                       "frame %" PRIu64 ": %s with %" PRIu32 " bytes of payload, "
+                       "frame %" PRIu64 ": %s has a payload of %" PRIu32 " bytes, "
                        "allowed are %" PRIu32 " to %" PRIu32,
                        p->sequence, types[type].name, len, types[type].min, types[type].max);
     }
     if (dtype != types[type].dtype) {
-        return err_set(err, EPROTO, "frame %" PRIu64 ": %s with dtype %u", p->sequence,
+        return err_set(err, EPROTO, "frame %" PRIu64 ": %s has the wrong dtype %u", p->sequence,
                        types[type].name, dtype);
     }
     return 0;
@@ -218,7 +218,7 @@ static int check_header(struct frame_parser *p, struct err *err)
         .sequence = get64(h + AT_SEQUENCE),
     };
     if (h[AT_ROLE] >= ROLE_COUNT || f->from.index > FRAME_MAX_INDEX) {
-        return err_set(err, EPROTO, "frame %" PRIu64 ": sender role %u, index %" PRIu32,
+        return err_set(err, EPROTO, "frame %" PRIu64 ": invalid sender: role %u, index %" PRIu32,
                        p->sequence, h[AT_ROLE], f->from.index);
     }
     int r = p->keyed ? check_sender(p, err) : 0;
@@ -226,7 +226,7 @@ static int check_header(struct frame_parser *p, struct err *err)
         return r;
     }
     if (f->sequence != p->sequence) {
-        return err_set(err, EPROTO, "frame %" PRIu64 " came where %" PRIu64 " was expected",
+        return err_set(err, EPROTO, "frame %" PRIu64 " arrived, expected frame %" PRIu64,
                        f->sequence, p->sequence);
     }
     return check_type(p, h[AT_TYPE], h[AT_DTYPE], err);

@@ -103,7 +103,7 @@ int handshake_on_proof(const struct handshake *h, const struct frame *f, const u
     }
     if (f->from.run != said->run || f->from.attempt != said->attempt ||
         f->from.role != said->role || f->from.index != said->index) {
-        return err_set(err, EPROTO, "it changed its name in the handshake");
+        return err_set(err, EPROTO, "it changed its identity during the handshake");
     }
     return 0;
 }
@@ -115,7 +115,7 @@ int handshake_agree(const struct handshake_side *self, const struct handshake_si
         return err_set(err, ESTALE, "it belongs to another run, point or trial");
     }
     if (peer->id.attempt != self->id.attempt) {
-        return err_set(err, ESTALE, "it is of attempt %" PRIu32 ", this is attempt %" PRIu32,
+        return err_set(err, ESTALE, "it belongs to attempt %" PRIu32 ", this is attempt %" PRIu32,
                        peer->id.attempt, self->id.attempt);
     }
     if (memcmp(peer->digest, self->digest, AUTH_DIGEST_SIZE) != 0) {

@@ -49,7 +49,7 @@ int net_tune(int fd, struct err *err)
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
         fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ||
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0) {
-        return err_set_errno(err, errno, "socket options");
+        return err_set_errno(err, errno, "set socket options");
     }
     return 0; /* buffers stay with the kernel: a size set by hand ends its tuning */
 }

@@ -47,8 +47,8 @@ static int blame_leaver(struct ps_server *s, struct err *err)
         struct ps_peer *peer = s->trainers[t];
         if (peer != NULL && peer->gone) {
             (void)err_set(err, EPROTO,
-                          "trainer/%" PRIu32 " said goodbye after %" PRIu64 " steps, "
-                          "but others go on; give all trainers the same number of steps",
+                          "trainer/%" PRIu32 " finished after %" PRIu64 " steps, "
+                          "but others continue; give all trainers the same number of steps",
                           t, peer->step);
             fault_from_err(&s->fault, -EPROTO, &peer->conn.peer, err);
             break;
@@ -90,7 +90,7 @@ static int blame_waiter(struct ps_server *s, struct err *err)
     }
     (void)err_set(err, EPROTO,
                   "trainer/%" PRIu32 " waits at the barrier after %" PRIu64 " steps, "
-                  "but others go on; give all trainers the same number of warm-up steps",
+                  "but others continue; give all trainers the same number of warm-up steps",
                   t, s->trainers[t]->step);
     fault_from_err(&s->fault, -EPROTO, &s->trainers[t]->conn.peer, err);
     return -EPROTO;
@@ -100,7 +100,8 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
                      struct err *err)
 {
     if (f->type != FRAME_GRADIENT || !peer->joined || peer->gone) {
-        (void)err_set(err, EPROTO, "%s is not for a server", frame_type_to_string(f->type));
+        (void)err_set(err, EPROTO, "a parameter server does not accept %s",
+                      frame_type_to_string(f->type));
         return NULL;
     }
     if (s->n_gone > 0) {
@@ -126,8 +127,8 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
     /* It must have all of the round before; its parameters are still being read by our socket. */
     if (peer->step != s->round || (peer->next == 0 && conn_has_bulk(&peer->conn))) {
         (void)err_set(err, EPROTO,
-                      "gradient of step %" PRIu64 " before it has the parameters of "
-                      "the step before",
+                      "gradient of step %" PRIu64 " arrived before the parameters of "
+                      "the previous step were sent",
                       f->step);
         return NULL;
     }
@@ -208,7 +209,7 @@ void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_r
 int ps_round_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
 {
     if (peer->ready || peer->next != 0 || peer->step != s->round) {
-        return err_set(err, EPROTO, "READY twice or within a round");
+        return err_set(err, EPROTO, "READY was sent twice or within a round");
     }
     peer->ready = true;
     s->n_ready++;

@@ -44,7 +44,7 @@ static void turn_away(struct ps_server *s, struct ps_peer *peer, const char *why
         frame_id_name(&peer->handshake.trainer.id, claims); /* not proved, but a hint */
     }
     (void)snprintf(s->turned_away, sizeof(s->turned_away), "%s: %s", claims, why); /* may be cut */
-    log_event(LOG_LEVEL_WARN, "connection turned away", "claims", claims, "err", why, NULL);
+    log_event(LOG_LEVEL_WARN, "connection rejected", "claims", claims, "err", why, NULL);
     drop_peer(s, peer);
 }
 
@@ -88,10 +88,10 @@ static int join(struct ps_server *s, struct ps_peer *peer, struct err *err)
         return r;
     }
     if (id->role != ROLE_TRAINER || id->index >= s->params.n_trainers) {
-        return err_set(err, EPROTO, "there are %" PRIu32 " trainers", s->params.n_trainers);
+        return err_set(err, EPROTO, "this run has %" PRIu32 " trainers", s->params.n_trainers);
     }
     if (s->trainers[id->index] != NULL) {
-        return err_set(err, ESTALE, "there is such a trainer already");
+        return err_set(err, ESTALE, "a trainer with this index is already connected");
     }
     conn_send(&peer->conn, FRAME_WELCOME, NULL, 0);
     peer->joined = true;
@@ -113,7 +113,7 @@ static int handshake_frame(struct ps_server *s, struct ps_peer *peer, const stru
         int r = handshake_on_proof(&peer->handshake, f, payload, err);
         return r < 0 ? r : join(s, peer, err);
     }
-    return err_set(err, EPROTO, "%s out of turn", frame_type_to_string(f->type));
+    return err_set(err, EPROTO, "unexpected %s in the handshake", frame_type_to_string(f->type));
 }
 
 /* ---- frames ---- */
@@ -133,7 +133,7 @@ static void *on_place(void *ctx, struct conn *c, const struct frame *f, struct e
 static int on_goodbye(struct ps_server *s, struct ps_peer *peer, struct err *err)
 {
     if (peer->gone || peer->next != 0) {
-        return err_set(err, EPROTO, "GOODBYE twice or within a round");
+        return err_set(err, EPROTO, "GOODBYE was sent twice or within a round");
     }
     peer->gone = true;
     s->n_gone++;
@@ -163,7 +163,8 @@ static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint
         return r < 0 ? r : err_set(err, ECANCELED, "%s", s->fault.message);
     }
     default:
-        return err_set(err, EPROTO, "%s is not for a server", frame_type_to_string(f->type));
+        return err_set(err, EPROTO, "a parameter server does not accept %s",
+                       frame_type_to_string(f->type));
     }
 }
 
@@ -202,7 +203,9 @@ static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
     }
     /* A trainer asks for our proof first, and leaves when it is wrong. */
     const bool left = r == -ECONNRESET && peer->handshake.trainer.id.run != 0;
-    turn_away(s, peer, left ? "it left the handshake: it failed, or has another secret" : err->msg);
+    turn_away(s, peer,
+              left ? "it left during the handshake: it failed or has a different secret"
+                   : err->msg);
     return 0;
 }
 
@@ -243,7 +246,7 @@ static int check_life(struct ps_server *s, struct err *err)
         struct ps_peer *peer = s->peers.items[i];
         if (!peer->joined) {
             if (s->now_ns >= peer->joins_by_ns) {
-                turn_away(s, peer, "no handshake within 10 s");
+                turn_away(s, peer, "the handshake took longer than 10 s");
             }
             continue;
         }
@@ -252,7 +255,8 @@ static int check_life(struct ps_server *s, struct err *err)
         }
         if (heartbeat_is_lost(&peer->conn.heartbeat, s->now_ns)) {
             double silent_s = (double)(s->now_ns - peer->conn.heartbeat.last_heard_ns) / 1e9;
-            (void)err_set(err, ETIMEDOUT, "silent for %.1f s: stopped, hung or cut off", silent_s);
+            (void)err_set(err, ETIMEDOUT, "silent for %.1f s: it is stopped, hung or unreachable",
+                          silent_s);
             return blame(s, &peer->conn.peer, -ETIMEDOUT, err);
         }
         if (heartbeat_is_due(&peer->conn.heartbeat, s->now_ns)) {
@@ -288,9 +292,9 @@ static int check_rendezvous(struct ps_server *s, struct err *err)
         }
     }
     const bool refused = s->turned_away[0] != '\0';
-    (void)err_set(err, ETIMEDOUT, "%.250s did not arrive within %.0f s%s%s%s", buf_cstr(&names),
+    (void)err_set(err, ETIMEDOUT, "%.250s did not connect within %.0f s%s%s%s", buf_cstr(&names),
                   (double)s->params.rendezvous_ns / 1e9,
-                  refused ? " (turned away, claiming to be " : "", s->turned_away,
+                  refused ? " (rejected a connection that claimed to be " : "", s->turned_away,
                   refused ? ")" : "");
     buf_done(&names);
     fault_from_err(&s->fault, -ETIMEDOUT, &first, err);

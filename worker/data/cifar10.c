@@ -19,7 +19,7 @@ static int load_file(struct dataset *d, const char *dir, const char *name, struc
         return r;
     }
     for (size_t i = 0; r == 0 && i < FILE_SAMPLES; i++) {
-        r = gzfile_read(&f, record, sizeof(record), "it holds 10000 records of 3073 bytes", err);
+        r = gzfile_read(&f, record, sizeof(record), "10000 records of 3073 bytes", err);
         if (r == 0) {
             d->labels[d->n + i] = record[0];
             memcpy(d->pixels + (d->n + i) * DATA_SAMPLE_FLOATS, record + 1, DATA_SAMPLE_FLOATS);

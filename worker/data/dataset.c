@@ -20,7 +20,7 @@ static int load(struct dataset *d, const char *source, struct err *err)
     if (str_has_prefix(source, "cifar10:")) {
         return cifar10_load(d, source + strlen("cifar10:"), err);
     }
-    return err_set(err, EINVAL, "'%s' is no data source; use synthetic, idx:DIR or cifar10:DIR",
+    return err_set(err, EINVAL, "unknown data source '%s'; use synthetic, idx:DIR or cifar10:DIR",
                    source);
 }
 

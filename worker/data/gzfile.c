@@ -22,8 +22,8 @@ int gzfile_open(struct gzfile *f, const char *dir, const char *name, struct err 
     if (gz == NULL) {
         int code = errno == 0 ? ENOMEM : errno;
         int r = code == ENOENT ? err_set(err, ENOENT,
-                                         "no file '%s/%s', nor '%s.gz'; is it the directory that "
-                                         "holds the data files?",
+                                         "neither '%s/%s' nor '%s.gz' exists; pass the directory "
+                                         "that holds the data files",
                                          dir, name, name)
                                : err_set_errno(err, code, "open '%s'", path);
         free(path);
@@ -55,10 +55,11 @@ static int read_failed(struct gzfile *f, struct err *err)
         return err_set_errno(err, saved == 0 ? EIO : saved, "read '%s'", f->path);
     }
     if (code == Z_BUF_ERROR) { /* zlib reads ahead: where we are says nothing of where they end */
-        return err_set(err, EBADMSG, "'%s' is damaged: the compressed data end early; get it again",
+        return err_set(err, EBADMSG,
+                       "'%s' is damaged: the compressed data end early; download it again",
                        f->path);
     }
-    return err_set(err, EBADMSG, "'%s' is damaged: %s; get it again", f->path, text);
+    return err_set(err, EBADMSG, "'%s' is damaged: %s; download it again", f->path, text);
 }
 
 int gzfile_read(struct gzfile *f, void *out, size_t n, const char *what, struct err *err)
@@ -82,7 +83,7 @@ int gzfile_read(struct gzfile *f, void *out, size_t n, const char *what, struct 
             uint64_t expected = f->offset - done + n;
             return err_set(
                 err, EBADMSG,
-                "'%s' is too short: it ends at byte %llu, expected %llu (%s); get it again",
+                "'%s' is too short: it ends at byte %llu, expected %llu (%s); download it again",
                 f->path, (unsigned long long)f->offset, (unsigned long long)expected, what);
         }
     }
@@ -100,8 +101,8 @@ int gzfile_expect_end(struct gzfile *f, struct err *err)
     }
     if (got > 0) {
         return err_set(err, EBADMSG,
-                       "'%s' is too long: expected it to end at byte %llu; get it again", f->path,
-                       (unsigned long long)f->offset);
+                       "'%s' is too long: expected it to end at byte %llu; download it again",
+                       f->path, (unsigned long long)f->offset);
     }
     return 0;
 }

@@ -67,7 +67,7 @@ static int load_images(struct dataset *d, struct gzfile *f, struct err *err)
     }
     d->c = 1;
     d->h = d->w = SIDE;
-    return read_items(f, d->n * SIDE * SIDE, "all its images", &d->pixels, err);
+    return read_items(f, d->n * SIDE * SIDE, "all images", &d->pixels, err);
 }
 
 static int load_labels(struct dataset *d, struct gzfile *f, struct err *err)
@@ -80,7 +80,7 @@ static int load_labels(struct dataset *d, struct gzfile *f, struct err *err)
     if (n != d->n) {
         return err_set(err, EBADMSG, "'%s': %zu labels for %zu images", f->path, n, d->n);
     }
-    r = read_items(f, n, "all its labels", &d->labels, err);
+    r = read_items(f, n, "all labels", &d->labels, err);
     return r < 0 ? r : labels_check(f->path, d->labels, n, err);
 }
 
