@@ -30,7 +30,7 @@ static void after_part(void *ctx, uint32_t layer, enum model_part part)
     b->result.layers[layer].cpu_ms[part] += lap_ms(b);
 }
 
-/* The next samples, outside of what is timed: a step finds its batch in memory. */
+/* Loads the next batch outside of the measured time: a step finds its batch in memory. */
 static void load(struct bench *b, uint64_t number)
 {
     const uint32_t n = b->params->batch;
@@ -46,7 +46,7 @@ static void step(struct bench *b, uint64_t number)
     b->result.loss_nats =
         model_forward(l->model, l->x, l->labels, p->batch, (struct model_key){.step = number});
     model_backward(l->model);
-    (void)lap_ms(b); /* what no part claimed */
+    (void)lap_ms(b); /* discards the time since the last part */
     adam_apply(&b->adam, number + 1, 0, model_n_params(l->model), model_param_data(l->model),
                model_grad_data(l->model), 1.0f);
     b->result.update_cpu_ms += lap_ms(b);

@@ -1,5 +1,5 @@
-/* Training steps on synthetic data that lies in memory, timed step by step and layer by layer. Used
- * by role_bench.c. */
+/* Times training steps on synthetic data in memory, step by step and layer by layer. Used by
+ * role_bench.c. */
 #pragma once
 
 #include <stddef.h>
@@ -19,7 +19,7 @@ struct bench_params {
 
 struct bench_layer {
     char name[16];
-    double cpu_ms[MODEL_PARTS]; /* of one step: mean of CPU time over the measured steps */
+    double cpu_ms[MODEL_PARTS]; /* CPU time per step: the mean over the measured steps */
 };
 
 struct bench_result {                          /* owned arrays */
@@ -28,7 +28,7 @@ struct bench_result {                          /* owned arrays */
     int64_t duration_ns, cpu_ns; /* of all measured steps together */
     struct bench_layer *layers;
     uint32_t n_layers;
-    double update_cpu_ms; /* of Adam, a step */
+    double update_cpu_ms; /* Adam's CPU time per step */
     double loss_nats;     /* of the last step */
     size_t model_bytes;
     const char *isa; /* static */

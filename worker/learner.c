@@ -6,7 +6,7 @@
 #include "worker/data/dataset.h"
 #include "worker/model/adam.h"
 
-#define CACHE_LINE_BYTES 64 /* a sample is a multiple of it, as aligned_alloc wants */
+#define CACHE_LINE_BYTES 64 /* the size of a sample is a multiple, as aligned_alloc requires */
 
 int learner_init(struct learner *l, const struct model_params *params, struct err *err)
 {

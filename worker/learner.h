@@ -1,5 +1,5 @@
-/* What every way to train has: a network at its initial parameters and room for one batch. Used by
- * train.c, bench.c and role_trainer.c; the optimiser's callback also by role_pserver.c. */
+/* A network with its initial parameters and the memory of one batch, shared by all ways to train:
+ * train.c, bench.c and role_trainer.c. role_pserver.c uses only the callback of the optimiser. */
 #pragma once
 
 #include <stddef.h>
@@ -10,14 +10,15 @@
 
 struct learner { /* all owned */
     struct model *model;
-    float *x;        /* (params->batch, 3, 32, 32), at a cache line */
+    float *x;        /* (params->batch, 3, 32, 32), aligned to a cache line */
     uint8_t *labels; /* (params->batch) */
 };
 
-/* params->seed also makes the initial parameters. -ENOMEM; learner_done in any case. */
+/* params->seed also determines the initial parameters. -ENOMEM. Call learner_done also on failure. */
 int learner_init(struct learner *l, const struct model_params *params, struct err *err);
 void learner_done(struct learner *l);
 
-/* exchange_apply_fn over a struct adam: the exchange knows no optimiser, the model no exchange. */
+/* An exchange_apply_fn for a struct adam. It connects the exchange, which does not know the optimiser,
+ * with the model, which does not know the exchange. */
 void learner_apply_adam(void *adam, uint64_t t, size_t offset, size_t n, float *params,
                         const float *grad_sum, float grad_scale);

@@ -1,5 +1,5 @@
-/* benchworker: a table of roles. OpenBLAS's choice of kernels is repaired before anything else,
- * since that executes the program again (kernels/blas.h). */
+/* benchworker: dispatches to the roles. First of all it corrects OpenBLAS's choice of kernels, because
+ * that executes the program again (kernels/blas.h). */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,13 +31,13 @@ static void print_help(FILE *to)
                 "--version' for the version.\n");
 }
 
-/* Help and tables go through stdio: what a full disk did not take shows at the latest here. */
+/* Flushes stdout and reports a failed write, such as on a full disk. */
 static int flushed(int code)
 {
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return code;
     }
-    if (code == EXIT_OK) { /* else the reason was told */
+    if (code == EXIT_OK) { /* otherwise the role has reported an error */
         fprintf(stderr, "benchworker: cannot write to stdout\n");
         code = EXIT_WORKER_RESOURCE;
     }
@@ -60,15 +60,16 @@ static int unknown_role(const char *word)
     return EXIT_USAGE;
 }
 
-/* SA_RESETHAND: raised again the signal has its default, and only process 1 survives that. */
+/* With SA_RESETHAND the signal raised here has its default action again, which only process 1
+ * survives. */
 static void on_term(int signum)
 {
     (void)raise(signum);
     _exit(128 + signum);
 }
 
-/* In a container this is process 1, for which the kernel drops a signal that nobody handles: a pod
- * that is deleted would live until its grace period is over. Elsewhere nothing changes. */
+/* In a container this is process 1, for which the kernel drops signals without a handler: a deleted pod
+ * would run until its grace period ends. For other processes nothing changes. */
 static void die_of_sigterm(void)
 {
     const struct sigaction action = {.sa_handler = on_term, .sa_flags = SA_RESETHAND | SA_NODEFER};

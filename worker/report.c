@@ -41,10 +41,10 @@ static int write_all(int fd, const char *data, size_t len)
     return 0;
 }
 
-/* Takes the line and its storage. */
+/* Writes the line and frees it. */
 static int put_line(struct report *r, struct buf *line, struct err *err)
 {
-    (void)pthread_mutex_lock(&r->mutex); /* cannot fail: not recursive, ours */
+    (void)pthread_mutex_lock(&r->mutex); /* cannot fail: initialised, not recursive */
     int code = write_all(STDOUT_FILENO, line->data, line->len);
     (void)pthread_mutex_unlock(&r->mutex);
     buf_done(line);
@@ -126,11 +126,11 @@ int report_error(struct report *r, int exit_code, const char *peer, const char *
     if (is_first) {
         struct buf line = BUF_INIT;
         record_write_error(&line, &r->who, exit_code, peer, message);
-        (void)write_all(STDOUT_FILENO, line.data, line.len); /* stderr and the exit code remain */
+        (void)write_all(STDOUT_FILENO, line.data, line.len); /* stderr and exit code tell it too */
         buf_clear(&line);
         buf_printf(&line, "benchworker %s/%u: %s\n", role_to_string(r->who.role), r->who.index,
                    message);
-        (void)write_all(STDERR_FILENO, line.data, line.len); /* nobody else to tell */
+        (void)write_all(STDERR_FILENO, line.data, line.len); /* the exit code tells it too */
         buf_done(&line);
     }
     (void)pthread_mutex_unlock(&r->mutex);

@@ -1,6 +1,6 @@
-/* A replica's records on stdout, its summary file, and its one error. Used by role_trainer.c and
- * role_pserver.c. Two threads may report (the communication thread meets faults while the trainer
- * computes): lines never mix, and the first error is the only one. */
+/* Writes a replica's records to stdout, its summary file, and at most one error. Used by role_trainer.c,
+ * role_pserver.c and train_output.c. Two threads may report, because the communication thread detects
+ * faults while the trainer computes: lines never mix, and only the first error is reported. */
 #pragma once
 
 #include <pthread.h>
@@ -21,15 +21,16 @@ struct report {
 
 void report_init(struct report *r, const struct role_env *e);
 void report_done(struct report *r);
-/* The start record: this machine, this program, these settings. -EPIPE, -ENOSPC...: stdout. */
+/* Writes the start record: the machine, the program, the settings. Fails with the errno of the write to
+ * stdout, such as -EPIPE or -ENOSPC. */
 int report_start(struct report *r, const struct role_env *e, struct err *err);
 int report_step(struct report *r, const struct record_step *step, struct err *err);
-/* At the barrier: what is counted from here on. */
+/* Call it at the barrier: throttling is counted from here on. */
 void report_barrier(struct report *r);
-/* Fills in what the machine knows (throttled_ns, max RSS, digest) and writes the last record. */
+/* Fills in what the machine reports (throttled_ns, max RSS, digest) and writes the summary record. */
 int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, size_t n,
                    struct err *err);
-/* The error record and a line on stderr. Returns the exit code. false in *ret_first (may be NULL):
- * another error was reported before, this one is dropped. */
+/* Writes the error record and a line to stderr, and returns exit_code. If an error was reported before,
+ * drops this one and sets *ret_first (which may be NULL) to false. */
 int report_error(struct report *r, int exit_code, const char *peer, const char *message,
                  bool *ret_first);

@@ -1,4 +1,4 @@
-/* `benchworker bench`: how fast this machine trains, and where the time goes. A table for people, or
+/* `benchworker bench`: measures how fast this machine trains and where the time goes. Prints a table, or
  * one JSON document with -o json (docs/worker.md). */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What a replica is told, see role_env.h. One table feeds the environment, the options and --help. */
+/* The settings of a replica, see role_env.h. One table defines variables, options and --help. */
 #include "worker/role_env.h"
 
 #include <stddef.h>
@@ -96,7 +96,7 @@ static size_t list_options(enum role role, struct arg_opt ret[N(variables) + N(o
     return n;
 }
 
-/* The option's value, else the variable's, else the fallback. *ret_source is named in messages. */
+/* The option's value, else the variable's, else the fallback. ret_source names it in messages. */
 static const char *look_up(const struct args *args, const char *name, const char *option,
                            const char *fallback, char ret_source[static 48])
 {

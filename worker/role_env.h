@@ -1,5 +1,6 @@
-/* What a replica is told: the BENCHD_ environment (docs/contracts/environment.md), each of which is
- * also an option for use by hand; an option wins. Used by role_trainer.c and role_pserver.c. */
+/* The settings of a replica, from the BENCHD_ environment variables (docs/contracts/environment.md) or
+ * from options for use by hand; an option takes precedence. Used by role_trainer.c and
+ * role_pserver.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +16,7 @@
 #include "worker/model/model.h"
 
 struct role_env {
-    struct args args; /* owns nothing of the texts */
+    struct args args; /* does not own the texts */
     enum role role;
     const char *run;
     int64_t point, trial, attempt, index;
@@ -38,9 +39,10 @@ int role_env_read(enum role role, int argc, char *const *argv, struct role_env *
                   struct err *err);
 void role_env_done(struct role_env *e);
 
-/* From the file or the descriptor; -EINVAL if neither was given. */
+/* Reads the secret from the file or the descriptor; -EINVAL if neither was given. */
 int role_env_secret(const struct role_env *e, uint8_t ret[static 32], struct err *err);
-/* Who we are in frames, how the parameters are dealt, and what the gang must agree on. */
+/* The replica's identity in frames, the slices of the parameters, and the digest of what all replicas
+ * of the trial must agree on. */
 struct frame_id role_env_id(const struct role_env *e);
 struct slices role_env_slices(const struct role_env *e);
 void role_env_digest(const struct role_env *e, uint8_t ret[static 32]);

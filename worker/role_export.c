@@ -1,13 +1,13 @@
-/* `benchworker export`: writes what a training starts from, so that another program can start from
- * the same: initial parameters and the batches of the first steps, in the order of `train`.
+/* `benchworker export`: writes the initial parameters and the batches of the first steps, in the order of
+ * `benchworker train`, so that another program can start from the same values.
  *
  *   export.json   the tensors in the order of params.f32, each with its shape and its dimensions'
  *                 letters (R S filter, C in, K out); steps, batch and the data's dimensions
  *   params.f32    every parameter
- *   x.f32         the samples of all steps, (N, 3, 32, 32) each step; labels.u8: theirs
- *   steps.u32     how many samples each step has: the last one of an epoch is short
+ *   x.f32         the samples of all steps, (N, 3, 32, 32) each step; labels.u8: their labels
+ *   steps.u32     the number of samples of each step: the last step of an epoch can have fewer
  *
- * All numbers are little-endian, as the machine's. Read by bench/training_torch.py. */
+ * All numbers are in the machine's byte order, little-endian. bench/training_torch.py reads the files. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static int open_file(const struct command *c, const char *name, FILE **ret, stru
     return *ret != NULL ? 0 : err_set_errno(err, errno, "open '%s'", path);
 }
 
-/* Closes f; what could not be written shows at the latest here. */
+/* Closes f and reports any failed write. */
 static int close_file(FILE *f, const char *name, struct err *err)
 {
     int had_error = ferror(f);
@@ -104,7 +104,7 @@ static int write_params(const struct command *c, struct err *err)
     }
     float *params = xnew_array(float, n);
     model_init_params(c->def, (uint64_t)c->seed, params);
-    (void)fwrite(params, sizeof(*params), n, f); /* close_file tells */
+    (void)fwrite(params, sizeof(*params), n, f); /* close_file reports a failure */
     free(params);
     return close_file(f, "params.f32", err);
 }
@@ -120,12 +120,13 @@ static void write_batches(const struct command *c, const struct dataset *d, stru
     uint8_t *labels = xnew_array(uint8_t, batch);
     size_t size = dataset_size(d), first = 0;
     uint64_t epoch = 0;
-    for (int64_t step = 0; step < c->steps; step++) { /* as train.c goes through an epoch */
+    for (int64_t step = 0; step < c->steps; step++) { /* in the order of train.c */
         uint32_t n = size - first < batch ? (uint32_t)(size - first) : batch;
         struct data_batch at = {
             .epoch = epoch, .shuffle = true, .first = first, .stride = 1, .n = n};
         dataset_read(d, &at, x, labels);
-        (void)fwrite(x, sizeof(*x), (size_t)n * DATA_SAMPLE_FLOATS, f->x); /* close_file tells */
+        /* close_file reports a failure */
+        (void)fwrite(x, sizeof(*x), (size_t)n * DATA_SAMPLE_FLOATS, f->x);
         (void)fwrite(labels, 1, n, f->labels);
         (void)fwrite(&n, sizeof(n), 1, f->steps);
         first += n;
@@ -209,7 +210,7 @@ static int write_description(const struct command *c, struct err *err)
         }
     }
     buf_puts(&out, "\n]}\n");
-    (void)fwrite(out.data, 1, out.len, f); /* close_file tells */
+    (void)fwrite(out.data, 1, out.len, f); /* close_file reports a failure */
     buf_done(&out);
     return close_file(f, "export.json", err);
 }
@@ -223,7 +224,7 @@ static int run(const struct command *c, struct err *err)
     if (r == 0 && c->steps > 0) {
         r = export_batches(c, err);
     }
-    return r < 0 ? r : write_description(c, err); /* last: with it the rest is whole */
+    return r < 0 ? r : write_description(c, err); /* last: it shows that the rest is complete */
 }
 
 static int exit_code_of(int r)

@@ -1,5 +1,5 @@
 /* `benchworker pserver`: keeps some slices of the parameters and their Adam state for the trainers of
- * one trial. The initial values are computed here, not received (model_init_params). */
+ * one trial. It computes the initial values itself instead of receiving them (model_init_params). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "worker/report.h"
 #include "worker/role.h"
 
-/* This server's slices of the initial parameters, one after the other; owned. */
+/* This server's slices of the initial parameters, in order; owned. */
 static float *initial_params(const struct role_env *e, const struct slices *slices)
 {
     uint32_t self = (uint32_t)e->index;
@@ -50,7 +50,7 @@ static int write_summary(struct report *report, const struct ps_server_stats *st
     return report_summary(report, &s, stats->round_ns, stats->n_rounds, err);
 }
 
-/* Serves on listen_fd, which it takes over. Returns the exit code. */
+/* Serves on listen_fd and takes ownership of it. Returns the exit code. */
 static int serve(const struct role_env *e, struct report *report, int listen_fd)
 {
     struct ps_server_params p = {
@@ -66,7 +66,7 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
         r = report_start(report, e, &err);
     }
     if (r < 0) {
-        (void)close(listen_fd); /* nobody has come yet */
+        (void)close(listen_fd); /* no connection has been accepted */
         return report_error(report, r == -ENOSPC || r == -EPIPE ? EXIT_WORKER_RESOURCE : EXIT_USAGE,
                             NULL, err.msg, NULL);
     }
@@ -79,7 +79,7 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
     struct ps_server_stats stats = {0};
     struct fault fault;
     int code = EXIT_OK;
-    report_barrier(report); /* throttling before the barrier is not told apart here */
+    report_barrier(report); /* a server counts throttling before the barrier, too */
     if (ps_server_run(&p, listen_fd, &stats, &fault, &err) < 0) {
         char peer[32];
         frame_id_name(&fault.peer, peer);

@@ -1,5 +1,5 @@
-/* `benchworker train`: trains in this process and tests after each epoch. For people one line an
- * epoch on stdout; with -o json the records of docs/contracts/record.md there, and the epochs on
+/* `benchworker train`: trains in this process and tests after each epoch. Prints one line per epoch to
+ * stdout; with -o json it prints the records of docs/contracts/record.md to stdout and the lines to
  * stderr. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,7 +126,7 @@ static int exit_code_of(int r)
     }
 }
 
-/* Data is open; what goes wrong from here on is also a record. */
+/* Called with open data; errors from here on are also written as a record. */
 static int train_and_tell(const struct command *c, struct err *err)
 {
     struct train_output out;

@@ -1,8 +1,8 @@
 /* `benchworker trainer`: warm-up steps, the barrier, measured steps, the summary.
  *
- * Trainer i of N takes samples i, i+N, ... of each global batch; dropout is keyed by (step, trainer),
- * so the job is a pure function of its settings. Errors end it with a code of base/exit_code.h, an
- * error record and one line on stderr, and are told to the parameter servers. */
+ * Trainer i of N takes samples i, i+N, ... of each global batch, and dropout is keyed by (step, trainer),
+ * so the result is a pure function of the settings. On an error the trainer tells the parameter servers,
+ * writes an error record and one line to stderr, and exits with a code of base/exit_code.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@ struct trainer {
     struct summary summary;
 };
 
-/* From the communication thread. Rule zero: this ends the process below main, because the main
- * thread may be deep in a step of many seconds and everyone must be out within ten. */
+/* Called from the communication thread. It ends the process here and not in main, because the main
+ * thread may be in the middle of a step of many seconds and every replica must exit within ten. */
 static void die_of_fault(void *ctx, const struct exchange_fault *fault, const char *message)
 {
     struct report *report = ctx;
@@ -100,7 +100,7 @@ static void read_batch(struct trainer *t, uint64_t step)
     dataset_read(t->data, &batch, t->learner.x, t->learner.labels);
 }
 
-/* Reads the clock and counts the time since *at for a phase. */
+/* Sets a phase's time to the time since *at, and *at to now. */
 static void lap(struct record_step *record, enum phase phase, int64_t *at)
 {
     int64_t now_ns = clock_monotonic_ns();
@@ -200,7 +200,7 @@ static void print_digest(const struct trainer *t)
     fputc('\n', stderr);
 }
 
-/* Tells peers and people; returns the exit code. */
+/* Tells the peers and reports the error; returns the exit code. */
 static int fail(struct trainer *t, int exit_code, const struct err *err)
 {
     struct exchange_fault fault = {0};
@@ -214,7 +214,7 @@ static int fail(struct trainer *t, int exit_code, const struct err *err)
     return report_error(t->report, code, fault.peer[0] != '\0' ? fault.peer : NULL, err->msg, NULL);
 }
 
-/* Every step of a trainer's life, and the exit code if it fails there. */
+/* Runs the trainer from start to end. Returns its exit code. */
 static int run(struct trainer *t)
 {
     const struct role_env *e = t->env;

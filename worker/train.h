@@ -1,5 +1,5 @@
-/* Training in one process: epochs over a dataset with Adam, a test after each. No output of its
- * own; what happens goes to a reporter. Used by role_train.c. */
+/* Training in one process: epochs over a dataset with Adam, and a test after each epoch. It prints
+ * nothing; steps and epochs go to a reporter. Used by role_train.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,7 +31,7 @@ struct train_epoch {
     uint64_t epoch; /* from 0 */
     uint64_t samples;
     double loss;           /* mean over the samples */
-    double train_accuracy; /* of the answers given while training, dropout and all */
+    double train_accuracy; /* of the answers during training, with dropout */
     double test_accuracy;  /* NaN: no test */
     int64_t train_ns, test_ns;
 };

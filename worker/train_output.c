@@ -76,7 +76,7 @@ static int on_step(void *ctx, const struct train_step *step, struct err *err)
     record.phase_ns[PHASE_FORWARD] = step->forward_ns;
     record.phase_ns[PHASE_BACKWARD] = step->backward_ns;
     record.phase_ns[PHASE_UPDATE] = step->update_ns;
-    s->duration_ns += record.step_ns; /* training only: tests lie between epochs */
+    s->duration_ns += record.step_ns; /* training only, without the tests between epochs */
     record.t_ns = s->duration_ns;
     s->loss_first = s->steps == 0 ? step->loss : s->loss_first;
     s->loss_last = step->loss;

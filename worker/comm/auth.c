@@ -18,7 +18,7 @@ void auth_hmac(const void *key, size_t key_len, const void *data, size_t len,
 {
     unsigned n = AUTH_TAG_SIZE;
     if (HMAC(EVP_sha256(), key, (int)key_len, data, len, ret, &n) == NULL) {
-        abort(); /* SHA-256 is always there; only memory can be gone, as in xmalloc */
+        abort(); /* fails only without memory, like xmalloc */
     }
 }
 
@@ -34,7 +34,7 @@ bool auth_equal(const void *a, const void *b, size_t len)
 
 int auth_nonce(uint8_t ret[AUTH_NONCE_SIZE], struct err *err)
 {
-    /* Up to 256 bytes come whole once the pool is initialised, which it is long before us. */
+    /* Once the kernel's pool is initialised, long before this process, 256 bytes are never cut. */
     ssize_t n = getrandom(ret, AUTH_NONCE_SIZE, 0);
     if (n != AUTH_NONCE_SIZE) {
         return err_set_errno(err, n < 0 ? errno : EIO, "getrandom");
@@ -45,7 +45,7 @@ int auth_nonce(uint8_t ret[AUTH_NONCE_SIZE], struct err *err)
 /* Reads exactly 32 bytes and then the end. Closes fd. */
 static int read_secret(int fd, const char *what, uint8_t ret[AUTH_SECRET_SIZE], struct err *err)
 {
-    uint8_t bytes[AUTH_SECRET_SIZE + 1]; /* one more, to see that there is no more */
+    uint8_t bytes[AUTH_SECRET_SIZE + 1]; /* one more, to detect a longer file */
     size_t got = 0;
     int r = 0;
     while (got < sizeof(bytes)) {
@@ -97,7 +97,7 @@ int auth_secret_from_file(const char *path, uint8_t ret[AUTH_SECRET_SIZE], struc
     }
     char what[300];
     int n = snprintf(what, sizeof(what), "'%s'", path);
-    (void)n; /* a cut path is still a hint */
+    (void)n; /* a truncated path is still useful in the message */
     return read_secret(fd, what, ret, err);
 }
 

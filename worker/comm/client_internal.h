@@ -1,5 +1,5 @@
-/* What the files of the trainer's side share: exchange_ps.c (calls and mailbox), client_loop.c (the
- * communication thread), client_link.c (one server's connection). */
+/* Shared by the files of the trainer's side: exchange_ps.c (calls and mailbox), client_loop.c (the
+ * communication thread), client_link.c (the connection to one server). */
 #pragma once
 
 #include <pthread.h>
@@ -9,7 +9,11 @@
 #include "worker/comm/fault.h"
 #include "worker/comm/handshake.h"
 
-enum link_state { LINK_DIAL, LINK_HANDSHAKE, LINK_JOINED };
+enum link_state {
+    LINK_DIAL,      /* connecting, again and again until the rendezvous limit */
+    LINK_HANDSHAKE, /* connected; back to LINK_DIAL if the server closes the connection */
+    LINK_JOINED,    /* WELCOME has arrived */
+};
 
 struct link { /* to one parameter server */
     enum link_state state;
@@ -17,8 +21,8 @@ struct link { /* to one parameter server */
     struct dial dial;
     struct conn conn;
     struct handshake handshake;
-    bool released;
-    uint32_t n_received; /* slices of this round */
+    bool released;       /* RELEASE has arrived */
+    uint32_t n_received; /* parameter slices of the current round */
 };
 
 enum client_job { JOB_NONE, JOB_ROUND, JOB_BARRIER, JOB_GOODBYE, JOB_ABANDON };
@@ -26,7 +30,7 @@ enum client_job { JOB_NONE, JOB_ROUND, JOB_BARRIER, JOB_GOODBYE, JOB_ABANDON };
 struct client {
     struct exchange base;
     struct exchange_ps_params params; /* `servers` is not kept */
-    struct link *links;               /* (slices.n_servers) the thread's */
+    struct link *links;               /* (slices.n_servers); used by the thread only */
     int wake_fd;
     pthread_t thread;
 
@@ -39,14 +43,14 @@ struct client {
     struct exchange_times times;
     struct fault fault;
 
-    /* The communication thread's own. */
+    /* Used by the communication thread only. */
     enum client_job doing;
-    bool begun; /* `doing` is on its way */
+    bool begun; /* the frames of `doing` are queued */
     const float *doing_grads;
     float *doing_params;
     struct exchange_times doing_times;
-    int64_t job_ns, sent_ns,
-        first_ns; /* of the round: begin, all sent, first byte back; 0: not yet */
+    int64_t job_ns, sent_ns, first_ns; /* of the round: when it began, when all was sent, when the
+                                        * first parameters came; 0: not yet */
     uint64_t job_bytes_tx, job_bytes_rx;
     uint64_t step;
     uint32_t n_received;
@@ -55,14 +59,15 @@ struct client {
     struct fault doing_fault;
 };
 
-/* client_link.c: dials, shakes hands, reads. Faults go to c->doing_fault. */
+/* Defined in client_link.c: one connection. Faults go to c->doing_fault. */
 void link_init(struct client *c, struct link *l, uint32_t i, const struct net_addr *addr);
 void link_done(struct link *l);
 int link_dial(struct client *c, struct link *l, struct err *err);
 int link_read(struct client *c, struct link *l, struct err *err);
-/* Is it we that failed, when a server seems lost? */
+/* Call it before a server is blamed for r: true if this process was stopped itself, so that the
+ * server is not to blame. */
 bool link_were_away(struct client *c, int r, struct err *err);
 int link_check_life(struct client *c, struct link *l, struct err *err);
 
-/* client_loop.c: the thread. */
+/* Defined in client_loop.c: the main function of the thread. */
 void *client_main(void *client);

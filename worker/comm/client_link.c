@@ -1,5 +1,5 @@
-/* A trainer's connection to one parameter server: dial until the rendezvous limit, shake hands, then
- * frames. Called by the communication thread only. */
+/* A trainer's connection to one parameter server: connect, perform the handshake, read frames. Called
+ * by the communication thread only. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -77,7 +77,7 @@ static int on_challenge(struct client *c, struct link *l, const struct frame *f,
         return r;
     }
     conn_send(&l->conn, FRAME_PROOF, proof, sizeof(proof));
-    /* The proof is on its way in any case, so that the server too learns what does not fit. */
+    /* The proof is sent even if the two sides differ, so that the server also learns the reason. */
     r = handshake_agree(&l->handshake.trainer, &l->handshake.server, err);
     if (r < 0) {
         return -EPROTO;
@@ -174,7 +174,7 @@ int link_read(struct client *c, struct link *l, struct err *err)
         return 0;
     }
     if (r == -ECONNRESET && l->state == LINK_HANDSHAKE) {
-        conn_close(&l->conn); /* a server on its way up or down: dial again */
+        conn_close(&l->conn); /* the server is starting or ending: connect again */
         dial_again(&l->dial, c->now_ns, "it closed the connection during the handshake");
         l->state = LINK_DIAL;
         return 0;

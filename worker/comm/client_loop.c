@@ -1,6 +1,6 @@
-/* The communication thread of a trainer: turns of dialling, reading, life signs and writing, and the
- * one job that the trainer waits for. It alone touches the links; the mailbox (job, job_done, ended,
- * fault) is shared with exchange_ps.c under the mutex. */
+/* The communication thread of a trainer. Each turn of its loop connects, reads, sends heartbeats and
+ * writes on every link, and works on the one job that the trainer waits for. Only this thread uses the
+ * links; the mailbox (job, job_done, ended, fault) is shared with exchange_ps.c under the mutex. */
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -96,7 +96,7 @@ static void begin_round(struct client *c)
     }
 }
 
-/* After each writing: notes when the last gradient was handed to the kernel. */
+/* Called after each write: records when the last gradient was handed to the kernel. */
 static void note_sent(struct client *c)
 {
     if (c->doing != JOB_ROUND || !c->begun || c->sent_ns != 0) {
@@ -146,7 +146,7 @@ static void continue_barrier(struct client *c)
     finish_job(c);
 }
 
-/* Ends the connections; what a peer still has to say is read and forgotten. */
+/* Ends the connections; what the peers still send is read and discarded. */
 static void farewell(struct client *c, int64_t limit_ns)
 {
     struct conn **conns = xnew_array(struct conn *, n_links(c));
@@ -159,14 +159,14 @@ static void farewell(struct client *c, int64_t limit_ns)
             conns[n++] = &l->conn;
         } else if (l->conn.fd >= 0) {
             struct err ignored;
-            (void)conn_pump_tx(&l->conn, SIZE_MAX, &ignored); /* if it lives, it may know */
+            (void)conn_pump_tx(&l->conn, SIZE_MAX, &ignored); /* no wait for the culprit */
         }
     }
     conn_farewell(conns, n, limit_ns);
     free(conns);
 }
 
-/* 1: the thread is done. */
+/* Takes and begins a job. 1: the thread is done; -ECANCELED: the trainer gives up. */
 static int work(struct client *c)
 {
     take_job(c);
@@ -174,12 +174,12 @@ static int work(struct client *c)
         return 0;
     }
     if (!all_joined(c)) {
-        /* Who has not heard of us cannot be told who gave up: a moment for the handshakes. */
+        /* A server without a handshake cannot be told who gave up: allow the handshakes some time. */
         bool is_late = c->doing == JOB_ABANDON && c->now_ns - c->job_ns >= ABANDON_NS;
         return is_late ? -ECANCELED : 0;
     }
     if (c->doing == JOB_ABANDON) {
-        return -ECANCELED; /* the fault is in the mailbox already */
+        return -ECANCELED; /* client_abandon has put the fault into the mailbox */
     }
     if (!c->begun) {
         c->begun = true;
@@ -245,7 +245,7 @@ static int check_rendezvous(struct client *c, struct err *err)
     return -ETIMEDOUT;
 }
 
-/* Sleeps until something can be done. fds gets the links in order, then the mailbox. */
+/* Sleeps until there is something to do. fds gets the links in order, then the mailbox. */
 static void wait_turn(struct client *c, struct pollfd *fds)
 {
     int timeout_ms = TICK_MS;
@@ -261,10 +261,10 @@ static void wait_turn(struct client *c, struct pollfd *fds)
         }
     }
     fds[n] = (struct pollfd){.fd = c->wake_fd, .events = POLLIN};
-    (void)poll(fds, n + 1, timeout_ms); /* an error is a turn too many */
+    (void)poll(fds, n + 1, timeout_ms); /* on an error the turn finds nothing to do */
     uint64_t count;
     if (fds[n].revents != 0 && read(c->wake_fd, &count, sizeof(count)) < 0) {
-        return; /* only EAGAIN: somebody else's wake-up, nothing to take back */
+        return; /* fails only with EAGAIN: another turn has read the wake-up */
     }
 }
 
@@ -279,7 +279,7 @@ static int link_turn(struct client *c, struct link *l, const struct pollfd *fd, 
     return r < 0 ? r : link_check_life(c, l, err);
 }
 
-/* 0: go on; 1: done; -Exxx: failed. */
+/* 0: continue; 1: done; -Exxx: failed. */
 static int one_turn(struct client *c, struct pollfd *fds, struct err *err)
 {
     wait_turn(c, fds);

@@ -44,7 +44,7 @@ void conn_close(struct conn *c)
     c->items = NULL;
     c->cap = 0;
     if (c->fd >= 0) {
-        (void)close(c->fd); /* everything that counts was acknowledged before */
+        (void)close(c->fd); /* nothing is lost: what matters was acknowledged before */
         c->fd = -1;
     }
 }
@@ -139,7 +139,7 @@ static void begin_item(struct conn *c, struct conn_item *item)
     frame_encode(f, item->keyed ? &c->tx_key : NULL, c->header);
 }
 
-/* One sendmsg of what is left of the head item. */
+/* Sends the rest of the head item with one sendmsg. */
 static ssize_t send_item(struct conn *c, const struct conn_item *item)
 {
     struct iovec iov[2];
@@ -177,7 +177,7 @@ int conn_pump_tx(struct conn *c, size_t budget, struct err *err)
             return err_set_errno(err, errno, "send");
         }
         if (n < 0) {
-            c->tx_dead = true; /* the receiving side tells why */
+            c->tx_dead = true; /* conn_pump_rx reports the reason */
             while (c->len > 0) {
                 pop_item(c);
             }
@@ -193,7 +193,7 @@ int conn_pump_tx(struct conn *c, size_t budget, struct err *err)
     return 0;
 }
 
-/* Gives the parser's event to the handler. 1: stop. */
+/* Passes the parser's event to the handler. 1: stop. */
 static int handle(struct conn *c, int event, const struct conn_handler *handler, void *ctx,
                   struct err *err)
 {
@@ -247,13 +247,13 @@ int conn_pump_rx(struct conn *c, int64_t now_ns, size_t budget, const struct con
             return r < 0 ? r : 0;
         }
         if ((size_t)n < room) {
-            return 0; /* the socket is empty: poll tells when there is more */
+            return 0; /* the socket is empty: the caller polls */
         }
     }
     return 0;
 }
 
-/* Reads and forgets. True at the end of the stream. */
+/* Reads and discards. True at the end of the stream. */
 static bool drain(int fd)
 {
     uint8_t bin[65536];
@@ -268,12 +268,12 @@ static bool drain(int fd)
     }
 }
 
-/* One turn for one connection; false when there is nothing more to do. */
+/* One turn for one connection; false when it is finished. */
 static bool farewell_turn(struct conn *c, bool *is_shut)
 {
     struct err err;
     if (conn_pump_tx(c, SIZE_MAX, &err) < 0) {
-        return false; /* no memory to say goodbye: the close says enough */
+        return false; /* out of memory: the peer sees the connection close */
     }
     if (c->len == 0 && !*is_shut) {
         (void)shutdown(c->fd, SHUT_WR); /* fails only if the peer is gone */
@@ -302,7 +302,7 @@ void conn_farewell(struct conn *const *conns, size_t n, int64_t limit_ns)
         if (n_open == 0 || left_ns <= 0) {
             break;
         }
-        (void)poll(fds, n, (int)(left_ns / 1000000) + 1); /* an error is a turn too many */
+        (void)poll(fds, n, (int)(left_ns / 1000000) + 1); /* after an error the loop tries again */
     }
     for (size_t i = 0; i < n; i++) {
         conn_close(conns[i]);

@@ -1,8 +1,8 @@
-/* One TCP connection to a peer: frames out, frames in, never blocking.
+/* One TCP connection to a peer: sends and receives frames and never blocks.
  *
- * Outgoing payloads are borrowed until sent: nothing is copied. Header, sequence and CRC are made
- * when a frame's turn comes, so an ABORT can overtake what has not begun. Not thread-safe: one
- * thread owns it. */
+ * Payloads of slices are borrowed until they are sent, not copied. Header, sequence number and CRC of a
+ * frame are made when its transmission begins, so an ABORT can overtake frames that have not begun.
+ * Not thread-safe: one thread owns the connection. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,9 +16,9 @@
 struct conn;
 
 struct conn_handler {
-    /* Where the payload of this GRADIENT or PARAMS goes; NULL and *err: it is not welcome. */
+    /* Returns where the payload of this GRADIENT or PARAMS goes; NULL and *err to reject it. */
     void *(*place)(void *ctx, struct conn *c, const struct frame *f, struct err *err);
-    /* A whole frame. 0: go on; 1: stop reading for now; -Exxx: passed up. */
+    /* Takes a complete frame. 0: continue; 1: stop reading for now; -Exxx: conn_pump_rx returns it. */
     int (*frame)(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
                  struct err *err);
 };
@@ -28,16 +28,16 @@ struct conn_item {
     const void *payload; /* borrowed, or `owned` */
     uint8_t *owned;
     bool has_crc;
-    bool keyed; /* queued after the handshake: signed */
+    bool keyed; /* queued after the handshake, so its header is signed */
 };
 
 struct conn {
     int fd; /* owned; -1: closed */
     struct frame_id self, peer;
     struct heartbeat heartbeat;
-    bool secured;
+    bool secured; /* the handshake is done */
     uint64_t bytes_tx, bytes_rx;
-    /* private */
+    /* Private to conn.c: */
     struct frame_parser rx;
     struct auth_key tx_key;
     uint64_t tx_sequence;
@@ -50,32 +50,34 @@ struct conn {
     bool tx_dead;
 };
 
-/* Takes over a connected, non-blocking socket. */
+/* Takes ownership of a connected, non-blocking socket. */
 void conn_init(struct conn *c, int fd, const struct frame_id *self);
 void conn_close(struct conn *c);
 
-/* After the handshake: keys both ways, and the life signs begin. */
+/* Call it after the handshake: sets the keys of both directions and starts the heartbeats. */
 void conn_secure(struct conn *c, const struct auth_key *tx, const struct auth_key *rx,
                  const struct frame_id *peer, int64_t now_ns);
 
 /* Queues a frame with a small payload, which is copied. */
 void conn_send(struct conn *c, enum frame_type type, const void *payload, size_t len);
-/* Queues a slice, *f with step, slice, offset, priority; `data` is borrowed until conn_has_bulk is false. `crc` NULL: computed in turn. */
+/* Queues a slice; *f holds step, slice, offset and priority. `data` is borrowed until conn_has_bulk is
+ * false. `crc` is that of the payload; NULL: it is computed when the transmission begins. */
 void conn_send_slice(struct conn *c, const struct frame *f, const float *data, size_t n,
                      const uint32_t *crc);
-/* Slices queued or on their way. */
+/* True while slices are queued or being sent. */
 bool conn_has_bulk(const struct conn *c);
 bool conn_wants_tx(const struct conn *c);
-/* Drops every frame that has not begun. */
+/* Drops every queued frame whose transmission has not begun. */
 void conn_drop_queue(struct conn *c);
 
-/* Sends what the socket takes, at most about `budget` bytes. A peer that is gone is not reported
- * here: what it said last is still to be read. */
+/* Sends what the socket accepts, at most about `budget` bytes. Does not report that the peer is gone:
+ * its last frames may still be unread, and conn_pump_rx reports it after them. */
 int conn_pump_tx(struct conn *c, size_t budget, struct err *err);
-/* Reads what is there, at most about `budget` bytes. -ECONNRESET: the peer is gone; -EPROTO. */
+/* Reads what has arrived, at most about `budget` bytes. -ECONNRESET: the peer is gone; -EPROTO: it
+ * sent something wrong; or what the handler returned. */
 int conn_pump_rx(struct conn *c, int64_t now_ns, size_t budget, const struct conn_handler *handler,
                  void *ctx, struct err *err);
 
-/* Queues ABORT or GOODBYE before: sends the rest, ends the stream, and waits till the peers have
- * ended theirs, all within `limit_ns`. Then closes. Connections with fd -1 are passed over. */
+/* Sends what is queued (the caller has queued ABORT or GOODBYE), ends the stream, waits until the peers
+ * have ended theirs, at most `limit_ns` for all together, and closes. Skips connections with fd -1. */
 void conn_farewell(struct conn *const *conns, size_t n, int64_t limit_ns);

@@ -1,9 +1,10 @@
 /* CRC-32C, see crc32c.h.
  *
- * The CPU's instruction takes 8 bytes in 3 cycles but can start one each cycle, so three ranges of
- * BLOCK bytes run side by side and are joined: the CRC of "a then b" is the CRC of a, advanced over
- * as many zero bytes as b has, xor the CRC of b. Advancing is linear over GF(2), so for the one
- * length that we need it is four table look-ups. The tables are written once, before any reader. */
+ * The CPU's instruction has a latency of 3 cycles for 8 bytes but can start every cycle, so three
+ * ranges of BLOCK bytes are computed in parallel and then combined: the CRC of "a then b" is the CRC
+ * of a, advanced over as many zero bytes as b has, xor the CRC of b. Advancing is linear over GF(2), so
+ * for the one length that is needed it takes four table look-ups. The tables are written once, before
+ * anyone reads them. */
 #include "worker/comm/crc32c.h"
 
 #include <pthread.h>

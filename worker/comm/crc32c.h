@@ -7,5 +7,5 @@
 
 /* Continues `crc` (0 to start) over n bytes: crc32c(crc32c(0, a), b) is the CRC of a then b. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t n);
-/* The same by table, on any CPU; the truth that the fast one is tested against. */
+/* The same with a table, on any CPU. Tests compare crc32c with it. */
 uint32_t crc32c_portable(uint32_t crc, const void *data, size_t n);

@@ -1,5 +1,5 @@
-/* No peers: the optimiser runs here. What one trainer does without any exchange is the baseline that
- * all others are divided by (design: SingleNode). */
+/* The exchange without peers, where the optimiser runs in the trainer's process. This is what the
+ * SingleNode baseline of a benchmark runs. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "worker/comm/exchange.h"
@@ -32,7 +32,7 @@ static int none_round(struct exchange *x, const float *grads, float *params,
 
 static void none_abandon(struct exchange *x, int exit_code, const char *why)
 {
-    (void)x; /* nobody to tell */
+    (void)x; /* there is no peer to tell */
     (void)exit_code;
     (void)why;
 }

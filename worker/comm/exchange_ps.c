@@ -1,5 +1,5 @@
-/* The calls of a trainer on its exchange: each puts one job into the mailbox of the communication
- * thread and waits. See exchange_ps.h. */
+/* The calls of a trainer on its exchange. Each call puts one job into the mailbox of the communication
+ * thread (client_loop.c) and waits for it. See exchange_ps.h. */
 #include "worker/comm/exchange_ps.h"
 
 #include <signal.h>
@@ -19,12 +19,12 @@ static void wake(struct client *c)
     (void)n; /* fails only when 2^64 wake-ups are pending */
 }
 
-/* Called with the mutex held; waits for the job's end. */
+/* Called with the mutex held; waits until the job is done. */
 static int wait_job(struct client *c, struct err *err)
 {
     wake(c);
     while (!c->job_done) {
-        (void)pthread_cond_wait(&c->cond, &c->mutex); /* cannot fail: ours and locked */
+        (void)pthread_cond_wait(&c->cond, &c->mutex); /* cannot fail: initialised and locked */
     }
     return c->fault.exit_code != 0 ? fault_to_err(&c->fault, err) : 0;
 }
@@ -76,15 +76,14 @@ static void client_abandon(struct exchange *x, int exit_code, const char *why)
         (void)snprintf(c->fault.message, sizeof(c->fault.message), "%s", why);
         c->job = JOB_ABANDON;
         c->job_done = false;
-        (void)wait_job(c, NULL); /* the fault is our own */
+        (void)wait_job(c, NULL); /* it returns the fault set above */
     }
     (void)pthread_mutex_unlock(&c->mutex);
 }
 
 static void client_fault(const struct exchange *x, struct exchange_fault *ret)
 {
-    struct client *c =
-        (struct client *)(uintptr_t)x; /* the mutex changes, what it guards does not */
+    struct client *c = (struct client *)(uintptr_t)x; /* const but for the mutex */
     (void)pthread_mutex_lock(&c->mutex);
     *ret = (struct exchange_fault){.exit_code = c->fault.exit_code};
     if (c->fault.has_peer) {
@@ -100,7 +99,7 @@ static void client_free(struct exchange *x)
     }
     struct client *c = (struct client *)x;
     client_abandon(x, EXIT_WORKER_PEER_LOST, "it left before the end");
-    (void)pthread_join(c->thread, NULL); /* it has ended or is about to */
+    (void)pthread_join(c->thread, NULL); /* client_abandon has made it end */
     (void)pthread_cond_destroy(&c->cond);
     (void)pthread_mutex_destroy(&c->mutex);
     (void)close(c->wake_fd); /* nothing to lose */
@@ -117,7 +116,7 @@ static const struct exchange_ops client_ops = {
     .free = client_free,
 };
 
-/* Signals are the main thread's business. */
+/* Blocks all signals in the new thread: the main thread handles them. */
 static int start_thread(struct client *c)
 {
     sigset_t all, old;

@@ -1,9 +1,10 @@
-/* The exchange with synchronous parameter servers, seen from a trainer.
+/* A trainer's exchange with synchronous parameter servers.
  *
- * A communication thread owns the connections: it dials and shakes hands while the trainer still
- * plans its memory, sends life signs while it computes, and moves the slices of a round. A fault is
- * told to the other servers first, then to `on_fault` (from that thread: the trainer may be deep in a
- * step and must be out within 10 s), then to whoever waits in a call. */
+ * A communication thread owns the connections. It connects and performs the handshakes while the
+ * trainer still plans its memory, sends heartbeats while the trainer computes, and transfers the
+ * slices of a round. It reports a fault to the other servers first, then through `on_fault` (called
+ * in that thread, because the trainer may be in the middle of a long step and must exit within 10 s),
+ * then as the error of the call that waits. */
 #pragma once
 
 #include "worker/comm/exchange.h"
@@ -17,7 +18,7 @@ struct exchange_ps_params {
     uint8_t secret[AUTH_SECRET_SIZE];
     const struct net_addr *servers; /* (slices.n_servers) copied */
     struct slices slices;
-    int64_t rendezvous_ns; /* how long the servers may take to come */
+    int64_t rendezvous_ns; /* time limit for connecting to all servers */
     void (*on_fault)(void *ctx, const struct exchange_fault *fault, const char *message);
     void *ctx;
 };

@@ -1,4 +1,4 @@
-/* Whom to blame, see fault.h. ABORT payload: exit code, role, index (u32 each), then text. */
+/* Faults, see fault.h. ABORT payload: exit code, role, index (u32 each), then text. */
 #include "worker/comm/fault.h"
 
 #include <ctype.h>
@@ -76,7 +76,8 @@ int fault_from_abort(struct fault *f, const struct frame *frame, const uint8_t *
     len = len < room ? len : room;
     for (size_t i = 0; i < len; i++) {
         uint8_t c = payload[ABORT_FIXED + i];
-        f->message[n++] = (char)(isprint(c) || c >= 0x80 ? c : '?'); /* it goes to a terminal */
+        f->message[n++] =
+            (char)(isprint(c) || c >= 0x80 ? c : '?'); /* no control codes on a terminal */
     }
     f->message[n] = '\0';
     return 0;

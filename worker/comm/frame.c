@@ -32,10 +32,10 @@ enum {
     AT_MAC = 64,
 };
 
-/* What each type may be. One row a type; everything else is refused. */
+/* What is allowed for each type; everything else is rejected. */
 static const struct {
     const char *name;
-    bool handshake;    /* before keys; never after */
+    bool handshake;    /* allowed before the keys are set, and only then */
     uint32_t min, max; /* payload bytes */
     enum frame_dtype dtype;
 } types[FRAME_TYPE_END] = {
@@ -153,7 +153,7 @@ size_t frame_parser_space(struct frame_parser *p, uint8_t **ret)
     }
 }
 
-/* Who and in which order: known only under keys. */
+/* Verifies the MAC, then the sender. */
 static int check_sender(struct frame_parser *p, struct err *err)
 {
     uint8_t mac[FRAME_MAC_SIZE];
@@ -194,7 +194,7 @@ static int check_type(const struct frame_parser *p, uint8_t type, uint8_t dtype,
     return 0;
 }
 
-/* A whole header is there: refuses it, or fills p->frame. */
+/* The header is complete: rejects it or fills p->frame. */
 static int check_header(struct frame_parser *p, struct err *err)
 {
     const uint8_t *h = p->header;

@@ -1,15 +1,15 @@
 /* Frames of the exchange (docs/contracts/frame.md): 80 bytes of header, then the payload. Sans-I/O.
  *
- * A header is believed only after its MAC: no length, no type, no sender before that, except in the
- * handshake, where every length is fixed. The parser never copies a payload: it asks where the bytes
- * should go, so gradients land in their place straight from the socket.
+ * The parser uses no field of a header (length, type, sender) before it has verified the MAC. Only the
+ * handshake has no MAC, and there every length is fixed. The parser never copies a payload: it asks
+ * where the bytes should go, so gradients are received directly into their place.
  *
  *     while ((room = frame_parser_space(p, &at)) > 0) {
  *         n = recv(fd, at, room);  event = frame_parser_advance(p, n, &err);
  *         FRAME_MORE        go on
  *         FRAME_HEADER_DONE p->frame is valid: call frame_parser_place(p, where the payload goes)
  *         FRAME_COMPLETE    p->frame and p->payload are valid until the next advance
- *         -EPROTO           the sender lies or the bytes are damaged; the parser is dead
+ *         -EPROTO           the frame is invalid or damaged; the parser accepts nothing more
  *     } */
 #pragma once
 
@@ -32,13 +32,13 @@ enum frame_type {
     FRAME_HELLO = 1, /* trainer: nonce, configuration digest */
     FRAME_CHALLENGE, /* server: nonce, digest, tag */
     FRAME_PROOF,     /* trainer: tag; from here on every header has a MAC */
-    FRAME_WELCOME,   /* server: you are in */
+    FRAME_WELCOME,   /* server: the trainer has joined */
     FRAME_HEARTBEAT, /* both, each second */
     FRAME_GRADIENT,  /* trainer: one slice */
     FRAME_PARAMS,    /* server: one slice */
     FRAME_READY,     /* trainer: warm, waiting at the barrier */
     FRAME_RELEASE,   /* server: all are ready */
-    FRAME_ABORT,     /* both: I give up, because of this peer */
+    FRAME_ABORT,     /* both: the sender gives up because of this peer */
     FRAME_GOODBYE,   /* trainer: done */
 };
 #define FRAME_TYPE_END (FRAME_GOODBYE + 1)
@@ -46,7 +46,7 @@ const char *frame_type_to_string(enum frame_type type);
 
 enum frame_dtype { FRAME_DTYPE_NONE, FRAME_DTYPE_F32 };
 
-struct frame_id { /* whose frame */
+struct frame_id { /* a sender */
     uint64_t run; /* frame_run_id */
     uint32_t attempt;
     enum role role;
@@ -57,7 +57,7 @@ struct frame {
     enum frame_type type;
     struct frame_id from;
     uint64_t step;
-    uint64_t offset; /* of the slice, floats into the arena */
+    uint64_t offset; /* of the slice, in floats from the start of the arena */
     uint32_t slice;
     enum frame_dtype dtype;
     uint32_t priority; /* lower is wanted sooner; servers answer in order of arrival */
@@ -80,7 +80,7 @@ enum frame_event { FRAME_MORE, FRAME_HEADER_DONE, FRAME_COMPLETE };
 struct frame_parser {
     struct frame frame;
     const uint8_t *payload; /* where frame_parser_place said */
-    /* private */
+    /* Private to frame.c: */
     enum { PARSER_HEADER, PARSER_PLACE, PARSER_PAYLOAD, PARSER_DEAD } state;
     uint8_t header[FRAME_HEADER_SIZE];
     uint8_t small[FRAME_SMALL_PAYLOAD];
@@ -92,17 +92,17 @@ struct frame_parser {
     uint64_t sequence;    /* expected next */
 };
 
-/* A parser for the handshake: only its frames pass, unauthenticated. */
+/* Starts with the handshake: only its frames are accepted, without a MAC. */
 void frame_parser_init(struct frame_parser *p);
-/* From the next frame on: headers carry a MAC under `key` and come from `from`. Call it between
+/* From the next frame on headers must carry a MAC under `key` and come from `from`. Call it between
  * frames only. */
 void frame_parser_secure(struct frame_parser *p, const struct auth_key *key,
                          const struct frame_id *from);
-/* Where the next bytes belong and how many at most. 0 while the parser waits for a place, or when
- * dead. */
+/* Where the next bytes go and how many at most. 0 while the parser waits for frame_parser_place, or
+ * after an error. */
 size_t frame_parser_space(struct frame_parser *p, uint8_t **ret);
-/* n bytes were put there (n <= space). */
+/* Call it after n bytes were written there (n <= space). Returns an enum frame_event or -EPROTO. */
 int frame_parser_advance(struct frame_parser *p, size_t n, struct err *err);
-/* Answer to FRAME_HEADER_DONE: `to` has frame.payload_len bytes; NULL: into the parser itself, at
- * most FRAME_SMALL_PAYLOAD. Returns FRAME_COMPLETE at once if there is no payload. */
+/* The answer to FRAME_HEADER_DONE: `to` has room for frame.payload_len bytes; NULL: the parser keeps
+ * them itself, at most FRAME_SMALL_PAYLOAD. Returns FRAME_COMPLETE if there is no payload. */
 int frame_parser_place(struct frame_parser *p, void *to, struct err *err);

@@ -1,14 +1,14 @@
-/* Who is there: mutual proof of the run's secret over fresh nonces of both sides. Sans-I/O.
+/* The handshake: both sides prove that they know the run's secret, over fresh nonces. Sans-I/O.
  *
  *     trainer                                server
  *     HELLO     nonce_t, digest_t      ->
  *                                      <-    CHALLENGE  nonce_s, digest_s, tag_s
  *     PROOF     tag_t                  ->
- *                                      <-    WELCOME, or ABORT with the reason; both under the keys
+ *                                      <-    WELCOME, or ABORT with the reason; both with a MAC
  *
- * Tags and the two session keys (one a direction) are HMACs over everything that was said, so a
- * recorded handshake is worth nothing later. Only after both have proved the secret are run, attempt
- * and configuration compared (handshake_agree): a stranger learns nothing and can break nothing. */
+ * Tags and the two session keys (one per direction) are HMACs over everything that was sent, so a
+ * recorded handshake cannot be replayed. Run, attempt and configuration are compared only after both
+ * sides have proved the secret (handshake_agree), so a stranger learns nothing and can break nothing. */
 #pragma once
 
 #include "worker/comm/frame.h"
@@ -32,26 +32,27 @@ struct handshake_keys {
     struct auth_key from_trainer, from_server;
 };
 
-/* What all replicas of a trial must agree on, in one number. */
+/* The digest of what all replicas of a trial must agree on. */
 struct slices;
 void handshake_digest(const char *model, uint64_t seed, uint32_t n_trainers,
                       const struct slices *slices, uint8_t ret[static AUTH_DIGEST_SIZE]);
 
-/* The trainer's side: self in h->trainer, with a fresh nonce. */
+/* The trainer's side. The caller fills h->secret and h->trainer, with a fresh nonce. */
 void handshake_hello(const struct handshake *h, uint8_t ret[static HANDSHAKE_HELLO_SIZE]);
 /* -EPROTO: the server does not know the secret. */
 int handshake_on_challenge(struct handshake *h, const struct frame *f, const uint8_t *payload,
                            uint8_t ret_proof[static HANDSHAKE_PROOF_SIZE], struct err *err);
 
-/* The server's side: self in h->server, with a fresh nonce. */
+/* The server's side. The caller fills h->secret and h->server, with a fresh nonce. */
 void handshake_on_hello(struct handshake *h, const struct frame *f, const uint8_t *payload,
                         uint8_t ret_challenge[static HANDSHAKE_CHALLENGE_SIZE]);
-/* -EPROTO: the trainer does not know the secret, or the frame is not from the one who said HELLO. */
+/* -EPROTO: the trainer does not know the secret, or PROOF is not from the sender of HELLO. */
 int handshake_on_proof(const struct handshake *h, const struct frame *f, const uint8_t *payload,
                        struct err *err);
 
-/* After the proofs: run, attempt and digest. `peer` and `self` are the two sides of h. -ESTALE:
- * another run or attempt (a stale process, not our gang's fault); -EPROTO: another configuration. */
+/* Compares run, attempt and digest, after the proofs. `peer` and `self` are the two sides of h.
+ * -ESTALE: another run or attempt (a stale process, not a fault of this run); -EPROTO: another
+ * configuration. */
 int handshake_agree(const struct handshake_side *self, const struct handshake_side *peer,
                     struct err *err);
 void handshake_keys(const struct handshake *h, struct handshake_keys *ret);

@@ -1,4 +1,4 @@
-/* Life signs, see heartbeat.h. */
+/* Heartbeats, see heartbeat.h. */
 #include "worker/comm/heartbeat.h"
 
 static int64_t since_turn(const struct heartbeat_self *self, int64_t now_ns)

@@ -1,4 +1,5 @@
-/* Life signs: when to send one, when a peer is lost, when we ourselves were away. Pure. */
+/* Heartbeats: when to send one, when a peer counts as lost, and when this process itself did not run
+ * for so long that its peers count it as lost. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,30 +7,32 @@
 
 #define HEARTBEAT_PERIOD_NS INT64_C(1000000000)
 #define HEARTBEAT_SILENCE_NS INT64_C(6000000000)
-/* Peers count from our last life sign: up to a period before we were stopped, and delays. */
+/* An absence from which on peers may have declared this process lost: they count from its last
+ * heartbeat, which was sent up to a period before it was stopped. The other period is for delays. */
 #define HEARTBEAT_DOUBT_NS (HEARTBEAT_SILENCE_NS - 2 * HEARTBEAT_PERIOD_NS)
-/* One that gave us up just before our next life sign reached it takes up to a second to tell the
- * others, and closes its connection to us behind that. */
+/* A peer that declared this process lost just before its next heartbeat takes up to a second to tell
+ * the others, and closes the connection after that. */
 #define HEARTBEAT_AFTERMATH_NS (2 * HEARTBEAT_PERIOD_NS)
 
-/* Of one process: notices that it did not run (SIGSTOP, a frozen cgroup) for so long that its peers
- * must, or may, have given it up, so that it does not blame them when it wakes. */
+/* Of one process. Detects that the process did not run (SIGSTOP, a frozen cgroup) for so long that its
+ * peers must, or may, have declared it lost, so that it does not blame them when it continues. */
 struct heartbeat_self {
     int64_t last_turn_ns;     /* 0: none yet */
     int64_t woke_ns, away_ns; /* the last absence of HEARTBEAT_DOUBT_NS or more; 0: none yet */
 };
-/* Call it once each turn of the loop: true if the turn before is HEARTBEAT_SILENCE_NS or more ago. */
+/* Call it once in each turn of the loop. True if the turn before was HEARTBEAT_SILENCE_NS ago or more. */
 bool heartbeat_was_away(struct heartbeat_self *self, int64_t now_ns, int64_t *ret_away_ns);
-/* Ask it before a peer is blamed that went or says nothing, with the time of asking, not the turn's:
- * true if we were away for HEARTBEAT_DOUBT_NS in this turn, or before and woke lately. */
+/* Call it before a peer is blamed for closing the connection or for silence, with the time of the call,
+ * not that of the turn. True if this process was away for HEARTBEAT_DOUBT_NS or more, in this turn or
+ * in one that ended at most HEARTBEAT_AFTERMATH_NS ago. */
 bool heartbeat_may_be_given_up(const struct heartbeat_self *self, int64_t now_ns,
                                int64_t *ret_away_ns);
 
-/* Of one connection, since the handshake. */
+/* Of one connection, from the handshake on. */
 struct heartbeat {
     int64_t last_sent_ns, last_heard_ns;
 };
 void heartbeat_init(struct heartbeat *h, int64_t now_ns);
-/* True once a period; counts as sent. */
+/* True once per period; the caller then sends a heartbeat. */
 bool heartbeat_is_due(struct heartbeat *h, int64_t now_ns);
 bool heartbeat_is_lost(const struct heartbeat *h, int64_t now_ns);

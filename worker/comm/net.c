@@ -1,6 +1,6 @@
-/* Addresses and sockets, see net.h. A name is looked up in a thread of its own: a name server that
- * does not answer must not keep the communication thread from sending life signs. (Not glibc's
- * getaddrinfo_a: its threads are unknown to ThreadSanitizer, which crashes on them.) */
+/* Addresses and sockets, see net.h. A name is looked up in a thread of its own, because a name server
+ * that does not answer must not keep the communication thread from sending heartbeats. (glibc's
+ * getaddrinfo_a is not used: ThreadSanitizer does not know its threads and crashes.) */
 #include "worker/comm/net.h"
 
 #include <fcntl.h>
@@ -51,7 +51,7 @@ int net_tune(int fd, struct err *err)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0) {
         return err_set_errno(err, errno, "set socket options");
     }
-    return 0; /* buffers stay with the kernel: a size set by hand ends its tuning */
+    return 0; /* no buffer sizes: setting them would turn off the kernel's tuning */
 }
 
 static int listen_on(const struct addrinfo *ai)
@@ -61,7 +61,7 @@ static int listen_on(const struct addrinfo *ai)
     if (fd < 0) {
         return -errno;
     }
-    /* Connections of a process that has ended do not hold the port; a listener does. */
+    /* SO_REUSEADDR ignores old connections to the port, but not a process that listens on it. */
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
         bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0) {
         int code = errno;
@@ -108,7 +108,7 @@ int net_port(int fd, uint16_t *ret, struct err *err)
 
 enum { LOOKUP_RUNNING, LOOKUP_DONE, LOOKUP_ABANDONED };
 
-/* Shared by the dial and the look-up's thread: whoever is last frees it. */
+/* Shared by the dial and the look-up's thread; the one that is done last frees it. */
 struct dial_lookup {
     struct net_addr addr;
     struct addrinfo *list;
@@ -183,7 +183,7 @@ static void start_lookup(struct dial *d, int64_t now_ns)
     pthread_t thread;
     int code = pthread_create(&thread, NULL, lookup_main, l);
     if (code != 0) {
-        atomic_store(&l->state, LOOKUP_DONE); /* there is no thread: it is ours to free */
+        atomic_store(&l->state, LOOKUP_DONE); /* there is no thread, so dial_again frees it */
         dial_again(d, now_ns, strerrordesc_np(code));
         return;
     }
@@ -225,8 +225,8 @@ static void check_lookup(struct dial *d, int64_t now_ns)
     start_connect(d, now_ns);
 }
 
-/* While nobody listens on a port of the ephemeral range, connect can pick that very port as its own
- * and reach itself. */
+/* While nobody listens on a port of the ephemeral range, connect can choose that very port for its own
+ * side, and the socket is connected to itself. */
 static bool is_own_echo(int fd, const struct sockaddr_storage *peer, socklen_t len)
 {
     struct sockaddr_storage own = {0};
@@ -238,12 +238,12 @@ static bool is_own_echo(int fd, const struct sockaddr_storage *peer, socklen_t l
 static void fail_connect(struct dial *d, int code, int64_t now_ns)
 {
     (void)snprintf(d->why, sizeof(d->why), "connect: %s", strerrordesc_np(code));
-    (void)close(d->fd); /* of no use */
+    (void)close(d->fd); /* not connected */
     d->fd = -1;
     start_connect(d, now_ns);
 }
 
-/* The socket, or -EAGAIN. */
+/* Returns the connected socket or -EAGAIN. */
 static int check_connect(struct dial *d, int64_t now_ns)
 {
     if (d->fd < 0) {

@@ -1,4 +1,4 @@
-/* Addresses and sockets of the exchange: listening, and dialling without ever blocking. */
+/* Addresses and sockets of the exchange: listening, and connecting without ever blocking. */
 #pragma once
 
 #include <netdb.h>
@@ -13,31 +13,31 @@ struct net_addr { /* "host:port", "[::1]:port" in parts */
     char port[8];
     char text[NET_ADDR_SIZE]; /* as given, for messages */
 };
-/* -EINVAL with a hint. Port 0 is allowed: any free one. */
+/* -EINVAL with a hint. Port 0 is allowed and means any free port. */
 int net_addr_parse(const char *text, struct net_addr *ret, struct err *err);
 
-/* A listening, non-blocking socket. The text of -EADDRINUSE says what to do. */
+/* Returns a listening, non-blocking socket. */
 int net_listen(const struct net_addr *addr, struct err *err);
 /* The port that a socket is bound to. */
 int net_port(int fd, uint16_t *ret, struct err *err);
-/* Options of every connection of the exchange: no delay, not inherited, not blocking. */
+/* Sets the options of every connection of the exchange: no delay, close on exec, non-blocking. */
 int net_tune(int fd, struct err *err);
 
 struct dial_lookup;
 
-/* Name look-up and connect as a state machine; it starts again by itself after a failure. */
+/* Name look-up and connect as a state machine, which starts again after a failure. */
 struct dial {
     struct net_addr addr;
     enum { DIAL_WAIT, DIAL_RESOLVE, DIAL_CONNECT } state;
-    int fd;                     /* poll it for POLLOUT; -1: nothing to poll, come again soon */
+    int fd;                     /* poll it for POLLOUT; -1: nothing to poll, step again soon */
     char why[160];              /* the last failure, "" if none */
     int64_t again_ns;           /* when to try again, in DIAL_WAIT */
     struct dial_lookup *lookup; /* owned */
     const struct addrinfo *next;
 };
 void dial_init(struct dial *d, const struct net_addr *addr);
-/* The connected socket, or -EAGAIN: not yet. */
+/* Returns the connected socket, which is then the caller's, or -EAGAIN if there is none yet. */
 int dial_step(struct dial *d, int64_t now_ns);
-/* The connection was good for nothing (refused in the handshake): try again later. */
+/* The connection failed after dial_step returned it (closed in the handshake): try again later. */
 void dial_again(struct dial *d, int64_t now_ns, const char *why);
 void dial_done(struct dial *d);

@@ -1,4 +1,5 @@
-/* What ps_server.c (who is there) and ps_round.c (what they exchange) share. */
+/* Shared by the files of the server's side: ps_server.c (the loop and the connections) and ps_round.c
+ * (the rounds). */
 #pragma once
 
 #include "base/vec.h"
@@ -6,14 +7,14 @@
 #include "worker/comm/ps_server.h"
 #include "worker/comm/reduce.h"
 
-struct ps_peer { /* a connection: a stranger until `joined` */
+struct ps_peer { /* a connection; a stranger until `joined` */
     struct conn conn;
     struct handshake handshake;
-    int64_t joins_by_ns; /* a stranger's time limit */
+    int64_t joins_by_ns; /* the time limit of the handshake */
     bool joined, ready, gone;
-    uint64_t step;    /* of the gradients that it sends next */
-    size_t next;      /* own slice that it sends next */
-    float *receiving; /* buffer of the gradient on its way, NULL: none */
+    uint64_t step;    /* of the next gradient that it sends */
+    size_t next;      /* the next of this server's slices that it sends */
+    float *receiving; /* the buffer of the gradient that is arriving, NULL: none */
 };
 
 struct ps_server {
@@ -23,15 +24,15 @@ struct ps_server {
     int64_t now_ns;
     int64_t rendezvous_by_ns;
     VEC(struct ps_peer *) peers; /* strangers and trainers; owned */
-    struct ps_peer **trainers;   /* (n_trainers) NULL: not there yet */
+    struct ps_peer **trainers;   /* (n_trainers) NULL: not connected yet */
     uint32_t n_joined, n_ready, n_gone;
-    char turned_away[192]; /* the last one: whom it claimed to be, and why; "": nobody */
+    char rejected[192]; /* the last rejected connection: claimed name and reason; "": none */
 
     struct reduce reduce;
-    uint32_t n_slices;     /* own */
+    uint32_t n_slices;     /* this server's */
     size_t *param_offsets; /* (n_slices) into params */
-    uint32_t n_complete;   /* own slices of the present round that are done */
-    uint64_t round;        /* rounds completed, warm-up too */
+    uint32_t n_complete;   /* slices of the current round that are done */
+    uint64_t round;        /* completed rounds, including warm-up */
 
     bool measuring;
     int64_t barrier_ns, round_began_ns;
@@ -41,6 +42,7 @@ struct ps_server {
     struct fault fault;
 };
 
+/* All functions below are defined in ps_round.c. */
 void ps_round_init(struct ps_server *s);
 void ps_round_done(struct ps_server *s);
 /* Frame handlers of a trainer's connection, for conn_pump_rx. `peer` is the sender. */
@@ -48,8 +50,8 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
                      struct err *err);
 int ps_round_gradient(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                       struct err *err);
-/* -EPROTO, and the fault: someone said goodbye while others have begun a round. */
+/* -EPROTO and the fault if a trainer said goodbye while others have begun a round. */
 int ps_round_check_left(struct ps_server *s, struct err *err);
 int ps_round_ready(struct ps_server *s, struct ps_peer *peer, struct err *err);
-/* Bytes of all trainers' connections since they began. */
+/* Bytes of all trainers' connections since they were accepted. */
 void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_rx);

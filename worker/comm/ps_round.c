@@ -1,5 +1,5 @@
-/* Rounds of a parameter server: a trainer's gradient into the ordered sum, the complete sum into the
- * optimiser, the new parameters to everyone. Called by ps_server.c for each frame. */
+/* The rounds of a parameter server: adds each trainer's gradients in order, passes a complete sum to the
+ * optimiser and sends the new parameters to all trainers. ps_server.c calls it for each frame. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ void ps_round_done(struct ps_server *s)
     s->param_offsets = NULL;
 }
 
-/* Someone left, and the sums of a round can never be complete again. */
+/* A trainer has left, so the sums of a round will never be complete. */
 static int blame_leaver(struct ps_server *s, struct err *err)
 {
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
@@ -57,13 +57,13 @@ static int blame_leaver(struct ps_server *s, struct err *err)
     return -EPROTO;
 }
 
-/* Has it begun the round that is next? */
+/* True if the trainer has begun the current round. */
 static bool is_in_round(const struct ps_server *s, const struct ps_peer *peer)
 {
     return peer->step > s->round || peer->next > 0 || peer->receiving != NULL;
 }
 
-/* Is somebody held at the barrier? */
+/* True if a trainer waits at the barrier. */
 static bool is_barrier_closed(const struct ps_server *s)
 {
     return s->n_ready > 0 && !s->measuring;
@@ -80,11 +80,11 @@ int ps_round_check_left(struct ps_server *s, struct err *err)
     return 0;
 }
 
-/* Some train on while others wait at the barrier. Both would wait for ever, and give life signs:
- * who is READY has seen this round begin, so whoever trains on needs gradients that never come. */
+/* Some trainers go on training while others wait at the barrier. Both would wait forever while their
+ * heartbeats continue, because a trainer that waits at the barrier sends no more gradients. */
 static int blame_waiter(struct ps_server *s, struct err *err)
 {
-    uint32_t t = 0; /* ends at one: the barrier is closed */
+    uint32_t t = 0; /* the loop ends: at least one trainer is ready */
     while (s->trainers[t] == NULL || !s->trainers[t]->ready) {
         t++;
     }
@@ -124,7 +124,8 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
                       want.len * sizeof(float));
         return NULL;
     }
-    /* It must have all of the round before; its parameters are still being read by our socket. */
+    /* The trainer must have all parameters of the previous round: applying this gradient would change
+     * parameters that are still being sent. */
     if (peer->step != s->round || (peer->next == 0 && conn_has_bulk(&peer->conn))) {
         (void)err_set(err, EPROTO,
                       "gradient of step %" PRIu64 " arrived before the parameters of "
@@ -149,7 +150,7 @@ static void end_round(struct ps_server *s)
     s->stats.duration_ns = now_ns - s->barrier_ns;
 }
 
-/* All trainers' gradients of own slice i are added: new parameters, to everyone. */
+/* The gradients of all trainers for slice i are added: applies them and sends the new parameters. */
 static void finish_slice(struct ps_server *s, size_t i)
 {
     const struct ps_server_params *p = &s->params;
@@ -160,7 +161,7 @@ static void finish_slice(struct ps_server *s, size_t i)
              s->reduce.slices[i].sum, 1.0f / (float)p->n_trainers);
     int64_t update_ns = clock_monotonic_ns() - begin_ns;
     s->stats.update_ns += update_ns;
-    s->stats.receive_ns -= update_ns; /* we are inside a read */
+    s->stats.receive_ns -= update_ns; /* this function is called while reading */
 
     struct frame f = {
         .type = FRAME_PARAMS,

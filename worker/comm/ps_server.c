@@ -1,4 +1,4 @@
-/* A parameter server's loop: who is there, who is lost, and turns of reading and writing. See
+/* The loop of a parameter server: accepts and drops connections, reads and writes in turns. See
  * ps_server.h; the rounds are in ps_round.c. */
 #include "worker/comm/ps_server.h"
 
@@ -16,14 +16,14 @@
 #include "worker/comm/net.h"
 #include "worker/comm/ps_internal.h"
 
-#define TURN_BYTES ((size_t)4 << 20) /* of one connection, each way: keeps a turn short and fair */
+#define TURN_BYTES ((size_t)4 << 20) /* per connection and direction: keeps a turn short and fair */
 #define STRANGER_NS INT64_C(10000000000)
 #define MAX_STRANGERS 64
 #define FAREWELL_NS INT64_C(1000000000)
 #define LATE_NS INT64_C(2000000000)
 #define TICK_MS 250
 
-/* ---- who is there ---- */
+/* ---- connections ---- */
 
 static void drop_peer(struct ps_server *s, struct ps_peer *peer)
 {
@@ -37,13 +37,13 @@ static void drop_peer(struct ps_server *s, struct ps_peer *peer)
     free(peer);
 }
 
-static void turn_away(struct ps_server *s, struct ps_peer *peer, const char *why)
+static void reject(struct ps_server *s, struct ps_peer *peer, const char *why)
 {
     char claims[32] = "nothing";
     if (peer->handshake.trainer.id.run != 0) {
-        frame_id_name(&peer->handshake.trainer.id, claims); /* not proved, but a hint */
+        frame_id_name(&peer->handshake.trainer.id, claims); /* unproved, but useful to know */
     }
-    (void)snprintf(s->turned_away, sizeof(s->turned_away), "%s: %s", claims, why); /* may be cut */
+    (void)snprintf(s->rejected, sizeof(s->rejected), "%s: %s", claims, why); /* may truncate */
     log_event(LOG_LEVEL_WARN, "connection rejected", "claims", claims, "err", why, NULL);
     drop_peer(s, peer);
 }
@@ -56,10 +56,10 @@ static int accept_all(struct ps_server *s, struct err *err)
             return err_set_errno(err, errno, "accept");
         }
         if (fd < 0) {
-            return 0; /* nobody more, or one who has left already */
+            return 0; /* no more connections, or one that has closed again */
         }
         if (net_tune(fd, err) < 0 || s->peers.len >= s->n_joined + MAX_STRANGERS) {
-            (void)close(fd); /* left already, or a flood: real trainers try again */
+            (void)close(fd); /* closed again, or a flood: real trainers connect again */
             continue;
         }
         struct ps_peer *peer = xnew(struct ps_peer);
@@ -76,7 +76,7 @@ static int accept_all(struct ps_server *s, struct err *err)
     }
 }
 
-/* It knows the secret. -ESTALE: turn it away; -EPROTO: our gang is set up wrongly. */
+/* The peer has proved the secret. -ESTALE: reject it; -EPROTO: the replicas do not fit together. */
 static int join(struct ps_server *s, struct ps_peer *peer, struct err *err)
 {
     const struct frame_id *id = &peer->handshake.trainer.id;
@@ -170,13 +170,13 @@ static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint
 
 /* ---- turns ---- */
 
-/* Is it we that failed, when a peer seems lost? */
+/* True if this process was stopped itself, so that the peer is not to blame for r. */
 static bool were_away(struct ps_server *s, int r, struct err *err)
 {
     return fault_is_absence(&s->fault, r, &s->self, clock_monotonic_ns(), &s->params.self, err);
 }
 
-/* A trainer of ours did wrong or is lost: puts its name into the text and the fault. */
+/* A joined trainer is lost or broke the protocol: puts its name into the text and the fault. */
 static int blame(struct ps_server *s, const struct frame_id *id, int r, struct err *err)
 {
     if (s->fault.exit_code == 0 && !were_away(s, r, err)) {
@@ -198,20 +198,19 @@ static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
     }
     if (peer->joined || (peer->conn.secured && r == -EPROTO)) {
         bool is_past =
-            peer->gone && s->fault.exit_code == 0; /* what it does now is its own affair */
+            peer->gone && s->fault.exit_code == 0; /* it has said goodbye: its end is no fault */
         return is_past ? 0 : blame(s, &peer->conn.peer, r, err);
     }
-    /* A trainer asks for our proof first, and leaves when it is wrong. */
+    /* The server proves the secret first, and a trainer closes the connection if that proof is wrong. */
     const bool left = r == -ECONNRESET && peer->handshake.trainer.id.run != 0;
-    turn_away(s, peer,
-              left ? "it left during the handshake: it failed or has a different secret"
-                   : err->msg);
+    reject(s, peer,
+           left ? "it left during the handshake: it failed or has a different secret" : err->msg);
     return 0;
 }
 
 static int read_all(struct ps_server *s, const struct pollfd *fds, size_t n, struct err *err)
 {
-    /* From the back: turning one away moves the last one into its place. */
+    /* In reverse, because rejecting a peer moves the last one into its place. */
     for (size_t i = n; i-- > 0;) {
         struct ps_peer *peer = s->peers.items[i];
         if (fds[i].fd >= 0 && fds[i].revents != 0) {
@@ -234,7 +233,7 @@ static int write_all(struct ps_server *s, struct err *err)
             }
         }
         if ((*p)->gone && !conn_wants_tx(&(*p)->conn)) {
-            conn_close(&(*p)->conn); /* ends the trainer's wait in its farewell */
+            conn_close(&(*p)->conn); /* the trainer waits for it in conn_farewell */
         }
     }
     return 0;
@@ -246,7 +245,7 @@ static int check_life(struct ps_server *s, struct err *err)
         struct ps_peer *peer = s->peers.items[i];
         if (!peer->joined) {
             if (s->now_ns >= peer->joins_by_ns) {
-                turn_away(s, peer, "the handshake took longer than 10 s");
+                reject(s, peer, "the handshake took longer than 10 s");
             }
             continue;
         }
@@ -272,7 +271,7 @@ static int check_rendezvous(struct ps_server *s, struct err *err)
         return 0;
     }
     if (s->n_joined == s->params.n_trainers) {
-        (void)close(s->listen_fd); /* the gang is complete: nobody else has business here */
+        (void)close(s->listen_fd); /* all trainers have joined */
         s->listen_fd = -1;
         return 0;
     }
@@ -291,11 +290,11 @@ static int check_rendezvous(struct ps_server *s, struct err *err)
             buf_printf(&names, "%strainer/%" PRIu32, names.len > 0 ? ", " : "", t);
         }
     }
-    const bool refused = s->turned_away[0] != '\0';
+    const bool has_rejected = s->rejected[0] != '\0';
     (void)err_set(err, ETIMEDOUT, "%.250s did not connect within %.0f s%s%s%s", buf_cstr(&names),
                   (double)s->params.rendezvous_ns / 1e9,
-                  refused ? " (rejected a connection that claimed to be " : "", s->turned_away,
-                  refused ? ")" : "");
+                  has_rejected ? " (rejected a connection that claimed to be " : "", s->rejected,
+                  has_rejected ? ")" : "");
     buf_done(&names);
     fault_from_err(&s->fault, -ETIMEDOUT, &first, err);
     return -ETIMEDOUT;
@@ -310,7 +309,7 @@ static int check_self(struct ps_server *s, struct err *err)
     return fault_from_absence(&s->fault, away_ns, &s->params.self, err);
 }
 
-/* Sleeps until something can be done. fds gets the peers in order, then the listener. */
+/* Sleeps until there is something to do. fds gets the peers in order, then the listener. */
 static void wait_turn(struct ps_server *s, struct pollfd *fds)
 {
     size_t n = 0;
@@ -319,7 +318,7 @@ static void wait_turn(struct ps_server *s, struct pollfd *fds)
         fds[n++] = (struct pollfd){.fd = (*p)->conn.fd, .events = events};
     }
     fds[n++] = (struct pollfd){.fd = s->listen_fd, .events = POLLIN};
-    (void)poll(fds, n, TICK_MS); /* an error is a turn too many */
+    (void)poll(fds, n, TICK_MS); /* on an error the turn finds nothing to do */
 }
 
 static int one_turn(struct ps_server *s, struct err *err)
@@ -353,7 +352,8 @@ static int one_turn(struct ps_server *s, struct err *err)
     return r;
 }
 
-/* Tells everyone but the culprit; what we could not say in a second they find out themselves. */
+/* Sends ABORT to all trainers and waits up to a second, but not for the culprit. A trainer that does not
+ * get it in time detects the closed connection. */
 static void tell_all(struct ps_server *s)
 {
     uint8_t payload[FRAME_SMALL_PAYLOAD];
@@ -369,7 +369,7 @@ static void tell_all(struct ps_server *s)
         conn_send(&peer->conn, FRAME_ABORT, payload, len);
         if (s->fault.has_peer && s->fault.peer.role == ROLE_TRAINER && s->fault.peer.index == t) {
             struct err ignored;
-            (void)conn_pump_tx(&peer->conn, SIZE_MAX, &ignored); /* if it lives, it may know */
+            (void)conn_pump_tx(&peer->conn, SIZE_MAX, &ignored); /* no wait for the culprit */
             conn_close(&peer->conn);
         } else {
             conns[n++] = &peer->conn;
@@ -379,7 +379,8 @@ static void tell_all(struct ps_server *s)
     free(conns);
 }
 
-/* Trainers still on their way must hear whom to blame, not find a closed door and blame us. */
+/* Trainers that connect late must learn the cause too: they would blame a server that refuses the
+ * connection. */
 static void tell_late_comers(struct ps_server *s)
 {
     int64_t end_ns = s->now_ns + LATE_NS;

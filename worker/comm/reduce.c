@@ -59,7 +59,7 @@ float *reduce_take(struct reduce *r, size_t i, uint32_t trainer)
 
 void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, float *grad)
 {
-    (void)i; /* without assertions */
+    (void)i; /* unused without assertions */
     assert((trainer == 0) == (grad == r->slices[i].sum));
     if (trainer == 0) {
         return;

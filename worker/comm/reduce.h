@@ -1,8 +1,8 @@
 /* The sum of one server's slices over all trainers, always in trainer order: ((g0 + g1) + g2) + ...
- * Floating-point addition is not associative, so arrival order must not matter: an early arrival is
- * kept until all trainers before it have been added. Pure.
+ * Floating-point addition is not associative, so the order of arrival must not matter: a gradient that
+ * arrives early is kept until those of all trainers before it have been added. Pure.
  *
- * Memory: one sum a slice, and at most one buffer for each early arrival. */
+ * Memory: one sum per slice, and at most one buffer for each early gradient. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,8 +12,8 @@
 struct reduce_slice {
     size_t len;    /* floats */
     float *sum;    /* (len) owned; trainer 0's gradient lands here */
-    uint32_t next; /* trainer whose turn it is */
-    float **early; /* (n_trainers) owned buffers, NULL: not there */
+    uint32_t next; /* the trainer whose gradient is added next */
+    float **early; /* (n_trainers) owned buffers of early gradients, NULL: none */
 };
 
 struct reduce {
@@ -27,9 +27,9 @@ struct reduce {
 
 void reduce_init(struct reduce *r, uint32_t n_trainers, const size_t *lens, size_t n);
 void reduce_done(struct reduce *r);
-/* A buffer for a trainer's gradient of slice i. Give it back with reduce_add or reduce_drop. */
+/* A buffer for a trainer's gradient of slice i. Return it with reduce_add or reduce_drop. */
 float *reduce_take(struct reduce *r, size_t i, uint32_t trainer);
-/* The gradient is complete in `grad` (from reduce_take). True: the sum of all is in slices[i].sum,
- * until the next reduce_take for trainer 0, which begins the next round. */
+/* Adds the complete gradient in `grad` (from reduce_take). True: slices[i].sum holds the sum over all
+ * trainers, until the next reduce_take for trainer 0, which begins the next round. */
 bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, float *grad);
 void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, float *grad);

@@ -8,7 +8,7 @@
 struct slices slices_plan(size_t n_params, uint32_t n_servers, size_t max_bytes)
 {
     assert(n_servers > 0 && max_bytes >= 2 * LINE * sizeof(float));
-    /* A slice may come out up to a line longer than the mean. */
+    /* Rounding makes a slice up to a line longer than the mean. */
     size_t max_len = max_bytes / sizeof(float) / LINE * LINE;
     size_t per_round = (max_len - LINE) * n_servers;
     size_t rounds = n_params == 0 ? 1 : (n_params + per_round - 1) / per_round;
@@ -19,7 +19,7 @@ struct slices slices_plan(size_t n_params, uint32_t n_servers, size_t max_bytes)
     };
 }
 
-/* Where slice i starts: the i-th of n equal parts, down to a line. */
+/* Where slice i starts: the i-th of n equal parts, rounded down to a line. */
 static size_t start(const struct slices *s, uint32_t i)
 {
     if (i == s->n) {

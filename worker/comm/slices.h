@@ -1,10 +1,10 @@
-/* The flat parameter arena cut into slices, and the slices dealt to parameter servers. Pure: both
- * sides compute the same plan from the same three numbers.
+/* Cuts the flat parameter arena into slices and assigns them to parameter servers. Pure: both sides
+ * compute the same slices from the same three numbers.
  *
- * Every server gets the same number of slices, all of one length but for rounding to a cache line,
- * so bytes are even within k cache lines. Slice i belongs to server i mod n_servers: neighbours in
- * layer order go to different servers, which are then all busy from the first slice on. Only an
- * arena smaller than a cache line a slice leaves some slices empty; they are sent all the same. */
+ * Every server gets the same number of slices, all of the same length up to rounding to a cache line,
+ * so the bytes of two servers differ by at most a cache line per slice. Slice i belongs to server
+ * i mod n_servers: neighbours in layer order go to different servers, which are all busy from the first
+ * slice on. Slices are empty only in an arena of less than a cache line per slice; they are sent too. */
 #pragma once
 
 #include <stddef.h>
@@ -24,7 +24,7 @@ struct slice {
     uint32_t server;
 };
 
-/* `max_bytes` caps a slice; at least 128, two cache lines. */
+/* `max_bytes` limits the size of a slice; at least 128, two cache lines. */
 struct slices slices_plan(size_t n_params, uint32_t n_servers, size_t max_bytes);
 struct slice slices_get(const struct slices *s, uint32_t i);
 /* Floats that one server owns. */

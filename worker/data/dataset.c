@@ -6,7 +6,7 @@
 #include "worker/data/dataset_internal.h"
 #include "worker/tensor/rng.h"
 
-#define SIDE 32 /* of what the network sees */
+#define SIDE 32 /* of the network's input */
 
 static int load(struct dataset *d, const char *source, struct err *err)
 {
@@ -57,7 +57,7 @@ size_t dataset_size(const struct dataset *d)
     return d->n;
 }
 
-/* One sample as (3, 32, 32) in [0, 1]: smaller images in the middle of zeros, grey in all three. */
+/* One sample as (3, 32, 32) in [0, 1]: smaller images are centred in zeros, grey fills all channels. */
 static void sample_pixels(const struct dataset *d, size_t i, float *x)
 {
     if (d->pixels == NULL) {

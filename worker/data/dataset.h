@@ -1,6 +1,6 @@
-/* Training data: synthetic, IDX (Fashion-MNIST, MNIST; gzip or plain), CIFAR-10 binary. Every file
- * is checked whole before the first use: magic, counts, size, labels. Samples become (3, 32, 32)
- * floats in [0, 1]; 28x28 grey is zero-padded by 2 and copied to three channels. */
+/* Training data: synthetic, IDX (Fashion-MNIST, MNIST; gzip or plain), CIFAR-10 binary. Every file is
+ * read and checked completely before use: magic number, counts, size, labels. Samples become (3, 32, 32)
+ * floats in [0, 1]; 28x28 grey images are zero-padded by 2 and copied to three channels. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,15 +16,16 @@ struct dataset;
 
 enum data_split { DATA_TRAIN, DATA_TEST };
 
-/* "synthetic", "idx:DIR", "cifar10:DIR". -ENOENT, -EBADMSG (damaged, wrong size), -EINVAL (bad
- * word); the text names file, expected and found. `limit` > 0 uses only the first samples. */
+/* `source` is "synthetic", "idx:DIR" or "cifar10:DIR". -ENOENT, -EBADMSG (damaged, wrong size), -EINVAL
+ * (unknown source); the text names the file, what was expected and what was found. `limit` > 0: only the
+ * first `limit` samples. */
 int dataset_open(const char *source, enum data_split split, size_t limit, uint64_t seed,
                  struct dataset **ret, struct err *err);
 void dataset_free(struct dataset *d);
 size_t dataset_size(const struct dataset *d);
 
-/* Writes samples number first, first+stride, ... (modulo the size, in the order of epoch's seeded
- * shuffle when `shuffle`) as x (n, 3, 32, 32) and labels (n). Pure for the same arguments. */
+/* Writes the n samples first, first + stride, ... (modulo the size; with `shuffle`, of the epoch's
+ * seeded permutation) as x (n, 3, 32, 32) and labels (n). A pure function of its arguments. */
 struct data_batch {
     uint64_t epoch;
     bool shuffle;

@@ -1,4 +1,4 @@
-/* How a dataset is held, for the readers of this folder. */
+/* The memory of a dataset, shared by dataset.c and the readers of the formats. */
 #pragma once
 
 #include "worker/data/dataset.h"
@@ -6,17 +6,18 @@
 struct dataset {
     uint32_t c, h, w; /* of the stored samples: (1, 28, 28) or (3, 32, 32) */
     size_t n;
-    uint8_t *pixels; /* (n, c, h, w), owned; NULL: synthetic, made when read */
+    uint8_t *pixels; /* (n, c, h, w), owned; NULL: synthetic, computed when read */
     uint8_t *labels; /* (n), owned */
     uint64_t seed;
     enum data_split split;
 };
 
-#define DATA_MAX_SAMPLES 1000000 /* believed from a file's header */
+#define DATA_MAX_SAMPLES 1000000 /* the most that the header of a file may claim */
 
-/* Fill an empty d from DIR; on failure d owns what there is, dataset_free takes it. */
-int idx_load(struct dataset *d, const char *dir, struct err *err);
-int cifar10_load(struct dataset *d, const char *dir, struct err *err);
+/* These fill an empty d from DIR; on failure the caller still calls dataset_free. */
+int idx_load(struct dataset *d, const char *dir, struct err *err);     /* idx.c */
+int cifar10_load(struct dataset *d, const char *dir, struct err *err); /* cifar10.c */
+/* Defined in synthetic.c: */
 void synthetic_init(struct dataset *d);
 /* Pixels (3, 32, 32) of sample i, a pure function of (seed, split, i). */
 void synthetic_pixels(const struct dataset *d, size_t i, float *x);

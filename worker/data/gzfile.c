@@ -29,7 +29,7 @@ int gzfile_open(struct gzfile *f, const char *dir, const char *name, struct err 
         free(path);
         return r;
     }
-    (void)gzbuffer(gz, READ_BUFFER_BYTES); /* only speed */
+    (void)gzbuffer(gz, READ_BUFFER_BYTES); /* for speed: a failure does not matter */
     *f = (struct gzfile){.path = path, .gz = gz};
     return 0;
 }
@@ -37,7 +37,7 @@ int gzfile_open(struct gzfile *f, const char *dir, const char *name, struct err 
 void gzfile_close(struct gzfile *f)
 {
     if (f->gz != NULL) {
-        (void)gzclose(f->gz); /* read only: what was wrong has been said by read */
+        (void)gzclose(f->gz); /* read only: gzfile_read has reported any error */
     }
     free(f->path);
     *f = (struct gzfile){0};
@@ -49,12 +49,12 @@ static int read_failed(struct gzfile *f, struct err *err)
     const char *text = gzerror(f->gz, &code);
     size_t path_len = strlen(f->path);
     if (strncmp(text, f->path, path_len) == 0 && str_has_prefix(text + path_len, ": ")) {
-        text += path_len + 2; /* zlib names the file, we do too */
+        text += path_len + 2; /* the message below names the file already */
     }
     if (code == Z_ERRNO) {
         return err_set_errno(err, saved == 0 ? EIO : saved, "read '%s'", f->path);
     }
-    if (code == Z_BUF_ERROR) { /* zlib reads ahead: where we are says nothing of where they end */
+    if (code == Z_BUF_ERROR) { /* no offset: zlib reads ahead, so the end is elsewhere */
         return err_set(err, EBADMSG,
                        "'%s' is damaged: the compressed data end early; download it again",
                        f->path);

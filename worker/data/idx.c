@@ -1,4 +1,4 @@
-/* IDX files as MNIST and Fashion-MNIST come: big-endian magic, dimensions, bytes. */
+/* IDX files, the format of MNIST and Fashion-MNIST: big-endian magic number and dimensions, then bytes. */
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -21,7 +21,7 @@ static int read_u32(struct gzfile *f, const char *what, uint32_t *ret, struct er
     return 0;
 }
 
-/* The first two words: a magic that must be `magic`, and a count. */
+/* The first two words: a magic number, which must be `magic`, and a count. */
 static int read_head(struct gzfile *f, uint32_t magic, size_t *ret_n, struct err *err)
 {
     uint32_t found = 0, n = 0;
@@ -41,7 +41,7 @@ static int read_head(struct gzfile *f, uint32_t magic, size_t *ret_n, struct err
     return 0;
 }
 
-/* *ret: owned bytes of n items; the file must end behind them. */
+/* Reads n_bytes into *ret (owned, also on failure); the file must end after them. */
 static int read_items(struct gzfile *f, size_t n_bytes, const char *what, uint8_t **ret,
                       struct err *err)
 {

@@ -1,4 +1,4 @@
-/* Random pixels and labels: for measuring speed, where what is learnt does not matter. */
+/* Random pixels and labels, for measuring speed. */
 #include "base/mem.h"
 #include "worker/data/dataset_internal.h"
 #include "worker/tensor/rng.h"

@@ -1,5 +1,5 @@
-/* What a replica runs on, see host.h. cgroup v2 first, then v1; a cgroup namespace (a pod) shows its
- * own group as "/". */
+/* The machine of a replica, see host.h. Looks at cgroup v2 first, then v1. In a cgroup namespace (a pod)
+ * the own group appears as "/". */
 #include "worker/host/host.h"
 
 #include <ctype.h>
@@ -39,7 +39,7 @@ static char *read_text(const char *root, const char *path)
     return text;
 }
 
-/* First line of a file without its end, owned; NULL if there is none. */
+/* The first line of a file without its newline, owned; NULL if it cannot be read. */
 static char *read_line(const char *root, const char *path)
 {
     char *text = read_text(root, path);
@@ -49,7 +49,8 @@ static char *read_line(const char *root, const char *path)
     return text;
 }
 
-/* The rest of the first line of `text` that begins with `key`, without `skip` characters; owned. */
+/* The rest of the first line of `text` that begins with `key`, without leading characters of `skip`;
+ * owned. NULL if there is no such line. */
 static char *find_line(const char *text, const char *key, const char *skip)
 {
     size_t len = strlen(key);
@@ -66,12 +67,12 @@ static char *find_line(const char *text, const char *key, const char *skip)
 
 static void set_text(json_t *o, const char *key, const char *value)
 {
-    json_t *text = value == NULL ? NULL : json_string(value); /* NULL too if it is not UTF-8 */
+    json_t *text = value == NULL ? NULL : json_string(value); /* also NULL if it is not UTF-8 */
     (void)json_object_set_new(o, key, text != NULL ? text : json_null());
 }
 
-/* The highest frequency where the kernel says it: /proc/cpuinfo has that of the moment, and an
- * environment that changes by itself cannot be compared. */
+/* Prefers the maximum frequency: /proc/cpuinfo has the current one, and environments that change by
+ * themselves cannot be compared. */
 static bool find_mhz(const char *root, const char *cpuinfo, double *ret)
 {
     _cleanup_(freep) char *khz =
@@ -118,7 +119,8 @@ static void set_caches(json_t *o, const char *root)
     set_text(o, "caches", len > 0 ? all : NULL);
 }
 
-/* Whether a comma-separated list of `len` bytes holds a name: "cpu,cpuacct" has cpu, "cpuset" not. */
+/* True if a comma-separated list of `len` bytes contains a name: "cpu,cpuacct" contains cpu, "cpuset"
+ * does not. */
 static bool has_name(const char *list, size_t len, const char *name)
 {
     size_t name_len = strlen(name);
@@ -133,8 +135,9 @@ static bool has_name(const char *list, size_t len, const char *name)
     return false;
 }
 
-/* Reads FILE of our cgroup: `controller` "" is v2, else v1. Owned, NULL if not there. The group's
- * own directory first; where that is not mounted as such (a container), the mount's root. */
+/* Reads FILE of this process's cgroup, owned; NULL if there is none. `controller` "" means v2, else v1.
+ * Tries the directory of the group first, then the root of the mount, which is the group's own directory
+ * in a container. */
 static char *read_cgroup(const char *root, const char *controller, const char *file)
 {
     _cleanup_(freep) char *groups = read_text(root, "/proc/self/cgroup");
@@ -165,7 +168,8 @@ static char *read_cgroup(const char *root, const char *controller, const char *f
     return read_text(root, full);
 }
 
-/* In cores, or null for none: v2 "max 100000" or "150000 100000"; v1 two files, -1 for none. */
+/* The limit in cores, null if there is none. v2: "max 100000" or "150000 100000"; v1: two files, -1 for
+ * no limit. */
 static void set_cpu_limit(json_t *o, const char *root)
 {
     _cleanup_(freep) char *v2 = read_cgroup(root, "", "cpu.max");
@@ -201,7 +205,7 @@ static void set_memory_limit(json_t *o, const char *root)
     if (text != NULL) {
         text[strcspn(text, "\n")] = '\0';
     }
-    /* v1 says "none" with the largest number of pages. */
+    /* Without a limit v1 reports the largest number of whole pages. */
     bool is_limited = text != NULL && parse_i64_in(text, 1, INT64_MAX / 2, &bytes) == 0;
     (void)json_object_set_new(o, "cgroup_memory_limit",
                               is_limited ? json_integer(bytes) : json_null());

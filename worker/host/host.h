@@ -1,16 +1,16 @@
-/* What a replica runs on, for its start record, and what it cost, for its summary. Reads /proc and
- * /sys below a root, so that tests can lay out machines of their own. */
+/* Describes the machine for a replica's start record and its resource use for the summary. Reads /proc
+ * and /sys below a root directory, so that tests can provide machines of their own. */
 #pragma once
 
 #include <stdint.h>
 
 #include <jansson.h>
 
-/* Fills host, kernel, cpu_model, cpu_mhz, caches, cpuset, cgroup_cpu_limit, cgroup_memory_limit into
- * a new object (owned). What cannot be read is null. `root` "" for this machine. */
+/* Returns a new object (owned) with host, kernel, cpu_model, cpu_mhz, caches, cpuset, cgroup_cpu_limit
+ * and cgroup_memory_limit. What cannot be read is null. `root` is "" for this machine. */
 json_t *host_environment(const char *root);
 
-/* Time that the cgroup kept us from running so far; 0 where nothing says so. */
+/* How long the cgroup has throttled this process so far; 0 if unknown. */
 int64_t host_throttled_ns(const char *root);
 /* Peak resident memory of this process. */
 uint64_t host_max_rss_bytes(void);

@@ -32,7 +32,7 @@ void arena_prefer_huge_pages(void *data, size_t bytes)
     uintptr_t first = ((uintptr_t)data + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
     uintptr_t end = ((uintptr_t)data + bytes) & ~(HUGE_PAGE - 1);
     if (first < end) {
-        (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* slower without, no more */
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* only for speed */
     }
 }
 
