@@ -1,11 +1,24 @@
-/* Logs of pods: trainer 0 is followed for the live view, the others are read once, when their
- * attempt has ended and before they are deleted. Numbers do not depend on them. See pods_parts.h. */
+/* Logs of pods, see pod_logs.h. A followed record goes straight to on_record: nothing is decided by
+ * it. */
+#include "run/pod_logs.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "core/record.h"
-#include "run/pods_parts.h"
+#include "kube/follow.h"
+#include "run/pods_internal.h"
+
+#define ATTEMPT_MAX_BYTES ((size_t)64 << 20) /* shared by its members */
+#define MEMBER_MAX_BYTES ((size_t)10 << 20)
+#define MEMBER_MIN_BYTES ((size_t)256 << 10)
+
+static bool has_capture(const struct pod_log *log)
+{
+    return log->step == POD_LOG_FOLLOWING || log->step == POD_LOG_FETCHING ||
+           log->step == POD_LOG_THERE;
+}
 
 static void on_line(void *ctx, const char *line, size_t len)
 {
@@ -22,43 +35,37 @@ static void on_line(void *ctx, const char *line, size_t len)
         free(m->environment_json);
         m->environment_json = record_environment_canonical(record.start.environment);
     }
-    if (is_its && m->log == LOG_FOLLOWING && l->base.on_record != NULL) {
+    if (is_its && m->log.step == POD_LOG_FOLLOWING && l->base.on_record != NULL) {
         l->base.on_record(l->base.ctx, &m->id, &record);
     }
     record_done(&record);
 }
 
-/* What one member may keep: all of an attempt fit into POD_LOGS_MAX. */
-static size_t log_limit(const struct pods *l)
+/* What one member may keep: all of an attempt fit into ATTEMPT_MAX_BYTES. */
+static size_t max_bytes(const struct pods *l)
 {
     size_t n = 0;
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         n += l->gang.replicas[role];
     }
     n = n > 0 ? n : l->members.len;
-    const size_t share = POD_LOGS_MAX / (n > 0 ? n : 1);
-    return share < POD_LOG_MIN ? POD_LOG_MIN : share > POD_LOG_MAX ? POD_LOG_MAX : share;
+    const size_t share = ATTEMPT_MAX_BYTES / (n > 0 ? n : 1);
+    return share < MEMBER_MIN_BYTES   ? MEMBER_MIN_BYTES
+           : share > MEMBER_MAX_BYTES ? MEMBER_MAX_BYTES
+                                      : share;
 }
 
-static void start_capture(struct pod_member *m)
+/* `failure` NULL: the log is whole. */
+static void finish(struct pod_member *m, const char *failure)
 {
-    if (!m->has_capture) {
-        capture_init(&m->capture, log_limit(m->owner), on_line, m);
-        m->has_capture = true;
+    if (failure != NULL) {
+        _cleanup_(freep) char *line = xasprintf("benchd: the log could not be read: %s\n", failure);
+        capture_feed(&m->log.capture, CAPTURE_STDERR, line, strlen(line));
     }
-}
-
-static void note_failure(struct pod_member *m, const char *why)
-{
-    _cleanup_(freep) char *line = xasprintf("benchd: the log could not be read: %s\n", why);
-    capture_feed(&m->capture, CAPTURE_STDERR, line, strlen(line));
-}
-
-static void finish(struct pod_member *m)
-{
-    capture_end(&m->capture);
-    m->log = LOG_THERE;
-    pods_changed(m->owner);
+    capture_end(&m->log.capture);
+    m->log.step = POD_LOG_THERE;
+    m->has_news = true;
+    pod_tick_soon(&m->owner->tick);
 }
 
 /* ---- following ---- */
@@ -66,48 +73,31 @@ static void finish(struct pod_member *m)
 static void on_follow_line(void *ctx, const char *line, size_t len)
 {
     struct pod_member *m = ctx;
-    capture_feed(&m->capture, CAPTURE_STDOUT, line, len);
-    capture_feed(&m->capture, CAPTURE_STDOUT, "\n", 1);
+    capture_feed(&m->log.capture, CAPTURE_STDOUT, line, len);
+    capture_feed(&m->log.capture, CAPTURE_STDOUT, "\n", 1);
 }
 
 static void on_follow_end(void *ctx, int r, const struct err *err)
 {
     struct pod_member *m = ctx;
-    kube_follow_free(m->follow);
-    m->follow = NULL;
-    if (r < 0) {
-        note_failure(m, err->msg);
-    }
-    finish(m);
+    kube_follow_free(m->log.follow);
+    finish(m, r < 0 ? err->msg : NULL);
 }
 
 static void start_follow(struct pod_member *m)
 {
-    struct pods *l = m->owner;
-    start_capture(m);
-    m->log = LOG_FOLLOWING;
-    m->follow = kube_follow_new(l->params.client, &(struct kube_follow_params){
-                                                      .ns = l->params.ns,
-                                                      .pod = m->name,
-                                                      .container = m->container,
-                                                      .on_line = on_follow_line,
-                                                      .on_end = on_follow_end,
-                                                      .ctx = m,
-                                                      .seed = l->params.seed,
-                                                  });
-}
-
-void pods_logs_update(struct pod_member *m)
-{
-    const bool is_followed = m->id.role == ROLE_TRAINER && m->id.index == 0;
-    const bool has_ended = m->state.state >= REPLICA_SUCCEEDED;
-    if (is_followed && m->log == LOG_NONE && m->state.has_started && !m->state.is_simulated &&
-        m->state.state == REPLICA_RUNNING) {
-        start_follow(m);
-    }
-    if (m->follow != NULL && has_ended) {
-        kube_follow_container_ended(m->follow);
-    }
+    const struct pods_params *params = &m->owner->params;
+    capture_init(&m->log.capture, max_bytes(m->owner), on_line, m);
+    m->log.step = POD_LOG_FOLLOWING;
+    m->log.follow = kube_follow_new(params->client, &(struct kube_follow_params){
+                                                        .ns = params->ns,
+                                                        .pod = m->name,
+                                                        .container = m->container,
+                                                        .on_line = on_follow_line,
+                                                        .on_end = on_follow_end,
+                                                        .ctx = m,
+                                                        .seed = params->seed,
+                                                    });
 }
 
 /* ---- reading once ---- */
@@ -115,66 +105,87 @@ void pods_logs_update(struct pod_member *m)
 static void on_fetched(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct pod_member *m = ctx;
-    m->log_call = NULL;
     if (r == 0) {
-        capture_feed(&m->capture, CAPTURE_STDOUT, res->body, res->body_len);
-    } else {
-        note_failure(m, err->msg);
+        capture_feed(&m->log.capture, CAPTURE_STDOUT, res->body, res->body_len);
     }
-    finish(m);
+    finish(m, r < 0 ? err->msg : NULL);
 }
 
 static void start_fetch(struct pod_member *m)
 {
-    struct pods *l = m->owner;
-    start_capture(m);
-    m->log = LOG_FETCHING;
+    const struct pods_params *params = &m->owner->params;
+    const size_t limit = max_bytes(m->owner);
+    capture_init(&m->log.capture, limit, on_line, m);
+    m->log.step = POD_LOG_FETCHING;
     struct kube_request req;
-    kube_request_log(
-        l->params.ns, m->name,
-        &(struct kube_log_options){.container = m->container, .limit_bytes = log_limit(l)}, &req);
-    m->log_call =
-        kube_call(l->params.client, &req,
-                  &(struct kube_call_options){.max_bytes = log_limit(l) + 65536, .max_tries = 3},
-                  on_fetched, m);
+    kube_request_log(params->ns, m->name,
+                     &(struct kube_log_options){.container = m->container, .limit_bytes = limit},
+                     &req);
+    m->log.call = kube_call(params->client, &req,
+                            &(struct kube_call_options){.max_bytes = limit + 65536, .max_tries = 3},
+                            on_fetched, m);
 }
 
-int pods_logs_collect(struct pod_member *m)
+/* ---- what is due ---- */
+
+static bool is_shown_live(const struct pod_member *m)
 {
-    const bool has_ended = m->state.state >= REPLICA_SUCCEEDED;
-    const bool has_log = m->step == MEMBER_THERE && m->state.has_started &&
-                         !m->state.is_simulated && m->state.state != REPLICA_LOST;
-    switch (m->log) {
-    case LOG_NONE:
+    return m->id.role == ROLE_TRAINER && m->id.index == 0 && m->state.has_started &&
+           !m->state.is_simulated && m->state.state == REPLICA_RUNNING;
+}
+
+void pod_logs_tick(struct pod_member *m)
+{
+    if (m->log.step == POD_LOG_NONE && is_shown_live(m)) {
+        start_follow(m);
+    } else if (m->log.step == POD_LOG_WANTED) {
+        start_fetch(m);
+    }
+    if (m->log.step == POD_LOG_FOLLOWING && pod_member_has_ended(m)) {
+        kube_follow_container_ended(m->log.follow);
+    }
+}
+
+int pod_logs_collect(struct pod_member *m)
+{
+    const bool has_log =
+        member_life_has_uid(m->life) && m->state.has_started && !m->state.is_simulated;
+    switch (m->log.step) {
+    case POD_LOG_NONE:
         if (!has_log) {
             return 0;
         }
-        start_fetch(m);
+        m->log.step = POD_LOG_WANTED;
+        pod_tick_soon(&m->owner->tick);
         return -EAGAIN;
-    case LOG_FETCHING:
-        return -EAGAIN;
-    case LOG_FOLLOWING:
+    case POD_LOG_FOLLOWING:
         /* The follow ends with its container; one that lives on is cut here. */
-        return has_ended ? -EAGAIN : 0;
-    case LOG_THERE:
+        return pod_member_has_ended(m) ? -EAGAIN : 0;
+    case POD_LOG_WANTED:
+    case POD_LOG_FETCHING:
+        return -EAGAIN;
+    case POD_LOG_THERE:
+    case POD_LOG_CLOSED:
         return 0;
     }
     return 0;
 }
 
-void pods_logs_done(struct pod_member *m)
+const char *pod_logs_text(struct pod_member *m, size_t *ret_len)
 {
-    if (m->follow != NULL) {
-        kube_follow_free(m->follow);
-        m->follow = NULL;
+    *ret_len = 0;
+    return has_capture(&m->log) ? capture_text(&m->log.capture, ret_len) : "";
+}
+
+void pod_logs_close(struct pod_member *m)
+{
+    if (m->log.step == POD_LOG_FOLLOWING) {
+        kube_follow_free(m->log.follow);
+    } else if (m->log.step == POD_LOG_FETCHING) {
+        kube_call_cancel(m->log.call);
     }
-    if (m->log_call != NULL) {
-        kube_call_cancel(m->log_call);
-        m->log_call = NULL;
+    if (has_capture(&m->log)) {
+        capture_done(&m->log.capture);
     }
-    if (m->has_capture) {
-        capture_done(&m->capture);
-        m->has_capture = false;
-    }
-    m->log = LOG_THERE;
+    m->log.step = POD_LOG_CLOSED;
 }

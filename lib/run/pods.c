@@ -1,4 +1,4 @@
-/* The launcher of a cluster, see pods.h and pods_parts.h. Edge file: timer, clocks. */
+/* The launcher of a cluster, see pods.h and pods_internal.h. Edge file: clocks. */
 #include "run/pods.h"
 
 #include <string.h>
@@ -6,209 +6,86 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "kube/json.h"
-#include "run/pods_parts.h"
+#include "run/pod_logs.h"
+#include "run/pod_requests.h"
+#include "run/pods_internal.h"
 
 #define DEFAULT_DENIED_WAIT_MS (12 * 1000) /* longer than a Lease without renewal */
 #define DEFAULT_NODE_WAIT_MS (INT64_C(300) * 1000)
 #define DEFAULT_IMAGE_WAIT_MS (INT64_C(120) * 1000)
 
-static void on_tick(uv_timer_t *timer);
-
-void pods_changed(struct pods *l)
-{
-    if (l->base.on_change != NULL) {
-        l->base.on_change(l->base.ctx);
-    }
-}
-
-/* The timer runs while there is anything that time could change. */
-static void keep_ticking(struct pods *l)
-{
-    const bool is_needed = l->members.len + l->dying.len > 0;
-    if (is_needed && !uv_is_active((uv_handle_t *)&l->tick)) {
-        /* Cannot fail: the callback is not NULL and the handle is not closing. */
-        (void)uv_timer_start(&l->tick, on_tick, POD_TICK_MS, POD_TICK_MS);
-    } else if (!is_needed) {
-        (void)uv_timer_stop(&l->tick); /* never fails */
-    }
-}
-
-/* ---- members ---- */
-
-struct pod_member *pods_member_new(struct pods *l, const struct replica_id *id)
-{
-    struct pod_member *m = xnew(struct pod_member);
-    m->owner = l;
-    m->id = *id;
-    m->name = replica_name(l->params.def->name, id);
-    m->state = (struct pod_state){.state = REPLICA_PENDING, .exit_code = -1};
-    *vec_push(&l->members) = m;
-    keep_ticking(l);
-    return m;
-}
-
-void pods_member_free(struct pod_member *m)
-{
-    if (m->call != NULL) {
-        kube_call_cancel(m->call);
-    }
-    pods_logs_done(m);
-    pod_state_done(&m->state);
-    free(m->name);
-    free(m->container);
-    free(m->uid);
-    free(m->environment_json);
-    free(m);
-}
+/* Members that are POSTING, TAKEN or CHECKING at a time: no more bodies are made ahead. */
+#define POSTS_AHEAD 40
 
 static struct pod_member *find(const struct pods *l, const struct replica_id *id)
 {
     vec_each (struct pod_member *, it, &l->members) {
-        if (replica_id_eq(&(*it)->id, id)) {
+        if ((*it)->life < MEMBER_DYING_POSTING && replica_id_eq(&(*it)->id, id)) {
             return *it;
         }
     }
     return NULL;
 }
 
-static void take_out(struct pods *l, const struct pod_member *m)
+static void member_free(struct pod_member *m)
 {
-    for (size_t i = 0; i < l->members.len; i++) {
-        if (l->members.items[i] == m) {
-            l->members.items[i] = l->members.items[--l->members.len];
-            return;
+    pod_logs_close(m);
+    pod_member_free(m);
+}
+
+static void drop_gone(struct pods *l)
+{
+    size_t n = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        if ((*it)->life == MEMBER_GONE) {
+            member_free(*it);
+        } else {
+            l->members.items[n++] = *it;
         }
     }
+    l->members.len = n;
 }
 
-static bool has_ended(const struct pod_member *m)
-{
-    return m->state.state >= REPLICA_SUCCEEDED; /* Succeeded, Failed, Lost */
-}
-
-void pods_member_fail(struct pod_member *m, enum failure_class failure, const char *message)
-{
-    m->state.state = REPLICA_FAILED;
-    m->state.failure = failure;
-    m->state.wait = POD_WAIT_NONE;
-    text_put(m->state.message, sizeof(m->state.message), "%s", message);
-    m->ended_unix_ms = clock_unix_ms();
-}
-
-static void note_wait(struct pod_member *m)
-{
-    if (m->state.wait != m->waiting) {
-        m->waiting = m->state.wait;
-        m->waiting_since_ns = clock_monotonic_ns();
-    }
-}
-
-bool pods_member_read(struct pod_member *m, const json_t *pod)
-{
-    struct pod_state next;
-    m->has_stopped = pod_has_stopped(pod);
-    m->is_over = pod_is_over(pod);
-    if (has_ended(m)) {
-        return false; /* an end is final, whatever becomes of the pod */
-    }
-    pod_state_read(pod, &m->id, &next);
-    const bool is_new = next.state != m->state.state || next.wait != m->state.wait ||
-                        !str_eq(next.ip, m->state.ip) || next.is_simulated != m->state.is_simulated;
-    pod_state_done(&m->state);
-    m->state = next;
-    if (m->container == NULL) {
-        const json_t *list = json_object_get(json_object_get(pod, "spec"), "containers");
-        const char *name = json_string_value(json_object_get(json_array_get(list, 0), "name"));
-        m->container = name == NULL ? NULL : xstrdup(name);
-    }
-    note_wait(m);
-    if (has_ended(m)) {
-        m->ended_unix_ms = clock_unix_ms();
-    }
-    pods_logs_update(m);
-    return is_new;
-}
-
-/* ---- what the watch says ---- */
+/* ---- the watch ---- */
 
 /* By uid; one that has none yet, by what it is. */
-static struct pod_member *find_dying(const struct pods *l, const char *uid,
-                                     const struct replica_id *id)
+static struct pod_member *find_dying(const struct pods *l, const struct replica_id *id,
+                                     const char *uid)
 {
-    vec_each (struct pod_member *, it, &l->dying) {
+    vec_each (struct pod_member *, it, &l->members) {
         struct pod_member *m = *it;
-        if (m->uid != NULL ? str_eq(m->uid, uid) : replica_id_eq(&m->id, id)) {
+        if (member_life_is_dying(m->life) &&
+            (m->uid != NULL ? str_eq(m->uid, uid) : replica_id_eq(&m->id, id))) {
             return m;
         }
     }
     return NULL;
 }
 
-static void dying_seen(struct pods *l, enum kube_change change, struct pod_member *m,
-                       const struct kube_object *object)
-{
-    if (change == KUBE_CHANGE_REMOVED) {
-        pods_drop_dying(m);
-        pods_pump(l);
-        return;
-    }
-    const bool was_over = m->is_over;
-    m->is_over = pod_is_over(object->json);
-    const bool is_new = m->uid == NULL;
-    if (is_new) {
-        m->uid = xstrdup(object->uid);
-    }
-    const bool is_due = is_new || (m->is_over && !was_over && !m->is_delete_answered);
-    if (is_due && m->call == NULL) { /* else its answer leads on */
-        pods_delete(m);
-    }
-    if (m->is_over && !was_over) {
-        pods_pump(l);
-    }
-}
-
-void pods_member_vanished(struct pod_member *m)
-{
-    if (has_ended(m)) {
-        return; /* what it left is known */
-    }
-    m->state.state = REPLICA_LOST;
-    m->state.failure = FAILURE_INFRASTRUCTURE;
-    m->state.wait = POD_WAIT_NONE;
-    text_put(m->state.message, sizeof(m->state.message), "vanished: somebody deleted its pod");
-    m->ended_unix_ms = clock_unix_ms();
-    pods_logs_update(m);
-    pods_changed(m->owner);
-}
-
 static void adopt(struct pods *l, const struct replica_id *id, const struct kube_object *object)
 {
-    struct pod_member *m = pods_member_new(l, id);
-    m->step = MEMBER_THERE;
-    m->uid = xstrdup(object->uid);
-    (void)pods_member_read(m, object->json); /* everything is new */
+    *vec_push(&l->members) =
+        pod_member_adopt(l, l->params.def->name, id, object->uid, object->json, l->params.now_ns());
 }
 
 static void pod_seen(struct pods *l, enum kube_change change, const struct replica_id *id,
                      const struct kube_object *object)
 {
-    struct pod_member *m = find(l, id);
+    struct pod_member *m = find_dying(l, id, object->uid);
+    m = m != NULL ? m : find(l, id);
     if (m == NULL && change == KUBE_CHANGE_ADDED) {
         adopt(l, id, object); /* a POST of our last life that came late */
-        pods_changed(l);
-    }
-    if (m == NULL || (m->uid != NULL && !str_eq(m->uid, object->uid))) {
-        return; /* forgotten, or a namesake */
-    }
-    if (m->uid == NULL) {
-        m->uid = xstrdup(object->uid); /* the watch was faster than the answer */
-        m->step = MEMBER_THERE;
-    }
-    if (pods_member_read(m, object->json)) {
-        pods_pump(l); /* trainers may have waited for this address */
-        pods_changed(l);
+    } else if (m != NULL && (m->uid == NULL || str_eq(m->uid, object->uid))) {
+        pod_member_seen(m, object->uid, object->json, l->params.now_ns());
+    } /* else forgotten, or a namesake */
+}
+
+static void pod_vanished(struct pods *l, const struct replica_id *id, const char *uid)
+{
+    struct pod_member *dying = find_dying(l, id, uid);
+    struct pod_member *m = dying != NULL ? dying : find(l, id);
+    if (m != NULL && (m == dying || (m->uid != NULL && str_eq(m->uid, uid)))) {
+        pod_member_vanished(m, l->params.now_ns());
     }
 }
 
@@ -220,59 +97,193 @@ void pods_notify(struct launcher *launcher, enum kube_change change,
     if (!pod_identify(l->params.def, object->json, &id)) {
         return;
     }
-    struct pod_member *dying = find_dying(l, object->uid, &id);
-    if (dying != NULL) {
-        dying_seen(l, change, dying, object);
-        return;
-    }
-    if (change != KUBE_CHANGE_REMOVED) {
+    if (change == KUBE_CHANGE_REMOVED) {
+        pod_vanished(l, &id, object->uid);
+    } else {
         pod_seen(l, change, &id, object);
+    }
+    pod_tick_soon(&l->tick);
+}
+
+/* ---- which pods may be created ---- */
+
+/* Something of a removed member may still run. */
+static bool is_any_dying_alive(const struct pods *l)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        if (member_life_is_dying((*it)->life) && (*it)->remains != POD_OVER) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t count(const struct pods *l, enum member_life life)
+{
+    size_t n = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        n += (*it)->life == life;
+    }
+    return n;
+}
+
+static size_t count_due(const struct pods *l, int64_t now_ns)
+{
+    size_t n = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        n += pod_member_due(*it, now_ns) == MEMBER_DO_POST;
+    }
+    return n;
+}
+
+static size_t count_posting(const struct pods *l)
+{
+    return count(l, MEMBER_POSTING) + count(l, MEMBER_TAKEN) + count(l, MEMBER_CHECKING);
+}
+
+/* How many pods may be asked for now. */
+static size_t count_postable(const struct pods *l, int64_t now_ns)
+{
+    const size_t n_due = count_due(l, now_ns), n_posting = count_posting(l);
+    if (count(l, MEMBER_REFUSED) > 0) {
+        return 0; /* that ends the attempt anyway */
+    }
+    if (!l->is_probed) {
+        /* The first goes alone, and is tried again alone: a template that is refused, or a server
+         * that takes nothing now, costs one request. */
+        const bool is_probing = n_posting > 0 || count(l, MEMBER_WANTED) > n_due;
+        return is_probing || n_due == 0 ? 0 : 1;
+    }
+    const size_t n_free = n_posting < POSTS_AHEAD ? POSTS_AHEAD - n_posting : 0;
+    return n_due < n_free ? n_due : n_free;
+}
+
+static void strings_free(char **list, uint32_t n)
+{
+    for (uint32_t i = 0; list != NULL && i < n; i++) {
+        free(list[i]);
+    }
+    free(list);
+}
+
+/* The pservers' addresses by number, when all are known; NULL else. Owned by the caller. */
+static char **server_addresses(const struct pods *l)
+{
+    const uint32_t n = l->gang.replicas[ROLE_PSERVER];
+    char **list = xnew_array(char *, n + 1);
+    uint32_t known = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (m->life < MEMBER_DYING_POSTING && m->id.role == ROLE_PSERVER &&
+            attempt_id_eq(&m->id.attempt, &l->gang.attempt) && m->id.index < n &&
+            m->state.ip[0] != '\0' && list[m->id.index] == NULL) {
+            list[m->id.index] = pod_ip_address(m->state.ip);
+            known++;
+        }
+    }
+    if (known < n) {
+        strings_free(list, n);
+        return NULL;
+    }
+    return list;
+}
+
+static void post(struct pods *l, size_t n, int64_t now_ns)
+{
+    const bool is_by_ip = l->params.naming == POD_BY_IP;
+    char **servers = is_by_ip ? server_addresses(l) : NULL;
+    for (size_t i = 0; i < l->members.len && n > 0; i++) {
+        struct pod_member *m = l->members.items[i];
+        const bool must_wait = is_by_ip && m->id.role != ROLE_PSERVER && servers == NULL;
+        if (pod_member_due(m, now_ns) != MEMBER_DO_POST || must_wait) {
+            continue;
+        }
+        pod_requests_post(m, servers, now_ns);
+        n--;
+        if (m->life == MEMBER_REFUSED) {
+            break;
+        }
+    }
+    strings_free(servers, l->gang.replicas[ROLE_PSERVER]);
+}
+
+static void create_pods(struct pods *l, int64_t now_ns)
+{
+    const size_t n = count_postable(l, now_ns);
+    if (n == 0 || is_any_dying_alive(l)) {
         return;
     }
-    struct pod_member *m = find(l, &id);
-    if (m != NULL && m->uid != NULL && str_eq(m->uid, object->uid)) {
-        pods_member_vanished(m);
+    pod_gates_send(&l->gates, now_ns);
+    if (pod_gates_are_open(&l->gates)) {
+        post(l, n, now_ns);
     }
 }
 
-/* ---- time ---- */
-
-static bool wait_is_over(const struct pod_member *m, int64_t now_ns)
+/* One refused member ends the attempt. */
+static void take_gate_refusals(struct pods *l, int64_t now_ns)
 {
-    const struct pods_params *p = &m->owner->params;
-    const int64_t limit_ms = m->state.wait == POD_WAIT_NODE    ? p->node_wait_ms
-                             : m->state.wait == POD_WAIT_IMAGE ? p->image_wait_ms
-                                                               : INT64_MAX / 1000000;
-    return m->state.wait != POD_WAIT_NONE && now_ns - m->waiting_since_ns > limit_ms * 1000000;
+    char *refusal;
+    while ((refusal = pod_gates_take_refusal(&l->gates)) != NULL) {
+        vec_each (struct pod_member *, it, &l->members) {
+            if ((*it)->life == MEMBER_WANTED) {
+                pod_requests_refuse(*it, refusal, now_ns);
+                break;
+            }
+        }
+        free(refusal);
+    }
 }
 
-static void on_tick(uv_timer_t *timer)
+/* ---- the tick ---- */
+
+static bool pods_is_settling(const struct launcher *launcher)
 {
-    struct pods *l = timer->data;
-    const int64_t now_ns = clock_monotonic_ns();
-    bool is_changed = false;
+    const struct pods *l = (const struct pods *)launcher;
+    return count(l, MEMBER_WANTED) + count_posting(l) > 0;
+}
+
+static bool take_news(struct pods *l)
+{
+    bool has_news = false;
     vec_each (struct pod_member *, it, &l->members) {
-        if (wait_is_over(*it, now_ns)) {
-            _cleanup_(freep) char *message = xstrdup((*it)->state.message);
-            pods_member_fail(*it, FAILURE_PERMANENT, message);
-            is_changed = true;
+        has_news = has_news || (*it)->has_news;
+        (*it)->has_news = false;
+    }
+    return has_news;
+}
+
+/* Once for all that was heard; of 160 members that are created, the last one only. */
+static void report(struct pods *l, bool has_news)
+{
+    const bool is_settling = pods_is_settling(&l->base);
+    has_news = has_news || (l->was_settling && !is_settling);
+    l->was_settling = is_settling;
+    if (has_news && l->base.on_change != NULL) {
+        l->base.on_change(l->base.ctx);
+    }
+}
+
+static void on_tick(void *ctx)
+{
+    struct pods *l = ctx;
+    const int64_t now_ns = l->params.now_ns();
+    const struct member_limits limits = {l->params.node_wait_ms, l->params.image_wait_ms};
+    take_gate_refusals(l, now_ns);
+    vec_each (struct pod_member *, it, &l->members) {
+        pod_member_time_out(*it, &limits, now_ns);
+        if ((*it)->life < MEMBER_DYING_POSTING) {
+            pod_logs_tick(*it);
         }
+        pod_requests_send(*it, now_ns);
     }
-    for (size_t i = l->dying.len; i > 0; i--) {
-        struct pod_member *m = l->dying.items[i - 1];
-        if (m->gone_by_ns != 0 && now_ns > m->gone_by_ns) {
-            pods_drop_dying(m); /* its node is slow, or lost: it goes when it goes */
-        } else if (m->uid != NULL && m->call == NULL && !m->is_delete_answered &&
-                   now_ns > m->retry_ns) {
-            pods_delete(m);
-        }
+    bool has_news = take_news(l);
+    drop_gone(l);
+    create_pods(l, now_ns);
+    has_news = take_news(l) || has_news; /* a pod that cannot even be asked for */
+    if (l->members.len == 0) {
+        pod_tick_stop(&l->tick); /* nothing is left that time could change */
     }
-    pods_look_at_unseen(l, now_ns);
-    pods_pump(l);
-    keep_ticking(l);
-    if (is_changed) {
-        pods_changed(l);
-    }
+    report(l, has_news);
 }
 
 /* ---- the vtable ---- */
@@ -327,53 +338,40 @@ static int pods_create(struct launcher *launcher, const struct replica_spec *spe
     (void)err; /* whatever the server says is observed */
     struct pods *l = (struct pods *)launcher;
     if (find(l, &spec->id) == NULL) {
-        (void)pods_member_new(l, &spec->id); /* kept in l->members */
-        /* Posted by the next look, when the whole gang is wanted. */
-        (void)uv_timer_start(&l->tick, on_tick, 0, POD_TICK_MS); /* as in keep_ticking */
+        *vec_push(&l->members) = pod_member_new(l, l->params.def->name, &spec->id);
+        pod_tick_soon(&l->tick); /* posted when the whole gang is wanted */
     }
     return 0;
+}
+
+static void end(struct pods *l, const struct replica_id *id, bool leave_pod)
+{
+    struct pod_member *m = find(l, id);
+    if (m != NULL) {
+        pod_logs_close(m);
+        pod_member_remove(m, leave_pod, l->params.now_ns());
+        pod_tick_soon(&l->tick);
+    }
 }
 
 static int pods_remove(struct launcher *launcher, const struct replica_id *id, struct err *err)
 {
     (void)err; /* deletions are tried until they are done */
-    struct pods *l = (struct pods *)launcher;
-    struct pod_member *m = find(l, id);
-    if (m == NULL) {
-        return 0;
-    }
-    take_out(l, m);
-    pods_logs_done(m);
-    const bool was_never_there = m->step == MEMBER_WANTED || m->is_refused;
-    if (was_never_there || m->state.state == REPLICA_LOST) {
-        pods_member_free(m);
-        return 0;
-    }
-    m->is_removed = true;
-    *vec_push(&l->dying) = m;
-    if (m->step == MEMBER_THERE) {
-        if (m->call != NULL) {
-            kube_call_cancel(m->call); /* of its creation; it is there */
-            m->call = NULL;
-        }
-        pods_delete_when_over(m);
-    } /* else the answer to its POST says what there is to delete */
-    keep_ticking(l);
+    end((struct pods *)launcher, id, false);
     return 0;
 }
 
 static int pods_forget(struct launcher *launcher, const struct replica_id *id, struct err *err)
 {
-    struct pods *l = (struct pods *)launcher;
-    struct pod_member *m = find(l, id);
-    if (m != NULL && (m->step != MEMBER_THERE || !has_ended(m))) {
-        return pods_remove(launcher, id, err);
-    }
-    if (m != NULL) {
-        take_out(l, m);
-        pods_member_free(m);
-    }
+    (void)err; /* as above */
+    end((struct pods *)launcher, id, true);
     return 0;
+}
+
+/* NULL: nothing went wrong, or it may still pass. Borrowed. */
+static const char *failure_of(const struct pod_member *m)
+{
+    return m->state.message[0] != '\0' && pod_member_has_ended(m) ? m->state.message : NULL;
 }
 
 static int pods_observe(struct launcher *launcher, struct observed_replica **ret, size_t *ret_n,
@@ -384,6 +382,9 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
     VEC(struct observed_replica) list = {0};
     vec_each (struct pod_member *, it, &l->members) {
         const struct pod_state *s = &(*it)->state;
+        if ((*it)->life >= MEMBER_DYING_POSTING) {
+            continue;
+        }
         *vec_push(&list) = (struct observed_replica){
             .id = (*it)->id,
             .state = s->state,
@@ -391,7 +392,7 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
             .exit_code = s->exit_code,
             .ended_unix_ms = (*it)->ended_unix_ms,
             .has_summary = s->summary_line != NULL,
-            .message = s->message[0] != '\0' && has_ended(*it) ? s->message : NULL,
+            .message = failure_of(*it),
             .has_blamed = s->has_blamed,
             .blamed_role = s->blamed_role,
             .blamed_index = s->blamed_index,
@@ -411,7 +412,7 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
         return err_set(err, ENOENT, "collect %s/%u: it is not there", role_to_string(id->role),
                        id->index);
     }
-    int r = pods_logs_collect(m);
+    int r = pod_logs_collect(m);
     if (r < 0) {
         return r;
     }
@@ -420,46 +421,28 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
         .environment_json = m->environment_json,
         .exit_code = m->state.exit_code,
         .signal = m->state.signal,
-        .failure = m->state.message[0] != '\0' && has_ended(m) ? m->state.message : NULL,
+        .failure = failure_of(m),
         .is_simulated = m->state.is_simulated,
     };
-    if (m->has_capture) {
-        ret->log = capture_text(&m->capture, &ret->log_len);
-    }
+    ret->log = pod_logs_text(m, &ret->log_len);
     return 0;
-}
-
-bool pods_are_settling(const struct pods *l)
-{
-    vec_each (struct pod_member *, it, &l->members) {
-        if ((*it)->step != MEMBER_THERE && !(*it)->is_refused) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool pods_is_settling(const struct launcher *launcher)
-{
-    return pods_are_settling((const struct pods *)launcher);
 }
 
 static bool pods_is_removing(const struct launcher *launcher)
 {
     const struct pods *l = (const struct pods *)launcher;
-    vec_each (struct pod_member *, it, &l->dying) {
-        if (!(*it)->is_delete_answered) {
+    vec_each (struct pod_member *, it, &l->members) {
+        if (member_life_is_dying((*it)->life) && (*it)->life != MEMBER_DYING_DELETED) {
             return true;
         }
     }
     return false;
 }
 
-static void on_tick_closed(uv_handle_t *handle)
+static void on_tick_closed(void *ctx)
 {
-    struct pods *l = handle->data;
+    struct pods *l = ctx;
     vec_done(&l->members);
-    vec_done(&l->dying);
     addresses_free(l);
     explicit_bzero((void *)l->params.secret, l->params.secret_len);
     free((void *)l->params.secret);
@@ -476,19 +459,11 @@ static void pods_free(struct launcher *launcher)
     l->base.on_change = NULL;
     l->base.on_record = NULL;
     vec_each (struct pod_member *, it, &l->members) {
-        pods_member_free(*it);
+        member_free(*it);
     }
-    vec_each (struct pod_member *, it, &l->dying) {
-        pods_member_free(*it);
-    }
-    l->members.len = l->dying.len = 0;
-    for (int i = 0; i < GATE_COUNT; i++) {
-        if (l->gates[i].call != NULL) {
-            kube_call_cancel(l->gates[i].call);
-        }
-        json_decref(l->gates[i].body);
-    }
-    uv_close((uv_handle_t *)&l->tick, on_tick_closed);
+    l->members.len = 0;
+    pod_gates_done(&l->gates);
+    pod_tick_close(&l->tick, on_tick_closed);
 }
 
 static const struct launcher_ops ops = {
@@ -504,40 +479,42 @@ static const struct launcher_ops ops = {
     .takes_ids = true,
 };
 
+static int64_t or_default(int64_t value, int64_t if_zero)
+{
+    return value != 0 ? value : if_zero;
+}
+
+static struct pods_params params_dup(const struct pods_params *params)
+{
+    struct pods_params copy = *params;
+    unsigned char *secret = xmalloc(params->secret_len);
+    memcpy(secret, params->secret, params->secret_len);
+    copy.secret = secret;
+    copy.ns = xstrdup(params->ns);
+    copy.denied_wait_ms = or_default(params->denied_wait_ms, DEFAULT_DENIED_WAIT_MS);
+    copy.node_wait_ms = or_default(params->node_wait_ms, DEFAULT_NODE_WAIT_MS);
+    copy.image_wait_ms = or_default(params->image_wait_ms, DEFAULT_IMAGE_WAIT_MS);
+    copy.now_ns = params->now_ns != NULL ? params->now_ns : clock_monotonic_ns;
+    return copy;
+}
+
 struct launcher *pods_new(const struct pods_params *params)
 {
     struct pods *l = xnew(struct pods);
     l->base.ops = &ops;
-    l->params = *params;
-    l->params.ns = xstrdup(params->ns);
-    unsigned char *secret = xmalloc(params->secret_len);
-    memcpy(secret, params->secret, params->secret_len);
-    l->params.secret = secret;
-    if (l->params.denied_wait_ms == 0) {
-        l->params.denied_wait_ms = DEFAULT_DENIED_WAIT_MS;
-    }
-    if (l->params.node_wait_ms == 0) {
-        l->params.node_wait_ms = DEFAULT_NODE_WAIT_MS;
-    }
-    if (l->params.image_wait_ms == 0) {
-        l->params.image_wait_ms = DEFAULT_IMAGE_WAIT_MS;
-    }
-    l->gates[GATE_SECRET] = (struct pod_gate){
-        .owner = l,
-        .resource = &kube_secrets,
-        .body = pod_secret_body(params->def, secret, params->secret_len),
-    };
-    l->gates[GATE_SERVICE] = (struct pod_gate){.owner = l, .resource = &kube_services};
-    if (params->naming == POD_BY_DNS) {
-        l->gates[GATE_SERVICE].body = pod_service_body(params->def);
-    }
-    (void)uv_timer_init(params->loop, &l->tick); /* never fails */
-    l->tick.data = l;
+    l->params = params_dup(params);
+    l->denial.wait_ms = l->params.denied_wait_ms;
+    pod_gates_init(&l->gates, l, pod_secret_body(params->def, params->secret, params->secret_len),
+                   params->naming == POD_BY_DNS ? pod_service_body(params->def) : NULL);
+    pod_tick_init(&l->tick, params->loop, on_tick, l);
     vec_each (struct kube_object *, it, &params->cache->objects) {
         struct replica_id id;
         if (pod_identify(params->def, (*it)->json, &id) && find(l, &id) == NULL) {
             adopt(l, &id, *it);
         }
+    }
+    if (l->members.len > 0) {
+        pod_tick_soon(&l->tick);
     }
     return &l->base;
 }

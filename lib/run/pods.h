@@ -32,6 +32,7 @@ struct pods_params {
     int64_t image_wait_ms;          /* one whose image cannot be pulled; 0: 2 min */
     struct pods_counters *counters; /* borrowed, counted on */
     uint64_t seed;
+    int64_t (*now_ns)(void); /* monotonic; NULL: the machine's */
 };
 #define POD_SECRET_MAX 64
 

@@ -24,7 +24,7 @@ EDGES = {
             "lib/kube/follow.c": "waiting between two streams of a log",
             "lib/run/process.c": "one child: its handle, its pipes",
             "lib/run/processes.c": "the launcher's timers and handles",
-            "lib/run/pods.c": "the pod launcher's timer",
+            "lib/run/pod_tick.c": "the pod launcher's timer",
             "daemon/*.c": "the daemon's loop: signals, timers, a name",
             "lib/run/driver.c": "the driver's timer and wake-up",
             "ctl/*.c": "signals and the live view run in the same loop",

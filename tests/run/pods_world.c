@@ -12,6 +12,31 @@
 #include "core/record.h"
 #include "test_def.h"
 
+int64_t world_now_ns;
+
+static int64_t now_ns(void)
+{
+    return world_now_ns;
+}
+
+void turn(struct world *w)
+{
+    (void)uv_run(&w->loop, UV_RUN_NOWAIT); /* the launcher holds the loop's only handle */
+}
+
+void pass_ms(struct world *w, int64_t ms)
+{
+    world_now_ns += ms * 1000000;
+    pod_tick_soon(&((struct pods *)w->launcher)->tick);
+    turn(w);
+}
+
+void answer(struct world *w, struct kube_call *call, int r, const char *text)
+{
+    fake_kube_answer(call, r, text);
+    turn(w);
+}
+
 static void on_change(void *ctx)
 {
     ((struct world *)ctx)->n_changes++;
@@ -36,6 +61,7 @@ void make_launcher(struct world *w, enum pod_naming naming)
         .secret = secret,
         .secret_len = sizeof(secret),
         .counters = &w->counters,
+        .now_ns = now_ns,
         .node_wait_ms = w->node_wait_ms,
         .denied_wait_ms = w->denied_wait_ms,
     });
@@ -47,6 +73,7 @@ void make_launcher(struct world *w, enum pod_naming naming)
 void world_open(struct world *w, enum pod_naming naming)
 {
     *w = (struct world){0};
+    world_now_ns = 1000 * INT64_C(1000000000);
     fake_kube_reset();
     assert_int_equal(uv_loop_init(&w->loop), 0);
     w->def = test_def_new(&(struct test_def_params){
@@ -80,15 +107,22 @@ void create_gang(struct world *w, uint32_t attempt)
         assert_int_equal(w->launcher->ops->prepare(w->launcher, &gang, &addresses, NULL), 0);
         assert_int_equal(w->launcher->ops->create(w->launcher, &spec, NULL), 0);
     }
-    (void)uv_run(&w->loop, UV_RUN_NOWAIT);
+    turn(w);
+}
+
+void remove_gang(struct world *w)
+{
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(w->launcher->ops->remove(w->launcher, &ids[i], NULL), 0);
+    }
+    turn(w);
 }
 
 void open_gates(struct world *w)
 {
-    (void)w;
     struct kube_call *call;
     while ((call = fake_kube_open(0)) != NULL && strstr(call->req.path, "/pods") == NULL) {
-        fake_kube_answer(call, 0, "{}");
+        answer(w, call, 0, "{}");
     }
 }
 
@@ -112,6 +146,7 @@ void notify(struct world *w, enum kube_change change, json_t *pod, const char *s
     char *uid = (char *)json_string_value(json_object_get(metadata, "uid"));
     const struct kube_object object = {.name = name, .uid = uid, .json = pod};
     pods_notify(w->launcher, change, &object);
+    turn(w);
 }
 
 size_t accept_pods(struct world *w, json_t *ret[3])
@@ -120,7 +155,7 @@ size_t accept_pods(struct world *w, json_t *ret[3])
     struct kube_call *call;
     while ((call = fake_kube_open(0)) != NULL && call->req.method == KUBE_POST) {
         ret[n] = pod_of(call);
-        fake_kube_answer(call, 0, "{}"); /* its body is not looked at */
+        answer(w, call, 0, "{}"); /* its body is not looked at */
         notify(w, KUBE_CHANGE_ADDED, ret[n++], NULL);
     }
     return n;

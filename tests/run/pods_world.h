@@ -7,7 +7,7 @@
 
 #include "fake_kube.h"
 #include "run/pods.h"
-#include "run/pods_parts.h"
+#include "run/pods_internal.h"
 
 struct world {
     uv_loop_t loop;
@@ -21,6 +21,15 @@ struct world {
 
 extern const struct replica_id ids[3];
 
+/* What the launcher takes for the time. */
+extern int64_t world_now_ns;
+/* Lets the launcher act on what it heard. */
+void turn(struct world *w);
+/* Lets time pass, and the launcher act. */
+void pass_ms(struct world *w, int64_t ms);
+/* fake_kube_answer, and what the launcher makes of it. */
+void answer(struct world *w, struct kube_call *call, int r, const char *text);
+
 #define CONTAINER(state)                                                                           \
     "\"containerStatuses\":[{\"name\":\"main\",\"containerID\":\"c://1\","                         \
     "\"state\":" state "}]"
@@ -31,6 +40,8 @@ void make_launcher(struct world *w, enum pod_naming naming);
 void world_open(struct world *w, enum pod_naming naming);
 void world_close(struct world *w);
 void create_gang(struct world *w, uint32_t attempt);
+/* The three of attempt 0, as one pass of the driver does. */
+void remove_gang(struct world *w);
 /* The Secret and, with names, the Service. */
 void open_gates(struct world *w);
 /* The pod of a POST as the server returns it; its uid is its name. Owned. */

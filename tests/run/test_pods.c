@@ -31,7 +31,7 @@ static void the_first_goes_alone(void **state)
     struct kube_call *first = fake_kube_open(0);
     json_t *pod = pod_of(first);
     _cleanup_(freep) char *text = json_dumps(pod, 0);
-    fake_kube_answer(first, 0, text);
+    answer(&w, first, 0, text);
     assert_int_equal(fake_kube_n_open(), 2); /* the others at once */
     assert_true(w.launcher->ops->is_settling(w.launcher));
     assert_int_equal(accept_pods(&w, pods), 2);
@@ -51,8 +51,7 @@ static void a_refused_pod_costs_one_request(void **state)
     create_gang(&w, 0);
     open_gates(&w);
     size_t n = fake_kube.n;
-    fake_kube_answer(fake_kube_open(0), -EACCES, "HTTP 403: violates PodSecurity");
-    (void)uv_run(&w.loop, UV_RUN_NOWAIT);
+    answer(&w, fake_kube_open(0), -EACCES, "HTTP 403: violates PodSecurity");
     assert_int_equal(fake_kube.n, n);
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_FAILED);
     assert_int_equal(seen(&w, &ids[0])->failure, FAILURE_PERMANENT);
@@ -60,9 +59,9 @@ static void a_refused_pod_costs_one_request(void **state)
     struct replica_output output;
     for (size_t i = 0; i < 3; i++) { /* nothing to fetch, nothing to delete */
         assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[i], &output, NULL), 0);
-        assert_int_equal(w.launcher->ops->remove(w.launcher, &ids[i], NULL), 0);
-        assert_null(seen(&w, &ids[i]));
     }
+    remove_gang(&w);
+    assert_null(seen(&w, &ids[0]));
     assert_int_equal(fake_kube_n_open(), 0);
     assert_false(w.launcher->ops->is_removing(w.launcher));
     world_close(&w);
@@ -81,14 +80,14 @@ static void a_pod_that_is_there_is_ours_or_foreign(void **state)
             json_object_del(json_object_get(pod, "metadata"), "ownerReferences");
         }
         _cleanup_(freep) char *text = json_dumps(pod, 0);
-        fake_kube_answer(fake_kube_open(0), -EEXIST, "already exists");
+        answer(&w, fake_kube_open(0), -EEXIST, "already exists");
         assert_int_equal(fake_kube_open(0)->req.method, KUBE_GET);
-        fake_kube_answer(fake_kube_open(0), 0, text);
+        answer(&w, fake_kube_open(0), 0, text);
         const struct observed_replica *r = seen(&w, &ids[0]);
         assert_int_equal(r->state, is_ours ? REPLICA_PENDING : REPLICA_FAILED);
         if (!is_ours) {
             assert_non_null(strstr(r->message, "is not this run's"));
-            assert_int_equal(w.launcher->ops->remove(w.launcher, &ids[0], NULL), 0);
+            remove_gang(&w);
             assert_int_equal(fake_kube_n_open(), 0); /* it is left alone */
         }
         json_decref(pod);
@@ -103,19 +102,19 @@ static void a_service_that_is_there_is_ours_or_foreign(void **state)
         struct world w;
         world_open(&w, POD_BY_DNS);
         create_gang(&w, 0);
-        fake_kube_answer(fake_kube_open(0), -EEXIST, "already exists"); /* the Secret: taken */
+        answer(&w, fake_kube_open(0), -EEXIST, "already exists"); /* the Secret: taken */
         struct kube_call *call = fake_kube_open(0);
         json_t *service = json_loads(call->req.body, 0, NULL);
         if (!is_ours) {
             json_object_del(json_object_get(service, "metadata"), "ownerReferences");
         }
         _cleanup_(freep) char *text = json_dumps(service, 0);
-        fake_kube_answer(call, -EEXIST, "already exists");
+        answer(&w, call, -EEXIST, "already exists");
         call = fake_kube_open(0);
         assert_int_equal(call->req.method, KUBE_GET);
         assert_non_null(strstr(call->req.path, "/services/"));
-        fake_kube_answer(call, 0, text);
-        (void)uv_run(&w.loop, UV_RUN_NOWAIT);
+        answer(&w, call, 0, text);
+        turn(&w);
         const struct observed_replica *r = seen(&w, &ids[0]);
         assert_int_equal(r->state, is_ours ? REPLICA_PENDING : REPLICA_FAILED);
         assert_int_equal(fake_kube_n_open(), is_ours); /* the first pod, or nothing */
@@ -182,14 +181,16 @@ static void a_pod_that_the_watch_never_shows_is_asked_for(void **state)
     open_gates(&w);
     struct kube_call *call;
     while ((call = fake_kube_open(0)) != NULL) {
-        fake_kube_answer(call, 0, "{}");
+        answer(&w, call, 0, "{}");
     }
     assert_false(w.launcher->ops->is_settling(w.launcher));
-    pods_look_at_unseen((struct pods *)w.launcher, INT64_MAX);
+    pass_ms(&w, 14900);
+    assert_int_equal(fake_kube_n_open(), 0);
+    pass_ms(&w, 200);
     assert_int_equal(fake_kube_n_open(), 3);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_GET);
     const unsigned n_changes = w.n_changes;
-    fake_kube_answer(fake_kube_open(0), -ENOENT, "HTTP 404");
+    answer(&w, fake_kube_open(0), -ENOENT, "HTTP 404");
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_LOST);
     assert_true(w.n_changes > n_changes);
     world_close(&w);
@@ -216,9 +217,7 @@ static void a_pod_that_vanished_waits_for_nothing(void **state)
         notify(&w, KUBE_CHANGE_UPDATED, pods[i], UNSCHEDULABLE);
     }
     notify(&w, KUBE_CHANGE_REMOVED, pods[2], NULL);
-    while (seen(&w, &ids[1])->state == REPLICA_PENDING) {
-        (void)uv_run(&w.loop, UV_RUN_ONCE);
-    }
+    pass_ms(&w, 2);
     assert_int_equal(seen(&w, &ids[1])->failure, FAILURE_PERMANENT);
     assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
     assert_int_equal(seen(&w, &ids[2])->failure, FAILURE_INFRASTRUCTURE);
@@ -235,7 +234,7 @@ static void refused_credentials_are_waited_for(void **state)
     create_gang(&w, 0);
     open_gates(&w);
     fake_kube.http_code = 401;
-    fake_kube_answer(fake_kube_open(0), -EACCES, "HTTP 401");
+    answer(&w, fake_kube_open(0), -EACCES, "HTTP 401");
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
     assert_int_equal(w.counters.failed, 0);
     world_close(&w);
@@ -258,11 +257,83 @@ static void a_missing_right_is_waited_for_a_while(void **state)
         create_gang(&w, 0);
         open_gates(&w);
         fake_kube.http_code = 403;
-        fake_kube_answer(fake_kube_open(0), -EACCES, NO_RIGHT);
+        answer(&w, fake_kube_open(0), -EACCES, NO_RIGHT);
         assert_int_equal(seen(&w, &ids[0])->state, is_over ? REPLICA_FAILED : REPLICA_PENDING);
         assert_int_equal(w.counters.failed, is_over);
         world_close(&w);
     }
+}
+
+/* One denied creation after another: the time counts from the first of them. */
+static void a_denial_is_over_when_something_succeeds(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    fake_kube.http_code = 403;
+    answer(&w, fake_kube_open(0), -EACCES, NO_RIGHT);
+    pass_ms(&w, 8000);
+    answer(&w, fake_kube_open(0), 0, "{}"); /* that is tried again, and was made */
+    pass_ms(&w, 8000);
+    answer(&w, fake_kube_open(0), -EACCES, NO_RIGHT);
+    assert_int_equal(w.counters.failed, 0);
+    pass_ms(&w, 11900); /* ... and of the next denial */
+    answer(&w, fake_kube_open(0), -EACCES, NO_RIGHT);
+    assert_int_equal(w.counters.failed, 0);
+    pass_ms(&w, 2100);
+    answer(&w, fake_kube_open(1), -EACCES, NO_RIGHT);
+    assert_int_equal(w.counters.failed, 1);
+    world_close(&w);
+}
+
+static void a_terminating_pod_is_not_taken_over(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pod = pod_of(fake_kube_open(0));
+    json_object_set_new(json_object_get(pod, "metadata"), "deletionTimestamp",
+                        json_string("2026-01-01T00:00:00Z"));
+    _cleanup_(freep) char *text = json_dumps(pod, 0);
+    answer(&w, fake_kube_open(0), -EEXIST, "already exists");
+    answer(&w, fake_kube_open(0), 0, text);
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
+    assert_true(w.launcher->ops->is_settling(w.launcher));
+    assert_int_equal(fake_kube_n_open(), 0);
+    pass_ms(&w, 2000);
+    assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST); /* asked for anew */
+    json_decref(pod);
+    world_close(&w);
+}
+
+/* Whatever is heard in one turn of the loop is one change. */
+static void a_tick_reports_once(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    const unsigned n_changes = w.n_changes;
+    for (size_t i = 0; i < 3; i++) {
+        json_object_set_new(pods[i], "status", json_loads(RUNNING, 0, NULL));
+        const json_t *uid = json_object_get(json_object_get(pods[i], "metadata"), "uid");
+        const struct kube_object object = {.uid = (char *)json_string_value(uid), .json = pods[i]};
+        pods_notify(w.launcher, KUBE_CHANGE_UPDATED, &object);
+    }
+    assert_int_equal(w.n_changes, n_changes);
+    turn(&w);
+    assert_int_equal(w.n_changes, n_changes + 1);
+    turn(&w);
+    assert_int_equal(w.n_changes, n_changes + 1);
+    drop(pods, 3);
+    world_close(&w);
 }
 
 static void trainer_0_is_followed_the_others_are_read(void **state)
@@ -289,14 +360,18 @@ static void trainer_0_is_followed_the_others_are_read(void **state)
     assert_true(fake_kube.has_container_ended);
     struct replica_output output;
     assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[1], &output, NULL), -EAGAIN);
+    turn(&w);
     assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
     assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
+    turn(&w);
     assert_int_equal(fake_kube_n_open(), 1); /* read once */
-    fake_kube_answer(fake_kube_open(0), 0, "hello\n");
+    answer(&w, fake_kube_open(0), 0, "hello\n");
     fake_kube.follow.on_end(fake_kube.follow.ctx, 0, NULL);
     assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[1], &output, NULL), 0);
+    turn(&w);
     assert_int_equal(output.log_len, line.len);
     assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), 0);
+    turn(&w);
     assert_string_equal(output.log, "hello\n");
     assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[0], &output, NULL),
                      0); /* never ran */
@@ -318,8 +393,10 @@ static void a_log_that_cannot_be_read_says_so(void **state)
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
     struct replica_output output;
     assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
-    fake_kube_answer(fake_kube_open(0), -EIO, "dial tcp");
+    turn(&w);
+    answer(&w, fake_kube_open(0), -EIO, "dial tcp");
     assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), 0);
+    turn(&w);
     assert_string_equal(output.log, "benchd: the log could not be read: dial tcp\n");
     drop(pods, 3);
     world_close(&w);
@@ -347,6 +424,7 @@ static void a_new_launcher_takes_over(void **state)
     assert_false(w.launcher->ops->is_settling(w.launcher));
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
     assert_int_equal(w.launcher->ops->forget(w.launcher, &ids[0], NULL), 0);
+    turn(&w);
     assert_null(seen(&w, &ids[0]));
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], NULL);
     assert_null(seen(&w, &ids[0])); /* forgotten is forgotten */
@@ -368,6 +446,9 @@ int main(void)
         cmocka_unit_test(a_pod_that_vanished_waits_for_nothing),
         cmocka_unit_test(refused_credentials_are_waited_for),
         cmocka_unit_test(a_missing_right_is_waited_for_a_while),
+        cmocka_unit_test(a_denial_is_over_when_something_succeeds),
+        cmocka_unit_test(a_terminating_pod_is_not_taken_over),
+        cmocka_unit_test(a_tick_reports_once),
         cmocka_unit_test(trainer_0_is_followed_the_others_are_read),
         cmocka_unit_test(a_log_that_cannot_be_read_says_so),
         cmocka_unit_test(a_new_launcher_takes_over),

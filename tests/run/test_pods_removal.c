@@ -20,23 +20,21 @@ static void removal_waits_for_the_answer_and_for_the_end(void **state)
     struct kube_call *post = fake_kube_open(0);
     json_t *pod = pod_of(post);
     _cleanup_(freep) char *text = json_dumps(pod, 0);
-    for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(w.launcher->ops->remove(w.launcher, &ids[i], NULL), 0);
-    }
+    remove_gang(&w);
     assert_int_equal(fake_kube_n_open(), 1); /* the POST: it may have its effect */
     create_gang(&w, 1);
-    fake_kube_answer(post, 0, "{}");
+    answer(&w, post, 0, "{}");
     assert_int_equal(fake_kube_n_open(), 1);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_GET); /* the watch has not told its uid */
-    fake_kube_answer(fake_kube_open(0), 0, text);
+    answer(&w, fake_kube_open(0), 0, text);
     assert_int_equal(fake_kube_n_open(), 1);
     struct kube_call *delete = fake_kube_open(0);
     assert_int_equal(delete->req.method, KUBE_DELETE);
     assert_non_null(strstr(delete->req.body, "test-abcde-p0t0a0-pserver-0")); /* its uid here */
     assert_true(w.launcher->ops->is_removing(w.launcher));
-    fake_kube_answer(delete, 0, "{}");
+    answer(&w, delete, 0, "{}");
     assert_false(w.launcher->ops->is_removing(w.launcher));
-    (void)uv_run(&w.loop, UV_RUN_NOWAIT);
+    turn(&w);
     assert_int_equal(fake_kube_n_open(), 0); /* the next attempt waits until it is gone */
     notify(&w, KUBE_CHANGE_REMOVED, pod, NULL);
     assert_int_equal(fake_kube_n_open(), 1);
@@ -57,12 +55,12 @@ static void make_ended_gang(struct world *w, json_t *pods[3], const char *status
     }
     struct kube_call *call;
     while ((call = fake_kube_open(0)) != NULL) { /* logs */
-        fake_kube_answer(call, 0, "");
+        answer(w, call, 0, "");
     }
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(seen(w, &ids[i])->state, REPLICA_SUCCEEDED);
-        assert_int_equal(w->launcher->ops->remove(w->launcher, &ids[i], NULL), 0);
     }
+    remove_gang(w);
 }
 
 static size_t count_open(enum kube_method method)
@@ -120,26 +118,20 @@ static void pods_whose_phase_does_not_come_are_deleted(void **state)
     struct world w;
     json_t *pods[3];
     make_ended_gang(&w, pods, STOPPED);
-    const struct pods *l = (const struct pods *)w.launcher;
-    vec_each (struct pod_member *, it, &l->dying) {
-        assert_true((*it)->retry_ns > 0);
-        (*it)->retry_ns = 1; /* long ago */
-    }
-    while (count_open(KUBE_DELETE) < 3) {
-        (void)uv_run(&w.loop, UV_RUN_ONCE);
-    }
+    assert_int_equal(count_open(KUBE_DELETE), 0);
+    pass_ms(&w, 2900);
+    assert_int_equal(count_open(KUBE_DELETE), 0);
+    pass_ms(&w, 200);
+    assert_int_equal(count_open(KUBE_DELETE), 3);
     create_gang(&w, 1);
     for (size_t i = 0; i < 3; i++) {
-        fake_kube_answer(fake_kube_open(0), 0, "{}");
+        answer(&w, fake_kube_open(0), 0, "{}");
     }
     assert_int_equal(fake_kube_n_open(), 0); /* the next ones wait, but not for ever */
-    vec_each (struct pod_member *, it, &l->dying) {
-        assert_true((*it)->gone_by_ns > 0);
-        (*it)->gone_by_ns = 1;
-    }
-    while (count_open(KUBE_POST) < 1) {
-        (void)uv_run(&w.loop, UV_RUN_ONCE);
-    }
+    pass_ms(&w, 29900);
+    assert_int_equal(count_open(KUBE_POST), 0);
+    pass_ms(&w, 200);
+    assert_int_equal(count_open(KUBE_POST), 1);
     drop(pods, 3);
     world_close(&w);
 }
@@ -154,10 +146,8 @@ static void a_removed_pod_that_the_watch_shows_late(void **state)
     open_gates(&w);
     struct kube_call *post = fake_kube_open(0);
     json_t *pod = pod_of(post);
-    fake_kube_answer(post, 0, "{}");
-    for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(w.launcher->ops->remove(w.launcher, &ids[i], NULL), 0);
-    }
+    answer(&w, post, 0, "{}");
+    remove_gang(&w);
     notify(&w, KUBE_CHANGE_ADDED, pod, NULL);
     assert_null(seen(&w, &ids[0])); /* not taken for a stray */
     struct kube_call *call, *delete = NULL;
@@ -165,19 +155,42 @@ static void a_removed_pod_that_the_watch_shows_late(void **state)
         delete = call->req.method == KUBE_DELETE ? call : delete;
         if (call->req.method == KUBE_GET) {
             _cleanup_(freep) char *text = json_dumps(pod, 0);
-            fake_kube_answer(call, 0, text);
+            answer(&w, call, 0, text);
             i = (size_t)-1;
         }
     }
     assert_non_null(delete);
-    fake_kube_answer(delete, 0, "{}");
+    answer(&w, delete, 0, "{}");
     notify(&w, KUBE_CHANGE_REMOVED, pod, NULL);
     while ((call = fake_kube_open(0)) != NULL) { /* the two whose POST was under way */
         const bool is_post = call->req.method == KUBE_POST;
-        fake_kube_answer(call, is_post ? -EINVAL : -ENOENT, "no");
+        answer(&w, call, is_post ? -EINVAL : -ENOENT, "no");
     }
     assert_false(w.launcher->ops->is_removing(w.launcher));
     json_decref(pod);
+    world_close(&w);
+}
+
+static void what_is_lost_is_not_deleted_and_what_runs_is(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    notify(&w, KUBE_CHANGE_REMOVED, pods[0], NULL);
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_LOST);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
+    assert_int_equal(w.launcher->ops->remove(w.launcher, &ids[0], NULL), 0);
+    turn(&w);
+    assert_int_equal(count_open(KUBE_DELETE), 0);
+    assert_int_equal(w.launcher->ops->forget(w.launcher, &ids[1], NULL), 0); /* has not ended */
+    turn(&w);
+    assert_int_equal(count_open(KUBE_DELETE), 1);
+    assert_null(seen(&w, &ids[1]));
+    drop(pods, 3);
     world_close(&w);
 }
 
@@ -189,6 +202,7 @@ int main(void)
         cmocka_unit_test(pods_that_have_stopped_are_deleted_when_over),
         cmocka_unit_test(pods_whose_phase_does_not_come_are_deleted),
         cmocka_unit_test(a_removed_pod_that_the_watch_shows_late),
+        cmocka_unit_test(what_is_lost_is_not_deleted_and_what_runs_is),
     };
     return cmocka_run_group_tests_name("run/pods_removal", tests, NULL, NULL);
 }

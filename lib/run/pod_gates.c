@@ -1,0 +1,144 @@
+/* The Secret and the Service of a run, see pod_gates.h. */
+#include "run/pod_gates.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "kube/json.h"
+#include "pod/body.h"
+#include "run/pods_internal.h"
+
+void pod_gates_init(struct pod_gates *g, struct pods *owner, json_t *secret, json_t *service)
+{
+    json_t *const bodies[] = {[GATE_SECRET] = secret, [GATE_SERVICE] = service};
+    for (int i = 0; i < GATE_COUNT; i++) {
+        g->list[i] = (struct pod_gate){
+            .owner = owner,
+            .resource = i == GATE_SECRET ? &kube_secrets : &kube_services,
+            .body = bodies[i],
+            .step = bodies[i] == NULL ? GATE_OPEN : GATE_SHUT,
+        };
+    }
+}
+
+void pod_gates_done(struct pod_gates *g)
+{
+    for (int i = 0; i < GATE_COUNT; i++) {
+        if (g->list[i].call != NULL) {
+            kube_call_cancel(g->list[i].call);
+        }
+        json_decref(g->list[i].body);
+        free(g->list[i].refusal);
+    }
+    *g = (struct pod_gates){0};
+}
+
+bool pod_gates_are_open(const struct pod_gates *g)
+{
+    bool are_open = true;
+    for (int i = 0; i < GATE_COUNT; i++) {
+        are_open = are_open && g->list[i].step == GATE_OPEN;
+    }
+    return are_open;
+}
+
+char *pod_gates_take_refusal(struct pod_gates *g)
+{
+    for (int i = 0; i < GATE_COUNT; i++) {
+        if (g->list[i].refusal != NULL) {
+            return take_ptr(g->list[i].refusal);
+        }
+    }
+    return NULL;
+}
+
+static void heard(struct pod_gate *g, enum pod_gate_step step)
+{
+    g->call = NULL;
+    g->step = step;
+    g->due_ns = g->owner->params.now_ns() + POD_RETRY_NS; /* of SHUT */
+    pod_tick_soon(&g->owner->tick);
+}
+
+/* Sent again later all the same: for the next attempt. */
+static void refuse(struct pod_gate *g, const char *message)
+{
+    free(g->refusal);
+    g->refusal = xstrdup(message);
+    heard(g, GATE_SHUT);
+}
+
+static bool is_transient(struct pod_gate *g, int r, const struct kube_response *res)
+{
+    return pod_answer_is_transient(&g->owner->denial, r, res, g->owner->params.now_ns());
+}
+
+static void on_found(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    struct pod_gate *g = ctx;
+    json_t *object = NULL;
+    struct err parsed = *err;
+    if (r == 0) {
+        r = kube_json_load(res->body, res->body_len, &object, &parsed);
+    }
+    if (r == 0 && pod_is_owned(g->owner->params.def, object)) {
+        heard(g, GATE_OPEN);
+    } else if (r == 0) {
+        _cleanup_(freep) char *message =
+            xasprintf("a Service '%s' is there already and is not this run's: delete it",
+                      kube_json_metadata(object, "name"));
+        refuse(g, message);
+    } else if (r == -ENOENT || is_transient(g, r, res)) {
+        heard(g, GATE_SHUT);
+    } else {
+        refuse(g, parsed.msg);
+    }
+    json_decref(object);
+}
+
+static void on_posted(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    struct pod_gate *g = ctx;
+    /* benchd may not read Secrets. The name holds the run's uid, and any key that all members share
+     * will do. */
+    const bool is_secret = g->resource == &kube_secrets;
+    if (r == 0 || (r == -EEXIST && is_secret)) {
+        heard(g, GATE_OPEN);
+    } else if (r == -EEXIST) {
+        heard(g, GATE_TAKEN);
+    } else if (is_transient(g, r, res)) {
+        heard(g, GATE_SHUT);
+    } else {
+        refuse(g, err->msg);
+    }
+}
+
+static void post(struct pod_gate *g)
+{
+    const struct pods_params *params = &g->owner->params;
+    struct kube_request req;
+    kube_request_create(g->resource, params->ns, g->body, KUBE_WRITE, &req);
+    g->step = GATE_POSTING;
+    g->call = kube_call(params->client, &req, NULL, on_posted, g);
+}
+
+static void look(struct pod_gate *g)
+{
+    const struct pods_params *params = &g->owner->params;
+    struct kube_request req;
+    kube_request_get(g->resource, params->ns, kube_json_metadata(g->body, "name"), &req);
+    g->step = GATE_CHECKING;
+    g->call = kube_call(params->client, &req, NULL, on_found, g);
+}
+
+void pod_gates_send(struct pod_gates *g, int64_t now_ns)
+{
+    for (int i = 0; i < GATE_COUNT; i++) {
+        struct pod_gate *gate = &g->list[i];
+        if (gate->step == GATE_SHUT && now_ns >= gate->due_ns) {
+            post(gate);
+        } else if (gate->step == GATE_TAKEN) {
+            look(gate);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/* The Secret and the Service of a run: what must be there before its pods.
+ *
+ *   SHUT --pod_gates_send--> POSTING --on_posted: created------------------------> OPEN
+ *     ^                         |  '---on_posted: it exists--> TAKEN (a Secret: OPEN)
+ *     '----try again, refused---'                                |
+ *     '----try again, refused, gone-- CHECKING <--pod_gates_send-'
+ *                                        '-----on_found: it is ours--------------> OPEN
+ * A gate that is not needed is open from the start. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+struct kube_call;
+struct kube_resource;
+struct pods;
+
+struct pod_gate {
+    struct pods *owner;
+    const struct kube_resource *resource;
+    json_t *body; /* owned */
+    enum pod_gate_step { GATE_SHUT, GATE_POSTING, GATE_TAKEN, GATE_CHECKING, GATE_OPEN } step;
+    struct kube_call *call; /* POSTING, CHECKING */
+    int64_t due_ns;         /* SHUT: not posted before */
+    char *refusal;          /* owned: why the server takes none; NULL, or not yet taken up */
+};
+enum { GATE_SECRET, GATE_SERVICE, GATE_COUNT };
+
+struct pod_gates {
+    struct pod_gate list[GATE_COUNT];
+};
+
+/* Takes the bodies; NULL: not needed. */
+void pod_gates_init(struct pod_gates *g, struct pods *owner, json_t *secret, json_t *service);
+void pod_gates_done(struct pod_gates *g);
+bool pod_gates_are_open(const struct pod_gates *g);
+/* Sends what is due. */
+void pod_gates_send(struct pod_gates *g, int64_t now_ns);
+/* The next refusal, once; NULL: none. Owned by the caller. */
+char *pod_gates_take_refusal(struct pod_gates *g);

@@ -1,0 +1,485 @@
+/* Facts about one pod and their consequences, see pod_member.h. */
+#include "run/pod_member.h"
+
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "kube/client.h"
+
+/* ---- the automaton ---- */
+
+bool member_life_is_dying(enum member_life life)
+{
+    return life >= MEMBER_DYING_POSTING && life <= MEMBER_DYING_DELETED;
+}
+
+bool member_life_has_call(enum member_life life)
+{
+    switch (life) {
+    case MEMBER_POSTING:
+    case MEMBER_CHECKING:
+    case MEMBER_SHOWN:
+    case MEMBER_LOOKING:
+    case MEMBER_DYING_POSTING:
+    case MEMBER_DYING_LOOKING:
+    case MEMBER_DYING_SHOWN:
+    case MEMBER_DYING_DELETING:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool member_life_has_uid(enum member_life life)
+{
+    switch (life) {
+    case MEMBER_SHOWN:
+    case MEMBER_THERE:
+    case MEMBER_DYING_SHOWN:
+    case MEMBER_DYING_DUE:
+    case MEMBER_DYING_DELETING:
+    case MEMBER_DYING_DELETED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int next_sent(enum member_life life, enum member_event event)
+{
+    switch (life) {
+    case MEMBER_WANTED:
+        return event == MEMBER_SENT_POST ? MEMBER_POSTING : -1;
+    case MEMBER_TAKEN:
+        return event == MEMBER_SENT_GET ? MEMBER_CHECKING : -1;
+    case MEMBER_MADE:
+        return event == MEMBER_SENT_GET ? MEMBER_LOOKING : -1;
+    case MEMBER_DYING_UNKNOWN:
+        return event == MEMBER_SENT_GET ? MEMBER_DYING_LOOKING : -1;
+    case MEMBER_DYING_DUE:
+        return event == MEMBER_SENT_DELETE ? MEMBER_DYING_DELETING : -1;
+    default:
+        return -1;
+    }
+}
+
+static int next_posted(enum member_life life, enum member_event event)
+{
+    const bool is_dying = life == MEMBER_DYING_POSTING;
+    switch (event) {
+    case MEMBER_CREATED:
+        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_MADE;
+    case MEMBER_NAME_TAKEN:
+        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_TAKEN;
+    case MEMBER_TRY_AGAIN:
+        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_WANTED; /* it may have had its effect */
+    case MEMBER_FAILED:
+        return is_dying ? MEMBER_GONE : MEMBER_REFUSED;
+    default:
+        return -1;
+    }
+}
+
+static int next_got(enum member_life life, enum member_event event)
+{
+    const bool is_dying = life == MEMBER_DYING_LOOKING;
+    const bool was_made = life == MEMBER_LOOKING;
+    switch (event) {
+    case MEMBER_FOUND:
+        return is_dying ? MEMBER_DYING_DUE : MEMBER_THERE;
+    case MEMBER_NOT_FOUND: /* one whose name was taken has gone between two requests */
+        return is_dying ? MEMBER_GONE : was_made ? MEMBER_LOST : MEMBER_WANTED;
+    case MEMBER_TRY_AGAIN:
+        return is_dying ? MEMBER_DYING_UNKNOWN : was_made ? MEMBER_MADE : MEMBER_WANTED;
+    case MEMBER_FAILED:
+        return is_dying ? MEMBER_GONE : MEMBER_REFUSED;
+    default:
+        return -1;
+    }
+}
+
+static int next_deleted(enum member_event event)
+{
+    switch (event) {
+    case MEMBER_DELETED:
+        return MEMBER_DYING_DELETED;
+    case MEMBER_TRY_AGAIN:
+        return MEMBER_DYING_DUE;
+    case MEMBER_FAILED: /* gone already, or not ours to delete */
+        return MEMBER_GONE;
+    default:
+        return -1;
+    }
+}
+
+static int next_answered(enum member_life life, enum member_event event)
+{
+    switch (life) {
+    case MEMBER_WANTED:
+        return event == MEMBER_FAILED ? MEMBER_REFUSED : -1; /* it cannot even be asked for */
+    case MEMBER_POSTING:
+    case MEMBER_DYING_POSTING:
+        return next_posted(life, event);
+    case MEMBER_CHECKING:
+    case MEMBER_LOOKING:
+    case MEMBER_DYING_LOOKING:
+        return next_got(life, event);
+    case MEMBER_SHOWN:
+        return event == MEMBER_DELETED ? -1 : MEMBER_THERE;
+    case MEMBER_DYING_SHOWN:
+        return event == MEMBER_DELETED ? -1 : MEMBER_DYING_DUE;
+    case MEMBER_DYING_DELETING:
+        return next_deleted(event);
+    default:
+        return -1;
+    }
+}
+
+static int next_seen(enum member_life life)
+{
+    switch (life) {
+    case MEMBER_WANTED:
+    case MEMBER_TAKEN:
+    case MEMBER_MADE:
+        return MEMBER_THERE;
+    case MEMBER_POSTING:
+    case MEMBER_CHECKING:
+    case MEMBER_LOOKING:
+        return MEMBER_SHOWN;
+    case MEMBER_DYING_POSTING:
+    case MEMBER_DYING_LOOKING:
+        return MEMBER_DYING_SHOWN;
+    case MEMBER_DYING_UNKNOWN:
+        return MEMBER_DYING_DUE;
+    default:
+        return (int)life;
+    }
+}
+
+static int next_vanished(enum member_life life)
+{
+    if (life == MEMBER_SHOWN || life == MEMBER_THERE) {
+        return MEMBER_LOST;
+    }
+    return member_life_is_dying(life) ? MEMBER_GONE
+                                      : (int)life; /* a namesake's end is not its own */
+}
+
+static int next_removed(enum member_life life, enum member_event event)
+{
+    switch (life) {
+    case MEMBER_WANTED:
+        return event == MEMBER_FORGET ? -1 : MEMBER_GONE;
+    case MEMBER_REFUSED:
+    case MEMBER_LOST:
+        return MEMBER_GONE;
+    case MEMBER_POSTING:
+        return event == MEMBER_FORGET ? -1 : MEMBER_DYING_POSTING;
+    case MEMBER_TAKEN:
+    case MEMBER_MADE:
+        return event == MEMBER_FORGET ? -1 : MEMBER_DYING_UNKNOWN;
+    case MEMBER_CHECKING:
+    case MEMBER_LOOKING:
+        return event == MEMBER_FORGET ? -1 : MEMBER_DYING_LOOKING;
+    case MEMBER_SHOWN:
+    case MEMBER_THERE:
+        return event == MEMBER_FORGET ? MEMBER_GONE : MEMBER_DYING_DUE;
+    default:
+        return -1;
+    }
+}
+
+int member_life_next(enum member_life life, enum member_event event)
+{
+    switch (event) {
+    case MEMBER_SENT_POST:
+    case MEMBER_SENT_GET:
+    case MEMBER_SENT_DELETE:
+        return next_sent(life, event);
+    case MEMBER_CREATED:
+    case MEMBER_NAME_TAKEN:
+    case MEMBER_FOUND:
+    case MEMBER_NOT_FOUND:
+    case MEMBER_TRY_AGAIN:
+    case MEMBER_FAILED:
+    case MEMBER_DELETED:
+        return next_answered(life, event);
+    case MEMBER_SEEN:
+        return next_seen(life);
+    case MEMBER_VANISHED:
+        return next_vanished(life);
+    case MEMBER_REMOVE:
+    case MEMBER_FORGET:
+        return next_removed(life, event);
+    case MEMBER_TIMED_OUT:
+        return life == MEMBER_DYING_DELETED ? MEMBER_GONE : -1;
+    }
+    return -1;
+}
+
+/* ---- one member ---- */
+
+/* How long the new state waits before it makes something due. */
+static int64_t wait_of(const struct pod_member *m, enum member_event event)
+{
+    switch (event) {
+    case MEMBER_TRY_AGAIN:
+        return POD_RETRY_NS;
+    case MEMBER_NOT_FOUND:
+        return m->life == MEMBER_WANTED ? POD_RETRY_NS : 0;
+    case MEMBER_CREATED:
+        return m->life == MEMBER_MADE ? POD_UNSEEN_NS : 0;
+    case MEMBER_DELETED:
+        return POD_GONE_WAIT_NS;
+    case MEMBER_REMOVE:
+        return m->life == MEMBER_DYING_DUE && m->remains == POD_STOPPED ? POD_OVER_WAIT_NS : 0;
+    default:
+        return 0;
+    }
+}
+
+/* Something that the driver may decide on. */
+static bool is_news(enum member_life life)
+{
+    return life == MEMBER_REFUSED || life == MEMBER_LOST || life == MEMBER_DYING_DELETED ||
+           life == MEMBER_GONE;
+}
+
+static void apply(struct pod_member *m, enum member_event event, int64_t now_ns)
+{
+    const int next = member_life_next(m->life, event);
+    assert(next >= 0);
+    if (next < 0 || next == (int)m->life) {
+        return;
+    }
+    m->life = (enum member_life)next;
+    m->due_ns = now_ns + wait_of(m, event);
+    m->has_news = m->has_news || is_news(m->life);
+    if (m->call != NULL && !member_life_has_call(m->life)) {
+        kube_call_cancel(m->call); /* its answer would say nothing new */
+        m->call = NULL;
+    }
+}
+
+struct pod_member *pod_member_new(struct pods *owner, const char *run, const struct replica_id *id)
+{
+    struct pod_member *m = xnew(struct pod_member);
+    m->owner = owner;
+    m->id = *id;
+    m->name = replica_name(run, id);
+    m->state = (struct pod_state){.state = REPLICA_PENDING, .exit_code = -1};
+    return m;
+}
+
+struct pod_member *pod_member_adopt(struct pods *owner, const char *run,
+                                    const struct replica_id *id, const char *uid, const json_t *pod,
+                                    int64_t now_ns)
+{
+    struct pod_member *m = pod_member_new(owner, run, id);
+    pod_member_seen(m, uid, pod, now_ns);
+    m->has_news = true;
+    return m;
+}
+
+void pod_member_free(struct pod_member *m)
+{
+    if (m->call != NULL) {
+        kube_call_cancel(m->call);
+    }
+    pod_state_done(&m->state);
+    free(m->name);
+    free(m->container);
+    free(m->uid);
+    free(m->environment_json);
+    free(m);
+}
+
+bool pod_member_has_ended(const struct pod_member *m)
+{
+    return replica_state_is_final(m->state.state);
+}
+
+enum member_action pod_member_due(const struct pod_member *m, int64_t now_ns)
+{
+    if (now_ns < m->due_ns) {
+        return MEMBER_DO_NOTHING;
+    }
+    switch (m->life) {
+    case MEMBER_WANTED:
+        return MEMBER_DO_POST;
+    case MEMBER_TAKEN:
+    case MEMBER_MADE:
+    case MEMBER_DYING_UNKNOWN:
+        return MEMBER_DO_GET;
+    case MEMBER_DYING_DUE:
+        return MEMBER_DO_DELETE;
+    default:
+        return MEMBER_DO_NOTHING;
+    }
+}
+
+void pod_member_sent(struct pod_member *m, enum member_action action, struct kube_call *call)
+{
+    static const enum member_event events[] = {
+        [MEMBER_DO_POST] = MEMBER_SENT_POST,
+        [MEMBER_DO_GET] = MEMBER_SENT_GET,
+        [MEMBER_DO_DELETE] = MEMBER_SENT_DELETE,
+    };
+    assert(action != MEMBER_DO_NOTHING);
+    apply(m, events[action], 0);
+    m->call = call;
+}
+
+/* ---- ends ---- */
+
+static void end(struct pod_member *m, enum replica_state state, enum failure_class failure,
+                const char *message)
+{
+    m->state.state = state;
+    m->state.failure = failure;
+    m->state.wait = POD_WAIT_NONE;
+    text_put(m->state.message, sizeof(m->state.message), "%s", message);
+    m->ended_unix_ms = clock_unix_ms();
+    m->has_news = true;
+}
+
+static void end_if_lost(struct pod_member *m)
+{
+    if (m->life == MEMBER_LOST) {
+        end(m, REPLICA_LOST, FAILURE_INFRASTRUCTURE, "vanished: somebody deleted its pod");
+    }
+}
+
+/* ---- what the pod says ---- */
+
+static void note_remains(struct pod_member *m, const json_t *pod, int64_t now_ns)
+{
+    const enum pod_remains before = m->remains;
+    m->remains = pod_is_over(pod) ? POD_OVER : pod_has_stopped(pod) ? POD_STOPPED : POD_MAY_RUN;
+    if (m->life == MEMBER_DYING_DUE && m->remains == POD_OVER && before != POD_OVER) {
+        m->due_ns = now_ns; /* that was waited for */
+    }
+}
+
+static void note_container(struct pod_member *m, const json_t *pod)
+{
+    const json_t *list = json_object_get(json_object_get(pod, "spec"), "containers");
+    const char *name = json_string_value(json_object_get(json_array_get(list, 0), "name"));
+    if (m->container == NULL && name != NULL) {
+        m->container = xstrdup(name);
+    }
+}
+
+static void read_pod(struct pod_member *m, const json_t *pod, int64_t now_ns)
+{
+    note_remains(m, pod, now_ns);
+    if (pod_member_has_ended(m) || member_life_is_dying(m->life)) {
+        return; /* an end is final, whatever becomes of the pod */
+    }
+    struct pod_state next;
+    pod_state_read(pod, &m->id, &next);
+    m->has_news = m->has_news || next.state != m->state.state || next.wait != m->state.wait ||
+                  !str_eq(next.ip, m->state.ip) || next.is_simulated != m->state.is_simulated;
+    if (next.wait != m->state.wait) {
+        m->waiting_since_ns = now_ns; /* once: each read would start the wait anew */
+    }
+    pod_state_done(&m->state);
+    m->state = next;
+    note_container(m, pod);
+    if (pod_member_has_ended(m)) {
+        m->ended_unix_ms = clock_unix_ms();
+    }
+}
+
+static void note_uid(struct pod_member *m, const char *uid)
+{
+    if (m->uid == NULL && member_life_has_uid(m->life)) {
+        m->uid = xstrdup(uid);
+    }
+}
+
+/* ---- what is heard ---- */
+
+void pod_member_answered(struct pod_member *m, enum member_event answer, int64_t now_ns)
+{
+    m->call = NULL;
+    apply(m, answer, now_ns);
+    end_if_lost(m);
+}
+
+void pod_member_found(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns)
+{
+    const bool is_news = m->uid == NULL; /* else the watch has told more */
+    m->call = NULL;
+    apply(m, MEMBER_FOUND, now_ns);
+    note_uid(m, uid);
+    if (is_news) {
+        read_pod(m, pod, now_ns);
+    }
+}
+
+void pod_member_refused(struct pod_member *m, const char *message, int64_t now_ns)
+{
+    m->call = NULL;
+    apply(m, MEMBER_FAILED, now_ns);
+    if (m->life == MEMBER_REFUSED) {
+        end(m, REPLICA_FAILED, FAILURE_PERMANENT, message);
+    }
+}
+
+void pod_member_seen(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns)
+{
+    apply(m, MEMBER_SEEN, now_ns);
+    note_uid(m, uid);
+    if (member_life_has_uid(m->life)) {
+        read_pod(m, pod, now_ns);
+    }
+}
+
+void pod_member_vanished(struct pod_member *m, int64_t now_ns)
+{
+    const bool is_known = pod_member_has_ended(m) && !member_life_is_dying(m->life);
+    if (!is_known) { /* else what it left is read already */
+        apply(m, MEMBER_VANISHED, now_ns);
+        end_if_lost(m);
+    }
+}
+
+void pod_member_remove(struct pod_member *m, bool leave_pod, int64_t now_ns)
+{
+    const bool is_left = leave_pod && pod_member_has_ended(m);
+    apply(m, is_left ? MEMBER_FORGET : MEMBER_REMOVE, now_ns);
+}
+
+/* ---- time ---- */
+
+static bool is_wait_over(const struct pod_member *m, const struct member_limits *limits,
+                         int64_t now_ns)
+{
+    if (m->life != MEMBER_SHOWN && m->life != MEMBER_THERE) {
+        return false;
+    }
+    switch (m->state.wait) {
+    case POD_WAIT_NODE:
+        return now_ns - m->waiting_since_ns > limits->node_wait_ms * 1000000;
+    case POD_WAIT_IMAGE:
+        return now_ns - m->waiting_since_ns > limits->image_wait_ms * 1000000;
+    case POD_WAIT_NONE:
+    case POD_WAIT_GATE: /* a queue's business, without a limit */
+        break;
+    }
+    return false;
+}
+
+void pod_member_time_out(struct pod_member *m, const struct member_limits *limits, int64_t now_ns)
+{
+    if (m->life == MEMBER_DYING_DELETED && now_ns > m->due_ns) {
+        apply(m, MEMBER_TIMED_OUT, now_ns);
+    } else if (is_wait_over(m, limits, now_ns)) {
+        _cleanup_(freep) char *message = xstrdup(m->state.message);
+        end(m, REPLICA_FAILED, FAILURE_PERMANENT, message);
+    }
+}

@@ -1,0 +1,179 @@
+/* Creating, asking for and deleting pods, see pod_requests.h. */
+#include "run/pod_requests.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "kube/json.h"
+#include "run/pods_internal.h"
+
+static int64_t now(const struct pod_member *m)
+{
+    return m->owner->params.now_ns();
+}
+
+static bool is_transient(struct pod_member *m, int r, const struct kube_response *res)
+{
+    return pod_answer_is_transient(&m->owner->denial, r, res, now(m));
+}
+
+/* Last in each callback. */
+static void heard(struct pod_member *m)
+{
+    if (m->life == MEMBER_MADE || m->life == MEMBER_THERE) {
+        m->owner->is_probed = true; /* a dying one is of an earlier gang */
+    }
+    pod_tick_soon(&m->owner->tick);
+}
+
+void pod_requests_refuse(struct pod_member *m, const char *message, int64_t now_ns)
+{
+    pod_member_refused(m, message, now_ns);
+    if (m->life == MEMBER_REFUSED) {
+        m->owner->is_probed = false;
+        m->owner->params.counters->failed++;
+    }
+}
+
+static void failed(struct pod_member *m, bool is_transient, const char *message)
+{
+    if (is_transient) {
+        pod_member_answered(m, MEMBER_TRY_AGAIN, now(m));
+    } else {
+        pod_requests_refuse(m, message, now(m));
+    }
+}
+
+/* ---- GET ---- */
+
+static void found(struct pod_member *m, const json_t *pod)
+{
+    struct replica_id id;
+    const bool is_ours = pod_identify(m->owner->params.def, pod, &id) && replica_id_eq(&id, &m->id);
+    if (is_ours && *kube_json_metadata(pod, "deletionTimestamp") != '\0') {
+        failed(m, true, ""); /* it is about to go: whatever comes after it is to be seen */
+    } else if (is_ours) {
+        pod_member_found(m, kube_json_metadata(pod, "uid"), pod, now(m));
+    } else {
+        _cleanup_(freep) char *message =
+            xasprintf("a pod '%s' is there already and is not this run's: delete it, or give the "
+                      "run another name",
+                      m->name);
+        failed(m, false, message);
+    }
+}
+
+static void on_got(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    struct pod_member *m = ctx;
+    json_t *pod = NULL;
+    struct err parsed = *err;
+    if (r == 0) {
+        r = kube_json_load(res->body, res->body_len, &pod, &parsed);
+    }
+    if (r == -ENOENT) {
+        pod_member_answered(m, MEMBER_NOT_FOUND, now(m));
+    } else if (r < 0) {
+        failed(m, is_transient(m, r, res), parsed.msg);
+    } else {
+        found(m, pod);
+    }
+    json_decref(pod);
+    heard(m);
+}
+
+static struct kube_call *get(struct pod_member *m)
+{
+    const struct pods_params *params = &m->owner->params;
+    struct kube_request req;
+    kube_request_get(&kube_pods, params->ns, m->name, &req);
+    return kube_call(params->client, &req, NULL, on_got, m);
+}
+
+/* ---- DELETE ---- */
+
+static void on_deleted(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    (void)err; /* what does not pass leaves nothing that we could do better */
+    struct pod_member *m = ctx;
+    struct pods *l = m->owner;
+    if (r == 0) {
+        pod_denial_clear(&l->denial);
+        l->params.counters->deleted++;
+    }
+    const enum member_event answer = r == 0                    ? MEMBER_DELETED
+                                     : is_transient(m, r, res) ? MEMBER_TRY_AGAIN
+                                                               : MEMBER_FAILED;
+    pod_member_answered(m, answer, now(m));
+    heard(m);
+}
+
+static struct kube_call *delete (struct pod_member *m)
+{
+    const struct pods_params *params = &m->owner->params;
+    struct kube_request req;
+    kube_request_delete(&kube_pods, params->ns, m->name, m->uid, -1, &req);
+    return kube_call(params->client, &req, NULL, on_deleted, m);
+}
+
+void pod_requests_send(struct pod_member *m, int64_t now_ns)
+{
+    const enum member_action action = pod_member_due(m, now_ns);
+    if (action == MEMBER_DO_GET) {
+        pod_member_sent(m, action, get(m));
+    } else if (action == MEMBER_DO_DELETE) {
+        pod_member_sent(m, action, delete (m));
+    }
+}
+
+/* ---- POST ---- */
+
+static void on_posted(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    struct pod_member *m = ctx;
+    struct pods *l = m->owner;
+    if (r == -EEXIST) {
+        pod_member_answered(m, MEMBER_NAME_TAKEN, now(m));
+    } else if (r < 0) {
+        failed(m, is_transient(m, r, res), err->msg);
+    } else {
+        pod_denial_clear(&l->denial);
+        l->params.counters->created++;
+        pod_member_answered(m, MEMBER_CREATED, now(m));
+    }
+    heard(m);
+}
+
+/* Borrowed; NULL: *err says why. */
+static json_t *make_body(const struct pod_member *m, char **servers, struct err *err)
+{
+    struct pods *l = m->owner;
+    const struct run_def *def = l->params.def;
+    json_t **body = &l->bodies[m->id.role];
+    if (*body != NULL) {
+        pod_body_renumber(def, &m->id, l->params.naming, *body);
+        return *body;
+    }
+    struct gang_addresses addresses = {.is_pods = true};
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        addresses.of_role[role] = l->addresses[role];
+    }
+    if (servers != NULL) {
+        addresses.of_role[ROLE_PSERVER] = servers;
+    }
+    return pod_body(def, &m->id, &addresses, l->params.naming, body, err) < 0 ? NULL : *body;
+}
+
+void pod_requests_post(struct pod_member *m, char **servers, int64_t now_ns)
+{
+    const struct pods_params *params = &m->owner->params;
+    struct err err;
+    const json_t *body = make_body(m, servers, &err);
+    if (body == NULL) {
+        pod_requests_refuse(m, err.msg, now_ns);
+        return;
+    }
+    struct kube_request req;
+    kube_request_create(&kube_pods, params->ns, body, KUBE_WRITE, &req);
+    pod_member_sent(m, MEMBER_DO_POST, kube_call(params->client, &req, NULL, on_posted, m));
+}

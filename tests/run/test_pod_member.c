@@ -1,0 +1,365 @@
+/* One member of an attempt as a pod: every event in every state, and what each state makes due. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake_kube.h"
+#include "kube/retry.h"
+#include "run/pod_answer.h"
+#include "run/pod_member.h"
+
+#define S INT64_C(1000000000)
+#define NO (-1) /* that event cannot come in that state */
+
+/* clang-format off */
+enum { WANTED, POSTING, TAKEN, CHECKING, SHOWN, MADE, LOOKING, THERE, REFUSED, LOST,
+       D_POSTING, D_UNKNOWN, D_LOOKING, D_SHOWN, D_DUE, D_DELETING, D_DELETED, GONE };
+
+static const char *const life_names[MEMBER_LIFE_COUNT] = {
+    "WANTED", "POSTING", "TAKEN", "CHECKING", "SHOWN", "MADE", "LOOKING", "THERE", "REFUSED", "LOST",
+    "DYING_POSTING", "DYING_UNKNOWN", "DYING_LOOKING", "DYING_SHOWN", "DYING_DUE", "DYING_DELETING",
+    "DYING_DELETED", "GONE",
+};
+static const char *const event_names[MEMBER_EVENT_COUNT] = {
+    "sent POST", "sent GET", "sent DELETE", "created", "name taken", "found", "not found",
+    "try again", "failed", "deleted", "seen", "vanished", "remove", "forget", "timed out",
+};
+
+/* Columns: sent POST, GET, DELETE | created, name taken, found, not found, try again, failed, deleted |
+ * seen, vanished | remove, forget, timed out */
+static const int table[MEMBER_LIFE_COUNT][MEMBER_EVENT_COUNT] = {
+    [WANTED] = {POSTING, NO, NO,  NO, NO, NO, NO, NO, REFUSED, NO,
+                THERE, WANTED,  GONE, NO, NO},
+    [POSTING] = {NO, NO, NO,  MADE, TAKEN, NO, NO, WANTED, REFUSED, NO,
+                 SHOWN, POSTING,  D_POSTING, NO, NO},
+    [TAKEN] = {NO, CHECKING, NO,  NO, NO, NO, NO, NO, NO, NO,
+               THERE, TAKEN,  D_UNKNOWN, NO, NO},
+    [CHECKING] = {NO, NO, NO,  NO, NO, THERE, WANTED, WANTED, REFUSED, NO,
+                  SHOWN, CHECKING,  D_LOOKING, NO, NO},
+    [SHOWN] = {NO, NO, NO,  THERE, THERE, THERE, THERE, THERE, THERE, NO,
+               SHOWN, LOST,  D_DUE, GONE, NO},
+    [MADE] = {NO, LOOKING, NO,  NO, NO, NO, NO, NO, NO, NO,
+              THERE, MADE,  D_UNKNOWN, NO, NO},
+    [LOOKING] = {NO, NO, NO,  NO, NO, THERE, LOST, MADE, REFUSED, NO,
+                 SHOWN, LOOKING,  D_LOOKING, NO, NO},
+    [THERE] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO,
+               THERE, LOST,  D_DUE, GONE, NO},
+    [REFUSED] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO,
+                 REFUSED, REFUSED,  GONE, GONE, NO},
+    [LOST] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO,
+              LOST, LOST,  GONE, GONE, NO},
+    [D_POSTING] = {NO, NO, NO,  D_UNKNOWN, D_UNKNOWN, NO, NO, D_UNKNOWN, GONE, NO,
+                   D_SHOWN, GONE,  NO, NO, NO},
+    [D_UNKNOWN] = {NO, D_LOOKING, NO,  NO, NO, NO, NO, NO, NO, NO,
+                   D_DUE, GONE,  NO, NO, NO},
+    [D_LOOKING] = {NO, NO, NO,  NO, NO, D_DUE, GONE, D_UNKNOWN, GONE, NO,
+                   D_SHOWN, GONE,  NO, NO, NO},
+    [D_SHOWN] = {NO, NO, NO,  D_DUE, D_DUE, D_DUE, D_DUE, D_DUE, D_DUE, NO,
+                 D_SHOWN, GONE,  NO, NO, NO},
+    [D_DUE] = {NO, NO, D_DELETING,  NO, NO, NO, NO, NO, NO, NO,
+               D_DUE, GONE,  NO, NO, NO},
+    [D_DELETING] = {NO, NO, NO,  NO, NO, NO, NO, D_DUE, GONE, D_DELETED,
+                    D_DELETING, GONE,  NO, NO, NO},
+    [D_DELETED] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO,
+                   D_DELETED, GONE,  NO, NO, GONE},
+    [GONE] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO,
+              GONE, GONE,  NO, NO, NO},
+};
+/* clang-format on */
+
+static void every_event_in_every_state(void **state)
+{
+    (void)state;
+    for (int life = 0; life < MEMBER_LIFE_COUNT; life++) {
+        for (int event = 0; event < MEMBER_EVENT_COUNT; event++) {
+            const int next = member_life_next((enum member_life)life, (enum member_event)event);
+            const int expected = table[life][event];
+            if (next != expected) {
+                fail_msg("%s, %s: %s, expected %s", life_names[life], event_names[event],
+                         next < 0 ? "impossible" : life_names[next],
+                         expected < 0 ? "impossible" : life_names[expected]);
+            }
+        }
+    }
+}
+
+/* A call begins by being sent; a uid is told by the watch or by the pod itself. */
+static void calls_and_uids_have_a_beginning(void **state)
+{
+    (void)state;
+    for (int life = 0; life < MEMBER_LIFE_COUNT; life++) {
+        for (int event = 0; event < MEMBER_EVENT_COUNT; event++) {
+            const enum member_life from = (enum member_life)life;
+            if (table[life][event] < 0) {
+                continue;
+            }
+            const enum member_life to = (enum member_life)table[life][event];
+            const bool is_sent = event <= MEMBER_SENT_DELETE;
+            const bool is_told = event == MEMBER_SEEN || event == MEMBER_FOUND;
+            if ((member_life_has_call(to) && !member_life_has_call(from)) != is_sent ||
+                (member_life_has_uid(to) && !member_life_has_uid(from) && !is_told)) {
+                fail_msg("%s, %s", life_names[life], event_names[event]);
+            }
+        }
+    }
+}
+
+static void what_each_state_makes_due(void **state)
+{
+    (void)state;
+    static const enum member_action due[MEMBER_LIFE_COUNT] = {
+        [WANTED] = MEMBER_DO_POST,   [TAKEN] = MEMBER_DO_GET,    [MADE] = MEMBER_DO_GET,
+        [D_UNKNOWN] = MEMBER_DO_GET, [D_DUE] = MEMBER_DO_DELETE,
+    };
+    for (int life = 0; life < MEMBER_LIFE_COUNT; life++) {
+        const struct pod_member m = {.life = (enum member_life)life, .due_ns = 5};
+        if (pod_member_due(&m, 4) != MEMBER_DO_NOTHING || pod_member_due(&m, 5) != due[life]) {
+            fail_msg("%s: %d, expected %d", life_names[life], pod_member_due(&m, 5), due[life]);
+        }
+    }
+}
+
+/* ---- one member, from outside ---- */
+
+static const struct replica_id trainer = {{0, 0, 0}, ROLE_TRAINER, 1};
+
+static json_t *pod(const char *status)
+{
+    json_t *p = json_pack("{s:{s:[{s:s}]}}", "spec", "containers", "name", "main");
+    json_object_set_new(p, "status", json_loads(status, 0, NULL));
+    return p;
+}
+
+static void see(struct pod_member *m, const char *status, int64_t now_ns)
+{
+    json_t *p = pod(status);
+    pod_member_seen(m, "u1", p, now_ns);
+    json_decref(p);
+}
+
+#define PENDING "{\"phase\":\"Pending\"}"
+#define RUNNING_AT(ip)                                                                             \
+    "{\"phase\":\"Running\",\"podIP\":\"" ip "\",\"containerStatuses\":[{\"name\":\"main\","       \
+    "\"containerID\":\"c\",\"state\":{\"running\":{}}}]}"
+#define STOPPED(phase)                                                                             \
+    "{\"phase\":\"" phase "\",\"containerStatuses\":[{\"name\":\"main\",\"containerID\":\"c\","    \
+    "\"state\":{\"terminated\":{\"exitCode\":0}}}]}"
+#define NO_NODE                                                                                    \
+    "{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","      \
+    "\"reason\":\"Unschedulable\",\"message\":\"0/3 nodes\"}]}"
+#define NO_IMAGE                                                                                   \
+    "{\"phase\":\"Pending\",\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"waiting\":"     \
+    "{\"reason\":\"ImagePullBackOff\",\"message\":\"no such image\"}}}]}"
+
+static void the_states_wait_as_long_as_they_say(void **state)
+{
+    (void)state;
+    fake_kube_reset();
+    struct pod_member *m = pod_member_new(NULL, "r", &trainer);
+    pod_member_sent(m, MEMBER_DO_POST, NULL);
+    pod_member_answered(m, MEMBER_TRY_AGAIN, 10 * S);
+    assert_int_equal(pod_member_due(m, 12 * S - 1), MEMBER_DO_NOTHING);
+    assert_int_equal(pod_member_due(m, 12 * S), MEMBER_DO_POST);
+    pod_member_sent(m, MEMBER_DO_POST, NULL);
+    pod_member_answered(m, MEMBER_CREATED, 20 * S);
+    assert_int_equal(pod_member_due(m, 35 * S - 1), MEMBER_DO_NOTHING);
+    assert_int_equal(pod_member_due(m, 35 * S), MEMBER_DO_GET);
+    see(m, STOPPED("Running"), 36 * S);
+    assert_int_equal(m->state.state, REPLICA_SUCCEEDED);
+    pod_member_remove(m, false, 40 * S);
+    assert_int_equal(pod_member_due(m, 43 * S - 1), MEMBER_DO_NOTHING);
+    assert_int_equal(pod_member_due(m, 43 * S), MEMBER_DO_DELETE);
+    see(m, STOPPED("Succeeded"), 41 * S);
+    assert_int_equal(pod_member_due(m, 41 * S), MEMBER_DO_DELETE); /* its phase was waited for */
+    pod_member_sent(m, MEMBER_DO_DELETE, NULL);
+    pod_member_answered(m, MEMBER_TRY_AGAIN, 50 * S);
+    see(m, STOPPED("Succeeded"), 51 * S);
+    assert_int_equal(pod_member_due(m, 52 * S - 1), MEMBER_DO_NOTHING); /* not told anything new */
+    assert_int_equal(pod_member_due(m, 52 * S), MEMBER_DO_DELETE);
+    pod_member_sent(m, MEMBER_DO_DELETE, NULL);
+    pod_member_answered(m, MEMBER_DELETED, 60 * S);
+    const struct member_limits limits = {1000, 1000};
+    pod_member_time_out(m, &limits, 90 * S);
+    assert_int_equal(m->life, MEMBER_DYING_DELETED);
+    pod_member_time_out(m, &limits, 90 * S + 1);
+    assert_int_equal(m->life, MEMBER_GONE);
+    pod_member_free(m);
+}
+
+static void waits_count_from_their_first_sight(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *status;
+        struct member_limits limits;
+    } rows[] = {{NO_NODE, {30 * 1000, 0}}, {NO_IMAGE, {0, 30 * 1000}}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct pod_member *m = pod_member_new(NULL, "r", &trainer);
+        see(m, rows[i].status, 100 * S);
+        see(m, rows[i].status, 125 * S); /* the same again does not start it anew */
+        pod_member_time_out(m, &rows[i].limits, 130 * S);
+        assert_int_equal(m->state.state, REPLICA_PENDING);
+        pod_member_time_out(m, &rows[i].limits, 130 * S + 1);
+        assert_int_equal(m->state.state, REPLICA_FAILED);
+        assert_int_equal(m->state.failure, FAILURE_PERMANENT);
+        assert_string_not_equal(m->state.message, "");
+        pod_member_free(m);
+    }
+}
+
+static void another_wait_counts_anew(void **state)
+{
+    (void)state;
+    struct pod_member *m = pod_member_new(NULL, "r", &trainer);
+    const struct member_limits limits = {30 * 1000, 30 * 1000};
+    see(m, NO_NODE, 100 * S);
+    see(m, NO_IMAGE, 120 * S);
+    pod_member_time_out(m, &limits, 140 * S);
+    assert_int_equal(m->state.state, REPLICA_PENDING);
+    see(m, PENDING, 145 * S);
+    pod_member_time_out(m, &limits, 1000 * S);
+    assert_int_equal(m->state.state, REPLICA_PENDING);
+    pod_member_free(m);
+}
+
+static void what_is_news(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *status;
+        bool is_news;
+    } rows[] = {
+        {"it runs", RUNNING_AT("10.0.0.1"), true},
+        {"nothing new", RUNNING_AT("10.0.0.1"), false},
+        {"another address", RUNNING_AT("10.0.0.2"), true},
+        {"its end", STOPPED("Running"), true},
+        {"after its end", STOPPED("Succeeded"), false},
+    };
+    struct pod_member *m = pod_member_new(NULL, "r", &trainer);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        m->has_news = false;
+        see(m, rows[i].status, 1);
+        if (m->has_news != rows[i].is_news) {
+            fail_msg("%s: %d", rows[i].name, m->has_news);
+        }
+    }
+    m->has_news = false;
+    pod_member_vanished(m, 1); /* how it ended is known */
+    assert_false(m->has_news);
+    assert_int_equal(m->state.state, REPLICA_SUCCEEDED);
+    assert_int_equal(m->life, MEMBER_THERE);
+    pod_member_free(m);
+}
+
+static void only_ends_are_forgotten(void **state)
+{
+    (void)state;
+    for (int has_ended = 0; has_ended < 2; has_ended++) {
+        struct pod_member *m = pod_member_new(NULL, "r", &trainer);
+        see(m, has_ended ? STOPPED("Succeeded") : RUNNING_AT("10.0.0.1"), 1);
+        pod_member_remove(m, true, 2);
+        assert_int_equal(m->life, has_ended ? MEMBER_GONE : MEMBER_DYING_DUE);
+        pod_member_free(m);
+    }
+}
+
+static void a_state_without_a_call_cancels_it(void **state)
+{
+    (void)state;
+    fake_kube_reset();
+    struct pod_member *m = pod_member_new(NULL, "r", &trainer);
+    struct kube_request req = {0};
+    pod_member_sent(m, MEMBER_DO_POST, kube_call(NULL, &req, NULL, NULL, NULL));
+    see(m, PENDING, 1);
+    assert_int_equal(m->life, MEMBER_SHOWN);
+    assert_int_equal(fake_kube_n_open(), 1);
+    pod_member_vanished(m, 2);
+    assert_int_equal(m->state.state, REPLICA_LOST);
+    assert_int_equal(m->state.failure, FAILURE_INFRASTRUCTURE);
+    assert_int_equal(fake_kube_n_open(), 0);
+    assert_null(m->call);
+    pod_member_free(m);
+}
+
+/* ---- answers that pass ---- */
+
+static const struct kube_response no_right = {
+    .http_code = 403,
+    .content_type = "application/json",
+    .body =
+        "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"code\":403,"
+        "\"message\":\"pods is forbidden: User \\\"u\\\" cannot create resource \\\"pods\\\"\"}",
+};
+
+static bool is_denied_for_now(struct pod_denial *denial, int64_t now_ns)
+{
+    struct kube_response res = no_right;
+    res.body_len = strlen(res.body);
+    return pod_answer_is_transient(denial, -EACCES, &res, now_ns);
+}
+
+static void a_denial_counts_from_the_first(void **state)
+{
+    (void)state;
+    struct pod_denial denial = {.wait_ms = 12 * 1000};
+    assert_true(is_denied_for_now(&denial, 100 * S));
+    assert_true(is_denied_for_now(&denial, 111 * S)); /* does not start it anew */
+    assert_false(is_denied_for_now(&denial, 112 * S));
+    pod_denial_clear(&denial);
+    assert_true(is_denied_for_now(&denial, 113 * S));
+    assert_true(is_denied_for_now(&denial, 124 * S));
+    assert_false(is_denied_for_now(&denial, 125 * S));
+}
+
+static void failures_that_pass(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int r;
+        bool is_transient;
+    } rows[] = {
+        {"no route", -EHOSTUNREACH, true},
+        {"reset", -ECONNRESET, true},
+        {"time-out", -ETIMEDOUT, true},
+        {"5xx", -EIO, true},
+        {"429", -EBUSY, true},
+        {"TLS", -EPROTO, true},
+        {"invalid", -EINVAL, false},
+        {"quota", -EDQUOT, false},
+        {"admission", -EACCES, false},
+        {"not found", -ENOENT, false},
+        {"conflict", -ESTALE, false},
+        {"success", 0, false},
+    };
+    const struct kube_response res = {.http_code = 403, .content_type = "", .body = ""};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct pod_denial denial = {.wait_ms = 1000};
+        if (pod_answer_is_transient(&denial, rows[i].r, &res, 1) != rows[i].is_transient) {
+            fail_msg("%s: expected %d", rows[i].name, rows[i].is_transient);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_event_in_every_state),
+        cmocka_unit_test(calls_and_uids_have_a_beginning),
+        cmocka_unit_test(what_each_state_makes_due),
+        cmocka_unit_test(the_states_wait_as_long_as_they_say),
+        cmocka_unit_test(waits_count_from_their_first_sight),
+        cmocka_unit_test(another_wait_counts_anew),
+        cmocka_unit_test(what_is_news),
+        cmocka_unit_test(only_ends_are_forgotten),
+        cmocka_unit_test(a_state_without_a_call_cancels_it),
+        cmocka_unit_test(a_denial_counts_from_the_first),
+        cmocka_unit_test(failures_that_pass),
+    };
+    return cmocka_run_group_tests_name("run/pod_member", tests, NULL, NULL);
+}
