@@ -34,7 +34,9 @@ static void the_first_goes_alone(void **state)
     answer(&w, first, 0, text);
     assert_int_equal(fake_kube_n_open(), 2); /* the others at once */
     assert_true(w.launcher->ops->is_settling(w.launcher));
+    const unsigned n_changes = w.n_changes;
     assert_int_equal(accept_pods(&w, pods), 2);
+    assert_int_equal(w.n_changes, n_changes + 1); /* when the last one was created */
     assert_false(w.launcher->ops->is_settling(w.launcher));
     assert_int_equal(w.counters.created, 3);
     assert_int_equal(seen(&w, &ids[2])->state, REPLICA_PENDING);
@@ -124,6 +126,21 @@ static void a_service_that_is_there_is_ours_or_foreign(void **state)
         json_decref(service);
         world_close(&w);
     }
+}
+
+static void a_gate_that_fails_for_now_is_tried_again(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_IP);
+    create_gang(&w, 0);
+    answer(&w, fake_kube_open(0), -EIO, "HTTP 500");
+    pass_ms(&w, 1900);
+    assert_int_equal(fake_kube_n_open(), 0);
+    pass_ms(&w, 200);
+    assert_non_null(strstr(fake_kube_open(0)->req.path, "/secrets"));
+    assert_int_equal(w.counters.failed, 0);
+    world_close(&w);
 }
 
 static void by_address_servers_come_first(void **state)
@@ -440,6 +457,7 @@ int main(void)
         cmocka_unit_test(a_refused_pod_costs_one_request),
         cmocka_unit_test(a_pod_that_is_there_is_ours_or_foreign),
         cmocka_unit_test(a_service_that_is_there_is_ours_or_foreign),
+        cmocka_unit_test(a_gate_that_fails_for_now_is_tried_again),
         cmocka_unit_test(by_address_servers_come_first),
         cmocka_unit_test(vanished_pods_are_lost_and_ends_are_final),
         cmocka_unit_test(a_pod_that_the_watch_never_shows_is_asked_for),
