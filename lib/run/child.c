@@ -116,10 +116,10 @@ static int report_error(const struct child_params *params, const struct child_re
                         struct err *err)
 {
     static const char *const stages[] = {
-        [CHILD_STAGE_GROUP] = "make its process group",
-        [CHILD_STAGE_CPUS] = "pin it to its cores",
-        [CHILD_STAGE_FDS] = "arrange its descriptors",
-        [CHILD_STAGE_FORK] = "fork behind its guard",
+        [CHILD_STAGE_GROUP] = "create the process group",
+        [CHILD_STAGE_CPUS] = "pin to CPUs",
+        [CHILD_STAGE_FDS] = "set up file descriptors",
+        [CHILD_STAGE_FORK] = "fork under the guard",
         [CHILD_STAGE_EXEC] = "exec",
     };
     return err_set_errno(err, report->code, "start '%s': %s", params->path, stages[report->stage]);
@@ -140,7 +140,7 @@ int child_spawn(const struct child_params *params, struct child *ret, struct err
     int r = start_open(&s, params->secret);
     if (r < 0) {
         start_close(&s);
-        return err_set_errno(err, -r, "start '%s': open its pipes", params->path);
+        return err_set_errno(err, -r, "start '%s': open pipes", params->path);
     }
     pid_t pid = fork_child(params, &s);
     if (pid < 0) {

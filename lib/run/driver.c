@@ -116,7 +116,7 @@ void driver_suspend(struct driver *d)
 int driver_finish(struct driver *d, struct run_status *ret, struct err *err)
 {
     if (!d->is_over) {
-        return err_set(err, ECANCELED, "run '%s': the event loop was stopped before its end",
+        return err_set(err, ECANCELED, "run '%s': the event loop stopped before the run finished",
                        d->pass.params.def->name);
     }
     if (d->result < 0) {

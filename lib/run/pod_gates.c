@@ -85,7 +85,7 @@ static void on_found(void *ctx, int r, const struct kube_response *res, const st
         heard(g, GATE_OPEN);
     } else if (r == 0) {
         _cleanup_(freep) char *message =
-            xasprintf("a Service '%s' is there already and is not this run's: delete it",
+            xasprintf("a Service '%s' exists already and does not belong to this run; delete it",
                       kube_json_metadata(object, "name"));
         refuse(g, message);
     } else if (r == -ENOENT || is_transient(g, r, res)) {

@@ -349,7 +349,7 @@ static void end(struct pod_member *m, enum replica_state state, enum failure_cla
 static void end_if_lost(struct pod_member *m)
 {
     if (m->life == MEMBER_LOST) {
-        end(m, REPLICA_LOST, FAILURE_INFRASTRUCTURE, "vanished: somebody deleted its pod");
+        end(m, REPLICA_LOST, FAILURE_INFRASTRUCTURE, "the pod was deleted, but not by benchd");
     }
 }
 

@@ -56,8 +56,8 @@ static void found(struct pod_member *m, const json_t *pod)
         pod_member_found(m, kube_json_metadata(pod, "uid"), pod, now(m));
     } else {
         _cleanup_(freep) char *message =
-            xasprintf("a pod '%s' is there already and is not this run's: delete it, or give the "
-                      "run another name",
+            xasprintf("a pod '%s' exists already and does not belong to this run; delete it or "
+                      "give the run another name",
                       m->name);
         failed(m, false, message);
     }

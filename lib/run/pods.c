@@ -409,7 +409,7 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
     struct pods *l = (struct pods *)launcher;
     struct pod_member *m = find(l, id);
     if (m == NULL) {
-        return err_set(err, ENOENT, "collect %s/%u: it is not there", role_to_string(id->role),
+        return err_set(err, ENOENT, "collect %s/%u: no such replica", role_to_string(id->role),
                        id->index);
     }
     int r = pod_logs_collect(m);

@@ -59,7 +59,7 @@ static void on_line(void *ctx, const char *line, size_t len)
     if (who->role != p->id.role || who->index != p->id.index ||
         who->attempt != p->id.attempt.number) {
         if (p->damage == NULL) {
-            p->damage = xasprintf("its record says that it is %s/%u of attempt %u",
+            p->damage = xasprintf("a record claims to be from %s/%u of attempt %u",
                                   role_to_string(who->role), who->index, who->attempt);
         }
     } else {
@@ -194,7 +194,7 @@ void process_start(struct process *p, const struct child_params *how)
     r = stream_open(p, CAPTURE_STDOUT, p->child.out_fd);
     int r2 = stream_open(p, CAPTURE_STDERR, p->child.err_fd);
     if (r < 0 || r2 < 0) {
-        (void)err_set_errno(&err, r < 0 ? -r : -r2, "watch its output");
+        (void)err_set_errno(&err, r < 0 ? -r : -r2, "watch the output");
         process_fail_start(p, err.code, err.msg);
         child_signal(&p->child, CHILD_KILL);
     }

@@ -148,7 +148,7 @@ static int processes_create(struct launcher *launcher, const struct replica_spec
     struct process **slot = member_slot(l, id, &g);
     if (slot == NULL || spec->argv == NULL || spec->argv[0] == NULL) {
         return err_set(err, EINVAL, "create %s/%u: %s", role_to_string(id->role), id->index,
-                       slot == NULL ? "its attempt was not prepared" : "its command is empty");
+                       slot == NULL ? "the attempt was not prepared" : "the command is empty");
     }
     if (*slot != NULL) {
         return 0;
@@ -229,7 +229,7 @@ static int processes_collect(struct launcher *launcher, const struct replica_id 
     struct local_gang *g;
     struct process **slot = member_slot(l, id, &g);
     if (slot == NULL || *slot == NULL) {
-        return err_set(err, ENOENT, "collect %s/%u: it is not there", role_to_string(id->role),
+        return err_set(err, ENOENT, "collect %s/%u: no such replica", role_to_string(id->role),
                        id->index);
     }
     process_output(*slot, ret);
@@ -360,7 +360,7 @@ int processes_new(const struct processes_params *params, struct launcher **ret, 
     l->n_cpus = host_cpus_usable(l->cpus, CPU_SETSIZE);
     int r = 0;
     if (getrandom(l->secret, sizeof(l->secret), 0) != (ssize_t)sizeof(l->secret)) {
-        r = err_set_errno(err, errno, "make the run's secret");
+        r = err_set_errno(err, errno, "generate the run's secret");
     } else if ((r = uv_signal_init(l->loop, &l->sigchld)) < 0) {
         r = err_set_errno(err, -r, "watch for SIGCHLD");
     }

@@ -268,7 +268,7 @@ def check_in_the_way(t, k, runs):
         k("patch", "bmr", name, "--type=merge", "-p", '{"spec":{"suspend":false}}')
         if kind == "Service":
             failed = runs.wait_end(name, "Failed")["Failed"]
-            t.match(f"a Service '{foreign}' is there already and is not this run's: delete it", failed["message"],
+            t.match(f"a Service '{foreign}' exists already and does not belong to this run; delete it", failed["message"],
                     "a foreign Service: message")
         else:
             runs.wait_end(name)   # a key that all members have is a key; benchd may not read it

@@ -142,7 +142,7 @@ def check_foreign_pod(t, k, node):
         repeats={"min": 1}, sweep={"grid": {"pservers": [1], "trainers": [1]}},
         failurePolicy={"onTrialFailure": "Stop"}))
     t.equal("Failed", wait_phase(k, "foreign", FINAL), "a foreign pod in the way ends the trial")
-    t.match("a pod 'foreign-p0t0a0-pserver-0' is there already and is not this run's",
+    t.match("a pod 'foreign-p0t0a0-pserver-0' exists already and does not belong to this run",
             condition(get(k, "foreign"), "Failed")[2], "the message names it")
     t.equal(0, k("get", "pod", "foreign-p0t0a0-pserver-0", check=False).returncode, "it is left alone")
     delete(k, "foreign")

@@ -88,7 +88,7 @@ static void a_pod_that_is_there_is_ours_or_foreign(void **state)
         const struct observed_replica *r = seen(&w, &ids[0]);
         assert_int_equal(r->state, is_ours ? REPLICA_PENDING : REPLICA_FAILED);
         if (!is_ours) {
-            assert_non_null(strstr(r->message, "is not this run's"));
+            assert_non_null(strstr(r->message, "does not belong to this run"));
             remove_gang(&w);
             assert_int_equal(fake_kube_n_open(), 0); /* it is left alone */
         }
@@ -121,7 +121,7 @@ static void a_service_that_is_there_is_ours_or_foreign(void **state)
         assert_int_equal(r->state, is_ours ? REPLICA_PENDING : REPLICA_FAILED);
         assert_int_equal(fake_kube_n_open(), is_ours); /* the first pod, or nothing */
         if (!is_ours) {
-            assert_non_null(strstr(r->message, "is not this run's"));
+            assert_non_null(strstr(r->message, "does not belong to this run"));
         }
         json_decref(service);
         world_close(&w);

@@ -48,7 +48,7 @@ static const struct end_row {
     {"damaged record", {"benchworker", "damaged", "exit", "0"}, REPLICA_SUCCEEDED, FAILURE_NONE, 0,
      0, "damaged record: "},
     {"another's record", {"benchworker", "foreign", "exit", "0"}, REPLICA_SUCCEEDED, FAILURE_NONE,
-     0, 0, "its record says that it is trainer/7 of attempt 0"},
+     0, 0, "a record claims to be from trainer/7 of attempt 0"},
     {"foreign, exit 0", {"sh", "-c", "exit 0"}, REPLICA_SUCCEEDED, FAILURE_NONE, 0, 0, NULL},
     {"foreign, exit 4", {"sh", "-c", "echo sorry >&2; exit 4"}, REPLICA_FAILED, FAILURE_PERMANENT,
      4, 0, "exit code 4: sorry"},
