@@ -14,11 +14,12 @@ struct learner { /* all owned */
     uint8_t *labels; /* (params->batch) */
 };
 
-/* params->seed also determines the initial parameters. -ENOMEM. Call learner_done also on failure. */
+/* params->seed also determines the initial parameters. -ENOMEM. Call learner_done
+ * also on failure. */
 int learner_init(struct learner *l, const struct model_params *params, struct err *err);
 void learner_done(struct learner *l);
 
-/* An exchange_apply_fn for a struct adam. It connects the exchange, which does not know the optimiser,
- * with the model, which does not know the exchange. */
+/* An exchange_apply_fn for a struct adam. It connects the exchange, which does not know the
+ * optimiser, with the model, which does not know the exchange. */
 void learner_apply_adam(void *adam, uint64_t t, size_t offset, size_t n, float *params,
                         const float *grad_sum, float grad_scale);

@@ -1,5 +1,5 @@
-/* benchworker: dispatches to the roles. First of all it corrects OpenBLAS's choice of kernels, because
- * that executes the program again (kernels/blas.h). */
+/* benchworker: dispatches to the roles. First of all it corrects OpenBLAS's choice of kernels,
+ * because that executes the program again (kernels/blas.h). */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,8 +68,8 @@ static void on_term(int signum)
     _exit(128 + signum);
 }
 
-/* In a container this is process 1, for which the kernel drops signals without a handler: a deleted pod
- * would run until its grace period ends. For other processes nothing changes. */
+/* In a container this is process 1, for which the kernel drops signals without a handler: a deleted
+ * pod would run until its grace period ends. For other processes nothing changes. */
 static void die_of_sigterm(void)
 {
     const struct sigaction action = {.sa_handler = on_term, .sa_flags = SA_RESETHAND | SA_NODEFER};

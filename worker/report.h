@@ -1,6 +1,7 @@
-/* Writes a replica's records to stdout, its summary file, and at most one error. Used by role_trainer.c,
- * role_pserver.c and train_output.c. Two threads may report, because the communication thread detects
- * faults while the trainer computes: lines never mix, and only the first error is reported. */
+/* Writes a replica's records to stdout, its summary file, and at most one error. Used by
+ * role_trainer.c, role_pserver.c and train_output.c. Two threads may report, because the
+ * communication thread detects faults while the trainer computes: lines never mix, and only the
+ * first error is reported. */
 #pragma once
 
 #include <pthread.h>
@@ -21,16 +22,17 @@ struct report {
 
 void report_init(struct report *r, const struct role_env *e);
 void report_done(struct report *r);
-/* Writes the start record: the machine, the program, the settings. Fails with the errno of the write to
- * stdout, such as -EPIPE or -ENOSPC. */
+/* Writes the start record: the machine, the program, the settings. Fails with the errno of the
+ * write to stdout, such as -EPIPE or -ENOSPC. */
 int report_start(struct report *r, const struct role_env *e, struct err *err);
 int report_step(struct report *r, const struct record_step *step, struct err *err);
 /* Call it at the barrier: throttling is counted from here on. */
 void report_barrier(struct report *r);
-/* Fills in what the machine reports (throttled_ns, max RSS, digest) and writes the summary record. */
+/* Fills in what the machine reports (throttled_ns, max RSS, digest) and writes
+ * the summary record. */
 int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, size_t n,
                    struct err *err);
-/* Writes the error record and a line to stderr, and returns exit_code. If an error was reported before,
- * drops this one and sets *ret_first (which may be NULL) to false. */
+/* Writes the error record and a line to stderr, and returns exit_code. If an error was reported
+ * before, drops this one and sets *ret_first (which may be NULL) to false. */
 int report_error(struct report *r, int exit_code, const char *peer, const char *message,
                  bool *ret_first);

@@ -1,5 +1,5 @@
-/* `benchworker bench`: measures how fast this machine trains and where the time goes. Prints a table, or
- * one JSON document with -o json (docs/worker.md). */
+/* `benchworker bench`: measures how fast this machine trains and where the time goes. Prints a
+ * table, or one JSON document with -o json (docs/worker.md). */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* The settings of a replica, from the BENCHD_ environment variables (docs/contracts/environment.md) or
- * from options for use by hand; an option takes precedence. Used by role_trainer.c and
+/* The settings of a replica, from the BENCHD_ environment variables (docs/contracts/environment.md)
+ * or from options for use by hand; an option takes precedence. Used by role_trainer.c and
  * role_pserver.c. */
 #pragma once
 
@@ -41,8 +41,8 @@ void role_env_done(struct role_env *e);
 
 /* Reads the secret from the file or the descriptor; -EINVAL if neither was given. */
 int role_env_secret(const struct role_env *e, uint8_t ret[static 32], struct err *err);
-/* The replica's identity in frames, the slices of the parameters, and the digest of what all replicas
- * of the trial must agree on. */
+/* The replica's identity in frames, the slices of the parameters, and the digest of what all
+ * replicas of the trial must agree on. */
 struct frame_id role_env_id(const struct role_env *e);
 struct slices role_env_slices(const struct role_env *e);
 void role_env_digest(const struct role_env *e, uint8_t ret[static 32]);

@@ -1,5 +1,5 @@
-/* `benchworker export`: writes the initial parameters and the batches of the first steps, in the order of
- * `benchworker train`, so that another program can start from the same values.
+/* `benchworker export`: writes the initial parameters and the batches of the first steps, in the
+ * order of `benchworker train`, so that another program can start from the same values.
  *
  *   export.json   the tensors in the order of params.f32, each with its shape and its dimensions'
  *                 letters (R S filter, C in, K out); steps, batch and the data's dimensions
@@ -7,7 +7,8 @@
  *   x.f32         the samples of all steps, (N, 3, 32, 32) each step; labels.u8: their labels
  *   steps.u32     the number of samples of each step: the last step of an epoch can have fewer
  *
- * All numbers are in the machine's byte order, little-endian. bench/training_torch.py reads the files. */
+ * All numbers are in the machine's byte order, little-endian. bench/training_torch.py reads the
+ * files. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

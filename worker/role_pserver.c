@@ -1,5 +1,6 @@
-/* `benchworker pserver`: keeps some slices of the parameters and their Adam state for the trainers of
- * one trial. It computes the initial values itself instead of receiving them (model_init_params). */
+/* `benchworker pserver`: keeps some slices of the parameters and their Adam state for the trainers
+ * of one trial. It computes the initial values itself instead of receiving them
+ * (model_init_params). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* `benchworker trainer`: warm-up steps, the barrier, measured steps, the summary.
  *
- * Trainer i of N takes samples i, i+N, ... of each global batch, and dropout is keyed by (step, trainer),
- * so the result is a pure function of the settings. On an error the trainer tells the parameter servers,
- * writes an error record and one line to stderr, and exits with a code of base/exit_code.h. */
+ * Trainer i of N takes samples i, i+N, ... of each global batch, and dropout is keyed by (step,
+ * trainer), so the result is a pure function of the settings. On an error the trainer tells the
+ * parameter servers, writes an error record and one line to stderr, and exits with a code of
+ * base/exit_code.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ struct trainer {
     struct summary summary;
 };
 
-/* Called from the communication thread. It ends the process here and not in main, because the main
+/* Called from the communication thread. Rule zero: it ends the process below main, because the main
  * thread may be in the middle of a step of many seconds and every replica must exit within ten. */
 static void die_of_fault(void *ctx, const struct exchange_fault *fault, const char *message)
 {

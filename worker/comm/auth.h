@@ -26,6 +26,7 @@ bool auth_equal(const void *a, const void *b, size_t len);
 int auth_nonce(uint8_t ret[AUTH_NONCE_SIZE], struct err *err);
 
 /* Reads the run's secret, 32 bytes, from a file that others cannot read or from an open descriptor,
- * which is closed. -EACCES (others can read it), -EBADMSG (length), or the errno of the failed call. */
+ * which is closed. -EACCES (others can read it), -EBADMSG (length), or the errno of the failed
+ * call. */
 int auth_secret_from_file(const char *path, uint8_t ret[AUTH_SECRET_SIZE], struct err *err);
 int auth_secret_from_fd(int fd, uint8_t ret[AUTH_SECRET_SIZE], struct err *err);

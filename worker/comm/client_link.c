@@ -1,5 +1,5 @@
-/* A trainer's connection to one parameter server: connect, perform the handshake, read frames. Called
- * by the communication thread only. */
+/* A trainer's connection to one parameter server: connect, perform the handshake, read frames.
+ * Called by the communication thread only. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
-/* The communication thread of a trainer. Each turn of its loop connects, reads, sends heartbeats and
- * writes on every link, and works on the one job that the trainer waits for. Only this thread uses the
- * links; the mailbox (job, job_done, ended, fault) is shared with exchange_ps.c under the mutex. */
+/* The communication thread of a trainer. Each turn of its loop connects, reads, sends heartbeats
+ * and writes on every link, and works on the one job that the trainer waits for. Only this thread
+ * uses the links; the mailbox (job, job_done, ended, fault) is shared with exchange_ps.c under the
+ * mutex. */
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -174,7 +175,8 @@ static int work(struct client *c)
         return 0;
     }
     if (!all_joined(c)) {
-        /* A server without a handshake cannot be told who gave up: allow the handshakes some time. */
+        /* A server without a handshake cannot be told who gave up: allow the
+         * handshakes some time. */
         bool is_late = c->doing == JOB_ABANDON && c->now_ns - c->job_ns >= ABANDON_NS;
         return is_late ? -ECANCELED : 0;
     }

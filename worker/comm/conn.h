@@ -1,8 +1,8 @@
 /* One TCP connection to a peer: sends and receives frames and never blocks.
  *
- * Payloads of slices are borrowed until they are sent, not copied. Header, sequence number and CRC of a
- * frame are made when its transmission begins, so an ABORT can overtake frames that have not begun.
- * Not thread-safe: one thread owns the connection. */
+ * Payloads of slices are borrowed until they are sent, not copied. Header, sequence number and CRC
+ * of a frame are made when its transmission begins, so an ABORT can overtake frames that have not
+ * begun. Not thread-safe: one thread owns the connection. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,8 @@ struct conn;
 struct conn_handler {
     /* Returns where the payload of this GRADIENT or PARAMS goes; NULL and *err to reject it. */
     void *(*place)(void *ctx, struct conn *c, const struct frame *f, struct err *err);
-    /* Takes a complete frame. 0: continue; 1: stop reading for now; -Exxx: conn_pump_rx returns it. */
+    /* Takes a complete frame. 0: continue; 1: stop reading for now; -Exxx:
+     * conn_pump_rx returns it. */
     int (*frame)(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
                  struct err *err);
 };
@@ -60,8 +61,8 @@ void conn_secure(struct conn *c, const struct auth_key *tx, const struct auth_ke
 
 /* Queues a frame with a small payload, which is copied. */
 void conn_send(struct conn *c, enum frame_type type, const void *payload, size_t len);
-/* Queues a slice; *f holds step, slice, offset and priority. `data` is borrowed until conn_has_bulk is
- * false. `crc` is that of the payload; NULL: it is computed when the transmission begins. */
+/* Queues a slice; *f holds step, slice, offset and priority. `data` is borrowed until conn_has_bulk
+ * is false. `crc` is that of the payload; NULL: it is computed when the transmission begins. */
 void conn_send_slice(struct conn *c, const struct frame *f, const float *data, size_t n,
                      const uint32_t *crc);
 /* True while slices are queued or being sent. */
@@ -70,14 +71,15 @@ bool conn_wants_tx(const struct conn *c);
 /* Drops every queued frame whose transmission has not begun. */
 void conn_drop_queue(struct conn *c);
 
-/* Sends what the socket accepts, at most about `budget` bytes. Does not report that the peer is gone:
- * its last frames may still be unread, and conn_pump_rx reports it after them. */
+/* Sends what the socket accepts, at most about `budget` bytes. Does not report that the peer is
+ * gone: its last frames may still be unread, and conn_pump_rx reports it after them. */
 int conn_pump_tx(struct conn *c, size_t budget, struct err *err);
 /* Reads what has arrived, at most about `budget` bytes. -ECONNRESET: the peer is gone; -EPROTO: it
  * sent something wrong; or what the handler returned. */
 int conn_pump_rx(struct conn *c, int64_t now_ns, size_t budget, const struct conn_handler *handler,
                  void *ctx, struct err *err);
 
-/* Sends what is queued (the caller has queued ABORT or GOODBYE), ends the stream, waits until the peers
- * have ended theirs, at most `limit_ns` for all together, and closes. Skips connections with fd -1. */
+/* Sends what is queued (the caller has queued ABORT or GOODBYE), ends the stream, waits until the
+ * peers have ended theirs, at most `limit_ns` for all together, and closes. Skips connections with
+ * fd -1. */
 void conn_farewell(struct conn *const *conns, size_t n, int64_t limit_ns);

@@ -1,10 +1,10 @@
 /* CRC-32C, see crc32c.h.
  *
  * The CPU's instruction has a latency of 3 cycles for 8 bytes but can start every cycle, so three
- * ranges of BLOCK bytes are computed in parallel and then combined: the CRC of "a then b" is the CRC
- * of a, advanced over as many zero bytes as b has, xor the CRC of b. Advancing is linear over GF(2), so
- * for the one length that is needed it takes four table look-ups. The tables are written once, before
- * anyone reads them. */
+ * ranges of BLOCK bytes are computed in parallel and then combined: the CRC of "a then b" is the
+ * CRC of a, advanced over as many zero bytes as b has, xor the CRC of b. Advancing is linear over
+ * GF(2), so for the one length that is needed it takes four table look-ups. The tables are written
+ * once, before anyone reads them. */
 #include "worker/comm/crc32c.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* The calls of a trainer on its exchange. Each call puts one job into the mailbox of the communication
- * thread (client_loop.c) and waits for it. See exchange_ps.h. */
+/* The calls of a trainer on its exchange. Each call puts one job into the mailbox of the
+ * communication thread (client_loop.c) and waits for it. See exchange_ps.h. */
 #include "worker/comm/exchange_ps.h"
 
 #include <signal.h>

@@ -3,8 +3,8 @@
  * A communication thread owns the connections. It connects and performs the handshakes while the
  * trainer still plans its memory, sends heartbeats while the trainer computes, and transfers the
  * slices of a round. It reports a fault to the other servers first, then through `on_fault` (called
- * in that thread, because the trainer may be in the middle of a long step and must exit within 10 s),
- * then as the error of the call that waits. */
+ * in that thread, because the trainer may be in the middle of a long step and must exit within 10
+ * s), then as the error of the call that waits. */
 #pragma once
 
 #include "worker/comm/exchange.h"

@@ -1,8 +1,8 @@
 /* Frames of the exchange (docs/contracts/frame.md): 80 bytes of header, then the payload. Sans-I/O.
  *
- * The parser uses no field of a header (length, type, sender) before it has verified the MAC. Only the
- * handshake has no MAC, and there every length is fixed. The parser never copies a payload: it asks
- * where the bytes should go, so gradients are received directly into their place.
+ * The parser uses no field of a header (length, type, sender) before it has verified the MAC. Only
+ * the handshake has no MAC, and there every length is fixed. The parser never copies a payload: it
+ * asks where the bytes should go, so gradients are received directly into their place.
  *
  *     while ((room = frame_parser_space(p, &at)) > 0) {
  *         n = recv(fd, at, room);  event = frame_parser_advance(p, n, &err);
@@ -103,6 +103,6 @@ void frame_parser_secure(struct frame_parser *p, const struct auth_key *key,
 size_t frame_parser_space(struct frame_parser *p, uint8_t **ret);
 /* Call it after n bytes were written there (n <= space). Returns an enum frame_event or -EPROTO. */
 int frame_parser_advance(struct frame_parser *p, size_t n, struct err *err);
-/* The answer to FRAME_HEADER_DONE: `to` has room for frame.payload_len bytes; NULL: the parser keeps
- * them itself, at most FRAME_SMALL_PAYLOAD. Returns FRAME_COMPLETE if there is no payload. */
+/* The answer to FRAME_HEADER_DONE: `to` has room for frame.payload_len bytes; NULL: the parser
+ * keeps them itself, at most FRAME_SMALL_PAYLOAD. Returns FRAME_COMPLETE if there is no payload. */
 int frame_parser_place(struct frame_parser *p, void *to, struct err *err);

@@ -7,8 +7,9 @@
  *                                      <-    WELCOME, or ABORT with the reason; both with a MAC
  *
  * Tags and the two session keys (one per direction) are HMACs over everything that was sent, so a
- * recorded handshake cannot be replayed. Run, attempt and configuration are compared only after both
- * sides have proved the secret (handshake_agree), so a stranger learns nothing and can break nothing. */
+ * recorded handshake cannot be replayed. Run, attempt and configuration are compared only after
+ * both sides have proved the secret (handshake_agree), so a stranger learns nothing and can break
+ * nothing. */
 #pragma once
 
 #include "worker/comm/frame.h"

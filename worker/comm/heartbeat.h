@@ -1,5 +1,5 @@
-/* Heartbeats: when to send one, when a peer counts as lost, and when this process itself did not run
- * for so long that its peers count it as lost. Pure. */
+/* Heartbeats: when to send one, when a peer counts as lost, and when this process itself did not
+ * run for so long that its peers count it as lost. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,23 +8,26 @@
 #define HEARTBEAT_PERIOD_NS INT64_C(1000000000)
 #define HEARTBEAT_SILENCE_NS INT64_C(6000000000)
 /* An absence from which on peers may have declared this process lost: they count from its last
- * heartbeat, which was sent up to a period before it was stopped. The other period is for delays. */
+ * heartbeat, which was sent up to a period before it was stopped. The other period
+ * is for delays. */
 #define HEARTBEAT_DOUBT_NS (HEARTBEAT_SILENCE_NS - 2 * HEARTBEAT_PERIOD_NS)
-/* A peer that declared this process lost just before its next heartbeat takes up to a second to tell
- * the others, and closes the connection after that. */
+/* A peer that declared this process lost just before its next heartbeat takes up to a second to
+ * tell the others, and closes the connection after that. */
 #define HEARTBEAT_AFTERMATH_NS (2 * HEARTBEAT_PERIOD_NS)
 
-/* Of one process. Detects that the process did not run (SIGSTOP, a frozen cgroup) for so long that its
- * peers must, or may, have declared it lost, so that it does not blame them when it continues. */
+/* Of one process. Detects that the process did not run (SIGSTOP, a frozen cgroup) for so long that
+ * its peers must, or may, have declared it lost, so that it does not blame them
+ * when it continues. */
 struct heartbeat_self {
     int64_t last_turn_ns;     /* 0: none yet */
     int64_t woke_ns, away_ns; /* the last absence of HEARTBEAT_DOUBT_NS or more; 0: none yet */
 };
-/* Call it once in each turn of the loop. True if the turn before was HEARTBEAT_SILENCE_NS ago or more. */
+/* Call it once in each turn of the loop. True if the turn before was HEARTBEAT_SILENCE_NS ago or
+ * more. */
 bool heartbeat_was_away(struct heartbeat_self *self, int64_t now_ns, int64_t *ret_away_ns);
-/* Call it before a peer is blamed for closing the connection or for silence, with the time of the call,
- * not that of the turn. True if this process was away for HEARTBEAT_DOUBT_NS or more, in this turn or
- * in one that ended at most HEARTBEAT_AFTERMATH_NS ago. */
+/* Call it before a peer is blamed for closing the connection or for silence, with the time of the
+ * call, not that of the turn. True if this process was away for HEARTBEAT_DOUBT_NS or more, in this
+ * turn or in one that ended at most HEARTBEAT_AFTERMATH_NS ago. */
 bool heartbeat_may_be_given_up(const struct heartbeat_self *self, int64_t now_ns,
                                int64_t *ret_away_ns);
 

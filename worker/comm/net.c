@@ -1,6 +1,6 @@
-/* Addresses and sockets, see net.h. A name is looked up in a thread of its own, because a name server
- * that does not answer must not keep the communication thread from sending heartbeats. (glibc's
- * getaddrinfo_a is not used: ThreadSanitizer does not know its threads and crashes.) */
+/* Addresses and sockets, see net.h. A name is looked up in a thread of its own, because a name
+ * server that does not answer must not keep the communication thread from sending heartbeats.
+ * (glibc's getaddrinfo_a is not used: ThreadSanitizer does not know its threads and crashes.) */
 #include "worker/comm/net.h"
 
 #include <fcntl.h>
@@ -225,8 +225,8 @@ static void check_lookup(struct dial *d, int64_t now_ns)
     start_connect(d, now_ns);
 }
 
-/* While nobody listens on a port of the ephemeral range, connect can choose that very port for its own
- * side, and the socket is connected to itself. */
+/* While nobody listens on a port of the ephemeral range, connect can choose that very port for its
+ * own side, and the socket is connected to itself. */
 static bool is_own_echo(int fd, const struct sockaddr_storage *peer, socklen_t len)
 {
     struct sockaddr_storage own = {0};

@@ -1,5 +1,5 @@
-/* Shared by the files of the server's side: ps_server.c (the loop and the connections) and ps_round.c
- * (the rounds). */
+/* Shared by the files of the server's side: ps_server.c (the loop and the connections) and
+ * ps_round.c (the rounds). */
 #pragma once
 
 #include "base/vec.h"

@@ -1,5 +1,6 @@
-/* The rounds of a parameter server: adds each trainer's gradients in order, passes a complete sum to the
- * optimiser and sends the new parameters to all trainers. ps_server.c calls it for each frame. */
+/* The rounds of a parameter server: adds each trainer's gradients in order, passes a complete sum
+ * to the optimiser and sends the new parameters to all trainers. ps_server.c calls it for each
+ * frame. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -80,8 +81,9 @@ int ps_round_check_left(struct ps_server *s, struct err *err)
     return 0;
 }
 
-/* Some trainers go on training while others wait at the barrier. Both would wait forever while their
- * heartbeats continue, because a trainer that waits at the barrier sends no more gradients. */
+/* Some trainers go on training while others wait at the barrier. Both would wait forever while
+ * their heartbeats continue, because a trainer that waits at the barrier sends
+ * no more gradients. */
 static int blame_waiter(struct ps_server *s, struct err *err)
 {
     uint32_t t = 0; /* the loop ends: at least one trainer is ready */
@@ -124,8 +126,8 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
                       want.len * sizeof(float));
         return NULL;
     }
-    /* The trainer must have all parameters of the previous round: applying this gradient would change
-     * parameters that are still being sent. */
+    /* The trainer must have all parameters of the previous round: applying this gradient would
+     * change parameters that are still being sent. */
     if (peer->step != s->round || (peer->next == 0 && conn_has_bulk(&peer->conn))) {
         (void)err_set(err, EPROTO,
                       "gradient of step %" PRIu64 " arrived before the parameters of "
@@ -150,7 +152,8 @@ static void end_round(struct ps_server *s)
     s->stats.duration_ns = now_ns - s->barrier_ns;
 }
 
-/* The gradients of all trainers for slice i are added: applies them and sends the new parameters. */
+/* The gradients of all trainers for slice i are added: applies them and sends
+ * the new parameters. */
 static void finish_slice(struct ps_server *s, size_t i)
 {
     const struct ps_server_params *p = &s->params;

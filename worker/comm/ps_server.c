@@ -16,7 +16,7 @@
 #include "worker/comm/net.h"
 #include "worker/comm/ps_internal.h"
 
-#define TURN_BYTES ((size_t)4 << 20) /* per connection and direction: keeps a turn short and fair */
+#define TURN_BYTES ((size_t)4 << 20) /* per connection and direction: turns are short and fair */
 #define STRANGER_NS INT64_C(10000000000)
 #define MAX_STRANGERS 64
 #define FAREWELL_NS INT64_C(1000000000)
@@ -201,7 +201,8 @@ static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
             peer->gone && s->fault.exit_code == 0; /* it has said goodbye: its end is no fault */
         return is_past ? 0 : blame(s, &peer->conn.peer, r, err);
     }
-    /* The server proves the secret first, and a trainer closes the connection if that proof is wrong. */
+    /* The server proves the secret first, and a trainer closes the connection if that proof is
+     * wrong. */
     const bool left = r == -ECONNRESET && peer->handshake.trainer.id.run != 0;
     reject(s, peer,
            left ? "it left during the handshake: it failed or has a different secret" : err->msg);
@@ -352,8 +353,8 @@ static int one_turn(struct ps_server *s, struct err *err)
     return r;
 }
 
-/* Sends ABORT to all trainers and waits up to a second, but not for the culprit. A trainer that does not
- * get it in time detects the closed connection. */
+/* Sends ABORT to all trainers and waits up to a second, but not for the culprit. A trainer that
+ * does not get it in time detects the closed connection. */
 static void tell_all(struct ps_server *s)
 {
     uint8_t payload[FRAME_SMALL_PAYLOAD];

@@ -2,8 +2,8 @@
  *
  *   RENDEZVOUS  accepts connections and performs handshakes, until every trainer has joined. At the
  *               time limit it fails and names the missing trainers.
- *   TRAINING    rounds: receives gradients, adds them in trainer order, applies them and sends the new
- *               parameters to all trainers. The measured time begins at the barrier.
+ *   TRAINING    rounds: receives gradients, adds them in trainer order, applies them and sends the
+ *               new parameters to all trainers. The measured time begins at the barrier.
  *   DONE        after the last goodbye
  *
  * At the first fault the server tells its peers which replica caused it, and ps_server_run returns.
@@ -43,6 +43,7 @@ struct ps_server_stats {
 };
 void ps_server_stats_done(struct ps_server_stats *s);
 
-/* Serves until the last goodbye. Takes ownership of listen_fd. On failure *ret_fault names the cause. */
+/* Serves until the last goodbye. Takes ownership of listen_fd. On failure *ret_fault names the
+ * cause. */
 int ps_server_run(const struct ps_server_params *params, int listen_fd,
                   struct ps_server_stats *ret_stats, struct fault *ret_fault, struct err *err);

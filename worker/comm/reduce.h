@@ -1,6 +1,6 @@
 /* The sum of one server's slices over all trainers, always in trainer order: ((g0 + g1) + g2) + ...
- * Floating-point addition is not associative, so the order of arrival must not matter: a gradient that
- * arrives early is kept until those of all trainers before it have been added. Pure.
+ * Floating-point addition is not associative, so the order of arrival must not matter: a gradient
+ * that arrives early is kept until those of all trainers before it have been added. Pure.
  *
  * Memory: one sum per slice, and at most one buffer for each early gradient. */
 #pragma once
@@ -29,7 +29,7 @@ void reduce_init(struct reduce *r, uint32_t n_trainers, const size_t *lens, size
 void reduce_done(struct reduce *r);
 /* A buffer for a trainer's gradient of slice i. Return it with reduce_add or reduce_drop. */
 float *reduce_take(struct reduce *r, size_t i, uint32_t trainer);
-/* Adds the complete gradient in `grad` (from reduce_take). True: slices[i].sum holds the sum over all
- * trainers, until the next reduce_take for trainer 0, which begins the next round. */
+/* Adds the complete gradient in `grad` (from reduce_take). True: slices[i].sum holds the sum over
+ * all trainers, until the next reduce_take for trainer 0, which begins the next round. */
 bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, float *grad);
 void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, float *grad);

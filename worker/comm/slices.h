@@ -1,10 +1,11 @@
 /* Cuts the flat parameter arena into slices and assigns them to parameter servers. Pure: both sides
  * compute the same slices from the same three numbers.
  *
- * Every server gets the same number of slices, all of the same length up to rounding to a cache line,
- * so the bytes of two servers differ by at most a cache line per slice. Slice i belongs to server
- * i mod n_servers: neighbours in layer order go to different servers, which are all busy from the first
- * slice on. Slices are empty only in an arena of less than a cache line per slice; they are sent too. */
+ * Every server gets the same number of slices, all of the same length up to rounding to a cache
+ * line, so the bytes of two servers differ by at most a cache line per slice. Slice i belongs to
+ * server i mod n_servers: neighbours in layer order go to different servers, which are all busy
+ * from the first slice on. Slices are empty only in an arena of less than a cache line per slice;
+ * they are sent too. */
 #pragma once
 
 #include <stddef.h>

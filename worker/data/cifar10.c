@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "worker/data/dataset_internal.h"
 #include "worker/data/gzfile.h"
 #include "worker/data/labels.h"
-#include "worker/data/dataset_internal.h"
 
 #define FILE_SAMPLES 10000
 #define TRAIN_FILES 5

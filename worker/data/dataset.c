@@ -57,7 +57,8 @@ size_t dataset_size(const struct dataset *d)
     return d->n;
 }
 
-/* One sample as (3, 32, 32) in [0, 1]: smaller images are centred in zeros, grey fills all channels. */
+/* One sample as (3, 32, 32) in [0, 1]: smaller images are centred in zeros, grey fills all
+ * channels. */
 static void sample_pixels(const struct dataset *d, size_t i, float *x)
 {
     if (d->pixels == NULL) {

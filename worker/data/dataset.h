@@ -1,6 +1,6 @@
-/* Training data: synthetic, IDX (Fashion-MNIST, MNIST; gzip or plain), CIFAR-10 binary. Every file is
- * read and checked completely before use: magic number, counts, size, labels. Samples become (3, 32, 32)
- * floats in [0, 1]; 28x28 grey images are zero-padded by 2 and copied to three channels. */
+/* Training data: synthetic, IDX (Fashion-MNIST, MNIST; gzip or plain), CIFAR-10 binary. Every file
+ * is read and checked completely before use: magic number, counts, size, labels. Samples become (3,
+ * 32, 32) floats in [0, 1]; 28x28 grey images are zero-padded by 2 and copied to three channels. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,9 +16,9 @@ struct dataset;
 
 enum data_split { DATA_TRAIN, DATA_TEST };
 
-/* `source` is "synthetic", "idx:DIR" or "cifar10:DIR". -ENOENT, -EBADMSG (damaged, wrong size), -EINVAL
- * (unknown source); the text names the file, what was expected and what was found. `limit` > 0: only the
- * first `limit` samples. */
+/* `source` is "synthetic", "idx:DIR" or "cifar10:DIR". -ENOENT, -EBADMSG (damaged, wrong size),
+ * -EINVAL (unknown source); the text names the file, what was expected and what was found. `limit`
+ * > 0: only the first `limit` samples. */
 int dataset_open(const char *source, enum data_split split, size_t limit, uint64_t seed,
                  struct dataset **ret, struct err *err);
 void dataset_free(struct dataset *d);

@@ -1,10 +1,11 @@
-/* IDX files, the format of MNIST and Fashion-MNIST: big-endian magic number and dimensions, then bytes. */
+/* IDX files, the format of MNIST and Fashion-MNIST: big-endian magic number and dimensions, then
+ * bytes. */
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "worker/data/dataset_internal.h"
 #include "worker/data/gzfile.h"
 #include "worker/data/labels.h"
-#include "worker/data/dataset_internal.h"
 
 #define IDX_MAGIC_IMAGES 0x00000803u /* unsigned bytes, three dimensions */
 #define IDX_MAGIC_LABELS 0x00000801u

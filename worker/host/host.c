@@ -1,5 +1,5 @@
-/* The machine of a replica, see host.h. Looks at cgroup v2 first, then v1. In a cgroup namespace (a pod)
- * the own group appears as "/". */
+/* The machine of a replica, see host.h. Looks at cgroup v2 first, then v1. In a cgroup namespace (a
+ * pod) the own group appears as "/". */
 #include "worker/host/host.h"
 
 #include <ctype.h>
@@ -49,8 +49,8 @@ static char *read_line(const char *root, const char *path)
     return text;
 }
 
-/* The rest of the first line of `text` that begins with `key`, without leading characters of `skip`;
- * owned. NULL if there is no such line. */
+/* The rest of the first line of `text` that begins with `key`, without leading characters of
+ * `skip`; owned. NULL if there is no such line. */
 static char *find_line(const char *text, const char *key, const char *skip)
 {
     size_t len = strlen(key);
@@ -119,8 +119,8 @@ static void set_caches(json_t *o, const char *root)
     set_text(o, "caches", len > 0 ? all : NULL);
 }
 
-/* True if a comma-separated list of `len` bytes contains a name: "cpu,cpuacct" contains cpu, "cpuset"
- * does not. */
+/* True if a comma-separated list of `len` bytes contains a name: "cpu,cpuacct" contains cpu,
+ * "cpuset" does not. */
 static bool has_name(const char *list, size_t len, const char *name)
 {
     size_t name_len = strlen(name);
@@ -135,9 +135,9 @@ static bool has_name(const char *list, size_t len, const char *name)
     return false;
 }
 
-/* Reads FILE of this process's cgroup, owned; NULL if there is none. `controller` "" means v2, else v1.
- * Tries the directory of the group first, then the root of the mount, which is the group's own directory
- * in a container. */
+/* Reads FILE of this process's cgroup, owned; NULL if there is none. `controller` "" means v2, else
+ * v1. Tries the directory of the group first, then the root of the mount, which is the group's own
+ * directory in a container. */
 static char *read_cgroup(const char *root, const char *controller, const char *file)
 {
     _cleanup_(freep) char *groups = read_text(root, "/proc/self/cgroup");
@@ -168,8 +168,8 @@ static char *read_cgroup(const char *root, const char *controller, const char *f
     return read_text(root, full);
 }
 
-/* The limit in cores, null if there is none. v2: "max 100000" or "150000 100000"; v1: two files, -1 for
- * no limit. */
+/* The limit in cores, null if there is none. v2: "max 100000" or "150000 100000"; v1: two files, -1
+ * for no limit. */
 static void set_cpu_limit(json_t *o, const char *root)
 {
     _cleanup_(freep) char *v2 = read_cgroup(root, "", "cpu.max");

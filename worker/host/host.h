@@ -1,13 +1,14 @@
-/* Describes the machine for a replica's start record and its resource use for the summary. Reads /proc
- * and /sys below a root directory, so that tests can provide machines of their own. */
+/* Describes the machine for a replica's start record and its resource use for the summary. Reads
+ * /proc and /sys below a root directory, so that tests can provide machines of their own. */
 #pragma once
 
 #include <stdint.h>
 
 #include <jansson.h>
 
-/* Returns a new object (owned) with host, kernel, cpu_model, cpu_mhz, caches, cpuset, cgroup_cpu_limit
- * and cgroup_memory_limit. What cannot be read is null. `root` is "" for this machine. */
+/* Returns a new object (owned) with host, kernel, cpu_model, cpu_mhz, caches, cpuset,
+ * cgroup_cpu_limit and cgroup_memory_limit. What cannot be read is null. `root` is "" for this
+ * machine. */
 json_t *host_environment(const char *root);
 
 /* How long the cgroup has throttled this process so far; 0 if unknown. */

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "worker/kernels/cpu.h"
 
-/* Set before the second execution: whatever OpenBLAS says then, there is no third. */
+/* Set before the second execution, so that there is never a third. */
 #define REPAIRED_ENV "BENCHWORKER_BLAS_REPAIRED"
 
 const char *blas_config(void)
@@ -23,7 +23,7 @@ const char *blas_core(void)
     return openblas_get_corename();
 }
 
-/* OpenBLAS's cores of the AVX2 class and below: what it falls back to on a CPU it does not know. */
+/* OpenBLAS's cores of the AVX2 class and below: its fallbacks on an unknown CPU. */
 static const char *const small_cores[] = {
     "Prescott",  "Core2",      "Nehalem",     "Sandybridge", "Haswell", "Zen",
     "Bulldozer", "Piledriver", "Steamroller", "Excavator",   "Generic",
@@ -51,7 +51,7 @@ void blas_repair(char *const *argv)
     if (setenv("OPENBLAS_CORETYPE", core, 1) == 0 && setenv(REPAIRED_ENV, "1", 1) == 0) {
         execv("/proc/self/exe", argv);
     }
-    /* Only here if that failed: leave the environment as it was and train with what there is. */
+    /* exec failed: restore the environment and train with the core in use. */
     (void)unsetenv("OPENBLAS_CORETYPE");
     (void)unsetenv(REPAIRED_ENV);
 }

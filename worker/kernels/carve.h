@@ -1,5 +1,5 @@
-/* Ranges of one block of floats, 64-byte aligned; with base NULL only the sum is counted, so that
- * one function tells the size and hands out the places. */
+/* Cuts 64-byte aligned ranges out of one block of floats. With base NULL it only counts, so that
+ * one function can both compute the size of the block and assign the ranges. */
 #pragma once
 
 #include <stddef.h>

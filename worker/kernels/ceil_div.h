@@ -1,4 +1,4 @@
-/* How many pieces of `of` it takes to hold n. */
+/* n divided by `of`, rounded up. */
 #pragma once
 
 #include <stddef.h>

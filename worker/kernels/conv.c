@@ -1,4 +1,4 @@
-/* The convolution slots: which way for which shape. */
+/* The convolution functions of the kernel table: choose the algorithm by shape. */
 #include "worker/kernels/conv_internal.h"
 
 #include "worker/kernels/tiles.h"
@@ -71,7 +71,7 @@ static size_t conv3x3_scratch(const struct conv_shape *s, unsigned threads)
         most = max_size(most, conv_tiles_scratch(s, threads));
         most = max_size(most, conv_lanes_scratch(s, threads));
         return max_size(most, conv_tiles_weight_scratch(s, threads));
-    case BY_PIXELS: /* its input gradient is im2col's */
+    case BY_PIXELS: /* its input gradient is computed by im2col */
         most = max_size(most, conv_rgb_scratch(s, threads));
         return max_size(most, conv_blas_scratch(s, threads));
     case BY_BLAS:

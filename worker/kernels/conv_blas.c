@@ -1,4 +1,4 @@
-/* Convolution of any shape as im2col and one OpenBLAS sgemm a block of images:
+/* Convolution of any shape as im2col and one OpenBLAS sgemm per block of images:
  *
  *     Y (P, K) = col (P, 9*C) * W (9*C, K)        P = images of the block * H * W
  *     dX       = the same with the taps turned by 180 degrees and C, K swapped
@@ -11,7 +11,7 @@
 #include "worker/kernels/conv_internal.h"
 #include "worker/kernels/moments.h"
 
-#define BLOCK_PIXELS 256 /* rows that sgemm wants at least; measured, see docs/worker.md */
+#define BLOCK_PIXELS 256 /* rows that make sgemm efficient; measured, see docs/worker.md */
 #define BIAS_PIXELS 256  /* of a sum in fp32 */
 #define BIAS_COLUMNS 64
 
@@ -35,7 +35,7 @@ static struct blas_conv plan(const struct conv_shape *s, struct carver *scratch)
 size_t conv_blas_scratch(const struct conv_shape *s, unsigned threads)
 {
     struct carver count = {0};
-    (void)threads; /* one: this is the fallback */
+    (void)threads; /* runs in one thread: this is the fallback */
     (void)plan(s, &count);
     return count.used;
 }
@@ -66,7 +66,8 @@ static void im2col(uint32_t images, uint32_t h, uint32_t w, size_t c, const floa
     }
 }
 
-/* C (m, n) = A (m, k) B (k, n) + beta C, all of rows side by side; A, B transposed where said. */
+/* C (m, n) = A (m, k) B (k, n) + beta C, with contiguous rows; A and B are transposed by
+ * ta and tb. */
 static void sgemm(enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, size_t m, size_t n, size_t k,
                   const float *a, const float *b, float beta, float *c)
 {

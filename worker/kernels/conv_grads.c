@@ -1,33 +1,38 @@
-/* Weight gradient of 3x3 convolution by a bilinear scheme: V = B^T x B and Z = A dy A^T of each
- * tile, dU = V^T Z plane by plane (the sum runs over tiles), dw = G^T dU G.
+/* The weight gradient of 3x3 convolution by a bilinear scheme: V = B^T x B and Z = A dy A^T of each
+ * tile, dU = V^T Z plane by plane (the sum is over tiles), dw = G^T dU G. Declared in
+ * conv_internal.h.
  *
- * Tiles go in blocks, whose V and Z stay in the cache, while dU is summed in memory. Where dU is
- * small, the tiles are cut into parts, each with a dU of its own and one thread, which then finds
- * its V and Z near; parts are added at the end. Where dU is large, all threads go through a block
- * together. Few tiles, or many channels, are one block, and corners of 32 x 32 of dw are finished
- * one by one, or a few at a time, so that dU (36/9 times the weights) never exists as a whole. Ways
- * and parts depend on the shape alone, so the number of threads changes no bits. */
+ * Tiles are processed in blocks, whose V and Z stay in the cache, while dU is summed in memory.
+ *   BY_PARTS    dU is small: the tiles are divided into parts. Each part has its own dU and is
+ *               processed by one thread, which finds its V and Z in its own cache. The parts are
+ *               added at the end.
+ *   TOGETHER    dU is large: all threads process a block together.
+ *   BY_CORNERS  few tiles or many channels: all tiles are one block, and corners of 32 x 32 of dw
+ *               are finished one at a time or a few at a time, so that dU (36/9 times the weights)
+ *               never exists as a whole.
+ * The way and the parts depend on the shape alone, so the number of threads does not change the
+ * bits. */
 #include <stdint.h>
 #include <string.h>
 
 #include "worker/kernels/carve.h"
 #include "worker/kernels/ceil_div.h"
-#include "worker/kernels/conv_internal.h"
 #include "worker/kernels/conv_grads_internal.h"
-#include "worker/kernels/thread_pool.h"
+#include "worker/kernels/conv_internal.h"
 #include "worker/kernels/simd.h"
 #include "worker/kernels/slots.h"
+#include "worker/kernels/thread_pool.h"
 
-/* Tiles of a block for each thread: the more, the seldomer dU is read and written, the fewer, the
- * nearer V and Z. What a block holds does not change the bits. */
+/* Tiles per block and thread. With more tiles dU is read and written less often; with fewer tiles V
+ * and Z stay in a nearer cache. The size of a block does not change the bits. */
 #define BLOCK_TILES (KERNELS_AMX ? 32 : 48)
 #define BLOCK_TILES_LARGE 96
-#define LARGE_WEIGHT_FLOATS (1u << 20) /* a dU that the second-level cache has no hope to hold */
-#define PART_TILES 256                 /* of a part, at least: adding parts shall cost little */
+#define LARGE_WEIGHT_FLOATS (1u << 20) /* a larger dU never fits the second-level cache */
+#define PART_TILES 256                 /* per part, at least, so that adding parts is cheap */
 #define MOST_PARTS 8
 #define WIDE_TILES 256                /* at most so many tiles are one block */
-#define WIDE_WEIGHT_FLOATS (3u << 20) /* as are layers with a larger dU */
-#define STREAM_FLOATS (1u << 17)      /* a larger dweight is out of the cache when it is read */
+#define WIDE_WEIGHT_FLOATS (3u << 20) /* with a larger dU all tiles are one block */
+#define STREAM_FLOATS (1u << 17)      /* a larger dweight has left the cache before it is read */
 #define CORNER_PLANE (CORNER + PLANE_PAD)
 #define MOST_ITEM_SIDE (KERNELS_AMX ? 4 : 1)
 #define ITEMS_EACH 4
@@ -40,7 +45,7 @@ static enum grads_way way_of(const struct tiling *t, size_t u_floats)
     return u_floats > LARGE_WEIGHT_FLOATS ? TOGETHER : BY_PARTS;
 }
 
-/* Parts hold whole chunks, so that each slot of the bias has one writer. */
+/* Parts consist of whole chunks, so that each slot of the bias has one writer. */
 static void cut(struct grads *g)
 {
     size_t parts = g->way == BY_PARTS ? g->t.count / PART_TILES : 1;
@@ -49,9 +54,9 @@ static void cut(struct grads *g)
     g->parts = ceil_div(g->t.count, g->part_tiles);
 }
 
-/* Panels of an item, BY_CORNERS: tile registers want V and Z read seldom, and made into parts
- * seldom (product_amx.c): conv4_2 15.7 ms with 4 x 4, 18.6 with 2 x 2. Threads want some items
- * each. */
+/* The panels of an item, BY_CORNERS. With tile registers larger items are faster (conv4_2: 15.7 ms
+ * with 4 x 4, 18.6 with 2 x 2), because V and Z are read and converted (product_amx.c) less often;
+ * but each thread should get several items. */
 static void choose_item(struct grads *g, size_t threads)
 {
     size_t c_panels = g->c / PANEL, k_panels = g->k / PANEL, side = MOST_ITEM_SIDE;
@@ -156,7 +161,7 @@ static void item_part(void *ctx, size_t part, unsigned thread)
     }
 }
 
-/* The sum of a corner's parts, in order, and its dw. */
+/* Adds the parts of a corner in order and computes its dw. */
 static void item_sum_corner(void *ctx, size_t corner, unsigned thread)
 {
     const struct grads *g = ctx;
@@ -178,7 +183,7 @@ static void item_sum_corner(void *ctx, size_t corner, unsigned thread)
 
 /* ---- together ---- */
 
-/* Chunks are few: V and Z of each are two items. */
+/* There are few chunks, so V and Z of a chunk are two items. */
 static void item_half_chunk(void *ctx, size_t half, unsigned thread)
 {
     const struct grads *g = ctx;
@@ -226,7 +231,7 @@ static void item_corners(void *ctx, size_t item, unsigned thread)
     }
 }
 
-/* V and Z of the next block, by all threads. */
+/* Computes V and Z of the next block with all threads. */
 static void transform_next(struct grads *g, size_t first, struct thread_pool *threads)
 {
     size_t left = g->t.count - first;

@@ -1,6 +1,7 @@
-/* Tile registers take steps, here tiles of images, side by side from a left operand. So Z is made
- * with tiles on the lanes of vectors: of dy, transposed, which is less than half of Z. V lies as
- * for vectors, and corners of dU are (PANEL of K, PANEL of C). */
+/* The weight gradient with tile registers, see conv_grads_internal.h. They read the steps of the
+ * sum, here tiles of images, side by side from the left operand. So Z is computed with tiles on the
+ * lanes of vectors, from dy transposed, which is less than half as large as Z. V lies as for
+ * vectors, and corners of dU are (PANEL of K, PANEL of C). */
 #include <string.h>
 
 #include "worker/kernels/ceil_div.h"
@@ -10,7 +11,7 @@
 #define STRIP (VL * PANEL) /* VL channels of PANEL tiles */
 #define TAP (CORNER + VL)  /* not a power of two apart */
 
-/* strip (VL, PANEL) = the pixel of each tile, transposed. */
+/* strip (VL, PANEL) = one pixel of each tile, transposed. */
 static void take_strip(const float *px[PANEL][SCHEME_MAX_PLANES], size_t pixel, size_t channel,
                        float *strip)
 {
@@ -28,7 +29,7 @@ static void take_strip(const float *px[PANEL][SCHEME_MAX_PLANES], size_t pixel, 
     }
 }
 
-/* Z (planes, groups of PANEL tiles, K, PANEL): rows are channels. */
+/* Z (planes, groups of PANEL tiles, K, PANEL), where rows are channels. */
 void grads_transform_dy(const struct grads *g, const struct block *b, size_t offset, size_t count,
                         float *sums)
 {

@@ -1,3 +1,4 @@
+/* The weight gradient with vectors, see conv_grads_internal.h. */
 #include <string.h>
 
 #include "worker/kernels/conv_grads_internal.h"
@@ -28,8 +29,8 @@ void grads_transform_dy(const struct grads *g, const struct block *b, size_t off
     }
 }
 
-/* Corners (PANEL of C, PANEL of K). Fetched ahead is what lies farthest: Z where it is of all
- * tiles, else the next corner of dU. */
+/* Corners are (PANEL of C, PANEL of K). It prefetches what is farthest away: Z, if it is that of
+ * all tiles, else the next corner of dU. */
 void grads_multiply(const struct grads *g, const struct block *b, const struct corners *which,
                     float *u, size_t u_plane)
 {

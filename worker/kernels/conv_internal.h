@@ -1,4 +1,4 @@
-/* The ways to convolve that conv.c chooses from by shape. Arguments as in kernels.h.
+/* The algorithms for convolution, from which conv.c chooses by shape. Arguments as in kernels.h.
  * Compiled once for each instruction set. */
 #pragma once
 
@@ -6,7 +6,8 @@
 
 #include "worker/kernels/isa.h"
 
-/* By a bilinear scheme: tiling_of(s).scheme is not NULL (tiles.h). */
+/* By a bilinear scheme; tiling_of(s).scheme must not be NULL (tiles.h). The weight gradient and its
+ * scratch are defined in conv_grads.c, the others in conv_tiles.c. */
 #define conv_tiles_forward ISA_SYMBOL(conv_tiles_forward)
 #define conv_tiles_backward_data ISA_SYMBOL(conv_tiles_backward_data)
 #define conv_tiles_backward_weight ISA_SYMBOL(conv_tiles_backward_weight)
@@ -22,8 +23,9 @@ void conv_tiles_backward_weight(const struct conv_shape *s, const float *x, cons
 size_t conv_tiles_scratch(const struct conv_shape *s, unsigned threads);
 size_t conv_tiles_weight_scratch(const struct conv_shape *s, unsigned threads);
 
-/* The input gradient of 2x2 images with images on the lanes: conv_lanes_fit(s). Its scratch
- * is 0 for larger images, and counts also where the batch does not fit: a smaller one may. */
+/* The input gradient of 2x2 images with images on the vector lanes; conv_lanes_fit(s) must be true.
+ * Its scratch is 0 for larger images. It is not 0 for a batch that does not fit, because a smaller
+ * batch may. Defined in conv_lanes.c. */
 #define conv_lanes_fit ISA_SYMBOL(conv_lanes_fit)
 #define conv_lanes_backward_data ISA_SYMBOL(conv_lanes_backward_data)
 #define conv_lanes_scratch ISA_SYMBOL(conv_lanes_scratch)
@@ -32,7 +34,8 @@ void conv_lanes_backward_data(const struct conv_shape *s, const float *dy, const
                               float *dx, const struct work *work);
 size_t conv_lanes_scratch(const struct conv_shape *s, unsigned threads);
 
-/* Straight from the definition, for images of three channels and K whole panels. */
+/* Directly from the definition, for images of three channels and K whole panels. Defined in
+ * conv_rgb.c. */
 #define conv_rgb_forward ISA_SYMBOL(conv_rgb_forward)
 #define conv_rgb_backward_weight ISA_SYMBOL(conv_rgb_backward_weight)
 #define conv_rgb_scratch ISA_SYMBOL(conv_rgb_scratch)
@@ -43,7 +46,7 @@ void conv_rgb_backward_weight(const struct conv_shape *s, const float *x, const 
                               float *dweight, float *dbias, const struct work *work);
 size_t conv_rgb_scratch(const struct conv_shape *s, unsigned threads);
 
-/* im2col and OpenBLAS: any shape. */
+/* By im2col and OpenBLAS, for any shape. Defined in conv_blas.c, as is conv_sum_bias. */
 #define conv_blas_forward ISA_SYMBOL(conv_blas_forward)
 #define conv_blas_backward_data ISA_SYMBOL(conv_blas_backward_data)
 #define conv_blas_backward_weight ISA_SYMBOL(conv_blas_backward_weight)

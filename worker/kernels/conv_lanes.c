@@ -1,27 +1,28 @@
-/* Input gradient of 2x2 images by scheme_pair with images, not channels, on the lanes of vectors:
+/* The input gradient of 2x2 images by scheme_pair, with images instead of channels on the lanes of
+ * vectors:
  *
  *     dX (C, images) = U (C, K) * Z (K, images)     plane by plane
  *
- * takes weights as rows of C with K side by side, which is how they lie. With channels on the lanes
- * (conv_tiles.c) all of them would have to be transposed; here dy and dx are, which are smaller.
- * Both ways form the same sums in the same order, so the bits do not depend on the way, unless tile
- * registers add the parts of products (product_amx.c). */
+ * reads weights as rows of C with contiguous K, which is their layout in memory. With channels on
+ * the lanes (conv_tiles.c) all weights would have to be transposed; here dy and dx are, which are
+ * smaller. Both ways compute the same sums in the same order, so they give the same bits, except
+ * with tile registers, which add the parts of products (product_amx.c). */
 #include <stdbool.h>
 
 #include "worker/kernels/carve.h"
 #include "worker/kernels/conv_internal.h"
-#include "worker/kernels/thread_pool.h"
 #include "worker/kernels/simd.h"
+#include "worker/kernels/thread_pool.h"
 #include "worker/kernels/tiles.h"
 
 #define PIXELS 4
 #define STRIP (VL * PANEL)  /* VL channels of PANEL images */
-#define IMAGES_PER_EMPTY 8  /* at least so many for each lane that has none */
-#define PREFETCH_FLOATS 128 /* of weights, ahead of their use */
+#define IMAGES_PER_EMPTY 8  /* at least so many images for each empty lane */
+#define PREFETCH_FLOATS 128 /* how far ahead weights are prefetched */
 
 struct lanes {
     size_t threads, n, c, k;
-    size_t groups; /* of PANEL images, the last one filled up with zeros */
+    size_t groups; /* of PANEL images; the last one is padded with zeros */
     const float *dy, *weight;
     float *dx;
     /* Scratch; u and m of each thread, *_each floats apart. */
@@ -68,7 +69,7 @@ SIMD_INLINE void take_strip(const float *pixels, size_t row, size_t images, floa
     }
 }
 
-/* The way back. */
+/* The reverse of take_strip. */
 SIMD_INLINE void put_strip(const float *strip, size_t row, size_t images, float *pixels)
 {
     vf block[VL];
@@ -114,8 +115,8 @@ static void item_dy(void *ctx, size_t panel, unsigned thread)
     }
 }
 
-/* U of one panel of C, its taps in reverse. Nine taps, 2^n apart, share the sets of a cache, so
- * they are read along K, where the hardware sees nine streams. */
+/* U of one panel of C, with the taps in reverse order. The nine taps lie 2^n apart and share the
+ * sets of a cache, so they are read along K, where the hardware detects nine streams. */
 static void transform_weight(const struct lanes *l, size_t panel, float *u)
 {
     ptrdiff_t tap = (ptrdiff_t)(l->c * l->k);
@@ -154,7 +155,7 @@ static void multiply(const struct lanes *l, const float *u, float *m, unsigned t
     product_grid_tiles(&g, PANEL);
 }
 
-/* dx of VL channels of a group, whose rows of M begin at m. */
+/* dx of VL channels of a group; their rows of M begin at m. */
 static void transform_output(const struct lanes *l, size_t group, size_t channel, const float *m)
 {
     static const float no_bias[STRIP];

@@ -1,19 +1,20 @@
-/* The first layer, C = 3: 27 products a pixel and channel leave nothing for a scheme to save. Each
- * image is copied into a frame of zeros; the nine values that a row of taps needs for a pixel then
- * lie side by side, so the product reads the frame itself and im2col is not needed. */
+/* The first layer, C = 3: with 27 products per pixel and output channel a bilinear scheme would
+ * save nothing. Each image is copied into a frame of zeros. The nine values that a row of taps
+ * needs for a pixel are then contiguous, so the product reads the frame
+ * directly, without im2col. */
 #include <string.h>
 
 #include "worker/kernels/carve.h"
 #include "worker/kernels/ceil_div.h"
 #include "worker/kernels/conv_internal.h"
 #include "worker/kernels/moments.h"
-#include "worker/kernels/thread_pool.h"
 #include "worker/kernels/product.h"
 #include "worker/kernels/slots.h"
+#include "worker/kernels/thread_pool.h"
 
 #define C 3
-#define TAP_ROW (3 * C) /* values that one row of taps meets */
-#define GRAD_IMAGES 4   /* whose fp32 gradients are summed before they go into doubles */
+#define TAP_ROW (3 * C) /* values per row of taps */
+#define GRAD_IMAGES 4   /* images whose gradients are summed in fp32 before they go into doubles */
 
 struct rgb {
     const struct conv_shape *s;
@@ -22,7 +23,7 @@ struct rgb {
     /* Scratch: */
     size_t frame_each;
     float *frames;   /* (threads, h+2, w+2, 3) */
-    float *moments;  /* (n, 3, k); NULL: not wanted */
+    float *moments;  /* (n, 3, k); NULL: not computed */
     float *dweights; /* (parts, 27, k) */
     float *dbiases;  /* (n, k) */
 };
@@ -91,7 +92,7 @@ void conv_rgb_forward(const struct conv_shape *s, const float *x, const float *w
     }
 }
 
-/* Some images' sum, in the order of the images. */
+/* The sum over GRAD_IMAGES images, in order. */
 static void item_grad(void *ctx, size_t part, unsigned thread)
 {
     const struct rgb *r = ctx;

@@ -1,12 +1,13 @@
 /* Forward and input gradient of 3x3 convolution by a bilinear scheme:
  *     transform x (V), transform weights (U), multiply plane by plane (M = V U), transform back.
  *
- * Small layers by blocks of tiles: all weights are transformed first, then each block of tiles goes
- * through all stages while its V and M stay in the cache. Where transformed weights would not stay
- * in the cache (36/9 times the weights) or tiles are few, all tiles are one block and one or two
- * panels of 32 output channels go through all stages instead: weights are transformed and used at
- * once, as many as the cache holds.
- * Threads share blocks in the first case and panels in the second. */
+ * Small layers are processed by blocks of tiles: all weights are transformed first, then each block
+ * of tiles goes through all stages while its V and M stay in the cache. If there are few tiles, or
+ * the transformed weights (36/9 times the weights) would not stay in the cache, all tiles are one
+ * block
+ * ("wide"), and one or two panels of 32 output channels at a time go through all stages: weights
+ * are transformed and used immediately, as many as the cache holds. Threads share blocks in the
+ * first case and panels in the second. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -19,31 +20,31 @@
 #include "worker/kernels/tiles.h"
 
 #define LARGE_L2_BYTES (2u << 20)
-#define BLOCKS_SHARED 4       /* the number of equal blocks is a multiple of it */
-#define BLOCKS_EACH 2         /* other blocks are so small that each thread has as many */
-#define DEPTH_ROWS 256        /* of U at a time: a plane's stays in the first */
-#define PREFETCH_ROWS 8       /* of weights, ahead of their use */
-#define TOGETHER_CHANNELS 128 /* of x, from which on two panels gain where blocks are small */
-#define TURN_ROWS 16          /* of weights that are turned at a time: a line of them */
-#define WIDE_TILES 128        /* at most so many tiles are one block */
-#define WIDE_WEIGHT_FLOATS (3u << 20) /* as are layers with more transformed weights */
+#define BLOCKS_SHARED 4 /* the number of equal blocks is a multiple of it */
+#define BLOCKS_EACH 2   /* other blocks: each thread gets at least so many */
+#define DEPTH_ROWS 256  /* of U at a time, at most: the first-level cache holds a plane of them */
+#define PREFETCH_ROWS 8 /* how far ahead weights are prefetched */
+#define TOGETHER_CHANNELS 128         /* of x, from which on two panels at a time are faster */
+#define TURN_ROWS 16                  /* of weights that are transposed at a time: a cache line */
+#define WIDE_TILES 128                /* at most so many tiles are one block */
+#define WIDE_WEIGHT_FLOATS (3u << 20) /* with more transformed weights all tiles are one block */
 
 struct conv {
     struct tiling t;
-    size_t c, k;         /* in and out: K and C for the input gradient */
+    size_t c, k;         /* input and output channels: K and C for the input gradient */
     const float *x;      /* (N, H, W, c) */
     float *y;            /* (N, H, W, k) */
     const float *weight; /* (3, 3, c, k); turned: (3, 3, k, c) */
     bool turned;
     const float *bias; /* (k) */
     bool streams;      /* y is written past the caches */
-    float *moments;    /* (slots, 3, k); NULL: not wanted */
+    float *moments;    /* (slots, 3, k); NULL: not computed */
     size_t threads;
-    /* Scratch; *_each floats lie between those of two threads, 0: all share one. */
+    /* Scratch; arrays of threads lie *_each floats apart, 0: all threads share one. */
     bool wide;
     size_t block;    /* tiles that go through the stages together */
     size_t room;     /* tiles that V and M have room for */
-    size_t chunk;    /* tiles whose moments make a slot */
+    size_t chunk;    /* tiles per slot of the moments */
     size_t depth;    /* channels of x whose U exists at a time */
     size_t together; /* panels of output channels for which V is read once */
     size_t u_plane, v_plane, m_plane, u_panel, m_panel, u_each, v_each, m_each;
@@ -52,20 +53,20 @@ struct conv {
 };
 
 struct tuning {
-    size_t block;    /* tiles that go through the stages together, at most */
-    size_t chunk;    /* blocks are multiples of it; 0: all but equal, and each a chunk */
-    size_t stream;   /* floats of a y that is out of the cache when it is read */
-    size_t depth;    /* floats of U at a time, which stays in the second-level cache; if wide */
-    size_t together; /* panels of output channels for which V is read once, at most */
+    size_t block;    /* the most tiles per block */
+    size_t chunk;    /* blocks are multiples of it; 0: blocks are nearly equal, each is a chunk */
+    size_t stream;   /* a y of more floats has left the cache before it is read */
+    size_t depth;    /* if wide: the most floats of U at a time, for the second-level cache */
+    size_t together; /* the most panels of output channels for which V is read once */
 };
 
-/* By 1 MB of second-level cache (Zen 4) blocks of 12 keep V in the first level: conv2_2 26.8 ms,
- * 28.5 with 48; rows of 6 would read U too often. By 2 MB (Granite Rapids, whose third level is
- * slow) 48 keep V in the second and read U a quarter as often: conv2_2 17 ms, 21 with 12. There
- * even a small y is better written past the caches: it would push out V and U. Tile registers are
- * faster than the third level: they want U and V read seldom, and made to parts seldom
- * (product_amx.c): conv3_2 14.5 ms with 128, 17 with 64; conv4_2 16.7, 19 with one panel at a
- * time. */
+/* With 1 MB of second-level cache (Zen 4) blocks of 12 keep V in the first level: conv2_2
+ * takes 26.8 ms, 28.5 with 48; with register blocks of 6 rows they would read U too often. With 2
+ * MB (Granite Rapids, whose third level is slow) blocks of 48 keep V in the second level and read U
+ * a quarter as often: conv2_2 takes 17 ms, 21 with 12. There even a small y is better written past
+ * the caches, because it would evict V and U. Tile registers are faster than the third level, so U
+ * and V should be read and converted (product_amx.c) rarely: conv3_2 takes 14.5 ms with 128, 17
+ * with 64; conv4_2 takes 16.7 ms, 19 with one panel at a time. */
 static struct tuning tuning_of_cpu(void)
 {
     if (KERNELS_AMX) {
@@ -81,10 +82,10 @@ static struct tuning tuning_of_cpu(void)
                            .together = 1};
 }
 
-/* How many tiles make a block, where one is less than all. */
+/* The number of tiles per block, unless all tiles are one block. */
 static size_t block_of(const struct tuning *t, size_t tiles, size_t threads)
 {
-    if (t->chunk == 0) { /* as many blocks for each of two or four threads */
+    if (t->chunk == 0) { /* two or four threads get the same number of blocks */
         return ceil_div(tiles, ceil_div(ceil_div(tiles, t->block), BLOCKS_SHARED) * BLOCKS_SHARED);
     }
     size_t block = t->block;
@@ -104,7 +105,8 @@ static size_t depth_of(size_t planes, size_t c, size_t most)
     return depth;
 }
 
-/* As many panels as leave nobody idle that one would employ. Of few channels V stays near anyway. */
+/* As many panels as possible without leaving a thread idle. With few channels V stays in a near
+ * cache anyway. */
 static size_t together_of(const struct tuning *t, const struct conv *cv, size_t threads)
 {
     size_t shared = cv->wide ? t->together * threads : t->together;
@@ -133,8 +135,8 @@ static void plan(struct conv *cv, size_t threads, struct carver *scratch)
     cv->v_each = cv->wide ? 0 : planes * cv->v_plane;
     cv->m_each = cv->together * cv->m_panel;
     cv->streams = cv->t.count * cv->t.scheme->out * cv->t.scheme->out * cv->k > tuning.stream;
-    /* V and M lie where they lay in the layers before, and so in a cache: transforming the first
-     * block of conv2_2 took 0.70 ms with U before them, now 0.23. */
+    /* V and M come first: then they have the same addresses in every layer and are still cached.
+     * With U before them the first block of conv2_2 takes 0.70 ms to transform instead of 0.23. */
     cv->v = carve(scratch, planes * cv->v_plane * (cv->wide ? 1 : threads));
     cv->m = carve(scratch, cv->m_each * threads);
     cv->u = carve(scratch, cv->wide ? cv->u_each * threads : cv->u_panel * (cv->k / PANEL));
@@ -143,8 +145,9 @@ static void plan(struct conv *cv, size_t threads, struct carver *scratch)
     cv->moments = carve(scratch, ceil_div(cv->t.count, cv->chunk) * 3 * cv->k);
 }
 
-/* dst (TURN_ROWS, PANEL) of each tap = weight[tap][column ..][row ..], transposed. A tap is fetched
- * while the one before is turned: taps lie 2^n apart, so few of them fit a set of the cache. */
+/* dst (TURN_ROWS, PANEL) of each tap = weight[tap][column ..][row ..], transposed. A tap is
+ * prefetched while the one before it is transposed: taps lie 2^n apart, so few of them fit a set of
+ * the cache. */
 static void turn_taps(const struct conv *cv, size_t column, size_t row, float *dst)
 {
     vf block[VL];
@@ -243,8 +246,8 @@ static void multiply(const struct conv *cv, size_t from, size_t count, const flo
     product_grid_tiles(&g, count);
 }
 
-/* A chunk of tiles, which begins with tile first, of one panel of channels, from m, whose row 0 is
- * that tile. */
+/* Transforms one panel of channels of a chunk of tiles from M to y. The chunk begins with tile
+ * `first`, which is row 0 of m. */
 static void transform_output(const struct conv *cv, size_t panel, size_t first, const float *m,
                              float *waste)
 {
@@ -275,7 +278,7 @@ static void transform_output(const struct conv *cv, size_t panel, size_t first, 
     }
 }
 
-/* Tiles first .. first + count of `together` panels, chunk by chunk. */
+/* The same for tiles first .. first + count and `together` panels, chunk by chunk. */
 static void transform_outputs(const struct conv *cv, size_t panel, size_t first, size_t count,
                               const float *m, float *waste)
 {
@@ -342,7 +345,7 @@ static struct conv conv_of(const struct conv_shape *s)
     return (struct conv){.t = tiling_of(s), .c = s->c, .k = s->k};
 }
 
-/* Whole tiles only: the moments of a cut one would count pixels that are not there. */
+/* True if no tile is cut: the moments of a cut tile would count pixels that do not exist. */
 static bool are_whole(const struct tiling *t)
 {
     return t->h % t->scheme->out == 0 && t->w % t->scheme->out == 0;
@@ -391,7 +394,7 @@ void conv_tiles_backward_data(const struct conv_shape *s, const float *dy, const
     run(&cv, work->threads);
 }
 
-/* A smaller batch may need more: the largest that is one block. */
+/* A smaller batch may need more: the largest batch that is one block. */
 static size_t most_scratch(struct conv cv, unsigned threads)
 {
     struct carver all = {0}, one_block = {0};

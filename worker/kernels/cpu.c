@@ -16,7 +16,7 @@ static size_t l2_bytes;
 static void find_l2(void)
 {
 #if defined(_SC_LEVEL2_CACHE_SIZE)
-    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); /* 0 or -1 where it does not know */
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); /* 0 or -1: unknown */
     l2_bytes = bytes > 0 ? (size_t)bytes : 0;
 #endif
 }
@@ -24,7 +24,7 @@ static void find_l2(void)
 size_t cpu_l2_bytes(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_l2); /* asking the CPU itself leaves a virtual machine each time */
+    pthread_once(&once, find_l2); /* the query is slow: it traps in a virtual machine */
     return l2_bytes;
 }
 
@@ -99,7 +99,7 @@ static void add_feature(const char *name, bool has)
     }
 }
 
-static void find_features(void) /* the builtin takes literals only, so no table */
+static void find_features(void) /* no table, because the builtin takes only literals */
 {
     add_feature("sse4_2", __builtin_cpu_supports("sse4.2"));
     add_feature("avx2", __builtin_cpu_supports("avx2"));

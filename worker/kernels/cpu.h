@@ -1,15 +1,15 @@
-/* What the CPU has, asked once; features of x86 only, elsewhere none. */
+/* The features of the CPU. Each function asks once; on other CPUs than x86-64 there are none. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 bool cpu_has_avx2(void);   /* with FMA */
-bool cpu_has_avx512(void); /* F, BW, DQ, VL: what Skylake-X has */
-/* AMX with bf16, beside AVX-512. The first call asks Linux for the use of tile registers, which it
- * grants to the whole process or not. */
+bool cpu_has_avx512(void); /* F, BW, DQ, VL, as Skylake-X */
+/* AMX with bf16, and AVX-512. The first call asks Linux for permission to use tile registers, which
+ * it grants or refuses to the whole process. */
 bool cpu_has_amx(void);
-/* CPU features that kernels care about, space-separated: "avx2 fma avx512f ...". Static. */
+/* The features that matter to the kernels, space-separated: "avx2 fma avx512f ...". Static. */
 const char *cpu_features(void);
-/* Of one core, 0 if unknown. Large second-level caches hold more of what a block of tiles needs. */
+/* The second-level cache of one core, 0 if unknown; conv_tiles.c chooses block sizes by it. */
 size_t cpu_l2_bytes(void);

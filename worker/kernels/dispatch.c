@@ -1,4 +1,4 @@
-/* Fills the table for this machine. */
+/* Fills the kernel table for this machine. */
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -41,14 +41,14 @@ int kernels_init_isa(struct kernels *k, const char *isa)
             isas[i].passes_init(k);
             isas[i].conv_init(k);
             isas[i].fc_init(k);
-            blas_set_threads(1); /* threads are the pool's */
+            blas_set_threads(1); /* the kernels call it from their own threads */
             return 0;
         }
     }
     return -1;
 }
 
-/* Where to begin in the table; a word that names no set masks nothing. */
+/* Where to begin in the table; an unknown name masks nothing. */
 static size_t first_allowed(const char *mask)
 {
     for (size_t i = 0; mask != NULL && i < N_ISAS; i++) {

@@ -1,5 +1,6 @@
-/* Fully connected layers: OpenBLAS, which runs in the calling thread, by slices of columns that the
- * threads share. Slices depend on the shape alone, so the number of threads changes no bits. */
+/* Fully connected layers by OpenBLAS, which runs in the calling thread. The threads share slices of
+ * columns. The slices depend on the shape alone, so the number of threads does not
+ * change the bits. */
 #include <string.h>
 
 #include <cblas.h>
@@ -26,7 +27,8 @@ static struct slice slice_of(size_t columns, size_t i)
     return (struct slice){first, left < SLICE ? left : SLICE};
 }
 
-/* C (m, n) = A (m, k) B (k, n) + beta C; A, B transposed where said. ld: floats from row to row. */
+/* C (m, n) = A (m, k) B (k, n) + beta C; A and B are transposed by ta and tb. ld:
+ * floats per row. */
 static void sgemm(enum CBLAS_TRANSPOSE ta, enum CBLAS_TRANSPOSE tb, size_t m, size_t n, size_t k,
                   const float *a, size_t lda, const float *b, size_t ldb, float beta, float *c,
                   size_t ldc)

@@ -3,12 +3,13 @@
 #include <string.h>
 
 #include "worker/kernels/ceil_div.h"
-#include "worker/kernels/thread_pool.h"
 #include "worker/kernels/slots.h"
+#include "worker/kernels/thread_pool.h"
 
-#define COLUMNS 64 /* channels whose sums are registers */
+#define COLUMNS 64 /* channels whose sums fit the registers */
 
-/* `columns` channels of each pixel; a constant where this is inlined but for the last few. */
+/* `columns` channels of each pixel; a constant in the inlined code except for the last few
+ * channels. */
 static inline __attribute__((always_inline)) void take(const float *restrict y, size_t pixels,
                                                        size_t k, size_t columns,
                                                        float *restrict slot)

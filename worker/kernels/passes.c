@@ -1,7 +1,9 @@
-/* The passes over memory: BN, ReLU, dropout and pooling, each read once where it can be. Loops over
- * channels, written so that the compiler vectorises them; built once for each instruction set.
+/* BN, ReLU, dropout and pooling: passes over memory that read each array once if possible. Loops
+ * over channels are written so that the compiler vectorises them. Compiled once for each
+ * instruction set.
  *
- * Sums: fp32 over at most 1/64 of the pixels ("slots"), slots added in double and in order. */
+ * Sums are in fp32 over at most 1/64 of the pixels (a "slot"); slots are added in double and in
+ * order. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -13,13 +15,13 @@
 #include "worker/kernels/slots.h"
 #include "worker/tensor/rng_tile.h"
 
-#define STREAM_FLOATS (1u << 20) /* a larger a or dy is out of the cache when it is read */
+#define STREAM_FLOATS (1u << 20) /* a larger a or dy has left the cache before it is read */
 #define STREAM_CHANNELS 512      /* at most, of a dy that is written past the caches */
 
-/* One pass: arrays as in kernels.h, NULL where it does not use them. A unit is a pixel, or a row of
- * 2x2 blocks where it pools. */
+/* One pass. Arrays as in kernels.h, NULL if it does not use them. A unit is a pixel, or a row of
+ * 2x2 blocks in passes with pooling. */
 struct pass {
-    size_t k, w, units, of; /* of: units of a slot */
+    size_t k, w, units, of; /* of: units per slot */
     bool streams;           /* out is written past the caches */
     const struct dropout_mask *mask;
     const float *y, *scale, *shift, *da, *mean;
@@ -48,7 +50,7 @@ static float relu(float v)
     return v > 0 ? v : 0;
 }
 
-/* The random words of one tile, which serve 2 * RNG_TILE elements (kernels.h). */
+/* The random words of one tile, which decide about 2 * RNG_TILE elements (kernels.h). */
 struct dropper {
     const struct dropout_mask *mask;
     size_t tile;
@@ -59,13 +61,14 @@ struct dropper {
         .mask = (mask_), .tile = SIZE_MAX                                                          \
     }
 
-/* Of elements in a row, as many as the tile's end allows: bits `first`.. of their words decide. */
+/* The mask of consecutive elements up to the end of the tile: bits from `first` on
+ * of their words. */
 struct drop {
-    const uint32_t *words; /* NULL: all stay */
+    const uint32_t *words; /* NULL: no element is dropped */
     uint32_t first, below;
 };
 
-/* From `element` on: a multiple of 32. */
+/* The mask from `element` on, which is a multiple of 32. */
 SIMD_INLINE struct drop dropper_at(struct dropper *d, size_t element)
 {
     size_t tile = element / (2 * RNG_TILE);
@@ -85,7 +88,7 @@ SIMD_INLINE vmask drop_stays(struct drop drop, size_t j)
     return vnot_less(words >> (int)drop.first & 0xffff, (vi){0} + (int)drop.below);
 }
 
-/* 32 elements; returns which are above 0. */
+/* 32 elements; returns the bits of those above 0. */
 SIMD_INLINE uint32_t relu_word(const float *y, const float *scale, const float *shift,
                                struct drop drop, bool streams, float *a)
 {
@@ -102,7 +105,7 @@ SIMD_INLINE uint32_t relu_word(const float *y, const float *scale, const float *
     return kept;
 }
 
-/* A pixel of whole words. d NULL, a constant for the compiler: nothing is dropped. */
+/* A pixel whose channels fill whole words. d NULL (constant in the inlined code): no dropout. */
 SIMD_INLINE void relu_words(const struct pass *p, size_t pixel, struct dropper *d)
 {
     size_t n = p->k, at = pixel * n;
@@ -159,7 +162,7 @@ static void item_relu(void *ctx, size_t slot, unsigned thread)
 static void dropout(size_t n, const struct dropout_mask *mask, const float *x, float *y)
 {
     struct dropper d = DROPPER(mask);
-    float tile[RNG_TILE] = {0}; /* so that y may be x and the loop still vectorises */
+    float tile[RNG_TILE] = {0}; /* y may be x, and the loop is still vectorised */
     for (size_t i = 0; i < n; i += RNG_TILE) {
         size_t count = n - i < RNG_TILE ? n - i : RNG_TILE;
         struct drop drop = dropper_at(&d, i);
@@ -212,7 +215,7 @@ static bool is_kept(const uint32_t *kept, size_t k)
     return (kept[k / 32] >> k % 32 & 1) != 0;
 }
 
-/* g, for channels k.. */
+/* g of channels from k on: da where the bits are set. */
 SIMD_INLINE vf kept_of(const uint32_t *kept, const float *da, size_t k)
 {
     return vkeep(vmask_from(kept[k / 32] >> k % 32), vload(da + k));
@@ -248,7 +251,7 @@ static void item_reduce(void *ctx, size_t slot, unsigned thread)
     }
 }
 
-/* dy may be da: element by element. */
+/* dy may be da, because it works element by element. */
 static void apply_row(const struct pass *p, size_t pixel)
 {
     size_t n = p->k, at = pixel * n, k = 0;
@@ -275,7 +278,7 @@ static void item_apply(void *ctx, size_t slot, unsigned thread)
     }
 }
 
-/* From the sums of all slots: dgamma, dbeta, and the line that makes dy. */
+/* Adds the sums of all slots to dgamma, dbeta and the coefficients of dy (mul, sub, slope). */
 static void finish_sums(struct pass *p, double pixels, const float *inv_std, const float *gamma,
                         float *dgamma, float *dbeta)
 {
@@ -319,7 +322,7 @@ static void bn_relu_backward(const struct bn_shape *s, const float *y, const uin
     pass_run(&p, pixels, item_apply, work);
 }
 
-/* Block `at` of a row of blocks: its four pixels, in row order, and its pooled one. */
+/* The offsets of a 2x2 block: its four pixels in row order, and its pooled pixel. */
 struct block {
     size_t px[4], pooled;
 };
@@ -398,7 +401,7 @@ static void item_pool_reduce(void *ctx, size_t slot, unsigned thread)
     }
 }
 
-/* The four pixels' dy into `dy`. */
+/* Writes dy of the four pixels. */
 static void apply_block(const struct pass *p, const struct block *b, float *const dy[4])
 {
     const float *y0 = p->y + b->px[0], *y1 = p->y + b->px[1], *y2 = p->y + b->px[2];
@@ -424,7 +427,7 @@ static void apply_block(const struct pass *p, const struct block *b, float *cons
     }
 }
 
-/* n: whole vectors. */
+/* n is a multiple of VL. */
 static void stream_row(size_t n, const float *from, float *to)
 {
     for (size_t k = 0; k < n; k += VL) {

@@ -1,10 +1,11 @@
-/* Small dense products on panels: what all convolutions here spend their time in.
+/* Small dense products on panels, in which all convolutions spend most of their time.
  *
  * A panel holds PANEL columns (channels) of many rows, row by row: (rows, PANEL). Rows of a panel
- * lie 128 bytes apart, so neither operand strides over the cache, and nothing is packed: the
- * transforms write panels. The register block is PRODUCT_ROWS x 2 vectors (simd.h).
+ * lie 128 bytes apart, so no operand is read with large strides, and nothing needs to be packed,
+ * because the transforms write panels. The register block is PRODUCT_ROWS x 2 vectors (simd.h).
  *
- * Compiled once for each instruction set. */
+ * Compiled once for each instruction set. Defined in product.c; with tile registers
+ * product_grid_tiles is in product_amx.c. */
 #pragma once
 
 #include <stddef.h>
@@ -26,25 +27,24 @@ struct product {
     const float *init;
     size_t init_row;
     size_t panels, steps;
-    /* What will be read after this, fetched into the second-level cache meanwhile, not for pixels.
-     * It need not exist; NULL: nothing. */
+    /* What is read next: it is prefetched into the second-level cache meanwhile (except by the
+     * products of pixels). The address may be invalid; NULL: nothing. */
     const float *next;
     size_t next_floats;
 };
 
-/* The same in many planes and for many panels of b: with a, b, c, init (where it is not NULL) and
- * next a_plane, b_plane, c_plane, c_plane and next_plane further on in each plane, b, c and init
- * b_column and c_column in each column; next is fetched once a plane. Plane `begin` comes first,
- * those before it come last: see product_begin. */
+/* The same for many planes and many panels of b ("columns"). From plane to plane a, b, c, init
+ * (unless NULL) and next advance by a_plane, b_plane, c_plane, c_plane and next_plane; from column
+ * to column b advances by b_column, c and init by c_column. next is prefetched once per plane.
+ * Plane `begin` is computed first and those before it last: see product_begin. */
 struct product_grid {
     struct product first;
     size_t planes, begin, a_plane, b_plane, c_plane, next_plane;
     size_t columns, b_column, c_column;
 };
 
-/* Threads that read the same operand begin it at different planes: side by side they would ask for
- * the same lines at the same time, and wait (two threads, input gradient of conv4_1: 4.0 ms, then
- * 3.6). */
+/* The first plane of a thread. Threads that read the same operand begin at different planes:
+ * otherwise they would request the same lines at the same time and wait for each other. */
 static inline size_t product_begin(size_t planes, size_t thread, size_t threads)
 {
     return planes * thread / threads;

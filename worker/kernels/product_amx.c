@@ -1,15 +1,15 @@
 /* product_grid_tiles by tile registers (AMX), which multiply bf16 sixteen times as fast as vectors
  * multiply fp32.
  *
- * An fp32 is the sum of three bf16, exactly: its 24 bits are three times 8. So
- *     x y = x1 y1 + x1 y2 + x2 y1 + x2 y2 + x1 y3 + x3 y1  and less than 2^-21 |x y|,
- * 2^-24 on average: what one fp32 operation rounds away. The six are exact, their sums fp32
- * (TDPBF16PS). Parts and products below 2^-126 are nothing to it, so terms of less than 2^-102 lose
- * bits; from Inf comes NaN. After Henry, Tang, Heinecke 2019, arXiv:1904.06376.
+ * An fp32 is exactly the sum of three bf16, because its 24 bits are three times 8 bits. So
+ *     x y = x1 y1 + x1 y2 + x2 y1 + x2 y2 + x1 y3 + x3 y1  up to an error of 2^-21 |x y|,
+ * on average 2^-24, the rounding error of one fp32 operation. The six products are exact, their
+ * sums are fp32 (TDPBF16PS). The instruction treats parts and products below 2^-126 as 0, so terms
+ * below 2^-102 lose bits; Inf becomes NaN. After Henry, Tang, Heinecke 2019, arXiv:1904.06376.
  *
- * Operands stay fp32 in memory; what tiles need is made in the first-level cache by vectors while
- * the tiles multiply what was made before. A unit is what they take at a time: 32 steps of 32 rows
- * or columns, three parts of two tiles. A tile has 16 lines of 64 bytes:
+ * Operands stay fp32 in memory. Vectors convert them to what the tiles need, in the first-level
+ * cache, while the tiles multiply what was converted before. The tiles process one unit at a time:
+ * 32 steps of 32 rows or columns, in three parts of two tiles. A tile has 16 lines of 64 bytes:
  *     left:  line = row, in it 32 steps;
  *     right: line = a pair of steps, in it 16 columns, of each the two steps. */
 #include <stdbool.h>
@@ -25,14 +25,14 @@
 #define PART (2 * TILE)
 #define UNIT (3 * PART)
 #define UNIT_ROWS 32
-#define MAKE_PARTS 8   /* in which the next units are made */
-#define LEFT_UNITS 16  /* that exist at a time, of a block */
-#define RIGHT_UNITS 16 /* and of a plane */
-#define KEPT_UNITS 4   /* of all columns, for which left ones are kept */
+#define MAKE_PARTS 8   /* the next units are made in so many parts */
+#define LEFT_UNITS 16  /* at most, of a block */
+#define RIGHT_UNITS 16 /* at most, of a plane */
+#define KEPT_UNITS 4   /* left units are kept for at most so many right units */
 
 /* ---- units ---- */
 
-/* The bits that bf16 has. The rest of x is exact in fp32, the rest of that in bf16. */
+/* The bits of x that fit bf16. The rest of x is exact in fp32, and the rest of that in bf16. */
 SIMD_INLINE vi upper(vf x)
 {
     return (vi)x & (int)0xffff0000u;
@@ -59,7 +59,8 @@ SIMD_INLINE void left_line(const float *from, float *unit, size_t row, __m512i u
     }
 }
 
-/* Lines of both tiles of a right unit from two rows of PANEL floats, steps 2 pair and behind it. */
+/* Lines of both tiles of a right unit from two rows of PANEL floats: steps 2 * pair and the next
+ * one. */
 SIMD_INLINE void right_lines(const float *from, float *unit, size_t pair, __m512i both_words)
 {
 #pragma GCC unroll 2
@@ -77,7 +78,7 @@ SIMD_INLINE void right_lines(const float *from, float *unit, size_t pair, __m512
 
 /* ---- tiles ---- */
 
-struct tile_config { /* as LDTILECFG reads it */
+struct tile_config { /* the memory layout of LDTILECFG */
     uint8_t palette, start_row, unused[14];
     uint16_t line_bytes[16];
     uint8_t lines[16];
@@ -107,8 +108,8 @@ static void configure(void)
     _tile_loadd(6, (AT) + (P)*PART, LINE_BYTES);                                                   \
     _tile_loadd(7, (AT) + (P)*PART + TILE, LINE_BYTES)
 
-/* Of two vectors, the upper words of all lanes: those of the first before those of the second, or
- * lane by lane. */
+/* Permutations that take the upper words of all lanes of two vectors: all of the first vector and
+ * then those of the second, or alternately. */
 struct words {
     __m512i in_turn, paired;
 };
@@ -123,18 +124,18 @@ static struct words words_of_lanes(void)
     return (struct words){_mm512_loadu_si512(in_turn), _mm512_loadu_si512(paired)};
 }
 
-/* What is made while a unit is multiplied: what the next one has not got. */
+/* What is made while a unit is multiplied: the parts of the next unit that do not exist yet. */
 struct making {
     const float *left; /* UNIT_ROWS rows of PANEL floats; NULL: nothing */
     float *left_unit;
-    const float *right; /* likewise */
+    const float *right; /* the same for the right unit */
     float *right_unit;
-    const float *far; /* fetched into the second-level cache */
+    const float *far; /* prefetched into the second-level cache */
     size_t far_lines;
     struct words words;
 };
 
-/* One of MAKE_PARTS parts of it. */
+/* Makes one of MAKE_PARTS parts. */
 SIMD_INLINE void make(const struct making *m, bool has_left, bool has_right, size_t part)
 {
     if (has_left) {
@@ -205,7 +206,7 @@ static void add_unit(const float *left, const float *right, const struct making 
 
 /* ---- blocks of c ---- */
 
-/* Rows of which the last ones are not there. */
+/* A copy of a block with fewer than UNIT_ROWS rows. */
 struct copy {
     float rows[UNIT_ROWS * PANEL];
 };
@@ -269,7 +270,8 @@ static void end_block(float *c, size_t c_row, size_t rows)
 
 /* ---- all blocks ---- */
 
-/* Where a unit is: panels go fastest, then columns, blocks of rows, planes. */
+/* The place of a unit, in the order of the loops: panels change fastest, then columns, blocks of
+ * rows, planes. */
 struct place {
     size_t plane, block, column, panel;
 };
@@ -291,7 +293,7 @@ static struct place place_after(struct place at, size_t panels, size_t columns, 
     return at;
 }
 
-/* Rows of the left operand, or a copy of them with zeros behind. */
+/* Rows of the left operand, or a copy of them that is padded with zeros. */
 static const float *left_rows(const struct product_grid *g, size_t rows, struct place at,
                               struct copy *copy)
 {
@@ -306,17 +308,18 @@ static const float *left_rows(const struct product_grid *g, size_t rows, struct 
     return copy->rows;
 }
 
-/* Left units are made for the first column and kept for the others, right ones for the first block;
- * each while the unit before is multiplied, so there is room for those of the next block, and for
- * one more of a plane. Units that follow each other in time lie an odd number of units apart, so
- * never a multiple of 4 KB. With the sides of `left` LEFT_UNITS apart conv1_2 took 22.8 ms, so
- * 18.9; that stores and loads met in their low address bits is a guess. */
+/* Left units are made for the first column and kept for the others, right units for the first
+ * block. Each is made while the unit before it is multiplied, so there is room for the left units
+ * of the next block and for one more right unit. Units that are used one after the other lie an odd
+ * number of units apart, so never a multiple of 4 KB: with the two halves of `left` LEFT_UNITS
+ * apart conv1_2 took 22.8 ms instead of 18.9, presumably because loads and stores agreed in their
+ * low address bits. */
 struct units {
     float left[2 * LEFT_UNITS][UNIT];
     float right[RIGHT_UNITS + 2][UNIT];
 } __attribute__((aligned(LINE_BYTES)));
 
-/* Slots in which units are made one after the other, and from `first` on used again. */
+/* Slots in which units are made one after the other; those from `first` on are used again. */
 struct ring {
     size_t slots, first, now;
 };
@@ -328,7 +331,7 @@ static void ring_turn(struct ring *r, bool again, bool begins)
     r->first = begins ? r->now : r->first;
 }
 
-/* At most LEFT_UNITS panels and, where there is more than one block, RIGHT_UNITS in all columns. */
+/* At most LEFT_UNITS panels and, with more than one block, at most RIGHT_UNITS in all columns. */
 static void multiply(const struct product_grid *g, size_t rows)
 {
     const struct product *p = &g->first;
@@ -380,7 +383,7 @@ static void multiply(const struct product_grid *g, size_t rows)
     }
 }
 
-/* A part of the grid: these planes, columns and panels. */
+/* A range of planes, columns or panels. */
 struct range {
     size_t first, count;
 };
@@ -407,7 +410,7 @@ static void multiply_part(const struct product_grid *g, size_t rows, struct rang
     multiply(&part, rows);
 }
 
-/* Where left units would leave the first-level cache before the next column, it is cheaper to make
+/* If left units would leave the first-level cache before the next column, it is cheaper to make
  * them again. */
 static void multiply_planes(const struct product_grid *g, size_t rows, struct range all)
 {

@@ -1,11 +1,11 @@
-/* The readable truth of every kernel: one loop nest straight from the definition, sums in double.
- * Tests compare all other kernels with these; nothing here is meant to be fast. */
+/* The reference for every kernel: one loop nest directly from the definition, with sums in double.
+ * Tests compare all other kernels with these. They are meant to be readable, not fast. */
 #include <math.h>
 #include <stdbool.h>
 
 #include "worker/kernels/kernels.h"
 
-/* Index of (n, y, x, c) in a tensor of `c_n` channels, or -1 in the zero padding. */
+/* The index of (n, y, x, c) in a tensor of `c_n` channels; -1 in the zero padding. */
 static int64_t at(const struct conv_shape *s, uint32_t c_n, uint32_t n, uint32_t c, int64_t y,
                   int64_t x)
 {
@@ -251,7 +251,7 @@ static void bn_relu_forward(const struct bn_shape *s, const struct dropout_mask 
     }
 }
 
-/* With g, the gradient in front of ReLU, already in dy, and xhat = (y - mean) * inv_std:
+/* dy already holds g, the gradient of ReLU's input. With xhat = (y - mean) * inv_std:
  *     dbeta = sum g,  dgamma = sum g*xhat,
  *     dy = gamma * inv_std * (g - dbeta/M - xhat * dgamma/M),  M = N*H*W. */
 static void bn_backward(const struct bn_shape *s, const float *y, const float *mean,
@@ -287,7 +287,8 @@ static void bn_relu_backward(const struct bn_shape *s, const float *y, const uin
     bn_backward(s, y, mean, inv_std, gamma, dy, dgamma, dbeta);
 }
 
-/* One channel of 2x2 pixels: their offsets. Blocks count as elements of the pooled tensor. */
+/* The offsets of one channel of 2x2 pixels. Blocks are numbered like elements of
+ * the pooled tensor. */
 struct block {
     size_t px[4];
 };
@@ -305,7 +306,7 @@ static size_t n_blocks(const struct pool_shape *s)
     return (size_t)s->n * (s->h / 2) * (s->w / 2) * s->c;
 }
 
-/* The first largest of the four. */
+/* The index of the first maximum. */
 static int largest(const float v[4])
 {
     int best = 0;

@@ -1,6 +1,6 @@
 /* F(4x4, 3x3) at the points 0, +-a, +-b, infinity with a = 1/2, b = 3/2 (Lavin & Gray 2015; points
- * after Barabasz et al. 2018 and Alam et al. 2022, chosen by measured error). All constants but
- * those of G are exact. Even and odd parts are shared between a point and its negative. */
+ * after Barabasz et al. 2018 and Alam et al. 2022, chosen by measured error). All constants except
+ * those of G are exact. A point and its negative share their even and odd parts. */
 #include "worker/kernels/scheme.h"
 #include "worker/kernels/simd.h"
 
@@ -13,7 +13,8 @@
 #define A2_PLUS_B2 2.5f
 #define A2_TIMES_B2 0.5625f
 
-/* B^T d, planes 1 to 4 times two: one product less each, and sums go to units of their own. */
+/* B^T d. Planes 1 to 4 are doubled, which saves one product in each; additions run
+ * on other units. */
 SIMD_INLINE void input_a(vf d1, vf d2, vf d3, vf d4, vf t[2])
 {
     vf even = (d4 + d4) - (2 * B2) * d2, odd = d3 - B2 * d1;
@@ -70,8 +71,8 @@ SIMD_INLINE void output_grad_axis(const vf y[4], vf z[6])
     z[5] = y[3];
 }
 
-/* G w; the rows of G are (1, p, p^2) / product of (p - q) over the other points q, halved for
- * planes 1 to 4, which B^T doubles. */
+/* G w. The rows of G are (1, p, p^2) / product of (p - q) over the other points q; those of planes
+ * 1 to 4 are halved, because B^T doubles these planes. */
 SIMD_INLINE void weight_axis(const vf w[3], vf u[6])
 {
     vf even_a = -0.5f * w[0] - (A2 / 2) * w[2], odd_a = (A / 2) * w[1];
@@ -161,7 +162,7 @@ SIMD_INLINE void output_to(const float *m, size_t plane, const float *bias, floa
 static void output(const float *m, size_t plane, const float *bias, float *const *px,
                    size_t channel, bool streams, const struct scheme_moments *moments)
 {
-    if (streams) { /* a constant for the compiler */
+    if (streams) { /* a constant in each of the two calls */
         output_to(m, plane, bias, px, channel, true, moments);
     } else {
         output_to(m, plane, bias, px, channel, false, moments);

@@ -1,10 +1,10 @@
-/* An axis of two pixels between zero padding is a 2x2 Toeplitz matrix,
+/* Along an axis of two pixels between zero padding the convolution is a 2x2 Toeplitz matrix,
  *     y0 = w1 x0 + w2 x1,  y1 = w0 x0 + w1 x1,
- * three products instead of four: w1 (x0 + x1), (w2 - w1) x1, (w0 - w1) x0. */
+ * which takes three products instead of four: w1 (x0 + x1), (w2 - w1) x1, (w0 - w1) x0. */
 #include "worker/kernels/scheme.h"
 #include "worker/kernels/simd.h"
 
-/* B^T x, and A y, which has the same form with the last two swapped. */
+/* B^T x. A y has the same form with the last two results swapped. */
 SIMD_INLINE void input_axis(vf x0, vf x1, vf t[3])
 {
     t[0] = x0 + x1;

@@ -1,6 +1,6 @@
-/* Vectors of the instruction set that a file is compiled for (isa.h), by the compiler's own vector
- * types: transforms, products and passes are written once and built three times. A product and a
- * sum in one expression become a fused multiply-add where the set has one. */
+/* Vectors of the instruction set that a file is compiled for (isa.h), as the vector types of GCC
+ * and clang: transforms, products and passes are written once and compiled for each set. A product
+ * and a sum in one expression become a fused multiply-add if the set has one. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #endif
 
 #if defined(__AVX512F__)
-#define VL 16           /* floats of a vector */
+#define VL 16           /* floats per vector */
 #define PRODUCT_ROWS 12 /* rows of a register block: 12 x 2 vectors of 32 registers */
 #elif defined(__AVX__)
 #define VL 8
@@ -24,10 +24,11 @@
 
 typedef float vf __attribute__((vector_size(VL * sizeof(float)), may_alias));
 typedef int vi __attribute__((vector_size(VL * sizeof(int)), may_alias));
-/* In memory that need not be aligned. Variables are vf: a spilled one must not straddle lines. */
+/* For memory that need not be aligned. Variables are vf, so that a spilled one never crosses a
+ * line. */
 typedef float vf_memory __attribute__((vector_size(VL * sizeof(float)), aligned(4), may_alias));
 
-/* True or false for each lane; `&` joins two. */
+/* True or false for each lane; `&` combines two masks. */
 #if defined(__AVX512F__)
 typedef __mmask16 vmask;
 #else
@@ -36,7 +37,7 @@ typedef vi vmask;
 
 #define SIMD_INLINE static inline __attribute__((always_inline))
 
-/* Before a loop whose iterations do not depend on each other, whatever its pointers may alias. */
+/* Put it before a loop whose iterations do not depend on each other, even if pointers may alias. */
 #if defined(__clang__)
 #define SIMD_LOOP _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -53,8 +54,8 @@ SIMD_INLINE void vstore(float *p, vf v)
     *(vf_memory *)p = v;
 }
 
-/* Past the caches, for memory that they would not hold until it is read: saves reading each line
- * before it is written. p is aligned to a vector. */
+/* Stores past the caches, which saves reading each line before it is written. Use it for memory
+ * that the caches would not hold until it is read. p is aligned to a vector. */
 SIMD_INLINE void vstream(float *p, vf v)
 {
 #if defined(__AVX512F__)
@@ -77,7 +78,7 @@ SIMD_INLINE void vstore_or_stream(float *p, vf v, bool streams)
     }
 }
 
-/* Between vstream and another thread's reads. */
+/* Call it after vstream, before another thread reads. */
 SIMD_INLINE void vstream_end(void)
 {
 #if defined(__SSE__)
@@ -108,7 +109,7 @@ SIMD_INLINE vmask vnot_less(vi a, vi b)
 #endif
 }
 
-/* v where m, 0 elsewhere. */
+/* v in the lanes of m, 0 in the others. */
 SIMD_INLINE vf vkeep(vmask m, vf v)
 {
 #if defined(__AVX512F__)
@@ -118,7 +119,7 @@ SIMD_INLINE vf vkeep(vmask m, vf v)
 #endif
 }
 
-/* Bit i: lane i. */
+/* Bit i is lane i. */
 SIMD_INLINE uint32_t vmask_bits(vmask m)
 {
 #if defined(__AVX512F__)
@@ -136,7 +137,7 @@ SIMD_INLINE uint32_t vmask_bits(vmask m)
 #endif
 }
 
-/* The lowest VL bits as lanes. */
+/* Lane i is bit i. */
 SIMD_INLINE vmask vmask_from(uint32_t bits)
 {
 #if defined(__AVX512F__)
@@ -150,12 +151,12 @@ SIMD_INLINE vmask vmask_from(uint32_t bits)
 #endif
 }
 
-/* Lane i is lane lanes[i] of the pair a, b: those of a are 0 to VL - 1, those of b come after them. */
+/* Lane i of the result is lane lanes[i] of a and b; the lanes of a are 0 to VL - 1, those of b
+ * follow. */
 SIMD_INLINE vf vpick(vf a, vf b, vi lanes)
 {
-#if defined(                                                                                       \
-    __clang__) /* has no shuffle by a vector, and makes one of this where lanes is constant */
-    vf picked;
+#if defined(__clang__)
+    vf picked; /* clang has no __builtin_shuffle, but makes one of this loop if lanes is constant */
     for (int i = 0; i < VL; i++) {
         picked[i] = lanes[i] < VL ? a[lanes[i] % VL] : b[lanes[i] % VL];
     }
@@ -165,11 +166,11 @@ SIMD_INLINE vf vpick(vf a, vf b, vi lanes)
 #endif
 }
 
-/* Halves of blocks of `size` rows change places. It is a constant wherever this is inlined: only so
- * GCC keeps rows in registers (a transposition by AVX-512: 73 ns, then 16). */
+/* Swaps the off-diagonal halves of blocks of 2 x size rows. `size` is a constant where this is
+ * inlined, otherwise GCC would not keep the rows in registers. */
 SIMD_INLINE void vexchange(vf row[VL], int size)
 {
-    vi first, second; /* of the pair a, b: element e of a is e, of b VL + e */
+    vi first, second; /* for vpick */
     for (int e = 0; e < VL; e++) {
         first[e] = (e & size) == 0 ? e : VL + e - size;
         second[e] = (e & size) == 0 ? e + size : VL + e;
@@ -184,7 +185,7 @@ SIMD_INLINE void vexchange(vf row[VL], int size)
     }
 }
 
-/* Transposes VL rows of VL: halves of ever larger blocks change places. */
+/* Transposes VL rows of VL by swapping halves of ever larger blocks. */
 SIMD_INLINE void vtranspose(vf row[VL])
 {
     vexchange(row, 1);

@@ -1,5 +1,6 @@
 /* Sums over many pixels are kept in parts ("slots", rows of fp32) and added in double and in order,
- * so that they depend on no thread. Some channels at a time, which are vectors then. */
+ * so that they do not depend on threads. Blocks of channels are added at a time, so the compiler
+ * uses vectors. */
 #pragma once
 
 #include <stddef.h>

@@ -1,9 +1,9 @@
-/* Each thread has its share of the items, in one piece and the same in every loop of as many, so
- * that it finds in its cache what it wrote in the loop before; when done, it takes of the others'
- * shares, so that one that is held up takes fewer.
+/* Each thread has its own share of the items: a contiguous range, the same in every loop of as many
+ * items, so that it finds in its cache what it wrote in the loop before. When its share is done, it
+ * takes items from the shares of the others, so a thread that is delayed does fewer.
  *
- * A thread that waits for another one stays awake for a while before it sleeps: a step has some
- * hundreds of loops, many of them shorter than waking a thread takes. */
+ * A thread that waits for another one spins for a while before it sleeps: a training step has
+ * hundreds of loops, and many are shorter than the time to wake a thread. */
 #include "worker/kernels/thread_pool.h"
 
 #include <assert.h>
@@ -25,8 +25,8 @@ struct loop {
 };
 
 struct share {
-    _Alignas(CACHE_LINE_BYTES) atomic_size_t next; /* item to be dealt */
-    size_t end;                                    /* as struct thread_pool's loop */
+    _Alignas(CACHE_LINE_BYTES) atomic_size_t next; /* the next item */
+    size_t end;                                    /* written before a round, like `loop` below */
 };
 
 struct thread_pool {
@@ -36,13 +36,13 @@ struct thread_pool {
     pthread_mutex_t mutex;
     pthread_cond_t begun, ended;
     bool stop;            /* under the mutex */
-    struct loop loop;     /* written before a round, read in it */
-    atomic_size_t round;  /* counts loops; changes under the mutex */
+    struct loop loop;     /* written before a round, read during it */
+    atomic_size_t round;  /* the number of loops so far; changes under the mutex */
     atomic_uint busy;     /* started threads that have not finished this round */
     struct share *shares; /* (n) */
 };
 
-struct seat { /* what a thread is told; freed by it */
+struct seat { /* the argument of a thread, which frees it */
     struct thread_pool *pool;
     unsigned thread;
 };

@@ -23,7 +23,7 @@ void tile_pixels(const struct tiling *t, size_t tile, size_t side, size_t rim, c
 {
     size_t column = tile % t->across, row = tile / t->across % t->down;
     size_t n = tile / t->across / t->down;
-    /* In unsigned numbers a row above the image is a large one, and so outside as well. */
+    /* In unsigned arithmetic a row above the image has a large number, which is outside too. */
     size_t y0 = row * t->scheme->out - rim, x0 = column * t->scheme->out - rim;
     for (size_t i = 0; i < side; i++) {
         size_t y = y0 + i;

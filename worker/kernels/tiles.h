@@ -1,5 +1,5 @@
-/* Images as tiles of a scheme (scheme.h), and the transforms of many tiles into panels (product.h).
- * Compiled once for each instruction set. */
+/* Divides images into the tiles of a scheme (scheme.h) and transforms many tiles into panels
+ * (product.h). Compiled once for each instruction set. */
 #pragma once
 
 #include <stddef.h>
@@ -8,31 +8,32 @@
 #include "worker/kernels/product.h"
 #include "worker/kernels/scheme.h"
 
-/* Tiles count over images, then rows, then columns. */
+/* Tiles are numbered by image, then row, then column. */
 struct tiling {
     const struct scheme *scheme;
     size_t h, w, down, across, count;
 };
 
-/* Planes at power-of-two distances fall into the same cache sets; 192 bytes keep them apart. */
+/* Planes at power-of-two distances would share cache sets; 192 bytes of padding prevent it. */
 #define PLANE_PAD 48
-/* Tiles whose fp32 sums are taken together before they go into doubles. */
+/* Tiles that are summed in fp32 before the sum goes into a double. */
 #define MOMENT_TILES 64
 
 #define tiling_of ISA_SYMBOL(tiling_of)
 #define tile_pixels ISA_SYMBOL(tile_pixels)
 #define tiles_input ISA_SYMBOL(tiles_input)
-/* The scheme for a shape, scheme NULL where none applies: C and K must be whole panels. */
+/* The tiling of a shape. Its scheme is NULL if none applies: C and K must be whole panels. */
 struct tiling tiling_of(const struct conv_shape *s);
-/* Pointers to the pixels of the square of `side` that begins `rim` above and left of tile's first
- * output pixel, in image tensor (N, H, W, channels); `outside` for those in the padding. */
+/* Sets px (side, side) to the pixels of the square that begins `rim` pixels above and to the left
+ * of the tile's first output pixel, in an image tensor (N, H, W, channels); pixels in the padding
+ * point to `outside`. */
 void tile_pixels(const struct tiling *t, size_t tile, size_t side, size_t rim, const float *image,
                  size_t channels, const float *outside, const float **px);
 
-/* Begins to fetch one panel of the pixels of a tile that will be needed soon: tiles are too small,
- * and their rows too far apart, for the hardware to see a stream. Into the second-level cache:
- * pixels of a column lie a multiple of 4 KB apart and would push each other out of the first
- * (weight gradient of conv1_2: 36 ms with, 28.5 without). */
+/* Prefetches one panel of the pixels of a tile that is needed soon, because tiles are too small,
+ * and their rows too far apart, for the hardware to detect a stream. It prefetches into the
+ * second-level cache: pixels of a column lie a multiple of 4 KB apart and would evict each other
+ * from the first. */
 static inline void prefetch_pixels(const float *const *px, size_t n, size_t channel)
 {
     for (size_t i = 0; i < n; i++) {
@@ -41,7 +42,7 @@ static inline void prefetch_pixels(const float *const *px, size_t n, size_t chan
     }
 }
 
-/* Likewise a panel of the nine taps of weights, `tap` floats apart. */
+/* The same for a panel of the nine taps of weights, which lie `tap` floats apart. */
 static inline void prefetch_taps(const float *w, ptrdiff_t tap)
 {
     for (ptrdiff_t i = 0; i < 9; i++) {
@@ -50,8 +51,8 @@ static inline void prefetch_taps(const float *w, ptrdiff_t tap)
     }
 }
 
-/* B^T x B of tiles first .. first+count and `panels` panels of channels from panel `panel` on:
- *     v[plane * v_plane + (p * v_rows + tile - first) * PANEL + channel],  p from 0 */
+/* Computes B^T x B of tiles first .. first+count and of `panels` panels of channels from `panel`
+ * on: v[plane * v_plane + (p * v_rows + tile - first) * PANEL + channel],  p from 0 */
 struct tiles_input {
     const float *x; /* (N, H, W, channels) */
     size_t channels, panel, panels, first, count;

@@ -23,7 +23,7 @@ void adam_done(struct adam *a)
     a->n = 0;
 }
 
-#define PART (1u << 16) /* elements of an item */
+#define PART (1u << 16) /* elements per item */
 
 struct step {
     const struct adam *a;

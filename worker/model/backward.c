@@ -1,5 +1,5 @@
-/* Backward: from dlogits down the layers. Two buffers take turns as gradient of the layer's output
- * and of what lies below it. */
+/* The backward pass, from dlogits down through the layers. Two buffers alternate as the gradient of
+ * a layer's output and of its input. */
 #include <string.h>
 
 #include "worker/model/model_internal.h"
@@ -42,7 +42,8 @@ static void bn_relu_backward(const struct model *m, const struct layer *l, const
     model_mark(m, l, MODEL_PASSES);
 }
 
-/* *dout: gradient of the layer's output, afterwards of its input; *spare: the other buffer. */
+/* *dout: on entry the gradient of the layer's output, on return that of its input; *spare: the
+ * other buffer. */
 static void layer_backward(const struct model *m, const struct layer *l, float **dout,
                            float **spare)
 {
@@ -56,7 +57,7 @@ static void layer_backward(const struct model *m, const struct layer *l, float *
             linear_backward(m, l, to, first ? NULL : from);
             return;
         }
-        bn_relu_backward(m, l, from, from); /* in place: one array less to go through */
+        bn_relu_backward(m, l, from, from); /* in place: one array less in the caches */
         linear_backward(m, l, from, first ? NULL : to);
         break;
     case LAYER_FC:

@@ -1,4 +1,5 @@
-/* What follows from a layer table alone: shapes, sizes, FLOPs, initial values. */
+/* Everything that follows from a layer table alone: shapes, sizes, FLOPs, initial values. Declared
+ * in def.h and model.h. */
 #include "worker/model/def.h"
 
 #include <assert.h>
@@ -86,7 +87,7 @@ uint32_t model_def_n_layers(const struct model_def *def)
     return def->n_layers;
 }
 
-/* Convolutions count within their stack, which a pooling ends. */
+/* Convolutions are numbered within their stack, which ends with a pooling. */
 void model_def_layer_name(const struct model_def *def, uint32_t layer, char ret[static 16])
 {
     unsigned stack = 1, conv = 0, fc = 0, drop = 0;
@@ -110,8 +111,8 @@ void model_def_layer_name(const struct model_def *def, uint32_t layer, char ret[
     }
 }
 
-/* Forward is one multiply-add a weight and output pixel; backward two, but the first layer has no
- * gradient of its input. Passes over memory are not counted. */
+/* Forward takes one multiply-add per weight and output pixel, backward two; the first layer
+ * computes no gradient of its input. BN, ReLU, dropout and pooling are not counted. */
 double model_flops_per_sample(const struct model_def *def)
 {
     struct layer_shape shape = {0};

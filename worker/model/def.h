@@ -1,5 +1,5 @@
-/* A network as data: a table of layers. The variants (variants.c) are static tables; tests make
- * small ones of their own, so what they check is what trains. */
+/* A network as data: a table of layers. The variants are static tables in variants.c; tests define
+ * small networks of their own, so they check the code that trains. */
 #pragma once
 
 #include <stddef.h>
@@ -8,19 +8,19 @@
 enum layer_kind {
     LAYER_CONV,    /* 3x3 convolution with bias, BN, ReLU, dropout */
     LAYER_POOL,    /* max 2x2, stride 2, of an even height and width */
-    LAYER_DROPOUT, /* alone */
+    LAYER_DROPOUT, /* dropout alone */
     LAYER_FC_BN,   /* fully connected with bias, BN, ReLU, dropout */
     LAYER_FC,      /* fully connected with bias, linear */
 };
 
 struct layer_def {
     enum layer_kind kind;
-    uint32_t k;     /* channels or features out; 0 for POOL and DROPOUT */
-    double dropout; /* probability of dropping, 0: none */
+    uint32_t k;     /* output channels or features; 0 for POOL and DROPOUT */
+    double dropout; /* probability of dropping an element; 0: no dropout */
 };
 
-/* The last layer is a LAYER_FC with as many features as there are classes (at most 256). There are
- * at most MODEL_MAX_LAYERS layers. */
+/* The last layer is a LAYER_FC with one feature per class (at most 256). A network has at most
+ * MODEL_MAX_LAYERS layers. */
 #define MODEL_MAX_LAYERS 256
 struct model_def {
     const char *name;
@@ -30,20 +30,20 @@ struct model_def {
 };
 
 struct layer_shape {
-    uint32_t c, h, w;   /* of one sample in */
-    uint32_t k, ho, wo; /* out */
+    uint32_t c, h, w;   /* of one input sample */
+    uint32_t k, ho, wo; /* of one output sample */
 };
 
-/* BN as the originals set it: running = .9 * running + .1 * batch, biased variances. */
+/* BN as in the original networks: running = .9 * running + .1 * batch, biased variances. */
 #define BN_EPS 1e-5f
 #define BN_MOMENTUM 0.9f
 
 int layer_has_bn(const struct layer_def *layer);
 int layer_has_weight(const struct layer_def *layer);
-/* Shape of layer i from that of layer i - 1 (NULL for the first). */
+/* The shape of layer i from that of layer i - 1 (NULL for the first). */
 struct layer_shape layer_shape_next(const struct model_def *def, uint32_t i,
                                     const struct layer_shape *prev);
-/* Floats of each trainable tensor of a layer; tensors lie in this order in the arena. */
+/* The number of floats of each trainable tensor of a layer, in the order of the arena. */
 struct layer_params {
     size_t weight; /* (3, 3, C, K) or (K, H*W*C) */
     size_t bias;   /* (K) */

@@ -1,4 +1,5 @@
-/* Forward, in training (batch statistics, dropout) and in inference (running ones, none). */
+/* The forward pass: training (batch statistics, dropout) or inference (running statistics, no
+ * dropout). */
 #include <assert.h>
 #include <math.h>
 
@@ -15,13 +16,13 @@ struct dropout_mask layer_mask(const struct model *m, const struct layer *l)
 
 enum pass { PASS_TRAINING, PASS_INFERENCE };
 
-/* Fluid's dropout does not rescale in training; inference multiplies by the rate kept. */
+/* As in Fluid, dropout does not rescale in training; inference multiplies by the fraction kept. */
 static float inference_keep(const struct model *m, const struct layer *l)
 {
     return m->dropout ? (float)(1.0 - l->def->dropout) : 1.0f;
 }
 
-/* In training also the statistics of a convolution's y: they cost least where y is made. */
+/* In training it also computes the statistics of y: they are cheapest where y is computed. */
 static void linear(const struct model *m, const struct layer *l, enum pass pass, float *y)
 {
     bool wants_moments = pass == PASS_TRAINING && layer_has_bn(l->def);
@@ -114,7 +115,7 @@ static void layer_forward(const struct model *m, const struct layer *l, enum pas
     model_mark(m, l, MODEL_PASSES);
 }
 
-/* (N, C, H, W), as data sets are stored, to (N, H, W, C). */
+/* Copies (N, C, H, W), as data sets are stored, to (N, H, W, C). */
 static void take_input(const struct model *m, const float *x)
 {
     size_t c_n = m->def->c, hw = (size_t)m->def->h * m->def->w;
@@ -159,6 +160,6 @@ uint32_t model_right(const struct model *m)
 uint32_t model_evaluate(struct model *m, const float *x, const uint8_t *labels, uint32_t n)
 {
     uint32_t right = 0;
-    (void)forward(m, x, labels, n, PASS_INFERENCE, &right); /* the loss: nobody asks for it */
+    (void)forward(m, x, labels, n, PASS_INFERENCE, &right); /* returns the loss */
     return right;
 }

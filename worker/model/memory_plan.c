@@ -1,4 +1,5 @@
-/* Memory: the same walk over the layers counts first and hands out pointers after. */
+/* Plans the memory of a model: one function goes over the layers twice, first to count, then to
+ * assign the pointers. */
 #include <assert.h>
 
 #include "base/mem.h"
@@ -15,7 +16,7 @@ static void carve_layer(struct model *m, struct layer *l, struct carver *c)
         float **vectors[] = {&l->mean,        &l->var,   &l->inv_std, &l->running_mean,
                              &l->running_var, &l->scale, &l->shift};
         l->y = carve(c, n * layer_out_floats(l));
-        if (!l->pools) { /* a float has room for a word */
+        if (!l->pools) { /* a word of bits is as large as a float */
             l->kept = (void *)carve(c, n * l->shape.ho * l->shape.wo * KEPT_WORDS(k));
         }
         for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {

@@ -1,4 +1,4 @@
-/* Life of a model; the passes are in forward.c and backward.c. */
+/* Creates and frees a model; the passes are in forward.c and backward.c. */
 #include "worker/model/model.h"
 
 #include <stdlib.h>

@@ -1,8 +1,12 @@
-/* A network to train: VGG16 in its variants, forward, backward, and its flat parameter arena.
+/* A network to train: VGG16 in its variants, forward and backward, and its flat parameter arena.
  *
- * Parameters lie in one array in layer order; the exchange cuts it into slices without knowing
+ * Parameters lie in one array in layer order; the exchange cuts it into slices without knowing the
  * layers. Gradients lie in a second array of the same shape. BN running statistics are not
- * parameters: each trainer keeps its own, as the originals do (docs/worker.md). */
+ * parameters: each trainer keeps its own, as the original networks do (docs/worker.md).
+ *
+ * Functions named model_def_* and model_init_params are defined in def.c, the table of variants and
+ * its two functions in variants.c; the passes are in forward.c and backward.c, the
+ * rest in model.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,24 +15,25 @@
 
 #include "base/err.h"
 
-struct model_def;                                         /* a variant's layer table: static data */
+struct model_def;                                         /* the layer table of a variant (def.h) */
 const struct model_def *model_def_find(const char *name); /* "vgg16-fluid-fc512"; NULL: unknown */
 const char *model_def_names(void);                        /* comma-separated, for messages */
 size_t model_def_n_params(const struct model_def *def);   /* trainable floats: 15,254,602 */
-/* Writes the initial parameters: conv N(0, sqrt(2/(k*k*Cin))), FC Xavier uniform, bias 0, BN 1/0. A
- * pure function of (variant, seed), so trainers and parameter servers agree without a transfer. */
+/* Writes the initial parameters: convolutions N(0, sqrt(2/(k*k*Cin))), FC Xavier uniform, bias 0,
+ * BN 1 and 0. A pure function of (variant, seed), so trainers and parameter servers need no
+ * transfer. */
 void model_init_params(const struct model_def *def, uint64_t seed, float *params);
 
 struct model_params {
     const struct model_def *def;
-    uint32_t batch;   /* the largest one it will see */
+    uint32_t batch;   /* the largest batch */
     uint32_t threads; /* for the kernels */
     uint64_t seed;    /* keys dropout */
-    bool dropout;     /* true for training as published; tests turn it off */
+    bool dropout;     /* true: as published; tests turn it off */
 };
 
 struct model;
-/* Plans and allocates all memory. -ENOMEM with the number of bytes. */
+/* Plans and allocates all memory. -ENOMEM, with the number of bytes in the text. */
 int model_new(const struct model_params *params, struct model **ret, struct err *err);
 void model_free(struct model *m);
 float *model_param_data(struct model *m); /* (n_params), filled by model_init_params or a pull */
@@ -37,29 +42,29 @@ size_t model_n_params(const struct model *m);
 struct thread_pool *model_threads(
     const struct model *m); /* its threads, for work between its passes */
 
-/* Identifies the dropout masks of one micro-batch: the same for the same (step, trainer). */
+/* Identifies a micro-batch: its dropout masks are a function of (seed, step, trainer). */
 struct model_key {
     uint64_t step;
     uint32_t trainer;
 };
 
-/* x (N, 3, 32, 32) in [0, 1], labels (N) in 0..9; N <= batch. Training mode: batch statistics,
- * dropout. Returns the mean cross-entropy in nats. Keeps what backward needs. */
+/* Training mode (batch statistics, dropout) on x (N, 3, 32, 32) in [0, 1] and labels (N) in 0..9;
+ * N <= batch. Returns the mean cross-entropy in nats. Keeps what model_backward needs. */
 double model_forward(struct model *m, const float *x, const uint8_t *labels, uint32_t n,
                      struct model_key key);
-/* Right answers of that forward pass (with dropout and batch statistics). */
+/* The number of right answers of that forward pass. */
 uint32_t model_right(const struct model *m);
-/* Gradient of that loss with respect to every parameter, overwriting model_grad_data. */
+/* The gradient of that loss with respect to every parameter; overwrites model_grad_data. */
 void model_backward(struct model *m);
-/* Inference mode: running statistics, no dropout. Returns the number of right answers. Overwrites
- * what backward needs. */
+/* Inference mode (running statistics, no dropout). Returns the number of right answers. Overwrites
+ * what model_backward needs. */
 uint32_t model_evaluate(struct model *m, const float *x, const uint8_t *labels, uint32_t n);
-/* Told after each part of a step, so that a benchmark can say where the time went. */
+/* A probe is called after each part of a step, so that a benchmark can measure the parts. */
 enum model_part {
     MODEL_FORWARD, /* a product: convolution or fully connected, statistics included */
     MODEL_BACKWARD_DATA,
-    MODEL_BACKWARD_WEIGHT, /* a fully connected layer's two gradients both */
-    MODEL_PASSES,          /* BN, ReLU, dropout, pooling, either way */
+    MODEL_BACKWARD_WEIGHT, /* of a fully connected layer both gradients */
+    MODEL_PASSES,          /* BN, ReLU, dropout, pooling, forward and backward */
     MODEL_OTHER,           /* layout of the input, loss */
 };
 #define MODEL_PARTS 5
@@ -67,7 +72,7 @@ struct model_probe {
     void (*after)(void *ctx, uint32_t layer, enum model_part part);
     void *ctx;
 };
-void model_set_probe(struct model *m, const struct model_probe *probe); /* NULL: none; kept */
+void model_set_probe(struct model *m, const struct model_probe *probe); /* borrowed; NULL: none */
 /* The layers of a variant, for tables: "conv1_2", "pool1", "fc2", ... */
 uint32_t model_def_n_layers(const struct model_def *def);
 void model_def_layer_name(const struct model_def *def, uint32_t layer, char ret[static 16]);

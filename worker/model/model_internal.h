@@ -1,12 +1,12 @@
-/* What a model is made of: the layers with their places in the one block of memory. Shared by the
+/* The parts of a model: its layers and where they lie in the one block of memory. Shared by the
  * files of this folder and by their tests; everyone else uses model.h.
  *
  * Forward of a layer with BN, in training:  x -> y = W*x + b -> out = dropout(relu(bn(y))).
- * Backward needs x, y, the batch statistics and one bit of each element of out: where out is 0 the
- * ReLU or the dropout stopped the signal, and neither lets a gradient through.
+ * Backward needs x, y, the batch statistics and one bit for each element of out: where out is 0,
+ * ReLU or dropout stopped the signal, and neither lets a gradient through.
  *
- * A convolution without dropout in front of a pooling takes that over: its out is pooled, the
- * full-size activation never exists, and backward finds from y what it was. */
+ * A convolution without dropout also computes the pooling that follows it: its out is pooled, the
+ * full-size activation never exists, and backward recomputes it from y. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,13 +23,13 @@ struct layer {
     struct layer_shape shape;
     struct layer_params sizes;
     size_t param;   /* offset of the first tensor in params and grads */
-    bool pools;     /* does the work of the pooling behind it as well */
-    bool is_done;   /* a pooling whose work the layer below does: out is that layer's */
-    const float *x; /* (N, H, W, C): input, the layer below's out */
+    bool pools;     /* also computes the pooling that follows it */
+    bool is_done;   /* a pooling that the layer before computes: out is that layer's */
+    const float *x; /* (N, H, W, C): the input of the model or the out of the layer before */
     float *y;       /* (N, H, W, K): before BN; NULL without BN */
     float *out;     /* (N, Ho, Wo, K); (N, Ho/2, Wo/2, K) if it pools */
     uint32_t *kept; /* (N, Ho, Wo, KEPT_WORDS(K)): bits of out (kernels.h), of the last forward in
-                      * training; NULL without BN and if it pools */
+                     * training; NULL without BN and if it pools */
     /* (K) each, NULL without BN: */
     float *mean, *var, *inv_std;       /* of the batch */
     float *running_mean, *running_var; /* for inference */
@@ -48,24 +48,25 @@ struct model {
     struct arena arena;    /* owns all that follows */
     float *params, *grads; /* (n_params), layer order */
     float *input;          /* (N, H, W, C) */
-    float *delta[2];       /* gradients of activations, in turn; the larger of all layers */
-    float *dlogits;        /* (N, classes) */
-    struct work work;      /* for the kernels: threads, owned, and scratch */
-    struct layer *layers;  /* owned */
+    float *delta[2];  /* gradients of activations, used in turn; as large as the largest layer */
+    float *dlogits;   /* (N, classes) */
+    struct work work; /* for the kernels: threads (owned) and scratch */
+    struct layer *layers; /* owned */
     /* Of the last forward: */
     uint32_t n; /* samples */
     struct model_key key;
     uint32_t right; /* right answers, in training */
 };
 
-/* As model_new, with chosen kernels and any layer table. */
+/* Like model_new, with the given kernels and any layer table. Defined in model.c. */
 int model_new_with(const struct model_params *params, const struct kernels *kernels,
                    struct model **ret, struct err *err);
 
-/* Sets the layers' shapes and offsets, then the pointers into m->arena, allocating it. */
+/* Sets the shapes and offsets of the layers, allocates m->arena and sets the pointers into it.
+ * Defined in memory_plan.c. */
 int model_plan_memory(struct model *m, struct err *err);
 
-/* The dropout of a layer in the micro-batch that m->key names. */
+/* The dropout mask of a layer for the micro-batch m->key. Defined in forward.c. */
 struct dropout_mask layer_mask(const struct model *m, const struct layer *l);
 
 static inline void model_mark(const struct model *m, const struct layer *l, enum model_part part)
@@ -85,7 +86,7 @@ static inline size_t layer_x_floats(const struct layer *l) /* of one sample */
     return (size_t)l->shape.c * l->shape.h * l->shape.w;
 }
 
-static inline size_t layer_out_floats(const struct layer *l) /* of one sample, not yet pooled */
+static inline size_t layer_out_floats(const struct layer *l) /* of one sample, before pooling */
 {
     return (size_t)l->shape.k * l->shape.ho * l->shape.wo;
 }

@@ -1,10 +1,10 @@
-/* The variants that can be trained, by name. */
+/* The variants that can be trained, by name. Declared in model.h. */
 #include "base/str.h"
 #include "worker/model/def.h"
 #include "worker/model/model.h"
 
 /* VGG16 as PaddlePaddle's benchmark/cluster/vgg16/vgg16_fluid.py trained it on CIFAR-10 (with FC
- * 512): BN and ReLU behind each convolution, dropout behind all but the last of a stack. */
+ * 512): BN and ReLU after each convolution, dropout after all but the last of a stack. */
 static const struct layer_def vgg16_fluid_fc512[] = {
     {LAYER_CONV, 64, 0.3}, {LAYER_CONV, 64, 0}, {LAYER_POOL, 0, 0},      {LAYER_CONV, 128, 0.4},
     {LAYER_CONV, 128, 0},  {LAYER_POOL, 0, 0},  {LAYER_CONV, 256, 0.4},  {LAYER_CONV, 256, 0.4},

@@ -1,6 +1,7 @@
 /* One block of memory for everything that a model keeps: parameters, gradients and activations are
- * ranges of it, planned from the layer table before it is allocated. It is 64-byte aligned and zeroed.
- * A large arena asks for huge pages: in a virtual machine they make reading 1.6 to 1.9 times as fast. */
+ * ranges of it, planned from the layer table before it is allocated. It is 64-byte aligned and
+ * zeroed. A large arena asks for huge pages: in a virtual machine they make reading 1.6 to 1.9
+ * times as fast. */
 #pragma once
 
 #include <stddef.h>

@@ -82,8 +82,8 @@ void rng_normal(struct rng_key key, float sd, float *out, size_t n)
     }
 }
 
-/* A Feistel network over the smallest even number of bits that holds n, applied until the value is below
- * n again (fewer than 4 times on average, because 4^bits < 4n). */
+/* A Feistel network over the smallest even number of bits that holds n, applied until the value is
+ * below n again (fewer than 4 times on average, because 4^bits < 4n). */
 uint64_t rng_permute(struct rng_key key, uint64_t i, uint64_t n)
 {
     unsigned half = 1;

@@ -2,8 +2,8 @@
  * instruction set; all others call rng_tile.
  *
  * Numbers of 32 bits lie in lanes of 64 bits. The upper halves may hold anything, because the
- * multiplication does not read them, so nothing is moved or masked between rounds. Even and odd counters
- * are in two vectors, which are combined at the end. */
+ * multiplication does not read them, so nothing is moved or masked between rounds. Even and odd
+ * counters are in two vectors, which are combined at the end. */
 #pragma once
 
 #include <stdint.h>
@@ -32,7 +32,8 @@ typedef uint64_t rng_wide __attribute__((vector_size(RNG_LANES * sizeof(uint64_t
 
 #define RNG_INLINE static inline __attribute__((always_inline))
 
-/* The product of the lower halves of lanes. The compiler would multiply whole lanes, in three steps. */
+/* The product of the lower halves of lanes. The compiler would multiply whole lanes, in three
+ * steps. */
 RNG_INLINE rng_wide rng_multiply(rng_wide x, uint32_t by)
 {
 #if defined(__AVX512F__)
@@ -68,8 +69,8 @@ RNG_INLINE void rng_rounds(struct rng_key key, uint64_t counter, uint32_t step, 
     }
 }
 
-/* Longer than an inline function of a header should be, because it must be compiled with the flags of
- * its caller. */
+/* Longer than an inline function of a header should be, because it must be compiled with the flags
+ * of its caller. */
 RNG_INLINE void rng_tile_inline(struct rng_key key, uint64_t tile, uint32_t ret[RNG_TILE])
 {
     for (uint32_t first = 0; first < 16; first += 2 * RNG_LANES) {
