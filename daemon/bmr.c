@@ -59,7 +59,7 @@ static json_t *document(const char *name, const json_t *spec)
                      "Benchmark", "metadata", "name", name, "spec", json_deep_copy(spec));
 }
 
-/* One line of the first problem, and how many there are. */
+/* The first problem as one line, and how many more there are. */
 static int complain(const struct diags *diags, bool is_overridden, struct err *err)
 {
     const struct diag *first = diags->list.items;
@@ -113,7 +113,7 @@ int bmr_load_spec(const json_t *bmr, const json_t *benchmark, struct spec **ret,
     }
     json_t *doc = document(s.definition, definition);
     if (is_overridden) {
-        /* Overrides are what `local` is to --local: the same fields, merged by the same code. */
+        /* Overrides have the fields of `local` and are merged by the same code. */
         (void)json_object_set(json_object_get(doc, "spec"), "local", (json_t *)overrides);
     }
     int r = load(doc, is_overridden, ret, err);
@@ -229,7 +229,7 @@ static json_t *conditions(const struct bmr_status *s)
     for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
         add_condition(s, list, &always[i]);
     }
-    if (s->is_final && s->is_accepted) { /* only an end can tell */
+    if (s->is_final && s->is_accepted) { /* known only at the end */
         const bool is_mute = s->has_mute_trials, is_below = s->has_failed_threshold;
         add_condition(
             s, list,

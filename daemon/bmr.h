@@ -1,5 +1,5 @@
-/* BenchmarkRun objects: reading what they ask for, and writing their status. Pure: JSON in, JSON
- * out; the time is given. Used by run.c. */
+/* BenchmarkRun objects: reads what they ask for and writes their status. Pure: JSON in, JSON out, and
+ * the time is an argument. Used by the files of a run. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,14 +33,14 @@ int bmr_load_spec(const json_t *bmr, const json_t *benchmark, struct spec **ret,
 /* For status.definition: the `spec` of the frozen document. -E2BIG: it does not fit. Owned. */
 int bmr_definition(const struct spec *spec, json_t **ret, struct err *err);
 
-/* What the status said when the store knows nothing: phase, counts and dates. */
+/* Phase, counts and dates as the object's status has them; for a store that knows nothing. */
 void bmr_read_status(const json_t *bmr, struct run_status *ret);
 
 struct bmr_status {
     const struct run_status *run;
     int64_t generation;
     bool is_accepted;
-    const char *refusal, *refusal_text; /* CamelCase and words, when it is not */
+    const char *refusal, *refusal_text; /* why it is not accepted: CamelCase, words */
     bool is_final;
     bool has_mute_trials;      /* some trial ended MetricsUnavailable */
     bool has_failed_threshold; /* some threshold was not met */

@@ -18,8 +18,8 @@
 #include "daemon/run_drive.h"
 
 #define LOOK_EVERY_MS 1000
-#define TRIM_SOON_NS (2 * INT64_C(1000000000))  /* behind a run: its pods must go first */
-#define TRIM_EVERY_NS (5 * INT64_C(1000000000)) /* pages that were read; a fifth of a millisecond */
+#define TRIM_SOON_NS (2 * INT64_C(1000000000))  /* after a run: its pods must go first */
+#define TRIM_EVERY_NS (5 * INT64_C(1000000000)) /* costs a fifth of a millisecond */
 #define DNS_NAME "kubernetes.default.svc"
 
 static void on_timer(uv_timer_t *timer);
@@ -137,8 +137,8 @@ static void look(struct daemon *d)
     run_queue_publish(&d->queue);
 }
 
-/* What a run has used goes back to the system when nobody runs: hundreds of pods leave a heap of
- * holes that the allocator keeps. */
+/* Returns memory to the system while no run is driven: hundreds of pods leave a fragmented heap, which
+ * the allocator would keep. */
 static void trim_memory(struct daemon *d)
 {
     const int64_t now_ns = clock_monotonic_ns();
@@ -196,7 +196,7 @@ static bool may_write(void *ctx)
     return d->elector != NULL && elector_may_write(d->elector);
 }
 
-/* May come after daemon_free: a lookup under way cannot be called back. */
+/* May come after daemon_free: a lookup in progress cannot be cancelled. */
 static void on_name(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
 {
     struct daemon *d = request->data;
@@ -300,7 +300,7 @@ void daemon_stop(struct daemon *d)
     d->exit_code = EXIT_OK;
     (void)uv_timer_stop(&d->timer); /* never fails */
     struct run *active = run_queue_active(&d->queue);
-    if (active != NULL) { /* who has no Lease writes nothing */
+    if (active != NULL) { /* without the Lease nothing may be written */
         run_detach(active);
     }
     elector_release(d->elector, on_lease_released, d);
@@ -319,7 +319,7 @@ void daemon_free(struct daemon *d)
     d->is_stopping = true;
     if (d->dns_request.data != NULL && !d->is_dns_known) {
         (void)uv_cancel(
-            (uv_req_t *)&d->dns_request); /* it may be under way: on_name waits for it */
+            (uv_req_t *)&d->dns_request); /* fails if it is in progress: then on_name frees */
     }
     run_queue_done(&d->queue);
     kube_client_set_guard(d->client, NULL, NULL); /* it asks the elector */

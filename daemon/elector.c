@@ -13,11 +13,11 @@ struct elector {
     struct kube_lease *lease;
     uv_timer_t timer;
     struct kube_call *call;
-    enum kube_lease_state state; /* as told last */
+    enum kube_lease_state state; /* as reported last */
     void (*on_change)(void *ctx);
     void (*on_done)(void *ctx); /* of the release */
     void *ctx, *done_ctx;
-    int64_t release_by_ns; /* 0: it is to be held */
+    int64_t release_by_ns; /* 0: not releasing */
 };
 
 static void step(struct elector *e);
@@ -29,7 +29,7 @@ static void on_timer(uv_timer_t *timer)
 
 static void on_answer(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
-    (void)r; /* the machine reads the answer itself */
+    (void)r; /* the state machine reads the response */
     (void)err;
     struct elector *e = ctx;
     e->call = NULL;
@@ -37,7 +37,7 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
     step(e);
 }
 
-/* Sends what is due. Returns when to look again, if nothing is heard before. */
+/* Sends what is due. Returns when to look again unless an answer comes first. */
 static int64_t send_due(struct elector *e)
 {
     struct kube_request req;

@@ -1,11 +1,12 @@
-/* The Lease on the loop: renews it for as long as the process lives. Edge file: clocks, a timer. */
+/* Takes the Lease when it can, and renews it for as long as the process lives. On the loop; the rules
+ * are lib/kube/lease.h. Edge file: clocks, a timer. */
 #pragma once
 
 #include "kube/client.h"
 #include "kube/lease.h"
 
 struct elector;
-/* `on_change`: leader now, or lost. */
+/* Calls `on_change` when this process becomes the leader and when it loses the Lease. */
 struct elector *elector_new(struct kube_client *client, const struct kube_lease_params *params,
                             void (*on_change)(void *ctx), void *ctx);
 enum kube_lease_state elector_state(const struct elector *e);
@@ -13,7 +14,7 @@ enum kube_lease_state elector_state(const struct elector *e);
 bool elector_may_write(struct elector *e);
 /* Who holds the Lease, as seen last; "": nobody. */
 const char *elector_holder(const struct elector *e);
-/* NULL when all is well. */
+/* The failure that lasts; NULL: none. */
 const struct err *elector_error(const struct elector *e);
 /* Gives up the Lease, if it is ours, after any renewal in flight. `on_done` always comes, within 4 s,
  * and never from inside the call. Call it once. */

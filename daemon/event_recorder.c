@@ -65,7 +65,7 @@ void event_recorder_emit(struct event_recorder *r, const char *run, const char *
         "benchd.io/v1alpha1", "kind", "BenchmarkRun", "namespace", r->ns, "name", run, "uid",
         run_uid);
     if (event == NULL) {
-        r->n_dropped++; /* a note that is no UTF-8 */
+        r->n_dropped++; /* the note is not UTF-8 */
         return;
     }
     struct kube_request req;

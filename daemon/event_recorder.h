@@ -1,5 +1,5 @@
-/* Events of runs for people (events.k8s.io/v1): best effort. Nothing is decided by them, they are
- * the first to be dropped, and nobody waits for them. Edge file: clocks. */
+/* Writes the Events of runs (events.k8s.io/v1) for people. Best effort: nothing depends on an Event,
+ * nothing waits for one, and too many are dropped. Edge file: clocks. */
 #pragma once
 
 #include <stdint.h>
@@ -10,7 +10,7 @@
 struct event_recorder {
     struct kube_client *client;
     const char *ns, *instance; /* borrowed; instance: of this process */
-    double tokens;             /* of a bucket: EVENT_BURST at once, then one each 2 s */
+    double tokens;             /* of a token bucket: EVENT_BURST at once, then one every 2 s */
     int64_t filled_ns;
     uint64_t n_sent, n_dropped, serial;
 };

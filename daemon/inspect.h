@@ -1,7 +1,7 @@
 /* What daemon/web may see of the running daemon: its runs, the store, counters, health. Read only.
  *
  * Everything is called from the loop's thread. Pointers are borrowed and valid until the callback
- * that got them returns to the loop: copy what is to outlive it. Runs that the store alone knows
+ * that got them returns to the loop: copy what must live longer. Runs that the store alone knows
  * (their object was removed by its TTL) are not here; list_runs of the store has them all. */
 #pragma once
 
@@ -18,7 +18,7 @@
 
 struct daemon;
 
-/* Where the trial under way stands, from trainer 0's log. */
+/* How far the current trial is, from trainer 0's log. */
 struct daemon_progress {
     bool is_known;        /* a step of the current attempt was seen */
     struct replica_id id; /* of that trainer */
@@ -52,7 +52,7 @@ bool daemon_find_run(const struct daemon *d, const char *name_or_uid, struct dae
 struct daemon_counters {
     uint64_t attempts[4]; /* saved, by enum attempt_outcome */
     uint64_t runs_finished;
-    uint64_t pods_created, pods_deleted, pods_failed; /* failed: answered with an error for good */
+    uint64_t pods_created, pods_deleted, pods_failed; /* failed: refused for good */
     uint64_t events_sent, events_dropped;
     uint64_t status_writes, status_failures;
     int64_t started_unix_ms;
@@ -65,6 +65,6 @@ struct store *daemon_store(const struct daemon *d); /* never NULL; do not write 
 /* /readyz: all watches have a first list and no lasting failure, and the Lease is ours. `why` (may
  * be NULL) says in one line what is missing. */
 bool daemon_is_ready(const struct daemon *d, struct err *why);
-/* /healthz: the loop turns, so being asked is the answer; false once the Lease is lost or the store
- * has failed, with the reason. */
+/* /healthz: an answer proves that the loop turns, so it is false only once the Lease is lost or the
+ * store has failed; `why` has the reason. */
 bool daemon_is_healthy(const struct daemon *d, struct err *why);

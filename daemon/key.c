@@ -39,7 +39,8 @@ static int read_key(int fd, const char *path, unsigned char *ret, struct err *er
     return 0;
 }
 
-/* Written aside and linked: a crash leaves a whole file or none, and who comes second loses. */
+/* Written to a temporary file and linked: a crash leaves a complete file or none, and of two processes
+ * the first wins. */
 static int make_key(const char *path, struct err *err)
 {
     unsigned char bytes[KEY_SIZE];
@@ -55,11 +56,11 @@ static int make_key(const char *path, struct err *err)
     if (write(fd, bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes) || fsync(fd) < 0) {
         r = err_set_errno(err, errno, "write key file '%s'", aside);
     }
-    (void)close(fd); /* fsync has told all */
+    (void)close(fd); /* fsync reported any error */
     if (r == 0 && link(aside, path) < 0 && errno != EEXIST) {
         r = err_set_errno(err, errno, "key file '%s'", path);
     }
-    (void)unlink(aside); /* the name only */
+    (void)unlink(aside); /* removes the temporary name only */
     explicit_bzero(bytes, sizeof(bytes));
     return r;
 }

@@ -1,8 +1,8 @@
-/* One benchd a store: a lock beside it, held as long as the process lives. Edge file. */
+/* One benchd per store: a lock file beside it, held for the life of the process. Edge file. */
 #pragma once
 
 #include "base/err.h"
 
-/* The descriptor that holds the lock; it goes with the process, whatever ends that. -EBUSY: another
- * process has it. */
+/* Returns the descriptor that holds the lock. The kernel releases it when the process ends, however
+ * that happens. -EBUSY: another process has the lock. */
 int lock_take(const char *path, struct err *err);

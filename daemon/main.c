@@ -31,7 +31,7 @@ struct program {
 
 static int complain(int exit_code, const struct err *err)
 {
-    (void)fprintf(stderr, "benchd: %s\n", err->msg); /* nothing better to do if that fails */
+    (void)fprintf(stderr, "benchd: %s\n", err->msg); /* there is no other place to report it */
     return exit_code;
 }
 
@@ -63,7 +63,7 @@ static int load_config(struct program *p, struct err *err)
     return r;
 }
 
-/* The store is SQLite's, or store_open would have refused it. */
+/* The store is a SQLite file: store_open refuses any other. */
 static const char *store_file(const struct program *p)
 {
     return p->options.store + strlen("sqlite:");
@@ -78,7 +78,7 @@ static int load_key(struct program *p, struct err *err)
     return key_load(p->options.key_file != NULL ? p->options.key_file : beside, p->key, err);
 }
 
-/* Only the folder of the usual place is made: one that somebody typed may be a slip of the pen. */
+/* Creates the folder of the default store only: one that the user named may be a typo. */
 static int open_store(struct program *p, struct err *err)
 {
     const struct options *o = &p->options;
@@ -91,7 +91,7 @@ static int open_store(struct program *p, struct err *err)
     return r;
 }
 
-/* Exit code, 0 when all is there. */
+/* Returns an exit code; 0: everything is open. */
 static int open_all(struct program *p, struct err *err)
 {
     if (load_config(p, err) < 0) {
@@ -129,7 +129,7 @@ static int open_all(struct program *p, struct err *err)
     return r == -EINVAL ? EXIT_USAGE : r < 0 ? EXIT_LOCAL_RESOURCE : EXIT_OK;
 }
 
-/* Where others reach us: outside a cluster at the port that was bound. */
+/* Tells benchctl where benchd is: outside a cluster, at the bound port. */
 static void start(struct program *p)
 {
     const bool is_inside = p->options.kubeconfig == NULL;
@@ -147,7 +147,7 @@ static void start_signals(struct program *p)
         p->signals[i].data = p;
         (void)uv_signal_start(&p->signals[i], on_signal, numbers[i]);
     }
-    (void)signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error of its call */
+    (void)signal(SIGPIPE, SIG_IGN); /* a lost peer is an error of the call */
 }
 
 static int run(struct program *p)
@@ -177,7 +177,8 @@ static int run(struct program *p)
 int main(int argc, char **argv)
 {
     memory_set_up();
-    (void)setenv("UV_THREADPOOL_SIZE", "1", 0); /* for one lookup of a name; else four stacks */
+    (void)setenv("UV_THREADPOOL_SIZE", "1",
+                 0); /* enough for one name lookup; the default is four */
     struct program *p = xnew(struct program);
     struct err err;
     int r = options_parse(argc, argv, &p->options, &err);

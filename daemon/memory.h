@@ -1,7 +1,7 @@
-/* What the process holds of the machine's memory. For glibc's allocator; others go their own way. */
+/* Keeps the memory of the process small, as far as glibc's allocator can. */
 #pragma once
 
-/* First of all in main(), before a thread and before much is allocated. */
+/* Call it first in main(), before threads and large allocations. */
 void memory_set_up(void);
-/* Gives back to the system what is free. Some ten microseconds for a small heap. */
+/* Returns free memory to the system; takes about ten microseconds for a small heap. */
 void memory_rest(void);

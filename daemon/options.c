@@ -33,7 +33,7 @@ static void print_help(void)
     buf_puts(&text, "benchd: runs the BenchmarkRuns of one namespace of a Kubernetes cluster\n\n"
                     "usage: benchd [OPTIONS]\n\n");
     args_help(opts, N_OPTS, &text);
-    (void)fputs(buf_cstr(&text), stdout); /* a closed stdout is the reader's wish */
+    (void)fputs(buf_cstr(&text), stdout); /* the reader may close stdout */
     buf_done(&text);
 }
 

@@ -9,7 +9,7 @@
 struct options {                           /* texts are borrowed from argv */
     const char *kubeconfig, *context, *ns; /* NULL: in the cluster; the context's namespace */
     const char *store;                     /* "sqlite:FILE" */
-    bool is_store_given;                   /* else that is the usual place */
+    bool is_store_given;                   /* else it is the default place */
     const char *key_file;                  /* NULL: benchd.key beside the store */
     const char *listen;                    /* "host:port" */
     const char *address; /* for the Lease; NULL: "service" in a cluster, else the URL of `listen` */
@@ -18,5 +18,5 @@ struct options {                           /* texts are borrowed from argv */
     bool is_debug;
 };
 
-/* 0: go on; 1: help or version was printed, end well; -EINVAL with the text. */
+/* 0: continue; 1: help or version was printed, exit with 0; -EINVAL: the text says why. */
 int options_parse(int argc, char **argv, struct options *ret, struct err *err);

@@ -69,7 +69,7 @@ static int load_stored(struct run *run, struct err *err)
     r = store_load_run_def(&row, &run->def, &why);
     run->status = row.status;
     run_row_done(&row);
-    if (r < 0 && run_is_final(run)) { /* of no interest to others: it stands as it is */
+    if (r < 0 && run_is_final(run)) { /* nothing is left to do: it stays as it is */
         log_event(LOG_LEVEL_WARN, "a finished run cannot be read from the store", "run", run->name,
                   "err", why.msg, NULL);
         run_enter(run, LIFE_ON_FOUND_PAST);
@@ -79,7 +79,7 @@ static int load_stored(struct run *run, struct err *err)
     return r < 0 ? 0 : 1;
 }
 
-/* Results outlive their object: a run of another uid that has the name gets one of its own. */
+/* Results outlive their object: an earlier run of this name is renamed. */
 static int free_name(struct run *run, struct err *err)
 {
     struct store *store = run->env->store;
@@ -140,7 +140,7 @@ static void on_definition_kept(void *ctx, int r, const struct kube_response *res
     run_wake(run);
 }
 
-/* status.definition, once: from then on the Benchmark may change as it likes. */
+/* Writes status.definition, once: from then on a change of the Benchmark has no effect. */
 static void keep_definition(struct run *run, const struct spec *spec)
 {
     json_t *definition;
@@ -215,7 +215,7 @@ static bool read_verdict(struct run *run)
 
 /* ---- acceptance ---- */
 
-/* The time to live of a run that has ended: only its definition says it, where that can be read. */
+/* A run that has ended still has a time to live, which only its definition says. */
 static void find_past(struct run *run, const json_t *bmr, const json_t *benchmark)
 {
     struct spec *spec;
@@ -225,8 +225,8 @@ static void find_past(struct run *run, const json_t *bmr, const json_t *benchmar
     }
 }
 
-/* The object's own words on how far it was, for a store that knows nothing of the run. One that has
- * ended stays as it is; another starts again, and reconcile() reports what was lost. */
+/* The store knows nothing of the run, so the object's status says how far it was. A run that has ended
+ * stays as it is; any other starts again, and reconcile() reports what was lost. */
 static void take_status_over(struct run *run, const json_t *bmr)
 {
     bmr_read_status(bmr, &run->status);
@@ -255,7 +255,7 @@ static int claim(struct run *run, struct err *err)
     return err_set(err, -r, "%s", why.msg);
 }
 
-/* Nothing was made of it yet: the cancellation is true at once. */
+/* Nothing was created for it yet, so the cancellation takes effect at once. */
 static void cancel_unaccepted(struct run *run)
 {
     end_unaccepted(run, RUN_CANCELLED, "CancelRequested", "cancelled before it was accepted");

@@ -23,7 +23,7 @@ static void on_event(void *ctx, enum event_type type, const char *reason, const 
     run_emit(ctx, type, reason, note);
 }
 
-/* The mean time of the trials so far, for those to come. */
+/* Assumes that the trials to come take as long as those so far on average. */
 static void guess_eta(struct run *run)
 {
     const struct run_status *s = &run->status;
@@ -169,7 +169,7 @@ void run_notice_pod(struct run *run, enum kube_change change, const struct kube_
 
 /* ---- cancel and suspend ---- */
 
-/* A run that nobody drives has no pods: what was asked for is true at once. */
+/* A run that is not driven has no pods, so what was asked for takes effect at once. */
 static int end_queued(struct run *run, enum run_phase phase, const char *reason, struct err *err)
 {
     struct store *store = run->env->store;
@@ -195,7 +195,7 @@ int run_steer(struct run *run, struct err *err)
     const struct run_asked *asked = &run->asked;
     if (run_is_driven(run)) {
         struct driver *driver = run->at.driven.driver;
-        if (asked->cancel || asked->is_deleting) { /* who waits for its end gets no new pods */
+        if (asked->cancel || asked->is_deleting) { /* a run that is to end gets no new pods */
             driver_cancel(driver);
         } else if (asked->suspend) {
             driver_suspend(driver);

@@ -11,7 +11,7 @@
 
 #define WRITE_EVERY_NS INT64_C(1000000000)
 
-/* What only the results tell: made once, when the run has ended. */
+/* What only the results say; computed once, when the run has ended. */
 static void judge(struct run *run)
 {
     struct store *store = run->env->store;
@@ -22,7 +22,7 @@ static void judge(struct run *run)
     }
     run->judgement.is_made = true;
     if (store->ops->list_attempts(store, run->uid, &rows, &n, NULL) < 0) {
-        return; /* the conditions stay as they are; the next write of the store tells */
+        return; /* the conditions stay; a broken store shows at its next write */
     }
     struct result *result = result_build(run->def, run->status.phase, rows, n);
     for (uint32_t p = 0; p < run->def->matrix.n_points; p++) {
@@ -52,11 +52,10 @@ static void on_status_written(void *ctx, int r, const struct kube_response *res,
         return;
     }
     json_decref(run->publication.written);
-    run->publication.written =
-        NULL; /* again, after a while: what is refused now may be so for long */
+    run->publication.written = NULL; /* written again later: a refusal may last */
     run->publication.next_ns = clock_monotonic_ns() + RUN_RETRY_NS;
     run->env->counters->status_failures++;
-    if (r != -ESTALE && r != -ENOENT) { /* those: the object is gone, the watch tells */
+    if (r != -ESTALE && r != -ENOENT) { /* then the object is gone: the watch reports it */
         log_event(LOG_LEVEL_WARN, "a status could not be written, retrying", "run", run->name,
                   "err", err->msg, NULL);
     }

@@ -40,7 +40,7 @@ void run_expire(struct run *run)
     run->expiry.call = kube_call(run->env->client, &req, NULL, on_deleted, run);
 }
 
-/* Rows that are ours to delete: also those that cannot be read, but not what another process drives. */
+/* Deletes rows that cannot be read too, but not those of a run that another process drives. */
 int run_bury(struct run *run, struct err *err)
 {
     struct store *store = run->env->store;

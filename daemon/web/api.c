@@ -19,7 +19,7 @@ static void put_json(struct web_response *res, json_t *document_take)
 {
     _cleanup_(freep) char *text = json_dumps(document_take, JSON_INDENT(2));
     json_decref(document_take);
-    if (text == NULL) { /* a key or a number that JSON cannot hold: ours to mend */
+    if (text == NULL) { /* a bug of ours: a key or number that JSON cannot hold */
         web_fail(res, 500, "the response cannot be written as JSON");
         return;
     }
@@ -69,7 +69,7 @@ static json_t *progress_to_json(const struct site_run *run)
                      run_time_to_json(p->seen_unix_ms));
 }
 
-/* Which attempts have ended, without what they said: a watcher asks for those it does not know. */
+/* Which attempts have ended, by id alone: a watcher fetches those that it does not know yet. */
 static json_t *ids_to_json(const struct site_run *run)
 {
     json_t *list = json_array();
@@ -103,7 +103,7 @@ void api_run(struct site *site, const struct web_request *req, const char *name,
     put_json(res, document);
 }
 
-/* Those of a point, a trial, an attempt, where they are named. Moved to the front of run->rows. */
+/* Moves the attempts that the request asks for to the front of run->rows; returns how many. */
 static size_t select_attempts(const struct web_request *req, struct site_run *run,
                               struct web_response *res)
 {
@@ -131,7 +131,7 @@ static size_t select_attempts(const struct web_request *req, struct site_run *ru
     return n;
 }
 
-/* docs/contracts/attempts.md: what benchctl makes its own tables from. */
+/* docs/contracts/attempts.md: the document from which benchctl builds its tables. */
 static int put_attempts(const struct site *site, const struct web_request *req,
                         struct site_run *run, struct web_response *res, struct err *err)
 {
@@ -197,7 +197,7 @@ void api_results(struct site *site, const struct web_request *req, const char *n
 
 /* --- Logs ------------------------------------------------------------------------------------ */
 
-/* As the options of `benchctl logs`, with the same defaults. */
+/* The options of `benchctl logs`, with the same defaults. */
 struct wanted {
     struct attempt_wanted attempt;
     int64_t index;

@@ -10,8 +10,8 @@
 enum expo_format { EXPO_TEXT, EXPO_OPENMETRICS };
 enum expo_kind { EXPO_GAUGE, EXPO_COUNTER };
 
-/* What a scraper that sends this Accept header gets; NULL: none was sent. OpenMetrics only where it
- * is asked for at least as much as plain text. */
+/* The format for a scraper with this Accept header (NULL: none was sent): OpenMetrics only if the
+ * header asks for it, and prefers it at least as much as plain text. */
 enum expo_format expo_negotiate(const char *accept);
 const char *expo_content_type(enum expo_format format);
 
@@ -35,5 +35,5 @@ struct expo {
 
 void expo_begin(struct expo *e, const struct expo_family *family);
 void expo_sample(struct expo *e, const struct expo_label *labels, size_t n_labels, double value);
-/* OpenMetrics has an end mark. */
+/* Writes the end mark of OpenMetrics. */
 void expo_end(struct expo *e);

@@ -1,5 +1,5 @@
 /* What /metrics shows of a run's points: a few numbers each, copied out of a result so that the
- * result and its rows need not stay in memory. Pure. */
+ * result and its rows can be freed. Pure. */
 #pragma once
 
 #include <stddef.h>

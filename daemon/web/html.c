@@ -9,7 +9,7 @@
 #include "report/notes.h"
 #include "report/table.h"
 
-#define COLUMNS 80     /* a table that is wider is cut in two */
+#define COLUMNS 80     /* a wider table is split in two */
 #define MAX_LISTED 500 /* rows of a list; the API has all of them */
 #define REFRESH_S 5
 
@@ -35,7 +35,7 @@ void html_style(struct site *site, const struct web_request *req, const char *ru
     buf_puts(&res->body, style);
 }
 
-/* `up`: the way to the root, "" or "../". */
+/* `up`: the relative path to the root, "" or "../". */
 static void put_head(struct buf *out, const char *title, const char *up, bool is_live)
 {
     buf_puts(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -209,7 +209,7 @@ static void put_log_link(struct buf *out, const char *run, const struct replica_
     buf_printf(out, "%s/%u</a> ", role, rep->id.index);
 }
 
-/* Logs of the first replica of each role: of a hundred trainers nobody clicks through. */
+/* Links the log of the first replica of each role: nobody clicks through a hundred trainers. */
 static void put_attempt(struct buf *out, const char *run, const struct attempt_row *row)
 {
     buf_printf(out,
@@ -264,7 +264,7 @@ static void put_events(const struct site *site, struct buf *out, const struct si
     size_t n = 0;
     if (!run->item.is_stored || s->ops->list_events(s, run->item.row.uid, &rows, &n, NULL) < 0 ||
         n == 0) {
-        return; /* the rest of the page stands without them */
+        return; /* the rest of the page is useful without them */
     }
     buf_puts(out, "<h2>Events</h2>\n<table>\n<tbody>\n");
     for (size_t i = n > MAX_LISTED ? n - MAX_LISTED : 0; i < n; i++) {

@@ -1,14 +1,14 @@
 /* The HTTP server, see web.h: libmicrohttpd without threads, its epoll descriptor in the loop.
  *
- * MHD's epoll set is edge-triggered: after every run its timeout is asked for and obeyed, 0 meaning
- * "run again", or connections hang. The timer does that, so that a busy server takes turns with the
+ * MHD's epoll set is edge-triggered: after every MHD_run its timeout must be read and obeyed (0 means
+ * "run again"), or connections hang. The timer does that, so that a busy server takes turns with the
  * rest of the loop.
  *
  * Limits: CONNECTIONS at once, HEADER_BYTES for request line and headers (MHD answers 414 or 431),
  * IDLE_S of silence, MAX_ARGS arguments, no body. A request is answered in full when its headers
- * are complete, from memory; a client that goes away costs its connection only. Answers under way
- * may have SENDING_BYTES together, but for small ones: who asks for logs and does not read them
- * must not cost the daemon its memory, nor /healthz its answer. */
+ * are complete, from memory; a client that goes away costs its connection only. Responses in flight
+ * may have SENDING_BYTES together, except small ones: a client that asks for logs and does not read
+ * them must not exhaust benchd's memory or keep /healthz from being answered. */
 #include "daemon/web/web.h"
 
 #include <arpa/inet.h>
@@ -42,7 +42,7 @@ struct web {
     struct MHD_Daemon *mhd;
     uv_poll_t poll;
     uv_timer_t timer;
-    size_t n_sending; /* bytes of answers that are not sent to their end */
+    size_t n_sending; /* bytes of responses that are not sent completely */
     int n_open;       /* handles; the last one's close callback frees */
     char address[INET6_ADDRSTRLEN + 16];
 };
@@ -107,7 +107,7 @@ static void make_answer(struct web *w, struct MHD_Connection *connection, const 
     web_stats_count(&w->site.stats, res->code);
 }
 
-/* The body of an answer, till MHD has sent it or has given it up. */
+/* The body of a response, until MHD has sent it or given up. */
 struct sending {
     struct web *web;
     char *data; /* owned */
@@ -127,7 +127,8 @@ static struct MHD_Response *make_response(struct web *w, struct buf *body)
     struct sending *s = xnew(struct sending);
     s->web = w;
     s->len = body->len;
-    s->data = xrealloc(buf_take(body), s->len + 1); /* a buffer may have twice what it needs */
+    s->data =
+        xrealloc(buf_take(body), s->len + 1); /* a buffer may be twice as large as its content */
     w->n_sending += s->len;
     struct MHD_Response *response =
         MHD_create_response_from_buffer_with_free_callback_cls(s->len, s->data, on_sent, s);
@@ -148,15 +149,15 @@ static void add_headers(struct MHD_Response *response, const struct web_response
     };
     for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
         if (headers[i].value != NULL) {
-            /* Fails without memory only; the answer is right without the header too. */
+            /* Fails only without memory; the response is correct without the header. */
             (void)MHD_add_response_header(response, headers[i].name, headers[i].value);
         }
     }
 }
 
-/* Called when the headers are there, and again when the request is complete. An answer to the first
- * call makes MHD hang up after it, which is right for whoever sends a body, and wrong for others:
- * their connection goes on. */
+/* Called when the headers are there, and again when the request is complete. A response to the first
+ * call makes MHD close the connection afterwards. That is right for a client that sends a body; all
+ * others are answered in the second call and keep their connection. */
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *body,
                                   size_t *body_len, void **state)
@@ -183,7 +184,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 
 static void on_timer(uv_timer_t *timer);
 
-static void turn(struct web *w)
+static void serve(struct web *w)
 {
     MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
     (void)MHD_run(w->mhd); /* its failures are those of single connections */
@@ -196,13 +197,13 @@ static void turn(struct web *w)
 
 static void on_timer(uv_timer_t *timer)
 {
-    turn(timer->data);
+    serve(timer->data);
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     (void)status, (void)events;
-    turn(poll->data);
+    serve(poll->data);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -285,7 +286,7 @@ static int name_socket(int fd, char *ret, size_t size, struct err *err)
     return r == 0 ? 0 : err_set(err, EINVAL, "name of the listening socket: %s", uv_strerror(r));
 }
 
-/* Takes the descriptor; whether a failed start has closed it MHD does not say, so that it stays. */
+/* Takes the descriptor. MHD does not say whether a failed start closed it, so it is left open. */
 static int start_mhd(struct web *w, int fd_take, struct err *err)
 {
     w->mhd = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, w, MHD_OPTION_LISTEN_SOCKET,
@@ -310,7 +311,7 @@ static int watch_mhd(struct web *w, struct uv_loop_s *loop, struct err *err)
     w->poll.data = w->timer.data = w;
     w->n_open = 2;
     (void)uv_poll_start(&w->poll, UV_READABLE, on_readable); /* not closing: cannot fail */
-    turn(w);
+    serve(w);
     return 0;
 }
 

@@ -1,8 +1,8 @@
-/* What /metrics says: the registry of all families, and the page made from plain data. Pure;
+/* What /metrics shows: the registry of all families, and the page made from plain data. Pure;
  * scrape.c collects the data. docs/metrics.md is checked against the registry.
  *
  * Bounded: at most METRICS_MAX_RUNS runs and METRICS_MAX_POINTS points of them, under 2,000 series
- * in all (benchd_series counts them). A run whose points do not fit any more shows none of them. */
+ * in all (benchd_series counts them). A run shows all of its points, or none if they do not fit. */
 #pragma once
 
 #include "daemon/inspect.h"
@@ -19,7 +19,7 @@ struct metrics_run {
     const struct run_def *def; /* NULL: not accepted (yet) */
     const struct run_status *status;
     const struct run_figures *figures;      /* NULL: none */
-    const struct daemon_progress *progress; /* NULL: no step of the trial under way was seen */
+    const struct daemon_progress *progress; /* NULL: no step of the current trial was seen */
     bool is_simulated;
 };
 
@@ -37,11 +37,11 @@ struct metrics_input {
     struct daemon_counters counters;
     struct kube_client_stats kube;
     struct web_stats web;
-    const struct metrics_run *runs; /* most wanted first; behind METRICS_MAX_RUNS: hidden */
+    const struct metrics_run *runs; /* most wanted first; those after METRICS_MAX_RUNS are hidden */
     size_t n_runs;
 };
 
-/* Is it to be shown now? */
+/* True if the run is to be shown now. */
 bool metrics_wants_run(const struct run_status *status, bool is_active, int64_t now_unix_ms);
 
 void metrics_write(const struct metrics_input *in, enum expo_format format, struct buf *out);

@@ -1,5 +1,5 @@
-/* Collects what /metrics shows. A run's figures are read from the store only when it has a trial
- * more, and not more often than in FIGURES_SHARE of the time; in between the last ones stand. */
+/* Collects what /metrics shows. A run's figures are read from the store only when it has another trial,
+ * and reading takes at most 1/FIGURES_SHARE of the time; in between, the last figures stay. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "config.h"
 #include "daemon/web/site.h"
 
-#define FIGURES_SHARE 20 /* reading took t: not again within 20 t */
+#define FIGURES_SHARE 20 /* after a read of t, none within 20 t */
 
 static int64_t now_ms(void)
 {
@@ -75,7 +75,7 @@ static void drop_unused(struct site *site)
     site->cache.len = kept;
 }
 
-/* Active ones before all others, then the newest: what ended long ago is hidden first. */
+/* Active runs first, then the newest, so that runs that ended long ago are hidden first. */
 static int compare_wanted(const void *a, const void *b)
 {
     const struct daemon_run *x = a, *y = b;
@@ -86,7 +86,7 @@ static int compare_wanted(const void *a, const void *b)
     return at_x != at_y ? (at_x > at_y ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* A run that was removed and made again under its name: two series alike would spoil the page. */
+/* A run may be deleted and created again with its name: two equal series would make the page invalid. */
 static size_t drop_namesakes(struct daemon_run *runs, size_t n)
 {
     size_t kept = 0;
@@ -128,7 +128,7 @@ static struct metrics_run metrics_run_of(struct site *site, const struct daemon_
         .progress = run->progress.is_known ? &run->progress : NULL,
     };
     if (run->def == NULL || !run->is_stored ||
-        run->def->matrix.n_swept > METRICS_MAX_POINTS) { /* not to be shown: not to be read */
+        run->def->matrix.n_swept > METRICS_MAX_POINTS) { /* not shown, so not read */
         return m;
     }
     struct site_figures *f = find(site, run->uid);

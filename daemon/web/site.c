@@ -84,7 +84,7 @@ void site_list_done(struct site_list *list)
     vec_done(&list->items);
 }
 
-/* Definition, attempts and perhaps the result of a run that is there. */
+/* Loads definition, attempts and, if asked for, the result of a run that exists. */
 static int load_rows(const struct site *site, enum site_depth depth, struct site_run *run,
                      struct err *err)
 {
@@ -177,7 +177,7 @@ static const struct {
     {"/runs/", "", html_run},
 };
 
-/* The name between prefix and suffix: one that an object can have. */
+/* The name between prefix and suffix, if an object can have it. */
 static bool take_name(const char *path, const char *prefix, const char *suffix,
                       char ret[MAX_NAME + 1])
 {

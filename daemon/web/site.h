@@ -1,5 +1,5 @@
-/* What the handlers answer from: the daemon, and runs of its store with what is computed from them.
- * Reads block the loop for as long as SQLite takes; what /metrics needs again and again is kept. */
+/* What the handlers answer from: the daemon, and the runs of its store with what is computed from
+ * them. Reads block the loop for as long as SQLite takes; what /metrics needs at each scrape is cached. */
 #pragma once
 
 #include "daemon/inspect.h"
@@ -13,8 +13,8 @@ struct site_figures {
     enum run_phase phase;
     bool is_simulated;
     struct run_figures *figures; /* owned */
-    int64_t next_ms;             /* not read anew before (clock_monotonic_ns / 1e6) */
-    bool is_used;                /* by the scrape under way */
+    int64_t next_ms;             /* not read again before that (clock_monotonic_ns / 1e6) */
+    bool is_used;                /* by the current scrape */
 };
 
 struct site {
@@ -26,7 +26,7 @@ void site_done(struct site *site);
 
 /* A run for a list: of the daemon, of the store, or of both. */
 struct site_item {
-    struct run_row row; /* owned; what the daemon knows better is taken from it */
+    struct run_row row; /* owned; the daemon's data where that is newer */
     bool is_stored;
     bool is_interrupted; /* not finished, and nobody drives it */
 };
@@ -53,7 +53,8 @@ int site_run_load(const struct site *site, const char *name, enum site_depth dep
                   struct site_run *ret, struct err *err);
 void site_run_done(struct site_run *run);
 
-/* Handlers: each fills an answer that is empty, with code 200 and no type. */
+/* Handlers: each fills an empty response, which has code 200 and no type. They are in scrape.c,
+ * health.c, api.c and html.c. */
 typedef void (*site_handler_fn)(struct site *site, const struct web_request *req, const char *run,
                                 struct web_response *res);
 void scrape_metrics(struct site *site, const struct web_request *req, const char *run,
@@ -81,5 +82,5 @@ void html_style(struct site *site, const struct web_request *req, const char *ru
 
 /* Finds the handler of a path and calls it; 404 where there is none. */
 void site_answer(struct site *site, const struct web_request *req, struct web_response *res);
-/* The error of a load as an answer. */
+/* Answers with the error of a load. */
 void site_fail(struct web_response *res, int r, const struct err *err);

@@ -1,6 +1,6 @@
 /* The HTTP side of benchd: /metrics, /healthz, /readyz, /api/v1 and pages for people, in the daemon's
- * own loop. Started by daemon/main.c behind the store, ended by it before the loop closes. Reads
- * the daemon through inspect.h alone and changes nothing. */
+ * own loop. daemon/main.c starts it after the store and stops it before the loop closes. It reads the
+ * daemon through inspect.h alone and changes nothing. Implemented in http.c. */
 #pragma once
 
 #include "base/err.h"
@@ -13,5 +13,5 @@ int web_new(struct uv_loop_s *loop, const struct daemon *daemon, const char *lis
             struct web **ret, struct err *err);
 /* "host:port" that is bound. Borrowed. */
 const char *web_address(const struct web *w);
-/* Stops listening and closes all connections; the memory goes with the loop's next turns. */
+/* Stops listening and closes all connections; the loop's next turns free the memory. */
 void web_free(struct web *w);
