@@ -37,7 +37,7 @@ union run_at {
     } driven;
 };
 
-/* Why it is not accepted (yet): the last reason, also while another try is under way. */
+/* Why it is not accepted (yet): the last reason, also while it is tried again. */
 struct run_refusal {
     const char *reason; /* static; NULL: none */
     char *text;         /* owned */

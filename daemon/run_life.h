@@ -11,7 +11,7 @@
  *
  *   WAITING, KEPT, CHECKING --claim--> ACCEPTED; ENDED if its phase is final
  *                           --claim--> WAITING if another process drives it
- *                           --find_past--> PAST
+ *                           --find_past, load_stored--> PAST
  *   these and KEEPING       --end_unaccepted--> REFUSED
  *
  *   ACCEPTED --run_start--> DRIVEN --on_done--> DONE --run_stop--> ENDED; ACCEPTED if suspended

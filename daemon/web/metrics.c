@@ -300,7 +300,9 @@ static const struct point_family point_families[] = {
     {GAUGE("bench_point_baseline_throughput_samples_per_second",
            "Throughput of the baseline that the point divides by."),
      baseline_throughput},
-    {GAUGE("bench_point_trials_succeeded", "Trials behind the figures of a point."), succeeded},
+    {GAUGE("bench_point_trials_succeeded",
+           "Trials from which the figures of a point are computed."),
+     succeeded},
 };
 
 /* --- The page -------------------------------------------------------------------------------- */

@@ -277,7 +277,7 @@ static void dates_stay(void **state)
     json_decref(second);
 }
 
-static void a_refusal_is_told(void **state)
+static void a_refusal_is_reported(void **state)
 {
     (void)state;
     const struct run_status run = {.phase = RUN_PENDING};
@@ -298,7 +298,7 @@ int main(void)
         cmocka_unit_test(reads_what_is_asked), cmocka_unit_test(definitions),
         cmocka_unit_test(an_inline_definition_has_the_name_of_its_label),
         cmocka_unit_test(a_definition_has_a_limit), cmocka_unit_test(statuses),
-        cmocka_unit_test(dates_stay), cmocka_unit_test(a_refusal_is_told),
+        cmocka_unit_test(dates_stay), cmocka_unit_test(a_refusal_is_reported),
     };
     /* clang-format on */
     return cmocka_run_group_tests_name("daemon/bmr", tests, NULL, NULL);

@@ -44,7 +44,7 @@ static void on_done(void *ctx)
     ((struct world *)ctx)->n_done++;
 }
 
-/* Before the loop would sleep: is there what the test waits for? */
+/* Before the loop would sleep: stop if what the test waits for is there. */
 static void on_prepare(uv_prepare_t *prepare)
 {
     const struct world *w = prepare->data;
@@ -148,7 +148,7 @@ static void test_stop_between_renewals(void **state)
     assert_int_equal(w->n_done, 0);
     answer_write(w, call);
     run_until_done(w);
-    assert_int_equal(w->n_changes, 1); /* nobody is told that it is lost */
+    assert_int_equal(w->n_changes, 1); /* on_change reports no loss */
 }
 
 static void test_stop_while_renewing(void **state)

@@ -1,5 +1,5 @@
-/* The daemon ends while a name is being looked up, which takes as long as it takes: its memory must
- * last until then. Shows under AddressSanitizer. */
+/* The daemon is freed during a name lookup, which cannot be cut short: its memory must live until the
+ * lookup ends. A fault shows under AddressSanitizer. */
 #include <netdb.h>
 #include <semaphore.h>
 #include <setjmp.h>

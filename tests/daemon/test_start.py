@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How benchd ends that cannot start, by its program and without a cluster."""
+"""How benchd exits when it cannot start. Runs the program, without a cluster."""
 import json
 import os
 import pathlib
@@ -20,14 +20,14 @@ def main():
         store = ["--store", f"sqlite:{folder}/results.db"]
         cluster = ["--kubeconfig", str(config)]
         rows = [  # name, options, exit code, what it says
-            ("an option that is none", ["--stoer", "x"], 2, "--stoer"),
+            ("an unknown option", ["--stoer", "x"], 2, "--stoer"),
             ("no cluster", store, 2, "not running in a cluster (no service account); pass --kubeconfig FILE"),
             ("no such kubeconfig", [*store, "--kubeconfig", f"{folder}/none"], 2, f"{folder}/none"),
-            ("a store that is none", [*cluster, "--store", "results.db"], 2, "write sqlite:FILE"),
-            ("a store in a folder that is not there", [*cluster, "--store", f"sqlite:{folder}/typo/x.db"], 2,
+            ("not a store URL", [*cluster, "--store", "results.db"], 2, "write sqlite:FILE"),
+            ("a store in a missing folder", [*cluster, "--store", f"sqlite:{folder}/typo/x.db"], 2,
              f"there is no folder '{folder}/typo'; create it, or pass another --store"),
             ("a store that is a folder", [*cluster, "--store", f"sqlite:{folder}"], 9, "this is a folder"),
-            ("an address that is none", [*cluster, *store, "--listen", "nowhere"], 2, "nowhere"),
+            ("not an address", [*cluster, *store, "--listen", "nowhere"], 2, "nowhere"),
         ]
         env = {k: v for k, v in os.environ.items() if not k.startswith("KUBERNETES_")}
         print(f"1..{len(rows) + 1}")
@@ -37,7 +37,7 @@ def main():
             print(f"{'ok' if is_good else 'not ok'} {i} - {name}")
             if not is_good:
                 print(f"# expected exit code {code} and {text!r}; got {done.returncode}: {done.stderr}")
-        print(f"{'not ok' if (folder / 'typo').exists() else 'ok'} {len(rows) + 1} - a folder that was typed is not made")
+        print(f"{'not ok' if (folder / 'typo').exists() else 'ok'} {len(rows) + 1} - a folder that the user named is not created")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-/* A daemon that is not there: inspect.h over a store and what a test puts in. */
+/* A fake daemon: inspect.h over a store and what a test puts in. */
 #pragma once
 
 #include "base/vec.h"
