@@ -1,4 +1,4 @@
-/* What is kept of an attempt, see attempt.h. */
+/* What the store keeps of an attempt, see attempt.h. */
 #include "run/attempt.h"
 
 #include "base/mem.h"
@@ -18,7 +18,7 @@ static int by_role_and_index(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* -ENOENT is no error here: it was stillborn, or it has just vanished. */
+/* -ENOENT is not an error here: the replica was stillborn, or it has just vanished. */
 static int collect_one(struct launcher *launcher, const struct observed_replica *seen,
                        struct attempt_output *out, struct err *err)
 {

@@ -1,4 +1,5 @@
-/* From the launcher's outputs to what the store keeps of one attempt. Used by reconcile_pass.c. */
+/* Turns the outputs of an attempt's replicas into the row and the logs that the store keeps.
+ * Used by reconcile_pass.c. */
 #pragma once
 
 #include "base/err.h"
@@ -8,13 +9,13 @@
 #include "store/store.h"
 
 struct attempt_output {
-    struct attempt_row row;       /* owned; its times are the caller's to set */
+    struct attempt_row row;       /* owned; the caller sets its times */
     VEC(struct replica_log) logs; /* data borrowed from the launcher */
 };
 
-/* `action` is a SAVE_RESULT. Takes what is there of the attempt's replicas, by role and index; one
- * that has vanished, or never came to life, has no log, and no row if nothing was seen of it. -EAGAIN:
- * some output is still being fetched; every member was asked. */
+/* `action` is a SAVE_RESULT. Collects the attempt's replicas by role and index. A replica that has
+ * vanished or was never started has no log; one that was not observed has no row either. -EAGAIN:
+ * some output is still being fetched, and every member was asked for. */
 int attempt_collect(struct launcher *launcher, const struct action *action,
                     const struct observed_replica *seen, size_t n_seen, struct attempt_output *ret,
                     struct err *err);

@@ -61,7 +61,7 @@ static void remember_words(struct capture *c, const struct buf *line)
     c->last_words[n] = '\0';
 }
 
-/* Logs the collected piece; a whole line of stdout is also handed on. */
+/* Logs the collected piece; a complete line of stdout also goes to on_line. */
 static void flush_piece(struct capture *c, enum capture_stream stream, bool is_whole)
 {
     struct capture_partial *p = &c->partial[stream];
@@ -110,7 +110,7 @@ void capture_end(struct capture *c)
     }
 }
 
-/* The ring begins somewhere within a line: that rest is dropped too. */
+/* The ring starts within a line, whose rest is dropped too. */
 static size_t ring_whole_lines(const struct capture *c, struct buf *out)
 {
     size_t start = c->ring_len == c->half ? c->ring_pos : 0;

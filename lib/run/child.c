@@ -1,4 +1,4 @@
-/* Starting and signalling a child: the parent's side, see child.h. */
+/* Starts and signals a child; the parent's side, see child.h. */
 #include "run/child.h"
 
 #include <fcntl.h>
@@ -57,7 +57,7 @@ static int open_pipe(int fds[2])
     return r < 0 ? r : raise_fd(&fds[1]);
 }
 
-/* A file in memory that nobody can change: each child gets its own, with its own read position. */
+/* An immutable file in memory. Each child gets its own, with its own read position. */
 static int open_secret(const unsigned char *secret, int *ret)
 {
     *ret = memfd_create("benchd-secret", MFD_CLOEXEC | MFD_ALLOW_SEALING);

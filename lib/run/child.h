@@ -1,4 +1,5 @@
-/* One child process: how it is started and signalled. Edge file: forks. Used by processes.c only.
+/* One child process: how it is started and signalled. Edge file: forks. Used by process.c and
+ * processes.c only.
  *
  * A trusted child (benchworker) is our direct child, leads its own process group and is killed by
  * the kernel when we die (PR_SET_PDEATHSIG). A supervised one, any other command, is the child of a
@@ -9,8 +10,8 @@
  *     benchctl --PDEATHSIG KILL--> benchworker
  *     benchctl --PDEATHSIG USR1--> guard --PDEATHSIG KILL--> command -> its own children
  *
- * PDEATHSIG fires at the end of the thread that forked: fork from a thread that lives as long as
- * the program. The caller reaps: waitpid(pid). */
+ * PDEATHSIG fires when the thread that forked ends: fork from a thread that lives as long as the
+ * program. The caller reaps: waitpid(pid). */
 #pragma once
 
 #include <sched.h>
@@ -21,7 +22,7 @@
 #include "base/err.h"
 
 #define CHILD_SECRET_SIZE 32
-#define CHILD_SECRET_FD 3 /* where the child finds the secret: a sealed memfd, read from 0 */
+#define CHILD_SECRET_FD 3 /* the secret in the child: a sealed memfd, read from 0 */
 
 struct child_params {
     const char *path; /* of the program, see child_find_program */
@@ -35,17 +36,18 @@ struct child_params {
 struct child {
     pid_t pid;
     bool is_supervised;
-    int out_fd, err_fd; /* read ends of stdout and stderr, not blocking; the caller's to close */
+    int out_fd, err_fd; /* read ends of stdout and stderr, non-blocking; closed by the caller */
 };
 
-/* Returns when the program runs, or with the errno of the step that failed and nothing left. */
+/* Returns when the program runs, or with the errno of the step that failed; then no process is
+ * left. */
 int child_spawn(const struct child_params *params, struct child *ret, struct err *err);
 
 enum child_signal { CHILD_TERM, CHILD_KILL };
-/* To the child's whole process group; only before it is reaped. A stopped one is continued, so that
- * it can act on TERM. */
+/* Signals the child's whole process group; only before it is reaped. TERM also continues a stopped
+ * group, so that it can act on it. */
 void child_signal(const struct child *c, enum child_signal signal);
 
-/* `name` as it is when it holds a slash, else the first executable in `path` (a PATH variable).
- * Owned. -ENOENT, -EACCES. */
+/* `name` itself if it holds a slash, else the first executable in `path` (a PATH variable). Owned.
+ * -ENOENT, -EACCES. */
 int child_find_program(const char *name, const char *path, char **ret, struct err *err);

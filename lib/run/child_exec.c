@@ -18,7 +18,7 @@ static void write_report(int fd, int stage)
 {
     struct child_report report = {.code = errno, .stage = stage};
     if (write(fd, &report, sizeof(report)) != (ssize_t)sizeof(report)) {
-        _exit(126); /* the parent is gone: nobody to tell */
+        _exit(126); /* the parent has died: nobody reads the report */
     }
 }
 
@@ -28,7 +28,7 @@ __attribute__((noreturn)) static void fail(int fd, enum child_stage stage)
     _exit(127);
 }
 
-/* The kernel shall send us `signal` when `parent` dies; it may have died already. */
+/* Asks the kernel to send `signal` when `parent` dies. It may have died already. */
 static void die_with(pid_t parent, int signal, int report_fd)
 {
     if (prctl(PR_SET_PDEATHSIG, signal) < 0) {
@@ -104,7 +104,7 @@ static int kill_listed_children(void)
             pid = pid * 10 + (text[i] - '0');
         } else {
             if (pid > 0) {
-                (void)kill(pid, SIGKILL); /* a zombie or gone: waitpid tells */
+                (void)kill(pid, SIGKILL); /* ESRCH or a zombie: waitpid follows */
             }
             pid = 0;
         }
@@ -112,7 +112,8 @@ static int kill_listed_children(void)
     return n > 0;
 }
 
-/* Orphans of the command came to us; those that left its group are found only so. */
+/* This process is the subreaper of the command's orphans; those that left its group are found only
+ * this way. */
 static void end_orphans(void)
 {
     while (kill_listed_children()) {
@@ -133,11 +134,11 @@ __attribute__((noreturn)) static void end_as(int status)
     (void)sigemptyset(&set);         /* cannot fail */
     (void)sigaddset(&set, sig);      /* a valid signal: it came from the kernel */
     (void)raise(sig);
-    (void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* here we end */
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* ends this process */
     _exit(128 + sig);
 }
 
-/* Reaps what has ended; when that is the command, ends everything else and us. */
+/* Reaps what has ended. If that is the command, ends its orphans and then this process. */
 static void reap(pid_t command)
 {
     siginfo_t info = {0};
@@ -159,7 +160,7 @@ static void signal_command(pid_t command, int sig)
 {
     (void)kill(-command, sig); /* ESRCH: it has ended, SIGCHLD is on its way */
     if (getpgid(command) != command) {
-        (void)kill(command, sig); /* it left its group; still ours to reap, so the pid is its own */
+        (void)kill(command, sig); /* it left its group; not reaped, so the pid is still its own */
     }
 }
 
@@ -193,7 +194,7 @@ void child_exec_run(const struct child_params *params, const struct child_fds *f
     if (setpgid(0, 0) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
         fail(fds->report, CHILD_STAGE_GROUP);
     }
-    (void)prctl(PR_SET_NAME, "bench-guard"); /* `pkill -9 benchctl` shall not hit the guards too */
+    (void)prctl(PR_SET_NAME, "bench-guard"); /* so that `pkill -9 benchctl` spares the guards */
     die_with(parent, SIGUSR1, fds->report);
     pid_t self = getpid();
     pid_t command = fork();
@@ -203,6 +204,6 @@ void child_exec_run(const struct child_params *params, const struct child_fds *f
     if (command == 0) {
         exec_program(params, fds, self);
     }
-    (void)setpgid(command, command); /* the child does it too; whoever is first */
+    (void)setpgid(command, command); /* the child does it too; whichever is first */
     guard(command);
 }

@@ -1,9 +1,9 @@
 /* The driver on the event loop, see driver.h. Edge file: uses the loop's timer.
  *
- * One timer is all: a change puts it to now, so that many changes in one turn of the loop are one
- * look; a plan that asks to be called again puts it later. RESYNC_MS is the latest next look: what
- * is decided depends on what is, never on having heard of each change. It also keeps the loop alive
- * while a run is driven. */
+ * There is one timer. A change sets it to now, so that many changes in one iteration of the loop
+ * lead to one pass; a plan that asks to be called again sets it to later. A pass runs every
+ * RESYNC_MS at the latest: decisions depend on the observed state, never on having heard of
+ * every change. The timer also keeps the loop alive while a run is driven. */
 #include "run/driver.h"
 
 #include <uv.h>
@@ -18,7 +18,7 @@ struct driver {
     struct launcher *launcher;
     uv_timer_t timer;
     bool is_over;
-    int result; /* 0, or the error that made us give up */
+    int result; /* 0, or the error that made the driver give up */
     struct err err;
 };
 
@@ -107,7 +107,7 @@ void driver_cancel(struct driver *d)
 
 void driver_suspend(struct driver *d)
 {
-    if (d->pass.request == REQUEST_NONE) { /* a cancellation is for good */
+    if (d->pass.request == REQUEST_NONE) { /* a cancellation stands */
         d->pass.request = REQUEST_SUSPEND;
     }
     look_after(d, 0);

@@ -1,5 +1,5 @@
-/* The driver: observe -> reconcile -> apply -> collect, over launcher.h and store.h and a clock,
- * until the run is finished. The same loop serves `benchctl run --local` and the daemon. */
+/* The driver: observes, reconciles, applies and collects, over launcher.h, store.h and a clock,
+ * until the run is finished. `benchctl run --local` and benchd use the same driver. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,14 +12,14 @@
 #include "spec/run_def.h"
 #include "store/store.h"
 
-/* What the live view and the plain log hear; every member may be NULL. Called from the loop.
- * Status, event and attempt are in the store already: a listener only shows them. */
+/* What the driver reports to the live view and the plain log, from the event loop. Every member may
+ * be NULL. Statuses, events and attempts are stored before they are reported. */
 struct driver_events {
     void (*status)(void *ctx, const struct run_status *status);
     void (*event)(void *ctx, enum event_type type, const char *reason, const char *note);
-    void (*attempt)(void *ctx, const struct attempt_row *row); /* just saved */
+    void (*attempt)(void *ctx, const struct attempt_row *row); /* after it was saved */
     void (*record)(void *ctx, const struct replica_id *id, const struct record *record);
-    /* The run is final or suspended, or the driver gave up: driver_finish has the answer. */
+    /* The run is final or suspended, or the driver gave up; driver_finish says which. */
     void (*done)(void *ctx);
     void *ctx;
 };
@@ -28,7 +28,7 @@ struct driver_params {
     struct uv_loop_s *loop;
     const struct run_def *def; /* borrowed */
     struct launcher *launcher; /* borrowed */
-    struct store *store;       /* borrowed; the run is put and claimed already */
+    struct store *store;       /* borrowed; holds the run, and it is claimed */
     struct wall_clock clock;
     struct driver_events events;
     struct run_status status; /* as stored: all zero for a new run */
@@ -36,14 +36,16 @@ struct driver_params {
 
 struct driver;
 int driver_new(const struct driver_params *params, struct driver **ret, struct err *err);
-/* Begins on the loop; uv_run returns when the run is final or the driver gave up. */
+/* Starts driving; uv_run returns when the run is final or the driver gave up. */
 void driver_start(struct driver *d);
-/* Ask for cancellation; the run ends Cancelled with no replica left. */
+/* Requests cancellation: the run ends as Cancelled, with no replica left. */
 void driver_cancel(struct driver *d);
-/* Ask for suspension, on a new driver too: all replicas go and the driver finishes with the status
- * Suspended. Another driver, made with that status, goes on. */
+/* Requests suspension: the driver removes all replicas and finishes with the status Suspended. A
+ * new driver with that status continues the run. A cancellation is not replaced. May be called
+ * before driver_start. */
 void driver_suspend(struct driver *d);
-/* After the loop or from `done` on: 0 and the final status, or the error that made the driver give up (a full disk, a
- * broken store); the stored rows are whole in any case and --resume goes on from them. */
+/* From `done` on, or after the loop: 0 and the final status, or the error that made the driver give
+ * up (a full disk, a broken store). Stored rows are complete in any case; --resume continues from
+ * them. */
 int driver_finish(struct driver *d, struct run_status *ret, struct err *err);
 void driver_free(struct driver *d);

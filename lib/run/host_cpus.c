@@ -8,7 +8,8 @@
 #include "base/mem.h"
 #include "base/parse.h"
 
-/* The core is named by its first hardware thread: "0,4" or "0-1". Without sysfs each CPU is one. */
+/* A core's number is that of its first hardware thread: the 0 of "0,4" or "0-1". Without sysfs each
+ * CPU counts as a core. */
 static int core_of(int cpu)
 {
     char text[64] = "";
@@ -23,7 +24,7 @@ static int core_of(int cpu)
     text[n] = '\0';
     text[strcspn(text, ",-\n")] = '\0';
     int64_t core = cpu;
-    (void)parse_i64_in(text, 0, CPU_SETSIZE - 1, &core); /* unchanged if it is no number */
+    (void)parse_i64_in(text, 0, CPU_SETSIZE - 1, &core); /* unchanged if it is not a number */
     return (int)core;
 }
 

@@ -1,9 +1,9 @@
 /* Ports of an attempt, see local_gang.h.
  *
- * A port is found by binding port 0 on the loopback address, and stays bound (never listening, so
- * it leaves no TIME_WAIT behind) until its owner starts. In the moment between, somebody else may
- * take it: the replica then exits 13, which voids the attempt, and the next attempt gets new
- * ports. */
+ * A port is found by binding port 0 on the loopback address. It stays bound, but never listens
+ * and so leaves no TIME_WAIT, until its owner starts. Another program may take it in the moment
+ * between: the replica then exits with 13, which voids the attempt, and the next attempt gets
+ * new ports. */
 #include "run/local_gang.h"
 
 #include <arpa/inet.h>

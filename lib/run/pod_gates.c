@@ -60,7 +60,7 @@ static void heard(struct pod_gate *g, enum pod_gate_step step)
     pod_tick_soon(&g->owner->tick);
 }
 
-/* Sent again later all the same: for the next attempt. */
+/* Posted again later: the next attempt needs it too. */
 static void refuse(struct pod_gate *g, const char *message)
 {
     free(g->refusal);

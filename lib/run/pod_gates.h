@@ -1,4 +1,4 @@
-/* The Secret and the Service of a run: what must be there before its pods.
+/* The Secret and the Service of a run, which must exist before its pods.
  *
  *   SHUT --pod_gates_send--> POSTING --on_posted: created------------------------> OPEN
  *     ^                         |  '---on_posted: it exists--> TAKEN (a Secret: OPEN)
@@ -24,7 +24,7 @@ struct pod_gate {
     enum pod_gate_step { GATE_SHUT, GATE_POSTING, GATE_TAKEN, GATE_CHECKING, GATE_OPEN } step;
     struct kube_call *call; /* POSTING, CHECKING */
     int64_t due_ns;         /* SHUT: not posted before */
-    char *refusal;          /* owned: why the server takes none; NULL, or not yet taken up */
+    char *refusal;          /* owned; why it was refused, until taken; NULL: it was not */
 };
 enum { GATE_SECRET, GATE_SERVICE, GATE_COUNT };
 

@@ -1,5 +1,5 @@
-/* Logs of pods, see pod_logs.h. A followed record goes straight to on_record: nothing is decided by
- * it. */
+/* Logs of pods, see pod_logs.h. Records of a followed log go to on_record directly, not through the
+ * tick: no decision depends on them. */
 #include "run/pod_logs.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static void on_line(void *ctx, const char *line, size_t len)
     record_done(&record);
 }
 
-/* What one member may keep: all of an attempt fit into ATTEMPT_MAX_BYTES. */
+/* The limit of one member's log; an attempt shares ATTEMPT_MAX_BYTES. */
 static size_t max_bytes(const struct pods *l)
 {
     size_t n = 0;
@@ -55,7 +55,7 @@ static size_t max_bytes(const struct pods *l)
                                       : share;
 }
 
-/* `failure` NULL: the log is whole. */
+/* `failure` NULL: the log was read to its end. */
 static void finish(struct pod_member *m, const char *failure)
 {
     if (failure != NULL) {

@@ -1,5 +1,5 @@
-/* Logs of pods: trainer 0's is followed for the live view, the others are read once, when their
- * attempt has ended and before they are deleted. Numbers do not depend on them.
+/* Logs of pods. That of trainer 0 is followed for the live view; the others are fetched once, after
+ * their attempt has ended and before the pods are deleted. Results do not depend on logs.
  *
  *   NONE --pod_logs_tick: trainer 0 runs----------------> FOLLOWING --on_follow_end--> THERE
  *     '--pod_logs_collect--> WANTED --pod_logs_tick--> FETCHING --on_fetched-----------> THERE
@@ -10,8 +10,8 @@
 
 /* Starts what is due. Not for a dying member. */
 void pod_logs_tick(struct pod_member *m);
-/* 0: as much as there will be, or there is none to wait for. -EAGAIN: being fetched. */
+/* 0: the log is complete, or there is none to wait for. -EAGAIN: being fetched. */
 int pod_logs_collect(struct pod_member *m);
-/* "" if there is none. Borrowed till the log is closed. */
+/* "" if there is none. Borrowed until the log is closed. */
 const char *pod_logs_text(struct pod_member *m, size_t *ret_len);
 void pod_logs_close(struct pod_member *m);

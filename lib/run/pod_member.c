@@ -90,7 +90,7 @@ static int next_got(enum member_life life, enum member_event event)
     switch (event) {
     case MEMBER_FOUND:
         return is_dying ? MEMBER_DYING_DUE : MEMBER_THERE;
-    case MEMBER_NOT_FOUND: /* one whose name was taken has gone between two requests */
+    case MEMBER_NOT_FOUND: /* after a 409: it has gone since */
         return is_dying ? MEMBER_GONE : was_made ? MEMBER_LOST : MEMBER_WANTED;
     case MEMBER_TRY_AGAIN:
         return is_dying ? MEMBER_DYING_UNKNOWN : was_made ? MEMBER_MADE : MEMBER_WANTED;
@@ -119,7 +119,7 @@ static int next_answered(enum member_life life, enum member_event event)
 {
     switch (life) {
     case MEMBER_WANTED:
-        return event == MEMBER_FAILED ? MEMBER_REFUSED : -1; /* it cannot even be asked for */
+        return event == MEMBER_FAILED ? MEMBER_REFUSED : -1; /* there is no POST to send */
     case MEMBER_POSTING:
     case MEMBER_DYING_POSTING:
         return next_posted(life, event);
@@ -164,8 +164,7 @@ static int next_vanished(enum member_life life)
     if (life == MEMBER_SHOWN || life == MEMBER_THERE) {
         return MEMBER_LOST;
     }
-    return member_life_is_dying(life) ? MEMBER_GONE
-                                      : (int)life; /* a namesake's end is not its own */
+    return member_life_is_dying(life) ? MEMBER_GONE : (int)life; /* another pod of that name */
 }
 
 static int next_removed(enum member_life life, enum member_event event)
@@ -222,7 +221,7 @@ int member_life_next(enum member_life life, enum member_event event)
 
 /* ---- one member ---- */
 
-/* How long the new state waits before it makes something due. */
+/* How long after the event the new state makes something due. */
 static int64_t wait_of(const struct pod_member *m, enum member_event event)
 {
     switch (event) {
@@ -241,7 +240,7 @@ static int64_t wait_of(const struct pod_member *m, enum member_event event)
     }
 }
 
-/* Something that the driver may decide on. */
+/* The driver may decide something when this state begins. */
 static bool is_news(enum member_life life)
 {
     return life == MEMBER_REFUSED || life == MEMBER_LOST || life == MEMBER_DYING_DELETED ||
@@ -259,7 +258,7 @@ static void apply(struct pod_member *m, enum member_event event, int64_t now_ns)
     m->due_ns = now_ns + wait_of(m, event);
     m->has_news = m->has_news || is_news(m->life);
     if (m->call != NULL && !member_life_has_call(m->life)) {
-        kube_call_cancel(m->call); /* its answer would say nothing new */
+        kube_call_cancel(m->call); /* its answer no longer matters */
         m->call = NULL;
     }
 }
@@ -360,7 +359,7 @@ static void note_remains(struct pod_member *m, const json_t *pod, int64_t now_ns
     const enum pod_remains before = m->remains;
     m->remains = pod_is_over(pod) ? POD_OVER : pod_has_stopped(pod) ? POD_STOPPED : POD_MAY_RUN;
     if (m->life == MEMBER_DYING_DUE && m->remains == POD_OVER && before != POD_OVER) {
-        m->due_ns = now_ns; /* that was waited for */
+        m->due_ns = now_ns; /* the wait was for this phase */
     }
 }
 
@@ -384,7 +383,7 @@ static void read_pod(struct pod_member *m, const json_t *pod, int64_t now_ns)
     m->has_news = m->has_news || next.state != m->state.state || next.wait != m->state.wait ||
                   !str_eq(next.ip, m->state.ip) || next.is_simulated != m->state.is_simulated;
     if (next.wait != m->state.wait) {
-        m->waiting_since_ns = now_ns; /* once: each read would start the wait anew */
+        m->waiting_since_ns = now_ns; /* only then: a repeated read must not restart the wait */
     }
     pod_state_done(&m->state);
     m->state = next;
@@ -401,7 +400,7 @@ static void note_uid(struct pod_member *m, const char *uid)
     }
 }
 
-/* ---- what is heard ---- */
+/* ---- what callbacks record ---- */
 
 void pod_member_answered(struct pod_member *m, enum member_event answer, int64_t now_ns)
 {
@@ -412,7 +411,7 @@ void pod_member_answered(struct pod_member *m, enum member_event answer, int64_t
 
 void pod_member_found(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns)
 {
-    const bool is_news = m->uid == NULL; /* else the watch has told more */
+    const bool is_news = m->uid == NULL; /* else the watch has reported more */
     m->call = NULL;
     apply(m, MEMBER_FOUND, now_ns);
     note_uid(m, uid);
@@ -442,7 +441,7 @@ void pod_member_seen(struct pod_member *m, const char *uid, const json_t *pod, i
 void pod_member_vanished(struct pod_member *m, int64_t now_ns)
 {
     const bool is_known = pod_member_has_ended(m) && !member_life_is_dying(m->life);
-    if (!is_known) { /* else what it left is read already */
+    if (!is_known) { /* else its end is final */
         apply(m, MEMBER_VANISHED, now_ns);
         end_if_lost(m);
     }

@@ -51,7 +51,7 @@ static void found(struct pod_member *m, const json_t *pod)
     struct replica_id id;
     const bool is_ours = pod_identify(m->owner->params.def, pod, &id) && replica_id_eq(&id, &m->id);
     if (is_ours && *kube_json_metadata(pod, "deletionTimestamp") != '\0') {
-        failed(m, true, ""); /* it is about to go: whatever comes after it is to be seen */
+        failed(m, true, ""); /* it is going: look again later */
     } else if (is_ours) {
         pod_member_found(m, kube_json_metadata(pod, "uid"), pod, now(m));
     } else {
@@ -94,7 +94,7 @@ static struct kube_call *get(struct pod_member *m)
 
 static void on_deleted(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
-    (void)err; /* what does not pass leaves nothing that we could do better */
+    (void)err; /* nothing can be done about a failure that is not transient */
     struct pod_member *m = ctx;
     struct pods *l = m->owner;
     if (r == 0) {

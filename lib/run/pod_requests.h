@@ -1,16 +1,18 @@
-/* The requests of a member: which one its state asks for, and what the answer means to it.
+/* The requests of a member, and what their answers mean for it.
  *
- * Deterministic names make every request safe to repeat: a second POST answers AlreadyExists, and
- * the owner's uid in the pod that is there tells whether it is ours. Deletions carry the uid. */
+ * Deterministic names make every request safe to repeat: a second POST is answered
+ * AlreadyExists, and the owner's uid in the existing pod says whether it is ours. Deletions
+ * carry the pod's uid. */
 #pragma once
 
 #include <stdint.h>
 
 #include "run/pod_member.h"
 
-/* The GET or DELETE that is due, if one is. */
+/* Sends the GET or DELETE that is due, if one is. */
 void pod_requests_send(struct pod_member *m, int64_t now_ns);
-/* The POST of one that is due. `servers`: the pservers' addresses by number, or NULL with names. */
+/* Sends the POST, which must be due. `servers`: the pservers' addresses by index; NULL: pods
+ * find each other by name. */
 void pod_requests_post(struct pod_member *m, char **servers, int64_t now_ns);
-/* One that is wanted cannot be created. */
+/* A wanted member cannot be created. */
 void pod_requests_refuse(struct pod_member *m, const char *message, int64_t now_ns);

@@ -1,5 +1,5 @@
-/* The timer of the pod launcher: its one function runs every POD_TICK_MS while it is needed, and in
- * the next turn of the loop when something was heard or asked for. Edge file: the loop's timer. */
+/* The timer of the pod launcher. Its function runs in the next iteration of the loop after
+ * pod_tick_soon, and then every POD_TICK_MS until pod_tick_stop. Edge file: the loop's timer. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,8 +16,8 @@ struct pod_tick {
 };
 
 void pod_tick_init(struct pod_tick *t, uv_loop_t *loop, void (*on_tick)(void *ctx), void *ctx);
-/* However often it is called, the function runs once in the next turn of the loop. */
+/* Calling it several times leads to one tick. */
 void pod_tick_soon(struct pod_tick *t);
 void pod_tick_stop(struct pod_tick *t);
-/* No tick any more; on_closed may free the memory. */
+/* No tick follows; on_closed may free the memory. */
 void pod_tick_close(struct pod_tick *t, void (*on_closed)(void *ctx));

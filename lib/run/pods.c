@@ -14,7 +14,7 @@
 #define DEFAULT_NODE_WAIT_MS (INT64_C(300) * 1000)
 #define DEFAULT_IMAGE_WAIT_MS (INT64_C(120) * 1000)
 
-/* Members that are POSTING, TAKEN or CHECKING at a time: no more bodies are made ahead. */
+/* At most that many members are POSTING, TAKEN or CHECKING at a time. */
 #define POSTS_AHEAD 40
 
 static struct pod_member *find(const struct pods *l, const struct replica_id *id)
@@ -48,7 +48,7 @@ static void drop_gone(struct pods *l)
 
 /* ---- the watch ---- */
 
-/* By uid; one that has none yet, by what it is. */
+/* By uid; a member that has none yet, by its id. */
 static struct pod_member *find_dying(const struct pods *l, const struct replica_id *id,
                                      const char *uid)
 {
@@ -74,10 +74,10 @@ static void pod_seen(struct pods *l, enum kube_change change, const struct repli
     struct pod_member *m = find_dying(l, id, object->uid);
     m = m != NULL ? m : find(l, id);
     if (m == NULL && change == KUBE_CHANGE_ADDED) {
-        adopt(l, id, object); /* a POST of our last life that came late */
+        adopt(l, id, object); /* from a late POST of an earlier benchd process */
     } else if (m != NULL && (m->uid == NULL || str_eq(m->uid, object->uid))) {
         pod_member_seen(m, object->uid, object->json, l->params.now_ns());
-    } /* else forgotten, or a namesake */
+    } /* else it was forgotten, or it is another pod of that name */
 }
 
 static void pod_vanished(struct pods *l, const struct replica_id *id, const char *uid)
@@ -141,16 +141,16 @@ static size_t count_posting(const struct pods *l)
     return count(l, MEMBER_POSTING) + count(l, MEMBER_TAKEN) + count(l, MEMBER_CHECKING);
 }
 
-/* How many pods may be asked for now. */
+/* How many pods may be posted now. */
 static size_t count_postable(const struct pods *l, int64_t now_ns)
 {
     const size_t n_due = count_due(l, now_ns), n_posting = count_posting(l);
     if (count(l, MEMBER_REFUSED) > 0) {
-        return 0; /* that ends the attempt anyway */
+        return 0; /* the attempt fails anyway */
     }
     if (!l->is_probed) {
-        /* The first goes alone, and is tried again alone: a template that is refused, or a server
-         * that takes nothing now, costs one request. */
+        /* One pod is posted and retried alone, so that a refused template or an unavailable server
+         * costs one request. */
         const bool is_probing = n_posting > 0 || count(l, MEMBER_WANTED) > n_due;
         return is_probing || n_due == 0 ? 0 : 1;
     }
@@ -166,7 +166,7 @@ static void strings_free(char **list, uint32_t n)
     free(list);
 }
 
-/* The pservers' addresses by number, when all are known; NULL else. Owned by the caller. */
+/* The pservers' addresses by index, if all are known, else NULL. Owned by the caller. */
 static char **server_addresses(const struct pods *l)
 {
     const uint32_t n = l->gang.replicas[ROLE_PSERVER];
@@ -252,7 +252,7 @@ static bool take_news(struct pods *l)
     return has_news;
 }
 
-/* Once for all that was heard; of 160 members that are created, the last one only. */
+/* Once per tick. Creations are reported when the last member is known to exist, not one by one. */
 static void report(struct pods *l, bool has_news)
 {
     const bool is_settling = pods_is_settling(&l->base);
@@ -279,9 +279,9 @@ static void on_tick(void *ctx)
     bool has_news = take_news(l);
     drop_gone(l);
     create_pods(l, now_ns);
-    has_news = take_news(l) || has_news; /* a pod that cannot even be asked for */
+    has_news = take_news(l) || has_news; /* a refused body */
     if (l->members.len == 0) {
-        pod_tick_stop(&l->tick); /* nothing is left that time could change */
+        pod_tick_stop(&l->tick); /* nothing depends on time now */
     }
     report(l, has_news);
 }
@@ -316,7 +316,7 @@ static void make_addresses(struct pods *l)
 static int pods_prepare(struct launcher *launcher, const struct gang_spec *gang,
                         struct gang_addresses *ret, struct err *err)
 {
-    (void)err; /* names are known, and addresses come later */
+    (void)err; /* nothing to reserve */
     struct pods *l = (struct pods *)launcher;
     const bool is_same = l->has_gang && attempt_id_eq(&l->gang.attempt, &gang->attempt);
     if (!is_same) {
@@ -335,11 +335,11 @@ static int pods_prepare(struct launcher *launcher, const struct gang_spec *gang,
 
 static int pods_create(struct launcher *launcher, const struct replica_spec *spec, struct err *err)
 {
-    (void)err; /* whatever the server says is observed */
+    (void)err; /* failures are observed as the member's state */
     struct pods *l = (struct pods *)launcher;
     if (find(l, &spec->id) == NULL) {
         *vec_push(&l->members) = pod_member_new(l, l->params.def->name, &spec->id);
-        pod_tick_soon(&l->tick); /* posted when the whole gang is wanted */
+        pod_tick_soon(&l->tick); /* after the driver has asked for the whole gang */
     }
     return 0;
 }
@@ -356,7 +356,7 @@ static void end(struct pods *l, const struct replica_id *id, bool leave_pod)
 
 static int pods_remove(struct launcher *launcher, const struct replica_id *id, struct err *err)
 {
-    (void)err; /* deletions are tried until they are done */
+    (void)err; /* deletions are retried until they succeed */
     end((struct pods *)launcher, id, false);
     return 0;
 }
@@ -368,7 +368,7 @@ static int pods_forget(struct launcher *launcher, const struct replica_id *id, s
     return 0;
 }
 
-/* NULL: nothing went wrong, or it may still pass. Borrowed. */
+/* NULL: it has not failed. Borrowed. */
 static const char *failure_of(const struct pod_member *m)
 {
     return m->state.message[0] != '\0' && pod_member_has_ended(m) ? m->state.message : NULL;

@@ -1,17 +1,17 @@
 /* The pod launcher's state, shared by its files.
  *
- * Callbacks (the watch, answers, ends of logs) record what they heard in the member or gate that it
- * concerns and ask for a tick; they send nothing and tell nobody. The tick of pods.c looks at
- * everything, sends what is due, and reports once through on_change. Calls point down:
+ * Callbacks (watch events, answers, ends of logs) only record facts, in the member or gate they are
+ * about, and ask for a tick. The tick of pods.c examines all members and gates, sends what is due
+ * and reports once through on_change. Calls between the files point down:
  *
  *   pods.c            the vtable, the watch, the tick
- *   pod_requests.c    creating, asking for and deleting pods       pod_gates.c   Secret and Service
- *   pod_logs.c        following and reading logs
- *   pod_member.c      one member: its life, what it makes due
- *   pod_answer.c      failures that pass                           pod_tick.c    the timer
+ *   pod_requests.c    creates, looks up and deletes pods      pod_gates.c   Secret and Service
+ *   pod_logs.c        follows and fetches logs
+ *   pod_member.c      the life of one member, and what it makes due
+ *   pod_answer.c      which failures are transient            pod_tick.c    the timer
  *
- * The next attempt's pods wait until nothing of the last one's can run: no measurement shares its
- * CPUs with the remains of another. */
+ * The pods of the next attempt wait until nothing of the last one can run, so that no
+ * measurement shares its CPUs with the remains of another. */
 #pragma once
 
 #include "base/vec.h"
@@ -28,10 +28,10 @@ struct pods {
     VEC(struct pod_member *) members; /* in the order of their creation, the dying among them */
     struct pod_gates gates;
     struct pod_denial denial;
-    struct gang_spec gang; /* prepared last; all zero: none was */
+    struct gang_spec gang; /* prepared last */
     bool has_gang;
-    bool is_probed;               /* a pod of the gang was taken: the others may follow */
-    bool was_settling;            /* at the last tick */
+    bool is_probed;    /* the server accepted a pod of the gang: post the others side by side */
+    bool was_settling; /* at the last tick */
     json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */
     char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */
 };

@@ -154,7 +154,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     struct process_stream *s = poll->data;
     (void)status;                    /* an error shows as the end of the stream when read */
     (void)events;                    /* only READABLE was asked for */
-    (void)stream_read(s, 4 * 65536); /* what is left keeps the handle readable: others go first */
+    (void)stream_read(s, 4 * 65536); /* the rest keeps the handle readable; others go first */
 }
 
 static int stream_open(struct process *p, enum capture_stream which, int fd)
@@ -221,13 +221,14 @@ static void finish(struct process *p, int status)
 {
     p->is_alive = false;
     for (int i = 0; i < 2; i++) {
-        /* What it wrote is in the pipe; an escaped writer shall not keep us here. */
+        /* All it wrote is in the pipe. A process that escaped may go on writing: read a bounded
+         * amount. */
         (void)stream_read(&p->streams[i], (size_t)16 << 20);
         stream_close(&p->streams[i]);
     }
     capture_end(&p->capture);
     if (p->state == REPLICA_FAILED) {
-        return; /* it could not be watched, and was killed for that */
+        return; /* its output could not be watched, so it was killed */
     }
     p->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     p->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -265,12 +266,13 @@ void process_end(struct process *p)
     (void)uv_timer_init(p->loop, &p->kill_timer); /* cannot fail */
     p->kill_timer.data = p;
     p->n_handles++;
-    uv_update_time(p->loop); /* a slow store may have held the loop: the grace counts from now */
+    uv_update_time(
+        p->loop); /* a slow store may have blocked the loop: the grace period starts now */
     /* Cannot fail: the callback is not NULL and the handle is not closing. */
     (void)uv_timer_start(&p->kill_timer, on_grace_over, PROCESS_TERM_GRACE_MS, 0);
 }
 
-/* Until the child has ended, or the deadline has passed; false if this kernel has no pidfds. */
+/* Waits until the child has ended or the deadline has passed. False: this kernel has no pidfds. */
 static bool wait_for_end(pid_t pid, int64_t deadline_ns)
 {
     int fd = pidfd_open(pid, 0);
@@ -292,7 +294,7 @@ void process_wait(struct process *p, int64_t deadline_ns)
     if (!p->is_alive) {
         return;
     }
-    /* One that hangs in the kernel beyond the deadline is left to init. */
+    /* A child that hangs in the kernel past the deadline is left to init. */
     int flags = wait_for_end(p->child.pid, deadline_ns) ? WNOHANG : 0;
     int status = 0;
     if (waitpid(p->child.pid, &status, flags) == p->child.pid) {

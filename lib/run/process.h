@@ -1,10 +1,10 @@
-/* One replica as a local process: its child, its output, its end. Edge file: uses the event loop.
- * Used by processes.c only.
+/* One replica as a local process: its child, its output and how it ended. Edge file: uses the event
+ * loop. Used by processes.c only.
  *
  *   PENDING -- process_start --> RUNNING -- process_reap --> SUCCEEDED | FAILED
- *      '------ could not start ---------------------------------> FAILED
- * process_end may come at any time: TERM, and KILL 2 s later. The struct is freed by process_close
- * when its last handle has closed. */
+ *      '------ process_start, process_fail_start: no start --------> FAILED
+ * process_end may be called at any time: it sends TERM, and KILL 2 s later. process_close frees the
+ * struct when its last handle has closed. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,7 +29,7 @@ struct process_stream {
 };
 
 struct process {
-    struct launcher *launcher; /* whom on_record goes to; borrowed */
+    struct launcher *launcher; /* of on_record; borrowed */
     uv_loop_t *loop;
     struct replica_id id;
     char **argv, **envp; /* owned */
@@ -59,14 +59,14 @@ struct process {
 /* Takes argv and envp (NULL-terminated lists). */
 struct process *process_new(uv_loop_t *loop, struct launcher *launcher, const struct replica_id *id,
                             char **argv_take, char **envp_take, size_t log_max_bytes);
-/* A failure is kept as the process's state, as if it had ended. */
+/* A failure becomes the process's state, as if it had run and ended. */
 void process_start(struct process *p, const struct child_params *how);
 /* The same for a failure before the start. */
 void process_fail_start(struct process *p, int code, const char *message);
-/* True when it has ended just now; its output is whole then. Never waits. */
+/* True if it has ended since the last call; its output is complete then. Never waits. */
 bool process_reap(struct process *p);
 void process_end(struct process *p);
-/* After a KILL: waits until `deadline_ns` (monotonic) for the end. */
+/* After a KILL: waits for the end, until `deadline_ns` (monotonic) at most. */
 void process_wait(struct process *p, int64_t deadline_ns);
 /* Frees p when its handles have closed, at once if it has none. */
 void process_close(struct process *p);

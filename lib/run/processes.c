@@ -1,10 +1,10 @@
 /* The local launcher: replicas as child processes of this program. Edge file: event loop, random,
  * signals. docs/run.md is its page.
  *
- * Owns the gangs (one for each attempt that has members) and the processes. A removed process
- * leaves its gang at once and is kept in `dying` until it is reaped; new ones wait for that, so
- * that no measurement shares its cores with the remains of another attempt. The loop stays alive
- * while a child does: the SIGCHLD handle is referenced exactly then. */
+ * The launcher owns the gangs, one for each attempt that has members, and the processes. A removed
+ * process leaves its gang at once and stays in `dying` until it is reaped. New processes wait for
+ * that, so that no measurement shares its CPUs with the remains of another attempt. The SIGCHLD
+ * handle is referenced while a child is alive, which keeps the loop running. */
 #include "run/processes.h"
 
 #include <string.h>
@@ -32,11 +32,11 @@ struct processes {
     char *benchworker; /* owned */
     size_t log_max_bytes;
     unsigned char secret[CHILD_SECRET_SIZE];
-    struct cpu cpus[CPU_SETSIZE]; /* the CPUs we may use, spread over the cores */
+    struct cpu cpus[CPU_SETSIZE]; /* usable ones, in the order of cpus_spread */
     uint32_t n_cpus;
     VEC(struct local_gang *) gangs;
     VEC(struct process *) dying;   /* removed, not reaped */
-    VEC(struct process *) waiting; /* created, to be started when nobody is dying; borrowed */
+    VEC(struct process *) waiting; /* created, started when none is dying; borrowed */
 };
 
 static void drop_gang(struct processes *l, struct local_gang *g)
@@ -247,7 +247,7 @@ static void reap_dying(struct processes *l)
     }
 }
 
-/* Everyone who waited for the dying starts now. True: somebody did. */
+/* Starts the waiting processes if none is dying. True: at least one was started. */
 static bool start_waiting(struct processes *l)
 {
     if (l->dying.len > 0 || l->waiting.len == 0) {
@@ -284,7 +284,7 @@ static void on_sigchld(uv_signal_t *handle, int signum)
     bool is_changed = reap_members(l, &is_alive);
     reap_dying(l);
     if (!is_alive && l->dying.len == 0) {
-        uv_unref((uv_handle_t *)handle); /* nobody left to wait for */
+        uv_unref((uv_handle_t *)handle); /* no child is left */
     }
     is_changed = start_waiting(l) || is_changed;
     if (is_changed && l->base.on_change != NULL) {
@@ -302,7 +302,7 @@ static void on_sigchld_closed(uv_handle_t *handle)
     free(l);
 }
 
-/* All members become dying ones. */
+/* Removes every member of every gang. */
 static void remove_all(struct processes *l)
 {
     while (l->gangs.len > 0) {

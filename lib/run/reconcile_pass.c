@@ -51,7 +51,7 @@ static int64_t now_unix_ms(const struct reconcile_pass *p)
     return p->params.clock.unix_ms(p->params.clock.ctx);
 }
 
-/* The launcher's replicas and our stillborn ones, in one array of the caller's. */
+/* The launcher's replicas and the stillborn ones; the caller owns the array. */
 static int observe(struct reconcile_pass *p, struct observed_replica **ret, size_t *ret_n,
                    struct err *err)
 {
@@ -102,7 +102,7 @@ static int try_create(struct reconcile_pass *p, const struct replica_id *id, str
     return r;
 }
 
-/* False: it became a stillborn one, so the rest of the plan is out of date. */
+/* False: it is stillborn now, so the rest of the plan is out of date. */
 static bool create(struct reconcile_pass *p, const struct replica_id *id)
 {
     if (!p->current.is_known || !attempt_id_eq(&p->current.id, &id->attempt)) {
@@ -135,7 +135,7 @@ static const struct attempt_row *find_row(const struct reconcile_pass *p,
     return NULL;
 }
 
-/* cleanPodPolicy: what has ended may stay where somebody can look at it. */
+/* cleanPodPolicy may keep a pod that has ended, so that people can inspect it. */
 static bool stays(const struct reconcile_pass *p, const struct observed_replica *replica)
 {
     const struct attempt_row *row = find_row(p, &replica->id);
@@ -182,7 +182,7 @@ static int save(struct reconcile_pass *p, const struct action *action,
                                  output.logs.len, err);
     if (r < 0) {
         attempt_output_done(&output);
-        return r; /* the store names the attempt */
+        return r; /* the store's message names the attempt */
     }
     if (p->params.events.attempt != NULL) {
         p->params.events.attempt(p->params.events.ctx, &output.row);
@@ -194,7 +194,8 @@ static int save(struct reconcile_pass *p, const struct action *action,
     return 0;
 }
 
-/* The status as far as it is true: it names an attempt when all members are known to exist. */
+/* The wanted status, except that it names an attempt only when all its members are known to
+ * exist. */
 static struct run_status status_so_far(const struct reconcile_pass *p,
                                        const struct run_status *status)
 {
@@ -247,11 +248,11 @@ static int emit(struct reconcile_pass *p, const struct action *a, struct err *er
 
 /* What applying a plan has led to. */
 struct applied {
-    bool is_changed; /* something but the time asked for */
-    int64_t wait_ms; /* -1: none asked for */
+    bool is_changed; /* something was done */
+    int64_t wait_ms; /* until the next pass; -1: no time was asked for */
 };
 
-/* 1: go on, 0: the rest of the plan is out of date or must wait, or an error. */
+/* 1: apply the next action. 0: the rest of the plan is out of date or must wait. Or an error. */
 static int apply(struct reconcile_pass *p, const struct action *a,
                  const struct observed_replica *seen, size_t n_seen, struct applied *applied,
                  struct err *err)
@@ -268,7 +269,7 @@ static int apply(struct reconcile_pass *p, const struct action *a,
     case ACTION_SAVE_RESULT:
         r = save(p, a, seen, n_seen, err);
         if (r == -EAGAIN) {
-            return 0; /* outputs are being fetched: the launcher tells when they are there */
+            return 0; /* outputs are being fetched; on_change follows */
         }
         applied->is_changed = true;
         break;
@@ -294,7 +295,8 @@ static bool is_removing(const struct reconcile_pass *p)
     return launcher->ops->is_removing != NULL && launcher->ops->is_removing(launcher);
 }
 
-/* Where a plan that ends or pauses the run says so: behind its deletions; NULL: it does not. */
+/* The first action after the deletions of a plan that ends or suspends the run; NULL: it does
+ * neither. */
 static const struct action *find_end(const struct plan *plan)
 {
     const struct action *first = plan->actions.items;
@@ -315,7 +317,7 @@ static int apply_all(struct reconcile_pass *p, const struct plan *plan,
     const struct action *end = find_end(plan);
     vec_each (struct action, a, &plan->actions) {
         if (a == end && is_removing(p)) {
-            return 0; /* nobody looks after a run that has ended: first its replicas go */
+            return 0; /* nobody removes replicas of a run that has ended: first confirm them gone */
         }
         int r = apply(p, a, seen, n_seen, applied, err);
         if (r <= 0) {
@@ -365,7 +367,7 @@ void reconcile_pass_abandon(struct reconcile_pass *p)
     struct observed_replica *seen = NULL;
     size_t n_seen = 0;
     if (observe(p, &seen, &n_seen, NULL) < 0) {
-        return; /* the launcher is broken; its free() ends what it knows */
+        return; /* the launcher is broken; its free() ends the replicas that it knows */
     }
     for (size_t i = 0; i < n_seen; i++) {
         (void)delete (p, &seen[i].id, NULL, 0, NULL); /* likewise */

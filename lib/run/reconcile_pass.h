@@ -1,9 +1,9 @@
 /* One reconcile pass of the driver: observe, reconcile, apply. No event loop: driver.c calls it
  * when something changed or a time has come, tests call it with a clock of their own.
  *
- * A replica that could not even be created (no port, a template that cannot be set, a launcher that
- * refuses) is kept here as a failed one until the plan deletes it: reconcile() then treats it like
- * any other failure. */
+ * If a replica cannot be created (no free port, a template that cannot be filled in, a launcher
+ * that refuses), this file keeps it as a failed one until the plan deletes it, so that
+ * reconcile() treats it like any other failure. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,11 +22,11 @@ struct stillborn {
 };
 
 struct reconcile_pass {
-    struct driver_params params; /* the loop in it is not used here */
+    struct driver_params params; /* without its loop */
     struct run_status status;    /* as last written */
     enum run_request request;
-    /* Acknowledged by the store. Their replicas are dropped: reconcile() needs the outcome only,
-     * and the driver's memory must not grow with the outputs of a long run. */
+    /* Acknowledged by the store, without their replicas: reconcile() needs only the outcomes, and
+     * the driver's memory must not grow with the outputs of a long run. */
     VEC(struct attempt_row) rows;
     VEC(struct stillborn) stillborn;
     struct { /* the attempt whose replicas were created last */
@@ -42,10 +42,10 @@ int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *pa
 void reconcile_pass_done(struct reconcile_pass *p);
 
 enum reconcile_pass_result { PASS_AGAIN, PASS_WAIT, PASS_FINISHED };
-/* PASS_AGAIN: something was changed, look again at once. PASS_WAIT: nothing to do before a change
- * or the end of *ret_wait_ms (-1: no time was asked for). PASS_FINISHED: the run is final, or
- * suspended as asked, and nothing is left of it. An error: the store or the launcher is broken, the run cannot go on
- * here. */
+/* PASS_AGAIN: something was changed; call again at once. PASS_WAIT: nothing to do before a
+ * change or before *ret_wait_ms have passed (-1: no limit). PASS_FINISHED: the run is final, or
+ * suspended as requested, and no replica is left. An error: the store or the launcher is broken,
+ * and the run cannot continue here. */
 int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct err *err);
-/* Removes every replica, for a driver that gives up. */
+/* Removes every replica, when the driver gives up. */
 void reconcile_pass_abandon(struct reconcile_pass *p);
