@@ -1,6 +1,6 @@
-/* Where runs live, behind one vtable, so that verbs do not ask: local.c (a store on this machine)
- * and cluster.c (objects of a namespace and the API of its benchd). Every operation says on stderr
- * why it failed and returns the program's exit code. */
+/* Where runs are stored, behind one vtable: local.c is a store on this machine, cluster.c the
+ * objects of a namespace and the API of its benchd. Every operation prints its error and returns
+ * the program's exit code. */
 #pragma once
 
 #include <jansson.h>
@@ -14,23 +14,23 @@
 /* A run in a list. */
 struct listed_run {
     struct run_row row;  /* owned; without its definition */
-    bool is_interrupted; /* it should be driven, but nobody does */
+    bool is_interrupted; /* it has not ended, but no process is running it */
 };
 struct run_list {
-    VEC(struct listed_run) items; /* the newest first, or as they were named */
+    VEC(struct listed_run) items; /* newest first, or in the order of the names given */
 };
 void run_list_done(struct run_list *list);
 
 struct listed_benchmark {
     json_t *object;          /* kind Benchmark, owned */
-    int64_t created_unix_ms; /* 0: a shipped one */
+    int64_t created_unix_ms; /* 0: it is built in */
 };
 struct benchmark_list {
-    VEC(struct listed_benchmark) items; /* by name, or as they were named */
+    VEC(struct listed_benchmark) items; /* by name, or in the order of the names given */
 };
 void benchmark_list_done(struct benchmark_list *list);
 
-/* Which log is meant; NOT_GIVEN for what the command line does not say. */
+/* Which log the command line selects; NOT_GIVEN for what it leaves out. */
 #define NOT_GIVEN (-1)
 struct log_wanted {
     struct attempt_wanted attempt;
@@ -45,15 +45,15 @@ struct backend_ops {
                                 struct run_list *ret);
     enum exit_code (*list_benchmarks)(struct backend *b, const char *const *names, size_t n_names,
                                       struct benchmark_list *ret);
-    /* RUN with all that is stored of it. */
+    /* RUN with everything that is stored about it. */
     enum exit_code (*load_run)(struct backend *b, const char *what, struct loaded_run *ret);
-    /* The kept output of one replica of an ended attempt, appended; nothing if it printed nothing. */
+    /* Appends the stored log of one replica of an ended attempt. */
     enum exit_code (*get_log)(struct backend *b, const struct loaded_run *run,
                               const struct replica_id *id, struct buf *out);
-    /* Prints output as it comes, until the run ends or Ctrl-C. */
+    /* Prints logs as they come, until the run ends or Ctrl-C. */
     enum exit_code (*follow_logs)(struct backend *b, const char *what,
                                   const struct log_wanted *wanted);
-    /* *ret_name: the name of the run that is gone, owned. */
+    /* *ret_name: the full name of the run, owned. */
     enum exit_code (*delete_run)(struct backend *b, const char *what, char **ret_name);
     enum exit_code (*cancel_run)(struct backend *b, const char *what, char **ret_name);
     /* `benchctl run` and `benchctl attach`: with the options of the command line. */
@@ -65,11 +65,11 @@ struct backend_ops {
 struct backend { /* implementations embed this as their first member */
     const struct backend_ops *ops;
     const struct cli *cli; /* borrowed */
-    char *where; /* "--local", "-n bench": options for a command that a person may copy; owned */
+    char *where; /* "--local", "-n bench": options for a command that the user can copy; owned */
 };
 
-/* By the command line: --local or --store choose the store, otherwise the cluster. EXIT_OK, or says
- * why not. Opening the store waits for its first use: `run` makes one. */
+/* --local and --store choose the store, otherwise it is the cluster. EXIT_OK, or prints the error.
+ * The store is opened on first use, since `run` creates it. */
 enum exit_code backend_open(const struct cli *cli, struct backend **ret);
 void backend_free(struct backend *b); /* NULL is fine */
 

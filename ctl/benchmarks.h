@@ -1,4 +1,4 @@
-/* A list of Benchmark objects as `benchctl get benchmarks` prints it. Pure. */
+/* Prints a list of Benchmark objects for `benchctl get benchmarks`. Pure. */
 #pragma once
 
 #include <stdint.h>

@@ -33,7 +33,7 @@ static enum exit_code unknown_verb(const struct verb *const *verbs, size_t n, co
         names[i] = verbs[i]->name;
     }
     const char *hint = str_suggest(name, names, n);
-    _cleanup_(freep) char *fix = hint == NULL ? xstrdup("benchctl help lists the verbs")
+    _cleanup_(freep) char *fix = hint == NULL ? xstrdup("list the verbs with: benchctl help")
                                               : xasprintf("did you mean '%s'?", hint);
     return cli_error(EXIT_USAGE, fix, "unknown verb '%s'", name);
 }
@@ -44,7 +44,8 @@ static bool is_set(const char *variable)
     return value != NULL && value[0] != '\0';
 }
 
-/* --color > NO_COLOR > CLICOLOR_FORCE, FORCE_COLOR > is it a terminal. */
+/* --color wins over NO_COLOR, that over CLICOLOR_FORCE and FORCE_COLOR, and those over whether it
+ * is a terminal. */
 static bool wants_color(const char *when, int fd)
 {
     if (!str_eq(when, "auto")) {
@@ -78,17 +79,17 @@ static enum exit_code take_globals(struct cli *cli)
     const struct args *a = &cli->args;
     const char *color = args_get(a, "color", "auto");
     if (!is_one_of(color, "auto|always|never")) {
-        return cli_error(EXIT_USAGE, "--color auto, always or never", "--color '%s' is unknown",
+        return cli_error(EXIT_USAGE, "use --color auto, always or never", "--color '%s' is unknown",
                          color);
     }
     cli->output = args_get(a, "output", "");
     if (cli->output[0] != '\0' && cli->verb->formats == NULL) {
-        return cli_error(EXIT_USAGE, NULL, "'%s' has one output form only: -o is not for it",
+        return cli_error(EXIT_USAGE, NULL, "'%s' does not take -o: it has a single output format",
                          cli->verb->name);
     }
     if (cli->output[0] != '\0' && !is_one_of(cli->output, cli->verb->formats)) {
-        _cleanup_(freep) char *fix = xasprintf("-o %s", cli->verb->formats);
-        return cli_error(EXIT_USAGE, fix, "output form '%s' is unknown", cli->output);
+        _cleanup_(freep) char *fix = xasprintf("use -o %s", cli->verb->formats);
+        return cli_error(EXIT_USAGE, fix, "unknown output format '%s'", cli->output);
     }
     cli->is_local = args_has(a, "local");
     cli->store = args_get(a, "store", NULL);
@@ -97,8 +98,9 @@ static enum exit_code take_globals(struct cli *cli)
     cli->kubeconfig = args_get(a, "kubeconfig", NULL);
     if ((cli->is_local || cli->store != NULL) &&
         (cli->namespace != NULL || cli->context != NULL || cli->kubeconfig != NULL)) {
-        return cli_error(EXIT_USAGE, "leave --local and --store out, or these",
-                         "--namespace, --context and --kubeconfig are for a cluster");
+        return cli_error(
+            EXIT_USAGE, "remove --local and --store, or remove these options",
+            "--namespace, --context and --kubeconfig cannot be used with --local or --store");
     }
     cli->is_quiet = args_has(a, "quiet");
     cli->no_headers = args_has(a, "no-headers");
@@ -123,7 +125,7 @@ static enum exit_code check_words(const struct cli *cli)
     return EXIT_OK;
 }
 
-/* What the person typed to get here. */
+/* The program's name as the user typed it. */
 static const char *program_name(const char *path)
 {
     const char *slash = path == NULL ? NULL : strrchr(path, '/');
@@ -160,7 +162,7 @@ static enum exit_code run_verb(struct cli *cli, int argc, char **argv)
     return code;
 }
 
-/* Options may stand before the verb: the number of arguments that they take. */
+/* Options may come before the verb: the number of arguments that they take. */
 static int leading_options(int argc, char **argv)
 {
     int i = 0;
@@ -196,7 +198,7 @@ enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int arg
         bool asked = argc > 1 && (str_eq(argv[1], "--help") || str_eq(argv[1], "-h"));
         enum exit_code code = asked ? cli_print(&out) : EXIT_USAGE;
         if (!asked) {
-            (void)fputs(buf_cstr(&out), stderr); /* the exit code tells as well */
+            (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
         }
         buf_done(&out);
         return code;
@@ -210,8 +212,8 @@ enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int arg
     return run_verb(&cli, argc - 2, argv + 2);
 }
 
-/* What is quoted may come from a server, a process or a paste: nothing of it may act on a terminal.
- * Line breaks are ours. */
+/* Quoted text may come from a server or a process: no control character of it may reach the
+ * terminal. Line breaks are our own. */
 static void drop_control(char *text)
 {
     for (char *c = text; *c != '\0'; c++) {

@@ -1,5 +1,5 @@
-/* What every verb of benchctl shares: its row in the verb table, the global options, and the way it
- * speaks. Data goes to stdout; notes, progress and errors go to stderr. */
+/* What every verb of benchctl shares: its row in the verb table, the global options, and how it
+ * prints. Data goes to stdout; notes, progress and errors go to stderr. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ struct verb {
     const char *details;  /* NULL, or a paragraph of --help */
     const struct arg_opt *opts;
     size_t n_opts;
-    const char *formats; /* what -o takes: "wide|json|name"; NULL: -o is not for this verb */
+    const char *formats; /* what -o takes: "wide|json|name"; NULL: the verb does not take -o */
     size_t min_words, max_words;
     enum exit_code (*run)(struct cli *cli);
 };

@@ -1,5 +1,5 @@
-/* Runs of a cluster: the kubeconfig, the namespace, the client; see backend.h, cluster_internal.h. Edge
- * file: reads the environment. */
+/* Runs of a cluster: the kubeconfig, the namespace, the client; see backend.h, cluster_internal.h.
+ * Edge file: reads the environment. */
 #include "ctl/cluster_internal.h"
 
 #include <signal.h>
@@ -12,9 +12,9 @@
 #include "config.h"
 #include "ctl/run_name.h"
 
-/* $KUBECONFIG may be a list. kubectl merges its files; we read one, and must not choose another
- * cluster than kubectl would: two that are there are refused. *ret is owned; with none there, the
- * first is missed by name. */
+/* $KUBECONFIG may be a list. kubectl merges its files; benchctl reads one, and must not choose
+ * another cluster than kubectl would, so two existing files are refused. *ret is owned; if none
+ * exists it is the first, so that the error names it. */
 static enum exit_code one_of_list(const char *list, char **ret)
 {
     _cleanup_(freep) char *found = NULL, *first = NULL;
@@ -27,11 +27,13 @@ static enum exit_code one_of_list(const char *list, char **ret)
         }
         const bool is_there = access(path, F_OK) == 0;
         if (is_there && found != NULL) {
-            return cli_error(EXIT_USAGE,
-                             "choose one with --kubeconfig FILE, or make one of them: kubectl "
-                             "config view --flatten >FILE",
-                             "$KUBECONFIG is a list of files, and benchctl reads one: '%s', '%s'",
-                             found, path);
+            return cli_error(
+                EXIT_USAGE,
+                "choose one with --kubeconfig FILE, or merge them: kubectl config view "
+                "--flatten >FILE",
+                "$KUBECONFIG lists several files, but benchctl reads only one: '%s', "
+                "'%s'",
+                found, path);
         }
         if (is_there) {
             found = take_ptr(path);
@@ -43,7 +45,7 @@ static enum exit_code one_of_list(const char *list, char **ret)
     return EXIT_OK;
 }
 
-/* *ret: owned; NULL: nobody named one, and there is none in its usual place. */
+/* *ret: owned; NULL: none is configured, and the default file does not exist. */
 static enum exit_code kubeconfig_path(const struct cli *cli, char **ret)
 {
     *ret = NULL;
@@ -79,14 +81,15 @@ static enum exit_code load_config(const struct cli *cli, struct kube_config *ret
     int r = kube_config_in_cluster(KUBE_SERVICE_ACCOUNT_DIR, getenv("KUBERNETES_SERVICE_HOST"),
                                    getenv("KUBERNETES_SERVICE_PORT"), ret, &err);
     if (r == -ENOENT) {
-        return cli_error(EXIT_UNREACHABLE,
-                         "add --local to work on this machine, or name a cluster by --kubeconfig",
-                         "no cluster: there is no kubeconfig");
+        return cli_error(
+            EXIT_UNREACHABLE,
+            "add --local to run on this machine, or choose a cluster with --kubeconfig",
+            "no cluster: no kubeconfig was found");
     }
     return r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : EXIT_OK;
 }
 
-/* The same options for a command that a person may copy. */
+/* The same options for a command that the user can copy. */
 static char *make_where(const struct cli *cli, const char *ns)
 {
     return xasprintf("-n %s%s%s%s%s", ns, cli->context == NULL ? "" : " --context ",
@@ -150,7 +153,8 @@ enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret)
                     : config.ns != NULL    ? config.ns
                                            : "benchd");
     c->backend = (struct backend){.ops = &ops, .cli = cli};
-    (void)signal(SIGPIPE, SIG_IGN); /* a connection that breaks is an error, not the end */
+    (void)signal(SIGPIPE,
+                 SIG_IGN); /* a broken connection is an error, and must not end the program */
     struct kube_client_params params = {
         .loop = &c->loop, .config = &c->config, .user_agent = "benchctl/" BENCHD_VERSION};
     struct err err = {0};

@@ -1,4 +1,4 @@
-/* benchd in the cluster: is it alive, where is its API, and asking it. See cluster_internal.h. */
+/* Finds benchd and sends requests to its API. See cluster_internal.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -17,15 +17,16 @@
 
 static enum exit_code no_benchd(const struct cluster *c, const struct err *why)
 {
-    _cleanup_(freep) char *fix =
-        xasprintf("kubectl apply -k manifests/, or benchd --kubeconfig FILE outside the cluster; "
-                  "kubectl -n %s get lease,pods,pvc tells more",
-                  c->ns);
-    return cli_error(EXIT_UNREACHABLE, fix, "no live benchd in namespace '%s': %s", c->ns,
+    _cleanup_(freep) char *fix = xasprintf(
+        "install benchd with kubectl apply -k manifests/, or start it outside the cluster with "
+        "benchd --kubeconfig FILE; if it is installed, see kubectl -n %s get "
+        "lease,pods,pvc",
+        c->ns);
+    return cli_error(EXIT_UNREACHABLE, fix, "benchd is not running in namespace '%s': %s", c->ns,
                      why->msg);
 }
 
-/* Where its address is a URL: the API server's credentials stay here. */
+/* For an address that is a URL: the API server's credentials are not sent there. */
 static int connect_directly(struct cluster *c, struct err *err)
 {
     const struct kube_config config = {.server = c->address, .context = (char *)"benchd"};
@@ -34,7 +35,8 @@ static int connect_directly(struct cluster *c, struct err *err)
     return kube_client_new(&params, &c->direct, err);
 }
 
-/* Its address from the Lease. 0, or -Exxx; is_dead: the API server answers, benchd does not live. */
+/* benchd's address from its Lease. 0, or -Exxx; is_dead: the API server says that no benchd is
+ * alive. */
 static int ask_lease(struct cluster *c, char **ret_address, bool *ret_is_dead, struct err *err)
 {
     struct kube_request req;
@@ -44,7 +46,7 @@ static int ask_lease(struct cluster *c, char **ret_address, bool *ret_is_dead, s
     int r = cluster_call(c, c->client, &req, &a);
     *ret_is_dead = r >= 0 || r == -ENOENT;
     if (r == -ENOENT) {
-        (void)err_set(err, ENOENT, "it has no lease '" LEASE "'");
+        (void)err_set(err, ENOENT, "there is no lease '" LEASE "'");
     } else if (r < 0) {
         *err = a.err;
     } else {
@@ -70,7 +72,7 @@ int cluster_reach_benchd(struct cluster *c, bool *ret_is_dead, struct err *err)
     *ret_is_dead = false;
     c->address = take_ptr(address);
     if (!str_eq(c->address, "service") && connect_directly(c, err) < 0) {
-        free(take_ptr(c->address)); /* else the next one would believe it */
+        free(take_ptr(c->address)); /* else the next call would use it */
         return err_wrap(err, -EHOSTUNREACH, "benchd's address");
     }
     return 0;
@@ -113,7 +115,7 @@ bool cluster_learn_address(struct cluster *c, const struct kube_response *res)
     free(take_ptr(c->address));
     c->address = take_ptr(address);
     if (!str_eq(c->address, "service") && connect_directly(c, NULL) < 0) {
-        c->direct = before; /* no URL: as before, until a better one comes */
+        c->direct = before; /* not a URL: keep the old address */
         return false;
     }
     kube_client_free(before);
@@ -156,7 +158,7 @@ int cluster_api_get(struct cluster *c, const char *rest, json_t **ret, struct er
     if (r < 0) {
         cluster_api_error(&a, err);
     } else if ((r = kube_json_load(buf_cstr(&a.body), a.body.len, ret, err)) < 0) {
-        (void)err_wrap(err, r, "the answer of benchd");
+        (void)err_wrap(err, r, "benchd's answer");
     }
     cluster_answer_done(&a);
     return r;
@@ -166,7 +168,8 @@ char *cluster_api_path(const char *name, const char *fmt, ...)
 {
     struct buf path = BUF_INIT;
     buf_putc(&path, '/');
-    for (const char *p = name; *p != '\0'; p++) { /* names need none, what people type may */
+    for (const char *p = name; *p != '\0';
+         p++) { /* names need no escape, other text that users type may */
         const bool is_plain = (*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '-';
         if (is_plain) {
             buf_putc(&path, *p);

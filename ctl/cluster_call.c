@@ -1,11 +1,11 @@
-/* Requests that a verb waits for, and what their errors mean, see cluster_internal.h. */
+/* Requests that a verb waits for, and what their errors mean. See cluster_internal.h. */
 #include "ctl/cluster_internal.h"
 #include "kube/json.h"
 
 #define SECOND_NS INT64_C(1000000000)
 
 const struct kube_call_options cluster_options = {
-    .max_bytes = (size_t)512 * 1024 * 1024, /* all summaries of a large run */
+    .max_bytes = (size_t)512 * 1024 * 1024, /* the summaries of a large run */
     .timeout_ns = 30 * SECOND_NS,
     .max_tries = 3,
 };
@@ -41,7 +41,7 @@ int cluster_call(struct cluster *c, struct kube_client *client, struct kube_requ
     struct waiting w = {.answer = ret};
     (void)kube_call(client, req, &cluster_options, on_done, &w);
     while (!w.is_over) {
-        (void)uv_run(&c->loop, UV_RUN_ONCE); /* on_done comes in any case */
+        (void)uv_run(&c->loop, UV_RUN_ONCE); /* on_done is always called */
     }
     return ret->r;
 }
@@ -63,7 +63,7 @@ enum exit_code cluster_exit_code(int r)
 {
     switch (r) {
     case -ENOENT:
-    case -ESHUTDOWN: /* its namespace is going */
+    case -ESHUTDOWN: /* its namespace is being deleted */
         return EXIT_NOT_FOUND;
     case -EACCES:
     case -EDQUOT:

@@ -1,5 +1,5 @@
-/* The inside of the cluster's backend: one API server through the user's kubeconfig, one namespace,
- * one loop. Shared by cluster*.c; nobody else includes it. Edge files: libuv. */
+/* What the files of the cluster's backend share: one API server from the user's kubeconfig, one
+ * namespace, one loop. Included by cluster*.c only. Edge files: libuv. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,9 +18,9 @@ struct cluster {
     uv_loop_t loop;
     struct kube_config config;
     struct kube_client *client;
-    struct kube_client *direct; /* to benchd itself, where its address is a URL; else NULL */
+    struct kube_client *direct; /* to benchd itself, if its address is a URL; else NULL */
     char *ns;
-    char *address; /* of benchd: "service" or a URL; NULL: not asked yet */
+    char *address; /* of benchd: "service" or a URL; NULL: its Lease was not read yet */
 };
 
 /* --- cluster_call.c: a request and its answer ------------------------------------------------- */
@@ -28,8 +28,8 @@ struct cluster {
 struct cluster_answer {
     int r; /* as kube_done_fn gives it */
     int http_code;
-    bool is_status; /* a failure told by the API server itself, not by what stands before it */
-    int64_t date_unix_ms; /* the server's clock; -1: not said */
+    bool is_status;       /* the failure is a Status of the API server, not of a proxy before it */
+    int64_t date_unix_ms; /* the server's clock; -1: not sent */
     struct buf body;
     struct err err;
 };
@@ -39,29 +39,30 @@ int cluster_call(struct cluster *c, struct kube_client *client, struct kube_requ
                  struct cluster_answer *ret);
 /* The same for a JSON document from the API server: owned, in *ret. */
 int cluster_get(struct cluster *c, struct kube_request *req, json_t **ret, struct err *err);
-/* How every request of benchctl is sent: impatient. */
+/* Of every request: short time-outs and few retries. */
 extern const struct kube_call_options cluster_options;
-/* What an error means for the program. */
+/* The exit code for an error. */
 enum exit_code cluster_exit_code(int r);
 
 /* --- cluster_benchd.c: benchd in the namespace ------------------------------------------------ */
 
-/* The same without a word: 0, or -Exxx; is_dead: the API server answers, and no benchd lives. */
+/* Reads benchd's address from its Lease, once. 0, or -Exxx; *ret_is_dead: the API server says that
+ * no benchd is alive. */
 int cluster_reach_benchd(struct cluster *c, bool *ret_is_dead, struct err *err);
-/* Is a benchd alive, and where? EXIT_OK, or says why not and what to do. Asked once. */
+/* The same; prints the error and what to do. */
 enum exit_code cluster_find_benchd(struct cluster *c);
-/* Surely: the API server says so. For a note beside what is done without it. */
+/* True only if the API server says so. For a note after a command that does not need benchd. */
 bool cluster_benchd_is_dead(struct cluster *c, struct err *why);
-/* For those that live long: the Lease as a request, and its answer. True: benchd is elsewhere now,
- * and that is where the next question goes. Not from a callback of `direct`. */
+/* For callers that live long: the request for the Lease, and its answer. True: benchd has another
+ * address now, and later requests go there. Do not call it from a callback of `direct`. */
 void cluster_lease_request(const struct cluster *c, struct kube_request *ret);
 bool cluster_learn_address(struct cluster *c, const struct kube_response *res);
 /* "/api/v1/runs" + rest, as a request for *ret_client. After cluster_find_benchd. */
 void cluster_api_request(struct cluster *c, const char *rest, struct kube_client **ret_client,
                          struct kube_request *ret);
-/* The text of an error that benchd's API answered with; else err as it is. */
+/* The message of an error that benchd's API answered with, else the error of the request. */
 void cluster_api_error(const struct cluster_answer *a, struct err *ret);
-/* Waits for a document. -Exxx with its text, where benchd answered with an error too. */
+/* Waits for a document. -Exxx with the message, also of an error that benchd answered with. */
 int cluster_api_get(struct cluster *c, const char *rest, json_t **ret, struct err *err);
 /* "/NAME" with its characters escaped, for `rest`. Owned. */
 char *cluster_api_path(const char *name, const char *fmt, ...)
@@ -69,7 +70,7 @@ char *cluster_api_path(const char *name, const char *fmt, ...)
 
 /* --- cluster_runs.c --------------------------------------------------------------------------- */
 
-/* The BenchmarkRun that RUN means, owned. Says why not. */
+/* The BenchmarkRun that RUN names, owned. Prints the error. */
 enum exit_code cluster_find_object(struct cluster *c, const char *what, json_t **ret);
 enum exit_code cluster_list_runs(struct backend *b, const char *const *names, size_t n_names,
                                  struct run_list *ret);

@@ -1,8 +1,8 @@
-/* benchctl logs RUN --follow: the pods of the run are watched, and the logs of those that are meant
- * are printed as they come, one pod after another. See cluster_internal.h.
+/* benchctl logs RUN --follow: watches the pods of the run and prints the logs of the selected ones
+ * as they come, one pod after another. See cluster_internal.h.
  *
- * Meant are trainer 0 (or --role, --index) of every attempt, or of those that --point, --trial and
- * --attempt name. It ends with the run, or when the one attempt that was named has ended. */
+ * It selects trainer 0 (or --role, --index) of every attempt, or of those that --point, --trial and
+ * --attempt select. It ends with the run, or with the attempt if exactly one is selected. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +22,13 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 struct following {
     struct cluster *c;
     const char *run_name, *run_uid;
-    bool is_one; /* one attempt is meant: its end is the end */
+    bool is_one; /* exactly one attempt is selected: stop when it ends */
     uv_signal_t signals[N_SIGNALS];
-    uv_timer_t timer; /* frees what must not be freed in its own callback */
+    uv_timer_t timer; /* frees follows, which must not be freed in their own callbacks */
     struct kube_informer *pods, *runs;
-    struct kube_follow *follow; /* NULL: none under way */
+    struct kube_follow *follow; /* NULL: no log is being printed */
     char *pod, *pod_uid;        /* of it */
-    VEC(char *) seen;           /* uids of pods that were begun; owned */
+    VEC(char *) seen;           /* uids of pods whose log was printed or is being printed; owned */
     bool is_follow_over;
     bool is_run_over;
     bool is_over;
@@ -47,7 +47,7 @@ static void on_line(void *ctx, const char *line, size_t len)
 {
     struct following *f = ctx;
     if (f->is_over) {
-        return; /* what came with it in one piece */
+        return; /* the rest of the same chunk */
     }
     struct buf out = BUF_INIT;
     buf_append(&out, line, len);
@@ -70,14 +70,14 @@ static void on_log_end(void *ctx, int r, const struct err *err)
     wake(f);
 }
 
-/* Container 0 is the replica; others may stand beside it. */
+/* Container 0 is the replica; the others are sidecars. */
 static const char *container_name(const json_t *pod)
 {
     const json_t *list = json_object_get(json_object_get(pod, "spec"), "containers");
     return json_string_value(json_object_get(json_array_get(list, 0), "name"));
 }
 
-/* Statuses come in an order of their own. */
+/* Statuses are not in the order of the containers. */
 static const json_t *container_state(const json_t *pod, const char *state)
 {
     const char *wanted = container_name(pod);
@@ -93,7 +93,7 @@ static const json_t *container_state(const json_t *pod, const char *state)
     return NULL;
 }
 
-/* Its log can be read, or could be. */
+/* Its log can be read. */
 static bool has_started(const json_t *pod)
 {
     return container_state(pod, "running") != NULL || container_state(pod, "terminated") != NULL;
@@ -144,7 +144,7 @@ static void end_follow(struct following *f)
     f->pod = f->pod_uid = NULL;
 }
 
-/* The oldest pod that was not printed yet, if nothing is being printed. */
+/* Starts with the oldest pod that was not printed yet, if none is being printed. */
 static void next(struct following *f)
 {
     if (f->follow != NULL && f->is_follow_over) {
@@ -172,7 +172,7 @@ static void next(struct following *f)
         f->is_over = true;
         if (f->seen.len == 0) {
             cli_note(f->c->backend.cli,
-                     "run/%s has ended and no such pod is left; what was kept: "
+                     "run/%s has ended and none of its selected pods is left; for the stored logs: "
                      "benchctl logs %s %s",
                      f->run_name, f->run_name, f->c->backend.where);
         }
@@ -207,7 +207,7 @@ static void on_synced(void *ctx)
     wake(f);
 }
 
-/* What was gone before the first list is in none, and no watch tells that it went. */
+/* A run that was deleted before the first list is not in it, and no watch reports its deletion. */
 static void on_runs_synced(void *ctx)
 {
     struct following *f = ctx;
@@ -236,12 +236,12 @@ static void on_timer(uv_timer_t *timer)
     if (is_refused(f, f->pods) || is_refused(f, f->runs)) {
         return;
     }
-    /* Nothing is known before the first list: an ended run may have pods that are still there. */
+    /* Before the first list nothing is known: an ended run may still have pods. */
     if (kube_reflector_is_synced(kube_informer_reflector(f->pods))) {
         next(f);
     }
     if (!f->is_over) {
-        (void)uv_timer_start(&f->timer, on_timer, 1000, 0); /* to see lasting failures */
+        (void)uv_timer_start(&f->timer, on_timer, 1000, 0); /* to notice lasting failures */
     }
 }
 

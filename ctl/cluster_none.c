@@ -4,7 +4,6 @@
 enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret)
 {
     (void)cli, (void)ret;
-    return cli_error(EXIT_UNREACHABLE, "add --local",
-                     "no cluster: this benchctl was built without Kubernetes and works on this "
-                     "machine only");
+    return cli_error(EXIT_UNREACHABLE, "add --local to run on this machine",
+                     "no cluster: this benchctl was built without support for Kubernetes");
 }

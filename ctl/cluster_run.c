@@ -1,9 +1,9 @@
-/* benchctl run NAME in a cluster: NAME becomes a Benchmark that the cluster has, or an inline
- * definition; a BenchmarkRun of it is made, looked on, and ends in its tables. See cluster_internal.h.
+/* benchctl run NAME in a cluster: creates a BenchmarkRun that refers to a Benchmark or carries the
+ * definition inline, follows it and prints its tables. See cluster_internal.h.
  *
  *   file                  --> checked, merged with the options --> spec.definition
  *   the cluster's         --> checked with the options         --> spec.benchmarkRef, overrides
- *   shipped               --> made in the cluster, then as the cluster's
+ *   built-in              --> created in the cluster, then as the cluster's
  *   --systems             --> always inline: overrides cannot leave out systems */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,10 +24,10 @@
 /* What is to be run. */
 struct source {
     struct definition_file file; /* its text; a Benchmark of the cluster as JSON */
-    bool is_reference;           /* the cluster has it, or is to get it */
-    bool is_shipped;             /* the cluster has to get it first */
+    bool is_reference;           /* to a Benchmark in the cluster */
+    bool is_builtin;             /* the Benchmark has to be created first */
     struct profiles profiles;
-    struct run_def *def; /* merged with the options: checked, and what runs */
+    struct run_def *def; /* merged with the options and checked */
 };
 
 static void source_done(struct source *s)
@@ -42,7 +42,7 @@ static enum exit_code fail(int r, const struct err *err)
     return cli_error(cluster_exit_code(r), NULL, "%s", err->msg);
 }
 
-/* The cluster's Benchmark, or 404 for one that is not there. */
+/* The cluster's Benchmark; *ret_found is not written if there is none. */
 static enum exit_code find_in_cluster(struct cluster *c, const char *name, struct source *s,
                                       bool *ret_found)
 {
@@ -82,15 +82,15 @@ static enum exit_code find_source(struct cluster *c, struct source *s)
         }
     }
     enum exit_code code = definition_open(cli, &s->file);
-    s->is_reference = s->is_shipped = !is_file;
+    s->is_reference = s->is_builtin = !is_file;
     return code == EXIT_OK ? profiles_open(&s->profiles) : code;
 }
 
-/* Everything is checked here, with its place in the text, before anything is made. */
+/* Checks everything before anything is created; errors have their place in the text. */
 static enum exit_code check_source(struct cluster *c, struct source *s)
 {
     const struct definition_load_params params = {
-        .profiles = s->is_reference && !s->is_shipped ? NULL : &s->profiles,
+        .profiles = s->is_reference && !s->is_builtin ? NULL : &s->profiles,
         .created_unix_ms = clock_unix_ms(),
     };
     enum exit_code code = definition_load(c->backend.cli, &s->file, &params, &s->def);
@@ -101,15 +101,15 @@ static enum exit_code check_source(struct cluster *c, struct source *s)
     int r = code == EXIT_OK ? pod_check_systems(s->def->spec, &err) : 0;
     if (r < 0) {
         code = cli_error(EXIT_USAGE,
-                         r == -ENOENT ? "add a PodTemplateSpec, as the shipped definitions have "
-                                        "it, or run with --local, which needs none"
-                                      : "benchctl run with --systems benchworker, or with --local",
+                         r == -ENOENT ? "add a PodTemplateSpec as in the built-in definitions, or "
+                                        "run with --local, which needs none"
+                                      : "run with --systems benchworker, or with --local",
                          "%s: %s", s->file.path, err.msg);
     }
     return code;
 }
 
-/* POST; -EEXIST is an answer, too. */
+/* POST. -EEXIST: an object of this name exists already. */
 static int create(struct cluster *c, const struct kube_resource *res, const json_t *object,
                   struct err *err)
 {
@@ -121,21 +121,21 @@ static int create(struct cluster *c, const struct kube_resource *res, const json
     return r;
 }
 
-static enum exit_code create_shipped(struct cluster *c, const struct source *s)
+static enum exit_code create_builtin(struct cluster *c, const struct source *s)
 {
     struct spec *spec = NULL;
     struct diags diags = {0};
     struct err err = {0};
     int r = spec_load(s->file.text, s->file.len, NULL, &spec, &diags); /* without the options */
-    if (r < 0) { /* it was read with them: only their absence can be wrong */
-        (void)err_set(&err, EINVAL, "%s is wrong without these options; benchctl validate %s",
+    if (r < 0) { /* with the options it was valid */
+        (void)err_set(&err, EINVAL, "%s is invalid without these options; see benchctl validate %s",
                       s->file.path, s->file.path);
     } else {
         r = create(c, &kube_benchmarks, spec->definition, &err);
     }
     spec_free(spec);
     diags_done(&diags);
-    if (r < 0 && r != -EEXIST) { /* somebody else was faster */
+    if (r < 0 && r != -EEXIST) { /* EEXIST: somebody else was faster */
         return fail(r, &err);
     }
     if (r >= 0) {
@@ -145,7 +145,8 @@ static enum exit_code create_shipped(struct cluster *c, const struct source *s)
     return EXIT_OK;
 }
 
-/* The object that is there already: 1 ours, our first answer was lost on its way; 0 another's. */
+/* Whose is the existing object? 1: ours, created by a request whose answer was lost; 0:
+ * another's. */
 static int is_ours(struct cluster *c, const char *name, const char *request, struct err *err)
 {
     struct kube_request req;
@@ -157,19 +158,19 @@ static int is_ours(struct cluster *c, const char *name, const char *request, str
     return r >= 0 || r == -ENOENT ? is : r;
 }
 
-/* Nobody told whether it is there: a second one could be one too many. */
+/* It is not known whether the run was created, and creating another could give two. */
 static enum exit_code fail_unknown(const struct cluster *c, const char *name, int r,
                                    const struct err *err)
 {
     _cleanup_(freep) char *fix =
-        xasprintf("benchctl get runs %s tells whether it is there", c->backend.where);
+        xasprintf("check whether it exists: benchctl get runs %s", c->backend.where);
     return cli_error(cluster_exit_code(r), fix,
-                     "run/%s: an answer was lost, it may have been created: %s", name, err->msg);
+                     "run/%s may have been created, but the answer was lost: %s", name, err->msg);
 }
 
 static json_t *make_overrides(const struct cli *cli, const struct run_def *def)
 {
-    int64_t steps = 0, repeats = 0; /* both were read before, without complaint */
+    int64_t steps = 0, repeats = 0; /* both were read before, without an error */
     (void)definition_number(cli, "steps", 1000000, &steps);
     (void)definition_number(cli, "repeats", 1000, &repeats);
     size_t n = 0;
@@ -177,7 +178,7 @@ static json_t *make_overrides(const struct cli *cli, const struct run_def *def)
     return object_make_overrides(def->spec->definition, sets, n, steps, repeats);
 }
 
-/* A BenchmarkRun under a fresh name; again if some other run has it already. */
+/* Creates a BenchmarkRun under a new name, and tries another one if a run has it already. */
 static enum exit_code create_run(struct cluster *c, const struct source *s, char **ret_name)
 {
     const struct cli *cli = c->backend.cli;
@@ -216,12 +217,13 @@ static enum exit_code create_run(struct cluster *c, const struct source *s, char
     return EXIT_OK;
 }
 
-/* Where all that this command would have shown can be had. Owned. */
+/* How to get what this command could not show. Owned. */
 static char *later(const struct cluster *c, const char *name)
 {
-    return xasprintf("benchctl results %s %s shows the tables, benchctl describe %s %s the trials, "
-                     "once benchd answers",
-                     name, c->backend.where, name, c->backend.where);
+    return xasprintf(
+        "when benchd answers again: benchctl results %s %s for the tables, benchctl describe "
+        "%s %s for the trials",
+        name, c->backend.where, name, c->backend.where);
 }
 
 static enum exit_code show_tables(struct cluster *c, const char *name, enum watch_state end,
@@ -234,12 +236,12 @@ static enum exit_code show_tables(struct cluster *c, const char *name, enum watc
         enum exit_code code = cluster_exit_code(r);
         _cleanup_(freep) char *fix = later(c, name);
         return cli_error(end == WATCH_TIMED_OUT ? EXIT_TIMEOUT : code, fix,
-                         "run/%s: %s; its results cannot be read: %s", name,
+                         "run/%s has ended (%s), but its results cannot be read: %s", name,
                          run_phase_to_string(status->phase), err.msg);
     }
     enum exit_code code;
     if (run.result == NULL) {
-        _cleanup_(freep) char *fix = xasprintf("benchctl describe %s tells more", name);
+        _cleanup_(freep) char *fix = xasprintf("see benchctl describe %s", name);
         code = cli_error(EXIT_USAGE, fix, "run/%s was not accepted: %s", name,
                          status->message[0] == '\0' ? "no reason given" : status->message);
     } else if ((code = show_result(c->backend.cli, run.result)) == EXIT_OK) {
@@ -251,31 +253,34 @@ static enum exit_code show_tables(struct cluster *c, const char *name, enum watc
                : code;
 }
 
-static enum exit_code tell_detached(const struct cluster *c, const char *name,
+static enum exit_code note_detached(const struct cluster *c, const char *name,
                                     const struct run_status *status)
 {
     const struct cli *cli = c->backend.cli;
     const char *where = c->backend.where;
     if (run_phase_is_final(status->phase)) {
-        cli_note(cli, "detached, run/%s has ended: %s; its tables: benchctl results %s %s", name,
-                 run_phase_to_string(status->phase), name, where);
-    } else {
         cli_note(cli,
-                 "detached, run/%s goes on; look on again: benchctl attach %s %s; end it: "
-                 "benchctl cancel %s %s",
-                 name, name, where, name, where);
+                 "detached from run/%s, which has ended (%s); print its tables with: benchctl "
+                 "results %s %s",
+                 name, run_phase_to_string(status->phase), name, where);
+    } else {
+        cli_note(
+            cli,
+            "detached from run/%s, which continues; follow it with: benchctl attach %s %s; cancel "
+            "it with: benchctl cancel %s %s",
+            name, name, where, name, where);
     }
     return EXIT_INTERRUPTED;
 }
 
-static enum exit_code tell_untold(const struct cluster *c, const char *name,
-                                  const struct run_status *status, const struct err *err)
+static enum exit_code fail_unreported(const struct cluster *c, const char *name,
+                                      const struct run_status *status, const struct err *err)
 {
     _cleanup_(freep) char *fix = later(c, name);
-    return cli_error(cluster_exit_code(-err->code), fix,
-                     "run/%s: %s; its tables, and what was not told of its trials, are missing: %s",
-                     name, run_phase_to_string(status->phase),
-                     err->code == 0 ? "benchd did not answer" : err->msg);
+    return cli_error(
+        cluster_exit_code(-err->code), fix,
+        "run/%s has ended (%s), but benchd did not report its tables and its last trials: %s", name,
+        run_phase_to_string(status->phase), err->code == 0 ? "no answer in time" : err->msg);
 }
 
 static enum exit_code watch(struct cluster *c, const char *name, const char *uid,
@@ -287,9 +292,9 @@ static enum exit_code watch(struct cluster *c, const char *name, const char *uid
     const enum watch_state end = cluster_watch(c, name, uid, opts, &status, &err);
     switch (end) {
     case WATCH_DETACHED:
-        return tell_detached(c, name, &status);
+        return note_detached(c, name, &status);
     case WATCH_UNREPORTED:
-        return tell_untold(c, name, &status, &err);
+        return fail_unreported(c, name, &status, &err);
     case WATCH_DELETED:
         return cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", name);
     case WATCH_FORBIDDEN:
@@ -331,8 +336,8 @@ enum exit_code cluster_run(struct backend *b)
     if (code == EXIT_OK) {
         code = cluster_find_benchd(c);
     }
-    if (code == EXIT_OK && source.is_shipped) {
-        code = create_shipped(c, &source);
+    if (code == EXIT_OK && source.is_builtin) {
+        code = create_builtin(c, &source);
     }
     if (code == EXIT_OK) {
         code = create_run(c, &source, &name);

@@ -1,4 +1,5 @@
-/* Runs and benchmarks of the namespace: found, listed, loaded, ended. See cluster_internal.h. */
+/* Finds, lists, loads, deletes and cancels the runs and benchmarks of the namespace. See
+ * cluster_internal.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,13 +49,13 @@ static enum exit_code find_by_ending(struct cluster *c, const char *what,
     return code;
 }
 
-/* The kinds are not installed: nothing that lists them can help. */
+/* The CRDs are not installed, so a list would fail, too. */
 static bool is_missing_kind(const struct cluster_answer *a)
 {
     return a->r == -ENOENT && !a->is_status;
 }
 
-/* By its whole name. *ret_answer is the caller's. */
+/* By its full name. *ret_answer is the caller's. */
 static int get_object(struct cluster *c, const char *name, struct cluster_answer *ret_answer,
                       json_t **ret)
 {
@@ -66,8 +67,8 @@ static int get_object(struct cluster *c, const char *name, struct cluster_answer
                                   &ret_answer->err);
 }
 
-/* What get_object answered; where there is none of the name, others that end so. */
-static enum exit_code judge_object(struct cluster *c, const char *name, int r,
+/* The result of get_object; without an object of that name, a run whose name ends with it. */
+static enum exit_code check_object(struct cluster *c, const char *name, int r,
                                    const struct cluster_answer *a, json_t **ret)
 {
     if (r == -ENOENT && !is_missing_kind(a)) {
@@ -83,7 +84,7 @@ enum exit_code cluster_find_object(struct cluster *c, const char *what, json_t *
     struct cluster_answer a;
     const char *name = run_word_name(what);
     int r = get_object(c, name, &a, ret);
-    enum exit_code code = judge_object(c, name, r, &a, ret);
+    enum exit_code code = check_object(c, name, r, &a, ret);
     cluster_answer_done(&a);
     return code;
 }
@@ -173,7 +174,7 @@ int cluster_take_document(const json_t *document, const struct run_status *statu
     *ret = (struct loaded_run){0};
     int r = run_document_from_json(document, &d, err);
     if (r < 0) {
-        return err_wrap(err, r, "the answer of benchd");
+        return err_wrap(err, r, "benchd's answer");
     }
     *ret = (struct loaded_run){
         .row = d.row,
@@ -208,7 +209,7 @@ int cluster_load_document(struct cluster *c, const char *name, const struct run_
     return r;
 }
 
-/* What the object alone tells, for an answer without benchd. */
+/* What the object says, for when benchd cannot be asked. */
 static void load_object(json_t *object, struct loaded_run *ret)
 {
     struct err err;
@@ -218,7 +219,7 @@ static void load_object(json_t *object, struct loaded_run *ret)
     }
 }
 
-/* A run whose object's time to live is over: benchd still has its results, under its whole name. */
+/* After the object's time to live benchd still has the results, under the run's full name. */
 static bool load_kept(struct cluster *c, const char *name, struct loaded_run *ret)
 {
     struct err err;
@@ -235,7 +236,7 @@ enum exit_code cluster_load_run(struct backend *b, const char *what, struct load
     const char *name = run_word_name(what);
     int r = get_object(c, name, &a, &object);
     const bool is_kept = r == -ENOENT && !is_missing_kind(&a) && load_kept(c, name, ret);
-    enum exit_code code = is_kept ? EXIT_OK : judge_object(c, name, r, &a, &object);
+    enum exit_code code = is_kept ? EXIT_OK : check_object(c, name, r, &a, &object);
     cluster_answer_done(&a);
     if (is_kept || code != EXIT_OK) {
         return code;
@@ -249,12 +250,12 @@ enum exit_code cluster_load_run(struct backend *b, const char *what, struct load
             : 0;
     if (r >= 0 && code == EXIT_OK) {
         ret->object = json_incref(object);
-        if (ret->row.created_unix_ms == 0) { /* refused: it was never frozen */
+        if (ret->row.created_unix_ms == 0) { /* not accepted: benchd has not stored it */
             ret->row.created_unix_ms = object_created_unix_ms(object);
         }
     } else {
         load_object(object, ret);
-        /* benchd has not heard of a run that was just made. */
+        /* benchd may not know a run yet that was just created. */
         const bool is_new = r == -ENOENT && !run_phase_is_final(ret->row.status.phase);
         code = code != EXIT_OK || is_new ? code : fail(r, &err);
     }
@@ -284,18 +285,18 @@ enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
     return r < 0 ? fail(r, &err) : EXIT_OK;
 }
 
-/* The object has changed, and nobody is there to act on it. */
+/* The object has changed, but no benchd acts on it. */
 static void note_absence(struct cluster *c, bool is_delete)
 {
     struct err why = {0};
     if (cluster_benchd_is_dead(c, &why)) {
-        cli_note(c->backend.cli, "no live benchd in namespace '%s' (%s): %s", c->ns, why.msg,
-                 is_delete ? "what it has stored of this run stays"
-                           : "the run ends when one is back");
+        cli_note(c->backend.cli, "benchd is not running in namespace '%s' (%s): %s", c->ns, why.msg,
+                 is_delete ? "what it has stored about this run is not deleted"
+                           : "the run is cancelled when benchd is back");
     }
 }
 
-/* Only what came out of it is left, under its whole name. */
+/* Has benchd kept the results of a run whose object is gone? By its full name. */
 static bool is_kept(struct cluster *c, const char *name)
 {
     _cleanup_(freep) char *path = cluster_api_path(name, "%s", "");
@@ -308,7 +309,7 @@ static bool is_kept(struct cluster *c, const char *name)
     return is;
 }
 
-/* cluster_find_object, for a run that is to be ended. */
+/* cluster_find_object, for a run that is to be deleted or cancelled. */
 static enum exit_code find_to_end(struct cluster *c, const char *what, json_t **ret)
 {
     struct cluster_answer a;
@@ -316,14 +317,15 @@ static enum exit_code find_to_end(struct cluster *c, const char *what, json_t **
     int r = get_object(c, name, &a, ret);
     enum exit_code code;
     if (r == -ENOENT && !is_missing_kind(&a) && is_kept(c, name)) {
-        _cleanup_(freep) char *fix = xasprintf(
-            "where benchd's store can be reached: benchctl delete %s --store sqlite:FILE", name);
-        code = cli_error(EXIT_NOT_FOUND, fix,
-                         "run/%s has no object any more; what came out of it outlives the object's "
-                         "time to live on purpose, and nothing in the cluster's API deletes it",
-                         name);
+        _cleanup_(freep) char *fix =
+            xasprintf("where benchd's store is: benchctl delete %s --store sqlite:FILE", name);
+        code =
+            cli_error(EXIT_NOT_FOUND, fix,
+                      "run/%s has no BenchmarkRun any more; its results outlive the object's time "
+                      "to live on purpose, and the cluster's API cannot delete them",
+                      name);
     } else {
-        code = judge_object(c, name, r, &a, ret);
+        code = check_object(c, name, r, &a, ret);
     }
     cluster_answer_done(&a);
     return code;
@@ -344,7 +346,7 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
     struct run_status status;
     object_read_status(object, &status);
     if (!is_delete && run_phase_is_final(status.phase) && status.phase != RUN_CANCELLED) {
-        code = cli_error(EXIT_USAGE, NULL, "run/%s has ended already: %s", name,
+        code = cli_error(EXIT_USAGE, NULL, "run/%s has already ended: %s", name,
                          run_phase_to_string(status.phase));
         json_decref(object);
         return code;
@@ -360,7 +362,7 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
     struct err err = {0};
     int r = cluster_get(c, &req, &answer, &err);
     if (is_delete && r == -ENOENT) {
-        r = 0; /* it was there: our first answer was lost, or somebody else was faster */
+        r = 0; /* it existed: our first answer was lost, or somebody else was faster */
     }
     if (r >= 0) {
         *ret_name = xstrdup(name);

@@ -1,10 +1,10 @@
-/* Following a run of a cluster until its end: callbacks become events of watch_state.h, and what its
- * machine answers is done here. The object is watched; what only benchd knows (steps, ended attempts)
- * is asked from its API: first the whole document, which begins the progress, then the state, and
- * each ended attempt that was not shown yet.
+/* Following a run of a cluster until its end: callbacks become events of watch_state.h, and what
+ * its machine answers is done here. The object is watched; what only benchd knows (steps, ended
+ * attempts) is asked from its API: first the whole document, which begins the progress, then the
+ * state, and each ended attempt that was not shown yet.
  *
- * The API server and benchd may go away and come back meanwhile: only a refusal to let us watch ends
- * it. */
+ * The API server and benchd may go away and come back meanwhile: only a refusal to let us watch
+ * ends it. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static void begin_progress(struct watch *w, const json_t *document)
         .mode = w->opts->mode,
         .def = w->run.def,
         .rows = w->run.rows,
-        .n_rows = w->opts->is_ours ? 0 : w->run.n_rows, /* else they are told */
+        .n_rows = w->opts->is_ours ? 0 : w->run.n_rows, /* else they are shown as they are new */
         .loop = &w->c->loop,
         .ascii = w->c->backend.cli->ascii,
         .color = w->c->backend.cli->color_stderr,
@@ -80,7 +80,8 @@ static void begin_progress(struct watch *w, const json_t *document)
     }
     w->n_events = w->run.n_events;
     for (size_t i = 0; w->opts->is_ours && i < w->run.n_rows; i++) {
-        progress_attempt(w->progress, &w->run.rows[i]); /* benchd was away while it ran */
+        progress_attempt(w->progress,
+                         &w->run.rows[i]); /* they ended before benchd could be asked */
     }
     progress_status(w->progress, &w->run.row.status);
 }
@@ -119,7 +120,8 @@ static void show_state(struct watch *w, const struct run_state *state)
     }
 }
 
-/* Ended attempts are shown before the state that follows them: true where there are some to ask for. */
+/* Ended attempts are shown before the state that follows them: true where there are some to ask
+ * for. */
 static bool take_state(struct watch *w, const json_t *document)
 {
     struct run_state state;
@@ -269,7 +271,7 @@ static void on_cancelled(void *ctx, int r, const struct kube_response *res, cons
 
 static void cancel(struct watch *w)
 {
-    cli_note(w->c->backend.cli, "--timeout has passed: cancelling run/%s", w->name);
+    cli_note(w->c->backend.cli, "--timeout expired: cancelling run/%s", w->name);
     json_t *patch = json_pack("{s:{s:b}}", "spec", "cancel", 1);
     struct kube_request req;
     kube_request_merge_patch(&kube_benchmark_runs, w->c->ns, w->name, patch, &req);
@@ -286,10 +288,10 @@ static void on_patience(uv_timer_t *timer)
 static void show_note(const struct watch *w, enum watch_note note)
 {
     if (note == WATCH_NOTE_SILENT) {
-        cli_note(w->c->backend.cli, "benchd does not answer, the run goes on: %s", w->err.msg);
+        cli_note(w->c->backend.cli, "benchd does not answer; the run continues: %s", w->err.msg);
     } else if (note == WATCH_NOTE_LATE) {
         cli_note(w->c->backend.cli,
-                 "run/%s has ended: %s; benchd does not answer, asking again: %s", w->name,
+                 "run/%s has ended (%s), but benchd does not answer; retrying: %s", w->name,
                  run_phase_to_string(w->status.phase), w->err.msg);
     }
 }
@@ -333,7 +335,7 @@ static void on_change(void *ctx, enum kube_change change, const struct kube_obje
 {
     struct watch *w = ctx;
     if (strcmp(object->uid, w->uid) != 0) {
-        return; /* another run of that name, later */
+        return; /* a later run of the same name */
     }
     if (change == KUBE_CHANGE_REMOVED) {
         advance(w, WATCH_ON_DELETE);
@@ -346,7 +348,7 @@ static void on_change(void *ctx, enum kube_change change, const struct kube_obje
     advance(w, run_phase_is_final(status.phase) ? WATCH_ON_END : WATCH_ON_CHANGE);
 }
 
-/* What was gone before the first list is in none, and no watch tells that it went. */
+/* A run that was deleted before a list is not in it, and no watch reports its deletion. */
 static void on_synced(void *ctx)
 {
     struct watch *w = ctx;
@@ -379,7 +381,7 @@ static void start_handles(struct watch *w)
     }
 }
 
-/* No callback comes any more; the memory of handles goes with the turns of the loop. */
+/* After this no callback comes; the close callbacks need two turns of the loop. */
 static void end_handles(struct watch *w)
 {
     if (w->call != NULL) {

@@ -1,4 +1,4 @@
-/* benchctl attach RUN: look on while a run of the cluster goes on; ends in its tables. */
+/* benchctl attach RUN: follows a run of the cluster and prints its tables. */
 #include "ctl/backend.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
@@ -15,17 +15,17 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
-    {"timeout", 0, "DURATION", "Cancel the run after this time, for instance 10m (exit 8)"},
-    {"progress", 0, "HOW", "auto, live, plain, none or json"},
+    {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
+    {"progress", 0, "HOW", "Show progress as auto, live, plain, json or none"},
 };
 
 const struct verb verb_attach = {
     .name = "attach",
     .args = "RUN [option...]",
-    .summary = "Look on while a run in a cluster goes on, and print its tables",
+    .summary = "Follow a run in a cluster and print its tables",
     .examples = "  benchctl attach 7k3fq\n"
                 "  benchctl attach vgg16-pserver-sweep-7k3fq -n bench --progress plain\n",
-    .details = "Ctrl-C leaves the run alone. Exit codes are those of run.",
+    .details = "Ctrl-C detaches: the run continues. The exit codes are those of benchctl run.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = SHOW_FORMATS,

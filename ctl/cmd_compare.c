@@ -36,9 +36,8 @@ static enum exit_code take_params(const struct cli *cli, struct compare_params *
     };
     const char *threshold = args_get(&cli->args, "threshold", NULL);
     if (threshold != NULL && parse_share(threshold, &ret->threshold_ratio) < 0) {
-        return cli_error(EXIT_USAGE, "--threshold 2% or --threshold 0.02",
-                         "--threshold '%s': expected a share from 0 up to 1, or in percent",
-                         threshold);
+        return cli_error(EXIT_USAGE, "for example --threshold 2% or --threshold 0.02",
+                         "--threshold '%s' must be a ratio from 0 to 1 or a percentage", threshold);
     }
     return EXIT_OK;
 }
@@ -85,21 +84,22 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
-    {"threshold", 0, "SHARE", "Smaller changes are none; 2% (default) or 0.02"},
-    {"strict", 0, NULL, "Refuse runs whose machines, builds or workloads differ"},
+    {"threshold", 0, "RATIO", "Report changes below this as unchanged: 2% or 0.02"},
+    {"strict", 0, NULL, "Refuse runs with different machines, builds or workloads"},
 };
 
 const struct verb verb_compare = {
     .name = "compare",
     .args = "RUN_A RUN_B [option...]",
-    .summary = "Say at which points a run is slower or faster than another",
+    .summary = "Test whether a run is significantly slower or faster",
     .examples = "  benchctl compare 5hd2p 7k3fq\n"
                 "  benchctl compare 5hd2p 7k3fq --threshold 5% --strict\n"
                 "  benchctl compare 5hd2p 7k3fq --store sqlite:results.db -o markdown\n",
-    .details = "RUN_A is the base. A point counts as slower or faster where one permutation\n"
-               "test over all points and Welch's t test of the point (Benjamini-Hochberg) are\n"
-               "at most 0.05 and the change reaches the threshold. Exit code 6 when a point is\n"
-               "slower. Simulated runs are refused, and a rehearsal beside a run that is none.",
+    .details = "RUN_A is the base. RUN_B is slower or faster at a point if the change reaches\n"
+               "the threshold and two tests give p <= 0.05: a permutation test over all points\n"
+               "and Welch's t test of the point (with the correction of Benjamini-Hochberg).\n"
+               "The exit code is 6 if RUN_B is slower at any point. Simulated runs are refused,\n"
+               "and so is a rehearsal beside a run that is not one.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = SHOW_FORMATS,

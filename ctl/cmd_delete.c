@@ -1,4 +1,4 @@
-/* benchctl delete RUN... and benchctl cancel RUN...: the two ends that a person gives a run. */
+/* benchctl delete RUN... and benchctl cancel RUN...: the two ways in which a person ends a run. */
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -57,11 +57,11 @@ static enum exit_code run_cancel(struct cli *cli)
 const struct verb verb_delete = {
     .name = "delete",
     .args = "RUN...",
-    .summary = "Delete runs with their results and logs; asks nothing",
+    .summary = "Delete runs with their results and logs, without confirmation",
     .examples = "  benchctl delete vgg16-pserver-sweep-7k3fq\n"
                 "  benchctl delete 7k3fq 5hd2p --store sqlite:results.db\n",
-    .details = "In a cluster the run's object goes, its pods with it, and benchd removes what it\n"
-               "has stored of it.",
+    .details = "In a cluster this deletes the BenchmarkRun with its pods, and benchd then\n"
+               "deletes what it has stored about the run.",
     .min_words = 1,
     .max_words = (size_t)-1,
     .run = run_delete,
@@ -70,10 +70,10 @@ const struct verb verb_delete = {
 const struct verb verb_cancel = {
     .name = "cancel",
     .args = "RUN...",
-    .summary = "End runs in a cluster; what was measured stays",
+    .summary = "Cancel runs in a cluster and keep what was measured",
     .examples = "  benchctl cancel vgg16-pserver-sweep-7k3fq\n"
                 "  benchctl cancel 7k3fq 5hd2p -n bench\n",
-    .details = "A cancellation cannot be taken back. A local run is cancelled by Ctrl-C.",
+    .details = "Cancelling cannot be undone. Cancel a local run with Ctrl-C in its terminal.",
     .min_words = 1,
     .max_words = (size_t)-1,
     .run = run_cancel,

@@ -29,7 +29,8 @@ static enum exit_code run(struct cli *cli)
 {
     const char *const *words = cli->args.words;
     if (cli->args.n_words == 2 && !cli_is_run_kind(words[0])) {
-        return cli_error(EXIT_USAGE, "benchctl describe RUN", "'%s' cannot be described", words[0]);
+        return cli_error(EXIT_USAGE, "benchctl describe RUN",
+                         "'%s' cannot be described, only runs can", words[0]);
     }
     const char *what = words[cli->args.n_words - 1]; /* kubectl's "describe run X" works too */
     struct backend *b = NULL;
@@ -38,7 +39,7 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK) {
         code = b->ops->load_run(b, what, &run);
     }
-    /* Without benchd the object alone is told of, after the error. */
+    /* If benchd cannot be asked, the error comes first, then what the object says. */
     if (run.row.name != NULL) {
         enum exit_code printed = describe(b, &run);
         code = code == EXIT_OK ? printed : code;
@@ -51,7 +52,7 @@ static enum exit_code run(struct cli *cli)
 const struct verb verb_describe = {
     .name = "describe",
     .args = "RUN",
-    .summary = "Tell what a run is, where it ran, and what failed and why",
+    .summary = "Show what a run is, where it ran, and what failed and why",
     .examples = "  benchctl describe 7k3fq\n"
                 "  benchctl describe vgg16-pserver-sweep-7k3fq --store sqlite:results.db\n",
     .min_words = 1,

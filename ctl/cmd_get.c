@@ -134,7 +134,8 @@ static enum exit_code run(struct cli *cli)
     const size_t n = cli->args.n_words;
     const bool is_runs = n == 0 || cli_is_run_kind(words[0]);
     if (!is_runs && !cli_is_benchmark_kind(words[0])) {
-        return cli_error(EXIT_USAGE, "benchctl get runs", "there is no list of '%s'", words[0]);
+        return cli_error(EXIT_USAGE, "list runs or benchmarks, for example: benchctl get runs",
+                         "cannot list '%s'", words[0]);
     }
     struct backend *b = NULL;
     enum exit_code code = backend_open(cli, &b);
@@ -149,14 +150,14 @@ static enum exit_code run(struct cli *cli)
 const struct verb verb_get = {
     .name = "get",
     .args = "[runs|benchmarks] [NAME...]",
-    .summary = "List runs, the newest first, or benchmarks",
+    .summary = "List runs (newest first) or benchmarks",
     .examples = "  benchctl get\n"
                 "  benchctl get runs -n bench -o wide\n"
                 "  benchctl get runs 7k3fq --store sqlite:results.db -o json\n"
                 "  benchctl get benchmarks --local\n",
-    .details = "Benchmarks are those of the cluster; with --local those that are shipped. A\n"
-               "local run whose process died shows its last phase and (interrupted); go on\n"
-               "with it by benchctl run --resume RUN --local.",
+    .details = "Benchmarks are those in the cluster, or with --local the built-in ones. A local\n"
+               "run whose process died is listed with its last phase and (interrupted); resume\n"
+               "it with: benchctl run --resume RUN --local",
     .formats = "wide|json|name",
     .max_words = (size_t)-1,
     .run = run,

@@ -15,7 +15,7 @@ static enum exit_code run(struct cli *cli)
         }
     }
     enum exit_code code = out.len > 0 ? cli_print(&out)
-                                      : cli_error(EXIT_USAGE, "benchctl help lists the verbs",
+                                      : cli_error(EXIT_USAGE, "list the verbs with: benchctl help",
                                                   "unknown verb '%s'", cli->args.words[0]);
     buf_done(&out);
     return code;
@@ -24,7 +24,7 @@ static enum exit_code run(struct cli *cli)
 const struct verb verb_help = {
     .name = "help",
     .args = "[VERB]",
-    .summary = "Explain a verb",
+    .summary = "Show the help of a verb",
     .examples = "  benchctl help run\n",
     .max_words = 1,
     .run = run,

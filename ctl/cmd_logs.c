@@ -1,4 +1,4 @@
-/* benchctl logs RUN: the output of one replica. */
+/* benchctl logs RUN: prints the logs of one replica. */
 #include <stdlib.h>
 
 #include "base/parse.h"
@@ -10,7 +10,7 @@ static enum exit_code take_number(const struct cli *cli, const char *option, int
     const char *text = args_get(&cli->args, option, NULL);
     *ret = NOT_GIVEN;
     if (text != NULL && parse_i64_in(text, 0, UINT32_MAX, ret) < 0) {
-        return cli_error(EXIT_USAGE, NULL, "--%s '%s': expected a whole number from 0", option,
+        return cli_error(EXIT_USAGE, NULL, "--%s '%s': expected a whole number, 0 or more", option,
                          text);
     }
     return EXIT_OK;
@@ -34,13 +34,13 @@ static enum exit_code take_wanted(const struct cli *cli, struct log_wanted *ret)
     const char *role = args_get(&cli->args, "role", NULL);
     ret->role = role == NULL ? NOT_GIVEN : role_from_string(role);
     if (role != NULL && ret->role < 0) {
-        return cli_error(EXIT_USAGE, "--role pserver, trainer or worker", "--role '%s' is unknown",
-                         role);
+        return cli_error(EXIT_USAGE, "use --role pserver, trainer or worker",
+                         "--role '%s' is unknown", role);
     }
     return EXIT_OK;
 }
 
-/* What is there, when what was asked for is not. */
+/* The logs that exist, where the one that was asked for does not. */
 static void list_there(const struct loaded_run *run, const struct log_wanted *w, struct buf *out)
 {
     const struct attempt_wanted of_point = {w->attempt.point, NOT_GIVEN, NOT_GIVEN};
@@ -68,7 +68,7 @@ static enum exit_code not_there(const struct loaded_run *run, const struct log_w
         list_there(run, &all, &there);
     }
     (void)cli_error(code, NULL, "run '%s': %s%s%.*s", run->row.name, what,
-                    there.len == 0 ? ", no attempt has ended yet" : "; there are:\n",
+                    there.len == 0 ? "; no attempt has ended yet" : "; available logs:\n",
                     (int)(there.len == 0 ? 0 : there.len - 1), buf_cstr(&there));
     buf_done(&there);
     return code;
@@ -95,15 +95,15 @@ static enum exit_code logs(struct backend *b, const struct loaded_run *run, stru
         w->attempt.point = 0;
     }
     if (w->attempt.point == NOT_GIVEN) {
-        return not_there(run, w, EXIT_USAGE, "several points have logs, name one with --point");
+        return not_there(run, w, EXIT_USAGE, "several points have logs, choose one with --point");
     }
     const struct attempt_row *row = attempt_rows_find(run->rows, run->n_rows, &w->attempt);
     if (row == NULL) {
-        return not_there(run, w, EXIT_NOT_FOUND, "no such attempt has ended");
+        return not_there(run, w, EXIT_NOT_FOUND, "no attempt that has ended matches");
     }
     const struct replica_row *rep = attempt_row_find_replica(row, w->role, w->index);
     if (rep == NULL) {
-        return not_there(run, w, EXIT_NOT_FOUND, "no such replica");
+        return not_there(run, w, EXIT_NOT_FOUND, "the attempt has no such replica");
     }
     return print_log(b, run, rep);
 }
@@ -132,18 +132,18 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
-    {"follow", 'f', NULL, "In a cluster: print what comes, to the end of the run"},
-    {"point", 0, "P", "The point (benchctl describe RUN lists them)"},
-    {"trial", 0, "T", "The trial; default: the point's first"},
-    {"attempt", 0, "A", "The attempt; default: the trial's last"},
-    {"role", 0, "ROLE", "pserver, trainer or worker; default: trainer"},
-    {"index", 0, "I", "Which of them; default: 0"},
+    {"follow", 'f', NULL, "Print the logs of a cluster run as they come, until it ends"},
+    {"point", 0, "P", "Point, as listed by benchctl describe RUN"},
+    {"trial", 0, "T", "Trial; default: the first of the point"},
+    {"attempt", 0, "A", "Attempt; default: the last of the trial"},
+    {"role", 0, "ROLE", "Role: pserver, trainer (default) or worker"},
+    {"index", 0, "I", "Index of the replica in its role; default: 0"},
 };
 
 const struct verb verb_logs = {
     .name = "logs",
     .args = "RUN [--point P] [option...]",
-    .summary = "Print the output of one replica, as it was",
+    .summary = "Print the logs of one replica",
     .examples = "  benchctl logs 7k3fq --point 3\n"
                 "  benchctl logs 7k3fq --local --point 3 --trial 1 --role pserver --index 1\n"
                 "  benchctl logs 7k3fq --follow\n",

@@ -1,4 +1,4 @@
-/* benchctl plan NAME: every point, what it needs, and what would be created first. */
+/* benchctl plan NAME: prints every point, what it needs, and what would be created first. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -64,7 +64,7 @@ static enum exit_code run(struct cli *cli)
         definition_note_thresholds(cli, def);
     }
     if (code == EXIT_OK && !is_local && pod_check_systems(def->spec, &err) < 0) {
-        cli_note(cli, "not for a cluster yet: %s", err.msg);
+        cli_note(cli, "note: this cannot run in a cluster: %s", err.msg);
     }
     run_def_free(def);
     definition_file_done(&file);
@@ -77,7 +77,7 @@ static const struct arg_opt opts[] = {DEFINITION_OPTS};
 const struct verb verb_plan = {
     .name = "plan",
     .args = "NAME [option...]",
-    .summary = "Show the points of a definition and what would be created",
+    .summary = "Show the points and resources of a run without starting it",
     .examples = "  benchctl plan vgg16-pserver-sweep\n"
                 "  benchctl plan vgg16-pserver-sweep --local --set trainers=1,2,4\n"
                 "  benchctl plan -f my-sweep.yaml -o json\n",

@@ -1,4 +1,4 @@
-/* benchctl results RUN: the tables of a run. */
+/* benchctl results RUN: prints the tables of a run. */
 #include "ctl/backend.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"

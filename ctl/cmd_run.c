@@ -1,10 +1,10 @@
-/* benchctl run NAME: a definition becomes a run, is shown while it runs, and ends in its tables. */
+/* benchctl run NAME: starts a run of a definition, follows it and prints its tables. */
 #include "ctl/backend.h"
 #include "ctl/definition.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
 
-/* What can be said without a look at the cluster is said before it. */
+/* Errors that need no answer from the cluster come first. */
 static enum exit_code check_line(const struct cli *cli)
 {
     if (!args_has(&cli->args, "resume")) {
@@ -12,8 +12,8 @@ static enum exit_code check_line(const struct cli *cli)
     }
     if (!cli->is_local && cli->store == NULL) {
         return cli_error(EXIT_USAGE,
-                         "add --local; in a cluster benchd goes on by itself, and benchctl attach "
-                         "RUN looks on",
+                         "add --local; in a cluster benchd resumes runs by itself, and benchctl "
+                         "attach RUN follows one",
                          "--resume is for local runs");
     }
     return EXIT_OK;
@@ -35,9 +35,9 @@ static enum exit_code run(struct cli *cli)
 
 static const struct arg_opt opts[] = {
     DEFINITION_OPTS,
-    {"resume", 0, "RUN", "Go on with a local run that was cancelled or interrupted"},
-    {"timeout", 0, "DURATION", "Cancel the run after this time, for instance 10m (exit 8)"},
-    {"progress", 0, "HOW", "auto, live, plain, none or json"},
+    {"resume", 0, "RUN", "Resume a local run that was cancelled or interrupted"},
+    {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
+    {"progress", 0, "HOW", "Show progress as auto, live, plain, json or none"},
 };
 
 const struct verb verb_run = {
@@ -49,13 +49,15 @@ const struct verb verb_run = {
                 "  benchctl run vgg16-pserver-sweep --local\n"
                 "  benchctl run -f my-sweep.yaml --store sqlite:results.db -o json > result.json\n"
                 "  benchctl run --resume 7k3fq --local\n",
-    .details = "NAME is a file; else a Benchmark of the cluster; else a definition that is\n"
-               "shipped, which the cluster then gets. In a cluster Ctrl-C leaves the run alone\n"
-               "and says how to attach again. With --local everything runs on this machine:\n"
-               "Ctrl-C ends the processes and keeps what was measured; --resume goes on from\n"
-               "there. Exit codes: 0 all trials succeeded, 1 some failed, 2 definition, 3 no\n"
-               "such benchmark or kinds not installed, 4 not authorised, 5 no cluster or no\n"
-               "benchd, 7 a threshold failed, 8 --timeout, 9 disk or store, 130 interrupted.",
+    .details = "NAME is a file, or else a Benchmark in the cluster, or else a built-in\n"
+               "definition, which is then created in the cluster. In a cluster, Ctrl-C\n"
+               "detaches: the run continues, and benchctl attach follows it again. With --local\n"
+               "everything runs on this machine: Ctrl-C stops the processes and keeps what was\n"
+               "measured, and --resume continues from there.\n"
+               "\n"
+               "Exit codes: 0 all trials succeeded, 1 trials failed, 2 invalid definition, 3 no\n"
+               "such benchmark or CRDs not installed, 4 not authorised, 5 no cluster or no\n"
+               "benchd, 7 a threshold was missed, 8 --timeout, 9 disk or store, 130 interrupted.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = SHOW_FORMATS,

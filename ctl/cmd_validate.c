@@ -1,5 +1,5 @@
-/* benchctl validate FILE...: every problem of every file at once, as written and with its local
- * block merged. */
+/* benchctl validate FILE...: reports every problem of every file at once, as written and with its
+ * local block merged. */
 #include <stdio.h>
 
 #include <jansson.h>
@@ -32,7 +32,7 @@ static enum exit_code validate(const struct cli *cli, const struct profiles *pro
     struct definition_load_params params = {.profiles = profiles};
     enum exit_code code = definition_load(cli, file, &params, &def);
     if (code != EXIT_OK) {
-        return code; /* the local block is read by the same pass; merged, it would say all twice */
+        return code; /* merged with the local block, every error would be reported twice */
     }
     struct buf out = BUF_INIT;
     buf_printf(&out, "%s: benchmark/%s is valid (", file->path, def->spec->name);
@@ -44,8 +44,9 @@ static enum exit_code validate(const struct cli *cli, const struct profiles *pro
             buf_puts(&out, "; with --local: ");
             count(local, &out);
         } else {
-            (void)fprintf(stderr, "%s: this is with its local block merged, as --local does\n",
-                          file->path); /* the exit code tells as well */
+            (void)fprintf(stderr,
+                          "%s: these errors appear with its local block merged, as with --local\n",
+                          file->path); /* the exit code says so too */
         }
     }
     buf_puts(&out, ")\n");
@@ -91,11 +92,11 @@ static enum exit_code run(struct cli *cli)
 const struct verb verb_validate = {
     .name = "validate",
     .args = "FILE...",
-    .summary = "Check definitions: all problems at once, each with its place",
+    .summary = "Check definitions and report every problem with its line",
     .examples = "  benchctl validate my-sweep.yaml\n"
                 "  benchctl validate benchmarks/*.yaml\n",
-    .details = "A definition is checked as it is written, and again with its local block merged\n"
-               "as --local does. Exit codes: 2 a definition is wrong, 3 a file is not there.",
+    .details = "A definition is checked as written, and again with its local block merged, as\n"
+               "with --local. Exit codes: 2 a definition is invalid, 3 a file does not exist.",
     .min_words = 1,
     .max_words = (size_t)-1,
     .run = run,

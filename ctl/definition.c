@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "ctl/host.h"
 #include "ctl/run_name.h"
+#include "result/number.h"
 #include "spec/spec_load.h"
 
 enum exit_code definition_named(const struct cli *cli)
@@ -60,11 +61,35 @@ const char **definition_sets(const struct cli *cli, size_t *ret_n)
     return sets.items;
 }
 
+/* "efficiency >= 0.9 where trainers=100" */
+static void format_threshold(const struct threshold *t, struct buf *out)
+{
+    buf_puts(out, metric_to_string(t->metric));
+    if (t->has_min) {
+        buf_puts(out, " >= ");
+        number_format_exact(t->min, out);
+    }
+    if (t->has_max) {
+        buf_puts(out, t->has_min ? " and <= " : " <= ");
+        number_format_exact(t->max, out);
+    }
+    const char *separator = " where ";
+    vec_each (const struct param, param, &t->where.list) {
+        buf_printf(out, "%s%s=", separator, param->name);
+        value_format(&param->value, out);
+        separator = ", ";
+    }
+}
+
 void definition_note_thresholds(const struct cli *cli, const struct run_def *def)
 {
     for (size_t i = 0; i < def->spec->thresholds.len; i++) {
         if (!matrix_has(&def->matrix, &def->spec->thresholds.items[i].where)) {
-            cli_note(cli, "spec.thresholds[%zu] judges nothing here: no point has its values", i);
+            struct buf text = BUF_INIT;
+            format_threshold(&def->spec->thresholds.items[i], &text);
+            cli_note(cli, "note: threshold %zu (%s) is skipped: this run has no such point", i,
+                     buf_cstr(&text));
+            buf_done(&text);
         }
     }
 }
@@ -73,7 +98,7 @@ static void print_diags(const struct diags *diags, const struct definition_file 
 {
     struct buf out = BUF_INIT;
     diags_format(diags, file->path, file->text, &out);
-    (void)fputs(buf_cstr(&out), stderr); /* the exit code tells as well */
+    (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
     buf_done(&out);
 }
 
@@ -82,7 +107,7 @@ static int freeze(struct spec *spec_take, const struct definition_load_params *p
 {
     char name[RUN_NAME_SIZE];
     run_name_make(spec_take->name, (const unsigned char[5]){0}, name);
-    memset(name + strlen(name) - 5, 'x', 5); /* no real run: a real one gets its own five */
+    memset(name + strlen(name) - 5, 'x', 5); /* a real run gets its own five characters */
     struct run_def_params p = {
         .name = params->run != NULL ? params->run : name,
         .uid = params->uid != NULL ? params->uid : "00000000-0000-4000-8000-000000000000",

@@ -10,32 +10,33 @@
 
 /* Options of the verbs that read a definition with overrides. */
 #define DEFINITION_OPTS                                                                            \
-    {"file", 'f', "FILE", "The definition's file (- for stdin) instead of NAME"},                  \
-        {"systems", 0, "NAME,..", "Only these systems of the definition"},                         \
-        {"set", 0, "NAME=V1,V2", "Sweep these values; may be given several times"},                \
-        {"steps", 0, "N", "Measured steps of each trial"},                                         \
+    {"file", 'f', "FILE", "Read the definition from this file (- for stdin)"},                     \
+        {"systems", 0, "NAME,..", "Run only these systems of the definition"},                     \
+        {"set", 0, "NAME=V1,V2", "Sweep these values; may be repeated"},                           \
+        {"steps", 0, "N", "Measured steps per trial"},                                             \
     {                                                                                              \
-        "repeats", 0, "N", "Trials of each point"                                                  \
+        "repeats", 0, "N", "Trials per point"                                                      \
     }
 
-/* The command line names a definition, once. EXIT_OK, or says why not. */
+/* Checks that the command line names exactly one definition. EXIT_OK, or prints the error. */
 enum exit_code definition_named(const struct cli *cli);
 
-/* Reads the definition that the words or -f name. EXIT_OK, or says why not. */
+/* Reads the definition that the words or -f name. EXIT_OK, or prints the error. */
 enum exit_code definition_open(const struct cli *cli, struct definition_file *ret);
 
 struct definition_load_params {
     const struct profiles *profiles; /* borrowed */
-    bool is_local;                   /* with its local block, on this machine */
-    const char *run, *uid;           /* NULL: those of a plan, no real run */
+    bool is_local;                   /* with its local block merged, on this machine */
+    const char *run, *uid;           /* NULL: placeholders, for a plan */
     int64_t created_unix_ms;
 };
 
-/* Applies --set, --steps, --repeats, checks everything and prints every problem. */
+/* Applies --set, --steps and --repeats, checks everything and prints every problem. */
 enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
                                const struct definition_load_params *params, struct run_def **ret);
 
-/* Notes each threshold that judges no point: other values took the place of the file's. */
+/* Prints a note for each threshold that applies to no point, which happens when options replaced
+ * the values of the file. */
 void definition_note_thresholds(const struct cli *cli, const struct run_def *def);
 
 /* The values of --set, borrowed; *ret_n of them. The array is the caller's. */

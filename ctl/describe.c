@@ -37,7 +37,7 @@ static void format_identity(const struct describe_params *p, struct buf *out)
     }
     line(out, "Created:", "%s (%s ago)", created, age);
     line(out, "Phase:", "%s%s", run_phase_to_string(row->status.phase),
-         p->is_interrupted ? " (interrupted: no process drives it)" : "");
+         p->is_interrupted ? " (interrupted: no process is running it)" : "");
     if (p->is_interrupted) {
         line(out, "Resume:", "benchctl run --resume %s %s", row->name, p->where);
     }
@@ -48,10 +48,10 @@ static void format_identity(const struct describe_params *p, struct buf *out)
         return;
     }
     if (row->cpus > 0) {
-        line(out, "CPUs given:", "%lld", (long long)row->cpus);
+        line(out, "CPUs:", "%lld", (long long)row->cpus);
     }
     line(out, "Rehearsal:", "%s",
-         row->rehearsal ? "yes: figures compare inside this run only" : "no");
+         row->rehearsal ? "yes: compare its figures within this run only" : "no");
     if (p->result->simulated) {
         line(out, "Simulated:", "yes");
     }
@@ -71,13 +71,13 @@ static void format_definition(const struct spec *spec, struct buf *out)
          (long long)spec->steps);
     line(out, "  Repeats:", "%lld, %s, seed %llu", (long long)spec->repeats,
          order_kind_to_string(spec->order), (unsigned long long)w->seed);
-    line(out, "  On failure:", "%s, at most %lld failed trials, %lld attempts more each",
+    line(out, "  On failure:", "%s, at most %lld failed trials, up to %lld retries per trial",
          on_trial_failure_to_string(spec->failure_policy.on_trial_failure),
          (long long)spec->failure_policy.max_failed_trials,
          (long long)spec->run_policy.backoff_limit);
 }
 
-/* A worker wrote it: what a terminal would obey becomes '?'. */
+/* A worker wrote it: control characters, which a terminal would obey, become '?'. */
 static void value_text(const json_t *value, struct buf *out)
 {
     char *text = json_is_string(value)
@@ -90,7 +90,7 @@ static void value_text(const json_t *value, struct buf *out)
     free(text);
 }
 
-/* All different values of one key over all replicas, in order of their coming. */
+/* The distinct values of one key over all replicas, in the order in which they appear. */
 static void format_environment_key(json_t *const *environments, size_t n, const char *key,
                                    struct buf *out)
 {
@@ -114,8 +114,8 @@ static void format_environment_key(json_t *const *environments, size_t n, const 
     buf_done(&text);
 }
 
-/* What the start records say of the machine; values that differ between replicas stand side by
- * side. */
+/* What the start records say about the machine; values that differ between replicas are printed
+ * side by side. */
 static void format_environment(const struct describe_params *p, struct buf *out)
 {
     VEC(json_t *) environments = {0};
@@ -130,7 +130,7 @@ static void format_environment(const struct describe_params *p, struct buf *out)
             }
         }
     }
-    buf_printf(out, "\nEnvironment (start records of %zu replicas):\n", environments.len);
+    buf_printf(out, "\nEnvironment (from the start records of %zu replicas):\n", environments.len);
     json_t *keys = json_object(); /* of all of them, once each */
     vec_each (json_t *, e, &environments) {
         (void)json_object_update_missing(keys, *e); /* grows in memory only */
@@ -156,7 +156,8 @@ static void add_condition(struct table *t, const char *type, bool is_true,
     table_cell(t, "%s", is_cause && st->message[0] != '\0' ? st->message : "-");
 }
 
-/* Conditions are read off the phase, as benchd does for its objects: the store keeps one truth. */
+/* Conditions follow from the phase, as benchd derives them for its objects: the store keeps the
+ * phase only. */
 static void format_conditions(const struct describe_params *p, struct buf *out)
 {
     const struct run_status *st = &p->row->status;
@@ -185,8 +186,8 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
     table_cell(t, "%s", n_missed > 0 ? "True" : "False");
     table_cell(t, "%s", n_missed > 0 ? "BelowThreshold" : "-");
     if (n_missed > 0) {
-        table_cell(t, "%zu of %zu missed: benchctl results %s", n_missed, p->result->thresholds.len,
-                   p->row->name);
+        table_cell(t, "%zu of %zu missed, see benchctl results %s", n_missed,
+                   p->result->thresholds.len, p->row->name);
     } else {
         table_cell(t, "-");
     }
@@ -206,7 +207,7 @@ static void text_cell(struct table *t, const json_t *condition, const char *key,
     buf_done(&text);
 }
 
-/* As benchd wrote them, when that is all that is known. */
+/* As benchd wrote them, where only the object is known. */
 static void format_object_conditions(const json_t *object, struct buf *out)
 {
     const json_t *list = json_object_get(json_object_get(object, "status"), "conditions");
@@ -288,7 +289,8 @@ static void format_trials(const struct describe_params *p, struct buf *out)
     table_free(t);
 }
 
-/* The replica whose log tells most: the one that the cause names, else the first that failed. */
+/* The replica whose log is most useful: the one that the cause names, else the first that
+ * failed. */
 static const struct replica_row *culprit(const struct attempt_row *row)
 {
     const struct replica_row *first = NULL;

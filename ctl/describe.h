@@ -9,7 +9,7 @@
 
 struct describe_params { /* all borrowed */
     const struct run_row *row;
-    const struct result *result; /* NULL: not known; then `object` is told of, if there is one */
+    const struct result *result; /* NULL: not known; then `object` is described, if there is one */
     const struct attempt_row *rows;
     size_t n_rows;
     const struct event_row *events;

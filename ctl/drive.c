@@ -39,7 +39,7 @@ static void on_signal(uv_signal_t *handle, int signum)
     (void)signum;
     struct drive *d = handle->data;
     if (d->driver == NULL) {
-        return; /* ending anyway */
+        return; /* it is ending already */
     }
     if (d->end == DRIVE_INTERRUPTED) {
         d->end = DRIVE_STOPPED;
@@ -47,7 +47,7 @@ static void on_signal(uv_signal_t *handle, int signum)
         return;
     }
     d->end = DRIVE_INTERRUPTED;
-    say(d, "ending the run's processes; once more to stop at once");
+    say(d, "stopping the run's processes; press Ctrl-C again to kill them");
     driver_cancel(d->driver);
 }
 
@@ -56,7 +56,7 @@ static void on_timeout(uv_timer_t *timer)
     struct drive *d = timer->data;
     if (d->end == DRIVE_FINISHED && d->driver != NULL) {
         d->end = DRIVE_TIMEOUT;
-        say(d, "--timeout has passed");
+        say(d, "--timeout expired");
         driver_cancel(d->driver);
     }
 }
@@ -81,7 +81,7 @@ static void on_record(void *ctx, const struct replica_id *id, const struct recor
     progress_record(((struct drive *)ctx)->progress, id, record);
 }
 
-/* A signal that our parent had us ignore (nohup, a shell's background job) stays ignored. */
+/* A signal that our parent made us ignore (nohup, a shell's background job) stays ignored. */
 static bool is_ignored(int signum)
 {
     struct sigaction action;
@@ -104,7 +104,7 @@ static void start_handles(struct drive *d)
         (void)uv_timer_start(&d->timeout, on_timeout, (uint64_t)d->params->timeout_ms, 0);
         uv_unref((uv_handle_t *)&d->timeout);
     }
-    /* A reader of our output that goes away must not take the run with it. */
+    /* The run must survive a reader of our output that exits. */
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
@@ -127,8 +127,8 @@ static int run_driver(struct drive *d, struct err *err)
         .clock = wall_clock_real,
         .events = {.status = on_status, .event = on_event, .attempt = on_attempt,
                    .record = on_record, .ctx = d},
-        /* All zero also for a resumed run: nothing of it lives, so it starts anew behind the trials
-         * that the store has, with its deadline counted from now. */
+        /* A resumed run has no live replicas, so it starts like a new one after the trials that
+         * are in the store, and its deadline counts from now. */
     };
     /* clang-format on */
     int r = driver_new(&params, &d->driver, err);
@@ -142,7 +142,7 @@ static int run_driver(struct drive *d, struct err *err)
     if (d->end == DRIVE_STOPPED) {
         r = 0;
     } else if (r >= 0 && status.phase != RUN_CANCELLED) {
-        d->end = DRIVE_FINISHED; /* it ended by itself before the cancellation came */
+        d->end = DRIVE_FINISHED; /* it ended before the cancellation took effect */
     }
     driver_free(d->driver);
     d->driver = NULL;

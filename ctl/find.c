@@ -109,8 +109,8 @@ bool definition_is_file(const char *name)
     return strchr(name, '/') != NULL || str_eq(name, "-") || is_file(name);
 }
 
-/* Of all places, without their endings. */
-static void shipped_names(const struct places *p, struct places *ret)
+/* The names in all places, without file endings. */
+static void builtin_names(const struct places *p, struct places *ret)
 {
     for (size_t i = 0; i < p->list.len; i++) {
         DIR *dir = opendir(p->list.items[i]);
@@ -134,7 +134,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The same name in two places is one name. */
+/* A name that is in two places is listed once. */
 static void drop_doubles(struct places *p)
 {
     if (p->list.len == 0) {
@@ -157,7 +157,7 @@ void definition_names(struct places *ret)
     struct places p;
     places_init(&p);
     *ret = (struct places){0};
-    shipped_names(&p, ret);
+    builtin_names(&p, ret);
     drop_doubles(ret);
     places_done(&p);
 }
@@ -172,11 +172,13 @@ static int not_found(const char *name, struct err *err)
         buf_printf(&text, "; did you mean '%s'?", hint);
     } else {
         for (size_t i = 0; i < names.list.len; i++) {
-            buf_printf(&text, "%s%s", i == 0 ? "; there are: " : ", ", names.list.items[i]);
+            buf_printf(&text, "%s%s", i == 0 ? "; available: " : ", ", names.list.items[i]);
         }
     }
-    int r = err_set(err, ENOENT, "benchmark '%s': no file and no shipped definition of that name%s",
-                    name, buf_cstr(&text));
+    int r = err_set(
+        err, ENOENT,
+        "benchmark '%s' not found: there is no file and no built-in definition of that name%s",
+        name, buf_cstr(&text));
     buf_done(&text);
     places_done(&names);
     return r;

@@ -1,4 +1,4 @@
-/* Definitions by name: a file, or one that is shipped. */
+/* Definitions by name: a file, or a built-in definition. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,8 +14,8 @@ struct definition_file { /* owned strings */
 };
 void definition_file_done(struct definition_file *f);
 
-/* The folders of definitions: $BENCHCTL_PATH, ./benchmarks, those that are installed, and the one
- * beside the build folder. */
+/* The folders of definitions: $BENCHCTL_PATH, ./benchmarks, the installed ones, and the one next to
+ * the build folder. */
 struct places {
     VEC(char *) list; /* owned */
 };
@@ -25,9 +25,9 @@ void places_done(struct places *p);
 /* Reads the file at `path` ("-": stdin). -ENOENT, -E2BIG, or why it cannot be read. */
 int definition_read(const char *path, struct definition_file *ret, struct err *err);
 
-/* The names of shipped definitions, sorted, once each; the caller's. */
+/* The names of the built-in definitions, sorted, without duplicates; owned by the caller. */
 void definition_names(struct places *ret);
-/* Does NAME mean a file: by a slash or an ending, or because there is one here? */
+/* Is NAME a file: by a slash, by its ending, or because such a file exists here? */
 bool definition_is_file(const char *name);
 
 /* NAME: a file (it has a slash or an ending .yaml, .yml, .json, or it is a file here); else

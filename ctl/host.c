@@ -86,7 +86,8 @@ int host_find_worker(char **ret, struct err *err)
     const char *named = getenv("BENCHWORKER");
     if (named != NULL && named[0] != '\0') {
         if (!is_program(named)) {
-            return err_set(err, ENOENT, "benchworker: $BENCHWORKER is '%s', which is no program",
+            return err_set(err, ENOENT,
+                           "benchworker: $BENCHWORKER is '%s', which is not an executable file",
                            named);
         }
         *ret = xstrdup(named);
@@ -105,7 +106,7 @@ int host_find_worker(char **ret, struct err *err)
     *ret = host_find_program("benchworker");
     return *ret != NULL ? 0
                         : err_set(err, ENOENT,
-                                  "benchworker: not beside benchctl in '%s', not in "
-                                  "'%s/../worker', not in PATH",
-                                  folder, folder);
+                                  "benchworker was not found: it is not in '%s', '%s/../worker', "
+                                  "'%s/../libexec/benchd' or PATH",
+                                  folder, folder, folder);
 }

@@ -1,4 +1,4 @@
-/* This machine as benchctl needs it: its CPUs, and where its own parts lie. */
+/* What benchctl needs to know about this machine: its CPUs, and where its own programs are. */
 #pragma once
 
 #include <stdint.h>
@@ -7,10 +7,10 @@
 
 /* CPUs that this process may use: its affinity, and the cgroup's limit rounded down. At least 1. */
 int64_t host_cpus(void);
-/* Folder of this executable; owned; "." if the kernel does not tell. */
+/* Folder of this executable; owned; "." if the kernel does not report it. */
 char *host_program_folder(void);
-/* A program by path, or by name in PATH. Owned; NULL: there is none. */
+/* A program by path, or by name in PATH. Owned; NULL: not found. */
 char *host_find_program(const char *name);
-/* benchworker: $BENCHWORKER, beside this program, ../worker of the build folder, libexec, PATH.
- * Owned. -ENOENT names the places. */
+/* benchworker: $BENCHWORKER, else the first of: this program's folder, ../worker (build folder),
+ * ../libexec/benchd, PATH. Owned. -ENOENT names the places. */
 int host_find_worker(char **ret, struct err *err);

@@ -1,4 +1,4 @@
-/* Sizes and spans as people read them. Pure. */
+/* Sizes and durations as people read them. Pure. */
 #pragma once
 
 #include <stdint.h>

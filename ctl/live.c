@@ -29,7 +29,7 @@ struct live {
     uv_signal_t winch;
     uint64_t drawn_ms; /* loop time of the last frame */
     unsigned n_lines;  /* of the last frame on the screen */
-    struct buf frame;  /* the last one, to leave out equal ones */
+    struct buf frame;  /* the last one: an equal frame is not drawn */
 };
 
 static unsigned terminal_rows(void)
@@ -40,7 +40,7 @@ static unsigned terminal_rows(void)
 
 static void put(const struct buf *text)
 {
-    /* A view that cannot be shown is no failure. */
+    /* The run does not fail because its progress cannot be shown. */
     (void)fwrite(buf_cstr(text), 1, text->len, stderr);
     (void)fflush(stderr);
 }
@@ -107,7 +107,7 @@ static void on_winch(uv_signal_t *handle, int signum)
 {
     (void)signum;
     struct live *l = handle->data;
-    l->n_lines = 0; /* the old frame has been wrapped by the terminal: begin below it */
+    l->n_lines = 0; /* the terminal has wrapped the old frame: start below it */
     live_changed(l);
 }
 
@@ -120,11 +120,11 @@ struct live *live_new(struct uv_loop_s *loop, const struct live_model *model, bo
     l->color = color;
     (void)uv_timer_init(loop, &l->draw_timer); /* always 0 */
     (void)uv_timer_init(loop, &l->tick);
-    (void)uv_signal_init(loop, &l->winch); /* without it a resized view looks odd, no more */
+    (void)uv_signal_init(loop, &l->winch); /* without it only a resized view looks wrong */
     l->draw_timer.data = l->tick.data = l->winch.data = l;
     (void)uv_timer_start(&l->tick, on_tick, TICK_MS, TICK_MS);
     (void)uv_signal_start(&l->winch, on_winch, SIGWINCH);
-    uv_unref((uv_handle_t *)&l->draw_timer); /* the run keeps the loop alive, not its picture */
+    uv_unref((uv_handle_t *)&l->draw_timer); /* only the run keeps the loop alive */
     uv_unref((uv_handle_t *)&l->tick);
     uv_unref((uv_handle_t *)&l->winch);
     return l;

@@ -13,8 +13,8 @@ struct live;
 struct live *live_new(struct uv_loop_s *loop, const struct live_model *model, bool ascii,
                       bool color);
 void live_changed(struct live *l);
-/* A line for people above the view; it stays. */
+/* Prints a line above the view; it stays there. */
 void live_note(struct live *l, const char *reason, const char *note);
-/* Draws once more and closes its handles; free after the loop has run once more. */
+/* Draws the last state and closes the handles; free after the loop has run once more. */
 void live_end(struct live *l);
 void live_free(struct live *l); /* NULL is fine */

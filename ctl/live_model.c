@@ -43,7 +43,7 @@ double live_model_throughput(const struct attempt_row *row)
     return n > 0 ? sum : NAN;
 }
 
-/* How long a trial takes, up to a factor: samples to compute, when the trainers share the CPUs. */
+/* How long a trial takes, up to a factor: the samples of a step, times the crowding of the CPUs. */
 static double trial_weight(const struct run_def *def, uint32_t point)
 {
     const struct point *p = &def->matrix.points[point];
@@ -56,7 +56,7 @@ static double trial_weight(const struct run_def *def, uint32_t point)
 void live_model_restore(struct live_model *m, const struct attempt_row *row)
 {
     if (row->id.point >= m->def->matrix.n_points || row->outcome == ATTEMPT_VOID) {
-        return; /* a void attempt decides nothing */
+        return; /* a void attempt is repeated */
     }
     struct live_model_point *p = &m->points[row->id.point];
     p->done++;

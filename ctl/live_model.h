@@ -1,4 +1,4 @@
-/* What a running run looks like at a moment: fed with what the driver tells, formatted for a
+/* What the live view shows: updated with what the driver or benchd reports, formatted for a
  * terminal. Pure: the time is an argument. */
 #pragma once
 
@@ -12,11 +12,11 @@
 #include "result/result.h"
 
 struct live_model_point {
-    uint32_t done, failed;   /* trials decided */
+    uint32_t done, failed;   /* trials that have ended */
     VEC(double) throughputs; /* of succeeded trials, samples/s */
 };
 
-/* The attempt that is under way, as trainer/0 tells it. */
+/* The attempt that is running, as trainer/0 reports it. */
 struct live_model_current {
     bool is_active;
     struct attempt_id id;
@@ -31,14 +31,14 @@ struct live_model {
     struct run_status status;
     struct live_model_point *points; /* matrix.n_points */
     struct live_model_current current;
-    double weight_done; /* of the trials that ended here, see trial_weight */
+    double weight_done; /* of the trials that ended while we watched, see trial_weight */
     int64_t spent_ms;   /* on them */
 };
 
 void live_model_init(struct live_model *m, const struct run_def *def);
 void live_model_done(struct live_model *m);
 
-/* An attempt that the store has already: counted, but no measure for the time to come. */
+/* An attempt that ended before: it is counted, but says nothing about the remaining time. */
 void live_model_restore(struct live_model *m, const struct attempt_row *row);
 void live_model_status(struct live_model *m, const struct run_status *status, int64_t now_unix_ms);
 void live_model_attempt(struct live_model *m, const struct attempt_row *row);
@@ -47,7 +47,7 @@ void live_model_record(struct live_model *m, const struct replica_id *id,
 
 /* Samples/s of a succeeded attempt, over all its trainers; NaN when a summary is missing. */
 double live_model_throughput(const struct attempt_row *row);
-/* Milliseconds until the end, from the trials that ended here; -1: not known yet. */
+/* Milliseconds until the end, from the trials that ended while we watched; -1: not known yet. */
 int64_t live_model_eta_ms(const struct live_model *m, int64_t now_unix_ms);
 
 struct live_model_opts {
@@ -55,6 +55,7 @@ struct live_model_opts {
     bool ascii, color;
     int64_t now_unix_ms;
 };
-/* live_model_format.c. At most rows - 1 lines of at most columns - 1 characters, each with its newline. */
+/* live_model_format.c. At most rows - 1 lines of at most columns - 1 characters, each with its
+ * newline. */
 void live_model_format(const struct live_model *m, const struct live_model_opts *opts,
                        struct buf *out);

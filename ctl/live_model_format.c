@@ -5,7 +5,7 @@
  *    > 1   pservers=1 trainers=2  0/2  =====--- step 5/8  43.1 samples/s trainer/0
  *    . 2   pservers=2 trainers=1  0/2
  *
- * Too many points for the screen: the window follows the point under way. */
+ * If the points do not fit on the screen, the window follows the current one. */
 #include "ctl/live_model.h"
 
 #include "ctl/human.h"
@@ -37,7 +37,7 @@ static size_t utf8_prefix(const char *s, size_t characters)
     return i;
 }
 
-/* A line never passes the edge of the terminal: the view counts its lines to draw over them. */
+/* No line may be wider than the terminal: the view counts its lines to draw over them. */
 static void put_line(struct buf *out, const struct live_model_opts *opts, const char *line)
 {
     size_t len = utf8_prefix(line, opts->columns > 1 ? opts->columns - 1 : 1);
@@ -63,7 +63,7 @@ static void format_bar(const struct live_model *m, const struct glyphs *g, struc
     }
 }
 
-/* A value that all swept points share tells nothing here. */
+/* A value that all swept points share is left out. */
 static bool varies(const struct run_def *def, const char *name)
 {
     const struct value *first = params_get(&def->matrix.points[0].params, name);
@@ -156,7 +156,7 @@ static void format_header(const struct live_model *m, const struct live_model_op
     buf_done(&line);
 }
 
-/* The first of `shown` points, so that the one under way is among them. */
+/* The first of `shown` points, chosen so that the current one is among them. */
 static uint32_t window_start(const struct live_model *m, uint32_t shown)
 {
     uint32_t n = m->def->matrix.n_points;

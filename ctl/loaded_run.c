@@ -30,15 +30,15 @@ enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *
 {
     const struct run_status *st = &run->row.status;
     if (run->result == NULL) {
-        _cleanup_(freep) char *fix = xasprintf("benchctl describe %s tells more", run->row.name);
+        _cleanup_(freep) char *fix = xasprintf("see benchctl describe %s", run->row.name);
         return cli_error(st->phase == RUN_FAILED ? EXIT_RUN_FAILED : EXIT_NOT_FOUND, fix,
                          "run/%s has no results: %s%s%s", run->row.name,
                          run_phase_to_string(st->phase), st->message[0] == '\0' ? "" : ": ",
                          st->message);
     }
     if (!run_phase_is_final(st->phase)) {
-        cli_note(cli, "run/%s is not finished: %u of %u trials", run->row.name, st->trials_done,
-                 run->def->n_slots);
+        cli_note(cli, "run/%s has not finished: %u of %u trials are done", run->row.name,
+                 st->trials_done, run->def->n_slots);
     }
     return EXIT_OK;
 }
@@ -72,13 +72,15 @@ int run_word_match(const char *what, const char *const *names, size_t n, const c
         return (int)found;
     }
     if (n_found > 1) {
-        *ret_code = cli_error(EXIT_USAGE, "write the whole name",
-                              "'%s' is the end of %zu runs' names", what, n_found);
+        *ret_code =
+            cli_error(EXIT_USAGE, "use the full name",
+                      "'%s' is ambiguous: the names of %zu runs end with it", what, n_found);
         return -1;
     }
     const char *hint = str_suggest(what, names, n);
-    _cleanup_(freep) char *fix = hint == NULL ? xasprintf("benchctl get runs %s lists them", where)
-                                              : xasprintf("did you mean '%s'?", hint);
+    _cleanup_(freep) char *fix = hint == NULL
+                                     ? xasprintf("list the runs with: benchctl get runs %s", where)
+                                     : xasprintf("did you mean '%s'?", hint);
     *ret_code = cli_error(EXIT_NOT_FOUND, fix, "%s", fallback);
     return -1;
 }

@@ -1,4 +1,5 @@
-/* A run with everything that is known of it, wherever that came from, and how people name runs. */
+/* A run with everything that is known about it, from the store or from benchd, and how users name
+ * runs. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,17 +19,18 @@ struct loaded_run { /* all owned */
     struct event_row *events;
     size_t n_events;
     struct result *result; /* NULL, like def: the run was not accepted (yet) */
-    bool is_interrupted;   /* it should be driven, but nobody does */
-    json_t *object;        /* the BenchmarkRun in a cluster; NULL: there is none */
+    bool is_interrupted;   /* it has not ended, but no process is running it */
+    json_t *object;        /* the BenchmarkRun in a cluster; NULL: it has none */
 };
 void loaded_run_done(struct loaded_run *run);
-/* EXIT_OK if there are results to show (a note says where they are not all), or says why not. */
+/* EXIT_OK if there are results to show (with a note if the run has not finished), or prints the
+ * error. */
 enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *run);
 
 /* Without "benchmarkrun/", "bmr/", ... Borrowed. */
 const char *run_word_name(const char *what);
-/* Which of the names does `what` mean: the whole name, or the characters behind its last "-"? An
- * index, or says why not: -1 with *ret_code. `fallback` is the text for one that is not there,
- * `where` the options that say where runs live. */
+/* Which of the names is `what`: the full name, or the characters after its last "-"? An index; or
+ * prints the error and returns -1 with *ret_code. `fallback` is the error for a run that does not
+ * exist, `where` the options that say where the runs are. */
 int run_word_match(const char *what, const char *const *names, size_t n, const char *fallback,
                    const char *where, enum exit_code *ret_code);

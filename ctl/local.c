@@ -51,8 +51,8 @@ static enum exit_code list_runs(struct backend *b, const char *const *names, siz
     return code;
 }
 
-/* A shipped definition as an object; one that cannot be read is told and left out. */
-static enum exit_code add_shipped(const struct cli *cli, const char *name, bool is_needed,
+/* A built-in definition as an object; one that cannot be read is reported and left out. */
+static enum exit_code add_builtin(const struct cli *cli, const char *name, bool is_needed,
                                   struct benchmark_list *list)
 {
     struct definition_file file = {0};
@@ -61,8 +61,9 @@ static enum exit_code add_shipped(const struct cli *cli, const char *name, bool 
     struct spec *spec = NULL;
     struct diags diags = {0};
     if (r >= 0 && (r = spec_load(file.text, file.len, NULL, &spec, &diags)) < 0) {
-        (void)err_set(&err, EINVAL, "%s is no valid definition; benchctl validate %s", file.path,
-                      file.path);
+        (void)err_set(&err, EINVAL,
+                      "%s is not a valid definition; list its errors with: benchctl validate %s",
+                      file.path, file.path);
     }
     if (r >= 0) {
         *vec_push(&list->items) =
@@ -81,17 +82,17 @@ static enum exit_code add_shipped(const struct cli *cli, const char *name, bool 
 static enum exit_code list_benchmarks(struct backend *b, const char *const *names, size_t n_names,
                                       struct benchmark_list *ret)
 {
-    struct places shipped = {0};
+    struct places builtin = {0};
     if (n_names == 0) {
-        definition_names(&shipped);
-        names = (const char *const *)shipped.list.items;
+        definition_names(&builtin);
+        names = (const char *const *)builtin.list.items;
     }
     enum exit_code code = EXIT_OK;
-    size_t n = n_names == 0 ? shipped.list.len : n_names;
+    size_t n = n_names == 0 ? builtin.list.len : n_names;
     for (size_t i = 0; i < n && code == EXIT_OK; i++) {
-        code = add_shipped(b->cli, names[i], n_names > 0, ret);
+        code = add_builtin(b->cli, names[i], n_names > 0, ret);
     }
-    places_done(&shipped);
+    places_done(&builtin);
     return code;
 }
 
@@ -110,7 +111,7 @@ static enum exit_code get_log(struct backend *b, const struct loaded_run *run,
     char *text = NULL;
     size_t len = 0;
     int r = s->ops->get_log(s, run->row.uid, id, &text, &len, &err);
-    if (r < 0 && r != -ENOENT) { /* no log: it printed nothing */
+    if (r < 0 && r != -ENOENT) { /* without a log it printed nothing */
         return cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
     }
     if (len > 0) {
@@ -124,8 +125,8 @@ static enum exit_code follow_logs(struct backend *b, const char *what,
                                   const struct log_wanted *wanted)
 {
     (void)b, (void)wanted;
-    return cli_error(EXIT_USAGE, "leave --follow out",
-                     "run '%s': --follow is for runs in a cluster", what);
+    return cli_error(EXIT_USAGE, "remove --follow",
+                     "run '%s': --follow works for runs in a cluster only", what);
 }
 
 static enum exit_code delete_run(struct backend *b, const char *what, char **ret_name)
@@ -141,10 +142,11 @@ static enum exit_code delete_run(struct backend *b, const char *what, char **ret
     }
     struct store *s = l->store;
     struct err err = {0};
-    int r = s->ops->claim_run(s, row.uid, &err); /* nobody may begin to drive it now */
+    int r = s->ops->claim_run(s, row.uid, &err); /* no process may start running it now */
     if (r == -EBUSY) {
-        code = cli_error(EXIT_LOCAL_RESOURCE, "end that process first (Ctrl-C), then delete",
-                         "run '%s': %s", row.name, err.msg);
+        code =
+            cli_error(EXIT_LOCAL_RESOURCE, "stop that process first (Ctrl-C), then delete the run",
+                      "run '%s': %s", row.name, err.msg);
     } else if (r < 0 || (r = s->ops->delete_run(s, row.uid, &err)) < 0) {
         code = cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
     } else {
@@ -158,7 +160,7 @@ static enum exit_code delete_run(struct backend *b, const char *what, char **ret
 static enum exit_code cancel_run(struct backend *b, const char *what, char **ret_name)
 {
     (void)b, (void)ret_name;
-    return cli_error(EXIT_USAGE, "press Ctrl-C where it runs",
+    return cli_error(EXIT_USAGE, "press Ctrl-C in the terminal where it runs",
                      "run '%s': a local run is cancelled in its own terminal", what);
 }
 

@@ -1,5 +1,5 @@
-/* benchctl run NAME --local: a definition becomes a run in the store, is driven to its end on this
- * machine, and ends in its tables. */
+/* benchctl run NAME --local: puts a run of the definition into the store, runs it to its end on
+ * this machine, and prints its tables. */
 #include <stdlib.h>
 
 #include <jansson.h>
@@ -23,7 +23,7 @@ struct local_run {
     struct profiles profiles;
 };
 
-/* Puts the run under a fresh name; again if some other run has it already. */
+/* Stores the run under a new name, and tries another one if a run has it already. */
 static enum exit_code put_new(struct store *s, const struct run_def *def, char **ret_name,
                               struct err *err)
 {
@@ -105,10 +105,10 @@ static enum exit_code create(const struct cli *cli, const struct profiles *profi
 static void note_resume(const struct cli *cli, const char *name)
 {
     _cleanup_(freep) char *where = local_store_options(cli);
-    cli_note(cli, "go on with: benchctl run --resume %s %s", name, where);
+    cli_note(cli, "resume it with: benchctl run --resume %s %s", name, where);
 }
 
-/* The tables, and the exit code that the way of ending gives. */
+/* Prints the tables; the exit code says how the run ended. */
 static enum exit_code conclude(const struct cli *cli, struct store *s, const char *name,
                                enum drive_end end)
 {
@@ -156,7 +156,7 @@ static enum exit_code drive_claimed(const struct cli *cli, struct store *s,
     return conclude(cli, s, run->def->name, end);
 }
 
-/* A stored definition names its profiles; what they run is told by their files now. */
+/* A stored definition names its profiles only: the commands come from the files as they are now. */
 static enum exit_code drive_loaded(const struct cli *cli, struct store *s,
                                    const struct loaded_run *run, const struct local_run *how)
 {
@@ -168,7 +168,7 @@ static enum exit_code drive_loaded(const struct cli *cli, struct store *s,
     return code == EXIT_OK ? drive_claimed(cli, s, run, how) : code;
 }
 
-/* A Cancelled run may be gone on with; any other that ended is over. */
+/* A Cancelled run can be resumed; any other that has ended cannot. */
 static bool is_over(const struct run_row *row)
 {
     return run_phase_is_final(row->status.phase) && row->status.phase != RUN_CANCELLED;
@@ -187,7 +187,7 @@ static enum exit_code drive_run(const struct cli *cli, struct store *s, const ch
     int r = s->ops->claim_run(s, row.uid, &err);
     if (r < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE,
-                         r == -EBUSY ? "wait for its end, or end that process" : NULL,
+                         r == -EBUSY ? "wait until it ends, or stop that process" : NULL,
                          "run '%s': %s", row.name, err.msg);
     } else if ((code = local_store_load_run(cli, s, row.uid, &run)) == EXIT_OK) { /* as it is */
         code = is_over(&run.row) ? conclude(cli, s, row.uid, DRIVE_FINISHED)
@@ -210,7 +210,7 @@ enum exit_code local_run(const struct cli *cli)
         code = profiles_open(&how.profiles);
     }
     if (code == EXIT_OK && host_find_worker(&how.worker, &err) < 0) {
-        code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to the program", "%s", err.msg);
+        code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
     }
     if (code == EXIT_OK && how.opts.resume != NULL) {
         code = local_store_open(cli, false, &s);

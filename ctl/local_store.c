@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* Absolute, or as good as not set: so the standard wants it. NULL: not set. */
+/* NULL: not set. The XDG standard says that a relative path counts as not set. */
 static const char *get_folder(const char *variable)
 {
     const char *value = getenv(variable);
@@ -57,20 +57,23 @@ enum exit_code local_store_open(const struct cli *cli, bool create, struct store
 {
     _cleanup_(freep) char *url = local_store_url(cli);
     if (url == NULL) {
-        return cli_error(EXIT_LOCAL_RESOURCE, "--store sqlite:FILE",
-                         "neither XDG_DATA_HOME nor HOME names a folder for the store");
+        return cli_error(EXIT_LOCAL_RESOURCE, "choose a file with --store sqlite:FILE",
+                         "no place for the local store: neither XDG_DATA_HOME nor HOME is an "
+                         "absolute path");
     }
     struct err err = {0};
     const bool is_usual = cli->store == NULL;
     int r = create && is_usual ? store_make_folder(url, &err) : 0;
     r = r < 0 ? r : store_open(url, create, ret, &err);
     if (r == -ENXIO && !is_usual) {
-        return cli_error(EXIT_USAGE, "make that folder, or name another file: --store sqlite:FILE",
+        return cli_error(EXIT_USAGE,
+                         "create that directory, or choose another file with --store sqlite:FILE",
                          "%s", err.msg);
     }
     if ((r == -ENOENT || r == -ENXIO) && !create) {
         _cleanup_(freep) char *options = local_store_options(cli);
-        _cleanup_(freep) char *fix = xasprintf("a run makes it: benchctl run NAME %s", options);
+        _cleanup_(freep) char *fix =
+            xasprintf("the first run creates it: benchctl run NAME %s", options);
         return cli_error(EXIT_NOT_FOUND, fix, "%s", err.msg);
     }
     return r < 0 ? cannot_create(r, &err) : EXIT_OK;
@@ -149,14 +152,14 @@ void local_store_note_others(const struct cli *cli, struct store *s, const char 
     size_t n = 0;
     struct err err;
     if (s->ops->list_runs(s, &rows, &n, &err) < 0) {
-        return; /* the run itself will meet the reason and say it */
+        return; /* the run itself will fail for the same reason and report it */
     }
     for (size_t i = 0; i < n; i++) {
         if (!run_phase_is_final(rows[i].status.phase) && !str_eq(rows[i].uid, uid) &&
             s->ops->probe_run(s, rows[i].uid, &err) == -EBUSY) {
             cli_note(cli,
-                     "run/%s is going on, too: they slow each other down,\n"
-                     "  unless taskset gave each CPUs of its own",
+                     "run/%s is running, too: they slow each other down\n"
+                     "  unless taskset has given each its own CPUs",
                      rows[i].name);
         }
         run_row_done(&rows[i]);

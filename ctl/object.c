@@ -38,7 +38,7 @@ const char *object_condition(const json_t *object, const char *type)
     return json_string_value(json_object_get(find_condition(object, type), "status"));
 }
 
-/* The first of these that holds says why the run is where it is. */
+/* The first of these that holds explains the phase. */
 static void read_cause(const json_t *object, struct run_status *ret)
 {
     static const struct {
@@ -86,7 +86,7 @@ void object_read_status(const json_t *object, struct run_status *ret)
         read_completions(completions, ret);
     }
     ret->trials_failed = (uint32_t)json_integer_value(json_object_get(status, "failed"));
-    ret->trials_done += ret->trials_failed; /* decided, as the store counts */
+    ret->trials_done += ret->trials_failed; /* of all outcomes, as the store counts */
     ret->started_unix_ms = object_time(status, "startTime");
     ret->ended_unix_ms = object_time(status, "completionTime");
     read_cause(object, ret);

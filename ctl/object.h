@@ -1,4 +1,4 @@
-/* BenchmarkRun objects: read for lists and the live view, built for `benchctl run`. Pure. */
+/* Reads and builds BenchmarkRun objects. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,21 +8,22 @@
 #include "base/err.h"
 #include "store/store.h"
 
-/* object[key] as a date in milliseconds; 0: there is none. */
+/* object[key] as a date in milliseconds; 0: not set. */
 int64_t object_time(const json_t *object, const char *key);
-/* metadata.creationTimestamp; 0: there is none. */
+/* metadata.creationTimestamp; 0: not set. */
 int64_t object_created_unix_ms(const json_t *object);
 /* The status as benchd wrote it: phase, counts, dates, and the reason and message of the condition
- * that tells most. An object without status is Pending. */
+ * that explains the phase. An object without status is Pending. */
 void object_read_status(const json_t *object, struct run_status *ret);
-/* A row for lists, owned; without definition. -EPROTO: no BenchmarkRun. */
+/* A row for lists, owned, without the definition. -EPROTO: not a BenchmarkRun. */
 int object_read_row(const json_t *object, struct run_row *ret, struct err *err);
-/* The status "True", "False" of a condition; NULL: it is not there. Borrowed. */
+/* The status of a condition, "True" or "False"; NULL: it does not exist. Borrowed. */
 const char *object_condition(const json_t *object, const char *type);
 
 struct object_run_params { /* borrowed */
     const char *name, *benchmark;
-    const char *request;      /* a fresh uuid: tells our object from another of the same name */
+    const char
+        *request; /* a new uuid, which distinguishes our object from another of the same name */
     const json_t *definition; /* the frozen document; its spec goes inline. NULL: by reference */
     const json_t *overrides;  /* with a reference only; NULL or empty: none */
 };
@@ -34,5 +35,5 @@ bool object_is_of_request(const json_t *object, const char *request);
  * document that the same options made of the benchmark, so that they have its types. */
 json_t *object_make_overrides(const json_t *merged, const char *const *sets, size_t n_sets,
                               int64_t steps, int64_t repeats);
-/* A Benchmark as a person would have written it: without what the API server adds. */
+/* A Benchmark as its author wrote it: without what the API server adds. */
 json_t *object_plain_benchmark(const json_t *object);

@@ -62,7 +62,7 @@ static int measure_all(const struct run_def *def, struct point_sum **ret, struct
     return 0;
 }
 
-/* Is this value nothing but the number of a role's replicas, which has its own column? */
+/* Is this value just the number of a role's replicas, which has its own column? */
 static bool is_replicas(const struct run_def *def, const char *name)
 {
     for (int role = 0; role < ROLE_COUNT; role++) {
@@ -198,7 +198,7 @@ static void format_first(const struct run_def *def, bool is_wide, struct buf *ou
     struct names names = {0};
     first_replicas(def, &names);
     size_t shown = is_wide || names.list.len <= SHOWN_NAMES ? names.list.len : SHOWN_NAMES;
-    buf_puts(out, "\nCreated first (a run has five other characters for xxxxx):\n");
+    buf_puts(out, "\nCreated first (each run replaces xxxxx with its own five characters):\n");
     for (size_t i = 0; i < shown; i++) {
         buf_printf(out, "  %s\n", names.list.items[i]);
     }
@@ -253,7 +253,7 @@ void preview_rehearsal(const struct run_def *def, struct buf *out)
     const uint32_t trainers = p->replicas[ROLE_TRAINER], servers = p->replicas[ROLE_PSERVER];
     buf_printf(out,
                "rehearsal: point %u needs %lld busy threads (%u trainer%s x %lld + %u pserver%s),\n"
-               "  this machine gives %lld CPU%s: the figures compare inside this run only\n",
+               "  but this machine has %lld CPU%s: compare the figures within this run only\n",
                worst, (long long)point_busy_threads(p), trainers, trainers == 1 ? "" : "s",
                (long long)p->threads, servers, servers == 1 ? "" : "s", (long long)def->cpus,
                def->cpus == 1 ? "" : "s");

@@ -1,4 +1,5 @@
-/* What `benchctl plan` prints: what a definition would do. Pure: a frozen definition in, text out. */
+/* What `benchctl plan` prints: what a definition would do. Pure: a frozen definition in, text
+ * out. */
 #pragma once
 
 #include <jansson.h>
@@ -17,6 +18,6 @@ int preview_text(const struct run_def *def, const struct preview_opts *opts, str
 /* kind BenchmarkPlan; owned. */
 int preview_json(const struct run_def *def, bool is_local, json_t **ret, struct err *err);
 
-/* "rehearsal: point 3 needs 4 busy threads, this machine gives 2 CPUs ..."; nothing if it is
- * none. */
+/* "rehearsal: point 3 needs 4 busy threads, but this machine has 2 CPUs ..."; appends nothing for
+ * any other run. */
 void preview_rehearsal(const struct run_def *def, struct buf *out);

@@ -19,12 +19,12 @@ static enum exit_code say_wrong(const struct diags *diags, const struct definiti
 {
     struct buf out = BUF_INIT;
     diags_format(diags, file->path, file->text, &out);
-    (void)fputs(buf_cstr(&out), stderr); /* the exit code tells as well */
+    (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
     buf_done(&out);
     return EXIT_USAGE;
 }
 
-/* Where its Python lies; NULL: it needs none. */
+/* The path of its Python; NULL: it needs none. */
 static int find_interpreter(const struct profile *profile, const char *folder, char **ret,
                             struct err *err)
 {
@@ -54,7 +54,7 @@ static enum exit_code add(struct profiles *profiles, const char *folder,
     if (profile_load(file->text, file->len, &profile, &diags) < 0) {
         code = say_wrong(&diags, file);
     } else if (profiles_find(profiles, profile->name) != NULL) {
-        profile_free(profile); /* an earlier place has one of this name */
+        profile_free(profile); /* an earlier place has a profile of this name */
     } else if (find_interpreter(profile, folder, &interpreter, &err) < 0) {
         profile_free(profile);
         code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
@@ -66,10 +66,10 @@ static enum exit_code add(struct profiles *profiles, const char *folder,
     return code;
 }
 
-/* One folder of profiles/. Without a profile.yaml it is none. */
+/* One folder of profiles/; ignored if it has no profile.yaml. */
 static enum exit_code add_folder(struct profiles *profiles, const char *path)
 {
-    char *folder = realpath(path, NULL); /* children may not run where we do */
+    char *folder = realpath(path, NULL); /* children may run in another directory */
     if (folder == NULL) {
         return EXIT_OK;
     }
@@ -134,12 +134,13 @@ enum exit_code profiles_open(struct profiles *ret)
 static enum exit_code cannot_start(const struct system *system, const struct profile *profile,
                                    const char *fix, const char *what)
 {
-    return cli_error(EXIT_LOCAL_RESOURCE, fix,
-                     "system '%s' cannot start: %s (profile '%s'; --systems leaves it out)",
-                     system->name, what, profile->name);
+    return cli_error(
+        EXIT_LOCAL_RESOURCE, fix,
+        "system '%s' cannot start: %s (profile '%s'; choose other systems with --systems)",
+        system->name, what, profile->name);
 }
 
-/* A file of the profile's own that its commands name and that is not there; NULL: all are. */
+/* A file in the profile's folder that its commands name and that does not exist; NULL: all do. */
 static const char *missing_file(const struct profile *profile)
 {
     const size_t len = strlen(profile->folder);
@@ -182,7 +183,7 @@ static enum exit_code check(const struct system *system, const struct profile *p
         return code;
     }
     _cleanup_(freep) char *what = xasprintf("the file '%s' is missing", file);
-    return cannot_start(system, profile, "put it beside profile.yaml, or correct the command",
+    return cannot_start(system, profile, "put it next to profile.yaml, or correct the command",
                         what);
 }
 

@@ -10,13 +10,13 @@ struct uv_loop_s;
 
 enum progress_mode { PROGRESS_NONE, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_LIVE };
 
-/* auto: live on a terminal that can, else plain. -EINVAL for an unknown word. */
+/* auto: live on a terminal that supports it, else plain. -EINVAL for an unknown word. */
 int progress_mode_choose(const struct cli *cli, const char *word, enum progress_mode *ret);
 
 struct progress_params {
     enum progress_mode mode;
     const struct run_def *def;      /* borrowed */
-    const struct attempt_row *rows; /* what the store has already */
+    const struct attempt_row *rows; /* already in the store */
     size_t n_rows;
     struct uv_loop_s *loop;
     bool ascii, color;
@@ -28,6 +28,6 @@ void progress_status(struct progress *p, const struct run_status *status);
 void progress_event(struct progress *p, enum event_type type, const char *reason, const char *note);
 void progress_attempt(struct progress *p, const struct attempt_row *row);
 void progress_record(struct progress *p, const struct replica_id *id, const struct record *record);
-/* The last word: the view as it is, its handles closed (run the loop once more). */
+/* Draws the last state and closes its handles (run the loop once more). */
 void progress_end(struct progress *p);
 void progress_free(struct progress *p);

@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-/* FNV-1a: names a folder; nobody attacks it, and a reader can compute it by hand. */
+/* FNV-1a. It names a folder only, so it need not resist attacks. */
 static uint64_t hash(const char *data, size_t len)
 {
     uint64_t h = 14695981039346656037u;
@@ -34,8 +34,8 @@ char *python_peer_path(const char *name, const char *pins, size_t len)
     return xasprintf("%s/benchd/peers/%s-%016" PRIx64 "/bin/python", base, name, hash(pins, len));
 }
 
-/* Prints what is missing, one after the other; nothing: all is there. It imports no package: that
- * takes seconds, and what cannot be imported shows in the first trial. */
+/* Prints what is missing, or nothing. It imports no package, which would take seconds: a package
+ * that cannot be imported fails the first trial. */
 static const char code[] =
     "import sys, importlib.metadata as m\n"
     "out = []\n"
@@ -47,7 +47,7 @@ static const char code[] =
     "        out.append('package ' + pin + ' is missing')\n"
     "        continue\n"
     "    if have != want:\n"
-    "        out.append('package ' + pin + ' is missing (' + have + ' is there)')\n"
+    "        out.append('package ' + pin + ' is missing (found ' + have + ')')\n"
     "print(', '.join(out), end='')\n";
 
 /* Runs it with stdout into `ret`. The exit status, or -errno. */

@@ -1,5 +1,5 @@
-/* Python environments of foreign systems: where one lies, and whether it has what a profile needs.
- * They are made by `script/bench peers install NAME`, outside the tree. */
+/* Python environments of other systems: where one is, and whether it has what a profile needs.
+ * `script/bench peers install NAME` creates them, outside the tree. */
 #pragma once
 
 #include <stddef.h>
@@ -8,10 +8,11 @@
 #include "spec/profile.h"
 
 /* The interpreter of a peer whose pins (the bytes of requirements.txt) are these:
- * ${XDG_CACHE_HOME:-~/.cache}/benchd/peers/NAME-HASH/bin/python. Other pins are another folder, so an
- * old environment is never taken for a new one. Owned. bench/peers.py computes the same path. */
+ * ${XDG_CACHE_HOME:-~/.cache}/benchd/peers/NAME-HASH/bin/python. Different pins give a different
+ * folder, so an outdated environment is never used. Owned. bench/peers.py computes the same
+ * path. */
 char *python_peer_path(const char *name, const char *pins, size_t len);
 
-/* 0: the interpreter is there and has every package in the version that is asked for. -ENOENT: says
- * what is missing in `ret`. */
+/* 0: the interpreter exists and has every package in the pinned version. -ENOENT: *ret says what is
+ * missing. */
 int python_missing(const struct profile *profile, struct buf *ret);

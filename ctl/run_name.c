@@ -15,7 +15,7 @@ void run_name_make(const char *benchmark, const unsigned char random[5],
     if (len > room) {
         len = room;
         while (len > 0 && benchmark[len - 1] == '-') {
-            len--; /* "a--7k3fq" would read as a slip */
+            len--; /* "a--7k3fq" would look like a mistake */
         }
     }
     memcpy(ret, benchmark, len);

@@ -1,4 +1,4 @@
-/* Names and ids of new runs. */
+/* Names and uids of new runs. */
 #pragma once
 
 #include <stddef.h>
@@ -14,5 +14,5 @@ void run_name_make(const char *benchmark, const unsigned char random[5],
                    char ret[static RUN_NAME_SIZE]);
 /* A version 4 UUID of 16 random bytes. Pure. */
 void run_uid_make(const unsigned char random[16], char ret[static RUN_UID_SIZE]);
-/* Bytes from the kernel. */
+/* Random bytes from the kernel. */
 int run_random(void *ret, size_t len, struct err *err);

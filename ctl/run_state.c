@@ -7,7 +7,7 @@
 #include "ctl/object.h"
 #include "store/run_document.h"
 
-/* The first that is not before `id`. */
+/* The index of the first that is not before `id`. */
 static size_t lower_bound(const struct attempt_ids *ids, struct attempt_id id)
 {
     size_t low = 0, high = ids->list.len;

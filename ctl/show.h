@@ -1,4 +1,4 @@
-/* A result on stdout in the form that -o asks for, and what it means for the exit code. */
+/* Prints a result in the format that -o asks for, and derives the exit code from it. */
 #pragma once
 
 #include "ctl/cli.h"
@@ -9,7 +9,8 @@
 enum exit_code show_result(const struct cli *cli, const struct result *result);
 struct comparison;
 enum exit_code show_comparison(const struct cli *cli, const struct comparison *comparison);
-/* 1 when the run failed, else 7 when a threshold did, else 0. */
+/* EXIT_RUN_FAILED if the run failed, else EXIT_THRESHOLD if a threshold was missed, else
+ * EXIT_OK. */
 enum exit_code show_exit_code(const struct result *result);
 /* Columns of the terminal at `fd`: its width, $COLUMNS, or 80. */
 unsigned show_columns(int fd);

@@ -4,30 +4,30 @@
 #include <string.h>
 
 const struct arg_opt usage_global_opts[] = {
-    {"output", 'o', "FORM", "Form of the output"},
-    {"namespace", 'n', "NS", "Of the cluster; default: the context's, else benchd"},
-    {"context", 0, "NAME", "Of the kubeconfig; default: its current one"},
-    {"kubeconfig", 0, "FILE", "Default $KUBECONFIG, else ~/.kube/config"},
-    {"local", 0, NULL, "Work on this machine, with the local store, not in a cluster"},
-    {"store", 0, "URL", "A local store, sqlite:FILE; default $XDG_DATA_HOME/benchd/results.db"},
-    {"quiet", 'q', NULL, "No notes and no progress; errors only"},
-    {"color", 0, "WHEN", "auto, always or never"},
-    {"no-headers", 0, NULL, "Lists without their header line"},
+    {"output", 'o', "FORMAT", "Output format"},
+    {"namespace", 'n', "NS", "Namespace; default: that of the context, else benchd"},
+    {"context", 0, "NAME", "Context of the kubeconfig; default: the current one"},
+    {"kubeconfig", 0, "FILE", "Kubeconfig; default: $KUBECONFIG, else ~/.kube/config"},
+    {"local", 0, NULL, "Use this machine and its local store, not a cluster"},
+    {"store", 0, "URL", "Local store, sqlite:FILE; default: $XDG_DATA_HOME/benchd/results.db"},
+    {"quiet", 'q', NULL, "Print errors only, no notes and no progress"},
+    {"color", 0, "WHEN", "Use colors: auto, always or never"},
+    {"no-headers", 0, NULL, "Print lists without headers"},
 };
 const size_t usage_n_global_opts = sizeof(usage_global_opts) / sizeof(usage_global_opts[0]);
 
 void usage_program(const char *program, const struct verb *const *verbs, size_t n_verbs,
                    struct buf *out)
 {
-    buf_puts(out, "benchctl measures how distributed training scales, and says what the\n"
-                  "numbers are worth.\n\n"
+    buf_puts(out, "benchctl measures how distributed training scales, and how far its\n"
+                  "figures can be trusted.\n\n"
                   "  benchctl run vgg16-pserver-sweep\n"
                   "  benchctl run vgg16-pserver-sweep --local\n\n"
                   "Verbs:\n");
     for (size_t i = 0; i < n_verbs; i++) {
         buf_printf(out, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
     }
-    buf_printf(out, "\n%s VERB --help shows examples and options.\n", program);
+    buf_printf(out, "\nUse \"%s VERB --help\" for the examples and options of a verb.\n", program);
 }
 
 void usage_verb(const char *program, const struct verb *verb, struct buf *out)
@@ -38,7 +38,7 @@ void usage_verb(const char *program, const struct verb *verb, struct buf *out)
         buf_printf(out, "\n%s\n", verb->details);
     }
     if (verb->formats != NULL) {
-        buf_printf(out, "\nForms (-o): %s\n", verb->formats);
+        buf_printf(out, "\nOutput formats (-o): %s\n", verb->formats);
     }
     buf_puts(out, "\nOptions:\n");
     args_help(verb->opts, verb->n_opts, out);

@@ -6,6 +6,6 @@
 extern const struct verb verb_validate, verb_plan, verb_run, verb_get, verb_describe, verb_results,
     verb_compare, verb_logs, verb_attach, verb_cancel, verb_delete, verb_version, verb_help;
 
-/* Their order in `benchctl help`. */
+/* In the order of `benchctl help`. */
 extern const struct verb *const verbs[];
 extern const size_t n_verbs;

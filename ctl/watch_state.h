@@ -1,32 +1,33 @@
 /* Following a run of a cluster, as a machine: an event in, the next state and what to do out. Pure;
  * cluster_watch.c turns callbacks into events and does what comes out.
  *
- * The API server reports changes of the BenchmarkRun by itself. What only benchd knows (steps, ended
- * attempts) is asked from its API, one question at a time. Where benchd runs outside the cluster and
- * nobody answers at its address, its Lease is asked for a new one, once for each question.
+ * The API server reports changes of the BenchmarkRun by itself. What only benchd knows (steps,
+ * ended attempts) is asked from its API, one question at a time. Where benchd runs outside the
+ * cluster and nobody answers at its address, its Lease is asked for a new one, once for each
+ * question.
  *
- * While the run goes on; the words on the arrows are functions of watch_state.c:
+ * While the run continues; the words on the arrows are functions of watch_state.c:
  *
  *      WAITING --ask--> ASKING --seek--> SEEKING --retry--> RETRYING
  *         ^               |                 |                  |
  *         '--answered, ---'<--unanswered----'<-----answered, --'
  *            unanswered                            unanswered
  *
- * run_ended, once the object says that the run has ended: WAITING becomes LAST_ASKING, SEEKING becomes
- * LAST_SEEKING, ASKING and RETRYING become LAST_STALE, whose answer may be older than the end. From
- * then on benchd has to answer within a time that each answer renews:
+ * run_ended, once the object says that the run has ended: WAITING becomes LAST_ASKING, SEEKING
+ * becomes LAST_SEEKING, ASKING and RETRYING become LAST_STALE, whose answer may be older than the
+ * end. From then on benchd has to answer within a time that each answer renews:
  *
- *                      LAST_STALE --answered--.     .--answered: more to ask
- *                                             v     v
- *      LAST_WAITING ---------ask----------> LAST_ASKING --seek--> LAST_SEEKING --retry--> LAST_RETRYING
- *         ^                                    |                     |                       |
- *         '----------------unanswered----------'<--------------------'<----------------------'
+ *                    LAST_STALE --answered--.   .--answered: more to ask
+ *                                           v   v
+ *      LAST_WAITING ---------ask--------> LAST_ASKING -seek-> LAST_SEEKING -retry-> LAST_RETRYING
+ *         ^                                   |                   |                     |
+ *         '----------unanswered---------------'<------------------'<--------------------'
  *
  *      LAST_ASKING, LAST_RETRYING --answered: nothing left to ask--> COMPLETE
  *
- * LAST_STALE and LAST_RETRYING have the same arrows as LAST_ASKING, but an answer to a stale question
- * never completes the watch, and no question seeks the Lease twice. The states from COMPLETE on are
- * the ends, and nothing leaves them; `finish` enters them from any other state. */
+ * LAST_STALE and LAST_RETRYING have the same arrows as LAST_ASKING, but an answer to a stale
+ * question never completes the watch, and no question seeks the Lease twice. The states from
+ * COMPLETE on are the ends, and nothing leaves them; `finish` enters them from any other state. */
 #pragma once
 
 #include <stdbool.h>
@@ -46,7 +47,7 @@ enum watch_state {
 
     WATCH_COMPLETE,   /* the run has ended, and everything about it was shown */
     WATCH_UNREPORTED, /* it has ended, but benchd does not report the rest */
-    WATCH_DETACHED,   /* Ctrl-C: the run goes on */
+    WATCH_DETACHED,   /* Ctrl-C: the run continues */
     WATCH_TIMED_OUT,  /* --timeout: the run was cancelled */
     WATCH_DELETED,    /* its object was deleted */
     WATCH_FORBIDDEN,  /* we may not watch the object */
@@ -54,7 +55,7 @@ enum watch_state {
 
 enum watch_event {
     WATCH_ON_TICK,        /* the waiting is over */
-    WATCH_ON_CHANGE,      /* the object changed, and the run goes on */
+    WATCH_ON_CHANGE,      /* the object changed, and the run has not ended */
     WATCH_ON_END,         /* the object says that the run has ended */
     WATCH_ON_DELETE,      /* the object is gone, by its watch or by a new list */
     WATCH_ON_FORBIDDEN,   /* the API server refuses to watch it, and will go on refusing */
@@ -70,7 +71,7 @@ enum watch_event {
     WATCH_ON_NOT_MOVED,   /* the Lease names none, or the same */
     WATCH_ON_PATIENCE,    /* no answer for too long after the run's end */
     WATCH_ON_SIGNAL,      /* Ctrl-C */
-    WATCH_ON_TIMEOUT,     /* --timeout has passed; later: so has the grace after it */
+    WATCH_ON_TIMEOUT,     /* --timeout expired; the second time: the grace after it, too */
     WATCH_ON_NO_CANCEL,   /* the cancellation failed */
 };
 #define WATCH_N_EVENTS (WATCH_ON_NO_CANCEL + 1)
@@ -86,7 +87,7 @@ enum watch_act {
 /* What the user is told, once in a row. */
 enum watch_note {
     WATCH_NOTE_NONE,
-    WATCH_NOTE_SILENT, /* benchd does not answer while the run goes on */
+    WATCH_NOTE_SILENT, /* benchd does not answer during the run */
     WATCH_NOTE_LATE,   /* benchd does not answer after the run's end */
 };
 
@@ -100,7 +101,7 @@ struct watch_todo {
 struct watch_machine {
     enum watch_state state;
     enum watch_note noted; /* the last note, until benchd answers: not repeated */
-    bool is_timed_out;     /* --timeout has passed, and the run is being cancelled */
+    bool is_timed_out;     /* --timeout expired, and the run is being cancelled */
     unsigned n_unanswered; /* questions since the last answer */
 };
 

@@ -35,9 +35,9 @@ class Reading(ClusterCase):
         for verb in ("delete", "cancel"):
             done = self.ctl(verb, name, code=3)
             self.assertEqual(done.stdout, "")
-            self.assertIn(f"error: run/{name} has no object any more; what came out of it outlives the object's time to live "
-                          "on purpose, and nothing in the cluster's API deletes it", done.stderr)
-            self.assertIn(f"fix: where benchd's store can be reached: benchctl delete {name} --store sqlite:FILE", done.stderr)
+            self.assertIn(f"error: run/{name} has no BenchmarkRun any more; its results outlive the object's time to live on "
+                          "purpose, and the cluster's API cannot delete them", done.stderr)
+            self.assertIn(f"fix: where benchd's store is: benchctl delete {name} --store sqlite:FILE", done.stderr)
         self.fake.lease_age_s = 60
         self.assertIn(f"there is no run '{name}'", self.ctl("results", name, code=3).stderr)
 
@@ -79,7 +79,7 @@ class Reading(ClusterCase):
             self.ctl("get")
         self.env["KUBECONFIG"] = f"{one}:{other}"
         done = self.ctl("get", code=2)
-        for text in ("$KUBECONFIG is a list of files, and benchctl reads one", str(one), str(other), "--kubeconfig FILE"):
+        for text in ("$KUBECONFIG lists several files, but benchctl reads only one", str(one), str(other), "--kubeconfig FILE"):
             self.assertIn(text, done.stderr)
         self.ctl("get", "--kubeconfig", one)
         self.env["KUBECONFIG"] = f"{self.folder}/none:{self.folder}/neither"
@@ -90,7 +90,7 @@ class Reading(ClusterCase):
         self.fake.logs[name] = "a line\n"
         done = self.ctl("logs", name, "--point", "1", "--role", "pserver")
         self.assertEqual(done.stdout, "a line\npoint=1&trial=0&attempt=0&role=pserver&index=0\n")
-        self.assertIn("there are", self.ctl("logs", name, code=2).stderr)
+        self.assertIn("available logs", self.ctl("logs", name, code=2).stderr)
 
     def test_a_run_that_was_not_accepted(self):
         self.fake.put("benchmarkruns", {
@@ -117,7 +117,7 @@ class Errors(ClusterCase):
         rows = [  # name, what to bend, words, code, text
             ("no such run", {}, ["results", "x"], 3, "there is no run 'x' in namespace 'bench'"),
             ("no such run to delete", {}, ["delete", "x"], 3, "there is no run 'x'"),
-            ("no such benchmark", {}, ["run", "tinny"], 3, "no file and no shipped definition"),
+            ("no such benchmark", {}, ["run", "tinny"], 3, "no file and no built-in definition"),
             ("kinds missing", {"kinds_installed": False}, ["get", "runs"], 3, "benchmark-crd.yaml"),
             ("kinds missing for run", {"kinds_installed": False}, ["run", "tiny"], 3, "benchmark-crd.yaml"),
             ("kinds missing for delete", {"kinds_installed": False}, ["delete", "x"], 3, "benchmark-crd.yaml"),
@@ -156,7 +156,7 @@ class Errors(ClusterCase):
         name = self.serve_local_run()
         self.fake.lease_age_s = None
         done = self.ctl("describe", name, code=5)
-        self.assertIn("no live benchd in namespace 'bench'", done.stderr)
+        self.assertIn("benchd is not running in namespace 'bench'", done.stderr)
         self.assertRegex(done.stdout, r"Phase: +Succeeded\nTrials: +6 of 6 done")
 
     def test_the_proxy_finds_no_benchd(self):
@@ -223,8 +223,8 @@ class Running(RunCase):
         self.assertIn("spec.roles.pserver has no template", done.stderr)
         self.assertIn("add a PodTemplateSpec", done.stderr)
         self.assertNotIn("--systems", done.stderr)
-        self.assertIn("not for a cluster yet: spec.roles.pserver", self.ctl("plan", path).stderr)
-        self.assertNotIn("not for a cluster", self.ctl("plan", path, "--local").stderr)
+        self.assertIn("note: this cannot run in a cluster: spec.roles.pserver", self.ctl("plan", path).stderr)
+        self.assertNotIn("cannot run in a cluster", self.ctl("plan", path, "--local").stderr)
         self.assertEqual(self.sent("POST", ""), [])
 
     def test_a_file_goes_inline(self):
@@ -259,7 +259,7 @@ class Running(RunCase):
         self.fake.on_create = refuse
         done = self.ctl("run", "tiny", code=2)
         self.assertIn("was not accepted: no such system", done.stderr)
-        self.assertRegex(done.stderr, r"fix: benchctl describe tiny-[a-z0-9]{5} tells more")
+        self.assertRegex(done.stderr, r"fix: see benchctl describe tiny-[a-z0-9]{5}\n")
         run = re.search(r"tiny-[a-z0-9]{5}", done.stderr)[0]
         self.assertNotRegex(self.ctl("describe", run).stdout, "1970")
 
@@ -320,7 +320,7 @@ class Running(RunCase):
 
         self.fake.on_create = silent_first
         done = self.ctl("run", "tiny")
-        self.assertEqual(done.stderr.count("benchd does not answer, the run goes on"), 1)
+        self.assertEqual(done.stderr.count("benchd does not answer; the run continues"), 1)
         self.assertIn("samples/s", done.stdout)
 
     def test_a_lost_answer_makes_no_second_run(self):
@@ -356,7 +356,7 @@ class Running(RunCase):
         self.fake.answer = lose
         done = self.ctl("run", "tiny", code=4)
         name, = self.fake.objects["benchmarkruns"]
-        self.assertRegex(done.stderr, f"run/{name}: .*may have been created.*cannot get resource")
+        self.assertRegex(done.stderr, f"run/{name} may have been created.*cannot get resource")
 
     def test_gone_before_the_first_look(self):
         """It was there when it was asked for by name, and is in no list: no watch ever tells that it has gone."""
@@ -397,7 +397,7 @@ class Running(RunCase):
         name = self.serve_name()
         self.fake.set_status(name, phase="Succeeded")
         done = self.ctl("cancel", name, code=2)
-        self.assertIn(f"run/{name} has ended already: Succeeded", done.stderr)
+        self.assertIn(f"run/{name} has already ended: Succeeded", done.stderr)
         self.assertEqual((done.stdout, self.sent("PATCH", name)), ("", []))
         self.fake.set_status(name, phase="Cancelled")
         self.assertEqual(self.ctl("cancel", name).stdout, f"run/{name} cancelled\n")
@@ -463,8 +463,8 @@ class Following(ClusterCase):
         self.fake.set_status("tiny-7k3fq", phase="Succeeded")
         done = self.ctl("logs", "7k3fq", "-f")
         self.assertEqual(done.stdout, "")
-        self.assertIn("run/tiny-7k3fq has ended and no such pod is left; what was kept: benchctl logs tiny-7k3fq "
-                      "-n bench", done.stderr)
+        self.assertIn("run/tiny-7k3fq has ended and none of its selected pods is left; for the stored logs: "
+                      "benchctl logs tiny-7k3fq -n bench", done.stderr)
 
     def test_a_reader_that_leaves(self):
         self.put_pod(0)

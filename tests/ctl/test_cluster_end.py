@@ -46,7 +46,7 @@ class Ending(RunCase):
         done = self.ctl("run", "tiny", "-o", "json")
         self.assertEqual(json.loads(done.stdout)["phase"], "Succeeded")
         self.assertEqual(done.stderr.count("outcome=Succeeded"), len(self.document["attempts"]))
-        self.assertEqual(done.stderr.count("has ended: Succeeded; benchd does not answer, asking again"), 1)
+        self.assertEqual(done.stderr.count("has ended (Succeeded), but benchd does not answer; retrying"), 1)
 
     def test_benchd_comes_back_at_another_address(self):
         self.fake.address = "http://127.0.0.1:9"   # where nobody is any more
@@ -67,16 +67,16 @@ class Ending(RunCase):
         done = self.ctl("run", "tiny", code=5)
         self.assertLess(time.monotonic() - begin, 60)
         self.assertEqual(done.stdout, "")
-        self.assertRegex(done.stderr, f"error: run/{self.name}: PartiallyFailed; its tables, and what was not told of its "
-                                      "trials, are missing: .*no endpoints available")
-        self.assertIn(f"fix: benchctl results {self.name} -n bench", done.stderr)
+        self.assertRegex(done.stderr, rf"error: run/{self.name} has ended \(PartiallyFailed\), but benchd did not report its "
+                                      "tables and its last trials: .*no endpoints available")
+        self.assertIn(f"benchctl results {self.name} -n bench", done.stderr)
         questions = [path for path, _ in self.sent("GET", "/proxy/")]
         self.assertLess(len(questions), 60)   # it backs off
 
     def test_a_right_is_missing(self):
         self.end_without(("GET", "/proxy/", *status(403, "Forbidden", "cannot get services/proxy")))
         done = self.ctl("run", "tiny", code=4)
-        self.assertRegex(done.stderr, "are missing: .*cannot get services/proxy")
+        self.assertRegex(done.stderr, "did not report its tables and its last trials: .*cannot get services/proxy")
         self.assertIn(f"benchctl results {self.name} -n bench", done.stderr)
 
     def test_ctrl_c_while_waiting(self):
@@ -87,7 +87,8 @@ class Ending(RunCase):
                 break
         code, out, err, _ = self.stop(process, cli.SIGINT)
         self.assertEqual((code, out), (130, ""))
-        self.assertIn(f"run/{self.name} has ended: Succeeded; its tables: benchctl results {self.name} -n bench", err)
+        self.assertIn(f"detached from run/{self.name}, which has ended (Succeeded); print its tables with: "
+                      f"benchctl results {self.name} -n bench", err)
 
     def test_the_object_goes_at_once(self):
         """Time to live 0: what came out is there for longer."""

@@ -95,7 +95,7 @@ class Compare(cli.CliCase):
         a = self.measure(repeats=1)
         self.change("UPDATE run SET phase = 'Running', trials_done = 2")
         done = self.compare(a, a)
-        self.assertEqual(done.stderr.count(f"run/{a} is not finished: 2 of 3 trials"), 2)
+        self.assertEqual(done.stderr.count(f"run/{a} has not finished: 2 of 3 trials"), 2)
 
     def test_simulated_runs_are_refused(self):
         a, b = self.measure(repeats=1), self.measure(repeats=1)

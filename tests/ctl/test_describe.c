@@ -94,7 +94,7 @@ static void test_a_failed_run(void **state)
         "Trials:        2 of 2 done, 1 failed\n",
         "  Baseline:    Point\n  Steps:       2 warm-up + 8 measured\n",
         /* the same value once, different ones side by side, nothing that a terminal obeys */
-        "Environment (start records of 4 replicas):\n",
+        "Environment (from the start records of 4 replicas):\n",
         "  host:        h\n",
         "  cpuset:      0 | 1?[2J\n",
         "  Failed               True     TooManyFailedTrials   2 failed\n",
@@ -125,7 +125,7 @@ static void test_an_interrupted_run(void **state)
 {
     (void)state;
     _cleanup_(freep) char *text = describe(RUN_RUNNING, true);
-    assert_has(text, "Phase:         Running (interrupted: no process drives it)\n"
+    assert_has(text, "Phase:         Running (interrupted: no process is running it)\n"
                      "Resume:        benchctl run --resume tiny-7k3fq --local\n");
     assert_has(text, "  Running              False ");
 }
@@ -160,7 +160,7 @@ static void test_missed_thresholds_are_counted(void **state)
                                                       THRESHOLD_UNKNOWN, THRESHOLD_FAILED};
     _cleanup_(freep) char *text = describe_with(RUN_SUCCEEDED, false, verdicts, 4);
     assert_has(text, "  ThresholdFailed      True     BelowThreshold        "
-                     "2 of 4 missed: benchctl results tiny-7k3fq\n");
+                     "2 of 4 missed, see benchctl results tiny-7k3fq\n");
     _cleanup_(freep) char *kept = describe_with(RUN_SUCCEEDED, false, verdicts + 1, 2);
     assert_has(kept, "  ThresholdFailed      False    -");
 }

@@ -28,7 +28,7 @@ static void test_local_text(void **state)
                    "\n4 trials of 2 warm-up + 8 measured steps, one after another.\n"
                    "Largest point: 3 replicas.\n"
                    "\nOrder (Sequential, seed 1), point.trial:\n  0.0 0.1 1.0 1.1\n"
-                   "\nCreated first (a run has five other characters for xxxxx):\n"
+                   "\nCreated first (each run replaces xxxxx with its own five characters):\n"
                    "  tiny-7k3fq-p0t0a0-pserver-0\n"
                    "  tiny-7k3fq-p0t0a0-trainer-0\n");
 }
@@ -59,9 +59,9 @@ static void test_rehearsal(void **state)
         {9, ""},
         {0, ""}, /* a cluster: not known */
         {8, "rehearsal: point 3 needs 9 busy threads (4 trainers x 2 + 1 pserver),\n"
-            "  this machine gives 8 CPUs: the figures compare inside this run only\n"},
+            "  but this machine has 8 CPUs: compare the figures within this run only\n"},
         {1, "rehearsal: point 3 needs 9 busy threads (4 trainers x 2 + 1 pserver),\n"
-            "  this machine gives 1 CPU: the figures compare inside this run only\n"},
+            "  but this machine has 1 CPU: compare the figures within this run only\n"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct run_def *def = make_def("{trainers: [1, 4], threads: [1, 2]}", rows[i].cpus);

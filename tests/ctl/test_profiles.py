@@ -133,7 +133,7 @@ class Profiles(cli.CliCase):
         rows = (
             ("no environment", None, "no Python with package peerlib==1.5 in "),
             ("no package", "", "package peerlib==1.5 is missing in "),
-            ("another version", "1.4", "package peerlib==1.5 is missing (1.4 is there) in "),
+            ("another version", "1.4", "package peerlib==1.5 is missing (found 1.4) in "),
         )
         for i, (what, version, message) in enumerate(rows):
             with self.subTest(what):

@@ -68,12 +68,12 @@ class Results(cli.CliCase):
             for args in (["get", "runs"], ["run", self.define(repeats=1)]):
                 stderr = self.ctl(*args, "--local", code=9).stderr
                 self.assertIn("neither XDG_DATA_HOME nor HOME", stderr)
-                self.assertIn("fix: --store sqlite:FILE", stderr)
+                self.assertIn("fix: choose a file with --store sqlite:FILE", stderr)
 
     def test_a_store_that_cannot_be_made(self):
         rows = [  # what is typed is made by nobody; the usual place's folder is
             (["--store", f"sqlite:{self.folder}/typo/x.db"], 2, f"there is no folder '{self.folder}/typo'",
-             "fix: make that folder, or name another file: --store sqlite:FILE"),
+             "fix: create that directory, or choose another file with --store sqlite:FILE"),
             (["--store", "sqlite:/dev/null/x.db"], 9, "Not a directory", "fix: choose another file with --store sqlite:FILE"),
             (["--local"], 9, "folder '/proc/none'", "fix: choose another file with --store sqlite:FILE"),
         ]
@@ -85,15 +85,15 @@ class Results(cli.CliCase):
                 self.assertIn(fix, stderr)
         self.assertIn("typo'", self.ctl("get", "runs", *rows[0][0], code=2).stderr)
         self.assertFalse((self.folder / "typo").exists())
-        self.assertIn("fix: a run makes it", self.ctl("results", "x", "--local", code=3).stderr)
+        self.assertIn("fix: the first run creates it", self.ctl("results", "x", "--local", code=3).stderr)
 
     def test_a_hint_works_as_it_is_printed(self):
         missing = self.ctl("results", "nosuch", "--store", self.store, code=3).stderr
-        self.assertIn(f"fix: a run makes it: benchctl run NAME --store {self.store}\n", missing)
+        self.assertIn(f"fix: the first run creates it: benchctl run NAME --store {self.store}\n", missing)
         name = self.run_tiny(repeats=1)["run"]
         for verb in ("results", "describe", "logs", "delete"):
             stderr = self.ctl(verb, "nosuch", "--store", self.store, code=3).stderr
-            hint = re.search(r"^fix: benchctl (.*) lists them$", stderr, re.M)
+            hint = re.search(r"^fix: list the runs with: benchctl (.*)$", stderr, re.M)
             self.assertIsNotNone(hint, stderr)
             self.assertIn(name, self.ctl(*hint.group(1).split()).stdout)
 
@@ -142,7 +142,7 @@ class Failures(cli.CliCase):
         self.assertIn("hello from pserver/1", self.ctl(*log, *server).stdout)
         self.assertIn("--point 2 --trial 0 --attempt 0", self.ctl(*log, code=2).stderr)
         self.assertIn("pserver/0 pserver/1 trainer/0", self.ctl(*log, "--point", "1", "--index", "9", code=3).stderr)
-        self.assertIn("no such attempt", self.ctl(*log, "--point", "7", code=3).stderr)
+        self.assertIn("no attempt that has ended matches", self.ctl(*log, "--point", "7", code=3).stderr)
         self.assertIn("--role 'boss' is unknown", self.ctl(*log, "--point", "1", "--role", "boss", code=2).stderr)
 
     def test_a_damaged_store_is_named(self):
@@ -218,7 +218,7 @@ class Interruptions(cli.CliCase):
         process = self.start_hanging()
         name = self.run_name()
         path = self.define("other.json", repeats=1, env={"FAKE_STEP_S": "0"})
-        told = f"run/{name} is going on, too: they slow each other down,\n"
+        told = f"run/{name} is running, too: they slow each other down\n"
         self.assertIn(told, self.ctl("run", path, "--store", self.store).stderr)
         self.stop(process, cli.SIGKILL)
         self.assertNotIn("is going on", self.ctl("run", path, "--store", self.store).stderr)

@@ -1,5 +1,5 @@
-/* Every pair of state and event of the machine that follows a run: the arrows of watch_state.h are rows
- * here, and a pair without a row must change nothing. */
+/* Every pair of state and event of the machine that follows a run: the arrows of watch_state.h are
+ * rows here, and a pair without a row must change nothing. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -167,7 +167,7 @@ static void test_every_pair(void **state)
     }
 }
 
-/* The same pairs when --timeout has passed: only what comes out at the end differs. */
+/* The same pairs after --timeout expired: only the end differs. */
 static void test_every_pair_after_the_timeout(void **state)
 {
     (void)state;

@@ -29,7 +29,7 @@ def check_missing(t, cluster, ctl):
     k("wait", "--for=condition=Established", "crd/benchmarks.benchd.io", "crd/benchmarkruns.benchd.io")
     ctl.expect("nothing there", 0, "No runs found", "get", "runs")
     ctl.expect("no such run", 3, "there is no run 'x'", "describe", "x")
-    ctl.expect("no benchd", 5, "no live benchd in namespace 'benchd'", "run", "vgg16-pserver-sweep")
+    ctl.expect("no benchd", 5, "benchd is not running in namespace 'benchd'", "run", "vgg16-pserver-sweep")
     t.equal("", k("get", "bm,bmr", "-A", "-o", "name").stdout, "nothing was made")
 
 
@@ -83,7 +83,7 @@ def check_created(t, cluster, ctl):
 
 def check_namespaces(t, cluster, ctl):
     k = cluster.kubectl
-    ctl.expect("no such namespace", 5, "no live benchd in namespace 'nowhere': it has no lease 'benchd'", "run",
+    ctl.expect("no such namespace", 5, "benchd is not running in namespace 'nowhere': there is no lease 'benchd'", "run",
                "vgg16-pserver-sweep", "-n", "nowhere")
     k("create", "namespace", "going")
     renew_lease(k, "going")

@@ -98,7 +98,7 @@ def check_run(v):
     run.process.send_signal(signal.SIGINT)
     code, said = run.end()
     t.equal(130, code, "run, Ctrl-C: exit 130")
-    t.match(f"benchctl attach {name}", said, "run, Ctrl-C: how to look on again")
+    t.match(f"benchctl attach {name}", said, "run, Ctrl-C: how to follow it again")
     t.match(rf"(?m)^{name} +\S+ +Running ", ctl("get", "runs").stdout, "get runs: it goes on")
     t.match(r"(?m)^Phase: +Running", ctl("describe", name).stdout, "describe: while it runs")
     done = ctl("attach", name, "-o", "json")
@@ -131,7 +131,7 @@ def check_ended(v, name, result):
     t.match("THROUGHPUT", ctl("results", name[-5:]).stdout, "results: by the end of its name")
     ctl.expect("logs of a simulated pod, which nobody read", 0, "trainer/1 of point 1, trial 0, attempt 0: 0 bytes", "logs",
                name, "--point", "1", "--role", "trainer", "--index", "1")
-    ctl.expect("logs of no such replica", 3, "there are", "logs", name, "--point", "1", "--role", "trainer", "--index", "7")
+    ctl.expect("logs of no such replica", 3, "available logs", "logs", name, "--point", "1", "--role", "trainer", "--index", "7")
     t.equal(0, ctl("attach", name).returncode, "attach: to a run that has ended")
     t.match(r"(?m)^Phase: +Succeeded", ctl("describe", name).stdout, "describe: at its end")
     t.equal(0, k("wait", "--for=condition=Complete", f"bmr/{name}", "--timeout=10s", check=False).returncode,
@@ -206,7 +206,7 @@ def check_without_benchd(v, name):
     """What needs benchd says that it is not there; what does not goes on."""
     t, k, ctl = v.t, v.k, v.ctl
     v.daemon.stop()
-    missing = "no live benchd in namespace 'benchd': nobody holds the lease 'benchd'"
+    missing = "benchd is not running in namespace 'benchd': nobody holds the lease 'benchd'"
     for verb in (("run", "vgg16-pserver-sweep"), ("results", name), ("logs", name, "--point", "0")):
         ctl.expect(f"no benchd, {verb[0]}", 5, missing, *verb)
     done = ctl.expect("no benchd, describe", 5, missing, "describe", name)
@@ -215,7 +215,7 @@ def check_without_benchd(v, name):
     v.daemon.start()
     t.ok(wait_for(lambda: ctl("results", name).returncode == 0), "and its results are back with it")
     v.daemon.kill()
-    ctl.expect("benchd killed, results", 5, "cannot reach|no live benchd", "results", name)
+    ctl.expect("benchd killed, results", 5, "cannot reach|benchd is not running", "results", name)
     v.daemon.start()
     t.ok(wait_for(lambda: ctl("results", name).returncode == 0), "and back again")
     v.daemon.stop()
