@@ -74,4 +74,5 @@ enum exit_code backend_open(const struct cli *cli, struct backend **ret);
 void backend_free(struct backend *b); /* NULL is fine */
 
 enum exit_code local_backend_open(const struct cli *cli, struct backend **ret);
+/* cluster.c, or cluster_none.c in a build without Kubernetes. */
 enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret);

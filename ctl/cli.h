@@ -49,7 +49,7 @@ enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, 
     __attribute__((format(printf, 3, 4)));
 /* A note on stderr; silent with -q. */
 void cli_note(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Writes data to stdout. EXIT_OK, or EXIT_LOCAL_RESOURCE after saying why it could not. */
+/* Writes data to stdout. EXIT_OK, or EXIT_LOCAL_RESOURCE after printing the error. */
 enum exit_code cli_print(const struct buf *out);
 
 /* Is `word` the kind of runs: runs, run, bmr, ...? */

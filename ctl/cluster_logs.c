@@ -218,7 +218,7 @@ static void on_runs_synced(void *ctx)
     }
 }
 
-/* A watch that we may not have, or of a kind that is not there, is not waited for. */
+/* Ends if a watch is forbidden, or its kind is not installed: waiting would not help. */
 static bool is_refused(struct following *f, const struct kube_informer *informer)
 {
     const struct err *err = kube_reflector_error(kube_informer_reflector(informer));

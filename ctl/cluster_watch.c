@@ -1,10 +1,10 @@
-/* Following a run of a cluster until its end: callbacks become events of watch_state.h, and what
- * its machine answers is done here. The object is watched; what only benchd knows (steps, ended
- * attempts) is asked from its API: first the whole document, which begins the progress, then the
- * state, and each ended attempt that was not shown yet.
+/* Follows a run of a cluster until its end: turns callbacks into events of watch_state.h, and does
+ * what its machine decides. The object is watched; what only benchd knows (steps, ended attempts)
+ * is asked from its API: first the whole document, with which the progress begins, then the state,
+ * and each ended attempt that was not shown yet.
  *
- * The API server and benchd may go away and come back meanwhile: only a refusal to let us watch
- * ends it. */
+ * The API server and benchd may go away and come back meanwhile: of their failures only a refusal
+ * to let us watch ends it. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -84,7 +84,7 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
-    {"threshold", 0, "RATIO", "Report changes below this as unchanged: 2% or 0.02"},
+    {"threshold", 0, "RATIO", "Report smaller changes as unchanged; default: 2% or 0.02"},
     {"strict", 0, NULL, "Refuse runs with different machines, builds or workloads"},
 };
 

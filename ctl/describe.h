@@ -15,7 +15,7 @@ struct describe_params { /* all borrowed */
     const struct event_row *events;
     size_t n_events;
     bool is_interrupted;
-    const char *where;    /* "--local" or "--store URL": for commands that a person may copy */
+    const char *where;    /* "--local" or "--store URL": for commands that the user can copy */
     const json_t *object; /* the BenchmarkRun in a cluster; NULL: none */
     int64_t now_unix_ms;
 };

@@ -43,7 +43,8 @@ double live_model_throughput(const struct attempt_row *row)
     return n > 0 ? sum : NAN;
 }
 
-/* How long a trial takes, up to a factor: the samples of a step, times the crowding of the CPUs. */
+/* How long a trial takes, up to a factor: a thread's samples per step, times how crowded the CPUs
+ * are. */
 static double trial_weight(const struct run_def *def, uint32_t point)
 {
     const struct point *p = &def->matrix.points[point];

@@ -1,5 +1,5 @@
-/* Following a run of a cluster, as a machine: an event in, the next state and what to do out. Pure;
- * cluster_watch.c turns callbacks into events and does what comes out.
+/* The state machine that follows a run of a cluster: an event in, the next state and what to do
+ * out. Pure; cluster_watch.c turns callbacks into events and does what the machine decides.
  *
  * The API server reports changes of the BenchmarkRun by itself. What only benchd knows (steps,
  * ended attempts) is asked from its API, one question at a time. Where benchd runs outside the
@@ -58,7 +58,7 @@ enum watch_event {
     WATCH_ON_CHANGE,      /* the object changed, and the run has not ended */
     WATCH_ON_END,         /* the object says that the run has ended */
     WATCH_ON_DELETE,      /* the object is gone, by its watch or by a new list */
-    WATCH_ON_FORBIDDEN,   /* the API server refuses to watch it, and will go on refusing */
+    WATCH_ON_FORBIDDEN,   /* the API server does not let us watch it */
     WATCH_ON_BEGIN,       /* an answer: benchd has accepted the run */
     WATCH_ON_MORE,        /* an answer, after which there are ended attempts to ask for */
     WATCH_ON_ALL,         /* an answer that leaves nothing to ask */
@@ -84,7 +84,7 @@ enum watch_act {
     WATCH_DO_CANCEL, /* the run; WATCH_ON_TIMEOUT follows again after the grace */
 };
 
-/* What the user is told, once in a row. */
+/* The note that is printed, not twice in a row. */
 enum watch_note {
     WATCH_NOTE_NONE,
     WATCH_NOTE_SILENT, /* benchd does not answer during the run */
