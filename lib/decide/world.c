@@ -15,21 +15,21 @@ static int compare_replicas(const void *pa, const void *pb)
     return r != 0 ? r : compare_u32(a->index, b->index);
 }
 
-struct trial *view_trial(const struct view *v, uint32_t point, uint32_t trial)
+struct trial *world_trial(const struct world *w, uint32_t point, uint32_t trial)
 {
-    return &v->trials[(size_t)point * v->repeats + trial];
+    return &w->trials[(size_t)point * w->repeats + trial];
 }
 
-static bool has_attempt(const struct view *v, const struct attempt_id *id)
+static bool has_attempt(const struct world *w, const struct attempt_id *id)
 {
-    return id->point < v->def->matrix.n_points && id->trial < v->repeats &&
+    return id->point < w->def->matrix.n_points && id->trial < w->repeats &&
            id->number <= ATTEMPT_NUMBER_MAX;
 }
 
-static bool has_member(const struct view *v, const struct replica_id *id)
+static bool has_member(const struct world *w, const struct replica_id *id)
 {
-    return has_attempt(v, &id->attempt) && (unsigned)id->role < ROLE_COUNT &&
-           id->index < v->def->matrix.points[id->attempt.point].replicas[id->role];
+    return has_attempt(w, &id->attempt) && (unsigned)id->role < ROLE_COUNT &&
+           id->index < w->def->matrix.points[id->attempt.point].replicas[id->role];
 }
 
 static void fold_row(struct trial *t, uint32_t attempt, enum attempt_outcome outcome,
@@ -49,62 +49,62 @@ static void fold_row(struct trial *t, uint32_t attempt, enum attempt_outcome out
     t->error = error != NULL ? error : "";
 }
 
-static void count_trials(struct view *v)
+static void count_trials(struct world *w)
 {
-    v->counts = (struct trial_counts){.total = v->def->n_slots};
-    for (uint32_t i = 0; i < v->def->n_slots; i++) {
-        const struct trial *t = view_trial(v, v->def->slots[i].point, v->def->slots[i].trial);
-        v->counts.done += t->is_decided;
-        v->counts.failed += t->is_decided && t->outcome != ATTEMPT_SUCCEEDED;
+    w->counts = (struct trial_counts){.total = w->def->n_slots};
+    for (uint32_t i = 0; i < w->def->n_slots; i++) {
+        const struct trial *t = world_trial(w, w->def->slots[i].point, w->def->slots[i].trial);
+        w->counts.done += t->is_decided;
+        w->counts.failed += t->is_decided && t->outcome != ATTEMPT_SUCCEEDED;
     }
 }
 
-static void fold_trials(struct view *v)
+static void fold_trials(struct world *w)
 {
-    const size_t n = (size_t)v->def->matrix.n_points * v->repeats;
-    v->trials = xnew_array(struct trial, n);
+    const size_t n = (size_t)w->def->matrix.n_points * w->repeats;
+    w->trials = xnew_array(struct trial, n);
     for (size_t i = 0; i < n; i++) {
-        v->trials[i].seen = (struct attempt_seen){-1, -1, -1, false};
+        w->trials[i].seen = (struct attempt_seen){-1, -1, -1, false};
     }
-    for (size_t i = 0; i < v->o->n_rows; i++) {
-        const struct attempt_row *row = &v->o->rows[i];
-        if (has_attempt(v, &row->id)) {
-            fold_row(view_trial(v, row->id.point, row->id.trial), row->id.number, row->outcome,
+    for (size_t i = 0; i < w->o->n_rows; i++) {
+        const struct attempt_row *row = &w->o->rows[i];
+        if (has_attempt(w, &row->id)) {
+            fold_row(world_trial(w, row->id.point, row->id.trial), row->id.number, row->outcome,
                      row->error);
         }
     }
-    const struct run_status *s = &v->o->status;
-    if (s->has_current && has_attempt(v, &s->current)) {
-        view_trial(v, s->current.point, s->current.trial)->seen.last_status = s->current.number;
+    const struct run_status *s = &w->o->status;
+    if (s->has_current && has_attempt(w, &s->current)) {
+        world_trial(w, s->current.point, s->current.trial)->seen.last_status = s->current.number;
     }
-    count_trials(v);
+    count_trials(w);
 }
 
-static void sort_replicas(struct view *v)
+static void sort_replicas(struct world *w)
 {
-    const size_t n = v->o->n_replicas;
+    const size_t n = w->o->n_replicas;
     if (n == 0) {
         return;
     }
     struct observed_replica *sorted = xreallocarray(NULL, n, sizeof(*sorted));
     for (size_t i = 0; i < n; i++) {
-        sorted[i] = v->o->replicas[i];
+        sorted[i] = w->o->replicas[i];
     }
     qsort(sorted, n, sizeof(*sorted), compare_replicas);
     for (size_t i = 0; i < n; i++) {
-        if (has_member(v, &sorted[i].id)) {
-            *vec_push(&v->replicas) = sorted[i];
+        if (has_member(w, &sorted[i].id)) {
+            *vec_push(&w->replicas) = sorted[i];
         } else {
-            *vec_push(&v->unknown) = sorted[i].id;
+            *vec_push(&w->unknown) = sorted[i].id;
         }
     }
     free(sorted);
 }
 
-static bool has_row(const struct view *v, const struct replica_id *id)
+static bool has_row(const struct world *w, const struct replica_id *id)
 {
-    for (size_t i = 0; i < v->o->n_rows; i++) {
-        const struct attempt_row *row = &v->o->rows[i];
+    for (size_t i = 0; i < w->o->n_rows; i++) {
+        const struct attempt_row *row = &w->o->rows[i];
         if (attempt_id_eq(&id->attempt, &row->id)) {
             return true;
         }
@@ -120,53 +120,53 @@ static void fold_live(struct attempt_seen *seen, uint32_t attempt)
     seen->is_status_live |= seen->last_status == (int64_t)attempt;
 }
 
-static void fold_gangs(struct view *v)
+static void fold_gangs(struct world *w)
 {
-    const struct observed_replica *r = v->replicas.items;
+    const struct observed_replica *r = w->replicas.items;
     size_t end;
-    for (size_t i = 0; i < v->replicas.len; i = end) {
+    for (size_t i = 0; i < w->replicas.len; i = end) {
         const struct replica_id *id = &r[i].id;
-        for (end = i + 1; end < v->replicas.len; end++) {
+        for (end = i + 1; end < w->replicas.len; end++) {
             if (!attempt_id_eq(&r[end].id.attempt, &id->attempt)) {
                 break;
             }
         }
-        struct gang_view *g = vec_push(&v->gangs);
-        *g = (struct gang_view){&r[i], end - i, has_row(v, id)};
+        struct observed_gang *g = vec_push(&w->gangs);
+        *g = (struct observed_gang){&r[i], end - i, has_row(w, id)};
         if (!g->has_row) {
-            fold_live(&view_trial(v, id->attempt.point, id->attempt.trial)->seen,
+            fold_live(&world_trial(w, id->attempt.point, id->attempt.trial)->seen,
                       id->attempt.number);
         }
     }
 }
 
-void view_init(struct view *v, const struct observed *observed)
+void world_init(struct world *w, const struct observed *observed)
 {
-    *v = (struct view){
+    *w = (struct world){
         .o = observed,
         .def = observed->def,
         .repeats = (uint32_t)observed->def->spec->repeats,
     };
-    fold_trials(v);
-    sort_replicas(v);
-    fold_gangs(v);
+    fold_trials(w);
+    sort_replicas(w);
+    fold_gangs(w);
 }
 
-void view_done(struct view *v)
+void world_done(struct world *w)
 {
-    vec_done(&v->replicas);
-    vec_done(&v->unknown);
-    vec_done(&v->gangs);
-    free(v->trials);
-    v->trials = NULL;
+    vec_done(&w->replicas);
+    vec_done(&w->unknown);
+    vec_done(&w->gangs);
+    free(w->trials);
+    w->trials = NULL;
 }
 
-void view_add_row(struct view *v, struct gang_view *gang, enum attempt_outcome outcome,
-                  const char *error)
+void world_add_row(struct world *w, struct observed_gang *gang, enum attempt_outcome outcome,
+                   const char *error)
 {
     const struct replica_id *id = &gang->members[0].id;
     gang->has_row = true;
-    fold_row(view_trial(v, id->attempt.point, id->attempt.trial), id->attempt.number, outcome,
+    fold_row(world_trial(w, id->attempt.point, id->attempt.trial), id->attempt.number, outcome,
              error);
-    count_trials(v);
+    count_trials(w);
 }

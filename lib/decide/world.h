@@ -1,7 +1,7 @@
 /* The world as one call of reconcile sees it: rows and replicas folded into trials and gangs, and
  * kept up to date with the actions that the call plans. For reconcile.c alone. Pure.
  *
- * A view borrows from `observed` and owns its arrays; it is made and freed within one call. */
+ * It borrows from `observed` and owns its arrays; it is made and freed within one call. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,29 +18,29 @@ struct trial { /* what rows and replicas say of one trial */
     bool is_decided;     /* by a row that is not Void */
     uint32_t decided_by; /* its attempt */
     enum attempt_outcome outcome;
-    const char *error; /* borrowed from that row, or from the caller of view_add_row */
+    const char *error; /* borrowed from that row, or from the caller of world_add_row */
 };
 
-struct gang_view {                          /* the observed members of one attempt */
-    const struct observed_replica *members; /* by role, then index; in view.replicas */
+struct observed_gang {                      /* the observed members of one attempt */
+    const struct observed_replica *members; /* by role, then index; in world.replicas */
     size_t n_members;
     bool has_row;
 };
 
-struct view {
+struct world {
     const struct observed *o;
     const struct run_def *def;
     uint32_t repeats;
     VEC(struct observed_replica) replicas; /* of the definition, sorted by id */
     VEC(struct replica_id) unknown;        /* the others, sorted */
-    VEC(struct gang_view) gangs;           /* of `replicas`, sorted */
+    VEC(struct observed_gang) gangs;       /* of `replicas`, sorted */
     struct trial *trials;                  /* [point * repeats + trial] */
     struct trial_counts counts;
 };
 
-void view_init(struct view *v, const struct observed *observed);
-void view_done(struct view *v);
-struct trial *view_trial(const struct view *v, uint32_t point, uint32_t trial);
-/* A row of `gang` is planned: it counts from now on. `error` must outlive the view. */
-void view_add_row(struct view *v, struct gang_view *gang, enum attempt_outcome outcome,
-                  const char *error);
+void world_init(struct world *w, const struct observed *observed);
+void world_done(struct world *w);
+struct trial *world_trial(const struct world *w, uint32_t point, uint32_t trial);
+/* A row of `gang` is planned: it counts from now on. `error` must outlive the world. */
+void world_add_row(struct world *w, struct observed_gang *gang, enum attempt_outcome outcome,
+                   const char *error);
