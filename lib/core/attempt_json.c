@@ -54,7 +54,7 @@ static int replica_from_json(const json_t *document, struct attempt_row *row, st
     }
     const int kind = role_from_string(role);
     if (kind < 0) {
-        return err_set(err, EPROTO, "role '%s' is unknown", role);
+        return err_set(err, EPROTO, "unknown role '%s'", role);
     }
     *vec_push(&row->replicas) = (struct replica_row){
         .id = {.attempt = row->id, .role = (enum role)kind, .index = (uint32_t)index},
@@ -71,7 +71,7 @@ static int replica_from_json(const json_t *document, struct attempt_row *row, st
 static int replicas_from_json(const json_t *list, struct attempt_row *row, struct err *err)
 {
     if (!json_is_array(list)) {
-        return err_set(err, EPROTO, "'replicas' is no list");
+        return err_set(err, EPROTO, "'replicas' is not a list");
     }
     size_t i;
     const json_t *replica;
@@ -100,7 +100,7 @@ int attempt_row_from_json(const json_t *document, struct attempt_row *ret, struc
     }
     const int kind = attempt_outcome_from_string(outcome);
     if (kind < 0) {
-        return err_set(err, EPROTO, "outcome '%s' is unknown", outcome);
+        return err_set(err, EPROTO, "unknown outcome '%s'", outcome);
     }
     struct attempt_row row = {
         .id = {(uint32_t)point, (uint32_t)trial, (uint32_t)attempt},

@@ -11,11 +11,11 @@ int json_field_int(const json_t *object, const char *key, int64_t lo, int64_t hi
 {
     const json_t *value = json_object_get(object, key);
     if (!json_is_integer(value)) {
-        return err_set(err, EPROTO, "'%s' is no whole number", key);
+        return err_set(err, EPROTO, "'%s' is not a whole number", key);
     }
     const json_int_t number = json_integer_value(value);
     if (number < lo || number > hi) {
-        return err_set(err, EPROTO, "'%s' is %lld, out of its range", key, (long long)number);
+        return err_set(err, EPROTO, "'%s' is %lld, which is out of range", key, (long long)number);
     }
     *ret = number;
     return 0;
@@ -26,7 +26,7 @@ int json_field_text_or_null(const json_t *object, const char *key, const char **
 {
     const json_t *value = json_object_get(object, key);
     if (value != NULL && !json_is_null(value) && !json_is_string(value)) {
-        return err_set(err, EPROTO, "'%s' is no text", key);
+        return err_set(err, EPROTO, "'%s' is not a string", key);
     }
     *ret = json_string_value(value);
     return 0;

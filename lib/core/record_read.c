@@ -80,7 +80,7 @@ static int get_text(const json_t *object, const char *key, enum need need, const
         return 0;
     }
     if (!json_is_string(v)) {
-        return err_set(err, EPROTO, v == NULL ? "'%s' is missing" : "'%s' is not a text", key);
+        return err_set(err, EPROTO, v == NULL ? "'%s' is missing" : "'%s' is not a string", key);
     }
     *ret = json_string_value(v);
     return 0;

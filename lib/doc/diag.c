@@ -191,8 +191,12 @@ static void format_where(const struct diags *d, const char *file, struct buf *ou
         n_options += it->origin != NULL;
     }
     const bool in_file = n_options < d->list.len || d->list.len == 0;
-    buf_printf(out, "%s%s%s", in_file ? file : "", in_file && n_options > 0 ? " and " : "",
-               n_options > 0 ? "the command line" : "");
+    if (in_file) {
+        buf_printf(out, " in %s", file);
+    }
+    if (n_options > 0) {
+        buf_printf(out, "%s on the command line", in_file ? " and" : "");
+    }
 }
 
 void diags_format(const struct diags *d, const char *file, const char *text, struct buf *out)
@@ -208,10 +212,10 @@ void diags_format(const struct diags *d, const char *file, const char *text, str
     }
     free(sorted);
     size_t all = n + d->n_dropped;
-    buf_printf(out, "%zu error%s in ", all, all == 1 ? "" : "s");
+    buf_printf(out, "%zu error%s", all, all == 1 ? "" : "s");
     format_where(d, file, out);
     if (d->n_dropped > 0) {
-        buf_printf(out, ", the first %zu are shown", n);
+        buf_printf(out, "; only the first %zu are shown", n);
     }
     buf_putc(out, '\n');
 }

@@ -41,5 +41,5 @@ void diags_add_va(struct diags *d, const char *origin, struct mark mark, const c
 /* Moves what `from` holds behind d's own, except what d has already (same place and message). */
 void diags_move(struct diags *d, struct diags *from);
 /* All diagnostics, sorted by place, each with its source line and a caret. `text` is the file's
- * content (may be NULL). Ends with "N errors in FILE", "... in the command line", or both. */
+ * content (may be NULL). Ends with "N errors in FILE", "... on the command line", or both. */
 void diags_format(const struct diags *d, const char *file, const char *text, struct buf *out);

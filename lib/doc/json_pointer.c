@@ -43,7 +43,7 @@ static int set_step(json_t *at, const char *step, json_t *value_take, struct err
         return err_set(err, EINVAL, "the list has no item '%s', only 0 to %zu", step,
                        json_array_size(at) - 1);
     }
-    return err_set(err, EINVAL, "'%s' would have to lie inside a single value", step);
+    return err_set(err, EINVAL, "'%s' would be inside a value that is not a map or a list", step);
 }
 
 /* The child by that step; a missing one, or null, becomes a map. NULL: there can be none (*err). */

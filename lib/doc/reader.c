@@ -125,7 +125,7 @@ static void complain_unknown_key(struct diags *d, const struct place *place,
     if (meant != NULL) {
         buf_printf(&fix, "did you mean '%s'?", meant);
     } else {
-        buf_puts(&fix, "known here: ");
+        buf_puts(&fix, "allowed: ");
         put_names(&fix, names, n_names);
     }
     reader_complain_key(d, place, buf_cstr(&fix), "unknown field '%s'", place->key);
@@ -150,7 +150,7 @@ bool read_map(struct diags *d, const struct place *place, const struct field *fi
     }
     if (place->node->kind != NODE_MAP) {
         reader_complain(d, place, "write its fields as a map: {name: value, ...}",
-                        "must be a map, and is %s", node_kind_to_string(place->node->kind));
+                        "must be a map, not %s", node_kind_to_string(place->node->kind));
         return false;
     }
     for (size_t i = 0; i < place->node->n_children; i++) {
@@ -180,7 +180,7 @@ bool read_list(struct diags *d, const struct place *place, size_t max)
         return false;
     }
     if (place->node->kind != NODE_SEQ) {
-        reader_complain(d, place, "write it as a list: [...]", "must be a list, and is %s",
+        reader_complain(d, place, "write it as a list: [...]", "must be a list, not %s",
                         node_kind_to_string(place->node->kind));
         return false;
     }
@@ -189,7 +189,7 @@ bool read_list(struct diags *d, const struct place *place, size_t max)
         return false;
     }
     if (place->node->n_children > max) {
-        reader_complain(d, place, NULL, "more than %zu items", max);
+        reader_complain(d, place, NULL, "has more than %zu items", max);
         return false;
     }
     return true;
@@ -223,7 +223,7 @@ static void complain_no_int(struct diags *d, const struct place *place, int64_t 
     char *fix;
     if (node->kind != NODE_STRING) {
         fix = xasprintf("write a whole number from %lld to %lld", (long long)min, (long long)max);
-        reader_complain(d, place, fix, "must be a whole number, and is %s",
+        reader_complain(d, place, fix, "must be a whole number, not %s",
                         node_kind_to_string(node->kind));
         free(fix);
         return;
@@ -231,13 +231,13 @@ static void complain_no_int(struct diags *d, const struct place *place, int64_t 
     int64_t value;
     _cleanup_(freep) char *guess = guess_digits(node->s);
     if (guess != NULL) {
-        fix = xasprintf("did you mean %s? a letter stands where a digit should", guess);
+        fix = xasprintf("did you mean %s? it contains a letter instead of a digit", guess);
     } else if (parse_i64(node->s, &value) == 0) {
         fix = xasprintf("remove the quotes: %s", node->s);
     } else {
         fix = xasprintf("write a whole number from %lld to %lld", (long long)min, (long long)max);
     }
-    reader_complain(d, place, fix, "must be a whole number, and is the text '%s'", node->s);
+    reader_complain(d, place, fix, "must be a whole number, not the string '%s'", node->s);
     free(fix);
 }
 
@@ -254,7 +254,7 @@ bool read_int(struct diags *d, const struct place *place, int64_t min, int64_t m
     if (value < min || value > max) {
         _cleanup_(freep) char *fix =
             xasprintf("write a whole number from %lld to %lld", (long long)min, (long long)max);
-        reader_complain(d, place, fix, "%lld is out of range: it must be %lld to %lld",
+        reader_complain(d, place, fix, "%lld is out of range: must be %lld to %lld",
                         (long long)value, (long long)min, (long long)max);
         return false;
     }
@@ -272,12 +272,12 @@ bool read_number(struct diags *d, const struct place *place, double min, double 
         const bool is_percent = node->kind == NODE_STRING && str_has_suffix(node->s, "%");
         reader_complain(d, place,
                         is_percent ? "write a ratio: 0.9 for 90%" : "write a number without quotes",
-                        "must be a number, and is %s", node_kind_to_string(node->kind));
+                        "must be a number, not %s", node_kind_to_string(node->kind));
         return false;
     }
     double value = node->kind == NODE_INT ? (double)node->i : node->f;
     if (!(value >= min && value <= max)) {
-        reader_complain(d, place, NULL, "%g is out of range: it must be %g to %g", value, min, max);
+        reader_complain(d, place, NULL, "%g is out of range: must be %g to %g", value, min, max);
         return false;
     }
     *ret = value;
@@ -292,12 +292,12 @@ bool read_text(struct diags *d, const struct place *place, size_t max_len, const
     }
     if (node->kind != NODE_STRING) {
         bool is_number = node->kind == NODE_INT || node->kind == NODE_FLOAT;
-        reader_complain(d, place, is_number ? "put quotes around it" : "write a text here",
-                        "must be a text, and is %s", node_kind_to_string(node->kind));
+        reader_complain(d, place, is_number ? "put quotes around it" : "write a string",
+                        "must be a string, not %s", node_kind_to_string(node->kind));
         return false;
     }
     if (strlen(node->s) > max_len) {
-        reader_complain(d, place, "shorten it", "longer than %zu bytes", max_len);
+        reader_complain(d, place, "shorten it", "is longer than %zu bytes", max_len);
         return false;
     }
     *ret = node->s;

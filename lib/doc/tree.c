@@ -156,9 +156,9 @@ void tree_remove(struct node *map, const char *key)
 const char *node_kind_to_string(enum node_kind kind)
 {
     static const char *const names[] = {
-        [NODE_NULL] = "nothing",       [NODE_BOOL] = "a truth value",
+        [NODE_NULL] = "null",          [NODE_BOOL] = "a boolean",
         [NODE_INT] = "a whole number", [NODE_FLOAT] = "a decimal number",
-        [NODE_STRING] = "a text",      [NODE_SEQ] = "a list",
+        [NODE_STRING] = "a string",    [NODE_SEQ] = "a list",
         [NODE_MAP] = "a map",
     };
     return names[kind];

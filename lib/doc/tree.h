@@ -65,7 +65,7 @@ void tree_remove(struct node *map, const char *key);
 void tree_append_take(struct node *parent, struct node *child);
 struct node *tree_take_at(struct node *parent, size_t index);
 
-const char *node_kind_to_string(enum node_kind kind); /* "a number", "a list", ... */
+const char *node_kind_to_string(enum node_kind kind); /* "a string", "a list", ... */
 
 /* What a plain (unquoted) YAML scalar means. 0 and kind and value of *ret, or -EINVAL and why it is
  * refused, with what to write instead (both static texts). */

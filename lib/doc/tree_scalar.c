@@ -10,12 +10,12 @@
 #include "base/parse.h"
 #include "base/str.h"
 
-static const char fix_quote[] = "put quotes around it if it is a text";
+static const char fix_quote[] = "put quotes around it to make it a string";
 /* Quotes first: in a sweep, where this happens most, a truth value is wrong too. */
 static const char fix_truth[] =
-    "put quotes around it; write true or false only where a truth value belongs";
+    "put quotes around it to make it a string, or write true or false for a boolean";
 static const char fix_plain_number[] =
-    "write a plain decimal number, or put quotes around it if it is a text";
+    "write a plain decimal number, or put quotes around it to make it a string";
 
 static bool is_one_of(const char *text, const char *const *words)
 {
@@ -112,25 +112,25 @@ static const char *find_trap(const char *text, const char **ret_fix)
     *ret_fix = fix_plain_number;
     if (is_one_of(text, truths)) {
         *ret_fix = fix_truth;
-        return "is a truth value to some readers of YAML and a text to others";
+        return "is a boolean to some YAML parsers and a string to others";
     }
     if (is_date(text)) {
         *ret_fix = fix_quote;
-        return "is a date to some readers of YAML and a text to others";
+        return "is a date to some YAML parsers and a string to others";
     }
     if (is_one_of(digits, specials)) {
-        why = "is no number that can be measured";
+        why = "is not a finite number";
     } else if (is_sexagesimal(digits)) {
         *ret_fix = fix_quote;
-        why = "is a number in base 60 to YAML";
+        why = "is a number in base 60 in YAML 1.1";
     } else if (is_other_base(digits)) {
-        why = "is not a decimal number: YAML reads it in another base";
+        why = "is not a decimal number: YAML 1.1 reads it in another base";
     } else if (has_underscores(digits)) {
-        why = "has '_' between digits, which not every reader of YAML skips";
+        why = "has '_' between digits, which only some YAML parsers accept";
     } else if (is_bare_exponent(digits)) {
-        why = "is a number to some readers of YAML and a text to others";
+        why = "is a number to some YAML parsers and a string to others";
     } else if (text[0] == '+' && (isdigit((unsigned char)digits[0]) || digits[0] == '.')) {
-        why = "has a '+', which not every reader of YAML takes for a number's sign";
+        why = "starts with '+', which only some YAML parsers accept in a number";
     }
     return why;
 }
@@ -151,7 +151,7 @@ static int resolve_number(const char *text, struct node *ret, const char **ret_w
         }
     }
     if (r == -ERANGE) {
-        *ret_why = "is beyond the range of numbers";
+        *ret_why = "is out of the range of numbers";
         *ret_fix = fix_quote;
         return -EINVAL;
     }

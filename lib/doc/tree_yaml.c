@@ -80,18 +80,19 @@ static int complain_syntax(struct loader *l)
 {
     const yaml_parser_t *p = &l->parser;
     if (p->error == YAML_READER_ERROR) {
-        complain(l, mark_of_offset(l, p->problem_offset), "save the file as UTF-8 text",
-                 "the file is not UTF-8 text: %s", p->problem);
+        complain(l, mark_of_offset(l, p->problem_offset), "save the file as UTF-8",
+                 "the file is not valid UTF-8: %s", p->problem);
     } else if (is_tab_at(l, &p->problem_mark)) {
         complain(l, to_mark(p->problem_mark), "indent with spaces",
-                 "a tab where YAML wants spaces");
+                 "YAML does not allow a tab here");
     } else {
         bool has_context = p->context != NULL && p->context_mark.line != p->problem_mark.line;
-        char *context = has_context ? xasprintf(" (%s that began in line %zu)", p->context,
+        char *context = has_context ? xasprintf(" (%s that starts on line %zu)", p->context,
                                                 p->context_mark.line + 1)
                                     : xstrdup("");
         complain(l, to_mark(p->problem_mark), "check indentation, quotes and brackets here",
-                 "not YAML: %s%s", p->problem == NULL ? "out of memory" : p->problem, context);
+                 "not valid YAML: %s%s", p->problem == NULL ? "out of memory" : p->problem,
+                 context);
         free(context);
     }
     return -EINVAL;
@@ -111,13 +112,14 @@ static int spend(struct loader *l, struct mark mark, size_t nodes, size_t bytes)
     l->nodes += nodes;
     l->bytes += bytes;
     if (l->nodes > l->limits->nodes) {
-        complain(l, mark, "make the file smaller; an alias counts as what it stands for",
-                 "more than %zu values", l->limits->nodes);
+        complain(l, mark, "make the file smaller; an alias counts as a copy of its anchor",
+                 "the file has more than %zu values", l->limits->nodes);
         return -EINVAL;
     }
     if (l->bytes > 4 * l->limits->bytes) {
-        complain(l, mark, "make the file smaller; an alias counts as what it stands for",
-                 "more than %zu bytes after aliases were replaced", 4 * l->limits->bytes);
+        complain(l, mark, "make the file smaller; an alias counts as a copy of its anchor",
+                 "the file has more than %zu bytes with its aliases expanded",
+                 4 * l->limits->bytes);
         return -EINVAL;
     }
     return 0;
@@ -132,7 +134,7 @@ static void remember_anchor(struct loader *l, const yaml_char_t *name, const str
 
 static int complain_depth(struct loader *l, struct mark mark)
 {
-    complain(l, mark, "nest less deeply", "nested deeper than %u levels", l->limits->depth);
+    complain(l, mark, "reduce the nesting", "is nested deeper than %u levels", l->limits->depth);
     return -EINVAL;
 }
 
@@ -147,8 +149,8 @@ static struct node *load_alias(struct loader *l, const yaml_event_t *event)
         }
     }
     if (source == NULL) {
-        complain(l, mark, "write the anchor above its alias, complete",
-                 "the alias '*%s' has no anchor '&%s' that ends before it", name, name);
+        complain(l, mark, "define the whole anchor before the alias",
+                 "alias '*%s' has no complete anchor '&%s' before it", name, name);
         return NULL;
     }
     struct tree_size size = {0};
@@ -173,7 +175,7 @@ static bool is_str_tag(const yaml_char_t *tag)
 
 static void complain_tag(struct loader *l, struct mark mark, const yaml_char_t *tag)
 {
-    complain(l, mark, "remove the tag", "the tag '%s' is not supported", (const char *)tag);
+    complain(l, mark, "remove the tag", "tag '%s' is not supported", (const char *)tag);
 }
 
 static struct node *load_scalar(struct loader *l, const yaml_event_t *event)
@@ -187,7 +189,7 @@ static struct node *load_scalar(struct loader *l, const yaml_event_t *event)
         return NULL;
     }
     if (strlen(text) != event->data.scalar.length) {
-        complain(l, node->mark, "remove it", "a NUL character inside a text");
+        complain(l, node->mark, "remove it", "the string contains a NUL character");
     }
     if (tag != NULL && !is_str_tag(tag)) {
         complain_tag(l, node->mark, tag);
@@ -197,7 +199,7 @@ static struct node *load_scalar(struct loader *l, const yaml_event_t *event)
         node->kind = NODE_STRING;
         node->s = xstrdup(text);
     } else if (tree_resolve_plain(text, node, &why, &fix) < 0) {
-        complain(l, node->mark, fix, "'%s' without quotes %s", text, why);
+        complain(l, node->mark, fix, "unquoted '%s' %s", text, why);
     }
     return node;
 }
@@ -241,7 +243,7 @@ static void check_key(struct loader *l, const yaml_event_t *event)
     struct mark mark = to_mark(event->start_mark);
     const char *text = (const char *)event->data.scalar.value;
     if (strlen(text) != event->data.scalar.length) {
-        complain(l, mark, "remove it", "a NUL character inside a key");
+        complain(l, mark, "remove it", "the key contains a NUL character");
         return;
     }
     if (event->data.scalar.tag != NULL && !is_str_tag(event->data.scalar.tag)) {
@@ -259,12 +261,12 @@ static void check_key(struct loader *l, const yaml_event_t *event)
     struct node value = {0};
     const char *why, *fix;
     if (tree_resolve_plain(text, &value, &why, &fix) < 0) {
-        complain(l, mark, "put quotes around the key", "the key '%s' without quotes %s", text, why);
+        complain(l, mark, "put quotes around the key", "unquoted key '%s' %s", text, why);
     } else if (value.kind == NODE_STRING) {
         free(value.s);
     } else {
-        complain(l, mark, "put quotes around the key", "the key '%s' is %s, but keys are texts",
-                 text, node_kind_to_string(value.kind));
+        complain(l, mark, "put quotes around the key", "key '%s' is %s; keys must be strings", text,
+                 node_kind_to_string(value.kind));
     }
 }
 
@@ -274,11 +276,11 @@ static int load_value(struct loader *l, struct node *map, const yaml_event_t *ke
     struct mark key_mark = to_mark(key_event->start_mark);
     const struct node *first = tree_get(map, key);
     if (first != NULL) {
-        complain(l, key_mark, "remove one of the two", "the key '%s' stands in line %u already",
+        complain(l, key_mark, "remove one of the two", "duplicate key '%s': it is also on line %u",
                  key, first->key_mark.line);
     }
     if (map->n_children == MAP_KEYS_MAX) {
-        complain(l, key_mark, NULL, "more than %d keys in one map", MAP_KEYS_MAX);
+        complain(l, key_mark, NULL, "the map has more than %d keys", MAP_KEYS_MAX);
         return -EINVAL;
     }
     int r = spend(l, key_mark, 0, key_event->data.scalar.length);
@@ -306,7 +308,7 @@ static int load_pair(struct loader *l, struct node *map, const yaml_event_t *key
 {
     if (key_event->type != YAML_SCALAR_EVENT) {
         complain(l, to_mark(key_event->start_mark), "write the key as a plain word",
-                 "a key must be a text");
+                 "a key must be a string");
         return -EINVAL;
     }
     size_t path_len = l->path.len;
@@ -405,8 +407,9 @@ static int load_document(struct loader *l, struct node **ret)
         } else if (event.type != frame[i]) {
             bool is_empty = i == 1;
             complain(l, mark,
-                     is_empty ? NULL : "keep one document a file: remove what follows '---'",
-                     is_empty ? "the file is empty" : "a second document begins here");
+                     is_empty ? NULL
+                              : "keep one document in a file; remove everything from '---' on",
+                     is_empty ? "the file is empty" : "a second document starts here");
             r = -EINVAL;
         }
         yaml_event_delete(&event);

@@ -181,7 +181,7 @@ static void check_duplicates(struct expansion *e)
             bool is_zip = e->spec->sweep.kind == SWEEP_ZIP;
             _cleanup_(freep) char *path =
                 is_zip ? xstrdup("spec.sweep.zip") : xasprintf("spec.sweep.points[%zu]", i);
-            complain(e, path, "remove one of the two", "point %zu is the same as point %u", i,
+            complain(e, path, "remove one of the two", "point %zu is a duplicate of point %u", i,
                      first);
         }
     }
@@ -210,12 +210,12 @@ static void apply_excludes(struct expansion *e)
     for (size_t k = 0; k < sweep->exclude.len; k++) {
         if (!is_used[k]) {
             _cleanup_(freep) char *path = xasprintf("spec.sweep.exclude[%zu]", k);
-            complain(e, path, "correct its values, or remove it", "it excludes no point");
+            complain(e, path, "correct its values, or remove it", "excludes no point");
         }
     }
     free(is_used);
     if (kept == 0) {
-        complain(e, "spec.sweep.exclude", "exclude less", "no point is left");
+        complain(e, "spec.sweep.exclude", "exclude fewer points", "the exclusions leave no point");
     }
 }
 
@@ -244,7 +244,7 @@ static uint32_t count_replicas(struct expansion *e, enum role role, const struct
     }
     _cleanup_(freep) char *path = xasprintf("spec.roles.%s.replicas", role_to_string(role));
     complain(e, path, "correct the sweep",
-             "'%s' is '%s' in some point, and must be a whole number from %lld to %d",
+             "'%s' is '%s' in at least one point; it must be a whole number from %lld to %d",
              spec->replicas.from, buf_cstr(&text), (long long)least, SPEC_MAX_REPLICAS);
     buf_done(&text);
     return 0;
@@ -341,7 +341,7 @@ static void find_baselines(struct expansion *e)
     index_done(&index);
     if (e->points.len > MATRIX_MAX_POINTS) {
         complain(e, "spec.sweep", "sweep fewer values, or split the benchmark",
-                 "the sweep has more than %d points with those of the baseline", MATRIX_MAX_POINTS);
+                 "the sweep and its baseline have more than %d points", MATRIX_MAX_POINTS);
     }
 }
 

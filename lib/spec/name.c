@@ -27,7 +27,7 @@ const char *object_name_read(struct diags *d, const struct place *place)
     }
     if (!object_name_is_valid(name)) {
         reader_complain(d, place,
-                        "1 to 32 of a-z, 0-9 and '-'; begin with a letter, do not end with '-'",
+                        "use 1 to 32 of a-z, 0-9 and '-'; start with a letter, do not end with '-'",
                         "'%s' is not a valid name", name);
         return NULL;
     }

@@ -38,7 +38,7 @@ static void read_texts(struct diags *d, const struct place *list, struct texts *
             continue;
         }
         if (text[0] == '\0') {
-            reader_complain(d, &item, "remove it", "an empty text");
+            reader_complain(d, &item, "remove it", "the item is empty");
             continue;
         }
         *vec_push(&ret->list) = xstrdup(text);
@@ -77,7 +77,8 @@ static void read_name(struct diags *d, const struct place *root, struct profile 
         return;
     }
     if (str_eq(name, PROFILE_NATIVE)) {
-        reader_complain(d, &place, "choose another name", "'%s' is the native worker's name", name);
+        reader_complain(d, &place, "choose another name", "'%s' is reserved for the native worker",
+                        name);
     }
     p->name = xstrdup(name);
 }
@@ -103,7 +104,7 @@ static void read_python(struct diags *d, const struct place *root, struct profil
     read_texts(d, &list, &packages);
     vec_each (char *, it, &packages.list) {
         if (!is_pinned(*it)) {
-            reader_complain(d, &list, "write name==version", "the package '%s' is not pinned", *it);
+            reader_complain(d, &list, "write name==version", "package '%s' is not pinned", *it);
         }
         *vec_push(&p->packages) = *it;
     }
@@ -135,7 +136,7 @@ static void read_roles(struct diags *d, const struct place *root, struct profile
     }
     if (p->exchanges[EXCHANGE_PSERVER] && p->commands[ROLE_PSERVER].words.len == 0) {
         reader_complain(d, &roles, "add roles.pserver, or remove PServer from exchanges",
-                        "the exchange PServer needs the command of a pserver");
+                        "exchange PServer requires the command of a pserver");
     }
 }
 
@@ -294,7 +295,7 @@ int profiles_set_commands(const struct profiles *profiles, struct spec *spec, st
         }
         const struct profile *profile = profiles_find(profiles, system->profile);
         if (profile == NULL) {
-            return err_set(err, ENOENT, "system '%s': there is no profile '%s'", system->name,
+            return err_set(err, ENOENT, "system '%s': profile '%s' not found", system->name,
                            system->profile);
         }
         for (int role = 0; role < ROLE_COUNT; role++) {

@@ -62,7 +62,7 @@ static void check_from(struct reading *r, enum role role)
     struct place place = place_get(&replicas, "from");
     if (!counts_replicas(from)) {
         reader_complain(r->diags, &place, "write pservers or trainers",
-                        "'%s' does not count replicas", from);
+                        "'%s' is not a number of replicas", from);
         return;
     }
     if (is_swept_in(r, from)) {
@@ -76,7 +76,7 @@ static void check_from(struct reading *r, enum role role)
             ? xasprintf("did you mean '%s'?", meant)
             : xasprintf("add '%s: [1, 2]' to spec.sweep, or write replicas: {value: 1}", from);
     reader_complain(r->diags, &place, fix,
-                    "'%s' is not swept, so the number of replicas is not known", from);
+                    "'%s' is not swept, so the number of replicas is unknown", from);
 }
 
 /* Could it take its number of replicas from that name? Yes too where the field is unreadable, which
@@ -117,10 +117,10 @@ static void check_counts_used(struct reading *r)
             const char *role = role_to_string(counts[i].role);
             _cleanup_(freep) char *fix =
                 is_forbidden
-                    ? xstrdup("remove it: the exchange None has no pserver")
+                    ? xstrdup("remove it; exchange None uses no pserver")
                     : xasprintf("write roles.%s.replicas: {from: %s}", role, counts[i].name);
             _cleanup_(freep) char *message =
-                xasprintf("'%s' is swept, but no role takes its replicas from it", counts[i].name);
+                xasprintf("'%s' is swept, but no role uses it for its replicas", counts[i].name);
             complain_axis(r, counts[i].name, fix, message);
         }
     }
@@ -145,16 +145,15 @@ static void check_roles(struct reading *r)
     }
     bool some_pserver = pserver->replicas.from != NULL || pserver->replicas.value > 0;
     if (spec->workload.exchange == EXCHANGE_NONE && pserver_place.node != NULL && some_pserver) {
-        reader_complain_key(r->diags, &pserver_place,
-                            "remove the role, or write exchange: {kind: PServer}",
-                            "the exchange None has no pserver: roles.pserver needs the exchange "
-                            "PServer");
+        reader_complain_key(
+            r->diags, &pserver_place, "remove the role, or write exchange: {kind: PServer}",
+            "exchange None uses no pserver; roles.pserver requires exchange PServer");
     }
     if (spec->workload.exchange == EXCHANGE_PSERVER && roles.node != NULL &&
         (pserver_place.node == NULL || !some_pserver)) {
         reader_complain(r->diags, &pserver_place,
                         "add roles.pserver, or write exchange: {kind: None}",
-                        "the exchange PServer needs roles.pserver with at least one replica");
+                        "exchange PServer requires roles.pserver with at least one replica");
     }
     check_counts_used(r);
 }
@@ -180,7 +179,7 @@ static void check_swept(struct reading *r, const struct place *where)
         bool is_known = is_known_name(r, child.key); /* else it was noted when it was read */
         if (is_known && !is_swept_in(r, child.key)) {
             _cleanup_(freep) char *fix =
-                xasprintf("name a swept value, or add '%s' to the sweep", child.key);
+                xasprintf("use a swept parameter, or add '%s' to the sweep", child.key);
             reader_complain_key(r->diags, &child, fix, "'%s' is not swept", child.key);
         }
     }
@@ -234,15 +233,15 @@ static void check_target(struct reading *r, const struct place *place,
         const char *name = role_to_string((enum role)role);
         if (target->roles[role] && !spec->present) {
             struct place roles = place_get(place, "roles");
-            _cleanup_(freep) char *fix = xasprintf("add roles.%s, or remove it here", name);
-            reader_complain(r->diags, &roles, fix, "there is no roles.%s", name);
+            _cleanup_(freep) char *fix = xasprintf("add roles.%s, or remove the role here", name);
+            reader_complain(r->diags, &roles, fix, "roles.%s does not exist", name);
         }
         for (size_t i = 0; target->roles[role] && i < target->paths.len; i++) {
             struct err err;
             if (!can_set(spec, target->paths.items[i], &err)) {
                 struct place path = find_item(&paths, target->paths.items[i]);
-                reader_complain(r->diags, &path, "name a place that the template has",
-                                "the template of %s has no such place: %s", name, err.msg);
+                reader_complain(r->diags, &path, "use a path that the template has",
+                                "the template of %s has no such path: %s", name, err.msg);
                 return; /* the other role's is most likely the same */
             }
         }

@@ -108,8 +108,8 @@ static void check_thresholds(const struct node *root, const struct spec *spec, s
         }
         _cleanup_(freep) char *path = xasprintf("spec.thresholds[%zu].where", i);
         const struct node *node = find_node(root, path);
-        diags_add(diags, node->key_mark, path, "write values of the sweep",
-                  "no point has these values: the threshold would judge nothing");
+        diags_add(diags, node->key_mark, path, "use values of the sweep",
+                  "no point has these values, so the threshold would never apply");
     }
     matrix_done(&matrix);
 }

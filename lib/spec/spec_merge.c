@@ -134,8 +134,8 @@ static void complain_local(const struct node *root, const struct node *child, st
     const char *meant = suggest_name(child->key, overridable, COUNT_OF(overridable));
     _cleanup_(freep) char *fix =
         meant != NULL ? xasprintf("did you mean '%s'?", meant)
-                      : xstrdup("remove it: local holds workload, sweep, measure and repeats only");
-    reader_complain_key(diags, &place, fix, "unknown field '%s': it cannot be changed for --local",
+                      : xstrdup("remove it; local takes only workload, sweep, measure and repeats");
+    reader_complain_key(diags, &place, fix, "'%s' is not a field that local can override",
                         child->key);
 }
 
@@ -153,7 +153,7 @@ void spec_merge_local(struct node *root, struct diags *diags)
     mark_from_local(local);
     if (local->kind != NODE_MAP) {
         diags_add(diags, local->mark, "spec.local", "write its fields as a map: {name: value, ...}",
-                  "must be a map, and is %s", node_kind_to_string(local->kind));
+                  "must be a map, not %s", node_kind_to_string(local->kind));
         tree_free(local);
         return;
     }
@@ -204,8 +204,8 @@ static void apply_set(struct node *root, const char *set, struct diags *diags)
     _cleanup_(freep) char *origin = xasprintf("--set %s", set);
     const char *equals = strchr(set, '=');
     if (equals == NULL || equals == set || equals[1] == '\0') {
-        diags_add_from(diags, origin, nowhere, "", "write --set pservers=1,2", "%s",
-                       equals == NULL ? "there is no '='" : "a name or a value is missing");
+        diags_add_from(diags, origin, nowhere, "", "for example, --set pservers=1,2", "%s",
+                       equals == NULL ? "'=' is missing" : "the name or the value is missing");
         return;
     }
     struct node *sweep = tree_path(root, "spec", "sweep", NULL);
@@ -213,8 +213,8 @@ static void apply_set(struct node *root, const char *set, struct diags *diags)
                         : tree_get(sweep, "points") != NULL ? "points"
                                                             : NULL;
     if (other != NULL) {
-        diags_add_from(diags, origin, nowhere, "", "change the file, or sweep a grid",
-                       "the sweep is a list of '%s', and --set changes a grid only", other);
+        diags_add_from(diags, origin, nowhere, "", "edit the file, or sweep a grid",
+                       "--set works with a grid only, and this sweep is a list of '%s'", other);
         return;
     }
     if (sweep == NULL || sweep->kind != NODE_MAP) {
@@ -286,8 +286,8 @@ static void check_listed(const struct node *systems, const char *names, struct d
         if (!is_there) {
             _cleanup_(freep) char *origin = xasprintf("--systems %s", names);
             diags_add_from(diags, origin, (struct mark){0}, "spec.systems",
-                           "name systems of the definition, separated by commas",
-                           "there is no system '%.*s'", (int)len, name);
+                           "list systems of the definition, separated by commas",
+                           "system '%.*s' not found", (int)len, name);
         }
         name += len;
         if (*name == '\0') {

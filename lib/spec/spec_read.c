@@ -63,11 +63,11 @@ static void read_dataset(struct diags *d, const struct place *workload, struct w
     if (kind == DATASET_SYNTHETIC) {
         if (path_place.node != NULL) {
             reader_complain_key(d, &path_place, "remove the path, or choose Cifar10 or Idx",
-                                "the dataset Synthetic has no path");
+                                "dataset Synthetic takes no path");
         }
     } else if (path_place.node == NULL || (has_path && path[0] == '\0')) {
-        reader_complain(d, &path_place, "add 'path: /folder/of/the/files'",
-                        "the dataset %s needs a path", dataset_kind_names[kind]);
+        reader_complain(d, &path_place, "add 'path: /directory/of/the/files'",
+                        "dataset %s needs a path", dataset_kind_names[kind]);
     }
     w->dataset_path = has_path ? xstrdup(path) : NULL;
 }
@@ -148,8 +148,8 @@ static void read_measure(struct reading *r)
 static void check_ratio(struct reading *r, const struct place *place, bool is_given, double bound)
 {
     if (is_given && bound > EFFICIENCY_BOUND_MAX) {
-        _cleanup_(freep) char *fix = xasprintf("write %g for %g percent", bound / 100, bound);
-        reader_complain(r->diags, place, fix, "efficiency is a ratio, 1 at its best");
+        _cleanup_(freep) char *fix = xasprintf("write %g for %g%%", bound / 100, bound);
+        reader_complain(r->diags, place, fix, "efficiency is a ratio; 1 is linear speedup");
     }
 }
 
@@ -177,10 +177,10 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
         check_ratio(r, &max, t->has_max, t->max);
     }
     if (min.node == NULL && max.node == NULL) {
-        reader_complain(r->diags, place, "add 'min: 0.9', for instance",
+        reader_complain(r->diags, place, "for example, add 'min: 0.9'",
                         "a threshold needs min or max");
     } else if (t->has_min && t->has_max && t->min > t->max) {
-        reader_complain(r->diags, &min, "exchange the two", "min is above max");
+        reader_complain(r->diags, &min, "swap them", "min is above max");
     }
 }
 

@@ -61,18 +61,18 @@ static void read_target(struct reading *r, const struct place *place,
 static bool check_parameter_name(struct reading *r, const struct place *place, const char *name)
 {
     if (!sweep_name_is_valid(name)) {
-        reader_complain(r->diags, place, "1 to 31 of a-z, 0-9 and '_'; begin with a letter",
+        reader_complain(r->diags, place, "use 1 to 31 of a-z, 0-9 and '_'; start with a letter",
                         "'%s' is not a valid parameter name", name);
         return false;
     }
     if (builtin_find(name) != NULL || str_eq(name, "workers")) {
         reader_complain(r->diags, place, "remove it, or choose another name",
-                        "'%s' is built in and may not be declared", name);
+                        "'%s' is built in and cannot be declared", name);
         return false;
     }
     if (spec_find_parameter(r->spec, name) != NULL) {
         reader_complain(r->diags, place, "declare it once, with all its targets",
-                        "a parameter '%s' is there already", name);
+                        "duplicate parameter '%s'", name);
         return false;
     }
     return true;
@@ -122,11 +122,11 @@ void spec_read_baseline(struct reading *r)
         (enum baseline_kind)read_enum_or(r->diags, &place, "kind", baseline_kind_names,
                                          COUNT_OF(baseline_kind_names), NULL, where.node != NULL);
     if (b->kind == BASELINE_POINT && where.node == NULL) {
-        reader_complain(r->diags, &where, "add 'where: {trainers: 1}', for instance",
-                        "the baseline Point needs 'where'");
+        reader_complain(r->diags, &where, "for example, add 'where: {trainers: 1}'",
+                        "baseline kind Point needs 'where'");
     } else if (b->kind == BASELINE_SINGLE_NODE && where.node != NULL) {
         reader_complain_key(r->diags, &where, "remove 'where', or write 'kind: Point'",
-                            "the baseline SingleNode has no 'where'");
+                            "baseline kind SingleNode takes no 'where'");
     } else if (where.node != NULL) {
         spec_read_params(r, &where, &b->where);
     }
@@ -139,7 +139,7 @@ static void read_replicas(struct reading *r, const struct place *role, struct re
     if (place.node != NULL && place.node->kind == NODE_INT) {
         _cleanup_(freep) char *fix =
             xasprintf("write replicas: {value: %lld}", (long long)place.node->i);
-        reader_complain(r->diags, &place, fix, "must be a map, and is a whole number");
+        reader_complain(r->diags, &place, fix, "must be a map, not a whole number");
         return;
     }
     if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
@@ -148,8 +148,8 @@ static void read_replicas(struct reading *r, const struct place *role, struct re
     struct place from = place_get(&place, "from");
     struct place value = place_get(&place, "value");
     if ((from.node == NULL) == (value.node == NULL)) {
-        reader_complain_key(r->diags, &place, "write {from: trainers} or {value: 1}, for instance",
-                            "exactly one of from and value is needed");
+        reader_complain_key(r->diags, &place, "for example, write {from: trainers} or {value: 1}",
+                            "exactly one of from and value is required");
         return;
     }
     const char *name;

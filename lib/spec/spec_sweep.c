@@ -34,17 +34,18 @@ static bool read_free_value(struct diags *d, const struct place *place, struct v
     if (node->kind == NODE_FLOAT) {
         _cleanup_(freep) char *fix = xasprintf("quote the decimal: \"%.15g\"", node->f);
         reader_complain(d, place, fix,
-                        "a sweep value is a whole number or a text, and is a decimal number");
+                        "a sweep value must be a whole number or a string, not a decimal number");
         return false;
     }
     if (node->kind != NODE_STRING) {
-        reader_complain(d, place, "write a whole number, or a text in quotes",
-                        "a sweep value is a whole number or a text, and is %s",
+        reader_complain(d, place, "write a whole number or a quoted string",
+                        "a sweep value must be a whole number or a string, not %s",
                         node_kind_to_string(node->kind));
         return false;
     }
     if (node->s[0] == '\0' || strlen(node->s) > VALUE_TEXT_MAX || !is_printable_ascii(node->s)) {
-        reader_complain(d, place, NULL, "a text value has 1 to %d printable ASCII characters",
+        reader_complain(d, place, NULL,
+                        "a string value must have 1 to %d printable ASCII characters",
                         VALUE_TEXT_MAX);
         return false;
     }
@@ -94,24 +95,24 @@ static bool check_name(struct reading *r, const struct place *place)
                       : xasprintf("use batch_size, threads, pservers or trainers, or declare '%s' "
                                   "in spec.parameters",
                                   name);
-    reader_complain_key(r->diags, place, fix, "unknown sweep name '%s'", name);
+    reader_complain_key(r->diags, place, fix, "unknown sweep parameter '%s'", name);
     return false;
 }
 
 static bool check_is_map(struct diags *d, const struct place *place, size_t max)
 {
     if (place->node->kind != NODE_MAP) {
-        reader_complain(d, place, "write it as {name: value}", "must be a map, and is %s",
+        reader_complain(d, place, "write it as {name: value}", "must be a map, not %s",
                         node_kind_to_string(place->node->kind));
         return false;
     }
     if (place->node->n_children == 0) {
-        reader_complain(d, place, "name at least one sweep value, or remove it",
+        reader_complain(d, place, "add at least one parameter, or remove the field",
                         "the map is empty");
         return false;
     }
     if (place->node->n_children > max) {
-        reader_complain(d, place, NULL, "more than %zu names", max);
+        reader_complain(d, place, NULL, "has more than %zu parameters", max);
         return false;
     }
     return true;
@@ -164,7 +165,7 @@ static void read_axis(struct reading *r, const struct place *place)
         }
         struct buf text = BUF_INIT;
         value_format(&value, &text);
-        reader_complain(r->diags, &item, "remove one of the two", "the value %s is there twice",
+        reader_complain(r->diags, &item, "remove one of the two", "duplicate value %s",
                         buf_cstr(&text));
         buf_done(&text);
         free(value.s);
@@ -187,9 +188,8 @@ static void read_axes(struct reading *r, const struct place *place)
         const struct node *first = place->node->children[0];
         if (r->spec->sweep.kind == SWEEP_ZIP && axis.node->kind == NODE_SEQ &&
             first->kind == NODE_SEQ && axis.node->n_children != first->n_children) {
-            reader_complain_key(r->diags, &axis,
-                                "give all names of a zip the same number of values",
-                                "'%s' has %zu values and '%s' has %zu", axis.key,
+            reader_complain_key(r->diags, &axis, "give every list of the zip the same length",
+                                "'%s' has %zu values, but '%s' has %zu", axis.key,
                                 axis.node->n_children, first->key, first->n_children);
         }
     }
@@ -212,13 +212,13 @@ static void read_points(struct reading *r, const struct place *place)
         spec_read_params(r, &item, point);
         for (size_t k = 0; k < first->n_children && item.node->kind == NODE_MAP; k++) {
             if (tree_get(item.node, first->children[k]->key) == NULL) {
-                reader_complain(r->diags, &item, "name the same values in every point",
-                                "lacks '%s', which points[0] has", first->children[k]->key);
+                reader_complain(r->diags, &item, "give every point the same parameters",
+                                "'%s' is missing, but points[0] has it", first->children[k]->key);
             }
         }
         if (item.node->kind == NODE_MAP && item.node->n_children > first->n_children) {
-            reader_complain(r->diags, &item, "name the same values in every point",
-                            "has names that points[0] lacks");
+            reader_complain(r->diags, &item, "give every point the same parameters",
+                            "has parameters that points[0] does not have");
         }
     }
 }
@@ -265,10 +265,9 @@ void spec_read_sweep(struct reading *r)
     }
     if (n_kinds != 1) {
         reader_complain_key(r->diags, &place,
-                            n_kinds == 0 ? "add 'grid: {batch_size: [16, 32]}', for instance"
+                            n_kinds == 0 ? "for example, add 'grid: {batch_size: [16, 32]}'"
                                          : "keep one of them and remove the others",
-                            "exactly one of grid, zip and points is needed, and %zu are given",
-                            n_kinds);
+                            "exactly one of grid, zip and points is required, got %zu", n_kinds);
     }
     struct place exclude = place_get(&place, "exclude");
     read_excludes(r, &exclude);

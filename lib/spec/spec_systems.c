@@ -53,7 +53,7 @@ void spec_read_systems(struct reading *r)
         vec_each (const struct system, it, &r->spec->systems) {
             if (str_eq(it->name, name)) {
                 reader_complain(r->diags, &name_place, "give each system its own name",
-                                "a system '%s' is there already", name);
+                                "duplicate system '%s'", name);
             }
         }
         *vec_push(&r->spec->systems) = (struct system){
@@ -81,18 +81,18 @@ static void check_system(struct reading *r, const struct place *place, const str
         reader_complain(r->diags, place,
                         is_alone ? "remove the system, or write exchange: {kind: None}"
                                  : "remove the system, or write exchange: {kind: PServer}",
-                        "the profile '%s' does not have the exchange %s%s", p->name,
+                        "profile '%s' does not support exchange %s%s", p->name,
                         exchange_kind_to_string(w->exchange),
-                        is_alone ? ": it trains on a single node only, without a pserver" : "");
+                        is_alone ? "; it trains on a single node only" : "");
     }
     if (!p->datasets[w->dataset]) {
         reader_complain(r->diags, place, "remove the system, or choose another dataset",
-                        "the profile '%s' does not read the dataset %s", p->name,
+                        "profile '%s' does not support dataset %s", p->name,
                         dataset_kind_to_string(w->dataset));
     }
     if (w->model != NULL && !has_model(p, w->model)) {
         reader_complain(r->diags, place, "remove the system, or choose another model",
-                        "the profile '%s' does not have the model '%s'", p->name, w->model);
+                        "profile '%s' does not support model '%s'", p->name, w->model);
     }
 }
 

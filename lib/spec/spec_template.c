@@ -41,13 +41,13 @@ static void check_env(struct diags *d, const struct place *container)
         struct place value_place = place_get(&item, "value");
         const char *text;
         if (item.node->kind != NODE_MAP || name_place.node == NULL) {
-            reader_complain(d, &item, "write {name: NAME, value: TEXT}",
-                            "a variable of the environment needs a name");
+            reader_complain(d, &item, "write {name: NAME, value: VALUE}",
+                            "an environment variable needs a name");
             continue;
         }
         if (read_text(d, &name_place, WORD_MAX, &text) &&
             (text[0] == '\0' || strchr(text, '=') != NULL)) {
-            reader_complain(d, &name_place, NULL, "'%s' is not the name of a variable", text);
+            reader_complain(d, &name_place, NULL, "'%s' is not a valid variable name", text);
         }
         (void)read_text(d, &value_place, WORD_MAX, &text); /* noted */
     }
@@ -63,7 +63,7 @@ static void check_quantity(struct diags *d, const struct place *quantities, cons
     const char *text;
     int64_t value;
     if (read_text(d, &place, 64, &text) && parse(text, &value) < 0) {
-        reader_complain(d, &place, example, "'%s' is not a quantity of Kubernetes", text);
+        reader_complain(d, &place, example, "'%s' is not a Kubernetes quantity", text);
     }
 }
 
@@ -80,7 +80,7 @@ void spec_check_template(struct diags *diags, const struct place *place)
     struct place containers = place_get(&pod, "containers");
     if (pod.node->kind != NODE_MAP || containers.node == NULL) {
         reader_complain(diags, &containers, "add 'containers: [{name: main, image: ...}]'",
-                        "a template needs a container");
+                        "a template needs at least one container");
         return;
     }
     if (!read_list(diags, &containers, ITEMS_MAX)) {
@@ -89,7 +89,7 @@ void spec_check_template(struct diags *diags, const struct place *place)
     struct place container = place_item(&containers, 0);
     if (container.node->kind != NODE_MAP) {
         reader_complain(diags, &container, "write {name: main, image: ...}",
-                        "a container must be a map, and is %s",
+                        "a container must be a map, not %s",
                         node_kind_to_string(container.node->kind));
         return;
     }
@@ -101,6 +101,6 @@ void spec_check_template(struct diags *diags, const struct place *place)
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         struct place quantities = place_get(&resources, kinds[i]);
         check_quantity(diags, &quantities, "cpu", parse_cpu_millicores, "write \"4\" or 400m");
-        check_quantity(diags, &quantities, "memory", parse_mem_bytes, "write 5Gi, for instance");
+        check_quantity(diags, &quantities, "memory", parse_mem_bytes, "for example, write 5Gi");
     }
 }

@@ -310,7 +310,7 @@ static void lines_of_others_pass_and_damaged_ones_are_named(void **state)
         {"key twice", STEP ",\"samples\":2}", -EPROTO, "duplicate"},
         {"version 2", "{\"benchd\":2}", -EPROTO, "version 2"},
         {"no type", "{\"benchd\":1}", -EPROTO, "'type' is missing"},
-        {"type is a number", "{\"benchd\":1,\"type\":1}", -EPROTO, "'type' is not a text"},
+        {"type is a number", "{\"benchd\":1,\"type\":1}", -EPROTO, "'type' is not a string"},
         {"unknown type",
          "{\"benchd\":1,\"type\":\"stop\",\"role\":\"trainer\",\"index\":0,\"attempt\":0}", -EPROTO,
          "unknown type 'stop'"},

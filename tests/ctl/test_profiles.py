@@ -127,7 +127,7 @@ class Profiles(cli.CliCase):
         done = self.ctl("run", path, "--systems", "benchworker", "--store", self.store, "-o", "json")
         self.assertEqual({p["system"] for p in json.loads(done.stdout)["points"]}, {"benchworker"})
         done = self.ctl("run", path, "--systems", "benchwork", "--store", self.store, code=2)
-        self.assertIn("there is no system 'benchwork'", done.stderr)
+        self.assertIn("system 'benchwork' not found", done.stderr)
 
     def test_what_is_missing_is_said_before_anything_starts(self):
         rows = (
@@ -178,7 +178,7 @@ class Profiles(cli.CliCase):
         path.write_text(json.dumps(document, indent=1), encoding="utf-8")
         done = self.ctl("validate", str(path), code=2)
         self.assertRegex(done.stderr, r"served\.json:\d+:\d+: error: spec\.systems\[1\]\.profile: the profile 'tiny' "
-                                      r"does not have the exchange PServer: it trains on a single node only")
+                                      r"does not support exchange PServer; it trains on a single node only")
         self.assertIn("fix: remove the system, or write exchange: {kind: None}", done.stderr)
 
     def test_a_wrong_profile_is_named_with_its_place(self):

@@ -47,11 +47,11 @@ static void names_the_option(void **state)
     _cleanup_(freep) char *got = format(&d, "a: 1\n");
     assert_string_equal(got, "--set pservers=x: error: spec.sweep: no number\n"
                              "  fix: write 1\n"
-                             "1 error in the command line\n");
+                             "1 error on the command line\n");
     diags_add_from(&d, "--steps 0", (struct mark){0}, "spec.measure", NULL, "out of range");
     diags_add(&d, (struct mark){1, 1}, "a", NULL, "unknown");
     _cleanup_(freep) char *both = format(&d, NULL);
-    assert_true(str_has_suffix(both, "\n2 errors in f.yaml and the command line\n"));
+    assert_true(str_has_suffix(both, "\n2 errors in f.yaml and on the command line\n"));
 }
 
 static void quotes_nothing_that_acts_on_a_terminal(void **state)
@@ -119,7 +119,7 @@ static void counts_what_it_does_not_keep(void **state)
     }
     assert_int_equal(d.list.len, DIAGS_MAX);
     _cleanup_(freep) char *got = format(&d, NULL);
-    assert_true(str_has_suffix(got, "\n105 errors in f.yaml, the first 100 are shown\n"));
+    assert_true(str_has_suffix(got, "\n105 errors in f.yaml; only the first 100 are shown\n"));
     struct diags full = {0}, more = {0};
     for (unsigned i = 1; i <= DIAGS_MAX; i++) {
         diags_add(&full, (struct mark){i, 1}, "", NULL, "one");

@@ -109,8 +109,7 @@ static void traps_are_errors(void **state)
     for (size_t i = 0; i < N_ROWS(traps); i++) {
         _cleanup_(freep) char *text = xasprintf("a:\n  b: [x, %s]", traps[i]);
         _cleanup_(freep) char *got = parse(text);
-        _cleanup_(freep) char *start =
-            xasprintf("f:2:10: error: a.b[1]: '%s' without quotes ", traps[i]);
+        _cleanup_(freep) char *start = xasprintf("f:2:10: error: a.b[1]: unquoted '%s' ", traps[i]);
         if (!str_has_prefix(got, start) || strstr(got, "\n  fix: ") == NULL ||
             strstr(got, "quotes around it") == NULL) {
             fail_msg("expected %s...\ngot      %s", start, got);
@@ -124,7 +123,7 @@ static void truth_words_want_quotes(void **state)
     (void)state;
     _cleanup_(freep) char *got = parse("pservers: [no]");
     static const char expected[] =
-        "  fix: put quotes around it; write true or false only where a truth value belongs\n";
+        "  fix: put quotes around it to make it a string, or write true or false for a boolean\n";
     if (strstr(got, expected) == NULL) {
         fail_msg("expected %sgot      %s", expected, got);
     }
@@ -138,28 +137,28 @@ static void refuses(void **state)
     } rows[] = {
         {"", "f:1:1: error: the file is empty"},
         {"# only a comment\n", "f:2:1: error: the file is empty"},
-        {"a: 1\n---\nb: 2\n", "f:2:1: error: a second document begins here"},
-        {"a: 1\nb: 2\na: 3\n", "f:3:1: error: a: the key 'a' stands in line 1 already"},
-        {"a:\n\tb: 1\n", "f:2:1: error: a: a tab where YAML wants spaces"},
-        {"a: [1, 2\nb: 3\n", "f:2:2: error: a: not YAML: did not find expected ','"},
-        {"a: \"x\n", "not YAML: found unexpected end of stream"},
+        {"a: 1\n---\nb: 2\n", "f:2:1: error: a second document starts here"},
+        {"a: 1\nb: 2\na: 3\n", "f:3:1: error: a: duplicate key 'a': it is also on line 1"},
+        {"a:\n\tb: 1\n", "f:2:1: error: a: YAML does not allow a tab here"},
+        {"a: [1, 2\nb: 3\n", "f:2:2: error: a: not valid YAML: did not find expected ','"},
+        {"a: \"x\n", "not valid YAML: found unexpected end of stream"},
         {"a: {<<: {b: 1}}", "f:1:5: error: a.<<: merge keys ('<<') are not supported"},
-        {"1: a", "f:1:1: error: 1: the key '1' is a whole number, but keys are texts"},
-        {"~: a", "f:1:1: error: ~: the key '~' is nothing, but keys are texts"},
-        {"on: a", "f:1:1: error: on: the key 'on' without quotes is a truth value"},
-        {"[a]: b", "f:1:1: error: a key must be a text"},
-        {"a: &x b\n*x : c", "f:2:1: error: a key must be a text"},
-        {"a: *x", "f:1:4: error: a: the alias '*x' has no anchor '&x' that ends before it"},
-        {"a: &x [*x]", "f:1:8: error: a[0]: the alias '*x' has no anchor"},
-        {"a: !!int '5'", "f:1:4: error: a: the tag 'tag:yaml.org,2002:int' is not supported"},
-        {"a: !mine {}", "f:1:4: error: a: the tag '!mine' is not supported"},
-        {"a: \"x\\0y\"", "f:1:4: error: a: a NUL character inside a text"},
-        {"\"x\\0y\": 1", "a NUL character inside a key"},
-        {"a: 1\nb: \xff\n", "f:2:4: error: the file is not UTF-8 text"},
-        {"a: \x01\n", "f:1:4: error: the file is not UTF-8 text"},
+        {"1: a", "f:1:1: error: 1: key '1' is a whole number; keys must be strings"},
+        {"~: a", "f:1:1: error: ~: key '~' is null; keys must be strings"},
+        {"on: a", "f:1:1: error: on: unquoted key 'on' is a boolean"},
+        {"[a]: b", "f:1:1: error: a key must be a string"},
+        {"a: &x b\n*x : c", "f:2:1: error: a key must be a string"},
+        {"a: *x", "f:1:4: error: a: alias '*x' has no complete anchor '&x' before it"},
+        {"a: &x [*x]", "f:1:8: error: a[0]: alias '*x' has no complete anchor"},
+        {"a: !!int '5'", "f:1:4: error: a: tag 'tag:yaml.org,2002:int' is not supported"},
+        {"a: !mine {}", "f:1:4: error: a: tag '!mine' is not supported"},
+        {"a: \"x\\0y\"", "f:1:4: error: a: the string contains a NUL character"},
+        {"\"x\\0y\": 1", "the key contains a NUL character"},
+        {"a: 1\nb: \xff\n", "f:2:4: error: the file is not valid UTF-8"},
+        {"a: \x01\n", "f:1:4: error: the file is not valid UTF-8"},
         {"\xff\xfe"
          "a\0",
-         "f:1:1: error: the file is not UTF-8 text"},
+         "f:1:1: error: the file is not valid UTF-8"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *got = parse(rows[i].yaml);
@@ -184,11 +183,11 @@ static void limits_hold(void **state)
         const char *yaml, *expected;
     } rows[] = {
         {"[1, 2, 3, 4, 5, 6]", "[1,2,3,4,5,6]"},
-        {"[1, 2, 3, 4, 5, 6, 7]", "[6]: more than 7 values"},
+        {"[1, 2, 3, 4, 5, 6, 7]", "[6]: the file has more than 7 values"},
         {"[&a [1], *a]", "[[1],[1]]"},
-        {"[&a [1, 2, 3], *a]", "f:1:16: error: [1]: more than 7 values"},
+        {"[&a [1, 2, 3], *a]", "f:1:16: error: [1]: the file has more than 7 values"},
         {"[[[1]]]", "[[[1]]]"},
-        {"[[[[1]]]]", "f:1:4: error: [0][0][0]: nested deeper than 3 levels"},
+        {"[[[[1]]]]", "f:1:4: error: [0][0][0]: is nested deeper than 3 levels"},
         {"[&a [1], [[*a]]]", "nested deeper than 3 levels"},
         {"[&a [1], [*a]]", "[[1],[[1]]]"},
         {"0123456789012345678901234567890123456789012345678901234567890",
@@ -211,7 +210,8 @@ static void aliases_are_paid_for_by_the_byte(void **state)
     _cleanup_(freep) char *good = parse_limited(five, strlen(five), &small);
     assert_true(str_has_prefix(good, "[\"x123"));
     _cleanup_(freep) char *bad = parse_limited(seven, strlen(seven), &small);
-    assert_non_null(strstr(bad, "error: [6]: more than 240 bytes after aliases were replaced"));
+    assert_non_null(
+        strstr(bad, "error: [6]: the file has more than 240 bytes with its aliases expanded"));
 }
 
 static void a_map_has_at_most_1000_keys(void **state)
@@ -223,7 +223,7 @@ static void a_map_has_at_most_1000_keys(void **state)
     }
     _cleanup_(freep) char *got = parse(buf_cstr(&text));
     buf_done(&text);
-    assert_non_null(strstr(got, "f:1001:1: error: k1000: more than 1000 keys in one map"));
+    assert_non_null(strstr(got, "f:1001:1: error: k1000: the map has more than 1000 keys"));
 }
 
 static void keeps_places(void **state)

@@ -334,11 +334,13 @@ static void json_pointers_set(void **state)
         {"{}", "/a~1b~0c", "{\"a/b~c\":9}"},
         {"{}", "/0", "{\"0\":9}"},
         {"{}", "a", "'a' does not start with '/'"},
-        {"{\"a\":1}", "/a/b", "path '/a/b': 'b' would have to lie inside a single value"},
+        {"{\"a\":1}", "/a/b",
+         "path '/a/b': 'b' would be inside a value that is not a map or a list"},
         {"{\"a\":[1]}", "/a/1", "path '/a/1': the list has no item '1', only 0 to 0"},
         {"{\"a\":[1]}", "/a/-", "path '/a/-': the list has no item '-', only 0 to 0"},
         {"{\"a\":[]}", "/a/0/b", "path '/a/0/b': the list is empty"},
-        {"{\"a\":\"x\"}", "/a/b/c", "path '/a/b/c': 'b' would have to lie inside a single value"},
+        {"{\"a\":\"x\"}", "/a/b/c",
+         "path '/a/b/c': 'b' would be inside a value that is not a map or a list"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         json_t *doc = json_loads(rows[i].doc, 0, NULL);

@@ -179,9 +179,11 @@ static void replicas_may_come_from_a_declared_name(void **state)
         const char *values, *expected;
     } rows[] = {
         {"[3]", ""},
-        {"[two]", "spec.roles.pserver.replicas: 'cpu' is 'two' in some point, and must be a whole"},
-        {"[0]", "spec.roles.pserver.replicas: 'cpu' is '0' in some point, and must be a whole"},
-        {"[10001]", "spec.roles.pserver.replicas: 'cpu' is '10001' in some point"},
+        {"[two]",
+         "spec.roles.pserver.replicas: 'cpu' is 'two' in at least one point; it must be a whole"},
+        {"[0]",
+         "spec.roles.pserver.replicas: 'cpu' is '0' in at least one point; it must be a whole"},
+        {"[10001]", "spec.roles.pserver.replicas: 'cpu' is '10001' in at least one point"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *grid = xasprintf("grid: {cpu: %s, trainers: [1]}", rows[i].values);

@@ -79,18 +79,20 @@ static void refuses_what_is_wrong(void **state)
     } rows[] = {
         {"no name", "name: torch\n", "", "required field 'name' is missing"},
         {"bad name", "name: torch", "name: Torch.1", "'Torch.1' is not a valid name"},
-        {"the native name", "name: torch", "name: benchworker", "is the native worker's name"},
+        {"the native name", "name: torch", "name: benchworker",
+         "is reserved for the native worker"},
         {"unknown key", "description", "descriptoin", "unknown field 'descriptoin'"},
         {"no models", "[vgg16-fluid-fc512]", "[]", "models"},
         {"unknown dataset", "Idx]", "Mnist]", "unknown value 'Mnist'"},
         {"unknown exchange", "[None]", "[Ring]", "unknown value 'Ring'"},
         {"no requirements", "  requirements: requirements.txt\n", "", "'requirements' is missing"},
-        {"not pinned", "torch==2.15.0", "torch", "the package 'torch' is not pinned"},
+        {"not pinned", "torch==2.15.0", "torch", "package 'torch' is not pinned"},
         {"at least", "torch==2.15.0", "torch>=2.15.0", "is not pinned"},
         {"half a pin", "torch==2.15.0", "torch==", "is not pinned"},
         {"no command", "{command: [python, ./train.py, --fast, ./]}", "{}", "'command' is missing"},
-        {"empty word", "--fast", "''", "an empty text"},
-        {"pserver without command", "[None]", "[None, PServer]", "needs the command of a pserver"},
+        {"empty word", "--fast", "''", "the item is empty"},
+        {"pserver without command", "[None]", "[None, PServer]",
+         "requires the command of a pserver"},
         {"role of later", "trainer:", "worker:", "roles.worker"},
     };
     size_t n_failed = 0;
@@ -195,10 +197,10 @@ static void a_definition_asks_what_the_profile_has(void **state)
         {"unknown profile", "torsh", "", "",
          "f.yaml:7:27: error: spec.systems[1].profile: unknown value 'torsh'"},
         {"served", "torch", SINGLE, SERVED,
-         "f.yaml:7:27: error: spec.systems[1].profile: the profile 'torch' does not have the "
-         "exchange PServer: it trains on a single node only, without a pserver"},
+         "f.yaml:7:27: error: spec.systems[1].profile: profile 'torch' does not support "
+         "exchange PServer; it trains on a single node only"},
         {"data", "torch", SINGLE, SINGLE ", dataset: {kind: Cifar10, path: /d}",
-         "the profile 'torch' does not read the dataset Cifar10"},
+         "profile 'torch' does not support dataset Cifar10"},
     };
     struct profiles profiles = one_profile();
     struct spec_overrides overrides = {.profiles = &profiles};
@@ -261,7 +263,7 @@ static void a_stored_definition_gets_its_commands(void **state)
     assert_non_null(strstr(without, "its profile 'torch' has no command for a trainer here"));
     struct spec *spec = definition_load(text, NULL);
     assert_int_equal(profiles_set_commands(&none, spec, &err), -ENOENT);
-    assert_string_equal(err.msg, "system 'peer': there is no profile 'torch'");
+    assert_string_equal(err.msg, "system 'peer': profile 'torch' not found");
     assert_int_equal(profiles_set_commands(&profiles, spec, &err), 0);
     _cleanup_(freep) char *with = command_of(spec, 1);
     assert_string_equal(with, "/env/bin/python /p/train.py --fast /p/");
@@ -279,10 +281,10 @@ static void systems_can_be_left_out(void **state)
         {"native", "native", 1, NULL},
         {"peer", "peer", 1, NULL},
         {"peer,native", "native", 2, NULL}, /* the definition's order stays */
-        {"", NULL, 0, "there is no system ''"},
-        {"pee", NULL, 0, "--systems pee: error: spec.systems: there is no system 'pee'"},
-        {"peer,x", NULL, 0, "there is no system 'x'"},
-        {"peer,", NULL, 0, "there is no system ''"},
+        {"", NULL, 0, "system ''"},
+        {"pee", NULL, 0, "--systems pee: error: spec.systems: system 'pee'"},
+        {"peer,x", NULL, 0, "system 'x'"},
+        {"peer,", NULL, 0, "system ''"},
     };
     struct profiles profiles = one_profile();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
