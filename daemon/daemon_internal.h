@@ -10,7 +10,7 @@
 
 #include "daemon/api_health.h"
 #include "daemon/event_recorder.h"
-#include "daemon/inspect.h"
+#include "daemon/web/inspect.h"
 #include "daemon/key.h"
 #include "daemon/options.h"
 #include "daemon/run_env.h"

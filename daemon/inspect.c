@@ -1,5 +1,5 @@
 /* What others may see of the daemon, see inspect.h. */
-#include "daemon/inspect.h"
+#include "daemon/web/inspect.h"
 
 #include "base/str.h"
 #include "daemon/daemon_internal.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "daemon/event_recorder.h"
-#include "daemon/inspect.h"
+#include "daemon/web/inspect.h"
 #include "kube/cache.h"
 #include "kube/client.h"
 #include "run/pods.h"

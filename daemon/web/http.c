@@ -23,7 +23,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "daemon/web/site.h"
+#include "daemon/web/routes.h"
 
 #define CONNECTIONS 512
 #define HEADER_BYTES 16384 /* MHD's memory for one connection: what is read and what is sent */
@@ -98,7 +98,7 @@ static void make_answer(struct web *w, struct MHD_Connection *connection, const 
     } else if (args.is_full) {
         web_fail(res, 400, "too many arguments; at most %d are allowed", MAX_ARGS);
     } else {
-        site_answer(&w->site, &req, res);
+        routes_answer(&w->site, &req, res);
     }
     if (res->body.len > SMALL_BYTES && w->n_sending + res->body.len > SENDING_BYTES) {
         buf_done(&res->body);

@@ -5,7 +5,7 @@
  * in all (benchd_series counts them). A run shows all of its points, or none if they do not fit. */
 #pragma once
 
-#include "daemon/inspect.h"
+#include "daemon/web/inspect.h"
 #include "daemon/web/expo.h"
 #include "daemon/web/figures.h"
 

@@ -5,8 +5,6 @@
 
 #include "base/str.h"
 
-#define MAX_NAME 253 /* of a Kubernetes object */
-
 static void item_done(struct site_item *item)
 {
     run_row_done(&item->row);
@@ -119,7 +117,7 @@ int site_run_load(const struct site *site, const char *name, enum site_depth dep
         run.item = live_item(&run.live);
         r = 0;
     } else if (r == -ENOENT) {
-        return err_set(err, ENOENT, "there is no run '%.*s'", MAX_NAME, name);
+        return err_set(err, ENOENT, "there is no run '%.*s'", SITE_MAX_NAME, name);
     }
     if (r >= 0) {
         r = load_rows(site, depth, &run, err);
@@ -156,55 +154,4 @@ void site_done(struct site *site)
 void site_fail(struct web_response *res, int r, const struct err *err)
 {
     web_fail(res, r == -ENOENT ? 404 : 500, "%s", err->msg);
-}
-
-/* --- Paths ----------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *prefix, *suffix; /* a run's name stands between them; suffix NULL: nothing does */
-    site_handler_fn handler;
-} routes[] = {
-    {"/metrics", NULL, scrape_metrics},
-    {"/healthz", NULL, health_healthz},
-    {"/readyz", NULL, health_readyz},
-    {"/api/v1/runs", NULL, api_runs},
-    {"/api/v1/runs/", "", api_run},
-    {"/api/v1/runs/", "/attempts", api_attempts},
-    {"/api/v1/runs/", "/results", api_results},
-    {"/api/v1/runs/", "/logs", api_logs},
-    {"/", NULL, html_runs},
-    {"/style.css", NULL, html_style},
-    {"/runs/", "", html_run},
-};
-
-/* The name between prefix and suffix, if an object can have it. */
-static bool take_name(const char *path, const char *prefix, const char *suffix,
-                      char ret[MAX_NAME + 1])
-{
-    if (!str_has_prefix(path, prefix)) {
-        return false;
-    }
-    path += strlen(prefix);
-    const size_t len = strspn(path, "abcdefghijklmnopqrstuvwxyz0123456789-.");
-    if (len == 0 || len > MAX_NAME || !str_eq(path + len, suffix)) {
-        return false;
-    }
-    memcpy(ret, path, len);
-    ret[len] = '\0';
-    return true;
-}
-
-void site_answer(struct site *site, const struct web_request *req, struct web_response *res)
-{
-    char name[MAX_NAME + 1] = "";
-    res->code = 200;
-    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
-        if (routes[i].suffix == NULL
-                ? str_eq(req->path, routes[i].prefix)
-                : take_name(req->path, routes[i].prefix, routes[i].suffix, name)) {
-            routes[i].handler(site, req, name, res);
-            return;
-        }
-    }
-    web_fail(res, 404, "nothing found at '%.*s'", MAX_NAME, req->path);
 }

@@ -2,7 +2,7 @@
  * them. Reads block the loop for as long as SQLite takes; what /metrics needs at each scrape is cached. */
 #pragma once
 
-#include "daemon/inspect.h"
+#include "daemon/web/inspect.h"
 #include "daemon/web/message.h"
 #include "daemon/web/metrics.h"
 
@@ -52,6 +52,7 @@ enum site_depth { SITE_ROWS, SITE_RESULT };
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
                   struct site_run *ret, struct err *err);
 void site_run_done(struct site_run *run);
+#define SITE_MAX_NAME 253 /* bytes of a Kubernetes object's name */
 
 /* Handlers: each fills an empty response, which has code 200 and no type. They are in scrape.c,
  * health.c, api.c and html.c. */
@@ -80,7 +81,5 @@ void html_run(struct site *site, const struct web_request *req, const char *run,
 void html_style(struct site *site, const struct web_request *req, const char *run,
                 struct web_response *res);
 
-/* Finds the handler of a path and calls it; 404 where there is none. */
-void site_answer(struct site *site, const struct web_request *req, struct web_response *res);
 /* Answers with the error of a load. */
 void site_fail(struct web_response *res, int r, const struct err *err);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "daemon/inspect.h"
+#include "daemon/web/inspect.h"
 
 struct uv_loop_s;
 struct web;

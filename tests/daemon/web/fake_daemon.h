@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/vec.h"
-#include "daemon/inspect.h"
+#include "daemon/web/inspect.h"
 
 struct daemon {
     struct store *store;         /* borrowed */

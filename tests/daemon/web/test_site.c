@@ -13,7 +13,7 @@
 #include <jansson.h>
 
 #include "base/str.h"
-#include "daemon/web/site.h"
+#include "daemon/web/routes.h"
 #include "fake_daemon.h"
 #include "report/report.h"
 #include "result_fixture.h"
@@ -161,7 +161,7 @@ static const char *get(struct rig *rig, const char *url, int code)
     }
     buf_clear(&rig->res.body);
     rig->res.code = 0;
-    site_answer(&rig->site, &req, &rig->res);
+    routes_answer(&rig->site, &req, &rig->res);
     if (rig->res.code != code) {
         fail_msg("%s: expected %d, got %d: %s", url, code, rig->res.code, buf_cstr(&rig->res.body));
     }

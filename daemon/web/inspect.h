@@ -1,4 +1,5 @@
 /* What daemon/web may see of the running daemon: its runs, the store, counters, health. Read only.
+ * Implemented in daemon/inspect.c, so that daemon uses web and web not daemon.
  *
  * Everything is called from the loop's thread. Pointers are borrowed and valid until the callback
  * that got them returns to the loop: copy what must live longer. Runs that the store alone knows
