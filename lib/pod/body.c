@@ -285,14 +285,15 @@ int pod_check_systems(const struct spec *spec, struct err *err)
         for (enum role role = 0; role < ROLE_COUNT; role++) {
             const struct role_spec *r = &spec->roles[role];
             if (r->present && r->template == NULL) {
-                return err_set(err, ENOENT, "spec.roles.%s has no template: pods are made of it",
+                return err_set(err, ENOENT,
+                               "spec.roles.%s has no template; pods are created from it",
                                role_to_string(role));
             }
             if (r->present && !str_eq(system->profile, PROFILE_NATIVE) && !has_command(r)) {
                 return err_set(err, EINVAL,
-                               "system '%s': its profile '%s' starts programs of the machine that "
-                               "benchctl runs on; for pods, give container 0 of the %s's template "
-                               "an image and a command, or leave the system out with --systems",
+                               "system '%s': profile '%s' needs programs that only the machine of "
+                               "benchctl has; for pods, set image and command of container 0 in "
+                               "the template of %s, or leave the system out with --systems",
                                system->name, system->profile, role_to_string(role));
             }
         }

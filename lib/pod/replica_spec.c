@@ -85,7 +85,7 @@ static int add_words(struct words *words, const json_t *container, const char *k
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *word = json_string_value(json_array_get(list, i));
         if (word == NULL) {
-            return err_set(err, EINVAL, "%s[%zu] of container 0 is not a text", key, i);
+            return err_set(err, EINVAL, "%s[%zu] of container 0 is not a string", key, i);
         }
         words_add_take(words, xstrdup(word));
     }
@@ -104,7 +104,7 @@ static int add_profile_command(struct words *words, const struct system *system,
         words_add_take(words, xstrdup(*word));
     }
     if (words->list.len == 0) {
-        return err_set(err, EINVAL, "system '%s': its profile '%s' has no command for a %s here",
+        return err_set(err, EINVAL, "system '%s': profile '%s' has no command for role %s",
                        system->name, system->profile, role_to_string(role));
     }
     return 0;
@@ -159,7 +159,7 @@ static int add_template_env(struct words *env, const json_t *container, struct e
         const char *name = json_string_value(json_object_get(item, "name"));
         const json_t *value = json_object_get(item, "value");
         if (name == NULL || (value != NULL && !json_is_string(value))) {
-            return err_set(err, EINVAL, "env[%zu] of container 0 needs a name and a text as value",
+            return err_set(err, EINVAL, "env[%zu] of container 0 needs a name and a string value",
                            i);
         }
         bool is_plain = json_object_get(item, "valueFrom") == NULL;
@@ -259,8 +259,9 @@ static int read_request(const json_t *container, const char *key,
     _cleanup_(freep) char *text = json_is_string(value) ? xstrdup(json_string_value(value))
                                                         : json_dumps(value, JSON_ENCODE_ANY);
     if (text == NULL || parse(text, ret) < 0) {
-        return err_set(err, EINVAL, "container 0 %s '%s' of %s: not a quantity", kind,
-                       text == NULL ? "?" : text, key);
+        return err_set(err, EINVAL,
+                       "container 0: resources.%s.%s: '%s' is not a Kubernetes quantity", kind, key,
+                       text == NULL ? "?" : text);
     }
     return 0;
 }

@@ -11,13 +11,21 @@
 
 struct rule {
     const char *key;
-    const char *allowed; /* the one text that is; NULL: none */
+    const char *allowed; /* the only value that a template may have; NULL: none */
 };
 
 static int refuse(const char *path, const char *key, struct err *err)
 {
-    return err_set(err, EINVAL, "%s.%s is what benchd sets itself; remove it from the template",
-                   path, key);
+    return err_set(err, EINVAL, "%s.%s is set by benchd; remove it from the template", path, key);
+}
+
+static int refuse_text(const char *path, const struct rule *rule, const char *text, struct err *err)
+{
+    if (rule->allowed == NULL || text == NULL) {
+        return refuse(path, rule->key, err);
+    }
+    return err_set(err, EINVAL, "%s.%s must be %s (got %s); remove it from the template", path,
+                   rule->key, rule->allowed, text);
 }
 
 static int check_texts(const json_t *map, const char *path, const struct rule *rules, size_t n,
@@ -29,7 +37,7 @@ static int check_texts(const json_t *map, const char *path, const struct rule *r
         const bool is_allowed = value == NULL || (text != NULL && rules[i].allowed != NULL &&
                                                   str_eq(text, rules[i].allowed));
         if (!is_allowed) {
-            return refuse(path, rules[i].key, err);
+            return refuse_text(path, &rules[i], text, err);
         }
     }
     return 0;
@@ -87,8 +95,7 @@ static int check_absent(const json_t *list, const char *path, const char *key, c
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *found = json_string_value(json_object_get(json_array_get(list, i), key));
         if (found != NULL && str_eq(found, text)) {
-            return err_set(err, EINVAL, "%s has '%s' already, which is benchd's; rename it", path,
-                           text);
+            return err_set(err, EINVAL, "%s: '%s' is reserved for benchd; rename it", path, text);
         }
     }
     return 0;
@@ -103,8 +110,8 @@ static int check_labels(json_t *metadata, struct err *err)
         const bool is_managed =
             str_eq(key, "app.kubernetes.io/managed-by") && text != NULL && !str_eq(text, "benchd");
         if (str_has_prefix(key, "benchd.io/") || is_managed) {
-            return err_set(err, EINVAL, "the label '%s' is benchd's; remove it from the template",
-                           key);
+            return err_set(err, EINVAL,
+                           "label '%s' is reserved for benchd; remove it from the template", key);
         }
     }
     return 0;
@@ -144,7 +151,7 @@ int pod_check_template(const json_t *template, struct err *err)
     const json_t *spec = json_object_get(template, "spec");
     const json_t *container = json_array_get(json_object_get(spec, "containers"), 0);
     if (!json_is_object(container)) {
-        return err_set(err, EINVAL, "spec.containers has no container");
+        return err_set(err, EINVAL, "spec.containers needs a container");
     }
     int r = check_kinds(template, container, err);
     r = r < 0 ? r : check_metadata(json_object_get(template, "metadata"), err);

@@ -115,7 +115,7 @@ static void end_by_exit(struct pod_state *s, const struct replica_id *id, const 
             say(s, said, "");
         } else if (signal != 0) {
             text_put(s->message, sizeof(s->message), "killed by signal %d%s", signal,
-                     signal == 9 ? ", not for memory: by somebody, or its node" : "");
+                     signal == 9 ? ", not by the OOM killer" : "");
         } else {
             text_put(s->message, sizeof(s->message), "exit code %d%s%s", code,
                      *said == '\0' ? "" : ": ", said);
@@ -142,10 +142,10 @@ static void say_memory(struct pod_state *s, const json_t *pod)
     const json_t *resources = json_object_get(json_array_get(containers, 0), "resources");
     const char *limit = text_of(json_object_get(resources, "limits"), "memory");
     if (*limit == '\0') {
-        say(s, "killed for memory; it has no limit, so its node has too little", "");
+        say(s, "out of memory; the container has no limit, so its node has too little memory", "");
     } else {
         text_put(s->message, sizeof(s->message),
-                 "killed for memory; raise its limit of %s, for instance with --set memory=VALUE",
+                 "out of memory; raise its limit of %s, for example with --set memory=VALUE",
                  limit);
     }
 }
@@ -162,10 +162,10 @@ static void end_container(struct pod_state *s, const struct replica_id *id, cons
         say_memory(s, pod);
     } else if (is_one_of(reason, never_ran)) {
         fail(s, FAILURE_PERMANENT);
-        say(s, "its container could not start", text_of(ended, "message"));
+        say(s, "the container could not start", text_of(ended, "message"));
     } else if (str_eq(reason, "ContainerStatusUnknown")) {
         fail(s, FAILURE_INFRASTRUCTURE);
-        say(s, "its node does not know how it ended", text_of(ended, "message"));
+        say(s, "the node does not know how the container ended", text_of(ended, "message"));
     } else {
         end_by_exit(s, id, ended);
     }
@@ -179,11 +179,11 @@ static bool was_disrupted(struct pod_state *s, const json_t *status)
         const char *reason, *words;
     } table[] = {
         {"PreemptionByScheduler",
-         "preempted by a pod of higher priority; give the templates a priorityClassName"},
-        {"EvictionByEvictionAPI", "evicted: somebody drains its node"},
-        {"DeletionByTaintManager", "its node was lost or tainted"},
-        {"DeletionByPodGC", "its node is gone"},
-        {"TerminationByKubelet", "evicted by its node"},
+         "preempted by a pod with higher priority; set priorityClassName in the templates"},
+        {"EvictionByEvictionAPI", "evicted through the API, as kubectl drain does"},
+        {"DeletionByTaintManager", "the node was lost or tainted"},
+        {"DeletionByPodGC", "the node no longer exists"},
+        {"TerminationByKubelet", "evicted by the node"},
     };
     const json_t *c = condition(status, "DisruptionTarget");
     if (!str_eq(text_of(c, "status"), "True")) {
@@ -222,16 +222,16 @@ static bool failed_as_a_pod(struct pod_state *s, const json_t *status)
     }
     if (str_eq(reason, "Evicted") || str_eq(reason, "Preempting")) {
         fail(s, FAILURE_INFRASTRUCTURE);
-        say(s, "evicted by its node", message);
+        say(s, "evicted by the node", message);
     } else if (str_has_prefix(reason, "OutOf") || is_one_of(reason, refused)) {
         fail(s, FAILURE_INFRASTRUCTURE);
-        text_put(s->message, sizeof(s->message), "refused by its node: %s: %s", reason, message);
+        text_put(s->message, sizeof(s->message), "rejected by the node: %s: %s", reason, message);
     } else if (is_one_of(reason, shut_down)) {
         fail(s, FAILURE_INFRASTRUCTURE);
-        say(s, "its node was shut down", message);
+        say(s, "the node was shut down", message);
     } else if (str_eq(reason, "DeadlineExceeded")) {
         fail(s, FAILURE_PERMANENT);
-        say(s, "ran longer than its activeDeadlineSeconds", "");
+        say(s, "ran longer than the pod's activeDeadlineSeconds", "");
     } else {
         return false;
     }
@@ -268,7 +268,7 @@ static bool waits_in_container(struct pod_state *s, const json_t *container)
     const char *reason = text_of(waiting, "reason");
     const char *message = text_of(waiting, "message");
     _cleanup_(freep) char *image = xasprintf("image '%s': %s", text_of(container, "image"), reason);
-    _cleanup_(freep) char *start = xasprintf("its container cannot be made: %s", reason);
+    _cleanup_(freep) char *start = xasprintf("the container cannot be created: %s", reason);
     if (is_one_of(reason, no_image)) {
         fail(s, FAILURE_PERMANENT);
         say(s, image, message);
@@ -300,9 +300,10 @@ static void look_at_waiting(struct pod_state *s, const json_t *status)
     }
     const char *reason = text_of(scheduled, "reason");
     if (str_eq(reason, "Unschedulable")) {
-        wait_for(s, POD_WAIT_NODE, "no node fits it", text_of(scheduled, "message"));
+        wait_for(s, POD_WAIT_NODE, "no node fits the pod", text_of(scheduled, "message"));
     } else if (str_eq(reason, "SchedulingGated")) {
-        wait_for(s, POD_WAIT_GATE, "a scheduling gate holds it", text_of(scheduled, "message"));
+        wait_for(s, POD_WAIT_GATE, "a scheduling gate holds the pod",
+                 text_of(scheduled, "message"));
     }
 }
 
@@ -321,7 +322,7 @@ static bool failed_before_its_start(struct pod_state *s, const json_t *status)
         const int signal = (int)json_integer_value(json_object_get(ended, "signal"));
         _cleanup_(freep) char *words =
             xasprintf("init container '%s': %s%d", text_of(item, "name"),
-                      is_oom ? "killed for memory, exit code " : "exit code ", code);
+                      is_oom ? "out of memory, exit code " : "exit code ", code);
         fail(s, failure_classify_exit(code, signal, is_oom));
         say(s, words, text_of(ended, "message"));
         return true;
@@ -342,7 +343,7 @@ static void look_at_living(struct pod_state *s, const json_t *pod, const json_t 
         s->state = REPLICA_SUCCEEDED;
     } else if (json_object_get(json_object_get(pod, "metadata"), "deletionTimestamp") != NULL) {
         fail(s, FAILURE_INFRASTRUCTURE);
-        say(s, "somebody deletes its pod", "");
+        say(s, "the pod is being deleted", "");
     } else {
         look_at_waiting(s, status);
     }

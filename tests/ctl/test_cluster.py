@@ -207,7 +207,7 @@ class Running(RunCase):
         """Their programs are not in an image: said before anything is made."""
         self.play(self.document)
         done = self.ctl("run", "vgg16-single-node", code=2)
-        self.assertRegex(done.stderr, "its profile '[a-z]+' starts programs of the machine that benchctl runs on")
+        self.assertRegex(done.stderr, "profile '[a-z]+' needs programs that only the machine of benchctl has")
         self.assertIn("--systems benchworker", done.stderr)
         self.assertEqual(self.sent("POST", ""), [])
         self.ctl("run", "vgg16-single-node", "--systems", "benchworker")

@@ -19,16 +19,16 @@ REGISTRY = "127.0.0.1:5000"   # has no image
 PATIENCE = ["--node-wait", "3", "--image-wait", "3"]   # else 300 s and 120 s
 
 PERMANENT = [
-    ("oom", {"memory": "256Mi", "batch_size": 128}, "trainer/0: killed for memory; raise its limit of 256Mi"),
+    ("oom", {"memory": "256Mi", "batch_size": 128}, "trainer/0: out of memory; raise its limit of 256Mi"),
     ("noimage", {"image": f"{REGISTRY}/nothing:1"},
      f"image '{REGISTRY}/nothing:1': (ErrImagePull|ImagePullBackOff): .*not found"),
-    ("nofit", {"cpu": "1000"}, r"no node fits it: 0/1 nodes are available: 1 Insufficient cpu"),
+    ("nofit", {"cpu": "1000"}, r"no node fits the pod: 0/1 nodes are available: 1 Insufficient cpu"),
 ]
 
 # role: whom to kill, once it trains; addressing: how the run's replicas find each other
 KILLED = [
-    ("trainer", "Dns", "trainer/0: killed by signal 9, not for memory"),
-    ("pserver", "Ip", "pserver/0: killed by signal 9, not for memory"),
+    ("trainer", "Dns", "trainer/0: killed by signal 9, not by the OOM killer"),
+    ("pserver", "Ip", "pserver/0: killed by signal 9, not by the OOM killer"),
 ]
 
 

@@ -149,7 +149,7 @@ def check_foreign_pod(t, k, node):
 
 
 FAILURES = [
-    ("oom", {"code": 137, "reason": "OOMKilled", "message": ""}, "killed for memory; it has no limit"),
+    ("oom", {"code": 137, "reason": "OOMKilled", "message": ""}, "out of memory; the container has no limit"),
     ("crash", {"code": 3, "reason": "Error", "message": "no such data\n"}, "exit code 3: no such data"),
 ]
 
@@ -170,7 +170,7 @@ def check_failures(t, k, node):
 def check_waiting(t, k, node):
     states = {
         "nofit": ({"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
-                                   "message": "0/2 nodes are available"}]}, "no node fits it: 0/2 nodes"),
+                                   "message": "0/2 nodes are available"}]}, "no node fits the pod: 0/2 nodes"),
         "noimage": ({"containerStatuses": Kubelet.container({"waiting": {
             "reason": "ImagePullBackOff", "message": "not found"}})}, "ImagePullBackOff: not found"),
     }

@@ -188,7 +188,7 @@ static void foreign_systems_need_a_command(void **state)
     free(def->spec->systems.items[0].profile);
     def->spec->systems.items[0].profile = xstrdup("pytorch");
     assert_int_equal(pod_check_systems(def->spec, &err), -EINVAL);
-    assert_non_null(strstr(err.msg, "its profile 'pytorch' starts programs of the machine"));
+    assert_non_null(strstr(err.msg, "profile 'pytorch' needs programs that only the machine"));
     assert_non_null(strstr(err.msg, "--systems"));
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         json_t *template = def->spec->roles[role].template;
@@ -311,23 +311,26 @@ static void contradictions(void **state)
     static const struct {
         const char *metadata, *spec, *container, *message;
     } cases[] = {
-        {"", "restartPolicy: OnFailure,", "", "spec.restartPolicy is what benchd sets"},
-        {"", "hostname: x,", "", "spec.hostname is what benchd sets"},
-        {"", "subdomain: x,", "", "spec.subdomain is what benchd sets"},
+        {"", "restartPolicy: OnFailure,", "",
+         "spec.restartPolicy must be Never (got OnFailure); remove it"},
+        {"", "hostname: x,", "", "spec.hostname is set by benchd"},
+        {"", "subdomain: x,", "", "spec.subdomain is set by benchd"},
         {"", "automountServiceAccountToken: true,", "", "spec.automountServiceAccountToken is"},
-        {"", "enableServiceLinks: true,", "", "spec.enableServiceLinks is what benchd sets"},
-        {"", "volumes: [{name: benchd-key, emptyDir: {}}],", "", "spec.volumes has 'benchd-key'"},
-        {"", "", "terminationMessagePolicy: File,", "terminationMessagePolicy is what benchd"},
+        {"", "enableServiceLinks: true,", "", "spec.enableServiceLinks is set by benchd"},
+        {"", "volumes: [{name: benchd-key, emptyDir: {}}],", "",
+         "spec.volumes: 'benchd-key' is reserved"},
+        {"", "", "terminationMessagePolicy: File,",
+         "terminationMessagePolicy must be FallbackToLogsOnError (got File)"},
         {"", "", "volumeMounts: [{name: x, mountPath: /var/run/benchd}],",
-         "volumeMounts has '/var/run/benchd'"},
-        {"name: x", "", "", "metadata.name is what benchd sets"},
+         "volumeMounts: '/var/run/benchd' is reserved"},
+        {"name: x", "", "", "metadata.name is set by benchd"},
         {"labels: [a]", "", "", "metadata.labels must be a map"},
         {"annotations: a", "", "", "metadata.annotations must be a map"},
         {"", "securityContext: [],", "", "spec.securityContext must be a map"},
         {"", "volumes: {},", "", "spec.volumes must be a list"},
         {"", "", "volumeMounts: x,", "spec.containers[0].volumeMounts must be a list"},
-        {"labels: {benchd.io/run: x}", "", "", "the label 'benchd.io/run' is benchd's"},
-        {"labels: {app.kubernetes.io/managed-by: x}", "", "", "is benchd's"},
+        {"labels: {benchd.io/run: x}", "", "", "label 'benchd.io/run' is reserved"},
+        {"labels: {app.kubernetes.io/managed-by: x}", "", "", "is reserved for benchd"},
     };
     for (size_t i = 0; i < N_ROWS(cases); i++) {
         _cleanup_(freep) char *to =

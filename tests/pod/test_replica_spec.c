@@ -274,13 +274,15 @@ static void bad_values_are_errors(void **state)
         const char *path, *set, *expected;
     } rows[] = {
         {"/spec/containers/0/resources/requests/cpu", "cpu=many",
-         "template of trainer: container 0 requests 'many' of cpu: not a quantity"},
+         "template of trainer: container 0: resources.requests.cpu: 'many' is not a Kubernetes "
+         "quantity"},
         {"/spec/containers/0/resources/requests/memory", "cpu=9X",
-         "template of trainer: container 0 requests '9X' of memory: not a quantity"},
+         "template of trainer: container 0: resources.requests.memory: '9X' is not a Kubernetes "
+         "quantity"},
         {"/spec/containers/0/command/0", "cpu=5",
-         "template of trainer: command[0] of container 0 is not a text"},
+         "template of trainer: command[0] of container 0 is not a string"},
         {"/spec/containers/0/env/0/value", "cpu=5",
-         "template of trainer: env[0] of container 0 needs a name and a text as value"},
+         "template of trainer: env[0] of container 0 needs a name and a string value"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *text =

@@ -59,7 +59,7 @@ static const struct row rows[] = {
     {"an init container out of memory", "\"phase\":\"Failed\","
      "\"initContainerStatuses\":[{\"name\":\"fetch\",\"state\":{\"terminated\":{\"exitCode\":137,"
      "\"reason\":\"OOMKilled\"}}}]", REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE,
-     "init container 'fetch': killed for memory, exit code 137"},
+     "init container 'fetch': out of memory, exit code 137"},
 
     /* how the container ended */
     {"exit 3", "\"phase\":\"Failed\"," ENDED(3, ",\"reason\":\"Error\",\"message\":\"a\\nlast\\n\""),
@@ -68,59 +68,59 @@ static const struct row rows[] = {
      POD_WAIT_NONE, "exit code 13"},
     {"exit 137 without OOMKilled", "\"phase\":\"Failed\"," ENDED(137, ",\"reason\":\"Error\""),
      REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE,
-     "killed by signal 9, not for memory: by somebody, or its node"},
+     "killed by signal 9, not by the OOM killer"},
     {"signal 11", "\"phase\":\"Failed\"," ENDED(139, ",\"signal\":11"), REPLICA_FAILED,
      FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "killed by signal 11"},
     {"OOM", "\"phase\":\"Failed\"," ENDED(137, ",\"reason\":\"OOMKilled\""), REPLICA_FAILED,
      FAILURE_PERMANENT, POD_WAIT_NONE,
-     "killed for memory; raise its limit of 256Mi, for instance with --set memory=VALUE"},
+     "out of memory; raise its limit of 256Mi, for example with --set memory=VALUE"},
     {"OOM behind exit 0", "\"phase\":\"Succeeded\"," ENDED(0, ",\"reason\":\"OOMKilled\""),
      REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE,
-     "killed for memory; raise its limit of 256Mi, for instance with --set memory=VALUE"},
+     "out of memory; raise its limit of 256Mi, for example with --set memory=VALUE"},
     {"StartError", "\"phase\":\"Failed\","
      ENDED(128, ",\"reason\":\"StartError\",\"message\":\"exec: no such file\""), REPLICA_FAILED,
-     FAILURE_PERMANENT, POD_WAIT_NONE, "its container could not start: exec: no such file"},
+     FAILURE_PERMANENT, POD_WAIT_NONE, "the container could not start: exec: no such file"},
     {"ContainerCannotRun", "\"phase\":\"Failed\"," ENDED(128, ",\"reason\":\"ContainerCannotRun\""),
-     REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE, "its container could not start"},
+     REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE, "the container could not start"},
     {"ContainerStatusUnknown", "\"phase\":\"Failed\","
      ENDED(137, ",\"reason\":\"ContainerStatusUnknown\""), REPLICA_FAILED, FAILURE_INFRASTRUCTURE,
-     POD_WAIT_NONE, "its node does not know how it ended"},
+     POD_WAIT_NONE, "the node does not know how the container ended"},
 
     /* what the cluster did to the pod */
     {"evicted", "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"low on memory\","
      ENDED(137, ",\"reason\":\"OOMKilled\""), REPLICA_FAILED, FAILURE_INFRASTRUCTURE,
-     POD_WAIT_NONE, "evicted by its node: low on memory"},
+     POD_WAIT_NONE, "evicted by the node: low on memory"},
     {"OutOfcpu, no container at all", "\"phase\":\"Failed\",\"reason\":\"OutOfcpu\","
      "\"message\":\"not enough\"", REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE,
-     "refused by its node: OutOfcpu: not enough"},
+     "rejected by the node: OutOfcpu: not enough"},
     {"TopologyAffinityError", "\"phase\":\"Failed\",\"reason\":\"TopologyAffinityError\","
      "\"message\":\"m\"", REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE,
-     "refused by its node: TopologyAffinityError: m"},
+     "rejected by the node: TopologyAffinityError: m"},
     {"node shutdown", "\"phase\":\"Failed\",\"reason\":\"Terminated\",\"message\":\"imminent\"",
-     REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "its node was shut down: imminent"},
+     REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "the node was shut down: imminent"},
     {"deadline", "\"phase\":\"Failed\",\"reason\":\"DeadlineExceeded\","
      ENDED(137, ",\"reason\":\"Error\""), REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE,
-     "ran longer than its activeDeadlineSeconds"},
+     "ran longer than the pod's activeDeadlineSeconds"},
     {"failed without a word", "\"phase\":\"Failed\"", REPLICA_FAILED, FAILURE_INFRASTRUCTURE,
      POD_WAIT_NONE, "failed"},
     {"preempted", "\"phase\":\"Running\"," MAIN("{\"running\":{}}") ","
      DISRUPTED("PreemptionByScheduler"), REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE,
-     "preempted by a pod of higher priority; give the templates a priorityClassName: m"},
+     "preempted by a pod with higher priority; set priorityClassName in the templates: m"},
     {"drained", "\"phase\":\"Failed\"," ENDED(143, "") "," DISRUPTED("EvictionByEvictionAPI"),
-     REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "evicted: somebody drains its node: m"},
+     REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "evicted through the API, as kubectl drain does: m"},
     {"node lost", "\"phase\":\"Running\"," MAIN("{\"running\":{}}") ","
      DISRUPTED("DeletionByTaintManager"), REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE,
-     "its node was lost or tainted: m"},
+     "the node was lost or tainted: m"},
     {"a disruption of tomorrow", "\"phase\":\"Running\"," DISRUPTED("Whatever"), REPLICA_FAILED,
      FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "disrupted: m"},
 
     /* what it waits for */
     {"unschedulable", "\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\","
      "\"status\":\"False\",\"reason\":\"Unschedulable\",\"message\":\"0/2 nodes\"}]",
-     REPLICA_PENDING, FAILURE_NONE, POD_WAIT_NODE, "no node fits it: 0/2 nodes"},
+     REPLICA_PENDING, FAILURE_NONE, POD_WAIT_NODE, "no node fits the pod: 0/2 nodes"},
     {"gated", "\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\","
      "\"status\":\"False\",\"reason\":\"SchedulingGated\"}]",
-     REPLICA_PENDING, FAILURE_NONE, POD_WAIT_GATE, "a scheduling gate holds it"},
+     REPLICA_PENDING, FAILURE_NONE, POD_WAIT_GATE, "a scheduling gate holds the pod"},
     {"scheduled", "\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\","
      "\"status\":\"True\"}]", REPLICA_PENDING, FAILURE_NONE, POD_WAIT_NONE, ""},
     {"ErrImagePull", "\"phase\":\"Pending\"," WAITS("ErrImagePull", "not found"), REPLICA_PENDING,
@@ -142,7 +142,7 @@ static const struct row rows[] = {
      FAILURE_PERMANENT, POD_WAIT_NONE, "image 'r/w:1': ErrImageNeverPull"},
     {"CreateContainerConfigError", "\"phase\":\"Pending\","
      WAITS("CreateContainerConfigError", "runAsNonRoot"), REPLICA_FAILED, FAILURE_PERMANENT,
-     POD_WAIT_NONE, "its container cannot be made: CreateContainerConfigError: runAsNonRoot"},
+     POD_WAIT_NONE, "the container cannot be created: CreateContainerConfigError: runAsNonRoot"},
     {"an init container's image", "\"phase\":\"Pending\",\"initContainerStatuses\":[{\"name\":"
      "\"i\",\"image\":\"x\",\"state\":{\"waiting\":{\"reason\":\"InvalidImageName\"}}}]",
      REPLICA_FAILED, FAILURE_PERMANENT, POD_WAIT_NONE, "image 'x': InvalidImageName"},
@@ -221,7 +221,7 @@ static void deleted_by_somebody(void **state)
         const char *status, *message;
         enum replica_state state;
     } cases[] = {
-        {"\"phase\":\"Running\"," MAIN("{\"running\":{}}"), "somebody deletes its pod",
+        {"\"phase\":\"Running\"," MAIN("{\"running\":{}}"), "the pod is being deleted",
          REPLICA_FAILED},
         {"\"phase\":\"Succeeded\"," ENDED(0, ""), "", REPLICA_SUCCEEDED},
         {"\"phase\":\"Failed\"," ENDED(2, ""), "exit code 2", REPLICA_FAILED},
@@ -253,7 +253,7 @@ static void over_and_stopped(void **state)
         {"ended, its phase to come", "\"phase\":\"Running\"," ALONE("{\"terminated\":{}}"), false, true},
         {"ended well", "\"phase\":\"Succeeded\"," ALONE("{\"terminated\":{}}"), true, true},
         {"ended badly", "\"phase\":\"Failed\"," ALONE("{\"terminated\":{\"exitCode\":2}}"), true, true},
-        {"refused by its node", "\"phase\":\"Failed\",\"reason\":\"OutOfcpu\"", true, false},
+        {"rejected by the node", "\"phase\":\"Failed\",\"reason\":\"OutOfcpu\"", true, false},
         {"another container runs", "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"main\","
          "\"state\":{\"terminated\":{}}},{\"name\":\"side\",\"state\":{\"running\":{}}}]", false,
          false},
@@ -281,8 +281,8 @@ static void killed_for_memory_without_a_limit(void **state)
     struct pod_state s;
     pod_state_read(pod, &trainer_1, &s);
     assert_int_equal(s.failure, FAILURE_PERMANENT);
-    assert_string_equal(s.message,
-                        "killed for memory; it has no limit, so its node has too little");
+    assert_string_equal(
+        s.message, "out of memory; the container has no limit, so its node has too little memory");
     pod_state_done(&s);
     json_decref(pod);
 }

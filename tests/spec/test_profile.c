@@ -260,7 +260,7 @@ static void a_stored_definition_gets_its_commands(void **state)
     struct err err;
     _cleanup_(freep) char *text = two_systems("torch", "", "");
     _cleanup_(freep) char *without = command_of(definition_load(text, NULL), 1);
-    assert_non_null(strstr(without, "its profile 'torch' has no command for a trainer here"));
+    assert_non_null(strstr(without, "profile 'torch' has no command for role trainer"));
     struct spec *spec = definition_load(text, NULL);
     assert_int_equal(profiles_set_commands(&none, spec, &err), -ENOENT);
     assert_string_equal(err.msg, "system 'peer': profile 'torch' not found");
