@@ -125,10 +125,10 @@ static void judge_survivor(const struct findings *f, int64_t now_unix_ms,
     ret->has_ended = true;
     ret->end = ATTEMPT_END_INFRASTRUCTURE;
     if (s->has_blamed) {
-        text_put(ret->error, sizeof(ret->error), "%s/%u: lost, says %s/%u: %s",
+        text_put(ret->error, sizeof(ret->error), "%s/%u: lost, reported by %s/%u: %s",
                  role_to_string(s->blamed_role), s->blamed_index, role, s->id.index, message);
     } else {
-        text_put(ret->error, sizeof(ret->error), "a peer of %s/%u: lost: %s", role, s->id.index,
+        text_put(ret->error, sizeof(ret->error), "%s/%u: lost a peer: %s", role, s->id.index,
                  message);
     }
 }
@@ -147,7 +147,7 @@ static void judge_success(const struct findings *f, int64_t now_unix_ms,
     ret->end = ATTEMPT_END_WELL;
     if (f->silent != NULL) {
         ret->end = ATTEMPT_END_NO_SUMMARY;
-        text_put(ret->error, sizeof(ret->error), "%s/%u: ended well but left no summary",
+        text_put(ret->error, sizeof(ret->error), "%s/%u: succeeded but wrote no summary",
                  role_to_string(f->silent->id.role), f->silent->id.index);
     }
 }
@@ -165,7 +165,7 @@ void attempt_judge(const struct gang *gang, int64_t now_unix_ms, struct attempt_
     } else if (f.has_missing && gang->missing == MISSING_VANISHED) {
         end_with_missing(ret, &f, "vanished");
     } else if (f.has_missing && f.has_ended) {
-        end_with_missing(ret, &f, "was not created before its gang ended");
+        end_with_missing(ret, &f, "was not created before another replica ended");
     } else if (f.survivor != NULL) {
         judge_survivor(&f, now_unix_ms, ret);
     } else if (!f.has_missing && !f.has_live_trainer) {

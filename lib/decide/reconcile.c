@@ -125,9 +125,9 @@ static void delete_strays(struct decision *d)
             continue;
         }
         if (!g->has_row) {
-            save_attempt(d, g, ATTEMPT_VOID, "not the attempt that should run");
+            save_attempt(d, g, ATTEMPT_VOID, "not the current attempt");
             plan_event(d->plan, EVENT_WARNING, "StrayReplicas",
-                       "replicas of an attempt that should not run were deleted");
+                       "deleted the replicas of an attempt that is not the current one");
         }
         delete_gang(d, g);
     }
@@ -150,16 +150,16 @@ static void announce_attempt(struct decision *d, const struct replica_id *id,
     static const struct {
         const char *reason, *what;
     } texts[] = {
-        [ATTEMPT_SUCCEEDED] = {NULL, NULL}, /* the rule, and the rows tell it */
-        [ATTEMPT_VOID] = {"AttemptVoid", "tried again"},
+        [ATTEMPT_SUCCEEDED] = {NULL, NULL}, /* the usual case: the rows say it */
+        [ATTEMPT_VOID] = {"AttemptVoid", "will be retried"},
         [ATTEMPT_FAILED] = {"TrialFailed", "failed"},
-        [ATTEMPT_METRICS_UNAVAILABLE] = {"MetricsUnavailable", "no result"},
+        [ATTEMPT_METRICS_UNAVAILABLE] = {"MetricsUnavailable", "has no result"},
     };
     if (texts[outcome].reason == NULL) {
         return;
     }
     char note[256];
-    text_put(note, sizeof(note), "point %u trial %u attempt %u: %s: %s", id->attempt.point,
+    text_put(note, sizeof(note), "point %u, trial %u, attempt %u %s: %s", id->attempt.point,
              id->attempt.trial, id->attempt.number, texts[outcome].what, d->error);
     plan_event(d->plan, EVENT_WARNING, texts[outcome].reason, note);
 }
@@ -175,7 +175,7 @@ static enum attempt_outcome decide_outcome(struct decision *d,
     const bool is_last_of_many = n_rows > 0 && outcome == ATTEMPT_FAILED &&
                                  retry_decide(verdict->end, policy, 0, 1) == ATTEMPT_VOID;
     if (is_last_of_many) {
-        text_put(d->error, sizeof(d->error), "%s (no attempt left after %u)", verdict->error,
+        text_put(d->error, sizeof(d->error), "%s (gave up after %u attempts)", verdict->error,
                  n_rows + 1);
     } else {
         text_put(d->error, sizeof(d->error), "%s", verdict->error);
@@ -248,18 +248,20 @@ static void start_run(struct decision *d)
 {
     const struct run_status *before = &d->o->status;
     if (before->started_unix_ms == 0) {
+        const uint32_t n_points = d->def->matrix.n_points, n_trials = d->world.counts.total;
         char note[256];
-        text_put(note, sizeof(note), "points: %u, trials: %u", d->def->matrix.n_points,
-                 d->world.counts.total);
+        text_put(note, sizeof(note), "%u point%s, %u trial%s", n_points, n_points == 1 ? "" : "s",
+                 n_trials, n_trials == 1 ? "" : "s");
         plan_event(d->plan, EVENT_NORMAL, "RunStarted", note);
         d->status.started_unix_ms = d->o->now_unix_ms;
     } else {
         d->status.started_unix_ms = start_after_pause(d);
     }
     if (before->trials_done > d->world.counts.done) {
+        const uint32_t n_lost = before->trials_done - d->world.counts.done;
         char note[256];
-        text_put(note, sizeof(note), "results that the store has lost: %u; their trials run again",
-                 before->trials_done - d->world.counts.done);
+        text_put(note, sizeof(note), "the store has lost %u result%s, so %s will run again", n_lost,
+                 n_lost == 1 ? "" : "s", n_lost == 1 ? "its trial" : "their trials");
         plan_event(d->plan, EVENT_WARNING, "ResultsLost", note);
     }
     d->deadline_ms = deadline_remaining_ms(
@@ -278,7 +280,7 @@ static void describe_end(struct decision *d)
         const struct slot *slot = &d->def->slots[i];
         const struct trial *t = world_trial(&d->world, slot->point, slot->trial);
         if (t->is_decided && t->outcome != ATTEMPT_SUCCEEDED) {
-            text_put(dst, size, "%u of %u trials done, %u failed; point %u trial %u: %s", n->done,
+            text_put(dst, size, "%u of %u trials done, %u failed; point %u, trial %u: %s", n->done,
                      n->total, n->failed, slot->point, slot->trial, t->error);
             return;
         }

@@ -163,7 +163,8 @@ static const struct cause_row {
     const char *error;
 } cause_rows[] = {
     {"killed", kill_trainer, ATTEMPT_VOID, "trainer/0: killed by signal 9"},
-    {"stopped", stop_trainer, ATTEMPT_VOID, "trainer/0: lost, says pserver/0: silent for 6 s"},
+    {"stopped", stop_trainer, ATTEMPT_VOID,
+     "trainer/0: lost, reported by pserver/0: silent for 6 s"},
     {"no data", fill_disk, ATTEMPT_VOID, "trainer/0: exit code 10: no data"},
 };
 
