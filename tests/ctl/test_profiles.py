@@ -177,7 +177,7 @@ class Profiles(cli.CliCase):
         path = self.folder / "served.json"
         path.write_text(json.dumps(document, indent=1), encoding="utf-8")
         done = self.ctl("validate", str(path), code=2)
-        self.assertRegex(done.stderr, r"served\.json:\d+:\d+: error: spec\.systems\[1\]\.profile: the profile 'tiny' "
+        self.assertRegex(done.stderr, r"served\.json:\d+:\d+: error: spec\.systems\[1\]\.profile: profile 'tiny' "
                                       r"does not support exchange PServer; it trains on a single node only")
         self.assertIn("fix: remove the system, or write exchange: {kind: None}", done.stderr)
 
