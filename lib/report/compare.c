@@ -71,7 +71,7 @@ void report_compare_text(const struct comparison *c, const struct report_opts *o
     struct compare_lines lines;
     compare_lines_init(&lines, c);
     terminal_colored(out, &term, TERMINAL_BOLD, c->base->def->name);
-    buf_puts(out, " (base) beside ");
+    buf_puts(out, " (base) and ");
     terminal_colored(out, &term, TERMINAL_BOLD, c->candidate->def->name);
     if (c->base->def->rehearsal) {
         buf_puts(out, "   ");
@@ -112,7 +112,7 @@ void report_compare_markdown(const struct comparison *c, struct buf *out)
     compare_lines_init(&lines, c);
     buf_puts(out, "## ");
     markdown_escape(c->base->def->name, out);
-    buf_puts(out, " (base) beside ");
+    buf_puts(out, " (base) and ");
     markdown_escape(c->candidate->def->name, out);
     buf_puts(out, c->base->def->rehearsal ? "\n\n**rehearsal**\n\n" : "\n\n");
     struct table *t = compare_layout_table(c, false);

@@ -54,8 +54,7 @@ static void say_figures(struct compare_lines *lines, const struct comparison *c)
     add(lines, COMPARE_LINE_INFO,
         "Throughput: %s of the whole %s, median over%s trials. Ratio: candidate / base; %s.",
         f->unit, f->scope, buf_cstr(&text),
-        has_interval ? "95% intervals by MOVER on logs"
-                     : "an interval takes 3 trials on both sides");
+        has_interval ? "95% intervals by MOVER on logs" : "intervals need 3 trials on both sides");
     buf_done(&text);
 }
 
@@ -63,7 +62,7 @@ static void say_gate(struct compare_lines *lines, const struct comparison *c)
 {
     const struct permutation *g = &c->gate;
     struct buf text = BUF_INIT;
-    buf_puts(&text, "Gate: permutation of trials inside points, p ");
+    buf_puts(&text, "Gate: permutation of trials within points, p ");
     if (g->p < 0.0001) {
         buf_puts(&text, "< 0.0001 (");
     } else {
@@ -90,14 +89,14 @@ static void say_rule(struct compare_lines *lines, const struct comparison *c)
         return;
     }
     add(lines, COMPARE_LINE_INFO,
-        "P: Welch's t test on log throughput, by Benjamini-Hochberg for %zu point%s.", tested,
+        "P: Welch's t test on log throughput, Benjamini-Hochberg adjusted for %zu point%s.", tested,
         plural(tested));
     say_gate(lines, c);
     struct buf threshold = BUF_INIT;
     put_percent(c->threshold_ratio, &threshold);
     add(lines, COMPARE_LINE_INFO,
-        "A point counts as slower or faster where the gate and P are at most %g and the change is "
-        "%s or more.",
+        "A point is slower or faster if the gate and P are at most %g and the change is at least "
+        "%s.",
         COMPARE_ALPHA, buf_cstr(&threshold));
     buf_done(&threshold);
 }
@@ -127,7 +126,7 @@ static void say_only(struct compare_lines *lines, const struct result *r,
         buf_done(&text);
     }
     if (n > MAX_ONLY) {
-        add(lines, COMPARE_LINE_ONLY, "and %zu more only in %s: see -o json", n - MAX_ONLY,
+        add(lines, COMPARE_LINE_ONLY, "%zu more points only in %s: see -o json", n - MAX_ONLY,
             r->def->name);
     }
 }
@@ -144,20 +143,23 @@ static void say_few(struct compare_lines *lines, const struct comparison *c)
     }
     if (c->repeats_for_one > c->repeats_for_all && c->repeats_for_all > 0) {
         add(lines, COMPARE_LINE_WARNING,
-            "too few trials at %zu point%s (down to %zu on a side): no change can be shown there; "
-            "with --repeats %zu in both runs one of all points can, with %zu one of a single point",
+            "too few trials at %zu point%s (as few as %zu on one side) to show a change; run both "
+            "with "
+            "--repeats %zu to detect a change of all points, with --repeats %zu for one of a "
+            "single point",
             c->counts[CHANGE_TOO_FEW], plural(c->counts[CHANGE_TOO_FEW]), least, c->repeats_for_all,
             c->repeats_for_one);
     } else if (c->repeats_for_all > 0) {
         add(lines, COMPARE_LINE_WARNING,
-            "too few trials at %zu point%s (down to %zu on a side): no change can be shown there; "
-            "with --repeats %zu in both runs it can",
+            "too few trials at %zu point%s (as few as %zu on one side) to show a change; run both "
+            "with "
+            "--repeats %zu",
             c->counts[CHANGE_TOO_FEW], plural(c->counts[CHANGE_TOO_FEW]), least,
             c->repeats_for_all);
     } else if (c->repeats_for_one > 0 && c->n_measured > 1) {
         add(lines, COMPARE_LINE_WARNING,
-            "with %zu trial%s on a side a change of a single point hardly passes the gate; with "
-            "--repeats %zu in both runs it can",
+            "%zu trial%s per side can hardly show a change of a single point; run both with "
+            "--repeats %zu",
             least, plural(least), c->repeats_for_one);
     }
 }
@@ -166,10 +168,11 @@ static void say_kind(struct compare_lines *lines, const struct comparison *c)
 {
     if (c->base->def->rehearsal) {
         add(lines, COMPARE_LINE_WARNING,
-            "rehearsal: in both runs processes waited for CPUs; the ratios are those of such runs");
+            "rehearsal: processes waited for CPUs in both runs; the ratios hold for such runs "
+            "only");
     }
     if (strcmp(c->base->def->uid, c->candidate->def->uid) == 0) {
-        add(lines, COMPARE_LINE_WARNING, "both are the same run");
+        add(lines, COMPARE_LINE_WARNING, "both sides are the same run");
     }
 }
 
@@ -204,12 +207,12 @@ static void put_unchanged(const struct comparison *c, enum change change, bool i
                           struct buf *out)
 {
     static const char *const firsts[] = {
-        [CHANGE_NONE] = "no change shown",
+        [CHANGE_NONE] = "no significant change",
         [CHANGE_TOO_FEW] = "too few trials",
         [CHANGE_NOT_MEASURED] = "no throughput on one side",
     };
     static const char *const others[] = {
-        [CHANGE_NONE] = "without a change shown",
+        [CHANGE_NONE] = "without a significant change",
         [CHANGE_TOO_FEW] = "with too few trials",
         [CHANGE_NOT_MEASURED] = "not measured on both sides",
     };
@@ -225,7 +228,7 @@ static void put_unchanged(const struct comparison *c, enum change change, bool i
 static void say_verdict(struct compare_lines *lines, const struct comparison *c)
 {
     struct buf text = BUF_INIT;
-    buf_printf(&text, "%s against %s: ", c->candidate->def->name, c->base->def->name);
+    buf_printf(&text, "%s compared with %s: ", c->candidate->def->name, c->base->def->name);
     bool is_first = true;
     for (int i = 0; i < CHANGE_COUNT; i++) {
         const enum change change = (enum change)i;
@@ -241,7 +244,7 @@ static void say_verdict(struct compare_lines *lines, const struct comparison *c)
         is_first = false;
     }
     if (c->change == CHANGE_NONE && c->gate_rejects) {
-        buf_puts(&text, ", though over all points the runs differ");
+        buf_puts(&text, ", but over all points together the runs differ");
     }
     buf_putc(&text, '.');
     add(lines, COMPARE_LINE_VERDICT, "%s", buf_cstr(&text));

@@ -380,7 +380,8 @@ void layout_describe_run(const struct layout *l, struct buf *out)
     if (n_added > 0) {
         buf_printf(out, " and %u for the baseline", n_added);
     }
-    buf_printf(out, "; %lld trial%s each, of %lld step%s after %lld to warm up",
+    buf_printf(out, "; %lld trial%s each, of %lld step%s after %lld warm-up step%s",
                (long long)spec->repeats, plural((uint64_t)spec->repeats), (long long)spec->steps,
-               plural((uint64_t)spec->steps), (long long)spec->warmup_steps);
+               plural((uint64_t)spec->steps), (long long)spec->warmup_steps,
+               plural((uint64_t)spec->warmup_steps));
 }

@@ -18,13 +18,13 @@ static const char *word(enum note_kind kind)
         return "";
     case NOTE_FAILED:
     case NOTE_PENDING:
-        return "**Without a number:** ";
+        return "**Without a result:** ";
     case NOTE_PASSED_THRESHOLD:
-        return "✓ threshold held: ";
+        return "✓ threshold met: ";
     case NOTE_FAILED_THRESHOLD:
         return "✗ **threshold missed:** ";
     case NOTE_UNKNOWN_THRESHOLD:
-        return "? threshold not judged: ";
+        return "? threshold not evaluated: ";
     case NOTE_WARNING:
         return "**Warning:** ";
     }

@@ -34,18 +34,19 @@ static void note_throughput(struct notes *notes, const struct result *r)
     }
     const struct figure *f = &r->points[0].throughput;
     add(notes, NOTE_INFO,
-        "Throughput X: %s of the whole %s, all trainers together; median over trials.", f->unit,
+        "Throughput X: %s of the whole %s (all trainers together), median over trials.", f->unit,
         f->scope);
     if (methods[INTERVAL_T_LOG]) {
         add(notes, NOTE_INFO,
-            "95%% interval: Student t on log throughput (3 to 5 trials), may be off-centre.");
+            "95%% interval: Student's t on log throughput (3 to 5 trials); it may be asymmetric.");
     }
     if (methods[INTERVAL_ORDER_STATISTIC]) {
         add(notes, NOTE_INFO,
-            "95%% interval: order statistics of the median (from 6 trials), for any distribution.");
+            "95%% interval: order statistics of the median (6 trials or more), for any "
+            "distribution.");
     }
     if (methods[INTERVAL_NONE]) {
-        add(notes, NOTE_INFO, "No interval under 3 trials.");
+        add(notes, NOTE_INFO, "No interval with fewer than 3 trials.");
     }
 }
 
@@ -57,7 +58,8 @@ static void note_scaling(struct notes *notes, const struct result *r)
     }
     add(notes, NOTE_INFO, "%s%s",
         r->def->spec->baseline.kind == BASELINE_SINGLE_NODE
-            ? "Speedup S = X / X_1, efficiency E = S / trainers; X_1: one trainer without a server."
+            ? "Speedup S = X / X_1, efficiency E = S / trainers; X_1: one trainer without a "
+              "pserver."
             : "Speedup S = X / X_base, efficiency E = S x trainers of the baseline / trainers.",
         has_interval ? " Intervals: ratio of medians, MOVER on logs." : "");
 }
@@ -95,7 +97,7 @@ static void note_baselines(struct notes *notes, const struct result *r)
         }
     }
     if (n > MAX_BASELINES) {
-        add(notes, NOTE_INFO, "And %zu more baselines: see -o json.", n - MAX_BASELINES);
+        add(notes, NOTE_INFO, "%zu more baselines: see -o json.", n - MAX_BASELINES);
     }
 }
 
@@ -108,11 +110,11 @@ static void describe_trial(const struct layout *l, const struct point_result *p,
     } else {
         layout_describe_point(l, p->point->index, text);
     }
-    buf_printf(text, ") trial %u attempt %u: ", t->trial, t->attempt);
+    buf_printf(text, "), trial %u, attempt %u: ", t->trial, t->attempt);
     if (t->phase != TRIAL_FAILED) {
         buf_printf(text, "%s: ", trial_phase_to_string(t->phase));
     }
-    buf_puts(text, t->error == NULL ? "no cause is known" : t->error);
+    buf_puts(text, t->error == NULL ? "unknown cause" : t->error);
 }
 
 static void note_failures(struct notes *notes, const struct layout *l)
@@ -137,12 +139,12 @@ static void note_failures(struct notes *notes, const struct layout *l)
         }
     }
     if (failed > MAX_FAILED) {
-        add(notes, NOTE_FAILED, "and %zu more: see -o json", failed - MAX_FAILED);
+        add(notes, NOTE_FAILED, "%zu more: see -o json", failed - MAX_FAILED);
     }
     if (pending > 0) {
         add(notes, NOTE_PENDING, "%zu trial%s %s", pending, pending == 1 ? "" : "s",
-            run_phase_is_final(r->phase) ? "did not run to an end"
-                                         : "to come: the figures are those so far");
+            run_phase_is_final(r->phase) ? "did not finish"
+                                         : "pending; the figures are preliminary");
     }
 }
 
@@ -183,7 +185,7 @@ void notes_init(struct notes *notes, const struct layout *l)
     note_throughput(notes, l->result);
     if (l->own_baselines) {
         add(notes, NOTE_INFO,
-            "Each point is its own baseline: its speedup and its efficiency are 1 and not shown.");
+            "Each point is its own baseline, so speedup and efficiency are 1 and not shown.");
     } else {
         note_scaling(notes, l->result);
         note_baselines(notes, l->result);

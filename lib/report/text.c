@@ -123,7 +123,7 @@ static const char *section(enum note_kind kind)
         return "";
     case NOTE_FAILED:
     case NOTE_PENDING:
-        return "Without a number";
+        return "Trials without a result";
     case NOTE_PASSED_THRESHOLD:
     case NOTE_FAILED_THRESHOLD:
     case NOTE_UNKNOWN_THRESHOLD:

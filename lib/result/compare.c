@@ -170,8 +170,8 @@ static int check_points(const struct comparison *c, const char **ret_fix, struct
     if (c->points.len == 0) {
         *ret_fix = "compare runs of one definition; benchctl describe RUN shows what a run swept";
         return err_set(err, EINVAL,
-                       "run/%s and run/%s have no point in common: same system, replicas, batch "
-                       "size, threads and other parameters",
+                       "run/%s and run/%s have no point in common: none has the same system, "
+                       "replicas, batch size, threads and other parameters",
                        a, b);
     }
     vec_each (const struct compared_point, p, &c->points) {
@@ -179,7 +179,7 @@ static int check_points(const struct comparison *c, const char **ret_fix, struct
             return 0;
         }
     }
-    *ret_fix = "benchctl results RUN says why there is none";
+    *ret_fix = "benchctl results RUN shows why";
     return err_set(err, EINVAL, "no point has a throughput in both run/%s and run/%s", a, b);
 }
 
@@ -193,7 +193,7 @@ static int check_strict(const struct comparison *c, const char **ret_fix, struct
         buf_printf(&text, "%s%s %s -> %s", text.len == 0 ? "" : ", ", d->what, d->base,
                    d->candidate);
     }
-    *ret_fix = "measure both alike, or leave --strict out";
+    *ret_fix = "measure both in the same way, or omit --strict";
     const int r = err_set(err, EINVAL, "run/%s and run/%s differ in more than their points: %s",
                           c->base->def->name, c->candidate->def->name, buf_cstr(&text));
     buf_done(&text);

@@ -11,11 +11,11 @@ int compare_check_kind(const struct result *base, const struct result *candidate
     const struct result *runs[] = {base, candidate};
     for (size_t i = 0; i < 2; i++) {
         if (runs[i]->simulated) {
-            *ret_fix = i == 0 ? "name a run of real pods as RUN_A"
+            *ret_fix = i == 0 ? "choose a run of real pods as RUN_A"
                               : "run it where containers really start, and compare that run";
             return err_set(err, EINVAL,
                            "run/%s is simulated and cannot be %s: fake pods answered, so its "
-                           "numbers compare inside that run only",
+                           "numbers compare only with each other",
                            runs[i]->def->name,
                            i == 0 ? "the base of a comparison" : "compared with a real one");
         }
@@ -24,8 +24,8 @@ int compare_check_kind(const struct result *base, const struct result *candidate
         const bool is_base = base->def->rehearsal;
         *ret_fix = "measure both on a machine with enough CPUs; benchctl plan shows how many";
         return err_set(err, EINVAL,
-                       "run/%s is a rehearsal and run/%s is not: where processes wait for CPUs "
-                       "the numbers are those of the waiting",
+                       "run/%s is a rehearsal and run/%s is not: a rehearsal also measures "
+                       "how long processes wait for CPUs",
                        (is_base ? base : candidate)->def->name,
                        (is_base ? candidate : base)->def->name);
     }
@@ -140,7 +140,7 @@ static char *texts_join(struct texts *texts)
         buf_printf(&out, " and %zu more", texts->list.len - MAX_KINDS);
     }
     if (texts->list.len == 0) {
-        buf_puts(&out, "not said");
+        buf_puts(&out, "unknown");
     }
     vec_done(&texts->list);
     return buf_take(&out);
@@ -230,7 +230,7 @@ static void compare_machines(struct comparison *c)
 
 static char *cpus_text(int64_t cpus)
 {
-    return cpus == 0 ? xstrdup("not said") : xasprintf("%lld", (long long)cpus);
+    return cpus == 0 ? xstrdup("unknown") : xasprintf("%lld", (long long)cpus);
 }
 
 static char *dataset_text(const struct workload *w)

@@ -74,8 +74,9 @@ static void lint_rehearsal(struct result *r)
         }
     }
     warn(r, WARNING_REHEARSAL,
-         "rehearsal: point %u needs %lld busy threads, %lld CPUs were given; the numbers compare "
-         "inside this run only",
+         "rehearsal: point %u needs %lld busy threads, but the run had %lld CPUs; compare its "
+         "numbers "
+         "only with each other",
          at, (long long)most, (long long)def->cpus);
 }
 
@@ -83,7 +84,7 @@ static void lint_simulated(struct result *r)
 {
     if (r->simulated) {
         warn(r, WARNING_SIMULATED,
-             "simulated: fake pods answered; the numbers compare inside this run only");
+             "simulated: fake pods answered; compare its numbers only with each other");
     }
 }
 
@@ -96,7 +97,7 @@ static void lint_one_trial(struct result *r)
         }
     }
     if (points.n > 0) {
-        warn(r, WARNING_ONE_TRIAL, "one trial only at %s: nothing is known about the spread",
+        warn(r, WARNING_ONE_TRIAL, "only one trial at %s: the spread is unknown",
              list_text(&points));
     }
     buf_done(&points.text);
@@ -113,8 +114,8 @@ static void lint_efficiency(struct result *r)
     }
     if (points.n > 0) {
         warn(r, WARNING_EFFICIENCY_ABOVE_ONE,
-             "efficiency is above 1 beyond its interval at %s: baseline and point differ in more "
-             "than their trainers",
+             "efficiency is significantly above 1 at %s: point and baseline differ in more than "
+             "their number of trainers",
              list_text(&points));
     }
     buf_done(&points.text);
@@ -158,7 +159,7 @@ static void lint_throttled(struct result *r)
     }
     if (worst_id != NULL) {
         warn(r, WARNING_THROTTLED,
-             "%zu %s throttled by a CPU limit, most of all %s/%u of point %u, trial %u: %.1f%% of "
+             "%zu %s throttled by a CPU limit; the worst is %s/%u of point %u, trial %u: %.1f%% of "
              "its time",
              n, n == 1 ? "replica was" : "replicas were", role_to_string(worst_id->role),
              worst_id->index, worst_id->attempt.point, worst_id->attempt.trial, 100 * worst);

@@ -67,7 +67,7 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
 static const char *missing_numbers(const struct replica_result *r)
 {
     return r == NULL || r->row->summary_json == NULL ? "no summary"
-           : !r->has_summary                         ? "a summary that is damaged or not its own"
+           : !r->has_summary                         ? "a damaged or foreign summary"
                                                      : "a summary without samples or time";
 }
 
@@ -86,7 +86,7 @@ static void sum_trainers(struct trial_result *t, uint32_t n_trainers)
     for (uint32_t i = 0; i < n_trainers; i++) {
         if (trainers[i] == NULL || !trainers[i]->throughput.estimate.known) {
             t->phase = TRIAL_METRICS_UNAVAILABLE;
-            t->error = xasprintf("trainer/%u left %s", i, missing_numbers(trainers[i]));
+            t->error = xasprintf("trainer/%u wrote %s", i, missing_numbers(trainers[i]));
             return;
         }
         sum += trainers[i]->throughput.estimate.value;

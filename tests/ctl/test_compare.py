@@ -45,7 +45,7 @@ class Compare(cli.CliCase):
         self.assertEqual([(row["kind"], row["verdict"]) for row in rows],
                          [("point", "NoneShown"), ("point", "NoneShown"), ("baseline", "NoneShown")])
         text = self.compare(a[-5:], f"run/{b}").stdout  # names as everywhere
-        self.assertIn(f"{b} against {a}: no change shown at 3 of 3 points.", text)
+        self.assertIn(f"{b} compared with {a}: no significant change at 3 of 3 points.", text)
         self.assertIn("| geomean |", self.compare(a, b, "-o", "markdown").stdout)
         self.compare(a, b, "--strict", "--threshold", "0")
         self.assertIn("both are the same run", self.compare(a, a).stdout)
@@ -54,7 +54,7 @@ class Compare(cli.CliCase):
         a, b = self.measure(), self.measure(env={"FAKE_FACTOR": "1=1.2"})
         self.assertRegex(self.compare(a, b, code=6).stdout, r"(?m)^ +2 .* SLOWER")
         text = self.words(a, b, code=6)
-        self.assertIn(f"SLOWER {b} against {a}: 1 of 3 points slower by 16.7%, 2 without a change shown.", text)
+        self.assertIn(f"SLOWER {b} compared with {a}: 1 of 3 points slower by 16.7%, 2 without a significant change.", text)
         document = json.loads(self.compare(a, b, "-o", "json", code=6).stdout)
         self.assertEqual([p["verdict"] for p in document["points"]], ["NoneShown", "Slower", "NoneShown"])
         self.assertAlmostEqual(document["points"][1]["ratio"]["value"], 1 / 1.2, places=6)
@@ -62,13 +62,13 @@ class Compare(cli.CliCase):
         self.assertEqual([p["verdict"] for p in faster["points"]], ["NoneShown", "Faster", "NoneShown"])
         self.assertEqual(faster["gate"]["p"], document["gate"]["p"])
         for threshold in ("25%", "0.25"):
-            self.assertIn("no change shown at 3", self.compare(a, b, "--threshold", threshold).stdout)
+            self.assertIn("no significant change at 3", self.compare(a, b, "--threshold", threshold).stdout)
 
     def test_too_few_trials_say_how_many_it_takes(self):
         a, b = self.measure(repeats=1), self.measure(repeats=1, env={"FAKE_FACTOR": "*=2"})
         text = self.words(a, b)
-        self.assertIn("too few trials at 3 points (down to 1 on a side): no change can be shown there; with "
-                      "--repeats 2 in both runs one of all points can, with 4 one of a single point", text)
+        self.assertIn("too few trials at 3 points (as few as 1 on one side) to show a change; run both with --repeats 2 "
+                      "to detect a change of all points, with --repeats 4 for one of a single point", text)
 
     def test_points_of_one_side_are_listed(self):
         a, b = self.measure(repeats=1), self.measure(pservers=(2, 3), repeats=1)
@@ -122,10 +122,10 @@ class Compare(cli.CliCase):
         self.change("UPDATE replica SET environment = '{\"cpu_model\":\"other\",\"kernel\":\"6.1\"}' "
                     "WHERE run_uid = (SELECT uid FROM run WHERE name = ?)", b)
         text = self.compare(a, b).stdout
-        self.assertIn("Differs: CPU none -> other\nDiffers: kernel not said -> 6.1\n", text)
+        self.assertIn("Differs: CPU none -> other\nDiffers: kernel unknown -> 6.1\n", text)
         done = self.compare(a, b, "--strict", code=2)
         self.assertEqual(done.stdout, "")
-        self.assertIn("differ in more than their points: CPU none -> other, kernel not said -> 6.1\n"
+        self.assertIn("differ in more than their points: CPU none -> other, kernel unknown -> 6.1\n"
                       "fix: measure both alike, or leave --strict out", done.stderr)
 
 

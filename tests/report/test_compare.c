@@ -227,7 +227,7 @@ static void colors(void **state)
         size_t pair;
         const char *text;
     } rows[] = {
-        {0, "\033[31mSLOWER\033[0m demo-q2v8n against demo-7k3fq: 1 of 5 points slower"},
+        {0, "\033[31mSLOWER\033[0m demo-q2v8n compared with demo-7k3fq: 1 of 5 points slower"},
         {0, "\033[33mDiffers:\033[0m kernel"},
         {2, "\033[33mREHEARSAL\033[0m"},
         {3, "\033[32mFaster\033[0m demo-q2v8n"},

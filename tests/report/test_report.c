@@ -373,7 +373,7 @@ static void holes_and_trials_to_come(void **state)
     assert_non_null(strstr(buf_cstr(&out), "PSERVERS       1       2\n"
                                            "       1   40.00       -\n"
                                            "       2       -   70.00\n"));
-    assert_non_null(strstr(buf_cstr(&out), "2 trials to come: the figures are those so far"));
+    assert_non_null(strstr(buf_cstr(&out), "2 trials pending; the figures are preliminary"));
     buf_done(&out);
     fixture_done(&f);
 }

@@ -462,7 +462,7 @@ static void differences(void **state)
     assert_string_equal(buf_cstr(&text), "data set: Synthetic -> Cifar10 /data\n"
                                          "CPUs given: 16 -> 12\n"
                                          "CPU: Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz -> EPYC\n"
-                                         "CPU limit: not said -> 1.5\n"
+                                         "CPU limit: unknown -> 1.5\n"
                                          "BLAS core: HASWELL -> HASWELL and ZEN\n");
     buf_done(&text);
     comparison_free(c);
@@ -474,7 +474,7 @@ static void differences(void **state)
     assert_null(c);
     assert_non_null(strstr(err.msg, "run/demo-7k3fq and run/demo-q2v8n differ in more than their "
                                     "points: data set Synthetic -> Cifar10 /data, CPUs given "));
-    assert_string_equal(fix, "measure both alike, or leave --strict out");
+    assert_string_equal(fix, "measure both in the same way, or omit --strict");
     assert_int_equal(comparison_new(a.result, a.result, &strict, &c, &fix, &err), 0);
     comparison_free(c);
     fixture_done(&a);

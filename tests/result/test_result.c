@@ -115,18 +115,18 @@ static void a_trial_needs_every_trainers_summary(void **state)
         enum trial_phase phase;
         const char *error;
     } rows[] = {
-        {"no summary", NO_SUMMARY, TRIAL_METRICS_UNAVAILABLE, "trainer/1 left no summary"},
+        {"no summary", NO_SUMMARY, TRIAL_METRICS_UNAVAILABLE, "trainer/1 wrote no summary"},
         {"garbage", GARBAGE, TRIAL_METRICS_UNAVAILABLE,
-         "trainer/1 left a summary that is damaged or not its own"},
+         "trainer/1 wrote a damaged or foreign summary"},
         {"another record", A_STEP_RECORD, TRIAL_METRICS_UNAVAILABLE,
-         "trainer/1 left a summary that is damaged or not its own"},
+         "trainer/1 wrote a damaged or foreign summary"},
         {"of another replica", FOREIGN, TRIAL_METRICS_UNAVAILABLE,
-         "trainer/1 left a summary that is damaged or not its own"},
+         "trainer/1 wrote a damaged or foreign summary"},
         {"no samples", NO_SAMPLES, TRIAL_METRICS_UNAVAILABLE,
-         "trainer/1 left a summary without samples or time"},
+         "trainer/1 wrote a summary without samples or time"},
         {"no time", NO_TIME, TRIAL_METRICS_UNAVAILABLE,
-         "trainer/1 left a summary without samples or time"},
-        {"no such replica", NO_TRAINER, TRIAL_METRICS_UNAVAILABLE, "trainer/1 left no summary"},
+         "trainer/1 wrote a summary without samples or time"},
+        {"no such replica", NO_TRAINER, TRIAL_METRICS_UNAVAILABLE, "trainer/1 wrote no summary"},
         {"a server without one does not matter", PSERVER_SILENT, TRIAL_SUCCEEDED, NULL},
     };
 #define LINE(type, rest)                                                                           \
@@ -377,14 +377,15 @@ static void warnings_of_the_linter(void **state)
     f.def->cpus = 4;
     struct result *r = fixture_build(&f, RUN_PARTIALLY_FAILED);
     assert_string_equal(warning_text(r, WARNING_REHEARSAL),
-                        "rehearsal: point 1 needs 5 busy threads, 4 CPUs were given; the numbers "
-                        "compare inside this run only");
+                        "rehearsal: point 1 needs 5 busy threads, but the run had 4 CPUs; compare "
+                        "its numbers only with each other");
     assert_non_null(warning_text(r, WARNING_SIMULATED));
     assert_string_equal(warning_text(r, WARNING_ONE_TRIAL),
-                        "one trial only at point 1: nothing is known about the spread");
-    assert_string_equal(warning_text(r, WARNING_THROTTLED),
-                        "1 replica was throttled by a CPU limit, most of all trainer/1 of point 0, "
-                        "trial 1: 3.1% of its time");
+                        "only one trial at point 1: the spread is unknown");
+    assert_string_equal(
+        warning_text(r, WARNING_THROTTLED),
+        "1 replica was throttled by a CPU limit; the worst is trainer/1 of point 0, "
+        "trial 1: 3.1% of its time");
     assert_string_equal(warning_text(r, WARNING_MIXED_HARDWARE),
                         "mixed hardware: replicas ran on 'Intel(R) Xeon(R) CPU E5-2620 v4 @ "
                         "2.10GHz' and on 'AMD EPYC 9B45'");
@@ -406,8 +407,8 @@ static void efficiency_above_one_beyond_its_interval(void **state)
     struct result *r = fixture_build(&f, RUN_SUCCEEDED);
     assert_true(r->points[1].efficiency.estimate.value > 1);
     assert_string_equal(warning_text(r, WARNING_EFFICIENCY_ABOVE_ONE),
-                        "efficiency is above 1 beyond its interval at point 0: baseline and point "
-                        "differ in more than their trainers");
+                        "efficiency is significantly above 1 at point 0: point and baseline "
+                        "differ in more than their number of trainers");
     fixture_done(&f);
 }
 
@@ -421,13 +422,12 @@ static void many_points_are_counted(void **state)
         fixture_throughput(&f, p, 0, 40);
     }
     assert_string_equal(warning_text(fixture_build(&f, RUN_RUNNING), WARNING_ONE_TRIAL),
-                        "one trial only at points 0 and 1: nothing is known about the spread");
+                        "only one trial at points 0 and 1: the spread is unknown");
     for (uint32_t p = 2; p < 8; p++) {
         fixture_throughput(&f, p, 0, 40);
     }
     assert_string_equal(warning_text(fixture_build(&f, RUN_SUCCEEDED), WARNING_ONE_TRIAL),
-                        "one trial only at points 0, 1, 2, 3, 4 and 3 more: nothing is known about "
-                        "the spread");
+                        "only one trial at points 0, 1, 2, 3, 4 and 3 more: the spread is unknown");
     fixture_done(&f);
 }
 
