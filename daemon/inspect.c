@@ -1,4 +1,4 @@
-/* What others may see of the daemon, see inspect.h. */
+/* What others may see of the daemon: the functions of daemon/web/inspect.h. */
 #include "daemon/web/inspect.h"
 
 #include "base/str.h"

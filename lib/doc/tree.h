@@ -40,7 +40,7 @@ struct tree_limits {
 };
 #define TREE_LIMITS_DEFAULT ((struct tree_limits){1024 * 1024, 100000, 64})
 
-/* 0 and the root, or -EINVAL with at least one diagnostic added and no tree. */
+/* 0 and the root, or -EINVAL with at least one diagnostic added and no tree. In tree_yaml.c. */
 int tree_parse(const char *text, size_t len, const struct tree_limits *limits, struct node **ret,
                struct diags *diags);
 void tree_free(struct node *node); /* NULL is fine */
@@ -68,7 +68,7 @@ struct node *tree_take_at(struct node *parent, size_t index);
 const char *node_kind_to_string(enum node_kind kind); /* "a string", "a list", ... */
 
 /* What a plain (unquoted) YAML scalar means. 0 and kind and value of *ret, or -EINVAL and why it is
- * refused, with what to write instead (both static texts). */
+ * refused, with what to write instead (both static texts). In tree_scalar.c. */
 int tree_resolve_plain(const char *text, struct node *ret, const char **ret_why,
                        const char **ret_fix);
 /* The same document as jansson values, keys in the order of the text. Owned by the caller. */

@@ -31,6 +31,8 @@ void kube_config_done(struct kube_config *c);
  * paths stand in *_file. `context` NULL: the current one. -EINVAL with file:line:column. */
 int kube_config_parse(const char *path, const char *text, size_t len, const char *context,
                       struct kube_config *ret, struct err *err);
+/* ---- in config_files.c, which opens files ---- */
+
 /* The file and the files that it names. -ENOENT, -EACCES, -EINVAL. */
 int kube_config_load(const char *path, const char *context, struct kube_config *ret,
                      struct err *err);

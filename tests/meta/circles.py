@@ -5,13 +5,9 @@ import re
 
 import csource
 
-# A circle that is better than its cut: the files' paths, and the reason. At most MAX_ALLOWED.
+# Circles of files that are better than their cut: {frozenset of paths: reason}. At most MAX_ALLOWED.
 ALLOWED = {}
 MAX_ALLOWED = 3
-
-# Circles that are about to be cut: a note, no failure. One line each.
-PENDING = (
-)
 
 _WORD = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
 
@@ -69,21 +65,16 @@ def file_graph(root, paths):
     return graph
 
 
-def check(root, allowed=None, pending=PENDING):
-    allowed = ALLOWED if allowed is None else allowed
+def check(root, allowed=ALLOWED):
     paths = csource.files(root, csource.SOURCE_FOLDERS)
-    folders, files = folder_graph(root, paths), file_graph(root, paths)
-    circles = components(files)
-    findings = [f"circle of folders: {describe(folders, c)}" for c in components(folders)]
-    for circle in circles:
-        if circle in map(frozenset, pending):
-            print(f"note: pending: {' '.join(sorted(circle))}")
-        elif circle not in allowed:
-            findings.append(f"circle of files: {describe(files, circle)}")
+    findings, circles = [], set()
+    for what, graph in (("folders", folder_graph(root, paths)), ("files", file_graph(root, paths))):
+        for circle in components(graph):
+            circles.add(circle)
+            if what == "folders" or circle not in allowed:
+                findings.append(f"circle of {what}: {describe(graph, circle)}")
     findings += [f"tests/meta/circles.py: ALLOWED has a circle that is no more: {' '.join(sorted(c))}"
                  for c in allowed if c not in circles]
-    findings += [f"tests/meta/circles.py: PENDING has a circle that is no more: {' '.join(sorted(c))}"
-                 for c in ()]
     if len(allowed) > MAX_ALLOWED:
         findings.append(f"tests/meta/circles.py: {len(allowed)} circles allowed, limit {MAX_ALLOWED}")
     return findings

@@ -6,12 +6,15 @@ import tempfile
 import unittest
 
 import banned
+import circles
 import csource
 import edges
 import exit_codes
 import format as formatting
 import headers
+import homes
 import layers
+import mentions
 import sizes
 import units
 
@@ -134,6 +137,45 @@ class SelfTest(unittest.TestCase):
             self.skipTest(f"clang-format {formatting.VERSION} is not installed")
         self.assert_good(formatting.check, GOOD)
         self.assert_bad(formatting.check, "lib/core/x.c", "int  x;\n", "run script/format")
+
+    def test_circles(self):
+        self.assert_good(circles.check, GOOD)
+        mutual = {"lib/base/up.h": '#include "core/record.h"\n'}
+        found = self.findings(circles.check, {**GOOD, **mutual})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("circle of folders: lib/base -> lib/core", found[0])
+        define = "int {0}(void)\n{{\n    return {1}();\n}}\n"
+        files = {f"ctl/{name}.c": define.format(name, uses) for name, uses in ("ab", "bc", "ca")}
+        found = self.findings(circles.check, files)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("circle of files: ctl/a.c -> ctl/b.c (b)", found[0])
+        one_way = {**files, "ctl/c.c": "int c(void)\n{\n    return 0;\n}\n"}
+        self.assert_good(circles.check, one_way)
+        allowed = {frozenset(files): "better than its cut"}
+        self.assertEqual(self.findings(lambda root: circles.check(root, allowed), files), [])
+        self.assertEqual(len(self.findings(lambda root: circles.check(root, allowed), one_way)), 1)
+        four = {frozenset((f"ctl/{i}.c", "ctl/x.c")): "why" for i in range(4)}
+        self.assertIn("limit 3", self.findings(lambda root: circles.check(root, four), one_way)[-1])
+
+    def test_homes(self):
+        self.assert_good(homes.check, GOOD)
+        body = "int there(int x)\n{\n    return x;\n}\n"
+        files = {"lib/base/a.h": "int there(int x);\n", "lib/base/b.c": body}
+        found = self.findings(homes.check, files)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("lib/base/a.h: there is defined in lib/base/b.c", found[0])
+        self.assert_good(homes.check, {**files, "lib/base/a.h": "/* In b.c. */\nint there(int x);\n"})
+        self.assert_good(homes.check, {"lib/base/a.h": "int there(int x);\n", "lib/base/a.c": body})
+        self.assert_good(homes.check, {**files, "lib/base/a.h": "struct ops {\n    int (*there)(int x);\n};\n"})
+
+    def test_mentions(self):
+        self.assert_good(mentions.check, GOOD)
+        self.assert_bad(mentions.check, "lib/core/x.c", "/* lib/core/gone.c has it. */\n", "there is no lib/core/gone.c")
+        self.assert_bad(mentions.check, "lib/core/x.h", "/* Used by core/gone.c. */\n", "there is no core/gone.c")
+        self.assert_bad(mentions.check, "lib/core/x.c", "/* See gone.h. */\n", "there is no gone.h")
+        self.assert_bad(mentions.check, "docs/x.md", "Read docs/gone.md first.\n", "there is no docs/gone.md")
+        self.assert_good(mentions.check, {**GOOD, "docs/x.md": "In lib/core/record.h, core/spec.h.\n",
+                                          "lib/core/record.c": "/* See record.h. */ char *s = \"lib/x.c\";\n"})
 
     def test_units(self):
         self.assert_good(units.check, GOOD)
