@@ -48,7 +48,7 @@ class Compare(cli.CliCase):
         self.assertIn(f"{b} compared with {a}: no significant change at 3 of 3 points.", text)
         self.assertIn("| geomean |", self.compare(a, b, "-o", "markdown").stdout)
         self.compare(a, b, "--strict", "--threshold", "0")
-        self.assertIn("both are the same run", self.compare(a, a).stdout)
+        self.assertIn("both sides are the same run", self.compare(a, a).stdout)
 
     def test_a_slower_candidate_is_exit_6(self):
         a, b = self.measure(), self.measure(env={"FAKE_FACTOR": "1=1.2"})
@@ -126,7 +126,7 @@ class Compare(cli.CliCase):
         done = self.compare(a, b, "--strict", code=2)
         self.assertEqual(done.stdout, "")
         self.assertIn("differ in more than their points: CPU none -> other, kernel unknown -> 6.1\n"
-                      "fix: measure both alike, or leave --strict out", done.stderr)
+                      "fix: measure both in the same way, or omit --strict", done.stderr)
 
 
 if __name__ == "__main__":

@@ -164,5 +164,5 @@ int main(void)
         cmocka_unit_test(deadline),      cmocka_unit_test(cleanup), cmocka_unit_test(keeps_ended),
         cmocka_unit_test(replica_class), cmocka_unit_test(numbers), cmocka_unit_test(texts),
     };
-    return cmocka_run_group_tests_name("core/policies", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("decide/policies", tests, NULL, NULL);
 }

@@ -169,5 +169,5 @@ static void verdicts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts)};
-    return cmocka_run_group_tests_name("core/policy_attempt", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("decide/policy_attempt", tests, NULL, NULL);
 }

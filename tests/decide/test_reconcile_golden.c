@@ -113,5 +113,5 @@ static void scenarios(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(scenarios)};
-    return cmocka_run_group_tests_name("core/reconcile_golden", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("decide/reconcile_golden", tests, NULL, NULL);
 }

@@ -167,5 +167,5 @@ int main(void)
         cmocka_unit_test(outcomes),
         cmocka_unit_test(ends),
     };
-    return cmocka_run_group_tests_name("core/retries", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("decide/retries", tests, NULL, NULL);
 }

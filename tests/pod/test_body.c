@@ -404,5 +404,5 @@ int main(void)
         cmocka_unit_test(service_and_secret),
         cmocka_unit_test(addresses),
     };
-    return cmocka_run_group_tests_name("core/pod_body", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("pod/body", tests, NULL, NULL);
 }

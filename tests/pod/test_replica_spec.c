@@ -219,8 +219,8 @@ static void parameters_reach_the_template_by_path(void **state)
         const struct value *cpu = params_get(&def->matrix.points[point].params, "cpu");
         size_t i = cpu->is_int;
         json_t *pod;
-        assert_int_equal(podspec_render(def, &def->matrix.points[point], ROLE_TRAINER, &pod, &err),
-                         0);
+        assert_int_equal(
+            replica_template_render(def, &def->matrix.points[point], ROLE_TRAINER, &pod, &err), 0);
         _cleanup_(freep) char *got = json_dumps(pod, JSON_COMPACT);
         _cleanup_(freep) char *wanted =
             xasprintf("{\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":{\"requests\":"
@@ -260,7 +260,8 @@ static void roles_without_template_have_an_empty_container(void **state)
     struct run_def *def = make_run(bare, NULL, 0);
     json_t *pod;
     struct err err;
-    assert_int_equal(podspec_render(def, &def->matrix.points[0], ROLE_TRAINER, &pod, &err), 0);
+    assert_int_equal(replica_template_render(def, &def->matrix.points[0], ROLE_TRAINER, &pod, &err),
+                     0);
     _cleanup_(freep) char *got = json_dumps(pod, JSON_COMPACT);
     assert_string_equal(got, "{\"spec\":{\"containers\":[{}]}}");
     json_decref(pod);

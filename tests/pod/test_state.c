@@ -394,5 +394,5 @@ int main(void)
         cmocka_unit_test(without_container_it_is_simulated),
         cmocka_unit_test(address),
     };
-    return cmocka_run_group_tests_name("core/pod_state", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("pod/state", tests, NULL, NULL);
 }

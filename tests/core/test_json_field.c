@@ -1,0 +1,112 @@
+/* Fields of documents between our own programs: what is read, and how a wrong one is named. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/json_field.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+static json_t *parse(const char *text)
+{
+    json_t *o = json_loads(text, 0, NULL);
+    assert_non_null(o);
+    return o;
+}
+
+static void whole_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        int64_t lo, hi, value;
+        const char *error; /* NULL: read */
+    } rows[] = {
+        {"{\"n\": 7}", 0, 10, 7, NULL},
+        {"{\"n\": 0}", 0, 10, 0, NULL},
+        {"{\"n\": 10}", 0, 10, 10, NULL},
+        {"{\"n\": -1}", 0, 10, 0, "'n' is -1, which is out of range"},
+        {"{\"n\": 11}", 0, 10, 0, "'n' is 11, which is out of range"},
+        {"{\"n\": 9223372036854775807}", 0, INT64_MAX, INT64_MAX, NULL},
+        {"{\"n\": 1.0}", 0, 10, 0, "'n' is not a whole number"},
+        {"{\"n\": \"7\"}", 0, 10, 0, "'n' is not a whole number"},
+        {"{\"n\": null}", 0, 10, 0, "'n' is not a whole number"},
+        {"{}", 0, 10, 0, "'n' is not a whole number"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        json_t *o = parse(rows[i].json);
+        int64_t value = 4711;
+        struct err err = {0};
+        const int r = json_field_int(o, "n", rows[i].lo, rows[i].hi, &value, &err);
+        const bool is_read = rows[i].error == NULL;
+        if (r != (is_read ? 0 : -EPROTO) || value != (is_read ? rows[i].value : 4711) ||
+            (!is_read && strstr(err.msg, rows[i].error) == NULL)) {
+            fail_msg("%s: got %d, %lld, '%s'", rows[i].json, r, (long long)value, err.msg);
+        }
+        json_decref(o);
+    }
+}
+
+static void strings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *value;    /* value NULL: null */
+        const char *error, *or_null; /* of json_field_text, of json_field_text_or_null */
+    } rows[] = {
+        {"{\"s\": \"a\"}", "a", NULL, NULL},
+        {"{\"s\": \"\"}", "", NULL, NULL},
+        {"{\"s\": null}", NULL, "'s' is missing", NULL},
+        {"{}", NULL, "'s' is missing", NULL},
+        {"{\"s\": 1}", NULL, "'s' is not a string", "'s' is not a string"},
+        {"{\"s\": []}", NULL, "'s' is not a string", "'s' is not a string"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        json_t *o = parse(rows[i].json);
+        const char *text = "untouched", *or_null = "untouched";
+        struct err err = {0};
+        int r = json_field_text(o, "s", &text, &err);
+        assert_int_equal(r, rows[i].error == NULL ? 0 : -EPROTO);
+        assert_string_equal(text, rows[i].error == NULL ? rows[i].value : "untouched");
+        assert_true(rows[i].error == NULL || strstr(err.msg, rows[i].error) != NULL);
+        r = json_field_text_or_null(o, "s", &or_null, &err);
+        assert_int_equal(r, rows[i].or_null == NULL ? 0 : -EPROTO);
+        if (rows[i].or_null != NULL) {
+            assert_string_equal(or_null, "untouched");
+            assert_non_null(strstr(err.msg, rows[i].or_null));
+        } else if (rows[i].value == NULL) {
+            assert_null(or_null);
+        } else {
+            assert_string_equal(or_null, rows[i].value);
+        }
+        json_decref(o);
+    }
+}
+
+static void bytes_become_utf8(void **state)
+{
+    (void)state;
+    json_t *value = json_text_or_null("a\xff");
+    assert_string_equal(json_string_value(value), "a?");
+    json_decref(value);
+    value = json_text_or_null(NULL);
+    assert_true(json_is_null(value));
+    json_decref(value);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_numbers),
+        cmocka_unit_test(strings),
+        cmocka_unit_test(bytes_become_utf8),
+    };
+    return cmocka_run_group_tests_name("core/json_field", tests, NULL, NULL);
+}

@@ -1,0 +1,138 @@
+/* Identities of attempts and replicas, and what their states mean. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/replica.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/exchange.h"
+#include "core/role.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+static void attempts_are_ordered(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        struct attempt_id a, b;
+        int sign; /* of attempt_id_compare(a, b) */
+    } rows[] = {
+        {"equal", {1, 2, 3}, {1, 2, 3}, 0},
+        {"the number decides last", {1, 2, 3}, {1, 2, 4}, -1},
+        {"the trial goes before the number", {1, 2, 9}, {1, 3, 0}, -1},
+        {"the point goes before both", {1, 9, 9}, {2, 0, 0}, -1},
+        {"no difference wraps around", {0, 0, 0}, {UINT32_MAX, 0, 0}, -1},
+        {"nor in the number", {0, 0, 0}, {0, 0, UINT32_MAX}, -1},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const int there = attempt_id_compare(&rows[i].a, &rows[i].b);
+        const int back = attempt_id_compare(&rows[i].b, &rows[i].a);
+        if ((there > 0) - (there < 0) != rows[i].sign || (back > 0) - (back < 0) != -rows[i].sign) {
+            fail_msg("row '%s': expected sign %d, got %d and back %d", rows[i].name, rows[i].sign,
+                     there, back);
+        }
+        assert_int_equal(attempt_id_eq(&rows[i].a, &rows[i].b), rows[i].sign == 0);
+    }
+}
+
+static void replicas_are_told_apart(void **state)
+{
+    (void)state;
+    const struct replica_id id = {{1, 2, 3}, ROLE_TRAINER, 4};
+    struct replica_id other = id;
+    assert_true(replica_id_eq(&id, &other));
+    other.index = 5;
+    assert_false(replica_id_eq(&id, &other));
+    other = id;
+    other.role = ROLE_PSERVER;
+    assert_false(replica_id_eq(&id, &other));
+    other = id;
+    other.attempt.number = 0;
+    assert_false(replica_id_eq(&id, &other));
+    _cleanup_(freep) char *name = replica_name("demo-7k3fq", &id);
+    assert_string_equal(name, "demo-7k3fq-p1t2a3-trainer-4");
+}
+
+static void final_states(void **state)
+{
+    (void)state;
+    static const struct {
+        enum replica_state state;
+        bool is_final;
+    } rows[] = {
+        {REPLICA_PENDING, false}, {REPLICA_RUNNING, false}, {REPLICA_SUCCEEDED, true},
+        {REPLICA_FAILED, true},   {REPLICA_LOST, true},
+    };
+    assert_int_equal(N_ROWS(rows), REPLICA_LOST + 1); /* every state has a row */
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        assert_int_equal(rows[i].state, i);
+        assert_int_equal(replica_state_is_final(rows[i].state), rows[i].is_final);
+    }
+}
+
+static void classes_of_exits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int exit_code, signal;
+        bool oom_killed;
+        enum failure_class failure;
+    } rows[] = {
+        {"a good end", 0, 0, false, FAILURE_NONE},
+        {"killed for memory behind a good end", 0, 0, true, FAILURE_PERMANENT},
+        {"killed for memory by its signal", 0, 9, true, FAILURE_PERMANENT},
+        {"killed", 0, 9, false, FAILURE_INFRASTRUCTURE},
+        {"killed, as a shell says it", 137, 0, false, FAILURE_INFRASTRUCTURE},
+        {"128 is no signal", 128, 0, false, FAILURE_PERMANENT},
+        {"the last signal", 192, 0, false, FAILURE_INFRASTRUCTURE},
+        {"beyond all signals", 193, 0, false, FAILURE_PERMANENT},
+        {"a lost peer", 11, 0, false, FAILURE_CONSEQUENCE},
+        {"a resource", 13, 0, false, FAILURE_INFRASTRUCTURE},
+        {"anything else", 1, 0, false, FAILURE_PERMANENT},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const enum failure_class got =
+            failure_classify_exit(rows[i].exit_code, rows[i].signal, rows[i].oom_killed);
+        if (got != rows[i].failure) {
+            fail_msg("row '%s': expected %s, got %s", rows[i].name,
+                     failure_class_to_string(rows[i].failure), failure_class_to_string(got));
+        }
+    }
+}
+
+static void words(void **state)
+{
+    (void)state;
+    for (int i = 0; i < EXCHANGE_COUNT; i++) {
+        const char *word = exchange_kind_to_string((enum exchange_kind)i);
+        assert_int_equal(exchange_kind_from_string(word), i);
+    }
+    assert_int_equal(exchange_kind_from_string("PServer"), EXCHANGE_PSERVER);
+    assert_int_equal(exchange_kind_from_string("pserver"), -EINVAL);
+    assert_int_equal(exchange_kind_from_string(""), -EINVAL);
+    for (int i = 0; i < ROLE_COUNT; i++) {
+        assert_int_equal(role_from_string(role_to_string((enum role)i)), i);
+    }
+    assert_int_equal(role_from_string("trainers"), -EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(attempts_are_ordered),
+        cmocka_unit_test(replicas_are_told_apart),
+        cmocka_unit_test(final_states),
+        cmocka_unit_test(classes_of_exits),
+        cmocka_unit_test(words),
+    };
+    return cmocka_run_group_tests_name("core/replica", tests, NULL, NULL);
+}
