@@ -1,4 +1,4 @@
-/* Fields of JSON documents that travel between our own programs: read with an error that names the key,
+/* Fields of JSON documents that our programs exchange: read with an error that names the key,
  * written as UTF-8. Pure. */
 #pragma once
 

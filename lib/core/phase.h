@@ -1,5 +1,6 @@
-/* How far runs, trials and attempts are: their phases and outcomes, the row that the store keeps of an
- * ended attempt, and a run's status. The strings are those of stored rows, statuses and `-o json`. Pure. */
+/* Phases of runs and trials, outcomes of attempts, the row that the store keeps of an ended
+ * attempt, and a run's status. The strings are those of stored rows, statuses and `-o json`.
+ * Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,13 +34,13 @@ const char *run_phase_to_string(enum run_phase phase);
 int run_phase_from_string(const char *s);
 bool run_phase_is_final(enum run_phase phase);
 
-/* How an attempt ended, as the store keeps it. A trial is decided by its row that is not Void (the
- * lowest attempt's, should a foreign hand make two); with Void rows only it is not decided yet. */
+/* How an attempt ended, as the store keeps it. The row that is not Void decides the trial (the
+ * lowest attempt's, if there are two); a trial with Void rows only is undecided. */
 enum attempt_outcome {
     ATTEMPT_SUCCEEDED,
-    ATTEMPT_VOID,                /* does not count: the trial is tried again with another attempt */
-    ATTEMPT_FAILED,              /* permanent failure that is not tried again, or no attempt left */
-    ATTEMPT_METRICS_UNAVAILABLE, /* ended well but a summary is missing */
+    ATTEMPT_VOID,   /* does not count: another attempt at the trial follows */
+    ATTEMPT_FAILED, /* a permanent failure that is not retried, or no attempt is left */
+    ATTEMPT_METRICS_UNAVAILABLE, /* succeeded, but a summary is missing */
 };
 const char *attempt_outcome_to_string(enum attempt_outcome outcome);
 int attempt_outcome_from_string(const char *s);
@@ -76,11 +77,12 @@ bool attempt_wanted_matches(const struct attempt_wanted *wanted, const struct at
  * trial, attempt. NULL: no row matches. Borrowed. */
 const struct attempt_row *attempt_rows_find(const struct attempt_row *rows, size_t n,
                                             const struct attempt_wanted *wanted);
-/* The replica of a role; role -1: the trainer, index -1: the first. NULL: there is none. Borrowed. */
+/* The replica of a role; role -1: the trainer, index -1: the first. NULL: there is none.
+ * Borrowed. */
 const struct replica_row *attempt_row_find_replica(const struct attempt_row *row, int role,
                                                    int64_t index);
 
-/* The run's status, a summary recomputed from what is seen; written only when it changed. */
+/* The run's status: a summary that each reconcile recomputes; written only if it changed. */
 struct run_status {
     enum run_phase phase;
     char reason[64];   /* CamelCase: Completed, TooManyFailedTrials, DeadlineExceeded, ... */
@@ -88,7 +90,7 @@ struct run_status {
     uint32_t trials_done, trials_failed, trials_total;
     bool has_current;
     struct attempt_id current; /* the attempt that runs, if has_current */
-    /* 0: not yet. Suspended: ended is when it was; going on again moves the start by the pause. */
+    /* 0: not yet. Suspended: `ended` is when; resuming moves the start by the pause. */
     int64_t started_unix_ms, ended_unix_ms;
 };
 

@@ -103,11 +103,11 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
 /* Canonical text (sorted keys, no white space) of an environment, for its digest. Owned. */
 char *record_environment_canonical(const json_t *environment);
 
-/* Reads one line, with or without its newline. 1: a record, for the caller to free with
- * record_done; 0: some other line, not ours; -EPROTO: it claims to be ours ("benchd":1) and is
+/* Reads one line, with or without its newline (record_read.c). 1: a record, which the caller frees
+ * with record_done; 0: some other line, not ours; -EPROTO: it claims to be ours ("benchd":1) and is
  * damaged, or has another version, or more than 64 KiB; err says what is wrong. `ret` is written
  * only with 1. */
 int record_read(const char *line, size_t len, struct record *ret, struct err *err);
 void record_done(struct record *r);
-/* An error record's peer, "trainer/1"; false: nobody (NULL, or no such text). */
+/* An error record's peer, "trainer/1" (record_read.c); false: NULL, or not such a name. */
 bool record_read_peer(const char *peer, enum role *ret_role, uint32_t *ret_index);

@@ -1,4 +1,4 @@
-/* What record.c (writes) and record_read.c (reads) share, and nobody else needs. */
+/* What record.c (writing) and record_read.c (reading) share; the functions are in record.c. */
 #pragma once
 
 #include "core/record.h"

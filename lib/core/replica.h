@@ -1,4 +1,4 @@
-/* Which replica, of which attempt, and how it stands: the words that launchers, decisions, the store
+/* Identities and states of attempts and replicas: the words that launchers, decisions, the store
  * and results share. Pure. */
 #pragma once
 

@@ -1,4 +1,5 @@
-/* A plan: what a run does next, as a list of actions. reconcile makes one, a driver applies it. Pure. */
+/* A plan: what a run does next, as a list of actions. reconcile makes one, a driver applies it.
+ * Pure. */
 #pragma once
 
 #include <stdint.h>

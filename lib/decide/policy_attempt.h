@@ -1,10 +1,10 @@
-/* How does one attempt stand, and which number does the next one get. Called by reconcile.c for the
- * gang of the current attempt. Pure.
+/* Whether an attempt has ended and how, and which number the next one gets. Called by reconcile.c
+ * for the gang of the current attempt. Pure.
  *
  * Rules, in this order (docs/contracts/retries.md):
  *   1. A failed or vanished member ends the attempt. The cause is the failure that came first; an
  *      exit 11 (a survivor) is never the cause while another failure is known. When survivors are
- *      all there is, the members that still run get a second to fail visibly; then the peer that
+ *      all there is, the members that still run get one second to fail; after that the peer that
  *      the survivors name is the cause.
  *   2. All trainers and workers succeeded: the attempt ends when the pservers have ended too, or
  *      10 s after the last trainer. A missing summary makes it NO_SUMMARY.
@@ -21,11 +21,11 @@
 /* The status of a cause may arrive after the status of its consequences. */
 #define ATTEMPT_CONSEQUENCE_GRACE_MS 1000
 
-/* What it means that a member of the gang is not observed. */
+/* What it means if a member of the gang is not observed. */
 enum missing_means {
-    MISSING_NOT_CREATED, /* a crash in the middle of the creation: create it, if none has ended */
-    MISSING_VANISHED,    /* all had been created: it is lost */
-    MISSING_UNDECIDED,   /* perhaps we deleted it ourselves, cancelling: judge whole gangs only */
+    MISSING_NOT_CREATED, /* a crash interrupted the creation: create it, if no member has ended */
+    MISSING_VANISHED,    /* all members were created: it is lost */
+    MISSING_UNDECIDED,   /* a cancellation may have deleted it: judge complete gangs only */
 };
 
 struct gang {
@@ -60,10 +60,10 @@ struct attempt_seen {
     bool is_status_live; /* and it has replicas and no row */
 };
 
-/* Which attempt of the trial is the current one: the live one that the status names; else a live
- * one behind all rows; else a new number behind all that are seen. So a gang that vanished whole
- * (the machine went down) leaves its number unused, and nothing of it is taken for the next one. */
+/* The current attempt of the trial: the live one that the status names; else a live one after all
+ * rows; else a new number after all that are seen. So if a whole gang vanished (the machine went
+ * down), its number is not used again, and nothing of it is mistaken for the next attempt. */
 uint32_t attempt_number(const struct attempt_seen *seen);
 
-/* Numbers behind this one are no work of ours. */
+/* Higher numbers cannot be ours. */
 #define ATTEMPT_NUMBER_MAX 1000000

@@ -1,4 +1,4 @@
-/* May a replica be deleted: only when nothing is lost with it. Pure. */
+/* Which replicas may be deleted: those whose result is stored or not needed. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,6 +15,6 @@ struct cleanup_facts {
 
 bool cleanup_may_delete(const struct cleanup_facts *facts);
 
-/* cleanPodPolicy: does an ended replica stay to be looked at, although nothing needs it any more?
- * `outcome` is that of its attempt. Live replicas always go. */
+/* cleanPodPolicy: true if an ended replica is kept for inspection although nothing needs it any
+ * more. `outcome` is that of its attempt. Live replicas are always deleted. */
 bool cleanup_keeps_ended(enum clean_pod_policy policy, enum attempt_outcome outcome);

@@ -1,4 +1,4 @@
-/* activeDeadlineSeconds: how long a run may take. Pure. */
+/* activeDeadlineSeconds: how long a run may still take. Pure. */
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Does a run end here, and how: onTrialFailure Stop, maxFailedTrials, all trials decided. Pure. */
+/* Whether and how a run ends: onTrialFailure Stop, maxFailedTrials, all trials decided. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ struct run_end {
     const char *reason;   /* CamelCase, static */
 };
 
-/* What the decided trials alone say. A run whose every trial failed is Failed, whatever
- * maxFailedTrials allows: there is no part that did not fail. */
+/* Decides from the decided trials alone. A run in which every trial failed is Failed and not
+ * PartiallyFailed, whatever maxFailedTrials allows. */
 struct run_end run_end_decide(const struct trial_counts *counts,
                               const struct failure_policy *policy);

@@ -13,6 +13,6 @@ enum failure_class failure_of_replica(const struct observed_replica *replica)
         return replica->failure;
     }
     enum failure_class by_exit = failure_classify_exit(replica->exit_code, 0, false);
-    /* Failed, and nobody knows why: the machine's fault rather than the program's. */
+    /* It failed for an unknown reason: more likely the machine's fault than the program's. */
     return by_exit == FAILURE_NONE ? FAILURE_INFRASTRUCTURE : by_exit;
 }

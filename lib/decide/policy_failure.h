@@ -1,5 +1,5 @@
-/* What kind of failure is it: docs/contracts/retries.md, "Classes". Launchers classify an exit with
- * failure_classify_exit (core/replica.h), policy_attempt.c asks for a replica's class.
+/* The class of a replica's failure: docs/contracts/retries.md, "Classes". Launchers classify an
+ * exit with failure_classify_exit (core/replica.h); policy_attempt.c asks for a replica's class.
  * Pure. */
 #pragma once
 

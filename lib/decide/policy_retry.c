@@ -10,7 +10,7 @@ enum attempt_outcome retry_decide(enum attempt_end end, enum on_trial_failure on
     case ATTEMPT_END_WELL:
         return ATTEMPT_SUCCEEDED;
     case ATTEMPT_END_NO_SUMMARY:
-        /* The program ran as it was told to: it would say as little the next time. */
+        /* The program ran as configured: another attempt would have no summary either. */
         return ATTEMPT_METRICS_UNAVAILABLE;
     case ATTEMPT_END_INFRASTRUCTURE:
         return has_attempts_left ? ATTEMPT_VOID : ATTEMPT_FAILED;

@@ -1,4 +1,5 @@
-/* Is an ended attempt's trial tried again: docs/contracts/retries.md, "What follows". Pure. */
+/* Whether the trial of an ended attempt is retried: docs/contracts/retries.md, "What follows".
+ * Pure. */
 #pragma once
 
 #include <stdint.h>

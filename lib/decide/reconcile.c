@@ -1,9 +1,9 @@
 /* reconcile(observed) -> plan. The driver calls it whenever something changed. reconcile.h has the
- * rules for callers; this is how they are kept.
+ * rules for callers.
  *
- * A call folds what is observed into a world (world.h) and keeps that up to date with the actions that
- * it plans. So a plan continues from its own effects, and a second call, after the plan was applied,
- * has nothing to add.
+ * A call folds what is observed into a world (world.h) and keeps that up to date with the actions
+ * that it plans. So a plan continues from its own effects, and a second call, after the plan was
+ * applied, has nothing to add.
  *
  *   run      (new) --start_run--> Running --end_run--> Succeeded | PartiallyFailed | Failed |
  *                                                   Cancelled
@@ -43,11 +43,11 @@ struct decision {
     bool is_interrupted;                /* cancelled, suspended or out of time */
     int64_t deadline_ms;                /* left; DEADLINE_NONE */
     int64_t recheck_ms;       /* left until a verdict may change by itself; DEADLINE_NONE */
-    struct run_status status; /* as it shall be */
+    struct run_status status; /* the new one */
 };
 
-/* The undecided trial whose gang the status names and that lives, so that nothing (a row that the
- * store has lost, say) makes a healthy gang a stray; else the first undecided one in the order. */
+/* The undecided trial whose live gang the status names, so that nothing (for example a row that the
+ * store has lost) turns a healthy gang into a stray; else the first undecided one in the order. */
 static const struct slot *find_slot(const struct decision *d)
 {
     const struct slot *first = NULL;
@@ -64,7 +64,7 @@ static const struct slot *find_slot(const struct decision *d)
     return first;
 }
 
-/* The trial that is due, its attempt, and what lives of it. None once the run has ended. */
+/* The trial that is due, its attempt, and its live gang. None once the run has ended. */
 static void find_current(struct decision *d)
 {
     d->has_current = false;
@@ -105,7 +105,7 @@ static void delete_gang(struct decision *d, const struct observed_gang *g)
     }
 }
 
-/* Replicas that no trial of the definition asks for. */
+/* Deletes replicas that are not in the definition. */
 static void delete_unknown(struct decision *d)
 {
     const struct cleanup_facts facts = {.in_definition = false};
@@ -116,8 +116,8 @@ static void delete_unknown(struct decision *d)
     }
 }
 
-/* Gangs whose row is kept, and gangs that should not be. The latter are nobody's result, but what
- * they said is kept before they go. */
+/* Deletes gangs whose row is stored, and gangs that should not exist. The latter get a Void row
+ * first, so that their logs are kept. */
 static void delete_strays(struct decision *d)
 {
     vec_each (struct observed_gang, g, &d->world.gangs) {
@@ -139,7 +139,7 @@ static enum missing_means missing_means(const struct decision *d)
     if (d->is_interrupted) {
         return MISSING_UNDECIDED;
     }
-    /* The status is patched behind the creations of the same plan: it names complete gangs only. */
+    /* A plan patches the status after its creations, so a status names complete gangs only. */
     const bool is_named = s->has_current && attempt_id_eq(&s->current, &d->current);
     return is_named ? MISSING_VANISHED : MISSING_NOT_CREATED;
 }
@@ -164,7 +164,7 @@ static void announce_attempt(struct decision *d, const struct replica_id *id,
     plan_event(d->plan, EVENT_WARNING, texts[outcome].reason, note);
 }
 
-/* Decides the outcome of an ended attempt and leaves what a person needs in d->error. */
+/* Decides the outcome of an ended attempt and writes its cause, for a person, to d->error. */
 static enum attempt_outcome decide_outcome(struct decision *d,
                                            const struct attempt_verdict *verdict)
 {
@@ -183,7 +183,7 @@ static enum attempt_outcome decide_outcome(struct decision *d,
     return outcome;
 }
 
-/* If the current attempt has ended: keeps its row, deletes its gang, finds what comes next. */
+/* If the current attempt has ended: saves its row, deletes its gang, finds what comes next. */
 static void judge_current(struct decision *d)
 {
     struct observed_gang *g = d->current_gang;
@@ -235,7 +235,7 @@ static void create_gang(struct decision *d)
 
 /* ---- the run ---- */
 
-/* Time in which the run stood still does not count: its start moves behind by that much. */
+/* Suspended time does not count: the start moves by the length of the pause. */
 static int64_t start_after_pause(const struct decision *d)
 {
     const struct run_status *before = &d->o->status;
@@ -287,8 +287,8 @@ static void describe_end(struct decision *d)
     }
 }
 
-/* True if the run is over. What lives is deleted without a row: its attempt was cut short. Trials
- * that are all decided go before a cancellation or deadline that comes too late. */
+/* True if the run is over. A live gang is deleted without a row: its attempt was interrupted. If
+ * all trials are decided, a cancellation or deadline comes too late. */
 static bool end_run(struct decision *d)
 {
     struct run_end end = run_end_decide(&d->world.counts, &d->def->spec->failure_policy);
@@ -312,8 +312,8 @@ static bool end_run(struct decision *d)
     return true;
 }
 
-/* Like an end that is none: what lives goes without a row, and the attempt's number stays named, so
- * that the next one gets another. */
+/* Like an end, but not final: a live gang is deleted without a row, and the status still names the
+ * attempt, so that the next one gets another number. */
 static void pause_run(struct decision *d)
 {
     const struct run_status *before = &d->o->status;

@@ -1,24 +1,25 @@
 /* reconcile(observed) -> plan: the one place that decides what a run does next. Pure: no I/O, no
- * clock, no random, no log; the same input gives the same bytes. It knows replicas, not pods.
+ * clock, no random numbers, no log; the same input gives the same bytes. It knows replicas, not
+ * pods.
  *
- * Truth is three things: the frozen run, the live replicas, and the attempt rows that the store has
- * acknowledged. Nothing is remembered between calls, so a crash at any point is harmless.
+ * It decides from three things: the frozen run, the live replicas, and the attempt rows that the
+ * store has acknowledged. It remembers nothing between calls, so a crash at any point is harmless.
  *
  * Life of a trial (reconcile.c has the functions that make each step):
  *   (no row, no replica) -- CREATE_REPLICA all members of attempt a --> gang alive
  *   gang alive -- every trainer succeeded, pservers ended or stayed 10 s --> SAVE_RESULT Succeeded
  *   gang alive -- a member failed, or is missing after it was seen --> SAVE_RESULT Void | Failed
  *   row saved -- DELETE_REPLICA every live member --> next attempt (Void), next trial, or the end
- * One trial at a time. A finished run creates nothing; no replica that ended is deleted before the
- * row of its attempt is kept, except in an attempt that a cancellation, a suspension or the deadline
- * cut short: it never ended and has no row.
+ * One trial runs at a time. A finished run creates nothing. An ended replica is deleted only after
+ * the row of its attempt is stored; the exception is an attempt that a cancellation, a suspension
+ * or the deadline interrupts: it never ended and gets no row.
  *
  * One plan goes as far as can be decided: it saves an ended attempt, deletes its gang and creates
- * the next one. What the driver owes:
- *   - it applies the actions in order and stops at the first that is not done yet (a row that the
- *     store has not acknowledged, above all); the rest is planned again by the next call;
- *   - a replica is observed from the moment that its creation returned until it was deleted, and
- *     its id once only: a member that is missing although the status names its attempt is lost. */
+ * the next one. The driver must keep two promises:
+ *   - It applies the actions in order and stops at the first that is not done yet (above all a row
+ *     that the store has not acknowledged). The next call plans the rest again.
+ *   - A replica is observed, once, from the return of its creation until it was deleted. A member
+ *     that is missing although the status names its attempt is lost. */
 #pragma once
 
 #include <stdbool.h>
@@ -48,7 +49,7 @@ struct observed_replica {
 enum run_request {
     REQUEST_NONE,
     REQUEST_CANCEL,
-    REQUEST_SUSPEND, /* while it stands: nothing lives, the run is Suspended and not final */
+    REQUEST_SUSPEND, /* until it is withdrawn: nothing runs; the run is Suspended and not final */
 };
 
 struct observed {
@@ -62,5 +63,6 @@ struct observed {
     size_t n_rows;
 };
 
-/* Fills an empty plan. Never fails: what cannot be decided now asks to be called again. */
+/* Fills an empty plan. Never fails: if something cannot be decided yet, the plan ends with a
+ * REQUEUE_AFTER. */
 void reconcile(const struct observed *observed, struct plan *plan);

@@ -12,7 +12,7 @@
 #include "decide/policy_end.h"
 #include "decide/reconcile.h"
 
-struct trial { /* what rows and replicas say of one trial */
+struct trial { /* what rows and replicas say about one trial */
     struct attempt_seen seen;
     uint32_t n_rows;
     bool is_decided;     /* by a row that is not Void */

@@ -22,7 +22,7 @@ struct diag {
     char *fix;     /* what to do; NULL if the message says it all */
 };
 
-#define DIAGS_MAX 100 /* more are only counted: nobody reads them, and a hostile file has many */
+#define DIAGS_MAX 100 /* more are counted only: nobody reads them, and a hostile file has many */
 struct diags {
     VEC(struct diag) list; /* in the order they were found; diags_format sorts */
     size_t n_dropped;      /* beyond DIAGS_MAX */
@@ -32,13 +32,14 @@ void diags_done(struct diags *d);
 /* `fix` may be NULL. Everything is copied; control characters of quoted input become '?'. */
 void diags_add(struct diags *d, struct mark mark, const char *path, const char *fix,
                const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* The same for a value that does not come from the file: `origin` as in struct diag, may be NULL. */
+/* The same for a value that does not come from the file: `origin` as in struct diag, may be
+ * NULL. */
 void diags_add_from(struct diags *d, const char *origin, struct mark mark, const char *path,
                     const char *fix, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 void diags_add_va(struct diags *d, const char *origin, struct mark mark, const char *path,
                   const char *fix, const char *fmt, va_list ap)
     __attribute__((format(printf, 6, 0)));
-/* Moves what `from` holds behind d's own, except what d has already (same place and message). */
+/* Appends what `from` holds to d, except what d already has (same place and message). */
 void diags_move(struct diags *d, struct diags *from);
 /* All diagnostics, sorted by place, each with its source line and a caret. `text` is the file's
  * content (may be NULL). Ends with "N errors in FILE", "... on the command line", or both. */

@@ -1,7 +1,7 @@
-/* Reading values out of a tree, with a diagnostic for everything that is not as it should be.
+/* Reads values out of a tree and reports every one that is missing or wrong.
  *
- * Private to the spec_*.c files. A `place` is a node and how we came to it; places live on the
- * caller's stack and point up, so that a path is only spelled out when something is wrong. */
+ * A `place` is a node and the way to it. Places live on the caller's stack and point up, so that a
+ * path is only spelled out when something is wrong. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,8 +24,8 @@ struct place place_item(const struct place *list, size_t index);
 /* "spec.sweep.grid.pservers[2]", owned. */
 char *place_path(const struct place *place);
 
-/* Notes a problem at a place: at its value, or, where there is none, at the map it is missing in.
- */
+/* Reports a problem at a place: at its value or, if it is missing, at the map that should have
+ * it. */
 void reader_complain(struct diags *d, const struct place *place, const char *fix, const char *fmt,
                      ...) __attribute__((format(printf, 4, 5)));
 /* The same with the caret under the key. */
@@ -38,17 +38,18 @@ struct field {
     enum field_rule rule;
 };
 
-/* A name as a person may have meant it: another case, or a slip of two letters. NULL: none. */
+/* The candidate that the word probably means: another case, or up to two typos. NULL: none. */
 const char *suggest_name(const char *word, const char *const *candidates, size_t n);
 
-/* Is it a map with these keys only, the required ones among them? false: it is no map (noted), do
- * not look into it. Unknown, unsupported and missing keys are noted. */
+/* Checks that it is a map with these keys only, and with all required ones. Reports unknown,
+ * unsupported and missing keys. False: it is not a map (reported) or absent; do not read its
+ * fields. */
 bool read_map(struct diags *d, const struct place *place, const struct field *fields, size_t n);
-/* A list with 1 to `max` items? false: it is none (noted), or absent. */
+/* Checks that it is a list of 1 to `max` items. False: it is not (reported), or it is absent. */
 bool read_list(struct diags *d, const struct place *place, size_t max);
 
-/* Each returns true and sets *ret when the value is there and good; notes what is wrong; leaves
- * *ret alone and stays silent when the value is absent (read_map speaks about required ones). */
+/* Each returns true and sets *ret if the value exists and is valid, and reports an invalid one. An
+ * absent value is not reported here (read_map reports required ones), and *ret is not changed. */
 bool read_int(struct diags *d, const struct place *place, int64_t min, int64_t max, int64_t *ret);
 bool read_number(struct diags *d, const struct place *place, double min, double max, double *ret);
 /* *ret is borrowed from the tree. */
@@ -56,8 +57,8 @@ bool read_text(struct diags *d, const struct place *place, size_t max_len, const
 /* One of `names`; `unsupported` (NULL-terminated, may be NULL): values of a later version. */
 bool read_enum(struct diags *d, const struct place *place, const char *const *names, size_t n,
                const char *const *unsupported, int *ret);
-/* A field of `map` with the value it has when left out. A wrong one is noted and read as that, so
- * that the checks behind go on. */
+/* A field of `map`, or `fallback` if it is absent. An invalid value is reported and read as the
+ * fallback, so that later checks continue. */
 int64_t read_int_or(struct diags *d, const struct place *map, const char *key, int64_t min,
                     int64_t max, int64_t fallback);
 int read_enum_or(struct diags *d, const struct place *map, const char *key,

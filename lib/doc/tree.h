@@ -1,9 +1,9 @@
 /* A YAML or JSON document as a tree that remembers line and column of every key and value.
  *
  * YAML goes through libyaml's events; plain scalars are resolved as Kubernetes' YAML-to-JSON step
- * would, but the traps of YAML 1.1 (no, on, 012, 1_000, 1e3, 12:30:00, dates), duplicate keys, tabs,
- * anchors that multiply, more than one document, and everything beyond the limits are errors. JSON
- * is read as the YAML subset it is. Pure: text in, tree out. */
+ * would, but the traps of YAML 1.1 (no, on, 012, 1_000, 1e3, 12:30:00, dates), duplicate keys,
+ * tabs, anchors that multiply, more than one document, and everything beyond the limits are errors.
+ * JSON is read as the YAML subset it is. Pure: text in, tree out. */
 #pragma once
 
 #include <stdbool.h>
@@ -40,7 +40,7 @@ struct tree_limits {
 };
 #define TREE_LIMITS_DEFAULT ((struct tree_limits){1024 * 1024, 100000, 64})
 
-/* 0 and the root, or -EINVAL with at least one diagnostic added and no tree. In tree_yaml.c. */
+/* 0 and the root, or -EINVAL with at least one diagnostic and no tree. In tree_yaml.c. */
 int tree_parse(const char *text, size_t len, const struct tree_limits *limits, struct node **ret,
                struct diags *diags);
 void tree_free(struct node *node); /* NULL is fine */
@@ -67,8 +67,8 @@ struct node *tree_take_at(struct node *parent, size_t index);
 
 const char *node_kind_to_string(enum node_kind kind); /* "a string", "a list", ... */
 
-/* What a plain (unquoted) YAML scalar means. 0 and kind and value of *ret, or -EINVAL and why it is
- * refused, with what to write instead (both static texts). In tree_scalar.c. */
+/* What a plain (unquoted) YAML scalar means: 0 and kind and value of *ret; or -EINVAL, why it is
+ * refused and what to write instead (both static). In tree_scalar.c. */
 int tree_resolve_plain(const char *text, struct node *ret, const char **ret_why,
                        const char **ret_fix);
 /* The same document as jansson values, keys in the order of the text. Owned by the caller. */

@@ -1,5 +1,5 @@
-/* What an unquoted YAML scalar means: as Kubernetes reads it where all readers agree, refused where
- * YAML 1.1 surprises its writer. Called by tree_yaml.c. */
+/* What an unquoted YAML scalar means: what Kubernetes reads if all parsers agree, an error where
+ * YAML 1.1 surprises its writer. Called by tree_yaml.c. See tree.h. */
 #include "doc/tree.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 #include "base/str.h"
 
 static const char fix_quote[] = "put quotes around it to make it a string";
-/* Quotes first: in a sweep, where this happens most, a truth value is wrong too. */
+/* Quotes first: in a sweep, where this happens most, a boolean is wrong as well. */
 static const char fix_truth[] =
     "put quotes around it to make it a string, or write true or false for a boolean";
 static const char fix_plain_number[] =

@@ -1,9 +1,9 @@
 /* YAML (and JSON, its subset) to a tree: libyaml's events, one recursive descent, see tree.h.
  *
- * Errors of syntax, encoding and limits end the reading; errors of meaning (a trap, a key twice)
- * are noted and the reading goes on, so that all are reported at once. An anchor is known only when
- * its node is complete, hence no cycles; an alias is a copy, paid for from the limits before it is
- * made. */
+ * Errors of syntax, encoding and limits end the parsing. After an error of meaning (a trap, a
+ * duplicate key) it continues, so that all of them are reported at once. An anchor is known only
+ * when its node is complete, hence no cycles; an alias is a copy that counts towards the limits
+ * before it is made. */
 #include "doc/tree.h"
 
 #include <errno.h>

@@ -61,7 +61,8 @@ static void set_number(json_t *object, const char *key, uint32_t value)
     set_text(object, key, text);
 }
 
-/* The map under `key`, made if it is not there ("labels:" and nothing behind it is none). Borrowed. */
+/* The map under `key`, made if it is not there ("labels:" and nothing behind it is none).
+ * Borrowed. */
 static json_t *child(json_t *object, const char *key)
 {
     json_t *found = json_object_get(object, key);
@@ -312,7 +313,7 @@ int pod_body(const struct run_def *def, const struct replica_id *id,
     if (r < 0) {
         return r;
     }
-    r = podspec_render(def, point, id->role, &pod, err);
+    r = replica_template_render(def, point, id->role, &pod, err);
     if (r >= 0) {
         r = pod_check_template(pod, err);
         r = r < 0 ? err_wrap(err, r, "template of %s", role_to_string(id->role)) : r;

@@ -1,8 +1,8 @@
 /* The objects that a run makes in a cluster, as JSON for the API server: the pod of a replica, the
  * headless Service of Dns addressing, the Secret with the run's key. Pure. Used by run/pods.c.
  *
- * benchd alone says restartPolicy, names, owner, environment, the secret's volume and what goes with
- * them; a template that says something else there is refused, never overruled in silence. */
+ * benchd alone sets restartPolicy, names, owner, environment, the secret's volume and its mount; a
+ * template that sets one of them otherwise is refused, never silently overruled. */
 #pragma once
 
 #include <stddef.h>
@@ -33,9 +33,9 @@ bool pod_is_owned(const struct run_def *def, const json_t *object);
 /* Which replica of the run a pod is, by its labels and its owner's uid; false: none of it. */
 bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_id *ret);
 
-/* -ENOENT: a role has no template. -EINVAL: a system cannot be started as a container: it is not the
- * native one, whose program is in its image, and some role's template names no command. What a
- * profile runs is on the machine of --local. */
+/* -ENOENT: a role has no template. -EINVAL: a system cannot be started as a container: it is not
+ * the native one, whose program is in its image, and a role's template has no command. The commands
+ * of a profile exist only on the machine of --local. */
 int pod_check_systems(const struct spec *spec, struct err *err);
 
 enum pod_naming { POD_BY_IP, POD_BY_DNS };
@@ -43,8 +43,8 @@ enum pod_naming { POD_BY_IP, POD_BY_DNS };
 int pod_body(const struct run_def *def, const struct replica_id *id,
              const struct gang_addresses *addresses, enum pod_naming naming, json_t **ret,
              struct err *err);
-/* Makes the body of a replica of the same role and attempt into this one's: what is made anew by
- * pod_body() for each of a thousand is mostly the same. */
+/* Turns the body of another replica of the same role and attempt into this one's, which is cheaper
+ * than pod_body() where there are a thousand. */
 void pod_body_renumber(const struct run_def *def, const struct replica_id *id,
                        enum pod_naming naming, json_t *pod);
 json_t *pod_service_body(const struct run_def *def);

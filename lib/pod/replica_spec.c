@@ -1,5 +1,5 @@
-/* Templates and environments of replicas, see replica_spec.h. The order of the environment is that of
- * docs/contracts/environment.md. */
+/* Templates and environments of replicas, see replica_spec.h. The order of the environment is that
+ * of docs/contracts/environment.md. */
 #include "pod/replica_spec.h"
 
 #include <ctype.h>
@@ -37,8 +37,8 @@ static int apply_parameter(json_t *template, const struct parameter *parameter, 
     return 0;
 }
 
-int podspec_render(const struct run_def *def, const struct point *point, enum role role,
-                   json_t **ret, struct err *err)
+int replica_template_render(const struct run_def *def, const struct point *point, enum role role,
+                            json_t **ret, struct err *err)
 {
     const json_t *source = def->spec->roles[role].template;
     json_t *template =
@@ -290,7 +290,7 @@ int replica_spec_build(const struct run_def *def, const struct replica_id *id,
 {
     const struct point *point = &def->matrix.points[id->attempt.point];
     json_t *template;
-    int r = podspec_render(def, point, id->role, &template, err);
+    int r = replica_template_render(def, point, id->role, &template, err);
     if (r < 0) {
         return r;
     }

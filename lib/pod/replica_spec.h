@@ -30,8 +30,8 @@ struct replica_spec { /* owned strings, NULL-terminated lists */
 
 /* The role's PodTemplateSpec for a point, parameters applied. Owned. NULL template: an object with
  * one empty container. -EINVAL when a path meets something it cannot set. */
-int podspec_render(const struct run_def *def, const struct point *point, enum role role,
-                   json_t **ret, struct err *err);
+int replica_template_render(const struct run_def *def, const struct point *point, enum role role,
+                            json_t **ret, struct err *err);
 
 /* Everything for one process. The secret is not here: the launcher passes it by descriptor and adds
  * BENCHD_SECRET_FD itself. */

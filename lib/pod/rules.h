@@ -1,5 +1,5 @@
-/* Which fields of a PodTemplateSpec benchd sets itself, so that a template may not. Called by body.c.
- * Pure. */
+/* Which fields of a PodTemplateSpec benchd sets itself, so that a template may not. Called by
+ * body.c. Pure. */
 #pragma once
 
 #include <jansson.h>

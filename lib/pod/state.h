@@ -1,9 +1,9 @@
-/* What a pod's status means for the replica that it is. Pure: JSON of a pod in, a verdict out. Used
- * by run/pods.c; docs/pods.md has the table of failures.
+/* What a pod's status means for its replica. Pure: JSON of a pod in, a verdict out. Used
+ * by run/pods.c; docs/benchd.md has the table of failures.
  *
- * Read are phase, reason, conditions and the first container's state; the summary comes in the
- * termination message. A pod that only waits (for a node, an image) is no failure: how long it may
- * wait is the caller's to know. */
+ * It reads phase, reason, conditions and the first container's state; the summary is in the
+ * termination message. A pod that waits (for a node, an image) has not failed: the caller decides
+ * how long it may wait. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,16 +34,16 @@ struct pod_state {
     uint32_t blamed_index;
 };
 
-/* `id` is the replica that the pod should be: a summary of another one is passed over. */
+/* `id` is the replica that the pod should be: the summary of another one is ignored. */
 void pod_state_read(const json_t *pod, const struct replica_id *id, struct pod_state *ret);
 void pod_state_done(struct pod_state *state);
 
-/* Its phase says that it has ended: nothing of it runs, and its node has room for the next. That comes
- * a moment after the end of its last container. */
+/* Its phase says that it has ended: nothing of it runs, and its resources are free. The phase
+ * changes a moment after the last container ends. */
 bool pod_is_over(const json_t *pod);
-/* Every container of it has ended: its phase is about to say so. */
+/* Every container of it has ended, and its phase is about to change. */
 bool pod_has_stopped(const json_t *pod);
 
-/* Takes out what nothing in here and not pod_identify looks at, most of a pod: for those who keep
- * many. */
+/* Removes what neither this file nor pod_identify reads, which is most of a pod: for callers that
+ * keep many pods. */
 void pod_prune(json_t *pod);

@@ -1,4 +1,4 @@
-/* What stands under the table of a comparison, in words; see compare_lines.h. */
+/* See compare_lines.h. */
 #include "report/compare_lines.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* What tables a result deserves, and their cells; text.c and markdown.c only print them. Pure. */
+/* Which tables a result gets, and their cells; text.c and markdown.c print them. Pure. */
 #pragma once
 
 #include "report/report.h"
@@ -14,11 +14,11 @@ struct layout {
 void layout_init(struct layout *l, const struct result *r);
 void layout_done(struct layout *l);
 
-/* The seed's table: throughput (efficiency) in a grid. NULL unless one or two names vary and half of
- * its cells would hold a point. One name: a row a system. Two: a row a value of the first, the
- * second in columns. */
+/* Throughput (efficiency) as a grid. NULL unless one or two parameters vary and at least half of
+ * the cells have a point. One parameter: one row per system. Two: one row per value of the first,
+ * one column per value of the second. */
 struct table *layout_grid(const struct layout *l);
-/* The line above it, without its end; only where there is a grid. */
+/* The line above the grid, without its newline; call it only if there is a grid. */
 void layout_grid_caption(const struct layout *l, struct buf *out);
 
 enum layout_part {
@@ -26,7 +26,7 @@ enum layout_part {
     LAYOUT_SCALING = 2,  /* speedup and efficiency */
     LAYOUT_BY_INDEX = 4, /* the point's index instead of what varies, for narrow terminals */
 };
-/* One row a swept point. Columns of intervals are left out where no point has one, scaling where
+/* One row per swept point. Interval columns are omitted if no point has one, scaling columns if
  * every point is its own baseline. */
 struct table *layout_points(const struct layout *l, unsigned parts);
 

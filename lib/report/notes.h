@@ -1,11 +1,11 @@
-/* What stands under the tables, in words: the same for the terminal and for Markdown. Pure. */
+/* The notes under the tables: the same for the terminal and for Markdown. Pure. */
 #pragma once
 
 #include "report/layout.h"
 
 enum note_kind {
     NOTE_INFO,    /* unit, scope, methods, baseline */
-    NOTE_FAILED,  /* a trial without a number, and why */
+    NOTE_FAILED,  /* a trial without a result, and why */
     NOTE_PENDING, /* trials that have not ended */
     NOTE_PASSED_THRESHOLD,
     NOTE_FAILED_THRESHOLD,

@@ -1,5 +1,5 @@
-/* Columns of text with aligned cells, as kubectl prints them; used by every list that the CLI and the
- * web pages print. Pure. */
+/* Columns of text with aligned cells, as kubectl prints them; used by every list that the CLI and
+ * the web pages print. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* A result as its JSON document, and the parts that documents of results and of comparisons are made
- * of. Pure. */
+/* A result as its JSON document, and the parts that documents of results and of comparisons are
+ * made of. Pure. */
 #pragma once
 
 #include <jansson.h>

@@ -1,8 +1,8 @@
 /* From a spec to its points. Pure.
  *
  * Axes expand in a fixed order (docs/contracts/order.md): systems as written, then sweep names by
- * byte order, values as written, the last name fastest. Swept points get the indices 0..n-1,
- * baseline points come after them. A baseline point is added only where no swept point serves. */
+ * byte order, values as written, the last name fastest. Swept points have the indices 0..n-1;
+ * baseline points follow. A baseline point is added only if no swept point can be the baseline. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,11 +33,11 @@ struct matrix {
 
 #define MATRIX_MAX_POINTS 10000
 
-/* 0, or -EINVAL with diagnostics: no point left, too many, duplicate points, a baseline that
- * matches nothing, zero trainers, a replica count that is no integer in 0..10000. */
+/* 0, or -EINVAL with diagnostics: no point left, too many, duplicate points, an exclusion that
+ * matches nothing, zero trainers, a replica count that is not a whole number in 0..10000. */
 int matrix_expand(const struct spec *spec, struct matrix *ret, struct diags *diags);
 void matrix_done(struct matrix *m);
-/* Does a swept point have all of these values? */
+/* True if a swept point has all of these values. */
 bool matrix_has(const struct matrix *m, const struct params *where);
 
 /* True if struct point has a field for this parameter: replicas, batch_size or threads. */

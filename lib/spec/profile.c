@@ -90,7 +90,7 @@ static bool is_pinned(const char *package)
            strpbrk(package, " \t<>~!;,") == NULL;
 }
 
-/* Packages are pinned: a row that means another version tomorrow is no row. */
+/* Packages must be pinned: a result must mean the same version tomorrow. */
 static void read_python(struct diags *d, const struct place *root, struct profile *p)
 {
     static const struct field fields[] = {{"packages", FIELD_REQUIRED},

@@ -1,8 +1,8 @@
-/* A profile: how a system under test is started, as data (profile.yaml, docs/profiles.md).
+/* A profile: how to start a system under test, as data (profile.yaml, docs/profiles.md).
  *
- * The native worker needs no file: PROFILE_NATIVE is always there, and what it runs is written in
- * lib/pod/replica_spec.c. Every other profile is read by the shell, which then says where its files and its
- * interpreter lie (profile_place) and hands all of them to spec_load. Pure: text in, structs out. */
+ * The native worker needs no file: PROFILE_NATIVE always exists, and lib/pod/replica_spec.c has its
+ * command. The program reads every other profile, sets where its files and its interpreter are
+ * (profile_place) and passes all of them to spec_load. Pure: text in, structs out. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,9 +37,9 @@ struct profiles {
 int profile_load(const char *text, size_t len, struct profile **ret, struct diags *diags);
 void profile_free(struct profile *profile);
 
-/* Fills in what depends on the machine: words that begin with "./" are files beside profile.yaml,
- * in `folder`, an absolute path without links; the word "python" of a command is `interpreter`
- * (NULL: left as it is). Once. */
+/* Fills in what depends on the machine, once: words that start with "./" are files in `folder`, the
+ * absolute path (without links) of profile.yaml's folder; the word "python" of a command becomes
+ * `interpreter` (NULL: it is kept). */
 void profile_place(struct profile *profile, const char *folder, const char *interpreter);
 
 const struct profile *profiles_find(const struct profiles *profiles, const char *name);

@@ -1,4 +1,4 @@
-/* A run as it was frozen at its start: everything that a restart must know. Pure. */
+/* A run as it was frozen at its start: everything that a restart needs. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* Rules between the fields of a definition. Each looks at what could be read, so that one mistake
- * is reported once. See spec_internal.h. */
+/* Rules between the fields of a definition. Each checks only what could be read, so that one
+ * mistake is reported once. See spec_internal.h. */
 #include "base/mem.h"
 #include "base/str.h"
 #include "doc/json_pointer.h"
@@ -22,8 +22,8 @@ static bool has_unknown_name(const struct reading *r, const struct node *map)
     return false;
 }
 
-/* By the text of the tree, not by what could be read: a wrong value is no missing name. Where the
- * sweep is missing, or has a name that is wrong, any name may have been meant. */
+/* Asks the tree, not what could be read: a parameter with an invalid value is still swept. If the
+ * sweep is missing or has an unknown name, any name may have been meant. */
 static bool is_swept_in(const struct reading *r, const char *name)
 {
     const struct node *sweep = tree_get(r->at.node, "sweep");
@@ -79,8 +79,8 @@ static void check_from(struct reading *r, enum role role)
                     "'%s' is not swept, so the number of replicas is unknown", from);
 }
 
-/* Could it take its number of replicas from that name? Yes too where the field is unreadable, which
- * was noted. */
+/* May the role take its number of replicas from that name? Also true if the field is invalid, which
+ * was reported. */
 static bool may_take(struct reading *r, enum role role, const char *name)
 {
     struct place roles = place_get(&r->at, "roles");
@@ -98,7 +98,7 @@ static bool may_take(struct reading *r, enum role role, const char *name)
                             !counts_replicas(from->s) || !is_swept_in(r, from->s));
 }
 
-/* A count that no role takes would be a column that means nothing. */
+/* A count that no role uses would be a column without a meaning. */
 static void check_counts_used(struct reading *r)
 {
     static const struct {
@@ -204,7 +204,7 @@ static void check_wheres(struct reading *r)
     }
 }
 
-/* Tries a path on a copy of the template: what cannot be set must not first show in a run. */
+/* Tries a path on a copy of the template, so that a bad path fails now and not in a run. */
 static bool can_set(const struct role_spec *role, const char *path, struct err *err)
 {
     json_t *template = json_deep_copy(role->template);

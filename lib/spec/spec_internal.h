@@ -1,5 +1,5 @@
-/* The steps behind spec_load; private to the spec*.c files. Each notes problems and goes on, so
- * that a definition's errors are all reported at once; what could be read stands in the spec. */
+/* The steps of spec_load; private to the spec_*.c files. Each reports problems and continues, so
+ * that all errors of a definition are reported at once; the spec has what could be read. */
 #pragma once
 
 #include "doc/reader.h"
@@ -8,7 +8,7 @@
 struct profiles;       /* spec/profile.h */
 struct spec_overrides; /* spec/spec_load.h */
 
-/* What stands under `spec`, while it is read. */
+/* The field `spec` of a definition while it is read. */
 struct reading {
     struct diags *diags;
     struct place at; /* spec */
@@ -16,17 +16,17 @@ struct reading {
     const struct profiles *profiles; /* NULL: any profile passes */
 };
 
-/* spec_merge.c: change the tree; what cannot be applied is noted. */
+/* spec_merge.c: change the tree; report what cannot be applied. */
 void spec_merge_local(struct node *root, struct diags *diags);
 void spec_merge_options(struct node *root, const struct spec_overrides *overrides,
                         struct diags *diags);
 /* spec_read.c: the whole document. */
 void spec_read(const struct node *root, const struct profiles *profiles, struct spec *spec,
                struct diags *diags);
-/* spec_systems.c; the check compares the workload with what the profiles can do. */
+/* spec_systems.c; the check compares the workload with what the profiles support. */
 void spec_read_systems(struct reading *r);
 void spec_check_systems(struct reading *r);
-/* spec_roles.c; parameters first, for the others name them. */
+/* spec_roles.c; parameters must be read first, because the others name them. */
 void spec_read_parameters(struct reading *r);
 void spec_read_baseline(struct reading *r);
 void spec_read_roles(struct reading *r);

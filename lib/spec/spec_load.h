@@ -23,11 +23,11 @@ struct spec_overrides {
     size_t n_sets;
     const char *systems;    /* "a,b": only these; NULL: all */
     int64_t steps, repeats; /* 0: not given */
-    /* The text is as a person wrote it, sweep and all: a threshold that no point meets is a slip of
-     * the pen. Behind other values, or in a frozen definition, it just judges nothing. */
+    /* The sweep is as its author wrote it, so a threshold that applies to no point is an error.
+     * After an override, or in a frozen definition, such a threshold is skipped. */
     bool is_as_written;
-    /* What systems may name besides the native worker, borrowed. NULL: not known here, as where a
-     * stored definition is read: every profile passes, and foreign ones have no command. */
+    /* The profiles that systems may name besides the native worker, borrowed. NULL: unknown, as for
+     * a stored definition: every profile is accepted, and foreign ones have no command. */
     const struct profiles *profiles;
 };
 

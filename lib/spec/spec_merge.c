@@ -1,8 +1,8 @@
 /* What the mode and the command line put on top of a definition, as changes of its tree: the local
  * block, then --systems, --set, --steps, --repeats. See spec_internal.h.
  *
- * Maps merge, lists replace, another kind of sweep, dataset or exchange replaces, a grid merges by
- * name. Values of the command line carry their option as origin, for messages. */
+ * Maps merge and lists replace. Another kind of sweep, dataset or exchange replaces; a grid merges
+ * by name. Values from the command line have their option as origin, for messages. */
 #include <ctype.h>
 #include <string.h>
 
@@ -77,8 +77,8 @@ static bool grid_has(const struct node *grid, const struct node *pair)
     return axis == NULL; /* a name that is not swept is an error: keep it, to be found */
 }
 
-/* Exclusions were written for the values of the file. Where other values took their place, one that
- * can no longer match is dropped, for in the file itself it would be an error. */
+/* Exclusions were written for the values of the file. After an override, one that can no longer
+ * match is dropped; in the file itself it would be an error. */
 static void prune_excludes(struct node *sweep)
 {
     const struct node *grid = tree_get(sweep, "grid");

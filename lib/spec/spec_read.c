@@ -2,8 +2,8 @@
  * between fields are in spec_check.c, the sweep in spec_sweep.c, systems in spec_systems.c; roles,
  * parameters and baseline in spec_roles.c. See spec_internal.h.
  *
- * Fields and values of later versions are known by name and refused as such: a definition never
- * means less than it says. */
+ * Fields and values of later versions are known by name and refused as unsupported; nothing in a
+ * definition is ignored. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -144,7 +144,7 @@ static void read_measure(struct reading *r)
                                       COUNT_OF(order_kind_names), NULL, ORDER_INTERLEAVED);
 }
 
-/* Percent appear in tables; a bound written so would pass, or fail, whatever is measured. */
+/* Tables print percent; a bound in percent would always pass, or always fail. */
 static void check_ratio(struct reading *r, const struct place *place, bool is_given, double bound)
 {
     if (is_given && bound > EFFICIENCY_BOUND_MAX) {
