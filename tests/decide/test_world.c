@@ -1,0 +1,155 @@
+/* How rows and replicas fold into trials and gangs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "decide/world.h"
+
+#include "../spec/run_def_builder.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+/* One point of 1 pserver and 2 trainers, two trials. */
+static void make_run(struct test_run *run)
+{
+    test_run_init(run);
+    test_run_add_point(run, 1, 2, 0);
+    test_run_set_repeats(run, 2);
+}
+
+static void rows_decide_trials(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        struct attempt_row rows[3];
+        size_t n;
+        bool is_decided;
+        uint32_t decided_by, n_rows;
+        int64_t last_row;
+        uint32_t done, failed; /* of the run */
+    } cases[] = {
+        {"no row", {{.outcome = ATTEMPT_VOID}}, 0, false, 0, 0, -1, 0, 0},
+        {"void alone decides nothing", {{{0, 0, 0}, ATTEMPT_VOID}}, 1, false, 0, 1, 0, 0, 0},
+        {"a success", {{{0, 0, 0}, ATTEMPT_SUCCEEDED}}, 1, true, 0, 1, 0, 1, 0},
+        {"a success after void, in any order",
+         {{{0, 0, 1}, ATTEMPT_SUCCEEDED}, {{0, 0, 0}, ATTEMPT_VOID}},
+         2,
+         true,
+         1,
+         2,
+         1,
+         1,
+         0},
+        {"the lowest of two that decide",
+         {{{0, 0, 2}, ATTEMPT_SUCCEEDED}, {{0, 0, 1}, ATTEMPT_FAILED}},
+         2,
+         true,
+         1,
+         2,
+         2,
+         1,
+         1},
+        {"the same, seen first",
+         {{{0, 0, 1}, ATTEMPT_FAILED}, {{0, 0, 2}, ATTEMPT_SUCCEEDED}},
+         2,
+         true,
+         1,
+         2,
+         2,
+         1,
+         1},
+        {"without metrics counts as failed",
+         {{{0, 0, 0}, ATTEMPT_METRICS_UNAVAILABLE}},
+         1,
+         true,
+         0,
+         1,
+         0,
+         1,
+         1},
+        {"rows of other points and trials are ignored",
+         {{{1, 0, 0}, ATTEMPT_FAILED}, {{0, 2, 0}, ATTEMPT_FAILED}},
+         2,
+         false,
+         0,
+         0,
+         -1,
+         0,
+         0},
+    };
+    struct test_run run;
+    make_run(&run);
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        const struct observed observed = {
+            .def = &run.def, .rows = cases[i].rows, .n_rows = cases[i].n};
+        struct world w;
+        world_init(&w, &observed);
+        const struct trial *t = world_trial(&w, 0, 0);
+        if (t->is_decided != cases[i].is_decided || t->decided_by != cases[i].decided_by ||
+            t->n_rows != cases[i].n_rows || t->seen.last_row != cases[i].last_row ||
+            w.counts.done != cases[i].done || w.counts.failed != cases[i].failed ||
+            w.counts.total != 2) {
+            fail_msg("'%s': decided %d by %u of %u rows, last %d; %u done, %u failed",
+                     cases[i].name, t->is_decided, t->decided_by, t->n_rows, (int)t->seen.last_row,
+                     w.counts.done, w.counts.failed);
+        }
+        world_done(&w);
+    }
+}
+
+static void replicas_become_gangs(void **state)
+{
+    (void)state;
+    const struct observed_replica replicas[] = {
+        {.id = {{0, 1, 0}, ROLE_TRAINER, 1}}, /* the current attempt, in no order */
+        {.id = {{0, 1, 0}, ROLE_PSERVER, 0}},
+        {.id = {{0, 0, 0}, ROLE_TRAINER, 0}}, /* has a row */
+        {.id = {{0, 1, 0}, ROLE_TRAINER, 2}}, /* no such member, point, trial, number */
+        {.id = {{1, 0, 0}, ROLE_TRAINER, 0}},
+        {.id = {{0, 2, 0}, ROLE_TRAINER, 0}},
+        {.id = {{0, 0, ATTEMPT_NUMBER_MAX + 1}, ROLE_TRAINER, 0}},
+    };
+    const struct attempt_row rows[] = {{.id = {0, 0, 0}, .outcome = ATTEMPT_SUCCEEDED}};
+    struct test_run run;
+    make_run(&run);
+    const struct observed observed = {
+        .def = &run.def,
+        .status = {.has_current = true, .current = {0, 1, 0}},
+        .replicas = replicas,
+        .n_replicas = N_ROWS(replicas),
+        .rows = rows,
+        .n_rows = N_ROWS(rows),
+    };
+    struct world w;
+    world_init(&w, &observed);
+    assert_int_equal(w.unknown.len, 4);
+    assert_int_equal(w.gangs.len, 2);
+    assert_true(w.gangs.items[0].has_row);
+    assert_int_equal(world_trial(&w, 0, 0)->seen.last_live, -1); /* its row ended it */
+    struct observed_gang *gang = &w.gangs.items[1];
+    assert_false(gang->has_row);
+    assert_int_equal(gang->n_members, 2);
+    assert_int_equal(gang->members[0].id.role, ROLE_PSERVER);
+    assert_true(world_trial(&w, 0, 1)->seen.is_status_live);
+
+    world_add_row(&w, gang, ATTEMPT_FAILED, "cause"); /* planned: it counts at once */
+    assert_true(gang->has_row);
+    assert_false(world_trial(&w, 0, 1)->seen.is_status_live);
+    assert_string_equal(world_trial(&w, 0, 1)->error, "cause");
+    assert_int_equal(w.counts.done, 2);
+    assert_int_equal(w.counts.failed, 1);
+    world_done(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_decide_trials),
+        cmocka_unit_test(replicas_become_gangs),
+    };
+    return cmocka_run_group_tests_name("decide/world", tests, NULL, NULL);
+}
