@@ -130,8 +130,8 @@ class Node:
         coredns = programs("coredns")["coredns"]
         try:
             self._start_keeper()
+            self._write_cni() # before containerd, which would make its folder
             self._start("containerd", "containerd", "-c", self._write("containerd.toml", CONTAINERD_TOML))
-            self._write_cni()
             self.cluster = Cluster(parts=CONTROLLERS, node=self, namespace=self.namespace).__enter__()
             self._load_test_images()
             self._start_kubelet()

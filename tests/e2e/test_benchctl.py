@@ -69,7 +69,7 @@ def check_created(t, cluster, ctl):
             swept["spec"]["overrides"], "overrides as the kind takes them")
     for path in tap.SHIPPED:
         if "profile: pytorch" in path.read_text():
-            ctl.expect(f"{path.stem} with systems of this machine", 2, "benchctl run with --systems benchworker", "run", "-f",
+            ctl.expect(f"{path.stem} with systems of this machine", 2, "run with --systems benchworker", "run", "-f",
                        str(path))
         done = ctl.run_and_detach("-f", str(path), "--steps", "8", "--systems", "benchworker")
         t.equal(8, done["spec"]["definition"]["measure"]["steps"], f"{path.stem} inline")
