@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/splitmix.h"
+
 #define MS_NS INT64_C(1000000)
 #define S_NS (1000 * MS_NS)
 #define BACKOFF_MIN_NS (250 * MS_NS)
@@ -10,20 +12,10 @@
 #define RETRY_AFTER_MAX_S 300
 #define RETRY_AFTER_SPREAD 0.25
 
-/* splitmix64 */
-static uint64_t next_random(uint64_t *state)
-{
-    *state += 0x9e3779b97f4a7c15;
-    uint64_t z = *state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
-
 /* 0 <= x < 1 */
 static double next_fraction(uint64_t *state)
 {
-    return (double)(next_random(state) >> 11) * 0x1p-53;
+    return (double)(splitmix_next(state) >> 11) * 0x1p-53;
 }
 
 void kube_backoff_init(struct kube_backoff *b, int64_t min_ns, int64_t max_ns, uint64_t seed)
