@@ -114,16 +114,6 @@ int buf_try_append(struct buf *b, const void *data, size_t len)
     return 0;
 }
 
-void buf_consume(struct buf *b, size_t n)
-{
-    if (n >= b->len) {
-        buf_clear(b);
-        return;
-    }
-    memmove(b->data, b->data + n, b->len - n + 1);
-    b->len -= n;
-}
-
 const char *buf_cstr(const struct buf *b)
 {
     return b->data == NULL ? "" : b->data;

@@ -28,8 +28,6 @@ void buf_put_utf8(struct buf *b, const char *s, size_t max);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* 0, or -E2BIG if the result would be longer than max (b is unchanged then). */
 int buf_try_append(struct buf *b, const void *data, size_t len);
-/* Drops the first n bytes. */
-void buf_consume(struct buf *b, size_t n);
 /* Borrowed, never NULL, valid till the next change. */
 const char *buf_cstr(const struct buf *b);
 /* The text as an owned string; b is empty afterwards. */

@@ -42,7 +42,6 @@ struct kube_reflector {
     int64_t retry_after_s;                                  /* from an ERROR event, -1: not said */
 
     struct err error;
-    int64_t contact_ns;
 };
 
 static int on_event(void *ctx, enum kube_event_type type, json_t *object, struct err *err);
@@ -255,9 +254,6 @@ void kube_reflector_list_done(struct kube_reflector *r, int64_t now_ns,
     kube_request_list(r->params.resource, r->ns, &options, &req);
     int code = kube_check(&req, res, &r->error);
     kube_request_done(&req);
-    if (res->failure == KUBE_ANSWERED) {
-        r->contact_ns = now_ns;
-    }
     if (code == 0) {
         code = take_page(r, res, &r->error);
     }
@@ -322,7 +318,7 @@ static void fail_watch(struct kube_reflector *r, int64_t now_ns, bool is_expired
 void kube_reflector_watch_opened(struct kube_reflector *r, int64_t now_ns)
 {
     assert(r->state == WATCHING);
-    r->contact_ns = r->heard_ns = now_ns;
+    r->heard_ns = now_ns;
     if (r->silent_watches == 0) {
         r->error = (struct err){0};
     }
@@ -332,7 +328,7 @@ int kube_reflector_watch_data(struct kube_reflector *r, int64_t now_ns, const ch
                               size_t len)
 {
     assert(r->state == WATCHING);
-    r->contact_ns = r->heard_ns = now_ns;
+    r->heard_ns = now_ns;
     r->silent_watches = 0;
     const int code = kube_watch_parser_feed(&r->parser, data, len, &r->error);
     if (code < 0) {
@@ -368,9 +364,6 @@ void kube_reflector_watch_end(struct kube_reflector *r, int64_t now_ns,
     struct err error = {0};
     const int code = kube_check(&req, res, &error);
     kube_request_done(&req);
-    if (res->http_code != 0) {
-        r->contact_ns = now_ns;
-    }
     if (code == 0) {
         end_watch(r, now_ns);
     } else {
@@ -392,9 +385,4 @@ bool kube_reflector_is_synced(const struct kube_reflector *r)
 const struct err *kube_reflector_error(const struct kube_reflector *r)
 {
     return r->error.code == 0 ? NULL : &r->error;
-}
-
-int64_t kube_reflector_contact_ns(const struct kube_reflector *r)
-{
-    return r->contact_ns;
 }

@@ -74,5 +74,3 @@ const struct kube_cache *kube_reflector_cache(const struct kube_reflector *r);
 bool kube_reflector_is_synced(const struct kube_reflector *r);
 /* The latest failure while it lasts, NULL when all is well; for readyz and conditions. */
 const struct err *kube_reflector_error(const struct kube_reflector *r);
-/* When the server last said anything; 0: never. */
-int64_t kube_reflector_contact_ns(const struct kube_reflector *r);

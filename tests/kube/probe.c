@@ -342,7 +342,8 @@ static void on_input(uv_poll_t *poll, int status, int events)
                     (end = memchr(p->line.data, '\n', p->line.len)) != NULL;) {
         const size_t len = (size_t)(end - p->line.data);
         json_t *command = json_loadb(p->line.data, len, 0, NULL);
-        buf_consume(&p->line, len + 1);
+        p->line.len -= len + 1;
+        memmove(p->line.data, p->line.data + len + 1, p->line.len + 1); /* its NUL, too */
         run(p, command);
         json_decref(command);
     }
