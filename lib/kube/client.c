@@ -491,7 +491,8 @@ static void notice_outage(struct kube_client *c, const struct kube_response *res
         c->is_away = true;
     } else if (res->failure == KUBE_ANSWERED && c->is_away) {
         c->is_away = false;
-        const struct kube_response lost = no_answer(KUBE_BROKEN, "the server was away meanwhile");
+        const struct kube_response lost =
+            no_answer(KUBE_BROKEN, "the server stopped and came back");
         for (struct kube_stream *s; (s = next_left_over(c)) != NULL;) {
             struct err err = {0};
             const int r = kube_check(&s->req, &lost, &err);

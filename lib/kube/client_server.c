@@ -47,7 +47,8 @@ int client_server(const struct kube_config *config, char **ret_base_url, char **
         cut_slash(*ret_base_url);
         *ret_is_here = is_loopback(host);
     } else {
-        (void)err_set(err, EINVAL, "'%s' is no address of a server", config->server);
+        (void)err_set(err, EINVAL, "'%s' is not the URL of a server; expected https://HOST:PORT",
+                      config->server);
     }
     curl_free(host);
     curl_free(port);

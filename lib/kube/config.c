@@ -49,7 +49,7 @@ static int get_text(const struct reader *r, const struct node *map, const char *
         return 0;
     }
     if (node->kind != NODE_STRING) {
-        return fail_at(r, node->mark, "%s: expected a text, found %s", key,
+        return fail_at(r, node->mark, "%s must be a string, not %s", key,
                        node_kind_to_string(node->kind));
     }
     *ret = node->s[0] == '\0' ? NULL : node;
@@ -129,7 +129,7 @@ static int copy_pem(const struct reader *r, const struct node *map, const char *
         return code < 0 ? code : copy_path(r, map, key, ret_file);
     }
     if (decode_base64(node->s, ret_pem) < 0 || !str_has_prefix(*ret_pem, "-----BEGIN ")) {
-        return fail_at(r, node->mark, "%s: not a PEM text in base64", data_key);
+        return fail_at(r, node->mark, "%s must be PEM text in base64", data_key);
     }
     return 0;
 }
@@ -160,7 +160,7 @@ static int find_named(const struct reader *r, const struct node *root, const cha
         }
         *ret = tree_get(entry, key);
         if (*ret == NULL || (*ret)->kind != NODE_MAP) {
-            return fail_at(r, entry->mark, "the entry '%s' of %s holds no '%s'", name, list, key);
+            return fail_at(r, entry->mark, "the entry '%s' of %s has no '%s'", name, list, key);
         }
         return 0;
     }
@@ -178,8 +178,7 @@ static int read_server(const struct reader *r, const struct node *cluster)
         return fail_at(r, cluster->mark, "the cluster has no server");
     }
     if (!str_has_prefix(server->s, "https://") && !str_has_prefix(server->s, "http://")) {
-        return fail_at(r, server->mark, "server: expected https://HOST:PORT, found '%s'",
-                       server->s);
+        return fail_at(r, server->mark, "server must be https://HOST:PORT (got '%s')", server->s);
     }
     size_t len = strlen(server->s);
     while (len > 0 && server->s[len - 1] == '/') {
@@ -194,7 +193,7 @@ static int read_cluster(const struct reader *r, const struct node *cluster)
     struct kube_config *c = r->config;
     const struct node *insecure = tree_get(cluster, "insecure-skip-tls-verify");
     if (insecure != NULL && insecure->kind != NODE_BOOL) {
-        return fail_at(r, insecure->mark, "insecure-skip-tls-verify: expected true or false");
+        return fail_at(r, insecure->mark, "insecure-skip-tls-verify must be true or false");
     }
     c->is_insecure = insecure != NULL && insecure->b;
     int code = read_server(r, cluster);
@@ -208,8 +207,9 @@ static int read_cluster(const struct reader *r, const struct node *cluster)
         code = refuse(r, cluster, "proxy-url", "set HTTPS_PROXY instead");
     }
     if (code == 0 && c->is_insecure && (c->ca_pem != NULL || c->ca_file != NULL)) {
-        return fail_at(r, insecure->mark,
-                       "insecure-skip-tls-verify contradicts certificate-authority: remove one");
+        return fail_at(
+            r, insecure->mark,
+            "insecure-skip-tls-verify contradicts certificate-authority; remove one of them");
     }
     return code;
 }
@@ -224,7 +224,7 @@ static int read_token(const struct reader *r, const struct node *user)
     }
     for (size_t i = 0; token->s[i] != '\0'; i++) {
         if ((unsigned char)token->s[i] <= ' ' || (unsigned char)token->s[i] >= 0x7f) {
-            return fail_at(r, token->mark, "token: byte %zu belongs in no token", i + 1);
+            return fail_at(r, token->mark, "token: byte %zu is not allowed in a token", i + 1);
         }
     }
     r->config->token = xstrdup(token->s);
@@ -321,8 +321,9 @@ int kube_config_parse(const char *path, const char *text, size_t len, const char
         return code;
     }
     diags_done(&diags);
-    code = root->kind == NODE_MAP ? read_context(&r, root, context)
-                                  : fail_at(&r, root->mark, "no kubeconfig");
+    code = root->kind == NODE_MAP
+               ? read_context(&r, root, context)
+               : fail_at(&r, root->mark, "this is not a kubeconfig: expected a map");
     tree_free(root);
     if (code < 0) {
         kube_config_done(&config);

@@ -19,7 +19,7 @@ static int read_pem(const char *file, char **pem, struct err *err)
     }
     if (strstr(text, "-----BEGIN ") == NULL) {
         free(text);
-        return err_set(err, EINVAL, "%s: no PEM text", file);
+        return err_set(err, EINVAL, "%s: not PEM text", file);
     }
     if (*pem != NULL && strcmp(*pem, text) == 0) {
         free(text);

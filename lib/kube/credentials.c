@@ -29,7 +29,8 @@ static int clean(char *token, const char *path, struct err *err)
     }
     for (size_t i = 0; i < len; i++) {
         if ((unsigned char)token[i] <= ' ' || (unsigned char)token[i] >= 0x7f) {
-            return err_set(err, EINVAL, "token file %s: byte %zu belongs in no token", path, i + 1);
+            return err_set(err, EINVAL, "token file %s: byte %zu is not allowed in a token", path,
+                           i + 1);
         }
     }
     return len == 0 ? err_set(err, EINVAL, "token file %s is empty", path) : 0;

@@ -269,7 +269,7 @@ static void take_object(struct kube_lease *l, int64_t now_ns, const struct kube_
     int r = kube_json_load(res->body, res->body_len, &lease, &l->error);
     if (r == 0 && !json_is_object(spec_of(lease))) {
         json_decref(lease);
-        r = err_set(&l->error, EPROTO, "no Lease object");
+        r = err_set(&l->error, EPROTO, "the answer is not a Lease");
     }
     if (r < 0) {
         (void)err_wrap(&l->error, r, "lease '%s'", l->name);
@@ -350,7 +350,7 @@ int kube_lease_read(const json_t *lease, int64_t server_unix_ms, char **ret_addr
     const json_t *spec = spec_of(lease);
     const char *name = kube_json_metadata(lease, "name");
     if (!json_is_object(spec)) {
-        return err_set(err, EPROTO, "no Lease object");
+        return err_set(err, EPROTO, "the answer is not a Lease");
     }
     const char *holder = json_string_value(json_object_get(spec, "holderIdentity"));
     if (holder == NULL || holder[0] == '\0') {

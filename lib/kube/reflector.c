@@ -217,7 +217,7 @@ static int take_page(struct kube_reflector *r, const struct kube_response *res, 
     const char *version = kube_json_metadata(list, "resourceVersion");
     if (version[0] == '\0' || !(json_is_array(items) || json_is_null(items))) {
         json_decref(list);
-        return err_set(err, EPROTO, "list %s in '%s': the answer is no list",
+        return err_set(err, EPROTO, "list %s in '%s': the answer is not a list",
                        r->params.resource->plural, r->ns);
     }
     size_t i;
@@ -276,7 +276,7 @@ static int on_error_event(struct kube_reflector *r, const json_t *object, struct
         code == 410 || strcmp(status.reason, "Expired") == 0 || strcmp(status.reason, "Gone") == 0;
     const json_t *after = json_object_get(json_object_get(object, "details"), "retryAfterSeconds");
     r->retry_after_s = json_is_integer(after) ? json_integer_value(after) : -1;
-    return err_set(err, r->is_expired ? ESTALE : EIO, "the server ends the watch: %d %s: %s", code,
+    return err_set(err, r->is_expired ? ESTALE : EIO, "the server ended the watch: %d %s: %s", code,
                    status.reason, status.message);
 }
 

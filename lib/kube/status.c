@@ -21,7 +21,7 @@ int kube_status_read_object(const json_t *object, struct kube_status *ret)
     const char *kind = json_string_value(json_object_get(object, "kind"));
     ret->is_status = kind != NULL && strcmp(kind, "Status") == 0;
     if (!ret->is_status) {
-        text_put(ret->message, sizeof(ret->message), "no Status object");
+        text_put(ret->message, sizeof(ret->message), "not a Status object");
         return 0;
     }
     copy_text(ret->reason, sizeof(ret->reason), json_object_get(object, "reason"));
@@ -55,7 +55,7 @@ void kube_status_read(const char *content_type, const char *body, size_t len, in
     buf_put_utf8(&shown, body, SHOWN_MAX);
     char *const text = ret->message;
     if (len == 0) {
-        text_put(text, sizeof(ret->message), "HTTP %d without a word", http_code);
+        text_put(text, sizeof(ret->message), "HTTP %d without a message", http_code);
     } else if (body[0] == '<' || strncmp(content_type, "text/html", 9) == 0) {
         text_put(text, sizeof(ret->message),
                  "an HTML page, not an answer of the API server; is a proxy in between? %s",

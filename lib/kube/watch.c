@@ -55,7 +55,7 @@ static int take_line(struct kube_watch_parser *p, const char *line, size_t len, 
     json_t *object = json_object_get(event, "object");
     const int type = type_of(json_string_value(json_object_get(event, "type")));
     if (type < 0 || !json_is_object(object)) {
-        r = err_set(err, EPROTO, "a watch line of %zu bytes is no event", len);
+        r = err_set(err, EPROTO, "a watch line of %zu bytes is not an event", len);
     } else {
         r = p->on_event(p->ctx, (enum kube_event_type)type, object, err);
     }

@@ -189,7 +189,7 @@ int run_document_from_json(const json_t *document, struct run_document *ret, str
     const char *kind = json_string_value(json_object_get(document, "kind"));
     int r = 0;
     if (kind == NULL || strcmp(kind, RUN_DOCUMENT_KIND) != 0) {
-        r = err_set(err, EPROTO, "it is no %s", RUN_DOCUMENT_KIND);
+        r = err_set(err, EPROTO, "it is not a %s", RUN_DOCUMENT_KIND);
     } else if ((r = row_from_json(json_object_get(document, "run"), &d.row, err)) < 0) {
         r = err_wrap(err, r, "run");
     } else if ((r = attempts_from_json(json_object_get(document, "attempts"), &d, err)) >= 0) {

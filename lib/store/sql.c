@@ -17,7 +17,7 @@ static int sql_error_io(struct sqlite_store *s, struct err *err)
 {
     int system = sqlite3_system_errno(s->db);
     if (system == ENOSPC || system == EDQUOT) {
-        return fail(s, err, ENOSPC, "disk full", "free some space and go on");
+        return fail(s, err, ENOSPC, "disk full", "free some space, then try again");
     }
     if (system == EROFS || system == EACCES || system == EPERM) {
         return fail(s, err, system, strerror(system),
@@ -34,7 +34,7 @@ int sql_error(struct sqlite_store *s, int rc, struct err *err)
 {
     switch (rc & 0xff) { /* the primary code of an extended one */
     case SQLITE_FULL:
-        return fail(s, err, ENOSPC, "disk full", "free some space and go on");
+        return fail(s, err, ENOSPC, "disk full", "free some space, then try again");
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
@@ -42,18 +42,18 @@ int sql_error(struct sqlite_store *s, int rc, struct err *err)
     case SQLITE_CORRUPT:
         return fail(s, err, EBADMSG, "the file is damaged", "move it away or restore a copy");
     case SQLITE_NOTADB:
-        return fail(s, err, EBADMSG, "this is no benchd store (not a SQLite file)",
+        return fail(s, err, EBADMSG, "not a benchd store (not a SQLite file)",
                     "choose another file with --store sqlite:FILE");
     case SQLITE_READONLY:
         return fail(s, err, EROFS, "the file is read-only",
                     "choose another file with --store sqlite:FILE");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return fail(s, err, EAGAIN, "another process has been writing for too long", "try again");
+        return fail(s, err, EAGAIN, "another process holds the write lock", "try again");
     case SQLITE_NOMEM:
         return fail(s, err, ENOMEM, "out of memory", "");
     case SQLITE_TOOBIG:
-        return fail(s, err, E2BIG, "a text or log is too long to be kept", "");
+        return fail(s, err, E2BIG, "a string or log is too long for SQLite", "");
     default:
         return fail(s, err, EIO, sqlite3_errmsg(s->db), "");
     }

@@ -47,7 +47,7 @@ static int put_run(struct store *base, const struct run_row *row, struct err *er
                 "ssssiiii", row->uid, row->name, row->benchmark, row->definition_json,
                 row->created_unix_ms, row->cpus, (int64_t)row->rehearsal, (int64_t)row->simulated);
     if (r == 0) {
-        r = err_set(err, EEXIST, "store '%s': there is a run '%s' already", s->path, row->name);
+        r = err_set(err, EEXIST, "store '%s': run '%s' already exists", s->path, row->name);
     } else if (r > 0) {
         r = update_status(s, row->uid, &row->status, err);
     }
@@ -172,10 +172,9 @@ static int rename_run(struct store *base, const char *uid, const char *name, str
     r = sql_run(s, err, "UPDATE OR IGNORE run SET name = ? WHERE uid = ?", "ss", name, uid);
     if (r == 0) {
         r = sql_count_runs(s, uid, &n, err);
-        r = r < 0 ? r
-            : n == 0
-                ? err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid)
-                : err_set(err, EEXIST, "store '%s': there is a run '%s' already", s->path, name);
+        r = r < 0    ? r
+            : n == 0 ? err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid)
+                     : err_set(err, EEXIST, "store '%s': run '%s' already exists", s->path, name);
     }
     r = sql_end(s, r, err);
     return r < 0 ? r : 0;

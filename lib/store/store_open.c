@@ -14,7 +14,7 @@ static const char *sqlite_path(const char *url, struct err *err)
     if (str_has_prefix(url, SQLITE_SCHEME) && url[len] != '\0') {
         return url + len;
     }
-    (void)err_set(err, EINVAL, "store '%s': this is no store; write sqlite:FILE", url);
+    (void)err_set(err, EINVAL, "store '%s': not a store; write sqlite:FILE", url);
     return NULL;
 }
 

@@ -101,7 +101,7 @@ static void wrong_ones(void **state)
         const char *name, *text, *error;
     } rows[] = {
         {"nothing", "", "/k:"},
-        {"a list", "[]", "/k:1:1: no kubeconfig"},
+        {"a list", "[]", "/k:1:1: this is not a kubeconfig"},
         {"no YAML", "a: [", "/k:"},
         {"no context", "a: 1", "/k: no current-context: choose one with --context"},
         {"unknown context", "current-context: x\ncontexts: []", "/k:1:18: no 'x' in contexts"},
@@ -109,17 +109,17 @@ static void wrong_ones(void **state)
         {"unknown user", CONTEXT CLUSTER("") "users: []", "no 'u' in users"},
         {"no server", CONTEXT "clusters: [{name: k, cluster: {}}]", "the cluster has no server"},
         {"server without scheme", CONTEXT "clusters: [{name: k, cluster: {server: h}}]",
-         "expected https://HOST:PORT, found 'h'"},
+         "server must be https://HOST:PORT (got 'h')"},
         {"a number as token", CONTEXT CLUSTER("") USER("token: 12"),
-         "token: expected a text, found a whole number"},
+         "token must be a string, not a whole number"},
         {"a line break in a token", CONTEXT CLUSTER("") USER("token: \"a\\r\\nHost: x\""),
-         "token: byte 2 belongs in no token"},
+         "token: byte 2 is not allowed in a token"},
         {"bad base64", CONTEXT CLUSTER("certificate-authority-data: '!!'"),
-         "certificate-authority-data: not a PEM text in base64"},
+         "certificate-authority-data must be PEM text in base64"},
         {"base64 of something else", CONTEXT CLUSTER("certificate-authority-data: AAAA"),
-         "not a PEM text"},
+         "must be PEM text"},
         {"base64 cut", CONTEXT CLUSTER("certificate-authority-data: " PEM_BASE64 "A"),
-         "not a PEM text"},
+         "must be PEM text"},
         {"key without certificate", CONTEXT CLUSTER("") USER("client-key: x"),
          "client-key without client-certificate"},
         {"certificate without key", CONTEXT CLUSTER("") USER("client-certificate: x"),
@@ -129,14 +129,14 @@ static void wrong_ones(void **state)
                          "certificate-authority: x"),
          "remove one"},
         {"insecure as a text", CONTEXT CLUSTER("insecure-skip-tls-verify: 'true'"),
-         "expected true or false"},
+         "must be true or false"},
         {"proxy-url", CONTEXT CLUSTER("proxy-url: 'http://p'"), "set HTTPS_PROXY instead"},
         {"exec", CONTEXT CLUSTER("") USER("exec: {command: aws}"),
          "/k:4:26: exec is not supported: use a context with a client certificate or a token"},
         {"auth-provider", CONTEXT CLUSTER("") USER("auth-provider: {name: gcp}"), "auth-provider"},
         {"password", CONTEXT CLUSTER("") USER("username: x, password: z"), "username is not"},
         {"impersonation", CONTEXT CLUSTER("") USER("as: x"), "as is not supported"},
-        {"an entry without a body", CONTEXT "clusters: [{name: k}]", "holds no 'cluster'"},
+        {"an entry without a body", CONTEXT "clusters: [{name: k}]", "has no 'cluster'"},
     };
     for (size_t i = 0; i < LEN(rows); i++) {
         struct kube_config c;
@@ -206,7 +206,7 @@ static void loads_the_files_that_it_names(void **state)
     assert_non_null(strstr(err.msg, "context 'c': open "));
     put(f, "c.key", "no key");
     assert_int_equal(kube_config_load(path, NULL, &c, &err), -EINVAL);
-    assert_non_null(strstr(err.msg, "c.key: no PEM text"));
+    assert_non_null(strstr(err.msg, "c.key: not PEM text"));
     put(f, "c.key", "-----BEGIN KEY-----\n3\n");
     assert_int_equal(kube_config_load(path, NULL, &c, &err), 0);
     assert_string_equal(c.ca_pem, "comment\n-----BEGIN CERTIFICATE-----\n1\n");

@@ -623,7 +623,7 @@ static void read_by_others(void **state)
                    "\"2026-11-20T08:52:51Z\"}}", 40000, -ESTALE, "40 s ago"},
         {"given up", "{\"metadata\":{\"name\":\"benchd\"},\"spec\":{\"holderIdentity\":\"\"}}", 0,
          -ENOENT, "nobody holds the lease 'benchd'"},
-        {"nonsense", "{}", 0, -EPROTO, "no Lease object"},
+        {"nonsense", "{}", 0, -EPROTO, "the answer is not a Lease"},
         {"no date", "{\"spec\":{\"holderIdentity\":\"a\",\"renewTime\":\"soon\"}}", 0, -EPROTO,
          "never renewed"},
     };

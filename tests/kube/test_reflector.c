@@ -235,7 +235,7 @@ static const struct {
     {"410 on a continue token", "list\n" PAGE("9", "T1", ITEM("b", "u2", "8"))
      "list continue=T1\n> 410 {}\nwait 250 500\nlist\n" PAGE("12", "", ITEM("c", "u3", "9"))
      "told +c@9 synced\nwatch 12\n"},
-    {"410 inside a 200", SYNCED_AT_5 ERROR(410, "Expired") "error the server ends the watch: 410\n"
+    {"410 inside a 200", SYNCED_AT_5 ERROR(410, "Expired") "error the server ended the watch: 410\n"
      "wait 250 500\nlist\n" PAGE("9", "", "") "told -a@3 synced\nerror none\nwatch 9\n"},
     {"410 by its reason alone", SYNCED_AT_5 ERROR(500, "Gone") "wait 250 500\nlist\n"},
     {"another error event: the same version again",
@@ -281,7 +281,7 @@ static const struct {
      "wait 250 500\nwatch 5\nopen\nbad {\"type\":\"ADDED\",\"object\":{\"metadata\":{}}}\n"
      "error an event without resourceVersion\nwait 500 1000\nwatch 5\n"},
     {"a list that is no list", "list\n> 200 <html>\nerror not JSON\nwait 250 500\nlist\n"
-     "> 200 {\"items\":[]}\nerror the answer is no list\nwait 500 1000\nlist\n"
+     "> 200 {\"items\":[]}\nerror the answer is not a list\nwait 500 1000\nlist\n"
      "> 200 {\"metadata\":{\"resourceVersion\":\"1\"},\"items\":{}}\nwait 1000 2000\nlist\n"},
     {"the same name, another object", SYNCED_AT_5 EV("ADDED", ITEM("a", "u9", "6"))
      "told -a@3 +a@6\n" EV("DELETED", ITEM("a", "u1", "7")) "told \ncache a@6\n"},

@@ -62,7 +62,7 @@ static const struct row rows[] = {
      "unknown field \"spec.x\"", KUBE_RETRY_NO, true},
     {"invalid", 422, 0, JSON, STATUS(422, "Invalid", "spec.x: Invalid value"), -1, -EINVAL,
      "Invalid value", KUBE_RETRY_NO, true},
-    {"too large", 413, 0, JSON, "", -1, -EINVAL, "HTTP 413 without a word", KUBE_RETRY_NO, true},
+    {"too large", 413, 0, JSON, "", -1, -EINVAL, "HTTP 413 without a message", KUBE_RETRY_NO, true},
     {"kubelet gone", 500, 0, JSON,
      "{\"kind\":\"Status\",\"message\":\"dial tcp 10.0.0.1:10250: connect: connection refused\","
      "\"code\":500}",

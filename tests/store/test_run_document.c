@@ -124,7 +124,7 @@ static void test_wrong_documents_are_refused_by_field(void **state)
     static const struct {
         const char *path, *key, *value, *text;
     } rows[] = {
-        {"", "kind", "\"BenchmarkResult\"", "it is no BenchmarkRunAttempts"},
+        {"", "kind", "\"BenchmarkResult\"", "it is not a BenchmarkRunAttempts"},
         {"", "run", "null", "run: 'name' is missing"},
         {"run", "name", "7", "run: 'name' is not a string"},
         {"run", "cpus", "-1", "run: 'cpus' is -1, which is out of range"},
