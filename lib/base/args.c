@@ -148,8 +148,8 @@ const char *args_get_nth(const struct args *a, const char *name, size_t i)
     return NULL;
 }
 
-/* The words of `text` behind `left` characters, in lines of HELP_WIDTH at most, each begun by a
- * blank and indented alike. */
+/* Appends `text` after `left` characters, wrapped at HELP_WIDTH. Continuation lines are indented like
+ * the first one. */
 static void put_folded(const char *text, size_t left, struct buf *out)
 {
     size_t at = 2 + left;

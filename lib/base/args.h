@@ -29,7 +29,7 @@ struct args {
     size_t n_words;
 };
 
-/* Parses argv[0..argc) (without program and verb). -EINVAL with a hint on a bad line. "--help" and
+/* Parses argv[0..argc) (without program and verb). -EINVAL with a hint if the line is wrong. "--help" and
  * "-h" are always known: see args_has(a, "help"). */
 int args_parse(const struct arg_opt *opts, size_t n_opts, int argc, char *const *argv,
                struct args *ret, struct err *err);
@@ -38,7 +38,7 @@ void args_done(struct args *a);
 bool args_has(const struct args *a, const char *name);
 /* The last value given, or `fallback`. Borrowed. */
 const char *args_get(const struct args *a, const char *name, const char *fallback);
-/* The i-th value of a repeatable option, NULL behind the last. */
+/* The i-th value of a repeatable option, NULL after the last. */
 const char *args_get_nth(const struct args *a, const char *name, size_t i);
 
 /* Appends the option table as aligned help lines of 80 columns at most. */

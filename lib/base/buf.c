@@ -60,7 +60,7 @@ void buf_putc(struct buf *b, char c)
     buf_append(b, &c, 1);
 }
 
-/* Length of the UTF-8 sequence at s (its NUL ends every scan), 0 if it is none. */
+/* Length of the UTF-8 sequence at s (its NUL ends every scan), 0 if it is invalid. */
 static size_t utf8_length(const unsigned char *s)
 {
     size_t len = s[0] < 0x80   ? 1

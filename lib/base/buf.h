@@ -1,14 +1,14 @@
 /* A growable byte buffer with an optional hard limit.
  *
- * buf_append and buf_printf abort when memory is gone: for text that we make. For bytes from
- * outside set a limit with buf_init and use buf_try_append, which answers -E2BIG. */
+ * buf_append and buf_printf abort when memory is gone: for our own text. For bytes from
+ * outside set a limit with buf_init and use buf_try_append, which returns -E2BIG. */
 #pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
 
 struct buf {
-    char *data; /* NULL or NUL-terminated behind len */
+    char *data; /* NULL, or NUL-terminated after len bytes */
     size_t len;
     size_t cap;
     size_t max; /* 0: no limit */
@@ -22,13 +22,13 @@ void buf_clear(struct buf *b); /* keeps the storage */
 void buf_append(struct buf *b, const void *data, size_t len);
 void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, char c);
-/* Foreign text as UTF-8: '?' for each byte that is none, at most `max` bytes, cut between
+/* Foreign text as UTF-8: '?' replaces each invalid byte. At most `max` bytes, cut between
  * characters. */
 void buf_put_utf8(struct buf *b, const char *s, size_t max);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* 0, or -E2BIG if the result would be longer than max (b is unchanged then). */
+/* 0, or -E2BIG if the result would be longer than max (then b is unchanged). */
 int buf_try_append(struct buf *b, const void *data, size_t len);
-/* Borrowed, never NULL, valid till the next change. */
+/* Borrowed, never NULL, valid until the next change. */
 const char *buf_cstr(const struct buf *b);
 /* The text as an owned string; b is empty afterwards. */
 char *buf_take(struct buf *b);

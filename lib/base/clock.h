@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 int64_t clock_monotonic_ns(void); /* CLOCK_MONOTONIC: durations, never wall time */
-int64_t clock_boottime_ns(void);  /* CLOCK_BOOTTIME: like monotonic, and goes on in suspend */
+int64_t clock_boottime_ns(void);  /* CLOCK_BOOTTIME: like monotonic, but also counts suspend */
 int64_t clock_unix_ms(void);      /* CLOCK_REALTIME: dates for people and rows */
 int64_t clock_process_cpu_ns(void);
 

@@ -9,7 +9,7 @@ int err_set(struct err *err, int code, const char *fmt, ...)
     if (err != NULL) {
         va_list ap;
         va_start(ap, fmt);
-        (void)vsnprintf(err->msg, sizeof(err->msg), fmt, ap); /* a cut text is still a text */
+        (void)vsnprintf(err->msg, sizeof(err->msg), fmt, ap); /* a cut text is good enough */
         va_end(ap);
         err->code = code;
     }
@@ -48,7 +48,7 @@ int err_wrap(struct err *err, int r, const char *fmt, ...)
     size_t context_len = strlen(context);
     size_t room = sizeof(err->msg) - 1 - cause_len;
     if (room < 3) {
-        return r; /* no room for any context: keep the cause whole */
+        return r; /* no room for context: keep the cause complete */
     }
     if (context_len > room - 2) {
         context_len = room - 2;

@@ -3,7 +3,7 @@
  * Every fallible function returns >= 0 for success and -Exxx for failure, and takes `struct err *`
  * as its last parameter (NULL: the caller does not want the text). The text reads outside-in:
  *     run 'a': start trainer/3: bind 127.0.0.1:7164: Address already in use
- * When the text outgrows the buffer the outer context is cut, never the root cause. */
+ * When the text outgrows the buffer the outer context is dropped, never the root cause. */
 #pragma once
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct err {
 /* Starts an error: fills *err (if not NULL) and returns -code. `code` must be positive. */
 int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The same for a failed libc call: appends ": " and the text of errno value `code`. */
+/* For a failed libc call: also appends ": " and the text of errno value `code`. */
 int err_set_errno(struct err *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

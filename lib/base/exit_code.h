@@ -13,8 +13,8 @@ enum exit_code {
     EXIT_TIMEOUT = 8,           /* benchctl */
     EXIT_LOCAL_RESOURCE = 9,    /* benchctl, benchd: file, disk, port */
     EXIT_WORKER_DATA = 10,      /* benchworker: data missing, damaged, wrong size */
-    EXIT_WORKER_PEER_LOST = 11, /* benchworker: a peer died or fell silent */
-    EXIT_WORKER_PROTOCOL = 12,  /* benchworker: a peer spoke wrongly */
+    EXIT_WORKER_PEER_LOST = 11, /* benchworker: a peer died or stopped answering */
+    EXIT_WORKER_PROTOCOL = 12,  /* benchworker: a peer violated the protocol */
     EXIT_WORKER_RESOURCE = 13,  /* benchworker: port, memory, disk */
     EXIT_LEASE_LOST = 14,       /* benchd */
     EXIT_INTERRUPTED = 130,     /* benchctl */

@@ -66,6 +66,6 @@ void log_event(enum log_level level, const char *msg, ...)
     va_end(ap);
     buf_putc(&line, '\n');
     ssize_t n = write(STDERR_FILENO, line.data, line.len); /* one write: lines never interleave */
-    (void)n; /* a log that cannot be written has nobody to tell */
+    (void)n; /* there is nowhere to report that a log line cannot be written */
     buf_done(&line);
 }

@@ -1,7 +1,7 @@
 /* logfmt lines on stderr: level=warn msg="port taken, retrying" run=x role=pserver index=0
  *
  * The message is constant, what varies goes into keys. Each event is logged once, at the level that
- * handles it: error = we gave up, warn = degraded and going on, info = phase change, debug = rest.
+ * handles it: error = we gave up, warn = degraded but continuing, info = phase change, debug = rest.
  * Never log secrets. */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* Small internal allocations and scope-bound ownership.
  *
  * The x-functions abort when memory is gone: the programs are crash-only, their state lives in the
- * store. A size that comes from outside is checked against an explicit limit first (see buf.h). */
+ * store. Check a size that comes from outside against an explicit limit first (see buf.h). */
 #pragma once
 
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *ptr, size_t size);
-/* Grows an array: aborts on overflow of count * size. */
+/* Resizes an array; aborts if count * size overflows. */
 void *xreallocarray(void *ptr, size_t count, size_t size);
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);

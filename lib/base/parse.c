@@ -59,7 +59,7 @@ int parse_i64_in(const char *s, int64_t min, int64_t max, int64_t *ret)
     return 0;
 }
 
-/* Parses the number at the front of s and leaves *ret_rest behind it. */
+/* Parses the number at the front of s; *ret_rest points after it. */
 static int parse_number(const char *s, double *ret, const char **ret_rest)
 {
     const char *p = *s == '-' ? s + 1 : s;
@@ -121,7 +121,7 @@ static int parse_quantity(const char *s, double unit, int64_t *ret)
         if (strcmp(rest, quantity_suffixes[i].text) == 0) {
             double scaled = v * quantity_suffixes[i].factor * unit;
             double whole = nearbyint(scaled);
-            /* 0.1 * 1000 must stay 100: only a real fraction is rounded up. */
+            /* 0.1 * 1000 must give 100: only a real fraction is rounded up. */
             double up = fabs(scaled - whole) <= 1e-9 * (whole + 1) ? whole : ceil(scaled);
             if (up >= 0x1p63) {
                 return -ERANGE;

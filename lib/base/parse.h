@@ -1,4 +1,4 @@
-/* Text to numbers, whole string or nothing. Return 0, -EINVAL (not a number) or -ERANGE. The result
+/* Strings to numbers; the whole string must match. Return 0, -EINVAL (not a number) or -ERANGE. The result
  * is written only on success. No locale, no leading white space, no sign for unsigned, no hex. */
 #pragma once
 

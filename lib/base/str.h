@@ -1,4 +1,4 @@
-/* Small questions about strings. Nothing here allocates. */
+/* String predicates and distances. Nothing here allocates. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,9 +8,9 @@ bool str_eq(const char *a, const char *b);
 bool str_has_prefix(const char *s, const char *prefix);
 bool str_has_suffix(const char *s, const char *suffix);
 
-/* Edit distance with neighbour swaps (optimal string alignment); strings beyond 64 bytes count as
- * `SIZE_MAX` apart. */
+/* Edit distance with neighbour swaps (optimal string alignment); SIZE_MAX if a string is
+ * longer than 64 bytes. */
 size_t str_distance(const char *a, const char *b);
 
-/* The one candidate within distance 2 of `word` and nearer than every other, or NULL. */
+/* The only closest candidate within distance 2 of `word`, or NULL. */
 const char *str_suggest(const char *word, const char *const *candidates, size_t n);

@@ -1,9 +1,9 @@
 /* Requests and streams, see client.h: the queue, retries and credentials on top of transfer.h.
  * Edge file: libuv's timer and clock.
  *
- *   kube_call --> WAITING --due, and room--> RUNNING --answer stands--> on_done, freed
+ *   kube_call --> WAITING --due, and room--> RUNNING --final answer--> on_done, freed
  *                    ^                          |
- *                    '------ to be tried again -'
+ *                    '--------- retry ---------'
  *
  * One timer starts what is due, so that nothing happens inside kube_call itself. */
 #include "kube/client.h"
@@ -24,7 +24,7 @@
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S (1000 * NS_PER_MS)
 #define DEFAULT_IN_FLIGHT 32
-#define GUARD_NS (100 * NS_PER_MS) /* until a request that may not be sent is looked at again */
+#define GUARD_NS (100 * NS_PER_MS) /* until a request that may not be sent is examined again */
 #define DEFAULT_TIMEOUT_NS (30 * NS_PER_S)
 #define DEFAULT_MAX_BYTES ((size_t)16 * 1024 * 1024)
 
@@ -46,7 +46,7 @@ struct kube_stream {
     enum kube_pool pool;
     struct kube_stream_ops ops;
     void *ctx;
-    struct kube_transfer *transfer; /* NULL: waiting for the next turn of the loop */
+    struct kube_transfer *transfer; /* NULL: waiting for the next iteration of the loop */
     bool is_refreshed;              /* sent again with new credentials */
     bool is_open;
     unsigned outage; /* the client's, when it opened */
@@ -65,8 +65,8 @@ struct kube_client {
     unsigned max_in_flight, in_flight; /* of KUBE_NORMAL calls */
     uint64_t seed;
     bool is_closing;
-    bool is_away;       /* the server did not listen when it was asked last */
-    unsigned outages;   /* how often that began */
+    bool is_away;       /* the server did not listen at the latest request */
+    unsigned outages;   /* how often the server became unreachable */
     unsigned n_handles; /* the timer, the transport */
     TAILQ_HEAD(, kube_call) waiting, running;
     TAILQ_HEAD(, kube_stream) streams;
@@ -231,8 +231,8 @@ static bool needs_guard(const struct kube_call *call)
     return is_normal(call) && call->req.method != KUBE_GET;
 }
 
-/* Starts the timer for the earliest that waits. Calls that wait for room need none: an answer makes
- * room. */
+/* Starts the timer for the waiting call that is due first. Calls that wait for room need no timer: an
+ * answer makes room. */
 static void arm(struct kube_client *c)
 {
     if (c->is_closing) {
@@ -256,19 +256,19 @@ static void arm(struct kube_client *c)
         return;
     }
     const int64_t wait_ns = due_ns <= now_ns ? 0 : due_ns - now_ns;
-    uv_update_time(c->loop); /* timers count from the loop's idea of now */
+    uv_update_time(c->loop); /* timers count from the loop's cached time */
     (void)uv_timer_start(&c->timer, on_timer, (uint64_t)((wait_ns + NS_PER_MS - 1) / NS_PER_MS),
                          0); /* fails only for a closing handle */
 }
 
-/* What a failure says about our credentials. True: there is something new to try. */
+/* Reads credentials again if the failure was about them. True: they are new, so retry. */
 static bool learn(struct kube_client *c, const struct kube_response *res)
 {
     const bool is_refused = res->failure == KUBE_ANSWERED && kube_is_unauthenticated(res);
     if (!is_refused && res->failure != KUBE_TLS) {
         return false;
     }
-    /* Also for a 401: a server takes an expired client certificate for none at all. */
+    /* Also for a 401: a server treats an expired client certificate as no certificate. */
     const bool is_new = kube_config_reload(&c->config, NULL) > 0;
     refresh_endpoint(c);
     if (is_refused) {
@@ -363,7 +363,7 @@ void kube_call_cancel(struct kube_call *call)
     arm(c);
 }
 
-/* The call is in no list any more. */
+/* The call is no longer in a list. */
 static void call_end(struct kube_call *call, int r, const struct kube_response *res,
                      const struct err *err)
 {
@@ -416,7 +416,7 @@ static void call_start(struct kube_call *call)
     c->stats.in_flight++;
 }
 
-/* The next call to start: an urgent one first, then in the order in which they came. */
+/* The next call to start: urgent ones first, then in the order of kube_call. */
 static struct kube_call *next_call(const struct kube_client *c, int64_t now_ns)
 {
     const bool is_shut = !may_write(c);
@@ -470,7 +470,7 @@ static void stream_over(struct kube_stream *s, int r, const struct kube_response
     stream_free(s);
 }
 
-/* One that was open before the latest outage. */
+/* A stream that was open before the latest outage. */
 static struct kube_stream *next_left_over(const struct kube_client *c)
 {
     struct kube_stream *s;
@@ -482,8 +482,8 @@ static struct kube_stream *next_left_over(const struct kube_client *c)
     return NULL;
 }
 
-/* A server that ends stops to listen at once, and leaves its streams open and silent for up to a
- * minute. When it is back, or another is in its place, they are over. */
+/* A server that shuts down stops listening at once, but leaves its streams open and silent for up to a
+ * minute. When it is back, or another replaces it, those streams have ended. */
 static void notice_outage(struct kube_client *c, const struct kube_response *res)
 {
     if (res->failure == KUBE_UNREACHABLE) {
@@ -530,7 +530,7 @@ static void on_stream_open(void *ctx, const struct kube_response *res)
     s->is_open = true;
     s->outage = c->outages;
     if (s->ops.on_open != NULL) {
-        s->ops.on_open(s->ctx, res); /* may be the end of s */
+        s->ops.on_open(s->ctx, res); /* may free s */
     }
     notice_outage(c, res);
 }
@@ -594,8 +594,8 @@ static void on_timer(uv_timer_t *timer)
 {
     struct kube_client *c = timer->data;
     const int64_t now_ns = now();
-    /* A callback of one that cannot be started may cancel others, or free the client: it stays
-     * until its handles have closed, its lists empty. */
+    /* If a request cannot be started, its callback may cancel others or free the client. The client's
+     * memory stays until its handles have closed, with empty lists. */
     for (struct kube_call *call; (call = next_call(c, now_ns)) != NULL;) {
         call_start(call);
     }

@@ -32,13 +32,13 @@ int kube_client_new(const struct kube_client_params *params, struct kube_client 
 void kube_client_free(struct kube_client *c);
 struct uv_loop_s *kube_client_loop(const struct kube_client *c);
 
-/* Asked right before a KUBE_NORMAL request that changes something is sent: while it says false, that
- * waits. For a leader that may have lost its Lease while the process was stopped. */
+/* Called right before a KUBE_NORMAL request that changes something is sent; while it returns false, the
+ * request waits. For a leader that may have lost its Lease while the process was stopped. */
 void kube_client_set_guard(struct kube_client *c, bool (*may_write)(void *ctx), void *ctx);
 
 /* What goes over the wire, for /metrics. */
 struct kube_client_stats {
-    uint64_t requests, retries, failures; /* sent, sent again, given up */
+    uint64_t requests, retries, failures; /* sent, sent again, failed for good */
     uint64_t connections;                 /* opened */
     uint64_t bytes_in;
     uint32_t in_flight, queued, streams;
@@ -47,35 +47,35 @@ void kube_client_get_stats(const struct kube_client *c, struct kube_client_stats
 
 struct kube_call_options {
     size_t max_bytes;   /* of the answer; 0: 16 MiB */
-    int64_t timeout_ns; /* of each try; 0: 30 s */
-    unsigned max_tries; /* 0: KUBE_RETRY_TRIES; 1: none again, except for a refused token */
+    int64_t timeout_ns; /* of each attempt to send it; 0: 30 s */
+    unsigned max_tries; /* 0: KUBE_RETRY_TRIES; 1: no retry, except after a refused token */
 };
-/* r: 0 for 2xx, else what kube_check() says, with its text in *err (never NULL). `res` is borrowed
- * for the call; its failure is KUBE_ANSWERED if the server answered. */
+/* r: 0 for 2xx, else the result of kube_check(), with its text in *err (never NULL). `res` is borrowed
+ * for the call; its failure is KUBE_ANSWERED if the server responded. */
 typedef void (*kube_done_fn)(void *ctx, int r, const struct kube_response *res,
                              const struct err *err);
 /* Takes *req (empty afterwards). options NULL: the defaults. */
 struct kube_call *kube_call(struct kube_client *c, struct kube_request *req,
                             const struct kube_call_options *options, kube_done_fn on_done,
                             void *ctx);
-void kube_call_cancel(struct kube_call *call); /* the effect may still have taken place */
+void kube_call_cancel(struct kube_call *call); /* the request may have taken effect */
 
-/* ORDINARY shares the requests' connection; FOLLOW has connections of its own, so that logs that
- * nobody reads fast enough cannot hold back a watch. */
+/* ORDINARY shares the connection of the requests. FOLLOW has connections of its own, so that a log
+ * that is read too slowly cannot block a watch. */
 enum kube_pool { KUBE_POOL_ORDINARY, KUBE_POOL_FOLLOW };
 
 struct kube_stream_ops {
-    /* Each may be NULL but on_end. on_open: the headers of a 2xx are there. */
+    /* All but on_end may be NULL. on_open: the headers of a 2xx have arrived. */
     void (*on_open)(void *ctx, const struct kube_response *res);
     void (*on_data)(void *ctx, const char *data, size_t len);
-    /* Last callback. r 0: ended by the server after a 2xx. Sent again here only where the server
-     * refused credentials and there are others to try. */
+    /* Last callback. r 0: ended by the server after a 2xx. The client retries a stream only after the
+     * server refused its credentials and there are others to try. */
     void (*on_end)(void *ctx, int r, const struct kube_response *res, const struct err *err);
 };
-/* No overall time-out: the owner notices silence. Takes *req. */
+/* No timeout: the owner must detect silence. Takes *req. */
 struct kube_stream *kube_stream_open(struct kube_client *c, struct kube_request *req,
                                      enum kube_pool pool, const struct kube_stream_ops *ops,
                                      void *ctx);
 void kube_stream_cancel(struct kube_stream *s);
-/* The same, for it has been silent too long: later requests get another connection. */
+/* Cancels a stream that was silent for too long: later requests get another connection. */
 void kube_stream_abandon(struct kube_stream *s);

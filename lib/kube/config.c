@@ -1,5 +1,4 @@
-/* Where the server is and who we are, see config.h. The files themselves are opened in
- * config_files.c. */
+/* Parsing a kubeconfig, see config.h. config_files.c opens the files. */
 #include "kube/config.h"
 
 #include <string.h>
@@ -39,7 +38,7 @@ static int fail_at(const struct reader *r, struct mark mark, const char *fmt, ..
                : err_set(r->err, EINVAL, "%s:%u:%u: %s", r->path, mark.line, mark.column, text);
 }
 
-/* A text of `map`, NULL if absent, null or empty. */
+/* A string of `map`; NULL if absent, null or empty. */
 static int get_text(const struct reader *r, const struct node *map, const char *key,
                     const struct node **ret)
 {
@@ -88,7 +87,7 @@ static int base64_value(char c)
     return at == NULL ? -1 : (int)(at - digits);
 }
 
-/* Line breaks inside are fine. -EINVAL. */
+/* White space is skipped. -EINVAL. */
 static int decode_base64(const char *s, char **ret)
 {
     struct buf out = BUF_INIT;
@@ -145,7 +144,7 @@ static int refuse(const struct reader *r, const struct node *map, const char *ke
     return fail_at(r, node->key_mark, "%s is not supported: %s", key, advice);
 }
 
-/* The map under LIST[name == `name`].KEY; -EINVAL if there is none. The first of equals counts. */
+/* The map under LIST[name == `name`].KEY; -EINVAL if there is none. The first match wins. */
 static int find_named(const struct reader *r, const struct node *root, const char *list,
                       const char *key, const char *name, struct mark mark, const struct node **ret)
 {
@@ -214,7 +213,7 @@ static int read_cluster(const struct reader *r, const struct node *cluster)
     return code;
 }
 
-/* It goes into a header. */
+/* The token becomes part of a header. */
 static int read_token(const struct reader *r, const struct node *user)
 {
     const struct node *token;

@@ -5,7 +5,7 @@
 #include "kube/config.h"
 #include "kube/file.h"
 
-/* *pem from `file`, if there is one. 1 if it is another text than before. */
+/* Reads *pem from `file`, unless that is NULL. 1 if the text has changed. */
 static int read_pem(const char *file, char **pem, struct err *err)
 {
     if (file == NULL) {
@@ -71,7 +71,7 @@ static char *in_dir(const char *dir, const char *name)
     return xasprintf("%s/%s", dir, name);
 }
 
-/* The namespace of the pod, NULL if not told. */
+/* The namespace of the pod, NULL if unknown. */
 static char *read_namespace(const char *dir)
 {
     _cleanup_(freep) char *path = in_dir(dir, "namespace");
@@ -106,7 +106,7 @@ int kube_config_in_cluster(const char *dir, const char *host, const char *port,
     if (r >= 0) {
         r = kube_file_read(config.token_file, &token, &len, err);
     }
-    free(token); /* read again by credentials.c, and again; here it must only be there */
+    free(token); /* credentials.c reads it again; here it must only exist */
     if (r < 0) {
         kube_config_done(&config);
         return err_wrap(err, r, "the pod's service account");

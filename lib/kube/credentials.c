@@ -20,7 +20,7 @@ void kube_credentials_done(struct kube_credentials *c)
     *c = (struct kube_credentials){0};
 }
 
-/* Tokens go into a header: no white space around, no control character inside. */
+/* Tokens become part of a header: cuts trailing white space, refuses control characters. */
 static int clean(char *token, const char *path, struct err *err)
 {
     size_t len = strlen(token);

@@ -1,4 +1,4 @@
-/* The bearer token of each request: fixed, or from a file that is replaced under us (projected
+/* The bearer token of each request: fixed, or from a file that the kubelet replaces (projected
  * service account tokens live for an hour). Read at most every 60 s, and at once after a 401. */
 #pragma once
 
@@ -17,8 +17,8 @@ struct kube_credentials {
 
 void kube_credentials_init(struct kube_credentials *c, const char *fixed, const char *file);
 void kube_credentials_done(struct kube_credentials *c);
-/* *ret borrowed till the next call, NULL: send none. A file that has become unreadable leaves the
- * last token in use; -Exxx only when there never was one. */
+/* *ret is borrowed until the next call; NULL: send no token. If the file cannot be read any more, the
+ * last token stays in use; -Exxx only if there never was one. */
 int kube_credentials_get(struct kube_credentials *c, int64_t now_ns, const char **ret,
                          struct err *err);
 /* The server refused the token: the next get reads the file. */

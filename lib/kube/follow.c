@@ -14,7 +14,7 @@
 #define BACKOFF_MIN_NS (200 * NS_PER_MS)
 #define BACKOFF_MAX_NS (3000 * NS_PER_MS)
 #define LATE_MS 10000U    /* how long a stream may outlive its container */
-#define TRIES_AFTER_END 5 /* answers: a node that is gone does not give its log any more */
+#define TRIES_AFTER_END 5 /* answers: a node that is gone cannot serve its log */
 
 struct kube_follow {
     struct kube_client *client;
@@ -23,9 +23,9 @@ struct kube_follow {
     struct kube_log_cursor cursor;
     struct kube_backoff backoff;
     uv_timer_t timer;
-    struct kube_stream *stream; /* NULL: between two */
+    struct kube_stream *stream; /* NULL: between two streams */
     bool has_container_ended, is_over;
-    uint64_t late_ms; /* the loop's time at which it is too late, once the container has ended */
+    uint64_t late_ms; /* in the loop's time: when to give up, once the container has ended */
     unsigned tries_after_end;
 };
 
@@ -43,11 +43,11 @@ static void on_timer(uv_timer_t *timer)
     }
 }
 
-/* At the latest when it is too late. */
+/* Not later than late_ms. */
 static void wake_in(struct kube_follow *f, uint64_t wait_ms)
 {
     uv_loop_t *loop = kube_client_loop(f->client);
-    uv_update_time(loop); /* timers count from the loop's idea of now */
+    uv_update_time(loop); /* timers count from the loop's cached time */
     if (f->has_container_ended) {
         const uint64_t left_ms = f->late_ms > uv_now(loop) ? f->late_ms - uv_now(loop) : 0;
         wait_ms = wait_ms < left_ms ? wait_ms : left_ms;
@@ -81,13 +81,14 @@ static void on_end(void *ctx, int r, const struct kube_response *res, const stru
         end(f, r, err);
         return;
     }
-    /* A node that says no says it again; a server that is away may come back. */
+    /* After the container's end a node that refuses keeps refusing, so there is no reason to wait; a
+     * server that is unreachable may come back. */
     wake_in(f, f->has_container_ended && is_answer
                    ? 0
                    : (uint64_t)(kube_backoff_next(&f->backoff) / NS_PER_MS));
 }
 
-/* A lost node can leave the stream open for ever. */
+/* A lost node can leave the stream open forever. */
 static void give_up(struct kube_follow *f)
 {
     if (f->stream != NULL) {

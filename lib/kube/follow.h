@@ -1,5 +1,5 @@
-/* Follows one container's log over as many connections as it takes. The end of a stream does not
- * mean the end of the container, so the owner, who watches pods, says when it is over. */
+/* Follows one container's log over as many connections as it takes. A stream may end before its
+ * container does, so the owner, which watches pods, reports when the container has ended. */
 #pragma once
 
 #include "base/err.h"
@@ -10,9 +10,9 @@ struct kube_follow_params {
     const char *ns, *pod;
     const char *container; /* NULL: the only one */
     kube_line_fn on_line;
-    /* The log is over: 0 after the owner's word and the stream's end, -ENOENT the pod is gone,
-     * -EACCES we may not, -ETIMEDOUT the stream outlived its container by 10 s. Anything else is
-     * tried again until then. Last callback. */
+    /* Last callback: the log is complete or cannot be read any more. 0: the container and then the
+     * stream have ended; -ENOENT the pod is gone; -EACCES no right; -ETIMEDOUT the stream was still
+     * open 10 s after the end of its container. Other failures are retried until then. */
     void (*on_end)(void *ctx, int r, const struct err *err);
     void *ctx;
     uint64_t seed;
@@ -20,7 +20,7 @@ struct kube_follow_params {
 struct kube_follow;
 struct kube_follow *kube_follow_new(struct kube_client *client,
                                     const struct kube_follow_params *params);
-/* The container has terminated: the next end of the stream is the end of the log. */
+/* Reports that the container has ended: the next end of the stream is the end of the log. */
 void kube_follow_container_ended(struct kube_follow *f);
-/* No callback any more. Also from on_end, but not from on_line; before the client. */
+/* No callback follows. May be called from on_end, not from on_line. Free it before its client. */
 void kube_follow_free(struct kube_follow *f);

@@ -12,7 +12,7 @@ struct kube_informer {
     struct kube_client *client;
     struct kube_reflector *reflector;
     uv_timer_t timer;
-    struct kube_call *list;    /* NULL: none under way */
+    struct kube_call *list;    /* NULL: no request in flight */
     struct kube_stream *watch; /* the same */
 };
 
@@ -30,7 +30,7 @@ static void on_timer(uv_timer_t *timer)
 
 static void on_list_done(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
-    (void)r; /* the reflector reads the answer itself */
+    (void)r; /* the reflector reads the response itself */
     (void)err;
     struct kube_informer *i = ctx;
     i->list = NULL;
@@ -77,7 +77,7 @@ static void wait_until(struct kube_informer *i, int64_t deadline_ns)
     }
     const int64_t now_ns = now();
     const int64_t wait_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
-    uv_update_time(kube_client_loop(i->client)); /* timers count from the loop's idea of now */
+    uv_update_time(kube_client_loop(i->client)); /* timers count from the loop's cached time */
     (void)uv_timer_start(&i->timer, on_timer, (uint64_t)((wait_ns + NS_PER_MS - 1) / NS_PER_MS),
                          0); /* fails only for a closing handle */
 }

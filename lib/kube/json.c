@@ -8,10 +8,10 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-/* Reals up to here stand for one integer each. */
+/* Reals up to this size represent each integer exactly. */
 #define EXACT_MAX 9007199254740992.0
 
-/* The value that should stand in the place of `value`, NULL: as it is. */
+/* What should replace `value`; NULL: nothing, keep it. */
 static json_t *as_integer(const json_t *value)
 {
     if (!json_is_real(value)) {
@@ -60,7 +60,7 @@ int kube_json_load(const char *data, size_t len, json_t **ret, struct err *err)
     return 0;
 }
 
-/* Of an array that begins at data[0]: how long it is. 0: it does not end here. */
+/* The length of the array that begins at data[0]; 0: it does not end within the data. */
 static size_t array_length(const char *data, size_t len)
 {
     size_t depth = 0;
@@ -81,9 +81,9 @@ static size_t array_length(const char *data, size_t len)
     return 0;
 }
 
-/* The text with every list under `name` emptied, as the API server writes it, in *ret; false: there
- * is none. Within a text the key's quotes would be escaped; behind a backslash it is the end of
- * another key. */
+/* *ret: the text with every list under `name` emptied; false: there is no such list. Works on the
+ * compact JSON that the API server writes. Inside a string the key's quotes would be escaped; after a
+ * backslash the match is the end of another key. */
 static bool empty_lists(const char *data, size_t len, const char *name, struct buf *ret)
 {
     _cleanup_(freep) char *key = xasprintf("\"%s\":[", name);
@@ -94,7 +94,7 @@ static bool empty_lists(const char *data, size_t len, const char *name, struct b
         const bool is_key = at > data && at[-1] != '\\';
         const size_t n = is_key ? array_length(array, (size_t)(end - array)) : 1;
         if (n == 0) {
-            break; /* cut off: no JSON in any case */
+            break; /* cut off: it is not valid JSON anyway */
         }
         if (is_key) {
             buf_append(ret, from, (size_t)(array + 1 - from));

@@ -1,4 +1,4 @@
-/* Holding a Lease, see lease.h. */
+/* Leader election, see lease.h. */
 #include "kube/lease.h"
 
 #include <assert.h>
@@ -12,9 +12,10 @@
 
 #define S_NS INT64_C(1000000000)
 #define JITTER 0.2
-#define AT_ONCE_MAX 3       /* requests in a row without a pause: renew, make or read anew, renew */
+#define AT_ONCE_MAX                                                                                \
+    3 /* requests in a row without a pause: renew, then create or read again, renew */
 #define SKEW_MIN_MS 2500    /* a Date header has whole seconds, and was on its way */
-#define DURATION_MAX_S 3600 /* of a record that is believed */
+#define DURATION_MAX_S 3600 /* longer durations in a record are ignored */
 #define ADDRESS "benchd.io/address"
 
 enum step { STEP_GET, STEP_CREATE, STEP_UPDATE };
@@ -27,15 +28,15 @@ struct kube_lease {
     enum kube_lease_state state;
     enum step step; /* the next one, or the one in flight */
     bool is_in_flight;
-    bool is_releasing; /* it is to be given up, for good */
+    bool is_releasing; /* kube_lease_release was called */
     int64_t due_ns;
     int64_t sent_ns;      /* of the latest request */
     int64_t sent_unix_ms; /* the same by the local clock */
-    int64_t skew_ms;      /* what the server's clock is ahead of the local one */
+    int64_t skew_ms;      /* by how much the server's clock is ahead of the local one */
     unsigned at_once;     /* requests in a row without a pause */
     int64_t renewed_ns;   /* when the last successful renewal was sent */
 
-    json_t *seen;        /* as the server last gave it, NULL: unknown */
+    json_t *seen;        /* the object as last received, NULL: unknown */
     int64_t observed_ns; /* when its record was last seen to change */
     struct err error;
 };
@@ -87,7 +88,7 @@ const char *kube_lease_holder(const struct kube_lease *l)
     return holder == NULL ? "" : holder;
 }
 
-/* How long its holder may be silent: what the record says, `otherwise_s` if that is nonsense. */
+/* How long the holder may be silent: from the record, or `otherwise_s` if that is out of range. */
 static int64_t duration_s_of(const json_t *lease, int64_t otherwise_s)
 {
     const json_int_t s =
@@ -122,7 +123,7 @@ const struct err *kube_lease_error(const struct kube_lease *l)
     return l->error.code == 0 ? NULL : &l->error;
 }
 
-/* The object to write: what was seen, or a new one, with `holder` in it. */
+/* The object to write: the one seen last or a new one, with this holder identity. */
 static json_t *make_object(const struct kube_lease *l, const char *holder, int64_t unix_ms)
 {
     json_t *lease = l->seen == NULL ? json_pack("{s:s, s:s, s:{s:s, s:s}}", "apiVersion",
@@ -197,7 +198,7 @@ bool kube_lease_next(struct kube_lease *l, int64_t now_ns, int64_t unix_ms,
     return true;
 }
 
-/* The pause counts from the latest request: one that waited in vain has used it up. */
+/* The pause counts from the latest request: a request that timed out has used it up. */
 static void plan_later(struct kube_lease *l, enum step step)
 {
     l->step = step;
@@ -205,7 +206,7 @@ static void plan_later(struct kube_lease *l, enum step step)
     l->at_once = 0;
 }
 
-/* ... but no server gets us to ask in a loop. */
+/* At most AT_ONCE_MAX times in a row: no answer may cause a busy loop. */
 static void plan_at_once(struct kube_lease *l, enum step step)
 {
     if (l->at_once >= AT_ONCE_MAX) {
@@ -217,7 +218,7 @@ static void plan_at_once(struct kube_lease *l, enum step step)
     l->at_once++;
 }
 
-/* A release does not wait for the next renewal's time. */
+/* A release does not wait until the next renewal is due. */
 static void plan_soon(struct kube_lease *l, enum step step)
 {
     if (l->is_releasing) {
@@ -227,7 +228,8 @@ static void plan_soon(struct kube_lease *l, enum step step)
     }
 }
 
-/* The record, not the object, says whether its holder is alive: others may touch annotations. */
+/* A change of the record, not of the object, shows that the holder is alive: others may edit
+ * annotations. */
 static void see(struct kube_lease *l, int64_t now_ns, json_t *lease)
 {
     if (l->seen == NULL || !json_equal(spec_of(l->seen), spec_of(lease))) {
@@ -291,15 +293,15 @@ static void take_object(struct kube_lease *l, int64_t now_ns, const struct kube_
 void kube_lease_answer(struct kube_lease *l, int64_t now_ns, const struct kube_response *res)
 {
     if (!l->is_in_flight) {
-        return; /* asked for by nobody */
+        return; /* of no request */
     }
     l->is_in_flight = false;
     if (kube_lease_state(l, now_ns) == KUBE_LEASE_LOST) {
-        return; /* too late, whatever it says */
+        return; /* the answer is too late */
     }
     learn_skew(l, now_ns, res);
     struct kube_request req;
-    make_request(l, l->step, l->identity, 0, &req); /* for its name in messages */
+    make_request(l, l->step, l->identity, 0, &req); /* only for its name in messages */
     struct err error = {0};
     const int r = kube_check(&req, res, &error);
     kube_request_done(&req);
@@ -307,12 +309,12 @@ void kube_lease_answer(struct kube_lease *l, int64_t now_ns, const struct kube_r
         take_object(l, now_ns, res);
         return;
     }
-    if (r == -ENOENT) { /* none yet, or deleted by hand */
+    if (r == -ENOENT) { /* it never existed, or somebody deleted it */
         json_decref(l->seen);
         l->seen = NULL;
         if (l->is_releasing) {
             l->state = KUBE_LEASE_FOLLOWER;
-        } else if (l->step == STEP_CREATE) { /* of a missing namespace */
+        } else if (l->step == STEP_CREATE) { /* the namespace does not exist */
             l->error = error;
             plan_later(l, STEP_CREATE);
         } else {
@@ -335,7 +337,7 @@ void kube_lease_release(struct kube_lease *l, int64_t now_ns)
     l->due_ns = now_ns;
     l->at_once = 0;
     if (l->state == KUBE_LEASE_LEADER && l->seen == NULL && !l->is_in_flight) {
-        l->state = KUBE_LEASE_FOLLOWER; /* there is none to give up */
+        l->state = KUBE_LEASE_FOLLOWER; /* there is no Lease to release */
     }
 }
 

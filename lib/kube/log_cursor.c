@@ -26,7 +26,7 @@ void kube_log_cursor_done(struct kube_log_cursor *c)
 
 bool kube_log_cursor_reopen(struct kube_log_cursor *c, char ret_since[static KUBE_LOG_SINCE_SIZE])
 {
-    buf_clear(&c->line); /* a half line comes again */
+    buf_clear(&c->line); /* an incomplete line comes again */
     c->is_cut = c->is_dropping = false;
     if (c->last_ns == NO_TIME) {
         return false;
@@ -38,7 +38,7 @@ bool kube_log_cursor_reopen(struct kube_log_cursor *c, char ret_since[static KUB
     return true;
 }
 
-/* A line of that time: was it given out by an earlier stream? Counts it if not. */
+/* Was a line of that time passed on by an earlier stream? Counts it if not. */
 static bool is_duplicate(struct kube_log_cursor *c, int64_t time_ns)
 {
     if (c->is_replay && time_ns < c->last_ns) {
@@ -48,14 +48,14 @@ static bool is_duplicate(struct kube_log_cursor *c, int64_t time_ns)
         c->to_skip--;
         return true;
     }
-    /* Within one stream the order is the server's, also when the node's clock goes back. */
+    /* Within one stream the server's order counts, even if the node's clock steps back. */
     c->at_last = time_ns == c->last_ns ? c->at_last + 1 : 1;
     c->is_replay = c->is_replay && time_ns == c->last_ns;
     c->last_ns = time_ns;
     return false;
 }
 
-/* The text behind the time stamp; a line without one (the kubelet's own words) is all text. */
+/* The text after the time stamp; a line without one is the kubelet's own message. */
 static const char *skip_time(const char *line, size_t len, int64_t *ret_ns)
 {
     const char *space = memchr(line, ' ', len);
@@ -67,7 +67,7 @@ static const char *skip_time(const char *line, size_t len, int64_t *ret_ns)
     return space == NULL ? line + len : space + 1;
 }
 
-/* What stands in c->line, as a line or as the next piece of one. */
+/* Passes on c->line: a line, or the next piece of one. */
 static void give(struct kube_log_cursor *c)
 {
     const char *text = buf_cstr(&c->line);
@@ -99,7 +99,7 @@ void kube_log_cursor_feed(struct kube_log_cursor *c, const char *data, size_t le
         }
         buf_append(&c->line, data, n);
         if (newline != NULL) {
-            if (c->line.len > 0 || !c->is_cut) { /* else the last piece was full to the brim */
+            if (c->line.len > 0 || !c->is_cut) { /* else the last piece was exactly line_max long */
                 give(c);
             }
             c->is_cut = false;

@@ -1,10 +1,10 @@
-/* A pod's log as lines without duplicates, over any number of connections. Sans-I/O. Used by
+/* A pod's log as lines without duplicates, over any number of connections. Does no I/O. Used by
  * follow.c.
  *
- * A log stream may end while the container lives; the next is opened from the second of the last
- * line, since the server drops fractions, so that lines come again. Each line carries the node's
- * time stamp (timestamps=true); of the lines of a reopened stream those are dropped that are older
- * than the last one kept, and as many of its very time as were kept. */
+ * A log stream may end while the container runs. The next stream starts at the second of the last line,
+ * because the server ignores fractions, so some lines come again. Each line carries the node's time
+ * stamp (timestamps=true). Of a reopened stream, lines older than the last one kept are dropped, and as
+ * many lines of exactly that time as were kept. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,22 +21,22 @@ typedef void (*kube_line_fn)(void *ctx, const char *line, size_t len);
 #define KUBE_LOG_SINCE_SIZE 32
 
 struct kube_log_cursor {
-    struct buf line; /* under way */
+    struct buf line; /* incomplete */
     size_t line_max;
-    bool is_cut;      /* the line under way was given out in part */
-    bool is_dropping; /* ... and is a duplicate */
+    bool is_cut;      /* a part of the line was passed on */
+    bool is_dropping; /* that line is a duplicate */
     int64_t last_ns;  /* unix time of the last line kept; INT64_MIN: none yet */
     uint32_t at_last; /* lines kept with that time */
-    bool is_replay;   /* a reopened stream has not come to new lines yet */
-    uint32_t to_skip; /* of at_last, still expected again */
+    bool is_replay;   /* a reopened stream has not reached new lines yet */
+    uint32_t to_skip; /* of at_last, still to come again */
     kube_line_fn on_line;
     void *ctx;
 };
 void kube_log_cursor_init(struct kube_log_cursor *c, size_t line_max, kube_line_fn on_line,
                           void *ctx); /* line_max 0: KUBE_LOG_LINE_MAX */
 void kube_log_cursor_done(struct kube_log_cursor *c);
-/* A new stream begins. Fills the sinceTime for its request; false: from the start. */
+/* A new stream begins. Writes sinceTime for its request; false: read from the start. */
 bool kube_log_cursor_reopen(struct kube_log_cursor *c, char ret_since[static KUBE_LOG_SINCE_SIZE]);
 void kube_log_cursor_feed(struct kube_log_cursor *c, const char *data, size_t len);
-/* The container has ended: an unfinished line is a line. */
+/* The container has ended: passes on a last line without newline. */
 void kube_log_cursor_end(struct kube_log_cursor *c);

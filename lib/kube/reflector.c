@@ -1,4 +1,4 @@
-/* List and watch for ever, see reflector.h. */
+/* List and watch, see reflector.h. */
 #include "kube/reflector.h"
 
 #include <assert.h>
@@ -10,11 +10,13 @@
 #define S_NS INT64_C(1000000000)
 #define BACKOFF_MIN_NS (S_NS / 2)
 #define BACKOFF_MAX_NS (30 * S_NS)
-#define REWATCH_NS (S_NS / 20)  /* after a normal end, doubled by jitter: no herd after a restart */
-#define RELIST_NS (1800 * S_NS) /* a fresh list, as a net under everything; doubled by jitter */
-#define WATCH_TIMEOUT_S 300     /* doubled by jitter */
+#define REWATCH_NS                                                                                 \
+    (S_NS / 20) /* after a normal end, up to doubled by jitter: no herd after a restart */
+#define RELIST_NS                                                                                  \
+    (1800 * S_NS)           /* a fresh list, in case anything was missed; up to doubled by jitter */
+#define WATCH_TIMEOUT_S 300 /* up to doubled by jitter */
 #define SHORT_WATCH_NS S_NS
-#define GOOD_WATCH_NS (10 * S_NS) /* lasted so long: the server is well */
+#define GOOD_WATCH_NS (10 * S_NS) /* a watch that lasted so long resets the back-off */
 #define BAD_IN_A_ROW 2            /* empty or silent watches before a list */
 #define FAILURES_MAX 5            /* of watches in a row before a list */
 
@@ -36,7 +38,7 @@ struct kube_reflector {
     bool is_synced;
 
     int64_t watch_began_ns, heard_ns, relist_ns;
-    bool has_event;                                         /* the watch under way brought one */
+    bool has_event;                                         /* the current watch delivered one */
     unsigned empty_watches, silent_watches, watch_failures; /* in a row */
     bool is_expired;                                        /* an ERROR event said 410 */
     int64_t retry_after_s;                                  /* from an ERROR event, -1: not said */
@@ -108,7 +110,7 @@ static struct kube_list_options options_of(const struct kube_reflector *r)
                                       .continue_token = r->continue_token};
 }
 
-/* The end of WATCHING by our own decision, INT64_MAX in other states. */
+/* When we end the watch ourselves. */
 static int64_t watch_deadline(const struct kube_reflector *r)
 {
     const int64_t silence_ns = r->heard_ns + KUBE_SILENCE_NS;
@@ -238,9 +240,9 @@ static int take_page(struct kube_reflector *r, const struct kube_response *res, 
 
 static void fail_list(struct kube_reflector *r, int64_t now_ns, const struct kube_response *res)
 {
-    /* 410 of a continue token that was too old, or a page that cannot be read: from the start. The
-     * back-off holds for the first such failure too, or a server that always says it would be
-     * asked in a loop. */
+    /* A 410 for a continue token that is too old, or a page that cannot be read: list from the start.
+     * The back-off applies to the first such failure, too; otherwise a server that always answers so
+     * would be asked in a busy loop. */
     drop_pages(r);
     become(r, LIST_DUE, backoff_until(r, now_ns, res->retry_after_s));
 }
@@ -303,7 +305,7 @@ static int on_event(void *ctx, enum kube_event_type type, json_t *object, struct
     return 0;
 }
 
-/* The watch is over with a failure that stands in r->error. */
+/* The watch has failed; the reason is in r->error. */
 static void fail_watch(struct kube_reflector *r, int64_t now_ns, bool is_expired,
                        int64_t retry_after_s)
 {
@@ -348,7 +350,7 @@ static void end_watch(struct kube_reflector *r, int64_t now_ns)
         become(r, WATCH_DUE, now_ns + kube_jitter(&r->jitter, REWATCH_NS, 1));
         return;
     }
-    /* Some kinds end a watch from too old a version like this, without any 410. */
+    /* Some kinds end a watch from a version that is too old like this, without a 410. */
     r->empty_watches++;
     become(r, r->empty_watches >= BAD_IN_A_ROW ? LIST_DUE : WATCH_DUE,
            backoff_until(r, now_ns, -1));

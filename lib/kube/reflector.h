@@ -1,6 +1,6 @@
-/* Keeps a cache in step with the API server: list, then watch, again for ever. Sans-I/O: the
- * shell (informer.c) asks kube_reflector_next() what is due, does it, and feeds what comes back.
- * Tests and simulations are other shells.
+/* Keeps a cache in step with the API server: list, then watch, again and again. Does no I/O: the
+ * caller (informer.c) asks kube_reflector_next() what is due, does it, and passes on the result.
+ * Tests and simulations are other callers.
  *
  *          .-- list_done: more pages ---.
  *          v                            |
@@ -9,8 +9,8 @@
  *     |  '---- failed -----'                   |  '-- failed, EOF ---'
  *     '---- 410 anywhere, two empty watches, two silences, many failures, time for a fresh list
  *
- * Deletions that no watch told appear as removals at the end of the next list. A list replaces the
- * cache only when its last page is there. */
+ * Deletions that no watch reported appear as removals at the end of the next list. A list replaces the
+ * cache only when its last page has arrived. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,10 +28,10 @@ struct kube_reflector_params {
     const struct kube_resource *resource;
     const char *ns;
     const char *label_selector, *field_selector; /* NULL: all */
-    const char *skip_list;    /* NULL, or the key of lists that nobody reads: emptied unparsed */
-    kube_prune_fn prune;      /* NULL: only managedFields are dropped */
-    kube_change_fn on_change; /* NULL: nobody listens */
-    void (*on_synced)(void *ctx); /* after each complete list; NULL */
+    const char *skip_list; /* NULL, or the key of lists that nobody reads: emptied before parsing */
+    kube_prune_fn prune;   /* NULL: only managedFields are removed */
+    kube_change_fn on_change;     /* may be NULL */
+    void (*on_synced)(void *ctx); /* after each complete list; may be NULL */
     void *ctx;
     uint64_t seed;   /* of jitter */
     size_t line_max; /* 0: KUBE_LINE_MAX */
@@ -42,27 +42,27 @@ struct kube_reflector_params {
 #define KUBE_SILENCE_NS (90 * INT64_C(1000000000)) /* a bookmark comes every minute */
 
 enum kube_reflector_need {
-    KUBE_REFLECTOR_WAIT,    /* nothing before *ret_deadline_ns or the next feed */
+    KUBE_REFLECTOR_WAIT,    /* nothing before *ret_deadline_ns or the next result */
     KUBE_REFLECTOR_LIST,    /* send *ret_request once, no retries; then list_done */
     KUBE_REFLECTOR_WATCH,   /* open *ret_request; watch_opened, watch_data ..., then watch_end */
     KUBE_REFLECTOR_STOP,    /* cancel the watch; it is over, no watch_end */
-    KUBE_REFLECTOR_ABANDON, /* the same, for it is silent: its connection may be dead */
+    KUBE_REFLECTOR_ABANDON, /* the same after silence: its connection may be dead */
 };
 
 struct kube_reflector;
 struct kube_reflector *kube_reflector_new(const struct kube_reflector_params *params);
 void kube_reflector_free(struct kube_reflector *r);
 
-/* Call until it says WAIT: at the start, after each feed and at the deadline. *ret_request is
- * written for LIST and WATCH only, and is the caller's; *ret_deadline_ns always (or INT64_MAX). */
+/* Call until it returns WAIT: at the start, after each function below, and at the deadline. *ret_request
+ * is written for LIST and WATCH only, and owned by the caller; *ret_deadline_ns always (or INT64_MAX). */
 enum kube_reflector_need kube_reflector_next(struct kube_reflector *r, int64_t now_ns,
                                              struct kube_request *ret_request,
                                              int64_t *ret_deadline_ns);
 void kube_reflector_list_done(struct kube_reflector *r, int64_t now_ns,
                               const struct kube_response *res);
-/* The headers of a 2xx are there; any other answer goes straight to watch_end. */
+/* The headers of a 2xx have arrived; any other answer goes straight to watch_end. */
 void kube_reflector_watch_opened(struct kube_reflector *r, int64_t now_ns);
-/* -Exxx: the stream is useless, and over as if it had ended: cancel it. */
+/* -Exxx: the stream is unusable and counts as ended: cancel it. */
 int kube_reflector_watch_data(struct kube_reflector *r, int64_t now_ns, const char *data,
                               size_t len);
 /* The end of the watch, a clean one (http_code 200, KUBE_ANSWERED) or another. */
@@ -70,7 +70,7 @@ void kube_reflector_watch_end(struct kube_reflector *r, int64_t now_ns,
                               const struct kube_response *res);
 
 const struct kube_cache *kube_reflector_cache(const struct kube_reflector *r);
-/* A first list is complete. It stays true: an old picture is better than none. */
+/* A first list is complete. It stays true: an old state is better than none. */
 bool kube_reflector_is_synced(const struct kube_reflector *r);
-/* The latest failure while it lasts, NULL when all is well; for readyz and conditions. */
+/* The latest failure, NULL after the next success; for readyz and conditions. */
 const struct err *kube_reflector_error(const struct kube_reflector *r);

@@ -14,7 +14,7 @@
 enum kube_method { KUBE_GET, KUBE_POST, KUBE_PUT, KUBE_PATCH, KUBE_DELETE };
 const char *kube_method_to_string(enum kube_method method); /* "GET" */
 
-/* URGENT goes past the queue and its limit: renewals of a Lease must not wait behind a burst. */
+/* URGENT bypasses the queue and its limit: renewals of a Lease must not wait behind a burst. */
 enum kube_priority { KUBE_NORMAL, KUBE_URGENT };
 
 struct kube_request {
@@ -23,13 +23,14 @@ struct kube_request {
     const char *content_type; /* static text; NULL: no body */
     char *body;               /* owned, NULL: none */
     size_t body_len;
-    char *what; /* "create pod 'x'": how messages name it, owned */
+    char *what; /* "create pod 'x'", for messages; owned */
     enum kube_priority priority;
-    bool is_repeatable; /* may be sent again when the answer was lost: all that are built here */
+    bool
+        is_repeatable; /* may be sent again after the answer was lost: true for all builders below */
 };
 void kube_request_done(struct kube_request *req);
 
-/* A kind of object, always a namespaced one. */
+/* A kind of namespaced object. */
 struct kube_resource {
     const char *group; /* "": core */
     const char *version, *plural;
@@ -53,20 +54,20 @@ void kube_request_get(const struct kube_resource *res, const char *ns, const cha
                       struct kube_request *ret);
 
 enum kube_dry_run { KUBE_WRITE, KUBE_DRY_RUN };
-/* POST with fieldValidation=Strict. The object's metadata.name is the name in messages, and what
- * makes it safe to send twice: the second answer is AlreadyExists (-EEXIST). */
+/* POST with fieldValidation=Strict. The object's metadata.name appears in messages, and makes it
+ * safe to send the request twice: the second answer is AlreadyExists (-EEXIST). */
 void kube_request_create(const struct kube_resource *res, const char *ns, const json_t *object,
                          enum kube_dry_run dry_run, struct kube_request *ret);
-/* PUT; the object carries name and resourceVersion. -ESTALE when it has changed meanwhile. */
+/* PUT; the object carries name and resourceVersion. -ESTALE if it has changed meanwhile. */
 void kube_request_update(const struct kube_resource *res, const char *ns, const json_t *object,
                          struct kube_request *ret);
-/* Only the object with this uid (NULL: whichever; for people's own commands); -ESTALE for another.
+/* Only the object with this uid (NULL: any; for commands of users); -ESTALE for another.
  * grace_s < 0: the object's own. */
 void kube_request_delete(const struct kube_resource *res, const char *ns, const char *name,
                          const char *uid, int64_t grace_s, struct kube_request *ret);
 /* Server-side apply by `manager`, forced. subresource: "status", or NULL for the object itself.
- * `object` needs apiVersion, kind and metadata.name; with metadata.uid a vanished or other object
- * is not made anew but answers -ESTALE. */
+ * `object` needs apiVersion, kind and metadata.name. With metadata.uid an object that is gone or was
+ * replaced is not created again: -ESTALE. */
 void kube_request_apply(const struct kube_resource *res, const char *ns, const char *subresource,
                         const char *manager, const json_t *object, struct kube_request *ret);
 /* JSON merge patch: changes a field of an object that must exist (-ENOENT). */

@@ -80,7 +80,7 @@ static enum answer judge(const struct kube_request *req, const struct kube_respo
         return REFRESH;
     }
     switch (res->http_code) {
-    case 429: /* refused before anything was done */
+    case 429: /* refused before it had an effect */
         return AGAIN;
     case 408:
     case 500:
@@ -114,7 +114,7 @@ enum kube_verdict kube_retry_decide(struct kube_retry *r, const struct kube_requ
     }
     const int64_t asked_s =
         res->retry_after_s < RETRY_AFTER_MAX_S ? res->retry_after_s : RETRY_AFTER_MAX_S;
-    /* "0" means at once, and would be a storm from many. */
+    /* "0" would mean at once, and many clients would retry together. */
     *ret_wait_ns = asked_s == 0
                        ? backoff_ns
                        : kube_jitter(&r->backoff.state, asked_s * S_NS, RETRY_AFTER_SPREAD);

@@ -1,7 +1,7 @@
-/* When a request is sent again, and after how long: one table by code. Pure: randomness comes from
- * a seed, time is what the caller waits.
+/* When a request is sent again, and after how long: one table by code. Pure: random numbers come from
+ * a seed, and the caller does the waiting.
  *
- *   no connection, time-out, broken       repeatable requests: back off
+ *   no connection, timeout, broken        repeatable requests: back off
  *   429, 5xx with Retry-After             that long, plus jitter
  *   408, 500, 502, 503, 504               back off
  *   401, 403 for system:anonymous         once: read the credentials again, at once
@@ -27,14 +27,14 @@ void kube_backoff_reset(struct kube_backoff *b);
 int64_t kube_jitter(uint64_t *state, int64_t value, double spread);
 
 enum kube_verdict {
-    KUBE_RETRY_NO,      /* the answer stands, good or bad */
-    KUBE_RETRY_WAIT,    /* again after *ret_wait_ns */
-    KUBE_RETRY_REFRESH, /* again at once with credentials read anew */
+    KUBE_RETRY_NO,      /* the answer is final, good or bad */
+    KUBE_RETRY_WAIT,    /* retry after *ret_wait_ns */
+    KUBE_RETRY_REFRESH, /* retry at once with credentials read again */
 };
 
 struct kube_retry {
     struct kube_backoff backoff;
-    unsigned max_tries; /* 1: only REFRESH is done */
+    unsigned max_tries; /* 1: only REFRESH is possible */
     unsigned tries;     /* answers seen */
     bool is_refreshed;
 };
@@ -42,5 +42,5 @@ struct kube_retry {
 void kube_retry_init(struct kube_retry *r, unsigned max_tries, uint64_t seed);
 enum kube_verdict kube_retry_decide(struct kube_retry *r, const struct kube_request *req,
                                     const struct kube_response *res, int64_t *ret_wait_ns);
-/* The code asks for other credentials: 401, or 403 for system:anonymous. */
+/* The server wants other credentials: 401, or 403 for system:anonymous. */
 bool kube_is_unauthenticated(const struct kube_response *res);

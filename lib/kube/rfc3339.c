@@ -43,7 +43,7 @@ static int64_t fraction_ns(struct cursor *c)
 {
     int64_t value = 0, scale = NS_PER_S / 10;
     for (; c->s < c->end && *c->s >= '0' && *c->s <= '9'; c->s++, scale /= 10) {
-        value += (*c->s - '0') * scale; /* digits beyond the ninth count nothing */
+        value += (*c->s - '0') * scale; /* digits beyond the ninth are ignored */
     }
     return value;
 }

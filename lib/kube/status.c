@@ -100,7 +100,7 @@ static int code_of(const struct kube_response *res, const struct kube_status *st
     }
 }
 
-/* The authoriser and admission give the same code and reason: only the words differ. */
+/* The authoriser and admission give the same code and reason; only the message differs. */
 static bool is_about_rights(const struct kube_status *status)
 {
     return strcmp(status->reason, "Forbidden") == 0 &&
@@ -118,7 +118,7 @@ bool kube_lacks_right(const struct kube_response *res)
     return is_about_rights(&status);
 }
 
-/* What a person may do about it, "" if the server's own message says enough. */
+/* What the user can do, "" if the server's own message says enough. */
 static const char *advice(const struct kube_request *req, const struct kube_response *res,
                           const struct kube_status *status)
 {
@@ -180,7 +180,7 @@ int kube_check(const struct kube_request *req, const struct kube_response *res, 
     char head[200];
     text_put(head, sizeof(head), "%s: HTTP %d%s%s: ", req->what, res->http_code,
              status.reason[0] == '\0' ? "" : " ", status.reason);
-    /* The advice is kept whole, the server's message cut before it. */
+    /* The advice is kept whole; the server's message is cut if there is too little room. */
     const char *then = advice(req, res, &status);
     char message[sizeof(status.message)];
     const size_t room = ERR_MSG_SIZE - strlen(head) - strlen(then);

@@ -16,8 +16,9 @@
 #define NS_PER_MS 1000000
 #define TCP_IDLE_S 30L /* then keep-alive probes */
 #define TCP_INTERVAL_S 10L
-#define TCP_DEAD_MS 30000U /* data or probes unanswered for so long: the connection is lost */
-#define HEADER_MAX 4096    /* kept of one header */
+#define TCP_DEAD_MS                                                                                \
+    30000U /* data or probes without acknowledgement for so long: the connection is lost */
+#define HEADER_MAX 4096 /* kept of one header */
 #define UPLOAD_BUFFER 16384L
 #define FAILURE_MAX ((size_t)64 * 1024) /* kept of a failed stream's body */
 
@@ -32,7 +33,7 @@ struct kube_transfer {
     struct buf content_type, audit_id, warning;
     struct buf body; /* whole, or what a stream has not delivered yet */
     bool has_headers, is_too_large;
-    bool is_open_told;
+    bool is_opened;
     bool *is_gone; /* while a callback runs: set when it is cancelled in there */
 };
 
@@ -146,21 +147,21 @@ static size_t on_write(char *data, size_t size, size_t n, void *ctx)
     return len;
 }
 
-/* On every new socket. Keep-alive alone does not notice a peer that is gone while data waits. */
+/* On every new socket. Keep-alive alone does not notice a lost peer while data is unacknowledged. */
 static int on_new_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
 {
     (void)purpose;
     struct kube_transfer *t = ctx;
     pool_count_connection(t->item.pool);
     const unsigned dead_ms = TCP_DEAD_MS;
-    /* Without it a dead peer is noticed later, by the owner's own clock. */
+    /* If it fails, the owner's timeout notices a dead peer, only later. */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &dead_ms, sizeof(dead_ms));
     return CURL_SOCKOPT_OK;
 }
 
 /* --- options --- */
 
-/* Every option below is one of curl 7.88's; only memory can lack, and then `code` says so. */
+/* curl 7.88 knows every option below, so this fails only without memory; `code` keeps the failure. */
 #define SET(option, value)                                                                         \
     code = code != CURLE_OK ? code : curl_easy_setopt(t->item.easy, option, value)
 
@@ -179,7 +180,8 @@ static CURLcode set_tls(struct kube_transfer *t)
     CURLcode code = set_blob(t, CURLOPT_CAINFO_BLOB, e->ca_pem);
     code = code != CURLE_OK ? code : set_blob(t, CURLOPT_SSLCERT_BLOB, e->cert_pem);
     code = code != CURLE_OK ? code : set_blob(t, CURLOPT_SSLKEY_BLOB, e->key_pem);
-    if (e->ca_pem != NULL) { /* that one alone: libcurl would trust the system's folder, too */
+    if (e->ca_pem !=
+        NULL) { /* only this CA: by default libcurl would also trust the system's folder */
         SET(CURLOPT_CAPATH, NULL);
         SET(CURLOPT_CAINFO, NULL);
     }
@@ -197,11 +199,11 @@ static CURLcode set_connection(struct kube_transfer *t)
     CURLcode code = CURLE_OK;
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's answer is not the server's */
+    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's headers are not the server's */
     if (t->params.endpoint->is_here) {
         SET(CURLOPT_NOPROXY, "*");
     }
-    SET(CURLOPT_PIPEWAIT, 1L); /* rather a stream of a connection under way than one more */
+    SET(CURLOPT_PIPEWAIT, 1L); /* wait for a connection being opened rather than open another */
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
     SET(CURLOPT_TIMEOUT_MS, t->params.is_stream ? 0L : (long)(t->params.timeout_ns / NS_PER_MS));
@@ -220,7 +222,8 @@ static CURLcode set_method(struct kube_transfer *t)
     if (req->body != NULL) {
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)req->body_len);
         SET(CURLOPT_POSTFIELDS, req->body); /* borrowed: the request outlives the transfer */
-        SET(CURLOPT_UPLOAD_BUFFERSIZE, UPLOAD_BUFFER); /* else 64 KiB for each request in flight */
+        SET(CURLOPT_UPLOAD_BUFFERSIZE,
+            UPLOAD_BUFFER); /* the default is 64 KiB for each request in flight */
     } else {
         SET(CURLOPT_HTTPGET, 1L);
     }
@@ -228,7 +231,7 @@ static CURLcode set_method(struct kube_transfer *t)
     SET(CURLOPT_HTTPHEADER, t->headers);
     SET(CURLOPT_USERAGENT, t->params.endpoint->user_agent);
     if (!t->params.is_stream) {
-        SET(CURLOPT_ACCEPT_ENCODING, "gzip"); /* the server packs lists of more than 128 KiB */
+        SET(CURLOPT_ACCEPT_ENCODING, "gzip"); /* the server compresses lists of more than 128 KiB */
     }
     return code;
 }
@@ -306,11 +309,11 @@ static void release(struct kube_transfer *t)
     free(t);
 }
 
-/* --- what the owner is told --- */
+/* --- delivery --- */
 
 static enum kube_failure failure_of_timeout(const struct kube_transfer *t)
 {
-    /* 0: the connection was never there. */
+    /* 0: there never was a connection. */
     curl_off_t connected_us = 0;
     (void)curl_easy_getinfo(t->item.easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us); /* stays 0 */
     return connected_us == 0 ? KUBE_UNREACHABLE : KUBE_TIMED_OUT;
@@ -320,7 +323,8 @@ static enum kube_failure failure_of_handshake(const struct kube_transfer *t)
 {
     long code = 0;
     (void)curl_easy_getinfo(t->item.easy, CURLINFO_OS_ERRNO, &code); /* stays 0 */
-    return code != 0 ? KUBE_UNREACHABLE : KUBE_TLS; /* the peer went away in the middle of it */
+    return code != 0 ? KUBE_UNREACHABLE
+                     : KUBE_TLS; /* the peer closed the connection during the handshake */
 }
 
 static enum kube_failure failure_of(const struct kube_transfer *t)
@@ -385,8 +389,8 @@ static void deliver_stream(struct kube_transfer *t, const bool *is_gone)
     if (!t->has_headers || !is_success(t)) {
         return;
     }
-    if (!t->is_open_told) {
-        t->is_open_told = true;
+    if (!t->is_opened) {
+        t->is_opened = true;
         struct kube_response res = t->res;
         res.content_type = buf_cstr(&t->content_type);
         res.audit_id = buf_cstr(&t->audit_id);
@@ -402,12 +406,13 @@ static void deliver_stream(struct kube_transfer *t, const bool *is_gone)
     }
 }
 
-/* An answer that comes before the request's body is sent (429, 401) may be there to its end when
- * curl 7.88 has sent that, and curl then waits for more from the socket. A pause that ends makes it
- * look at what it has. */
+/* The server may answer before it has read the request's body (429, 401). If the whole answer has
+ * arrived when curl 7.88 has sent the body, curl waits for the socket instead of reading its buffer.
+ * Pausing and resuming makes it read the buffer. */
 static void look_again(struct kube_transfer *t)
 {
-    (void)curl_easy_pause(t->item.easy, CURLPAUSE_RECV); /* if it fails, the time-out is left */
+    (void)curl_easy_pause(t->item.easy,
+                          CURLPAUSE_RECV); /* if it fails, the timeout ends the request */
     (void)curl_easy_pause(t->item.easy, CURLPAUSE_CONT);
 }
 

@@ -1,7 +1,7 @@
 /* One HTTP request over a transport, and its answer. Used by client.c only, which adds what
  * Kubernetes means: retries, credentials, the queue.
  *
- * A transfer frees itself after on_done; before, kube_transfer_cancel may come at any moment. */
+ * A transfer frees itself after on_done; until then kube_transfer_cancel may be called at any time. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,11 +19,11 @@ struct kube_transfer;
 /* The server's side of every request; borrowed from the client, copied by curl. */
 struct kube_endpoint {
     const char *base_url;   /* without '/' at the end */
-    const char *connect_to; /* NULL, or "::HOST:PORT": where base_url's host really is */
+    const char *connect_to; /* NULL, or "::HOST:PORT": the address to connect to instead */
     const char *ca_pem, *cert_pem, *key_pem; /* NULL: none */
     const char *user_agent;
     bool is_insecure;
-    bool is_here; /* on this machine: never through a proxy */
+    bool is_here; /* the server is on this machine: never use a proxy */
 };
 
 struct kube_transfer_params {
@@ -31,8 +31,8 @@ struct kube_transfer_params {
     const struct kube_endpoint *endpoint;
     const char *token; /* NULL: none */
     enum kube_pool pool;
-    bool is_stream;     /* on_open and on_data for a 2xx; no time-out */
-    size_t max_bytes;   /* of a body that is kept whole */
+    bool is_stream;     /* on_open and on_data for a 2xx; no timeout */
+    size_t max_bytes;   /* limit for a body that is not streamed */
     int64_t timeout_ns; /* not for streams */
     void (*on_open)(void *ctx, const struct kube_response *res);
     void (*on_data)(void *ctx, const char *data, size_t len);
@@ -40,9 +40,9 @@ struct kube_transfer_params {
     void *ctx;
 };
 
-/* Not from inside on_data's curl: from the loop, or from a delivered callback. */
+/* Call it from the loop or from one of the callbacks above. */
 int kube_transfer_start(struct kube_transport *t, const struct kube_transfer_params *params,
                         struct kube_transfer **ret, struct err *err);
 void kube_transfer_cancel(struct kube_transfer *transfer);
-/* The same, for it has been silent too long: later requests leave its connection alone. */
+/* Cancels a transfer that was silent for too long: later requests do not use its connection. */
 void kube_transfer_abandon(struct kube_transfer *transfer);

@@ -36,7 +36,7 @@ struct pool {
 struct kube_transport {
     uv_loop_t *loop;
     struct pool *current[POOL_COUNT]; /* by kind; where new requests go */
-    LIST_HEAD(, pool) pools;          /* these, and the ones that were left */
+    LIST_HEAD(, pool) pools;          /* these, and those that pool_leave replaced */
     bool is_closing;
     void (*on_closed)(void *ctx);
     void *ctx;
@@ -88,8 +88,8 @@ static void collect_finished(struct pool *p)
 static void deliver(struct pool *p)
 {
     collect_finished(p);
-    /* A callback may cancel any transfer, or free the transport: the list is all that is trusted,
-     * and the pool's memory lives till its handles have closed. */
+    /* A callback may cancel any transfer, or free the transport. So each step starts from the list; the
+     * pool's memory stays until its handles have closed. */
     for (struct pool_item *item; (item = TAILQ_FIRST(&p->ready)) != NULL;) {
         TAILQ_REMOVE(&p->ready, item, in_ready);
         item->is_ready = false;
@@ -105,7 +105,7 @@ static void act(struct pool *p, curl_socket_t fd, int events)
         return;
     }
     int n_running;
-    /* Fails only for a bad handle; what goes wrong with a transfer is told by the transfer. */
+    /* Fails only for a bad handle; failures of a transfer are reported by the transfer. */
     (void)curl_multi_socket_action(p->multi, fd, events, &n_running);
     deliver(p);
 }
@@ -150,7 +150,7 @@ static struct socket_watch *watch(struct pool *p, curl_socket_t fd)
     w->poll.data = w;
     p->n_handles++;
     LIST_INSERT_HEAD(&p->sockets, w, in_pool);
-    (void)curl_multi_assign(p->multi, fd, w); /* curl has just told us of this socket */
+    (void)curl_multi_assign(p->multi, fd, w); /* cannot fail: curl has just named this socket */
     return w;
 }
 
@@ -216,13 +216,13 @@ static void on_timer_closed(uv_handle_t *handle)
     release_handle(handle->data);
 }
 
-/* It has no items any more. */
+/* Only when it has no items left. */
 static void pool_close(struct pool *p)
 {
     (void)curl_multi_cleanup(p->multi); /* a good handle, and we are not inside it */
     p->multi = NULL;
     for (struct socket_watch *w; (w = LIST_FIRST(&p->sockets)) != NULL;) {
-        unwatch(w); /* of idle connections that curl closed without a word */
+        unwatch(w); /* of idle connections, whose end curl does not report */
     }
     uv_close((uv_handle_t *)&p->timer, on_timer_closed);
 }
@@ -238,7 +238,7 @@ void pool_leave(struct pool *p)
 {
     struct kube_transport *t = p->transport;
     struct pool *next = p == t->current[p->kind] ? pool_new(t, p->kind) : NULL;
-    if (next != NULL) { /* without memory the old one has to do */
+    if (next != NULL) { /* if there is no memory, the old one stays in use */
         t->current[p->kind] = next;
         close_if_left(p);
     }
@@ -315,13 +315,13 @@ void kube_transport_free(struct kube_transport *t, void (*on_closed)(void *ctx),
     t->is_closing = true;
     t->on_closed = on_closed;
     t->ctx = ctx;
-    if (LIST_EMPTY(&t->pools)) { /* it could not be made */
+    if (LIST_EMPTY(&t->pools)) { /* it could not be created */
         free(t);
         on_closed(ctx);
         return;
     }
     for (int i = 0; i < POOL_COUNT; i++) {
-        t->current[i] = NULL; /* a pool that is left closes with its last transfer */
+        t->current[i] = NULL; /* then a pool closes with its last transfer */
     }
     struct pool *p;
     LIST_FOREACH(p, &t->pools, in_transport)
@@ -329,7 +329,7 @@ void kube_transport_free(struct kube_transport *t, void (*on_closed)(void *ctx),
         for (struct pool_item *item; (item = TAILQ_FIRST(&p->items)) != NULL;) {
             item->cancel(item);
         }
-        if (p->multi != NULL) { /* it had none */
+        if (p->multi != NULL) { /* it had no transfers */
             pool_close(p);
         }
     }

@@ -19,7 +19,7 @@ void kube_watch_parser_done(struct kube_watch_parser *p)
 
 void kube_watch_parser_reset(struct kube_watch_parser *p)
 {
-    buf_done(&p->line); /* gives back the memory of a large one */
+    buf_done(&p->line); /* frees the memory of a large line */
 }
 
 static int type_of(const char *text)

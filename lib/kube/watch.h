@@ -1,4 +1,4 @@
-/* Bytes of a watch into events: one JSON object a line. Sans-I/O: fed as the bytes come, split
+/* Parses the bytes of a watch into events: one JSON object a line. Does no I/O: bytes may arrive split
  * anywhere. Used by reflector.c. */
 #pragma once
 
@@ -11,13 +11,13 @@
 
 enum kube_event_type { KUBE_ADDED, KUBE_MODIFIED, KUBE_DELETED, KUBE_BOOKMARK, KUBE_ERROR };
 
-/* `object` is borrowed for the call (json_incref to keep). < 0 ends the feeding. */
+/* `object` is borrowed for the call (json_incref to keep). < 0 stops the parser. */
 typedef int (*kube_event_fn)(void *ctx, enum kube_event_type type, json_t *object, struct err *err);
 
 #define KUBE_LINE_MAX ((size_t)16 * 1024 * 1024)
 
 struct kube_watch_parser {
-    struct buf line; /* the line under way */
+    struct buf line; /* the incomplete line */
     size_t line_max;
     const char *skip_list; /* as kube_json_load_lean takes it; NULL after init */
     kube_event_fn on_event;
@@ -26,8 +26,8 @@ struct kube_watch_parser {
 void kube_watch_parser_init(struct kube_watch_parser *p, size_t line_max, kube_event_fn on_event,
                             void *ctx);
 void kube_watch_parser_done(struct kube_watch_parser *p);
-/* Forgets a half line: a new stream begins. */
+/* Drops an incomplete line: a new stream begins. */
 void kube_watch_parser_reset(struct kube_watch_parser *p);
-/* -E2BIG a line too long, -EPROTO no event, or what on_event returned: the stream is useless. */
+/* -E2BIG a line is too long, -EPROTO not an event, or what on_event returned: the stream is unusable. */
 int kube_watch_parser_feed(struct kube_watch_parser *p, const char *data, size_t len,
                            struct err *err);

@@ -1,7 +1,7 @@
-/* The right to drive a run: a lock file beside the store, FILE-<uid>.lock, held with a lock of
- * the open file (fcntl OFD: unlike flock it can be asked about without taking it). The kernel
- * lets go of it when the process ends, however it ends; what stays after a kill -9 is an empty
- * right that the next claim takes over. The holder's pid is the file's content. */
+/* The right to drive a run: a lock file beside the store, FILE-<uid>.lock, with a lock on the open file
+ * (fcntl OFD, which unlike flock can be queried without taking it). The kernel releases the lock
+ * however the process ends. After a kill -9 the file stays, unlocked, and the next claim takes it over.
+ * The file contains the owner's pid. */
 #include "store/sqlite_internal.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* A holder unlinks the file before it lets go, so a lock may be won on a file that is gone. */
+/* The owner unlinks the file before it releases the lock, so a lock may be taken on a deleted file. */
 static bool is_linked(int fd, const char *path)
 {
     struct stat held, named;
@@ -36,7 +36,7 @@ static int busy(int fd, struct err *err)
                    pid[0] == '\0' ? "(unknown)" : pid);
 }
 
-/* Opens and locks `path`; -EAGAIN: look again, the file was replaced meanwhile. */
+/* Opens and locks `path`; -EAGAIN: try again, the file was replaced meanwhile. */
 static int lock_file(const char *path, struct err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
@@ -57,7 +57,7 @@ static int lock_file(const char *path, struct err *err)
     }
     char pid[24];
     int len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
-    /* The pid is for people: on a full disk the claim stands without it. */
+    /* The pid is for people: on a full disk the claim is valid without it. */
     if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)len, 0) < len) {
         (void)ftruncate(fd, 0);
     }
@@ -76,7 +76,7 @@ int claim_take(struct store *base, const char *uid, struct err *err)
     int fd;
     do {
         fd = lock_file(path, err);
-    } while (fd == -EAGAIN); /* ends: each turn another process has come and gone */
+    } while (fd == -EAGAIN); /* ends: each time another process has taken and released it */
     if (fd < 0) {
         return fd;
     }
@@ -103,9 +103,9 @@ int claim_probe(struct store *base, const char *uid, struct err *err)
     return r;
 }
 
-static void let_go(struct claim *c)
+static void release(struct claim *c)
 {
-    (void)unlink(c->path); /* before the lock ends; a file that stays does no harm */
+    (void)unlink(c->path); /* before the lock is released; a file that stays is harmless */
     (void)close(c->fd);
     free(c->uid);
     free(c->path);
@@ -116,7 +116,7 @@ void claim_release(struct store *base, const char *uid)
     struct sqlite_store *s = sqlite_store_of(base);
     for (size_t i = 0; i < s->claims.len; i++) {
         if (str_eq(s->claims.items[i].uid, uid)) {
-            let_go(&s->claims.items[i]);
+            release(&s->claims.items[i]);
             s->claims.items[i] = s->claims.items[--s->claims.len];
             return;
         }
@@ -126,7 +126,7 @@ void claim_release(struct store *base, const char *uid)
 void claim_release_all(struct sqlite_store *s)
 {
     vec_each (struct claim, c, &s->claims) {
-        let_go(c);
+        release(c);
     }
     vec_done(&s->claims);
 }

@@ -1,11 +1,11 @@
-/* A stored run as the core knows it, see store.h. */
+/* From a stored run to its run_def, see store.h. */
 #include "store/store.h"
 
 #include <string.h>
 
 #include "spec/spec_load.h"
 
-/* A frozen definition was valid when it was frozen: the first problem is enough for a person. */
+/* The definition was valid when it was frozen, so one problem is enough. */
 static int cannot_read(const struct run_row *row, const struct diags *diags, struct err *err)
 {
     const struct diag *d = diags->list.len > 0 ? &diags->list.items[0] : NULL;

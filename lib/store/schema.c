@@ -1,5 +1,5 @@
-/* The tables and how they came to be. A step, once released, is never edited: a change is a new
- * step at the end, and SCHEMA_VERSION counts them. See docs/store.md for what each column means. */
+/* The tables and their migrations. A released step is never edited: a change is a new step at the end,
+ * and SCHEMA_VERSION counts the steps. See docs/store.md for what each column means. */
 #include "store/sqlite_internal.h"
 
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-/* Marks the file as ours among SQLite files: "bnch". */
+/* Marks a SQLite file as a benchd store: "bnch". */
 #define APPLICATION_ID 1651401576
 
 static const char *const steps[SCHEMA_VERSION] = {
@@ -102,7 +102,7 @@ static int apply_steps(struct sqlite_store *s, struct err *err)
     return r;
 }
 
-/* Holds the folder while a file is made: switching a new file to WAL does not wait for others. */
+/* Locks the folder while a file is created: SQLite does not wait for others when a new file becomes WAL. */
 static int lock_folder(const struct sqlite_store *s)
 {
     _cleanup_(freep) char *folder = xstrdup(s->path);
@@ -110,7 +110,9 @@ static int lock_folder(const struct sqlite_store *s)
     slash[slash == folder ? 1 : 0] = '\0';
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
-        (void)flock(fd, LOCK_EX); /* without it the file is still made whole, or SQLITE_BUSY */
+        (void)flock(
+            fd,
+            LOCK_EX); /* without the lock the file is still created correctly, or SQLITE_BUSY is reported */
     }
     return fd;
 }

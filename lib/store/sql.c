@@ -23,7 +23,7 @@ static int sql_error_io(struct sqlite_store *s, struct err *err)
         return fail(s, err, system, strerror(system),
                     "choose another file with --store sqlite:FILE");
     }
-    /* ENOENT comes from a file beside the store; that the store is there was seen before. */
+    /* ENOENT is about a file beside the store; the store itself was found before. */
     if (system == 0 || system == ENOENT) {
         return fail(s, err, EIO, sqlite3_errmsg(s->db), "");
     }
@@ -205,7 +205,7 @@ int sql_end(struct sqlite_store *s, int r, struct err *err)
         r = committed;
     }
     if (!sqlite3_get_autocommit(s->db)) { /* some errors have rolled back already */
-        (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* r tells what went wrong */
+        (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* r has the reason */
     }
     return r;
 }

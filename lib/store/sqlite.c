@@ -242,7 +242,7 @@ int sqlite_store_make_folder(const char *path, struct err *err)
     return 0;
 }
 
-/* The file as an absolute path: SQLite gives some relative names (":memory:") a meaning. */
+/* The file as an absolute path: some relative names (":memory:") are special to SQLite. */
 static int absolute_path(const char *path, bool create, char **ret, struct err *err)
 {
     const char *slash = strrchr(path, '/');
@@ -264,7 +264,7 @@ static int absolute_path(const char *path, bool create, char **ret, struct err *
         if (S_ISDIR(st.st_mode)) {
             return err_set(err, EISDIR, "store '%s': this is a folder, not a file", full);
         }
-        /* One file, one name: claims lie beside the file, not beside a link to it. */
+        /* One name per file: claims are files beside it, not beside a link to it. */
         if (realpath(full, resolved) == NULL) {
             return err_set_errno(err, errno, "store '%s'", full);
         }
@@ -278,14 +278,14 @@ static int absolute_path(const char *path, bool create, char **ret, struct err *
     return 0;
 }
 
-/* May files be made beside the store? 0, or why not (-errno). */
+/* Can files be created beside the store? 0, or why not (-errno). */
 static int check_folder(const char *path)
 {
     _cleanup_(freep) char *folder = xstrndup(path, (size_t)(strrchr(path, '/') - path) + 1);
     return access(folder, W_OK) < 0 ? -errno : 0;
 }
 
-/* A file that nobody can be writing, as SQLite must be told: WAL needs a file beside it. */
+/* The URI of a file that nobody can write: SQLite could not create the WAL file beside it. */
 static char *immutable_uri(const char *path)
 {
     struct buf uri = BUF_INIT;
@@ -324,7 +324,7 @@ static int open_file(struct sqlite_store *s, bool create, struct err *err)
         return sql_error(s, rc, err);
     }
     (void)sqlite3_busy_timeout(s->db, BUSY_TIMEOUT_MS);
-    /* FULL: a committed trial survives a power cut too; there are few writes a trial. */
+    /* FULL: a committed trial also survives a power cut; a trial writes rarely. */
     return sql_exec(s,
                     "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"
                     "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY",

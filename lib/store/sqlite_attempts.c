@@ -1,4 +1,4 @@
-/* Attempts, their replicas and logs in the SQLite store. An attempt is written once, whole; a
+/* Attempts, their replicas and logs in the SQLite store. An attempt is written once, completely; a
  * log is compressed before the transaction begins, so that the write lock is held only to write. */
 #include "store/sqlite_internal.h"
 
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 
 #define ZSTD_LEVEL 3
-#define LOG_MAX_BYTES ((size_t)1 << 30) /* believed of a stored log's length */
+#define LOG_MAX_BYTES ((size_t)1 << 30) /* limit for the length that a stored log claims */
 
 #define KEY "run_uid = ?1 AND point = ?2 AND trial = ?3 AND attempt = ?4"
 
@@ -75,7 +75,7 @@ static int write_attempt(struct sqlite_store *s, const char *uid, const struct a
 {
     int r = insert_attempt(s, uid, row, err);
     if (r <= 0) {
-        return r; /* 0: it is kept already */
+        return r; /* 0: it is stored already */
     }
     if (row->simulated) {
         r = sql_run(s, err, "UPDATE run SET simulated = 1 WHERE uid = ?", "s", uid);

@@ -1,4 +1,4 @@
-/* Events in the SQLite store: what `benchctl describe` lists, in the order of their coming. */
+/* Events in the SQLite store, in the order in which they were added. `benchctl describe` lists them. */
 #include "store/sqlite_internal.h"
 
 #include "base/mem.h"

@@ -3,7 +3,7 @@
  *   sqlite.c           open, close, runs
  *   sqlite_attempts.c  attempts, replicas, logs
  *   schema.c           the tables, and their migrations by PRAGMA user_version
- *   sqlite_events.c    what happened during a run, for people
+ *   sqlite_events.c    events of a run, for people
  *   sql.c              statements, transactions, SQLite's codes as errors that name the file
  *   claim.c            the right to drive a run: a lock file that dies with the process
  *
@@ -38,9 +38,9 @@ static inline struct sqlite_store *sqlite_store_of(struct store *s)
 
 /* --- sql.c --- */
 
-/* What SQLite's last error on this store means: -Exxx and a text with the file and the reason. */
+/* SQLite's last error on this store as -Exxx and a text with the file and the reason. */
 int sql_error(struct sqlite_store *s, int rc, struct err *err);
-/* Something in the file that this program never writes: -EBADMSG. */
+/* The file contains something that this program never writes: -EBADMSG. */
 int sql_damaged(struct sqlite_store *s, struct err *err, const char *what);
 
 int sql_exec(struct sqlite_store *s, const char *sql, struct err *err);
@@ -50,7 +50,7 @@ int sql_prepare(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err, con
                 const char *types, ...);
 /* 1: a row; 0: no more. */
 int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err);
-/* Prepares, binds, runs to the end. The number of rows changed. */
+/* Prepares, binds, runs to the end. Returns the number of changed rows. */
 int sql_run(struct sqlite_store *s, struct err *err, const char *sql, const char *types, ...);
 /* How many runs have this uid: 0 or 1. */
 int sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret, struct err *err);

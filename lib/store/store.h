@@ -30,7 +30,7 @@ struct replica_log {
     size_t len;
 };
 
-/* Something that happened during a run, for people; nothing is decided by it. */
+/* Something that happened during a run, for people; no decision depends on it. */
 struct event_row {
     int64_t unix_ms;
     enum event_type type;
@@ -41,7 +41,7 @@ void event_row_done(struct event_row *row);
 struct store;
 
 struct store_ops {
-    /* -EEXIST: a run of that name or uid is there. */
+    /* -EEXIST: there is a run of that name or uid. */
     int (*put_run)(struct store *s, const struct run_row *row, struct err *err);
     /* By name or uid; -ENOENT. */
     int (*get_run)(struct store *s, const char *name_or_uid, struct run_row *ret, struct err *err);
@@ -49,9 +49,9 @@ struct store_ops {
     int (*list_runs)(struct store *s, struct run_row **ret, size_t *ret_n, struct err *err);
     int (*put_status)(struct store *s, const char *uid, const struct run_status *status,
                       struct err *err);
-    /* Makes its name free for another run; -ENOENT, -EEXIST: that name is taken. */
+    /* Frees its name for another run; -ENOENT; -EEXIST: the new name is taken. */
     int (*rename_run)(struct store *s, const char *uid, const char *name, struct err *err);
-    /* Runs, attempts, replicas and logs of it; -ENOENT. */
+    /* The run with its attempts, replicas, logs and events; -ENOENT. */
     int (*delete_run)(struct store *s, const char *uid, struct err *err);
 
     /* One transaction: the row, its replicas and their logs; a simulated one makes the run so.
@@ -72,13 +72,13 @@ struct store_ops {
                        struct err *err);
 
     /* Exclusive right to drive a run: -EBUSY while a living process holds it (its pid is in the
-     * text). Released by release_run, by close, and by the death of the process. */
+     * text). Released by release_run, by close, and when the process ends. */
     int (*claim_run)(struct store *s, const char *uid, struct err *err);
     void (*release_run)(struct store *s, const char *uid);
-    /* Asks without taking: -EBUSY as above, or 0. */
+    /* Asks without claiming: -EBUSY as above, or 0. */
     int (*probe_run)(struct store *s, const char *uid, struct err *err);
 
-    /* Gives back memory that is held for speed; may be NULL. */
+    /* Frees caches; may be NULL. */
     void (*rest)(struct store *s);
     void (*close)(struct store *s);
 };
