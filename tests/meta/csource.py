@@ -14,7 +14,7 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTI
 _OPEN = re.compile(r"^\{", re.MULTILINE)
 _CLOSE = re.compile(r"^\}", re.MULTILINE)
 _NAME = re.compile(r"(\w+)\s*\(")
-_STATIC = re.compile(r"\bstatic\b")
+_STATIC = re.compile(r"^static\b", re.MULTILINE)  # not the one of an array parameter
 
 
 def files(root, folders, suffixes=(".c", ".h")):

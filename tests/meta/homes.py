@@ -1,54 +1,58 @@
-"""A function that x.h declares is defined in x.c beside it, or the header names the .c file that has it: whoever reads
-a declaration knows where to look."""
+"""A function's home: what x.h declares, x.c of the same folder defines (for x_internal.h also x.c). A header whose
+functions lie elsewhere names that .c file in a comment, so that a reader finds the body without a search."""
 
-import os
 import re
 
 import csource
 
-_DECLARED = re.compile(r"\b([a-z_]\w*)\s*\([^;{}]*\)\s*(?:__attribute__\s*\(\(.*?\)\)\s*)*;", re.DOTALL)
-_POINTERS = re.compile(r"\(\s*\*\s*\w*\s*\)\s*\([^()]*\)")
-_BODIES = re.compile(r"\{[^{}]*\}")
-_NOT_NAMES = {"__attribute__", "sizeof", "defined", "_Static_assert", "static_assert"}
+# `type name(parameters)` and what may stand behind it; its own line begins in column 1.
+_DECLARATION = re.compile(
+    r"^(?!static\b|typedef\b|return\b|struct \w+ \{)[A-Za-z_][\w \t*]*?[ *](\w+)\(([^;{}]*)\)[^;{}()]*"
+    r"(?:__attribute__\s*\(\(.*?\)\)\s*)*;", re.MULTILINE | re.DOTALL)
+# A definition whose name a macro makes: `DEFINE_PRODUCT(name, ...)`, `void ISA_SYMBOL(name)(...)`, which is name_avx2.
+_MADE = re.compile(r"^(?:\w[\w *]* )?[A-Z][A-Z_]*\((\w+)[,)]", re.MULTILINE)
 
 
-def declared(code):
-    """Names of the functions that a header declares: not members, not static ones."""
-    code = re.sub(r"^[ \t]*#.*?(?<!\\)$", "", code, flags=re.MULTILINE | re.DOTALL)
-    while True:
-        bare = _BODIES.sub("", code)
-        if bare == code:
-            break
-        code = bare
-    code = _POINTERS.sub("", re.sub(r"\btypedef\b[^;]*;", "", code))
-    names = []
-    for match in _DECLARED.finditer(code):
-        head = code[:match.start()].rsplit(";", 1)[-1]
-        if match.group(1) not in _NOT_NAMES and "static" not in head.split():
-            names.append(match.group(1))
-    return names
+def declarations(code):
+    """(line, name) of each function that a header declares and does not define."""
+    return [(csource.line_of(code, m.start()), m.group(1)) for m in _DECLARATION.finditer(code)
+            if m.group(1) != "__attribute__"]
+
+
+def homes(root, paths):
+    """Two dicts of {function: files that define it}: by its name, and by the beginning that a macro completes."""
+    found, made = {}, {}
+    for path in paths:
+        code = csource.code_only(csource.read(root, path))
+        for function in csource.functions(code):
+            if not function.is_static:
+                found.setdefault(function.name, set()).add(path)
+        for name in _MADE.findall(code):
+            made.setdefault(name, set()).add(path)
+    return found, made
+
+
+def own_files(header):
+    """The .c files that need no mention in this header."""
+    stem = header.removesuffix(".h")
+    return {stem + ".c", stem.removesuffix("_internal") + ".c"}
 
 
 def check(root):
-    paths = csource.files(root, csource.SOURCE_FOLDERS)
-    homes = {}
-    for path in paths:
-        if path.endswith(".c"):
-            for function in csource.functions(csource.code_only(csource.read(root, path))):
-                if not function.is_static:
-                    homes.setdefault(function.name, set()).add(path)
     findings = []
-    for path in paths:
-        if not path.endswith(".h"):
-            continue
-        text = csource.read(root, path)
+    defined, made = homes(root, csource.files(root, csource.SOURCE_FOLDERS, (".c",)))
+    for header in csource.files(root, csource.SOURCE_FOLDERS, (".h",)):
+        text = csource.read(root, header)
         comments = csource.comments_only(text)
-        own = path[:-2] + ".c"
-        for name in declared(csource.code_only(text)):
-            where = homes.get(name, set())
-            named = any(re.search(rf"\b{re.escape(os.path.basename(home))}\b", comments) for home in where)
-            if own not in where and where and not named:
-                findings.append(f"{path}: {name} is defined in {' '.join(sorted(where))}, which no comment here names")
+        for line, name in declarations(csource.code_only(text)):
+            places = defined.get(name) or made.get(name) or made.get(name.rpartition("_")[0], set())
+            if places & own_files(header):
+                continue
+            if not places:
+                findings.append(f"{header}:{line}: {name} is defined nowhere")
+            elif not any(re.search(rf"(?<![\w*]){re.escape(p.rpartition('/')[2])}", comments) for p in places):
+                findings.append(f"{header}:{line}: {name} is defined in {', '.join(sorted(places))}, which the header "
+                                "does not name")
     return findings
 
 

@@ -1,55 +1,103 @@
-"""Files that comments and pages name exist: a path from the root or from lib/ (worker/comm/net.h, core/role.h), and the
-bare name of a neighbour after "see" (see net.h). What is renamed is renamed everywhere."""
+"""Every file of the project that a page, a comment or a build file mentions exists: by its path from the root or from
+lib/, by a link of a page, or by its bare name ("see reflector.h")."""
 
+import fnmatch
 import os
 import re
 
 import csource
 
-FOLDERS = ("base", "bench", "benchmarks", "core", "ctl", "daemon", "dashboards", "decide", "doc", "docs", "kube", "lib",
-           "manifests", "pod", "report", "result", "run", "script", "spec", "store", "tests", "worker")
-ENDINGS = r"c|h|py|sh|md|yaml|toml|json|build"
-# A path from a folder above, with at least one slash and a known ending; not the tail of a longer path or an address.
-_PATH = re.compile(rf"(?<![\w./:<>$~{{}}*%-])((?:{'|'.join(FOLDERS)})/[\w./-]*?[\w-]+\.(?:{ENDINGS}))(?![\w/*{{-]|\.\w)")
-_SEE = re.compile(r"\b[Ss]ee (\w+\.[ch])\b")
-# Names that stand for no file of the tree.
-ELSEWHERE = (
-    "tests/meta/selftest.py",  # bad trees that it makes
-    "tests/ctl/test_usage.py",  # files that it makes
-    "tests/dashboards/test_lint.py",
-    "CHANGELOG.md",  # which speaks of what was
-)
+TEXT_SUFFIXES = (".md", ".c", ".h", ".py", ".sh", ".yaml", "meson.build", "Dockerfile")
+SUFFIXES = r"\.(?:c|h|py|md|sh|yaml|json)"
+SKIPPED = {
+    "CHANGELOG.md": "names files of its day",
+    "tests/*/golden/*": "output of programs",
+    "tests/meta/selftest.py": "has bad examples",
+}
+# What looks like a file of the project and is none.
+NOT_OURS = {
+    "*NAME*": "stands for any name",
+    "x*.[ch]": "stands for any file",
+    "stdio.h": "libc",
+    "cpuid.h": "the compiler",
+    "cmocka.h": "a library",
+}
+
+_PATH = re.compile(rf"(?<![\w./<>$~*{{}}-])((?:[\w*.{{}},-]+/)+[\w*.{{}},-]*[\w*}}])(?![\w(<$]|/[\w*{{])")
+_BARE = re.compile(rf"(?<![\w./<>\"*%+-])([a-z]\w*\.[ch])(?![\w/>\"(-]|\.\w)")
+_LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+_DOCSTRING = re.compile(r'"""(.*?)"""|#([^\n]*)', re.DOTALL)
 
 
-def candidates(path, name):
-    """Where a mention in `path` may lie."""
-    here = os.path.dirname(path)
-    return [name, os.path.join("lib", name), os.path.join(here, name), os.path.join(os.path.dirname(here), name)]
+def folder_of(path):
+    return path.rpartition("/")[0]
 
 
-def texts(root):
-    """(path, the text that may name files) of sources, scripts, build files and pages."""
-    for path in csource.files(root, csource.SOURCE_FOLDERS + csource.TEST_FOLDERS):
-        yield path, csource.comments_only(csource.read(root, path))
-    folders = csource.SOURCE_FOLDERS + csource.TEST_FOLDERS + ("docs", "script", "manifests", "dashboards", "benchmarks")
-    for path in csource.files(root, folders, (".py", ".md", ".sh", "meson.build")):
-        yield path, csource.read(root, path)
-    for name in sorted(os.listdir(root)):
-        if name.endswith((".md", "meson.build", "Dockerfile")):
-            yield name, csource.read(root, name)
+def prose(path, text):
+    """What people read of a file; lines keep their numbers."""
+    if path.endswith((".c", ".h")):
+        return csource.comments_only(text)
+    if not path.endswith(".md"):
+        out, at = [], 0
+        for m in _DOCSTRING.finditer(text):
+            out += [re.sub(r"[^\n]", " ", text[at:m.start()]), m.group(0)]
+            at = m.end()
+        return "".join(out)
+    return text
+
+
+def alternatives(pattern):
+    """"a/{b,c}.h" as "a/b.h", "a/c.h"."""
+    m = re.search(r"\{([^{}]*)\}", pattern)
+    if m is None:
+        return [pattern]
+    return [p for part in m.group(1).split(",") for p in alternatives(pattern[:m.start()] + part + pattern[m.end():])]
+
+
+class Tree:
+    """The names of everything in the project."""
+
+    def __init__(self, root):
+        self.paths = set()
+        for here, dirs, names in os.walk(root):
+            dirs[:] = [d for d in dirs if not d.startswith((".git", "build", "__pycache__"))]
+            at = os.path.relpath(here, root).replace(os.sep, "/")
+            prefix = "" if at == "." else at + "/"
+            self.paths |= {prefix + n for n in dirs + names}
+        self.top = {p for p in self.paths if os.path.isdir(os.path.join(root, p)) and "/" not in p}
+        self.lib = {p.split("/")[1] for p in self.paths if p.startswith("lib/")}
+        self.names = {p.rpartition("/")[2] for p in self.paths}
+
+    def has(self, path):
+        if "*" in path:
+            return any(fnmatch.fnmatchcase(p, path) for p in self.paths)
+        return path in self.paths
+
+    def lacks(self, folder, path):
+        """Is it a path of the project, and is there no such file?"""
+        first = path.split("/")[0]
+        if first not in self.top | self.lib or (first not in self.top and not re.search(SUFFIXES + "$", path)):
+            return False
+        # Without suffix it may be a program, which is built from the source beside it.
+        return not any(map(self.has, (path, "lib/" + path, os.path.join(folder, path), path + ".c")))
 
 
 def check(root):
-    findings = []
-    for path, text in texts(root):
-        if path in ELSEWHERE:
+    tree, findings = Tree(root), []
+    for path in sorted(p for p in tree.paths if p.endswith(TEXT_SUFFIXES) or folder_of(p) == "script"):
+        full = os.path.join(root, path)
+        if any(fnmatch.fnmatchcase(path, s) for s in SKIPPED) or os.path.isdir(full):
             continue
-        names = {(m.group(1), m.start(1)) for m in _PATH.finditer(text)}
-        if path.endswith((".c", ".h")):
-            names |= {(m.group(1), m.start(1)) for m in _SEE.finditer(text)}
-        for name, at in sorted(names, key=lambda pair: pair[1]):
-            if not any(os.path.exists(os.path.join(root, c)) for c in candidates(path, name)):
-                findings.append(f"{path}:{csource.line_of(text, at)}: there is no {name}")
+        text, folder = prose(path, csource.read(root, path)), folder_of(path)
+        missing = []
+        for m in _PATH.finditer(text):
+            missing += [(m.start(), p) for p in alternatives(m.group(1).rstrip(".,")) if tree.lacks(folder, p)]
+        if path.endswith(".md"):
+            missing += [(m.start(), m.group(1)) for m in _LINK.finditer(text)
+                        if not tree.has(os.path.normpath(os.path.join(folder, m.group(1))))]
+        missing += [(m.start(), m.group(1)) for m in _BARE.finditer(text) if m.group(1) not in tree.names]
+        findings += [f"{path}:{csource.line_of(text, at)}: {name} does not exist" for at, name in sorted(missing)
+                     if not any(fnmatch.fnmatchcase(name, n) for n in NOT_OURS)]
     return findings
 
 

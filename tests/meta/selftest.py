@@ -158,24 +158,38 @@ class SelfTest(unittest.TestCase):
         self.assertIn("limit 3", self.findings(lambda root: circles.check(root, four), one_way)[-1])
 
     def test_homes(self):
-        self.assert_good(homes.check, GOOD)
-        body = "int there(int x)\n{\n    return x;\n}\n"
-        files = {"lib/base/a.h": "int there(int x);\n", "lib/base/b.c": body}
-        found = self.findings(homes.check, files)
-        self.assertEqual(len(found), 1, found)
-        self.assertIn("lib/base/a.h: there is defined in lib/base/b.c", found[0])
-        self.assert_good(homes.check, {**files, "lib/base/a.h": "/* In b.c. */\nint there(int x);\n"})
-        self.assert_good(homes.check, {"lib/base/a.h": "int there(int x);\n", "lib/base/a.c": body})
-        self.assert_good(homes.check, {**files, "lib/base/a.h": "struct ops {\n    int (*there)(int x);\n};\n"})
+        header, body = "lib/core/x.h", "int x_size(const char ret[static 2])\n{\n    return 0;\n}\n"
+        declared = "#pragma once\nint x_size(const char ret[static 2]);\nstatic inline int y(void);\n"
+        good = {header: declared, "lib/core/x.c": body}
+        self.assert_good(homes.check, good)
+        self.assert_good(homes.check, {"lib/core/x_internal.h": declared, "lib/core/x.c": body})
+        self.assert_good(homes.check, {header: "/* In x_more.c. */\n" + declared, "lib/core/x_more.c": body})
+        self.assert_good(homes.check, {header: declared, "lib/core/x.c": "DEFINE_SIZE(x_size, 2)\n"})
+        self.assert_good(homes.check, {header: "int x_size_avx2(void);\n", "lib/core/x.c": "int ISA_SYMBOL(x_size)(void)\n"})
+        for files, expected in (
+                ({header: declared, "lib/core/x_more.c": body}, "x_size is defined in lib/core/x_more.c, which"),
+                ({header: declared, "lib/run/x.c": body}, "x_size is defined in lib/run/x.c, which"),
+                ({header: declared, "lib/core/x.c": "static " + body}, "x_size is defined nowhere"),
+                ({header: "/* In max_more.c. */\n" + declared, "lib/core/x_more.c": body}, "x_size is defined in"),
+                ({header: declared.replace("x_size", "x_length"), "lib/core/x.c": body}, "x_length is defined nowhere")):
+            found = self.findings(homes.check, files)
+            self.assertEqual(len(found), 1, found)
+            self.assertIn(f"{header}:", found[0])
+            self.assertIn(expected, found[0])
 
     def test_mentions(self):
-        self.assert_good(mentions.check, GOOD)
-        self.assert_bad(mentions.check, "lib/core/x.c", "/* lib/core/gone.c has it. */\n", "there is no lib/core/gone.c")
-        self.assert_bad(mentions.check, "lib/core/x.h", "/* Used by core/gone.c. */\n", "there is no core/gone.c")
-        self.assert_bad(mentions.check, "lib/core/x.c", "/* See gone.h. */\n", "there is no gone.h")
-        self.assert_bad(mentions.check, "docs/x.md", "Read docs/gone.md first.\n", "there is no docs/gone.md")
-        self.assert_good(mentions.check, {**GOOD, "docs/x.md": "In lib/core/record.h, core/spec.h.\n",
-                                          "lib/core/record.c": "/* See record.h. */ char *s = \"lib/x.c\";\n"})
+        good = {"lib/core/x.c": "int x;\n", "docs/a.md": "See [b](b.md#part), `lib/core/x.c`, core/x.c, lib/core/, `x.c`, "
+                "lib/*/x.[c], lib/{core}/x.c, docs/NAME.md, </usr/lib/x.h>, /lib/no.c, https://lib/no.c.\n",
+                "docs/b.md": "nothing\n", "lib/core/y.c": 'const char *s = "see no.c";\n', "tests/x.py": "a = 'lib/no.c'\n"}
+        self.assert_good(mentions.check, good)
+        for path, text, missing in (
+                ("docs/c.md", "[b](c/b.md)", "c/b.md"), ("docs/c.md", "`lib/core/no.c`", "lib/core/no.c"),
+                ("docs/c.md", "core/no.c", "core/no.c"), ("docs/c.md", "lib/no/", "lib/no"),
+                ("docs/c.md", "lib/{core,no}/x.c", "lib/no/x.c"), ("docs/c.md", "lib/core/no*.c", "lib/core/no*.c"),
+                ("lib/core/z.c", "/* See no.h. */", "no.h"), ("lib/core/z.c", "// docs/no.md", "docs/no.md"),
+                ("tests/z.py", '"""lib/core/no.c"""', "lib/core/no.c"), ("lib/meson.build", "# no.c", "no.c")):
+            found = self.findings(mentions.check, {**good, path: "\n" + text + "\n"})
+            self.assertEqual(found, [f"{path}:2: {missing} does not exist"])
 
     def test_units(self):
         self.assert_good(units.check, GOOD)
