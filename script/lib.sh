@@ -47,3 +47,31 @@ build_in() {
     say "building $(basename "$dir")"
     ninja -C "$dir" --quiet >&2
 }
+
+# build_kind KIND [clang]: builds in the folder of that kind, and leaves its path in $build_dir. Each kind has its
+# options here and nowhere else.
+build_kind() {
+    compiler=
+    suffix=
+    if [ "${2-}" = clang ]; then
+        suffix=-clang
+        compiler=clang
+        ! command -v ccache >/dev/null || compiler="ccache clang" # Meson adds it to its own choice only
+    fi
+    case $1 in
+    debug) folder=build-debug options='--werror --buildtype=debug' ;;
+    release) folder=build-release options=--buildtype=release ;;
+    test) folder=build-test options=--werror ;;
+    # Without -Werror: under the sanitizers gcc warns of paths that cannot be.
+    sanitizer) folder=build-asan options='-Db_sanitize=address,undefined -Db_lundef=false' ;;
+    thread) folder=build-tsan options='-Db_sanitize=thread -Db_lundef=false' ;;
+    # For the warnings alone: not optimised, never run.
+    warnings) folder=build-warnings options='--werror -Doptimization=0 -Ddebug=false' ;;
+    esac
+    build_dir=$root/$folder$suffix
+    # shellcheck disable=SC2086 # a list of options
+    (
+        [ -z "$compiler" ] || export CC="$compiler"
+        build_in "$build_dir" $options
+    )
+}
