@@ -17,6 +17,9 @@ SKIPPED = {
 # What looks like a file of the project and is none.
 NOT_OURS = {
     "*NAME*": "stands for any name",
+    "ctl/benchctl": "a program, in a build folder",
+    "daemon/benchd": "a program",
+    "worker/benchworker": "a program",
     "x*.[ch]": "stands for any file",
     "stdio.h": "libc",
     "cpuid.h": "the compiler",
