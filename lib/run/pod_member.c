@@ -52,6 +52,7 @@ static int next_sent(enum member_life life, enum member_event event)
 {
     switch (life) {
     case MEMBER_WANTED:
+    case MEMBER_UNSURE:
         return event == MEMBER_SENT_POST ? MEMBER_POSTING : -1;
     case MEMBER_TAKEN:
         return event == MEMBER_SENT_GET ? MEMBER_CHECKING : -1;
@@ -75,7 +76,7 @@ static int next_posted(enum member_life life, enum member_event event)
     case MEMBER_NAME_TAKEN:
         return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_TAKEN;
     case MEMBER_TRY_AGAIN:
-        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_WANTED; /* it may have had its effect */
+        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_UNSURE;
     case MEMBER_FAILED:
         return is_dying ? MEMBER_GONE : MEMBER_REFUSED;
     default:
@@ -93,7 +94,7 @@ static int next_got(enum member_life life, enum member_event event)
     case MEMBER_NOT_FOUND: /* after a 409: it has gone since */
         return is_dying ? MEMBER_GONE : was_made ? MEMBER_LOST : MEMBER_WANTED;
     case MEMBER_TRY_AGAIN:
-        return is_dying ? MEMBER_DYING_UNKNOWN : was_made ? MEMBER_MADE : MEMBER_WANTED;
+        return is_dying ? MEMBER_DYING_UNKNOWN : was_made ? MEMBER_MADE : MEMBER_UNSURE;
     case MEMBER_FAILED:
         return is_dying ? MEMBER_GONE : MEMBER_REFUSED;
     default:
@@ -119,6 +120,7 @@ static int next_answered(enum member_life life, enum member_event event)
 {
     switch (life) {
     case MEMBER_WANTED:
+    case MEMBER_UNSURE:
         return event == MEMBER_FAILED ? MEMBER_REFUSED : -1; /* there is no POST to send */
     case MEMBER_POSTING:
     case MEMBER_DYING_POSTING:
@@ -142,6 +144,7 @@ static int next_seen(enum member_life life)
 {
     switch (life) {
     case MEMBER_WANTED:
+    case MEMBER_UNSURE:
     case MEMBER_TAKEN:
     case MEMBER_MADE:
         return MEMBER_THERE;
@@ -177,6 +180,7 @@ static int next_removed(enum member_life life, enum member_event event)
         return MEMBER_GONE;
     case MEMBER_POSTING:
         return event == MEMBER_FORGET ? -1 : MEMBER_DYING_POSTING;
+    case MEMBER_UNSURE:
     case MEMBER_TAKEN:
     case MEMBER_MADE:
         return event == MEMBER_FORGET ? -1 : MEMBER_DYING_UNKNOWN;
@@ -296,6 +300,11 @@ void pod_member_free(struct pod_member *m)
     free(m);
 }
 
+bool pod_member_is_wanted(const struct pod_member *m)
+{
+    return m->life == MEMBER_WANTED || m->life == MEMBER_UNSURE;
+}
+
 bool pod_member_has_ended(const struct pod_member *m)
 {
     return replica_state_is_final(m->state.state);
@@ -308,6 +317,7 @@ enum member_action pod_member_due(const struct pod_member *m, int64_t now_ns)
     }
     switch (m->life) {
     case MEMBER_WANTED:
+    case MEMBER_UNSURE:
         return MEMBER_DO_POST;
     case MEMBER_TAKEN:
     case MEMBER_MADE:

@@ -6,22 +6,23 @@
  * pod_member_sent().
  *
  *   wanted
- *     WANTED ----sent POST---> POSTING ---created---> MADE ---sent GET---> LOOKING
- *       ^  ^                    |    '--name taken--> TAKEN --sent GET--> CHECKING
- *       |  '----try again-------'                                          |
- *       '--------------------- try again, not found -----------------------'
+ *     WANTED, UNSURE --sent POST--> POSTING ---created---> MADE ---sent GET---> LOOKING
+ *       ^       ^                    |    '--name taken--> TAKEN --sent GET--> CHECKING
+ *       |       '----try again-------'                                          | |
+ *       |       '---------------- try again ------------------------------------' |
+ *       '------------------------ not found --------------------------------------'
  *     POSTING, CHECKING, LOOKING --seen---> SHOWN -----any answer------> THERE
- *     WANTED, TAKEN, MADE ---------seen---------------------------------> THERE
+ *     WANTED, UNSURE, TAKEN, MADE -seen---------------------------------> THERE
  *     CHECKING, LOOKING -----------found--------------------------------> THERE
  *     LOOKING ---------------------try again----------------------------> MADE
  *     LOOKING ---------------------not found----------------------------> LOST
  *     SHOWN, THERE ----------------vanished-----------------------------> LOST
- *     WANTED, POSTING, CHECKING, LOOKING --failed-----------------------> REFUSED
+ *     WANTED, UNSURE, POSTING, CHECKING, LOOKING --failed---------------> REFUSED
  *   removed, or forgotten
  *     WANTED, REFUSED, LOST -------remove, forget-----------------------> GONE
  *     SHOWN, THERE ----------------forget-------------------------------> GONE
  *     POSTING ---------------------remove-----> DYING_POSTING
- *     TAKEN, MADE -----------------remove-----> DYING_UNKNOWN
+ *     UNSURE, TAKEN, MADE ---------remove-----> DYING_UNKNOWN
  *     CHECKING, LOOKING -----------remove-----> DYING_LOOKING
  *     SHOWN, THERE ----------------remove-----> DYING_DUE
  *   dying
@@ -62,6 +63,7 @@
 
 enum member_life {
     MEMBER_WANTED,   /* to be created, not before due_ns */
+    MEMBER_UNSURE,   /* the same, but an earlier POST may have had its effect */
     MEMBER_POSTING,  /* call: the POST */
     MEMBER_TAKEN,    /* a pod of that name exists; to be looked up */
     MEMBER_CHECKING, /* call: the GET that tells whose pod it is */
@@ -162,6 +164,8 @@ struct pod_member *pod_member_adopt(struct pods *owner, const char *run,
 /* Cancels its call. Close its log first. */
 void pod_member_free(struct pod_member *m);
 
+/* To be created: WANTED, UNSURE. */
+bool pod_member_is_wanted(const struct pod_member *m);
 /* Succeeded, Failed, Lost. */
 bool pod_member_has_ended(const struct pod_member *m);
 

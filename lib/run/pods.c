@@ -127,6 +127,11 @@ static size_t count(const struct pods *l, enum member_life life)
     return n;
 }
 
+static size_t count_wanted(const struct pods *l)
+{
+    return count(l, MEMBER_WANTED) + count(l, MEMBER_UNSURE);
+}
+
 static size_t count_due(const struct pods *l, int64_t now_ns)
 {
     size_t n = 0;
@@ -151,7 +156,7 @@ static size_t count_postable(const struct pods *l, int64_t now_ns)
     if (!l->is_probed) {
         /* One pod is posted and retried alone, so that a refused template or an unavailable server
          * costs one request. */
-        const bool is_probing = n_posting > 0 || count(l, MEMBER_WANTED) > n_due;
+        const bool is_probing = n_posting > 0 || count_wanted(l) > n_due;
         return is_probing || n_due == 0 ? 0 : 1;
     }
     const size_t n_free = n_posting < POSTS_AHEAD ? POSTS_AHEAD - n_posting : 0;
@@ -225,7 +230,7 @@ static void take_gate_refusals(struct pods *l, int64_t now_ns)
     char *refusal;
     while ((refusal = pod_gates_take_refusal(&l->gates)) != NULL) {
         vec_each (struct pod_member *, it, &l->members) {
-            if ((*it)->life == MEMBER_WANTED) {
+            if (pod_member_is_wanted(*it)) {
                 pod_requests_refuse(*it, refusal, now_ns);
                 break;
             }
@@ -239,7 +244,7 @@ static void take_gate_refusals(struct pods *l, int64_t now_ns)
 static bool pods_is_settling(const struct launcher *launcher)
 {
     const struct pods *l = (const struct pods *)launcher;
-    return count(l, MEMBER_WANTED) + count_posting(l) > 0;
+    return count_wanted(l) + count_posting(l) > 0;
 }
 
 static bool take_news(struct pods *l)

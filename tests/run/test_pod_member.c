@@ -17,11 +17,12 @@
 #define NO (-1) /* that event cannot come in that state */
 
 /* clang-format off */
-enum { WANTED, POSTING, TAKEN, CHECKING, SHOWN, MADE, LOOKING, THERE, REFUSED, LOST,
+enum { WANTED, UNSURE, POSTING, TAKEN, CHECKING, SHOWN, MADE, LOOKING, THERE, REFUSED, LOST,
        D_POSTING, D_UNKNOWN, D_LOOKING, D_SHOWN, D_DUE, D_DELETING, D_DELETED, GONE };
 
 static const char *const life_names[MEMBER_LIFE_COUNT] = {
-    "WANTED", "POSTING", "TAKEN", "CHECKING", "SHOWN", "MADE", "LOOKING", "THERE", "REFUSED", "LOST",
+    "WANTED", "UNSURE", "POSTING", "TAKEN", "CHECKING", "SHOWN", "MADE", "LOOKING", "THERE", "REFUSED",
+    "LOST",
     "DYING_POSTING", "DYING_UNKNOWN", "DYING_LOOKING", "DYING_SHOWN", "DYING_DUE", "DYING_DELETING",
     "DYING_DELETED", "GONE",
 };
@@ -35,11 +36,13 @@ static const char *const event_names[MEMBER_EVENT_COUNT] = {
 static const int table[MEMBER_LIFE_COUNT][MEMBER_EVENT_COUNT] = {
     [WANTED] = {POSTING, NO, NO,  NO, NO, NO, NO, NO, REFUSED, NO,
                 THERE, WANTED,  GONE, NO, NO},
-    [POSTING] = {NO, NO, NO,  MADE, TAKEN, NO, NO, WANTED, REFUSED, NO,
+    [UNSURE] = {POSTING, NO, NO,  NO, NO, NO, NO, NO, REFUSED, NO,
+                THERE, UNSURE,  D_UNKNOWN, NO, NO},
+    [POSTING] = {NO, NO, NO,  MADE, TAKEN, NO, NO, UNSURE, REFUSED, NO,
                  SHOWN, POSTING,  D_POSTING, NO, NO},
     [TAKEN] = {NO, CHECKING, NO,  NO, NO, NO, NO, NO, NO, NO,
                THERE, TAKEN,  D_UNKNOWN, NO, NO},
-    [CHECKING] = {NO, NO, NO,  NO, NO, THERE, WANTED, WANTED, REFUSED, NO,
+    [CHECKING] = {NO, NO, NO,  NO, NO, THERE, WANTED, UNSURE, REFUSED, NO,
                   SHOWN, CHECKING,  D_LOOKING, NO, NO},
     [SHOWN] = {NO, NO, NO,  THERE, THERE, THERE, THERE, THERE, THERE, NO,
                SHOWN, LOST,  D_DUE, GONE, NO},
@@ -113,8 +116,8 @@ static void what_each_state_makes_due(void **state)
 {
     (void)state;
     static const enum member_action due[MEMBER_LIFE_COUNT] = {
-        [WANTED] = MEMBER_DO_POST,   [TAKEN] = MEMBER_DO_GET,    [MADE] = MEMBER_DO_GET,
-        [D_UNKNOWN] = MEMBER_DO_GET, [D_DUE] = MEMBER_DO_DELETE,
+        [WANTED] = MEMBER_DO_POST, [UNSURE] = MEMBER_DO_POST,   [TAKEN] = MEMBER_DO_GET,
+        [MADE] = MEMBER_DO_GET,    [D_UNKNOWN] = MEMBER_DO_GET, [D_DUE] = MEMBER_DO_DELETE,
     };
     for (int life = 0; life < MEMBER_LIFE_COUNT; life++) {
         const struct pod_member m = {.life = (enum member_life)life, .due_ns = 5};

@@ -172,6 +172,32 @@ static void a_removed_pod_that_the_watch_shows_late(void **state)
     world_close(&w);
 }
 
+/* Its POST had no answer, and may have had its effect. The watch may show that to nobody. */
+static void a_removed_pod_whose_post_failed_is_looked_for(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    struct kube_call *post = fake_kube_open(0);
+    json_t *pod = pod_of(post);
+    _cleanup_(freep) char *text = json_dumps(pod, 0);
+    answer(&w, post, -ECONNRESET, "broken");
+    assert_int_equal(fake_kube_n_open(), 0); /* to be sent again */
+    assert_true(w.launcher->ops->is_settling(w.launcher));
+    remove_gang(&w);
+    assert_true(w.launcher->ops->is_removing(w.launcher));
+    create_gang(&w, 1);
+    assert_int_equal(fake_kube_n_open(), 1);
+    assert_int_equal(fake_kube_open(0)->req.method, KUBE_GET);
+    answer(&w, fake_kube_open(0), 0, text);
+    assert_int_equal(fake_kube_n_open(), 1);
+    assert_int_equal(fake_kube_open(0)->req.method, KUBE_DELETE);
+    json_decref(pod);
+    world_close(&w);
+}
+
 static void what_is_lost_is_not_deleted_and_what_runs_is(void **state)
 {
     (void)state;
@@ -203,6 +229,7 @@ int main(void)
         cmocka_unit_test(pods_that_have_stopped_are_deleted_when_over),
         cmocka_unit_test(pods_whose_phase_does_not_come_are_deleted),
         cmocka_unit_test(a_removed_pod_that_the_watch_shows_late),
+        cmocka_unit_test(a_removed_pod_whose_post_failed_is_looked_for),
         cmocka_unit_test(what_is_lost_is_not_deleted_and_what_runs_is),
     };
     return cmocka_run_group_tests_name("run/pods_removal", tests, NULL, NULL);
