@@ -3,7 +3,7 @@
  *
  *   file                  --> checked, merged with the options --> spec.definition
  *   the cluster's         --> checked with the options         --> spec.benchmarkRef, overrides
- *   built-in              --> created in the cluster, then as the cluster's
+ *   shipped               --> created in the cluster, then as the cluster's
  *   --systems             --> always inline: overrides cannot leave out systems */
 #include <errno.h>
 #include <stdlib.h>
@@ -101,7 +101,7 @@ static enum exit_code check_source(struct cluster *c, struct source *s)
     int r = code == EXIT_OK ? pod_check_systems(s->def->spec, &err) : 0;
     if (r < 0) {
         code = cli_error(EXIT_USAGE,
-                         r == -ENOENT ? "add a PodTemplateSpec as in the built-in definitions, or "
+                         r == -ENOENT ? "add a PodTemplateSpec as in the shipped definitions, or "
                                         "run with --local, which needs none"
                                       : "run with --systems benchworker, or with --local",
                          "%s: %s", s->file.path, err.msg);

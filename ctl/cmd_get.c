@@ -155,7 +155,7 @@ const struct verb verb_get = {
                 "  benchctl get runs -n bench -o wide\n"
                 "  benchctl get runs 7k3fq --store sqlite:results.db -o json\n"
                 "  benchctl get benchmarks --local\n",
-    .details = "Benchmarks are those in the cluster, or with --local the built-in ones. A local\n"
+    .details = "Benchmarks are those in the cluster, or with --local the shipped ones. A local\n"
                "run whose process died is listed with its last phase and (interrupted); resume\n"
                "it with: benchctl run --resume RUN --local",
     .formats = "wide|json|name",

@@ -49,7 +49,7 @@ const struct verb verb_run = {
                 "  benchctl run vgg16-pserver-sweep --local\n"
                 "  benchctl run -f my-sweep.yaml --store sqlite:results.db -o json > result.json\n"
                 "  benchctl run --resume 7k3fq --local\n",
-    .details = "NAME is a file, or else a Benchmark in the cluster, or else a built-in\n"
+    .details = "NAME is a file, or else a Benchmark in the cluster, or else a shipped\n"
                "definition, which is then created in the cluster. In a cluster, Ctrl-C\n"
                "detaches: the run continues, and benchctl attach follows it again. With --local\n"
                "everything runs on this machine: Ctrl-C stops the processes and keeps what was\n"

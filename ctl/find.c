@@ -177,8 +177,8 @@ static int not_found(const char *name, struct err *err)
     }
     int r = err_set(
         err, ENOENT,
-        "benchmark '%s' not found: there is no file and no built-in definition of that name%s",
-        name, buf_cstr(&text));
+        "benchmark '%s' not found: there is no file and no shipped definition of that name%s", name,
+        buf_cstr(&text));
     buf_done(&text);
     places_done(&names);
     return r;

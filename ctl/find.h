@@ -1,4 +1,4 @@
-/* Definitions by name: a file, or a built-in definition. */
+/* Definitions by name: a file, or a shipped definition. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ void places_done(struct places *p);
 /* Reads the file at `path` ("-": stdin). -ENOENT, -E2BIG, or why it cannot be read. */
 int definition_read(const char *path, struct definition_file *ret, struct err *err);
 
-/* The names of the built-in definitions, sorted, without duplicates; owned by the caller. */
+/* The names of the shipped definitions, sorted, without duplicates; owned by the caller. */
 void definition_names(struct places *ret);
 /* Is NAME a file: by a slash, by its ending, or because such a file exists here? */
 bool definition_is_file(const char *name);

@@ -51,7 +51,7 @@ static enum exit_code list_runs(struct backend *b, const char *const *names, siz
     return code;
 }
 
-/* A built-in definition as an object; one that cannot be read is reported and left out. */
+/* A shipped definition as an object; one that cannot be read is reported and left out. */
 static enum exit_code add_builtin(const struct cli *cli, const char *name, bool is_needed,
                                   struct benchmark_list *list)
 {

@@ -33,7 +33,8 @@ static const json_t *find_condition(const json_t *object, const char *type)
     return NULL;
 }
 
-const char *object_condition(const json_t *object, const char *type)
+/* The status of a condition, "True" or "False"; NULL: it does not exist. Borrowed. */
+static const char *object_condition(const json_t *object, const char *type)
 {
     return json_string_value(json_object_get(find_condition(object, type), "status"));
 }

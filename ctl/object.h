@@ -17,8 +17,6 @@ int64_t object_created_unix_ms(const json_t *object);
 void object_read_status(const json_t *object, struct run_status *ret);
 /* A row for lists, owned, without the definition. -EPROTO: not a BenchmarkRun. */
 int object_read_row(const json_t *object, struct run_row *ret, struct err *err);
-/* The status of a condition, "True" or "False"; NULL: it does not exist. Borrowed. */
-const char *object_condition(const json_t *object, const char *type);
 
 struct object_run_params { /* borrowed */
     const char *name, *benchmark;

@@ -23,7 +23,8 @@ void value_format(const struct value *v, struct buf *out)
     }
 }
 
-struct value value_copy(const struct value *v)
+/* Its .s is the caller's. */
+static struct value value_copy(const struct value *v)
 {
     return (struct value){.is_int = v->is_int, .i = v->i, .s = v->is_int ? NULL : xstrdup(v->s)};
 }

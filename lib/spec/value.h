@@ -16,7 +16,6 @@ struct value {
 };
 bool value_eq(const struct value *a, const struct value *b);
 void value_format(const struct value *v, struct buf *out);
-struct value value_copy(const struct value *v); /* .s is the caller's */
 
 struct param { /* name = value */
     char *name;

@@ -117,7 +117,7 @@ class Errors(ClusterCase):
         rows = [  # name, what to bend, words, code, text
             ("no such run", {}, ["results", "x"], 3, "there is no run 'x' in namespace 'bench'"),
             ("no such run to delete", {}, ["delete", "x"], 3, "there is no run 'x'"),
-            ("no such benchmark", {}, ["run", "tinny"], 3, "no file and no built-in definition"),
+            ("no such benchmark", {}, ["run", "tinny"], 3, "no file and no shipped definition"),
             ("kinds missing", {"kinds_installed": False}, ["get", "runs"], 3, "benchmark-crd.yaml"),
             ("kinds missing for run", {"kinds_installed": False}, ["run", "tiny"], 3, "benchmark-crd.yaml"),
             ("kinds missing for delete", {"kinds_installed": False}, ["delete", "x"], 3, "benchmark-crd.yaml"),

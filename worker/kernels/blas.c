@@ -29,7 +29,9 @@ static const char *const small_cores[] = {
     "Bulldozer", "Piledriver", "Steamroller", "Excavator",   "Generic",
 };
 
-const char *blas_wanted_core(void)
+/* The core that fits the CPU's features, or NULL if the one in use fits or the user chose it
+ * (OPENBLAS_CORETYPE is set). */
+static const char *blas_wanted_core(void)
 {
     if (getenv("OPENBLAS_CORETYPE") != NULL || !cpu_has_avx512()) {
         return NULL;

@@ -9,9 +9,6 @@
 
 const char *blas_config(void); /* version and build, static */
 const char *blas_core(void);   /* "SkylakeX", "Haswell", ... static */
-/* The core that fits the CPU's features, or NULL if the one in use fits or the user chose it
- * (OPENBLAS_CORETYPE is set). */
-const char *blas_wanted_core(void);
 /* If another core fits better, sets OPENBLAS_CORETYPE and executes /proc/self/exe with argv again.
  * Returns if there is nothing to do or exec failed; training then only runs slower. */
 void blas_repair(char *const *argv);

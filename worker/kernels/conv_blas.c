@@ -11,7 +11,7 @@
 #include "worker/kernels/conv_internal.h"
 #include "worker/kernels/moments.h"
 
-#define BLOCK_PIXELS 256 /* rows that make sgemm efficient; measured, see docs/worker.md */
+#define BLOCK_PIXELS 256 /* about as many rows as sgemm needs to be efficient */
 #define BIAS_PIXELS 256  /* of a sum in fp32 */
 #define BIAS_COLUMNS 64
 
