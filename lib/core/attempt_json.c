@@ -1,5 +1,5 @@
-/* See attempt_json.h. Lines of workers (summary, start record) stay texts: they are read by
- * record.c alone, here as there. */
+/* See attempt_json.h. The lines of workers (summary, start record) stay texts: only
+ * record_read.c parses them. */
 #include "core/attempt_json.h"
 #include "core/json_field.h"
 

@@ -1,5 +1,6 @@
-/* Writing records, see record.h; record_read.c is the other half. Called by the worker. What is
- * written here is always read back: counters are cut to what JSON readers hold, texts to UTF-8. */
+/* Writing records, see record.h; record_read.c is the other half. Called by the worker.
+ * record_read.c accepts whatever is written here: counters are limited to what JSON readers
+ * hold, texts are made UTF-8. */
 #include "core/record_internal.h"
 
 #include <assert.h>
@@ -89,7 +90,7 @@ static void set_count(json_t *object, const char *key, uint64_t value)
     json_object_set_new(object, key, json_integer((json_int_t)(value > max ? max : value)));
 }
 
-/* Times are never negative; a clock that says so is a bug upstream, no reason for a bad line. */
+/* A negative time is a mistake of the caller's clock; the line stays valid. */
 static void set_time(json_t *object, const char *key, int64_t value)
 {
     json_object_set_new(object, key, json_integer(value < 0 ? 0 : value));

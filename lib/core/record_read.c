@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "core/series.h"
 
-#define SERIES_MIN_LIMIT (1 << 20) /* codes of any int64 nanoseconds are far inside */
+#define SERIES_MIN_LIMIT (1 << 20) /* the codes of all int64 nanoseconds are far below it */
 
 enum need { REQUIRED, OPTIONAL };
 
@@ -264,8 +264,8 @@ static int read_object(const json_t *o, struct record *r, struct err *err)
     return err_set(err, EPROTO, "no reader for type %d", (int)r->type);
 }
 
-/* Whether text that is no whole JSON object claims to be a record: our key as our writer spells it,
- * anywhere, since another thread's output may have been put before it or into it. */
+/* Whether a text that is no whole JSON object claims to be a record: our key, as record.c spells
+ * it, anywhere in it. The output of another thread may stand before it or in it. */
 static bool claims(const char *line, size_t len)
 {
     static const char key[] = "{\"benchd\":";

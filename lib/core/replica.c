@@ -45,7 +45,7 @@ static bool is_signal_code(int exit_code)
 
 enum failure_class failure_classify_exit(int exit_code, int signal, bool oom_killed)
 {
-    /* First: a shell may end well although its child was killed for memory. */
+    /* This comes first: a shell may exit with 0 although its child was killed for memory. */
     if (oom_killed) {
         return FAILURE_PERMANENT;
     }

@@ -13,7 +13,7 @@
 #define SECRET_VOLUME "benchd-key"
 #define SECRET_MODE 0440
 #define DEFAULT_GROUP 65532
-/* A pod of a benchd that does not come back ends by itself, this much behind the run's deadline. */
+/* If benchd does not come back, its pods end by themselves, this long after the run's deadline. */
 #define DEADLINE_SLACK_S 600
 
 char *pod_service_name(const struct run_def *def)
@@ -61,7 +61,7 @@ static void set_number(json_t *object, const char *key, uint32_t value)
     set_text(object, key, text);
 }
 
-/* The map under `key`, made if it is not there ("labels:" and nothing behind it is none).
+/* The map under `key`, created if it is missing or null ("labels:" with nothing behind it).
  * Borrowed. */
 static json_t *child(json_t *object, const char *key)
 {
@@ -181,7 +181,7 @@ static void add_env(json_t *list, const char *name, const char *value)
     (void)json_array_append_new(list, env_item(name, value)); /* fails without memory only */
 }
 
-/* The template's entries as they are but for our names, then the contract's. */
+/* The template's entries without those of the contract's names, then the contract's. */
 static void set_env(json_t *container, const struct replica_spec *spec, const char *summary_file)
 {
     const json_t *old = json_object_get(container, "env");

@@ -43,7 +43,7 @@ static int check_texts(const json_t *map, const char *path, const struct rule *r
     return 0;
 }
 
-/* What we add to must be of its kind, or be left out (null is that). */
+/* A field to which we add must have the right type, or be missing or null. */
 static int check_kind(const json_t *object, const char *path, const char *key, json_type type,
                       struct err *err)
 {

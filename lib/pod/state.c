@@ -1,5 +1,5 @@
-/* See state.h. The order of the questions matters: what the cluster did to the pod, then memory
- * (also behind exit code 0), then how the container ended, then what it waits for. */
+/* See state.h. The order matters: first what the cluster did to the pod, then memory (an exit
+ * code 0 may hide it), then how the container ended, then what it waits for. */
 #include "pod/state.h"
 
 #include <string.h>
@@ -246,8 +246,8 @@ static void wait_for(struct pod_state *s, enum pod_wait wait, const char *words,
     say(s, words, detail);
 }
 
-/* A runtime names the image and each of its own steps before it comes to the cause, and a message
- * that is cut loses its end first. Steps end with a quoted name and a colon. */
+/* A runtime names the image and each of its own steps before the cause, and a cut message loses
+ * its end first. A step ends with a quoted name and a colon. */
 static const char *cause_of_pull(const char *message)
 {
     const char *cause = message;
@@ -337,7 +337,7 @@ static void look_at_living(struct pod_state *s, const json_t *pod, const json_t 
         return;
     }
     if (str_eq(text_of(status, "phase"), "Failed")) {
-        fail(s, FAILURE_INFRASTRUCTURE); /* and nobody says why: the machine's fault rather */
+        fail(s, FAILURE_INFRASTRUCTURE); /* and nothing says why: more likely the machine's fault */
         say(s, "failed", text_of(status, "message"));
     } else if (str_eq(text_of(status, "phase"), "Succeeded")) {
         s->state = REPLICA_SUCCEEDED;
@@ -418,7 +418,7 @@ void pod_prune(json_t *pod)
     json_t *name = json_incref(json_object_get(container, "name"));
     const json_t *resources = json_object_get(container, "resources");
     json_t *limits = json_incref(json_object_get(resources, "limits")); /* say_memory */
-    (void)json_object_clear(spec); /* no object: nothing to clear, and nothing to set */
+    (void)json_object_clear(spec); /* no object: there is nothing to clear or set */
     (void)json_object_set_new(
         spec, "containers",
         json_pack("[{s:o*, s:{s:o*}}]", "name", name, "resources", "limits", limits));

@@ -15,7 +15,8 @@ static void put_table(struct buf *out, const struct comparison *c, const struct 
     if (fits) {
         return;
     }
-    t = compare_layout_table(c, true); /* too much varies: rows by index, and a list of what */
+    t = compare_layout_table(
+        c, true); /* too many parameters vary: an index, and a list of what each point is */
     table_set_gap(t, TERMINAL_TIGHT_GAP);
     buf_putc(out, '\n');
     table_format(t, true, out);

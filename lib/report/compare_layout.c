@@ -209,7 +209,7 @@ static void put_geomean(struct table *t, const struct comparison *c, size_t n_id
     }
 }
 
-/* Returns the number of columns that say which point it is. */
+/* Returns the number of columns that identify the point. */
 static size_t add_columns(struct table *t, const struct compare_identity *id,
                           const struct extras *with)
 {

@@ -8,7 +8,7 @@
 #include "report/compare_layout.h"
 #include "result/number.h"
 
-#define MAX_ONLY 10 /* points of one side that are named; the rest is counted */
+#define MAX_ONLY 10 /* points of one side that one line names; the rest is counted */
 
 __attribute__((format(printf, 3, 4))) static void add(struct compare_lines *lines,
                                                       enum compare_line_kind kind, const char *fmt,
@@ -19,7 +19,7 @@ __attribute__((format(printf, 3, 4))) static void add(struct compare_lines *line
     struct compare_line line = {.kind = kind, .text = xvasprintf(fmt, ap)};
     va_end(ap);
     for (char *c = line.text; *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f) { /* texts of machines are foreign */
+        if ((unsigned char)*c < ' ' || *c == 0x7f) { /* the texts come from the machines */
             *c = ' ';
         }
     }

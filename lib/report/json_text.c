@@ -12,7 +12,7 @@ static int append_chunk(const char *data, size_t len, void *ctx)
 void json_text_put(json_t *document_take, struct buf *out)
 {
     int written = json_dump_callback(document_take, append_chunk, out, JSON_INDENT(2));
-    assert(written == 0); /* the makers of documents put in nothing that cannot be dumped */
+    assert(written == 0); /* fails only for values that no document has */
     (void)written;
     buf_putc(out, '\n');
     json_decref(document_take);

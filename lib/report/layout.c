@@ -7,7 +7,7 @@
 #include "report/table.h"
 #include "result/number.h"
 
-#define GRID_MAX_POINTS 1000 /* beyond, nobody reads a grid */
+#define GRID_MAX_POINTS 1000 /* a wider grid is not readable */
 
 static const struct point_result *swept_end(const struct result *r)
 {

@@ -16,7 +16,7 @@ __attribute__((format(printf, 3, 4))) static void add(struct notes *notes, enum 
     struct note note = {.kind = kind, .text = xvasprintf(fmt, ap)};
     va_end(ap);
     for (char *c = note.text; *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f) { /* causes come from foreign processes */
+        if ((unsigned char)*c < ' ' || *c == 0x7f) { /* a cause quotes the output of processes */
             *c = ' ';
         }
     }

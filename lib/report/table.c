@@ -57,7 +57,8 @@ void table_cell(struct table *t, const char *fmt, ...)
     char *text = xvasprintf(fmt, ap);
     va_end(ap);
     for (char *c = text; *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f) { /* foreign text must not break the table */
+        if ((unsigned char)*c < ' ' ||
+            *c == 0x7f) { /* control characters must not break the table */
             *c = ' ';
         }
     }
@@ -134,7 +135,7 @@ static void put_blanks(struct buf *out, size_t n)
     }
 }
 
-/* Blanks are owed, and paid only when more text follows: a line never ends in one. */
+/* Blanks are written only when more text follows, so that no line ends in one. */
 static void put_aligned(struct buf *out, const char *text, size_t width, enum table_align align,
                         size_t *owed)
 {

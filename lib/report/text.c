@@ -34,7 +34,7 @@ static void put_grid(struct buf *out, const struct layout *l, const struct termi
         return;
     }
     struct buf grid = BUF_INIT;
-    if (terminal_table(&grid, term, t)) { /* else the rows below say it all */
+    if (terminal_table(&grid, term, t)) { /* else the rows below have the same */
         struct buf caption = BUF_INIT;
         layout_grid_caption(l, &caption);
         buf_putc(out, '\n');
@@ -69,7 +69,8 @@ static void put_points(struct buf *out, const struct layout *l, const struct ter
         return;
     }
     buf_done(&halves);
-    /* Too much varies for columns of its own: rows by index, and a list of what they are. */
+    /* Too many parameters vary to have a column each: rows have the index, and a list says what
+     * each point is. */
     const unsigned parts[] = {LAYOUT_THROUGHPUT, LAYOUT_SCALING};
     for (size_t i = 0; i < (l->own_baselines ? 1 : 2); i++) {
         struct table *t = layout_points(l, parts[i] | LAYOUT_BY_INDEX);

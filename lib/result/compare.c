@@ -101,8 +101,8 @@ static enum change judge(const struct comparison *c, const struct compared_point
     return p->ratio.estimate.value > 1 ? CHANGE_FASTER : CHANGE_SLOWER;
 }
 
-/* Trials are exchanged within a point only, so one changed point alone brings the gate hardly below
- * what it reaches by itself, however large its change. */
+/* Trials are permuted within a point only: if one point alone changed, the P of the gate is
+ * about the P of that point, however large the change. */
 static void count_repeats(struct comparison *c)
 {
     vec_each (const struct compared_point, p, &c->points) {

@@ -88,10 +88,10 @@ void compare_match(struct comparison *c)
 
 /* ---- differences ---- */
 
-#define MAX_KINDS 3 /* of a value, named; the rest is counted */
+#define MAX_KINDS 3 /* values named in one difference; the rest is counted */
 
 struct texts {
-    VEC(char *) list; /* owned, each once, in byte order when joined */
+    VEC(char *) list; /* owned, no duplicates; join sorts them by byte */
 };
 
 static void texts_add(struct texts *texts, char *text_take)
@@ -110,7 +110,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Sorted, so that it matters not who came first. */
+/* Sorted: the order in which replicas were read does not matter. */
 static bool is_same_set(struct texts *a, struct texts *b)
 {
     struct texts *both[] = {a, b};

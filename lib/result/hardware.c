@@ -24,7 +24,7 @@ static void count(struct result *r, const char *environment_json)
 {
     json_t *environment = json_loads(environment_json, 0, NULL);
     if (environment == NULL) {
-        return; /* the store checked nothing; a damaged text says nothing about a machine */
+        return; /* the store does not check it; a damaged text describes no machine */
     }
     struct hardware h = {
         .cpu_model = text_of(environment, "cpu_model"),

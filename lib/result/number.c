@@ -8,7 +8,7 @@
 
 #define SIGNIFICANT 4
 
-/* The decimal exponent after rounding: 999.96 is 1000 with four digits. */
+/* The decimal exponent after rounding: with four digits, 999.96 becomes 1000. */
 static int rounded_exponent(double value)
 {
     char text[32];

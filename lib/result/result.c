@@ -1,5 +1,5 @@
-/* From stored attempts to figures, see result.h and docs/contracts/result.md. Called by whoever
- * shows a run, with what the store holds; decides nothing about the run. */
+/* From stored attempts to figures, see result.h and docs/contracts/result.md. Called wherever a
+ * run is shown, with what the store holds. It decides nothing about the run. */
 #include "result/result.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static bool decides_over(const struct attempt_row *row, const struct attempt_row
     return is_void ? row->id.number > other->id.number : row->id.number < other->id.number;
 }
 
-/* A summary counts for the replica that it names, no other. */
+/* A summary counts only for the replica that it names. */
 static bool is_own_summary(const struct record *record, const struct replica_id *id)
 {
     return record->type == RECORD_SUMMARY && record->who.role == id->role &&
@@ -54,7 +54,7 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
         record_done(&record);
         return;
     }
-    summary_done(&record.summary); /* the series: 8 kB a replica that no figure needs */
+    summary_done(&record.summary); /* free the series: 8 kB per replica, and no figure needs it */
     ret->has_summary = true;
     ret->summary = record.summary;
     if (row->id.role == ROLE_TRAINER && ret->summary.samples > 0 && ret->summary.duration_ns > 0) {
@@ -71,7 +71,7 @@ static const char *missing_numbers(const struct replica_result *r)
                                                      : "a summary without samples or time";
 }
 
-/* X = sum over trainers of samples / duration; one trainer without numbers, and there is no sum. */
+/* X = sum over trainers of samples / duration. If one trainer has no numbers, there is no X. */
 static void sum_trainers(struct trial_result *t, uint32_t n_trainers)
 {
     _cleanup_(freep) const struct replica_result **trainers =
@@ -124,7 +124,8 @@ static void build_trial(struct trial_result *t, const struct point *point, enum 
         break;
     }
     if (t->row->error != NULL) {
-        struct buf clean = BUF_INIT; /* causes quote foreign processes; readers want UTF-8 */
+        struct buf clean =
+            BUF_INIT; /* a cause quotes the output of processes; JSON must be UTF-8 */
         buf_put_utf8(&clean, t->row->error, ERROR_MAX_BYTES);
         t->error = buf_take(&clean);
     }

@@ -32,7 +32,7 @@ json_t *figure_to_json(const struct figure *f)
     return o;
 }
 
-/* A number over trials that has no interval of its own, as a figure like `like`. */
+/* A number over trials without an interval, as a figure of the same unit as `like`. */
 static json_t *plain_figure(double value, const struct figure *like)
 {
     struct figure f = *like;

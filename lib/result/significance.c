@@ -129,12 +129,12 @@ void significance_adjust(const double *p, size_t n, double *ret_adjusted)
 
 /* ---- permutation ---- */
 
-/* A spread inside the groups below 3e-5 of the distance between them counts no further: so a
- * stratum without any has a statistic too, and rounding does not decide between two of them. */
+/* The spread inside the groups counts as at least 3e-5 of the distance between them. A stratum
+ * without spread then has a statistic too, and rounding does not decide between two such strata. */
 #define SHARE_MAX (1 - 1e-9)
 #define TIE 1e-7 /* relative: sums of the same values in another order are the same */
 
-struct pool {       /* a stratum's values without their group; owned */
+struct pool {       /* the values of a stratum, of both groups; owned */
     double *values; /* less their mean, ascending */
     size_t n, k;    /* k: values of the smaller group */
     double scale;   /* squared sum of the smaller group to its share of the squares; 0: all alike */
@@ -185,7 +185,7 @@ static void pool_init(struct pool *pool, const struct stratum *s)
     qsort(pool->values, pool->n, sizeof(double), by_value);
 }
 
-/* Any order that does not depend on the caller's, for what is drawn one after another. */
+/* A fixed order, independent of the caller's: draws follow one after another. */
 static int by_content(const void *a, const void *b)
 {
     const struct pool *x = a, *y = b;
@@ -200,7 +200,8 @@ static int by_content(const void *a, const void *b)
     return 0;
 }
 
-/* How many ways there are to choose k of n: exact while it matters, infinite when far beyond. */
+/* The number of ways to choose k of n: exact as long as arrangements are counted, infinite far
+ * beyond that. */
 static double ways(size_t n, size_t k)
 {
     double product = 1;
@@ -210,7 +211,7 @@ static double ways(size_t n, size_t k)
     return round(product);
 }
 
-/* The share of arrangements that lie as far out as any can: one, or it and its mirror image. */
+/* The share of the most extreme arrangements: there is one, or one and its mirror image. */
 static double best_share(size_t n, size_t k)
 {
     return (2 * k == n ? 2 : 1) / ways(n, k);
@@ -257,7 +258,7 @@ static uint64_t count_reaching(const struct pool *pools, size_t n, double before
     return count;
 }
 
-/* Draws k of the pool's values; that they stay shuffled is no matter. */
+/* Draws k of the pool's values. They stay shuffled, which does no harm. */
 static double draw_term(struct pool *pool, uint64_t *state)
 {
     double sum = 0;
@@ -315,7 +316,8 @@ struct permutation significance_permute(const struct stratum *strata, size_t n, 
     _cleanup_(freep) struct pool *pools = xnew_array(struct pool, n + 1);
     size_t used = 0;
     for (size_t i = 0; i < n; i++) {
-        if (strata[i].a.n + strata[i].b.n > 2) { /* one against one lies equally far either way */
+        if (strata[i].a.n + strata[i].b.n >
+            2) { /* with one value against one, both arrangements are equally extreme */
             pool_init(&pools[used++], &strata[i]);
         }
     }

@@ -79,7 +79,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Around the mean of the logs, so it may lie off-centre about the median, which it always holds:
+/* Its centre is the mean of the logs, so the median may lie off its centre, but never outside:
  * mean and median are less than one standard deviation apart. */
 static void interval_t_log(const double *sorted, size_t n, struct estimate *e)
 {
@@ -98,7 +98,7 @@ static void interval_t_log(const double *sorted, size_t n, struct estimate *e)
     const double deviation = sqrt(squares / (double)(n - 1));
     const double half = stats_t_quantile_975(n - 1) * deviation / sqrt((double)n);
     e->has_interval = true;
-    /* Equal values: exp(log(x)) may round to a neighbour of x; the interval holds its value. */
+    /* For equal values exp(log(x)) may round to a neighbour of x; the interval must contain x. */
     e->low = fmin(exp(mean - half), e->value);
     e->high = fmax(exp(mean + half), e->value);
     e->method = INTERVAL_T_LOG;
