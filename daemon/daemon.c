@@ -241,6 +241,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                   .key = d->key,
                                   .node_wait_ms = d->options->node_wait_ms,
                                   .image_wait_ms = d->options->image_wait_ms,
+                                  .replica_account = d->options->replica_account,
                                   .events = &d->events,
                                   .pod_counters = &d->pods,
                                   .counters = &d->counters,

@@ -21,6 +21,7 @@ static const struct arg_opt opts[] = {
     {"lease-name", 0, "NAME", "Name of the Lease; default: benchd"},
     {"node-wait", 0, "SECONDS", "Fail a pod that fits no node after this time; default: 300"},
     {"image-wait", 0, "SECONDS", "Fail a pod whose image cannot be pulled after this time; default: 120"},
+    {"replica-account", 0, "NAME", "ServiceAccount of pods whose template names none; default: the namespace's"},
     {"debug", 0, NULL, "Log more"},
     {"version", 0, NULL, "Print the version"},
 };
@@ -62,6 +63,7 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
         .listen = args_get(a, "listen", "127.0.0.1:8080"),
         .address = args_get(a, "address", NULL),
         .lease_name = args_get(a, "lease-name", "benchd"),
+        .replica_account = args_get(a, "replica-account", NULL),
         .is_debug = args_has(a, "debug"),
     };
     if (a->n_words > 0) {

@@ -178,6 +178,7 @@ static void begin_check(struct run *run, const struct run_def *def)
                                                  .ns = run->env->ns,
                                                  .def = def,
                                                  .naming = run_naming(run, def),
+                                                 .account = run->env->replica_account,
                                                  .wake = run->env->wake,
                                                  .ctx = run->env->ctx};
     struct template_check *check;

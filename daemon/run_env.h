@@ -19,7 +19,8 @@ struct run_env {
     const struct kube_cache *pods; /* the watch's; NULL before its start */
     const unsigned char *key;      /* KEY_SIZE bytes; runs' secrets are derived from it */
     int64_t node_wait_ms, image_wait_ms;
-    bool has_dns; /* addressing Auto: do names of the cluster resolve here? */
+    const char *replica_account; /* ServiceAccount of replicas; NULL: the default one */
+    bool has_dns;                /* addressing Auto: do names of the cluster resolve here? */
 
     struct event_recorder *events;
     struct pods_counters *pod_counters;

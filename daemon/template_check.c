@@ -71,6 +71,7 @@ static int check_role(struct role_check *ret, const struct template_check_params
     if (r < 0) {
         return r;
     }
+    pod_body_set_account(body, params->account);
     struct kube_request req;
     kube_request_create(&kube_pods, params->ns, body, KUBE_DRY_RUN, &req);
     json_decref(body);

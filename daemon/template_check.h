@@ -20,9 +20,10 @@ enum template_verdict {
 
 struct template_check_params {
     struct kube_client *client; /* borrowed; lives longer */
-    const char *ns;             /* read by template_check_new only, like the next two */
+    const char *ns;             /* read by template_check_new only, like the next three */
     const struct run_def *def;
     enum pod_naming naming;
+    const char *account;     /* ServiceAccount of the pods; NULL: the default one */
     void (*wake)(void *ctx); /* an answer has come; the check may be freed later, not from inside */
     void *ctx;
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/str.h"
 
 void tree_free(struct node *node)
@@ -90,6 +91,56 @@ struct node *tree_path(const struct node *root, ...)
     }
     va_end(ap);
     return node;
+}
+
+/* The child of a map that `path` begins with, and its length. A key may have dots in it, so that it
+ * must end where the path does, or before a '.' or '['. */
+static const struct node *child_at(const struct node *map, const char *path, size_t *ret_len)
+{
+    for (size_t i = 0; i < map->n_children; i++) {
+        const char *key = map->children[i]->key;
+        const size_t len = strlen(key);
+        if (strncmp(path, key, len) == 0 && strchr(".[", path[len]) != NULL) {
+            *ret_len = len;
+            return map->children[i];
+        }
+    }
+    return NULL;
+}
+
+/* The item of a list that `path` begins with, "[2]", and the length of that. */
+static const struct node *item_at(const struct node *list, const char *path, size_t *ret_len)
+{
+    const size_t n_digits = strspn(path + 1, "0123456789");
+    _cleanup_(freep) char *digits = xstrndup(path + 1, n_digits);
+    int64_t index;
+    if (path[n_digits + 1] != ']' || list->n_children == 0 ||
+        parse_i64_in(digits, 0, (int64_t)list->n_children - 1, &index) < 0) {
+        return NULL;
+    }
+    *ret_len = n_digits + 2;
+    return list->children[index];
+}
+
+const struct node *tree_at(const struct node *root, const char *path)
+{
+    const struct node *at = root;
+    while (*path != '\0') {
+        const struct node *next = NULL;
+        size_t len = 0;
+        path += *path == '.';
+        if (at->kind == NODE_MAP) {
+            next = child_at(at, path, &len);
+        } else if (at->kind == NODE_SEQ && *path == '[') {
+            next = item_at(at, path, &len);
+        }
+        if (next == NULL) {
+            return at;
+        }
+        at = next;
+        path += len;
+    }
+    return at;
 }
 
 void tree_append_take(struct node *parent, struct node *child)

@@ -58,6 +58,9 @@ void tree_measure(const struct node *node, struct tree_size *size);
 struct node *tree_get(const struct node *map, const char *key);
 /* Walks keys: tree_path(root, "spec", "sweep", NULL). */
 struct node *tree_path(const struct node *root, ...) __attribute__((sentinel));
+/* The node at a path as place_path() writes it, "spec.volumes[1].name"; where the way ends early,
+ * the last node on it. */
+const struct node *tree_at(const struct node *root, const char *path);
 /* Sets map[key] = value (value is taken; an older one is freed). */
 void tree_set_take(struct node *map, const char *key, struct node *value);
 void tree_remove(struct node *map, const char *key);

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "pod/rules.h"
+#include "spec/template_rules.h"
 #include "spec/profile.h"
 
 #define SECRET_VOLUME "benchd-key"
@@ -66,7 +66,7 @@ static void set_number(json_t *object, const char *key, uint32_t value)
 static json_t *child(json_t *object, const char *key)
 {
     json_t *found = json_object_get(object, key);
-    if (!json_is_object(found)) { /* pod_check_template took no other kind */
+    if (!json_is_object(found)) { /* template_rules_check took no other kind */
         found = json_object();
         set(object, key, found);
     }
@@ -314,9 +314,10 @@ int pod_body(const struct run_def *def, const struct replica_id *id,
         return r;
     }
     r = replica_template_render(def, point, id->role, &pod, err);
-    if (r >= 0) {
-        r = pod_check_template(pod, err);
-        r = r < 0 ? err_wrap(err, r, "template of %s", role_to_string(id->role)) : r;
+    struct template_problem problem;
+    if (r >= 0 && template_rules_check(pod, &problem) < 0) {
+        r = err_set(err, EINVAL, "template of %s: %s: %s; %s", role_to_string(id->role),
+                    problem.path, problem.message, problem.fix);
     }
     if (r < 0) {
         json_decref(pod);
@@ -337,6 +338,16 @@ int pod_body(const struct run_def *def, const struct replica_id *id,
     replica_spec_done(&replica);
     *ret = pod;
     return 0;
+}
+
+void pod_body_set_account(json_t *pod, const char *account)
+{
+    json_t *spec = json_object_get(pod, "spec");
+    const bool has_one = json_is_string(json_object_get(spec, "serviceAccountName")) ||
+                         json_is_string(json_object_get(spec, "serviceAccount"));
+    if (account != NULL && !has_one) {
+        set_text(spec, "serviceAccountName", account);
+    }
 }
 
 static void set_env_value(json_t *container, const char *name, const char *value)

@@ -43,6 +43,9 @@ enum pod_naming { POD_BY_IP, POD_BY_DNS };
 int pod_body(const struct run_def *def, const struct replica_id *id,
              const struct gang_addresses *addresses, enum pod_naming naming, json_t **ret,
              struct err *err);
+/* The ServiceAccount of a pod whose template names none; NULL: the namespace's default one. It gets
+ * no token either way. */
+void pod_body_set_account(json_t *pod, const char *account);
 /* Turns the body of another replica of the same role and attempt into this one's, which is cheaper
  * than pod_body() where there are a thousand. */
 void pod_body_renumber(const struct run_def *def, const struct replica_id *id,

@@ -161,7 +161,11 @@ static json_t *make_body(const struct pod_member *m, char **servers, struct err 
     if (servers != NULL) {
         addresses.of_role[ROLE_PSERVER] = servers;
     }
-    return pod_body(def, &m->id, &addresses, l->params.naming, body, err) < 0 ? NULL : *body;
+    if (pod_body(def, &m->id, &addresses, l->params.naming, body, err) < 0) {
+        return NULL;
+    }
+    pod_body_set_account(*body, l->params.account);
+    return *body;
 }
 
 void pod_requests_post(struct pod_member *m, char **servers, int64_t now_ns)

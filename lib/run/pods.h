@@ -26,11 +26,12 @@ struct pods_params {
     const char *ns;
     const struct run_def *def; /* borrowed; its uid is that of the BenchmarkRun */
     enum pod_naming naming;
-    const unsigned char *secret;    /* the run's key, copied */
-    size_t secret_len;              /* at most POD_SECRET_MAX */
-    int64_t denied_wait_ms;         /* then a missing right fails the attempt; 0: 12 s */
-    int64_t node_wait_ms;           /* then a pod that fits no node fails; 0: 5 min */
-    int64_t image_wait_ms;          /* then a pod whose image cannot be pulled fails; 0: 2 min */
+    const char *account;         /* ServiceAccount of the pods, borrowed; NULL: the default one */
+    const unsigned char *secret; /* the run's key, copied */
+    size_t secret_len;           /* at most POD_SECRET_MAX */
+    int64_t denied_wait_ms;      /* then a missing right fails the attempt; 0: 12 s */
+    int64_t node_wait_ms;        /* then a pod that fits no node fails; 0: 5 min */
+    int64_t image_wait_ms;       /* then a pod whose image cannot be pulled fails; 0: 2 min */
     struct pods_counters *counters; /* borrowed; added to */
     uint64_t seed;
     int64_t (*now_ns)(void); /* monotonic; NULL: the machine's */

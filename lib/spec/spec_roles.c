@@ -7,6 +7,7 @@
 #include "spec/name.h"
 #include "spec/spec_names.h"
 #include "spec/spec_internal.h"
+#include "spec/template_rules.h"
 
 #define PARAMETERS_MAX 32
 #define TARGETS_MAX 8
@@ -159,6 +160,20 @@ static void read_replicas(struct reading *r, const struct place *role, struct re
     replicas->value = read_int_or(r->diags, &place, "value", 1, SPEC_MAX_REPLICAS, 1);
 }
 
+/* What Kubernetes would take and benchd must not; see template_rules.h. */
+static void check_template_rules(struct reading *r, const struct place *template,
+                                 const json_t *json)
+{
+    struct template_problem problem;
+    if (template_rules_check(json, &problem) < 0) {
+        _cleanup_(freep) char *at = place_path(template);
+        _cleanup_(freep) char *path = xasprintf("%s.%s", at, problem.path);
+        const struct node *node = tree_at(template->node, problem.path);
+        diags_add_from(r->diags, node->origin, node->mark, path, problem.fix, "%s",
+                       problem.message);
+    }
+}
+
 void spec_read_roles(struct reading *r)
 {
     static const struct field fields[] = {
@@ -185,6 +200,9 @@ void spec_read_roles(struct reading *r)
             spec_check_template(r->diags, &template);
             bool is_good = r->diags->list.len == n_before;
             role->template = is_good ? tree_to_json(template.node) : NULL;
+            if (is_good) {
+                check_template_rules(r, &template, role->template);
+            }
         }
     }
 }

@@ -51,6 +51,7 @@ static int setup(void **state)
     assert_int_equal(store_open(url, true, &w->env.store, NULL), 0);
     event_recorder_init(&w->events, NULL, "ns", "me");
     w->env.ns = "ns";
+    w->env.replica_account = "replicas";
     w->env.events = &w->events;
     w->env.counters = &w->counters;
     w->env.wake = on_wake;
@@ -491,6 +492,7 @@ static void templates_are_tried_before_anything_is_made(void **state)
         struct run *run = run_new(&w->env, bmr);
         assert_int_equal(take(run, bmr, NULL), 0);
         assert_int_equal(take(run, bmr, NULL), 0); /* not before all have answered */
+        assert_non_null(strstr(open_call(0)->req.body, "\"serviceAccountName\":\"replicas\""));
         fake_kube.http_code = rows[i].http_code;
         assert_int_equal(answer_checks(rows[i].r, rows[i].text), 2);
         const bool is_accepted = take(run, bmr, NULL) == 1;

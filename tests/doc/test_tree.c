@@ -248,6 +248,36 @@ static void keeps_places(void **state)
     tree_free(root);
 }
 
+/* A path as errors print it leads back to its node, or to the last one on the way. */
+static void paths_lead_to_nodes(void **state)
+{
+    (void)state;
+    static const char text[] = "a: 1\nb:\n- c: 2\n  d.e/f: {g: 3}\n- [4,\n   5]\n";
+    static const struct {
+        const char *path;
+        unsigned line;
+        enum node_kind kind;
+    } rows[] = {
+        {"", 1, NODE_MAP},         {"a", 1, NODE_INT},
+        {"b[0].c", 3, NODE_INT},   {"b[0].d.e/f.g", 4, NODE_INT},
+        {"b[1][1]", 6, NODE_INT},  {"b[2]", 3, NODE_SEQ},
+        {"b[0].x.y", 3, NODE_MAP}, {"a.b", 1, NODE_INT},
+        {"b[0", 3, NODE_SEQ},      {"b[x]", 3, NODE_SEQ},
+        {"b.c", 3, NODE_SEQ},      {"bb", 1, NODE_MAP},
+    };
+    struct node *root;
+    struct diags diags = {0};
+    assert_int_equal(tree_parse(text, strlen(text), &limits, &root, &diags), 0);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct node *node = tree_at(root, rows[i].path);
+        if (node->mark.line != rows[i].line || node->kind != rows[i].kind) {
+            fail_msg("'%s': line %u, %s", rows[i].path, node->mark.line,
+                     node_kind_to_string(node->kind));
+        }
+    }
+    tree_free(root);
+}
+
 static void trees_can_be_changed(void **state)
 {
     (void)state;
@@ -285,6 +315,7 @@ int main(void)
         cmocka_unit_test(aliases_are_paid_for_by_the_byte),
         cmocka_unit_test(a_map_has_at_most_1000_keys),
         cmocka_unit_test(keeps_places),
+        cmocka_unit_test(paths_lead_to_nodes),
         cmocka_unit_test(trees_can_be_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,32 +8,34 @@ import sys
 
 import mkimage
 import tap
-from cluster import CONTROLLERS, Cluster
+from cluster import CONTROLLERS, Cluster, wait_until
 
 MANIFESTS = tap.ROOT / "manifests"
 CRD = MANIFESTS / "benchmark-crd.yaml"
 ACCOUNT = "system:serviceaccount:benchd:benchd"
-OBJECTS = {"Namespace/benchd", "ServiceAccount/benchd", "Role/benchd", "RoleBinding/benchd", "Service/benchd",
-           "PersistentVolumeClaim/benchd", "Deployment/benchd", "NetworkPolicy/default-deny", "NetworkPolicy/replicas",
-           "NetworkPolicy/benchd"}
+OBJECTS = {"Namespace/benchd", "ServiceAccount/benchd", "ServiceAccount/benchd-replica", "Role/benchd", "RoleBinding/benchd",
+           "Service/benchd", "PersistentVolumeClaim/benchd", "Deployment/benchd", "NetworkPolicy/default-deny",
+           "NetworkPolicy/replicas", "NetworkPolicy/benchd", "ValidatingAdmissionPolicy/benchd-replicas",
+           "ValidatingAdmissionPolicyBinding/benchd-replicas"}
 
 # All that benchd may do: (resource, name or "", verbs).
 ALLOWED = [
-    ("benchmarks.benchd.io", "", "get list watch"),
-    ("benchmarkruns.benchd.io", "", "get list watch delete"),
-    ("benchmarkruns.benchd.io/status", "", "get patch"),
+    ("benchmarks.benchd.io", "", "list watch"),
+    ("benchmarkruns.benchd.io", "", "list watch delete"),
+    ("benchmarkruns.benchd.io/status", "", "patch"),
     ("benchmarkruns.benchd.io/finalizers", "", "update"),
     ("pods", "", "get list watch create delete"),
     ("pods/log", "", "get"),
-    ("services", "", "get list watch create delete"),
-    ("secrets", "", "create delete"),
-    ("events.events.k8s.io", "", "create patch"),
+    ("services", "", "get create"),
+    ("secrets", "", "create"),
+    ("events.events.k8s.io", "", "create"),
     ("leases.coordination.k8s.io", "", "create"),
-    ("leases.coordination.k8s.io", "benchd", "get update patch"),
+    ("leases.coordination.k8s.io", "benchd", "get update"),
 ]
 # What would be worth having for somebody who got hold of its token: (namespace, resource, name, verbs).
 FORBIDDEN = [
-    ("benchd", "secrets", "", "get list watch update patch deletecollection"),
+    ("benchd", "secrets", "", "get list watch update patch delete deletecollection"),
+    ("benchd", "services", "", "list watch update patch delete"),
     ("benchd", "secrets", "vgg16-12345678-key", "get"),
     ("benchd", "pods", "", "update patch deletecollection"),
     ("benchd", "pods/exec", "", "create get"),
@@ -110,6 +112,44 @@ def check_pod_security(t, k, template):
         t.match("violates PodSecurity", create(spec).stderr, f"Pod Security refuses it with {name}")
 
 
+# What benchd is not to be made to create: (what, how the pod changes, the policy's words).
+REPLICA = {"serviceAccountName": "benchd-replica", "automountServiceAccountToken": False,
+           "volumes": [{"name": "benchd-key", "secret": {"secretName": "run-0f4c1de2-key"}}]}
+OWN_THINGS = [
+    ("benchd's account", {"serviceAccountName": "benchd"}, "may not use benchd's own ServiceAccount"),
+    ("an account's token", {"automountServiceAccountToken": True}, "gets no token"),
+    ("a projected token", {"volumes": [{"name": "t", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}]},
+     "gets no token"),
+    ("benchd's claim", {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "benchd"}}]}, "benchd's results"),
+    ("another run's key", {"volumes": [{"name": "d", "secret": {"secretName": "other-12345678-key"}}]}, "key of its own run"),
+    ("another run's key, projected",
+     {"volumes": [{"name": "d", "projected": {"sources": [{"secret": {"name": "other-12345678-key"}}]}}]}, "key of its own run"),
+    ("another run's key as a variable",
+     {"initContainers": [{"name": "i", "image": "i", "envFrom": [{"secretRef": {"name": "other-12345678-key"}}]}]},
+     "key of its own run"),
+]
+
+
+def check_admission(t, k, template):
+    """The policy binds benchd alone, and holds where benchd itself would not refuse."""
+    def create(change, *options):
+        spec = {**copy.deepcopy(template["spec"]), "volumes": [], **REPLICA, **copy.deepcopy(change)}
+        security = spec["containers"][0]["securityContext"]
+        for container in spec["containers"] + spec.get("initContainers", []):
+            container["securityContext"] = security
+            container.pop("volumeMounts", None)
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": spec}
+        return k("create", "-n", "benchd", "--dry-run=server", "-f", "-", *options, stdin=json.dumps(body), check=False)
+
+    wait_until(lambda: create({"serviceAccountName": "benchd"}, f"--as={ACCOUNT}").returncode != 0, 30,
+               "the policy is in force")
+    done = create({}, f"--as={ACCOUNT}")
+    t.equal((0, ""), (done.returncode, done.stderr), "the policy takes a replica as benchd makes it")
+    for what, change, words in OWN_THINGS:
+        t.match(words, create(change, f"--as={ACCOUNT}").stderr, f"the policy refuses benchd a pod with {what}")
+    t.equal(0, create({"serviceAccountName": "benchd"}).returncode, "it does not bind an administrator")
+
+
 def can_i(k, verb, namespace, resource, name):
     kind, _, subresource = resource.partition("/")
     target = [f"{kind}/{name}" if name else kind, *([f"--subresource={subresource}"] if subresource else [])]
@@ -142,10 +182,11 @@ def check_no_other_right(t, k):
 
 def check_uninstall(t, k):
     def named_benchd():
-        kinds = "namespaces,customresourcedefinitions,clusterroles,clusterrolebindings,persistentvolumes"
+        kinds = ("namespaces,customresourcedefinitions,clusterroles,clusterrolebindings,persistentvolumes,"
+                 "validatingadmissionpolicies,validatingadmissionpolicybindings")
         return {name for name in k("get", kinds, "-o", "name").stdout.split() if "benchd" in name}
 
-    t.ok(len(named_benchd()) == 3, "before: a namespace and two kinds", named_benchd())
+    t.ok(len(named_benchd()) == 5, "before: a namespace, two kinds, a policy and its binding", named_benchd())
     for what in (("-k", MANIFESTS), ("-f", CRD)):
         done = k("delete", *what, "--timeout=100s", check=False)
         t.equal((0, ""), (done.returncode, done.stderr), f"kubectl delete {what[0]}")
@@ -159,6 +200,7 @@ def main():
         check_apply(t, k)
         template = check_objects(t, k)
         check_pod_security(t, k, template)
+        check_admission(t, k, template)
         check_rights(t, k)
         check_no_other_right(t, k)
         check_uninstall(t, k)

@@ -305,48 +305,46 @@ static void values_are_not_expanded(void **state)
     run_def_free(def);
 }
 
-static void contradictions(void **state)
+static void account_of_the_template_stays(void **state)
 {
     (void)state;
     static const struct {
-        const char *metadata, *spec, *container, *message;
-    } cases[] = {
-        {"", "restartPolicy: OnFailure,", "",
-         "spec.restartPolicy must be Never (got OnFailure); remove it"},
-        {"", "hostname: x,", "", "spec.hostname is set by benchd"},
-        {"", "subdomain: x,", "", "spec.subdomain is set by benchd"},
-        {"", "automountServiceAccountToken: true,", "", "spec.automountServiceAccountToken is"},
-        {"", "enableServiceLinks: true,", "", "spec.enableServiceLinks is set by benchd"},
-        {"", "volumes: [{name: benchd-key, emptyDir: {}}],", "",
-         "spec.volumes: 'benchd-key' is reserved"},
-        {"", "", "terminationMessagePolicy: File,",
-         "terminationMessagePolicy must be FallbackToLogsOnError (got File)"},
-        {"", "", "volumeMounts: [{name: x, mountPath: /var/run/benchd}],",
-         "volumeMounts: '/var/run/benchd' is reserved"},
-        {"name: x", "", "", "metadata.name is set by benchd"},
-        {"labels: [a]", "", "", "metadata.labels must be a map"},
-        {"annotations: a", "", "", "metadata.annotations must be a map"},
-        {"", "securityContext: [],", "", "spec.securityContext must be a map"},
-        {"", "volumes: {},", "", "spec.volumes must be a list"},
-        {"", "", "volumeMounts: x,", "spec.containers[0].volumeMounts must be a list"},
-        {"labels: {benchd.io/run: x}", "", "", "label 'benchd.io/run' is reserved"},
-        {"labels: {app.kubernetes.io/managed-by: x}", "", "", "is reserved for benchd"},
+        const char *spec, *account, *expected;
+    } rows[] = {
+        {"", "replicas", "replicas"},
+        {"", NULL, ""},
+        {"serviceAccountName: mine,", "replicas", "mine"},
+        {"serviceAccountName: ,", "replicas", "replicas"},
+        {"serviceAccount: mine,", "replicas", ""},
     };
-    for (size_t i = 0; i < N_ROWS(cases); i++) {
-        _cleanup_(freep) char *to =
-            xasprintf(NEW_TRAINER "      template: {metadata: {%s}, spec: {%s containers: "
-                                  "[{%s name: main}]}}\n",
-                      cases[i].metadata, cases[i].spec, cases[i].container);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *to = xasprintf(
+            NEW_TRAINER "      template: {spec: {%s containers: [{name: main}]}}\n", rows[i].spec);
         struct run_def *def = make_run(OLD_TRAINER, to);
-        struct gang_addresses addresses = {.is_pods = true};
-        json_t *pod;
-        struct err err = {0};
-        assert_int_equal(pod_body(def, &trainer, &addresses, POD_BY_IP, &pod, &err), -EINVAL);
-        if (strstr(err.msg, cases[i].message) == NULL) {
-            fail_msg("expected '%s', got '%s'", cases[i].message, err.msg);
-        }
+        json_t *pod = make_pod(def, POD_BY_IP);
+        pod_body_set_account(pod, rows[i].account);
+        expect(pod, "spec/serviceAccountName", rows[i].expected);
+        json_decref(pod);
         run_def_free(def);
     }
+}
+
+/* A parameter may write anywhere: the pod that it makes is checked too. */
+static void parameters_cannot_break_rules(void **state)
+{
+    (void)state;
+    struct run_def *def =
+        make_run("batch_size: [16]}\n  parameters:\n  - name: cpu\n    targets: [{roles: [pserver, "
+                 "trainer], paths: [/spec/containers/0/resources/requests/cpu]}]\n",
+                 "batch_size: [16], account: [benchd]}\n  parameters:\n  - name: account\n    "
+                 "targets: [{roles: [trainer], paths: [/spec/serviceAccountName]}]\n");
+    struct gang_addresses addresses = {.is_pods = true};
+    json_t *pod;
+    struct err err = {0};
+    assert_int_equal(pod_body(def, &trainer, &addresses, POD_BY_IP, &pod, &err), -EINVAL);
+    assert_string_equal(err.msg, "template of trainer: spec.serviceAccountName: 'benchd' is "
+                                 "benchd's own; use another one");
+    run_def_free(def);
 }
 
 static void service_and_secret(void **state)
@@ -400,7 +398,8 @@ int main(void)
         cmocka_unit_test(template_stays),
         cmocka_unit_test(nothing_behind_a_key),
         cmocka_unit_test(values_are_not_expanded),
-        cmocka_unit_test(contradictions),
+        cmocka_unit_test(account_of_the_template_stays),
+        cmocka_unit_test(parameters_cannot_break_rules),
         cmocka_unit_test(service_and_secret),
         cmocka_unit_test(addresses),
     };

@@ -58,6 +58,7 @@ void make_launcher(struct world *w, enum pod_naming naming)
         .ns = "ns",
         .def = w->def,
         .naming = naming,
+        .account = "replicas",
         .secret = secret,
         .secret_len = sizeof(secret),
         .counters = &w->counters,

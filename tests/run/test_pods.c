@@ -157,6 +157,7 @@ static void by_address_servers_come_first(void **state)
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
     assert_int_equal(fake_kube_n_open(), 2);
     assert_non_null(strstr(fake_kube_open(0)->req.body, "10.0.0.7:7164"));
+    assert_non_null(strstr(fake_kube_open(0)->req.body, "\"serviceAccountName\":\"replicas\""));
     assert_int_equal(accept_pods(&w, trainers), 2);
     drop(pods, 1);
     drop(trainers, 2);

@@ -1,0 +1,144 @@
+/* What a pod template may not have, and what only looks like it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "spec/template_rules.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "doc/tree.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+/* "path: message; fix", "" for a good template. */
+static const char *check(const char *metadata, const char *spec, const char *container)
+{
+    static char said[600];
+    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
+    _cleanup_(freep) char *text = xasprintf(
+        "{metadata: {%s}, spec: {%s containers: [{%s name: main}]}}", metadata, spec, container);
+    struct node *root;
+    struct diags diags = {0};
+    assert_int_equal(tree_parse(text, strlen(text), &limits, &root, &diags), 0);
+    json_t *template = tree_to_json(root);
+    tree_free(root);
+    struct template_problem problem;
+    const int r = template_rules_check(template, &problem);
+    json_decref(template);
+    assert_true(r == 0 || r == -EINVAL);
+    said[0] = '\0';
+    if (r < 0) {
+        text_put(said, sizeof(said), "%s: %s; %s", problem.path, problem.message, problem.fix);
+    }
+    return said;
+}
+
+static void refuses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *metadata, *spec, *container, *message;
+    } cases[] = {
+        {"", "restartPolicy: OnFailure,", "",
+         "spec.restartPolicy: must be Never (got OnFailure); remove it"},
+        {"", "hostname: x,", "", "spec.hostname: benchd sets it itself"},
+        {"", "subdomain: x,", "", "spec.subdomain: benchd sets it itself"},
+        {"", "automountServiceAccountToken: true,", "",
+         "spec.automountServiceAccountToken: benchd sets it"},
+        {"", "enableServiceLinks: true,", "", "spec.enableServiceLinks: benchd sets it itself"},
+        {"", "volumes: [{name: benchd-key, emptyDir: {}}],", "",
+         "spec.volumes[0].name: 'benchd-key' is reserved"},
+        {"", "", "terminationMessagePolicy: File,",
+         "terminationMessagePolicy: must be FallbackToLogsOnError (got File)"},
+        {"", "", "volumeMounts: [{name: x, mountPath: /var/run/benchd}],",
+         "volumeMounts[0].mountPath: '/var/run/benchd' is reserved"},
+        {"name: x", "", "", "metadata.name: benchd sets it itself"},
+        {"labels: [a]", "", "", "metadata.labels: must be a map"},
+        {"annotations: a", "", "", "metadata.annotations: must be a map"},
+        {"", "securityContext: [],", "", "spec.securityContext: must be a map"},
+        {"", "volumes: {},", "", "spec.volumes: must be a list"},
+        {"", "", "volumeMounts: x,", "spec.containers[0].volumeMounts: must be a list"},
+        {"labels: {benchd.io/run: x}", "", "",
+         "metadata.labels.benchd.io/run: the label is reserved"},
+        {"labels: {app.kubernetes.io/managed-by: x}", "", "", "is reserved for benchd"},
+        /* What is benchd's own: its identity, its results, the keys of runs. */
+        {"", "serviceAccountName: benchd,", "",
+         "spec.serviceAccountName: 'benchd' is benchd's own"},
+        {"", "serviceAccount: lab-benchd,", "", "spec.serviceAccount: 'lab-benchd' is benchd's"},
+        {"", "volumes: [{name: a}, {name: b, persistentVolumeClaim: {claimName: benchd}}],", "",
+         "spec.volumes[1].persistentVolumeClaim.claimName: 'benchd' is benchd's own; use another"},
+        {"", "volumes: [{name: b, secret: {secretName: benchd-s3}}],", "",
+         "spec.volumes[0].secret.secretName: 'benchd-s3' is benchd's own"},
+        {"", "volumes: [{name: b, secret: {secretName: other-1-0f4c1de2-key}}],", "",
+         "secretName: 'other-1-0f4c1de2-key' has the name of a run's key"},
+        {"",
+         "volumes: [{name: b, projected: {sources: [{configMap: {name: c}}, "
+         "{serviceAccountToken: {path: t}}]}}],",
+         "", "spec.volumes[0].projected.sources[1].serviceAccountToken: a replica gets no token"},
+        {"", "volumes: [{name: b, projected: {sources: [{secret: {name: a-12345678-key}}]}}],", "",
+         "spec.volumes[0].projected.sources[0].secret.name: 'a-12345678-key' has the name"},
+        {"", "", "envFrom: [{configMapRef: {name: benchd}}, {secretRef: {name: benchd}}],",
+         "spec.containers[0].envFrom[1].secretRef.name: 'benchd' is benchd's own"},
+        {"",
+         "initContainers: [{name: i, env: [{name: A, valueFrom: {secretKeyRef: {name: "
+         "a-12345678-key, key: key}}}]}],",
+         "", "spec.initContainers[0].env[0].valueFrom.secretKeyRef.name: 'a-12345678-key'"},
+    };
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        const char *said = check(cases[i].metadata, cases[i].spec, cases[i].container);
+        if (strstr(said, cases[i].message) == NULL) {
+            fail_msg("expected '%s', got '%s'", cases[i].message, said);
+        }
+    }
+}
+
+static void needs_a_container(void **state)
+{
+    (void)state;
+    json_t *template = json_pack("{s:{s:[]}}", "spec", "containers");
+    struct template_problem problem;
+    assert_int_equal(template_rules_check(template, &problem), -EINVAL);
+    assert_string_equal(problem.path, "spec.containers");
+    json_decref(template);
+}
+
+static void takes_what_only_looks_like_it(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "restartPolicy: Never, automountServiceAccountToken: false, enableServiceLinks: false,",
+        "restartPolicy: , hostname: , volumes: , securityContext: , automountServiceAccountToken: "
+        ",",
+        "serviceAccountName: trainers,",
+        "serviceAccountName: benchdata,",
+        "serviceAccountName: mybenchd,",
+        "volumes: [{name: d, persistentVolumeClaim: {claimName: imagenet}}],",
+        "volumes: [{name: d, secret: {secretName: s3-key}}],",
+        "volumes: [{name: d, secret: {secretName: a-0f4c1de-key}}],",
+        "volumes: [{name: d, secret: {secretName: a-0f4c1deg-key}}],",
+        "volumes: [{name: d, secret: {secretName: 0f4c1de2-key}}],",
+        "volumes: [{name: d, configMap: {name: benchd}}],",
+        "volumes: [{name: d, projected: {sources: [{secret: {name: mine}}]}}],",
+    };
+    for (size_t i = 0; i < N_ROWS(specs); i++) {
+        assert_string_equal(check("labels: {app.kubernetes.io/managed-by: benchd}", specs[i], ""),
+                            "");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(needs_a_container),
+        cmocka_unit_test(takes_what_only_looks_like_it),
+    };
+    return cmocka_run_group_tests_name("spec/template_rules", tests, NULL, NULL);
+}
