@@ -2,8 +2,8 @@
  *
  * There is one timer. A change sets it to now, so that many changes in one iteration of the loop
  * lead to one pass; a plan that asks to be called again sets it to later. A pass runs every
- * RESYNC_MS at the latest: decisions depend on the observed state, never on having heard of
- * every change. The timer also keeps the loop alive while a run is driven. */
+ * minute at the latest: decisions depend on the observed state, never on having heard of every
+ * change. The timer also keeps the loop alive while a run is driven. */
 #include "run/driver.h"
 
 #include <uv.h>
@@ -11,12 +11,13 @@
 #include "base/mem.h"
 #include "run/reconcile_pass.h"
 
-#define RESYNC_MS (INT64_C(60) * 1000)
+#define DEFAULT_RESYNC_MS (INT64_C(60) * 1000)
 
 struct driver {
     struct reconcile_pass pass;
     struct launcher *launcher;
     uv_timer_t timer;
+    int64_t resync_ms;
     bool is_over;
     int result; /* 0, or the error that made the driver give up */
     struct err err;
@@ -26,8 +27,8 @@ static void on_timer(uv_timer_t *timer);
 
 static void look_after(struct driver *d, int64_t wait_ms)
 {
-    if (wait_ms < 0 || wait_ms > RESYNC_MS) {
-        wait_ms = RESYNC_MS;
+    if (wait_ms < 0 || wait_ms > d->resync_ms) {
+        wait_ms = d->resync_ms;
     }
     if (!d->is_over) {
         /* Cannot fail: the callback is not NULL and the handle is not closing. */
@@ -84,6 +85,7 @@ int driver_new(const struct driver_params *params, struct driver **ret, struct e
         free(d);
         return r;
     }
+    d->resync_ms = params->resync_ms != 0 ? params->resync_ms : DEFAULT_RESYNC_MS;
     d->launcher = params->launcher;
     d->launcher->on_change = on_change;
     d->launcher->on_record = on_record;

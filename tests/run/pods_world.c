@@ -64,6 +64,7 @@ void make_launcher(struct world *w, enum pod_naming naming)
         .counters = &w->counters,
         .now_ns = now_ns,
         .node_wait_ms = w->node_wait_ms,
+        .image_wait_ms = w->image_wait_ms,
         .denied_wait_ms = w->denied_wait_ms,
     });
     w->launcher->on_change = on_change;

@@ -16,7 +16,7 @@ struct world {
     struct pods_counters counters;
     struct launcher *launcher;
     unsigned n_changes, n_records;
-    int64_t node_wait_ms, denied_wait_ms;
+    int64_t node_wait_ms, image_wait_ms, denied_wait_ms;
 };
 
 extern const struct replica_id ids[3];
@@ -39,6 +39,7 @@ void answer(struct world *w, struct kube_call *call, int r, const char *text);
 void make_launcher(struct world *w, enum pod_naming naming);
 void world_open(struct world *w, enum pod_naming naming);
 void world_close(struct world *w);
+/* The three replicas of an attempt. */
 void create_gang(struct world *w, uint32_t attempt);
 /* The three of attempt 0, as one pass of the driver does. */
 void remove_gang(struct world *w);

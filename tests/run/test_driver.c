@@ -57,7 +57,8 @@ static void hear_record(void *ctx, const struct replica_id *id, const struct rec
     ((struct world *)ctx)->n_records_heard++;
 }
 
-static void world_open(struct world *w, const struct test_def_params *def, bool has_processes)
+static void world_open_resync(struct world *w, const struct test_def_params *def,
+                              bool has_processes, int64_t resync_ms)
 {
     *w = (struct world){.clock.now_ms = 1000000};
     assert_int_equal(uv_loop_init(&w->loop), 0);
@@ -80,8 +81,14 @@ static void world_open(struct world *w, const struct test_def_params *def, bool 
         .store = &w->store.base,
         .clock = has_processes ? wall_clock_real : fake_clock_get(&w->clock),
         .events = {hear_status, hear_event, hear_attempt, hear_record, NULL, w},
+        .resync_ms = resync_ms,
     };
     assert_int_equal(driver_new(&params, &w->driver, NULL), 0);
+}
+
+static void world_open(struct world *w, const struct test_def_params *def, bool has_processes)
+{
+    world_open_resync(w, def, has_processes, 0);
 }
 
 static void world_close(struct world *w)
@@ -148,6 +155,86 @@ static void a_full_disk_is_told(void **state)
     assert_int_equal(driver_finish(w.driver, &status, &err), -ENOSPC);
     assert_true(str_has_prefix(err.msg, "run 'test-abcde': "));
     assert_true(str_has_suffix(err.msg, ": No space left on device"));
+    world_close(&w);
+}
+
+/* Whoever gives up leaves nothing running. */
+static void a_driver_that_gives_up_removes_its_replicas(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w,
+               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
+               false);
+    w.fake.store = NULL; /* removed without a row */
+    driver_start(w.driver);
+    assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
+    assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
+    assert_true(w.fake.n_created > 0);
+    w.faults = (struct fake_faults){.fail_at = 2, .fail_code = ENOSPC}; /* the row */
+    fake_launcher_succeed(&w.fake, w.clock.now_ms);
+    w.fake.base.on_change(w.fake.base.ctx);
+    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+    struct run_status status;
+    assert_int_equal(driver_finish(w.driver, &status, NULL), -ENOSPC);
+    assert_int_equal(w.fake.n_removed, w.fake.n_created);
+    world_close(&w);
+}
+
+/* The loop's own end of a test that waits for something that may not come. */
+static void on_late(uv_timer_t *timer)
+{
+    uv_stop(timer->loop);
+}
+
+static void on_observed_often(uv_check_t *check)
+{
+    struct world *w = check->data;
+    if (w->fake.n_observes >= 6) {
+        uv_stop(check->loop);
+    }
+}
+
+/* The run's deadline is an hour away, and nobody reports a change. */
+static void the_driver_looks_again_without_being_told(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open_resync(&w,
+                      &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}",
+                                                .repeats = 1,
+                                                .deadline_s = 3600},
+                      false, 5);
+    uv_check_t check;
+    assert_int_equal(uv_check_init(&w.loop, &check), 0);
+    check.data = &w;
+    assert_int_equal(uv_check_start(&check, on_observed_often), 0);
+    assert_int_equal(uv_timer_start(&w.timer, on_late, 10000, 0), 0);
+    driver_start(w.driver);
+    (void)uv_run(&w.loop, UV_RUN_DEFAULT); /* says that handles are left */
+    if (w.fake.n_observes < 6) {
+        fail_msg("observed %u times in 10 s", w.fake.n_observes);
+    }
+    uv_close((uv_handle_t *)&check, NULL);
+    world_close(&w);
+}
+
+static void a_cancellation_is_not_replaced(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w,
+               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
+               false);
+    w.fake.store = NULL; /* a cancelled attempt has no row */
+    driver_start(w.driver);
+    assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
+    driver_cancel(w.driver);
+    driver_suspend(w.driver);
+    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+    struct run_status status;
+    assert_int_equal(driver_finish(w.driver, &status, NULL), 0);
+    assert_int_equal(status.phase, RUN_CANCELLED);
     world_close(&w);
 }
 
@@ -287,6 +374,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_changes_are_one_look),
         cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(a_driver_that_gives_up_removes_its_replicas),
+        cmocka_unit_test(the_driver_looks_again_without_being_told),
+        cmocka_unit_test(a_cancellation_is_not_replaced),
         cmocka_unit_test(a_stopped_loop_is_no_end),
         cmocka_unit_test(real_processes_run_to_the_end),
         cmocka_unit_test(a_killed_trainer_is_named),

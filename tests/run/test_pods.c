@@ -189,6 +189,49 @@ static void vanished_pods_are_lost_and_ends_are_final(void **state)
     world_close(&w);
 }
 
+/* A watch may report a pod late, or another one of that name. */
+static void an_end_stands_whatever_is_reported_later(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_SUCCEEDED);
+    json_t *namesake = json_deep_copy(pods[1]);
+    json_object_set_new(json_object_get(namesake, "metadata"), "uid", json_string("x"));
+    notify(&w, KUBE_CHANGE_UPDATED, namesake, ENDED);
+    assert_int_equal(seen(&w, &ids[1])->state, REPLICA_PENDING);
+    json_decref(namesake);
+    drop(pods, 3);
+    world_close(&w);
+}
+
+/* Trainers wait for the addresses of their servers. */
+static void a_new_address_is_a_change(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
+    const unsigned n_changes = w.n_changes;
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
+    assert_int_equal(w.n_changes, n_changes);
+    json_object_set_new(json_object_get(pods[0], "status"), "podIP", json_string("10.0.0.8"));
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], NULL);
+    assert_int_equal(w.n_changes, n_changes + 1);
+    drop(pods, 3);
+    world_close(&w);
+}
+
 /* Between two lists of the watch a pod can come and go: nobody tells. */
 static void a_pod_that_the_watch_never_shows_is_asked_for(void **state)
 {
@@ -241,6 +284,42 @@ static void a_pod_that_vanished_waits_for_nothing(void **state)
     assert_int_equal(seen(&w, &ids[2])->failure, FAILURE_INFRASTRUCTURE);
     drop(pods, 3);
     world_close(&w);
+}
+
+#define NO_IMAGE                                                                                   \
+    "{\"phase\":\"Pending\","                                                                      \
+    "\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"waiting\":{"                           \
+    "\"reason\":\"ErrImagePull\",\"message\":\"not found\"}}}]}"
+
+/* Each wait has a limit of its own, from when it began. */
+static void waits_for_nodes_and_images_are_limited(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *status;
+        int64_t limit_ms;
+    } rows[] = {{UNSCHEDULABLE, 7000}, {NO_IMAGE, 3000}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct world w;
+        world_open(&w, POD_BY_DNS);
+        w.launcher->ops->free(w.launcher);
+        w.node_wait_ms = 7000;
+        w.image_wait_ms = 3000;
+        make_launcher(&w, POD_BY_DNS);
+        create_gang(&w, 0);
+        open_gates(&w);
+        json_t *pods[3];
+        assert_int_equal(accept_pods(&w, pods), 3);
+        pass_ms(&w, 10000); /* before it waits */
+        notify(&w, KUBE_CHANGE_UPDATED, pods[1], rows[i].status);
+        pass_ms(&w, rows[i].limit_ms - 100);
+        notify(&w, KUBE_CHANGE_UPDATED, pods[1], rows[i].status); /* still */
+        assert_int_equal(seen(&w, &ids[1])->state, REPLICA_PENDING);
+        pass_ms(&w, 200);
+        assert_int_equal(seen(&w, &ids[1])->state, REPLICA_FAILED);
+        drop(pods, 3);
+        world_close(&w);
+    }
 }
 
 /* A 401 is about us, not about the pod. */
@@ -373,6 +452,16 @@ static void trainer_0_is_followed_the_others_are_read(void **state)
     record_write_step(&line, &who, &step);
     fake_kube.follow.on_line(fake_kube.follow.ctx, buf_cstr(&line), line.len - 1);
     assert_int_equal(w.n_records, 1);
+    const struct record_who others[] = {
+        {ROLE_TRAINER, 0, 1}, {ROLE_TRAINER, 1, 0}, {ROLE_PSERVER, 0, 0}};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        struct buf other = BUF_INIT; /* what it prints of somebody else is not its record */
+        record_write_step(&other, &others[i], &step);
+        fake_kube.follow.on_line(fake_kube.follow.ctx, buf_cstr(&other), other.len - 1);
+        buf_append(&line, other.data, other.len);
+        buf_done(&other);
+    }
+    assert_int_equal(w.n_records, 1);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], ENDED);
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
     assert_true(fake_kube.has_container_ended);
@@ -397,6 +486,37 @@ static void trainer_0_is_followed_the_others_are_read(void **state)
     buf_done(&line);
     drop(pods, 3);
     world_close(&w);
+}
+
+/* The members of an attempt share what their logs may take. */
+static void large_gangs_have_shorter_logs(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t trainers;
+        const char *limit;
+    } rows[] = {{2, "limitBytes=10485760"}, {63, "limitBytes=1048576"}, {400, "limitBytes=262144"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct world w;
+        world_open(&w, POD_BY_DNS);
+        const struct gang_spec gang = {
+            .replicas = {[ROLE_PSERVER] = 1, [ROLE_TRAINER] = rows[i].trainers}};
+        struct gang_addresses addresses;
+        const struct replica_spec spec = {.id = ids[2]};
+        assert_int_equal(w.launcher->ops->prepare(w.launcher, &gang, &addresses, NULL), 0);
+        assert_int_equal(w.launcher->ops->create(w.launcher, &spec, NULL), 0);
+        turn(&w);
+        open_gates(&w);
+        json_t *pods[3];
+        assert_int_equal(accept_pods(&w, pods), 1);
+        notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
+        struct replica_output output;
+        assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
+        turn(&w);
+        assert_non_null(strstr(fake_kube_open(0)->req.path, rows[i].limit));
+        drop(pods, 1);
+        world_close(&w);
+    }
 }
 
 static void a_log_that_cannot_be_read_says_so(void **state)
@@ -461,14 +581,18 @@ int main(void)
         cmocka_unit_test(a_gate_that_fails_for_now_is_tried_again),
         cmocka_unit_test(by_address_servers_come_first),
         cmocka_unit_test(vanished_pods_are_lost_and_ends_are_final),
+        cmocka_unit_test(an_end_stands_whatever_is_reported_later),
+        cmocka_unit_test(a_new_address_is_a_change),
         cmocka_unit_test(a_pod_that_the_watch_never_shows_is_asked_for),
         cmocka_unit_test(a_pod_that_vanished_waits_for_nothing),
+        cmocka_unit_test(waits_for_nodes_and_images_are_limited),
         cmocka_unit_test(refused_credentials_are_waited_for),
         cmocka_unit_test(a_missing_right_is_waited_for_a_while),
         cmocka_unit_test(a_denial_is_over_when_something_succeeds),
         cmocka_unit_test(a_terminating_pod_is_not_taken_over),
         cmocka_unit_test(a_tick_reports_once),
         cmocka_unit_test(trainer_0_is_followed_the_others_are_read),
+        cmocka_unit_test(large_gangs_have_shorter_logs),
         cmocka_unit_test(a_log_that_cannot_be_read_says_so),
         cmocka_unit_test(a_new_launcher_takes_over),
     };
