@@ -113,6 +113,8 @@ static void definitions(void **state)
         {"kept before, the Benchmark has changed",
          "{\"benchmarkRef\":{\"name\":\"b\"},\"overrides\":{\"measure\":{\"steps\":7}}}",
          "{\"definition\":" DEFINITION "}", "{}", 0, 5, 3, "b", NULL},
+        {"kept before, another one beside it", "{\"definition\":{\"systems\":[]}}",
+         "{\"definition\":" DEFINITION "}", NULL, 0, 5, 3, "r1", NULL},
         {"no Benchmark", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}", NULL, -ENOENT, 0, 0, NULL,
          "there is no Benchmark 'b' in this namespace"},
         {"a wrong override",

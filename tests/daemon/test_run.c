@@ -1,149 +1,13 @@
 /* One run between its object, the store and a client without a network: how it is accepted, what is
  * refused, what is written and when again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "daemon/run_accept.h"
 #include "daemon/run_drive.h"
 #include "daemon/run_publish.h"
 #include "daemon/run_remove.h"
-#include "fake_kube.h"
-
-#define DEFINITION                                                                                 \
-    "{\"systems\":[{\"name\":\"benchworker\",\"profile\":\"benchworker\"}],\"workload\":{"         \
-    "\"model\":\"vgg16-fluid-fc512\",\"batchSize\":16},\"sweep\":{\"grid\":{\"pservers\":[1],"     \
-    "\"trainers\":[1,2]}},\"baseline\":{\"kind\":\"Point\",\"where\":{\"trainers\":1}},"           \
-    "\"measure\":{\"steps\":%d},"                                                                  \
-    "\"roles\":{\"pserver\":{\"replicas\":{\"from\":\"pservers\"},\"template\":{\"spec\":{"        \
-    "\"containers\":[{\"name\":\"m\"}]}}},\"trainer\":{\"replicas\":{\"from\":\"trainers\"},"      \
-    "\"template\":{\"spec\":{\"containers\":[{\"name\":\"m\"}]}}}}}"
-
-struct world {
-    char folder[64];
-    struct run_env env;
-    struct event_recorder events;
-    struct daemon_counters counters;
-    unsigned n_wakes;
-};
-
-static void on_wake(void *ctx)
-{
-    ((struct world *)ctx)->n_wakes++;
-}
-
-static int setup(void **state)
-{
-    struct world *w = xnew(struct world);
-    fake_kube_reset();
-    (void)snprintf(w->folder, sizeof(w->folder), "/tmp/benchd-run-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
-    _cleanup_(freep) char *url = xasprintf("sqlite:%s/results.db", w->folder);
-    assert_int_equal(store_open(url, true, &w->env.store, NULL), 0);
-    event_recorder_init(&w->events, NULL, "ns", "me");
-    w->env.ns = "ns";
-    w->env.replica_account = "replicas";
-    w->env.events = &w->events;
-    w->env.counters = &w->counters;
-    w->env.wake = on_wake;
-    w->env.ctx = w;
-    *state = w;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct world *w = *state;
-    store_close(w->env.store);
-    static const char *const names[] = {"", "-wal", "-shm"};
-    for (size_t i = 0; i < 3; i++) {
-        _cleanup_(freep) char *path = xasprintf("%s/results.db%s", w->folder, names[i]);
-        (void)unlink(path); /* most are gone */
-    }
-    assert_int_equal(rmdir(w->folder), 0); /* no claim is left */
-    free(w);
-    fake_kube_reset();
-    return 0;
-}
-
-static json_t *parse(const char *text)
-{
-    json_error_t error;
-    json_t *value = json_loads(text, 0, &error);
-    if (value == NULL) {
-        fail_msg("%s: %s", error.text, text);
-    }
-    return value;
-}
-
-static json_t *make_bmr(const char *uid, const char *spec, const char *status)
-{
-    _cleanup_(freep) char *text =
-        xasprintf("{\"metadata\":{\"name\":\"r1\",\"uid\":\"%s\","
-                  "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":%s,\"status\":%s}",
-                  uid, spec, status);
-    return parse(text);
-}
-
-static json_t *inline_bmr(const char *uid)
-{
-    _cleanup_(freep) char *spec = xasprintf("{\"definition\":" DEFINITION "}", 5);
-    return make_bmr(uid, spec, "{}");
-}
-
-static int take(struct run *run, const json_t *bmr, const json_t *benchmark)
-{
-    struct err err = {0};
-    const int r = run_accept(run, bmr, benchmark, &err);
-    if (r < 0) {
-        fail_msg("run_accept: %s", err.msg);
-    }
-    return r;
-}
-
-/* The i-th open call that is no Event. */
-static struct kube_call *open_call(size_t i)
-{
-    struct kube_call *call;
-    for (size_t k = 0; (call = fake_kube_open(k)) != NULL; k++) {
-        if (strstr(call->req.path, "/events") == NULL && i-- == 0) {
-            return call;
-        }
-    }
-    return NULL;
-}
-
-/* The dry runs of its templates, answered alike. */
-static size_t answer_checks(int r, const char *text)
-{
-    size_t n = 0;
-    struct kube_call *call;
-    /* The last first: the words do not depend on whose answer comes first. */
-    while (((call = open_call(1)) != NULL || (call = open_call(0)) != NULL) &&
-           strstr(call->req.path, "dryRun=All") != NULL) {
-        assert_int_equal(call->req.method, KUBE_POST);
-        assert_non_null(strstr(call->req.path, "fieldValidation=Strict"));
-        fake_kube_answer(call, r, text);
-        n++;
-    }
-    return n;
-}
-
-/* Accepted, with templates that the server takes. */
-static int take_good(struct run *run, const json_t *bmr, const json_t *benchmark)
-{
-    const int r = take(run, bmr, benchmark);
-    return answer_checks(0, "{}") > 0 ? take(run, bmr, benchmark) : r;
-}
+#include "run_world.h"
 
 /* Results outlive their object: nothing may keep the name from the next one. */
 static void a_name_is_used_again(void **state)
@@ -555,26 +419,31 @@ static void foreign_systems_without_a_command_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_name_is_used_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_stored_run_that_cannot_be_read, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_stored_goes_with_the_object, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_run_that_another_process_drives_is_waited_for, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_run_that_waits_for_its_benchmark_is_cancelled, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_run_is_cancelled_while_its_templates_are_checked, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_refusal_beside_no_answer, setup, teardown),
-        cmocka_unit_test_setup_teardown(keeping_a_definition_is_retried, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_impossible_event_changes_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_expired_run_is_removed, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_was_kept_is_what_runs, setup, teardown),
-        cmocka_unit_test_setup_teardown(templates_are_tried_before_anything_is_made, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(long_refusals_stay_text, setup, teardown),
-        cmocka_unit_test_setup_teardown(foreign_systems_without_a_command_are_refused, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_refused_status_is_tried_again_later, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_name_is_used_again, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(a_stored_run_that_cannot_be_read, world_setup,
+                                        world_teardown),
+        cmocka_unit_test_setup_teardown(what_is_stored_goes_with_the_object, world_setup,
+                                        world_teardown),
+        cmocka_unit_test_setup_teardown(a_run_that_another_process_drives_is_waited_for,
+                                        world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(a_run_that_waits_for_its_benchmark_is_cancelled,
+                                        world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(a_run_is_cancelled_while_its_templates_are_checked,
+                                        world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(a_refusal_beside_no_answer, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(keeping_a_definition_is_retried, world_setup,
+                                        world_teardown),
+        cmocka_unit_test_setup_teardown(an_impossible_event_changes_nothing, world_setup,
+                                        world_teardown),
+        cmocka_unit_test_setup_teardown(an_expired_run_is_removed, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(what_was_kept_is_what_runs, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(templates_are_tried_before_anything_is_made, world_setup,
+                                        world_teardown),
+        cmocka_unit_test_setup_teardown(long_refusals_stay_text, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(foreign_systems_without_a_command_are_refused, world_setup,
+                                        world_teardown),
+        cmocka_unit_test_setup_teardown(a_refused_status_is_tried_again_later, world_setup,
+                                        world_teardown),
     };
     return cmocka_run_group_tests_name("daemon/run", tests, NULL, NULL);
 }

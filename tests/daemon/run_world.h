@@ -1,0 +1,47 @@
+/* One run between its object, the store and a client without a network, for tests of the daemon. */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "daemon/run.h"
+#include "daemon/run_accept.h"
+#include "fake_kube.h"
+
+/* Two points, one trial of each; takes the number of steps. */
+#define DEFINITION                                                                                 \
+    "{\"systems\":[{\"name\":\"benchworker\",\"profile\":\"benchworker\"}],\"workload\":{"         \
+    "\"model\":\"vgg16-fluid-fc512\",\"batchSize\":16},\"sweep\":{\"grid\":{\"pservers\":[1],"     \
+    "\"trainers\":[1,2]}},\"baseline\":{\"kind\":\"Point\",\"where\":{\"trainers\":1}},"           \
+    "\"measure\":{\"steps\":%d},"                                                                  \
+    "\"roles\":{\"pserver\":{\"replicas\":{\"from\":\"pservers\"},\"template\":{\"spec\":{"        \
+    "\"containers\":[{\"name\":\"m\"}]}}},\"trainer\":{\"replicas\":{\"from\":\"trainers\"},"      \
+    "\"template\":{\"spec\":{\"containers\":[{\"name\":\"m\"}]}}}}}"
+
+/* A store in a folder of its own. */
+struct world {
+    char folder[64];
+    struct run_env env;
+    struct event_recorder events;
+    struct daemon_counters counters;
+    unsigned n_wakes;
+};
+
+int world_setup(void **state);    /* *state: a struct world */
+int world_teardown(void **state); /* fails where a claim is left */
+
+json_t *parse(const char *text); /* fails the test with the place */
+json_t *make_bmr(const char *uid, const char *spec, const char *status);
+json_t *inline_bmr(const char *uid); /* with a definition, nothing else */
+/* run_accept; fails the test on an error. */
+int take(struct run *run, const json_t *bmr, const json_t *benchmark);
+/* The same, with templates that the server takes. */
+int take_good(struct run *run, const json_t *bmr, const json_t *benchmark);
+/* Answers the dry runs of the templates alike; returns how many. */
+size_t answer_checks(int r, const char *text);
+/* The i-th open call that is no Event; NULL: there are not so many. */
+struct kube_call *open_call(size_t i);

@@ -1,0 +1,394 @@
+/* A run and its driver: whose turn it is, what is passed on, what is told of it. The driver is a fake
+ * that notes what it is asked for; the pods are the real launcher over a client without a network. */
+#include "run_world.h"
+
+#include <string.h>
+
+#include <uv.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "daemon/run_drive.h"
+#include "daemon/run_publish.h"
+#include "daemon/run_queue.h"
+#include "daemon/run_remove.h"
+#include "result_fixture.h"
+#include "run/driver.h"
+
+/* ---- the driver ---- */
+
+struct driver {
+    struct driver_params params;
+    unsigned n_cancels, n_suspends;
+};
+static unsigned n_drivers; /* made so far */
+
+int driver_new(const struct driver_params *params, struct driver **ret, struct err *err)
+{
+    (void)err;
+    *ret = xnew(struct driver);
+    (*ret)->params = *params;
+    n_drivers++;
+    return 0;
+}
+
+void driver_start(struct driver *d)
+{
+    (void)d;
+}
+
+void driver_cancel(struct driver *d)
+{
+    d->n_cancels++;
+}
+
+void driver_suspend(struct driver *d)
+{
+    d->n_suspends++;
+}
+
+int driver_finish(struct driver *d, struct run_status *ret, struct err *err)
+{
+    (void)err;
+    *ret = d->params.status;
+    return 0;
+}
+
+void driver_free(struct driver *d)
+{
+    free(d);
+}
+
+/* ---- objects ---- */
+
+static const json_t *watched; /* what the watch has, whatever the name */
+
+const json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
+{
+    (void)w, (void)name;
+    return kind == WATCH_RUNS ? watched : NULL;
+}
+
+static uv_loop_t loop;
+static struct kube_cache no_pods;
+static struct pods_counters pod_counters;
+static const unsigned char key[32];
+
+static struct world *open_world(void **state)
+{
+    struct world *w = *state;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    kube_cache_init(&no_pods, NULL, NULL, NULL);
+    w->env.loop = &loop;
+    w->env.pods = &no_pods;
+    w->env.pod_counters = &pod_counters;
+    w->env.key = key;
+    n_drivers = 0;
+    return w;
+}
+
+/* The run's last words; then the loop has nothing left. */
+static void close_world(struct run *run, json_t *bmr)
+{
+    if (run != NULL) {
+        run_free(run);
+    }
+    json_decref(bmr);
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    kube_cache_done(&no_pods);
+}
+
+static void ask(struct run *run, json_t *bmr, const char *key_of_spec, bool value)
+{
+    json_object_set_new(json_object_get(bmr, "spec"), key_of_spec, json_boolean(value));
+    run_update(run, bmr);
+}
+
+static void ask_to_delete(struct run *run, json_t *bmr)
+{
+    json_object_set_new(json_object_get(bmr, "metadata"), "deletionTimestamp",
+                        json_string("2026-01-01T00:00:00Z"));
+    run_update(run, bmr);
+}
+
+/* As the store has it when another benchd ends at this phase: read by the next one. */
+static struct run *take_over(struct world *w, json_t *bmr, enum run_phase phase)
+{
+    struct run *run = run_new(&w->env, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    const struct run_status status = {.phase = phase, .started_unix_ms = 1, .trials_total = 2};
+    assert_int_equal(w->env.store->ops->put_status(w->env.store, run->uid, &status, NULL), 0);
+    run_free(run);
+    run = run_new(&w->env, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    return run;
+}
+
+/* ---- tests ---- */
+
+/* What a new leader finds Running may have pods: only a driver can remove them. */
+static void a_running_run_is_driven_to_its_suspension(void **state)
+{
+    struct world *w = open_world(state);
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = take_over(w, bmr, RUN_RUNNING);
+    ask(run, bmr, "suspend", true);
+    assert_true(run_is_due(run));
+    assert_int_equal(run_start(run, NULL), 0);
+    assert_int_equal(run_steer(run, NULL), 0);
+    assert_int_equal(run->at.driven.driver->n_suspends, 1);
+    assert_int_equal(run->at.driven.driver->n_cancels, 0);
+    close_world(run, bmr);
+}
+
+static void a_deletion_cancels_what_is_driven(void **state)
+{
+    struct world *w = open_world(state);
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = run_new(&w->env, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    assert_int_equal(run_start(run, NULL), 0);
+    assert_int_equal(run_steer(run, NULL), 0);
+    assert_int_equal(run->at.driven.driver->n_cancels, 0);
+    ask_to_delete(run, bmr);
+    assert_int_equal(run_steer(run, NULL), 0);
+    assert_int_equal(run->at.driven.driver->n_cancels, 1);
+    close_world(run, bmr);
+}
+
+/* Neither accepted nor started. */
+static void a_run_that_is_being_deleted_is_left_alone(void **state)
+{
+    struct world *w = open_world(state);
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = run_new(&w->env, bmr);
+    ask_to_delete(run, bmr);
+    assert_int_equal(take(run, bmr, NULL), 0);
+    assert_int_equal(run->life, LIFE_WAITING);
+    assert_null(open_call(0));
+    json_object_del(json_object_get(bmr, "metadata"), "deletionTimestamp");
+    run_update(run, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    assert_true(run_is_due(run));
+    ask_to_delete(run, bmr);
+    assert_false(run_is_due(run));
+    close_world(run, bmr);
+}
+
+static void a_queued_run_says_what_it_waits_for(void **state)
+{
+    struct world *w = open_world(state);
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = run_new(&w->env, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    assert_int_equal(run_steer(run, NULL), 0);
+    assert_int_equal(run->status.phase, RUN_QUEUED);
+    ask(run, bmr, "suspend", true);
+    assert_int_equal(run_steer(run, NULL), 0);
+    assert_int_equal(run->status.phase, RUN_SUSPENDED);
+    assert_string_equal(run->status.reason, "SuspendRequested");
+    assert_false(run_is_due(run));
+    ask(run, bmr, "suspend", false);
+    assert_int_equal(run_steer(run, NULL), 0);
+    assert_int_equal(run->status.phase, RUN_QUEUED);
+    assert_true(run_is_due(run));
+    close_world(run, bmr);
+}
+
+static void what_the_store_or_object_says_has_ended_stays_so(void **state)
+{
+    struct world *w = open_world(state);
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = take_over(w, bmr, RUN_SUCCEEDED);
+    assert_int_equal(run->life, LIFE_ENDED);
+    assert_false(run_is_due(run));
+    run_free(run);
+    json_decref(bmr);
+    /* The store is another one: only the object tells. */
+    bmr = inline_bmr("u2");
+    json_object_set_new(bmr, "status", json_pack("{s:s}", "phase", "Succeeded"));
+    run = run_new(&w->env, bmr);
+    assert_int_equal(take(run, bmr, NULL), 0);
+    assert_int_equal(run->life, LIFE_PAST);
+    assert_null(open_call(0));
+    close_world(run, bmr);
+}
+
+static void one_run_is_driven_at_a_time(void **state)
+{
+    struct world *w = open_world(state);
+    struct run_queue q = {0};
+    json_t *bmrs[] = {inline_bmr("u1"), inline_bmr("u2")};
+    for (size_t i = 0; i < 2; i++) {
+        _cleanup_(freep) char *name = xasprintf("r%zu", i);
+        json_object_set_new(json_object_get(bmrs[i], "metadata"), "name", json_string(name));
+        struct run *run = run_new(&w->env, bmrs[i]);
+        assert_int_equal(take_good(run, bmrs[i], NULL), 1);
+        run_queue_add(&q, run);
+    }
+    assert_int_equal(run_queue_advance(&q, NULL), 0);
+    assert_int_equal(run_queue_advance(&q, NULL), 0);
+    assert_int_equal(n_drivers, 1);
+    struct run *active = run_queue_active(&q);
+    assert_string_equal(active->name, "r0");
+    active->at.driven.driver->params.status.phase = RUN_SUCCEEDED;
+    const struct driver_events *events = &active->at.driven.driver->params.events;
+    events->done(events->ctx);
+    assert_int_equal(run_queue_advance(&q, NULL), 0);
+    assert_int_equal(n_drivers, 2);
+    assert_string_equal(run_queue_active(&q)->name, "r1");
+    run_queue_done(&q);
+    json_decref(bmrs[1]);
+    close_world(NULL, bmrs[0]);
+}
+
+/* The watch may still show it when its removal was reported. */
+static void what_is_gone_is_not_accepted(void **state)
+{
+    struct world *w = open_world(state);
+    json_t *bmr = inline_bmr("u1");
+    struct run_queue q = {0};
+    run_queue_add(&q, run_new(&w->env, bmr));
+    watched = bmr;
+    q.runs.items[0]->asked.is_gone = true;
+    assert_int_equal(run_queue_accept(&q, NULL, NULL), 0);
+    assert_int_equal(q.runs.items[0]->life, LIFE_WAITING);
+    q.runs.items[0]->asked.is_gone = false;
+    assert_int_equal(run_queue_accept(&q, NULL, NULL), 0);
+    assert_int_equal(q.runs.items[0]->life, LIFE_CHECKING);
+    run_queue_done(&q);
+    close_world(NULL, bmr);
+}
+
+/* The live view shows a step of the attempt that runs, and when the run may end. */
+static void progress_and_time_left(void **state)
+{
+    struct world *w = open_world(state);
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = run_new(&w->env, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    assert_int_equal(run_start(run, NULL), 0);
+    const struct driver_events *events = &run->at.driven.driver->params.events;
+    const struct run_status status = {.phase = RUN_RUNNING,
+                                      .started_unix_ms = clock_unix_ms() - 100000,
+                                      .trials_total = 4,
+                                      .trials_done = 1};
+    events->status(events->ctx, &status);
+    const struct replica_id id = {{0, 0, 0}, ROLE_TRAINER, 0};
+    const struct record record = {.type = RECORD_STEP, .step = {.step = 3, .samples = 8}};
+    events->record(events->ctx, &id, &record);
+    assert_true(run->progress.is_known);
+    assert_int_equal(run->progress.step, 3);
+    const struct attempt_row row = {.outcome = ATTEMPT_SUCCEEDED};
+    events->attempt(events->ctx, &row);
+    assert_false(run->progress.is_known); /* it was of the attempt that has ended */
+    assert_int_equal(w->counters.attempts[ATTEMPT_SUCCEEDED], 1);
+    /* Two trials took 100 s, and two are left; a slow machine adds seconds. */
+    assert_in_range(run->eta_s, 100, 130);
+    close_world(run, bmr);
+}
+
+/* A suspended run has an end too, but it goes on. */
+static void only_the_final_end_counts_for_the_time_to_live(void **state)
+{
+    static const struct {
+        enum run_phase phase;
+        int64_t ago_ms;
+        bool is_sent;
+    } rows[] = {
+        {RUN_SUCCEEDED, 5000, false},
+        {RUN_SUSPENDED, 60000, false},
+        {RUN_RUNNING, 60000, false},
+        {RUN_SUCCEEDED, 11000, true},
+    };
+    struct world *w = open_world(state);
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = run_new(&w->env, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    run->def->spec->run_policy.ttl_s = 10;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        run->status.phase = rows[i].phase;
+        run->status.ended_unix_ms = clock_unix_ms() - rows[i].ago_ms;
+        run_expire(run);
+        if ((run->expiry.state == EXPIRY_SENT) != rows[i].is_sent) {
+            fail_msg("row %zu: %s ended %lld ms ago", i, run_phase_to_string(rows[i].phase),
+                     (long long)rows[i].ago_ms);
+        }
+    }
+    close_world(run, bmr);
+}
+
+/* A condition of the object, "" if it has none. Owned. */
+static char *condition_of(const struct kube_call *apply, const char *type)
+{
+    json_t *body = parse(apply->req.body);
+    const json_t *list = json_object_get(json_object_get(body, "status"), "conditions");
+    char *found = xstrdup("");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        if (str_eq(json_string_value(json_object_get(one, "type")), type)) {
+            free(found);
+            found = xstrdup(json_string_value(json_object_get(one, "status")));
+        }
+    }
+    json_decref(body);
+    return found;
+}
+
+static void a_missed_threshold_is_a_condition(void **state)
+{
+    static const struct {
+        double two_trainers;
+        const char *status;
+    } rows[] = {{120, "True"}, {190, "False"}};
+    struct world *w = open_world(state);
+    for (size_t i = 0; i < 2; i++) {
+        _cleanup_(freep) char *uid = xasprintf("%08zu", i);
+        json_t *bmr = inline_bmr(uid);
+        json_t *definition = json_object_get(json_object_get(bmr, "spec"), "definition");
+        json_object_set_new(definition, "thresholds",
+                            parse("[{\"metric\":\"efficiency\",\"min\":0.9,"
+                                  "\"where\":{\"trainers\":2}}]"));
+        json_object_set_new(definition, "repeats", parse("{\"min\":1}"));
+        struct run *run = run_new(&w->env, bmr);
+        assert_int_equal(take_good(run, bmr, NULL), 1);
+        struct fixture f = {.def = run->def};
+        for (uint32_t p = 0; p < 2; p++) {
+            const struct attempt_row *row =
+                fixture_throughput(&f, p, 0, p == 0 ? 100 : rows[i].two_trainers);
+            assert_int_equal(w->env.store->ops->save_attempt(w->env.store, uid, row, NULL, 0, NULL),
+                             0);
+        }
+        run->status = (struct run_status){.phase = RUN_SUCCEEDED, .trials_total = 2};
+        run_enter(run, LIFE_ON_ENDED_QUEUED);
+        run_publish(run);
+        _cleanup_(freep) char *got = condition_of(open_call(0), "ThresholdFailed");
+        assert_string_equal(got, rows[i].status);
+        f.def = NULL; /* the run's */
+        fixture_done(&f);
+        run_free(run);
+        json_decref(bmr);
+    }
+    close_world(NULL, NULL);
+}
+
+#define ROW(test) cmocka_unit_test_setup_teardown(test, world_setup, world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(a_running_run_is_driven_to_its_suspension),
+        ROW(a_deletion_cancels_what_is_driven),
+        ROW(a_run_that_is_being_deleted_is_left_alone),
+        ROW(a_queued_run_says_what_it_waits_for),
+        ROW(what_the_store_or_object_says_has_ended_stays_so),
+        ROW(one_run_is_driven_at_a_time),
+        ROW(what_is_gone_is_not_accepted),
+        ROW(progress_and_time_left),
+        ROW(only_the_final_end_counts_for_the_time_to_live),
+        ROW(a_missed_threshold_is_a_condition),
+    };
+    return cmocka_run_group_tests_name("daemon/run_drive", tests, NULL, NULL);
+}
