@@ -5,8 +5,8 @@ import os
 import pathlib
 import select
 import socket
-import time
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import serve
