@@ -139,6 +139,13 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
     return peer->receiving;
 }
 
+void ps_round_lap(struct ps_server *s, int64_t *phase)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    *phase += now_ns - s->lap_ns;
+    s->lap_ns = now_ns;
+}
+
 static void end_round(struct ps_server *s)
 {
     s->n_complete = 0;
@@ -146,10 +153,11 @@ static void end_round(struct ps_server *s)
     if (!s->measuring) {
         return;
     }
-    int64_t now_ns = clock_monotonic_ns();
-    *vec_push(&s->round_ns) = now_ns - s->round_began_ns;
-    s->round_began_ns = now_ns;
-    s->stats.duration_ns = now_ns - s->barrier_ns;
+    ps_round_lap(s, &s->stats.receive_ns);
+    *vec_push(&s->round_ns) = s->lap_ns - s->round_began_ns;
+    s->round_began_ns = s->lap_ns;
+    s->stats.duration_ns = s->lap_ns - s->barrier_ns;
+    s->last_round = s->stats;
 }
 
 /* The gradients of all trainers for slice i are added: applies them and sends
@@ -159,12 +167,10 @@ static void finish_slice(struct ps_server *s, size_t i)
     const struct ps_server_params *p = &s->params;
     struct slice slice = own_slice(s, i);
     float *params = p->params + s->param_offsets[i];
-    int64_t begin_ns = clock_monotonic_ns();
+    ps_round_lap(s, &s->stats.receive_ns); /* this function is called while reading */
     p->apply(p->apply_ctx, s->round + 1, s->param_offsets[i], slice.len, params,
              s->reduce.slices[i].sum, 1.0f / (float)p->n_trainers);
-    int64_t update_ns = clock_monotonic_ns() - begin_ns;
-    s->stats.update_ns += update_ns;
-    s->stats.receive_ns -= update_ns; /* this function is called while reading */
+    ps_round_lap(s, &s->stats.update_ns);
 
     struct frame f = {
         .type = FRAME_PARAMS,
@@ -232,7 +238,7 @@ int ps_round_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
         conn_send(&s->trainers[t]->conn, FRAME_RELEASE, NULL, 0);
     }
     s->measuring = true;
-    s->barrier_ns = s->round_began_ns = clock_monotonic_ns();
+    s->barrier_ns = s->round_began_ns = s->lap_ns = clock_monotonic_ns();
     s->stats = (struct ps_server_stats){0};
     ps_round_bytes(s, &s->barrier_bytes_tx, &s->barrier_bytes_rx);
     return 0;

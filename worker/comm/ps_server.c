@@ -324,16 +324,16 @@ static void wait_turn(struct ps_server *s, struct pollfd *fds)
 
 static int one_turn(struct ps_server *s, struct err *err)
 {
-    int64_t t0_ns = clock_monotonic_ns();
     size_t n = s->peers.len;
     _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, n + 1);
     wait_turn(s, fds);
-    int64_t t1_ns = s->now_ns = clock_monotonic_ns();
+    ps_round_lap(s, &s->stats.wait_ns);
+    s->now_ns = s->lap_ns;
     int r = check_self(s, err);
     if (r >= 0) {
         r = read_all(s, fds, n, err);
     }
-    int64_t t2_ns = clock_monotonic_ns();
+    ps_round_lap(s, &s->stats.receive_ns);
     if (r >= 0) {
         r = check_life(s, err);
     }
@@ -346,10 +346,7 @@ static int one_turn(struct ps_server *s, struct err *err)
     if (r >= 0) {
         r = check_rendezvous(s, err);
     }
-    int64_t t3_ns = clock_monotonic_ns();
-    s->stats.wait_ns += t1_ns - t0_ns;
-    s->stats.receive_ns += t2_ns - t1_ns;
-    s->stats.send_ns += t3_ns - t2_ns;
+    ps_round_lap(s, &s->stats.send_ns);
     return r;
 }
 
@@ -394,16 +391,14 @@ static void tell_late_comers(struct ps_server *s)
 
 static void fill_stats(struct ps_server *s, struct ps_server_stats *ret)
 {
-    if (!s->measuring) {
-        s->stats = (struct ps_server_stats){0};
-    } else {
-        ps_round_bytes(s, &s->stats.bytes_tx, &s->stats.bytes_rx);
-        s->stats.bytes_tx -= s->barrier_bytes_tx;
-        s->stats.bytes_rx -= s->barrier_bytes_rx;
+    *ret = s->last_round;
+    if (s->measuring) {
+        ps_round_bytes(s, &ret->bytes_tx, &ret->bytes_rx);
+        ret->bytes_tx -= s->barrier_bytes_tx;
+        ret->bytes_rx -= s->barrier_bytes_rx;
     }
-    s->stats.round_ns = take_ptr(s->round_ns.items);
-    s->stats.n_rounds = s->round_ns.len;
-    *ret = s->stats;
+    ret->round_ns = take_ptr(s->round_ns.items);
+    ret->n_rounds = s->round_ns.len;
 }
 
 void ps_server_stats_done(struct ps_server_stats *s)
@@ -419,7 +414,7 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
     struct err local;
     err = err != NULL ? err : &local;
     s.trainers = xnew_array(struct ps_peer *, params->n_trainers);
-    s.now_ns = clock_monotonic_ns();
+    s.now_ns = s.lap_ns = clock_monotonic_ns();
     s.rendezvous_by_ns = s.now_ns + params->rendezvous_ns;
     ps_round_init(&s);
     int r = 0;

@@ -30,15 +30,16 @@ struct ps_server_params {
     int64_t rendezvous_ns; /* time limit for all trainers to join */
 };
 
-/* Measured from the barrier on. */
+/* Measured from the barrier to the end of the last round. The four phases add up to the duration;
+ * sending the last parameters and waiting for the goodbyes are after it. */
 struct ps_server_stats {
-    int64_t duration_ns; /* until the end of the last round */
-    int64_t receive_ns;  /* reading, checking and adding */
-    int64_t update_ns;   /* in `apply` */
+    int64_t duration_ns;
+    int64_t receive_ns; /* reading, checking and adding */
+    int64_t update_ns;  /* in `apply` */
     int64_t send_ns;
-    int64_t wait_ns; /* in poll */
-    uint64_t bytes_tx, bytes_rx;
-    int64_t *round_ns; /* (n_rounds) owned: end of the round before, or barrier, to end */
+    int64_t wait_ns;             /* in poll */
+    uint64_t bytes_tx, bytes_rx; /* from the barrier to the goodbyes */
+    int64_t *round_ns;           /* (n_rounds) owned: end of the round before, or barrier, to end */
     size_t n_rounds;
 };
 void ps_server_stats_done(struct ps_server_stats *s);
