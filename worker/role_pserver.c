@@ -60,6 +60,7 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
         .slices = role_env_slices(e),
         .apply = learner_apply_adam,
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
+        .handshake_ns = PS_SERVER_HANDSHAKE_NS,
     };
     struct err err = {0};
     int r = role_env_secret(e, p.secret, &err);

@@ -57,6 +57,8 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
         .n_trainers = n_trainers,
         .slices = slices_plan(n_params, n_servers, max_bytes > 0 ? max_bytes : SLICES_MAX_BYTES),
         .rendezvous_ns = INT64_C(20000000000),
+        .handshake_ns = PS_SERVER_HANDSHAKE_NS,
+        .apply = rig_apply,
     };
     memset(r->secret, 0x5a, sizeof(r->secret));
     handshake_digest("toy", 1, n_trainers, &r->slices, r->digest);
@@ -99,8 +101,10 @@ void rig_start_servers(struct rig *r)
         memcpy(p->secret, r->secret, sizeof(p->secret));
         p->n_trainers = r->n_trainers;
         p->slices = r->slices;
-        p->apply = rig_apply;
+        p->apply = r->apply;
+        p->apply_ctx = r->apply_ctx;
         p->rendezvous_ns = r->rendezvous_ns;
+        p->handshake_ns = r->handshake_ns;
         server->is_running = true;
         if (pthread_create(&server->thread, NULL, serve, server) != 0) {
             abort();

@@ -17,7 +17,6 @@
 #include "worker/comm/ps_internal.h"
 
 #define TURN_BYTES ((size_t)4 << 20) /* per connection and direction: turns are short and fair */
-#define STRANGER_NS INT64_C(10000000000)
 #define MAX_STRANGERS 64
 #define FAREWELL_NS INT64_C(1000000000)
 #define LATE_NS INT64_C(2000000000)
@@ -64,7 +63,7 @@ static int accept_all(struct ps_server *s, struct err *err)
         }
         struct ps_peer *peer = xnew(struct ps_peer);
         conn_init(&peer->conn, fd, &s->params.self);
-        peer->joins_by_ns = s->now_ns + STRANGER_NS;
+        peer->joins_by_ns = s->now_ns + s->params.handshake_ns;
         memcpy(peer->handshake.secret, s->params.secret, AUTH_SECRET_SIZE);
         peer->handshake.server.id = s->params.self;
         memcpy(peer->handshake.server.digest, s->params.digest, AUTH_DIGEST_SIZE);
@@ -246,7 +245,10 @@ static int check_life(struct ps_server *s, struct err *err)
         struct ps_peer *peer = s->peers.items[i];
         if (!peer->joined) {
             if (s->now_ns >= peer->joins_by_ns) {
-                reject(s, peer, "the handshake took longer than 10 s");
+                char why[64];
+                (void)snprintf(why, sizeof(why), "the handshake took longer than %g s",
+                               (double)s->params.handshake_ns / 1e9);
+                reject(s, peer, why);
             }
             continue;
         }

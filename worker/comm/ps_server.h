@@ -18,6 +18,8 @@
 #include "worker/comm/frame.h"
 #include "worker/comm/slices.h"
 
+#define PS_SERVER_HANDSHAKE_NS INT64_C(10000000000)
+
 struct ps_server_params {
     struct frame_id self;
     uint8_t digest[AUTH_DIGEST_SIZE]; /* handshake_digest */
@@ -28,6 +30,7 @@ struct ps_server_params {
     exchange_apply_fn apply; /* `offset` counts in `params` */
     void *apply_ctx;
     int64_t rendezvous_ns; /* time limit for all trainers to join */
+    int64_t handshake_ns;  /* time limit of one connection for its handshake */
 };
 
 /* Measured from the barrier to the end of the last round. The four phases add up to the duration;
