@@ -191,14 +191,13 @@ static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
 {
     static const struct conn_handler handler = {on_place, on_frame};
     struct sender sender = {s, peer};
+    const bool has_left = peer->gone; /* it has said goodbye: its end is no fault */
     int r = conn_pump_rx(&peer->conn, s->now_ns, TURN_BYTES, &handler, &sender, err);
     if (r == 0) {
         return 0;
     }
     if (peer->joined || (peer->conn.secured && r == -EPROTO)) {
-        bool is_past =
-            peer->gone && s->fault.exit_code == 0; /* it has said goodbye: its end is no fault */
-        return is_past ? 0 : blame(s, &peer->conn.peer, r, err);
+        return has_left ? 0 : blame(s, &peer->conn.peer, r, err);
     }
     /* The server proves the secret first, and a trainer closes the connection if that proof is
      * wrong. */
