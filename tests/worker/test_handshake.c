@@ -80,7 +80,21 @@ static void golden_handshake(void **state)
     assert_golden("server_key", 0, kt.from_server.bytes, sizeof(kt.from_server.bytes));
 }
 
-enum change { NONE, SECRET, RUN, ATTEMPT, MODEL, SEED, TRAINERS, SERVERS, OLD_PROOF, RENAMED };
+enum change {
+    NONE,
+    SECRET,
+    RUN,
+    ATTEMPT,
+    MODEL,
+    SEED,
+    TRAINERS,
+    SERVERS,
+    OLD_PROOF,
+    NEW_RUN,
+    NEW_ATTEMPT,
+    NEW_ROLE,
+    NEW_INDEX
+};
 
 static void change_side(struct handshake *h, enum change change)
 {
@@ -90,6 +104,14 @@ static void change_side(struct handshake *h, enum change change)
     h->trainer.id.attempt += change == ATTEMPT;
     handshake_digest(change == MODEL ? "vgg16-v2" : "vgg16-fluid-fc512", change == SEED ? 2 : 1,
                      change == TRAINERS ? 3 : 2, &slices, h->trainer.digest);
+}
+
+static void change_sender(struct frame_id *id, enum change change)
+{
+    id->run ^= change == NEW_RUN;
+    id->attempt += change == NEW_ATTEMPT;
+    id->role = change == NEW_ROLE ? ROLE_PSERVER : id->role;
+    id->index += change == NEW_INDEX;
 }
 
 static void turned_away(void **state)
@@ -110,7 +132,10 @@ static void turned_away(void **state)
         {"other number of trainers", TRAINERS, -EPROTO, -EPROTO, "model, seed or numbers"},
         {"other number of servers", SERVERS, -EPROTO, -EPROTO, "model, seed or numbers"},
         {"a recorded proof", OLD_PROOF, 0, -EPROTO, "does not know this run's secret"},
-        {"another name in the proof", RENAMED, 0, -EPROTO, "changed its identity"},
+        {"another run in the proof", NEW_RUN, 0, -EPROTO, "changed its identity"},
+        {"another attempt in the proof", NEW_ATTEMPT, 0, -EPROTO, "changed its identity"},
+        {"another role in the proof", NEW_ROLE, 0, -EPROTO, "changed its identity"},
+        {"another index in the proof", NEW_INDEX, 0, -EPROTO, "changed its identity"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct handshake t = golden_side(ROLE_TRAINER), s = golden_side(ROLE_PSERVER);
@@ -130,7 +155,7 @@ static void turned_away(void **state)
             s.server.nonce[0] ^= 1;
             handshake_on_hello(&s, &from_t, hello, challenge);
         }
-        from_t.from.index += rows[i].change == RENAMED;
+        change_sender(&from_t.from, rows[i].change);
         int rs = handshake_on_proof(&s, &from_t, proof, &s_err);
         rs = rs < 0 ? rs : handshake_agree(&s.server, &s.trainer, &s_err);
         print_message("# row '%s': trainer %d %s; server %d %s\n", rows[i].name, rt, t_err.msg, rs,

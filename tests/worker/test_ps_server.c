@@ -1,0 +1,348 @@
+/* A parameter server and trainers that do not keep to the order of the exchange: who is named, and
+ * who is turned away without harm. test_liars.py has the lies about a frame. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "raw_trainer.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define N_SLICES 4
+#define N_PARAMS (N_SLICES * 1000)
+#define SLICE_BYTES 4096
+#define MORE_THAN_SOCKETS_HOLD ((size_t)16 << 20)
+
+/* What the trainers of a scene do; all but the third have joined. */
+typedef void act(struct raw_trainer *t);
+
+static void goodbye_in_round(struct raw_trainer *t)
+{
+    raw_gradient(&t[0], 0, 0);
+    raw_send(&t[0], FRAME_GOODBYE);
+}
+
+static void ready_in_round(struct raw_trainer *t)
+{
+    raw_gradient(&t[0], 0, 0);
+    raw_send(&t[0], FRAME_READY);
+}
+
+static void ready_before_the_others(struct raw_trainer *t)
+{
+    raw_gradients(&t[0], 0);
+    raw_send(&t[0], FRAME_READY);
+}
+
+static void two_steps_at_once(struct raw_trainer *t)
+{
+    raw_gradients(&t[0], 0);
+    raw_gradient(&t[0], 1, 0);
+}
+
+static void gradient_after_a_goodbye(struct raw_trainer *t)
+{
+    raw_send(&t[1], FRAME_GOODBYE);
+    raw_settle(t[0].rig);
+    raw_gradient(&t[0], 0, 0);
+}
+
+static void ready_after_a_goodbye(struct raw_trainer *t)
+{
+    raw_send(&t[1], FRAME_GOODBYE);
+    raw_settle(t[0].rig);
+    raw_send(&t[0], FRAME_READY);
+}
+
+static void goodbye_after_a_gradient(struct raw_trainer *t)
+{
+    raw_gradient(&t[0], 0, 0);
+    raw_settle(t[0].rig);
+    raw_send(&t[1], FRAME_GOODBYE);
+}
+
+static void goodbye_after_a_ready(struct raw_trainer *t)
+{
+    raw_send(&t[0], FRAME_READY);
+    raw_settle(t[0].rig);
+    raw_send(&t[1], FRAME_GOODBYE);
+}
+
+static void gradient_after_a_ready(struct raw_trainer *t)
+{
+    raw_send(&t[1], FRAME_READY);
+    raw_settle(t[0].rig);
+    raw_gradient(&t[0], 0, 0);
+}
+
+static void ready_after_a_gradient(struct raw_trainer *t)
+{
+    raw_gradient(&t[0], 0, 0);
+    raw_settle(t[0].rig);
+    raw_send(&t[1], FRAME_READY);
+}
+
+static void slice_of_no_one(struct raw_trainer *t)
+{
+    raw_gradient(&t[0], 0, 0);
+    raw_gradient(&t[0], 0, 2);
+}
+
+/* A trainer that comes when all is over learns why; the server waits for it no longer than it must. */
+static void come_late(struct rig *rig, uint32_t index)
+{
+    struct raw_trainer late;
+    raw_join(&late, rig, index);
+    const bool is_told = raw_wait(&late, FRAME_ABORT, 1);
+    raw_end(&late);
+    rig_join_servers(rig);
+    assert_true(is_told);
+}
+
+static void out_of_order(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        act *act;
+        const char *culprit, *says;
+    } rows[] = {
+        {"GOODBYE in a round", goodbye_in_round, "trainer/0",
+         "trainer/0: GOODBYE was sent twice or within a round"},
+        {"READY in a round", ready_in_round, "trainer/0",
+         "trainer/0: READY was sent twice or within a round"},
+        {"READY before the round is complete", ready_before_the_others, "trainer/0",
+         "trainer/0: READY was sent twice or within a round"},
+        {"a gradient of the next step", two_steps_at_once, "trainer/0",
+         "trainer/0: gradient of step 1 arrived before the parameters of the previous step"},
+        {"a gradient, another has left", gradient_after_a_goodbye, "trainer/1",
+         "trainer/1 finished after 0 steps, but others continue"},
+        {"READY, another has left", ready_after_a_goodbye, "trainer/1",
+         "trainer/1 finished after 0 steps, but others continue"},
+        {"GOODBYE, another is in a round", goodbye_after_a_gradient, "trainer/1",
+         "trainer/1 finished after 0 steps, but others continue"},
+        {"GOODBYE, another is ready", goodbye_after_a_ready, "trainer/1",
+         "trainer/1 finished after 0 steps, but others continue"},
+        {"a gradient, another is ready", gradient_after_a_ready, "trainer/1",
+         "trainer/1 waits at the barrier after 0 steps, but others continue"},
+        {"READY, another is in a round", ready_after_a_gradient, "trainer/1",
+         "trainer/1 waits at the barrier after 0 steps, but others continue"},
+        {"a slice too far", slice_of_no_one, "trainer/0", "expected step 0, slice 1"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct rig rig;
+        struct raw_trainer t[2];
+        rig_init(&rig, N_PARAMS, 1, 3, SLICE_BYTES);
+        rig_start_servers(&rig);
+        raw_join(&t[0], &rig, 0);
+        raw_join(&t[1], &rig, 1);
+        rows[i].act(t);
+        raw_end(&t[0]);
+        raw_end(&t[1]);
+        come_late(&rig, 2);
+        char culprit[32];
+        frame_id_name(&rig.servers[0].fault.peer, culprit);
+        print_message("# row '%s': %s: %s\n", rows[i].name, culprit, rig.servers[0].err.msg);
+        assert_non_null(strstr(rig.servers[0].err.msg, rows[i].says));
+        assert_int_equal(rig.servers[0].fault.exit_code, 12);
+        assert_string_equal(culprit, rows[i].culprit);
+        rig_done(&rig);
+    }
+}
+
+/* Applying a gradient would change parameters that are still being sent. */
+static void gradient_while_parameters_are_sent(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct raw_trainer t;
+    rig_init(&rig, MORE_THAN_SOCKETS_HOLD / sizeof(float), 1, 1, 0);
+    rig_start_servers(&rig);
+    raw_connect(&t, &rig, rig_id(ROLE_TRAINER, 0), 4096);
+    raw_shake_hands(&t);
+    assert_true(raw_wait(&t, FRAME_WELCOME, 1));
+    raw_gradients(&t, 0); /* and reads none of the parameters */
+    raw_gradient(&t, 1, 0);
+    raw_end(&t);
+    rig_join_servers(&rig);
+    print_message("# %s\n", rig.servers[0].err.msg);
+    assert_non_null(strstr(rig.servers[0].err.msg,
+                           "trainer/0: gradient of step 1 arrived before the parameters of the "
+                           "previous step were sent"));
+    assert_int_equal(rig.servers[0].fault.exit_code, 12);
+    rig_done(&rig);
+}
+
+/* One step, the barrier, the end: the server serves the two trainers as if nothing had been. */
+static void finish(struct rig *rig, struct raw_trainer *t, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        raw_gradients(&t[i], 0);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        assert_true(raw_wait(&t[i], FRAME_PARAMS, N_SLICES));
+        raw_send(&t[i], FRAME_READY);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        assert_true(raw_wait(&t[i], FRAME_RELEASE, 1));
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        raw_send(&t[i], FRAME_GOODBYE);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        raw_end(&t[i]);
+    }
+    rig_join_servers(rig);
+    print_message("# %s\n", rig->servers[0].result < 0 ? rig->servers[0].err.msg : "served");
+    assert_int_equal(rig->servers[0].result, 0);
+}
+
+static void second_of_the_same_name(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct raw_trainer t[2], second;
+    rig_init(&rig, N_PARAMS, 1, 2, SLICE_BYTES);
+    rig_start_servers(&rig);
+    raw_join(&t[0], &rig, 0);
+    raw_connect(&second, &rig, rig_id(ROLE_TRAINER, 0), 0);
+    raw_shake_hands(&second);
+    assert_false(raw_wait(&second, FRAME_WELCOME, 1));
+    raw_end(&second);
+    raw_join(&t[1], &rig, 1);
+    finish(&rig, t, 2);
+    rig_done(&rig);
+}
+
+/* It knows the secret, so its name is a mistake of the run. */
+static void name_that_is_not_in_the_run(void **state)
+{
+    (void)state;
+    static const struct {
+        enum role role;
+        uint32_t index;
+    } rows[] = {{ROLE_TRAINER, 1}, {ROLE_TRAINER, 7}, {ROLE_PSERVER, 0}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct rig rig;
+        struct raw_trainer t;
+        rig_init(&rig, N_PARAMS, 1, 1, SLICE_BYTES);
+        rig_start_servers(&rig);
+        raw_connect(&t, &rig, rig_id(rows[i].role, rows[i].index), 0);
+        raw_shake_hands(&t);
+        come_late(&rig, 0);
+        const bool is_welcome = raw_wait(&t, FRAME_WELCOME, 1);
+        raw_end(&t);
+        print_message("# role %d, index %u: %s\n", rows[i].role, rows[i].index,
+                      rig.servers[0].err.msg);
+        assert_false(is_welcome);
+        assert_non_null(strstr(rig.servers[0].err.msg, "this run has 1 trainers"));
+        assert_int_equal(rig.servers[0].fault.exit_code, 12);
+        rig_done(&rig);
+    }
+}
+
+static int dial(const struct rig *rig)
+{
+    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(rig->servers[0].port)};
+    addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+    return fd;
+}
+
+/* True if the server closes the connection within the time. */
+static bool is_closed(int fd, int within_ms)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    char byte;
+    return poll(&p, 1, within_ms) > 0 && recv(fd, &byte, 1, 0) <= 0;
+}
+
+static void stranger_that_says_nothing(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct raw_trainer t;
+    rig_init(&rig, N_PARAMS, 1, 2, SLICE_BYTES);
+    rig.handshake_ns = INT64_C(300000000);
+    int64_t begin_ns = clock_monotonic_ns();
+    rig_start_servers(&rig);
+    int silent = dial(&rig);
+    raw_join(&t, &rig, 0); /* one that has joined stays */
+    assert_true(is_closed(silent, 20000));
+    int64_t took_ns = clock_monotonic_ns() - begin_ns;
+    print_message("# closed after %.2f s\n", (double)took_ns / 1e9);
+    assert_true(took_ns >= rig.handshake_ns);
+    (void)close(silent);
+    raw_end(&t);
+    come_late(&rig, 1);
+    print_message("# %s\n", rig.servers[0].err.msg);
+    assert_non_null(strstr(rig.servers[0].err.msg, "trainer/0: it closed the connection early"));
+    rig_done(&rig);
+}
+
+enum { PLACES = 64, FLOOD = PLACES + 6 };
+
+/* 64 may stay while they say nothing, beside those that have joined; when they are gone a trainer gets
+ * in. */
+static void flood_of_strangers(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct raw_trainer t;
+    int strangers[FLOOD];
+    rig_init(&rig, N_PARAMS, 1, 2, SLICE_BYTES);
+    rig_start_servers(&rig);
+    raw_join(&t, &rig, 0);
+    for (int i = 0; i < FLOOD; i++) {
+        strangers[i] = dial(&rig);
+    }
+    for (int i = PLACES; i < FLOOD; i++) {
+        print_message("# stranger %d\n", i);
+        assert_true(is_closed(strangers[i], 5000)); /* half the time of a handshake */
+    }
+    for (int i = 0; i < PLACES; i++) {
+        assert_false(is_closed(strangers[i], 0));
+    }
+    for (int i = 0; i < FLOOD; i++) {
+        (void)close(strangers[i]);
+    }
+    struct net_addr addrs[RIG_MAX];
+    struct exchange_ps_params p = rig_trainer(&rig, 1, addrs); /* connects again if it must */
+    struct exchange *x;
+    struct err err = {0};
+    raw_send(&t, FRAME_READY);
+    assert_int_equal(exchange_ps_new(&p, &x, &err), 0);
+    assert_int_equal(x->ops->barrier(x, &err), 0);
+    assert_int_equal(x->ops->goodbye(x, &err), 0);
+    x->ops->free(x);
+    assert_true(raw_wait(&t, FRAME_RELEASE, 1));
+    raw_send(&t, FRAME_GOODBYE);
+    raw_end(&t);
+    rig_join_servers(&rig);
+    assert_int_equal(rig.servers[0].result, 0);
+    rig_done(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(out_of_order),
+        cmocka_unit_test(gradient_while_parameters_are_sent),
+        cmocka_unit_test(second_of_the_same_name),
+        cmocka_unit_test(name_that_is_not_in_the_run),
+        cmocka_unit_test(stranger_that_says_nothing),
+        cmocka_unit_test(flood_of_strangers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
