@@ -31,7 +31,8 @@ class Replica:
     """One process; its stdout is read as records while it runs."""
 
     def __init__(self, name, args, env=None, pass_fds=()):
-        clean = {k: v for k, v in os.environ.items() if not k.startswith("BENCHD_")}
+        clean = {k: v for k, v in os.environ.items()  # of these a worker gets only what script/mutate switches on
+                 if not k.startswith("BENCHD_") or k == "BENCHD_MUTANT"}
         self.name = name
         self.records = []
         self.changed = threading.Condition()

@@ -90,12 +90,17 @@ void raw_send(struct raw_trainer *t, enum frame_type type)
     flush(t);
 }
 
+void raw_slice(struct raw_trainer *t, const struct frame *f, size_t len)
+{
+    conn_send_slice(&t->conn, f, t->slice, len, NULL);
+    flush(t);
+}
+
 void raw_gradient(struct raw_trainer *t, uint64_t step, uint32_t slice)
 {
     struct slice s = slices_get(&t->rig->slices, slice);
     struct frame f = {.type = FRAME_GRADIENT, .step = step, .offset = s.offset, .slice = slice};
-    conn_send_slice(&t->conn, &f, t->slice, s.len, NULL);
-    flush(t);
+    raw_slice(t, &f, s.len);
 }
 
 void raw_gradients(struct raw_trainer *t, uint64_t step)

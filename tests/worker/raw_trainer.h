@@ -26,6 +26,8 @@ void raw_shake_hands(struct raw_trainer *t);
 /* Queue a frame and send it; nothing is read. */
 void raw_send(struct raw_trainer *t, enum frame_type type);
 void raw_gradient(struct raw_trainer *t, uint64_t step, uint32_t slice);
+/* A gradient as the test describes it, of `len` zeros. */
+void raw_slice(struct raw_trainer *t, const struct frame *f, size_t len);
 /* All slices of a step. */
 void raw_gradients(struct raw_trainer *t, uint64_t step);
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@ struct trainer {
     pthread_t thread;
     float *params;
     atomic_int *at_barrier;
-    int result;
+    int result, after_the_end;
     struct err err;
     struct exchange_fault fault;
     uint64_t bytes_tx;
@@ -90,6 +91,8 @@ static void *run_trainer(void *arg)
     if (t->result == 0) {
         t->result = train(t, x, grad);
         x->ops->fault(x, &t->fault);
+        struct err again = {0};
+        t->after_the_end = x->ops->barrier(x, &again);
         x->ops->free(x);
     }
     free(grad);
@@ -173,6 +176,7 @@ static void equals_one_process(void **state)
         for (uint32_t t = 0; t < rows[i].trainers; t++) {
             print_message("# trainer %u: %s\n", t, trainers[t].err.msg);
             assert_int_equal(trainers[t].result, 0);
+            assert_int_equal(trainers[t].after_the_end, -EPIPE);
             assert_memory_equal(trainers[t].params, want, rows[i].n * sizeof(float));
             assert_true(trainers[t].bytes_tx >= rows[i].n * sizeof(float));
         }
@@ -235,6 +239,7 @@ static void one_of_two_is_wrong(void **state)
         print_message("# %.1f s; trainer/0: %s; trainer/1: %s; pserver/0: %s\n",
                       (double)(clock_monotonic_ns() - begin_ns) / 1e9, trainers[0].err.msg,
                       trainers[1].err.msg, rig.servers[0].err.msg);
+        assert_true(trainers[0].after_the_end < 0 && trainers[1].after_the_end < 0);
         assert_int_equal(trainers[1].fault.exit_code, rows[i].exit_wrong);
         assert_string_equal(trainers[1].fault.peer, rows[i].peer_wrong);
         assert_int_equal(trainers[0].fault.exit_code, rows[i].exit_other);
@@ -282,6 +287,33 @@ static void strangers_change_nothing(void **state)
     rig_done(&rig);
 }
 
+/* A server that closes the connection in the handshake is starting or full: the trainer connects
+ * again. */
+static void turned_away_and_back(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct trainer trainers[1] = {0};
+    atomic_int at_barrier = 0;
+    rig_init(&rig, 5000, 1, 1, 4096);
+    rig.rendezvous_ns = INT64_C(3000000000);
+    start_trainers(&rig, trainers, &at_barrier);
+    struct pollfd fd = {.fd = rig.servers[0].listen_fd, .events = POLLIN};
+    assert_int_equal(poll(&fd, 1, 20000), 1);
+    int first = accept(fd.fd, NULL, NULL);
+    char hello[200];
+    assert_true(recv(first, hello, sizeof(hello), 0) > 0);
+    (void)close(first);
+    rig_start_servers(&rig);
+    join_trainers(&rig, trainers);
+    rig_join_servers(&rig);
+    print_message("# %s\n", trainers[0].err.msg);
+    assert_int_equal(trainers[0].result, 0);
+    assert_int_equal(rig.servers[0].result, 0);
+    free_trainers(&rig, trainers);
+    rig_done(&rig);
+}
+
 static void a_server_never_comes(void **state)
 {
     (void)state;
@@ -294,10 +326,14 @@ static void a_server_never_comes(void **state)
     uint16_t port = rig.servers[1].port;
     rig.servers[1].port = 1; /* nobody listens there */
     rig.rendezvous_ns = INT64_C(1000000000);
+    int64_t begin_ns = clock_monotonic_ns();
     start_trainers(&rig, trainers, &at_barrier);
     join_trainers(&rig, trainers);
+    double took_s = (double)(clock_monotonic_ns() - begin_ns) / 1e9;
     rig.servers[1].port = port;
     rig_join_servers(&rig);
+    print_message("# after %.1f s\n", took_s);
+    assert_true(took_s >= 1 && took_s < 6);
     for (int i = 0; i < 2; i++) {
         print_message("# %s\n", trainers[i].err.msg);
         assert_int_equal(trainers[i].fault.exit_code, 11);
@@ -395,6 +431,7 @@ int main(void)
         cmocka_unit_test(equals_one_process),
         cmocka_unit_test(one_of_two_is_wrong),
         cmocka_unit_test(strangers_change_nothing),
+        cmocka_unit_test(turned_away_and_back),
         cmocka_unit_test(a_server_never_comes),
         cmocka_unit_test(addresses_swapped),
         cmocka_unit_test(without_peers),

@@ -188,11 +188,26 @@ static void lies(void **state)
         {"payload damaged", {0}, false, true, -1, "CRC of the payload"},
         {"another sender", {.from = {.index = 9}}, false, false, -1, "another sender (trainer/9)"},
         {"another attempt", {.from = {.attempt = 3}}, false, false, -1, "another sender"},
+        {"another run", {.from = {.run = 3}}, false, false, -1, "another sender (trainer/1)"},
+        {"another role", {.from = {.role = ROLE_WORKER}}, false, false, -1, "(worker/1)"},
+        {"an index too large",
+         {.from = {.index = FRAME_MAX_INDEX + 1}},
+         false,
+         false,
+         -1,
+         "invalid sender: role 1, index 65536"},
+        {"a role too large", {.from = {.role = ROLE_COUNT}}, false, false, -1, "invalid sender"},
         {"replayed", {.sequence = 5}, false, false, -1, "frame 5 arrived, expected frame 0"},
         {"too long", {.payload_len = FRAME_MAX_PAYLOAD + 1}, false, false, -1, "allowed are 0 to"},
         {"huge", {.payload_len = UINT32_MAX}, false, false, -1, "allowed are 0 to"},
         {"type 0", {.type = 255}, false, false, -1, "type 255 (?) is not expected"},
         {"handshake again", {.type = FRAME_HELLO}, false, false, -1, "after the handshake"},
+        {"ABORT without a cause",
+         {.type = FRAME_ABORT, .payload_len = 11},
+         false,
+         false,
+         -1,
+         "allowed are 12 to"},
         {"dtype", {.dtype = 7}, false, false, -1, "dtype 7"},
         {"heartbeat with a payload", {.type = FRAME_HEARTBEAT}, false, false, -1, "allowed are 0"},
     };
@@ -211,6 +226,8 @@ static void lies(void **state)
         };
         f.from.index = l->f.from.index != 0 ? l->f.from.index : 1;
         f.from.attempt = l->f.from.attempt;
+        f.from.run ^= l->f.from.run;
+        f.from.role = l->f.from.role != 0 ? l->f.from.role : from.role;
         uint8_t bytes[FRAME_HEADER_SIZE + sizeof(values)];
         struct auth_key other = {{1}};
         frame_encode(&f, l->other_key ? &other : &key, bytes);

@@ -92,10 +92,34 @@ static void ready_after_a_gradient(struct raw_trainer *t)
     raw_send(&t[1], FRAME_READY);
 }
 
-static void slice_of_no_one(struct raw_trainer *t)
+static void ready_twice(struct raw_trainer *t)
+{
+    raw_send(&t[0], FRAME_READY);
+    raw_send(&t[0], FRAME_READY);
+}
+
+static void slice_too_far(struct raw_trainer *t)
 {
     raw_gradient(&t[0], 0, 0);
     raw_gradient(&t[0], 0, 2);
+}
+
+static void slice_of_another_number(struct raw_trainer *t)
+{
+    struct slice first = slices_get(&t[0].rig->slices, 0);
+    raw_slice(&t[0], &(struct frame){.type = FRAME_GRADIENT, .slice = 1}, first.len);
+}
+
+static void slice_of_another_offset(struct raw_trainer *t)
+{
+    struct slice first = slices_get(&t[0].rig->slices, 0);
+    raw_slice(&t[0], &(struct frame){.type = FRAME_GRADIENT, .offset = 16}, first.len);
+}
+
+static void slice_of_another_length(struct raw_trainer *t)
+{
+    struct slice first = slices_get(&t[0].rig->slices, 0);
+    raw_slice(&t[0], &(struct frame){.type = FRAME_GRADIENT}, first.len - 1);
 }
 
 /* A trainer that comes when all is over learns why; the server waits for it no longer than it must. */
@@ -137,7 +161,15 @@ static void out_of_order(void **state)
          "trainer/1 waits at the barrier after 0 steps, but others continue"},
         {"READY, another is in a round", ready_after_a_gradient, "trainer/1",
          "trainer/1 waits at the barrier after 0 steps, but others continue"},
-        {"a slice too far", slice_of_no_one, "trainer/0", "expected step 0, slice 1"},
+        {"READY twice", ready_twice, "trainer/0",
+         "trainer/0: READY was sent twice or within a round"},
+        {"a slice too far", slice_too_far, "trainer/0", "expected step 0, slice 1"},
+        {"a slice's number", slice_of_another_number, "trainer/0",
+         "slice 1, offset 0, 3968 bytes; expected step 0, slice 0, offset 0, 3968 bytes"},
+        {"a slice's offset", slice_of_another_offset, "trainer/0",
+         "slice 0, offset 16, 3968 bytes; expected step 0, slice 0, offset 0, 3968 bytes"},
+        {"a slice's length", slice_of_another_length, "trainer/0",
+         "slice 0, offset 0, 3964 bytes; expected step 0, slice 0, offset 0, 3968 bytes"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct rig rig;

@@ -1,0 +1,312 @@
+/* A connection between two ends of a socket pair: what arrives, in which order, and who is gone. The
+ * time is the test's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "worker/comm/conn.h"
+
+#define S INT64_C(1000000000)
+#define LEN (FRAME_MAX_PAYLOAD / sizeof(float))
+#define MAX_SEEN 256
+
+struct seen { /* what a connection has read */
+    enum frame_type types[MAX_SEEN];
+    uint64_t steps[MAX_SEEN];
+    size_t n;
+    bool stops; /* after each frame */
+    float *to;
+};
+
+static void *on_place(void *ctx, struct conn *c, const struct frame *f, struct err *err)
+{
+    (void)c;
+    (void)f;
+    (void)err;
+    return ((struct seen *)ctx)->to;
+}
+
+static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
+                    struct err *err)
+{
+    struct seen *seen = ctx;
+    (void)c;
+    (void)payload;
+    (void)err;
+    assert_true(seen->n < MAX_SEEN);
+    seen->types[seen->n] = f->type;
+    seen->steps[seen->n++] = f->step;
+    return seen->stops ? 1 : 0;
+}
+
+static const struct conn_handler handler = {on_place, on_frame};
+
+struct pair { /* a trainer and a server after the handshake, at second 1 */
+    struct conn a, b;
+    struct seen seen; /* of b */
+};
+
+static void open_pair(struct pair *p)
+{
+    const struct frame_id trainer = {7, 0, ROLE_TRAINER, 0}, server = {7, 0, ROLE_PSERVER, 0};
+    const struct auth_key up = {{1}}, down = {{2}};
+    int fds[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+    *p = (struct pair){0};
+    p->seen.to = calloc(LEN, sizeof(float));
+    conn_init(&p->a, fds[0], &trainer);
+    conn_init(&p->b, fds[1], &server);
+    conn_secure(&p->a, &up, &down, &server, S);
+    conn_secure(&p->b, &down, &up, &trainer, S);
+}
+
+static void close_pair(struct pair *p)
+{
+    conn_close(&p->a);
+    conn_close(&p->b);
+    free(p->seen.to);
+}
+
+/* Lets b read until there is nothing, at `now_ns`. */
+static int read_all(struct pair *p, int64_t now_ns, struct err *err)
+{
+    return conn_pump_rx(&p->b, now_ns, SIZE_MAX, &handler, &p->seen, err);
+}
+
+static void send_slice(struct pair *p, uint64_t step, const float *data, size_t n)
+{
+    const struct frame f = {.type = FRAME_GRADIENT, .step = step};
+    conn_send_slice(&p->a, &f, data, n, NULL);
+}
+
+/* More than the queue begins with, and twice, so that the ring wraps around. */
+static void frames_keep_their_order(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct err err = {0};
+    const float data[4] = {1, 2, 3, 4};
+    open_pair(&p);
+    uint64_t step = 0;
+    for (int i = 0; i < 5; i++) {
+        send_slice(&p, step++, data, 4);
+    }
+    assert_int_equal(conn_pump_tx(&p.a, 1, &err), 0); /* one leaves, the others stay */
+    for (int i = 0; i < 60; i++) {
+        send_slice(&p, step++, data, 4);
+    }
+    assert_true(conn_has_bulk(&p.a));
+    assert_int_equal(conn_pump_tx(&p.a, SIZE_MAX, &err), 0);
+    assert_false(conn_has_bulk(&p.a));
+    assert_false(conn_wants_tx(&p.a));
+    assert_int_equal(read_all(&p, S, &err), 0);
+    assert_int_equal(p.seen.n, step);
+    for (size_t i = 0; i < p.seen.n; i++) {
+        assert_int_equal(p.seen.steps[i], i);
+    }
+    assert_memory_equal(p.seen.to, data, sizeof(data));
+    assert_int_equal(p.a.bytes_tx, step * (FRAME_HEADER_SIZE + sizeof(data)));
+    assert_int_equal(p.b.bytes_rx, p.a.bytes_tx);
+    close_pair(&p);
+}
+
+/* Any byte is a sign of life, not only a heartbeat. */
+static void hears_the_peer(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct err err = {0};
+    open_pair(&p);
+    assert_int_equal(read_all(&p, 6 * S, &err), 0);
+    assert_int_equal(p.b.heartbeat.last_heard_ns, S); /* nothing came */
+    conn_send(&p.a, FRAME_HEARTBEAT, NULL, 0);
+    assert_int_equal(conn_pump_tx(&p.a, SIZE_MAX, &err), 0);
+    assert_int_equal(read_all(&p, 6 * S, &err), 0);
+    assert_int_equal(p.seen.n, 1);
+    assert_false(heartbeat_is_lost(&p.b.heartbeat, 7 * S));
+    assert_int_equal(p.b.heartbeat.last_heard_ns, 6 * S);
+    close_pair(&p);
+}
+
+/* An ABORT overtakes what has not begun, and the frame that has begun is sent to its end. */
+static void abort_overtakes(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct err err = {0};
+    float *data = calloc(LEN, sizeof(float));
+    open_pair(&p);
+    for (uint64_t step = 0; step < 3; step++) {
+        send_slice(&p, step, data, LEN);
+    }
+    assert_int_equal(conn_pump_tx(&p.a, SIZE_MAX, &err), 0); /* 1 MiB does not fit at once */
+    assert_true(p.a.bytes_tx > 0 && p.a.bytes_tx < sizeof(float) * LEN);
+    conn_drop_queue(&p.a);
+    const uint8_t cause[12] = {11};
+    conn_send(&p.a, FRAME_ABORT, cause, sizeof(cause));
+    for (int i = 0; i < 1000 && conn_wants_tx(&p.a); i++) {
+        assert_int_equal(read_all(&p, S, &err), 0);
+        assert_int_equal(conn_pump_tx(&p.a, SIZE_MAX, &err), 0);
+    }
+    assert_false(conn_has_bulk(&p.a));
+    assert_int_equal(read_all(&p, S, &err), 0);
+    assert_int_equal(p.seen.n, 2);
+    assert_int_equal(p.seen.types[0], FRAME_GRADIENT);
+    assert_int_equal(p.seen.types[1], FRAME_ABORT);
+    close_pair(&p);
+    free(data);
+}
+
+static void budget_ends_a_turn(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct err err = {0};
+    open_pair(&p);
+    for (int i = 0; i < 3; i++) {
+        conn_send(&p.a, FRAME_HEARTBEAT, NULL, 0);
+    }
+    assert_int_equal(conn_pump_tx(&p.a, 1, &err), 0);
+    assert_int_equal(p.a.bytes_tx, FRAME_HEADER_SIZE);
+    assert_int_equal(conn_pump_tx(&p.a, SIZE_MAX, &err), 0);
+    assert_int_equal(conn_pump_rx(&p.b, S, 1, &handler, &p.seen, &err), 0);
+    assert_int_equal(p.seen.n, 1);
+    p.seen.stops = true; /* the handler ends it, too */
+    assert_int_equal(read_all(&p, S, &err), 0);
+    assert_int_equal(p.seen.n, 2);
+    close_pair(&p);
+}
+
+/* The peer is gone: its last frames are read before that is reported, also after a failed send. */
+static void peer_is_gone(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct err err = {0};
+    open_pair(&p);
+    conn_send(&p.a, FRAME_GOODBYE, NULL, 0);
+    assert_int_equal(conn_pump_tx(&p.a, SIZE_MAX, &err), 0);
+    conn_close(&p.a);
+    conn_send(&p.b, FRAME_HEARTBEAT, NULL, 0);
+    conn_send(&p.b, FRAME_HEARTBEAT, NULL, 0);
+    assert_int_equal(conn_pump_tx(&p.b, SIZE_MAX, &err), 0); /* not reported by the sender */
+    assert_false(conn_wants_tx(&p.b));
+    conn_send(&p.b, FRAME_HEARTBEAT, NULL, 0);
+    assert_false(conn_wants_tx(&p.b)); /* nothing is queued for a dead peer */
+    assert_int_equal(read_all(&p, S, &err), -ECONNRESET);
+    assert_int_equal(p.seen.n, 1);
+    assert_int_equal(p.seen.types[0], FRAME_GOODBYE);
+    assert_non_null(strstr(err.msg, "it closed the connection early"));
+    close_pair(&p);
+}
+
+/* Queued before the keys were set and sent after: PROOF goes unsigned, and the frame behind it not. */
+static void handshake_is_not_signed(void **state)
+{
+    (void)state;
+    static const uint8_t zeros[FRAME_MAC_SIZE] = {0};
+    const struct frame_id trainer = {7, 0, ROLE_TRAINER, 0}, server = {7, 0, ROLE_PSERVER, 0};
+    const struct auth_key key = {{1}};
+    struct err err = {0};
+    uint8_t proof[HANDSHAKE_PROOF_SIZE] = {0}, got[FRAME_HEADER_SIZE + sizeof(proof)];
+    struct conn c;
+    int fds[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    conn_init(&c, fds[0], &trainer);
+    conn_send(&c, FRAME_PROOF, proof, sizeof(proof));
+    conn_secure(&c, &key, &key, &server, S);
+    conn_send(&c, FRAME_HEARTBEAT, NULL, 0);
+    assert_int_equal(conn_pump_tx(&c, SIZE_MAX, &err), 0);
+    assert_int_equal(recv(fds[1], got, sizeof(got), MSG_WAITALL), sizeof(got));
+    assert_memory_equal(got + FRAME_HEADER_SIZE - FRAME_MAC_SIZE, zeros, sizeof(zeros));
+    assert_int_equal(recv(fds[1], got, FRAME_HEADER_SIZE, MSG_WAITALL), FRAME_HEADER_SIZE);
+    assert_memory_not_equal(got + FRAME_HEADER_SIZE - FRAME_MAC_SIZE, zeros, sizeof(zeros));
+    conn_close(&c);
+    (void)close(fds[1]);
+}
+
+static void *say_farewell(void *conn)
+{
+    struct conn *conns[] = {conn};
+    conn_farewell(conns, 1, 20 * S);
+    return NULL;
+}
+
+/* It ends its own stream first; otherwise two peers would wait for each other. */
+static void farewell_ends_the_stream(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct err err = {0};
+    pthread_t thread;
+    open_pair(&p);
+    assert_int_equal(pthread_create(&thread, NULL, say_farewell, &p.a), 0);
+    struct pollfd fd = {.fd = p.b.fd, .events = POLLIN};
+    const int n_ready = poll(&fd, 1, 5000); /* much less than the farewell waits */
+    const int r = read_all(&p, S, &err);
+    conn_close(&p.b);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(n_ready, 1);
+    assert_int_equal(r, -ECONNRESET);
+    close_pair(&p);
+}
+
+/* The frames of a farewell arrive; a peer that does not close its end is waited for no longer than
+ * the limit. */
+static void farewells(void **state)
+{
+    (void)state;
+    static const int64_t limit_ns = S / 20;
+    struct pair p, gone;
+    struct err err = {0};
+    open_pair(&p);
+    open_pair(&gone);
+    conn_close(&gone.a);
+    conn_send(&p.a, FRAME_ABORT, "the cause, 12", 12);
+    struct conn *conns[] = {&gone.a, &p.a};
+    int64_t begin_ns = clock_monotonic_ns();
+    conn_farewell(conns, 2, limit_ns);
+    assert_true(clock_monotonic_ns() - begin_ns >= limit_ns);
+    assert_int_equal(p.a.fd, -1);
+    assert_int_equal(read_all(&p, S, &err), -ECONNRESET);
+    assert_int_equal(p.seen.n, 1);
+    close_pair(&p);
+    close_pair(&gone);
+
+    open_pair(&p); /* the peer has closed: no wait */
+    conn_send(&p.b, FRAME_HEARTBEAT, NULL, 0);
+    assert_int_equal(conn_pump_tx(&p.b, SIZE_MAX, &err), 0);
+    assert_int_equal(shutdown(p.b.fd, SHUT_WR), 0);
+    struct conn *only[] = {&p.a};
+    begin_ns = clock_monotonic_ns();
+    conn_farewell(only, 1, 60 * S);
+    assert_true(clock_monotonic_ns() - begin_ns < 30 * S);
+    close_pair(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_keep_their_order),
+        cmocka_unit_test(hears_the_peer),
+        cmocka_unit_test(abort_overtakes),
+        cmocka_unit_test(budget_ends_a_turn),
+        cmocka_unit_test(peer_is_gone),
+        cmocka_unit_test(handshake_is_not_signed),
+        cmocka_unit_test(farewell_ends_the_stream),
+        cmocka_unit_test(farewells),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
