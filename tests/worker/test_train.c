@@ -122,7 +122,40 @@ struct seen {
     double loss[8];
     uint32_t samples[8];
     uint64_t total;
+    int64_t clock_ns; /* the end of the last step */
+    int64_t phase_ns[PHASE_COUNT];
 };
+
+/* A step is its phases, and the clock counts training only. */
+static void see_step(struct seen *seen, const struct record_step *step)
+{
+    int64_t sum_ns = 0;
+    assert_int_equal(step->step, seen->steps);
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        const bool has_time =
+            i == PHASE_DATA || i == PHASE_FORWARD || i == PHASE_BACKWARD || i == PHASE_UPDATE;
+        assert_int_equal(step->phase_ns[i] > 0, has_time);
+        sum_ns += step->phase_ns[i];
+        seen->phase_ns[i] += step->phase_ns[i];
+    }
+    assert_int_equal(step->step_ns, sum_ns);
+    seen->clock_ns += sum_ns;
+    assert_int_equal(step->t_ns, seen->clock_ns);
+    assert_false(step->warmup);
+    seen->loss[seen->steps] = step->loss;
+    seen->samples[seen->steps++] = step->samples;
+}
+
+static void see_summary(struct seen *seen, const struct summary *s)
+{
+    assert_int_equal(s->steps, seen->steps);
+    assert_true(s->loss_first == seen->loss[0]);
+    assert_true(s->loss_last == seen->loss[seen->steps - 1]);
+    assert_int_equal(s->duration_ns, seen->clock_ns);
+    assert_memory_equal(s->phase_ns, seen->phase_ns, sizeof(seen->phase_ns));
+    seen->total = s->samples;
+    seen->summaries++;
+}
 
 static struct seen read_records(const char *out)
 {
@@ -139,14 +172,9 @@ static struct seen read_records(const char *out)
             const char *core = json_string_value(json_object_get(r.start.environment, "blas_core"));
             assert_non_null(core);
         } else if (r.type == RECORD_STEP) {
-            assert_int_equal(r.step.step, seen.steps);
-            seen.loss[seen.steps] = r.step.loss;
-            seen.samples[seen.steps++] = r.step.samples;
+            see_step(&seen, &r.step);
         } else if (r.type == RECORD_SUMMARY) {
-            assert_int_equal(r.summary.steps, seen.steps);
-            assert_true(r.summary.loss_last == seen.loss[seen.steps - 1]);
-            seen.total = r.summary.samples;
-            seen.summaries++;
+            see_summary(&seen, &r.summary);
         }
         record_done(&r);
     }

@@ -1,0 +1,229 @@
+/* The settings of a replica: options, variables, defaults and limits. What a wrong command line
+ * prints and exits with is in test_roles.py. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "worker/role_env.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define MAX_WORDS 12
+
+struct setting {
+    const char *name, *value;
+};
+
+/* Reads the settings of a role from words and variables that only this call sees. */
+static int read_env(enum role role, const char *const *words, const struct setting *variables,
+                    struct role_env *ret, struct err *err)
+{
+    char *argv[MAX_WORDS + 2] = {(char *)(uintptr_t)role_to_string(role)};
+    int argc = 1;
+    for (size_t i = 0; i < MAX_WORDS && words[i] != NULL; i++) {
+        argv[argc++] = (char *)(uintptr_t)words[i];
+    }
+    *err = (struct err){0};
+    for (const struct setting *v = variables; v->name != NULL; v++) {
+        assert_int_equal(setenv(v->name, v->value, 1), 0);
+    }
+    int r = role_env_read(role, argc, argv, ret, err);
+    for (const struct setting *v = variables; v->name != NULL; v++) {
+        assert_int_equal(unsetenv(v->name), 0);
+    }
+    return r;
+}
+
+static void precedence(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *words[MAX_WORDS];
+        struct setting variables[4];
+        int64_t seed, steps;
+    } rows[] = {
+        {"nothing is set", {"--exchange", "None"}, {{0}}, 1, 10},
+        {"an option", {"--exchange", "None", "--seed", "7"}, {{0}}, 7, 10},
+        {"a variable", {"--exchange", "None"}, {{"BENCHD_SEED", "8"}}, 8, 10},
+        {"both: the option", {"--exchange", "None", "--seed", "7"}, {{"BENCHD_SEED", "8"}}, 7, 10},
+        {"an empty variable is none", {"--exchange", "None"}, {{"BENCHD_SEED", ""}}, 1, 10},
+        {"the exchange as a variable",
+         {NULL},
+         {{"BENCHD_EXCHANGE", "None"}, {"BENCHD_STEPS", "3"}},
+         1,
+         3},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct role_env e;
+        struct err err;
+        int r = read_env(ROLE_TRAINER, rows[i].words, rows[i].variables, &e, &err);
+        print_message("# row '%s': %s\n", rows[i].name, err.msg);
+        assert_int_equal(r, 0);
+        assert_int_equal(e.seed, rows[i].seed);
+        assert_int_equal(e.steps, rows[i].steps);
+        assert_int_equal(e.exchange, EXCHANGE_NONE);
+        role_env_done(&e);
+    }
+}
+
+static void limits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum role role;
+        const char *words[MAX_WORDS];
+        struct setting variables[3];
+        const char *says; /* NULL: accepted */
+    } rows[] = {
+        {"one step", ROLE_TRAINER, {"--exchange", "None", "--steps", "1"}, {{0}}, NULL},
+        {"no step", ROLE_TRAINER, {"--exchange", "None", "--steps", "0"}, {{0}}, "--steps '0'"},
+        {"no warm-up", ROLE_TRAINER, {"--exchange", "None", "--warmup-steps", "0"}, {{0}}, NULL},
+        {"the last index",
+         ROLE_TRAINER,
+         {"--exchange", "None", "--trainers", "3", "--index", "2"},
+         {{0}},
+         NULL},
+        {"an index too many",
+         ROLE_TRAINER,
+         {"--exchange", "None", "--trainers", "3", "--index", "3"},
+         {{0}},
+         "index 3 is out of range: this run has 3 trainers"},
+        {"a server's index is among the servers",
+         ROLE_PSERVER,
+         {"--listen", "a:1", "--trainers", "3", "--index", "1"},
+         {{0}},
+         "index 1 is out of range: this run has 1 pservers"},
+        {"the same, with as many servers",
+         ROLE_PSERVER,
+         {"--listen", "a:1", "--pservers", "2", "--index", "1"},
+         {{0}},
+         NULL},
+        {"a server without an address", ROLE_PSERVER, {NULL}, {{0}}, "no address to listen on"},
+        {"a trainer needs servers",
+         ROLE_TRAINER,
+         {"--pserver-addrs", "a:1", "--pservers", "0"},
+         {{0}},
+         "at least one parameter server"},
+        {"without servers", ROLE_TRAINER, {"--exchange", "None", "--pservers", "0"}, {{0}}, NULL},
+        {"an address for each server",
+         ROLE_TRAINER,
+         {"--pserver-addrs", "a:1,b:2", "--pservers", "2"},
+         {{0}},
+         NULL},
+        {"an address too few",
+         ROLE_TRAINER,
+         {"--pserver-addrs", "a:1", "--pservers", "2"},
+         {{0}},
+         "holds 1 addresses, expected 2"},
+        {"an address too many",
+         ROLE_TRAINER,
+         {"--pserver-addrs", "a:1,b:2"},
+         {{0}},
+         "holds 2 addresses, expected 1"},
+        {"a comma at the end", ROLE_TRAINER, {"--pserver-addrs", "a:1,"}, {{0}}, "host:port"},
+        {"the role is this one",
+         ROLE_TRAINER,
+         {"--exchange", "None"},
+         {{"BENCHD_ROLE", "trainer"}},
+         NULL},
+        {"the role is another",
+         ROLE_TRAINER,
+         {"--exchange", "None"},
+         {{"BENCHD_ROLE", "pserver"}},
+         "BENCHD_ROLE is 'pserver'"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct role_env e;
+        struct err err;
+        int r = read_env(rows[i].role, rows[i].words, rows[i].variables, &e, &err);
+        print_message("# row '%s': %d %s\n", rows[i].name, r, err.msg);
+        assert_int_equal(r, rows[i].says == NULL ? 0 : -EINVAL);
+        if (r == 0) {
+            role_env_done(&e);
+        } else {
+            assert_non_null(strstr(err.msg, rows[i].says));
+        }
+    }
+}
+
+static void addresses_in_their_order(void **state)
+{
+    (void)state;
+    static const char *const words[MAX_WORDS] = {"--pserver-addrs", "a:1,[::1]:2,c:3", "--pservers",
+                                                 "3"};
+    static const struct setting none[1] = {{0}};
+    static const char *const ports[] = {"1", "2", "3"};
+    struct role_env e;
+    struct err err;
+    assert_int_equal(read_env(ROLE_TRAINER, words, none, &e, &err), 0);
+    for (size_t i = 0; i < N_ROWS(ports); i++) {
+        assert_string_equal(e.pserver_addrs[i].port, ports[i]);
+    }
+    role_env_done(&e);
+}
+
+/* What makes two processes replicas of one trial, and what keeps them apart. */
+static void identity(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *words[MAX_WORDS];
+        bool is_same_run, is_same_digest;
+        uint32_t index, attempt;
+    } rows[] = {
+        {"the same", {"--exchange", "None"}, true, true, 0, 0},
+        {"another trainer",
+         {"--exchange", "None", "--trainers", "2", "--index", "1"},
+         true,
+         false,
+         1,
+         0},
+        {"another attempt", {"--exchange", "None", "--attempt", "3"}, true, true, 0, 3},
+        {"another trial", {"--exchange", "None", "--trial", "1"}, false, true, 0, 0},
+        {"another point", {"--exchange", "None", "--point", "1"}, false, true, 0, 0},
+        {"another run", {"--exchange", "None", "--run", "other"}, false, true, 0, 0},
+        {"another seed", {"--exchange", "None", "--seed", "2"}, true, false, 0, 0},
+        {"other servers", {"--exchange", "None", "--pservers", "2"}, true, false, 0, 0},
+    };
+    static const struct setting none[1] = {{0}};
+    uint8_t first[AUTH_DIGEST_SIZE] = {0};
+    uint64_t run = 0;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct role_env e;
+        struct err err;
+        uint8_t digest[AUTH_DIGEST_SIZE];
+        print_message("# row '%s'\n", rows[i].name);
+        assert_int_equal(read_env(ROLE_TRAINER, rows[i].words, none, &e, &err), 0);
+        struct frame_id id = role_env_id(&e);
+        role_env_digest(&e, digest);
+        run = i == 0 ? id.run : run;
+        if (i == 0) {
+            memcpy(first, digest, sizeof(first));
+        }
+        assert_int_equal(id.run == run, rows[i].is_same_run);
+        assert_int_equal(memcmp(digest, first, sizeof(first)) == 0, rows[i].is_same_digest);
+        assert_int_equal(id.index, rows[i].index);
+        assert_int_equal(id.attempt, rows[i].attempt);
+        assert_int_equal(id.role, ROLE_TRAINER);
+        role_env_done(&e);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(precedence),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(addresses_in_their_order),
+        cmocka_unit_test(identity),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
