@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from gang import WORKER, Gang, Replica
+from gang import WORKER, Gang, Replica, seconds_since, time
 from tap import Tap
 
 
@@ -117,13 +117,15 @@ def full_disk(tap):
         tap.equal((13, "benchworker: cannot write to stdout\n"), (r.returncode, r.stderr), f"{words} on a full disk")
 
 
-def times(tap, steps, summary):
+def times(tap, steps, summary, took_s):
     """The clock begins at the barrier; phases are parts of a step; the summary adds up what was measured."""
     measured = [r for r in steps if not r.get("warmup")]
     tap.equal([0], sorted({r["t_ns"] for r in steps if r.get("warmup")}), "alone: no clock in the warm-up")
     ends = [0] + [r["t_ns"] for r in measured]
     for begin, r in zip(ends, measured):
         tap.ok(begin < r["step_ns"] + begin <= r["t_ns"], f"alone: step {r['step']} is within its time on the clock", r)
+    warmup_ns = sum(r["step_ns"] for r in steps if r.get("warmup"))
+    tap.ok(warmup_ns + summary["duration_ns"] <= took_s * 1e9, "alone: the clock begins after the warm-up", summary)
     for r in steps:
         phases = r["phase_ns"]
         tap.ok(min(phases.values()) >= 0 and sum(phases.values()) <= r["step_ns"], "alone: phases are parts of a step", r)
@@ -138,9 +140,11 @@ def times(tap, steps, summary):
 def alone(tap):
     with tempfile.TemporaryDirectory() as d:
         path = os.path.join(d, "summary")
+        begin = time.monotonic()
         code, error, stderr, records = once(
             ["trainer"], {"BENCHD_EXCHANGE": "None", "BENCHD_BATCH_SIZE": "2", "BENCHD_STEPS": "3",
                           "BENCHD_WARMUP_STEPS": "1", "BENCHD_SUMMARY_FILE": path, "BENCHD_ATTEMPT": "4"})
+        took_s = seconds_since(begin)
         with open(path) as f:
             saved = json.load(f)
     tap.equal((0, None, ""), (code, error, stderr), "alone: ends well")
@@ -157,7 +161,7 @@ def alone(tap):
     tap.equal(saved, summary, "alone: the summary file holds the same")
     tap.equal((6, 3, 0), (summary["samples"], summary["steps"], summary["bytes_tx"]), "alone: totals")
     tap.equal(records[-2]["t_ns"], summary["duration_ns"], "alone: the clock ends with the last step")
-    times(tap, records[1:-1], summary)
+    times(tap, records[1:-1], summary, took_s)
 
 
 def main():
