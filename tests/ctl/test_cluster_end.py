@@ -85,7 +85,7 @@ class Ending(RunCase):
         for line in process.stderr:
             if "benchd does not answer" in line:
                 break
-        code, out, err, _ = self.stop(process, cli.SIGINT)
+        code, out, err = self.stop(process, cli.SIGINT)
         self.assertEqual((code, out), (130, ""))
         self.assertIn(f"detached from run/{self.name}, which has ended (Succeeded); print its tables with: "
                       f"benchctl results {self.name} -n bench", err)
