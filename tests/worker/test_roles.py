@@ -95,7 +95,8 @@ def another_secret(tap):
 
 
 def bad_data(tap):
-    with Gang(1, 1, trainer_args=["--data", "idx:/nonexistent"]) as gang:
+    # A trainer that gives up waits three seconds for its servers.
+    with Gang(1, 1, trainer_args=["--data", "idx:/nonexistent"], servers_first=True) as gang:
         ends = gang.end()
     code, error, stderr = ends["trainer/0"]
     tap.equal((10, None), (code, error["peer"]), "no data: the trainer exits 10")
