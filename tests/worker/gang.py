@@ -57,7 +57,10 @@ class Replica:
         with self.changed:
             while not self.changed.wait_for(found, 1) and self.process.poll() is None:
                 pass
-        return [r for r in self.records if r["type"] == type_][count - 1]
+            records = [r for r in self.records if r["type"] == type_]
+            if len(records) < count:
+                raise AssertionError(f"{self.name}: expected {count} records of type {type_}, got {self.records[-3:]}")
+        return records[count - 1]
 
     def signal(self, number):
         self.process.send_signal(number)
