@@ -75,6 +75,8 @@ class Layers(unittest.TestCase):
     def test_what_one_side_lacks_is_no_ratio(self):
         self.assertEqual(figures.layer_ratios([{}], [{"conv1_1": {"forward": 1.0}}]), {})
         self.assertEqual(figures.layer_ratios([], [{"conv1_1": {"forward": 1.0}}]), {})
+        self.assertEqual(figures.layer_ratios([{"conv1_1": {"forward": 1.0, "weight_gradient": 1.0}}],
+                                              [{"conv1_1": {"forward": 2.0}}]), {"conv1": {"forward": [2.0]}})
 
 
 class Peers(unittest.TestCase):

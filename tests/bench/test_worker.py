@@ -17,7 +17,7 @@ import peers
 
 # Logs every start; a rate of its name, divided where it must compute with AVX2.
 WORKER = """#!/bin/sh
-echo "worker $* mask=$BENCH_CPU_MASK blas=$OPENBLAS_CORETYPE" >>"$FAKE_LOG"
+echo "worker $* mask=$BENCH_CPU_MASK blas=$OPENBLAS_CORETYPE cpus=$(taskset -p $$ | sed 's/.*: //')" >>"$FAKE_LOG"
 for group in 1 2 3 4 5; do
     layers="$layers{\\"name\\": \\"conv${group}_1\\", \\"cpu_ms\\": {\\"forward\\": 1000,
         \\"backward_data\\": 1000, \\"backward_weight\\": 1000, \\"passes\\": 7}}, "
@@ -25,7 +25,7 @@ done
 while [ $# -gt 0 ]; do case $1 in --batch) batch=$2 ;; --steps) steps=$2 ;; --threads) threads=$2 ;; esac; shift; done
 ns=$((batch * steps * 1000000000 / FAKE_RATE))
 [ $threads = 1 ] || ns=$((ns * 10 / 19))
-echo '{"samples_per_s": 1, "samples_per_cpu_s": 1, "duration_ns": '$ns', "cpu_ns": '$ns', "peak_rss_bytes": 1000,
+echo '{"samples_per_s": 1, "samples_per_cpu_s": 1, "duration_ns": '$ns', "cpu_ns": '$((ns / 2))', "peak_rss_bytes": 1000,
  "cpu_features": "fake", "kernels": "'"${FAKE_KERNELS:-avx512}"'",
  "blas": "none", "layers": ['"$layers"'{"name": "fc1", "cpu_ms": {"forward": 5}}]}'
 """
@@ -100,8 +100,13 @@ class Worker(unittest.TestCase):
         limited = [line for line in self.log() if "AVX2" in line or "mask=avx2" in line]
         self.assertEqual([line.split()[0] for line in limited], ["worker", "pytorch", "tensorflow"])
         self.assertIn("mask=avx2 blas=Haswell", limited[0])  # the dense layers too
+        masks = {line.split("--threads ")[1][0]: int(line.rsplit("cpus=", 1)[1], 16) for line in self.log()
+                 if "--threads" in line}
+        self.assertEqual(min(2, len(os.sched_getaffinity(0))), masks["2"].bit_count())
         document = json.loads(file.read_text(encoding="utf-8"))
         self.assertEqual(len(document["samples"]), 9)
+        ours = document["samples"][0]
+        self.assertEqual((310, 620), (round(ours["samples_per_s"]), round(ours["samples_per_cpu_s"])))
         self.assertEqual(3 * [(1, 310, 589)], [(t["round"], round(t["1"]), round(t["2"])) for t in document["threads"]])
         self.assertEqual({b["reached"] for b in document["bars"]}, {True, False})
 
@@ -119,6 +124,11 @@ class Worker(unittest.TestCase):
                           "--no-layers", "--quiet", "9", code=1)
         self.assertIn("MISSED   batch 32: ratio to the best fp32 peer, by wall: 2.69 (2.69-2.69) >= 2.7", done.stdout)
         self.assertTrue(done.stdout.endswith("\nreached 0 of 1\n"))
+
+    def test_no_bar_is_no_success(self):
+        done = self.bench("--rounds", "1", "--batches", "64", "--peers", "pytorch", "--precisions", "bf16", "--no-avx2",
+                          "--no-layers", "--quiet", "9", code=1)
+        self.assertTrue(done.stdout.endswith("\nreached 0 of 0\n"), done.stdout)
 
     def test_a_peer_that_fails_ends_it_with_its_words(self):
         self.env["FAKE_BREAK"] = "1"

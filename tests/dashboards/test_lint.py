@@ -22,6 +22,12 @@ def set_expr(expr, kind="timeseries"):
     return lambda d: panels(d, kind)[0]["targets"][0].update(expr=expr)
 
 
+def fold(dashboard):
+    """A wrong panel in a row that is folded."""
+    wrong = {**copy.deepcopy(panels(dashboard, "stat")[0]), "title": "", "id": 999}
+    panels(dashboard, "row")[0]["panels"] = [wrong]
+
+
 def drop(key):
     return lambda d: panels(d, "stat")[0].pop(key)
 
@@ -29,6 +35,7 @@ def drop(key):
 BROKEN = [  # (what is done to a good dashboard, the finding that must come)
     ("no title", drop("title"), "no title"),
     ("no description", drop("description"), "no description"),
+    ("no title in a folded row", fold, "panel 999: no title"),
     ("no unit", lambda d: panels(d, "trend")[0]["fieldConfig"]["defaults"].update(unit=""), "no unit"),
     ("no word for an empty panel", lambda d: panels(d, "stat")[0]["fieldConfig"]["defaults"].pop("noValue"),
      "says nothing where there is nothing"),

@@ -43,6 +43,10 @@ class CountTests(unittest.TestCase):
         self.assertEqual((code, lines),
                          (0, ["SKIPPED plain: a x (needs root)", "1 passed, 0 failed, 1 skipped"]))
 
+    def test_a_program_that_was_skipped_says_why(self):
+        code, lines = count({"name": "a", "stdout": "", "stderr": "x\nno cluster here\n", "result": "SKIP"})
+        self.assertEqual((code, lines), (0, ["SKIPPED plain: a (no cluster here)", "0 passed, 0 failed, 1 skipped"]))
+
     def test_no_test_at_all_is_a_failure(self):
         code, lines = count()
         self.assertEqual((code, lines), (1, ["FAILED  plain: no test ran", "0 passed, 1 failed"]))

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""benchmarks/profiles/benchd_replica.py with a clock of its own: what is measured, and how it is written."""
+import base64
+import contextlib
+import io
+import json
+import struct
+import sys
+import unittest
+
+import bench_case
+
+sys.path.insert(0, str(bench_case.ROOT / "benchmarks" / "profiles"))
+import benchd_replica
+
+MS = 1_000_000
+
+
+class Clock:
+    """As the module time: it stands still but for the steps."""
+
+    def __init__(self):
+        self.now_ns = 5 * MS
+
+    def monotonic_ns(self):
+        return self.now_ns
+
+    def process_time_ns(self):
+        return self.now_ns // 2
+
+
+class Replica(unittest.TestCase):
+    def setUp(self):
+        self.addCleanup(setattr, benchd_replica, "time", benchd_replica.time)
+        self.clock = benchd_replica.time = Clock()
+
+    def train(self, steps, warmup=1, batch=4):
+        """steps: (ms, loss) of each, the warm-up first. The records."""
+        replica = benchd_replica.Replica({"BENCHD_BATCH_SIZE": str(batch), "BENCHD_WARMUP_STEPS": str(warmup),
+                                          "BENCHD_STEPS": str(len(steps) - warmup)})
+        left = iter(steps)
+
+        def step(_x, _labels):
+            took_ms, loss = next(left)
+            self.clock.now_ns += took_ms * MS
+            return loss
+
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            replica.train(step, [(None, None)])
+        return [json.loads(line) for line in out.getvalue().splitlines()]
+
+    def test_the_warm_up_is_not_measured(self):
+        first, second, *steps, summary = self.train([(900, 9.0), (300, 8.0), (10, 3.0), (30, 2.0), (20, 1.0)], warmup=2)
+        self.assertEqual([(True, 0, 0), (True, 1, 0)], [(r["warmup"], r["step"], r["t_ns"]) for r in (first, second)])
+        self.assertEqual([(0, 10 * MS, 10 * MS), (1, 40 * MS, 30 * MS), (2, 60 * MS, 20 * MS)],
+                         [(r["step"], r["t_ns"], r["step_ns"]) for r in steps])
+        self.assertEqual([False] * 3, ["warmup" in r for r in steps])
+        self.assertEqual((60 * MS, 30 * MS), (summary["duration_ns"], summary["cpu_ns"]))
+        self.assertEqual((3, 12, 3.0, 1.0), tuple(summary[k] for k in ("steps", "samples", "loss_first", "loss_last")))
+
+    def test_a_loss_that_is_no_number(self):
+        *_, step, summary = self.train([(1, 9.0), (1, 2.0), (1, float("nan"))])
+        self.assertEqual((None, None), (step["loss"], summary["loss_last"]))
+
+    def test_the_series_has_a_thousand_times_at_most(self):
+        """Each is the mean of as many steps."""
+        for n, k in ((1, 1), (1000, 1), (1001, 2), (1999, 2), (2001, 3)):
+            series = benchd_replica._series([10 * MS if i % k else 40 * MS for i in range(n)])
+            self.assertEqual((k, -(-n // k)), (series["k"], series["n"]), n)
+            codes = struct.unpack(f"<{series['n']}H", base64.b64decode(series["data"]))
+            expected = (40 + 10 * (k - 1)) * MS / k
+            self.assertAlmostEqual(2 ** ((codes[0] + series["min"]) / 2048) * 1000 / expected, 1, delta=2e-4, msg=n)
+
+    def test_what_it_cannot_do_is_refused(self):
+        for name, value in (("MODEL", "resnet"), ("DATA", "idx:/x"), ("EXCHANGE", "PServer"), ("ROLE", "pserver")):
+            with self.subTest(name), contextlib.redirect_stdout(io.StringIO()) as out, \
+                    contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit) as end:
+                benchd_replica.Replica({f"BENCHD_{name}": value})
+            self.assertEqual(benchd_replica.EXIT_USAGE, end.exception.code)
+            self.assertIn(f"BENCHD_{name} is '{value}'", json.loads(out.getvalue())["message"])
+
+
+if __name__ == "__main__":
+    bench_case.main()
