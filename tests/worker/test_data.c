@@ -58,7 +58,7 @@ static size_t put_u32(uint8_t *at, uint32_t v)
 }
 
 struct fault { /* 0: as it should be */
-    uint32_t magic, rows, label_magic;
+    uint32_t magic, rows, columns, label_magic;
     int count, label_count;     /* claimed; -1: 0 */
     int images_cut, labels_cut; /* bytes off the end; negative: added */
     uint8_t label;              /* put at sample 3 */
@@ -71,7 +71,7 @@ static void fill(const struct fault *f)
     size_t at = put_u32(images, f->magic ? f->magic : 0x803);
     at += put_u32(images + at, f->count ? (uint32_t)(f->count + (f->count < 0)) : N);
     at += put_u32(images + at, f->rows ? f->rows : SIDE);
-    at += put_u32(images + at, SIDE);
+    at += put_u32(images + at, f->columns ? f->columns : SIDE);
     for (int i = 0; i < N * PIXELS; i++) {
         images[at + (size_t)i] = (uint8_t)(i * 7 + i / PIXELS);
     }
@@ -130,6 +130,7 @@ static void idx_faults(void **state)
         {"no image", {.count = -1}, "0 items"},
         {"absurd count", {.count = 0x7fffffff}, "2147483647 items"},
         {"other size", {.rows = 32}, "images of 32x28, expected 28x28"},
+        {"other width", {.columns = 32}, "images of 28x32, expected 28x28"},
         {"more images claimed", {.count = 6, .label_count = 6}, "too short: it ends at byte 3936"},
         {"fewer labels claimed", {.label_count = 4}, "4 labels for 5 images"},
         {"empty images",
@@ -247,6 +248,10 @@ static void idx_good(void **state)
         dataset_read(d, &(struct data_batch){.first = 1, .stride = 2, .n = 4}, x, labels);
         assert_memory_equal(labels, ((uint8_t[]){1, 0, 2, 1}), 4);
         dataset_free(d);
+
+        assert_int_equal(dataset_open(source, DATA_TRAIN, N + 1, 1, &d, NULL), 0);
+        assert_int_equal(dataset_size(d), N); /* a limit adds nothing */
+        dataset_free(d);
     }
 }
 
@@ -278,6 +283,7 @@ static void synthetic(void **state)
     assert_memory_not_equal(x, x2, sizeof(x));
     dataset_read(test, &batch, x2, labels2);
     assert_memory_not_equal(x, x2, sizeof(x));
+    assert_memory_not_equal(labels, labels2, sizeof(labels));
     dataset_free(d), dataset_free(other), dataset_free(test);
 }
 

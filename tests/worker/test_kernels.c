@@ -435,6 +435,24 @@ static void dropout(void **state)
     }
 }
 
+/* An element is dropped if its 16 bits are below the limit, not if they equal it. */
+static void dropout_limit(void **state)
+{
+    (void)state;
+    struct dropout_mask mask = {.key = {.seed = 3, .stream = 4}};
+    uint32_t words[RNG_TILE];
+    rng_tile(mask.key, 0, words);
+    for (uint32_t above = 0; above < 2; above++) {
+        float x[RNG_TILE], y[RNG_TILE] = {0};
+        for (size_t i = 0; i < RNG_TILE; i++) {
+            x[i] = 1;
+        }
+        mask.below = (words[5] & 0xffff) + above;
+        best.dropout(RNG_TILE, &mask, x, y);
+        assert_true(y[5] == (above == 0 ? x[5] : 0));
+    }
+}
+
 static void check_share(double rate, const char *what, double got, double expected, double n)
 {
     double sigma = sqrt(expected * (1 - expected) / n);
@@ -504,12 +522,12 @@ static void softmax(void **state)
     (void)state;
     enum { N = 3, K = 4 };
     static const float logits[N * K] = {1, 2, 3, 4, 500, 0, 0, 0, -1, -1, -1, -1};
-    static const uint8_t labels[N] = {3, 1, 2};
+    static const uint8_t labels[N] = {3, 1, 3};
     float grad[N * K];
     uint32_t right = 99;
     double loss = best.softmax_xent(N, K, logits, labels, grad, &right);
     double row0 = log(exp(-3) + exp(-2) + exp(-1) + 1), row1 = 500, row2 = log(4);
-    assert_int_equal(right, 1); /* of equal logits the first is the answer */
+    assert_int_equal(right, 1); /* of equal logits the first is the answer, not the last */
     if (fabs(loss - (row0 + row1 + row2) / 3) > 1e-12 * loss) {
         fail_msg("loss %.15g, expected %.15g", loss, (row0 + row1 + row2) / 3);
     }
@@ -521,7 +539,7 @@ static void softmax(void **state)
         assert_true(fabs(sum) < 1e-7);
     }
     assert_true(fabs((double)grad[8] - 0.25 / 3) < 1e-8);
-    assert_true(fabs((double)grad[10] - (0.25 - 1) / 3) < 1e-8);
+    assert_true(fabs((double)grad[11] - (0.25 - 1) / 3) < 1e-8);
 }
 
 int main(int argc, char **argv)
@@ -534,6 +552,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(bn),
         cmocka_unit_test(bn_pool),
         cmocka_unit_test(dropout),
+        cmocka_unit_test(dropout_limit),
         cmocka_unit_test(pool),
         cmocka_unit_test(dropout_keeps_its_rate),
         cmocka_unit_test(softmax),

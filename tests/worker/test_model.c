@@ -92,6 +92,7 @@ static void assert_all(const float *x, size_t n, float value)
 static void initial_values(void **state)
 {
     (void)state;
+    double before = 0; /* the first weight of the layer before, in its deviations */
     struct model *m = new_model(model_def_find(VGG), 1, 7, true);
     for (uint32_t i = 0; i < m->def->n_layers; i++) {
         const struct layer *l = &m->layers[i];
@@ -113,6 +114,8 @@ static void initial_values(void **state)
         if (fabs(mean) > error || fabs(sd - want) > error) {
             fail_msg("layer %u: mean %g sd %g, expected 0 and %g", i, mean, sd, want);
         }
+        assert_true(fabs((double)p[0] / sd - before) > 1e-3); /* its own random numbers */
+        before = (double)p[0] / sd;
         p += l->sizes.weight;
         assert_all(p, l->sizes.bias, 0);
         assert_all(p + l->sizes.bias, l->sizes.gamma, 1);
@@ -261,6 +264,54 @@ static void running_statistics(void **state)
     model_free(m);
 }
 
+/* Inference: out = relu(y * scale + shift), by the running statistics, times what dropout keeps. */
+static void inference(void **state)
+{
+    (void)state;
+    for (int dropout = 0; dropout < 2; dropout++) {
+        struct model *m = new_model(&small, BATCH, 3, dropout != 0);
+        const struct layer *l = &m->layers[0];
+        float *gamma = m->params + l->param + l->sizes.weight + l->sizes.bias;
+        float scale[16], shift[16], keep = dropout != 0 ? 0.7f : 1;
+        for (uint32_t k = 0; k < 16; k++) {
+            gamma[k] = 1 + 0.1f * (float)k;
+            gamma[16 + k] = 0.5f - 0.1f * (float)k; /* beta */
+        }
+        (void)model_forward(m, pixels, labels, BATCH, (struct model_key){0});
+        (void)model_evaluate(m, pixels + SMALL_FLOATS, labels, BATCH - 1);
+        for (uint32_t k = 0; k < 16; k++) {
+            scale[k] = keep * gamma[k] / sqrtf(l->running_var[k] + BN_EPS);
+            shift[k] = keep * gamma[16 + k] - l->running_mean[k] * scale[k];
+        }
+        assert_close(l->scale, scale, 16, 1e-6, "scale");
+        assert_close(l->shift, shift, 16, 1e-6, "shift");
+        model_free(m);
+    }
+}
+
+/* A channel of the input that is 0 everywhere is the only one whose weights have no gradient. */
+static void input_channels(void **state)
+{
+    (void)state;
+    enum { HW = 8 * 8, K = 16 };
+    for (size_t empty = 0; empty < 3; empty++) {
+        static float x[BATCH * SMALL_FLOATS];
+        struct model *m = new_model(&small, BATCH, 3, false);
+        memcpy(x, pixels, sizeof(x));
+        for (size_t n = 0; n < BATCH; n++) {
+            memset(x + (n * 3 + empty) * HW, 0, HW * sizeof(*x));
+        }
+        (void)model_forward(m, x, labels, BATCH, (struct model_key){0});
+        model_backward(m);
+        for (size_t i = 0; i < (size_t)9 * 3; i++) { /* (tap, channel, K) */
+            double mean, sd, max;
+            spread(m->grads + i * K, K, &mean, &sd, &max);
+            assert_true((max > 0) == (i % 3 != empty));
+        }
+        model_free(m);
+    }
+}
+
 /* Learns eight random images by heart, and knows them by its running statistics too. */
 static void learns(void **state)
 {
@@ -347,18 +398,23 @@ static void no_memory(void **state)
     assert_null(m);
     print_message("# %s\n", err.msg);
     assert_non_null(strstr(err.msg, "bytes"));
+    struct arena a = {0};
+    assert_int_equal(arena_new(&a, SIZE_MAX / sizeof(float), "all", &err), -ENOMEM);
+    assert_null(a.data);
+    assert_string_equal(err.msg, "all: 4611686018427387903 floats do not fit the address space");
 }
 
 int main(void)
 {
     rng_uniform((struct rng_key){.seed = 1, .stream = 1}, pixels, N_ROWS(pixels));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shape),        cmocka_unit_test(initial_values),
-        cmocka_unit_test(short_batch),  cmocka_unit_test(best_equals_reference),
-        cmocka_unit_test(learns),       cmocka_unit_test(running_statistics),
-        cmocka_unit_test(dropout_keys), cmocka_unit_test(micro_batches),
-        cmocka_unit_test(no_memory),    cmocka_unit_test(same_seed_same_bits),
-        cmocka_unit_test(kept_bits),
+        cmocka_unit_test(shape),          cmocka_unit_test(initial_values),
+        cmocka_unit_test(short_batch),    cmocka_unit_test(best_equals_reference),
+        cmocka_unit_test(learns),         cmocka_unit_test(running_statistics),
+        cmocka_unit_test(dropout_keys),   cmocka_unit_test(micro_batches),
+        cmocka_unit_test(no_memory),      cmocka_unit_test(same_seed_same_bits),
+        cmocka_unit_test(kept_bits),      cmocka_unit_test(inference),
+        cmocka_unit_test(input_channels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,24 @@ static void distributions(void **state)
     free(x);
 }
 
+/* The two normals that one pair of words makes: as independent as any. */
+static void pairs_of_normals(void **state)
+{
+    (void)state;
+    enum { TILES = 10000, N = TILES * RNG_TILE / 2 };
+    static float x[TILES * RNG_TILE];
+    double sum = 0;
+    rng_normal((struct rng_key){.seed = 1, .stream = 3}, 1, x, N_ROWS(x));
+    for (size_t i = 0; i < N; i++) {
+        size_t at = i / 32 * RNG_TILE + i % 32;
+        sum += (double)x[at] * (double)x[at + 32];
+    }
+    double correlation = sum / N;
+    if (fabs(correlation) > 5 / sqrt(N)) {
+        fail_msg("correlation %g, expected 0 +- %g", correlation, 5 / sqrt(N));
+    }
+}
+
 /* A prefix does not depend on how much is asked for. */
 static void prefixes(void **state)
 {
@@ -127,6 +146,29 @@ static void permutations(void **state)
     }
 }
 
+/* Each bit of the index moves the result by many distances: an order that repeats itself in blocks is no
+ * shuffle. */
+static void permutations_mix(void **state)
+{
+    (void)state;
+    enum { N = 4096 };
+    struct rng_key key = {.seed = 1, .stream = 1};
+    for (uint64_t bit = 1; bit < N; bit <<= 1) {
+        static bool seen[N];
+        size_t distances = 0;
+        memset(seen, 0, sizeof(seen));
+        for (uint64_t i = 0; i < N; i++) {
+            uint64_t distance = rng_permute(key, i, N) ^ rng_permute(key, i ^ bit, N);
+            distances += !seen[distance];
+            seen[distance] = true;
+        }
+        if (distances < N / 4) { /* 1612 of 2048 pairs are expected to differ */
+            fail_msg("bit %llu: %zu distances, expected %d at least", (unsigned long long)bit,
+                     distances, N / 4);
+        }
+    }
+}
+
 static void streams_differ(void **state)
 {
     (void)state;
@@ -144,9 +186,10 @@ static void streams_differ(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_answers), cmocka_unit_test(tiles_are_blocks),
-        cmocka_unit_test(distributions), cmocka_unit_test(prefixes),
-        cmocka_unit_test(permutations),  cmocka_unit_test(streams_differ),
+        cmocka_unit_test(known_answers),    cmocka_unit_test(tiles_are_blocks),
+        cmocka_unit_test(distributions),    cmocka_unit_test(prefixes),
+        cmocka_unit_test(permutations),     cmocka_unit_test(streams_differ),
+        cmocka_unit_test(permutations_mix), cmocka_unit_test(pairs_of_normals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
