@@ -20,7 +20,7 @@ class Reading(ClusterCase):
             local = self.ctl("compare", name, name, "--store", self.store, "-o", form).stdout
             self.assertEqual(self.ctl("compare", name, name, "-o", form).stdout, local, form)
         texts = [self.ctl("describe", name, *where).stdout for where in (("--store", self.store), ())]
-        local, there = (re.sub(r"\d+s( ago)?", "AGE", text) for text in texts)
+        local, there = (re.sub(r"\b\d+[smh]\w*( ago)? *", "AGE ", text) for text in texts)
         self.assertEqual(there, local)
         self.assertEqual(self.ctl("results", name[-5:]).stdout, self.ctl("results", f"bmr/{name}").stdout)
 
