@@ -33,7 +33,11 @@ def is_hit(pattern, *have):
 def serve():
     """As a native server: there until the last trainer has said goodbye."""
     host, port = ENV["BENCHD_LISTEN"].rsplit(":", 1)
-    with socket.create_server((host, int(port))) as server:
+    try:
+        server = socket.create_server((host, int(port)))
+    except OSError:  # somebody took the port since benchctl let go of it: as a native server, tried again
+        sys.exit(13)
+    with server:
         trainers = [server.accept()[0] for _ in range(int(ENV["BENCHD_TRAINERS"]))]
     for trainer in trainers:
         trainer.recv(1)
