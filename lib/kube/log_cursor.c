@@ -89,7 +89,7 @@ void kube_log_cursor_feed(struct kube_log_cursor *c, const char *data, size_t le
         const char *newline = memchr(data, '\n', len);
         size_t n = newline == NULL ? len : (size_t)(newline - data);
         const size_t room = c->line_max - c->line.len;
-        if (n > room) {
+        if (n > room) { /* more of the line follows, so its next piece is not empty */
             buf_append(&c->line, data, room);
             give(c);
             c->is_cut = true;
@@ -99,9 +99,7 @@ void kube_log_cursor_feed(struct kube_log_cursor *c, const char *data, size_t le
         }
         buf_append(&c->line, data, n);
         if (newline != NULL) {
-            if (c->line.len > 0 || !c->is_cut) { /* else the last piece was exactly line_max long */
-                give(c);
-            }
+            give(c);
             c->is_cut = false;
             n++;
         }

@@ -62,9 +62,11 @@ static void odd_streams(void **state)
     static const struct {
         const char *name, *text, *again, *lines;
     } rows[] = {
-        {"no time stamps", "a b\nc\n", "d\n", "a b\nc\nd\n"},
+        {"no time stamps", "a b\nc\n\n", "d\n", "a b\nc\n\nd\n"},
         {"no newline at the end", T("1") "a", "", ""},
         {"the node's clock goes back", T("5") "a\n" T("1") "b\n", T("1") "b\n" T("2") "c\n",
+         "a\nb\nc\n"},
+        {"... and back after what came again", T("1") "a\n", T("1") "a\n" T("5") "b\n" T("2") "c\n",
          "a\nb\nc\n"},
         {"one more at the last time", T("1") "a\n", T("1") "a\n" T("1") "b\n", "a\nb\n"},
         {"a time stamp alone", "2026-11-20T08:52:51Z\n", "", "\n"},
