@@ -1,130 +1,6 @@
-/* The lease as stories on a simulated server: objects with versions, two or more who want it, a
- * clock for each. Nothing is asked of the dates inside. */
-#include "cmocka_kube.h"
-
-#include "kube/lease.h"
-
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "kube/json.h"
-#include "kube/retry.h"
-
-#define UNIX_MS INT64_C(1795164771000)
-
-struct server {
-    json_t *lease; /* NULL: none */
-    unsigned version;
-    int down;        /* HTTP code that it answers instead; 0: none */
-    int writes_down; /* the same, for writes only */
-    int64_t date_ms; /* its Date header; 0: none */
-};
-
-struct member {
-    struct kube_lease *lease;
-    int64_t now_ns;
-    int64_t ahead_ms; /* of its wall clock */
-    unsigned requests;
-};
-
-static struct member member_new(const char *identity)
-{
-    return (struct member){
-        .now_ns = 100 * S_NS,
-        .lease = kube_lease_new(&(struct kube_lease_params){
-            .ns = "n", .name = "benchd", .identity = identity, .address = "service", .seed = 1})};
-}
-
-static struct kube_response response(int code, const char *body)
-{
-    return (struct kube_response){.failure = code == 0 ? KUBE_UNREACHABLE : KUBE_ANSWERED,
-                                  .http_code = code,
-                                  .content_type = "",
-                                  .body = body,
-                                  .body_len = strlen(body),
-                                  .retry_after_s = -1,
-                                  .date_unix_ms = -1,
-                                  .audit_id = "",
-                                  .warning = ""};
-}
-
-static int write_lease(struct server *s, const struct kube_request *req, json_t *body)
-{
-    if ((req->method == KUBE_POST) != (s->lease == NULL)) {
-        return req->method == KUBE_POST ? 409 : 404;
-    }
-    if (s->lease != NULL && strcmp(kube_json_metadata(body, "resourceVersion"),
-                                   kube_json_metadata(s->lease, "resourceVersion")) != 0) {
-        return 409;
-    }
-    json_decref(s->lease);
-    s->lease = json_incref(body);
-    char version[16];
-    (void)snprintf(version, sizeof(version), "%u", ++s->version);
-    json_object_set_new(json_object_get(body, "metadata"), "resourceVersion", json_string(version));
-    return req->method == KUBE_POST ? 201 : 200;
-}
-
-/* The answer's code; *ret_body is owned. */
-static int serve(struct server *s, const struct kube_request *req, char **ret_body)
-{
-    int code = s->down != 0 || req->method == KUBE_GET ? s->down : s->writes_down;
-    if (code == 0 && req->method == KUBE_GET) {
-        code = s->lease == NULL ? 404 : 200;
-    } else if (code == 0) {
-        json_t *body = json_loads(req->body, 0, NULL);
-        code = write_lease(s, req, body);
-        json_decref(body);
-    }
-    *ret_body = code / 100 == 2 ? json_dumps(s->lease, 0) : xstrdup("no");
-    return code;
-}
-
-/* Sends what is due now; true if there was something. */
-static bool turn(struct member *m, struct server *s)
-{
-    struct kube_request req;
-    int64_t deadline_ns;
-    const int64_t unix_ms = UNIX_MS + m->ahead_ms + m->now_ns / 1000000 - 100000;
-    if (!kube_lease_next(m->lease, m->now_ns, unix_ms, &req, &deadline_ns)) {
-        return false;
-    }
-    assert_int_equal(req.priority, KUBE_URGENT);
-    m->requests++;
-    _cleanup_(freep) char *body = NULL;
-    const int code = serve(s, &req, &body);
-    struct kube_response res = response(code, body);
-    res.date_unix_ms = s->date_ms == 0 ? -1 : s->date_ms;
-    kube_request_done(&req);
-    kube_lease_answer(m->lease, m->now_ns, &res);
-    return true;
-}
-
-static void settle(struct member *m, struct server *s)
-{
-    for (int i = 0; turn(m, s); i++) {
-        assert_true(i < 5); /* never a hot loop */
-    }
-}
-
-/* Lets `ns` go by for one member, with everything that falls due. */
-static void pass(struct member *m, struct server *s, int64_t ns)
-{
-    for (const int64_t end_ns = m->now_ns + ns; m->now_ns < end_ns;) {
-        m->now_ns += S_NS / 10;
-        settle(m, s);
-    }
-}
-
-static void end(struct server *s, struct member *a, struct member *b)
-{
-    json_decref(s->lease);
-    kube_lease_free(a->lease);
-    if (b != NULL) {
-        kube_lease_free(b->lease);
-    }
-}
+/* The lease as stories on a simulated server: what one process does, and what it makes of the others.
+ * Nothing is asked of the dates inside. */
+#include "lease_world.h"
 
 static void takes_what_nobody_has(void **state)
 {
@@ -225,6 +101,103 @@ static void an_answer_after_the_deadline_counts_nothing(void **state)
     free(body);
     assert_int_equal(code, 200);
     assert_int_equal(kube_lease_state(a.lease, a.now_ns), KUBE_LEASE_LOST);
+    end(&s, &a, NULL);
+}
+
+/* A slow answer prolongs nothing: others count from the time at which the server had the request. */
+static void a_renewal_counts_from_its_request(void **state)
+{
+    (void)state;
+    struct server s = {0};
+    struct member a = member_new("a");
+    settle(&a, &s);
+    struct kube_request req;
+    int64_t deadline_ns;
+    a.now_ns = 103 * S_NS;
+    assert_true(kube_lease_next(a.lease, a.now_ns, UNIX_MS, &req, &deadline_ns));
+    _cleanup_(freep) char *body = NULL;
+    const int code = serve(&s, &req, &body);
+    const struct kube_response res = response(code, body);
+    kube_request_done(&req);
+    kube_lease_answer(a.lease, 107 * S_NS, &res);
+    assert_int_equal(code, 200);
+    assert_int_equal(kube_lease_may_write(a.lease, 113 * S_NS - 1), true);
+    assert_int_equal(kube_lease_may_write(a.lease, 113 * S_NS), false);
+    end(&s, &a, NULL);
+}
+
+/* How many whole seconds go by until `m` may write, 60 at most. */
+static unsigned seconds_to_lead(struct member *m, struct server *s, void (*each)(struct server *s))
+{
+    unsigned seconds = 0;
+    for (; !kube_lease_may_write(m->lease, m->now_ns) && seconds < 60; seconds++) {
+        each(s);
+        pass(m, s, S_NS);
+    }
+    return seconds;
+}
+
+static void annotate(struct server *s)
+{
+    char version[16];
+    (void)snprintf(version, sizeof(version), "%u", ++s->version);
+    json_t *metadata = json_object_get(s->lease, "metadata");
+    json_object_set_new(metadata, "resourceVersion", json_string(version));
+    json_object_set_new(metadata, "annotations", json_pack("{s:s}", "example.com/seen", version));
+}
+
+static void anothers_annotations_keep_no_holder_alive(void **state)
+{
+    (void)state;
+    struct server s = {0};
+    struct member a = member_new("a"), b = member_new("b");
+    settle(&a, &s);
+    settle(&b, &s); /* and a dies */
+    const unsigned seconds = seconds_to_lead(&b, &s, annotate);
+    assert_in_range(seconds, 14, 18);
+    end(&s, &a, &b);
+}
+
+/* Many replicas that start at the same time must not ask the server in step for ever. */
+static void asks_at_its_own_times(void **state)
+{
+    (void)state;
+    int64_t first_ns = 0;
+    unsigned n_different = 0;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct server s = {0};
+        struct member a = {.now_ns = 100 * S_NS};
+        a.lease = kube_lease_new(&(struct kube_lease_params){
+            .ns = "n", .name = "benchd", .identity = "a", .seed = seed});
+        settle(&a, &s);
+        struct kube_request req;
+        int64_t deadline_ns;
+        assert_false(kube_lease_next(a.lease, a.now_ns, UNIX_MS, &req, &deadline_ns));
+        const int64_t pause_ns = deadline_ns - a.now_ns;
+        assert_in_range(pause_ns, 2 * S_NS, 2 * S_NS + 4 * S_NS / 10);
+        first_ns = seed == 0 ? pause_ns : first_ns;
+        n_different += pause_ns != first_ns;
+        end(&s, &a, NULL);
+    }
+    assert_in_range(n_different, 15, 19);
+}
+
+/* Each time that another overtakes a renewal, it is repaired at once, however often it happened. */
+static void each_conflict_is_repaired_at_once(void **state)
+{
+    (void)state;
+    struct server s = {0};
+    struct member a = member_new("a");
+    settle(&a, &s);
+    for (int i = 0; i < 10; i++) {
+        annotate(&s);
+        a.now_ns += 3 * S_NS;
+        a.requests = 0;
+        settle(&a, &s);
+        if (a.requests != 3) { /* refused, read, renewed */
+            fail_msg("conflict %d: expected 3 requests at once, got %u", i, a.requests);
+        }
+    }
     end(&s, &a, NULL);
 }
 
@@ -367,132 +340,6 @@ static void dates_by_the_servers_clock(void **state)
     }
 }
 
-/* --- two of them behind a bad network --- */
-
-#define STEP_NS (S_NS / 10)
-#define FAULTS_NS (200 * S_NS)
-
-struct node {
-    struct kube_lease *lease;
-    int64_t offset_ns;  /* its clock's */
-    int64_t asleep_ns;  /* stopped until then */
-    int64_t cut_off_ns; /* from the server, until then */
-    bool is_in_flight;
-    struct kube_request req;
-    int64_t serve_ns, answer_ns; /* INT64_MAX: never */
-    bool is_lost;                /* the answer, if there is one */
-    int code;
-    char *body;
-};
-
-static int64_t below(uint64_t *random, int64_t n)
-{
-    return kube_jitter(random, n, 1) - n;
-}
-
-static void node_restart(struct node *n, uint64_t *random)
-{
-    static unsigned number;
-    _cleanup_(freep) char *identity = xasprintf("n%u", ++number);
-    kube_lease_free(n->lease);
-    n->lease = kube_lease_new(&(struct kube_lease_params){
-        .ns = "n", .name = "benchd", .identity = identity, .seed = (uint64_t)below(random, 1000)});
-}
-
-static void node_send(struct node *n, int64_t now_ns, bool is_bad, uint64_t *random)
-{
-    int64_t deadline_ns;
-    if (!kube_lease_next(n->lease, now_ns + n->offset_ns, UNIX_MS + now_ns / 1000000, &n->req,
-                         &deadline_ns)) {
-        return;
-    }
-    const bool is_slow = is_bad && below(random, 8) == 0;
-    n->is_in_flight = true;
-    n->serve_ns = now_ns + below(random, is_slow ? 6 * S_NS : S_NS / 5);
-    n->answer_ns = n->serve_ns + below(random, is_slow ? 3 * S_NS : S_NS / 5);
-    if (n->cut_off_ns > now_ns || (is_bad && below(random, 8) == 0)) { /* lost on either way */
-        n->answer_ns = INT64_MAX;
-        n->serve_ns = n->cut_off_ns > now_ns || below(random, 2) == 0 ? INT64_MAX : n->serve_ns;
-    }
-    const int64_t give_up_ns = now_ns + kube_lease_request_timeout_ns(n->lease);
-    n->is_lost = n->answer_ns > give_up_ns;
-    n->answer_ns = n->is_lost ? give_up_ns : n->answer_ns;
-}
-
-static void node_turn(struct node *n, struct server *s, int64_t now_ns, bool is_bad,
-                      uint64_t *random)
-{
-    if (n->is_in_flight && now_ns >= n->serve_ns) { /* also while its client sleeps */
-        n->serve_ns = INT64_MAX;
-        n->code = serve(s, &n->req, &n->body);
-    }
-    if (n->asleep_ns > now_ns) {
-        return;
-    }
-    if (n->is_in_flight && now_ns >= n->answer_ns) {
-        struct kube_response res = n->is_lost ? response(0, "") : response(n->code, n->body);
-        res.failure = n->is_lost ? KUBE_TIMED_OUT : KUBE_ANSWERED;
-        kube_lease_answer(n->lease, now_ns + n->offset_ns, &res);
-        kube_request_done(&n->req);
-        free(n->body);
-        n->body = NULL;
-        n->code = 0;
-        n->is_in_flight = false;
-    }
-    if (kube_lease_state(n->lease, now_ns + n->offset_ns) == KUBE_LEASE_LOST && !n->is_in_flight) {
-        node_restart(n, random);
-    }
-    if (!n->is_in_flight) {
-        node_send(n, now_ns, is_bad, random);
-    }
-    if (is_bad && below(random, 400) == 0) {
-        n->asleep_ns = now_ns + below(random, 40 * S_NS);
-    } else if (is_bad && below(random, 400) == 0) {
-        n->cut_off_ns = now_ns + below(random, 40 * S_NS);
-    }
-}
-
-static void never_two_at_once(void **state)
-{
-    (void)state;
-    unsigned takeovers = 0;
-    for (uint64_t seed = 1; seed <= 60; seed++) {
-        uint64_t random = seed;
-        struct server s = {0};
-        struct node nodes[2] = {{.offset_ns = 0}, {.offset_ns = 5000000 * S_NS}};
-        node_restart(&nodes[0], &random);
-        node_restart(&nodes[1], &random);
-        int64_t led_ns = 0;
-        const struct node *leader = NULL;
-        for (int64_t now_ns = 0; now_ns < FAULTS_NS + 60 * S_NS; now_ns += STEP_NS) {
-            const struct node *writer = NULL;
-            for (size_t i = 0; i < LEN(nodes); i++) {
-                node_turn(&nodes[i], &s, now_ns, now_ns < FAULTS_NS, &random);
-                if (kube_lease_may_write(nodes[i].lease, now_ns + nodes[i].offset_ns)) {
-                    if (writer != NULL) {
-                        fail_msg("seed %d: two may write at %d ms", (int)seed,
-                                 (int)(now_ns / 1000000));
-                    }
-                    writer = &nodes[i];
-                }
-            }
-            takeovers += writer != NULL && leader != NULL && writer != leader;
-            leader = writer != NULL ? writer : leader;
-            led_ns = writer != NULL ? now_ns : led_ns;
-        }
-        if (led_ns < FAULTS_NS + 59 * S_NS) {
-            fail_msg("seed %d: nobody leads a minute after the last fault", (int)seed);
-        }
-        for (size_t i = 0; i < LEN(nodes); i++) {
-            kube_lease_free(nodes[i].lease);
-            kube_request_done(&nodes[i].req);
-            free(nodes[i].body);
-        }
-        json_decref(s.lease);
-    }
-    assert_true(takeovers > 60); /* the faults were faults */
-}
-
 static const char *holder_on(const struct server *s)
 {
     return json_string_value(json_object_get(json_object_get(s->lease, "spec"), "holderIdentity"));
@@ -514,6 +361,10 @@ static void a_clean_exit_hands_it_over(void **state)
     settle(&a, &s);
     assert_true(kube_lease_is_released(a.lease, a.now_ns));
     assert_string_equal(holder_on(&s), "");
+    /* The least that the API accepts: whoever goes by the duration alone does not wait either. */
+    assert_int_equal(json_integer_value(
+                         json_object_get(json_object_get(s.lease, "spec"), "leaseDurationSeconds")),
+                     1);
     pass(&a, &s, 60 * S_NS);
     assert_string_equal(holder_on(&s), ""); /* for good */
     struct member c = member_new("c");
@@ -649,12 +500,15 @@ int main(void)
         cmocka_unit_test(waits_for_another_by_its_own_clock),
         cmocka_unit_test(loses_it_when_it_cannot_renew),
         cmocka_unit_test(an_answer_after_the_deadline_counts_nothing),
+        cmocka_unit_test(a_renewal_counts_from_its_request),
+        cmocka_unit_test(anothers_annotations_keep_no_holder_alive),
+        cmocka_unit_test(asks_at_its_own_times),
+        cmocka_unit_test(each_conflict_is_repaired_at_once),
         cmocka_unit_test(foreign_hands),
         cmocka_unit_test(writes_that_never_go_through),
         cmocka_unit_test(survives_one_silence),
         cmocka_unit_test(waits_as_long_as_the_holder_said),
         cmocka_unit_test(dates_by_the_servers_clock),
-        cmocka_unit_test(never_two_at_once),
         cmocka_unit_test(a_clean_exit_hands_it_over),
         cmocka_unit_test(a_release_waits_for_the_answer),
         cmocka_unit_test(a_release_of_what_is_gone),
