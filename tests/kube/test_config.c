@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "kube/config.h"
 #include "kube/credentials.h"
+#include "kube/file.h"
 
 #define PEM_BASE64 "LS0tLS1CRUdJTiBYLS0tLS0KYQo=" /* "-----BEGIN X-----\na\n" */
 #define CONTEXT "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
@@ -66,6 +67,9 @@ static void good_ones(void **state)
          "\"namespace\":\"team\"}}],\"clusters\":[{\"name\":\"k\",\"cluster\":{\"server\":"
          "\"http://h/base/\",\"insecure-skip-tls-verify\":true}}]}",
          "server=http://h/base ns=team context=d insecure"},
+        {"checked, in so many words", NULL,
+         CONTEXT CLUSTER("insecure-skip-tls-verify: false, certificate-authority: /ca") USER(""),
+         "server=https://h:6443 context=c ca_file=/ca checked"},
         {"the first of equal names", NULL,
          CONTEXT "clusters: [{name: k, cluster: {server: 'https://one'}}, "
                  "{name: k, cluster: {server: 'https://two'}}]\n" USER("exec: null"),
@@ -215,7 +219,36 @@ static void loads_the_files_that_it_names(void **state)
     put(f, "ca.crt", "-----BEGIN CERTIFICATE-----\n4\n");
     assert_int_equal(kube_config_reload(&c, &err), 1);
     assert_string_equal(c.ca_pem, "-----BEGIN CERTIFICATE-----\n4\n");
+    put(f, "c.crt", "-----BEGIN CERTIFICATE-----\n5\n");
+    assert_int_equal(kube_config_reload(&c, &err), 1);
+    put(f, "c.key", "-----BEGIN KEY-----\n6\n");
+    assert_int_equal(kube_config_reload(&c, &err), 1);
+    assert_string_equal(c.cert_pem, "-----BEGIN CERTIFICATE-----\n5\n");
+    assert_string_equal(c.key_pem, "-----BEGIN KEY-----\n6\n");
+    assert_int_equal(kube_config_reload(&c, &err), 0);
     kube_config_done(&c);
+}
+
+/* A path may name anything, such as a log or a device. */
+static void reads_no_more_than_its_limit(void **state)
+{
+    const struct folder *f = *state;
+    _cleanup_(freep) char *path = in(f, "token");
+    char *large = xmalloc(KUBE_FILE_MAX + 2);
+    memset(large, 'x', KUBE_FILE_MAX + 1);
+    for (size_t over = 0; over <= 1; over++) {
+        large[KUBE_FILE_MAX + over] = '\0';
+        put(f, "token", large);
+        large[KUBE_FILE_MAX + over] = 'x';
+        char *text = NULL;
+        size_t len = 0;
+        struct err err = {0};
+        assert_int_equal(kube_file_read(path, &text, &len, &err), over == 0 ? 0 : -E2BIG);
+        assert_int_equal(len, over == 0 ? KUBE_FILE_MAX : 0);
+        assert_int_equal(strstr(err.msg, "more than ") != NULL, over == 1);
+        free(text);
+    }
+    free(large);
 }
 
 static void in_a_pod(void **state)
@@ -289,6 +322,7 @@ int main(void)
         cmocka_unit_test(good_ones),
         cmocka_unit_test(wrong_ones),
         cmocka_unit_test_setup_teardown(loads_the_files_that_it_names, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(reads_no_more_than_its_limit, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(in_a_pod, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(tokens, make_folder, remove_folder),
     };

@@ -8,7 +8,9 @@
  *   > CODE BODY       the answer to the list; CODE 0: no connection
  *   open | = LINE     the watch is open | brings this line
  *   bad LINE          ... and says that the stream is useless
+ *   half LINE         it brings the first half of this line
  *   end CODE          the watch ends; CODE -1: broken, 0: no connection
+ *   after SECONDS     Retry-After of the answers from now on
  *   sleep MS          time goes by
  *   cache TEXT        name@version ... of the cache
  *   told TEXT         changes since the last "told"
@@ -31,6 +33,7 @@ struct story {
     int line;
     struct kube_reflector *reflector;
     int64_t now_ns;
+    int64_t retry_after_s; /* -1: answers do not say */
     struct buf told;
 };
 
@@ -97,7 +100,7 @@ static void expect_wait(struct story *s, const char *bounds)
     s->now_ns = deadline_ns;
 }
 
-static struct kube_response response(int64_t code, const char *body)
+static struct kube_response response(const struct story *s, int64_t code, const char *body)
 {
     return (struct kube_response){.failure = code > 0    ? KUBE_ANSWERED
                                              : code == 0 ? KUBE_UNREACHABLE
@@ -107,7 +110,7 @@ static struct kube_response response(int64_t code, const char *body)
                                   .content_type = "",
                                   .body = body,
                                   .body_len = strlen(body),
-                                  .retry_after_s = code == 429 ? 2 : -1,
+                                  .retry_after_s = s->retry_after_s,
                                   .date_unix_ms = -1,
                                   .audit_id = "",
                                   .warning = ""};
@@ -118,7 +121,8 @@ static void answer_list(struct story *s, const char *rest)
     char code[8] = "";
     const size_t n = strcspn(rest, " ");
     memcpy(code, rest, n < sizeof(code) ? n : 0);
-    const struct kube_response res = response(number(s, code), rest[n] == '\0' ? "" : rest + n + 1);
+    const struct kube_response res =
+        response(s, number(s, code), rest[n] == '\0' ? "" : rest + n + 1);
     kube_reflector_list_done(s->reflector, s->now_ns, &res);
 }
 
@@ -187,8 +191,13 @@ static void play(struct story *s, const char *verb, const char *rest)
         feed_line(s, rest, true);
     } else if (str_eq(verb, "bad")) {
         feed_line(s, rest, false);
+    } else if (str_eq(verb, "half")) {
+        const int r = kube_reflector_watch_data(s->reflector, s->now_ns, rest, strlen(rest) / 2);
+        assert_int_equal(r, 0);
+    } else if (str_eq(verb, "after")) {
+        s->retry_after_s = number(s, rest);
     } else if (str_eq(verb, "end")) {
-        const struct kube_response res = response(number(s, rest), "");
+        const struct kube_response res = response(s, number(s, rest), "");
         kube_reflector_watch_end(s->reflector, s->now_ns, &res);
     } else if (str_eq(verb, "sleep")) {
         s->now_ns += number(s, rest) * MS_NS;
@@ -212,6 +221,7 @@ static void play(struct story *s, const char *verb, const char *rest)
     "\"},\"items\":[" items "]}\n"
 #define EV(type, object) "= {\"type\":\"" type "\",\"object\":" object "}\n"
 #define BOOKMARK(rv) EV("BOOKMARK", "{\"metadata\":{\"resourceVersion\":\"" rv "\"}}")
+#define HALF(type, object) "half {\"type\":\"" type "\",\"object\":" object "}\n"
 #define ERROR(code, reason)                                                                        \
     "bad {\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":" #code                      \
     ",\"reason\":\"" reason "\",\"message\":\"m\"}}\n"
@@ -260,11 +270,15 @@ static const struct {
      BOOKMARK("7") "wait 90000 90000\nabandon\nwatch 7\n"},
     {"a fresh list after half an hour or more",
      SYNCED_AT_5 "sleep 3600000\n" BOOKMARK("6") "stop\nlist\n" PAGE("9", "", ITEM("a", "u1", "3"))
-     "told synced\nwatch 9\n"},
+     "told synced\nwatch 9\nopen\nwait 90000 90000\nabandon\nwatch 9\n"},
+    {"time for a fresh list, and silence: one request less", SYNCED_AT_5
+     "sleep 3600000\nabandon\nlist\n"},
     {"no server at first", "list\n> 0\nerror cannot reach the API server\nwait 250 500\nlist\n> 0\n"
                            "wait 500 1000\nlist\n> 0\nwait 1000 2000\nlist\n" PAGE("1", "", "")
                            "error none\nwatch 1\n"},
-    {"a server that is busy says when", "list\n> 429 x\nwait 2000 2500\nlist\n"},
+    {"a server that is busy says when", "after 2\nlist\n> 429 x\nwait 2000 2500\nlist\n"},
+    {"... but not at once", "after 0\nlist\n> 429 x\nwait 250 500\nlist\n"},
+    {"... nor in an hour", "after 3600\nlist\n> 429 x\nwait 300000 375000\nlist\n"},
     {"a version from the future", "list\n> 504 {\"kind\":\"Status\",\"message\":\"Too large "
                                   "resource version\"}\nerror Too large\nwait 250 500\nlist\n"},
     {"the definition is missing", "list\n> 404 404 page not found\nwait 250 500\nlist\n"},
@@ -275,7 +289,11 @@ static const struct {
      "wait 500 1000\nwatch 5\nend 500\nwait 1000 2000\nwatch 5\nend 503\nwait 2000 4000\n"
      "watch 5\nend 0\nwait 4000 8000\nlist\n"},
     {"410 as an HTTP code", SYNCED_AT_5 "end 410\nwait 250 500\nlist\n"},
-    {"half a line, then the end", SYNCED_AT_5 "end -1\nwait 250 500\nwatch 5\nopen\n"
+    {"half a line, then the end", SYNCED_AT_5 HALF("MODIFIED", ITEM("a", "u1", "7"))
+     "end -1\nwait 250 500\nwatch 5\nopen\n"
+     EV("MODIFIED", ITEM("a", "u1", "9")) "told ~a@9\n"},
+    {"half a line, then silence", SYNCED_AT_5 HALF("MODIFIED", ITEM("a", "u1", "7"))
+     "wait 90000 90000\nabandon\nwatch 5\nopen\n"
      EV("MODIFIED", ITEM("a", "u1", "9")) "told ~a@9\n"},
     {"lines that are no events", SYNCED_AT_5 "bad <html>\nerror watch pods in 'n': a watch line\n"
      "wait 250 500\nwatch 5\nopen\nbad {\"type\":\"ADDED\",\"object\":{\"metadata\":{}}}\n"
@@ -299,7 +317,8 @@ static void tells_its_stories(void **state)
 {
     (void)state;
     for (size_t i = 0; i < LEN(stories); i++) {
-        struct story s = {.name = stories[i].name, .text = stories[i].text, .now_ns = S_NS};
+        struct story s = {
+            .name = stories[i].name, .text = stories[i].text, .now_ns = S_NS, .retry_after_s = -1};
         s.reflector = kube_reflector_new(&(struct kube_reflector_params){.resource = &kube_pods,
                                                                          .ns = "n",
                                                                          .label_selector = "x=y",

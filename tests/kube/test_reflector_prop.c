@@ -15,6 +15,7 @@
 #define EVENTS_MAX 400
 #define WORLDS 300
 #define STEPS 120
+#define HOT_TURNS 1000        /* more in a row is a busy loop */
 #define CALM_NS (4000 * S_NS) /* faultless time in which it must have caught up */
 
 struct object {
@@ -274,8 +275,14 @@ static void run_world(uint64_t seed)
         serve(w);
     }
     w->is_calm = true;
+    unsigned turns = 0; /* that took no time */
     for (const int64_t end_ns = w->now_ns + CALM_NS; w->now_ns < end_ns;) {
+        const int64_t before_ns = w->now_ns;
         serve(w);
+        turns = w->now_ns == before_ns ? turns + 1 : 0;
+        if (turns > HOT_TURNS) {
+            fail_msg("seed %d: %u requests in no time: a busy loop", (int)seed, turns);
+        }
     }
     assert_in_step(w, seed);
     kube_reflector_free(w->reflector);

@@ -121,6 +121,11 @@ static void deleting(void **state)
                    "\"propagationPolicy\":\"Background\",\"preconditions\":{\"uid\":\"u-1\"},"
                    "\"gracePeriodSeconds\":5}",
                    "delete pod 'a'");
+    kube_request_delete(&kube_pods, "n", "a", NULL, 0, &req); /* at once */
+    assert_request(&req, "DELETE /api/v1/namespaces/n/pods/a", "application/json",
+                   "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
+                   "\"propagationPolicy\":\"Background\",\"gracePeriodSeconds\":0}",
+                   "delete pod 'a'");
     kube_request_delete(&kube_pods, "n", "a", NULL, -1, &req);
     assert_request(&req, "DELETE /api/v1/namespaces/n/pods/a", "application/json",
                    "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","

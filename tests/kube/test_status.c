@@ -234,17 +234,32 @@ static void backoff_grows_to_its_limit(void **state)
     }
 }
 
-static void an_hour_of_retry_after_is_not_obeyed(void **state)
+/* 0 never means at once, and an hour is not obeyed. */
+static void retry_after_has_bounds(void **state)
 {
     (void)state;
-    const struct kube_request req = {.is_repeatable = true};
-    const struct kube_response res = {
-        .http_code = 429, .retry_after_s = 3600, .body = "", .content_type = ""};
-    struct kube_retry retry;
-    int64_t wait_ns;
-    kube_retry_init(&retry, 10, 7);
-    assert_int_equal(kube_retry_decide(&retry, &req, &res, &wait_ns), KUBE_RETRY_WAIT);
-    assert_true(wait_ns <= 375 * S_NS);
+    static const struct {
+        int64_t after_s, min_ns, max_ns;
+    } waits[] = {
+        {0, S_NS / 8, S_NS / 4}, /* the first back-off */
+        {1, S_NS, 5 * S_NS / 4},        {299, 299 * S_NS, 374 * S_NS},
+        {300, 300 * S_NS, 375 * S_NS},  {301, 300 * S_NS, 375 * S_NS},
+        {3600, 300 * S_NS, 375 * S_NS}, {INT32_MAX, 300 * S_NS, 375 * S_NS},
+    };
+    for (size_t i = 0; i < LEN(waits); i++) {
+        const struct kube_request req = {.is_repeatable = true};
+        const struct kube_response res = {
+            .http_code = 429, .retry_after_s = waits[i].after_s, .body = "", .content_type = ""};
+        struct kube_retry retry;
+        int64_t wait_ns = -1;
+        kube_retry_init(&retry, 10, 7);
+        assert_int_equal(kube_retry_decide(&retry, &req, &res, &wait_ns), KUBE_RETRY_WAIT);
+        if (wait_ns < waits[i].min_ns || wait_ns > waits[i].max_ns) {
+            fail_msg("Retry-After %lld: expected %lld to %lld ns, got %lld",
+                     (long long)waits[i].after_s, (long long)waits[i].min_ns,
+                     (long long)waits[i].max_ns, (long long)wait_ns);
+        }
+    }
 }
 
 int main(void)
@@ -257,7 +272,7 @@ int main(void)
         cmocka_unit_test(gives_up_in_the_end),
         cmocka_unit_test(refreshes_once),
         cmocka_unit_test(backoff_grows_to_its_limit),
-        cmocka_unit_test(an_hour_of_retry_after_is_not_obeyed),
+        cmocka_unit_test(retry_after_has_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,6 +112,23 @@ static void refuses_what_is_no_event(void **state)
     }
 }
 
+/* A line that never ends is refused at the limit, not when memory is out. */
+static void refuses_an_endless_line(void **state)
+{
+    (void)state;
+    struct buf seen = BUF_INIT;
+    struct kube_watch_parser p;
+    struct err err = {0};
+    kube_watch_parser_init(&p, 80, note_event, &seen);
+    for (int i = 0; i < 80; i++) {
+        assert_int_equal(kube_watch_parser_feed(&p, " ", 1, &err), 0);
+    }
+    assert_int_equal(kube_watch_parser_feed(&p, " ", 1, &err), -E2BIG);
+    assert_string_equal(err.msg, "a watch line exceeds 80 bytes");
+    kube_watch_parser_done(&p);
+    buf_done(&seen);
+}
+
 /* The project's limit: a line of 16 MiB is read, one byte more is not, and never kept. */
 static void holds_the_real_limit(void **state)
 {
@@ -222,6 +239,7 @@ int main(void)
         cmocka_unit_test(same_events_however_split),
         cmocka_unit_test(same_events_byte_by_byte),
         cmocka_unit_test(refuses_what_is_no_event),
+        cmocka_unit_test(refuses_an_endless_line),
         cmocka_unit_test(holds_the_real_limit),
         cmocka_unit_test(reset_forgets_half_a_line),
         cmocka_unit_test(large_integers_do_not_spoil_the_rest),
