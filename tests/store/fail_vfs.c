@@ -7,12 +7,14 @@
 
 struct fail_file {
     sqlite3_file base;
+    bool is_dirty;       /* written since its last sync */
     sqlite3_file real[]; /* the default VFS's object, as long as it asks for */
 };
 
 static struct {
     long count, fail_at;
     enum fail_kind kind;
+    unsigned n_dirty; /* open files */
     sqlite3_vfs *real;
     sqlite3_vfs vfs;
     sqlite3_io_methods methods;
@@ -27,6 +29,14 @@ static bool fails(void)
 {
     fv.count++;
     return fv.fail_at > 0 && fv.count >= fv.fail_at;
+}
+
+static void set_dirty(sqlite3_file *file, bool is_dirty)
+{
+    struct fail_file *ours = (struct fail_file *)file;
+    fv.n_dirty += is_dirty && !ours->is_dirty;
+    fv.n_dirty -= !is_dirty && ours->is_dirty;
+    ours->is_dirty = is_dirty;
 }
 
 static int code(int io_code)
@@ -57,12 +67,14 @@ FORWARD(xUnfetch, (sqlite3_file * file, sqlite3_int64 at, void *p), (real, at, p
 static int xClose(sqlite3_file *file)
 {
     sqlite3_file *real = real_of(file);
+    set_dirty(file, false);
     return real->pMethods == NULL ? SQLITE_OK : real->pMethods->xClose(real);
 }
 
 static int xWrite(sqlite3_file *file, const void *p, int n, sqlite3_int64 at)
 {
     sqlite3_file *real = real_of(file);
+    set_dirty(file, true);
     if (fails()) {
         /* Half of it arrives, as on a real disk. */
         (void)real->pMethods->xWrite(real, p, n / 2, at);
@@ -79,10 +91,13 @@ static int xTruncate(sqlite3_file *file, sqlite3_int64 size)
 
 static int xSync(sqlite3_file *file, int flags)
 {
-    (void)file;
     (void)flags;
     /* A full disk is noticed by a write. No real sync: no power cut happens in a test. */
-    return fv.kind == FAIL_IO && fails() ? SQLITE_IOERR_FSYNC : SQLITE_OK;
+    if (fv.kind == FAIL_IO && fails()) {
+        return SQLITE_IOERR_FSYNC;
+    }
+    set_dirty(file, false);
+    return SQLITE_OK;
 }
 
 static int xShmMap(sqlite3_file *file, int page, int size, int extend, void volatile **pp)
@@ -104,6 +119,7 @@ static int xOpen(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int fla
     (void)vfs;
     struct fail_file *ours = (struct fail_file *)file;
     ours->base.pMethods = NULL;
+    ours->is_dirty = false;
     if ((flags & SQLITE_OPEN_CREATE) != 0 && fails()) {
         return code(SQLITE_CANTOPEN);
     }
@@ -155,4 +171,9 @@ void fail_vfs_arm(long n, enum fail_kind kind)
 long fail_vfs_count(void)
 {
     return fv.count;
+}
+
+unsigned fail_vfs_n_dirty(void)
+{
+    return fv.n_dirty;
 }

@@ -9,3 +9,5 @@ void fail_vfs_register(void);
 void fail_vfs_arm(long n, enum fail_kind kind);
 /* Operations since the last arm. */
 long fail_vfs_count(void);
+/* Open files that were written after their last sync: a power cut could undo that. */
+unsigned fail_vfs_n_dirty(void);

@@ -44,6 +44,7 @@ static void test_a_frozen_run_comes_back(void **state)
     assert_string_equal(again->uid, UID);
     assert_int_equal(again->created_unix_ms, 42);
     assert_int_equal(again->rehearsal, def->rehearsal);
+    assert_int_equal(again->cpus, 4);
     assert_int_equal(again->spec->steps, 5);
     assert_int_equal(again->spec->repeats, 5);
     assert_int_equal(again->matrix.n_points, def->matrix.n_points);

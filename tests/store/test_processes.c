@@ -1,5 +1,5 @@
-/* Several processes at one store: they write at the same time, one is killed in the middle of its
- * writing, and the right to drive a run belongs to one living process at a time. */
+/* Several processes at one store: they write at the same time, and one is killed in the middle of its
+ * writing. */
 #include "store_fixture.h"
 
 #include <signal.h>
@@ -110,64 +110,12 @@ static void test_kill_in_the_middle(void **state)
     }
 }
 
-static void test_claim_belongs_to_one(void **state)
-{
-    (void)state;
-    struct fixture f;
-    fixture_init(&f);
-    struct store *a = fixture_open(&f), *b = fixture_open(&f);
-    struct err err = {0};
-    assert_int_equal(b->ops->probe_run(b, UID, NULL), 0);
-    assert_int_equal(a->ops->claim_run(a, UID, NULL), 0);
-    assert_int_equal(a->ops->claim_run(a, UID, NULL), 0); /* its own already */
-    assert_int_equal(b->ops->probe_run(b, UID, NULL), -EBUSY);
-    assert_int_equal(b->ops->claim_run(b, UID, &err), -EBUSY);
-    char pid[24];
-    (void)snprintf(pid, sizeof(pid), "process %ld", (long)getpid());
-    assert_non_null(strstr(err.msg, pid));
-    a->ops->release_run(a, UID);
-    assert_int_equal(b->ops->claim_run(b, UID, NULL), 0);
-    assert_int_equal(a->ops->claim_run(a, UID, NULL), -EBUSY);
-    store_close(b); /* lets go too */
-    assert_int_equal(a->ops->claim_run(a, UID, NULL), 0);
-    assert_int_equal(a->ops->claim_run(a, "other", NULL), 0); /* another run is another right */
-    a->ops->release_run(a, "other");
-    a->ops->release_run(a, "never claimed");
-    store_close(a);
-    assert_int_equal(access(f.path, F_OK), 0);
-    char lock[160];
-    (void)snprintf(lock, sizeof(lock), "%s-%s.lock", f.path, UID);
-    assert_int_equal(access(lock, F_OK), -1); /* nothing is left behind */
-    fixture_done(&f);
-}
-
-static void test_a_link_is_the_same_store(void **state)
-{
-    (void)state;
-    struct fixture f;
-    fixture_init(&f);
-    struct store *a = fixture_open(&f), *b = NULL;
-    char link[160], url[176];
-    (void)snprintf(link, sizeof(link), "%s/link.db", f.folder);
-    (void)snprintf(url, sizeof(url), "sqlite:%s", link);
-    assert_int_equal(symlink(f.path, link), 0);
-    assert_int_equal(store_open(url, false, &b, NULL), 0);
-    assert_int_equal(a->ops->claim_run(a, UID, NULL), 0);
-    assert_int_equal(b->ops->claim_run(b, UID, NULL), -EBUSY);
-    store_close(b);
-    store_close(a);
-    assert_int_equal(unlink(link), 0);
-    fixture_done(&f);
-}
-
 int main(void)
 {
     (void)signal(SIGPIPE, SIG_DFL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_writers_at_the_same_time),
         cmocka_unit_test(test_kill_in_the_middle),
-        cmocka_unit_test(test_claim_belongs_to_one),
-        cmocka_unit_test(test_a_link_is_the_same_store),
     };
     return cmocka_run_group_tests_name("store processes", tests, NULL, NULL);
 }

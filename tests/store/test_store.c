@@ -200,6 +200,29 @@ static void test_logs_are_kept_byte_by_byte(void **state)
     fixture_done(&f);
 }
 
+/* An attempt is there with all its replicas and logs, or not at all. */
+static void test_an_attempt_that_fails_half_way_leaves_nothing(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    struct attempt_row row = make_attempt(3, 1, 0);
+    row.replicas.items[1].id = row.replicas.items[0].id; /* twice the same */
+    struct err err = {0};
+    assert_true(s->ops->save_attempt(s, UID, &row, NULL, 0, &err) < 0);
+    assert_has(err.msg, "save point 3 trial 1 attempt 0: store '");
+    attempt_row_done(&row);
+    assert_int_equal(count_attempts(s, UID), 0);
+    assert_int_equal(save(s, UID, 3, 1, 0, "hello", 5, NULL), 0); /* the store works on */
+    assert_whole_attempt(s, "hello", 5);
+    store_close(s);
+    fixture_done(&f);
+}
+
 /* One attempt that fake pods answered makes the run simulated, and it stays so. */
 static void test_a_simulated_attempt_marks_its_run(void **state)
 {
@@ -331,6 +354,8 @@ static const struct open_row open_rows[] = {
     {"newer schema", "PRAGMA user_version = 99", NULL, 0, -EPROTO, "schema 99"},
     {"another program's file", "PRAGMA application_id = 7", NULL, 0, -EBADMSG,
      "another program's SQLite file"},
+    {"another program's file without an id", "PRAGMA application_id = 0; PRAGMA user_version = 0",
+     NULL, 0, -EBADMSG, "another program's SQLite file"},
     {"text", NULL,
      "this is a text file and it is not at all a database, however one reads it; and "
      "it is longer than the hundred bytes of a header",
@@ -340,6 +365,8 @@ static const struct open_row open_rows[] = {
     {"unknown role", "UPDATE replica SET role = 'x' WHERE role = 'trainer'", NULL, 0, -EBADMSG,
      "unknown role"},
     {"negative count", "UPDATE run SET trials_done = -1", NULL, 0, -EBADMSG, "trials_done"},
+    {"too large a count", "UPDATE run SET trials_total = 4294967296", NULL, 0, -EBADMSG,
+     "trials_total"},
     {"damaged log", "UPDATE log SET zstd = x'00112233'", NULL, 0, -EBADMSG, "log"},
     {"truncated", NULL, NULL, 8192, -EBADMSG, "the file is damaged"},
 };
@@ -479,6 +506,7 @@ int main(void)
         cmocka_unit_test(test_attempts_come_back_in_order),
         cmocka_unit_test(test_saving_again_changes_nothing),
         cmocka_unit_test(test_logs_are_kept_byte_by_byte),
+        cmocka_unit_test(test_an_attempt_that_fails_half_way_leaves_nothing),
         cmocka_unit_test(test_a_simulated_attempt_marks_its_run),
         cmocka_unit_test(test_a_run_is_renamed),
         cmocka_unit_test(test_events_keep_their_order),

@@ -159,6 +159,27 @@ static void test_broken_disk(void **state)
     torture(FAIL_IO);
 }
 
+/* What a call has said is kept, a power cut does not take away. */
+static void test_a_call_that_returned_is_on_the_disk(void **state)
+{
+    (void)state;
+    fail_vfs_arm(0, FAIL_IO);
+    for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++) {
+        struct fixture f;
+        fixture_init(&f);
+        struct store *s = prepare(&f, calls[c].call);
+        fail_vfs_arm(0, FAIL_IO);
+        assert_int_equal(make_call(&f, &s, calls[c].call, NULL), 0);
+        if (fail_vfs_count() == 0 || fail_vfs_n_dirty() != 0) {
+            fail_msg("%s: expected 0 files without a sync after their last write, got %u, in %ld "
+                     "writes",
+                     calls[c].name, fail_vfs_n_dirty(), fail_vfs_count());
+        }
+        store_close(s);
+        fixture_done(&f);
+    }
+}
+
 int main(void)
 {
     uint64_t x = 88172645463325252;
@@ -168,6 +189,7 @@ int main(void)
     }
     fail_vfs_register();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_call_that_returned_is_on_the_disk),
         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_broken_disk),
     };
