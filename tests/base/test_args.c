@@ -38,6 +38,20 @@ static void options_and_words_mix(void **state)
     args_done(&a);
 }
 
+static void the_last_of_equal_options_counts(void **state)
+{
+    (void)state;
+    char *argv[] = {"--output=json", "-", "-ocsv", "--", "--output=markdown"};
+    struct args a;
+    assert_int_equal(parse(&a, NULL, 5, argv), 0);
+    assert_string_equal(args_get(&a, "output", "text"), "csv");
+    assert_string_equal(args_get(&a, "set", "none"), "none");
+    assert_int_equal(a.n_words, 2);
+    assert_string_equal(a.words[0], "-"); /* a word: standard input by custom */
+    assert_string_equal(a.words[1], "--output=markdown");
+    args_done(&a);
+}
+
 static void errors_say_what_to_do(void **state)
 {
     (void)state;
@@ -97,6 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_and_words_mix),
+        cmocka_unit_test(the_last_of_equal_options_counts),
         cmocka_unit_test(errors_say_what_to_do),
         cmocka_unit_test(help_lists_the_table),
         cmocka_unit_test(help_is_folded_at_80_columns),

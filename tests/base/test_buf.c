@@ -70,6 +70,12 @@ static void foreign_text_becomes_utf8(void **state)
         {"caf\xe9", 100, "caf?"},
         {"\xe2\x9c", 100, "??"},
         {"\xff\xff\xff", 2, "??"},
+        {"\xe0\x80\xaf", 100, "???"},      /* '/' in three bytes */
+        {"\xf0\x80\x80\xaf", 100, "????"}, /* ... in four */
+        {"\xed\xa0\x80", 100, "???"},      /* half of a surrogate pair */
+        {"\xf4\x90\x80\x80", 100, "????"}, /* beyond U+10FFFF */
+        {"\xf4\x8f\xbf\xbf", 100, "\xf4\x8f\xbf\xbf"},
+        {"\xee\x80\x80", 100, "\xee\x80\x80"},
         {"x", 0, ""},
         {"", 9, ""},
     };

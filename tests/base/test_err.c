@@ -26,6 +26,20 @@ static void set_errno_appends_the_reason(void **state)
     assert_string_equal(err.msg, "open 'x.yaml': No such file or directory");
 }
 
+static void set_errno_cuts_the_text_never_the_reason(void **state)
+{
+    (void)state;
+    char what[ERR_MSG_SIZE + 100];
+    memset(what, 'w', sizeof(what) - 1);
+    what[sizeof(what) - 1] = '\0';
+    static const char reason[] = ": No such file or directory";
+    struct err err;
+    assert_int_equal(err_set_errno(&err, ENOENT, "%s", what), -ENOENT);
+    assert_int_equal(strlen(err.msg), ERR_MSG_SIZE - 1);
+    assert_string_equal(err.msg + strlen(err.msg) - strlen(reason), reason);
+    assert_int_equal(err.msg[0], 'w');
+}
+
 static void wrap_reads_outside_in(void **state)
 {
     (void)state;
@@ -51,8 +65,9 @@ static void wrap_cuts_context_never_the_cause(void **state)
     assert_int_equal(strlen(err.msg), ERR_MSG_SIZE - 1);
     assert_string_equal(err.msg + strlen(err.msg) - 500, cause);
     assert_memory_equal(err.msg, "xxxxxxxxx: c", 12);
+    const struct err full = err;
     assert_int_equal(err_wrap(&err, r, "more"), -EIO);
-    assert_string_equal(err.msg + strlen(err.msg) - 500, cause);
+    assert_string_equal(err.msg, full.msg); /* no room is left */
 }
 
 int main(void)
@@ -60,6 +75,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(set_formats_and_returns_minus_code),
         cmocka_unit_test(set_errno_appends_the_reason),
+        cmocka_unit_test(set_errno_cuts_the_text_never_the_reason),
         cmocka_unit_test(wrap_reads_outside_in),
         cmocka_unit_test(wrap_cuts_context_never_the_cause),
     };

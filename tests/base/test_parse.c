@@ -40,10 +40,14 @@ static void integers(void **state)
     uint64_t u = 0;
     assert_int_equal(parse_u64("18446744073709551615", &u), 0);
     assert_true(u == UINT64_MAX);
+    assert_int_equal(parse_u64("18446744073709551616", &u), -ERANGE);
     assert_int_equal(parse_u64("-1", &u), -EINVAL);
     int64_t v = 0;
     assert_int_equal(parse_i64_in("10", 1, 10, &v), 0);
     assert_int_equal(parse_i64_in("11", 1, 10, &v), -ERANGE);
+    assert_int_equal(parse_i64_in("1", 1, 10, &v), 0);
+    assert_int_equal(parse_i64_in("0", 1, 10, &v), -ERANGE);
+    assert_int_equal(v, 1);
 }
 
 static void floats(void **state)
@@ -59,6 +63,8 @@ static void floats(void **state)
     assert_int_equal(parse_f64("0x1p3", &v), -EINVAL);
     assert_int_equal(parse_f64("1e999", &v), -ERANGE);
     assert_int_equal(parse_f64("1.5x", &v), -EINVAL);
+    assert_int_equal(parse_f64("1e-999", &v), 0); /* too small for a double: 0 is near enough */
+    assert_true(v == 0);
 }
 
 static void quantities(void **state)
@@ -71,12 +77,19 @@ static void quantities(void **state)
     assert_int_equal(v, 10000);
     assert_int_equal(parse_cpu_millicores("0.1", &v), 0);
     assert_int_equal(v, 100);
+    assert_int_equal(parse_cpu_millicores("9m", &v), 0);
+    assert_int_equal(v, 9); /* 9 * 1e-3 * 1000 is a little more than 9 as a double */
     assert_int_equal(parse_cpu_millicores("1u", &v), 0);
     assert_int_equal(v, 1); /* fractions round up */
     assert_int_equal(parse_mem_bytes("5Gi", &v), 0);
     assert_int_equal(v, INT64_C(5) << 30);
     assert_int_equal(parse_mem_bytes("1.5k", &v), 0);
     assert_int_equal(v, 1500);
+    assert_int_equal(parse_mem_bytes("1.0001Ki", &v), 0);
+    assert_int_equal(v, 1025);
+    assert_int_equal(parse_mem_bytes("8191Pi", &v), 0);
+    assert_int_equal(v, INT64_C(8191) << 50);
+    assert_int_equal(parse_mem_bytes("8192Pi", &v), -ERANGE); /* 2^63 */
     assert_int_equal(parse_mem_bytes("5GB", &v), -EINVAL);
     assert_int_equal(parse_mem_bytes("-1", &v), -ERANGE);
     assert_int_equal(parse_mem_bytes("Gi", &v), -EINVAL);

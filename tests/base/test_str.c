@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -28,6 +29,19 @@ static void distances(void **state)
         assert_int_equal(str_distance(rows[i].a, rows[i].b), rows[i].distance);
         assert_int_equal(str_distance(rows[i].b, rows[i].a), rows[i].distance);
     }
+}
+
+static void long_words_have_no_distance(void **state)
+{
+    (void)state;
+    char word[66];
+    memset(word, 'x', sizeof(word) - 1);
+    word[65] = '\0';
+    assert_int_equal(str_distance(word, "x"), SIZE_MAX);
+    assert_int_equal(str_distance("x", word), SIZE_MAX);
+    word[64] = '\0';
+    assert_int_equal(str_distance(word, "x"), 63);
+    assert_int_equal(str_distance("x", word), 63);
 }
 
 static void suggests_only_a_clear_winner(void **state)
@@ -58,6 +72,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distances),
+        cmocka_unit_test(long_words_have_no_distance),
         cmocka_unit_test(suggests_only_a_clear_winner),
         cmocka_unit_test(affixes_and_dates),
     };
