@@ -1,0 +1,195 @@
+/* A log over as many streams as it takes: when the next one is opened, and when it is over. The lines
+ * themselves: test_log_cursor.c. */
+#include "fake_client.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "kube/follow.h"
+
+#define MS_NS INT64_C(1000000)
+#define ONE "2026-11-20T08:52:51.1Z one\n"
+#define TWO "2026-11-20T08:52:51.2Z two\n"
+
+struct reader {
+    struct kube_follow *follow;
+    struct buf lines;
+    unsigned n_ends;
+    int r;
+};
+
+static void on_line(void *ctx, const char *line, size_t len)
+{
+    struct reader *r = ctx;
+    assert_int_equal(r->n_ends, 0); /* on_end is the last callback */
+    buf_append(&r->lines, line, len);
+    buf_putc(&r->lines, '\n');
+}
+
+static void on_end(void *ctx, int r, const struct err *err)
+{
+    struct reader *reader = ctx;
+    reader->n_ends++;
+    reader->r = r;
+    assert_int_equal(r == 0, err->msg[0] == '\0');
+}
+
+static struct reader *start(void)
+{
+    struct reader *r = xnew(struct reader);
+    r->follow = kube_follow_new(
+        NULL,
+        &(struct kube_follow_params){
+            .ns = "n", .pod = "a", .on_line = on_line, .on_end = on_end, .ctx = r, .seed = 1});
+    return r;
+}
+
+static void finish(struct reader *r, const char *lines)
+{
+    assert_string_equal(buf_cstr(&r->lines), lines);
+    kube_follow_free(r->follow);
+    buf_done(&r->lines);
+    free(r);
+}
+
+/* Ends the open stream; returns how long no other was open. */
+static int64_t pause_after_end(int http_code)
+{
+    fake_client_end(fake_client_stream(), http_code);
+    const size_t n = fake_client.n_streams;
+    const int64_t began_ns = fake_client.now_ns;
+    while (fake_client.n_streams == n && fake_client.now_ns < began_ns + 20 * S_NS) {
+        fake_client_pass(10 * MS_NS);
+    }
+    return fake_client.now_ns - began_ns;
+}
+
+static void goes_on_where_a_stream_ended(void **state)
+{
+    (void)state;
+    struct reader *r = start();
+    const char *path = fake_client_stream()->req.path;
+    assert_string_equal(path, "/api/v1/namespaces/n/pods/a/log?follow=true&timestamps=true");
+    fake_client_data(fake_client_stream(), ONE);
+    assert_in_range(pause_after_end(200), 100 * MS_NS, 210 * MS_NS);
+    path = fake_client_stream()->req.path;
+    assert_non_null(strstr(path, "&sinceTime=2026-11-20T08%3A52%3A51Z"));
+    fake_client_data(fake_client_stream(), ONE TWO);
+    assert_int_equal(r->n_ends, 0);
+    kube_follow_container_ended(r->follow);
+    kube_follow_container_ended(r->follow); /* twice is harmless */
+    fake_client_end(fake_client_stream(), 200);
+    assert_int_equal(r->n_ends, 1);
+    assert_int_equal(r->r, 0);
+    finish(r, "one\ntwo\n");
+}
+
+/* The server is away when the container ends: the rest of the log is not lost. */
+static void the_end_of_a_container_is_not_the_end_of_its_log(void **state)
+{
+    (void)state;
+    struct reader *r = start();
+    fake_client_data(fake_client_stream(), ONE);
+    fake_client_end(fake_client_stream(), 0);
+    kube_follow_container_ended(r->follow);
+    fake_client_pass(0); /* it does not wait for the back-off */
+    for (int i = 0; i < 5; i++) {
+        (void)pause_after_end(0);
+        assert_int_equal(r->n_ends, 0);
+    }
+    fake_client_data(fake_client_stream(), ONE TWO);
+    fake_client_end(fake_client_stream(), 200);
+    assert_int_equal(r->n_ends, 1);
+    assert_int_equal(r->r, 0);
+    finish(r, "one\ntwo\n");
+}
+
+/* A node that is lost leaves the stream open, or no server answers: 10 s, then it is over. */
+static void gives_up_ten_seconds_after_the_container(void **state)
+{
+    (void)state;
+    for (int is_away = 0; is_away <= 1; is_away++) {
+        struct reader *r = start();
+        fake_client_data(fake_client_stream(), ONE "2026-11-20T08:52:51.3Z half");
+        fake_client_pass(60 * S_NS); /* while the container runs, silence is normal */
+        struct kube_stream *stream = fake_client_stream();
+        kube_follow_container_ended(r->follow);
+        const int64_t ended_ns = fake_client.now_ns;
+        while (r->n_ends == 0 && fake_client.now_ns < ended_ns + 20 * S_NS) {
+            struct kube_stream *last = &fake_client.streams[fake_client.n_streams - 1];
+            if (is_away && last->is_open) {
+                fake_client_end(last, 0);
+            }
+            fake_client_pass(10 * MS_NS);
+        }
+        assert_in_range(fake_client.now_ns - ended_ns, 10 * S_NS, 10 * S_NS + 200 * MS_NS);
+        assert_int_equal(r->n_ends, 1);
+        assert_int_equal(r->r, -ETIMEDOUT);
+        assert_int_equal(stream->is_abandoned, !is_away); /* its connection may be dead */
+        finish(r, is_away ? "one\n" : "one\nhalf\n");
+    }
+}
+
+static void a_node_that_refuses_is_asked_five_times(void **state)
+{
+    (void)state;
+    struct reader *r = start();
+    fake_client_data(fake_client_stream(), ONE);
+    kube_follow_container_ended(r->follow);
+    unsigned n = 0;
+    for (; r->n_ends == 0 && n < 10; n++) {
+        fake_client_end(fake_client_stream(), 500);
+        fake_client_pass(0); /* at once: it will not change its mind */
+    }
+    assert_int_equal(n, 5);
+    assert_int_equal(r->r, -EIO);
+    finish(r, "one\n");
+}
+
+static void what_cannot_change_ends_it(void **state)
+{
+    (void)state;
+    static const struct {
+        int http_code, r;
+    } rows[] = {{404, -ENOENT}, {403, -EACCES}};
+    for (size_t i = 0; i < LEN(rows); i++) {
+        struct reader *r = start();
+        fake_client_end(fake_client_stream(), rows[i].http_code);
+        assert_int_equal(r->n_ends, 1);
+        assert_int_equal(r->r, rows[i].r);
+        fake_client_pass(60 * S_NS);
+        finish(r, "");
+    }
+}
+
+static void waits_longer_until_data_comes(void **state)
+{
+    (void)state;
+    struct reader *r = start();
+    int64_t pause_ns = 0;
+    for (int i = 0; i < 6; i++) { /* such as a pod that is not ready */
+        pause_ns = pause_after_end(400);
+    }
+    assert_in_range(pause_ns, 1500 * MS_NS, 3010 * MS_NS);
+    fake_client_data(fake_client_stream(), ONE);
+    assert_in_range(pause_after_end(200), 100 * MS_NS, 210 * MS_NS);
+    fake_client_data(fake_client_stream(), ONE TWO);
+    finish(r, "one\ntwo\n"); /* in the middle of a stream: teardown sees that it was cancelled */
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_client_setup, fake_client_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(goes_on_where_a_stream_ended),
+        TEST(the_end_of_a_container_is_not_the_end_of_its_log),
+        TEST(gives_up_ten_seconds_after_the_container),
+        TEST(a_node_that_refuses_is_asked_five_times),
+        TEST(what_cannot_change_ends_it),
+        TEST(waits_longer_until_data_comes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,96 @@
+/* What the informer does with what its reflector wants: requests, the end of a watch, the timer. What the
+ * reflector wants: test_reflector.c. */
+#include "fake_client.h"
+
+#include <string.h>
+
+#include "kube/informer.h"
+
+#define LIST(version) "{\"metadata\":{\"resourceVersion\":\"" version "\"},\"items\":[]}"
+#define ADDED                                                                                      \
+    "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion" \
+    "\":\"6\"}}}\n"
+#define BOOKMARK "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\"}}}\n"
+
+/* An informer whose first list has come. */
+static struct kube_informer *start(void)
+{
+    struct kube_informer *i = kube_informer_new(
+        NULL, &(struct kube_reflector_params){.resource = &kube_pods, .ns = "n", .seed = 1});
+    assert_int_equal(fake_client.n_calls, 1);
+    assert_int_equal(fake_client.calls[0].options.max_tries, 1); /* the reflector retries */
+    fake_client_answer(&fake_client.calls[0], 200, LIST("5"));
+    assert_non_null(strstr(fake_client_stream()->req.path, "resourceVersion=5"));
+    return i;
+}
+
+static void open_watch(void)
+{
+    const struct kube_stream *s = fake_client_stream();
+    const struct kube_response res = {.http_code = 200};
+    s->ops.on_open(s->ctx, &res);
+}
+
+static void a_silent_watch_is_abandoned(void **state)
+{
+    (void)state;
+    struct kube_informer *i = start();
+    struct kube_stream *first = fake_client_stream();
+    open_watch();
+    fake_client_data(first, ADDED);
+    assert_non_null(kube_cache_get(kube_informer_cache(i), "a"));
+    fake_client_pass(89 * S_NS);
+    assert_true(first->is_open);
+    fake_client_pass(S_NS);
+    assert_true(first->is_abandoned); /* its connection may be dead */
+    assert_non_null(strstr(fake_client_stream()->req.path, "resourceVersion=6"));
+    kube_informer_free(i);
+}
+
+static void a_watch_that_is_due_for_a_list_is_cancelled(void **state)
+{
+    (void)state;
+    struct kube_informer *i = start();
+    struct kube_stream *first = fake_client_stream();
+    open_watch();
+    for (int minute = 0; minute < 60; minute++) {
+        fake_client_pass(60 * S_NS);
+        if (first->is_open) {
+            fake_client_data(first, BOOKMARK);
+        }
+    }
+    assert_false(first->is_open);
+    assert_false(first->is_abandoned); /* its connection is good */
+    assert_int_equal(fake_client.n_calls, 2);
+    kube_informer_free(i); /* with the list open */
+}
+
+static void nonsense_ends_a_watch(void **state)
+{
+    (void)state;
+    struct kube_informer *i = start();
+    struct kube_stream *first = fake_client_stream();
+    open_watch();
+    fake_client_data(first, "<html>\n");
+    assert_false(first->is_open);
+    fake_client_pass(S_NS / 2); /* the first back-off */
+    assert_int_equal(fake_client.n_streams, 2);
+    fake_client_end(fake_client_stream(), 410);
+    fake_client_pass(S_NS);
+    assert_int_equal(fake_client.n_calls, 2);
+    fake_client_answer(&fake_client.calls[1], 200, LIST("9"));
+    assert_non_null(strstr(fake_client_stream()->req.path, "resourceVersion=9"));
+    kube_informer_free(i);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_client_setup, fake_client_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_silent_watch_is_abandoned),
+        TEST(a_watch_that_is_due_for_a_list_is_cancelled),
+        TEST(nonsense_ends_a_watch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
