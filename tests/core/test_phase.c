@@ -74,11 +74,73 @@ static void finds_the_replica_that_is_meant(void **state)
     }
 }
 
+static const struct run_status one_status = {
+    .phase = RUN_RUNNING,
+    .reason = "Running",
+    .message = "point 0, trial 1, attempt 2",
+    .trials_done = 1,
+    .trials_failed = 1,
+    .trials_total = 4,
+    .has_current = true,
+    .current = {0, 1, 2},
+    .started_unix_ms = 1000,
+    .ended_unix_ms = 2000,
+};
+
+/* A status is written if it changed: each of its fields counts. */
+static void any_change_of_a_status_is_seen(void **state)
+{
+    (void)state;
+    struct run_status other[12];
+    static const char *const names[N_ROWS(other)] = {
+        "phase",      "reason", "message", "trials done", "trials failed", "trials",
+        "no current", "point",  "trial",   "attempt",     "start",         "end",
+    };
+    for (size_t i = 0; i < N_ROWS(other); i++) {
+        other[i] = one_status;
+    }
+    assert_true(run_status_eq(&one_status, &other[0]));
+    other[0].phase = RUN_SUSPENDED;
+    other[1].reason[0] = 'r';
+    other[2].message[0] = 'P';
+    other[3].trials_done = 2;
+    other[4].trials_failed = 0;
+    other[5].trials_total = 5;
+    other[6].has_current = false;
+    other[7].current.point = 1;
+    other[8].current.trial = 0;
+    other[9].current.number = 3;
+    other[10].started_unix_ms = 1001;
+    other[11].ended_unix_ms = 0;
+    for (size_t i = 0; i < N_ROWS(other); i++) {
+        if (run_status_eq(&one_status, &other[i]) || run_status_eq(&other[i], &one_status)) {
+            fail_msg("%s: expected a change, got none", names[i]);
+        }
+    }
+}
+
+static void final_phases(void **state)
+{
+    (void)state;
+    static const bool is_final[] = {
+        [RUN_PENDING] = false,     [RUN_QUEUED] = false,   [RUN_RUNNING] = false,
+        [RUN_AGGREGATING] = false, [RUN_SUCCEEDED] = true, [RUN_PARTIALLY_FAILED] = true,
+        [RUN_FAILED] = true,       [RUN_CANCELLED] = true, [RUN_SUSPENDED] = false,
+    };
+    for (size_t i = 0; i < N_ROWS(is_final); i++) {
+        if (run_phase_is_final((enum run_phase)i) != is_final[i]) {
+            fail_msg("%s: expected final %d", run_phase_to_string((enum run_phase)i), is_final[i]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_the_attempt_that_is_meant),
         cmocka_unit_test(finds_the_replica_that_is_meant),
+        cmocka_unit_test(any_change_of_a_status_is_seen),
+        cmocka_unit_test(final_phases),
     };
     return cmocka_run_group_tests_name("core/phase", tests, NULL, NULL);
 }

@@ -284,6 +284,8 @@ static void numbers_come_back_bit_for_bit(void **state)
 #define SUM                                                                                        \
     "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,\"attempt\":0,"           \
     "\"samples\":1,\"duration_ns\":1,\"steps\":1"
+#define DIGEST_HALF_BUT_ONE "123456789abcdef0123456789abcdef"
+#define DIGEST_HALF "0" DIGEST_HALF_BUT_ONE
 
 static void lines_of_others_pass_and_damaged_ones_are_named(void **state)
 {
@@ -341,6 +343,10 @@ static void lines_of_others_pass_and_damaged_ones_are_named(void **state)
          -EPROTO, "'code' is 256"},
         {"smallest summary", SUM "}", 1, NULL},
         {"digest too short", SUM ",\"environment_digest\":\"ab\"}", -EPROTO, "64 hex"},
+        {"digest", SUM ",\"environment_digest\":\"" DIGEST_HALF DIGEST_HALF "\"}", 1, NULL},
+        {"digest with a capital letter",
+         SUM ",\"environment_digest\":\"A" DIGEST_HALF DIGEST_HALF_BUT_ONE "\"}", -EPROTO,
+         "64 hex"},
         {"series", SUM ",\"series\":{\"k\":1,\"n\":1,\"min\":0,\"data\":\"AAA=\"}}", 1, NULL},
         {"series of none", SUM ",\"series\":{\"k\":1,\"n\":0,\"min\":0,\"data\":\"\"}}", -EPROTO,
          "'series': 'n' is 0"},
@@ -371,6 +377,23 @@ static void lines_of_others_pass_and_damaged_ones_are_named(void **state)
         }
         record_done(&r);
     }
+}
+
+/* A clock that goes back makes no line that its reader refuses. */
+static void negative_times_are_written_as_0(void **state)
+{
+    (void)state;
+    struct record_step step = {.t_ns = -1, .step_ns = INT64_MIN, .samples = 1, .loss = NAN};
+    step.phase_ns[PHASE_WAIT] = -5;
+    struct buf out = BUF_INIT;
+    record_write_step(&out, &trainer_1, &step);
+    struct record r;
+    read_ok(out.data, out.len, &r);
+    assert_int_equal(r.step.t_ns, 0);
+    assert_int_equal(r.step.step_ns, 0);
+    assert_int_equal(r.step.phase_ns[PHASE_WAIT], 0);
+    record_done(&r);
+    buf_done(&out);
 }
 
 static void long_lines(void **state)
@@ -458,6 +481,7 @@ int main(void)
         cmocka_unit_test(worst_numbers_fit_the_termination_message),
         cmocka_unit_test(numbers_come_back_bit_for_bit),
         cmocka_unit_test(lines_of_others_pass_and_damaged_ones_are_named),
+        cmocka_unit_test(negative_times_are_written_as_0),
         cmocka_unit_test(long_lines),
         cmocka_unit_test(any_bytes_become_a_message),
         cmocka_unit_test(canonical_environment_ignores_order),

@@ -79,12 +79,35 @@ static void paths(void **state)
     tree_free(root);
 }
 
+static void numbers_at_their_bounds(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t value;
+        bool is_good;
+    } rows[] = {{0, false}, {1, true}, {64, true}, {65, false}, {INT64_MIN, false}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct node node = {.kind = NODE_INT, .i = rows[i].value};
+        const struct place whole = place_root(&node);
+        struct diags diags = {0};
+        int64_t i64 = -7;
+        double f64 = -7;
+        assert_int_equal(read_int(&diags, &whole, 1, 64, &i64), rows[i].is_good);
+        assert_int_equal(read_number(&diags, &whole, 1, 64, &f64), rows[i].is_good);
+        assert_int_equal(i64, rows[i].is_good ? rows[i].value : -7);
+        assert_true(f64 == (rows[i].is_good ? (double)rows[i].value : -7));
+        assert_int_equal(diags.list.len, rows[i].is_good ? 0 : 2);
+        diags_done(&diags);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digits_behind_letters),
         cmocka_unit_test(suggestions),
         cmocka_unit_test(paths),
+        cmocka_unit_test(numbers_at_their_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
