@@ -228,6 +228,68 @@ static void the_largest_sweep_is_quick(void **state)
     spec_free(spec);
 }
 
+/* "name: [1, 2, ... n]". */
+static void put_axis(struct buf *out, const char *name, int from, int to)
+{
+    buf_printf(out, "%s: [", name);
+    for (int k = from; k <= to; k++) {
+        buf_printf(out, "%s%d", k == from ? "" : ", ", k);
+    }
+    buf_putc(out, ']');
+}
+
+/* At most 10,000 points, with the baselines that are added. */
+static void the_limit_counts_added_baselines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int batch_sizes, threads, trainers_from, trainers_to; /* of two systems */
+        const char *error;                                    /* NULL: accepted */
+    } rows[] = {
+        {"exactly the limit, each with a swept baseline", 50, 50, 1, 2, NULL},
+        {"above it", 50, 50, 1, 3, "spec.sweep: the sweep has more than 10000 points"},
+        {"exactly the limit with the baselines", 50, 50, 2, 2, NULL},
+        {"above it with the baselines alone", 51, 50, 2, 2,
+         "spec.sweep: the sweep and its baseline have more than 10000 points"},
+    };
+    const char *sweep = strstr(alone, "%s"), *replicas = strstr(sweep + 2, "%s");
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct buf text = BUF_INIT;
+        buf_append(&text, alone, (size_t)(sweep - alone));
+        put_axis(&text, "batch_size", 1, rows[i].batch_sizes);
+        buf_puts(&text, ", ");
+        put_axis(&text, "threads", 1, rows[i].threads);
+        buf_puts(&text, ", ");
+        put_axis(&text, "trainers", rows[i].trainers_from, rows[i].trainers_to);
+        buf_printf(&text, "%.*sfrom: trainers%s", (int)(replicas - sweep - 2), sweep + 2,
+                   replicas + 2);
+        _cleanup_(freep) char *errors = definition_errors(buf_cstr(&text), NULL);
+        const char *expected = rows[i].error == NULL ? "" : rows[i].error;
+        if ((errors[0] == '\0') != (rows[i].error == NULL) || strstr(errors, expected) == NULL) {
+            fail_msg("%s: expected '%s', got '%s'", rows[i].name, expected, errors);
+        }
+        buf_done(&text);
+    }
+}
+
+static void a_baseline_belongs_to_the_system_of_its_point(void **state)
+{
+    (void)state;
+    const char *sweep = strstr(alone, "%s"), *replicas = strstr(sweep + 2, "%s");
+    _cleanup_(freep) char *text = xasprintf("%.*strainers: [2, 4]%.*sfrom: trainers%s"
+                                            "  baseline: {kind: Point, where: {trainers: 1}}\n",
+                                            (int)(sweep - alone), alone,
+                                            (int)(replicas - sweep - 2), sweep + 2, replicas + 2);
+    _cleanup_(freep) char *got = expand(text);
+    assert_string_equal(got, "0 0: trainers=2 | 0p 2t None b8 t1 -> 4\n"
+                             "1 0: trainers=4 | 0p 4t None b8 t1 -> 4\n"
+                             "2 1: trainers=2 | 0p 2t None b8 t1 -> 5\n"
+                             "3 1: trainers=4 | 0p 4t None b8 t1 -> 5\n"
+                             "4* 0: trainers=1 | 0p 1t None b8 t1 -> 4\n"
+                             "5* 1: trainers=1 | 0p 1t None b8 t1 -> 5\n");
+}
+
 static void a_run_is_frozen_with_its_order(void **state)
 {
     (void)state;
@@ -279,6 +341,8 @@ int main(void)
         cmocka_unit_test(points_without_server_serve_as_their_baseline),
         cmocka_unit_test(replicas_may_come_from_a_declared_name),
         cmocka_unit_test(the_largest_sweep_is_quick),
+        cmocka_unit_test(the_limit_counts_added_baselines),
+        cmocka_unit_test(a_baseline_belongs_to_the_system_of_its_point),
         cmocka_unit_test(a_run_is_frozen_with_its_order),
         cmocka_unit_test(a_run_of_a_wrong_spec_is_refused),
     };

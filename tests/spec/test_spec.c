@@ -185,6 +185,17 @@ static void local_of_another_kind_replaces(void **state)
     assert_int_equal(s->sweep.axes.len, 2);
     assert_int_equal(s->sweep.exclude.len, 0);
     spec_free(s);
+
+    _cleanup_(freep) char *with_path = definition_with(
+        "    dataset: {kind: Synthetic}\n    batchSize: 64\n    exchange: {kind: PServer, mode: "
+        "Sync, wire: Fp32}\n",
+        "    dataset: {kind: Idx, path: /data}\n    batchSize: 64\n    exchange: {kind: PServer}\n"
+        "  local: {workload: {dataset: {kind: Synthetic}}}\n");
+    s = definition_load(with_path, &overrides);
+    assert_int_equal(s->workload.dataset, DATASET_SYNTHETIC);
+    assert_null(s->workload.dataset_path); /* it was of the other kind */
+    assert_int_equal(s->workload.batch_size, 64);
+    spec_free(s);
 }
 
 static void overridden_values_drop_dead_excludes(void **state)
@@ -206,18 +217,41 @@ static void options_come_on_top(void **state)
     (void)state;
     _cleanup_(freep) char *text = definition_with(
         "  repeats:", "  local: {sweep: {grid: {pservers: [1]}}, measure: {steps: 2}}\n  repeats:");
-    static const char *const sets[] = {"trainers=3", "cpu=400m,2", "batch_size=8,32"};
+    static const char *const sets[] = {"trainers=3", "cpu=400m,2,010,-3,0", "batch_size=8,32"};
     struct spec_overrides overrides = {
         .local = true, .sets = sets, .n_sets = 3, .steps = 7, .repeats = 9};
     struct spec *s = definition_load(text, &overrides);
     assert_axis(s, 0, "batch_size: 8 32");
-    assert_axis(s, 1, "cpu: s400m 2");
+    assert_axis(s, 1, "cpu: s400m 2 s010 -3 0");
     assert_axis(s, 2, "pservers: 1");
     assert_axis(s, 3, "trainers: 3");
     assert_int_equal(s->steps, 7);
     assert_int_equal(s->repeats, 9);
     assert_round_trip(s);
     spec_free(s);
+}
+
+static void systems_are_chosen_by_their_whole_names(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text =
+        definition_with("systems: [{name: benchworker, profile: benchworker}]",
+                        "systems: [{name: ab, profile: benchworker}, {name: a, profile: "
+                        "benchworker}, {name: abc, profile: benchworker}]");
+    static const struct {
+        const char *systems, *kept;
+    } rows[] = {{"a", "a "}, {"ab", "ab "}, {"a,abc", "a abc "}, {"abc,ab", "ab abc "}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct spec_overrides overrides = {.systems = rows[i].systems};
+        struct spec *s = definition_load(text, &overrides);
+        struct buf kept = BUF_INIT;
+        vec_each (const struct system, it, &s->systems) {
+            buf_printf(&kept, "%s ", it->name);
+        }
+        assert_string_equal(buf_cstr(&kept), rows[i].kept);
+        buf_done(&kept);
+        spec_free(s);
+    }
 }
 
 static void leaves_the_result_alone_on_failure(void **state)
@@ -243,6 +277,7 @@ int main(void)
         cmocka_unit_test(local_of_another_kind_replaces),
         cmocka_unit_test(overridden_values_drop_dead_excludes),
         cmocka_unit_test(options_come_on_top),
+        cmocka_unit_test(systems_are_chosen_by_their_whole_names),
         cmocka_unit_test(leaves_the_result_alone_on_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
