@@ -91,6 +91,8 @@ static void verdicts(void **state)
         {"pserver lingers", {1, 1, 0}, "pserver/0=run trainer/0=done", 0, NULL, "", 10000},
         {"grace counts from the last trainer", {1, 2, 0},
          "pserver/0=run trainer/0=done-10s trainer/1=done", 0, NULL, "", 10000},
+        {"the last trainer, not the last in order", {1, 2, 0},
+         "pserver/0=run trainer/0=done trainer/1=done-10s", 0, NULL, "", 10000},
         {"pserver stays", {1, 1, 0}, "pserver/0=run trainer/0=done-10s", 0, "Well", "", 0},
         {"pserver killed after the trainers", {1, 1, 0}, "pserver/0=killed trainer/0=done", 0,
          "Infrastructure", "pserver/0: killed by signal 9", 0},
