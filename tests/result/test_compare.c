@@ -87,6 +87,10 @@ static void verdicts(void **state)
          {39.4, 68.95, 118.2, 197}, 0.02, "----", CHANGE_NONE, 0, 0},
         {"the same with a threshold of 1%", 8, 8, {40, 70, 120, 200}, {39.4, 68.95, 118.2, 197},
          0.01, "SSSS", CHANGE_SLOWER, 0, 0},
+        {"5.1% of the smaller are 4.9% of the larger", 8, 8, {40, 70, 120, 200},
+         {42.04, 66.603, 126.12, 190.295}, 0.05, "FSFS", CHANGE_SLOWER, 0, 0},
+        {"4.9% of the smaller", 8, 8, {40, 70, 120, 200}, {41.96, 66.73, 125.88, 190.66}, 0.05,
+         "----", CHANGE_NONE, 0, 0},
         {"one trial each", 1, 1, {40, 70, 120, 200}, {30, 60, 100, 100}, 0.02, "tttt",
          CHANGE_TOO_FEW, 2, 4},
         {"one trial on one side", 8, 1, {40, 70, 120, 200}, {30, 60, 100, 100}, 0.02, "tttt",
@@ -237,6 +241,37 @@ static void without_change_few_are_flagged(void **state)
     assert_true(flagged <= experiments * 0.05 + 2 * sqrt(experiments * 0.05 * 0.95));
 }
 
+/* Medians rise by 3%, means of logs fall by a third, and both tests are sure of a difference: a
+ * verdict of either direction would be wrong. */
+static void skewed_trials_have_no_direction(void **state)
+{
+    (void)state;
+    static const double trials[2][9] = {
+        {100, 100.1, 99.9, 100.2, 99.8, 150, 151, 149, 152},
+        {103, 103.1, 102.9, 103.2, 102.8, 60, 61, 59, 62},
+    };
+    struct fixture f[2];
+    for (size_t side = 0; side < 2; side++) {
+        fixture_init(&f[side], "{grid: {pservers: [1], trainers: [1]}}",
+                     POINT_BASELINE "  repeats: {min: 9}\n", 16);
+        for (uint32_t t = 0; t < 9; t++) {
+            fixture_throughput(&f[side], 0, t, trials[side][t]);
+        }
+        fixture_build(&f[side], RUN_SUCCEEDED);
+    }
+    for (size_t base = 0; base < 2; base++) {
+        struct comparison *c = compare(&f[base], &f[1 - base], &defaults);
+        const struct compared_point *p = &c->points.items[0];
+        const double ratio = p->ratio.estimate.value;
+        assert_true(base == 0 ? ratio > 1.025 && p->welch.t < 0 : ratio < 0.98 && p->welch.t > 0);
+        assert_true(c->gate_rejects && p->p_adjusted <= COMPARE_ALPHA);
+        assert_string_equal(change_to_string(p->change), change_to_string(CHANGE_NONE));
+        comparison_free(c);
+    }
+    fixture_done(&f[0]);
+    fixture_done(&f[1]);
+}
+
 /* ---- figures ---- */
 
 static void figures_by_hand(void **state)
@@ -329,6 +364,8 @@ static void points_are_matched_by_what_ran(void **state)
          SINGLE CPU_PARAMETER, "0=1 1=3 +0 +2 "},
         {"a parameter that one side lacks", "{grid: {pservers: [1], trainers: [2], cpu: [1]}}",
          SINGLE CPU_PARAMETER, "{points: [{pservers: 1, trainers: 2}]}", SINGLE, NULL},
+        {"a parameter that the base lacks", "{points: [{pservers: 1, trainers: 2}]}", SINGLE,
+         "{grid: {pservers: [1], trainers: [2], cpu: [1]}}", SINGLE CPU_PARAMETER, NULL},
         {"systems by name", "{grid: {pservers: [1], trainers: [2]}}", SINGLE TWO_SYSTEMS("a", "b"),
          "{grid: {pservers: [1], trainers: [2]}}", SINGLE TWO_SYSTEMS("b", "c"),
          "1=0 3=2 -0 -2 +1 +3 "},
@@ -431,7 +468,7 @@ static void differences(void **state)
     struct fixture a, b;
     make_run(&a, "demo-7k3fq", 3, x, 0);
     fixture_init(&b, "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}",
-                 POINT_BASELINE "  repeats: {min: 3}\n"
+                 POINT_BASELINE "  repeats: {min: 4}\n"
                                 "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Cifar10, "
                                 "path: /data}, batchSize: 16,\n"
                                 "             exchange: {kind: PServer, mode: Sync, wire: Fp32}}\n",
@@ -451,6 +488,8 @@ static void differences(void **state)
                                        "\"cpu_model\":\"EPYC\",\"kernel\":\"6.1.0-34-amd64\"}");
         }
     }
+    fixture_throughput(&b, 0, 3, x[0])->outcome = ATTEMPT_FAILED; /* its machine does not count */
+    set_environment(&b, b.rows.len - 1, 0, "{\"cpu_model\":\"Broken\"}");
     set_environment(&b, 0, 0, NULL);
     set_environment(&b, 1, 0, "{damaged");
     fixture_build(&b, RUN_SUCCEEDED);
@@ -524,6 +563,7 @@ int main(void)
         cmocka_unit_test(a_run_beside_itself),
         cmocka_unit_test(exchanging_mirrors),
         cmocka_unit_test(without_change_few_are_flagged),
+        cmocka_unit_test(skewed_trials_have_no_direction),
         cmocka_unit_test(figures_by_hand),
         cmocka_unit_test(points_are_matched_by_what_ran),
         cmocka_unit_test(some_runs_do_not_compare),

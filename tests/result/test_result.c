@@ -103,6 +103,7 @@ enum damage {
     A_STEP_RECORD,
     NO_TRAINER,
     FOREIGN,
+    OF_THE_LAST_ATTEMPT,
     PSERVER_SILENT,
 };
 
@@ -122,6 +123,8 @@ static void a_trial_needs_every_trainers_summary(void **state)
          "trainer/1 wrote a damaged or foreign summary"},
         {"of another replica", FOREIGN, TRIAL_METRICS_UNAVAILABLE,
          "trainer/1 wrote a damaged or foreign summary"},
+        {"of the attempt before", OF_THE_LAST_ATTEMPT, TRIAL_METRICS_UNAVAILABLE,
+         "trainer/1 wrote a damaged or foreign summary"},
         {"no samples", NO_SAMPLES, TRIAL_METRICS_UNAVAILABLE,
          "trainer/1 wrote a summary without samples or time"},
         {"no time", NO_TIME, TRIAL_METRICS_UNAVAILABLE,
@@ -129,24 +132,26 @@ static void a_trial_needs_every_trainers_summary(void **state)
         {"no such replica", NO_TRAINER, TRIAL_METRICS_UNAVAILABLE, "trainer/1 wrote no summary"},
         {"a server without one does not matter", PSERVER_SILENT, TRIAL_SUCCEEDED, NULL},
     };
-#define LINE(type, rest)                                                                           \
-    "{\"benchd\":1,\"type\":\"" type "\",\"role\":\"trainer\",\"index\":1,\"attempt\":0," rest "}"
+#define LINE(type, attempt, rest)                                                                  \
+    "{\"benchd\":1,\"type\":\"" type "\",\"role\":\"trainer\",\"index\":1,"                        \
+    "\"attempt\":" attempt "," rest "}"
     static const char *const lines[] = {
         [NO_SUMMARY] = NULL,
         [GARBAGE] = "{\"benchd\":1,",
-        [NO_SAMPLES] = LINE("summary", "\"samples\":0,\"duration_ns\":5,\"steps\":8"),
-        [NO_TIME] = LINE("summary", "\"samples\":5,\"duration_ns\":0,\"steps\":8"),
-        [A_STEP_RECORD] = LINE("step", "\"step\":0,\"t_ns\":1,\"step_ns\":1,\"samples\":1"),
+        [NO_SAMPLES] = LINE("summary", "1", "\"samples\":0,\"duration_ns\":5,\"steps\":8"),
+        [NO_TIME] = LINE("summary", "1", "\"samples\":5,\"duration_ns\":0,\"steps\":8"),
+        [A_STEP_RECORD] = LINE("step", "1", "\"step\":0,\"t_ns\":1,\"step_ns\":1,\"samples\":1"),
         [NO_TRAINER] = NULL,
         [FOREIGN] = "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,"
-                    "\"attempt\":0,\"samples\":5,\"duration_ns\":5,\"steps\":8}",
+                    "\"attempt\":1,\"samples\":5,\"duration_ns\":5,\"steps\":8}",
+        [OF_THE_LAST_ATTEMPT] = LINE("summary", "0", "\"samples\":5,\"duration_ns\":5,\"steps\":8"),
         [PSERVER_SILENT] = NULL,
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         struct fixture f;
         fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
-        struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
+        struct attempt_row *row = fixture_succeed(&f, 0, 0, 1, (double[]){3.2, 3.2});
         struct replica_row *victim = &row->replicas.items[rows[i].damage == PSERVER_SILENT ? 0 : 2];
         free(victim->summary_json);
         victim->summary_json =
@@ -351,6 +356,24 @@ static const char *warning_text(const struct result *r, enum warning_code code)
     return text;
 }
 
+/* Of trainer/1 of the first attempt: throttled for so many of 3,000 ms. */
+static void throttle(struct fixture *f, size_t row, int ms)
+{
+    struct replica_row *r = &f->rows.items[row].replicas.items[2];
+    free(r->summary_json);
+    r->summary_json = xasprintf(
+        LINE("summary", "0",
+             "\"samples\":128,\"duration_ns\":3000000000,\"steps\":8,\"throttled_ns\":%d000000"),
+        ms);
+}
+
+static void set_environment(struct fixture *f, size_t row, const char *json)
+{
+    struct replica_row *r = &f->rows.items[row].replicas.items[2];
+    free(r->environment_json);
+    r->environment_json = xstrdup(json);
+}
+
 static void warnings_of_the_linter(void **state)
 {
     (void)state;
@@ -366,13 +389,12 @@ static void warnings_of_the_linter(void **state)
 
     f.rows.items[0].simulated = true;
     f.rows.items[3].outcome = f.rows.items[4].outcome = ATTEMPT_FAILED; /* point 1: one is left */
-    struct replica_row *slow = &f.rows.items[1].replicas.items[2];
-    free(slow->summary_json);
-    slow->summary_json =
-        xstrdup(LINE("summary", "\"samples\":128,\"duration_ns\":3000000000,\"steps\":8,"
-                                "\"throttled_ns\":93000000"));
-    free(slow->environment_json);
-    slow->environment_json = xstrdup("{\"cpu_model\":\"AMD EPYC 9B45\"}");
+    throttle(&f, 0, 30);
+    throttle(&f, 1, 93);
+    throttle(&f, 2, 60);
+    throttle(&f, 3, 2000); /* of a trial without a number */
+    set_environment(&f, 1, "{\"cpu_model\":\"AMD EPYC 9B45\"}");
+    set_environment(&f, 4, "{\"cpu_model\":\"of a trial without a number\"}");
     f.def->rehearsal = true;
     f.def->cpus = 4;
     struct result *r = fixture_build(&f, RUN_PARTIALLY_FAILED);
@@ -384,12 +406,19 @@ static void warnings_of_the_linter(void **state)
                         "only one trial at point 1: the spread is unknown");
     assert_string_equal(
         warning_text(r, WARNING_THROTTLED),
-        "1 replica was throttled by a CPU limit; the worst is trainer/1 of point 0, "
+        "3 replicas were throttled by a CPU limit; the worst is trainer/1 of point 0, "
         "trial 1: 3.1% of its time");
     assert_string_equal(warning_text(r, WARNING_MIXED_HARDWARE),
                         "mixed hardware: replicas ran on 'Intel(R) Xeon(R) CPU E5-2620 v4 @ "
                         "2.10GHz' and on 'AMD EPYC 9B45'");
     assert_null(warning_text(r, WARNING_EFFICIENCY_ABOVE_ONE));
+    assert_int_equal(r->hardware.len, 2); /* the failed trial's is none of the result's */
+    throttle(&f, 0, 0);
+    throttle(&f, 2, 0);
+    assert_string_equal(
+        warning_text(fixture_build(&f, RUN_PARTIALLY_FAILED), WARNING_THROTTLED),
+        "1 replica was throttled by a CPU limit; the worst is trainer/1 of point 0, "
+        "trial 1: 3.1% of its time");
     fixture_done(&f);
 }
 
@@ -452,6 +481,37 @@ static void foreign_bytes_in_causes(void **state)
     fixture_done(&f);
 }
 
+static void ends_of_replicas_in_the_document(void **state)
+{
+    (void)state;
+    static const struct {
+        int exit_code, signal;
+        const char *text;
+    } rows[] = {
+        {0, 0, "\"exitCode\":0,\"signal\":null"},
+        {11, 0, "\"exitCode\":11,\"signal\":null"},
+        {-1, 9, "\"exitCode\":null,\"signal\":9"}, /* killed */
+        {-1, 0, "\"exitCode\":null,\"signal\":null"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct fixture f;
+        fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+        struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
+        row->replicas.items[1].exit_code = rows[i].exit_code;
+        row->replicas.items[1].signal = rows[i].signal;
+        json_t *o = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
+        char *text = json_dumps(o, JSON_COMPACT);
+        _cleanup_(freep) char *expected =
+            xasprintf("\"role\":\"trainer\",\"index\":0,%s", rows[i].text);
+        if (strstr(text, expected) == NULL) {
+            fail_msg("expected %s in %s", expected, text);
+        }
+        free(text);
+        json_decref(o);
+        fixture_done(&f);
+    }
+}
+
 static void names_go_both_ways(void **state)
 {
     (void)state;
@@ -489,6 +549,7 @@ int main(void)
         cmocka_unit_test(efficiency_above_one_beyond_its_interval),
         cmocka_unit_test(many_points_are_counted),
         cmocka_unit_test(foreign_bytes_in_causes),
+        cmocka_unit_test(ends_of_replicas_in_the_document),
         cmocka_unit_test(names_go_both_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
