@@ -293,6 +293,22 @@ static void nothing_behind_a_key(void **state)
     run_def_free(def);
 }
 
+/* Without a group of its own, a volume's files belong to the group that the container runs as. */
+static void the_key_belongs_to_the_templates_group(void **state)
+{
+    (void)state;
+    struct run_def *def =
+        make_run(OLD_TRAINER, NEW_TRAINER "      template:\n"
+                                          "        spec:\n"
+                                          "          securityContext: {runAsGroup: 8}\n"
+                                          "          containers: [{name: work}]\n");
+    json_t *pod = make_pod(def, POD_BY_DNS);
+    expect(pod, "spec/securityContext/runAsGroup", "8");
+    expect(pod, "spec/securityContext/fsGroup", "8");
+    json_decref(pod);
+    run_def_free(def);
+}
+
 /* Our own values are data: Kubernetes must not expand them. */
 static void values_are_not_expanded(void **state)
 {
@@ -396,6 +412,7 @@ int main(void)
         cmocka_unit_test(foreign_systems_need_a_command),
         cmocka_unit_test(identity_comes_back),
         cmocka_unit_test(template_stays),
+        cmocka_unit_test(the_key_belongs_to_the_templates_group),
         cmocka_unit_test(nothing_behind_a_key),
         cmocka_unit_test(values_are_not_expanded),
         cmocka_unit_test(account_of_the_template_stays),

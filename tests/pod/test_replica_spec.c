@@ -123,7 +123,8 @@ static void baselines_run_without_server(void **state)
 }
 
 static const char full_container[] =
-    "{name: main, command: [/bin/run, $(HOME)], args: [--fast], env: [{name: A, value: old}, "
+    "{name: main, command: [/bin/run, $(HOME)], args: [--fast], env: [{name: AB, value: ab}, "
+    "{name: A, value: old}, "
     "{name: B, value: $(A)}, {name: A, value: new}, {name: BENCHD_STEPS, value: \"1\"}, "
     "{name: BENCHD_OTHER, value: x}, {name: POD, valueFrom: {fieldRef: {}}}, {name: EMPTY}], "
     "resources: {requests: {cpu: 1500m, memory: 2Gi}}}";
@@ -140,10 +141,11 @@ static void templates_give_command_environment_and_requests(void **state)
     assert_int_equal(replica_spec_build(def, &id, &addresses, &spec, &err), 0);
     _cleanup_(freep) char *argv = join(spec.argv);
     assert_string_equal(argv, "/bin/run\n$(HOME)\n--fast\n");
-    assert_string_equal(spec.envp[0], "A=new");
-    assert_string_equal(spec.envp[1], "B=$(A)");
-    assert_string_equal(spec.envp[2], "EMPTY=");
-    assert_string_equal(spec.envp[3], "BENCHD_RUN=vgg16-pserver-sweep-7k3fq");
+    assert_string_equal(spec.envp[0], "AB=ab");
+    assert_string_equal(spec.envp[1], "A=new");
+    assert_string_equal(spec.envp[2], "B=$(A)");
+    assert_string_equal(spec.envp[3], "EMPTY=");
+    assert_string_equal(spec.envp[4], "BENCHD_RUN=vgg16-pserver-sweep-7k3fq");
     assert_env(&spec, "BENCHD_STEPS=5");
     assert_false(has_env(&spec, "BENCHD_OTHER="));
     assert_false(has_env(&spec, "POD="));
@@ -242,6 +244,32 @@ static void parameters_reach_the_template_by_path(void **state)
         json_array_get(json_object_get(json_object_get(source, "spec"), "containers"), 0),
         "resources"));
     json_decref(source);
+    run_def_free(def);
+}
+
+static void parameters_change_the_roles_that_they_name(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text = definition_with("roles: [pserver, trainer]", "roles: [trainer]");
+    static const char *const sets[] = {"cpu=400m"};
+    struct run_def *def = make_run(text, sets, 1);
+    static const struct {
+        enum role role;
+        const char *template;
+    } rows[] = {
+        {ROLE_PSERVER, "{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}"},
+        {ROLE_TRAINER, "{\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":{"
+                       "\"requests\":{\"cpu\":\"400m\"}}}]}}"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        json_t *pod;
+        struct err err = {0};
+        assert_int_equal(
+            replica_template_render(def, &def->matrix.points[0], rows[i].role, &pod, &err), 0);
+        _cleanup_(freep) char *got = json_dumps(pod, JSON_COMPACT);
+        assert_string_equal(got, rows[i].template);
+        json_decref(pod);
+    }
     run_def_free(def);
 }
 
@@ -364,6 +392,7 @@ int main(void)
         cmocka_unit_test(limits_stand_in_for_requests),
         cmocka_unit_test(data_and_arguments_without_command),
         cmocka_unit_test(parameters_reach_the_template_by_path),
+        cmocka_unit_test(parameters_change_the_roles_that_they_name),
         cmocka_unit_test(roles_without_template_have_an_empty_container),
         cmocka_unit_test(bad_values_are_errors),
         cmocka_unit_test(names_replicas),

@@ -314,10 +314,17 @@ static void summary_in_message(void **state)
     assert_memory_equal(s.summary_line, buf_cstr(&line), line.len - 1);
     pod_state_done(&s);
 
-    const struct replica_id other = {{0, 0, 0}, ROLE_TRAINER, 2};
-    pod_state_read(pod, &other, &s);
-    assert_null(s.summary_line);
-    pod_state_done(&s);
+    static const struct replica_id others[] = {
+        {{0, 0, 0}, ROLE_TRAINER, 2}, {{0, 0, 0}, ROLE_PSERVER, 1}, {{0, 0, 1}, ROLE_TRAINER, 1}};
+    for (size_t i = 0; i < N_ROWS(others); i++) { /* what it says is not theirs */
+        pod_state_read(pod, &others[i], &s);
+        if (s.summary_line != NULL) {
+            fail_msg("%s/%u of attempt %u: expected no summary, got %s",
+                     role_to_string(others[i].role), others[i].index, others[i].attempt.number,
+                     s.summary_line);
+        }
+        pod_state_done(&s);
+    }
     json_decref(pod);
     buf_done(&line);
 }
