@@ -13,6 +13,7 @@
 #include "../golden_csv.h"
 #include "../result/result_fixture.h"
 #include "base/parse.h"
+#include "report/csv.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
@@ -357,6 +358,47 @@ static void csv_quotes_what_it_must(void **state)
     fixture_done(&f);
 }
 
+static void csv_texts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *csv;
+    } rows[] = {
+        {"plain text", "plain text"}, {"a,b", "\"a,b\""},   {"a\"b", "\"a\"\"b\""},
+        {"a\nb", "\"a\nb\""},         {"a\rb", "\"a\rb\""}, {"", ""},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct buf out = BUF_INIT;
+        csv_text(&out, rows[i].text);
+        assert_string_equal(buf_cstr(&out), rows[i].csv);
+        buf_done(&out);
+    }
+}
+
+static void many_failures_are_counted(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}", SINGLE_NODE "  repeats: {min: 12}\n",
+                 0);
+    for (uint32_t n = 10; n <= 12; n++) { /* failed trials: ten are named */
+        for (uint32_t t = (uint32_t)f.rows.len; t < n; t++) {
+            fixture_end(&f, 0, t, 0, ATTEMPT_FAILED, "trainer/0: exit code 10");
+        }
+        struct buf out = BUF_INIT;
+        report_text(fixture_build(&f, RUN_FAILED), &(struct report_opts){.ascii = true}, &out);
+        assert_non_null(strstr(buf_cstr(&out), "FAILED point 0 (all), trial 9, attempt 0: "));
+        assert_null(strstr(buf_cstr(&out), "trial 10, attempt 0"));
+        _cleanup_(freep) char *more = xasprintf("FAILED %u more: see -o json\n", n - 10);
+        if ((strstr(buf_cstr(&out), more) != NULL) != (n > 10)) {
+            fail_msg("%u failed trials: expected %s'%s' in\n%s", n, n > 10 ? "" : "no ", more,
+                     buf_cstr(&out));
+        }
+        buf_done(&out);
+    }
+    fixture_done(&f);
+}
+
 /* An excluded combination leaves a hole in the grid; a run that goes on says so. */
 static void holes_and_trials_to_come(void **state)
 {
@@ -388,6 +430,8 @@ int main(void)
         cmocka_unit_test(lines_fit_and_end_clean),
         cmocka_unit_test(csv_has_the_numbers_of_json),
         cmocka_unit_test(csv_quotes_what_it_must),
+        cmocka_unit_test(csv_texts),
+        cmocka_unit_test(many_failures_are_counted),
         cmocka_unit_test(holes_and_trials_to_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
