@@ -93,6 +93,55 @@ static void test_a_run_from_start_to_end(void **state)
     run_def_free(def);
 }
 
+static void test_steps_count_for_their_own_attempt(void **state)
+{
+    (void)state;
+    struct run_def *def = make_def("{trainers: [1]}", 8);
+    struct live_model m;
+    live_model_init(&m, def);
+    begin(&m, 0, 0, 1000);
+    step(&m, ROLE_TRAINER, 0, 4, false);
+    assert_int_equal(m.current.steps_done, 5);
+    assert_int_equal(m.current.samples, 4);
+    begin(&m, 0, 0, 2000); /* the same attempt, its status again */
+    assert_int_equal(m.current.steps_done, 5);
+    assert_int_equal(m.current.started_unix_ms, 1000);
+    const struct replica_id before = {m.current.id, ROLE_TRAINER, 0};
+    begin(&m, 0, 1, 3000); /* the next one, without a word about the end of the first */
+    assert_int_equal(m.current.steps_done, 0);
+    assert_int_equal(m.current.samples, 0);
+    assert_int_equal(m.current.started_unix_ms, 3000);
+    const struct record late = {.type = RECORD_STEP, .step = {.step = 5, .samples = 4}};
+    live_model_record(&m, &before, &late);
+    assert_int_equal(m.current.steps_done, 0);
+    live_model_done(&m);
+    run_def_free(def);
+}
+
+/* Four trials alike; each took 10 s. */
+static void test_the_time_that_is_left(void **state)
+{
+    (void)state;
+    struct run_def *def = make_def("{batch_size: [4, 5], trainers: [1]}", 8);
+    def->matrix.points[1].batch_size = 4;
+    struct live_model m;
+    live_model_init(&m, def);
+    assert_true(live_model_eta_ms(&m, 0) < 0); /* nothing is known yet */
+    attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
+    assert_int_equal(live_model_eta_ms(&m, 0), 30000);
+    begin(&m, 0, 1, 50000);
+    assert_int_equal(live_model_eta_ms(&m, 50000), 30000);
+    assert_int_equal(live_model_eta_ms(&m, 54000), 26000); /* it runs for 4 s */
+    assert_int_equal(live_model_eta_ms(&m, 99000), 0);     /* late: never negative */
+    struct attempt_row row = make_row(0, 1, ATTEMPT_FAILED, NULL);
+    row.ended_unix_ms = row.started_unix_ms + 1; /* at once: it says nothing about the others */
+    live_model_attempt(&m, &row);
+    attempt_row_done(&row);
+    assert_int_equal(live_model_eta_ms(&m, 99000), 20000);
+    live_model_done(&m);
+    run_def_free(def);
+}
+
 static void test_unicode_and_color(void **state)
 {
     (void)state;
@@ -205,6 +254,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_run_from_start_to_end),
+        cmocka_unit_test(test_steps_count_for_their_own_attempt),
+        cmocka_unit_test(test_the_time_that_is_left),
         cmocka_unit_test(test_unicode_and_color),
         cmocka_unit_test(test_trials_of_an_earlier_process_count),
         cmocka_unit_test(test_throughput),

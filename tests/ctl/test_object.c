@@ -117,6 +117,14 @@ static void test_state(void **state)
     assert_int_equal(got.attempts.list.len, 1);
     attempt_ids_done(&got.attempts);
 
+    json_t *between = json_deep_copy(document); /* two trials: a step is of neither */
+    (void)json_object_del(between, "current");
+    assert_int_equal(run_state_read(between, &got, NULL), 0);
+    assert_false(got.status.has_current);
+    assert_false(got.has_step);
+    attempt_ids_done(&got.attempts);
+    json_decref(between);
+
     struct err err;
     (void)json_object_set_new(json_object_get(document, "progress"), "role", json_string("king"));
     assert_int_equal(run_state_read(document, &got, &err), -EPROTO);

@@ -49,6 +49,34 @@ static void test_long_plans_are_cut_unless_wide(void **state)
     run_def_free(def);
 }
 
+static json_t *template_of(const char *cpu, const char *memory)
+{
+    return json_pack("{s:{s:[{s:{s:{s:s, s:s}}}]}}", "spec", "containers", "resources", "requests",
+                     "cpu", cpu, "memory", memory);
+}
+
+static void test_resources_of_all_replicas(void **state)
+{
+    (void)state;
+    struct run_def *def = make_def("{trainers: [1, 4]}", 0);
+    def->spec->roles[ROLE_PSERVER].template = template_of("500m", "1Gi");
+    def->spec->roles[ROLE_TRAINER].template = template_of("2", "512Mi");
+    struct preview_opts opts = {0};
+    struct buf out = BUF_INIT;
+    assert_int_equal(preview_text(def, &opts, &out, NULL), 0);
+    static const char expected[] =
+        "POINT   PARAMETERS   PSERVERS   TRAINERS     CPU   MEMORY   TRIALS\n"
+        "    0                       1          1   2500m    1.5Gi        2\n"
+        "    1                       1          4   8500m      3Gi        2\n"
+        "\n4 trials of 2 warm-up + 8 measured steps, one after another.\n"
+        "Largest point: 5 replicas, 8500m CPU, 3Gi memory.\n";
+    if (strncmp(buf_cstr(&out), expected, strlen(expected)) != 0) {
+        fail_msg("expected\n%sgot\n%s", expected, buf_cstr(&out));
+    }
+    buf_done(&out);
+    run_def_free(def);
+}
+
 static void test_rehearsal(void **state)
 {
     (void)state;
@@ -95,6 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_local_text),
         cmocka_unit_test(test_long_plans_are_cut_unless_wide),
+        cmocka_unit_test(test_resources_of_all_replicas),
         cmocka_unit_test(test_rehearsal),
         cmocka_unit_test(test_json),
     };

@@ -1,0 +1,81 @@
+/* Which run a word on the command line means. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ctl/loaded_run.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+static void test_a_word_means_one_run(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"tiny-7k3fq", "tiny-9bq89", "big-7k3fq", "q89", "b-q89"};
+    static const struct {
+        const char *word;
+        int found;           /* -1: none */
+        enum exit_code code; /* then */
+    } rows[] = {
+        {"tiny-7k3fq", 0, 0},
+        {"9bq89", 1, 0},
+        {"big-7k3fq", 2, 0},
+        {"q89", 3, 0}, /* the whole name comes before another's end */
+        {"7k3fq", -1, EXIT_USAGE},
+        {"bq89", -1, EXIT_NOT_FOUND}, /* an end that follows no dash */
+        {"tiny", -1, EXIT_NOT_FOUND},
+        {"", -1, EXIT_NOT_FOUND},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        enum exit_code code = EXIT_OK;
+        const int found =
+            run_word_match(rows[i].word, names, N_ROWS(names), "no such run", "--local", &code);
+        if (found != rows[i].found || code != rows[i].code) {
+            fail_msg("'%s': expected run %d, exit %d; got %d, exit %d", rows[i].word, rows[i].found,
+                     (int)rows[i].code, found, (int)code);
+        }
+    }
+}
+
+static void test_a_kind_before_the_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word, *name;
+    } rows[] = {
+        {"tiny-7k3fq", "tiny-7k3fq"},    {"run/7k3fq", "7k3fq"},
+        {"bmr/7k3fq", "7k3fq"},          {"benchmarkrun.benchd.io/7k3fq", "7k3fq"},
+        {"benchmarkrun/7k3fq", "7k3fq"}, {"pod/7k3fq", "pod/7k3fq"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        assert_string_equal(run_word_name(rows[i].word), rows[i].name);
+    }
+}
+
+static void test_a_run_without_results(void **state)
+{
+    (void)state;
+    static const struct {
+        enum run_phase phase;
+        enum exit_code code;
+    } rows[] = {{RUN_FAILED, EXIT_RUN_FAILED}, {RUN_PENDING, EXIT_NOT_FOUND}};
+    const struct cli cli = {.is_quiet = true};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct loaded_run run = {.row = {.name = (char *)"tiny-7k3fq"}};
+        run.row.status.phase = rows[i].phase;
+        assert_int_equal(loaded_run_check(&cli, &run), rows[i].code);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_word_means_one_run),
+        cmocka_unit_test(test_a_kind_before_the_name),
+        cmocka_unit_test(test_a_run_without_results),
+    };
+    return cmocka_run_group_tests_name("loaded run", tests, NULL, NULL);
+}
