@@ -54,7 +54,8 @@ static void say_figures(struct compare_lines *lines, const struct comparison *c)
     add(lines, COMPARE_LINE_INFO,
         "Throughput: %s of the whole %s, median over%s trials. Ratio: candidate / base; %s.",
         f->unit, f->scope, buf_cstr(&text),
-        has_interval ? "95% intervals by MOVER on logs" : "intervals need 3 trials on both sides");
+        has_interval ? "95% intervals by Welch's t on logs"
+                     : "intervals need 3 trials on both sides");
     buf_done(&text);
 }
 
@@ -79,6 +80,23 @@ static void say_gate(struct compare_lines *lines, const struct comparison *c)
     buf_done(&text);
 }
 
+/* The interval of a point is that of its own test; the rule asks for more. */
+static void say_apart(struct compare_lines *lines, const struct comparison *c)
+{
+    size_t n = 0;
+    vec_each (const struct compared_point, p, &c->points) {
+        const struct estimate *e = &p->ratio.estimate;
+        n += p->change == CHANGE_NONE && e->has_interval && (e->low > 1 || e->high < 1) &&
+             fmax(e->value, 1 / e->value) >= 1 + c->threshold_ratio;
+    }
+    if (n > 0) {
+        add(lines, COMPARE_LINE_INFO,
+            "An interval looks at its point alone: at %zu point%s it excludes 1, and the gate or P "
+            "shows no change.",
+            n, plural(n));
+    }
+}
+
 static void say_rule(struct compare_lines *lines, const struct comparison *c)
 {
     size_t tested = 0;
@@ -99,6 +117,7 @@ static void say_rule(struct compare_lines *lines, const struct comparison *c)
         "%s.",
         COMPARE_ALPHA, buf_cstr(&threshold));
     buf_done(&threshold);
+    say_apart(lines, c);
 }
 
 /* ---- what is not alike ---- */

@@ -25,7 +25,7 @@ __attribute__((format(printf, 3, 4))) static void add(struct notes *notes, enum 
 
 static void note_throughput(struct notes *notes, const struct result *r)
 {
-    bool methods[INTERVAL_RATIO + 1] = {false};
+    bool methods[INTERVAL_WELCH_LOG + 1] = {false};
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         const struct estimate *e = &r->points[i].throughput.estimate;
         if (e->known) {
@@ -40,10 +40,10 @@ static void note_throughput(struct notes *notes, const struct result *r)
         add(notes, NOTE_INFO,
             "95%% interval: Student's t on log throughput (3 to 5 trials); it may be asymmetric.");
     }
-    if (methods[INTERVAL_ORDER_STATISTIC]) {
+    if (methods[INTERVAL_ORDER_STATISTICS]) {
         add(notes, NOTE_INFO,
-            "95%% interval: order statistics of the median (6 trials or more), for any "
-            "distribution.");
+            "95%% interval: interpolated order statistics of the median (6 trials or more), for "
+            "any distribution.");
     }
     if (methods[INTERVAL_NONE]) {
         add(notes, NOTE_INFO, "No interval with fewer than 3 trials.");
@@ -61,7 +61,7 @@ static void note_scaling(struct notes *notes, const struct result *r)
             ? "Speedup S = X / X_1, efficiency E = S / trainers; X_1: one trainer without a "
               "pserver."
             : "Speedup S = X / X_base, efficiency E = S x trainers of the baseline / trainers.",
-        has_interval ? " Intervals: ratio of medians, MOVER on logs." : "");
+        has_interval ? " Intervals: Welch's t on log throughput." : "");
 }
 
 static void note_baseline(struct notes *notes, const struct result *r, const struct point_result *p)

@@ -13,6 +13,7 @@
 
 #define FRACTION_MAX_TERMS 1000 /* of order sqrt(max(a, b)): enough for a million trials */
 #define FRACTION_PRECISION 1e-15
+#define QUANTILE_MAX_STEPS 100 /* 5 to 10 are taken from df = 1 on */
 
 /* One step of Lentz's method: a continued fraction from the front, kept off zero. */
 static double lentz(double *c, double *d, double numerator)
@@ -63,21 +64,62 @@ double significance_t_two_sided(double t, double df)
     return significance_incomplete_beta(df / 2, 0.5, df / (df + t * t));
 }
 
+/* Newton's steps from below: p falls and is convex in t > 0, so that they never pass the root. */
+double significance_t_quantile_975(double df)
+{
+    const double alpha = 0.05, precision = 1e-13;
+    int sign;
+    const double ln_beta =
+        lgamma_r(df / 2, &sign) + lgamma_r(0.5, &sign) - lgamma_r((df + 1) / 2, &sign);
+    double t = 1.9599; /* the quantile is above that of the normal distribution for any df */
+    for (int i = 0; i < QUANTILE_MAX_STEPS; i++) {
+        const double density = exp(-(df + 1) / 2 * log1p(t * t / df) - ln_beta) / sqrt(df);
+        const double step = (significance_t_two_sided(t, df) - alpha) / (2 * density);
+        t += step;
+        if (fabs(step) <= precision * t) {
+            break;
+        }
+    }
+    return t;
+}
+
 /* ---- Welch ---- */
 
-/* Mean, and the square of its standard error. */
-static void describe(const struct sample *s, double *ret_mean, double *ret_error)
+struct contrast significance_mean(const struct sample *s)
 {
     double sum = 0, squares = 0;
     for (size_t i = 0; i < s->n; i++) {
         sum += s->values[i];
     }
-    *ret_mean = sum / (double)s->n;
+    if (s->n < 2) {
+        return (struct contrast){.value = sum};
+    }
+    const double mean = sum / (double)s->n, df = (double)(s->n - 1);
     for (size_t i = 0; i < s->n; i++) {
-        const double d = s->values[i] - *ret_mean;
+        const double d = s->values[i] - mean;
         squares += d * d;
     }
-    *ret_error = squares / (double)(s->n - 1) / (double)s->n;
+    return (struct contrast){.value = mean, .variance = squares / df / (double)s->n, .df = df};
+}
+
+/* Satterthwaite: variance^2 / df adds up. A part without spread adds none. */
+static double doubt(double variance, double df)
+{
+    return variance > 0 ? variance * variance / df : 0;
+}
+
+struct contrast significance_sum(const struct contrast *a, double factor, const struct contrast *b)
+{
+    const double variance_b = factor * factor * b->variance;
+    struct contrast c = {
+        .value = a->value + factor * b->value,
+        .variance = a->variance + variance_b,
+        .df = a->df + b->df,
+    };
+    if (c.variance > 0) {
+        c.df = c.variance * c.variance / (doubt(a->variance, a->df) + doubt(variance_b, b->df));
+    }
+    return c;
 }
 
 struct welch significance_welch(const struct sample *a, const struct sample *b)
@@ -85,18 +127,14 @@ struct welch significance_welch(const struct sample *a, const struct sample *b)
     if (a->n < 2 || b->n < 2) {
         return (struct welch){0};
     }
-    double mean_a, mean_b, error_a, error_b;
-    describe(a, &mean_a, &error_a);
-    describe(b, &mean_b, &error_b);
-    const double difference = mean_b - mean_a, error = error_a + error_b;
-    struct welch w = {.known = true, .df = (double)(a->n + b->n - 2), .p = 1};
-    if (error > 0) {
-        w.t = difference / sqrt(error);
-        w.df = error * error /
-               (error_a * error_a / (double)(a->n - 1) + error_b * error_b / (double)(b->n - 1));
+    const struct contrast mean_a = significance_mean(a), mean_b = significance_mean(b);
+    const struct contrast d = significance_sum(&mean_b, -1, &mean_a);
+    struct welch w = {.known = true, .df = d.df, .p = 1};
+    if (d.variance > 0) {
+        w.t = d.value / sqrt(d.variance);
         w.p = significance_t_two_sided(w.t, w.df);
-    } else if (difference > 0 || difference < 0) { /* nothing varies: certain */
-        w.t = difference > 0 ? INFINITY : -INFINITY;
+    } else if (d.value > 0 || d.value < 0) { /* nothing varies: certain */
+        w.t = d.value > 0 ? INFINITY : -INFINITY;
         w.p = 0;
     }
     return w;

@@ -18,6 +18,20 @@ double significance_incomplete_beta(double a, double b, double x);
 /* P(|T| >= |t|) for Student's t; df > 0, not only whole numbers. 0 where t is infinite. */
 double significance_t_two_sided(double t, double df);
 
+/* The value that |T| exceeds with a probability of 5%: half of a 95% interval, in standard errors.
+ * df > 0, not only whole numbers; the inverse of the function above. */
+double significance_t_quantile_975(double df);
+
+/* A mean of a sample, or a sum of such means, each times a factor. */
+struct contrast {
+    double value;
+    double variance; /* of the value: its standard error, squared */
+    double df;       /* of the variance, by Satterthwaite; 0: too few values to know it */
+};
+struct contrast significance_mean(const struct sample *s); /* df 0 under two values */
+/* a + factor * b, of independent samples. */
+struct contrast significance_sum(const struct contrast *a, double factor, const struct contrast *b);
+
 struct welch {
     bool known; /* two values on each side, or more */
     double t;   /* mean of b less mean of a, over its standard error; infinite where neither side
@@ -25,7 +39,8 @@ struct welch {
     double df, p;
 };
 /* Do the means differ? Welch, Biometrika 34 (1947) 28-35; degrees of freedom by Satterthwaite,
- * Biometrics Bulletin 2 (1946) 110-114. */
+ * Biometrics Bulletin 2 (1946) 110-114. Interval: value +- quantile * sqrt(variance) of the
+ * contrast holds 0 exactly where p > 0.05. */
 struct welch significance_welch(const struct sample *a, const struct sample *b);
 
 /* Benjamini and Hochberg, J. R. Statist. Soc. B 57 (1995) 289-300: ret_adjusted[i] <= q exactly

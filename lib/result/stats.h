@@ -4,11 +4,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "result/significance.h"
+
 enum interval_method {
-    INTERVAL_NONE,            /* under 3 trials */
-    INTERVAL_T_LOG,           /* 3 to 5: Student t on log throughput */
-    INTERVAL_ORDER_STATISTIC, /* from 6: order statistics of the median */
-    INTERVAL_RATIO,           /* carried from numerator and baseline */
+    INTERVAL_NONE,             /* under 3 trials */
+    INTERVAL_T_LOG,            /* 3 to 5: Student t on log throughput */
+    INTERVAL_ORDER_STATISTICS, /* from 6: interpolated order statistics of the median */
+    INTERVAL_WELCH_LOG,        /* of ratios: Welch's t on the logs of both sides */
 };
 const char *interval_method_to_string(enum interval_method method); /* "StudentTLog", ... */
 
@@ -18,24 +20,31 @@ struct estimate {
     bool has_interval;
     double low, high; /* 95% */
     enum interval_method method;
+    struct contrast logs; /* mean of the logs of the trials, of a ratio their difference, of a
+                             geometric mean the mean of these; df 0: unknown */
 };
 
 /* Median of n values with its 95% interval: none under 3 values, or where Student's t would need
  * the log of one that is not positive. n == 0: unknown. */
 struct estimate stats_median(const double *values, size_t n);
 
-/* a / b of two independent estimates, multiplied by `factor` (exact, positive). An estimate divided
- * by itself (the same address) is exactly `factor`, with no interval: there is nothing uncertain in
- * it. Unknown unless both are known and positive; no interval unless both have one. */
+/* a / b of two independent estimates, multiplied by `factor` (exact, positive): the ratio of their
+ * values, with the interval of Welch's test on the logs, widened to hold that ratio where it does
+ * not. An estimate divided by itself (the same address) is exactly `factor`, with no interval: there
+ * is nothing uncertain in it. Unknown unless both are known and positive; no interval unless both
+ * have one. */
 struct estimate stats_ratio(const struct estimate *a, const struct estimate *b, double factor);
 
-/* The 0.975 quantile of Student's t, within 3e-6. */
-double stats_t_quantile_975(size_t degrees_of_freedom);
-
-/* The interval of a median from n sorted values: the values of rank j and n + 1 - j (from 1), j the
- * largest whose exact coverage is at least 95%. Returns j, 0 if there is none (n < 6), and the
- * coverage for any distribution, a ratio. */
-size_t stats_median_rank(size_t n, double *ret_coverage);
+/* The interval of a median from n sorted values (from 1): from X_j + weight (X_j+1 - X_j) to its
+ * mirror image. j: the largest where X_j..X_n+1-j holds the median with 95% at least; the weight
+ * makes that 95%, or nearly so. j 0: there is none (n < 6). Hettmansperger and Sheather, Statistics
+ * and Probability Letters 4 (1986) 75-79. */
+struct median_rank {
+    size_t j;
+    double weight;   /* 0 to 1 */
+    double coverage; /* of X_j..X_n+1-j, exact for any continuous distribution; a ratio */
+};
+struct median_rank stats_median_rank(size_t n);
 
 /* The geometric mean of n independent ratios, with an interval where all have one. Unknown unless
  * all are known and positive, and there is one. */

@@ -274,6 +274,53 @@ static void skewed_trials_have_no_direction(void **state)
 
 /* ---- figures ---- */
 
+/* The interval of a ratio is the one of the test that names changes: where p of a point is at most
+ * 5%, the interval lies on one side of 1, and nowhere else. */
+static void verdicts_and_intervals_agree(void **state)
+{
+    (void)state;
+    uint64_t seed = 20181120;
+    size_t n_named = 0, n_near = 0;
+    for (size_t run = 0; run < 60; run++) {
+        const size_t n = 3 + run % 6;
+        struct fixture runs[2];
+        for (size_t side = 0; side < 2; side++) {
+            _cleanup_(freep) char *more = xasprintf("%s  repeats: {min: %zu}\n", POINT_BASELINE, n);
+            fixture_init(&runs[side], GRID, more, 16);
+            rename_run(&runs[side], side == 0 ? "demo-7k3fq" : "demo-q2v8n");
+            for (uint32_t i = 0; i < 4 * n; i++) {
+                const double u = (double)(splitmix_next(&seed) >> 11) / 9007199254740992.0;
+                const double v = (double)(splitmix_next(&seed) >> 11) / 9007199254740992.0;
+                const double change = side == 1 ? 0.94 : 1;
+                fixture_throughput(&runs[side], i % 4, i / 4,
+                                   100 * change * (1 + 0.06 * (u + v - 1)));
+            }
+            fixture_build(&runs[side], RUN_SUCCEEDED);
+        }
+        struct comparison *c = compare(&runs[0], &runs[1], &defaults);
+        vec_each (const struct compared_point, p, &c->points) {
+            const struct estimate *e = &p->ratio.estimate;
+            const bool is_apart = e->low > 1 || e->high < 1;
+            const bool is_signed_alike = (p->welch.t > 0) == (e->value > 1);
+            if ((is_apart && p->welch.p > 0.05) ||
+                (!is_apart && p->welch.p <= 0.05 && is_signed_alike)) {
+                fail_msg("n %zu: p %.6f, but the interval is %.6f..%.6f", n, p->welch.p, e->low,
+                         e->high);
+            }
+            assert_true(e->low <= e->value && e->value <= e->high);
+            const bool is_named = p->change == CHANGE_SLOWER || p->change == CHANGE_FASTER;
+            assert_true(!is_named || is_apart);
+            n_named += is_named;
+            n_near += fabs(p->welch.p - 0.05) < 0.02;
+        }
+        comparison_free(c);
+        fixture_done(&runs[0]);
+        fixture_done(&runs[1]);
+    }
+    print_message("# %zu named, %zu with p near 5%%\n", n_named, n_near);
+    assert_true(n_named > 100 && n_near > 10);
+}
+
 static void figures_by_hand(void **state)
 {
     (void)state;
@@ -564,6 +611,7 @@ int main(void)
         cmocka_unit_test(exchanging_mirrors),
         cmocka_unit_test(without_change_few_are_flagged),
         cmocka_unit_test(skewed_trials_have_no_direction),
+        cmocka_unit_test(verdicts_and_intervals_agree),
         cmocka_unit_test(figures_by_hand),
         cmocka_unit_test(points_are_matched_by_what_ran),
         cmocka_unit_test(some_runs_do_not_compare),

@@ -233,7 +233,7 @@ static void a_point_as_baseline(void **state)
     assert_true(fabs(r->points[1].efficiency.estimate.value - 91.0 / 51 / 2) < 1e-7);
     assert_true(fabs(r->points[2].efficiency.estimate.value - 151.0 / 51 / 4) < 1e-7);
     const struct estimate *e = &r->points[2].efficiency.estimate;
-    assert_true(e->has_interval && e->method == INTERVAL_RATIO);
+    assert_true(e->has_interval && e->method == INTERVAL_WELCH_LOG);
     assert_true(e->low < e->value && e->value < e->high);
     assert_true(fabs(r->points[1].throughput_min - 90) < 1e-6);
     assert_true(fabs(r->points[1].throughput_max - 92) < 1e-6);

@@ -82,6 +82,31 @@ static void students_t_of_scipy(void **state)
     }
 }
 
+static void t_quantiles(void **state)
+{
+    (void)state;
+    /* NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2, column 0.975. */
+    static const struct {
+        double df, t;
+    } rows[] = {
+        {1, 12.706}, {2, 4.303},  {3, 3.182},  {4, 2.776},   {5, 2.571},  {9, 2.262},
+        {10, 2.228}, {20, 2.086}, {29, 2.045}, {30, 2.042},  {31, 2.040}, {40, 2.021},
+        {50, 2.009}, {60, 2.000}, {80, 1.990}, {100, 1.984},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        near("the printed table", rows[i].t, significance_t_quantile_975(rows[i].df), 5e-4);
+    }
+    near("all digits, df 1", 12.706204736174698, significance_t_quantile_975(1), 1e-10);
+    near("all digits, df 2", 4.302652729749464, significance_t_quantile_975(2), 1e-12);
+    near("all digits, df 30", 2.0422724563012373, significance_t_quantile_975(30), 1e-11);
+    near("many", 1.959964, significance_t_quantile_975(1e8), 1e-6);
+    for (double df = 1; df < 200; df *= 1.07) { /* any df: the inverse of p, and falling */
+        const double t = significance_t_quantile_975(df);
+        near("back", 0.05, significance_t_two_sided(t, df), 1e-11);
+        assert_true(t > significance_t_quantile_975(1.07 * df));
+    }
+}
+
 static void welch_of_scipy(void **state)
 {
     (void)state;
@@ -377,6 +402,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(incomplete_betas_of_scipy),
         cmocka_unit_test(students_t_of_scipy),
+        cmocka_unit_test(t_quantiles),
         cmocka_unit_test(welch_of_scipy),
         cmocka_unit_test(adjusted_as_by_scipy),
         cmocka_unit_test(adjusting_is_monotone),
