@@ -5,6 +5,7 @@
 #include "report/csv.h"
 #include "report/report.h"
 #include "result/number.h"
+#include "result/resources.h"
 
 static const char *const before_params[] = {"kind", "run", "benchmark", "point", "system", "phase"};
 static const char *const after_params[] = {
@@ -28,6 +29,14 @@ static const char *const after_params[] = {
     "trials_total",
     "rehearsal",
     "simulated",
+    "pods",
+    "cpus",
+    "efficiency_per_pod",
+    "efficiency_per_pod_low",
+    "efficiency_per_pod_high",
+    "efficiency_per_cpu",
+    "efficiency_per_cpu_low",
+    "efficiency_per_cpu_high",
 };
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 static const struct csv_columns of_result = {before_params, N(before_params), after_params,
@@ -157,8 +166,13 @@ static void put_row(struct buf *out, const struct result *r, const struct csv_na
     buf_printf(out, ",%s", trial_phase_to_string(p->phase));
     csv_params(out, names, &p->point->params);
     put_figures(out, r, p);
-    buf_printf(out, ",%zu,%zu,%s,%s\n", p->n_succeeded, p->n_trials,
-               def->rehearsal ? "true" : "false", r->simulated ? "true" : "false");
+    buf_printf(out, ",%zu,%zu,%s,%s,%u", p->n_succeeded, p->n_trials,
+               def->rehearsal ? "true" : "false", r->simulated ? "true" : "false",
+               resources_pods(p->point));
+    csv_number(out, p->cpus);
+    csv_interval(out, &p->efficiency_per_pod.estimate);
+    csv_interval(out, &p->efficiency_per_cpu.estimate);
+    buf_putc(out, '\n');
 }
 
 void report_csv(const struct result *r, struct buf *out)

@@ -2,6 +2,7 @@
 #include "report/layout.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "report/table.h"
@@ -226,6 +227,34 @@ static bool any_interval(const struct layout *l, enum layout_part part)
     return false;
 }
 
+static const struct estimate *per_pod(const struct point_result *p)
+{
+    return &p->efficiency_per_pod.estimate;
+}
+
+static const struct estimate *per_cpu(const struct point_result *p)
+{
+    return &p->efficiency_per_cpu.estimate;
+}
+
+static const struct resource_column {
+    const char *title;
+    const struct estimate *(*of)(const struct point_result *p);
+} resource_columns[] = {{"EFF/POD", per_pod}, {"EFF/CPU", per_cpu}};
+#define N_RESOURCE_COLUMNS (sizeof(resource_columns) / sizeof(resource_columns[0]))
+
+/* Does a swept point have another value in this column than its efficiency per trainer? */
+static bool says_more(const struct layout *l, const struct resource_column *column)
+{
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        const struct estimate *e = column->of(p);
+        if (e->known && fabs(e->value - p->efficiency.estimate.value) > 1e-9) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void put_number(struct table *t, double value)
 {
     struct buf text = BUF_INIT;
@@ -298,6 +327,11 @@ static void add_columns(struct table *t, const struct layout *l, unsigned parts)
             table_column(t, "95% INTERVAL", TABLE_RIGHT);
         }
     }
+    for (size_t i = 0; (parts & LAYOUT_RESOURCES) != 0 && i < N_RESOURCE_COLUMNS; i++) {
+        if (says_more(l, &resource_columns[i])) {
+            table_column(t, resource_columns[i].title, TABLE_RIGHT);
+        }
+    }
     if (run_word(l) != NULL) {
         table_column(t, "RUN", TABLE_LEFT);
     }
@@ -306,7 +340,7 @@ static void add_columns(struct table *t, const struct layout *l, unsigned parts)
 struct table *layout_points(const struct layout *l, unsigned parts)
 {
     if (l->own_baselines) {
-        parts &= ~(unsigned)LAYOUT_SCALING;
+        parts &= ~(unsigned)(LAYOUT_SCALING | LAYOUT_RESOURCES);
     }
     const bool by_index = (parts & LAYOUT_BY_INDEX) != 0 || (!l->systems && l->names.len == 0);
     const bool x_interval = any_interval(l, LAYOUT_THROUGHPUT);
@@ -328,6 +362,11 @@ struct table *layout_points(const struct layout *l, unsigned parts)
         if ((parts & LAYOUT_SCALING) != 0) {
             table_figure(t, &p->speedup);
             put_efficiency(t, &p->efficiency.estimate, e_interval);
+        }
+        for (size_t i = 0; (parts & LAYOUT_RESOURCES) != 0 && i < N_RESOURCE_COLUMNS; i++) {
+            if (says_more(l, &resource_columns[i])) {
+                put_efficiency(t, resource_columns[i].of(p), false);
+            }
         }
         if (run_word(l) != NULL) {
             table_cell(t, "%s", run_word(l));

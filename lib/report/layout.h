@@ -23,11 +23,13 @@ void layout_grid_caption(const struct layout *l, struct buf *out);
 
 enum layout_part {
     LAYOUT_THROUGHPUT = 1,
-    LAYOUT_SCALING = 2,  /* speedup and efficiency */
-    LAYOUT_BY_INDEX = 4, /* the point's index instead of what varies, for narrow terminals */
+    LAYOUT_SCALING = 2,   /* speedup and efficiency */
+    LAYOUT_BY_INDEX = 4,  /* the point's index instead of what varies, for narrow terminals */
+    LAYOUT_RESOURCES = 8, /* efficiency per pod and per CPU, for wide tables */
 };
 /* One row per swept point. Interval columns are omitted if no point has one, scaling columns if
- * every point is its own baseline. */
+ * every point is its own baseline. Of LAYOUT_RESOURCES, a column that no point knows, or that
+ * repeats the efficiency at every point, is omitted. */
 struct table *layout_points(const struct layout *l, unsigned parts);
 
 /* "pservers 1, trainers 2", of all the point's parameters that vary; "all" if none does. */

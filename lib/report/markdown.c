@@ -68,7 +68,7 @@ void report_markdown(const struct result *r, struct buf *out)
         buf_done(&caption);
         put_table(out, grid);
     }
-    put_table(out, layout_points(&layout, LAYOUT_THROUGHPUT | LAYOUT_SCALING));
+    put_table(out, layout_points(&layout, LAYOUT_THROUGHPUT | LAYOUT_SCALING | LAYOUT_RESOURCES));
     buf_putc(out, '\n');
     vec_each (struct note, n, &notes.list) {
         buf_printf(out, "- %s", word(n->kind));

@@ -58,7 +58,8 @@ static bool put_part(struct buf *out, const struct layout *l, unsigned parts,
 
 static void put_points(struct buf *out, const struct layout *l, const struct terminal *term)
 {
-    if (put_part(out, l, LAYOUT_THROUGHPUT | LAYOUT_SCALING, term)) {
+    if (put_part(out, l, LAYOUT_THROUGHPUT | LAYOUT_SCALING | LAYOUT_RESOURCES, term) ||
+        put_part(out, l, LAYOUT_THROUGHPUT | LAYOUT_SCALING, term)) {
         return;
     }
     struct buf halves = BUF_INIT;

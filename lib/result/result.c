@@ -8,6 +8,7 @@
 #include "result/hardware.h"
 #include "result/lint.h"
 #include "result/number.h"
+#include "result/resources.h"
 #include "result/threshold.h"
 
 #define ERROR_MAX_BYTES 4096
@@ -174,7 +175,7 @@ static void build_point(struct point_result *p, enum run_phase run_phase)
 static void divide_by_baseline(struct point_result *p, const struct point_result *base)
 {
     p->speedup = (struct figure){.unit = ratio, .scope = scope_job};
-    p->efficiency = p->speedup;
+    p->efficiency = p->efficiency_per_pod = p->efficiency_per_cpu = p->speedup;
     const uint32_t n = p->point->replicas[ROLE_TRAINER];
     const uint32_t n_base = base->point->replicas[ROLE_TRAINER];
     if (n == 0 || n_base == 0) {
@@ -183,6 +184,11 @@ static void divide_by_baseline(struct point_result *p, const struct point_result
     const struct estimate *x = &p->throughput.estimate, *x_base = &base->throughput.estimate;
     p->speedup.estimate = stats_ratio(x, x_base, 1);
     p->efficiency.estimate = stats_ratio(x, x_base, (double)n_base / (double)n);
+    const double pods = resources_pods(p->point), pods_base = resources_pods(base->point);
+    p->efficiency_per_pod.estimate = stats_ratio(x, x_base, pods_base / pods);
+    if (!isnan(p->cpus) && !isnan(base->cpus)) {
+        p->efficiency_per_cpu.estimate = stats_ratio(x, x_base, base->cpus / p->cpus);
+    }
 }
 
 /* ---- thresholds ---- */
@@ -262,6 +268,7 @@ struct result *result_build(const struct run_def *def, enum run_phase phase,
     assign_rows(r, rows, n_rows);
     for (uint32_t i = 0; i < m->n_points; i++) {
         build_point(&r->points[i], phase);
+        r->points[i].cpus = resources_cpus(def, &r->points[i]);
     }
     for (uint32_t i = 0; i < m->n_points; i++) {
         divide_by_baseline(&r->points[i], &r->points[m->points[i].baseline_index]);

@@ -42,6 +42,8 @@ struct point_result {
     const struct point *point; /* borrowed from the definition */
     enum trial_phase phase;    /* Succeeded if all trials did */
     struct figure throughput, speedup, efficiency;
+    struct figure efficiency_per_pod, efficiency_per_cpu; /* not per trainer */
+    double cpus;                           /* of all replicas, see resources.h; NaN: unknown */
     double throughput_min, throughput_max; /* over succeeded trials; NaN: none */
     struct trial_result *trials;           /* by trial; owned */
     size_t n_trials, n_succeeded;

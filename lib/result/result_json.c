@@ -5,6 +5,7 @@
 
 #include "core/json_field.h"
 #include "result/lint.h"
+#include "result/resources.h"
 #include "result/threshold.h"
 
 json_t *json_number_or_null(double value)
@@ -154,6 +155,10 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
     json_object_set_new(o, "baseline", baseline_to_json(r, p));
     json_object_set_new(o, "trialsSucceeded", count(p->n_succeeded));
     json_object_set_new(o, "trials", trials);
+    json_object_set_new(o, "pods", count(resources_pods(point)));
+    json_object_set_new(o, "cpus", json_number_or_null(p->cpus));
+    json_object_set_new(o, "efficiencyPerPod", figure_to_json(&p->efficiency_per_pod));
+    json_object_set_new(o, "efficiencyPerCpu", figure_to_json(&p->efficiency_per_cpu));
     return o;
 }
 

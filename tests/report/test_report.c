@@ -303,6 +303,12 @@ static void csv_has_the_numbers_of_json(void **state)
         {"efficiency", "efficiency", "value"},
         {"efficiency_low", "efficiency", "low"},
         {"efficiency_high", "efficiency", "high"},
+        {"efficiency_per_pod", "efficiencyPerPod", "value"},
+        {"efficiency_per_pod_low", "efficiencyPerPod", "low"},
+        {"efficiency_per_pod_high", "efficiencyPerPod", "high"},
+        {"efficiency_per_cpu", "efficiencyPerCpu", "value"},
+        {"efficiency_per_cpu_low", "efficiencyPerCpu", "low"},
+        {"efficiency_per_cpu_high", "efficiencyPerCpu", "high"},
     };
     for (size_t i = 0; i < N_ROWS(runs); i++) {
         print_message("# run '%s'\n", runs[i].name);
@@ -327,6 +333,8 @@ static void csv_has_the_numbers_of_json(void **state)
                                 json_object_get(figure, rows[c].part));
                 }
                 same_number(csv.data, row, "point", json_object_get(point, "point"));
+                same_number(csv.data, row, "pods", json_object_get(point, "pods"));
+                same_number(csv.data, row, "cpus", json_object_get(point, "cpus"));
                 _cleanup_(freep) char *kind = csv_cell(csv.data, row, "kind");
                 assert_string_equal(kind, l == 0 ? "point" : "baseline");
                 row++;

@@ -212,6 +212,57 @@ static void single_node_efficiency_is_the_seeds(void **state)
     fixture_done(&f);
 }
 
+static void set_cpu_limits(struct attempt_row *row, const char *limit, size_t but_last)
+{
+    for (size_t i = 0; i + but_last < row->replicas.len; i++) {
+        free(row->replicas.items[i].environment_json);
+        row->replicas.items[i].environment_json = xasprintf("{\"cgroup_cpu_limit\":%s}", limit);
+    }
+}
+
+/* 100 trainers that are 90 times as fast as one, with 60 servers: 90% a trainer, 56% a pod. */
+static void servers_are_not_free(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t cpus;
+        const char *limit, *limit_base;
+        size_t but_last; /* replicas without a limit */
+        double per_cpu;  /* NaN: unknown */
+    } rows[] = {
+        {"pods of 10 CPUs", 0, "10", "10", 0, 90.0 / 160},
+        {"a baseline of half the CPUs", 0, "10", "5.0", 0, 45.0 / 160},
+        {"no limit", 0, "null", "10", 0, NAN},
+        {"a baseline without a limit", 0, "10", "null", 0, NAN},
+        {"one pod without a limit", 0, "10", "10", 1, NAN},
+        {"local: busy threads", 160, "null", "null", 0, 90.0 / 160},
+        {"a rehearsal shares its CPUs", 2, "1", "1", 0, NAN},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fixture_init(&f, "{grid: {pservers: [60], trainers: [100]}}",
+                     SINGLE_NODE "  repeats: {min: 1}\n", rows[i].cpus);
+        struct attempt_row *row = fixture_throughput(&f, 0, 0, 900);
+        set_cpu_limits(row, rows[i].limit, rows[i].but_last);
+        row = fixture_throughput(&f, 1, 0, 10);
+        set_cpu_limits(row, rows[i].limit_base, 0);
+        const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+        const struct point_result *p = &r->points[0];
+        assert_true(fabs(p->efficiency.estimate.value - 0.9) < 1e-6);
+        assert_true(fabs(p->efficiency_per_pod.estimate.value - 90.0 / 160) < 1e-6);
+        const struct estimate *per_cpu = &p->efficiency_per_cpu.estimate;
+        assert_int_equal(per_cpu->known, !isnan(rows[i].per_cpu));
+        if (per_cpu->known && fabs(per_cpu->value - rows[i].per_cpu) > 1e-6) {
+            fail_msg("expected %.6f, got %.6f", rows[i].per_cpu, per_cpu->value);
+        }
+        assert_string_equal(p->efficiency_per_cpu.unit, "ratio");
+        assert_true(r->points[1].efficiency_per_pod.estimate.value == 1); /* its own baseline */
+        fixture_done(&f);
+    }
+}
+
 static void a_point_as_baseline(void **state)
 {
     (void)state;
@@ -540,6 +591,7 @@ int main(void)
         cmocka_unit_test(the_row_that_decides),
         cmocka_unit_test(a_trial_needs_every_trainers_summary),
         cmocka_unit_test(single_node_efficiency_is_the_seeds),
+        cmocka_unit_test(servers_are_not_free),
         cmocka_unit_test(a_point_as_baseline),
         cmocka_unit_test(a_baseline_names_its_parameters),
         cmocka_unit_test(no_baseline_no_ratio),

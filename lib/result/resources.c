@@ -1,0 +1,48 @@
+/* See resources.h. */
+#include "result/resources.h"
+
+#include <math.h>
+
+uint32_t resources_pods(const struct point *point)
+{
+    uint32_t n = 0;
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        n += point->replicas[role];
+    }
+    return n;
+}
+
+/* NaN: none, or not said. */
+static double cpu_limit(const char *environment_json)
+{
+    json_t *environment = environment_json == NULL ? NULL : json_loads(environment_json, 0, NULL);
+    const json_t *limit = json_object_get(environment, "cgroup_cpu_limit");
+    const double cpus = json_is_number(limit) ? json_number_value(limit) : NAN;
+    json_decref(environment);
+    return cpus > 0 ? cpus : NAN;
+}
+
+static double sum_limits(const struct trial_result *t, uint32_t n_pods)
+{
+    double sum = t->n_replicas == n_pods ? 0 : NAN;
+    for (size_t i = 0; i < t->n_replicas && !isnan(sum); i++) {
+        sum += cpu_limit(t->replicas[i].row->environment_json);
+    }
+    return sum;
+}
+
+double resources_cpus(const struct run_def *def, const struct point_result *p)
+{
+    if (def->rehearsal) {
+        return NAN;
+    }
+    if (def->cpus > 0) { /* a local run */
+        return (double)point_busy_threads(p->point);
+    }
+    for (size_t i = 0; i < p->n_trials; i++) {
+        if (p->trials[i].phase == TRIAL_SUCCEEDED) {
+            return sum_limits(&p->trials[i], resources_pods(p->point));
+        }
+    }
+    return NAN;
+}
