@@ -1,17 +1,37 @@
 /* Warnings of a result, see lint.h. One function a rule. */
 #include "result/lint.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
+#include "result/significance.h"
+
 #define MAX_NAMED 5 /* points named in one warning; the rest is counted */
+/* A spread is far above the others' if it is 4 times theirs, chance explains it in under 1% of all
+ * runs, and it is worth a word: a deviation of 10%. */
+#define WIDE_TIMES 4
+#define WIDE_ALPHA 0.01
+#define WIDE_MIN_DEVIATION 0.1
+/* Steps fall if the second half is faster by 5%, in trial after trial. */
+#define FALL_MIN 0.05
+#define FALL_ALPHA 0.05
+/* Step times are stored within 0.02%; beyond 1% a clock is wrong. */
+#define TIME_SLACK 0.01
 
 const char *warning_code_to_string(enum warning_code code)
 {
     static const char *const names[] = {
-        [WARNING_REHEARSAL] = "Rehearsal", [WARNING_SIMULATED] = "Simulated",
-        [WARNING_ONE_TRIAL] = "OneTrial",  [WARNING_EFFICIENCY_ABOVE_ONE] = "EfficiencyAboveOne",
-        [WARNING_THROTTLED] = "Throttled", [WARNING_MIXED_HARDWARE] = "MixedHardware",
+        [WARNING_REHEARSAL] = "Rehearsal",
+        [WARNING_SIMULATED] = "Simulated",
+        [WARNING_ONE_TRIAL] = "OneTrial",
+        [WARNING_EFFICIENCY_ABOVE_ONE] = "EfficiencyAboveOne",
+        [WARNING_THROTTLED] = "Throttled",
+        [WARNING_MIXED_HARDWARE] = "MixedHardware",
+        [WARNING_EFFICIENCY_UNPROVEN] = "EfficiencyUnproven",
+        [WARNING_WIDE_SPREAD] = "WideSpread",
+        [WARNING_NO_STEADY_STATE] = "NoSteadyState",
+        [WARNING_NON_MONOTONIC_TIME] = "NonMonotonicTime",
     };
     return names[code];
 }
@@ -183,6 +203,169 @@ static void lint_hardware(struct result *r)
     }
 }
 
+static void lint_efficiency_unproven(struct result *r)
+{
+    struct point_list points = {0};
+    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+        const struct estimate *e = &r->points[i].efficiency.estimate;
+        if (e->known && !e->has_interval && e->value > 1) {
+            list_add(&points, i);
+        }
+    }
+    if (points.n > 0) {
+        warn(r, WARNING_EFFICIENCY_UNPROVEN,
+             "efficiency above 1 at %s has no interval; three trials tell whether it is chance",
+             list_text(&points));
+    }
+    buf_done(&points.text);
+}
+
+/* The variance of the logs of a point's trials; df 0 under two trials. */
+static struct contrast spread_of(const struct point_result *p)
+{
+    _cleanup_(freep) double *logs = xnew_array(double, p->n_trials);
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        if (p->trials[i].phase == TRIAL_SUCCEEDED) {
+            logs[n++] = log(p->trials[i].throughput.estimate.value);
+        }
+    }
+    struct contrast c = significance_mean(&(struct sample){logs, n});
+    c.variance *= (double)n;
+    return c;
+}
+
+/* How unlikely such a spread is among those of the other points: the F test against their pooled
+ * variance. 1: it is not wide. `squares` and `df` are the sums over all points. */
+static double p_of_spread(const struct contrast *c, double squares, double df)
+{
+    const double df_others = df - c->df;
+    if (c->df == 0 || df_others == 0 || c->variance < WIDE_MIN_DEVIATION * WIDE_MIN_DEVIATION) {
+        return 1;
+    }
+    const double others = (squares - c->df * c->variance) / df_others;
+    if (c->variance < WIDE_TIMES * WIDE_TIMES * others) {
+        return 1;
+    }
+    return significance_incomplete_beta(
+        df_others / 2, c->df / 2, df_others * others / (df_others * others + c->df * c->variance));
+}
+
+static void lint_wide_spread(struct result *r)
+{
+    const uint32_t n = r->def->matrix.n_points;
+    _cleanup_(freep) struct contrast *spreads = xnew_array(struct contrast, n);
+    _cleanup_(freep) double *p = xnew_array(double, n);
+    double squares = 0, df = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        spreads[i] = spread_of(&r->points[i]);
+        squares += spreads[i].df * spreads[i].variance;
+        df += spreads[i].df;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        p[i] = p_of_spread(&spreads[i], squares, df);
+    }
+    significance_adjust(p, n, p);
+    struct point_list points = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        if (p[i] <= WIDE_ALPHA) {
+            list_add(&points, i);
+        }
+    }
+    if (points.n > 0) {
+        warn(r, WARNING_WIDE_SPREAD,
+             "the trials of %s differ by far more than those of the other points: something "
+             "disturbed them; run again",
+             list_text(&points));
+    }
+    buf_done(&points.text);
+}
+
+/* The mean over a trial's trainers; NaN: one did not say. */
+static double fall_of(const struct trial_result *t)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        if (t->replicas[i].row->id.role == ROLE_TRAINER) {
+            sum += t->replicas[i].steps.fall;
+            n++;
+        }
+    }
+    return sum / (double)n;
+}
+
+/* Student's t test over the trials against "steps do not fall". 1: no trend, or too few trials. */
+static double p_of_fall(const struct point_result *p)
+{
+    _cleanup_(freep) double *falls = xnew_array(double, p->n_trials);
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        if (p->trials[i].phase == TRIAL_SUCCEEDED) {
+            falls[n++] = fall_of(&p->trials[i]);
+        }
+    }
+    const struct contrast c = significance_mean(&(struct sample){falls, n});
+    if (n < 3 || isnan(c.value) || c.value < FALL_MIN) {
+        return 1;
+    }
+    return c.variance > 0 ? significance_t_two_sided(c.value / sqrt(c.variance), c.df) : 0;
+}
+
+static void lint_steady_state(struct result *r)
+{
+    const uint32_t n = r->def->matrix.n_points;
+    _cleanup_(freep) double *p = xnew_array(double, n);
+    for (uint32_t i = 0; i < n; i++) {
+        p[i] = p_of_fall(&r->points[i]);
+    }
+    significance_adjust(p, n, p);
+    struct point_list points = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        if (p[i] <= FALL_ALPHA) {
+            list_add(&points, i);
+        }
+    }
+    if (points.n > 0) {
+        warn(r, WARNING_NO_STEADY_STATE,
+             "no steady state at %s: later steps are faster by %d%% or more; raise "
+             "measure.warmupSteps",
+             list_text(&points), (int)lrint(100 * FALL_MIN));
+    }
+    buf_done(&points.text);
+}
+
+/* Steps follow one another in the measured time, so together they cannot take longer; and an attempt
+ * does not end before it starts. */
+static void lint_time(struct result *r)
+{
+    struct replica_cursor c = {0};
+    for (const struct replica_result *rr; (rr = next_replica(r, &c)) != NULL;) {
+        const double duration_s = (double)rr->summary.duration_ns / 1e9;
+        if (rr->has_summary && rr->steps.sum_s > (1 + TIME_SLACK) * duration_s) {
+            warn(r, WARNING_NON_MONOTONIC_TIME,
+                 "time ran backwards: the steps of %s/%u of point %u, trial %u, take %.3f s, more "
+                 "than the measured %.3f s",
+                 role_to_string(rr->row->id.role), rr->row->id.index, rr->row->id.attempt.point,
+                 rr->row->id.attempt.trial, rr->steps.sum_s, duration_s);
+            return;
+        }
+    }
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        for (size_t j = 0; j < r->points[i].n_trials; j++) {
+            const struct attempt_row *row = r->points[i].trials[j].row;
+            if (row != NULL && row->ended_unix_ms > 0 &&
+                row->ended_unix_ms < row->started_unix_ms) {
+                warn(r, WARNING_NON_MONOTONIC_TIME,
+                     "time ran backwards: trial %zu of point %u ended before it started, so the "
+                     "machine's clock was set meanwhile",
+                     j, i);
+                return;
+            }
+        }
+    }
+}
+
 void result_lint(struct result *r)
 {
     lint_rehearsal(r);
@@ -191,4 +374,8 @@ void result_lint(struct result *r)
     lint_efficiency(r);
     lint_throttled(r);
     lint_hardware(r);
+    lint_efficiency_unproven(r);
+    lint_wide_spread(r);
+    lint_steady_state(r);
+    lint_time(r);
 }

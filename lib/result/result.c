@@ -45,7 +45,11 @@ static bool is_own_summary(const struct record *record, const struct replica_id 
 
 static void read_replica(const struct replica_row *row, struct replica_result *ret)
 {
-    *ret = (struct replica_result){.row = row, .throughput = unknown_throughput(scope_replica)};
+    *ret = (struct replica_result){
+        .row = row,
+        .throughput = unknown_throughput(scope_replica),
+        .steps = {.sum_s = NAN, .fall = NAN},
+    };
     struct record record;
     if (row->summary_json == NULL ||
         record_read(row->summary_json, strlen(row->summary_json), &record, NULL) != 1) {
@@ -55,6 +59,7 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
         record_done(&record);
         return;
     }
+    ret->steps = step_times_of(&record.summary);
     summary_done(&record.summary); /* free the series: 8 kB per replica, and no figure needs it */
     ret->has_summary = true;
     ret->summary = record.summary;

@@ -11,6 +11,7 @@
 #include "core/phase.h"
 #include "core/record.h"
 #include "result/stats.h"
+#include "result/steps.h"
 #include "spec/run_def.h"
 
 /* One figure: never a bare number. */
@@ -25,6 +26,7 @@ struct replica_result {
     const struct replica_row *row; /* borrowed */
     bool has_summary;
     struct summary summary;   /* without its series */
+    struct step_times steps;  /* what the series said */
     struct figure throughput; /* trainers: samples / duration; scope "replica" */
 };
 
@@ -71,6 +73,10 @@ enum warning_code {
     WARNING_EFFICIENCY_ABOVE_ONE,
     WARNING_THROTTLED,
     WARNING_MIXED_HARDWARE,
+    WARNING_EFFICIENCY_UNPROVEN,
+    WARNING_WIDE_SPREAD,
+    WARNING_NO_STEADY_STATE,
+    WARNING_NON_MONOTONIC_TIME,
 };
 struct warning {
     enum warning_code code;

@@ -44,7 +44,7 @@ struct welch {
 struct welch significance_welch(const struct sample *a, const struct sample *b);
 
 /* Benjamini and Hochberg, J. R. Statist. Soc. B 57 (1995) 289-300: ret_adjusted[i] <= q exactly
- * where their procedure rejects p[i] at the false discovery rate q. */
+ * where their procedure rejects p[i] at the false discovery rate q. ret_adjusted may be p. */
 void significance_adjust(const double *p, size_t n, double *ret_adjusted);
 
 /* ---- all points at once ---- */

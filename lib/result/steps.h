@@ -1,0 +1,12 @@
+/* What the step times of a summary say about the measured window. Pure; called when a summary is
+ * read, because the times themselves are not kept (8 kB a replica). */
+#pragma once
+
+#include "core/record.h"
+
+struct step_times {
+    double sum_s; /* of all measured steps; NaN: the summary has none */
+    double fall;  /* ln of the median of the first half over that of the second: 0.05 if the later
+                     steps were 5% faster; NaN: too few to say */
+};
+struct step_times step_times_of(const struct summary *s);

@@ -1,0 +1,240 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "result/lint.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "result_fixture.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define GRID "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}"
+#define POINT_BASELINE "  baseline: {kind: Point, where: {trainers: 1}}\n"
+
+static const char *warning_text(const struct result *r, enum warning_code code)
+{
+    vec_each (struct warning, w, &r->warnings) {
+        if (w->code == code) {
+            return w->message;
+        }
+    }
+    return NULL;
+}
+
+/* Fails unless the rule says what is expected; NULL: nothing. */
+static void check(const struct result *r, enum warning_code code, const char *expected)
+{
+    const char *actual = warning_text(r, code);
+    if ((actual == NULL) != (expected == NULL) ||
+        (actual != NULL && strcmp(actual, expected) != 0)) {
+        fail_msg("%s: expected '%s', got '%s'", warning_code_to_string(code),
+                 expected == NULL ? "(none)" : expected, actual == NULL ? "(none)" : actual);
+    }
+}
+
+/* GRID with these trials of each point; 0: no more. */
+static void fill(struct fixture *f, double x[4][4])
+{
+    fixture_init(f, GRID, POINT_BASELINE "  repeats: {min: 4}\n", 16);
+    for (uint32_t p = 0; p < 4; p++) {
+        for (uint32_t t = 0; t < 4 && x[p][t] > 0; t++) {
+            fixture_throughput(f, p, t, x[p][t]);
+        }
+    }
+}
+
+static void efficiency_above_one_without_an_interval(void **state)
+{
+    (void)state;
+    struct {
+        const char *name;
+        double x[4][4];
+        const char *message;
+    } rows[] = {
+        {"below 1", {{50, 50}, {99, 99}, {180, 180}, {300, 300}}, NULL},
+        {"exactly 1", {{50, 50}, {100, 100}, {180, 180}, {300, 300}}, NULL},
+        {"two trials",
+         {{50, 50}, {110, 110}, {180, 180}, {420, 420}},
+         "efficiency above 1 at points 1 and 3 has no interval; three trials tell whether it is "
+         "chance"},
+        {"three trials: the other rule",
+         {{50, 50.1, 50.2}, {110, 111, 112}, {180, 181, 182}, {300, 301, 302}},
+         NULL},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fill(&f, rows[i].x);
+        check(fixture_build(&f, RUN_SUCCEEDED), WARNING_EFFICIENCY_UNPROVEN, rows[i].message);
+        fixture_done(&f);
+    }
+}
+
+static void a_spread_far_above_the_others(void **state)
+{
+    (void)state;
+    struct {
+        const char *name;
+        double x[4][4];
+        const char *message;
+    } rows[] = {
+        {"even", {{50, 51, 49}, {99, 97, 98}, {180, 184, 178}, {300, 305, 299}}, NULL},
+        {"two trials, one of them disturbed",
+         {{50, 51}, {53.04, 83.40}, {180, 178}, {300, 305}},
+         "the trials of point 1 differ by far more than those of the other points: something "
+         "disturbed them; run again"},
+        {"three trials",
+         {{50, 51, 49}, {99, 97, 98}, {180, 184, 178}, {300, 305, 150}},
+         "the trials of point 3 differ by far more than those of the other points: something "
+         "disturbed them; run again"},
+        {"all differ alike", {{50, 80}, {53.04, 83.40}, {180, 120}, {300, 200}}, NULL},
+        {"far above others that hardly differ, but small",
+         {{50, 50.01, 49.99}, {99, 92, 95}, {180, 180.02, 180}, {300, 300.1, 300}},
+         NULL},
+        {"the README's own run: 1% to 5%",
+         {{96.91, 96.32, 97.31}, {139.6, 135.8, 150.8}, {98.96, 97.59, 99.21}, {160.2, 157, 163.1}},
+         NULL},
+        {"one point has trials", {{50, 80}}, NULL},
+        {"others do not differ at all",
+         {{50, 50}, {53.04, 83.40}, {180, 180}, {300, 300}},
+         "the trials of point 1 differ by far more than those of the other points: something "
+         "disturbed them; run again"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fill(&f, rows[i].x);
+        check(fixture_build(&f, RUN_SUCCEEDED), WARNING_WIDE_SPREAD, rows[i].message);
+        fixture_done(&f);
+    }
+}
+
+/* Gives every trainer of an attempt these measured steps, one behind the other. */
+static void set_steps(struct attempt_row *row, const int64_t *step_ns, size_t n, double duration)
+{
+    vec_each (struct replica_row, r, &row->replicas) {
+        if (r->id.role != ROLE_TRAINER) {
+            continue;
+        }
+        struct summary s = {.samples = 128, .steps = (uint32_t)n};
+        for (size_t i = 0; i < n; i++) {
+            s.duration_ns += step_ns[i];
+        }
+        s.duration_ns = llrint((double)s.duration_ns * duration);
+        const struct record_who who = {r->id.role, r->id.index, r->id.attempt.number};
+        struct buf line = BUF_INIT;
+        record_write_summary(&line, &who, &s, step_ns, n);
+        free(r->summary_json);
+        r->summary_json = buf_take(&line);
+    }
+}
+
+static void steps_that_still_fall(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t n_trials, n_steps;
+        double first, last; /* ms; from one to the other in a straight line */
+        double noise;       /* of steps: every other one is longer by this factor less 1 */
+        double of_trials;   /* trial t begins slower by t times this share */
+        const char *message;
+    } rows[] = {
+        {"steady", 3, 8, 100, 100, 1.03, 0, NULL},
+        {"falling", 3, 8, 140, 100, 1.03, 0.01,
+         "no steady state at points 0, 1, 2 and 3: later steps are faster by 5% or more; raise "
+         "measure.warmupSteps"},
+        {"falling over many steps, stored in groups", 3, 2500, 140, 100, 1.03, 0.01,
+         "no steady state at points 0, 1, 2 and 3: later steps are faster by 5% or more; raise "
+         "measure.warmupSteps"},
+        {"falling by 3%", 3, 8, 103, 100, 1, 0.01, NULL},
+        {"rising", 3, 8, 100, 140, 1.03, 0.01, NULL},
+        {"falling in some trials only", 3, 8, 100, 100, 1.03, 0.4, NULL},
+        {"two trials are too few", 2, 8, 140, 100, 1.03, 0.01, NULL},
+        {"five steps are too few", 3, 5, 140, 100, 1.03, 0.01, NULL},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 3}\n", 16);
+        const size_t n = rows[i].n_steps;
+        _cleanup_(freep) int64_t *step_ns = xnew_array(int64_t, n);
+        for (uint32_t p = 0; p < 4; p++) {
+            for (uint32_t t = 0; t < rows[i].n_trials; t++) {
+                for (size_t j = 0; j < n; j++) {
+                    const double at = (double)j / (double)(n - 1);
+                    const double more = 1 + rows[i].of_trials * t * (1 - at);
+                    const double ms = rows[i].first * more * (1 - at) + rows[i].last * at;
+                    step_ns[j] = llrint(1e6 * ms * (j % 2 == 0 ? 1 : rows[i].noise));
+                }
+                set_steps(fixture_throughput(&f, p, t, 100), step_ns, n, 1);
+            }
+        }
+        struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+        check(r, WARNING_NO_STEADY_STATE, rows[i].message);
+        check(r, WARNING_NON_MONOTONIC_TIME, NULL);
+        fixture_done(&f);
+    }
+}
+
+static void time_that_runs_backwards(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t n_steps;
+        double duration; /* over the sum of the steps */
+        int64_t started_unix_ms, ended_unix_ms;
+        const char *message;
+    } rows[] = {
+        {"steps fill the time", 8, 1, 1000, 2000, NULL},
+        {"within the precision of stored steps", 8, 0.9995, 1000, 2000, NULL},
+        {"a last step that is stored alone, and long", 1001, 1, 1000, 2000, NULL},
+        {"pauses between steps", 8, 1.5, 1000, 2000, NULL},
+        {"more steps than time", 8, 0.8, 1000, 2000,
+         "time ran backwards: the steps of trainer/0 of point 1, trial 0, take 0.800 s, more than "
+         "the measured 0.640 s"},
+        {"ended before it started", 8, 1, 2000, 1000,
+         "time ran backwards: trial 0 of point 1 ended before it started, so the machine's clock "
+         "was set meanwhile"},
+        {"no end was stored", 8, 1, 2000, 0, NULL},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 1}\n", 16);
+        _cleanup_(freep) int64_t *step_ns = xnew_array(int64_t, rows[i].n_steps);
+        for (size_t j = 0; j < rows[i].n_steps; j++) {
+            step_ns[j] = 100000000;
+        }
+        if (rows[i].n_steps > 1000) { /* of pairs: the last entry stands for one step */
+            step_ns[rows[i].n_steps - 1] = 10000000000;
+        }
+        for (uint32_t p = 0; p < 4; p++) {
+            struct attempt_row *row = fixture_throughput(&f, p, 0, 100);
+            if (p == 1) {
+                set_steps(row, step_ns, rows[i].n_steps, rows[i].duration);
+                row->started_unix_ms = rows[i].started_unix_ms;
+                row->ended_unix_ms = rows[i].ended_unix_ms;
+            }
+        }
+        check(fixture_build(&f, RUN_SUCCEEDED), WARNING_NON_MONOTONIC_TIME, rows[i].message);
+        fixture_done(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(efficiency_above_one_without_an_interval),
+        cmocka_unit_test(a_spread_far_above_the_others),
+        cmocka_unit_test(steps_that_still_fall),
+        cmocka_unit_test(time_that_runs_backwards),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
