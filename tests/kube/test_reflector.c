@@ -86,10 +86,12 @@ static void expect_request(struct story *s, enum kube_reflector_need wanted, con
 
 static void expect_wait(struct story *s, const char *bounds)
 {
-    struct kube_request req;
+    struct kube_request req = {0};
     int64_t deadline_ns;
-    if (kube_reflector_next(s->reflector, s->now_ns, &req, &deadline_ns) != KUBE_REFLECTOR_WAIT) {
-        FAIL(s, "expected a wait, got %s", req.path);
+    const enum kube_reflector_need need =
+        kube_reflector_next(s->reflector, s->now_ns, &req, &deadline_ns);
+    if (need != KUBE_REFLECTOR_WAIT) {
+        FAIL(s, "expected a wait, got %d %s", (int)need, req.path == NULL ? "" : req.path);
     }
     char low[32], high[32];
     assert_int_equal(sscanf(bounds, "%31s %31s", low, high), 2);
