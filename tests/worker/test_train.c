@@ -8,10 +8,13 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
 #include "child.h"
 #include "core/record.h"
+#include "worker/data/dataset.h"
+#include "worker/train.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_WORDS 16
@@ -63,7 +66,7 @@ static void bad_command_lines(void **state)
         {"train --model vgg", EXIT_USAGE, "unknown model 'vgg'; known models: vgg16-fluid-fc512"},
         {"train --data mnist", EXIT_USAGE, "use synthetic, idx:DIR or cifar10:DIR"},
         {"train -o xml", EXIT_USAGE, "expected text or json"},
-        {"train now", EXIT_USAGE, "unexpected argument 'now'"},
+        {"train --limit 2 --batch 2 --test-limit 0 now", EXIT_USAGE, "unexpected argument 'now'"},
         {"train --data idx:/nonexistent", EXIT_WORKER_DATA,
          "neither '/nonexistent/train-images-idx3-ubyte' nor"},
         {"train --data cifar10:/nonexistent", EXIT_WORKER_DATA, "data_batch_1.bin"},
@@ -201,6 +204,53 @@ static void records(void **state)
     assert_non_null(strstr(child.err, "epoch 2/2")); /* people's lines do not mix with data */
 }
 
+struct watch {       /* of training in this process */
+    int64_t last_ns; /* the end of the step before */
+    size_t steps;
+};
+
+static int on_step(void *ctx, const struct train_step *step, struct err *err)
+{
+    struct watch *w = ctx;
+    const int64_t now_ns = clock_monotonic_ns();
+    const int64_t sum_ns = step->data_ns + step->forward_ns + step->backward_ns + step->update_ns;
+    (void)err;
+    print_message("# step %zu: phases %.3f s of %.3f s\n", w->steps, (double)sum_ns / 1e9,
+                  (double)(now_ns - w->last_ns) / 1e9);
+    assert_true(sum_ns <= now_ns - w->last_ns);
+    w->steps++;
+    w->last_ns = clock_monotonic_ns();
+    return 0;
+}
+
+static int on_epoch(void *ctx, const struct train_epoch *epoch, struct err *err)
+{
+    (void)ctx;
+    (void)err;
+    assert_int_equal(epoch->samples, 6);
+    return 0;
+}
+
+/* A moment counts for one phase only. */
+static void phases_are_parts_of_a_step(void **state)
+{
+    (void)state;
+    struct dataset *data = NULL;
+    struct err err = {0};
+    struct watch watch = {.last_ns = clock_monotonic_ns()};
+    assert_int_equal(dataset_open("synthetic", DATA_TRAIN, 6, 1, &data, &err), 0);
+    const struct train_params params = {.def = model_def_find("vgg16-fluid-fc512"),
+                                        .batch = 2,
+                                        .threads = 1,
+                                        .seed = 1,
+                                        .train = data,
+                                        .epochs = 1};
+    const struct train_reporter reporter = {.step = on_step, .epoch = on_epoch, .ctx = &watch};
+    assert_int_equal(train(&params, &reporter, &err), 0);
+    assert_int_equal(watch.steps, 3);
+    dataset_free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +259,7 @@ int main(void)
         cmocka_unit_test(text),
         cmocka_unit_test(full_disk),
         cmocka_unit_test(records),
+        cmocka_unit_test(phases_are_parts_of_a_step),
         /* Sanitizers reserve terabytes of address space: no limit, no such test in their builds. */
         cmocka_unit_test(no_memory),
     };
