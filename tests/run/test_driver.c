@@ -18,9 +18,12 @@
 #include "run/processes.h"
 #include "test_def.h"
 
+#define END_LIMIT_MS 5000
+
 struct world {
     uv_loop_t loop;
     uv_timer_t timer; /* the test's own */
+    uv_timer_t limit; /* of run_to_end */
     struct run_def *def;
     struct fake_clock clock;
     struct fake_faults faults;
@@ -64,6 +67,7 @@ static void world_open_resync(struct world *w, const struct test_def_params *def
     assert_int_equal(uv_loop_init(&w->loop), 0);
     assert_int_equal(uv_timer_init(&w->loop, &w->timer), 0);
     w->timer.data = w;
+    assert_int_equal(uv_timer_init(&w->loop, &w->limit), 0);
     w->def = test_def_new(def);
     fake_store_init(&w->store, &w->faults, &w->clock);
     fake_launcher_init(&w->fake, &w->faults, &w->store);
@@ -96,11 +100,30 @@ static void world_close(struct world *w)
     driver_free(w->driver);
     w->launcher->ops->free(w->launcher);
     uv_close((uv_handle_t *)&w->timer, NULL);
+    uv_close((uv_handle_t *)&w->limit, NULL);
     assert_int_equal(uv_run(&w->loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&w->loop), 0);
     fake_launcher_done(&w->fake);
     fake_store_done(&w->store);
     run_def_free(w->def);
+}
+
+/* The loop's own end of a test that waits for something that may not come. */
+static void on_late(uv_timer_t *timer)
+{
+    uv_stop(timer->loop);
+}
+
+/* Runs the loop until the driver and its replicas need it no more. */
+static void run_to_end(struct world *w)
+{
+    assert_int_equal(uv_timer_start(&w->limit, on_late, END_LIMIT_MS, 0), 0);
+    uv_unref((uv_handle_t *)&w->limit);
+    if (uv_run(&w->loop, UV_RUN_DEFAULT) != 0) {
+        fail_msg("the run is %s after %d ms, expected its end",
+                 run_phase_to_string(w->store.status.phase), END_LIMIT_MS);
+    }
+    (void)uv_timer_stop(&w->limit); /* never fails */
 }
 
 /* Everybody succeeds, again and again, as long as there is a run. */
@@ -124,7 +147,7 @@ static void many_changes_are_one_look(void **state)
     driver_start(w.driver);
     assert_int_equal(uv_timer_start(&w.timer, on_succeed, 1, 1), 0);
     uv_unref((uv_handle_t *)&w.timer);
-    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+    run_to_end(&w);
     struct run_status status;
     assert_int_equal(driver_finish(w.driver, &status, NULL), 0);
     assert_int_equal(status.phase, RUN_SUCCEEDED);
@@ -149,7 +172,7 @@ static void a_full_disk_is_told(void **state)
     assert_int_equal(uv_timer_start(&w.timer, on_succeed, 1, 1), 0);
     uv_unref((uv_handle_t *)&w.timer);
     w.fake.store = NULL; /* the row cannot be kept */
-    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+    run_to_end(&w);
     struct run_status status;
     struct err err;
     assert_int_equal(driver_finish(w.driver, &status, &err), -ENOSPC);
@@ -174,17 +197,11 @@ static void a_driver_that_gives_up_removes_its_replicas(void **state)
     w.faults = (struct fake_faults){.fail_at = 2, .fail_code = ENOSPC}; /* the row */
     fake_launcher_succeed(&w.fake, w.clock.now_ms);
     w.fake.base.on_change(w.fake.base.ctx);
-    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+    run_to_end(&w);
     struct run_status status;
     assert_int_equal(driver_finish(w.driver, &status, NULL), -ENOSPC);
     assert_int_equal(w.fake.n_removed, w.fake.n_created);
     world_close(&w);
-}
-
-/* The loop's own end of a test that waits for something that may not come. */
-static void on_late(uv_timer_t *timer)
-{
-    uv_stop(timer->loop);
 }
 
 static void on_observed_often(uv_check_t *check)
@@ -219,6 +236,32 @@ static void the_driver_looks_again_without_being_told(void **state)
     world_close(&w);
 }
 
+/* Neither the work that a pass left nor a request waits for a time. */
+static void what_is_to_be_done_is_done_at_once(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w,
+               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
+               false);
+    w.fake.store = NULL; /* a cancelled attempt has no row */
+    driver_start(w.driver);
+    for (int i = 0; i < 10; i++) {
+        (void)uv_run(&w.loop, UV_RUN_NOWAIT); /* says whether handles are left */
+    }
+    const unsigned n_before = w.fake.n_observes; /* the last pass found nothing to do */
+    assert_in_range(n_before, 2, 9);
+    driver_cancel(w.driver);
+    for (int i = 0; i < 10; i++) {
+        (void)uv_run(&w.loop, UV_RUN_NOWAIT); /* as above */
+    }
+    assert_in_range(w.fake.n_observes, n_before + 1, n_before + 9);
+    struct run_status status;
+    assert_int_equal(driver_finish(w.driver, &status, NULL), 0);
+    assert_int_equal(status.phase, RUN_CANCELLED);
+    world_close(&w);
+}
+
 static void a_cancellation_is_not_replaced(void **state)
 {
     (void)state;
@@ -231,7 +274,7 @@ static void a_cancellation_is_not_replaced(void **state)
     assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
     driver_cancel(w.driver);
     driver_suspend(w.driver);
-    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+    run_to_end(&w);
     struct run_status status;
     assert_int_equal(driver_finish(w.driver, &status, NULL), 0);
     assert_int_equal(status.phase, RUN_CANCELLED);
@@ -268,7 +311,7 @@ static void real_processes_run_to_the_end(void **state)
                                          .repeats = 2},
                true);
     driver_start(w.driver);
-    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+    run_to_end(&w);
     struct run_status status;
     assert_int_equal(driver_finish(w.driver, &status, NULL), 0);
     assert_string_equal(status.message, "4 of 4 trials done, 0 failed");
@@ -325,7 +368,7 @@ static void a_killed_trainer_is_named(void **state)
     driver_start(w.driver);
     assert_int_equal(uv_timer_start(&w.timer, on_kill, 1, 5), 0);
     uv_unref((uv_handle_t *)&w.timer);
-    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+    run_to_end(&w);
     struct run_status status;
     assert_int_equal(driver_finish(w.driver, &status, NULL), 0);
     assert_int_equal(status.phase, RUN_FAILED);
@@ -359,7 +402,7 @@ static void cancel_waits_for_the_last_process(void **state)
     driver_start(w.driver);
     assert_int_equal(uv_timer_start(&w.timer, on_cancel, 1, 5), 0);
     uv_unref((uv_handle_t *)&w.timer);
-    assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+    run_to_end(&w);
     struct run_status status;
     assert_int_equal(driver_finish(w.driver, &status, NULL), 0);
     assert_int_equal(status.phase, RUN_CANCELLED);
@@ -376,6 +419,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_is_told),
         cmocka_unit_test(a_driver_that_gives_up_removes_its_replicas),
         cmocka_unit_test(the_driver_looks_again_without_being_told),
+        cmocka_unit_test(what_is_to_be_done_is_done_at_once),
         cmocka_unit_test(a_cancellation_is_not_replaced),
         cmocka_unit_test(a_stopped_loop_is_no_end),
         cmocka_unit_test(real_processes_run_to_the_end),
