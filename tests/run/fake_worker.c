@@ -1,6 +1,6 @@
 /* A worker that behaves as its words say, in order; stands in for benchworker in tests of lib/run.
  *   records | damaged | foreign | blame PEER | say TEXT | warn TEXT | env NAME | secret | fds |
- * cpus   | pid | listen | spam KIB | block | exit CODE | signal N | hang
+ * cpus   | pid | listen | spam KIB | block | leave | exit CODE | signal N | hang
  * Identity comes from the environment, as for the real one. */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -149,6 +149,28 @@ static void spam(int64_t kib)
     (void)fflush(stdout); /* a closed pipe would have killed us */
 }
 
+static volatile sig_atomic_t is_leaving;
+
+static void on_term(int signum)
+{
+    (void)signum; /* the only one asked for */
+    is_leaving = 1;
+}
+
+/* Until a signal ends us; one may come just before pause(), so it is waited for in one step. */
+static int hang(void)
+{
+    sigset_t blocked, before;
+    (void)sigemptyset(&blocked); /* none of these can fail */
+    (void)sigaddset(&blocked, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &blocked, &before);
+    while (!is_leaving) {
+        (void)sigsuspend(&before);
+    }
+    records();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -171,11 +193,11 @@ int main(int argc, char **argv)
             printf("pid %d\n", getpid());
         } else if (str_eq(word, "block")) {
             (void)signal(SIGTERM, SIG_IGN); /* cannot fail */
+        } else if (str_eq(word, "leave")) { /* at TERM: with a record and a code of its own */
+            (void)signal(SIGTERM, on_term); /* cannot fail */
         } else if (str_eq(word, "hang")) {
             (void)fflush(stdout); /* the last word */
-            for (;;) {
-                (void)pause(); /* until a signal ends us */
-            }
+            return hang();
         } else {
             i++;
             if (str_eq(word, "blame")) {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -190,6 +191,24 @@ void fixture_wait_state(struct fixture *f, const struct replica_id *id, enum rep
     limit_start(f);
     while (fixture_get(f, id).state != state) {
         turn(f, "the state");
+    }
+    (void)uv_timer_stop(&f->limit);
+}
+
+void fixture_wait_ended(struct fixture *f, const struct replica_id *id)
+{
+    limit_start(f);
+    while (!replica_state_is_final(fixture_get(f, id).state)) {
+        turn(f, "the end");
+    }
+    (void)uv_timer_stop(&f->limit);
+}
+
+void fixture_wait_gone(struct fixture *f, pid_t pid)
+{
+    limit_start(f);
+    while (kill(pid, 0) == 0) {
+        turn(f, "that it is reaped");
     }
     (void)uv_timer_stop(&f->limit);
 }

@@ -29,6 +29,9 @@ void fixture_create(struct fixture *f, const struct replica_id *id, const char *
 
 /* All fail the test when it is not so within 10 s. */
 void fixture_wait_state(struct fixture *f, const struct replica_id *id, enum replica_state state);
+void fixture_wait_ended(struct fixture *f, const struct replica_id *id);
+/* Until a process that was started here is reaped. */
+void fixture_wait_gone(struct fixture *f, pid_t pid);
 /* Until the replica's log holds `text`; returns what follows it, borrowed till the next call. */
 const char *fixture_wait_log(struct fixture *f, const struct replica_id *id, const char *text);
 /* Until nothing of ours is alive on the loop. */

@@ -1,15 +1,19 @@
 /* The small parts of the local launcher: CPUs, the child's environment, classes of errors. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "run/child.h"
 #include "run/cpus.h"
 #include "run/process_env.h"
 
@@ -109,12 +113,73 @@ static void the_contract_wins(void **state)
     assert_string_equal(process_env_get(env, "BENCHD_SECRET_FD"), "3");
     assert_null(process_env_get(env, "BENCHD_POINT"));
     assert_null(process_env_get(env, "HOM"));
-    int n_a = 0;
-    for (char **e = env; *e != NULL; e++) {
-        n_a += str_has_prefix(*e, "A=");
+    for (size_t i = 0; contract[i] != NULL; i++) {
+        _cleanup_(freep) char *name = xstrndup(contract[i], strcspn(contract[i], "=") + 1);
+        int n = 0;
+        for (char **e = env; *e != NULL; e++) {
+            n += str_has_prefix(*e, name);
+        }
+        if (n != 1) { /* getenv takes the first, others the last */
+            fail_msg("%s is there %d times, expected once", name, n);
+        }
     }
-    assert_int_equal(n_a, 1); /* getenv takes the first, others the last */
     strings_free(env);
+}
+
+static void make_file(const char *folder, const char *name, mode_t mode)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/%s", folder, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, mode);
+    assert_true(fd >= 0);
+    assert_int_equal(close(fd), 0);
+}
+
+static void remove_file(const char *folder, const char *name)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/%s", folder, name);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* Two folders: `first` holds "both" and "data", which cannot be executed; `last` can run "both". */
+static void a_program_is_the_first_in_path_that_can_be_executed(void **state)
+{
+    (void)state;
+    char first[] = "/tmp/benchd-first-XXXXXX", last[] = "/tmp/benchd-last-XXXXXX";
+    assert_non_null(mkdtemp(first));
+    assert_non_null(mkdtemp(last));
+    make_file(first, "both", 0600);
+    make_file(first, "data", 0600);
+    make_file(last, "both", 0700);
+    _cleanup_(freep) char *path = xasprintf("%s::/no/such/folder:%s", first, last);
+    _cleanup_(freep) char *both = xasprintf("%s/both", last);
+    const struct {
+        const char *name;
+        int r;
+        const char *file;
+    } rows[] = {
+        {"both", 0, both},
+        {"data", -EACCES, "(none)"},
+        {"neither", -ENOENT, "(none)"},
+        {"./here", 0, "./here"},
+    };
+    char *files[4] = {NULL};
+    int rs[4];
+    for (size_t i = 0; i < 4; i++) {
+        rs[i] = child_find_program(rows[i].name, path, &files[i], NULL);
+    }
+    remove_file(first, "both");
+    remove_file(first, "data");
+    remove_file(last, "both");
+    assert_int_equal(rmdir(first), 0);
+    assert_int_equal(rmdir(last), 0);
+    for (size_t i = 0; i < 4; i++) {
+        const char *file = files[i] == NULL ? "(none)" : files[i];
+        if (rs[i] != rows[i].r || !str_eq(file, rows[i].file)) {
+            fail_msg("%s: %d '%s', expected %d '%s'", rows[i].name, rs[i], file, rows[i].r,
+                     rows[i].file);
+        }
+        free(files[i]);
+    }
 }
 
 static void errors_have_a_class(void **state)
@@ -143,6 +208,7 @@ int main(void)
         cmocka_unit_test(cpus_do_not_overlap),
         cmocka_unit_test(first_threads_come_before_second_threads),
         cmocka_unit_test(the_contract_wins),
+        cmocka_unit_test(a_program_is_the_first_in_path_that_can_be_executed),
         cmocka_unit_test(errors_have_a_class),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* The local launcher with real processes: how replicas end, what is kept of them, what they get. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -80,12 +81,15 @@ static void ends_are_told(void **state)
         struct observed_replica seen = fixture_get(&f, &id);
         if (seen.failure != row->failure || seen.exit_code != row->exit_code ||
             fixture_output(&f, &id).signal != row->signal ||
+            seen.has_summary != str_eq(row->argv[1] == NULL ? "" : row->argv[1], "records") ||
             (row->message == NULL) != (seen.message == NULL) ||
             (row->message != NULL && !str_has_prefix(seen.message, row->message))) {
-            fail_msg("%s: failure %d exit %d signal %d message '%s', expected %d %d %d '%s'",
-                     row->name, seen.failure, seen.exit_code, fixture_output(&f, &id).signal,
-                     seen.message == NULL ? "(none)" : seen.message, row->failure, row->exit_code,
-                     row->signal, row->message == NULL ? "(none)" : row->message);
+            fail_msg("%s: summary %d failure %d exit %d signal %d message '%s', expected a summary "
+                     "of who writes records, %d %d %d '%s'",
+                     row->name, seen.has_summary, seen.failure, seen.exit_code,
+                     fixture_output(&f, &id).signal, seen.message == NULL ? "(none)" : seen.message,
+                     row->failure, row->exit_code, row->signal,
+                     row->message == NULL ? "(none)" : row->message);
         }
         assert_true(seen.ended_unix_ms >= before_ms);
         fixture_wait_quiet(&f);
@@ -198,6 +202,8 @@ static void only_the_promised_is_handed_down(void **state)
 {
     (void)state;
     assert_int_equal(setenv("BENCHD_TEST_LEAK", "1", 1), 0);
+    const int leak = fcntl(STDERR_FILENO, F_DUPFD, 20); /* not closed by exec */
+    assert_true(leak >= 20);
     struct fixture f;
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 0, 1);
@@ -206,10 +212,35 @@ static void only_the_promised_is_handed_down(void **state)
         &f, &a, WORKER("fds", "env", "BENCHD_TEST_LEAK", "env", "PATH", "env", "BENCHD_SECRET_FD"),
         NULL);
     fixture_wait_state(&f, &a, REPLICA_SUCCEEDED);
-    const char *log = fixture_output(&f, &a).log;
-    assert_true(str_has_prefix(log, "fds 0 1 2 3\nenv BENCHD_TEST_LEAK=(none)\nenv PATH=/"));
-    assert_non_null(strstr(log, "\nenv BENCHD_SECRET_FD=3\n"));
+    _cleanup_(freep) char *log = xstrdup(fixture_output(&f, &a).log);
     fixture_close(&f);
+    (void)close(leak); /* nothing was written */
+    if (!str_has_prefix(log, "fds 0 1 2 3\nenv BENCHD_TEST_LEAK=(none)\nenv PATH=/")) {
+        fail_msg("got '%s', expected descriptors 0 to 3, no BENCHD_TEST_LEAK and a PATH", log);
+    }
+    assert_non_null(strstr(log, "\nenv BENCHD_SECRET_FD=3\n"));
+}
+
+/* The programs ignore SIGPIPE; exec would hand that down. */
+static void signals_are_handled_as_usual(void **state)
+{
+    (void)state;
+    const char *const *const commands[] = {WORKER("signal", "13"), SHELL("kill -13 $$")};
+    assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+    int signals[2];
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        fixture_open(&f, 0);
+        fixture_prepare(&f, 0, 0, 1);
+        struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
+        fixture_create(&f, &id, commands[i], NULL);
+        fixture_wait_ended(&f, &id);
+        signals[i] = fixture_output(&f, &id).signal;
+        fixture_close(&f);
+    }
+    assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
+    assert_int_equal(signals[0], SIGPIPE);
+    assert_int_equal(signals[1], SIGPIPE);
 }
 
 static void cpus_are_not_shared(void **state)
@@ -265,6 +296,22 @@ static void ports_are_free_and_reserved(void **state)
     fixture_close(&f);
 }
 
+static void an_attempt_that_never_began_keeps_no_port(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, 0);
+    fixture_prepare(&f, 0, 0, 1);
+    _cleanup_(freep) char *left = xstrdup(f.addresses.of_role[ROLE_TRAINER][0]);
+    fixture_prepare(&f, 1, 0, 1);
+    struct replica_id id = fixture_id(1, ROLE_TRAINER, 0);
+    fixture_create(&f, &id, WORKER("listen"), left);
+    fixture_wait_ended(&f, &id);
+    const int exit_code = fixture_get(&f, &id).exit_code;
+    fixture_close(&f);
+    assert_int_equal(exit_code, 0); /* 13: taken */
+}
+
 static pid_t pid_of(struct fixture *f, const struct replica_id *id)
 {
     const char *text = fixture_wait_log(f, id, "pid ");
@@ -316,22 +363,52 @@ static void whoever_ignores_term_is_killed(void **state)
     }
 }
 
+/* Who handles TERM must be woken to do so. */
 static void a_stopped_one_ends_at_term(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *argv[6];
+    } rows[] = {
+        {"benchworker", {"benchworker", "leave", "pid", "hang"}},
+        {"foreign", {"sh", "-c", "trap 'exit 0' TERM; echo pid $$; sleep 100 & wait"}},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        fixture_open(&f, 0);
+        fixture_prepare(&f, 0, 0, 1);
+        struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
+        fixture_create(&f, &id, rows[i].argv, NULL);
+        pid_t pid = pid_of(&f, &id);
+        assert_int_equal(kill(-getpgid(pid), SIGSTOP), 0);
+        int64_t start_ns = clock_monotonic_ns();
+        assert_int_equal(f.launcher->ops->remove(f.launcher, &id, NULL), 0);
+        fixture_wait_quiet(&f);
+        int64_t took_ms = (clock_monotonic_ns() - start_ns) / 1000000;
+        assert_gone(rows[i].name, pid);
+        fixture_close(&f);
+        if (took_ms > 1500) { /* killed 2000 ms after TERM */
+            fail_msg("%s: took %lld ms, expected at most 1500", rows[i].name, (long long)took_ms);
+        }
+    }
+}
+
+/* What it writes on its way out belongs to nobody's progress. */
+static void a_removed_one_reports_no_record(void **state)
 {
     (void)state;
     struct fixture f;
     fixture_open(&f, 0);
     fixture_prepare(&f, 0, 0, 1);
     struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
-    fixture_create(&f, &id, WORKER("pid", "hang"), NULL);
-    pid_t pid = pid_of(&f, &id);
-    assert_int_equal(kill(pid, SIGSTOP), 0);
-    int64_t start_ns = clock_monotonic_ns();
+    fixture_create(&f, &id, WORKER("leave", "pid", "hang"), NULL);
+    (void)pid_of(&f, &id);
     assert_int_equal(f.launcher->ops->remove(f.launcher, &id, NULL), 0);
     fixture_wait_quiet(&f);
-    assert_true(clock_monotonic_ns() - start_ns < INT64_C(1500000000));
-    assert_gone("stopped", pid);
+    const unsigned n_records = f.n_records;
     fixture_close(&f);
+    assert_int_equal(n_records, 0);
 }
 
 static void the_next_attempt_waits_for_the_dying(void **state)
@@ -352,6 +429,33 @@ static void the_next_attempt_waits_for_the_dying(void **state)
     assert_gone("the old one", pid);
     fixture_close(&f);
     assert_int_equal(before, REPLICA_PENDING); /* last: a fixture left open hangs the next tests */
+}
+
+static void the_next_attempt_waits_for_all_of_the_dying(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, 0);
+    fixture_prepare(&f, 0, 0, 2);
+    struct replica_id old[2] = {fixture_id(0, ROLE_TRAINER, 0), fixture_id(0, ROLE_TRAINER, 1)};
+    struct replica_id new = fixture_id(1, ROLE_TRAINER, 0);
+    pid_t pids[2];
+    for (int i = 0; i < 2; i++) {
+        fixture_create(&f, &old[i], WORKER("block", "pid", "hang"), NULL);
+        pids[i] = pid_of(&f, &old[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(f.launcher->ops->remove(f.launcher, &old[i], NULL), 0);
+    }
+    fixture_prepare(&f, 1, 0, 1);
+    fixture_create(&f, &new, WORKER("exit", "0"), NULL);
+    assert_int_equal(kill(pids[0], SIGKILL), 0);
+    fixture_wait_gone(&f, pids[0]);
+    const enum replica_state before = fixture_get(&f, &new).state;
+    assert_int_equal(kill(pids[1], SIGKILL), 0);
+    fixture_wait_state(&f, &new, REPLICA_SUCCEEDED);
+    fixture_close(&f);
+    assert_int_equal(before, REPLICA_PENDING);
 }
 
 static void a_waiting_one_can_be_removed(void **state)
@@ -445,11 +549,15 @@ int main(void)
         cmocka_unit_test(huge_output_keeps_both_ends),
         cmocka_unit_test(secret_is_the_runs),
         cmocka_unit_test(only_the_promised_is_handed_down),
+        cmocka_unit_test(signals_are_handled_as_usual),
         cmocka_unit_test(cpus_are_not_shared),
         cmocka_unit_test(ports_are_free_and_reserved),
+        cmocka_unit_test(an_attempt_that_never_began_keeps_no_port),
         cmocka_unit_test(whoever_ignores_term_is_killed),
         cmocka_unit_test(a_stopped_one_ends_at_term),
+        cmocka_unit_test(a_removed_one_reports_no_record),
         cmocka_unit_test(the_next_attempt_waits_for_the_dying),
+        cmocka_unit_test(the_next_attempt_waits_for_all_of_the_dying),
         cmocka_unit_test(a_waiting_one_can_be_removed),
         cmocka_unit_test(whoever_escapes_ends_with_the_command),
         cmocka_unit_test(a_lack_of_descriptors_is_told),
