@@ -164,6 +164,58 @@ static void by_address_servers_come_first(void **state)
     world_close(&w);
 }
 
+/* A gang of another size than the run's; the first is pserver/0. */
+static void create_gang_of(struct world *w, uint32_t pservers, uint32_t trainers)
+{
+    const struct gang_spec gang = {
+        .replicas = {[ROLE_PSERVER] = pservers, [ROLE_TRAINER] = trainers}};
+    struct gang_addresses addresses;
+    assert_int_equal(w->launcher->ops->prepare(w->launcher, &gang, &addresses, NULL), 0);
+    for (uint32_t i = 0; i < pservers + trainers; i++) {
+        const struct replica_spec spec = {.id = {.role = i < pservers ? ROLE_PSERVER : ROLE_TRAINER,
+                                                 .index = i < pservers ? i : i - pservers}};
+        assert_int_equal(w->launcher->ops->create(w->launcher, &spec, NULL), 0);
+    }
+    turn(w);
+    open_gates(w);
+}
+
+static void by_address_all_servers_come_first(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_IP);
+    create_gang_of(&w, 2, 1);
+    json_t *pods[3], *trainers[3];
+    assert_int_equal(accept_pods(&w, pods), 2);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
+    assert_int_equal(fake_kube_n_open(), 0); /* the other has no address yet */
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
+    assert_int_equal(accept_pods(&w, trainers), 1);
+    drop(pods, 2);
+    drop(trainers, 1);
+    world_close(&w);
+}
+
+/* The API server is everybody's. */
+static void at_most_40_pods_are_posted_at_a_time(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang_of(&w, 1, 49);
+    answer(&w, fake_kube_open(0), 0, "{}");
+    turn(&w);
+    assert_int_equal(fake_kube_n_open(), 40);
+    answer(&w, fake_kube_open(0), 0, "{}");
+    assert_int_equal(fake_kube_n_open(), 40);
+    for (int i = 0; i < 20; i++) {
+        answer(&w, fake_kube_open(0), 0, "{}");
+    }
+    assert_int_equal(fake_kube_n_open(), 28); /* the last ones */
+    world_close(&w);
+}
+
 static void vanished_pods_are_lost_and_ends_are_final(void **state)
 {
     (void)state;
@@ -176,6 +228,7 @@ static void vanished_pods_are_lost_and_ends_are_final(void **state)
     notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
     notify(&w, KUBE_CHANGE_REMOVED, pods[0], NULL);
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_SUCCEEDED);
+    assert_false(seen(&w, &ids[0])->has_summary); /* it left none */
     unsigned n_changes = w.n_changes;
     notify(&w, KUBE_CHANGE_REMOVED, pods[2], NULL);
     assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
@@ -315,8 +368,10 @@ static void waits_for_nodes_and_images_are_limited(void **state)
         pass_ms(&w, rows[i].limit_ms - 100);
         notify(&w, KUBE_CHANGE_UPDATED, pods[1], rows[i].status); /* still */
         assert_int_equal(seen(&w, &ids[1])->state, REPLICA_PENDING);
+        assert_null(seen(&w, &ids[1])->message); /* of a failure */
         pass_ms(&w, 200);
         assert_int_equal(seen(&w, &ids[1])->state, REPLICA_FAILED);
+        assert_non_null(seen(&w, &ids[1])->message);
         drop(pods, 3);
         world_close(&w);
     }
@@ -580,6 +635,8 @@ int main(void)
         cmocka_unit_test(a_service_that_is_there_is_ours_or_foreign),
         cmocka_unit_test(a_gate_that_fails_for_now_is_tried_again),
         cmocka_unit_test(by_address_servers_come_first),
+        cmocka_unit_test(by_address_all_servers_come_first),
+        cmocka_unit_test(at_most_40_pods_are_posted_at_a_time),
         cmocka_unit_test(vanished_pods_are_lost_and_ends_are_final),
         cmocka_unit_test(an_end_stands_whatever_is_reported_later),
         cmocka_unit_test(a_new_address_is_a_change),

@@ -137,6 +137,33 @@ static void pods_whose_phase_does_not_come_are_deleted(void **state)
     world_close(&w);
 }
 
+#define NO_RIGHT                                                                                   \
+    "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"code\":403,"                                  \
+    "\"message\":\"pods is forbidden: User \\\"u\\\" cannot delete resource \\\"pods\\\"\"}"
+
+/* The wait for a right counts from the first denial after the last success. */
+static void a_deletion_ends_the_wait_for_a_right(void **state)
+{
+    (void)state;
+    struct world w;
+    json_t *pods[3];
+    make_ended_gang(&w, pods, ENDED);
+    fake_kube.http_code = 403;
+    answer(&w, fake_kube_open(0), -EACCES, NO_RIGHT);
+    pass_ms(&w, 8000);
+    while (fake_kube_n_open() > 0) {
+        answer(&w, fake_kube_open(0), 0, "{}");
+    }
+    pass_ms(&w, 8000);
+    create_gang(&w, 1);
+    assert_int_equal(count_open(KUBE_POST), 1);
+    answer(&w, fake_kube_open(0), -EACCES, NO_RIGHT);
+    assert_int_equal(w.counters.deleted, 3);
+    assert_int_equal(w.counters.failed, 0); /* 16 s after the first denial, which was over */
+    drop(pods, 3);
+    world_close(&w);
+}
+
 /* Removed before the watch showed it: deleted by what the watch says then. */
 static void a_removed_pod_that_the_watch_shows_late(void **state)
 {
@@ -228,6 +255,7 @@ int main(void)
         cmocka_unit_test(pods_that_are_over_are_not_waited_for),
         cmocka_unit_test(pods_that_have_stopped_are_deleted_when_over),
         cmocka_unit_test(pods_whose_phase_does_not_come_are_deleted),
+        cmocka_unit_test(a_deletion_ends_the_wait_for_a_right),
         cmocka_unit_test(a_removed_pod_that_the_watch_shows_late),
         cmocka_unit_test(a_removed_pod_whose_post_failed_is_looked_for),
         cmocka_unit_test(what_is_lost_is_not_deleted_and_what_runs_is),

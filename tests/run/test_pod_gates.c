@@ -1,0 +1,67 @@
+/* The Secret and the Service of a run, which the pods wait for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pods_world.h"
+
+static void assert_only_call(enum kube_method method, const char *path)
+{
+    const struct kube_call *call = fake_kube_open(0);
+    if (fake_kube_n_open() != 1 || call->req.method != method ||
+        strstr(call->req.path, path) == NULL) {
+        fail_msg("%zu calls, the first is %d '%s', expected one, %d '...%s...'", fake_kube_n_open(),
+                 call == NULL ? -1 : (int)call->req.method, call == NULL ? "" : call->req.path,
+                 method, path);
+    }
+}
+
+/* Somebody deleted it between our POST and our GET. */
+static void a_service_that_went_meanwhile_is_posted_again(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    answer(&w, fake_kube_open(0), 0, "{}"); /* the Secret */
+    answer(&w, fake_kube_open(0), -EEXIST, "already exists");
+    assert_only_call(KUBE_GET, "/services/");
+    answer(&w, fake_kube_open(0), -ENOENT, "HTTP 404");
+    turn(&w);
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
+    assert_int_equal(w.counters.failed, 0);
+    pass_ms(&w, 2100);
+    assert_only_call(KUBE_POST, "/services");
+    world_close(&w);
+}
+
+static void a_refused_secret_is_posted_again_for_the_next_attempt(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_IP);
+    create_gang(&w, 0);
+    answer(&w, fake_kube_open(0), -EINVAL, "HTTP 422: no such thing");
+    turn(&w);
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_FAILED);
+    assert_string_equal(seen(&w, &ids[0])->message, "HTTP 422: no such thing");
+    pass_ms(&w, 10000);
+    assert_int_equal(fake_kube_n_open(), 0); /* this attempt has failed */
+    remove_gang(&w);
+    create_gang(&w, 1);
+    assert_only_call(KUBE_POST, "/secrets");
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_service_that_went_meanwhile_is_posted_again),
+        cmocka_unit_test(a_refused_secret_is_posted_again_for_the_next_attempt),
+    };
+    return cmocka_run_group_tests_name("run/pod_gates", tests, NULL, NULL);
+}
