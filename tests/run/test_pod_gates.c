@@ -3,10 +3,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "pods_world.h"
 
 static void assert_only_call(enum kube_method method, const char *path)
@@ -57,9 +59,57 @@ static void a_refused_secret_is_posted_again_for_the_next_attempt(void **state)
     world_close(&w);
 }
 
+static void a_service_that_is_there_is_ours_or_foreign(void **state)
+{
+    (void)state;
+    for (int is_ours = 0; is_ours < 2; is_ours++) {
+        struct world w;
+        world_open(&w, POD_BY_DNS);
+        create_gang(&w, 0);
+        answer(&w, fake_kube_open(0), -EEXIST, "already exists"); /* the Secret: taken */
+        struct kube_call *call = fake_kube_open(0);
+        json_t *service = json_loads(call->req.body, 0, NULL);
+        if (!is_ours) {
+            json_object_del(json_object_get(service, "metadata"), "ownerReferences");
+        }
+        _cleanup_(freep) char *text = json_dumps(service, 0);
+        answer(&w, call, -EEXIST, "already exists");
+        call = fake_kube_open(0);
+        assert_int_equal(call->req.method, KUBE_GET);
+        assert_non_null(strstr(call->req.path, "/services/"));
+        answer(&w, call, 0, text);
+        turn(&w);
+        const struct observed_replica *r = seen(&w, &ids[0]);
+        assert_int_equal(r->state, is_ours ? REPLICA_PENDING : REPLICA_FAILED);
+        assert_int_equal(fake_kube_n_open(), is_ours); /* the first pod, or nothing */
+        if (!is_ours) {
+            assert_non_null(strstr(r->message, "does not belong to this run"));
+        }
+        json_decref(service);
+        world_close(&w);
+    }
+}
+
+static void a_gate_that_fails_for_now_is_tried_again(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_IP);
+    create_gang(&w, 0);
+    answer(&w, fake_kube_open(0), -EIO, "HTTP 500");
+    pass_ms(&w, 1900);
+    assert_int_equal(fake_kube_n_open(), 0);
+    pass_ms(&w, 200);
+    assert_non_null(strstr(fake_kube_open(0)->req.path, "/secrets"));
+    assert_int_equal(w.counters.failed, 0);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_service_that_is_there_is_ours_or_foreign),
+        cmocka_unit_test(a_gate_that_fails_for_now_is_tried_again),
         cmocka_unit_test(a_service_that_went_meanwhile_is_posted_again),
         cmocka_unit_test(a_refused_secret_is_posted_again_for_the_next_attempt),
     };

@@ -1,4 +1,4 @@
-/* Logs of pods that have ended: what is read of them, and what of it is stored and shown. */
+/* Logs of pods: which are followed or read, and what of them is stored and shown. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,9 +76,119 @@ static void a_simulated_pod_has_no_log(void **state)
     world_close(&w);
 }
 
+static void trainer_0_is_followed_the_others_are_read(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
+    assert_true(fake_kube.is_following);
+    assert_string_equal(fake_kube.follow.pod, "test-abcde-p0t0a0-trainer-0");
+    struct buf line = BUF_INIT;
+    const struct record_who who = {ROLE_TRAINER, 0, 0};
+    const struct record_step step = {.step = 1, .samples = 8};
+    record_write_step(&line, &who, &step);
+    fake_kube.follow.on_line(fake_kube.follow.ctx, buf_cstr(&line), line.len - 1);
+    assert_int_equal(w.n_records, 1);
+    const struct record_who others[] = {
+        {ROLE_TRAINER, 0, 1}, {ROLE_TRAINER, 1, 0}, {ROLE_PSERVER, 0, 0}};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        struct buf other = BUF_INIT; /* what it prints of somebody else is not its record */
+        record_write_step(&other, &others[i], &step);
+        fake_kube.follow.on_line(fake_kube.follow.ctx, buf_cstr(&other), other.len - 1);
+        buf_append(&line, other.data, other.len);
+        buf_done(&other);
+    }
+    assert_int_equal(w.n_records, 1);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], ENDED);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
+    assert_true(fake_kube.has_container_ended);
+    struct replica_output output;
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[1], &output, NULL), -EAGAIN);
+    turn(&w);
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
+    turn(&w);
+    assert_int_equal(fake_kube_n_open(), 1); /* read once */
+    answer(&w, fake_kube_open(0), 0, "hello\n");
+    fake_kube.follow.on_end(fake_kube.follow.ctx, 0, NULL);
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[1], &output, NULL), 0);
+    turn(&w);
+    assert_int_equal(output.log_len, line.len);
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), 0);
+    turn(&w);
+    assert_string_equal(output.log, "hello\n");
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[0], &output, NULL),
+                     0); /* never ran */
+    assert_int_equal(output.log_len, 0);
+    buf_done(&line);
+    drop(pods, 3);
+    world_close(&w);
+}
+
+/* The members of an attempt share what their logs may take. */
+static void large_gangs_have_shorter_logs(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t trainers;
+        const char *limit;
+    } rows[] = {{2, "limitBytes=10485760"}, {63, "limitBytes=1048576"}, {400, "limitBytes=262144"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct world w;
+        world_open(&w, POD_BY_DNS);
+        const struct gang_spec gang = {
+            .replicas = {[ROLE_PSERVER] = 1, [ROLE_TRAINER] = rows[i].trainers}};
+        struct gang_addresses addresses;
+        const struct replica_spec spec = {.id = ids[2]};
+        assert_int_equal(w.launcher->ops->prepare(w.launcher, &gang, &addresses, NULL), 0);
+        assert_int_equal(w.launcher->ops->create(w.launcher, &spec, NULL), 0);
+        turn(&w);
+        open_gates(&w);
+        json_t *pods[3];
+        assert_int_equal(accept_pods(&w, pods), 1);
+        notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
+        struct replica_output output;
+        assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
+        turn(&w);
+        assert_non_null(strstr(fake_kube_open(0)->req.path, rows[i].limit));
+        drop(pods, 1);
+        world_close(&w);
+    }
+}
+
+static void a_log_that_cannot_be_read_says_so(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
+    struct replica_output output;
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
+    turn(&w);
+    answer(&w, fake_kube_open(0), -EIO, "dial tcp");
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), 0);
+    turn(&w);
+    assert_string_equal(output.log, "benchd: the log could not be read: dial tcp\n");
+    drop(pods, 3);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trainer_0_is_followed_the_others_are_read),
+        cmocka_unit_test(large_gangs_have_shorter_logs),
+        cmocka_unit_test(a_log_that_cannot_be_read_says_so),
         cmocka_unit_test(a_log_that_was_read_is_stored_and_not_shown),
         cmocka_unit_test(a_simulated_pod_has_no_log),
     };

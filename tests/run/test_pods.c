@@ -10,8 +10,6 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "base/str.h"
-#include "core/record.h"
 #include "pods_world.h"
 
 static void the_first_goes_alone(void **state)
@@ -95,52 +93,6 @@ static void a_pod_that_is_there_is_ours_or_foreign(void **state)
         json_decref(pod);
         world_close(&w);
     }
-}
-
-static void a_service_that_is_there_is_ours_or_foreign(void **state)
-{
-    (void)state;
-    for (int is_ours = 0; is_ours < 2; is_ours++) {
-        struct world w;
-        world_open(&w, POD_BY_DNS);
-        create_gang(&w, 0);
-        answer(&w, fake_kube_open(0), -EEXIST, "already exists"); /* the Secret: taken */
-        struct kube_call *call = fake_kube_open(0);
-        json_t *service = json_loads(call->req.body, 0, NULL);
-        if (!is_ours) {
-            json_object_del(json_object_get(service, "metadata"), "ownerReferences");
-        }
-        _cleanup_(freep) char *text = json_dumps(service, 0);
-        answer(&w, call, -EEXIST, "already exists");
-        call = fake_kube_open(0);
-        assert_int_equal(call->req.method, KUBE_GET);
-        assert_non_null(strstr(call->req.path, "/services/"));
-        answer(&w, call, 0, text);
-        turn(&w);
-        const struct observed_replica *r = seen(&w, &ids[0]);
-        assert_int_equal(r->state, is_ours ? REPLICA_PENDING : REPLICA_FAILED);
-        assert_int_equal(fake_kube_n_open(), is_ours); /* the first pod, or nothing */
-        if (!is_ours) {
-            assert_non_null(strstr(r->message, "does not belong to this run"));
-        }
-        json_decref(service);
-        world_close(&w);
-    }
-}
-
-static void a_gate_that_fails_for_now_is_tried_again(void **state)
-{
-    (void)state;
-    struct world w;
-    world_open(&w, POD_BY_IP);
-    create_gang(&w, 0);
-    answer(&w, fake_kube_open(0), -EIO, "HTTP 500");
-    pass_ms(&w, 1900);
-    assert_int_equal(fake_kube_n_open(), 0);
-    pass_ms(&w, 200);
-    assert_non_null(strstr(fake_kube_open(0)->req.path, "/secrets"));
-    assert_int_equal(w.counters.failed, 0);
-    world_close(&w);
 }
 
 static void by_address_servers_come_first(void **state)
@@ -488,113 +440,6 @@ static void a_tick_reports_once(void **state)
     world_close(&w);
 }
 
-static void trainer_0_is_followed_the_others_are_read(void **state)
-{
-    (void)state;
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
-    assert_true(fake_kube.is_following);
-    assert_string_equal(fake_kube.follow.pod, "test-abcde-p0t0a0-trainer-0");
-    struct buf line = BUF_INIT;
-    const struct record_who who = {ROLE_TRAINER, 0, 0};
-    const struct record_step step = {.step = 1, .samples = 8};
-    record_write_step(&line, &who, &step);
-    fake_kube.follow.on_line(fake_kube.follow.ctx, buf_cstr(&line), line.len - 1);
-    assert_int_equal(w.n_records, 1);
-    const struct record_who others[] = {
-        {ROLE_TRAINER, 0, 1}, {ROLE_TRAINER, 1, 0}, {ROLE_PSERVER, 0, 0}};
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        struct buf other = BUF_INIT; /* what it prints of somebody else is not its record */
-        record_write_step(&other, &others[i], &step);
-        fake_kube.follow.on_line(fake_kube.follow.ctx, buf_cstr(&other), other.len - 1);
-        buf_append(&line, other.data, other.len);
-        buf_done(&other);
-    }
-    assert_int_equal(w.n_records, 1);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], ENDED);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
-    assert_true(fake_kube.has_container_ended);
-    struct replica_output output;
-    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[1], &output, NULL), -EAGAIN);
-    turn(&w);
-    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
-    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
-    turn(&w);
-    assert_int_equal(fake_kube_n_open(), 1); /* read once */
-    answer(&w, fake_kube_open(0), 0, "hello\n");
-    fake_kube.follow.on_end(fake_kube.follow.ctx, 0, NULL);
-    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[1], &output, NULL), 0);
-    turn(&w);
-    assert_int_equal(output.log_len, line.len);
-    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), 0);
-    turn(&w);
-    assert_string_equal(output.log, "hello\n");
-    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[0], &output, NULL),
-                     0); /* never ran */
-    assert_int_equal(output.log_len, 0);
-    buf_done(&line);
-    drop(pods, 3);
-    world_close(&w);
-}
-
-/* The members of an attempt share what their logs may take. */
-static void large_gangs_have_shorter_logs(void **state)
-{
-    (void)state;
-    static const struct {
-        uint32_t trainers;
-        const char *limit;
-    } rows[] = {{2, "limitBytes=10485760"}, {63, "limitBytes=1048576"}, {400, "limitBytes=262144"}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct world w;
-        world_open(&w, POD_BY_DNS);
-        const struct gang_spec gang = {
-            .replicas = {[ROLE_PSERVER] = 1, [ROLE_TRAINER] = rows[i].trainers}};
-        struct gang_addresses addresses;
-        const struct replica_spec spec = {.id = ids[2]};
-        assert_int_equal(w.launcher->ops->prepare(w.launcher, &gang, &addresses, NULL), 0);
-        assert_int_equal(w.launcher->ops->create(w.launcher, &spec, NULL), 0);
-        turn(&w);
-        open_gates(&w);
-        json_t *pods[3];
-        assert_int_equal(accept_pods(&w, pods), 1);
-        notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
-        struct replica_output output;
-        assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
-        turn(&w);
-        assert_non_null(strstr(fake_kube_open(0)->req.path, rows[i].limit));
-        drop(pods, 1);
-        world_close(&w);
-    }
-}
-
-static void a_log_that_cannot_be_read_says_so(void **state)
-{
-    (void)state;
-    struct world w;
-    world_open(&w, POD_BY_DNS);
-    create_gang(&w, 0);
-    open_gates(&w);
-    json_t *pods[3];
-    assert_int_equal(accept_pods(&w, pods), 3);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
-    struct replica_output output;
-    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
-    turn(&w);
-    answer(&w, fake_kube_open(0), -EIO, "dial tcp");
-    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), 0);
-    turn(&w);
-    assert_string_equal(output.log, "benchd: the log could not be read: dial tcp\n");
-    drop(pods, 3);
-    world_close(&w);
-}
-
 static void a_new_launcher_takes_over(void **state)
 {
     (void)state;
@@ -632,8 +477,6 @@ int main(void)
         cmocka_unit_test(the_first_goes_alone),
         cmocka_unit_test(a_refused_pod_costs_one_request),
         cmocka_unit_test(a_pod_that_is_there_is_ours_or_foreign),
-        cmocka_unit_test(a_service_that_is_there_is_ours_or_foreign),
-        cmocka_unit_test(a_gate_that_fails_for_now_is_tried_again),
         cmocka_unit_test(by_address_servers_come_first),
         cmocka_unit_test(by_address_all_servers_come_first),
         cmocka_unit_test(at_most_40_pods_are_posted_at_a_time),
@@ -648,9 +491,6 @@ int main(void)
         cmocka_unit_test(a_denial_is_over_when_something_succeeds),
         cmocka_unit_test(a_terminating_pod_is_not_taken_over),
         cmocka_unit_test(a_tick_reports_once),
-        cmocka_unit_test(trainer_0_is_followed_the_others_are_read),
-        cmocka_unit_test(large_gangs_have_shorter_logs),
-        cmocka_unit_test(a_log_that_cannot_be_read_says_so),
         cmocka_unit_test(a_new_launcher_takes_over),
     };
     return cmocka_run_group_tests_name("run/pods", tests, NULL, NULL);
