@@ -2,9 +2,9 @@
 #include "ctl/live_model.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
+#include "core/summary.h"
 
 void live_model_init(struct live_model *m, const struct run_def *def)
 {
@@ -24,23 +24,17 @@ void live_model_done(struct live_model *m)
 double live_model_throughput(const struct attempt_row *row)
 {
     double sum = 0;
-    uint32_t n = 0;
     vec_each (const struct replica_row, rep, &row->replicas) {
+        struct summary summary;
         if (rep->id.role == ROLE_PSERVER) {
             continue;
         }
-        struct record record;
-        if (rep->summary_json == NULL ||
-            record_read(rep->summary_json, strlen(rep->summary_json), &record, NULL) != 1) {
+        if (summary_read_usable(rep->summary_json, &rep->id, &summary, NULL) < 0) {
             return NAN;
         }
-        if (record.type == RECORD_SUMMARY && record.summary.duration_ns > 0) {
-            sum += (double)record.summary.samples * 1e9 / (double)record.summary.duration_ns;
-            n++;
-        }
-        record_done(&record);
+        sum += summary_throughput(&summary);
     }
-    return n > 0 ? sum : NAN;
+    return sum > 0 ? sum : NAN;
 }
 
 /* How long a trial takes, up to a factor: a thread's samples per step, times how crowded the CPUs
@@ -61,8 +55,8 @@ void live_model_restore(struct live_model *m, const struct attempt_row *row)
     }
     struct live_model_point *p = &m->points[row->id.point];
     p->done++;
-    p->failed += row->outcome != ATTEMPT_SUCCEEDED;
     double x = row->outcome == ATTEMPT_SUCCEEDED ? live_model_throughput(row) : NAN;
+    p->failed += isnan(x);
     if (!isnan(x)) {
         *vec_push(&p->throughputs) = x;
     }

@@ -45,7 +45,8 @@ void live_model_attempt(struct live_model *m, const struct attempt_row *row);
 void live_model_record(struct live_model *m, const struct replica_id *id,
                        const struct record *record);
 
-/* Samples/s of a succeeded attempt, over all its trainers; NaN when a summary is missing. */
+/* Samples/s of a succeeded attempt, over all its trainers; NaN when one of them left no
+ * usable summary (core/summary.h). */
 double live_model_throughput(const struct attempt_row *row);
 /* Milliseconds until the end, from the trials that ended while we watched; -1: not known yet. */
 int64_t live_model_eta_ms(const struct live_model *m, int64_t now_unix_ms);

@@ -2,13 +2,15 @@
 #include "decide/policy_attempt.h"
 
 #include "base/text.h"
+#include "core/summary.h"
 #include "decide/policy_failure.h"
 
 /* What one walk over the gang finds. */
 struct findings {
     const struct observed_replica *cause;    /* the first failure that is no consequence */
     const struct observed_replica *survivor; /* the first that lost a peer */
-    const struct observed_replica *silent; /* a trainer or worker that succeeded without summary */
+    const struct observed_replica *silent;   /* a trainer or worker that succeeded without a summary
+                                              that can be used */
     bool has_missing;
     enum role missing_role;
     uint32_t missing_index;
@@ -38,6 +40,11 @@ static void look_at_failure(struct findings *f, const struct observed_replica *r
     }
 }
 
+static bool has_usable_summary(const struct observed_replica *r)
+{
+    return r->has_summary && r->summary_fault == NULL;
+}
+
 static void look_at_member(struct findings *f, const struct observed_replica *r)
 {
     const bool is_trainer = r->id.role != ROLE_PSERVER;
@@ -52,7 +59,7 @@ static void look_at_member(struct findings *f, const struct observed_replica *r)
         if (is_trainer && r->ended_unix_ms > f->trainers_ended_unix_ms) {
             f->trainers_ended_unix_ms = r->ended_unix_ms;
         }
-        if (is_trainer && !r->has_summary && f->silent == NULL) {
+        if (is_trainer && !has_usable_summary(r) && f->silent == NULL) {
             f->silent = r;
         }
         return;
@@ -133,6 +140,20 @@ static void judge_survivor(const struct findings *f, int64_t now_unix_ms,
     }
 }
 
+/* A replica that succeeded has a message if one of its records was damaged: perhaps the summary. */
+static void say_silent(struct attempt_verdict *ret, const struct observed_replica *r)
+{
+    const bool is_refused = r->has_summary;
+    const char *why = is_refused ? r->summary_fault : r->message;
+    text_put(ret->error, sizeof(ret->error), "%s/%u: succeeded but %s%s%s",
+             role_to_string(r->id.role), r->id.index,
+             is_refused ? SUMMARY_REFUSED : SUMMARY_MISSING,
+             why == NULL  ? ""
+             : is_refused ? ": "
+                          : "; ",
+             why == NULL ? "" : why);
+}
+
 static void judge_success(const struct findings *f, int64_t now_unix_ms,
                           struct attempt_verdict *ret)
 {
@@ -147,8 +168,7 @@ static void judge_success(const struct findings *f, int64_t now_unix_ms,
     ret->end = ATTEMPT_END_WELL;
     if (f->silent != NULL) {
         ret->end = ATTEMPT_END_NO_SUMMARY;
-        text_put(ret->error, sizeof(ret->error), "%s/%u: succeeded but wrote no summary",
-                 role_to_string(f->silent->id.role), f->silent->id.index);
+        say_silent(ret, f->silent);
     }
 }
 

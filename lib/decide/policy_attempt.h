@@ -7,7 +7,7 @@
  *      all there is, the members that still run get one second to fail; after that the peer that
  *      the survivors name is the cause.
  *   2. All trainers and workers succeeded: the attempt ends when the pservers have ended too, or
- *      10 s after the last trainer. A missing summary makes it NO_SUMMARY.
+ *      10 s after the last trainer. A summary that is missing or cannot be used makes it NO_SUMMARY.
  *   3. Otherwise it is alive. */
 #pragma once
 
@@ -37,7 +37,7 @@ struct gang {
 
 enum attempt_end {
     ATTEMPT_END_WELL,
-    ATTEMPT_END_NO_SUMMARY,
+    ATTEMPT_END_NO_SUMMARY, /* or none that can be used */
     ATTEMPT_END_INFRASTRUCTURE,
     ATTEMPT_END_PERMANENT,
 };

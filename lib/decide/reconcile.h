@@ -38,9 +38,11 @@ struct observed_replica {
     int exit_code;         /* of an ended one */
     int64_t ended_unix_ms; /* 0: not ended */
     bool has_summary;
-    const char *message; /* for a person; borrowed; NULL: none. Without the replica's name:
-                               "killed by signal 9", "silent for 6 s" */
-    bool has_blamed;     /* its last error record named a peer as the cause: */
+    const char *summary_fault; /* why its summary cannot be used (core/summary.h); NULL: it can, or
+                                  there is none */
+    const char *message;       /* for a person; borrowed; NULL: none. Without the replica's name:
+                                  "killed by signal 9", "silent for 6 s" */
+    bool has_blamed;           /* its last error record named a peer as the cause: */
     enum role blamed_role;
     uint32_t blamed_index;
 };

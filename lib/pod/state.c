@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "core/record.h"
+#include "core/summary.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -57,15 +58,20 @@ static void say(struct pod_state *s, const char *words, const char *detail)
 /* ---- the termination message: a summary, or the last lines of the log ---- */
 
 struct last_words {
-    char *error; /* of an error record; owned */
-    char *line;  /* the last line that is no record; owned */
+    char *error;                    /* of an error record; owned */
+    char *line;                     /* the last line that is no record; owned */
+    char damage[ERR_MSG_SIZE + 32]; /* what is wrong with a damaged record; "": none */
 };
 
 static void keep_line(struct pod_state *s, const struct replica_id *id, struct last_words *words,
                       const char *line, size_t len)
 {
     struct record record;
-    const int r = line[0] == '{' ? record_read(line, len, &record, NULL) : 0;
+    struct err err = {0};
+    const int r = line[0] == '{' ? record_read(line, len, &record, &err) : 0;
+    if (r < 0) {
+        text_put(words->damage, sizeof(words->damage), "damaged record: %s", err.msg);
+    }
     if (r <= 0) {
         free(words->line);
         words->line = xstrndup(line, len);
@@ -76,6 +82,7 @@ static void keep_line(struct pod_state *s, const struct replica_id *id, struct l
     if (is_its && record.type == RECORD_SUMMARY) {
         free(s->summary_line);
         s->summary_line = xstrndup(line, len);
+        s->summary_fault = summary_fault(&record.summary);
     } else if (is_its && record.type == RECORD_ERROR) {
         free(words->error);
         words->error = xstrdup(record.error.message);
@@ -109,6 +116,7 @@ static void end_by_exit(struct pod_state *s, const struct replica_id *id, const 
     const enum failure_class failure = failure_classify_exit(code, s->signal, false);
     if (failure == FAILURE_NONE) {
         s->state = REPLICA_SUCCEEDED;
+        say(s, words.damage, "");
     } else {
         fail(s, failure);
         if (s->has_blamed) {

@@ -23,12 +23,14 @@ struct pod_state {
     enum replica_state state;
     enum failure_class failure;
     enum pod_wait wait;
-    int exit_code, signal; /* exit_code -1: not ended, or not by itself */
-    bool has_started;      /* its container runs or ran */
-    bool is_simulated;     /* it started without a container: a fake node answered */
-    char ip[64];           /* "" until it has one */
-    char message[512];     /* why it failed or waits, for a person; "" if all is well */
-    char *summary_line;    /* owned; NULL: none */
+    int exit_code, signal;     /* exit_code -1: not ended, or not by itself */
+    bool has_started;          /* its container runs or ran */
+    bool is_simulated;         /* it started without a container: a fake node answered */
+    char ip[64];               /* "" until it has one */
+    char message[512];         /* why it failed or waits, or that it left a damaged record, for a
+                              person; "" if all is well */
+    char *summary_line;        /* owned; NULL: none */
+    const char *summary_fault; /* of summary_line (core/summary.h); static; NULL: none */
     bool has_blamed;
     enum role blamed_role;
     uint32_t blamed_index;

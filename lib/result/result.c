@@ -3,8 +3,8 @@
 #include "result/result.h"
 
 #include <math.h>
-#include <string.h>
 
+#include "core/summary.h"
 #include "result/hardware.h"
 #include "result/lint.h"
 #include "result/number.h"
@@ -36,13 +36,6 @@ static bool decides_over(const struct attempt_row *row, const struct attempt_row
     return is_void ? row->id.number > other->id.number : row->id.number < other->id.number;
 }
 
-/* A summary counts only for the replica that it names. */
-static bool is_own_summary(const struct record *record, const struct replica_id *id)
-{
-    return record->type == RECORD_SUMMARY && record->who.role == id->role &&
-           record->who.index == id->index && record->who.attempt == id->attempt.number;
-}
-
 static void read_replica(const struct replica_row *row, struct replica_result *ret)
 {
     *ret = (struct replica_result){
@@ -50,31 +43,29 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
         .throughput = unknown_throughput(scope_replica),
         .steps = {.sum_s = NAN, .fall = NAN},
     };
-    struct record record;
-    if (row->summary_json == NULL ||
-        record_read(row->summary_json, strlen(row->summary_json), &record, NULL) != 1) {
+    if (summary_read(row->summary_json, &row->id, &ret->summary, NULL) < 0) {
         return;
     }
-    if (!is_own_summary(&record, &row->id)) {
-        record_done(&record);
-        return;
-    }
-    ret->steps = step_times_of(&record.summary);
-    summary_done(&record.summary); /* free the series: 8 kB per replica, and no figure needs it */
+    ret->steps = step_times_of(&ret->summary);
+    summary_done(&ret->summary); /* the series: 8 kB per replica, and no figure needs it */
     ret->has_summary = true;
-    ret->summary = record.summary;
-    if (row->id.role == ROLE_TRAINER && ret->summary.samples > 0 && ret->summary.duration_ns > 0) {
+    if (row->id.role == ROLE_TRAINER && summary_fault(&ret->summary) == NULL) {
         ret->throughput.estimate.known = true;
-        ret->throughput.estimate.value =
-            (double)ret->summary.samples / ((double)ret->summary.duration_ns / 1e9);
+        ret->throughput.estimate.value = summary_throughput(&ret->summary);
     }
 }
 
-static const char *missing_numbers(const struct replica_result *r)
+/* Why this trainer has no throughput; r is NULL if it left nothing. */
+static char *missing_numbers(uint32_t index, const struct replica_result *r)
 {
-    return r == NULL || r->row->summary_json == NULL ? "no summary"
-           : !r->has_summary                         ? "a damaged or foreign summary"
-                                                     : "a summary without samples or time";
+    struct summary s;
+    struct err err = {0};
+    if (r == NULL) {
+        return xasprintf("trainer/%u " SUMMARY_MISSING, index);
+    }
+    (void)summary_read_usable(r->row->summary_json, &r->row->id, &s,
+                              &err); /* fails: hence we ask */
+    return xasprintf("trainer/%u %s", index, err.msg);
 }
 
 /* X = sum over trainers of samples / duration. If one trainer has no numbers, there is no X. */
@@ -92,7 +83,7 @@ static void sum_trainers(struct trial_result *t, uint32_t n_trainers)
     for (uint32_t i = 0; i < n_trainers; i++) {
         if (trainers[i] == NULL || !trainers[i]->throughput.estimate.known) {
             t->phase = TRIAL_METRICS_UNAVAILABLE;
-            t->error = xasprintf("trainer/%u wrote %s", i, missing_numbers(trainers[i]));
+            t->error = missing_numbers(i, trainers[i]);
             return;
         }
         sum += trainers[i]->throughput.estimate.value;

@@ -397,6 +397,7 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
             .exit_code = s->exit_code,
             .ended_unix_ms = (*it)->ended_unix_ms,
             .has_summary = s->summary_line != NULL,
+            .summary_fault = s->summary_fault,
             .message = failure_of(*it),
             .has_blamed = s->has_blamed,
             .blamed_role = s->blamed_role,

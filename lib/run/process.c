@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/record.h"
+#include "core/summary.h"
 
 static void strings_free(char **list)
 {
@@ -33,6 +34,7 @@ static void keep_record(struct process *p, const struct record *record, const ch
         break;
     case RECORD_SUMMARY:
         replace_take(&p->summary_line, xstrdup(line));
+        p->summary_fault = summary_fault(&record->summary);
         break;
     case RECORD_ERROR:
         replace_take(&p->error_message, xstrdup(record->error.message));
@@ -324,6 +326,7 @@ void process_observe(const struct process *p, struct observed_replica *ret)
         .exit_code = p->exit_code,
         .ended_unix_ms = p->ended_unix_ms,
         .has_summary = p->summary_line != NULL,
+        .summary_fault = p->summary_fault,
         .message = p->message,
         .has_blamed = p->has_blamed,
         .blamed_role = p->blamed_role,

@@ -7,6 +7,7 @@ FAKE_FAIL        "P.T.A=CODE", comma separated: trainer/0 of that point, trial, 
                  * matches anything
 FAKE_HANG        "P.T": trainer/0 of that point and trial never ends
 FAKE_FACTOR      "P=F": at that point steps are said to take F times as long (* as in FAKE_FAIL)
+FAKE_SUMMARY     JSON: fields of a trainer's summary that replace the true ones; null: the field is missing
 FAKE_STUBBORN    set: ends by SIGKILL only
 FAKE_PIDS        a file: every process writes its pid there"""
 import json
@@ -63,7 +64,9 @@ def train():
     for step in range(steps):
         time.sleep(float(ENV.get("FAKE_STEP_S", "0")))
         record("step", step=step, t_ns=(step + 1) * step_ns, step_ns=step_ns, samples=batch, loss=2.0)
-    record("summary", samples=batch * steps, steps=steps, duration_ns=steps * step_ns)
+    summary = {"samples": batch * steps, "steps": steps, "duration_ns": steps * step_ns}
+    summary.update(json.loads(ENV.get("FAKE_SUMMARY", "{}")))
+    record("summary", **{k: v for k, v in summary.items() if v is not None})
 
 
 def main():

@@ -84,7 +84,7 @@ static void test_a_run_from_start_to_end(void **state)
     attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
     attempt(&m, 0, 1, ATTEMPT_SUCCEEDED, SUMMARY("32", "1600000000"));
     begin(&m, 1, 0, 31000);
-    attempt(&m, 1, 0, ATTEMPT_FAILED, NULL);
+    attempt(&m, 1, 0, ATTEMPT_SUCCEEDED, SUMMARY("0", "800000000")); /* no result */
     assert_live(&m, &opts,
                 "tiny-7k3fq   3/4 trials   30s   eta 10s\n"
                 " + 0   trainers=1  2/2  30 samples/s\n"
@@ -191,6 +191,7 @@ static void test_throughput(void **state)
          "\"attempt\":0,\"code\":1,\"peer\":null,\"message\":\"x\"}",
          NAN},
         {"no time", SUMMARY("32", "0"), NAN},
+        {"no samples", SUMMARY("0", "800000000"), NAN},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct attempt_row row = make_row(0, 0, ATTEMPT_SUCCEEDED, rows[i].summary);

@@ -115,6 +115,34 @@ class Results(cli.CliCase):
 
 
 class Failures(cli.CliCase):
+    def test_a_summary_without_samples_is_no_result(self):
+        """A gate never passes empty: neither alone nor with a threshold."""
+        bound = {"thresholds": [{"metric": "efficiency", "where": {"trainers": 1}, "min": 0.9}]}
+        for field, why in (("samples", "'samples' is 0"), ("duration_ns", "'duration_ns' is 0")):
+            with self.subTest(field):
+                result = self.run_tiny(repeats=1, extra=bound, env={"FAKE_SUMMARY": json.dumps({field: 0})}, code=1)
+                self.assertEqual(result["phase"], "Failed")
+                self.assertEqual(result["thresholds"][0]["verdict"], "Unknown")
+                trial = result["points"][0]["trials"][0]
+                self.assertEqual((trial["phase"], trial["error"]), (
+                    "MetricsUnavailable", f"trainer/0: succeeded but wrote a summary that is refused: {why}"))
+                text = " ".join(self.ctl("results", result["run"], "--store", self.store).stdout.split())
+                self.assertIn(f"MetricsUnavailable: trainer/0: succeeded but wrote a summary that is refused: {why}", text)
+        result = self.run_tiny(repeats=1, env={"FAKE_SUMMARY": '{"steps": null}'}, code=1)
+        self.assertEqual(result["points"][0]["trials"][0]["error"],
+                         "trainer/0: succeeded but wrote no summary; damaged record: record: 'steps' is missing")
+
+    def test_a_stored_run_without_numbers_did_not_succeed(self):
+        """Of an older program, which took a summary without samples for a result."""
+        run = self.run_tiny(repeats=1)["run"]
+        db = sqlite3.connect(self.folder / "results.db")
+        with db:
+            db.execute("UPDATE replica SET summary = replace(summary, '\"samples\": 6', '\"samples\": 0')")
+        db.close()
+        document = json.loads(self.ctl("results", run, "--store", self.store, "-o", "json").stdout)
+        self.assertEqual(document["points"][0]["trials"][0]["error"],
+                         "trainer/0 wrote a summary that is refused: 'samples' is 0")
+
     def test_a_failed_trial_is_exit_1_and_explained(self):
         result = self.run_tiny(env={"FAKE_FAIL": "1.*.*=12"}, code=1)
         self.assertEqual(result["phase"], "PartiallyFailed")

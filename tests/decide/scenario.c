@@ -120,6 +120,11 @@ static int read_word(const char *word, struct observed_replica *r)
         r->has_summary = true;
         return 1;
     }
+    if (str_eq(word, "no-samples")) {
+        r->has_summary = true;
+        r->summary_fault = "'samples' is 0";
+        return 1;
+    }
     if (str_has_prefix(word, "blames=")) {
         r->has_blamed = true;
         return read_member(word + strlen("blames="), &r->blamed_role, &r->blamed_index);

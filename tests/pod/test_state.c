@@ -329,6 +329,33 @@ static void summary_in_message(void **state)
     buf_done(&line);
 }
 
+static void why_a_summary_cannot_be_used(void **state)
+{
+    (void)state;
+#define HEAD "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":1,\"attempt\":0,"
+    static const struct {
+        const char *text, *fault, *message;
+    } messages[] = {
+        {HEAD "\"samples\":5,\"duration_ns\":5,\"steps\":1}", NULL, ""},
+        {HEAD "\"samples\":0,\"duration_ns\":5,\"steps\":1}", "'samples' is 0", ""},
+        {HEAD "\"duration_ns\":5,\"steps\":1}", NULL,
+         "damaged record: record: 'samples' is missing"},
+        {"done", NULL, ""},
+    };
+    for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
+        json_t *pod = make_ended(0, messages[i].text);
+        struct pod_state s;
+        pod_state_read(pod, &trainer_1, &s);
+        assert_int_equal(s.state, REPLICA_SUCCEEDED);
+        assert_int_equal(s.summary_line != NULL, i < 2);
+        assert_string_equal(s.summary_fault == NULL ? "" : s.summary_fault,
+                            messages[i].fault == NULL ? "" : messages[i].fault);
+        assert_string_equal(s.message, messages[i].message);
+        pod_state_done(&s);
+        json_decref(pod);
+    }
+}
+
 static void error_record_in_message(void **state)
 {
     (void)state;
@@ -397,6 +424,7 @@ int main(void)
         cmocka_unit_test(over_and_stopped),
         cmocka_unit_test(killed_for_memory_without_a_limit),
         cmocka_unit_test(summary_in_message),
+        cmocka_unit_test(why_a_summary_cannot_be_used),
         cmocka_unit_test(error_record_in_message),
         cmocka_unit_test(without_container_it_is_simulated),
         cmocka_unit_test(address),

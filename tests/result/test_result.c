@@ -118,17 +118,19 @@ static void a_trial_needs_every_trainers_summary(void **state)
     } rows[] = {
         {"no summary", NO_SUMMARY, TRIAL_METRICS_UNAVAILABLE, "trainer/1 wrote no summary"},
         {"garbage", GARBAGE, TRIAL_METRICS_UNAVAILABLE,
-         "trainer/1 wrote a damaged or foreign summary"},
+         "trainer/1 wrote a summary that is refused: record: column 12: string or '}' expected "
+         "near "
+         "end of file"},
         {"another record", A_STEP_RECORD, TRIAL_METRICS_UNAVAILABLE,
-         "trainer/1 wrote a damaged or foreign summary"},
+         "trainer/1 wrote a summary that is refused: it is another record"},
         {"of another replica", FOREIGN, TRIAL_METRICS_UNAVAILABLE,
-         "trainer/1 wrote a damaged or foreign summary"},
+         "trainer/1 wrote a summary that is refused: it is from trainer/0 of attempt 1"},
         {"of the attempt before", OF_THE_LAST_ATTEMPT, TRIAL_METRICS_UNAVAILABLE,
-         "trainer/1 wrote a damaged or foreign summary"},
+         "trainer/1 wrote a summary that is refused: it is from trainer/1 of attempt 0"},
         {"no samples", NO_SAMPLES, TRIAL_METRICS_UNAVAILABLE,
-         "trainer/1 wrote a summary without samples or time"},
+         "trainer/1 wrote a summary that is refused: 'samples' is 0"},
         {"no time", NO_TIME, TRIAL_METRICS_UNAVAILABLE,
-         "trainer/1 wrote a summary without samples or time"},
+         "trainer/1 wrote a summary that is refused: 'duration_ns' is 0"},
         {"no such replica", NO_TRAINER, TRIAL_METRICS_UNAVAILABLE, "trainer/1 wrote no summary"},
         {"a server without one does not matter", PSERVER_SILENT, TRIAL_SUCCEEDED, NULL},
     };

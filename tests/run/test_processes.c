@@ -121,6 +121,7 @@ static void records_are_kept(void **state)
     fixture_wait_state(&f, &id, REPLICA_SUCCEEDED);
     struct observed_replica seen = fixture_get(&f, &id);
     assert_true(seen.has_summary && seen.has_blamed);
+    assert_null(seen.summary_fault);
     assert_int_equal(seen.blamed_role, ROLE_PSERVER);
     assert_int_equal(seen.blamed_index, 2);
     struct replica_output output = fixture_output(&f, &id);
