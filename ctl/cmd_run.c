@@ -57,7 +57,8 @@ const struct verb verb_run = {
                "\n"
                "Exit codes: 0 all trials succeeded, 1 trials failed, 2 invalid definition, 3 no\n"
                "such benchmark or CRDs not installed, 4 not authorised, 5 no cluster or no\n"
-               "benchd, 7 a threshold was missed, 8 --timeout, 9 disk or store, 130 interrupted.",
+               "benchd, 7 a threshold was missed or could not be judged, 8 --timeout, 9 disk or\n"
+               "store, 130 interrupted.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = SHOW_FORMATS,

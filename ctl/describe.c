@@ -162,12 +162,13 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
 {
     const struct run_status *st = &p->row->status;
     bool unknown_metrics = false;
-    size_t n_missed = 0;
+    size_t n_missed = 0, n_unjudged = 0;
     for (size_t i = 0; i < p->n_rows; i++) {
         unknown_metrics = unknown_metrics || p->rows[i].outcome == ATTEMPT_METRICS_UNAVAILABLE;
     }
     vec_each (const struct threshold_result, t, &p->result->thresholds) {
         n_missed += t->verdict == THRESHOLD_FAILED;
+        n_unjudged += t->verdict == THRESHOLD_UNKNOWN;
     }
     struct table *t = table_new();
     table_column(t, "  TYPE", TABLE_LEFT);
@@ -183,11 +184,12 @@ static void format_conditions(const struct describe_params *p, struct buf *out)
     add_condition(t, "  Failed", failed, st, failed);
     add_condition(t, "  MetricsUnavailable", unknown_metrics, st, false);
     table_cell(t, "  ThresholdFailed");
-    table_cell(t, "%s", n_missed > 0 ? "True" : "False");
-    table_cell(t, "%s", n_missed > 0 ? "BelowThreshold" : "-");
-    if (n_missed > 0) {
-        table_cell(t, "%zu of %zu missed, see benchctl results %s", n_missed,
-                   p->result->thresholds.len, p->row->name);
+    table_cell(t, "%s", n_missed > 0 ? "True" : n_unjudged > 0 ? "Unknown" : "False");
+    table_cell(t, "%s", n_missed > 0 ? "BelowThreshold" : n_unjudged > 0 ? "NotJudged" : "-");
+    if (n_missed + n_unjudged > 0) {
+        table_cell(t, "%zu of %zu %s, see benchctl results %s",
+                   n_missed > 0 ? n_missed : n_unjudged, p->result->thresholds.len,
+                   n_missed > 0 ? "missed" : "could not be judged", p->row->name);
     } else {
         table_cell(t, "-");
     }

@@ -7,6 +7,7 @@
 
 #include "base/parse.h"
 #include "report/report.h"
+#include "result/threshold.h"
 
 unsigned show_columns(int fd)
 {
@@ -64,15 +65,23 @@ enum exit_code show_comparison(const struct cli *cli, const struct comparison *c
     return code;
 }
 
-enum exit_code show_exit_code(const struct result *result)
+/* A run that succeeded has a throughput of every trial. An older benchd may call one so whose
+ * summaries cannot be used. */
+static bool lacks_a_result(const struct result *r)
 {
-    if (result->phase == RUN_FAILED || result->phase == RUN_PARTIALLY_FAILED) {
-        return EXIT_RUN_FAILED;
-    }
-    vec_each (const struct threshold_result, t, &result->thresholds) {
-        if (t->verdict == THRESHOLD_FAILED) {
-            return EXIT_THRESHOLD;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        if (r->phase == RUN_SUCCEEDED && r->points[i].n_succeeded < r->points[i].n_trials) {
+            return true;
         }
     }
-    return EXIT_OK;
+    return false;
+}
+
+enum exit_code show_exit_code(const struct result *result)
+{
+    if (result->phase == RUN_FAILED || result->phase == RUN_PARTIALLY_FAILED ||
+        lacks_a_result(result)) {
+        return EXIT_RUN_FAILED;
+    }
+    return threshold_judge_all(result) == THRESHOLD_PASSED ? EXIT_OK : EXIT_THRESHOLD;
 }

@@ -9,8 +9,8 @@
 enum exit_code show_result(const struct cli *cli, const struct result *result);
 struct comparison;
 enum exit_code show_comparison(const struct cli *cli, const struct comparison *comparison);
-/* EXIT_RUN_FAILED if the run failed, else EXIT_THRESHOLD if a threshold was missed, else
- * EXIT_OK. */
+/* EXIT_RUN_FAILED if the run or a trial failed, else EXIT_THRESHOLD if a threshold was missed or
+ * could not be judged, else EXIT_OK. */
 enum exit_code show_exit_code(const struct result *result);
 /* Columns of the terminal at `fd`: its width, $COLUMNS, or 80. */
 unsigned show_columns(int fd);

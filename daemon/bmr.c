@@ -177,7 +177,7 @@ static void set_date(json_t *object, const char *key, int64_t unix_ms)
 
 struct condition {
     const char *type;
-    enum { COND_FALSE, COND_TRUE } status;
+    enum condition_status { COND_FALSE, COND_TRUE, COND_UNKNOWN } status;
     const char *reason, *message;
 };
 
@@ -193,7 +193,9 @@ static const json_t *find_condition(const json_t *list, const char *type)
 
 static void add_condition(const struct bmr_status *s, json_t *list, const struct condition *c)
 {
-    const char *status = c->status == COND_TRUE ? "True" : "False";
+    static const char *const statuses[] = {
+        [COND_FALSE] = "False", [COND_TRUE] = "True", [COND_UNKNOWN] = "Unknown"};
+    const char *status = statuses[c->status];
     const json_t *last = find_condition(s->conditions, c->type);
     char now[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(s->now_unix_ms, now);
@@ -204,6 +206,15 @@ static void add_condition(const struct bmr_status *s, json_t *list, const struct
                                                 "reason", c->reason, "message", c->message,
                                                 "observedGeneration", (json_int_t)s->generation));
 }
+
+/* What could not be judged is not "False": `kubectl wait` for that must not end. */
+static const struct condition of_thresholds[] = {
+    [THRESHOLD_PASSED] = {"ThresholdFailed", COND_FALSE, "NoneFailed", ""},
+    [THRESHOLD_FAILED] = {"ThresholdFailed", COND_TRUE, "BelowThreshold",
+                          "a threshold was not met; see benchctl results"},
+    [THRESHOLD_UNKNOWN] = {"ThresholdFailed", COND_UNKNOWN, "NotJudged",
+                           "a threshold could not be judged; see benchctl results"},
+};
 
 static json_t *conditions(const struct bmr_status *s)
 {
@@ -230,17 +241,13 @@ static json_t *conditions(const struct bmr_status *s)
         add_condition(s, list, &always[i]);
     }
     if (s->is_final && s->is_accepted) { /* known only at the end */
-        const bool is_mute = s->has_mute_trials, is_below = s->has_failed_threshold;
+        const bool is_mute = s->has_mute_trials;
         add_condition(
             s, list,
             &(struct condition){"MetricsUnavailable", is_mute ? COND_TRUE : COND_FALSE,
                                 is_mute ? "NoSummary" : "AllMeasured",
-                                is_mute ? "some trials succeeded but left no summary" : ""});
-        add_condition(
-            s, list,
-            &(struct condition){"ThresholdFailed", is_below ? COND_TRUE : COND_FALSE,
-                                is_below ? "BelowThreshold" : "NoneFailed",
-                                is_below ? "a threshold was not met; see benchctl results" : ""});
+                                is_mute ? "some trials succeeded but left no usable summary" : ""});
+        add_condition(s, list, &of_thresholds[s->thresholds]);
     }
     return list;
 }

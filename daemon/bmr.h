@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "decide/reconcile.h"
+#include "result/result.h"
 #include "spec/run_def.h"
 
 #define BMR_DEFINITION_MAX 32768 /* bytes of status.definition */
@@ -42,10 +43,10 @@ struct bmr_status {
     bool is_accepted;
     const char *refusal, *refusal_text; /* why it is not accepted: CamelCase, words */
     bool is_final;
-    bool has_mute_trials;      /* some trial ended MetricsUnavailable */
-    bool has_failed_threshold; /* some threshold was not met */
-    int64_t eta_s;             /* -1: not known */
-    const json_t *conditions;  /* the last ones, for their dates; NULL: none */
+    bool has_mute_trials;              /* some trial ended MetricsUnavailable */
+    enum threshold_verdict thresholds; /* of all together */
+    int64_t eta_s;                     /* -1: not known */
+    const json_t *conditions;          /* the last ones, for their dates; NULL: none */
     int64_t now_unix_ms;
 };
 /* The `status` that manager benchd applies. Owned. */

@@ -16,6 +16,7 @@
 
 #include "daemon/run_env.h"
 #include "daemon/run_life.h"
+#include "result/result.h"
 
 #define RUN_RETRY_NS (5 * INT64_C(1000000000)) /* after a failed request */
 
@@ -46,7 +47,8 @@ struct run_refusal {
 /* What the stored results say at the end. */
 struct run_judgement {
     bool is_made;
-    bool has_mute_trials, has_failed_threshold;
+    bool has_mute_trials;
+    enum threshold_verdict thresholds; /* of all together */
 };
 
 /* The object's status, as this process writes it. */

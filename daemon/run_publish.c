@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/bmr.h"
-#include "result/result.h"
+#include "result/threshold.h"
 
 #define WRITE_EVERY_NS INT64_C(1000000000)
 
@@ -22,6 +22,7 @@ static void judge(struct run *run)
     }
     run->judgement.is_made = true;
     if (store->ops->list_attempts(store, run->uid, &rows, &n, NULL) < 0) {
+        run->judgement.thresholds = THRESHOLD_UNKNOWN;
         return; /* the conditions stay; a broken store shows at its next write */
     }
     struct result *result = result_build(run->def, run->status.phase, rows, n);
@@ -31,9 +32,7 @@ static void judge(struct run *run)
                 result->points[p].trials[t].phase == TRIAL_METRICS_UNAVAILABLE;
         }
     }
-    vec_each (struct threshold_result, t, &result->thresholds) {
-        run->judgement.has_failed_threshold |= t->verdict == THRESHOLD_FAILED;
-    }
+    run->judgement.thresholds = threshold_judge_all(result);
     result_free(result);
     for (size_t i = 0; i < n; i++) {
         attempt_row_done(&rows[i]);
@@ -77,7 +76,7 @@ void run_publish(struct run *run)
         .refusal_text = run->refusal.text == NULL ? "" : run->refusal.text,
         .is_final = run_is_final(run),
         .has_mute_trials = run->judgement.has_mute_trials,
-        .has_failed_threshold = run->judgement.has_failed_threshold,
+        .thresholds = run->judgement.thresholds,
         .eta_s = run->eta_s,
         .conditions = run->publication.conditions,
         .now_unix_ms = clock_unix_ms(),

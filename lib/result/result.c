@@ -200,12 +200,16 @@ static bool has_all(const struct params *params, const struct params *where)
     return true;
 }
 
-static double metric_value(const struct point_result *p, enum metric metric)
+static struct estimate metric_of(const struct point_result *p, enum metric metric)
 {
-    const struct figure *f = metric == METRIC_THROUGHPUT ? &p->throughput
-                             : metric == METRIC_SPEEDUP  ? &p->speedup
-                                                         : &p->efficiency;
-    return f->estimate.known ? f->estimate.value : NAN;
+    struct estimate e = metric == METRIC_THROUGHPUT ? p->throughput.estimate
+                        : metric == METRIC_SPEEDUP  ? p->speedup.estimate
+                                                    : p->efficiency.estimate;
+    if (metric != METRIC_THROUGHPUT && p->point->baseline_index == p->point->index && e.known) {
+        e.has_interval = true; /* a point divided by itself: nothing is uncertain */
+        e.low = e.high = e.value;
+    }
+    return e;
 }
 
 static void judge_thresholds(struct result *r)
@@ -214,12 +218,12 @@ static void judge_thresholds(struct result *r)
         for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
             const struct point_result *p = &r->points[i];
             if (has_all(&p->point->params, &threshold->where)) {
-                double value = metric_value(p, threshold->metric);
+                const struct estimate e = metric_of(p, threshold->metric);
                 *vec_push(&r->thresholds) = (struct threshold_result){
                     .threshold = threshold,
                     .point = i,
-                    .value = value,
-                    .verdict = threshold_judge(threshold, value),
+                    .estimate = e,
+                    .verdict = threshold_judge(threshold, &e),
                 };
             }
         }

@@ -55,7 +55,7 @@ enum threshold_verdict { THRESHOLD_PASSED, THRESHOLD_FAILED, THRESHOLD_UNKNOWN }
 struct threshold_result {
     const struct threshold *threshold; /* borrowed */
     uint32_t point;
-    double value; /* NaN if unknown */
+    struct estimate estimate; /* of the metric; the one that was judged */
     enum threshold_verdict verdict;
 };
 

@@ -190,14 +190,21 @@ static json_t *thresholds_to_json(const struct result *r)
 {
     json_t *list = json_array();
     vec_each (struct threshold_result, t, &r->thresholds) {
+        const struct estimate *e = &t->estimate;
+        const bool has_interval = e->known && e->has_interval;
         json_t *o = json_object();
         json_object_set_new(o, "metric", json_string(metric_to_string(t->threshold->metric)));
         json_object_set_new(o, "min",
                             json_number_or_null(t->threshold->has_min ? t->threshold->min : NAN));
         json_object_set_new(o, "max",
                             json_number_or_null(t->threshold->has_max ? t->threshold->max : NAN));
+        json_object_set_new(o, "confidence",
+                            t->threshold->judges_interval ? json_real(THRESHOLD_CONFIDENCE)
+                                                          : json_null());
         json_object_set_new(o, "point", count(t->point));
-        json_object_set_new(o, "value", json_number_or_null(t->value));
+        json_object_set_new(o, "value", json_number_or_null(e->known ? e->value : NAN));
+        json_object_set_new(o, "low", json_number_or_null(has_interval ? e->low : NAN));
+        json_object_set_new(o, "high", json_number_or_null(has_interval ? e->high : NAN));
         json_object_set_new(o, "verdict", json_string(threshold_verdict_to_string(t->verdict)));
         json_array_append_new(list, o);
     }

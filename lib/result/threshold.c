@@ -1,26 +1,39 @@
 /* See threshold.h. */
 #include "result/threshold.h"
 
-#include <math.h>
-
 static const char *const threshold_verdicts[] = {
     [THRESHOLD_PASSED] = "Passed",
     [THRESHOLD_FAILED] = "Failed",
     [THRESHOLD_UNKNOWN] = "Unknown",
 };
 
-enum threshold_verdict threshold_judge(const struct threshold *threshold, double value)
+enum threshold_verdict threshold_judge(const struct threshold *threshold,
+                                       const struct estimate *estimate)
 {
-    if (isnan(value)) {
+    if (!estimate->known || (threshold->judges_interval && !estimate->has_interval)) {
         return THRESHOLD_UNKNOWN;
     }
-    if (threshold->has_min && value < threshold->min) {
+    const double low = threshold->judges_interval ? estimate->low : estimate->value;
+    const double high = threshold->judges_interval ? estimate->high : estimate->value;
+    if (threshold->has_min && low < threshold->min) {
         return THRESHOLD_FAILED;
     }
-    if (threshold->has_max && value > threshold->max) {
+    if (threshold->has_max && high > threshold->max) {
         return THRESHOLD_FAILED;
     }
     return THRESHOLD_PASSED;
+}
+
+enum threshold_verdict threshold_judge_all(const struct result *r)
+{
+    enum threshold_verdict worst = THRESHOLD_PASSED;
+    vec_each (const struct threshold_result, t, &r->thresholds) {
+        if (t->verdict == THRESHOLD_FAILED) {
+            return THRESHOLD_FAILED;
+        }
+        worst = t->verdict == THRESHOLD_UNKNOWN ? THRESHOLD_UNKNOWN : worst;
+    }
+    return worst;
 }
 
 const char *threshold_verdict_to_string(enum threshold_verdict verdict)

@@ -79,7 +79,10 @@ struct threshold {
     struct params where; /* a point is judged when it has all of these */
     bool has_min, has_max;
     double min, max;
+    bool judges_interval; /* the whole 95% interval must be within the bounds, not only the value */
 };
+/* The only level there is: every interval is made for it. */
+#define THRESHOLD_CONFIDENCE 0.95
 
 struct failure_policy {
     enum on_trial_failure on_trial_failure;

@@ -153,12 +153,26 @@ static void check_ratio(struct reading *r, const struct place *place, bool is_gi
     }
 }
 
+static bool read_confidence(struct reading *r, const struct place *place)
+{
+    double level = 0;
+    if (!read_number(r->diags, place, 0, 1, &level)) {
+        return false;
+    }
+    if (level < THRESHOLD_CONFIDENCE || level > THRESHOLD_CONFIDENCE) {
+        reader_complain(r->diags, place, "write 0.95, or remove it to judge the value alone",
+                        "intervals are made for a confidence of 0.95 only");
+    }
+    return true;
+}
+
 static void read_threshold(struct reading *r, const struct place *place, struct threshold *t)
 {
     static const struct field fields[] = {{"metric", FIELD_REQUIRED},
                                           {"where", FIELD_OPTIONAL},
                                           {"min", FIELD_OPTIONAL},
-                                          {"max", FIELD_OPTIONAL}};
+                                          {"max", FIELD_OPTIONAL},
+                                          {"confidence", FIELD_OPTIONAL}};
     if (!read_map(r->diags, place, fields, COUNT_OF(fields))) {
         return;
     }
@@ -172,6 +186,8 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
     struct place max = place_get(place, "max");
     t->has_min = read_number(r->diags, &min, 0, THRESHOLD_BOUND_MAX, &t->min);
     t->has_max = read_number(r->diags, &max, 0, THRESHOLD_BOUND_MAX, &t->max);
+    struct place confidence = place_get(place, "confidence");
+    t->judges_interval = read_confidence(r, &confidence);
     if (t->metric == METRIC_EFFICIENCY) {
         check_ratio(r, &min, t->has_min, t->min);
         check_ratio(r, &max, t->has_max, t->max);

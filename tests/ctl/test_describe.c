@@ -161,7 +161,10 @@ static void test_missed_thresholds_are_counted(void **state)
     _cleanup_(freep) char *text = describe_with(RUN_SUCCEEDED, false, verdicts, 4);
     assert_has(text, "  ThresholdFailed      True     BelowThreshold        "
                      "2 of 4 missed, see benchctl results tiny-7k3fq\n");
-    _cleanup_(freep) char *kept = describe_with(RUN_SUCCEEDED, false, verdicts + 1, 2);
+    _cleanup_(freep) char *unknown = describe_with(RUN_SUCCEEDED, false, verdicts + 1, 2);
+    assert_has(unknown, "  ThresholdFailed      Unknown   NotJudged ");
+    assert_has(unknown, " 1 of 2 could not be judged, see benchctl results tiny-7k3fq\n");
+    _cleanup_(freep) char *kept = describe_with(RUN_SUCCEEDED, false, verdicts + 1, 1);
     assert_has(kept, "  ThresholdFailed      False    -");
 }
 

@@ -113,6 +113,17 @@ class Results(cli.CliCase):
         low = {"thresholds": [{"metric": "efficiency", "where": {"trainers": 1}, "min": 5}]}
         self.assertEqual(self.run_tiny(repeats=1, extra=low, code=7)["phase"], "Succeeded")
 
+    def test_a_threshold_that_could_not_be_judged_is_exit_7(self):
+        low = {"thresholds": [{"metric": "efficiency", "where": {"trainers": 1}, "min": 0.1, "confidence": 0.95}]}
+        result = self.run_tiny(repeats=2, extra=low, code=7)  # no interval with two trials
+        self.assertEqual([t["verdict"] for t in result["thresholds"]], ["Unknown", "Unknown"])
+        self.assertEqual([t["confidence"] for t in result["thresholds"]], [0.95, 0.95])
+        text = self.ctl("describe", result["run"], "--store", self.store).stdout
+        self.assertRegex(text, r"ThresholdFailed +Unknown +NotJudged +2 of 2 could not be judged")
+        text = " ".join(self.ctl("results", result["run"], "--store", self.store).stdout.split())
+        self.assertRegex(text, r"efficiency >= 0.1 with 95% confidence at point 0 \(.*?\): [\d.]+ has no interval")
+        self.assertEqual(self.run_tiny(repeats=3, extra=low)["thresholds"][0]["verdict"], "Passed")
+
 
 class Failures(cli.CliCase):
     def test_a_summary_without_samples_is_no_result(self):

@@ -217,7 +217,7 @@ static void statuses(void **state)
                                                          .is_accepted = true,
                                                          .is_final = is_final,
                                                          .eta_s = 250,
-                                                         .has_failed_threshold = true,
+                                                         .thresholds = THRESHOLD_FAILED,
                                                          .now_unix_ms = 9000});
         assert_string_equal(field(s, "phase"), run_phase_to_string(rows[i].phase));
         assert_string_equal(field(s, "completions"), "6/12");
@@ -237,6 +237,27 @@ static void statuses(void **state)
                             is_final ? "True" : "");
         assert_string_equal(field(condition(s, "MetricsUnavailable"), "status"),
                             is_final ? "False" : "");
+        json_decref(s);
+    }
+}
+
+static void what_could_not_be_judged_is_unknown(void **state)
+{
+    (void)state;
+    static const struct {
+        enum threshold_verdict verdict;
+        const char *status, *reason;
+    } expected[] = {
+        {THRESHOLD_PASSED, "False", "NoneFailed"},
+        {THRESHOLD_FAILED, "True", "BelowThreshold"},
+        {THRESHOLD_UNKNOWN, "Unknown", "NotJudged"},
+    };
+    for (size_t i = 0; i < N_ROWS(expected); i++) {
+        const struct run_status run = {.phase = RUN_SUCCEEDED};
+        json_t *s = bmr_status_json(&(struct bmr_status){
+            .run = &run, .is_accepted = true, .is_final = true, .thresholds = expected[i].verdict});
+        assert_string_equal(field(condition(s, "ThresholdFailed"), "status"), expected[i].status);
+        assert_string_equal(field(condition(s, "ThresholdFailed"), "reason"), expected[i].reason);
         json_decref(s);
     }
 }
@@ -297,6 +318,7 @@ int main(void)
 {
     /* clang-format off */
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_could_not_be_judged_is_unknown),
         cmocka_unit_test(reads_what_is_asked), cmocka_unit_test(definitions),
         cmocka_unit_test(an_inline_definition_has_the_name_of_its_label),
         cmocka_unit_test(a_definition_has_a_limit), cmocka_unit_test(statuses),

@@ -12,6 +12,7 @@
 
 #include "../golden_json.h"
 #include "result/result_json.h"
+#include "result/threshold.h"
 #include "result_fixture.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
@@ -337,7 +338,8 @@ static void no_baseline_no_ratio(void **state)
     assert_int_equal(r->points[1].phase, TRIAL_FAILED);
     assert_int_equal(r->thresholds.len, 2); /* no point has 9 trainers */
     assert_int_equal(r->thresholds.items[0].verdict, THRESHOLD_UNKNOWN);
-    assert_true(isnan(r->thresholds.items[0].value));
+    assert_false(r->thresholds.items[0].estimate.known);
+    assert_int_equal(threshold_judge_all(r), THRESHOLD_FAILED);
     assert_int_equal(r->thresholds.items[1].verdict, THRESHOLD_FAILED);
     json_t *o = result_to_json(r);
     json_t *first = json_array_get(json_object_get(o, "thresholds"), 0);
@@ -345,6 +347,25 @@ static void no_baseline_no_ratio(void **state)
     assert_true(json_is_null(json_object_get(first, "max")));
     assert_string_equal(json_string_value(json_object_get(first, "verdict")), "Unknown");
     json_decref(o);
+    fixture_done(&f);
+}
+
+/* A point divided by itself is exactly 1: it holds a bound with confidence, though it has no
+ * interval of its own. */
+static void a_baseline_is_judged_with_confidence(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
+                 "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n"
+                 "  thresholds: [{metric: efficiency, min: 0.5, confidence: 0.95}]\n",
+                 8);
+    fixture_throughput(&f, 0, 0, 80);
+    fixture_throughput(&f, 1, 0, 150);
+    struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+    assert_int_equal(r->thresholds.len, 2);
+    assert_int_equal(r->thresholds.items[0].verdict, THRESHOLD_PASSED);
+    assert_int_equal(r->thresholds.items[1].verdict, THRESHOLD_UNKNOWN); /* one trial */
     fixture_done(&f);
 }
 
@@ -597,6 +618,7 @@ int main(void)
         cmocka_unit_test(a_point_as_baseline),
         cmocka_unit_test(a_baseline_names_its_parameters),
         cmocka_unit_test(no_baseline_no_ratio),
+        cmocka_unit_test(a_baseline_is_judged_with_confidence),
         cmocka_unit_test(rows_of_other_points_are_passed_over),
         cmocka_unit_test(phases_of_a_point),
         cmocka_unit_test(warnings_of_the_linter),

@@ -35,12 +35,78 @@ static void verdicts(void **state)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        assert_int_equal(threshold_judge(&rows[i].threshold, rows[i].value), rows[i].verdict);
+        const struct estimate e = {.known = !isnan(rows[i].value), .value = rows[i].value};
+        assert_int_equal(threshold_judge(&rows[i].threshold, &e), rows[i].verdict);
+    }
+}
+
+/* With a confidence the whole interval counts, and without an interval nothing is known. */
+static void intervals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double min, max; /* NaN: not given */
+        bool has_interval;
+        double low, high; /* about 0.95 */
+        enum threshold_verdict alone, whole;
+    } rows[] = {
+        {"inside", 0.9, NAN, true, 0.91, 0.99, THRESHOLD_PASSED, THRESHOLD_PASSED},
+        {"to the bound", 0.9, NAN, true, 0.9, 0.99, THRESHOLD_PASSED, THRESHOLD_PASSED},
+        {"reaching below", 0.9, NAN, true, 0.89, 0.99, THRESHOLD_PASSED, THRESHOLD_FAILED},
+        {"reaching above", NAN, 1, true, 0.93, 1.01, THRESHOLD_PASSED, THRESHOLD_FAILED},
+        {"high does not matter to min", 0.9, NAN, true, 0.91, 5, THRESHOLD_PASSED,
+         THRESHOLD_PASSED},
+        {"low does not matter to max", NAN, 1, true, 0.1, 0.99, THRESHOLD_PASSED, THRESHOLD_PASSED},
+        {"none", 0.9, NAN, false, 0, 0, THRESHOLD_PASSED, THRESHOLD_UNKNOWN},
+        {"none, and far below", 2, NAN, false, 0, 0, THRESHOLD_FAILED, THRESHOLD_UNKNOWN},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct threshold t = {.has_min = !isnan(rows[i].min),
+                              .min = rows[i].min,
+                              .has_max = !isnan(rows[i].max),
+                              .max = rows[i].max};
+        const struct estimate e = {.known = true,
+                                   .value = 0.95,
+                                   .has_interval = rows[i].has_interval,
+                                   .low = rows[i].low,
+                                   .high = rows[i].high};
+        assert_int_equal(threshold_judge(&t, &e), rows[i].alone);
+        t.judges_interval = true;
+        assert_int_equal(threshold_judge(&t, &e), rows[i].whole);
+    }
+}
+
+static void all_together(void **state)
+{
+    (void)state;
+    static const struct {
+        enum threshold_verdict verdicts[3];
+        size_t n;
+        enum threshold_verdict whole;
+    } rows[] = {
+        {{0}, 0, THRESHOLD_PASSED},
+        {{THRESHOLD_PASSED, THRESHOLD_PASSED}, 2, THRESHOLD_PASSED},
+        {{THRESHOLD_PASSED, THRESHOLD_UNKNOWN, THRESHOLD_PASSED}, 3, THRESHOLD_UNKNOWN},
+        {{THRESHOLD_UNKNOWN, THRESHOLD_FAILED, THRESHOLD_UNKNOWN}, 3, THRESHOLD_FAILED},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct result r = {0};
+        for (size_t j = 0; j < rows[i].n; j++) {
+            *vec_push(&r.thresholds) = (struct threshold_result){.verdict = rows[i].verdicts[j]};
+        }
+        assert_int_equal(threshold_judge_all(&r), rows[i].whole);
+        vec_done(&r.thresholds);
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(verdicts),
+        cmocka_unit_test(intervals),
+        cmocka_unit_test(all_together),
+    };
     return cmocka_run_group_tests_name("result/threshold", tests, NULL, NULL);
 }
