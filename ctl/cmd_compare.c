@@ -54,6 +54,8 @@ static enum exit_code compare(const struct cli *cli, const struct compare_params
     enum exit_code code = show_comparison(cli, comparison);
     if (code == EXIT_OK && comparison->change == CHANGE_SLOWER) {
         code = EXIT_REGRESSION;
+    } else if (code == EXIT_OK && comparison->change == CHANGE_INCONCLUSIVE) {
+        code = EXIT_INCONCLUSIVE;
     }
     comparison_free(comparison);
     return code;
@@ -98,8 +100,10 @@ const struct verb verb_compare = {
     .details = "RUN_A is the base. RUN_B is slower or faster at a point if the change reaches\n"
                "the threshold and two tests give p <= 0.05: a permutation test over all points\n"
                "and Welch's t test of the point (with the correction of Benjamini-Hochberg).\n"
-               "The exit code is 6 if RUN_B is slower at any point. Simulated runs are refused,\n"
-               "and so is a rehearsal beside a run that is not one.",
+               "The exit code is 6 if RUN_B is slower at any point, else 15 if a point of RUN_A\n"
+               "has no answer (inconclusive): it has too few trials, it was not measured, it is\n"
+               "missing in RUN_B, or only one of the tests shows a change. Simulated runs are\n"
+               "refused, and so is a rehearsal beside a run that is not one.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = SHOW_FORMATS,

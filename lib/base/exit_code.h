@@ -17,5 +17,6 @@ enum exit_code {
     EXIT_WORKER_PROTOCOL = 12,  /* benchworker: a peer violated the protocol */
     EXIT_WORKER_RESOURCE = 13,  /* benchworker: port, memory, disk */
     EXIT_LEASE_LOST = 14,       /* benchd */
+    EXIT_INCONCLUSIVE = 15,     /* benchctl compare: a point has no answer, and none is slower */
     EXIT_INTERRUPTED = 130,     /* benchctl */
 };

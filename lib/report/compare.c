@@ -1,4 +1,6 @@
 /* A comparison on a terminal, as Markdown and as its document, see report.h. */
+#include <string.h>
+
 #include "report/compare_layout.h"
 #include "report/compare_lines.h"
 #include "report/json_text.h"
@@ -37,7 +39,14 @@ static void put_table(struct buf *out, const struct comparison *c, const struct 
 static void put_line(struct buf *out, const struct compare_line *line, enum change change,
                      const struct terminal *term)
 {
-    const char *color = change == CHANGE_SLOWER ? TERMINAL_RED : TERMINAL_GREEN;
+    static const struct {
+        const char *mark, *color;
+    } marks[CHANGE_COUNT] = {
+        [CHANGE_SLOWER] = {"SLOWER", TERMINAL_RED},
+        [CHANGE_INCONCLUSIVE] = {"INCONCLUSIVE", TERMINAL_YELLOW},
+        [CHANGE_FASTER] = {"Faster", TERMINAL_GREEN},
+    };
+    const char *mark = marks[change].mark;
     switch (line->kind) {
     case COMPARE_LINE_INFO:
         terminal_wrapped(out, term, line->text, 0, 2);
@@ -54,14 +63,11 @@ static void put_line(struct buf *out, const struct compare_line *line, enum chan
         terminal_wrapped(out, term, line->text, sizeof("!"), 2);
         return;
     case COMPARE_LINE_VERDICT:
-        if (change == CHANGE_SLOWER || change == CHANGE_FASTER) {
-            const char *mark = change == CHANGE_SLOWER ? "SLOWER" : "Faster";
-            terminal_colored(out, term, color, mark);
+        if (mark != NULL) {
+            terminal_colored(out, term, marks[change].color, mark);
             buf_putc(out, ' ');
-            terminal_wrapped(out, term, line->text, sizeof("SLOWER"), 2);
-        } else {
-            terminal_wrapped(out, term, line->text, 0, 2);
         }
+        terminal_wrapped(out, term, line->text, mark == NULL ? 0 : strlen(mark) + 1, 2);
     }
 }
 

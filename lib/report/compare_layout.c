@@ -131,6 +131,7 @@ static const char *word(enum change change)
     static const char *const words[] = {
         [CHANGE_SLOWER] = "SLOWER",
         [CHANGE_FASTER] = "faster",
+        [CHANGE_INCONCLUSIVE] = "inconclusive",
         [CHANGE_NONE] = "~",
         [CHANGE_TOO_FEW] = "too few",
         [CHANGE_NOT_MEASURED] = "not measured",

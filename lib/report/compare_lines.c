@@ -37,6 +37,18 @@ static void put_percent(double ratio, struct buf *out)
     buf_printf(out, "%.3g%%", 100 * ratio);
 }
 
+/* The largest change among points of that kind, as a share of the base. */
+static double largest(const struct comparison *c, enum change change)
+{
+    double most = 0;
+    vec_each (const struct compared_point, p, &c->points) {
+        if (p->change == change) {
+            most = fmax(most, fabs(p->ratio.estimate.value - 1));
+        }
+    }
+    return most;
+}
+
 /* ---- how it was done ---- */
 
 static void say_figures(struct compare_lines *lines, const struct comparison *c)
@@ -97,6 +109,25 @@ static void say_apart(struct compare_lines *lines, const struct comparison *c)
     }
 }
 
+/* "No change shown" is no statement about its size: the intervals are. */
+static void say_allowed_loss(struct compare_lines *lines, const struct comparison *c)
+{
+    double most = c->threshold_ratio;
+    vec_each (const struct compared_point, p, &c->points) {
+        if (p->change == CHANGE_NONE) {
+            most = fmax(most, 1 - p->ratio.estimate.low);
+        }
+    }
+    if (most > c->threshold_ratio) {
+        struct buf share = BUF_INIT;
+        put_percent(most, &share);
+        add(lines, COMPARE_LINE_INFO,
+            "Where no change is shown, the intervals still allow a loss of up to %s.",
+            buf_cstr(&share));
+        buf_done(&share);
+    }
+}
+
 static void say_rule(struct compare_lines *lines, const struct comparison *c)
 {
     size_t tested = 0;
@@ -118,6 +149,7 @@ static void say_rule(struct compare_lines *lines, const struct comparison *c)
         COMPARE_ALPHA, buf_cstr(&threshold));
     buf_done(&threshold);
     say_apart(lines, c);
+    say_allowed_loss(lines, c);
 }
 
 /* ---- what is not alike ---- */
@@ -150,7 +182,8 @@ static void say_only(struct compare_lines *lines, const struct result *r,
     }
 }
 
-static void say_few(struct compare_lines *lines, const struct comparison *c)
+/* The fewest trials of a side, over the points with a throughput on both. */
+static size_t fewest_trials(const struct comparison *c)
 {
     size_t least = SIZE_MAX;
     vec_each (const struct compared_point, p, &c->points) {
@@ -160,26 +193,59 @@ static void say_few(struct compare_lines *lines, const struct comparison *c)
             least = b < least ? b : least;
         }
     }
-    if (c->repeats_for_one > c->repeats_for_all && c->repeats_for_all > 0) {
+    return least;
+}
+
+static void say_few(struct compare_lines *lines, const struct comparison *c)
+{
+    const size_t n = c->counts[CHANGE_TOO_FEW], least = fewest_trials(c);
+    if (n == 0) {
+        return;
+    }
+    struct buf text = BUF_INIT;
+    buf_printf(&text, "too few trials at %zu point%s (as few as %zu on one side) ", n, plural(n),
+               least);
+    if (c->repeats_for_all == 0) {
+        buf_printf(&text, "to say how large a change may be; run both with --repeats %zu",
+                   c->repeats_to_decide);
+    } else {
+        buf_printf(&text, "to show a change; run both with --repeats %zu", c->repeats_for_all);
+        if (c->repeats_for_one > c->repeats_for_all) {
+            buf_printf(&text,
+                       " to detect a change of all points, with --repeats %zu for one of a single "
+                       "point",
+                       c->repeats_for_one);
+        }
+    }
+    add(lines, COMPARE_LINE_WARNING, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+/* Which points have no answer though they were measured, and what gives them one. */
+static void say_undecided(struct compare_lines *lines, const struct comparison *c)
+{
+    const size_t n = c->counts[CHANGE_INCONCLUSIVE], least = fewest_trials(c);
+    say_few(lines, c);
+    if (n > 0) {
+        struct buf share = BUF_INIT;
+        put_percent(largest(c, CHANGE_INCONCLUSIVE), &share);
         add(lines, COMPARE_LINE_WARNING,
-            "too few trials at %zu point%s (as few as %zu on one side) to show a change; run both "
-            "with "
-            "--repeats %zu to detect a change of all points, with --repeats %zu for one of a "
-            "single point",
-            c->counts[CHANGE_TOO_FEW], plural(c->counts[CHANGE_TOO_FEW]), least, c->repeats_for_all,
-            c->repeats_for_one);
-    } else if (c->repeats_for_all > 0) {
-        add(lines, COMPARE_LINE_WARNING,
-            "too few trials at %zu point%s (as few as %zu on one side) to show a change; run both "
-            "with "
+            "only one of the two tests shows a change at %zu point%s (by %s%s); run both with "
             "--repeats %zu",
-            c->counts[CHANGE_TOO_FEW], plural(c->counts[CHANGE_TOO_FEW]), least,
-            c->repeats_for_all);
-    } else if (c->repeats_for_one > 0 && c->n_measured > 1) {
+            n, plural(n), n > 1 ? "up to " : "", buf_cstr(&share), c->repeats_to_decide);
+        buf_done(&share);
+    }
+    if (c->repeats_to_decide == 0 && c->repeats_for_one > 0 && c->n_measured > 1) {
         add(lines, COMPARE_LINE_WARNING,
             "%zu trial%s per side can hardly show a change of a single point; run both with "
             "--repeats %zu",
             least, plural(least), c->repeats_for_one);
+    }
+    if (c->counts[CHANGE_NOT_MEASURED] > 0) {
+        add(lines, COMPARE_LINE_WARNING,
+            "no answer at %zu point%s without a throughput on one side; benchctl results RUN shows "
+            "why",
+            c->counts[CHANGE_NOT_MEASURED], plural(c->counts[CHANGE_NOT_MEASURED]));
     }
 }
 
@@ -196,18 +262,6 @@ static void say_kind(struct compare_lines *lines, const struct comparison *c)
 }
 
 /* ---- the verdict ---- */
-
-/* The largest change among points of that kind, as a share of the base. */
-static double largest(const struct comparison *c, enum change change)
-{
-    double most = 0;
-    vec_each (const struct compared_point, p, &c->points) {
-        if (p->change == change) {
-            most = fmax(most, fabs(p->ratio.estimate.value - 1));
-        }
-    }
-    return most;
-}
 
 static void put_changed(const struct comparison *c, enum change change, bool is_first,
                         struct buf *out)
@@ -226,11 +280,13 @@ static void put_unchanged(const struct comparison *c, enum change change, bool i
                           struct buf *out)
 {
     static const char *const firsts[] = {
+        [CHANGE_INCONCLUSIVE] = "one test alone shows a change",
         [CHANGE_NONE] = "no significant change",
         [CHANGE_TOO_FEW] = "too few trials",
         [CHANGE_NOT_MEASURED] = "no throughput on one side",
     };
     static const char *const others[] = {
+        [CHANGE_INCONCLUSIVE] = "with a change that one test alone shows",
         [CHANGE_NONE] = "without a significant change",
         [CHANGE_TOO_FEW] = "with too few trials",
         [CHANGE_NOT_MEASURED] = "not measured on both sides",
@@ -262,6 +318,10 @@ static void say_verdict(struct compare_lines *lines, const struct comparison *c)
         }
         is_first = false;
     }
+    if (c->only_base.len > 0) {
+        buf_printf(&text, ", %zu point%s of the base %s missing", c->only_base.len,
+                   plural(c->only_base.len), c->only_base.len == 1 ? "is" : "are");
+    }
     if (c->change == CHANGE_NONE && c->gate_rejects) {
         buf_puts(&text, ", but over all points together the runs differ");
     }
@@ -280,7 +340,7 @@ void compare_lines_init(struct compare_lines *lines, const struct comparison *c)
     }
     say_only(lines, c->base, c->only_base.items, c->only_base.len);
     say_only(lines, c->candidate, c->only_candidate.items, c->only_candidate.len);
-    say_few(lines, c);
+    say_undecided(lines, c);
     say_kind(lines, c);
     say_verdict(lines, c);
 }

@@ -14,6 +14,7 @@ const char *change_to_string(enum change change)
     static const char *const names[] = {
         [CHANGE_SLOWER] = "Slower",
         [CHANGE_FASTER] = "Faster",
+        [CHANGE_INCONCLUSIVE] = "Inconclusive",
         [CHANGE_NONE] = "NoneShown",
         [CHANGE_TOO_FEW] = "TooFewTrials",
         [CHANGE_NOT_MEASURED] = "NotMeasured",
@@ -78,27 +79,67 @@ static void test_points(struct comparison *c)
 /* ---- what they mean ---- */
 
 /* Medians and means of logs may disagree about the direction: then nothing is said. */
-static bool is_change(const struct comparison *c, const struct compared_point *p)
+static bool is_large_enough(const struct comparison *c, const struct compared_point *p)
 {
     const double a = p->base->throughput.estimate.value;
     const double b = p->candidate->throughput.estimate.value;
-    return c->gate_rejects && p->p_adjusted <= COMPARE_ALPHA &&
-           fmax(a, b) / fmin(a, b) >= 1 + c->threshold_ratio &&
+    return fmax(a, b) / fmin(a, b) >= 1 + c->threshold_ratio &&
            (b > a ? p->welch.t > 0 : p->welch.t < 0);
 }
 
-static enum change judge(const struct comparison *c, const struct compared_point *p)
+/* No change of any size could be shown: not here, or not by the gate. */
+static bool is_blind(const struct comparison *c, const struct compared_point *p)
+{
+    return !p->welch.known || c->gate.p_least > COMPARE_ALPHA;
+}
+
+/* Both tests show a change of this point. */
+static bool is_named(const struct comparison *c, const struct compared_point *p)
+{
+    return is_measured(p) && !is_blind(c, p) && c->gate_rejects && p->p_adjusted <= COMPARE_ALPHA &&
+           is_large_enough(c, p);
+}
+
+/* What the gate rejects is explained where a point is named; else it is not. */
+static enum change judge(const struct comparison *c, const struct compared_point *p, bool any_named)
 {
     if (!is_measured(p)) {
         return CHANGE_NOT_MEASURED;
     }
-    if (!p->welch.known || c->gate.p_least > COMPARE_ALPHA) {
+    if (is_blind(c, p)) {
         return CHANGE_TOO_FEW;
     }
-    if (!is_change(c, p)) {
-        return CHANGE_NONE;
+    if (is_named(c, p)) {
+        return p->ratio.estimate.value > 1 ? CHANGE_FASTER : CHANGE_SLOWER;
     }
-    return p->ratio.estimate.value > 1 ? CHANGE_FASTER : CHANGE_SLOWER;
+    const bool one_test_rejects = p->p_adjusted <= COMPARE_ALPHA || (c->gate_rejects && !any_named);
+    if (one_test_rejects && is_large_enough(c, p)) {
+        return CHANGE_INCONCLUSIVE;
+    }
+    return p->ratio.estimate.has_interval ? CHANGE_NONE : CHANGE_TOO_FEW;
+}
+
+/* What is known comes before what is not; a point without an answer comes before the rest. A point
+ * that the candidate alone has asks nothing of the base. */
+static enum change judge_whole(const struct comparison *c)
+{
+    const size_t n_open = c->counts[CHANGE_INCONCLUSIVE] + c->counts[CHANGE_TOO_FEW] +
+                          c->counts[CHANGE_NOT_MEASURED] + c->only_base.len;
+    return c->counts[CHANGE_SLOWER] > 0   ? CHANGE_SLOWER
+           : n_open > 0                   ? CHANGE_INCONCLUSIVE
+           : c->counts[CHANGE_FASTER] > 0 ? CHANGE_FASTER
+                                          : CHANGE_NONE;
+}
+
+/* With as many on both sides a change of this point alone would be shown. Where there are as many
+ * already and the tests disagree, the change is about as large as what they can see: twice as many
+ * see one that is smaller by sqrt(2). */
+static size_t repeats_of(const struct compared_point *p)
+{
+    const size_t n_a = p->base->n_succeeded, n_b = p->candidate->n_succeeded;
+    const size_t least = significance_values_needed(1, COMPARE_ALPHA);
+    return p->change == CHANGE_TOO_FEW || n_a < least || n_b < least ? least
+                                                                     : 2 * (n_a > n_b ? n_a : n_b);
 }
 
 /* Trials are permuted within a point only: if one point alone changed, the P of the gate is
@@ -111,26 +152,33 @@ static void count_repeats(struct comparison *c)
             c->repeats_for_one = significance_values_needed(1, COMPARE_ALPHA);
         }
     }
-    if (c->counts[CHANGE_TOO_FEW] > 0) {
-        c->repeats_for_all = significance_values_needed(c->n_measured, COMPARE_ALPHA);
+    vec_each (const struct compared_point, p, &c->points) {
+        if (is_measured(p) && is_blind(c, p)) {
+            c->repeats_for_all = significance_values_needed(c->n_measured, COMPARE_ALPHA);
+        }
+        if (p->change == CHANGE_TOO_FEW || p->change == CHANGE_INCONCLUSIVE) {
+            const size_t n = repeats_of(p);
+            c->repeats_to_decide = n > c->repeats_to_decide ? n : c->repeats_to_decide;
+        }
     }
 }
 
 static void judge_points(struct comparison *c)
 {
+    bool any_named = false;
     vec_each (struct compared_point, p, &c->points) {
         p->ratio = (struct figure){.unit = "ratio", .scope = "job"};
         p->ratio.estimate =
             stats_ratio(&p->candidate->throughput.estimate, &p->base->throughput.estimate, 1);
-        p->change = judge(c, p);
+        any_named = any_named || is_named(c, p);
+    }
+    vec_each (struct compared_point, p, &c->points) {
+        p->change = judge(c, p, any_named);
         c->counts[p->change]++;
         c->n_measured += is_measured(p);
     }
     count_repeats(c);
-    c->change = c->counts[CHANGE_SLOWER] > 0   ? CHANGE_SLOWER
-                : c->counts[CHANGE_FASTER] > 0 ? CHANGE_FASTER
-                : c->counts[CHANGE_NONE] > 0   ? CHANGE_NONE
-                                               : CHANGE_TOO_FEW;
+    c->change = judge_whole(c);
 }
 
 /* The mean of medians says nothing about its own spread; the mean of ratios does. */

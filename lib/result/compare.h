@@ -21,11 +21,12 @@
 enum change {
     CHANGE_SLOWER,
     CHANGE_FASTER,
-    CHANGE_NONE,         /* none was shown; there may be one */
-    CHANGE_TOO_FEW,      /* trials: none could have been shown */
+    CHANGE_INCONCLUSIVE, /* a point: one of the two tests shows a change, the other does not */
+    CHANGE_NONE,         /* none was shown; the interval says how large one may be */
+    CHANGE_TOO_FEW,      /* trials: none could have been shown, or nothing bounds it */
     CHANGE_NOT_MEASURED, /* a side has no throughput */
 };
-#define CHANGE_COUNT 5
+#define CHANGE_COUNT 6
 const char *change_to_string(enum change change); /* "Slower", ... */
 
 struct compared_point {
@@ -55,8 +56,11 @@ struct comparison {
     /* Repeats on each side with which the gate can reject: if every point changed, and if one did
      * alone. 0: these trials suffice. */
     size_t repeats_for_all, repeats_for_one;
+    /* Repeats on each side that would give every common point that was measured an answer. 0: they
+     * have one. */
+    size_t repeats_to_decide;
     size_t counts[CHANGE_COUNT];
-    enum change change; /* Slower if one is slower, else Faster if one is, ... */
+    enum change change; /* of the whole: Slower, Inconclusive, Faster or NoneShown, in this order */
 };
 
 struct compare_params {

@@ -122,6 +122,7 @@ static json_t *counts_of_changes(const struct comparison *c)
     static const char *const keys[] = {
         [CHANGE_SLOWER] = "slower",
         [CHANGE_FASTER] = "faster",
+        [CHANGE_INCONCLUSIVE] = "inconclusive",
         [CHANGE_NONE] = "noneShown",
         [CHANGE_TOO_FEW] = "tooFewTrials",
         [CHANGE_NOT_MEASURED] = "notMeasured",
@@ -143,6 +144,7 @@ static json_t *repeats_to_json(const struct comparison *c)
     json_t *o = json_object();
     json_object_set_new(o, "ifAllChanged", count_or_null(c->repeats_for_all));
     json_object_set_new(o, "ifOneChanged", count_or_null(c->repeats_for_one));
+    json_object_set_new(o, "toDecide", count_or_null(c->repeats_to_decide));
     return o;
 }
 

@@ -151,8 +151,10 @@ class Failures(cli.CliCase):
             db.execute("UPDATE replica SET summary = replace(summary, '\"samples\": 6', '\"samples\": 0')")
         db.close()
         document = json.loads(self.ctl("results", run, "--store", self.store, "-o", "json").stdout)
+        self.assertEqual(document["phase"], "Succeeded")
         self.assertEqual(document["points"][0]["trials"][0]["error"],
                          "trainer/0 wrote a summary that is refused: 'samples' is 0")
+        self.ctl("run", "--resume", run, "--store", self.store, code=1)  # prints the tables of a run that has ended
 
     def test_a_failed_trial_is_exit_1_and_explained(self):
         result = self.run_tiny(env={"FAKE_FAIL": "1.*.*=12"}, code=1)
