@@ -121,6 +121,8 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
                                const struct definition_load_params *params, struct run_def **ret)
 {
     struct spec_overrides overrides = {.local = params->is_local,
+                                       .default_repeats =
+                                           params->is_local ? REPEATS_DEFAULT_LOCAL : 0,
                                        .systems = args_get(&cli->args, "systems", NULL),
                                        .profiles = params->profiles};
     enum exit_code code = definition_number(cli, "steps", 1000000, &overrides.steps);

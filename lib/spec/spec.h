@@ -99,6 +99,10 @@ struct run_policy {
 /* How replicas in a cluster find each other; Auto: Dns where it works, else Ip. */
 enum addressing { ADDRESSING_AUTO, ADDRESSING_DNS, ADDRESSING_IP };
 
+/* Where a definition does not say: three give an interval, five let compare see 5% at one point. */
+#define REPEATS_DEFAULT 5
+#define REPEATS_DEFAULT_LOCAL 3
+
 struct spec {
     char *name;
     char *description; /* "" if absent */
@@ -109,7 +113,7 @@ struct spec {
     struct baseline baseline;
     struct role_spec roles[ROLE_COUNT];
     int64_t warmup_steps, steps; /* steps: measured ones, warm-up comes in addition */
-    int64_t repeats;
+    int64_t repeats;             /* trials a point */
     enum order_kind order;
     VEC(struct threshold) thresholds;
     struct failure_policy failure_policy;

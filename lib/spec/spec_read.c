@@ -138,7 +138,7 @@ static void read_measure(struct reading *r)
     spec->steps = read_int_or(r->diags, &measure, "steps", 1, STEPS_MAX, 100);
     struct place repeats = place_get(&r->at, "repeats");
     (void)read_map(r->diags, &repeats, repeats_fields, COUNT_OF(repeats_fields)); /* noted */
-    spec->repeats = read_int_or(r->diags, &repeats, "min", 1, REPEATS_MAX, 3);
+    spec->repeats = read_int_or(r->diags, &repeats, "min", 1, REPEATS_MAX, REPEATS_DEFAULT);
     spec->order =
         (enum order_kind)read_enum_or(r->diags, &repeats, "order", order_kind_names,
                                       COUNT_OF(order_kind_names), NULL, ORDER_INTERLEAVED);

@@ -127,7 +127,7 @@ class Validate(cli.CliCase):
         done = self.ctl("validate", *SHIPPED)
         self.assertEqual(len(done.stdout.splitlines()), len(SHIPPED))
         self.assertRegex(done.stdout, r"benchmark/vgg16-pserver-sweep is valid \(4 points, 1 baseline, "
-                                      r"15 trials; with --local: 4 points, 1 baseline, 10 trials\)\n")
+                                      r"25 trials; with --local: 4 points, 1 baseline, 15 trials\)\n")
 
     def test_all_errors_at_once_with_their_places(self):
         path = self.folder / "wrong.yaml"
@@ -162,13 +162,23 @@ class Plan(cli.CliCase):
         self.assertEqual(first["cpuMillicores"], 110 * 10 * 1000)
         self.assertEqual(first["memoryBytes"], 110 * 5 * 1024**3)
         self.assertEqual([p["baseline"] for p in plan["points"]], [False] * 4 + [True])
-        self.assertEqual(len(plan["order"]), 15)
+        self.assertEqual(len(plan["order"]), 25)
         start = plan["order"][0]
         replicas = plan["points"][start["point"]]["replicas"]
         self.assertEqual(len(plan["first"]), sum(replicas.values()))
         self.assertEqual(plan["first"][0], f"vgg16-pserver-sweep-xxxxx-p{start['point']}t0a0-pserver-0")
         self.assertFalse(plan["rehearsal"])
         self.assertIsNone(plan["cpus"])
+
+    def test_repeats_by_default(self):
+        with open(self.define(), encoding="utf-8") as file:
+            document = json.load(file)
+        del document["spec"]["repeats"]
+        path = self.folder / "silent.json"
+        path.write_text(json.dumps(document), encoding="utf-8")
+        for where, repeats in (((), 5), (("--local",), 3)):
+            plan = json.loads(self.ctl("plan", str(path), *where, "-o", "json").stdout)
+            self.assertEqual(len(plan["order"]), repeats * 3, where)
 
     def test_overrides_and_local(self):
         plan = json.loads(self.ctl("plan", "vgg16-pserver-sweep", "--local", "--set", "pservers=3", "--set",

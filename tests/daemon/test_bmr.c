@@ -105,16 +105,16 @@ static void definitions(void **state)
         const char *of;      /* the definition's name */
         const char *message; /* of the error */
     } rows[] = {
-        {"inline", "{\"definition\":" DEFINITION "}", "{}", NULL, 0, 5, 3, "r1", NULL},
-        {"by name", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}", DEFINITION, 0, 5, 3, "b", NULL},
+        {"inline", "{\"definition\":" DEFINITION "}", "{}", NULL, 0, 5, 5, "r1", NULL},
+        {"by name", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}", DEFINITION, 0, 5, 5, "b", NULL},
         {"overridden",
          "{\"benchmarkRef\":{\"name\":\"b\"},\"overrides\":{\"measure\":{\"steps\":7}}}", "{}",
-         DEFINITION, 0, 7, 3, "b", NULL},
+         DEFINITION, 0, 7, 5, "b", NULL},
         {"kept before, the Benchmark has changed",
          "{\"benchmarkRef\":{\"name\":\"b\"},\"overrides\":{\"measure\":{\"steps\":7}}}",
-         "{\"definition\":" DEFINITION "}", "{}", 0, 5, 3, "b", NULL},
+         "{\"definition\":" DEFINITION "}", "{}", 0, 5, 5, "b", NULL},
         {"kept before, another one beside it", "{\"definition\":{\"systems\":[]}}",
-         "{\"definition\":" DEFINITION "}", NULL, 0, 5, 3, "r1", NULL},
+         "{\"definition\":" DEFINITION "}", NULL, 0, 5, 5, "r1", NULL},
         {"no Benchmark", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}", NULL, -ENOENT, 0, 0, NULL,
          "there is no Benchmark 'b' in this namespace"},
         {"a wrong override",

@@ -67,7 +67,7 @@ static void has_defaults(void **state)
     assert_int_equal(s->workload.seed, 1);
     assert_int_equal(s->warmup_steps, 10);
     assert_int_equal(s->steps, 5);
-    assert_int_equal(s->repeats, 3);
+    assert_int_equal(s->repeats, 5);
     assert_int_equal(s->order, ORDER_INTERLEAVED);
     assert_int_equal(s->baseline.kind, BASELINE_SINGLE_NODE);
     assert_int_equal(s->failure_policy.on_trial_failure, ON_FAILURE_RETRY);
@@ -141,6 +141,41 @@ static void accepts_shipped_files(void **state)
             assert_int_equal(block == NULL, local);
             spec_free(spec);
         }
+    }
+}
+
+/* A machine of one's own shows an interval with few trials; a cluster can afford what compare needs. */
+static void repeats_by_default(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *repeats, *local;
+        int64_t option;
+        bool is_local;
+        int64_t expected;
+    } rows[] = {
+        {"nothing is said", "", "", 0, false, 5},
+        {"nothing is said, local", "", "", 0, true, 3},
+        {"a local block without repeats", "", "  local: {measure: {steps: 2}}\n", 0, true, 3},
+        {"only the order", "  repeats: {order: Sequential}\n", "", 0, true, 3},
+        {"the file's number", "  repeats: {min: 7}\n", "", 0, true, 7},
+        {"the local block's number", "  repeats: {min: 7}\n", "  local: {repeats: {min: 2}}\n", 0,
+         true, 2},
+        {"the option's", "", "", 9, true, 9},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        _cleanup_(freep) char *more = xasprintf("%s%s", rows[i].repeats, rows[i].local);
+        _cleanup_(freep) char *text =
+            definition_with("  repeats: {min: 2, order: Interleaved}\n", more);
+        const struct spec_overrides overrides = {.local = rows[i].is_local,
+                                                 .default_repeats =
+                                                     rows[i].is_local ? REPEATS_DEFAULT_LOCAL : 0,
+                                                 .repeats = rows[i].option};
+        struct spec *s = definition_load(text, &overrides);
+        assert_int_equal(s->repeats, rows[i].expected);
+        assert_round_trip(s); /* a frozen local run keeps its number */
+        spec_free(s);
     }
 }
 
@@ -273,6 +308,7 @@ int main(void)
         cmocka_unit_test(has_defaults),
         cmocka_unit_test(reads_cluster_fields),
         cmocka_unit_test(accepts_shipped_files),
+        cmocka_unit_test(repeats_by_default),
         cmocka_unit_test(merges_local),
         cmocka_unit_test(local_of_another_kind_replaces),
         cmocka_unit_test(overridden_values_drop_dead_excludes),
