@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <sqlite3.h>
+
 #define N_WRITERS 3
 #define N_ATTEMPTS 12
 
@@ -51,6 +53,47 @@ static void test_writers_at_the_same_time(void **state)
         (void)snprintf(uid, sizeof(uid), "uid-%d", i);
         assert_int_equal(count_attempts(s, uid), N_ATTEMPTS);
     }
+    store_close(s);
+    fixture_done(&f);
+}
+
+/* The linker has save_attempt call this one (meson.build) after it began to read: another process then
+ * tries to write, without waiting. */
+static sqlite3 *other; /* NULL: nobody tries */
+static int other_rc;
+struct sqlite_store;
+int __real_sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret, struct err *err);
+int __wrap_sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret, struct err *err);
+int __wrap_sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret, struct err *err)
+{
+    const int r = __real_sql_count_runs(s, uid, ret, err);
+    if (other != NULL) {
+        other_rc = sqlite3_exec(other, "UPDATE run SET message = 'x'", NULL, NULL, NULL);
+    }
+    return r;
+}
+
+/* What a transaction has read stays true until it writes; else SQLite would refuse its write. */
+static void test_nobody_writes_between_a_read_and_its_write(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    assert_int_equal(sqlite3_open(f.path, &other), SQLITE_OK);
+    other_rc = -1;
+    struct err err = {0};
+    const int r = save(s, UID, 3, 1, 0, "hello", 5, &err);
+    if (r != 0 || other_rc != SQLITE_BUSY) {
+        fail_msg("expected 0, and %d for the other; got %d '%s', and %d", SQLITE_BUSY, r, err.msg,
+                 other_rc);
+    }
+    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+    other = NULL;
+    assert_whole_attempt(s, "hello", 5);
     store_close(s);
     fixture_done(&f);
 }
@@ -115,6 +158,7 @@ int main(void)
     (void)signal(SIGPIPE, SIG_DFL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_writers_at_the_same_time),
+        cmocka_unit_test(test_nobody_writes_between_a_read_and_its_write),
         cmocka_unit_test(test_kill_in_the_middle),
     };
     return cmocka_run_group_tests_name("store processes", tests, NULL, NULL);
