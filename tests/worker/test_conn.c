@@ -148,6 +148,9 @@ static void abort_overtakes(void **state)
     struct err err = {0};
     float *data = calloc(LEN, sizeof(float));
     open_pair(&p);
+    conn_send(&p.a, FRAME_HEARTBEAT, NULL, 0);
+    conn_drop_queue(&p.a);
+    assert_false(conn_wants_tx(&p.a)); /* it had not begun */
     for (uint64_t step = 0; step < 3; step++) {
         send_slice(&p, step, data, LEN);
     }
@@ -278,7 +281,9 @@ static void farewells(void **state)
     struct conn *conns[] = {&gone.a, &p.a};
     int64_t begin_ns = clock_monotonic_ns();
     conn_farewell(conns, 2, limit_ns);
-    assert_true(clock_monotonic_ns() - begin_ns >= limit_ns);
+    const int64_t took_ns = clock_monotonic_ns() - begin_ns;
+    print_message("# a farewell of 0.05 s took %.2f s\n", (double)took_ns / 1e9);
+    assert_true(took_ns >= limit_ns && took_ns < 4 * S);
     assert_int_equal(p.a.fd, -1);
     assert_int_equal(read_all(&p, S, &err), -ECONNRESET);
     assert_int_equal(p.seen.n, 1);
