@@ -1,32 +1,9 @@
 /* benchctl compare RUN_A RUN_B: did the second run become slower than the first? */
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/parse.h"
-#include "base/str.h"
 #include "ctl/backend.h"
+#include "ctl/human.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
 #include "result/compare.h"
-
-/* "2%" or "0.02". */
-static int parse_share(const char *text, double *ret)
-{
-    const bool is_percent = str_has_suffix(text, "%");
-    _cleanup_(freep) char *number = xstrndup(text, strlen(text) - is_percent);
-    double value;
-    int r = parse_f64(number, &value);
-    if (r == 0 && is_percent) {
-        value /= 100;
-    }
-    if (r == 0 && !(value >= 0 && value < 1)) {
-        r = -ERANGE;
-    }
-    if (r == 0) {
-        *ret = value;
-    }
-    return r;
-}
 
 static enum exit_code take_params(const struct cli *cli, struct compare_params *ret)
 {
@@ -35,7 +12,7 @@ static enum exit_code take_params(const struct cli *cli, struct compare_params *
         .is_strict = args_has(&cli->args, "strict"),
     };
     const char *threshold = args_get(&cli->args, "threshold", NULL);
-    if (threshold != NULL && parse_share(threshold, &ret->threshold_ratio) < 0) {
+    if (threshold != NULL && human_parse_share(threshold, &ret->threshold_ratio) < 0) {
         return cli_error(EXIT_USAGE, "for example --threshold 2% or --threshold 0.02",
                          "--threshold '%s' must be a ratio from 0 to 1 or a percentage", threshold);
     }

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/parse.h"
+#include "base/str.h"
 
 static void two(char *buf, int64_t big, char big_unit, int64_t small, char small_unit)
 {
@@ -94,4 +96,22 @@ int human_parse_duration(const char *text, int64_t *ret_ms)
     }
     *ret_ms = total_ms;
     return 0;
+}
+
+int human_parse_share(const char *text, double *ret)
+{
+    const bool is_percent = str_has_suffix(text, "%");
+    _cleanup_(freep) char *number = xstrndup(text, strlen(text) - is_percent);
+    double value;
+    int r = parse_f64(number, &value);
+    if (r == 0 && is_percent) {
+        value /= 100;
+    }
+    if (r == 0 && !(value >= 0 && value < 1)) {
+        r = -ERANGE;
+    }
+    if (r == 0) {
+        *ret = value;
+    }
+    return r;
 }

@@ -14,3 +14,6 @@ void human_millicores(int64_t millicores, char buf[static HUMAN_SIZE]);
 
 /* 90s, 10m, 1h30m to milliseconds; -EINVAL for anything else, and for 0. */
 int human_parse_duration(const char *text, int64_t *ret_ms);
+
+/* "2%" or "0.02": a ratio from 0 to below 1; else a negative errno. */
+int human_parse_share(const char *text, double *ret);

@@ -1,4 +1,5 @@
 /* Spans and sizes as people read them; names of runs. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -80,6 +81,26 @@ static void test_durations_are_read(void **state)
     }
 }
 
+static void test_shares_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double share; /* -1: refused */
+    } rows[] = {
+        {"2%", 0.02}, {"0.02", 0.02}, {"0", 0},     {"0%", 0},   {"12.5%", 0.125}, {"99.9%", 0.999},
+        {"2", -1},    {"1", -1},      {"100%", -1}, {"-1%", -1}, {"", -1},         {"%", -1},
+        {"2 %", -1},  {"2%%", -1},    {"nan", -1},  {"x", -1},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        double share = -1;
+        const int r = human_parse_share(rows[i].text, &share);
+        if ((r < 0) != (rows[i].share < 0) || fabs(share - rows[i].share) > 1e-12) {
+            fail_msg("'%s': expected %g, got %d, %g", rows[i].text, rows[i].share, r, share);
+        }
+    }
+}
+
 static void test_run_names(void **state)
 {
     (void)state;
@@ -119,6 +140,7 @@ int main(void)
         cmocka_unit_test(test_durations),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_durations_are_read),
+        cmocka_unit_test(test_shares_are_read),
         cmocka_unit_test(test_run_names),
         cmocka_unit_test(test_uids_are_uuids_of_version_4),
     };
