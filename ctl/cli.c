@@ -64,12 +64,16 @@ static bool wants_color(const char *when, int fd)
 /* Is `word` one of "a|b|c"? */
 static bool is_one_of(const char *word, const char *list)
 {
-    size_t len = strlen(word);
-    for (const char *p = list; p != NULL && len > 0; p = strchr(p, '|')) {
-        p += *p == '|';
-        if (strncmp(p, word, len) == 0 && (p[len] == '|' || p[len] == '\0')) {
+    const size_t len = strlen(word);
+    for (const char *p = list; len > 0;) {
+        const size_t item_len = strcspn(p, "|");
+        if (item_len == len && memcmp(p, word, len) == 0) {
             return true;
         }
+        if (p[item_len] == '\0') {
+            return false;
+        }
+        p += item_len + 1;
     }
     return false;
 }
