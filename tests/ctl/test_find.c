@@ -1,0 +1,141 @@
+/* Where definitions are looked for: places of the test's own, in a folder of its own. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "ctl/find.h"
+
+static char folder[] = "/tmp/test_find-XXXXXX";
+
+static void write_file(const char *name, const char *text)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL || chdir(folder) < 0 || mkdir("one", 0700) < 0 ||
+        mkdir("two", 0700) < 0) {
+        return -1;
+    }
+    write_file("one/both.yml", "one");
+    write_file("one/ends.yaml", "yaml");
+    write_file("one/ends.json", "json");
+    write_file("two/both.yaml", "two");
+    write_file("two/second.json", "two");
+    write_file("here", "here");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"one/both.yml",  "one/ends.yaml",   "one/ends.json",
+                                        "two/both.yaml", "two/second.json", "here"};
+    int r = 0;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        r |= unlink(files[i]);
+    }
+    return r | rmdir("one") | rmdir("two") | chdir("/") | rmdir(folder);
+}
+
+static void set_path(const char *more)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/one:%s/two%s", folder, folder, more);
+    assert_int_equal(setenv("BENCHCTL_PATH", path, 1), 0);
+}
+
+static void test_the_first_match_wins(void **state)
+{
+    (void)state;
+    set_path("");
+    static const struct {
+        const char *name, *text; /* NULL: not found */
+    } rows[] = {
+        {"ends", "yaml"},         {"both", "one"}, /* whatever its ending */
+        {"second", "two"},        {"here", "here"},      {"./here", "here"},
+        {"two/both.yaml", "two"}, {"second.json", NULL}, /* an ending makes it a file here */
+        {"third", NULL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct definition_file file = {0};
+        struct err err = {0};
+        const int r = definition_find(rows[i].name, &file, &err);
+        const char *expected = rows[i].text == NULL ? "" : rows[i].text;
+        if (r != (rows[i].text == NULL ? -ENOENT : 0) ||
+            strcmp(file.text == NULL ? "" : file.text, expected) != 0) {
+            fail_msg("%s: expected '%s', got %d '%s' %s", rows[i].name, expected, r,
+                     file.text == NULL ? "" : file.text, err.msg);
+        }
+        definition_file_done(&file);
+    }
+}
+
+static void test_the_nearest_name_is_suggested(void **state)
+{
+    (void)state;
+    set_path("");
+    struct definition_file file = {0};
+    struct err err = {0};
+    assert_int_equal(definition_find("secnd", &file, &err), -ENOENT);
+    if (strstr(err.msg, "did you mean 'second'?") == NULL) {
+        fail_msg("expected a suggestion of 'second', got '%s'", err.msg);
+    }
+}
+
+static void test_names_are_listed_once(void **state)
+{
+    (void)state;
+    set_path("");
+    struct places names;
+    definition_names(&names);
+    size_t n_both = 0;
+    for (size_t i = 0; i < names.list.len; i++) {
+        n_both += strcmp(names.list.items[i], "both") == 0;
+        assert_true(i == 0 || strcmp(names.list.items[i - 1], names.list.items[i]) < 0);
+    }
+    assert_int_equal(n_both, 1);
+    places_done(&names);
+}
+
+static void test_empty_parts_of_the_path_are_no_places(void **state)
+{
+    (void)state;
+    struct places plain, with_empty;
+    set_path("");
+    places_init(&plain);
+    set_path("::");
+    places_init(&with_empty);
+    assert_int_equal(with_empty.list.len, plain.list.len);
+    for (size_t i = 0; i < plain.list.len; i++) {
+        assert_string_equal(with_empty.list.items[i], plain.list.items[i]);
+    }
+    places_done(&plain);
+    places_done(&with_empty);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_first_match_wins),
+        cmocka_unit_test(test_the_nearest_name_is_suggested),
+        cmocka_unit_test(test_names_are_listed_once),
+        cmocka_unit_test(test_empty_parts_of_the_path_are_no_places),
+    };
+    return cmocka_run_group_tests_name("find", tests, setup, teardown);
+}
