@@ -49,7 +49,7 @@ def check_columns(t, k):
     t.equal("NAME MODEL EXCHANGE BASELINE STEPS REPEATS AGE".split(), k("get", "bm").stdout.split("\n")[0].split(),
             "columns of kubectl get bm")
     row = k("get", "bm", "vgg16-trainer-sweep", "--no-headers").stdout.split()
-    t.equal("vgg16-trainer-sweep vgg16-fluid-fc512 PServer Point 100 3".split(), row[:6], "a row of kubectl get bm")
+    t.equal("vgg16-trainer-sweep vgg16-fluid-fc512 PServer Point 100 5".split(), row[:6], "a row of kubectl get bm")
     t.match("benchmark.benchd.io/vgg16-single-node", k("get", "benchd", "-o", "name").stdout, "the category benchd")
     explained = k("explain", "bm.spec.sweep").stdout
     for field in ("grid", "zip", "points", "exclude"):

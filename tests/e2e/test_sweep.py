@@ -103,7 +103,7 @@ def check_no_summaries(t):
         name = result["run"]
         conditions = {c["type"]: c for c in json.loads(k("get", "bmr", name, "-o", "json").stdout)["status"]["conditions"]}
         mute = conditions["MetricsUnavailable"]
-        t.equal(("True", "NoSummary", "some trials succeeded but left no summary"),
+        t.equal(("True", "NoSummary", "some trials succeeded but left no usable summary"),
                 (mute["status"], mute["reason"], mute["message"]), "the object's condition")
         t.equal(0, k("wait", "--for=condition=MetricsUnavailable", f"bmr/{name}", "--timeout=10s").returncode,
                 "kubectl wait --for=condition=MetricsUnavailable")

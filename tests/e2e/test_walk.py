@@ -15,7 +15,10 @@ from user import GONE_S, NS, SWEEP, User, definition
 
 TRIALS = 10   # four points and their baseline, twice
 # In a cluster nobody knows how many CPUs there are.
-ONLY_LOCAL, ONLY_CLUSTER = {"cpus: int"}, {"cpus: NoneType"}
+# The CPUs of a run are known here, those of a point only where pods have limits: a rehearsal shares them.
+OF_POINTS = [f"{points}[].{key}" for points in ("points", "baselines") for key in ("cpus", "efficiencyPerCpu.value")]
+ONLY_LOCAL = {"cpus: int", *(f"{key}: NoneType" for key in OF_POINTS)}
+ONLY_CLUSTER = {"cpus: NoneType", *(f"{key}: number" for key in OF_POINTS)}
 
 
 def shape(value, path=""):
