@@ -239,18 +239,75 @@ static void finish(struct rig *rig, struct raw_trainer *t, uint32_t n)
     assert_int_equal(rig->servers[0].result, 0);
 }
 
+/* A second trainer/0 is told why it may not join, whenever it comes; the run goes on. */
 static void second_of_the_same_name(void **state)
 {
     (void)state;
+    static const struct {
+        const char *name;
+        bool is_late; /* all have joined */
+        enum role role;
+        uint32_t index;
+        uint32_t attempt;
+        bool wrong_digest;
+        bool is_told;
+    } rows[] = {
+        {"the same name", false, ROLE_TRAINER, 0, 0, false, true},
+        {"the same name and another seed", false, ROLE_TRAINER, 0, 0, true, true},
+        {"the same name when all have joined", true, ROLE_TRAINER, 1, 0, false, true},
+        {"no name of this run when all have joined", true, ROLE_TRAINER, 7, 0, false, false},
+        {"a server when all have joined", true, ROLE_PSERVER, 0, 0, false, false},
+        {"another attempt when all have joined", true, ROLE_TRAINER, 0, 1, false, false},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct rig rig;
+        struct raw_trainer t[2], second;
+        rig_init(&rig, N_PARAMS, 1, 2, SLICE_BYTES);
+        rig_start_servers(&rig);
+        raw_join(&t[0], &rig, 0);
+        if (rows[i].is_late) {
+            raw_join(&t[1], &rig, 1);
+        }
+        struct frame_id id = rig_id(rows[i].role, rows[i].index);
+        id.attempt = rows[i].attempt;
+        raw_connect(&second, &rig, id, 0);
+        second.handshake.trainer.digest[0] ^= rows[i].wrong_digest;
+        raw_shake_hands(&second);
+        assert_int_equal(second.seen[FRAME_CHALLENGE], rows[i].attempt == 0);
+        assert_int_equal(raw_wait(&second, FRAME_ABORT, 1), rows[i].is_told);
+        assert_int_equal(second.seen[FRAME_WELCOME], 0);
+        raw_end(&second);
+        if (!rows[i].is_late) {
+            raw_join(&t[1], &rig, 1);
+        }
+        finish(&rig, t, 2);
+        rig_done(&rig);
+    }
+}
+
+/* It stops instead of connecting again, and blames itself. */
+static void second_of_the_same_name_stops(void **state)
+{
+    (void)state;
     struct rig rig;
-    struct raw_trainer t[2], second;
+    struct raw_trainer t[2];
     rig_init(&rig, N_PARAMS, 1, 2, SLICE_BYTES);
     rig_start_servers(&rig);
     raw_join(&t[0], &rig, 0);
-    raw_connect(&second, &rig, rig_id(ROLE_TRAINER, 0), 0);
-    raw_shake_hands(&second);
-    assert_false(raw_wait(&second, FRAME_WELCOME, 1));
-    raw_end(&second);
+    struct net_addr addrs[RIG_MAX];
+    struct exchange_ps_params p = rig_trainer(&rig, 0, addrs);
+    struct exchange *second;
+    struct exchange_fault fault;
+    struct err err = {0};
+    assert_int_equal(exchange_ps_new(&p, &second, &err), 0);
+    assert_true(second->ops->barrier(second, &err) < 0);
+    second->ops->fault(second, &fault);
+    second->ops->free(second);
+    print_message("# %s: %s\n", fault.peer, err.msg);
+    assert_int_equal(fault.exit_code, 12);
+    assert_string_equal(fault.peer, "trainer/0");
+    assert_non_null(strstr(err.msg, "pserver/0 reports: another process is trainer/0"));
     raw_join(&t[1], &rig, 1);
     finish(&rig, t, 2);
     rig_done(&rig);
@@ -372,6 +429,7 @@ int main(void)
         cmocka_unit_test(out_of_order),
         cmocka_unit_test(gradient_while_parameters_are_sent),
         cmocka_unit_test(second_of_the_same_name),
+        cmocka_unit_test(second_of_the_same_name_stops),
         cmocka_unit_test(name_that_is_not_in_the_run),
         cmocka_unit_test(stranger_that_says_nothing),
         cmocka_unit_test(flood_of_strangers),

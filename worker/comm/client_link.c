@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/exit_code.h"
 #include "worker/comm/client_internal.h"
 
 #define TURN_BYTES ((size_t)4 << 20)
@@ -135,6 +136,21 @@ static int on_welcome(struct link *l, const struct frame *f, struct err *err)
     return 0;
 }
 
+static int on_abort(struct client *c, const struct link *l, const struct frame *f,
+                    const uint8_t *payload, struct err *err)
+{
+    struct fault *fault = &c->doing_fault;
+    const bool is_first = fault->exit_code == 0;
+    int r = fault_from_abort(fault, f, payload, &c->params.self, err);
+    if (r < 0) {
+        return r;
+    }
+    if (is_first && l->state == LINK_HANDSHAKE && fault_is_refusal(payload, &c->params.self)) {
+        fault->exit_code = EXIT_WORKER_PROTOCOL; /* this process is wrong: it has lost nobody */
+    }
+    return err_set(err, ECANCELED, "%s", fault->message);
+}
+
 static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const uint8_t *payload,
                     struct err *err)
 {
@@ -156,10 +172,8 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
         }
         l->released = true;
         return 0;
-    case FRAME_ABORT: {
-        int r = fault_from_abort(&c->doing_fault, f, payload, &c->params.self, err);
-        return r < 0 ? r : err_set(err, ECANCELED, "%s", c->doing_fault.message);
-    }
+    case FRAME_ABORT:
+        return on_abort(c, l, f, payload, err);
     default:
         return on_welcome(l, f, err);
     }

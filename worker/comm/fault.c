@@ -51,14 +51,27 @@ bool fault_is_absence(struct fault *f, int r, const struct heartbeat_self *life,
     return true;
 }
 
+/* Exit code, role and index. */
+static void take_fixed(const uint8_t *payload, uint32_t ret[static 3])
+{
+    for (int i = 0; i < 3; i++) {
+        const uint8_t *p = payload + 4 * i;
+        ret[i] = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    }
+}
+
+bool fault_is_refusal(const uint8_t *payload, const struct frame_id *self)
+{
+    uint32_t v[3];
+    take_fixed(payload, v);
+    return v[0] == EXIT_WORKER_PROTOCOL && v[1] == self->role && v[2] == self->index;
+}
+
 int fault_from_abort(struct fault *f, const struct frame *frame, const uint8_t *payload,
                      const struct frame_id *self, struct err *err)
 {
     uint32_t v[3];
-    for (int i = 0; i < 3; i++) {
-        const uint8_t *p = payload + 4 * i;
-        v[i] = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-    }
+    take_fixed(payload, v);
     if (v[1] >= ROLE_COUNT || v[2] > FRAME_MAX_INDEX) {
         return err_set(err, EPROTO, "ABORT names an invalid peer: role %u, index %u", v[1], v[2]);
     }

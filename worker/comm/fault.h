@@ -34,6 +34,9 @@ bool fault_is_absence(struct fault *f, int r, const struct heartbeat_self *life,
  * lost its peers. */
 int fault_from_abort(struct fault *f, const struct frame *frame, const uint8_t *payload,
                      const struct frame_id *self, struct err *err);
+/* True if an ABORT that came in place of WELCOME says that the receiver must not join: it names the
+ * receiver and exit code 12. */
+bool fault_is_refusal(const uint8_t *payload, const struct frame_id *self);
 /* The payload of the ABORT frame that reports this fault to the peers. Returns its length. */
 size_t fault_to_abort(const struct fault *f, const struct frame_id *self,
                       uint8_t ret[static FRAME_SMALL_PAYLOAD]);

@@ -12,6 +12,7 @@ struct ps_peer { /* a connection; a stranger until `joined` */
     struct handshake handshake;
     int64_t joins_by_ns; /* the time limit of the handshake */
     bool joined, ready, gone;
+    bool refused;     /* it is told why and closes; it is never joined */
     uint64_t step;    /* of the next gradient that it sends */
     size_t next;      /* the next of this server's slices that it sends */
     float *receiving; /* the buffer of the gradient that is arriving, NULL: none */

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "worker/comm/net.h"
@@ -36,7 +37,7 @@ static void drop_peer(struct ps_server *s, struct ps_peer *peer)
     free(peer);
 }
 
-static void reject(struct ps_server *s, struct ps_peer *peer, const char *why)
+static void note_rejected(struct ps_server *s, const struct ps_peer *peer, const char *why)
 {
     char claims[32] = "nothing";
     if (peer->handshake.trainer.id.run != 0) {
@@ -44,7 +45,17 @@ static void reject(struct ps_server *s, struct ps_peer *peer, const char *why)
     }
     (void)snprintf(s->rejected, sizeof(s->rejected), "%s: %s", claims, why); /* may truncate */
     log_event(LOG_LEVEL_WARN, "connection rejected", "claims", claims, "err", why, NULL);
+}
+
+static void reject(struct ps_server *s, struct ps_peer *peer, const char *why)
+{
+    note_rejected(s, peer, why);
     drop_peer(s, peer);
+}
+
+static bool all_joined(const struct ps_server *s)
+{
+    return s->n_joined == s->params.n_trainers;
 }
 
 static int accept_all(struct ps_server *s, struct err *err)
@@ -75,6 +86,35 @@ static int accept_all(struct ps_server *s, struct err *err)
     }
 }
 
+static bool is_of_this_attempt(const struct ps_server *s, const struct frame_id *id)
+{
+    return id->run == s->params.self.run && id->attempt == s->params.self.attempt;
+}
+
+static bool is_name_taken(const struct ps_server *s, const struct frame_id *id)
+{
+    return id->role == ROLE_TRAINER && is_of_this_attempt(s, id) &&
+           id->index < s->params.n_trainers && s->trainers[id->index] != NULL;
+}
+
+/* Sends ABORT in place of WELCOME: the peer's name is taken. It then stops and blames itself, where a
+ * closed connection would make it connect again. After a fault it is told that fault. */
+static void refuse(struct ps_server *s, struct ps_peer *peer)
+{
+    struct fault why = {.exit_code = EXIT_WORKER_PROTOCOL, .has_peer = true};
+    why.peer = peer->handshake.trainer.id;
+    char name[32];
+    frame_id_name(&why.peer, name);
+    (void)snprintf(why.message, sizeof(why.message),
+                   "another process is %s already; give each trainer an index of its own", name);
+    note_rejected(s, peer, "another process has this name already");
+    uint8_t payload[FRAME_SMALL_PAYLOAD];
+    const struct fault *fault = s->fault.exit_code != 0 ? &s->fault : &why;
+    size_t len = fault_to_abort(fault, &s->params.self, payload);
+    conn_send(&peer->conn, FRAME_ABORT, payload, len);
+    peer->refused = true;
+}
+
 /* The peer has proved the secret. -ESTALE: reject it; -EPROTO: the replicas do not fit together. */
 static int join(struct ps_server *s, struct ps_peer *peer, struct err *err)
 {
@@ -82,15 +122,16 @@ static int join(struct ps_server *s, struct ps_peer *peer, struct err *err)
     struct handshake_keys keys;
     handshake_keys(&peer->handshake, &keys);
     conn_secure(&peer->conn, &keys.from_server, &keys.from_trainer, id, s->now_ns);
+    if (is_name_taken(s, id)) {
+        refuse(s, peer);
+        return 0;
+    }
     int r = handshake_agree(&peer->handshake.server, &peer->handshake.trainer, err);
     if (r < 0) {
         return r;
     }
     if (id->role != ROLE_TRAINER || id->index >= s->params.n_trainers) {
         return err_set(err, EPROTO, "this run has %" PRIu32 " trainers", s->params.n_trainers);
-    }
-    if (s->trainers[id->index] != NULL) {
-        return err_set(err, ESTALE, "a trainer with this index is already connected");
     }
     conn_send(&peer->conn, FRAME_WELCOME, NULL, 0);
     peer->joined = true;
@@ -102,6 +143,11 @@ static int join(struct ps_server *s, struct ps_peer *peer, struct err *err)
 static int handshake_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                            const uint8_t *payload, struct err *err)
 {
+    if (all_joined(s) && !is_of_this_attempt(s, &f->from)) {
+        /* It may belong to the next attempt, whose server comes to this address: it connects again,
+         * where an answer would make it fail. */
+        return err_set(err, ESTALE, "it belongs to another run or attempt");
+    }
     if (f->type == FRAME_HELLO && f->sequence == 0) {
         uint8_t challenge[HANDSHAKE_CHALLENGE_SIZE];
         handshake_on_hello(&peer->handshake, f, payload, challenge);
@@ -145,6 +191,9 @@ static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint
 {
     struct ps_server *s = ((struct sender *)ctx)->server;
     struct ps_peer *peer = ((struct sender *)ctx)->peer;
+    if (peer->refused) {
+        return 0;
+    }
     if (!peer->joined) {
         return handshake_frame(s, peer, f, payload, err);
     }
@@ -196,7 +245,11 @@ static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
     if (r == 0) {
         return 0;
     }
-    if (peer->joined || (peer->conn.secured && r == -EPROTO)) {
+    if (peer->refused) {
+        drop_peer(s, peer);
+        return 0;
+    }
+    if (peer->joined || (peer->conn.secured && r == -EPROTO && !all_joined(s))) {
         return has_left ? 0 : blame(s, &peer->conn.peer, r, err);
     }
     /* The server proves the secret first, and a trainer closes the connection if that proof is
@@ -238,17 +291,27 @@ static int write_all(struct ps_server *s, struct err *err)
     return 0;
 }
 
+static void check_handshake(struct ps_server *s, struct ps_peer *peer)
+{
+    if (s->now_ns < peer->joins_by_ns) {
+        return;
+    }
+    if (peer->refused) {
+        drop_peer(s, peer); /* it was told and does not close */
+        return;
+    }
+    char why[64];
+    (void)snprintf(why, sizeof(why), "the handshake took longer than %g s",
+                   (double)s->params.handshake_ns / 1e9);
+    reject(s, peer, why);
+}
+
 static int check_life(struct ps_server *s, struct err *err)
 {
     for (size_t i = s->peers.len; i-- > 0;) {
         struct ps_peer *peer = s->peers.items[i];
         if (!peer->joined) {
-            if (s->now_ns >= peer->joins_by_ns) {
-                char why[64];
-                (void)snprintf(why, sizeof(why), "the handshake took longer than %g s",
-                               (double)s->params.handshake_ns / 1e9);
-                reject(s, peer, why);
-            }
+            check_handshake(s, peer);
             continue;
         }
         if (peer->gone) {
@@ -269,15 +332,7 @@ static int check_life(struct ps_server *s, struct err *err)
 
 static int check_rendezvous(struct ps_server *s, struct err *err)
 {
-    if (s->listen_fd < 0) {
-        return 0;
-    }
-    if (s->n_joined == s->params.n_trainers) {
-        (void)close(s->listen_fd); /* all trainers have joined */
-        s->listen_fd = -1;
-        return 0;
-    }
-    if (s->now_ns < s->rendezvous_by_ns) {
+    if (all_joined(s) || s->now_ns < s->rendezvous_by_ns) {
         return 0;
     }
     if (were_away(s, -ETIMEDOUT, err)) {
@@ -341,7 +396,7 @@ static int one_turn(struct ps_server *s, struct err *err)
     if (r >= 0) {
         r = write_all(s, err);
     }
-    if (r >= 0 && s->listen_fd >= 0) {
+    if (r >= 0 && fds[n].revents != 0) {
         r = accept_all(s, err);
     }
     if (r >= 0) {
@@ -384,8 +439,8 @@ static void tell_late_comers(struct ps_server *s)
 {
     int64_t end_ns = s->now_ns + LATE_NS;
     struct err ignored;
-    while (s->listen_fd >= 0 && s->n_joined < s->params.n_trainers && s->now_ns < end_ns &&
-           s->now_ns < s->rendezvous_by_ns && one_turn(s, &ignored) >= 0) {
+    while (!all_joined(s) && s->now_ns < end_ns && s->now_ns < s->rendezvous_by_ns &&
+           one_turn(s, &ignored) >= 0) {
         tell_all(s);
     }
 }
@@ -438,8 +493,6 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
     vec_done(&s.peers);
     vec_done(&s.round_ns);
     free(s.trainers);
-    if (s.listen_fd >= 0) {
-        (void)close(s.listen_fd); /* a listener has nothing to lose */
-    }
+    (void)close(s.listen_fd); /* a listener has nothing to lose */
     return r;
 }

@@ -8,7 +8,8 @@
  *
  * At the first fault the server tells its peers which replica caused it, and ps_server_run returns.
  * One thread does everything, in turns that are short enough to send a heartbeat every second.
- * Strangers (wrong secret, another run or attempt, garbage) are rejected and change nothing. */
+ * Strangers (wrong secret, another run or attempt, garbage, a second trainer of the same index) are
+ * rejected and change nothing. The server listens until it ends, to tell such a trainer why. */
 #pragma once
 
 #include <stdint.h>
