@@ -202,6 +202,7 @@ static void start_connect(struct dial *d, int64_t now_ns)
     }
     d->next = ai->ai_next;
     d->state = DIAL_CONNECT;
+    d->connect_by_ns = now_ns + DIAL_ATTEMPT_NS;
     d->fd = socket(ai->ai_family, ai->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (d->fd < 0 || (connect(d->fd, ai->ai_addr, ai->ai_addrlen) < 0 && errno != EINPROGRESS)) {
         (void)snprintf(d->why, sizeof(d->why), "connect: %s", strerrordesc_np(errno));
@@ -235,9 +236,9 @@ static bool is_own_echo(int fd, const struct sockaddr_storage *peer, socklen_t l
            memcmp(&own, peer, len) == 0;
 }
 
-static void fail_connect(struct dial *d, int code, int64_t now_ns)
+static void fail_connect(struct dial *d, const char *why, int64_t now_ns)
 {
-    (void)snprintf(d->why, sizeof(d->why), "connect: %s", strerrordesc_np(code));
+    (void)snprintf(d->why, sizeof(d->why), "connect: %s", why);
     (void)close(d->fd); /* not connected */
     d->fd = -1;
     start_connect(d, now_ns);
@@ -254,7 +255,7 @@ static int check_connect(struct dial *d, int64_t now_ns)
     socklen_t len = sizeof(peer);
     if (getpeername(d->fd, (struct sockaddr *)&peer, &len) == 0) {
         if (is_own_echo(d->fd, &peer, len)) {
-            fail_connect(d, ECONNREFUSED, now_ns);
+            fail_connect(d, strerrordesc_np(ECONNREFUSED), now_ns);
             return -EAGAIN;
         }
         int fd = d->fd;
@@ -268,7 +269,11 @@ static int check_connect(struct dial *d, int64_t now_ns)
         code = errno;
     }
     if (code != 0) {
-        fail_connect(d, code, now_ns);
+        fail_connect(d, strerrordesc_np(code), now_ns);
+    } else if (now_ns >= d->connect_by_ns) {
+        char why[64];
+        (void)snprintf(why, sizeof(why), "no answer within %g s", (double)DIAL_ATTEMPT_NS / 1e9);
+        fail_connect(d, why, now_ns);
     }
     return -EAGAIN;
 }

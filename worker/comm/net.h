@@ -25,13 +25,19 @@ int net_tune(int fd, struct err *err);
 
 struct dial_lookup;
 
-/* Name look-up and connect as a state machine, which starts again after a failure. */
+/* How long one connect may take. The kernel itself gives up after two minutes and more, and
+ * meanwhile a name may have moved to another address. */
+#define DIAL_ATTEMPT_NS INT64_C(3000000000)
+
+/* Name look-up and connect as a state machine, which starts again after a failure. Each address of
+ * the name has DIAL_ATTEMPT_NS; after the last one the name is looked up again. */
 struct dial {
     struct net_addr addr;
     enum { DIAL_WAIT, DIAL_RESOLVE, DIAL_CONNECT } state;
     int fd;                     /* poll it for POLLOUT; -1: nothing to poll, step again soon */
     char why[160];              /* the last failure, "" if none */
     int64_t again_ns;           /* when to try again, in DIAL_WAIT */
+    int64_t connect_by_ns;      /* the time limit of this attempt, in DIAL_CONNECT */
     struct dial_lookup *lookup; /* owned */
     const struct addrinfo *next;
 };
