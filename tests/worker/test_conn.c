@@ -122,7 +122,74 @@ static void frames_keep_their_order(void **state)
     close_pair(&p);
 }
 
-/* Any byte is a sign of life, not only a heartbeat. */
+/* Writes into b's stream past its peer's connection; b reads it at `now_ns`. */
+static int trickle(struct pair *p, const uint8_t *bytes, size_t n, int64_t now_ns, struct err *err)
+{
+    assert_int_equal(send(p->a.fd, bytes, n, MSG_NOSIGNAL), n);
+    return read_all(p, now_ns, err);
+}
+
+/* The header of a's next frame. */
+static void make_frame(struct pair *p, struct frame *f, uint8_t *ret_header)
+{
+    f->from = p->a.self;
+    f->sequence = p->a.tx_sequence++;
+    frame_encode(f, &p->a.tx_key, ret_header);
+}
+
+/* Bytes that are no whole frame yet are no sign of life: whoever sends them may not know the key. */
+static void trickling_header(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct err err = {0};
+    uint8_t header[FRAME_HEADER_SIZE];
+    open_pair(&p);
+    make_frame(&p, &(struct frame){.type = FRAME_HEARTBEAT}, header);
+    for (size_t i = 0; i + 1 < sizeof(header); i++) {
+        assert_int_equal(trickle(&p, header + i, 1, (int64_t)(2 + i) * S, &err), 0);
+        assert_int_equal(p.b.heartbeat.last_heard_ns, S);
+    }
+    assert_int_equal(trickle(&p, header + sizeof(header) - 1, 1, 90 * S, &err), 0);
+    assert_int_equal(p.b.heartbeat.last_heard_ns, 90 * S);
+    make_frame(&p, &(struct frame){.type = FRAME_HEARTBEAT}, header);
+    header[FRAME_HEADER_SIZE - 1] ^= 1;
+    assert_int_equal(trickle(&p, header, sizeof(header), 95 * S, &err), -EPROTO);
+    assert_int_equal(p.b.heartbeat.last_heard_ns, 90 * S);
+    close_pair(&p);
+}
+
+/* A slow link must bring 64 KiB of a slice in the time of a silence. */
+static void trickling_payload(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct err err = {0};
+    uint8_t header[FRAME_HEADER_SIZE];
+    uint8_t *zeros = calloc(1, CONN_LIFE_BYTES);
+    open_pair(&p);
+    make_frame(&p,
+               &(struct frame){.type = FRAME_GRADIENT,
+                               .dtype = FRAME_DTYPE_F32,
+                               .payload_len = FRAME_MAX_PAYLOAD},
+               header);
+    assert_int_equal(trickle(&p, header, sizeof(header), 2 * S, &err), 0);
+    assert_int_equal(trickle(&p, zeros, 1, 3 * S, &err), 0);
+    assert_int_equal(trickle(&p, zeros, 1, 4 * S, &err), 0);
+    assert_int_equal(p.b.heartbeat.last_heard_ns, S);
+    assert_true(heartbeat_is_lost(&p.b.heartbeat, 7 * S));
+    for (int i = 1; i < 5; i++) {
+        for (size_t sent = 0; sent < CONN_LIFE_BYTES; sent += 4096) {
+            assert_int_equal(trickle(&p, zeros, 4096, (10 + i) * S, &err), 0);
+        }
+        assert_int_equal(p.b.heartbeat.last_heard_ns, (10 + i) * S);
+    }
+    assert_int_equal(p.seen.n, 0);
+    close_pair(&p);
+    free(zeros);
+}
+
+/* A whole frame is a sign of life, not only a heartbeat. */
 static void hears_the_peer(void **state)
 {
     (void)state;
@@ -305,6 +372,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_keep_their_order),
+        cmocka_unit_test(trickling_header),
+        cmocka_unit_test(trickling_payload),
         cmocka_unit_test(hears_the_peer),
         cmocka_unit_test(abort_overtakes),
         cmocka_unit_test(budget_ends_a_turn),

@@ -16,6 +16,14 @@ def gradient(t, **fields):
     t.send("GRADIENT", payload, **{"dtype": 1, "crc": 0, **fields})
 
 
+def trickle(t):
+    """Part of a slice, for longer than a silence may last."""
+    t.sock.sendall(t.me.frame("GRADIENT", bytes(4 * FIRST), dtype=1, crc=0)[:100])
+    for _ in range(40):
+        t.sock.sendall(b"\0")
+        threading.Event().wait(0.25)
+
+
 # What a trainer does to a server: name, the lie, exit code, what the message says.
 TRAINER_LIES = [
     ("CRC of the payload", lambda t: gradient(t), 12, "CRC of the payload"),
@@ -29,6 +37,7 @@ TRAINER_LIES = [
     ("READY twice", lambda t: (t.send("READY"), t.send("READY")), 12, "READY was sent twice"),
     ("a server's frame", lambda t: t.send("RELEASE"), 12, "does not accept RELEASE"),
     ("another sender", lambda t: t.send("HEARTBEAT", index=7), 12, "another sender"),
+    ("a byte now and then", trickle, 11, "silent for 6"),
     ("the end within a frame", lambda t: (t.sock.sendall(b"bnc"), t.sock.shutdown(socket.SHUT_WR)),
      11, "closed the connection"),
 ]

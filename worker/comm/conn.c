@@ -193,9 +193,18 @@ int conn_pump_tx(struct conn *c, size_t budget, struct err *err)
     return 0;
 }
 
+/* So many bytes without a whole frame can only be a payload, whose header was authentic. */
+static void note_life(struct conn *c, int event, int64_t now_ns)
+{
+    if (event == FRAME_COMPLETE || c->unheard_bytes >= CONN_LIFE_BYTES) {
+        c->heartbeat.last_heard_ns = now_ns;
+        c->unheard_bytes = 0;
+    }
+}
+
 /* Passes the parser's event to the handler. 1: stop. */
-static int handle(struct conn *c, int event, const struct conn_handler *handler, void *ctx,
-                  struct err *err)
+static int handle(struct conn *c, int event, int64_t now_ns, const struct conn_handler *handler,
+                  void *ctx, struct err *err)
 {
     if (event == FRAME_HEADER_DONE) {
         void *to = NULL;
@@ -206,6 +215,9 @@ static int handle(struct conn *c, int event, const struct conn_handler *handler,
             }
         }
         event = frame_parser_place(&c->rx, to, err);
+    }
+    if (event >= 0) {
+        note_life(c, event, now_ns);
     }
     if (event == FRAME_COMPLETE) {
         return handler->frame(ctx, c, &c->rx.frame, c->rx.payload, err);
@@ -239,10 +251,11 @@ int conn_pump_rx(struct conn *c, int64_t now_ns, size_t budget, const struct con
         if (n <= 0) {
             return lost(err, n, n < 0 ? errno : 0);
         }
-        c->heartbeat.last_heard_ns = now_ns;
+        c->unheard_bytes += (size_t)n;
         c->bytes_rx += (size_t)n;
         done += (size_t)n;
-        int r = handle(c, frame_parser_advance(&c->rx, (size_t)n, err), handler, ctx, err);
+        int event = frame_parser_advance(&c->rx, (size_t)n, err);
+        int r = handle(c, event, now_ns, handler, ctx, err);
         if (r != 0) {
             return r < 0 ? r : 0;
         }

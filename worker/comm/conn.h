@@ -13,6 +13,11 @@
 #include "worker/comm/handshake.h"
 #include "worker/comm/heartbeat.h"
 
+/* What counts as a sign of life: a whole frame that is authentic, or this much of the payload behind
+ * a header that is. Any byte would let a peer hold up everyone; only whole slices would give up a
+ * peer behind a slow or crowded link. */
+#define CONN_LIFE_BYTES ((size_t)64 << 10)
+
 struct conn;
 
 struct conn_handler {
@@ -40,6 +45,7 @@ struct conn {
     uint64_t bytes_tx, bytes_rx;
     /* Private to conn.c: */
     struct frame_parser rx;
+    size_t unheard_bytes; /* received since the last sign of life */
     struct auth_key tx_key;
     uint64_t tx_sequence;
     struct conn_item *items; /* a ring: items[(head + i) % cap] */
