@@ -2,6 +2,7 @@
 #include "worker/report.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #include "config.h"
 #include "worker/host/host.h"
 #include "worker/kernels/blas.h"
+
+#define RETRY_MS 10
 
 void report_init(struct report *r, const struct role_env *e)
 {
@@ -117,23 +120,49 @@ int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, 
     return put_line(r, &line, err);
 }
 
+/* False if the other thread has not released the mutex by then: its write is stuck. */
+static bool lock_in_time(struct report *r)
+{
+    for (int waited_ms = 0; waited_ms < REPORT_PATIENCE_MS; waited_ms += RETRY_MS) {
+        if (pthread_mutex_trylock(&r->mutex) == 0) {
+            return true;
+        }
+        (void)poll(NULL, 0, RETRY_MS); /* sleeps */
+    }
+    return pthread_mutex_trylock(&r->mutex) == 0;
+}
+
+/* Gives up if nobody makes room for the line. A pipe that is ready takes PIPE_BUF bytes without a
+ * wait, and the line of an error is shorter. */
+static void put_in_time(int fd, const struct buf *line)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    if (poll(&p, 1, REPORT_PATIENCE_MS) > 0) {
+        (void)write_all(fd, line->data, line->len); /* the exit code tells it too */
+    }
+}
+
 int report_error(struct report *r, int exit_code, const char *peer, const char *message,
                  bool *ret_first)
 {
-    (void)pthread_mutex_lock(&r->mutex);
-    bool is_first = !r->failed;
-    r->failed = true;
-    if (is_first) {
-        struct buf line = BUF_INIT;
+    const bool is_locked = lock_in_time(r);
+    const bool is_first = !is_locked || !r->failed;
+    struct buf line = BUF_INIT;
+    if (is_locked && is_first) {
+        r->failed = true;
         record_write_error(&line, &r->who, exit_code, peer, message);
-        (void)write_all(STDOUT_FILENO, line.data, line.len); /* stderr and exit code tell it too */
+        put_in_time(STDOUT_FILENO, &line);
         buf_clear(&line);
+    }
+    if (is_first) {
         buf_printf(&line, "benchworker %s/%u: %s\n", role_to_string(r->who.role), r->who.index,
                    message);
-        (void)write_all(STDERR_FILENO, line.data, line.len); /* the exit code tells it too */
-        buf_done(&line);
+        put_in_time(STDERR_FILENO, &line);
     }
-    (void)pthread_mutex_unlock(&r->mutex);
+    buf_done(&line);
+    if (is_locked) {
+        (void)pthread_mutex_unlock(&r->mutex);
+    }
     if (ret_first != NULL) {
         *ret_first = is_first;
     }

@@ -11,6 +11,9 @@
 #include "core/record.h"
 #include "worker/role_env.h"
 
+/* How long an error waits for a reader that is stuck, once for each of mutex, stdout and stderr. */
+#define REPORT_PATIENCE_MS 1000
+
 struct report {
     struct record_who who;
     const char *summary_file; /* borrowed; NULL: none */
@@ -33,6 +36,8 @@ void report_barrier(struct report *r);
 int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, size_t n,
                    struct err *err);
 /* Writes the error record and a line to stderr, and returns exit_code. If an error was reported
- * before, drops this one and sets *ret_first (which may be NULL) to false. */
+ * before, drops this one and sets *ret_first (which may be NULL) to false. Never waits for a reader
+ * for ever: what it does not take in REPORT_PATIENCE_MS is dropped, and while the other thread is
+ * stuck in a write there is no record, only the line. */
 int report_error(struct report *r, int exit_code, const char *peer, const char *message,
                  bool *ret_first);

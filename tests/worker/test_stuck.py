@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""A trainer whose main thread is stuck: nobody reads its stdout any more. Its communication thread lives, so
+for its peers it looks alive."""
+import fcntl
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from gang import PATIENCE_S, WORKER, Gang, Replica, signal, time
+from tap import Tap
+
+F_SETPIPE_SZ = 1031
+PIPE_BYTES = 4096
+STUCK = "trainer/1"
+
+
+class Unread(Replica):
+    """Its pipe holds a few records; nobody reads them before it has ended."""
+
+    def read(self):
+        fcntl.fcntl(self.process.stdout, F_SETPIPE_SZ, PIPE_BYTES)
+        self.may_read.wait()
+        super().read()
+
+    def __init__(self, *args):
+        self.may_read = threading.Event()
+        super().__init__(*args)
+
+    def end(self, timeout_s=PATIENCE_S):
+        try:
+            self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        self.may_read.set()
+        return super().end()
+
+
+class StuckGang(Gang):
+    def add(self, role, index, args):
+        name = f"{role}/{index}"
+        kind = Unread if name == STUCK else Replica
+        self.replicas[name] = kind(name, [role, "--index", index, *args])
+
+
+def wait_until_stuck(gang):
+    """No step for a while. If the machine was only slow, the test shows less and passes all the same."""
+    gang["trainer/0"].wait_for("step", 4)
+    n, since = 0, time.monotonic()
+    while time.monotonic() - since < 2:
+        if len(gang["trainer/0"].records) != n:
+            n, since = len(gang["trainer/0"].records), time.monotonic()
+        time.sleep(0.05)  # the processes are alive and say nothing: there is nothing to wait for
+
+
+def server_dies():
+    with StuckGang(1, 2, ["--steps", 100000]) as gang:
+        wait_until_stuck(gang)
+        gang["pserver/0"].signal(signal.SIGKILL)
+        return gang.end(["trainer/0", STUCK], 30)
+
+
+def check_full_stdout(tap):
+    """An error of a process whose stdout takes nothing from the start."""
+    r, w = os.pipe()
+    fcntl.fcntl(w, F_SETPIPE_SZ, PIPE_BYTES)
+    os.write(w, bytes(PIPE_BYTES))
+    with subprocess.Popen([WORKER, "pserver", "--listen", "7164"], stdout=w, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            code = process.wait(PATIENCE_S / 4)
+        except subprocess.TimeoutExpired:
+            code = "still running"
+            process.kill()
+        tap.equal(2, code, "a full stdout: an error ends the process")
+        tap.match("expected host:port", process.stderr.read(), "a full stdout: stderr says why")
+    os.close(r)
+    os.close(w)
+
+
+def main():
+    tap = Tap()
+    check_full_stdout(tap)
+    with ThreadPoolExecutor(2) as pool:
+        dead = pool.submit(server_dies)
+    what = "a full stdout, then the server dies"
+    for name, (code, _, stderr) in dead.result().items():
+        tap.equal(11, code, f"{what}: exit code of {name}")
+        tap.match("pserver/0", stderr, f"{what}: {name} names the server")
+        tap.equal(1, stderr.count("\n"), f"{what}: {name} says it in one line")
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
