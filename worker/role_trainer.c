@@ -58,6 +58,7 @@ static int open_exchange(struct trainer *t, struct err *err)
         .servers = e->pserver_addrs,
         .slices = role_env_slices(e),
         .rendezvous_ns = e->rendezvous_s * INT64_C(1000000000),
+        .watches_main = true,
         .on_fault = die_of_fault,
         .ctx = t->report,
     };

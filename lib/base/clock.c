@@ -31,6 +31,11 @@ int64_t clock_process_cpu_ns(void)
     return read_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+int64_t clock_thread_cpu_ns(void)
+{
+    return read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 void clock_format_rfc3339(int64_t unix_ms, char buf[static CLOCK_RFC3339_SIZE])
 {
     time_t seconds = (time_t)(unix_ms / 1000);

@@ -8,6 +8,7 @@ int64_t clock_monotonic_ns(void); /* CLOCK_MONOTONIC: durations, never wall time
 int64_t clock_boottime_ns(void);  /* CLOCK_BOOTTIME: like monotonic, but also counts suspend */
 int64_t clock_unix_ms(void);      /* CLOCK_REALTIME: dates for people and rows */
 int64_t clock_process_cpu_ns(void);
+int64_t clock_thread_cpu_ns(void); /* of the calling thread */
 
 #define CLOCK_RFC3339_SIZE 32
 /* "2026-11-20T08:52:51Z" into buf; pure. */

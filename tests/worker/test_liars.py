@@ -64,6 +64,15 @@ def params(s, **fields):
     s.send("PARAMS", bytes(4 * FIRST), **{"dtype": 1, "crc": 0, **fields})
 
 
+def only_live(s):
+    """A slow gang: the trainer waits for longer than its main thread may stand still."""
+    s.receive_gradients()
+    for _ in range(20):
+        s.send("HEARTBEAT")
+        threading.Event().wait(0.5)
+    s.send("PARAMS", bytes(4 * FIRST), dtype=1, crc=0, step=5)
+
+
 SERVER_LIES = [
     ("wrong tag", lambda s: s.handshake(tag=bytes(32)), 12, "does not know this run's secret"),
     ("another attempt", lambda s: s.handshake(attempt=3), 12, "to attempt 3, this is attempt 0"),
@@ -71,6 +80,7 @@ SERVER_LIES = [
     ("another index", lambda s: s.handshake(index=4), 12, "this address is pserver/4"),
     ("RELEASE too early", lambda s: (s.handshake(), s.send("RELEASE")), 12, "RELEASE is not expected"),
     ("CRC of the parameters", lambda s: (s.handshake(), params(s)), 12, "CRC of the payload"),
+    ("life signs for long, then another step", lambda s: (s.handshake(), only_live(s)), 12, "of step 5"),
     ("parameters of another step", lambda s: (s.handshake(), params(s, step=5)), 12, "of step 5"),
     ("says nothing any more", lambda s: (s.handshake(), s.receive_gradients(), threading.Event().wait(15)),
      11, "silent for 6"),

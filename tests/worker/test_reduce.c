@@ -12,6 +12,7 @@
 #include "worker/comm/fault.h"
 #include "worker/comm/heartbeat.h"
 #include "worker/comm/reduce.h"
+#include "worker/comm/watchdog.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define S INT64_C(1000000000)
@@ -112,6 +113,39 @@ static void absences(void **state)
         assert_int_equal(is, likely_ns != 0);
         assert_int_equal(certain_ns, rows[i].certain_ns);
         assert_int_equal(likely_ns, rows[i].likely_ns);
+    }
+}
+
+/* The main thread is looked at four times a second; its CPU time grows as the rows say. */
+static void main_thread_stands_still(void **state)
+{
+    (void)state;
+    static const int64_t look_ns = S / 4;
+    static const struct {
+        const char *name;
+        int64_t cpu_ns;      /* that it uses between two looks */
+        int64_t runs_ns;     /* until then it uses all */
+        int64_t gap_ns;      /* how long nobody looks, once, 2 s after that */
+        int64_t stuck_at_ns; /* 0: it is not */
+    } rows[] = {
+        {"computes", S / 4, 0, 0, 0},
+        {"reads slowly", 100000, 0, 0, 0},
+        {"stuck from the start", 0, 0, 0, 8 * S},
+        {"noise", 10000, 0, 0, 8 * S},
+        {"stuck after a while", 0, 20 * S, 0, 28 * S},
+        {"stopped as a whole meanwhile", 0, 20 * S, 7 * S, 34 * S + S / 4},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct watchdog w = {0};
+        int64_t cpu_ns = 5 * S, stuck_at_ns = 0;
+        for (int64_t at_ns = 0; at_ns <= 60 * S && stuck_at_ns == 0; at_ns += look_ns) {
+            bool is_gap = rows[i].gap_ns != 0 && at_ns == rows[i].runs_ns + 2 * S;
+            at_ns += is_gap ? rows[i].gap_ns : 0;
+            cpu_ns += at_ns <= rows[i].runs_ns ? look_ns : rows[i].cpu_ns;
+            stuck_at_ns = watchdog_is_stuck(&w, cpu_ns, 100 * S + at_ns) ? at_ns : 0;
+        }
+        print_message("# row '%s': %.2f s\n", rows[i].name, (double)stuck_at_ns / 1e9);
+        assert_int_equal(stuck_at_ns, rows[i].stuck_at_ns);
     }
 }
 
@@ -230,6 +264,7 @@ int main(void)
         cmocka_unit_test(every_order_of_arrival),
         cmocka_unit_test(life_signs),
         cmocka_unit_test(absences),
+        cmocka_unit_test(main_thread_stands_still),
         cmocka_unit_test(blame),
         cmocka_unit_test(blame_of_oneself),
         cmocka_unit_test(abort_text_is_bounded_and_clean),

@@ -5,6 +5,7 @@ import fcntl
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -78,11 +79,37 @@ def check_full_stdout(tap):
     os.close(w)
 
 
+def nobody_reads():
+    with StuckGang(1, 2, ["--steps", 100000]) as gang:
+        return gang.end()
+
+
+def data_are_a_fifo():
+    with tempfile.TemporaryDirectory() as d:
+        for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"):
+            os.mkfifo(os.path.join(d, name))
+        with Gang(1, 1, ["--data", f"idx:{d}"]) as gang:
+            return gang.end()
+
+
+def check_stuck(tap, what, culprit, ends):
+    for name, (code, error, stderr) in ends.items():
+        tap.equal(13 if name == culprit else 11, code, f"{what}: exit code of {name}")
+        tap.match("the main thread has done nothing for 8 s", stderr, f"{what}: {name} says why")
+        tap.equal(1, stderr.count("\n"), f"{what}: {name} says it in one line")
+        if name != culprit:
+            tap.equal(culprit, error and error["peer"], f"{what}: {name} names the culprit")
+
+
 def main():
     tap = Tap()
     check_full_stdout(tap)
     with ThreadPoolExecutor(2) as pool:
         dead = pool.submit(server_dies)
+        fifo = pool.submit(data_are_a_fifo)
+        unread = pool.submit(nobody_reads)
+    check_stuck(tap, "a full stdout", STUCK, unread.result())
+    check_stuck(tap, "a FIFO as data", "trainer/0", fifo.result())
     what = "a full stdout, then the server dies"
     for name, (code, _, stderr) in dead.result().items():
         tap.equal(11, code, f"{what}: exit code of {name}")

@@ -8,6 +8,7 @@
 #include "worker/comm/exchange_ps.h"
 #include "worker/comm/fault.h"
 #include "worker/comm/handshake.h"
+#include "worker/comm/watchdog.h"
 
 enum link_state {
     LINK_DIAL,      /* connecting, again and again until the rendezvous limit */
@@ -55,6 +56,7 @@ struct client {
     uint64_t step;
     uint32_t n_received;
     struct heartbeat_self self;
+    struct watchdog watchdog; /* of the main thread, while it computes */
     int64_t now_ns, rendezvous_by_ns;
     struct fault doing_fault;
 };

@@ -221,6 +221,23 @@ static int check_self(struct client *c, struct err *err)
     return fault_from_absence(&c->doing_fault, away_ns, &c->params.self, err);
 }
 
+/* Everyone waits for the main thread of this trainer while it computes. */
+static int check_main(struct client *c, struct err *err)
+{
+    if (!c->params.watches_main || c->doing != JOB_NONE) {
+        c->watchdog = (struct watchdog){0};
+        return 0;
+    }
+    int64_t cpu_ns = clock_process_cpu_ns() - clock_thread_cpu_ns();
+    if (!watchdog_is_stuck(&c->watchdog, cpu_ns, c->now_ns)) {
+        return 0;
+    }
+    return err_set(err, EDEADLK,
+                   "the main thread has done nothing for %.0f s: nobody reads its stdout, its data "
+                   "do not come, or it was stopped",
+                   (double)WATCHDOG_LIMIT_NS / 1e9);
+}
+
 static int check_rendezvous(struct client *c, struct err *err)
 {
     if (c->now_ns < c->rendezvous_by_ns || all_joined(c)) {
@@ -293,6 +310,9 @@ static int one_turn(struct client *c, struct pollfd *fds, struct err *err)
     if (r >= 0) {
         check_progress(c);
         r = work(c);
+    }
+    if (r == 0) {
+        r = check_main(c, err);
     }
     for (uint32_t i = 0; r == 0 && i < n_links(c); i++) {
         struct link *l = &c->links[i];

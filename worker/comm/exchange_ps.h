@@ -4,8 +4,11 @@
  * trainer still plans its memory, sends heartbeats while the trainer computes, and transfers the
  * slices of a round. It reports a fault to the other servers first, then through `on_fault` (called
  * in that thread, because the trainer may be in the middle of a long step and must exit within 10
- * s), then as the error of the call that waits. */
+ * s), then as the error of the call that waits. One such fault is a main thread that stands still
+ * outside of these calls. */
 #pragma once
+
+#include <stdbool.h>
 
 #include "worker/comm/exchange.h"
 #include "worker/comm/frame.h"
@@ -19,6 +22,7 @@ struct exchange_ps_params {
     const struct net_addr *servers; /* (slices.n_servers) copied */
     struct slices slices;
     int64_t rendezvous_ns; /* time limit for connecting to all servers */
+    bool watches_main;     /* the caller is the main thread and computes; see watchdog.h */
     void (*on_fault)(void *ctx, const struct exchange_fault *fault, const char *message);
     void *ctx;
 };
