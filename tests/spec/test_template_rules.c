@@ -114,8 +114,8 @@ static void takes_what_only_looks_like_it(void **state)
     (void)state;
     static const char *const specs[] = {
         "restartPolicy: Never, automountServiceAccountToken: false, enableServiceLinks: false,",
-        "restartPolicy: , hostname: , volumes: , securityContext: , automountServiceAccountToken: "
-        ",",
+        "restartPolicy: , hostname: , volumes: , securityContext: ,",
+        "automountServiceAccountToken: , enableServiceLinks: ,",
         "serviceAccountName: trainers,",
         "serviceAccountName: benchdata,",
         "serviceAccountName: mybenchd,",
