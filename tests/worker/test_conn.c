@@ -184,6 +184,8 @@ static void trickling_payload(void **state)
         }
         assert_int_equal(p.b.heartbeat.last_heard_ns, (10 + i) * S);
     }
+    assert_int_equal(trickle(&p, zeros, 1, 20 * S, &err), 0);
+    assert_int_equal(p.b.heartbeat.last_heard_ns, 14 * S);
     assert_int_equal(p.seen.n, 0);
     close_pair(&p);
     free(zeros);
