@@ -62,11 +62,13 @@ static int accept_all(struct ps_server *s, struct err *err)
 {
     for (;;) {
         int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-            return err_set_errno(err, errno, "accept");
+        const int code = fd < 0 ? errno : 0;
+        if (!all_joined(s) &&
+            (code == EMFILE || code == ENFILE || code == ENOMEM || code == ENOBUFS)) {
+            return err_set_errno(err, code, "accept");
         }
         if (fd < 0) {
-            return 0; /* no more connections, or one that has closed again */
+            return 0; /* no more connections, one that has closed again, or no room for a stranger */
         }
         if (net_tune(fd, err) < 0 || s->peers.len >= s->n_joined + MAX_STRANGERS) {
             (void)close(fd); /* closed again, or a flood: real trainers connect again */
