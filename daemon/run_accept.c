@@ -90,6 +90,11 @@ static int free_name(struct run *run, struct err *err)
     }
     _cleanup_(freep) char *name = xasprintf("%s-%.8s", run->name, row.uid);
     r = store->ops->rename_run(store, row.uid, name, err);
+    if (r == -EEXIST) { /* a run was created with that very name */
+        free(name);
+        name = xasprintf("%s-%s", run->name, row.uid);
+        r = store->ops->rename_run(store, row.uid, name, err);
+    }
     if (r == 0) {
         _cleanup_(freep) char *note =
             xasprintf("results of an earlier run of this name are kept as '%s'", name);

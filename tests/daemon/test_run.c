@@ -31,6 +31,38 @@ static void a_name_is_used_again(void **state)
     json_decref(second);
 }
 
+/* A run may have the very name that the results of an earlier one would be kept under. */
+static void a_kept_name_is_taken_already(void **state)
+{
+    struct world *w = *state;
+    struct store *store = w->env.store;
+    json_t *first = inline_bmr("11111111-aaaa"), *second = inline_bmr("22222222-bbbb");
+    struct run *run = run_new(&w->env, first);
+    assert_int_equal(take_good(run, first, NULL), 1);
+    run_free(run);
+    struct run_row other = {.uid = (char *)"33333333-cccc",
+                            .name = (char *)"r1-11111111",
+                            .benchmark = (char *)"b",
+                            .definition_json = (char *)"{}"};
+    assert_int_equal(store->ops->put_run(store, &other, NULL), 0);
+    run = run_new(&w->env, second);
+    assert_int_equal(take_good(run, second, NULL), 1);
+    static const struct {
+        const char *name, *uid;
+    } rows[] = {{"r1", "22222222-bbbb"},
+                {"r1-11111111", "33333333-cccc"},
+                {"r1-11111111-aaaa", "11111111-aaaa"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct run_row row;
+        assert_int_equal(store->ops->get_run(store, rows[i].name, &row, NULL), 0);
+        assert_string_equal(row.uid, rows[i].uid);
+        run_row_done(&row);
+    }
+    run_free(run);
+    json_decref(first);
+    json_decref(second);
+}
+
 /* One row that cannot be read must not keep the daemon from the other runs. */
 static void a_stored_run_that_cannot_be_read(void **state)
 {
@@ -420,6 +452,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_name_is_used_again, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(a_kept_name_is_taken_already, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(a_stored_run_that_cannot_be_read, world_setup,
                                         world_teardown),
         cmocka_unit_test_setup_teardown(what_is_stored_goes_with_the_object, world_setup,
