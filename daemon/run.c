@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "daemon/bmr.h"
@@ -37,6 +38,34 @@ enum pod_naming run_naming(const struct run *run, const struct run_def *def)
 void run_emit(const struct run *run, enum event_type type, const char *reason, const char *note)
 {
     event_recorder_emit(run->env->events, run->name, run->uid, type, reason, note);
+}
+
+void run_hold_off(struct run *run, const char *reason, const char *text)
+{
+    run->refusal.reason = reason;
+    free(run->refusal.text);
+    run->refusal.text = xstrdup(text);
+}
+
+void run_park(struct run *run, const struct err *why)
+{
+    const unsigned n = run->parking.n_times++;
+    const int64_t wait_ns = RUN_RETRY_NS
+                            << (n < RUN_PARK_DOUBLINGS_MAX ? n : RUN_PARK_DOUBLINGS_MAX);
+    run->parking.until_ns = clock_monotonic_ns() + wait_ns;
+    _cleanup_(freep) char *note =
+        xasprintf("%s; tried again in %d s", why->msg, (int)(wait_ns / 1000000000));
+    if (!run_life_is_stored(run->life)) {
+        run_hold_off(run, "RunParked", why->msg);
+    }
+    run_emit(run, EVENT_WARNING, "RunParked", note);
+    log_event(LOG_LEVEL_ERROR, "a run is parked, the others go on", "run", run->name, "err", note,
+              NULL);
+}
+
+bool run_is_parked(const struct run *run)
+{
+    return clock_monotonic_ns() < run->parking.until_ns;
 }
 
 void run_wake(const struct run *run)
@@ -114,6 +143,9 @@ void run_update(struct run *run, const json_t *bmr)
 {
     struct bmr_spec spec;
     bmr_read(bmr, &spec);
+    if (spec.generation != run->asked.generation) {
+        run->parking.until_ns = 0;
+    }
     run->asked.generation = spec.generation;
     run->asked.cancel = spec.cancel;
     run->asked.suspend = spec.suspend;

@@ -19,6 +19,7 @@
 #include "result/result.h"
 
 #define RUN_RETRY_NS (5 * INT64_C(1000000000)) /* after a failed request */
+#define RUN_PARK_DOUBLINGS_MAX 6               /* 5 s to 320 s */
 
 /* What the object asks for, as the watch showed it last. */
 struct run_asked {
@@ -68,6 +69,12 @@ struct run_expiry {
     };
 };
 
+/* After an error of its own the run waits, longer each time; the others go on. */
+struct run_parking {
+    unsigned n_times;
+    int64_t until_ns; /* 0: not parked */
+};
+
 struct run {
     const struct run_env *env;
     char *name, *uid, *created, *benchmark; /* owned; benchmark: the definition's name */
@@ -82,6 +89,7 @@ struct run {
     struct run_judgement judgement;
     struct run_publication publication;
     struct run_expiry expiry;
+    struct run_parking parking;
 };
 
 struct run *run_new(const struct run_env *env, const json_t *bmr);
@@ -94,6 +102,12 @@ bool run_enter(struct run *run, enum run_life_event event);
 
 bool run_is_final(const struct run *run);
 bool run_is_driven(const struct run *run);
+/* Leaves the run alone for a while, because of `why`; a change of its object ends that. It must not be
+ * driven. */
+void run_park(struct run *run, const struct err *why);
+bool run_is_parked(const struct run *run);
+/* Not accepted for now: `reason` is static. */
+void run_hold_off(struct run *run, const char *reason, const char *text);
 /* How pods find each other, by `def`, which may be none of the run's yet. */
 enum pod_naming run_naming(const struct run *run, const struct run_def *def);
 /* An Event of the object. */

@@ -13,19 +13,11 @@
 
 /* ---- refusal ---- */
 
-/* Not accepted for now: `reason` is static. */
-static void hold_off(struct run *run, const char *reason, const char *text)
-{
-    run->refusal.reason = reason;
-    free(run->refusal.text);
-    run->refusal.text = xstrdup(text);
-}
-
 static void end_unaccepted(struct run *run, enum run_phase phase, const char *reason,
                            const char *text)
 {
     const bool was_cancelled = phase == RUN_CANCELLED;
-    hold_off(run, reason, text);
+    run_hold_off(run, reason, text);
     run->status.phase = phase;
     run->status.ended_unix_ms = clock_unix_ms();
     text_put(run->status.reason, sizeof(run->status.reason), "%s", reason);
@@ -254,7 +246,7 @@ static int claim(struct run *run, struct err *err)
     if (r == -EBUSY) { /* a benchctl with --store, say */
         run_def_free(run->def);
         run->def = NULL;
-        hold_off(run, "HeldByAnother", why.msg);
+        run_hold_off(run, "HeldByAnother", why.msg);
         retry_later(run, LIFE_ON_HELD);
         return 0;
     }
@@ -275,7 +267,7 @@ static struct run_def *define(struct run *run, const json_t *bmr, const json_t *
     struct err why;
     int r = bmr_load_spec(bmr, benchmark, &spec, &why);
     if (r == -ENOENT) {
-        hold_off(run, "BenchmarkNotFound", why.msg);
+        run_hold_off(run, "BenchmarkNotFound", why.msg);
         return NULL;
     }
     if (r < 0) {

@@ -73,7 +73,8 @@ static void on_done(void *ctx)
 
 bool run_is_due(const struct run *run)
 {
-    if (run->life != LIFE_ACCEPTED || run->asked.is_gone || run->asked.is_deleting) {
+    if (run->life != LIFE_ACCEPTED || run->asked.is_gone || run->asked.is_deleting ||
+        run_is_parked(run)) {
         return false;
     }
     return !run->asked.suspend ||

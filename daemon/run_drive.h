@@ -11,7 +11,7 @@ int run_start(struct run *run, struct err *err);
 int run_steer(struct run *run, struct err *err);
 /* What the watch says of any pod. */
 void run_notice_pod(struct run *run, enum kube_change change, const struct kube_object *object);
-/* Takes the answer of a driver that is done. An error: the store is broken. */
+/* Takes the answer of a driver that is done. An error: it gave up, and the run is not driven. */
 int run_stop(struct run *run, struct err *err);
 /* Stops driving; the pods live on for the next benchd. */
 void run_detach(struct run *run);

@@ -1,6 +1,7 @@
 /* See run_queue.h. */
 #include "daemon/run_queue.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -42,17 +43,44 @@ void run_queue_add(struct run_queue *q, struct run *run_take)
     *vec_push(&q->runs) = run_take;
 }
 
+/* The disk or the file's place, and not one run's rows, name or definition. */
+static bool is_of_the_whole_store(int r)
+{
+    return r == -ENOSPC || r == -EIO || r == -EROFS || r == -EACCES || r == -EPERM;
+}
+
+/* Takes the answer `r` of a function of `run`: only an error of the whole store is passed on. */
+static int contain(struct run *run, int r, const struct err *why, struct err *err)
+{
+    if (r >= 0) {
+        return 0;
+    }
+    if (is_of_the_whole_store(r)) {
+        return err_set(err, -r, "run '%s': %s", run->name, why->msg);
+    }
+    run_park(run, why);
+    return 0;
+}
+
 int run_queue_bury(struct run_queue *q, struct err *err)
 {
-    int r = 0;
-    for (size_t i = q->runs.len; i > 0 && r >= 0; i--) {
+    for (size_t i = q->runs.len; i > 0; i--) {
         struct run *run = q->runs.items[i - 1];
-        if (run->asked.is_gone) {
+        if (!run->asked.is_gone || run_is_parked(run)) {
+            continue;
+        }
+        struct err why = {0};
+        int r = run_bury(run, &why);
+        if (r == 0) {
             q->runs.items[i - 1] = q->runs.items[--q->runs.len];
-            r = run_bury(run, err);
+            continue;
+        }
+        r = contain(run, r, &why, err);
+        if (r < 0) {
+            return r;
         }
     }
-    return r;
+    return 0;
 }
 
 int run_queue_accept(struct run_queue *q, const struct watches *watches, struct err *err)
@@ -60,14 +88,16 @@ int run_queue_accept(struct run_queue *q, const struct watches *watches, struct 
     vec_each (struct run *, it, &q->runs) {
         struct run *run = *it;
         const json_t *bmr = watches_get(watches, WATCH_RUNS, run->name);
-        if (bmr == NULL || run->asked.is_gone) {
+        if (bmr == NULL || run->asked.is_gone || run_is_parked(run)) {
             continue;
         }
         const json_t *benchmark = watches_get(watches, WATCH_BENCHMARKS, run->benchmark);
-        int r = run_accept(run, bmr, benchmark, err);
-        r = r < 0 ? r : run_steer(run, err);
+        struct err why = {0};
+        int r = run_accept(run, bmr, benchmark, &why);
+        r = r < 0 ? r : run_steer(run, &why);
+        r = contain(run, r, &why, err);
         if (r < 0) {
-            return err_wrap(err, r, "run '%s'", run->name);
+            return r;
         }
     }
     return 0;
@@ -87,17 +117,15 @@ static int by_turn(const void *pa, const void *pb)
 static int start(struct run *run, struct err *err)
 {
     int r = run_start(run, err);
-    if (r < 0) {
-        return err_wrap(err, r, "run '%s'", run->name);
-    }
-    return run_steer(run, err); /* it may be cancelled or suspended already */
+    return r < 0 ? r : run_steer(run, err); /* it may be cancelled or suspended already */
 }
 
 int run_queue_advance(struct run_queue *q, struct err *err)
 {
     struct run *active = run_queue_active(q);
+    struct err why = {0};
     if (active != NULL && active->life == LIFE_DONE) {
-        int r = run_stop(active, err);
+        int r = contain(active, run_stop(active, &why), &why, err);
         if (r < 0) {
             return r;
         }
@@ -107,7 +135,7 @@ int run_queue_advance(struct run_queue *q, struct err *err)
     }
     for (size_t i = 0; run_queue_active(q) == NULL && i < q->runs.len; i++) {
         if (run_is_due(q->runs.items[i])) {
-            int r = start(q->runs.items[i], err);
+            int r = contain(q->runs.items[i], start(q->runs.items[i], &why), &why, err);
             if (r < 0) {
                 return r;
             }

@@ -18,7 +18,7 @@ struct run *run_queue_find(const struct run_queue *q, const char *uid);
 struct run *run_queue_active(const struct run_queue *q);
 void run_queue_add(struct run_queue *q, struct run *run_take);
 
-/* An error of these three: the store is broken. */
+/* An error of one run parks it. An error of these three: the store cannot be used for any run. */
 
 /* Removes the runs whose objects are gone. */
 int run_queue_bury(struct run_queue *q, struct err *err);

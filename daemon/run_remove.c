@@ -53,8 +53,13 @@ int run_bury(struct run *run, struct err *err)
             log_event(LOG_LEVEL_INFO, "a run was deleted together with its results", "run",
                       run->name, NULL);
         }
-        r = r == -ENOENT ? 0 : r;
+        if (r < 0 && r != -ENOENT) {
+            if (run_is_driven(run)) {
+                run_enter(run, LIFE_ON_DETACHED);
+            }
+            return r;
+        }
     }
     run_free(run);
-    return r;
+    return 0;
 }

@@ -2,6 +2,7 @@
  * that notes what it is asked for; the pods are the real launcher over a client without a network. */
 #include "run_world.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include <uv.h>
@@ -48,11 +49,12 @@ void driver_suspend(struct driver *d)
     d->n_suspends++;
 }
 
+static int finish_code; /* what driver_finish answers */
+
 int driver_finish(struct driver *d, struct run_status *ret, struct err *err)
 {
-    (void)err;
     *ret = d->params.status;
-    return 0;
+    return finish_code == 0 ? 0 : err_set(err, -finish_code, "the driver gave up");
 }
 
 void driver_free(struct driver *d)
@@ -244,6 +246,115 @@ static void one_run_is_driven_at_a_time(void **state)
     close_world(NULL, bmrs[0]);
 }
 
+/* The next one has its turn; an error of the whole store ends the daemon. */
+static void an_error_of_one_run_parks_it(void **state)
+{
+    static const struct {
+        int code;
+        bool is_fatal;
+    } rows[] = {{-E2BIG, false},  {-EEXIST, false}, {-EBADMSG, false},
+                {-EINVAL, false}, {-ENOSPC, true},  {-EIO, true}};
+    struct world *w = open_world(state);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        _cleanup_(freep) char *uid = xasprintf("u%zu", i);
+        struct run_queue q = {0};
+        json_t *bmr = inline_bmr(uid);
+        struct run *run = run_new(&w->env, bmr);
+        assert_int_equal(take_good(run, bmr, NULL), 1);
+        run_queue_add(&q, run);
+        assert_int_equal(run_queue_advance(&q, NULL), 0);
+        assert_int_equal(run->life, LIFE_DRIVEN);
+        run->at.driven.driver->params.events.done(run);
+        finish_code = rows[i].code;
+        struct err err = {0};
+        assert_int_equal(run_queue_advance(&q, &err), rows[i].is_fatal ? rows[i].code : 0);
+        finish_code = 0;
+        assert_int_equal(run->life, LIFE_ACCEPTED);
+        if (run_is_parked(run) == rows[i].is_fatal) {
+            fail_msg("code %d: parked %d", rows[i].code, run_is_parked(run));
+        }
+        if (!rows[i].is_fatal) {
+            assert_false(run_is_due(run)); /* not at once */
+            run->parking.until_ns = 1;     /* long over */
+            assert_true(run_is_due(run));
+        } else {
+            assert_non_null(strstr(err.msg, "run 'r1': the driver gave up"));
+        }
+        run_queue_done(&q);
+        json_decref(bmr);
+        fake_kube_reset();
+    }
+    close_world(NULL, inline_bmr("u9"));
+}
+
+/* Each time longer, and until somebody changes the object. */
+static void a_parked_run_waits_longer_each_time(void **state)
+{
+    struct world *w = open_world(state);
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = run_new(&w->env, bmr);
+    struct err why;
+    (void)err_set(&why, E2BIG, "too long");
+    int64_t waits_s[8];
+    for (size_t i = 0; i < 8; i++) {
+        const int64_t now_ns = clock_monotonic_ns();
+        run_park(run, &why);
+        waits_s[i] = (run->parking.until_ns - now_ns) / INT64_C(1000000000);
+    }
+    static const int64_t expected_s[8] = {5, 10, 20, 40, 80, 160, 320, 320};
+    for (size_t i = 0; i < 8; i++) {
+        assert_in_range(waits_s[i], expected_s[i], expected_s[i] + 3);
+    }
+    assert_string_equal(run->refusal.reason, "RunParked");
+    assert_string_equal(run->refusal.text, "too long");
+    struct run_queue q = {0};
+    run_queue_add(&q, run);
+    watched = bmr;
+    assert_int_equal(run_queue_accept(&q, NULL, NULL), 0);
+    assert_int_equal(run->life, LIFE_WAITING);
+    json_object_set_new(json_object_get(bmr, "metadata"), "generation", json_integer(2));
+    run_update(run, bmr);
+    assert_int_equal(run_queue_accept(&q, NULL, NULL), 0);
+    assert_int_equal(run->life, LIFE_CHECKING);
+    run_queue_done(&q);
+    close_world(NULL, bmr);
+}
+
+static int delete_fails(struct store *s, const char *uid, struct err *err)
+{
+    (void)s;
+    return err_set(err, EBADMSG, "damaged rows of '%s'", uid);
+}
+
+/* Its rows are deleted later: nobody would ask for that after benchd has forgotten the run. */
+static void rows_that_cannot_be_deleted_are_tried_again(void **state)
+{
+    struct world *w = open_world(state);
+    struct run_queue q = {0};
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = run_new(&w->env, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    run_queue_add(&q, run);
+    assert_int_equal(run_queue_advance(&q, NULL), 0);
+    run->asked.is_gone = true;
+    const struct store_ops *ops = w->env.store->ops;
+    struct store_ops failing = *ops;
+    failing.delete_run = delete_fails;
+    w->env.store->ops = &failing;
+    assert_int_equal(run_queue_bury(&q, NULL), 0);
+    w->env.store->ops = ops;
+    assert_int_equal(q.runs.len, 1);
+    assert_null(run_queue_active(&q)); /* an object that is gone is not driven */
+    assert_int_equal(run_queue_bury(&q, NULL), 0);
+    assert_int_equal(q.runs.len, 1); /* not at once */
+    run->parking.until_ns = 1;
+    assert_int_equal(run_queue_bury(&q, NULL), 0);
+    assert_int_equal(q.runs.len, 0);
+    assert_int_equal(ops->get_run(w->env.store, "u1", &(struct run_row){0}, NULL), -ENOENT);
+    run_queue_done(&q);
+    close_world(NULL, bmr);
+}
+
 /* The watch may still show it when its removal was reported. */
 static void what_is_gone_is_not_accepted(void **state)
 {
@@ -385,6 +496,9 @@ int main(void)
         ROW(a_queued_run_says_what_it_waits_for),
         ROW(what_the_store_or_object_says_has_ended_stays_so),
         ROW(one_run_is_driven_at_a_time),
+        ROW(an_error_of_one_run_parks_it),
+        ROW(a_parked_run_waits_longer_each_time),
+        ROW(rows_that_cannot_be_deleted_are_tried_again),
         ROW(what_is_gone_is_not_accepted),
         ROW(progress_and_time_left),
         ROW(only_the_final_end_counts_for_the_time_to_live),
