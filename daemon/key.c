@@ -14,7 +14,7 @@
 #include "base/mem.h"
 
 #define RUN_PURPOSE "benchd run key 1:"
-#define IDENTITY_PURPOSE "benchd identity 1:"
+#define IDENTITY_PURPOSE "benchd identity 2:"
 
 static int read_key(int fd, const char *path, unsigned char *ret, struct err *err)
 {
@@ -101,11 +101,11 @@ int key_derive(const unsigned char key[static KEY_SIZE], const char *run_uid,
     return derive(key, RUN_PURPOSE, run_uid, ret, err);
 }
 
-int key_identity(const unsigned char key[static KEY_SIZE], const char *host, char **ret,
-                 struct err *err)
+int key_identity(const unsigned char key[static KEY_SIZE], const char *host, const char *place,
+                 char **ret, struct err *err)
 {
     unsigned char bytes[KEY_SIZE];
-    int r = derive(key, IDENTITY_PURPOSE, "", bytes, err);
+    int r = derive(key, IDENTITY_PURPOSE, place, bytes, err);
     if (r < 0) {
         return r;
     }

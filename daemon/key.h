@@ -11,8 +11,9 @@ int key_load(const char *path, unsigned char ret[static KEY_SIZE], struct err *e
 /* HMAC-SHA256 of the run's uid: the same after every restart, so it is not stored. */
 int key_derive(const unsigned char key[static KEY_SIZE], const char *run_uid,
                unsigned char ret[static KEY_SIZE], struct err *err);
-/* The identity on the Lease, "<host>_<16 hex digits>". It is the same for every process with this key,
- * so that after a kill -9 the next one continues at once instead of waiting until the Lease expires;
- * lock.h keeps two of them from running at a time. *ret is owned. */
-int key_identity(const unsigned char key[static KEY_SIZE], const char *host, char **ret,
-                 struct err *err);
+/* The identity on the Lease, "<host>_<16 hex digits>". `place` is lock_place() of the lock that this
+ * process holds: no two living processes have the same identity, also with copies of a key or a store.
+ * The next process in the same place has the same, so that after a kill -9 it continues at once
+ * instead of waiting until the Lease expires. *ret is owned. */
+int key_identity(const unsigned char key[static KEY_SIZE], const char *host, const char *place,
+                 char **ret, struct err *err);

@@ -102,13 +102,15 @@ static int open_all(struct program *p, struct err *err)
         return r == -EINVAL || r == -ENXIO ? EXIT_USAGE : EXIT_LOCAL_RESOURCE;
     }
     _cleanup_(freep) char *lock = xasprintf("%s.lock", store_file(p));
-    if (lock_take(lock, err) < 0 || load_key(p, err) < 0) {
+    const int lock_fd = lock_take(lock, err); /* held until the process ends */
+    _cleanup_(freep) char *place = NULL;
+    if (lock_fd < 0 || lock_place(lock_fd, &place, err) < 0 || load_key(p, err) < 0) {
         return EXIT_LOCAL_RESOURCE;
     }
     char host[64] = "benchd";
     (void)gethostname(host, sizeof(host) - 1); /* else that name */
     _cleanup_(freep) char *identity = NULL;
-    if (key_identity(p->key, host, &identity, err) < 0) {
+    if (key_identity(p->key, host, place, &identity, err) < 0) {
         return EXIT_LOCAL_RESOURCE;
     }
     const char *ns = p->options.ns != NULL ? p->options.ns : p->config.ns;

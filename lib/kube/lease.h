@@ -22,7 +22,7 @@
 
 struct kube_lease_params {
     const char *ns, *name;
-    const char *identity;      /* of this process: host name, '_', random */
+    const char *identity;      /* no other living process has it */
     const char *address;       /* annotation benchd.io/address: "service" or a URL; NULL: none */
     int64_t duration_ns;       /* 0: 15 s */
     int64_t renew_deadline_ns; /* 0: 10 s */

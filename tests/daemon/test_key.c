@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,12 +75,53 @@ static void runs_have_their_own_secrets(void **state)
     static const unsigned char expected[4] = {0xdc, 0xfe, 0x64, 0xb2};
     assert_memory_equal(a, expected, sizeof(expected));
     assert_memory_not_equal(a, b, KEY_SIZE);
-    _cleanup_(freep) char *one = NULL;
-    _cleanup_(freep) char *two = NULL;
-    assert_int_equal(key_identity(key, "host", &one, &err), 0);
-    assert_int_equal(key_identity(key, "host", &two, &err), 0);
-    assert_string_equal(one, two);
-    assert_int_equal(strlen(one), strlen("host_") + 16);
+}
+
+/* Who holds the Lease: not the key, which may be a copy. */
+static char *identity_in(const char *lock)
+{
+    static const unsigned char key[KEY_SIZE] = {1, 2, 3};
+    struct err err = {0};
+    const int fd = lock_take(lock, &err);
+    assert_true(fd >= 0);
+    _cleanup_(freep) char *place = NULL;
+    char *identity = NULL;
+    assert_int_equal(lock_place(fd, &place, &err), 0);
+    assert_int_equal(key_identity(key, "host", place, &identity, &err), 0);
+    (void)close(fd);
+    return identity;
+}
+
+static void no_two_processes_have_one_identity(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *here = xasprintf("%s/lock", dir);
+    _cleanup_(freep) char *copy = xasprintf("%s/copy", dir);
+    _cleanup_(freep) char *first = identity_in(here);
+    _cleanup_(freep) char *restarted = identity_in(here);
+    _cleanup_(freep) char *copied = identity_in(copy);
+    assert_string_equal(first, restarted); /* continues at once */
+    assert_string_not_equal(first, copied);
+    assert_int_equal(strlen(first), strlen("host_") + 16);
+    assert_int_equal(unlink(copy), 0);
+}
+
+/* The same store on another machine, or after a reboot: another boot id. */
+static void the_place_names_the_boot_of_the_machine(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *path = xasprintf("%s/lock", dir);
+    char boot_id[37] = "";
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+    assert_non_null(f);
+    assert_non_null(fgets(boot_id, sizeof(boot_id), f));
+    (void)fclose(f);
+    struct err err = {0};
+    const int fd = lock_take(path, &err);
+    _cleanup_(freep) char *place = NULL;
+    assert_int_equal(lock_place(fd, &place, &err), 0);
+    assert_memory_equal(place, boot_id, 36);
+    (void)close(fd);
 }
 
 static void one_lock_a_store(void **state)
@@ -102,6 +144,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_key_is_made_once),
         cmocka_unit_test(runs_have_their_own_secrets),
+        cmocka_unit_test(no_two_processes_have_one_identity),
+        cmocka_unit_test(the_place_names_the_boot_of_the_machine),
         cmocka_unit_test(one_lock_a_store),
     };
     return cmocka_run_group_tests_name("daemon/key", tests, make_dir, remove_dir);

@@ -66,6 +66,7 @@ EDGES = {
             "lib/run/processes.c": "the per-run secret",
             "ctl/run_name.c": "a run's name and uid",
             "daemon/key.c": "the key that runs' secrets are derived from",
+            "daemon/lock.c": "an identity where the machine has no boot id",
             "worker/comm/*.c": "nonces of the handshake",
         }),
 }
