@@ -7,6 +7,8 @@
 #include "decide/policy_cleanup.h"
 #include "run/attempt.h"
 
+#define BUSY_RETRY_MS 1000 /* another process writes to the store */
+
 static void drop_replicas(struct attempt_row *row)
 {
     struct attempt_row bare = *row;
@@ -350,6 +352,10 @@ int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct e
     struct applied applied = {.wait_ms = -1};
     r = apply_all(p, &plan, seen, n_seen, &applied, err);
     plan_done(&plan);
+    if (r == -EBUSY) { /* nothing was written; what is still due is planned anew */
+        *ret_wait_ms = BUSY_RETRY_MS;
+        return PASS_WAIT;
+    }
     if (r < 0) {
         return r;
     }

@@ -49,7 +49,7 @@ int sql_error(struct sqlite_store *s, int rc, struct err *err)
                     "choose another file with --store sqlite:FILE");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return fail(s, err, EAGAIN, "another process holds the write lock", "try again");
+        return fail(s, err, EBUSY, "another process holds the write lock", "try again");
     case SQLITE_NOMEM:
         return fail(s, err, ENOMEM, "out of memory", "");
     case SQLITE_TOOBIG:

@@ -192,6 +192,28 @@ static void the_cause_is_named_and_the_trial_repeated(void **state)
     }
 }
 
+/* Another process writes: the pass is made again, soon, and no end of the run. */
+static void a_busy_store_is_asked_again(void **state)
+{
+    (void)state;
+    struct fake_faults none = {0}; /* of the launcher */
+    bool is_through = false;
+    for (unsigned n = 2; !is_through; n++) { /* the first call reads the rows */
+        struct world w;
+        world_open(&w, &(struct test_def_params)ONE_POINT);
+        w.launcher.faults = &none;
+        w.faults = (struct fake_faults){.fail_at = n, .fail_code = EBUSY};
+        assert_int_equal(world_turn_init(&w), 0);
+        const int r = run_well(&w);
+        if (r != PASS_FINISHED || w.store.status.phase != RUN_SUCCEEDED || w.store.rows.len != 2) {
+            fail_msg("call %u busy: answer %d, phase %s, %zu rows: %s", n, r,
+                     run_phase_to_string(w.store.status.phase), w.store.rows.len, w.err.msg);
+        }
+        is_through = w.faults.n_calls < n;
+        world_close(&w);
+    }
+}
+
 static void what_cannot_start_is_a_failed_replica(void **state)
 {
     (void)state;
@@ -440,6 +462,7 @@ int main(void)
         cmocka_unit_test(a_run_ends_well),
         cmocka_unit_test(a_finished_run_does_nothing),
         cmocka_unit_test(the_cause_is_named_and_the_trial_repeated),
+        cmocka_unit_test(a_busy_store_is_asked_again),
         cmocka_unit_test(what_cannot_start_is_a_failed_replica),
         cmocka_unit_test(cancel_leaves_nothing),
         cmocka_unit_test(the_deadline_is_asked_for_and_kept),
