@@ -77,7 +77,7 @@ class CliCase(unittest.TestCase):
         path.write_text(json.dumps(definition(env=env, **keys)), encoding="utf-8")
         return str(path)
 
-    def ctl(self, *args, code=0, stdin=subprocess.DEVNULL, timeout=120, **keys):
+    def ctl(self, *args, code=0, stdin=subprocess.DEVNULL, timeout=600, **keys):
         """Runs benchctl to its end; checks the exit code."""
         done = subprocess.run([BENCHCTL, *args], env=self.env, cwd=self.folder, capture_output=True,
                               text=True, stdin=stdin, timeout=timeout, check=False, **keys)
