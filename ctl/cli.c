@@ -14,8 +14,6 @@
 #include "base/str.h"
 #include "ctl/usage.h"
 
-#define MAX_OPTS 40
-
 static const struct verb *find_verb(const struct verb *const *verbs, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++) {
@@ -78,15 +76,13 @@ static bool is_one_of(const char *word, const char *list)
     return false;
 }
 
-static enum exit_code take_globals(struct cli *cli)
+static enum exit_code check_globals(const struct cli *cli)
 {
-    const struct args *a = &cli->args;
-    const char *color = args_get(a, "color", "auto");
-    if (!is_one_of(color, "auto|always|never")) {
+    const char *color = args_get(&cli->args, "color", "auto");
+    if (!is_one_of(color, CLI_COLORS)) {
         return cli_error(EXIT_USAGE, "use --color auto, always or never", "--color '%s' is unknown",
                          color);
     }
-    cli->output = args_get(a, "output", "");
     if (cli->output[0] != '\0' && cli->verb->formats == NULL) {
         return cli_error(EXIT_USAGE, NULL, "'%s' does not take -o: it has a single output format",
                          cli->verb->name);
@@ -95,23 +91,30 @@ static enum exit_code take_globals(struct cli *cli)
         _cleanup_(freep) char *fix = xasprintf("use -o %s", cli->verb->formats);
         return cli_error(EXIT_USAGE, fix, "unknown output format '%s'", cli->output);
     }
-    cli->is_local = args_has(a, "local");
-    cli->store = args_get(a, "store", NULL);
-    cli->namespace = args_get(a, "namespace", NULL);
-    cli->context = args_get(a, "context", NULL);
-    cli->kubeconfig = args_get(a, "kubeconfig", NULL);
     if ((cli->is_local || cli->store != NULL) &&
         (cli->namespace != NULL || cli->context != NULL || cli->kubeconfig != NULL)) {
         return cli_error(
             EXIT_USAGE, "remove --local and --store, or remove these options",
             "--namespace, --context and --kubeconfig cannot be used with --local or --store");
     }
+    return EXIT_OK;
+}
+
+static void take_globals(struct cli *cli)
+{
+    const struct args *a = &cli->args;
+    const char *color = args_get(a, "color", "auto");
+    cli->output = args_get(a, "output", "");
+    cli->is_local = args_has(a, "local");
+    cli->store = args_get(a, "store", NULL);
+    cli->namespace = args_get(a, "namespace", NULL);
+    cli->context = args_get(a, "context", NULL);
+    cli->kubeconfig = args_get(a, "kubeconfig", NULL);
     cli->is_quiet = args_has(a, "quiet");
     cli->no_headers = args_has(a, "no-headers");
     cli->color_stdout = wants_color(color, STDOUT_FILENO);
     cli->color_stderr = wants_color(color, STDERR_FILENO);
     cli->ascii = !str_eq(nl_langinfo(CODESET), "UTF-8");
-    return EXIT_OK;
 }
 
 static enum exit_code check_words(const struct cli *cli)
@@ -137,18 +140,25 @@ static const char *program_name(const char *path)
     return name != NULL && str_eq(name, "kubectl-bench") ? "kubectl bench" : "benchctl";
 }
 
+/* The options of the verb (NULL: none) and the global ones; how many. */
+static size_t list_options(const struct verb *verb, struct arg_opt ret[CLI_MAX_OPTS])
+{
+    size_t n = 0;
+    for (size_t i = 0; verb != NULL && i < verb->n_opts; i++) {
+        ret[n++] = verb->opts[i];
+    }
+    for (size_t i = 0; i < usage_n_global_opts; i++) {
+        ret[n++] = usage_global_opts[i];
+    }
+    return n;
+}
+
 /* `cli` holds the program and its verbs; the rest comes from the command line. */
 static enum exit_code run_verb(struct cli *cli, int argc, char **argv)
 {
     const struct verb *verb = cli->verb;
-    struct arg_opt opts[MAX_OPTS];
-    size_t n = 0;
-    for (size_t i = 0; i < verb->n_opts; i++) {
-        opts[n++] = verb->opts[i];
-    }
-    for (size_t i = 0; i < usage_n_global_opts; i++) {
-        opts[n++] = usage_global_opts[i];
-    }
+    struct arg_opt opts[CLI_MAX_OPTS];
+    const size_t n = list_options(verb, opts);
     struct err err = {0};
     if (args_parse(opts, n, argc, argv, &cli->args, &err) < 0) {
         return cli_error(EXIT_USAGE, NULL, "%s: %s", verb->name, err.msg);
@@ -159,8 +169,11 @@ static enum exit_code run_verb(struct cli *cli, int argc, char **argv)
         usage_verb(cli->program, verb, &out);
         code = cli_print(&out);
         buf_done(&out);
-    } else if ((code = take_globals(cli)) == EXIT_OK && (code = check_words(cli)) == EXIT_OK) {
-        code = verb->run(cli);
+    } else {
+        take_globals(cli);
+        if ((code = check_globals(cli)) == EXIT_OK && (code = check_words(cli)) == EXIT_OK) {
+            code = verb->run(cli);
+        }
     }
     args_done(&cli->args);
     return code;
@@ -184,6 +197,24 @@ static int leading_options(int argc, char **argv)
         i += takes_value ? 2 : 1;
     }
     return i < argc ? i : argc;
+}
+
+bool cli_parse_typed(struct cli *cli, int argc, char **argv, struct arg_opt opts[CLI_MAX_OPTS],
+                     struct args_end *ret_end)
+{
+    const int before = leading_options(argc - 1, argv);
+    if (before < argc - 1) {
+        cli->verb = find_verb(cli->verbs, cli->n_verbs, argv[before]);
+        if (cli->verb == NULL) {
+            return false;
+        }
+        memmove(&argv[1], &argv[0], (size_t)before * sizeof(argv[0])); /* over the verb's place */
+        argc--;
+        argv++;
+    }
+    args_parse_typed(opts, list_options(cli->verb, opts), argc, argv, &cli->args, ret_end);
+    take_globals(cli);
+    return true;
 }
 
 enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int argc, char **argv)

@@ -41,8 +41,18 @@ struct cli {
     bool ascii; /* the locale has no UTF-8 */
 };
 
+/* What --color takes. */
+#define CLI_COLORS "auto|always|never"
+
 /* The whole program: finds the verb, parses, runs it. */
 enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int argc, char **argv);
+
+/* Reads a line whose last argument (argc >= 1) is still being typed; what is wrong is left out. The
+ * verb stays NULL where none was typed yet. False: there is no such verb. argv is without the
+ * program, and gets another order. `opts` must live as long as the arguments. */
+#define CLI_MAX_OPTS 40
+bool cli_parse_typed(struct cli *cli, int argc, char **argv, struct arg_opt opts[CLI_MAX_OPTS],
+                     struct args_end *ret_end);
 
 /* "error: text" and, unless NULL, "fix: text" on stderr. Returns `code`. */
 enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, ...)

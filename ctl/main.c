@@ -1,7 +1,42 @@
 /* benchctl. Start reading at the verb table in verbs.c; a verb is a cmd_*.c. */
+#include "base/str.h"
+#include "ctl/complete.h"
+#include "ctl/man.h"
 #include "ctl/verbs.h"
+
+/* kubectl asks the program of this name what may follow `kubectl bench`. */
+#define KUBECTL_PLUGIN "kubectl_complete-bench"
+
+/* `benchctl __man [VERB]`, for the build: the manual page. */
+static enum exit_code print_page(const char *name)
+{
+    struct buf out = BUF_INIT;
+    if (name == NULL) {
+        man_program(verbs, n_verbs, &out);
+    }
+    for (size_t i = 0; i < n_verbs && name != NULL; i++) {
+        if (str_eq(verbs[i]->name, name)) {
+            man_verb(verbs[i], &out);
+        }
+    }
+    const enum exit_code code = out.len > 0
+                                    ? cli_print(&out)
+                                    : cli_error(EXIT_USAGE, "list the verbs with: benchctl help",
+                                                "there is no page for '%s'", name);
+    buf_done(&out);
+    return code;
+}
 
 int main(int argc, char **argv)
 {
+    if (argc > 0 && str_has_suffix(argv[0], KUBECTL_PLUGIN)) {
+        return complete_main(verbs, n_verbs, argc - 1, argv + 1);
+    }
+    if (argc > 1 && str_eq(argv[1], "__complete")) {
+        return complete_main(verbs, n_verbs, argc - 2, argv + 2);
+    }
+    if (argc > 1 && str_eq(argv[1], "__man")) {
+        return print_page(argc > 2 ? argv[2] : NULL);
+    }
     return cli_main(verbs, n_verbs, argc, argv);
 }

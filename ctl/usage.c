@@ -6,7 +6,7 @@
 const struct arg_opt usage_global_opts[] = {
     {"output", 'o', "FORMAT", "Output format"},
     {"namespace", 'n', "NS", "Namespace; default: that of the context, else benchd"},
-    {"context", 0, "NAME", "Context of the kubeconfig; default: the current one"},
+    {"context", 0, "CONTEXT", "In the kubeconfig; default: the current one"},
     {"kubeconfig", 0, "FILE", "Kubeconfig; default: $KUBECONFIG, else ~/.kube/config"},
     {"local", 0, NULL, "Use this machine and its local store, not a cluster"},
     {"store", 0, "URL", "Local store, sqlite:FILE; default: $XDG_DATA_HOME/benchd/results.db"},
@@ -19,11 +19,8 @@ const size_t usage_n_global_opts = sizeof(usage_global_opts) / sizeof(usage_glob
 void usage_program(const char *program, const struct verb *const *verbs, size_t n_verbs,
                    struct buf *out)
 {
-    buf_puts(out, "benchctl measures how distributed training scales, and how far its\n"
-                  "figures can be trusted.\n\n"
-                  "  benchctl run vgg16-pserver-sweep\n"
-                  "  benchctl run vgg16-pserver-sweep --local\n\n"
-                  "Verbs:\n");
+    buf_puts(out, "benchctl " USAGE_SUMMARY ", and how far its\n"
+                  "figures can be trusted.\n\n" USAGE_EXAMPLES "\nVerbs:\n");
     for (size_t i = 0; i < n_verbs; i++) {
         buf_printf(out, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
     }

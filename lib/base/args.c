@@ -54,21 +54,27 @@ static void add_value(struct args *a, const struct arg_opt *opt, const char *val
     a->values[a->n_values++] = (struct arg_value){opt, value};
 }
 
+/* The option that `arg` names ("--name", "--name=value", "-n", "-nvalue"), with the value that is in
+ * the same word (else NULL). NULL: there is none. */
+static const struct arg_opt *split_option(const struct arg_opt *opts, size_t n_opts,
+                                          const char *arg, const char **ret_value)
+{
+    if (arg[1] != '-') {
+        *ret_value = arg[2] != '\0' ? arg + 2 : NULL;
+        return find_short(opts, n_opts, arg[1]);
+    }
+    const size_t len = strcspn(arg + 2, "=");
+    *ret_value = arg[2 + len] == '=' ? arg + 2 + len + 1 : NULL;
+    return find_long(opts, n_opts, arg + 2, len);
+}
+
 /* Takes one option at argv[*i], and its value from the same or the next word. */
 static int take_option(const struct arg_opt *opts, size_t n_opts, int argc, char *const *argv,
                        int *i, struct args *a, struct err *err)
 {
     const char *arg = argv[*i];
-    const struct arg_opt *opt;
-    const char *value = NULL;
-    if (arg[1] == '-') {
-        size_t len = strcspn(arg + 2, "=");
-        opt = find_long(opts, n_opts, arg + 2, len);
-        value = arg[2 + len] == '=' ? arg + 2 + len + 1 : NULL;
-    } else {
-        opt = find_short(opts, n_opts, arg[1]);
-        value = arg[2] != '\0' ? arg + 2 : NULL;
-    }
+    const char *value;
+    const struct arg_opt *opt = split_option(opts, n_opts, arg, &value);
     if (opt == NULL) {
         return unknown(opts, n_opts, arg, err);
     }
@@ -87,6 +93,17 @@ static int take_option(const struct arg_opt *opts, size_t n_opts, int argc, char
     return 0;
 }
 
+static void add_word(struct args *a, const char *word)
+{
+    a->words = xreallocarray(a->words, a->n_words + 1, sizeof(*a->words));
+    a->words[a->n_words++] = word;
+}
+
+static bool is_option(const char *arg)
+{
+    return arg[0] == '-' && arg[1] != '\0';
+}
+
 int args_parse(const struct arg_opt *opts, size_t n_opts, int argc, char *const *argv,
                struct args *ret, struct err *err)
 {
@@ -95,19 +112,62 @@ int args_parse(const struct arg_opt *opts, size_t n_opts, int argc, char *const 
     for (int i = 0; i < argc; i++) {
         if (!options_ended && str_eq(argv[i], "--")) {
             options_ended = true;
-        } else if (!options_ended && argv[i][0] == '-' && argv[i][1] != '\0') {
+        } else if (!options_ended && is_option(argv[i])) {
             int r = take_option(opts, n_opts, argc, argv, &i, &a, err);
             if (r < 0) {
                 args_done(&a);
                 return r;
             }
         } else {
-            a.words = xreallocarray(a.words, a.n_words + 1, sizeof(*a.words));
-            a.words[a.n_words++] = argv[i];
+            add_word(&a, argv[i]);
         }
     }
     *ret = a;
     return 0;
+}
+
+/* What the last argument is, where no option before it takes it as a value. */
+static struct args_end end_of(const struct arg_opt *opts, size_t n_opts, bool options_ended,
+                              const char *last)
+{
+    if (options_ended || last[0] != '-') {
+        return (struct args_end){.place = ARGS_AT_WORD, .text = last};
+    }
+    const char *value = NULL;
+    const struct arg_opt *opt = is_option(last) ? split_option(opts, n_opts, last, &value) : NULL;
+    if (opt != NULL && opt->value_name != NULL && value != NULL) {
+        return (struct args_end){.place = ARGS_AT_VALUE, .opt = opt, .text = value};
+    }
+    return (struct args_end){.place = ARGS_AT_OPTION, .text = last};
+}
+
+void args_parse_typed(const struct arg_opt *opts, size_t n_opts, int argc, char *const *argv,
+                      struct args *ret, struct args_end *ret_end)
+{
+    *ret = (struct args){0};
+    bool options_ended = false;
+    const int last = argc - 1;
+    for (int i = 0; i < last; i++) {
+        if (options_ended || !is_option(argv[i])) {
+            add_word(ret, argv[i]);
+            continue;
+        }
+        if (str_eq(argv[i], "--")) {
+            options_ended = true;
+            continue;
+        }
+        const char *value;
+        const struct arg_opt *opt = split_option(opts, n_opts, argv[i], &value);
+        if (opt == NULL) {
+            continue;
+        }
+        if (opt->value_name != NULL && value == NULL && i + 1 == last) {
+            *ret_end = (struct args_end){.place = ARGS_AT_VALUE, .opt = opt, .text = argv[last]};
+            return;
+        }
+        add_value(ret, opt, opt->value_name != NULL && value == NULL ? argv[++i] : value);
+    }
+    *ret_end = end_of(opts, n_opts, options_ended, argv[last]);
 }
 
 void args_done(struct args *a)

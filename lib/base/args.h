@@ -1,4 +1,5 @@
-/* Table-driven command lines: one table feeds parsing, --help and the hint for a mistyped option.
+/* Table-driven command lines: one table feeds parsing, --help, the hint for a mistyped option, shell
+ * completion and man pages.
  *
  * Accepted: --name value, --name=value, -n value, -nvalue, flags, "--" ends options, options and
  * positional words in any order. Values are borrowed from argv. */
@@ -34,6 +35,16 @@ struct args {
 int args_parse(const struct arg_opt *opts, size_t n_opts, int argc, char *const *argv,
                struct args *ret, struct err *err);
 void args_done(struct args *a);
+
+/* What is being typed at the end of a command line. */
+struct args_end {
+    enum { ARGS_AT_WORD, ARGS_AT_OPTION, ARGS_AT_VALUE } place;
+    const struct arg_opt *opt; /* whose value it is; NULL elsewhere */
+    const char *text;          /* typed so far: of the value alone after "--name="; borrowed */
+};
+/* Parses a line whose last argument (argc >= 1) is still being typed. Wrong options are left out. */
+void args_parse_typed(const struct arg_opt *opts, size_t n_opts, int argc, char *const *argv,
+                      struct args *ret, struct args_end *ret_end);
 
 bool args_has(const struct args *a, const char *name);
 /* The last value given, or `fallback`. Borrowed. */

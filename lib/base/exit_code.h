@@ -1,6 +1,8 @@
 /* Exit codes of the three programs (docs/contracts/exit-codes.md). A meaning may get wider. */
 #pragma once
 
+#include <stddef.h>
+
 enum exit_code {
     EXIT_OK = 0,
     EXIT_RUN_FAILED = 1,        /* benchctl: a run or a trial failed (PartiallyFailed too) */
@@ -20,3 +22,11 @@ enum exit_code {
     EXIT_INCONCLUSIVE = 15,     /* benchctl compare: a point has no answer, and none is slower */
     EXIT_INTERRUPTED = 130,     /* benchctl */
 };
+
+struct exit_code_row {
+    enum exit_code code;
+    const char *programs; /* "all", or "benchctl, benchd" */
+    const char *meaning;  /* words in `backquotes` are code */
+};
+extern const struct exit_code_row exit_code_rows[];
+extern const size_t exit_code_n_rows;

@@ -107,6 +107,64 @@ static void help_is_folded_at_80_columns(void **state)
     buf_done(&b);
 }
 
+/* Parses `n` words, the last of which is being typed. */
+static struct args_end typed(struct args *a, int n, char *const *argv)
+{
+    struct args_end end;
+    args_parse_typed(opts, N_OPTS, n, argv, a, &end);
+    return end;
+}
+
+static void the_last_word_is_what_is_being_typed(void **state)
+{
+    (void)state;
+    static const struct {
+        char *argv[4];
+        int n;
+        int place;
+        const char *option, *text;
+    } rows[] = {
+        {{""}, 1, ARGS_AT_WORD, NULL, ""},
+        {{"x", "swe"}, 2, ARGS_AT_WORD, NULL, "swe"},
+        {{"--local", ""}, 2, ARGS_AT_WORD, NULL, ""}, /* a flag takes no value */
+        {{"-"}, 1, ARGS_AT_OPTION, NULL, "-"},
+        {{"--lo"}, 1, ARGS_AT_OPTION, NULL, "--lo"},
+        {{"--output"}, 1, ARGS_AT_OPTION, NULL, "--output"},
+        {{"--output", "js"}, 2, ARGS_AT_VALUE, "output", "js"},
+        {{"-o", ""}, 2, ARGS_AT_VALUE, "output", ""},
+        {{"--output", "-"}, 2, ARGS_AT_VALUE, "output", "-"},
+        {{"--output=js"}, 1, ARGS_AT_VALUE, "output", "js"},
+        {{"-ojs"}, 1, ARGS_AT_VALUE, "output", "js"},
+        {{"--", "--lo"}, 2, ARGS_AT_WORD, NULL, "--lo"},
+        {{"--nonsense", "--output", "json", "x"}, 4, ARGS_AT_WORD, NULL, "x"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct args a;
+        const struct args_end end = typed(&a, rows[i].n, rows[i].argv);
+        assert_int_equal(end.place, rows[i].place);
+        assert_string_equal(end.text, rows[i].text);
+        assert_true((end.opt == NULL) == (rows[i].option == NULL));
+        if (end.opt != NULL) {
+            assert_string_equal(end.opt->name, rows[i].option);
+        }
+        args_done(&a);
+    }
+}
+
+static void what_was_typed_before_is_parsed(void **state)
+{
+    (void)state;
+    char *argv[] = {"run", "--set", "a=1", "--nonsense", "--set=b=2", "--local", "x"};
+    struct args a;
+    (void)typed(&a, 7, argv);
+    assert_int_equal(a.n_words, 1);
+    assert_string_equal(a.words[0], "run");
+    assert_string_equal(args_get_nth(&a, "set", 0), "a=1");
+    assert_string_equal(args_get_nth(&a, "set", 1), "b=2");
+    assert_true(args_has(&a, "local"));
+    args_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +173,8 @@ int main(void)
         cmocka_unit_test(errors_say_what_to_do),
         cmocka_unit_test(help_lists_the_table),
         cmocka_unit_test(help_is_folded_at_80_columns),
+        cmocka_unit_test(the_last_word_is_what_is_being_typed),
+        cmocka_unit_test(what_was_typed_before_is_parsed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
