@@ -17,6 +17,7 @@
  *                                     |   |                        ^
  *                                     |   +- delete_strays: Void --+  (it should not be there)
  *                                     +-- end_run: cut short, no row -----delete_gang--> gone
+ *                                     +-- delete_suspended: the same -----cut_short----> gone
  *
  * Nothing is owned beyond the call; `observed` is only read. */
 #include "decide/reconcile.h"
@@ -79,7 +80,8 @@ static void find_current(struct decision *d)
         slot->point, slot->trial,
         attempt_number(&world_trial(&d->world, slot->point, slot->trial)->seen)};
     vec_each (struct observed_gang, g, &d->world.gangs) {
-        if (!g->has_row && attempt_id_eq(&g->members[0].id.attempt, &d->current)) {
+        if (!g->has_row && !g->is_cut_short &&
+            attempt_id_eq(&g->members[0].id.attempt, &d->current)) {
             d->current_gang = g;
         }
     }
@@ -116,12 +118,33 @@ static void delete_unknown(struct decision *d)
     }
 }
 
+/* Deletes a gang that never ends. Nothing is kept of it. */
+static void cut_short(struct decision *d, struct observed_gang *g)
+{
+    const struct cleanup_facts facts = {.in_definition = true, .is_interrupted = true};
+    world_cut_short(&d->world, g);
+    for (size_t i = 0; i < g->n_members && cleanup_may_delete(&facts); i++) {
+        plan_delete(d->plan, &g->members[i].id);
+    }
+}
+
+/* A suspended run has no attempt. What is still seen of one is about to go: its pods have a grace
+ * period, which may last longer than the suspension. */
+static void delete_suspended(struct decision *d)
+{
+    vec_each (struct observed_gang, g, &d->world.gangs) {
+        if (d->o->status.phase == RUN_SUSPENDED && !g->has_row) {
+            cut_short(d, g);
+        }
+    }
+}
+
 /* Deletes gangs whose row is stored, and gangs that should not exist. The latter get a Void row
  * first, so that their logs are kept. */
 static void delete_strays(struct decision *d)
 {
     vec_each (struct observed_gang, g, &d->world.gangs) {
-        if (g == d->current_gang) {
+        if (g == d->current_gang || g->is_cut_short) {
             continue;
         }
         if (!g->has_row) {
@@ -209,6 +232,31 @@ static void judge_current(struct decision *d)
     announce_attempt(d, &g->members[0].id, outcome);
     delete_gang(d, g);
     find_current(d);
+}
+
+static void count_trials(struct decision *d)
+{
+    d->status.trials_total = d->world.counts.total;
+    d->status.trials_done = d->world.counts.done;
+    d->status.trials_failed = d->world.counts.failed;
+}
+
+/* Says that the run is no longer suspended, before anything is created: from then on what is seen is
+ * not taken for remains of the suspension. The status names the attempt before the next one, whose
+ * number so is not used again. */
+static void leave_suspension(struct decision *d)
+{
+    if (d->o->status.phase != RUN_SUSPENDED) {
+        return;
+    }
+    count_trials(d);
+    d->status.has_current = d->current.number > 0;
+    if (d->status.has_current) {
+        d->status.current = d->current;
+        d->status.current.number--;
+    }
+    text_put(d->status.message, sizeof(d->status.message), "resumed");
+    plan_status(d->plan, &d->status);
 }
 
 static void create_gang(struct decision *d)
@@ -339,9 +387,7 @@ static void pause_run(struct decision *d)
 
 static void write_status(struct decision *d)
 {
-    d->status.trials_total = d->world.counts.total;
-    d->status.trials_done = d->world.counts.done;
-    d->status.trials_failed = d->world.counts.failed;
+    count_trials(d);
     if (!run_status_eq(&d->status, &d->o->status)) {
         plan_status(d->plan, &d->status);
     }
@@ -350,6 +396,7 @@ static void write_status(struct decision *d)
 static void go_on(struct decision *d)
 {
     start_run(d);
+    delete_suspended(d);
     find_current(d);
     delete_strays(d);
     judge_current(d);
@@ -358,6 +405,7 @@ static void go_on(struct decision *d)
         pause_run(d);
         is_over = true;
     } else if (!is_over) {
+        leave_suspension(d);
         create_gang(d);
     }
     write_status(d);

@@ -132,7 +132,7 @@ static void fold_gangs(struct world *w)
             }
         }
         struct observed_gang *g = vec_push(&w->gangs);
-        *g = (struct observed_gang){&r[i], end - i, has_row(w, id)};
+        *g = (struct observed_gang){&r[i], end - i, has_row(w, id), false};
         if (!g->has_row) {
             fold_live(&world_trial(w, id->attempt.point, id->attempt.trial)->seen,
                       id->attempt.number);
@@ -169,4 +169,23 @@ void world_add_row(struct world *w, struct observed_gang *gang, enum attempt_out
     fold_row(world_trial(w, id->attempt.point, id->attempt.trial), id->attempt.number, outcome,
              error);
     count_trials(w);
+}
+
+void world_cut_short(struct world *w, struct observed_gang *gang)
+{
+    const struct attempt_id *id = &gang->members[0].id.attempt;
+    struct attempt_seen *seen = &world_trial(w, id->point, id->trial)->seen;
+    gang->is_cut_short = true;
+    if (seen->last_status < (int64_t)id->number) {
+        seen->last_status = id->number; /* as if the status named it */
+    }
+    seen->is_status_live = false;
+    seen->last_live = -1;
+    vec_each (const struct observed_gang, g, &w->gangs) {
+        const struct attempt_id *other = &g->members[0].id.attempt;
+        if (!g->has_row && !g->is_cut_short && other->point == id->point &&
+            other->trial == id->trial) {
+            fold_live(seen, other->number);
+        }
+    }
 }

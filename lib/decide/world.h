@@ -25,6 +25,7 @@ struct observed_gang {                      /* the observed members of one attem
     const struct observed_replica *members; /* by role, then index; in world.replicas */
     size_t n_members;
     bool has_row;
+    bool is_cut_short; /* it never ended: it gets no row, and its number is not used again */
 };
 
 struct world {
@@ -44,3 +45,5 @@ struct trial *world_trial(const struct world *w, uint32_t point, uint32_t trial)
 /* A row of `gang` is planned: it counts from now on. `error` must outlive the world. */
 void world_add_row(struct world *w, struct observed_gang *gang, enum attempt_outcome outcome,
                    const char *error);
+/* The gang, which has no row, never ends: the trial's next attempt gets a later number. */
+void world_cut_short(struct world *w, struct observed_gang *gang);

@@ -71,17 +71,23 @@ static bool plan_eq(const struct plan *a, const struct plan *b)
                                           a->actions.len * sizeof(*a->actions.items)) == 0);
 }
 
-/* Status behind everything else, an event only with what it reports, a requeue at the very end. */
+/* Status behind everything else, except one that leaves a suspension before anything is created; an
+ * event only with what it reports, a requeue at the very end. */
 static void check_shape(struct history *h, const struct plan *plan)
 {
     const struct sim *sim = &h->sim;
     size_t n_events = 0, n_changes = 0;
-    bool has_status = false, has_requeue = false;
+    bool has_status = false, has_requeue = false, has_resumed = sim->status.phase != RUN_SUSPENDED;
     vec_each (struct action, a, &plan->actions) {
         check(h, sim, plan, !has_requeue, "nothing behind a requeue");
         check(h, sim, plan, !has_status || a->kind == ACTION_REQUEUE_AFTER,
               "nothing but a requeue behind the status");
-        has_status |= a->kind == ACTION_PATCH_STATUS;
+        const bool resumes =
+            !has_resumed && a->kind == ACTION_PATCH_STATUS && a->status.phase == RUN_RUNNING;
+        check(h, sim, plan, has_resumed || a->kind != ACTION_CREATE_REPLICA,
+              "a suspended run creates nothing");
+        has_resumed |= resumes;
+        has_status |= a->kind == ACTION_PATCH_STATUS && !resumes;
         has_requeue |= a->kind == ACTION_REQUEUE_AFTER;
         n_events += a->kind == ACTION_EMIT_EVENT;
         n_changes += a->kind != ACTION_EMIT_EVENT && a->kind != ACTION_REQUEUE_AFTER;
