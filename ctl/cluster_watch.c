@@ -15,6 +15,7 @@
 #include "ctl/progress.h"
 #include "ctl/run_state.h"
 #include "ctl/watch_state.h"
+#include "decide/policy_wait.h"
 #include "kube/informer.h"
 #include "kube/json.h"
 
@@ -325,6 +326,9 @@ static void show_phase(struct watch *w, const struct run_status *status)
 {
     const bool is_news =
         status->phase != w->status.phase || strcmp(status->message, w->status.message) != 0;
+    if (is_news && w->progress != NULL && wait_is_in(status)) { /* benchd's events come late */
+        progress_event(w->progress, EVENT_WARNING, status->reason, status->message);
+    }
     if (is_news && w->progress == NULL && w->opts->mode != PROGRESS_NONE) {
         cli_note(w->c->backend.cli, "run/%s: %s%s%s", w->name, run_phase_to_string(status->phase),
                  status->message[0] == '\0' ? "" : ": ", status->message);

@@ -45,7 +45,8 @@ static void read_cause(const json_t *object, struct run_status *ret)
     static const struct {
         const char *type, *status;
     } rows[] = {{"Failed", "True"},    {"Accepted", "False"}, {"Complete", "True"},
-                {"Suspended", "True"}, {"Running", "True"},   {"Running", "False"}};
+                {"Suspended", "True"}, {"Waiting", "True"},   {"Running", "True"},
+                {"Running", "False"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *status = object_condition(object, rows[i].type);
         if (status != NULL && str_eq(status, rows[i].status)) {

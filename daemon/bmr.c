@@ -223,6 +223,7 @@ static json_t *conditions(const struct bmr_status *s)
     const bool is_failed = run->phase == RUN_FAILED || run->phase == RUN_CANCELLED;
     const bool is_running = run->phase == RUN_RUNNING;
     const bool is_suspended = run->phase == RUN_SUSPENDED;
+    const bool is_waiting = wait_is_in(run);
     const char *phase = run_phase_to_string(run->phase);
     const char *reason = run->reason[0] != '\0' ? run->reason : phase;
     const char *words = run->message;
@@ -232,6 +233,8 @@ static json_t *conditions(const struct bmr_status *s)
          s->is_accepted ? "Accepted" : s->refusal, s->is_accepted ? "" : s->refusal_text},
         {"Suspended", is_suspended ? COND_TRUE : COND_FALSE, is_suspended ? reason : phase, ""},
         {"Running", is_running ? COND_TRUE : COND_FALSE, phase, is_running ? words : ""},
+        {"Waiting", is_waiting ? COND_TRUE : COND_FALSE, is_waiting ? reason : phase,
+         is_waiting ? words : ""},
         {"Complete", is_complete ? COND_TRUE : COND_FALSE, is_complete ? reason : phase,
          is_complete ? words : ""},
         {"Failed", is_failed ? COND_TRUE : COND_FALSE, is_failed ? reason : phase,

@@ -281,6 +281,16 @@ static void create_gang(struct decision *d)
              d->current.point, d->current.trial, d->current.number);
 }
 
+/* What keeps the new gang from being started. */
+static void tell_wait(struct decision *d)
+{
+    const struct run_wait *wait = &d->o->wait;
+    if (wait_is_news(wait, &d->o->status)) {
+        plan_event(d->plan, EVENT_WARNING, wait->reason, wait->text);
+    }
+    wait_put(wait, &d->status);
+}
+
 /* ---- the run ---- */
 
 /* Suspended time does not count: the start moves by the length of the pause. */
@@ -407,6 +417,7 @@ static void go_on(struct decision *d)
     } else if (!is_over) {
         leave_suspension(d);
         create_gang(d);
+        tell_wait(d);
     }
     write_status(d);
     const int64_t requeue_ms = d->recheck_ms < d->deadline_ms ? d->recheck_ms : d->deadline_ms;

@@ -29,6 +29,7 @@
 #include "core/phase.h"
 #include "core/replica.h"
 #include "decide/plan.h"
+#include "decide/policy_wait.h"
 #include "spec/run_def.h"
 
 struct observed_replica {
@@ -57,6 +58,7 @@ enum run_request {
 struct observed {
     const struct run_def *def;
     enum run_request request;
+    struct run_wait wait; /* what the launcher waits for before it starts the current attempt */
     int64_t now_unix_ms;
     struct run_status status;                /* as last written; all zero: never */
     const struct observed_replica *replicas; /* alive, or ended and not yet deleted; any order */

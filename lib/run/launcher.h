@@ -69,6 +69,9 @@ struct launcher_ops {
     bool (*is_settling)(const struct launcher *l);
     /* Some removal is not confirmed: if the launcher were freed now, the replica could stay. */
     bool (*is_removing)(const struct launcher *l);
+    /* Why the attempt that was asked for is not started, or why a removal is not confirmed; an empty
+     * reason: for nothing that a person should know of. on_change follows when it changes. */
+    void (*wait)(const struct launcher *l, struct run_wait *ret);
     /* create() reads only the id of its spec. */
     bool takes_ids;
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "decide/policy_cleanup.h"
 #include "run/attempt.h"
 
@@ -312,6 +313,31 @@ static const struct action *find_end(const struct plan *plan)
     return is_end ? first : NULL;
 }
 
+static struct run_wait wait_of(const struct reconcile_pass *p)
+{
+    const struct launcher *launcher = p->params.launcher;
+    struct run_wait wait = {0};
+    if (launcher->ops->wait != NULL) {
+        launcher->ops->wait(launcher, &wait);
+    }
+    return wait;
+}
+
+/* The status that ends the run cannot be written yet: says why. */
+static int tell_late_end(struct reconcile_pass *p, struct applied *applied, struct err *err)
+{
+    const struct run_wait wait = wait_of(p);
+    struct action event = {.kind = ACTION_EMIT_EVENT, .event.type = EVENT_WARNING};
+    text_put(event.event.reason, sizeof(event.event.reason), "%s", wait.reason);
+    text_put(event.event.note, sizeof(event.event.note), "%s", wait.text);
+    int r = wait_is_news(&wait, &p->status) ? emit(p, &event, err) : 0;
+    struct run_status status = p->status;
+    wait_put(&wait, &status);
+    r = r < 0 ? r : patch_status(p, &status, err);
+    applied->is_changed |= r > 0;
+    return r < 0 ? r : 0;
+}
+
 static int apply_all(struct reconcile_pass *p, const struct plan *plan,
                      const struct observed_replica *seen, size_t n_seen, struct applied *applied,
                      struct err *err)
@@ -319,7 +345,8 @@ static int apply_all(struct reconcile_pass *p, const struct plan *plan,
     const struct action *end = find_end(plan);
     vec_each (struct action, a, &plan->actions) {
         if (a == end && is_removing(p)) {
-            return 0; /* nobody removes replicas of a run that has ended: first confirm them gone */
+            /* Nobody removes replicas of a run that has ended: first confirm them gone. */
+            return tell_late_end(p, applied, err);
         }
         int r = apply(p, a, seen, n_seen, applied, err);
         if (r <= 0) {
@@ -340,6 +367,7 @@ int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct e
     struct observed observed = {
         .def = p->params.def,
         .request = p->request,
+        .wait = wait_of(p),
         .now_unix_ms = now_unix_ms(p),
         .status = p->status,
         .replicas = seen,

@@ -297,6 +297,25 @@ class Running(RunCase):
         done = self.ctl("run", "tiny", "--timeout", "1s", "-o", "json", code=8)
         self.assertEqual(json.loads(done.stdout)["phase"], "Cancelled")
 
+    def test_what_a_run_waits_for_is_told(self):
+        self.put_tiny()
+        waiting = [{"type": "Waiting", "status": "True", "reason": "PodsRemain", "message": "pod 'a' on node 'n1'"}]
+
+        def wait(name):
+            document = json.loads(json.dumps(self.document))
+            document["run"].update(name=name)
+            self.fake.documents[name] = document
+            self.fake.set_status(name, phase="Running")
+            wait_until(lambda: len(self.sent("GET", "/proxy/")) >= 2)
+            self.fake.set_status(name, phase="Running", conditions=waiting)
+            n = len(self.sent("GET", "/proxy/"))
+            wait_until(lambda: len(self.sent("GET", "/proxy/")) > n)
+            self.fake.set_status(name, phase="Running", conditions=waiting, eta="5s")
+            self.fake.set_status(name, phase="Succeeded", conditions=[])
+
+        self.fake.on_create = wait
+        self.assertEqual(self.ctl("run", "tiny").stderr.count("warning PodsRemain: pod 'a' on node 'n1'"), 1)
+
     def test_deleted_meanwhile(self):
         self.put_tiny()
 

@@ -40,6 +40,10 @@ static void test_status(void **state)
          " \"reason\": \"A\"}, {\"type\": \"Accepted\", \"status\": \"False\", \"reason\": "
          "\"C\"}]}",
          RUN_FAILED, 0, 0, 0, "C"},
+        {"{\"phase\": \"Running\", \"conditions\": [{\"type\": \"Running\", \"status\": \"True\","
+         " \"reason\": \"Running\"}, {\"type\": \"Waiting\", \"status\": \"True\", \"reason\": "
+         "\"PodsRemain\"}]}",
+         RUN_RUNNING, 0, 0, 0, "PodsRemain"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         json_t *object =

@@ -241,6 +241,35 @@ static void statuses(void **state)
     }
 }
 
+/* A run that is held back is still Running, and a condition of its own says why. */
+static void a_wait_is_a_condition(void **state)
+{
+    (void)state;
+    static const struct {
+        enum run_phase phase;
+        const char *reason, *status, *shown;
+    } rows[] = {
+        {RUN_RUNNING, "PodsRemain", "True", "PodsRemain"},
+        {RUN_RUNNING, "Running", "False", "Running"},
+        {RUN_RUNNING, "", "False", "Running"},
+        {RUN_FAILED, "DeadlineExceeded", "False", "Failed"},
+        {RUN_SUSPENDED, "SuspendRequested", "False", "Suspended"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct run_status run = {.phase = rows[i].phase, .message = "words"};
+        snprintf(run.reason, sizeof(run.reason), "%s", rows[i].reason);
+        json_t *s = bmr_status_json(&(struct bmr_status){.run = &run, .is_accepted = true});
+        const json_t *waiting = condition(s, "Waiting");
+        assert_string_equal(field(waiting, "status"), rows[i].status);
+        assert_string_equal(field(waiting, "reason"), rows[i].shown);
+        assert_string_equal(field(waiting, "message"), i == 0 ? "words" : "");
+        const bool is_running = rows[i].phase == RUN_RUNNING;
+        assert_string_equal(field(condition(s, "Running"), "status"),
+                            is_running ? "True" : "False");
+        json_decref(s);
+    }
+}
+
 static void what_could_not_be_judged_is_unknown(void **state)
 {
     (void)state;
@@ -322,7 +351,7 @@ int main(void)
         cmocka_unit_test(reads_what_is_asked), cmocka_unit_test(definitions),
         cmocka_unit_test(an_inline_definition_has_the_name_of_its_label),
         cmocka_unit_test(a_definition_has_a_limit), cmocka_unit_test(statuses),
-        cmocka_unit_test(dates_stay), cmocka_unit_test(a_refusal_is_reported),
+        cmocka_unit_test(dates_stay), cmocka_unit_test(a_wait_is_a_condition), cmocka_unit_test(a_refusal_is_reported),
     };
     /* clang-format on */
     return cmocka_run_group_tests_name("daemon/bmr", tests, NULL, NULL);

@@ -164,6 +164,14 @@ static int read_point(const char *args, struct test_run *run)
     return 1;
 }
 
+static int read_wait(char *args, struct run_wait *wait)
+{
+    const char *text = cut_text(args);
+    snprintf(wait->reason, sizeof(wait->reason), "%s", args);
+    snprintf(wait->text, sizeof(wait->text), "%s", text != NULL ? text : "");
+    return text != NULL;
+}
+
 static int read_line(char *line, struct scenario *s, uint32_t *repeats)
 {
     char *args = strchr(line, ' ');
@@ -190,6 +198,8 @@ static int read_line(char *line, struct scenario *s, uint32_t *repeats)
         return read_policy(args, &s->run.spec);
     } else if (str_eq(line, "status")) {
         return read_status(args, &s->observed.status);
+    } else if (str_eq(line, "wait")) {
+        return read_wait(args, &s->observed.wait);
     } else if (str_eq(line, "row") && s->observed.n_rows < SCENARIO_MAX) {
         return read_row(args, &s->rows[s->observed.n_rows++]);
     } else if (str_eq(line, "replica") && s->observed.n_replicas < SCENARIO_MAX) {

@@ -9,6 +9,7 @@
  *     replica p0t0a1 trainer/0 Failed Consequence exit=11 ended=5000 blames=pserver/0: message
  *     replica p0t0a1 trainer/1 Succeeded ended=5000 summary
  *     cancel                                    or suspend
+ *     wait PodsRemain: message                  what the launcher waits for
  *     now 6000
  *     plan
  *     (lines of plan_format)

@@ -193,9 +193,14 @@ static bool fake_is_removing(const struct launcher *launcher)
     return ((const struct fake_launcher *)launcher)->is_removing;
 }
 
-static const struct launcher_ops launcher_ops = {fake_prepare, fake_create,      fake_remove,
-                                                 fake_observe, fake_collect,     fake_launcher_free,
-                                                 fake_forget,  fake_is_settling, fake_is_removing};
+static void fake_wait(const struct launcher *launcher, struct run_wait *ret)
+{
+    *ret = ((const struct fake_launcher *)launcher)->wait;
+}
+
+static const struct launcher_ops launcher_ops = {
+    fake_prepare,       fake_create, fake_remove,      fake_observe,     fake_collect,
+    fake_launcher_free, fake_forget, fake_is_settling, fake_is_removing, fake_wait};
 
 void fake_launcher_init(struct fake_launcher *l, struct fake_faults *faults,
                         const struct fake_store *store)

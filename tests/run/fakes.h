@@ -41,6 +41,7 @@ struct fake_launcher {
     bool is_removing;  /* nor removals */
     bool is_fetching;  /* outputs are not there yet */
     bool is_simulated; /* every output is */
+    struct run_wait wait;
     unsigned n_observes, n_created, n_removed, n_forgotten, n_collects;
 };
 void fake_launcher_init(struct fake_launcher *l, struct fake_faults *faults,

@@ -397,6 +397,55 @@ static void the_end_waits_for_removals(void **state)
     }
 }
 
+static void set_wait(struct world *w, const char *reason, const char *text)
+{
+    w->launcher.wait = (struct run_wait){0};
+    (void)snprintf(w->launcher.wait.reason, sizeof(w->launcher.wait.reason), "%s", reason);
+    (void)snprintf(w->launcher.wait.text, sizeof(w->launcher.wait.text), "%s", text);
+}
+
+/* Before an attempt and before the end: the status and one event say what is waited for. */
+static void a_wait_is_told(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT);
+    w.launcher.is_settling = true;
+    set_wait(&w, "PodsRemain", "pod 'a'");
+    assert_int_equal(world_turn_init(&w), 0);
+    assert_int_equal(settle(&w), PASS_WAIT);
+    assert_string_equal(w.store.status.reason, "PodsRemain");
+    assert_string_equal(w.store.status.message, "pod 'a'");
+    assert_string_equal(w.store.last_note, "pod 'a'");
+    unsigned n_events = w.store.n_events;
+    set_wait(&w, "PodsRemain", "pod 'b'");
+    assert_int_equal(settle(&w), PASS_WAIT);
+    assert_string_equal(w.store.status.message, "pod 'b'");
+    assert_int_equal(w.store.n_events, n_events); /* the same reason */
+    w.launcher.is_settling = false;
+    set_wait(&w, "", "");
+    assert_int_equal(settle(&w), PASS_WAIT);
+    assert_string_equal(w.store.status.reason, "Running");
+    w.pass.request = REQUEST_CANCEL;
+    w.launcher.is_removing = true;
+    set_wait(&w, "DeletionFails", "pod 'c'");
+    assert_int_equal(settle(&w), PASS_WAIT);
+    assert_int_equal(w.store.status.phase, RUN_RUNNING);
+    assert_string_equal(w.store.status.reason, "DeletionFails");
+    assert_string_equal(w.store.last_note, "pod 'c'");
+    n_events = w.store.n_events;
+    const unsigned n_status = w.store.n_status;
+    assert_int_equal(settle(&w), PASS_WAIT);
+    assert_int_equal(w.store.n_events, n_events);
+    assert_int_equal(w.store.n_status, n_status);
+    w.launcher.is_removing = false;
+    set_wait(&w, "", "");
+    assert_int_equal(settle(&w), PASS_FINISHED);
+    assert_int_equal(w.store.status.phase, RUN_CANCELLED);
+    assert_string_equal(w.store.status.reason, "CancelRequested");
+    world_close(&w);
+}
+
 static void outputs_are_waited_for(void **state)
 {
     (void)state;
@@ -470,6 +519,7 @@ int main(void)
         cmocka_unit_test(a_killed_driver_is_resumed),
         cmocka_unit_test(the_status_waits_for_creations),
         cmocka_unit_test(the_end_waits_for_removals),
+        cmocka_unit_test(a_wait_is_told),
         cmocka_unit_test(outputs_are_waited_for),
         cmocka_unit_test(ended_replicas_of_a_failed_attempt_stay),
         cmocka_unit_test(a_suspended_run_goes_on),

@@ -1,0 +1,20 @@
+/* What a run waits for although an attempt is due, and how its status says so: the launcher knows the
+ * cause, people read the condition. Pure. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "core/phase.h"
+
+/* The text stays the same while nothing changes, so that the status is not written again. */
+struct run_wait {
+    char reason[64]; /* CamelCase: PodsRemain, QuotaExceeded, ...; "": it waits for nothing */
+    char text[256];
+};
+
+/* Puts the wait into the status of a run that is not over. */
+void wait_put(const struct run_wait *wait, struct run_status *status);
+/* An event is due: the last written status does not speak of that wait. */
+bool wait_is_news(const struct run_wait *wait, const struct run_status *before);
+/* A written status speaks of a wait. */
+bool wait_is_in(const struct run_status *status);
