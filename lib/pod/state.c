@@ -426,9 +426,13 @@ void pod_prune(json_t *pod)
     json_t *name = json_incref(json_object_get(container, "name"));
     const json_t *resources = json_object_get(container, "resources");
     json_t *limits = json_incref(json_object_get(resources, "limits")); /* say_memory */
+    json_t *node = json_incref(json_object_get(spec, "nodeName"));
     (void)json_object_clear(spec); /* no object: there is nothing to clear or set */
     (void)json_object_set_new(
         spec, "containers",
         json_pack("[{s:o*, s:{s:o*}}]", "name", name, "resources", "limits", limits));
+    if (node != NULL) {
+        (void)json_object_set_new(spec, "nodeName", node);
+    }
     (void)json_object_del(json_object_get(pod, "metadata"), "annotations"); /* may be absent */
 }

@@ -46,6 +46,6 @@ bool pod_is_over(const json_t *pod);
 /* Every container of it has ended, and its phase is about to change. */
 bool pod_has_stopped(const json_t *pod);
 
-/* Removes what neither this file nor pod_identify reads, which is most of a pod: for callers that
- * keep many pods. */
+/* Removes what neither this file nor pod_identify reads, which is most of a pod, but keeps its node:
+ * for callers that keep many pods. */
 void pod_prune(json_t *pod);

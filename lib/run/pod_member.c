@@ -218,7 +218,7 @@ int member_life_next(enum member_life life, enum member_event event)
     case MEMBER_FORGET:
         return next_removed(life, event);
     case MEMBER_TIMED_OUT:
-        return life == MEMBER_DYING_DELETED ? MEMBER_GONE : -1;
+        return life == MEMBER_DYING_DELETED ? MEMBER_DYING_UNKNOWN : -1;
     }
     return -1;
 }
@@ -236,7 +236,7 @@ static int64_t wait_of(const struct pod_member *m, enum member_event event)
     case MEMBER_CREATED:
         return m->life == MEMBER_MADE ? POD_UNSEEN_NS : 0;
     case MEMBER_DELETED:
-        return POD_GONE_WAIT_NS;
+        return m->is_shown ? POD_GONE_WAIT_NS : POD_UNSEEN_NS;
     case MEMBER_REMOVE:
         return m->life == MEMBER_DYING_DUE && m->remains == POD_STOPPED ? POD_OVER_WAIT_NS : 0;
     default:
@@ -248,7 +248,7 @@ static int64_t wait_of(const struct pod_member *m, enum member_event event)
 static bool is_news(enum member_life life)
 {
     return life == MEMBER_REFUSED || life == MEMBER_LOST || life == MEMBER_DYING_DELETED ||
-           life == MEMBER_GONE;
+           life == MEMBER_GONE || life == MEMBER_DYING_UNKNOWN;
 }
 
 static void apply(struct pod_member *m, enum member_event event, int64_t now_ns)
@@ -265,15 +265,40 @@ static void apply(struct pod_member *m, enum member_event event, int64_t now_ns)
         kube_call_cancel(m->call); /* its answer no longer matters */
         m->call = NULL;
     }
+    if (event != MEMBER_TRY_AGAIN && event > MEMBER_SENT_DELETE) {
+        free(m->refusal);
+        m->refusal = NULL;
+    }
+    if (m->life == MEMBER_DYING_UNKNOWN) { /* the next look may find another pod of that name */
+        free(m->uid);
+        m->uid = NULL;
+    }
 }
 
-struct pod_member *pod_member_new(struct pods *owner, const char *run, const struct replica_id *id)
+static struct pod_member *new_named(struct pods *owner, char *name_take,
+                                    const struct replica_id *id)
 {
     struct pod_member *m = xnew(struct pod_member);
     m->owner = owner;
     m->id = *id;
-    m->name = replica_name(run, id);
+    m->name = name_take;
     m->state = (struct pod_state){.state = REPLICA_PENDING, .exit_code = -1};
+    return m;
+}
+
+struct pod_member *pod_member_new(struct pods *owner, const char *run, const struct replica_id *id)
+{
+    return new_named(owner, replica_name(run, id), id);
+}
+
+struct pod_member *pod_member_for_leftover(struct pods *owner, const char *name, const char *uid,
+                                           const json_t *pod, int64_t now_ns)
+{
+    const struct replica_id nobody = {{0, 0, 0}, ROLE_PSERVER, 0};
+    struct pod_member *m = new_named(owner, xstrdup(name), &nobody);
+    pod_member_seen(m, uid, pod, now_ns);
+    pod_member_remove(m, false, now_ns);
+    m->has_news = true;
     return m;
 }
 
@@ -297,12 +322,18 @@ void pod_member_free(struct pod_member *m)
     free(m->container);
     free(m->uid);
     free(m->environment_json);
+    free(m->refusal);
     free(m);
 }
 
 bool pod_member_is_wanted(const struct pod_member *m)
 {
     return m->life == MEMBER_WANTED || m->life == MEMBER_UNSURE;
+}
+
+bool pod_member_is_removing(const struct pod_member *m)
+{
+    return member_life_is_dying(m->life) && (m->life != MEMBER_DYING_DELETED || !m->is_shown);
 }
 
 bool pod_member_has_ended(const struct pod_member *m)
@@ -443,6 +474,8 @@ void pod_member_seen(struct pod_member *m, const char *uid, const json_t *pod, i
 {
     apply(m, MEMBER_SEEN, now_ns);
     note_uid(m, uid);
+    m->has_news = m->has_news || (!m->is_shown && member_life_is_dying(m->life));
+    m->is_shown = true;
     if (member_life_has_uid(m->life)) {
         read_pod(m, pod, now_ns);
     }

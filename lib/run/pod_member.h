@@ -35,7 +35,7 @@
  *     DYING_DUE <---try again--- DYING_DELETING
  *     DYING_LOOKING -----------------not found--------------------------> GONE
  *     DYING_POSTING, DYING_LOOKING, DYING_DELETING --failed-------------> GONE
- *     DYING_DELETED -----------------timed out--------------------------> GONE
+ *     DYING_DELETED -----------------timed out--------------------------> DYING_UNKNOWN
  *     any dying ---------------------vanished---------------------------> GONE
  *
  * Arrows and functions: sent: pod_member_sent. created, name taken, not found, try again,
@@ -55,7 +55,8 @@
 #define POD_RETRY_NS (2 * INT64_C(1000000000))
 /* How long the watch may take to show a pod that was created, before it is looked up. */
 #define POD_UNSEEN_NS (15 * INT64_C(1000000000))
-/* How long a deleted pod is waited for; its node is slow or lost if it takes longer. */
+/* A deleted pod that is still there after that is looked up, lest the watch has missed its end. It is
+ * waited for without limit: something of it may run until the API server says that it is gone. */
 #define POD_GONE_WAIT_NS (30 * INT64_C(1000000000))
 /* How long a pod whose containers have ended may take to report it in its phase. A pod deleted
  * after that goes at once; a pod deleted before takes its kubelet two seconds. */
@@ -96,10 +97,10 @@ enum member_event {
     MEMBER_FOUND,      /* the GET: it is ours */
     MEMBER_NOT_FOUND,  /* the GET: 404 */
     MEMBER_TRY_AGAIN,  /* any request: failed, but not because of the pod */
-    MEMBER_FAILED,     /* any request: refused for good, or the pod is somebody else's */
-    MEMBER_DELETED,    /* the DELETE: 200 */
-    MEMBER_SEEN,       /* the watch shows it */
-    MEMBER_VANISHED,   /* the watch reports it gone */
+    MEMBER_FAILED,   /* POST, GET: refused for good, or the pod is somebody else's; DELETE: gone */
+    MEMBER_DELETED,  /* the DELETE: 200 */
+    MEMBER_SEEN,     /* the watch shows it */
+    MEMBER_VANISHED, /* the watch reports it gone */
     MEMBER_REMOVE,
     MEMBER_FORGET, /* it has ended: remove it, but leave its pod */
     MEMBER_TIMED_OUT,
@@ -146,6 +147,8 @@ struct pod_member {
     char *uid;              /* owned; in the states that say so, NULL in others but LOST, GONE */
     int64_t due_ns;         /* in the states that say so */
     bool has_news;          /* since the last tick, for on_change */
+    bool is_shown;          /* by the watch, so that the cache of pods has it while it exists */
+    char *refusal; /* owned; the server's words to the last request that is tried again, or NULL */
 
     struct pod_state state;   /* as observed */
     int64_t waiting_since_ns; /* since when state.wait is what it is */
@@ -157,6 +160,9 @@ struct pod_member {
 };
 
 struct pod_member *pod_member_new(struct pods *owner, const char *run, const struct replica_id *id);
+/* A member that is dying from the start: for a pod that nobody else deletes. */
+struct pod_member *pod_member_for_leftover(struct pods *owner, const char *name, const char *uid,
+                                           const json_t *pod, int64_t now_ns);
 /* A member for a pod that exists already. */
 struct pod_member *pod_member_adopt(struct pods *owner, const char *run,
                                     const struct replica_id *id, const char *uid, const json_t *pod,
@@ -166,6 +172,8 @@ void pod_member_free(struct pod_member *m);
 
 /* To be created: WANTED, UNSURE. */
 bool pod_member_is_wanted(const struct pod_member *m);
+/* Its removal is not confirmed: the API server has not accepted it, or the watch may show the pod yet. */
+bool pod_member_is_removing(const struct pod_member *m);
 /* Succeeded, Failed, Lost. */
 bool pod_member_has_ended(const struct pod_member *m);
 

@@ -35,10 +35,17 @@ void pod_requests_refuse(struct pod_member *m, const char *message, int64_t now_
     }
 }
 
+static void try_again(struct pod_member *m, const char *why)
+{
+    pod_member_answered(m, MEMBER_TRY_AGAIN, now(m));
+    free(m->refusal);
+    m->refusal = xstrdup(why);
+}
+
 static void failed(struct pod_member *m, bool is_transient, const char *message)
 {
     if (is_transient) {
-        pod_member_answered(m, MEMBER_TRY_AGAIN, now(m));
+        try_again(m, message);
     } else {
         pod_requests_refuse(m, message, now(m));
     }
@@ -50,8 +57,9 @@ static void found(struct pod_member *m, const json_t *pod)
 {
     struct replica_id id;
     const bool is_ours = pod_identify(m->owner->params.def, pod, &id) && replica_id_eq(&id, &m->id);
-    if (is_ours && *kube_json_metadata(pod, "deletionTimestamp") != '\0') {
-        failed(m, true, ""); /* it is going: look again later */
+    const bool is_going = *kube_json_metadata(pod, "deletionTimestamp") != '\0';
+    if (is_ours && is_going && !member_life_is_dying(m->life)) {
+        failed(m, true, "a pod of that name is terminating"); /* look again later */
     } else if (is_ours) {
         pod_member_found(m, kube_json_metadata(pod, "uid"), pod, now(m));
     } else {
@@ -74,7 +82,9 @@ static void on_got(void *ctx, int r, const struct kube_response *res, const stru
     if (r == -ENOENT) {
         pod_member_answered(m, MEMBER_NOT_FOUND, now(m));
     } else if (r < 0) {
-        failed(m, is_transient(m, r, res), parsed.msg);
+        /* A removed member is looked for until it is known what became of it. */
+        const bool is_dying = member_life_is_dying(m->life);
+        failed(m, is_transient(m, r, res) || is_dying, parsed.msg);
     } else {
         found(m, pod);
     }
@@ -92,19 +102,22 @@ static struct kube_call *get(struct pod_member *m)
 
 /* ---- DELETE ---- */
 
+/* A pod that the server does not delete, whatever it says, is not left alone: it would run beside the
+ * next attempt. People are told why it is still there. */
 static void on_deleted(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
-    (void)err; /* nothing can be done about a failure that is not transient */
     struct pod_member *m = ctx;
     struct pods *l = m->owner;
     if (r == 0) {
         pod_denial_clear(&l->denial);
         l->params.counters->deleted++;
+        pod_member_answered(m, MEMBER_DELETED, now(m));
+    } else if (r == -ENOENT || r == -ESTALE) { /* another uid: it has gone */
+        pod_member_answered(m, MEMBER_FAILED, now(m));
+    } else {
+        (void)is_transient(m, r, res); /* notes a denial */
+        try_again(m, err->msg);
     }
-    const enum member_event answer = r == 0                    ? MEMBER_DELETED
-                                     : is_transient(m, r, res) ? MEMBER_TRY_AGAIN
-                                                               : MEMBER_FAILED;
-    pod_member_answered(m, answer, now(m));
     heard(m);
 }
 

@@ -6,6 +6,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
+#include "kube/json.h"
+#include "run/pod_leftovers.h"
 #include "run/pod_logs.h"
 #include "run/pod_requests.h"
 #include "run/pods_internal.h"
@@ -48,14 +51,14 @@ static void drop_gone(struct pods *l)
 
 /* ---- the watch ---- */
 
-/* By uid; a member that has none yet, by its id. */
-static struct pod_member *find_dying(const struct pods *l, const struct replica_id *id,
-                                     const char *uid)
+/* By uid; a member that has none yet, by its name. */
+static struct pod_member *find_dying(const struct pods *l, const struct kube_object *object)
 {
+    const char *name = kube_json_metadata(object->json, "name");
     vec_each (struct pod_member *, it, &l->members) {
         struct pod_member *m = *it;
         if (member_life_is_dying(m->life) &&
-            (m->uid != NULL ? str_eq(m->uid, uid) : replica_id_eq(&m->id, id))) {
+            (m->uid != NULL ? str_eq(m->uid, object->uid) : str_eq(m->name, name))) {
             return m;
         }
     }
@@ -71,7 +74,7 @@ static void adopt(struct pods *l, const struct replica_id *id, const struct kube
 static void pod_seen(struct pods *l, enum kube_change change, const struct replica_id *id,
                      const struct kube_object *object)
 {
-    struct pod_member *m = find_dying(l, id, object->uid);
+    struct pod_member *m = find_dying(l, object);
     m = m != NULL ? m : find(l, id);
     if (m == NULL && change == KUBE_CHANGE_ADDED) {
         adopt(l, id, object); /* from a late POST of an earlier benchd process */
@@ -80,12 +83,25 @@ static void pod_seen(struct pods *l, enum kube_change change, const struct repli
     } /* else it was forgotten, or it is another pod of that name */
 }
 
-static void pod_vanished(struct pods *l, const struct replica_id *id, const char *uid)
+static void pod_vanished(struct pods *l, const struct replica_id *id,
+                         const struct kube_object *object)
 {
-    struct pod_member *dying = find_dying(l, id, uid);
+    struct pod_member *dying = find_dying(l, object);
     struct pod_member *m = dying != NULL ? dying : find(l, id);
-    if (m != NULL && (m == dying || (m->uid != NULL && str_eq(m->uid, uid)))) {
+    if (m != NULL && (m == dying || (m->uid != NULL && str_eq(m->uid, object->uid)))) {
         pod_member_vanished(m, l->params.now_ns());
+    }
+}
+
+/* A pod of another run: it is a member only where we delete it. */
+static void stranger_changed(struct pods *l, enum kube_change change,
+                             const struct kube_object *object)
+{
+    struct pod_member *dying = find_dying(l, object);
+    if (dying != NULL && change == KUBE_CHANGE_REMOVED) {
+        pod_member_vanished(dying, l->params.now_ns());
+    } else if (dying != NULL) {
+        pod_member_seen(dying, object->uid, object->json, l->params.now_ns());
     }
 }
 
@@ -95,26 +111,67 @@ void pods_notify(struct launcher *launcher, enum kube_change change,
     struct pods *l = (struct pods *)launcher;
     struct replica_id id;
     if (!pod_identify(l->params.def, object->json, &id)) {
-        return;
-    }
-    if (change == KUBE_CHANGE_REMOVED) {
-        pod_vanished(l, &id, object->uid);
+        stranger_changed(l, change, object);
+    } else if (change == KUBE_CHANGE_REMOVED) {
+        pod_vanished(l, &id, object);
     } else {
         pod_seen(l, change, &id, object);
     }
-    pod_tick_soon(&l->tick);
+    if (l->members.len > 0) {
+        pod_tick_soon(&l->tick);
+    }
 }
 
 /* ---- which pods may be created ---- */
 
-/* Something of a removed member may still run. */
-static bool is_any_dying_alive(const struct pods *l)
+/* A removed member of which something may still run; NULL: none. */
+static const struct pod_member *find_alive_dying(const struct pods *l)
 {
     vec_each (struct pod_member *, it, &l->members) {
         if (member_life_is_dying((*it)->life) && (*it)->remains != POD_OVER) {
-            return true;
+            return *it;
         }
     }
+    return NULL;
+}
+
+/* Pods of ours that are not of the attempt that is due and may run, and the first of them. Begins to
+ * delete those that nobody else deletes. */
+static size_t look_for_leftovers(struct pods *l, const struct kube_object **ret_first,
+                                 int64_t now_ns)
+{
+    size_t n = 0;
+    vec_each (struct kube_object *, it, &l->params.cache->objects) {
+        const struct kube_object *object = *it;
+        if (!pod_is_leftover(l->params.def, &l->gang.attempt, object->json)) {
+            continue;
+        }
+        *ret_first = n++ == 0 ? object : *ret_first;
+        if (pod_leftover_is_abandoned(object->json) && find_dying(l, object) == NULL) {
+            *vec_push(&l->members) =
+                pod_member_for_leftover(l, object->name, object->uid, object->json, now_ns);
+            pod_tick_soon(&l->tick);
+        }
+    }
+    return n;
+}
+
+/* Nothing in the namespace may run beside the attempt that is due; else *ret_wait says what may. Asked
+ * until its first pod is created: nobody else creates any then. */
+static bool is_namespace_clear(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
+{
+    const struct kube_object *first = NULL;
+    const struct pod_member *dying = find_alive_dying(l);
+    const size_t n = l->is_probed ? 0 : look_for_leftovers(l, &first, now_ns);
+    if (n > 0) {
+        pod_leftover_say(first, n - 1, ret_wait->text, sizeof(ret_wait->text));
+    } else if (dying != NULL) {
+        text_put(ret_wait->text, sizeof(ret_wait->text),
+                 "pod '%s' of an earlier attempt may still run", dying->name);
+    } else {
+        return true;
+    }
+    text_put(ret_wait->reason, sizeof(ret_wait->reason), "PodsRemain");
     return false;
 }
 
@@ -212,10 +269,13 @@ static void post(struct pods *l, size_t n, int64_t now_ns)
     strings_free(servers, l->gang.replicas[ROLE_PSERVER]);
 }
 
-static void create_pods(struct pods *l, int64_t now_ns)
+static void create_pods(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
 {
+    if (count_wanted(l) == 0 || !is_namespace_clear(l, ret_wait, now_ns)) {
+        return;
+    }
     const size_t n = count_postable(l, now_ns);
-    if (n == 0 || is_any_dying_alive(l)) {
+    if (n == 0) {
         return;
     }
     pod_gates_send(&l->gates, now_ns);
@@ -268,6 +328,19 @@ static void report(struct pods *l, bool has_news)
     }
 }
 
+/* A deletion that is refused is the cause of whatever else is waited for. */
+static void say_what_is_refused(const struct pods *l, struct run_wait *wait)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (member_life_is_dying(m->life) && m->refusal != NULL) {
+            text_put(wait->reason, sizeof(wait->reason), "DeletionFails");
+            text_put(wait->text, sizeof(wait->text), "pod '%s': %s", m->name, m->refusal);
+            return;
+        }
+    }
+}
+
 static void on_tick(void *ctx)
 {
     struct pods *l = ctx;
@@ -283,8 +356,11 @@ static void on_tick(void *ctx)
     }
     bool has_news = take_news(l);
     drop_gone(l);
-    create_pods(l, now_ns);
+    struct run_wait wait = {0};
+    create_pods(l, &wait, now_ns);
+    say_what_is_refused(l, &wait);
     has_news = take_news(l) || has_news; /* a refused body */
+    has_news = pod_wait_look(&l->wait, &wait, now_ns) || has_news;
     if (l->members.len == 0) {
         pod_tick_stop(&l->tick); /* nothing depends on time now */
     }
@@ -438,11 +514,16 @@ static bool pods_is_removing(const struct launcher *launcher)
 {
     const struct pods *l = (const struct pods *)launcher;
     vec_each (struct pod_member *, it, &l->members) {
-        if (member_life_is_dying((*it)->life) && (*it)->life != MEMBER_DYING_DELETED) {
+        if (pod_member_is_removing(*it)) {
             return true;
         }
     }
     return false;
+}
+
+static void pods_wait(const struct launcher *launcher, struct run_wait *ret)
+{
+    pod_wait_tell(&((const struct pods *)launcher)->wait, ret);
 }
 
 static void on_tick_closed(void *ctx)
@@ -482,6 +563,7 @@ static const struct launcher_ops ops = {
     .forget = pods_forget,
     .is_settling = pods_is_settling,
     .is_removing = pods_is_removing,
+    .wait = pods_wait,
     .takes_ids = true,
 };
 

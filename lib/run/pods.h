@@ -22,7 +22,7 @@ struct pods_counters {
 struct pods_params {
     struct uv_loop_s *loop;
     struct kube_client *client;
-    const struct kube_cache *cache; /* POD_SELECTOR in `ns`, complete; read by pods_new only */
+    const struct kube_cache *cache; /* POD_SELECTOR in `ns`, complete; lives longer */
     const char *ns;
     const struct run_def *def; /* borrowed; its uid is that of the BenchmarkRun */
     enum pod_naming naming;
@@ -39,6 +39,6 @@ struct pods_params {
 #define POD_SECRET_MAX 64
 
 struct launcher *pods_new(const struct pods_params *params);
-/* Reports a change of any pod of the namespace; pods of other runs are ignored. */
+/* Reports a change of any pod of the namespace. A pod of another run matters only while it may run. */
 void pods_notify(struct launcher *launcher, enum kube_change change,
                  const struct kube_object *object);

@@ -9,9 +9,10 @@
  *   pod_logs.c        follows and fetches logs
  *   pod_member.c      the life of one member, and what it makes due
  *   pod_answer.c      which failures are transient            pod_tick.c    the timer
+ *   pod_leftovers.c   what else may run in the namespace      pod_wait.c    when a wait is told
  *
- * The pods of the next attempt wait until nothing of the last one can run, so that no
- * measurement shares its CPUs with the remains of another. */
+ * The first pod of an attempt waits until no pod of ours can run in the namespace, whatever run it is
+ * of, so that no measurement shares its CPUs with the remains of another. */
 #pragma once
 
 #include "base/vec.h"
@@ -19,6 +20,7 @@
 #include "run/pod_gates.h"
 #include "run/pod_member.h"
 #include "run/pod_tick.h"
+#include "run/pod_wait.h"
 #include "run/pods.h"
 
 struct pods {
@@ -32,6 +34,7 @@ struct pods {
     bool has_gang;
     bool is_probed;    /* the server accepted a pod of the gang: post the others side by side */
     bool was_settling; /* at the last tick */
+    struct pod_wait_told wait;
     json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */
     char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */
 };

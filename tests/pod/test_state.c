@@ -196,16 +196,16 @@ static void every_class(void **state)
 static void pruned_of_all_else(void **state)
 {
     (void)state;
-    json_t *pod =
-        json_loads("{\"metadata\":{\"name\":\"p\",\"annotations\":{\"a\":\"b\"}},\"spec\":{"
-                   "\"hostname\":\"h\",\"containers\":[{\"name\":\"main\",\"image\":\"i\"},"
-                   "{\"name\":\"side\"}]}}",
-                   0, NULL);
+    json_t *pod = json_loads(
+        "{\"metadata\":{\"name\":\"p\",\"annotations\":{\"a\":\"b\"}},\"spec\":{"
+        "\"hostname\":\"h\",\"nodeName\":\"n\",\"containers\":[{\"name\":\"main\",\"image\":\"i\"},"
+        "{\"name\":\"side\"}]}}",
+        0, NULL);
     assert_non_null(pod);
     pod_prune(pod);
     _cleanup_(freep) char *text = json_dumps(pod, JSON_COMPACT);
     assert_string_equal(text, "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":"
-                              "\"main\",\"resources\":{}}]}}");
+                              "\"main\",\"resources\":{}}],\"nodeName\":\"n\"}}");
     json_decref(pod);
     pod = json_object();
     pod_prune(pod); /* nothing to take out */

@@ -242,7 +242,6 @@ static void serve_delete(struct world *w, struct kube_call *call)
         answer_with(call, p == NULL ? -ENOENT : -ESTALE, p == NULL ? 404 : 409, xstrdup("{}"));
         return;
     }
-    p->delete_answered_ns = p->delete_answered_ns == 0 ? now_ns : p->delete_answered_ns;
     begin_deletion(w, p);
     answer_with(call, 0, 200, xstrdup("{}"));
 }
@@ -354,18 +353,14 @@ void answer_one(struct world *w)
     free_call(call);
 }
 
-/* No pod of an earlier attempt may run, except one whose deletion takes too long. */
+/* No pod of another attempt may run. */
 static void check_post(struct world *w, const struct kube_call *call)
 {
     json_t *json = json_loads(call->req.body, 0, NULL);
     struct replica_id id;
     if (is_for(call, "/pods") && pod_identify(w->def, json, &id)) {
         vec_each (struct server_pod, p, &w->pods) {
-            const bool is_given_up =
-                p->delete_answered_ns != 0 && now_ns - p->delete_answered_ns >= POD_GONE_WAIT_NS;
-            check(w,
-                  p->attempt == id.attempt.number || p->step == POD_REPORTED || p->is_excused ||
-                      is_given_up,
+            check(w, p->attempt == id.attempt.number || p->step == POD_REPORTED,
                   "a pod is created beside one of an earlier attempt");
         }
     }

@@ -35,9 +35,8 @@ struct server_pod {
     json_t *json;
     uint32_t attempt;
     enum { POD_PENDING, POD_RUNNING, POD_ENDED, POD_REPORTED } step; /* REPORTED: by its phase */
-    bool is_deleting, is_excused;
-    bool is_unanswered;         /* nobody knows that it was created */
-    int64_t delete_answered_ns; /* 0: not yet */
+    bool is_deleting;
+    bool is_unanswered; /* nobody knows that it was created */
 };
 
 struct told {

@@ -105,12 +105,6 @@ static void driver_remove(struct world *w, const struct observed_replica *list, 
         const bool has_ended =
             list[i].state == REPLICA_SUCCEEDED || list[i].state == REPLICA_FAILED;
         const bool is_left = !w->is_calm && has_ended && below(w, 4) == 0;
-        vec_each (struct server_pod, p, &w->pods) {
-            struct replica_id id;
-            if (is_left && pod_identify(w->def, p->json, &id) && replica_id_eq(&id, &list[i].id)) {
-                p->is_excused = true;
-            }
-        }
         assert_int_equal((is_left ? ops->forget : ops->remove)(w->launcher, &list[i].id, NULL), 0);
     }
 }
@@ -178,9 +172,7 @@ static void restart_launcher(struct world *w)
 {
     w->launcher->ops->free(w->launcher);
     w->launcher = NULL;
-    vec_each (struct server_pod, p, &w->pods) {
-        p->is_excused = true; /* the new one knows of it when the watch tells */
-    }
+    relist(w); /* a new process begins with a list */
     memset(w->is_asked, 0, sizeof(w->is_asked));
     start_launcher(w);
 }

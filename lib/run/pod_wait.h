@@ -1,0 +1,21 @@
+/* What the pod launcher waits for, and when people are told: a wait that is usual, for instance for the
+ * last attempt's pods to terminate, is not worth a status. Pure: the time is passed in. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "decide/policy_wait.h"
+
+#define POD_WAIT_TOLD_NS (5 * INT64_C(1000000000))
+
+struct pod_wait_told {
+    struct run_wait now; /* an empty reason: it waits for nothing */
+    int64_t since_ns;    /* when it began to wait, for whatever reason */
+    bool is_told;
+};
+
+/* Takes in what it waits for at this moment. True: what people are told has changed. */
+bool pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t now_ns);
+/* What people are told; an empty reason: nothing. */
+void pod_wait_tell(const struct pod_wait_told *w, struct run_wait *ret);

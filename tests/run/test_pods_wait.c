@@ -1,0 +1,263 @@
+/* What the first pod of an attempt waits for: pods of ours that may run in the namespace, whatever run
+ * or launcher they are of, and what people are told meanwhile. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "pods_world.h"
+
+#define OF_A_RUN                                                                                   \
+    ",\"ownerReferences\":[{\"kind\":\"BenchmarkRun\",\"uid\":\"other\",\"controller\":true}]"
+#define GOING ",\"deletionTimestamp\":\"2026-01-01T00:00:30Z\",\"deletionGracePeriodSeconds\":30"
+
+/* A pod of another run in the cache; owned. */
+static json_t *put_pod(struct world *w, const char *name, const char *more, const char *status)
+{
+    _cleanup_(freep) char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"uid\":\"uid-%s\",\"creationTimestamp\":"
+                  "\"2025-12-31T00:00:00Z\"%s},\"spec\":{\"nodeName\":\"n1\"},\"status\":%s}",
+                  name, name, more, status);
+    json_t *pod = json_loads(text, 0, NULL);
+    assert_non_null(pod);
+    assert_true(kube_cache_put(&w->cache, pod));
+    return pod;
+}
+
+static void remove_pod(struct world *w, json_t *pod)
+{
+    json_t *kept = json_incref(pod);
+    kube_cache_remove(&w->cache, pod);
+    notify(w, KUBE_CHANGE_REMOVED, kept, NULL);
+    json_decref(kept);
+    json_decref(pod);
+}
+
+static struct run_wait wait_of(const struct world *w)
+{
+    struct run_wait wait;
+    w->launcher->ops->wait(w->launcher, &wait);
+    return wait;
+}
+
+static void a_terminating_pod_of_a_deleted_run_is_waited_for(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    json_t *pod = put_pod(&w, "old-1", OF_A_RUN GOING, RUNNING);
+    json_t *second = put_pod(&w, "old-2", OF_A_RUN GOING, "{\"phase\":\"Pending\"}");
+    create_gang(&w, 0);
+    assert_int_equal(fake_kube_n_open(), 0); /* no POST, and no DELETE: it is going */
+    const unsigned n_changes = w.n_changes;
+    pass_ms(&w, 4900);
+    assert_string_equal(wait_of(&w).reason, ""); /* that is usual */
+    assert_int_equal(w.n_changes, n_changes);
+    pass_ms(&w, 200);
+    assert_string_equal(wait_of(&w).reason, "PodsRemain");
+    assert_string_equal(
+        wait_of(&w).text,
+        "pod 'old-1' on node 'n1', terminating since 2026-01-01T00:00:00Z, and 1 more");
+    assert_int_equal(w.n_changes, n_changes + 1);
+    pass_ms(&w, 24 * 3600 * 1000); /* its node is lost: no attempt is lost with it */
+    assert_int_equal(fake_kube_n_open(), 0);
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
+    assert_int_equal(w.n_changes, n_changes + 1);
+    remove_pod(&w, pod);
+    assert_string_equal(wait_of(&w).text,
+                        "pod 'old-2' on node 'n1', terminating since 2026-01-01T00:00:00Z");
+    remove_pod(&w, second);
+    assert_string_equal(wait_of(&w).reason, "");
+    open_gates(&w);
+    assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
+    world_close(&w);
+}
+
+static void what_has_ended_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    json_decref(put_pod(&w, "old", OF_A_RUN, ENDED)); /* cleanPodPolicy keeps it */
+    create_gang(&w, 0);
+    open_gates(&w);
+    assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
+    world_close(&w);
+}
+
+/* Its run is not driven, and was not deleted either: nobody else will end it. */
+static void an_abandoned_pod_is_deleted(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    json_t *pod = put_pod(&w, "old", OF_A_RUN, RUNNING);
+    create_gang(&w, 0);
+    turn(&w);
+    assert_int_equal(fake_kube_n_open(), 1);
+    assert_int_equal(fake_kube_open(0)->req.method, KUBE_DELETE);
+    assert_non_null(strstr(fake_kube_open(0)->req.body, "uid-old"));
+    answer(&w, fake_kube_open(0), 0, "{}");
+    pass_ms(&w, 20000);
+    assert_int_equal(fake_kube_n_open(), 0); /* asked for once, and waited for */
+    assert_non_null(strstr(wait_of(&w).text, "which nobody has deleted")); /* the watch is late */
+    remove_pod(&w, pod);
+    open_gates(&w);
+    assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
+    world_close(&w);
+}
+
+/* Orphaned on purpose: it is its owner's to delete. One whose containers have ended may be kept by
+ * cleanPodPolicy, and its phase is to come. */
+static void what_is_not_ours_to_delete_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *owner, *status;
+    } rows[] = {
+        {"", RUNNING},
+        {OF_A_RUN, "{\"phase\":\"Running\"," CONTAINER("{\"terminated\":{\"exitCode\":0}}") "}"},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct world w;
+        world_open(&w, POD_BY_DNS);
+        json_decref(put_pod(&w, "old", rows[i].owner, rows[i].status));
+        create_gang(&w, 0);
+        pass_ms(&w, 60000);
+        assert_int_equal(fake_kube_n_open(), 0);
+        assert_string_equal(wait_of(&w).text, "pod 'old' on node 'n1', which nobody has deleted, "
+                                              "created 2025-12-31T00:00:00Z");
+        world_close(&w);
+    }
+}
+
+/* The API server forgot it, or the watch missed its end: it is looked up, and waited for while it is
+ * there. */
+static void a_pod_that_does_not_go_blocks_without_limit(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    remove_gang(&w);
+    struct kube_call *call;
+    while ((call = fake_kube_open(0)) != NULL) {
+        assert_int_equal(call->req.method, KUBE_DELETE);
+        answer(&w, call, 0, "{}");
+    }
+    assert_false(w.launcher->ops->is_removing(w.launcher));
+    create_gang(&w, 1);
+    for (int i = 0; i < 3; i++) {
+        pass_ms(&w, 30100);
+        for (size_t k = 0; (call = fake_kube_open(0)) != NULL; k++) {
+            assert_true(k < 10);
+            const bool is_get = call->req.method == KUBE_GET;
+            assert_true(is_get || call->req.method == KUBE_DELETE);
+            const size_t which = strstr(call->req.path, "pserver") != NULL     ? 0
+                                 : strstr(call->req.path, "trainer-0") != NULL ? 1
+                                                                               : 2;
+            _cleanup_(freep) char *text = json_dumps(pods[which], 0);
+            answer(&w, call, 0, is_get ? text : "{}");
+        }
+        assert_string_equal(wait_of(&w).reason, "PodsRemain");
+    }
+    pass_ms(&w, 30100);
+    while ((call = fake_kube_open(0)) != NULL && call->req.method == KUBE_GET) {
+        answer(&w, call, -ENOENT, "gone"); /* which the watch did not report */
+    }
+    open_gates(&w);
+    assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
+    drop(pods, 3);
+    world_close(&w);
+}
+
+/* Refused for good, as it seems: the pod is not left to itself, and people are told. */
+static void a_refused_deletion_is_tried_again(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    remove_gang(&w);
+    struct kube_call *call;
+    fake_kube.http_code = 403;
+    while ((call = fake_kube_open(0)) != NULL) {
+        answer(&w, call, -EACCES, "HTTP 403: a webhook says no");
+    }
+    assert_true(w.launcher->ops->is_removing(w.launcher));
+    create_gang(&w, 1);
+    pass_ms(&w, 2100);
+    while ((call = fake_kube_open(0)) != NULL) {
+        assert_int_equal(call->req.method, KUBE_DELETE);
+        answer(&w, call, -EACCES, "HTTP 403: a webhook says no");
+    }
+    pass_ms(&w, 3000);
+    assert_string_equal(wait_of(&w).reason, "DeletionFails");
+    assert_string_equal(wait_of(&w).text,
+                        "pod 'test-abcde-p0t0a0-pserver-0': HTTP 403: a webhook says no");
+    while ((call = fake_kube_open(0)) != NULL) {
+        answer(&w, call, 0, "{}");
+    }
+    assert_string_equal(wait_of(&w).reason, "PodsRemain");
+    assert_false(w.launcher->ops->is_removing(w.launcher));
+    drop(pods, 3);
+    world_close(&w);
+}
+
+/* Its DELETE was answered before the watch showed it: the launcher of the next run would not know of
+ * it. */
+static void a_removal_is_confirmed_when_the_watch_has_shown_the_pod(void **state)
+{
+    (void)state;
+    for (int is_shown = 0; is_shown < 2; is_shown++) {
+        struct world w;
+        world_open(&w, POD_BY_DNS);
+        create_gang(&w, 0);
+        open_gates(&w);
+        struct kube_call *post = fake_kube_open(0);
+        json_t *pod = pod_of(post);
+        _cleanup_(freep) char *text = json_dumps(pod, 0);
+        remove_gang(&w);
+        answer(&w, post, 0, "{}");
+        answer(&w, fake_kube_open(0), 0, text); /* GET */
+        answer(&w, fake_kube_open(0), 0, "{}"); /* DELETE */
+        assert_int_equal(fake_kube_n_open(), 0);
+        assert_true(w.launcher->ops->is_removing(w.launcher));
+        const unsigned n_changes = w.n_changes;
+        if (is_shown) {
+            notify(&w, KUBE_CHANGE_ADDED, pod, NULL);
+        } else { /* it came and went between two lists */
+            pass_ms(&w, 15100);
+            answer(&w, fake_kube_open(0), -ENOENT, "gone");
+        }
+        assert_true(w.n_changes > n_changes); /* the driver waits for that */
+        assert_false(w.launcher->ops->is_removing(w.launcher));
+        json_decref(pod);
+        world_close(&w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_terminating_pod_of_a_deleted_run_is_waited_for),
+        cmocka_unit_test(what_has_ended_is_not_waited_for),
+        cmocka_unit_test(an_abandoned_pod_is_deleted),
+        cmocka_unit_test(what_is_not_ours_to_delete_is_told),
+        cmocka_unit_test(a_pod_that_does_not_go_blocks_without_limit),
+        cmocka_unit_test(a_refused_deletion_is_tried_again),
+        cmocka_unit_test(a_removal_is_confirmed_when_the_watch_has_shown_the_pod),
+    };
+    return cmocka_run_group_tests_name("run/pods_wait", tests, NULL, NULL);
+}
