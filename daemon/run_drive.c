@@ -197,7 +197,7 @@ int run_steer(struct run *run, struct err *err)
     const struct run_asked *asked = &run->asked;
     if (run_is_driven(run)) {
         struct driver *driver = run->at.driven.driver;
-        if (asked->cancel || asked->is_deleting) { /* a run that is to end gets no new pods */
+        if (asked->cancel || asked->is_deleting || asked->is_gone) { /* it gets no new pods */
             driver_cancel(driver);
         } else if (asked->suspend) {
             driver_suspend(driver);

@@ -70,6 +70,11 @@ int run_queue_bury(struct run_queue *q, struct err *err)
             continue;
         }
         struct err why = {0};
+        if (run_is_driven(
+                run)) { /* its pods must go first, or the next run would share their CPUs */
+            (void)run_steer(run, &why); /* a driver that is asked cannot fail */
+            continue;
+        }
         int r = run_bury(run, &why);
         if (r == 0) {
             q->runs.items[i - 1] = q->runs.items[--q->runs.len];

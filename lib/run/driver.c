@@ -19,7 +19,7 @@ struct driver {
     uv_timer_t timer;
     int64_t resync_ms;
     bool is_over;
-    int result; /* 0, or the error that made the driver give up */
+    int result; /* 0, or the error that made the driver give up; it is over when nothing of it lives */
     struct err err;
 };
 
@@ -51,10 +51,14 @@ static void on_timer(uv_timer_t *timer)
 {
     struct driver *d = timer->data;
     int64_t wait_ms = -1;
-    int r = reconcile_pass_once(&d->pass, &wait_ms, &d->err);
+    int r = d->result < 0 ? d->result : reconcile_pass_once(&d->pass, &wait_ms, &d->err);
     if (r < 0) {
-        reconcile_pass_abandon(&d->pass);
-        end(d, r);
+        d->result = r;
+        if (reconcile_pass_abandon(&d->pass)) {
+            end(d, r);
+        } else {
+            look_after(d, -1);
+        }
     } else if (r == PASS_FINISHED) {
         end(d, 0);
     } else {

@@ -396,15 +396,32 @@ int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct e
     return is_over && n_seen == 0 ? PASS_FINISHED : PASS_WAIT;
 }
 
-void reconcile_pass_abandon(struct reconcile_pass *p)
+/* The store may be what is broken, so only listeners hear why it takes so long. */
+static void say_late_end(struct reconcile_pass *p)
+{
+    const struct run_wait wait = wait_of(p);
+    if (wait_is_news(&wait, &p->status)) {
+        wait_put(&wait, &p->status);
+        if (p->params.events.status != NULL) {
+            p->params.events.status(p->params.events.ctx, &p->status);
+        }
+        if (p->params.events.event != NULL) {
+            p->params.events.event(p->params.events.ctx, EVENT_WARNING, wait.reason, wait.text);
+        }
+    }
+}
+
+bool reconcile_pass_abandon(struct reconcile_pass *p)
 {
     struct observed_replica *seen = NULL;
     size_t n_seen = 0;
     if (observe(p, &seen, &n_seen, NULL) < 0) {
-        return; /* the launcher is broken; its free() ends the replicas that it knows */
+        return true; /* the launcher is broken; its free() ends the replicas that it knows */
     }
     for (size_t i = 0; i < n_seen; i++) {
         (void)delete (p, &seen[i].id, NULL, 0, NULL); /* likewise */
     }
     free(seen);
+    say_late_end(p);
+    return !is_removing(p);
 }

@@ -204,6 +204,43 @@ static void a_driver_that_gives_up_removes_its_replicas(void **state)
     world_close(&w);
 }
 
+static void on_removed(uv_timer_t *timer)
+{
+    struct world *w = timer->data;
+    struct run_status status;
+    assert_int_equal(driver_finish(w->driver, &status, NULL), -ECANCELED); /* it waits */
+    assert_int_equal(w->fake.n_removed, w->fake.n_created);
+    w->fake.is_removing = false;
+    w->launcher->on_change(w->launcher->ctx);
+}
+
+/* Its owner frees the launcher then, and another run may follow: first its pods must be gone. */
+static void a_driver_that_gives_up_waits_for_its_removals(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w,
+               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
+               false);
+    w.fake.store = NULL; /* removed without a row */
+    driver_start(w.driver);
+    assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
+    assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
+    assert_true(w.fake.n_created > 0);
+    w.faults = (struct fake_faults){.fail_at = 2, .fail_code = ENOSPC}; /* the row */
+    w.fake.is_removing = true;
+    (void)snprintf(w.fake.wait.reason, sizeof(w.fake.wait.reason), "DeletionFails");
+    fake_launcher_succeed(&w.fake, w.clock.now_ms);
+    w.fake.base.on_change(w.fake.base.ctx);
+    const unsigned n_statuses = w.n_statuses_heard;
+    assert_int_equal(uv_timer_start(&w.timer, on_removed, 50, 0), 0);
+    run_to_end(&w);
+    struct run_status status;
+    assert_int_equal(driver_finish(w.driver, &status, NULL), -ENOSPC);
+    assert_int_equal(w.n_statuses_heard, n_statuses + 1); /* people are told, once */
+    world_close(&w);
+}
+
 static void on_observed_often(uv_check_t *check)
 {
     struct world *w = check->data;
@@ -418,6 +455,7 @@ int main(void)
         cmocka_unit_test(many_changes_are_one_look),
         cmocka_unit_test(a_full_disk_is_told),
         cmocka_unit_test(a_driver_that_gives_up_removes_its_replicas),
+        cmocka_unit_test(a_driver_that_gives_up_waits_for_its_removals),
         cmocka_unit_test(the_driver_looks_again_without_being_told),
         cmocka_unit_test(what_is_to_be_done_is_done_at_once),
         cmocka_unit_test(a_cancellation_is_not_replaced),
