@@ -11,6 +11,8 @@
 #include "base/parse.h"
 #include "exchange_rig.h"
 
+#define WARMUP 3
+
 struct trainer {
     const struct rig *rig;
     uint32_t index;
@@ -46,7 +48,7 @@ static void *train(void *arg)
     rig_init_params(weights, n);
     must(exchange_ps_new(&params, &x, &err), &err);
     struct exchange_times times;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < WARMUP; i++) {
         must(x->ops->round(x, grad, weights, &times, &err), &err);
     }
     must(x->ops->barrier(x, &err), &err);
@@ -106,14 +108,20 @@ int main(int argc, char **argv)
         bytes += trainers[i].bytes;
     }
     rig_join_servers(&rig);
+    int64_t servers_cpu_ns = 0;
+    for (uint32_t i = 0; i < n_servers; i++) {
+        servers_cpu_ns += rig.servers[i].cpu_ns;
+    }
+    const double gradient_bytes = (double)n * sizeof(float) * n_trainers * (rounds + WARMUP);
     qsort(trainers[0].round_ns, (size_t)rounds, sizeof(int64_t), by_time);
     double median_s = (double)trainers[0].round_ns[rounds / 2] / 1e9;
     double cpu_ns = (double)(trainers[0].cpu_end_ns - trainers[0].cpu_begin_ns);
     printf(
         "trainers %u servers %u slices %u: round median %.1f ms, min %.1f ms; %.2f GB/s each way "
-        "and trainer; %.3f CPU-ns per byte moved\n",
+        "and trainer; %.3f CPU-ns per byte moved; servers: %.3f CPU-ns per gradient byte\n",
         n_trainers, n_servers, rig.slices.n, median_s * 1e3, (double)trainers[0].round_ns[0] / 1e6,
-        (double)n * sizeof(float) / median_s / 1e9, cpu_ns / (double)bytes);
+        (double)n * sizeof(float) / median_s / 1e9, cpu_ns / (double)bytes,
+        (double)servers_cpu_ns / gradient_bytes);
     for (uint32_t i = 0; i < n_trainers; i++) {
         free(trainers[i].round_ns);
     }

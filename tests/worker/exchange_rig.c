@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "worker/comm/handshake.h"
 
@@ -88,6 +89,7 @@ static void *serve(void *arg)
 {
     struct rig_server *s = arg;
     s->result = ps_server_run(&s->params, s->listen_fd, &s->stats, &s->fault, &s->err);
+    s->cpu_ns = clock_thread_cpu_ns();
     return NULL;
 }
 

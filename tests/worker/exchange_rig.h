@@ -17,6 +17,7 @@ struct rig_server {
     pthread_t thread;
     bool is_running;
     int result;
+    int64_t cpu_ns; /* of its thread */
     struct ps_server_stats stats;
     struct fault fault;
     struct err err;

@@ -132,6 +132,46 @@ static void sums_are_ordered(void **state)
     }
 }
 
+/* Every width of vectors, at every alignment and with every rest: the bits of one addition an element,
+ * also of what is not a number or too small for one; the neighbours stay as they are. */
+static void sums_of_every_width(void **state)
+{
+    (void)state;
+    enum { LEN = 100, GUARD = 20 };
+    static const char *const names[] = {"baseline", "avx2", "avx512"};
+    float sum[LEN + 2 * GUARD], grad[LEN + 2 * GUARD], want[LEN + 2 * GUARD], got[LEN + 2 * GUARD];
+    for (size_t i = 0; i < LEN + 2 * GUARD; i++) {
+        sum[i] = ldexpf((float)((i * 7919) % 1000) - 500.0f, (int)(i % 50) - 25);
+        grad[i] = ldexpf((float)((i * 104729) % 1000) - 500.0f, (int)(i % 61) - 30);
+    }
+    sum[GUARD + 3] = 1e-45f;
+    grad[GUARD + 3] = 2e-45f;
+    sum[GUARD + 5] = INFINITY;
+    grad[GUARD + 6] = -INFINITY;
+    sum[GUARD + 7] = NAN;
+    for (int isa = GRAD_ADD_BASELINE; isa <= GRAD_ADD_AVX512; isa++) {
+        bool is_there = true;
+        for (size_t begin = GUARD - 16; begin <= GUARD && is_there; begin++) {
+            for (size_t n = 0; n <= LEN && is_there; n++) {
+                memcpy(want, sum, sizeof(want));
+                memcpy(got, sum, sizeof(got));
+                for (size_t i = begin; i < begin + n; i++) {
+                    want[i] = sum[i] + grad[i];
+                }
+                is_there = grad_add_by(isa, got + begin, grad + begin, n);
+                assert_memory_equal(got, is_there ? want : sum, sizeof(got));
+            }
+        }
+        print_message("# %s: %s\n", names[isa], is_there ? "the same bits" : "not on this CPU");
+        assert_true(is_there || isa != GRAD_ADD_BASELINE);
+    }
+    memcpy(got, sum, sizeof(got));
+    memcpy(want, sum, sizeof(want));
+    grad_add(got, grad, LEN);
+    assert_true(grad_add_by(GRAD_ADD_BASELINE, want, grad, LEN));
+    assert_memory_equal(got, want, sizeof(got));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +179,7 @@ int main(void)
         cmocka_unit_test(slices_equal_whole),
         cmocka_unit_test(threads_equal_one),
         cmocka_unit_test(sums_are_ordered),
+        cmocka_unit_test(sums_of_every_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

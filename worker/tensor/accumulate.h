@@ -4,7 +4,13 @@
  * worker/comm/reduce.h keeps the order on the parameter server. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* sum (n) += grad (n), one rounded fp32 addition per element. They do not overlap. */
+/* sum (n) += grad (n), one rounded fp32 addition per element. They do not overlap. Uses the widest
+ * vectors that this CPU has; the bits do not depend on the width. */
 void grad_add(float *sum, const float *grad, size_t n);
+
+/* The same with vectors of one width. False: this CPU does not have them, and sum is as it was. */
+enum grad_add_isa { GRAD_ADD_BASELINE, GRAD_ADD_AVX2, GRAD_ADD_AVX512 };
+bool grad_add_by(enum grad_add_isa isa, float *sum, const float *grad, size_t n);
