@@ -59,6 +59,7 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
         .slices = slices_plan(n_params, n_servers, max_bytes > 0 ? max_bytes : SLICES_MAX_BYTES),
         .rendezvous_ns = INT64_C(20000000000),
         .handshake_ns = PS_SERVER_HANDSHAKE_NS,
+        .early_bytes = PS_SERVER_EARLY_BYTES,
         .apply = rig_apply,
     };
     memset(r->secret, 0x5a, sizeof(r->secret));
@@ -103,6 +104,7 @@ void rig_start_servers(struct rig *r)
         memcpy(p->secret, r->secret, sizeof(p->secret));
         p->n_trainers = r->n_trainers;
         p->slices = r->slices;
+        p->early_bytes = r->early_bytes;
         p->apply = r->apply;
         p->apply_ctx = r->apply_ctx;
         p->rendezvous_ns = r->rendezvous_ns;

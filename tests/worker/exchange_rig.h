@@ -30,6 +30,7 @@ struct rig {
     uint8_t secret[AUTH_SECRET_SIZE];
     uint8_t digest[AUTH_DIGEST_SIZE];
     int64_t rendezvous_ns, handshake_ns;
+    size_t early_bytes;
     exchange_apply_fn apply; /* rig_apply, or the test's */
     void *apply_ctx;
     struct rig_server servers[RIG_MAX];

@@ -66,9 +66,11 @@ class Server(peer.Trainer):
         left = len(peer.slices(N_PARAMS, 1))
         said = -1
         while left > 0:
-            type_ = self.receive()[0]
-            assert type_ in ("HEARTBEAT", "GRADIENT"), type_
+            type_, h, _ = self.receive()
+            assert type_ in ("HEARTBEAT", "OFFER", "GRADIENT"), type_
             left -= type_ == "GRADIENT"
+            if type_ == "OFFER":
+                self.send("CREDIT", step=h[8], slice=h[10])
             if time.monotonic() - said >= 0.5:
                 self.send("HEARTBEAT")
                 said = time.monotonic()

@@ -11,7 +11,7 @@ import sys
 HEADER = struct.Struct("<4sBBBBIIQQQIIIIQ16s")
 PSERVER, TRAINER, WORKER = 0, 1, 2
 TYPES = ["", "HELLO", "CHALLENGE", "PROOF", "WELCOME", "HEARTBEAT", "GRADIENT", "PARAMS", "READY",
-         "RELEASE", "ABORT", "GOODBYE"]
+         "RELEASE", "ABORT", "GOODBYE", "OFFER", "CREDIT", "TAKEN"]
 MAX_SLICE = 1 << 20
 
 
@@ -63,7 +63,7 @@ class Side:
 
     def frame(self, type_, payload=b"", **fields):
         """The bytes of the next frame; fields overrides any of the header, key signs."""
-        f = {"magic": b"bncX", "version": 1, "role": self.role, "dtype": 0, "index": self.index,
+        f = {"magic": b"bncX", "version": 2, "role": self.role, "dtype": 0, "index": self.index,
              "attempt": self.attempt, "run": self.run, "step": 0, "offset": 0, "slice": 0,
              "priority": 0, "len": len(payload), "crc": None, "sequence": self.sequence,
              "type": TYPES.index(type_) if isinstance(type_, str) else type_}
@@ -79,7 +79,7 @@ class Side:
 
 
 def derive(secret, purpose, trainer, server):
-    return mac(secret, purpose + b"benchd-frame-1" + trainer.claim() + server.claim())
+    return mac(secret, purpose + b"benchd-frame-2" + trainer.claim() + server.claim())
 
 
 class Trainer:
@@ -130,6 +130,11 @@ class Trainer:
                 assert got[0] in wanted, got
                 return got
 
+    def offer(self, step, count):
+        """Offers a step's gradient. The server gives credit for one slice at least."""
+        self.send("OFFER", step=step, slice=count)
+        return self.receive_type("CREDIT")[1][10]
+
 
 def golden():
     secret = bytes(range(32))
@@ -156,6 +161,9 @@ def golden():
     rows.append(("ABORT", server.frame("ABORT", struct.pack("<III", 11, TRAINER, 1) +
                                        b"trainer/1: silent for 6.1 s")))
     rows.append(("GOODBYE", trainer.frame("GOODBYE")))
+    rows.append(("OFFER", trainer.frame("OFFER", step=7, slice=5)))
+    rows.append(("CREDIT", server.frame("CREDIT", step=7, slice=4)))
+    rows.append(("TAKEN", trainer.frame("TAKEN", step=7, slice=3)))
     print("# Golden bytes of docs/contracts/frame.md, made by tests/worker/peer.py golden.\n"
           "# Run vgg16-pserver-sweep-7k3fq, point 2, trial 0, attempt 0; trainer/1 of 2, pserver/0 of 1.")
     for name, data in rows:

@@ -41,6 +41,13 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
 {
     struct raw_trainer *t = ctx;
     t->seen[f->type]++;
+    if (f->type == FRAME_CREDIT) {
+        t->credit_step = f->step;
+        t->credit = f->slice;
+    }
+    if (f->type == FRAME_PARAMS && !t->says_nothing) {
+        conn_send_count(conn, FRAME_TAKEN, f->step, f->slice / t->rig->n_servers + 1);
+    }
     if (f->type != FRAME_CHALLENGE) {
         return 0;
     }
@@ -96,8 +103,46 @@ void raw_slice(struct raw_trainer *t, const struct frame *f, size_t len)
     flush(t);
 }
 
+void raw_count(struct raw_trainer *t, enum frame_type type, uint64_t step, uint32_t count)
+{
+    conn_send_count(&t->conn, type, step, count);
+    flush(t);
+}
+
+/* Reads once; false at the end of the stream and when nothing comes. */
+static bool read_some(struct raw_trainer *t)
+{
+    static const struct conn_handler handler = {on_place, on_frame};
+    struct err err;
+    check(wait_for(t, POLLIN) > 0, "read", "the server says nothing for 20 s");
+    t->is_over = conn_pump_rx(&t->conn, 0, SIZE_MAX, &handler, t, &err) < 0;
+    flush(t); /* PROOF, TAKEN */
+    return !t->is_over;
+}
+
+bool raw_wait(struct raw_trainer *t, enum frame_type type, unsigned count)
+{
+    while (t->seen[type] < count && !t->is_over && read_some(t)) {
+    }
+    return t->seen[type] >= count;
+}
+
+void raw_read(struct raw_trainer *t)
+{
+    while (!t->is_over && poll(&(struct pollfd){.fd = t->conn.fd, .events = POLLIN}, 1, 0) > 0) {
+        (void)read_some(t); /* is_over says it */
+    }
+}
+
 void raw_gradient(struct raw_trainer *t, uint64_t step, uint32_t slice)
 {
+    if (t->offered <= step) {
+        t->offered = step + 1;
+        raw_count(t, FRAME_OFFER, step, t->rig->slices.n);
+    }
+    while (!t->is_over && (t->credit_step != step || t->credit <= slice)) {
+        (void)read_some(t); /* is_over says it */
+    }
     struct slice s = slices_get(&t->rig->slices, slice);
     struct frame f = {.type = FRAME_GRADIENT, .step = step, .offset = s.offset, .slice = slice};
     raw_slice(t, &f, s.len);
@@ -108,24 +153,6 @@ void raw_gradients(struct raw_trainer *t, uint64_t step)
     for (uint32_t i = 0; i < t->rig->slices.n; i++) {
         raw_gradient(t, step, i);
     }
-}
-
-/* Reads once; false at the end of the stream and when nothing comes. */
-static bool read_some(struct raw_trainer *t)
-{
-    static const struct conn_handler handler = {on_place, on_frame};
-    struct err err;
-    check(wait_for(t, POLLIN) > 0, "read", "the server says nothing for 20 s");
-    t->is_over = conn_pump_rx(&t->conn, 0, SIZE_MAX, &handler, t, &err) < 0;
-    flush(t); /* PROOF */
-    return !t->is_over;
-}
-
-bool raw_wait(struct raw_trainer *t, enum frame_type type, unsigned count)
-{
-    while (t->seen[type] < count && !t->is_over && read_some(t)) {
-    }
-    return t->seen[type] >= count;
 }
 
 void raw_shake_hands(struct raw_trainer *t)

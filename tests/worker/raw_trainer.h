@@ -11,6 +11,10 @@ struct raw_trainer {
     struct handshake handshake;
     unsigned seen[FRAME_TYPE_END]; /* frames that have arrived */
     bool is_over;                  /* the server has closed the connection */
+    bool says_nothing;             /* never TAKEN: what has arrived counts as being on its way */
+    uint64_t offered;              /* steps */
+    uint64_t credit_step;          /* of the last CREDIT */
+    uint32_t credit;               /* slices of that step that it may have sent */
     float *slice;                  /* zeros to send */
     float *params;                 /* where parameters go */
 };
@@ -25,15 +29,19 @@ void raw_shake_hands(struct raw_trainer *t);
 
 /* Queue a frame and send it; nothing is read. */
 void raw_send(struct raw_trainer *t, enum frame_type type);
-void raw_gradient(struct raw_trainer *t, uint64_t step, uint32_t slice);
+void raw_count(struct raw_trainer *t, enum frame_type type, uint64_t step, uint32_t count);
 /* A gradient as the test describes it, of `len` zeros. */
 void raw_slice(struct raw_trainer *t, const struct frame *f, size_t len);
+/* Offers the step's gradient, waits for the credit for the slice, and sends it. */
+void raw_gradient(struct raw_trainer *t, uint64_t step, uint32_t slice);
 /* All slices of a step. */
 void raw_gradients(struct raw_trainer *t, uint64_t step);
 
 /* Reads until `count` frames of the type have come. False if the server closes the connection first
  * or nothing comes for 20 s. */
 bool raw_wait(struct raw_trainer *t, enum frame_type type, unsigned count);
+/* Reads what has arrived, and does not wait. */
+void raw_read(struct raw_trainer *t);
 /* Returns when the server has read what all trainers have sent so far: a stranger that connects later
  * has got an answer. It says that it is trainer/0, which has joined. Needs a rendezvous that is not
  * over. */

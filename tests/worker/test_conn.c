@@ -241,6 +241,38 @@ static void abort_overtakes(void **state)
     free(data);
 }
 
+/* Life signs and credits wait for the slice that has begun, not for those behind it. */
+static void small_frames_go_first(void **state)
+{
+    (void)state;
+    struct pair p;
+    struct err err = {0};
+    float *data = calloc(LEN, sizeof(float));
+    open_pair(&p);
+    for (uint64_t step = 0; step < 3; step++) {
+        send_slice(&p, step, data, LEN);
+    }
+    assert_int_equal(conn_pump_tx(&p.a, SIZE_MAX, &err), 0); /* 1 MiB does not fit at once */
+    assert_true(p.a.bytes_tx > 0 && p.a.bytes_tx < sizeof(float) * LEN);
+    conn_send(&p.a, FRAME_HEARTBEAT, NULL, 0);
+    conn_send_count(&p.a, FRAME_TAKEN, 9, 1);
+    for (int i = 0; i < 1000 && conn_wants_tx(&p.a); i++) {
+        assert_int_equal(read_all(&p, S, &err), 0);
+        assert_int_equal(conn_pump_tx(&p.a, SIZE_MAX, &err), 0);
+    }
+    assert_int_equal(read_all(&p, S, &err), 0);
+    static const enum frame_type want[] = {FRAME_GRADIENT, FRAME_HEARTBEAT, FRAME_TAKEN,
+                                           FRAME_GRADIENT, FRAME_GRADIENT};
+    static const uint64_t steps[] = {0, 0, 9, 1, 2};
+    assert_int_equal(p.seen.n, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(p.seen.types[i], want[i]);
+        assert_int_equal(p.seen.steps[i], steps[i]);
+    }
+    close_pair(&p);
+    free(data);
+}
+
 static void budget_ends_a_turn(void **state)
 {
     (void)state;
@@ -378,6 +410,7 @@ int main(void)
         cmocka_unit_test(trickling_payload),
         cmocka_unit_test(hears_the_peer),
         cmocka_unit_test(abort_overtakes),
+        cmocka_unit_test(small_frames_go_first),
         cmocka_unit_test(budget_ends_a_turn),
         cmocka_unit_test(peer_is_gone),
         cmocka_unit_test(handshake_is_not_signed),

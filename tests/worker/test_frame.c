@@ -138,7 +138,8 @@ static int feed(struct frame_parser *p, const uint8_t *bytes, size_t len, size_t
 static void parse_golden_in_any_split(void **state)
 {
     (void)state;
-    static const char *const names[] = {"HELLO", "PROOF", "HEARTBEAT", "GRADIENT", "GOODBYE"};
+    static const char *const names[] = {"HELLO",   "PROOF", "HEARTBEAT", "GRADIENT",
+                                        "GOODBYE", "OFFER", "TAKEN"};
     struct auth_key key = golden_key("trainer_key");
     struct frame_id from = golden_id(ROLE_TRAINER, 1);
     for (size_t step = 1; step <= 200; step += 13) {
@@ -162,6 +163,10 @@ static void parse_golden_in_any_split(void **state)
                 assert_int_equal(p.frame.offset, 16);
                 assert_int_equal(p.frame.slice, 3);
                 assert_true(values[1] == -2.0f);
+            }
+            if (p.frame.type == FRAME_OFFER) {
+                assert_int_equal(p.frame.step, 7);
+                assert_int_equal(p.frame.slice, 5);
             }
         }
     }

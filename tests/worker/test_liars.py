@@ -12,12 +12,14 @@ from tap import Tap
 
 
 def gradient(t, **fields):
+    t.offer(0, 1)
     payload = bytes(4 * FIRST)
     t.send("GRADIENT", payload, **{"dtype": 1, "crc": 0, **fields})
 
 
 def trickle(t):
     """Part of a slice, for longer than a silence may last."""
+    t.offer(0, 1)
     t.sock.sendall(t.me.frame("GRADIENT", bytes(4 * FIRST), dtype=1, crc=0)[:100])
     for _ in range(40):
         t.sock.sendall(b"\0")
@@ -32,6 +34,8 @@ TRAINER_LIES = [
     ("length beyond all limits", lambda t: t.send("GRADIENT", dtype=1, len=0xFFFFFFFF), 12, "allowed"),
     ("wrong step", lambda t: gradient(t, step=1), 12, "gradient of step 1"),
     ("wrong slice", lambda t: gradient(t, slice=2), 12, "slice 2"),
+    ("no credit", lambda t: t.send("GRADIENT", bytes(4 * FIRST), dtype=1, crc=0), 12, "slice 0 came without a credit"),
+    ("parameters that it never got", lambda t: t.send("TAKEN", slice=1), 12, "TAKEN of 1 slices of step 0"),
     ("a frame sent twice", lambda t: t.send("HEARTBEAT", sequence=1), 12, "arrived, expected frame"),
     ("garbage", lambda t: t.sock.sendall(b"\xff" * 200), 12, "not a frame"),
     ("READY twice", lambda t: (t.send("READY"), t.send("READY")), 12, "READY was sent twice"),
@@ -73,7 +77,18 @@ def only_live(s):
     s.send("PARAMS", bytes(4 * FIRST), dtype=1, crc=0, step=5)
 
 
+def credit(s, **fields):
+    """An answer to the offer that the offer does not allow."""
+    while s.receive()[0] != "OFFER":
+        s.send("HEARTBEAT")
+    s.send("CREDIT", **fields)
+
+
 SERVER_LIES = [
+    ("credit before an offer", lambda s: (s.handshake(), s.send("CREDIT", slice=1)), 12, "CREDIT for 1 slices of step 0"),
+    ("credit for too much", lambda s: (s.handshake(), credit(s, slice=60)), 12, "CREDIT for 60 slices of step 0"),
+    ("credit for nothing", lambda s: (s.handshake(), credit(s, slice=0)), 12, "CREDIT for 0 slices of step 0"),
+    ("credit for another step", lambda s: (s.handshake(), credit(s, step=1, slice=1)), 12, "CREDIT for 1 slices of step 1"),
     ("wrong tag", lambda s: s.handshake(tag=bytes(32)), 12, "does not know this run's secret"),
     ("another attempt", lambda s: s.handshake(attempt=3), 12, "to attempt 3, this is attempt 0"),
     ("another configuration", lambda s: s.handshake(digest=bytes(32)), 12, "differ"),

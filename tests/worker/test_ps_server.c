@@ -16,12 +16,13 @@
 
 #include "base/clock.h"
 #include "raw_trainer.h"
+#include "worker/comm/flow.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define N_SLICES 4
 #define N_PARAMS (N_SLICES * 1000)
 #define SLICE_BYTES 4096
-#define MORE_THAN_SOCKETS_HOLD ((size_t)16 << 20)
+#define MORE_THAN_A_LINK_HOLDS ((size_t)16 << 20)
 
 /* What the trainers of a scene do; all but the third have joined. */
 typedef void act(struct raw_trainer *t);
@@ -122,6 +123,45 @@ static void slice_of_another_length(struct raw_trainer *t)
     raw_slice(&t[0], &(struct frame){.type = FRAME_GRADIENT}, first.len - 1);
 }
 
+static void slice_without_a_credit(struct raw_trainer *t)
+{
+    struct slice first = slices_get(&t[0].rig->slices, 0);
+    raw_slice(&t[0], &(struct frame){.type = FRAME_GRADIENT}, first.len);
+}
+
+static void offer_of_too_many(struct raw_trainer *t)
+{
+    raw_count(&t[0], FRAME_OFFER, 0, N_SLICES + 1);
+}
+
+static void offer_of_another_step(struct raw_trainer *t)
+{
+    raw_count(&t[0], FRAME_OFFER, 1, N_SLICES);
+}
+
+static void offer_of_no_more(struct raw_trainer *t)
+{
+    raw_count(&t[0], FRAME_OFFER, 0, 2);
+    raw_count(&t[0], FRAME_OFFER, 0, 2);
+}
+
+static void offer_after_a_goodbye(struct raw_trainer *t)
+{
+    raw_send(&t[1], FRAME_GOODBYE);
+    raw_settle(t[0].rig);
+    raw_count(&t[0], FRAME_OFFER, 0, 1);
+}
+
+static void taken_of_nothing(struct raw_trainer *t)
+{
+    raw_count(&t[0], FRAME_TAKEN, 0, 1);
+}
+
+static void taken_of_too_many(struct raw_trainer *t)
+{
+    raw_count(&t[0], FRAME_TAKEN, 0, UINT32_MAX);
+}
+
 /* A trainer that comes when all is over learns why; the server waits for it no longer than it must. */
 static void come_late(struct rig *rig, uint32_t index)
 {
@@ -147,8 +187,22 @@ static void out_of_order(void **state)
          "trainer/0: READY was sent twice or within a round"},
         {"READY before the round is complete", ready_before_the_others, "trainer/0",
          "trainer/0: READY was sent twice or within a round"},
-        {"a gradient of the next step", two_steps_at_once, "trainer/0",
-         "trainer/0: gradient of step 1 arrived before the parameters of the previous step"},
+        {"an offer of the next step", two_steps_at_once, "trainer/0",
+         "trainer/0: OFFER of step 1 came before the parameters of the previous step had arrived"},
+        {"a gradient without a credit", slice_without_a_credit, "trainer/0",
+         "trainer/0: gradient of step 0, slice 0 came without a credit"},
+        {"an offer of too many", offer_of_too_many, "trainer/0",
+         "trainer/0: OFFER of 5 slices of step 0; expected more than 0, at most 4, of step 0"},
+        {"an offer of another step", offer_of_another_step, "trainer/0",
+         "trainer/0: OFFER of 4 slices of step 1; expected more than 0, at most 4, of step 0"},
+        {"an offer of no more", offer_of_no_more, "trainer/0",
+         "trainer/0: OFFER of 2 slices of step 0; expected more than 2, at most 4, of step 0"},
+        {"an offer, another has left", offer_after_a_goodbye, "trainer/1",
+         "trainer/1 finished after 0 steps, but others continue"},
+        {"TAKEN of nothing", taken_of_nothing, "trainer/0",
+         "trainer/0: TAKEN of 1 slices of step 0; expected more than 0, at most the 0 that were"},
+        {"TAKEN of too many", taken_of_too_many, "trainer/0",
+         "trainer/0: TAKEN of 4294967295 slices of step 0; expected more than 0, at most the 0"},
         {"a gradient, another has left", gradient_after_a_goodbye, "trainer/1",
          "trainer/1 finished after 0 steps, but others continue"},
         {"READY, another has left", ready_after_a_goodbye, "trainer/1",
@@ -192,25 +246,34 @@ static void out_of_order(void **state)
     }
 }
 
-/* Applying a gradient would change parameters that are still being sent. */
-static void gradient_while_parameters_are_sent(void **state)
+/* Applying a gradient would change parameters that are still being sent. A trainer that does not say
+ * what has arrived gets no more than may be on the way to it. */
+static void parameters_that_are_not_taken(void **state)
 {
     (void)state;
     struct rig rig;
     struct raw_trainer t;
-    rig_init(&rig, MORE_THAN_SOCKETS_HOLD / sizeof(float), 1, 1, 0);
+    rig_init(&rig, MORE_THAN_A_LINK_HOLDS / sizeof(float), 1, 1, 0);
     rig_start_servers(&rig);
-    raw_connect(&t, &rig, rig_id(ROLE_TRAINER, 0), 4096);
+    raw_connect(&t, &rig, rig_id(ROLE_TRAINER, 0), 0);
     raw_shake_hands(&t);
     assert_true(raw_wait(&t, FRAME_WELCOME, 1));
-    raw_gradients(&t, 0); /* and reads none of the parameters */
-    raw_gradient(&t, 1, 0);
+    t.says_nothing = true;
+    raw_gradients(&t, 0);
+    const unsigned limit = FLOW_EACH_BYTES / SLICES_MAX_BYTES;
+    assert_true(raw_wait(&t, FRAME_PARAMS, limit));
+    assert_true(raw_wait(&t, FRAME_HEARTBEAT, 2)); /* so much later there are no more */
+    print_message("# %u of %u slices\n", t.seen[FRAME_PARAMS], rig.slices.n);
+    assert_int_equal(t.seen[FRAME_PARAMS], limit);
+    raw_count(&t, FRAME_TAKEN, 0, 1);
+    assert_true(raw_wait(&t, FRAME_PARAMS, limit + 1));
+    raw_count(&t, FRAME_OFFER, 1, 1);
     raw_end(&t);
     rig_join_servers(&rig);
     print_message("# %s\n", rig.servers[0].err.msg);
     assert_non_null(strstr(rig.servers[0].err.msg,
-                           "trainer/0: gradient of step 1 arrived before the parameters of the "
-                           "previous step were sent"));
+                           "trainer/0: OFFER of step 1 came before the parameters of the previous "
+                           "step had arrived"));
     assert_int_equal(rig.servers[0].fault.exit_code, 12);
     rig_done(&rig);
 }
@@ -237,6 +300,118 @@ static void finish(struct rig *rig, struct raw_trainer *t, uint32_t n)
     rig_join_servers(rig);
     print_message("# %s\n", rig->servers[0].result < 0 ? rig->servers[0].err.msg : "served");
     assert_int_equal(rig->servers[0].result, 0);
+}
+
+enum { GANG = 8, EARLY = 10, MANY_SLICES = 20 };
+
+/* Each of the trainers from `first` on offers its gradient and sends what it has credit for, until the
+ * server gives no more. Returns the slices sent. */
+static uint32_t send_all_credited(struct raw_trainer *t, uint32_t first, uint32_t n,
+                                  uint32_t sent[GANG])
+{
+    uint32_t all = 0;
+    for (uint32_t i = first; i < n; i++) {
+        raw_count(&t[i], FRAME_OFFER, 0, t[i].rig->slices.n);
+    }
+    for (bool is_moving = true; is_moving;) {
+        is_moving = false;
+        raw_settle(t[0].rig); /* the server has read what was sent, and given what it can */
+        for (uint32_t i = first; i < n; i++) {
+            raw_read(&t[i]);
+            for (; sent[i] < t[i].credit; sent[i]++, all++) {
+                t[i].offered = 1;
+                raw_gradient(&t[i], 0, sent[i]);
+                is_moving = true;
+            }
+        }
+    }
+    return all;
+}
+
+static void open_gang(struct rig *rig, struct raw_trainer *t, uint32_t n)
+{
+    rig_init(rig, MANY_SLICES * 1000, 1, n + 1, SLICE_BYTES); /* the last one keeps the door open */
+    rig->early_bytes = EARLY * SLICE_BYTES;
+    rig_start_servers(rig);
+    for (uint32_t i = 0; i < n; i++) {
+        raw_join(&t[i], rig, i);
+    }
+}
+
+/* Gradients that must wait for those of trainer 0 have a limit; when it comes all goes on. */
+static void first_trainer_is_late(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct raw_trainer t[GANG + 1];
+    uint32_t sent[GANG] = {0};
+    open_gang(&rig, t, GANG);
+    const size_t slice_bytes = slices_get(&rig.slices, 1).len * sizeof(float);
+    const uint32_t early = send_all_credited(t, 1, GANG, sent);
+    print_message("# %u of %u slices may wait, of at most %d\n", early, (GANG - 1) * rig.slices.n,
+                  EARLY);
+    assert_true(early >= EARLY - 2 && early <= EARLY);
+    raw_join(&t[GANG], &rig, GANG);
+    for (uint32_t i = 0; i <= GANG;
+         i++) { /* the rest, in the worst order for a server without room */
+        if (i == 0 || i == GANG) {
+            raw_count(&t[i], FRAME_OFFER, 0, rig.slices.n);
+        }
+    }
+    bool is_over = false;
+    uint32_t all[GANG + 1] = {0};
+    memcpy(all, sent, sizeof(sent));
+    const int64_t end_ns = clock_monotonic_ns() + INT64_C(100000000000);
+    while (!is_over) {
+        is_over = true;
+        assert_true(clock_monotonic_ns() < end_ns); /* nobody waits for ever */
+        for (uint32_t i = 0; i <= GANG; i++) {
+            t[i].offered = 1;
+            raw_read(&t[i]);
+            for (; all[i] < t[i].credit; all[i]++) {
+                raw_gradient(&t[i], 0, all[i]);
+            }
+            is_over &= t[i].seen[FRAME_PARAMS] == rig.slices.n;
+            assert_false(t[i].is_over);
+        }
+    }
+    for (uint32_t i = 0; i <= GANG; i++) {
+        raw_send(&t[i], FRAME_GOODBYE);
+    }
+    for (uint32_t i = 0; i <= GANG; i++) {
+        raw_end(&t[i]);
+    }
+    rig_join_servers(&rig);
+    const size_t peak_bytes = rig.servers[0].stats.early_peak_bytes;
+    print_message("# peak: %zu bytes, limit %zu\n", peak_bytes, rig.early_bytes);
+    assert_int_equal(rig.servers[0].result, 0);
+    assert_true(peak_bytes >= early * slice_bytes && peak_bytes <= rig.early_bytes);
+    rig_done(&rig);
+}
+
+/* A trainer without credit still sends and gets life signs, and its end and an ABORT are noticed. */
+static void no_credit_and_lost(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct raw_trainer t[GANG];
+    uint32_t sent[GANG] = {0};
+    open_gang(&rig, t, GANG);
+    (void)send_all_credited(t, 1, GANG, sent);
+    assert_true(sent[GANG - 1] < rig.slices.n); /* it has more to send, and may not */
+    for (uint32_t i = 1; i < GANG; i++) {
+        assert_true(raw_wait(&t[i], FRAME_HEARTBEAT, t[i].seen[FRAME_HEARTBEAT] + 1));
+    }
+    raw_end(&t[GANG - 1]);
+    for (uint32_t i = 0; i + 1 < GANG; i++) {
+        assert_true(raw_wait(&t[i], FRAME_ABORT, 1));
+        raw_end(&t[i]);
+    }
+    rig_join_servers(&rig);
+    print_message("# %s\n", rig.servers[0].err.msg);
+    assert_non_null(strstr(rig.servers[0].err.msg, "trainer/7: it closed the connection early"));
+    assert_int_equal(rig.servers[0].fault.exit_code, 11);
+    rig_done(&rig);
 }
 
 /* A second trainer/0 is told why it may not join, whenever it comes; the run goes on. */
@@ -427,7 +602,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(out_of_order),
-        cmocka_unit_test(gradient_while_parameters_are_sent),
+        cmocka_unit_test(parameters_that_are_not_taken),
+        cmocka_unit_test(first_trainer_is_late),
+        cmocka_unit_test(no_credit_and_lost),
         cmocka_unit_test(second_of_the_same_name),
         cmocka_unit_test(second_of_the_same_name_stops),
         cmocka_unit_test(name_that_is_not_in_the_run),

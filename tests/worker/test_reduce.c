@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "worker/comm/fault.h"
+#include "worker/comm/flow.h"
 #include "worker/comm/heartbeat.h"
 #include "worker/comm/reduce.h"
 #include "worker/comm/watchdog.h"
@@ -32,7 +33,7 @@ static void every_order_of_arrival(void **state)
     }
     const size_t lens[1] = {LEN};
     struct reduce r;
-    reduce_init(&r, TRAINERS, lens, 1);
+    reduce_init(&r, TRAINERS, lens, 1, SIZE_MAX);
     for (uint32_t code = 0; code < 256; code++) { /* orders as base-4 digits */
         uint32_t order[TRAINERS], seen = 0;
         for (int i = 0; i < TRAINERS; i++) {
@@ -44,6 +45,7 @@ static void every_order_of_arrival(void **state)
         }
         float *buffers[TRAINERS];
         for (int i = 0; i < TRAINERS; i++) { /* all begin to arrive before any is complete */
+            assert_true(reduce_reserve(&r, 0, order[i]));
             buffers[order[i]] = reduce_take(&r, 0, order[i]);
             memcpy(buffers[order[i]], gradients[order[i]], sizeof(gradients[0]));
         }
@@ -54,9 +56,113 @@ static void every_order_of_arrival(void **state)
         assert_memory_equal(r.slices[0].sum, want, sizeof(want));
     }
     assert_true(r.n_spare <= TRAINERS - 1); /* buffers go round, they do not pile up */
+    assert_true(reduce_reserve(&r, 0, 2));
     float *unfinished = reduce_take(&r, 0, 2);
     reduce_drop(&r, 0, 2, unfinished);
     reduce_done(&r);
+}
+
+static uint64_t next_random(uint64_t *state, uint64_t below)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (*state >> 33) % below;
+}
+
+/* Whatever trainer asks, sends or is late: never more buffers than the limit, everything is added in
+ * the end, and the bits are those of one order. */
+static void memory_is_limited(void **state)
+{
+    (void)state;
+    enum { SLICES = 7, ROUNDS = 3 };
+    const size_t lens[SLICES] = {LEN, LEN, LEN, LEN, LEN, LEN, LEN};
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        uint64_t random = seed;
+        const size_t max = 1 + next_random(&random, 6);
+        uint64_t reserved[TRAINERS] = {0}, added[TRAINERS] = {0}, n_complete = 0;
+        struct reduce r;
+        reduce_init(&r, TRAINERS, lens, SLICES, max * sizeof(gradients[0]));
+        assert_int_equal(r.max_early, max);
+        const uint32_t late = (uint32_t)next_random(&random, TRAINERS);
+        for (uint64_t turn = 0; n_complete < SLICES * ROUNDS; turn++) {
+            assert_true(turn < 20000); /* nobody waits for ever */
+            const uint32_t t = (uint32_t)next_random(&random, TRAINERS);
+            if (t == late && turn < 300) {
+                continue;
+            }
+            const uint64_t may_have = (n_complete / SLICES + 1) * SLICES;
+            if (next_random(&random, 2) == 0 && reserved[t] < may_have &&
+                reduce_reserve(&r, reserved[t] % SLICES, t)) {
+                reserved[t]++;
+            } else if (added[t] < reserved[t]) {
+                const size_t i = added[t]++ % SLICES;
+                float *buffer = reduce_take(&r, i, t);
+                memcpy(buffer, gradients[t], sizeof(gradients[0]));
+                n_complete += reduce_add(&r, i, t, buffer);
+            }
+        }
+        assert_true(r.n_peak <= max);
+        assert_int_equal(r.n_reserved, 0);
+        reduce_done(&r);
+    }
+}
+
+static bool even_only(void *ctx, uint32_t link, uint64_t number)
+{
+    (void)link;
+    ++*(int *)ctx;
+    return number % 2 == 0;
+}
+
+/* The links of the slices that go, as digits. */
+static uint64_t all_that_go(struct flow *f, flow_may_fn may, void *ctx)
+{
+    uint64_t digits = 0;
+    uint32_t link;
+    while (flow_next(f, may, ctx, &link)) {
+        digits = digits * 10 + link + 1;
+    }
+    return digits;
+}
+
+/* First slices first, in the order of the links; no more than the limits of one and of all. */
+static void flows(void **state)
+{
+    (void)state;
+    struct flow f;
+    int n_asked = 0;
+    flow_init(&f, 3, FLOW_BYTES / 8);
+    assert_int_equal(f.max, 8);
+    assert_int_equal(f.max_each, 4);
+    assert_int_equal(all_that_go(&f, NULL, NULL), 0);
+    f.links[1].ready = 9;
+    assert_int_equal(all_that_go(&f, NULL, NULL), 2222);
+    f.links[0].ready = f.links[2].ready = 2;
+    assert_int_equal(all_that_go(&f, NULL, NULL), 1313);
+    assert_int_equal(f.n_moving, 8);
+    f.links[0].ready = 3;
+    assert_int_equal(all_that_go(&f, NULL, NULL), 0); /* 8 are on their way */
+    flow_take(&f, 1, 2);
+    assert_int_equal(f.n_moving, 6);
+    assert_int_equal(all_that_go(&f, even_only, &n_asked), 12); /* 2, then 4; not 5 */
+    assert_int_equal(f.links[0].sent, 3);
+    assert_int_equal(f.links[1].sent, 5);
+    assert_int_equal(f.n_moving, 8);
+    assert_int_equal(n_asked, 2);
+    flow_take(&f, 2, 2);
+    f.links[2].ready = 5;
+    flow_take(&f, 0, 3);
+    flow_take(&f, 1, 5);
+    assert_int_equal(all_that_go(&f, even_only, &n_asked),
+                     3); /* slice 2 of the third; 3 and 5 not */
+    assert_int_equal(n_asked, 2 + 3);
+    flow_done(&f);
+    flow_init(&f, 1, 2 * FLOW_BYTES); /* one slice goes, however large */
+    f.links[0].ready = 2;
+    assert_int_equal(all_that_go(&f, NULL, NULL), 1);
+    flow_done(&f);
+    flow_init(&f, 1, 0);
+    assert_true(f.max > 0 && f.max_each > 0);
+    flow_done(&f);
 }
 
 static void life_signs(void **state)
@@ -262,6 +368,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_order_of_arrival),
+        cmocka_unit_test(memory_is_limited),
+        cmocka_unit_test(flows),
         cmocka_unit_test(life_signs),
         cmocka_unit_test(absences),
         cmocka_unit_test(main_thread_stands_still),

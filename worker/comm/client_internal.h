@@ -22,8 +22,10 @@ struct link { /* to one parameter server */
     struct dial dial;
     struct conn conn;
     struct handshake handshake;
-    bool released;       /* RELEASE has arrived */
-    uint32_t n_received; /* parameter slices of the current round */
+    bool released; /* RELEASE has arrived */
+    /* Slices of the current round: gradients that are queued or sent, which the server gives credit
+     * for; parameters that have arrived, and those of them that the server was told of. */
+    uint32_t n_sent, n_received, n_told;
 };
 
 enum client_job { JOB_NONE, JOB_ROUND, JOB_BARRIER, JOB_GOODBYE, JOB_ABANDON };
@@ -69,6 +71,8 @@ int link_read(struct client *c, struct link *l, struct err *err);
 /* Call it before a server is blamed for r: true if this process was stopped itself, so that the
  * server is not to blame. */
 bool link_were_away(struct client *c, int r, struct err *err);
+/* Tells the server how many parameters have arrived. */
+void link_tell_taken(struct client *c, struct link *l);
 int link_check_life(struct client *c, struct link *l, struct err *err);
 
 /* Defined in client_loop.c: the main function of the thread. */

@@ -127,6 +127,31 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
     return c->doing_params + want.offset;
 }
 
+/* The server has room for this trainer's first `f->slice` slices of the step. */
+static int on_credit(struct client *c, struct link *l, const struct frame *f, struct err *err)
+{
+    const struct slices *s = &c->params.slices;
+    if (l->state != LINK_JOINED || c->doing != JOB_ROUND || !c->begun || f->step != c->step ||
+        f->slice <= l->n_sent || f->slice > s->n / s->n_servers) {
+        return err_set(err, EPROTO,
+                       "CREDIT for %" PRIu32 " slices of step %" PRIu64 " is not expected now",
+                       f->slice, f->step);
+    }
+    for (; l->n_sent < f->slice; l->n_sent++) {
+        const uint32_t id = l->n_sent * s->n_servers + l->peer.index;
+        const struct slice slice = slices_get(s, id);
+        const struct frame gradient = {
+            .type = FRAME_GRADIENT,
+            .step = c->step,
+            .offset = slice.offset,
+            .slice = id,
+            .priority = l->n_sent,
+        };
+        conn_send_slice(&l->conn, &gradient, c->doing_grads + slice.offset, slice.len, NULL);
+    }
+    return 0;
+}
+
 static int on_welcome(struct link *l, const struct frame *f, struct err *err)
 {
     if (f->type != FRAME_WELCOME) {
@@ -162,6 +187,8 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
     switch (f->type) {
     case FRAME_HEARTBEAT:
         return 0;
+    case FRAME_CREDIT:
+        return on_credit(c, l, f, err);
     case FRAME_PARAMS:
         l->n_received++;
         c->n_received++;
@@ -176,6 +203,14 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
         return on_abort(c, l, f, payload, err);
     default:
         return on_welcome(l, f, err);
+    }
+}
+
+void link_tell_taken(struct client *c, struct link *l)
+{
+    if (l->n_told < l->n_received) {
+        l->n_told = l->n_received;
+        conn_send_count(&l->conn, FRAME_TAKEN, c->step, l->n_told);
     }
 }
 

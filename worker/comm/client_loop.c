@@ -81,19 +81,9 @@ static void begin_round(struct client *c)
     c->sent_ns = c->first_ns = 0;
     c->n_received = 0;
     for (uint32_t i = 0; i < n_links(c); i++) {
-        c->links[i].n_received = 0;
-    }
-    for (uint32_t i = 0; i < s->n; i++) {
-        struct slice slice = slices_get(s, i);
-        struct frame f = {
-            .type = FRAME_GRADIENT,
-            .step = c->step,
-            .offset = slice.offset,
-            .slice = i,
-            .priority = i / s->n_servers,
-        };
-        conn_send_slice(&c->links[slice.server].conn, &f, c->doing_grads + slice.offset, slice.len,
-                        NULL);
+        struct link *l = &c->links[i];
+        l->n_sent = l->n_received = l->n_told = 0;
+        conn_send_count(&l->conn, FRAME_OFFER, c->step, s->n / s->n_servers);
     }
 }
 
@@ -104,7 +94,8 @@ static void note_sent(struct client *c)
         return;
     }
     for (uint32_t i = 0; i < n_links(c); i++) {
-        if (conn_has_bulk(&c->links[i].conn)) {
+        const struct link *l = &c->links[i];
+        if (l->n_sent < c->params.slices.n / n_links(c) || conn_has_bulk(&l->conn)) {
             return;
         }
     }
@@ -294,6 +285,7 @@ static int link_turn(struct client *c, struct link *l, const struct pollfd *fd, 
         r = link_dial(c, l, err);
     } else if (fd->fd == l->conn.fd && fd->revents != 0) {
         r = link_read(c, l, err);
+        link_tell_taken(c, l);
     }
     return r < 0 ? r : link_check_life(c, l, err);
 }

@@ -19,30 +19,34 @@ void conn_init(struct conn *c, int fd, const struct frame_id *self)
     frame_parser_init(&c->rx);
 }
 
-static struct conn_item *item_at(struct conn *c, size_t i)
+static struct conn_item *item_at(struct conn_queue *q, size_t i)
 {
-    return &c->items[(c->head + i) % c->cap];
+    return &q->items[(q->head + i) % q->cap];
 }
 
-static void pop_item(struct conn *c)
+static void pop_item(struct conn_queue *q)
 {
-    struct conn_item *item = item_at(c, 0);
-    c->n_bulk -= item->frame.dtype == FRAME_DTYPE_F32;
-    free(item->owned);
-    c->head = (c->head + 1) % c->cap;
-    c->len--;
-    c->begun = false;
-    c->sent = 0;
+    free(item_at(q, 0)->owned);
+    q->head = (q->head + 1) % q->cap;
+    q->len--;
+}
+
+/* Drops every frame but the first `keep` ones. */
+static void cut_queue(struct conn_queue *q, size_t keep)
+{
+    while (q->len > keep) {
+        free(item_at(q, --q->len)->owned);
+    }
 }
 
 void conn_close(struct conn *c)
 {
-    while (c->len > 0) {
-        pop_item(c);
+    for (size_t lane = 0; lane < CONN_LANES; lane++) {
+        cut_queue(&c->lanes[lane], 0);
+        free(c->lanes[lane].items);
+        c->lanes[lane] = (struct conn_queue){0};
     }
-    free(c->items);
-    c->items = NULL;
-    c->cap = 0;
+    c->begun = false;
     if (c->fd >= 0) {
         (void)close(c->fd); /* nothing is lost: what matters was acknowledged before */
         c->fd = -1;
@@ -59,20 +63,20 @@ void conn_secure(struct conn *c, const struct auth_key *tx, const struct auth_ke
     heartbeat_init(&c->heartbeat, now_ns);
 }
 
-static struct conn_item *push_item(struct conn *c)
+static struct conn_item *push_item(struct conn_queue *q)
 {
-    if (c->len == c->cap) {
-        size_t cap = c->cap == 0 ? 16 : 2 * c->cap;
+    if (q->len == q->cap) {
+        size_t cap = q->cap == 0 ? 16 : 2 * q->cap;
         struct conn_item *items = xreallocarray(NULL, cap, sizeof(*items));
-        for (size_t i = 0; i < c->len; i++) {
-            items[i] = *item_at(c, i);
+        for (size_t i = 0; i < q->len; i++) {
+            items[i] = *item_at(q, i);
         }
-        free(c->items);
-        c->items = items;
-        c->cap = cap;
-        c->head = 0;
+        free(q->items);
+        q->items = items;
+        q->cap = cap;
+        q->head = 0;
     }
-    return item_at(c, c->len++);
+    return item_at(q, q->len++);
 }
 
 void conn_send(struct conn *c, enum frame_type type, const void *payload, size_t len)
@@ -81,7 +85,7 @@ void conn_send(struct conn *c, enum frame_type type, const void *payload, size_t
     if (c->tx_dead) {
         return;
     }
-    struct conn_item *item = push_item(c);
+    struct conn_item *item = push_item(&c->lanes[CONN_CONTROL]);
     *item = (struct conn_item){
         .frame = {.type = type, .payload_len = (uint32_t)len},
         .keyed = c->secured,
@@ -93,37 +97,44 @@ void conn_send(struct conn *c, enum frame_type type, const void *payload, size_t
     }
 }
 
+void conn_send_count(struct conn *c, enum frame_type type, uint64_t step, uint32_t count)
+{
+    if (c->tx_dead) {
+        return;
+    }
+    *push_item(&c->lanes[CONN_CONTROL]) = (struct conn_item){
+        .frame = {.type = type, .step = step, .slice = count},
+        .keyed = true,
+    };
+}
+
 void conn_send_slice(struct conn *c, const struct frame *f, const float *data, size_t n,
                      const uint32_t *crc)
 {
     if (c->tx_dead) {
         return;
     }
-    struct conn_item *item = push_item(c);
+    struct conn_item *item = push_item(&c->lanes[CONN_BULK]);
     *item = (struct conn_item){.frame = *f, .payload = data, .has_crc = crc != NULL, .keyed = true};
     item->frame.dtype = FRAME_DTYPE_F32;
     item->frame.payload_len = (uint32_t)(n * sizeof(float));
     item->frame.payload_crc = crc != NULL ? *crc : 0;
-    c->n_bulk++;
 }
 
 bool conn_has_bulk(const struct conn *c)
 {
-    return c->n_bulk > 0;
+    return c->lanes[CONN_BULK].len > 0;
 }
 
 bool conn_wants_tx(const struct conn *c)
 {
-    return c->len > 0;
+    return c->lanes[CONN_CONTROL].len > 0 || c->lanes[CONN_BULK].len > 0;
 }
 
 void conn_drop_queue(struct conn *c)
 {
-    size_t keep = c->begun ? 1 : 0;
-    while (c->len > keep) {
-        struct conn_item *item = item_at(c, --c->len);
-        c->n_bulk -= item->frame.dtype == FRAME_DTYPE_F32;
-        free(item->owned);
+    for (size_t lane = 0; lane < CONN_LANES; lane++) {
+        cut_queue(&c->lanes[lane], c->begun && (size_t)c->lane == lane ? 1 : 0);
     }
 }
 
@@ -136,6 +147,7 @@ static void begin_item(struct conn *c, struct conn_item *item)
         f->payload_crc = crc32c(0, item->payload, f->payload_len);
     }
     c->begun = true;
+    c->sent = 0;
     frame_encode(f, item->keyed ? &c->tx_key : NULL, c->header);
 }
 
@@ -158,14 +170,21 @@ static ssize_t send_item(struct conn *c, const struct conn_item *item)
     return sendmsg(c->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/* The frame that has begun, or the next one, which then begins. */
+static struct conn_item *item_to_send(struct conn *c)
+{
+    if (!c->begun) {
+        c->lane = c->lanes[CONN_CONTROL].len > 0 ? CONN_CONTROL : CONN_BULK;
+        begin_item(c, item_at(&c->lanes[c->lane], 0));
+    }
+    return item_at(&c->lanes[c->lane], 0);
+}
+
 int conn_pump_tx(struct conn *c, size_t budget, struct err *err)
 {
     size_t done = 0;
-    while (c->len > 0 && done < budget) {
-        struct conn_item *item = item_at(c, 0);
-        if (!c->begun) {
-            begin_item(c, item);
-        }
+    while (conn_wants_tx(c) && done < budget) {
+        struct conn_item *item = item_to_send(c);
         ssize_t n = send_item(c, item);
         if (n < 0 && errno == EINTR) {
             continue;
@@ -178,16 +197,16 @@ int conn_pump_tx(struct conn *c, size_t budget, struct err *err)
         }
         if (n < 0) {
             c->tx_dead = true; /* conn_pump_rx reports the reason */
-            while (c->len > 0) {
-                pop_item(c);
-            }
+            c->begun = false;
+            conn_drop_queue(c);
             return 0;
         }
         c->sent += (size_t)n;
         c->bytes_tx += (size_t)n;
         done += (size_t)n;
         if (c->sent == FRAME_HEADER_SIZE + item->frame.payload_len) {
-            pop_item(c);
+            pop_item(&c->lanes[c->lane]);
+            c->begun = false;
         }
     }
     return 0;
@@ -288,7 +307,7 @@ static bool farewell_turn(struct conn *c, bool *is_shut)
     if (conn_pump_tx(c, SIZE_MAX, &err) < 0) {
         return false; /* out of memory: the peer sees the connection close */
     }
-    if (c->len == 0 && !*is_shut) {
+    if (!conn_wants_tx(c) && !*is_shut) {
         (void)shutdown(c->fd, SHUT_WR); /* fails only if the peer is gone */
         *is_shut = true;
     }
@@ -307,7 +326,7 @@ void conn_farewell(struct conn *const *conns, size_t n, int64_t limit_ns)
             if (c->fd >= 0 && !farewell_turn(c, &is_shut[i])) {
                 conn_close(c);
             }
-            short events = (short)(POLLIN | (c->len > 0 ? POLLOUT : 0));
+            short events = (short)(POLLIN | (conn_wants_tx(c) ? POLLOUT : 0));
             fds[i] = (struct pollfd){.fd = c->fd, .events = events};
             n_open += c->fd >= 0;
         }

@@ -1,8 +1,8 @@
 /* One TCP connection to a peer: sends and receives frames and never blocks.
  *
  * Payloads of slices are borrowed until they are sent, not copied. Header, sequence number and CRC
- * of a frame are made when its transmission begins, so an ABORT can overtake frames that have not
- * begun. Not thread-safe: one thread owns the connection. */
+ * of a frame are made when its transmission begins. Small frames go first: life signs, credits and
+ * ABORT wait for the rest of at most one slice. Not thread-safe: one thread owns the connection. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,6 +37,15 @@ struct conn_item {
     bool keyed; /* queued after the handshake, so its header is signed */
 };
 
+struct conn_queue { /* a ring: items[(head + i) % cap] */
+    struct conn_item *items;
+    size_t head, len, cap;
+};
+
+/* Frames of a lane keep their order; those of the first lane go before those of the second. */
+enum conn_lane { CONN_CONTROL, CONN_BULK };
+#define CONN_LANES 2
+
 struct conn {
     int fd; /* owned; -1: closed */
     struct frame_id self, peer;
@@ -48,12 +57,11 @@ struct conn {
     size_t unheard_bytes; /* received since the last sign of life */
     struct auth_key tx_key;
     uint64_t tx_sequence;
-    struct conn_item *items; /* a ring: items[(head + i) % cap] */
-    size_t head, len, cap;
-    size_t n_bulk;
+    struct conn_queue lanes[CONN_LANES];
     uint8_t header[FRAME_HEADER_SIZE];
-    bool begun;  /* the head item has its header and sequence */
-    size_t sent; /* bytes of it, header included */
+    bool begun;          /* the first frame of `lane` has its header and sequence */
+    enum conn_lane lane; /* if so */
+    size_t sent;         /* bytes of it, header included */
     bool tx_dead;
 };
 
@@ -67,6 +75,8 @@ void conn_secure(struct conn *c, const struct auth_key *tx, const struct auth_ke
 
 /* Queues a frame with a small payload, which is copied. */
 void conn_send(struct conn *c, enum frame_type type, const void *payload, size_t len);
+/* Queues a frame whose `slice` is a number of slices of `step`: OFFER, CREDIT or TAKEN. */
+void conn_send_count(struct conn *c, enum frame_type type, uint64_t step, uint32_t count);
 /* Queues a slice; *f holds step, slice, offset and priority. `data` is borrowed until conn_has_bulk
  * is false. `crc` is that of the payload; NULL: it is computed when the transmission begins. */
 void conn_send_slice(struct conn *c, const struct frame *f, const float *data, size_t n,

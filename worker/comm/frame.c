@@ -50,6 +50,9 @@ static const struct {
     [FRAME_RELEASE] = {"RELEASE", false, 0, 0, FRAME_DTYPE_NONE},
     [FRAME_ABORT] = {"ABORT", false, 12, FRAME_SMALL_PAYLOAD, FRAME_DTYPE_NONE},
     [FRAME_GOODBYE] = {"GOODBYE", false, 0, 0, FRAME_DTYPE_NONE},
+    [FRAME_OFFER] = {"OFFER", false, 0, 0, FRAME_DTYPE_NONE},
+    [FRAME_CREDIT] = {"CREDIT", false, 0, 0, FRAME_DTYPE_NONE},
+    [FRAME_TAKEN] = {"TAKEN", false, 0, 0, FRAME_DTYPE_NONE},
 };
 
 const char *frame_type_to_string(enum frame_type type)

@@ -21,7 +21,7 @@
 #include "core/role.h"
 #include "worker/comm/auth.h"
 
-#define FRAME_VERSION 1
+#define FRAME_VERSION 2
 #define FRAME_HEADER_SIZE 80
 #define FRAME_MAC_SIZE 16
 #define FRAME_MAX_PAYLOAD (1u << 20)
@@ -40,8 +40,11 @@ enum frame_type {
     FRAME_RELEASE,   /* server: all are ready */
     FRAME_ABORT,     /* both: the sender gives up because of this peer */
     FRAME_GOODBYE,   /* trainer: done */
+    FRAME_OFFER,     /* trainer: so many gradient slices of the step are ready to be sent */
+    FRAME_CREDIT,    /* server: so many of them may have been sent */
+    FRAME_TAKEN,     /* trainer: so many parameter slices of the step have arrived */
 };
-#define FRAME_TYPE_END (FRAME_GOODBYE + 1)
+#define FRAME_TYPE_END (FRAME_TAKEN + 1)
 const char *frame_type_to_string(enum frame_type type);
 
 enum frame_dtype { FRAME_DTYPE_NONE, FRAME_DTYPE_F32 };
@@ -58,7 +61,7 @@ struct frame {
     struct frame_id from;
     uint64_t step;
     uint64_t offset; /* of the slice, in floats from the start of the arena */
-    uint32_t slice;
+    uint32_t slice;  /* OFFER, CREDIT, TAKEN: a number of this server's slices, from the first on */
     enum frame_dtype dtype;
     uint32_t priority; /* lower is wanted sooner; servers answer in order of arrival */
     uint64_t sequence; /* frames sent before this one on this connection and direction */

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "worker/comm/slices.h"
 
-static const char label[] = "benchd-frame-1";
+static const char label[] = "benchd-frame-2";
 
 /* side: run 8, attempt 4, role 1, index 4, nonce, digest */
 #define SIDE_SIZE (17 + AUTH_NONCE_SIZE + AUTH_DIGEST_SIZE)

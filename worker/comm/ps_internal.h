@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 #include "worker/comm/conn.h"
+#include "worker/comm/flow.h"
 #include "worker/comm/ps_server.h"
 #include "worker/comm/reduce.h"
 
@@ -12,10 +13,11 @@ struct ps_peer { /* a connection; a stranger until `joined` */
     struct handshake handshake;
     int64_t joins_by_ns; /* the time limit of the handshake */
     bool joined, ready, gone;
-    bool refused;     /* it is told why and closes; it is never joined */
-    uint64_t step;    /* of the next gradient that it sends */
-    size_t next;      /* the next of this server's slices that it sends */
-    float *receiving; /* the buffer of the gradient that is arriving, NULL: none */
+    bool refused;      /* it is told why and closes; it is never joined */
+    uint64_t credited; /* slices, over all rounds, that it was told to send */
+    uint64_t step;     /* of the next gradient that it sends */
+    size_t next;       /* the next of this server's slices that it sends */
+    float *receiving;  /* the buffer of the gradient that is arriving, NULL: none */
 };
 
 struct ps_server {
@@ -30,8 +32,10 @@ struct ps_server {
     char rejected[192]; /* the last rejected connection: claimed name and reason; "": none */
 
     struct reduce reduce;
+    struct flow up, down;  /* gradients and parameters on their way; a link is a trainer */
     uint32_t n_slices;     /* this server's */
     size_t *param_offsets; /* (n_slices) into params */
+    uint32_t *param_crcs;  /* (n_slices) of the parameters of the last round */
     uint32_t n_complete;   /* slices of the current round that are done */
     uint64_t round;        /* completed rounds, including warm-up */
 
@@ -52,6 +56,12 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
                      struct err *err);
 int ps_round_gradient(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                       struct err *err);
+int ps_round_offer(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                   struct err *err);
+int ps_round_taken(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                   struct err *err);
+/* True if the trainer has begun the current round, or has not all parameters of the last one. */
+bool ps_round_is_begun(const struct ps_server *s, const struct ps_peer *peer);
 /* -EPROTO and the fault if a trainer said goodbye while others have begun a round. */
 int ps_round_check_left(struct ps_server *s, struct err *err);
 int ps_round_ready(struct ps_server *s, struct ps_peer *peer, struct err *err);

@@ -1,6 +1,6 @@
-/* The rounds of a parameter server: adds each trainer's gradients in order, passes a complete sum
- * to the optimiser and sends the new parameters to all trainers. ps_server.c calls it for each
- * frame. */
+/* The rounds of a parameter server: gives credit for gradients while there is room for them, adds each
+ * trainer's gradients in order, passes a complete sum to the optimiser and sends the new parameters
+ * to all trainers. ps_server.c calls it for each frame. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -19,6 +19,7 @@ void ps_round_init(struct ps_server *s)
 {
     s->n_slices = s->params.slices.n / s->params.slices.n_servers;
     s->param_offsets = xnew_array(size_t, s->n_slices);
+    s->param_crcs = xnew_array(uint32_t, s->n_slices);
     _cleanup_(freep) size_t *lens = xnew_array(size_t, s->n_slices);
     size_t offset = 0;
     for (uint32_t i = 0; i < s->n_slices; i++) {
@@ -26,7 +27,9 @@ void ps_round_init(struct ps_server *s)
         s->param_offsets[i] = offset;
         offset += lens[i];
     }
-    reduce_init(&s->reduce, s->params.n_trainers, lens, s->n_slices);
+    reduce_init(&s->reduce, s->params.n_trainers, lens, s->n_slices, s->params.early_bytes);
+    flow_init(&s->up, s->params.n_trainers, s->reduce.max_len * sizeof(float));
+    flow_init(&s->down, s->params.n_trainers, s->reduce.max_len * sizeof(float));
 }
 
 void ps_round_done(struct ps_server *s)
@@ -37,6 +40,10 @@ void ps_round_done(struct ps_server *s)
         }
     }
     reduce_done(&s->reduce);
+    flow_done(&s->up);
+    flow_done(&s->down);
+    free(s->param_crcs);
+    s->param_crcs = NULL;
     free(s->param_offsets);
     s->param_offsets = NULL;
 }
@@ -58,10 +65,21 @@ static int blame_leaver(struct ps_server *s, struct err *err)
     return -EPROTO;
 }
 
+/* Slices of all completed rounds. */
+static uint64_t n_done(const struct ps_server *s)
+{
+    return s->round * s->n_slices;
+}
+
 /* True if the trainer has begun the current round. */
 static bool is_in_round(const struct ps_server *s, const struct ps_peer *peer)
 {
-    return peer->step > s->round || peer->next > 0 || peer->receiving != NULL;
+    return s->up.links[peer->conn.peer.index].ready > n_done(s);
+}
+
+bool ps_round_is_begun(const struct ps_server *s, const struct ps_peer *peer)
+{
+    return is_in_round(s, peer) || s->down.links[peer->conn.peer.index].taken != n_done(s);
 }
 
 /* True if a trainer waits at the barrier. */
@@ -98,6 +116,15 @@ static int blame_waiter(struct ps_server *s, struct err *err)
     return -EPROTO;
 }
 
+/* -EPROTO and the fault if another trainer has left or waits at the barrier, while one goes on. */
+static int check_others(struct ps_server *s, struct err *err)
+{
+    if (s->n_gone > 0) {
+        return blame_leaver(s, err);
+    }
+    return is_barrier_closed(s) ? blame_waiter(s, err) : 0;
+}
+
 void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                      struct err *err)
 {
@@ -106,12 +133,7 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
                       frame_type_to_string(f->type));
         return NULL;
     }
-    if (s->n_gone > 0) {
-        (void)blame_leaver(s, err);
-        return NULL;
-    }
-    if (is_barrier_closed(s)) {
-        (void)blame_waiter(s, err);
+    if (check_others(s, err) < 0) {
         return NULL;
     }
     struct slice want = own_slice(s, peer->next);
@@ -126,16 +148,14 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
                       want.len * sizeof(float));
         return NULL;
     }
-    /* The trainer must have all parameters of the previous round: applying this gradient would
-     * change parameters that are still being sent. */
-    if (peer->step != s->round || (peer->next == 0 && conn_has_bulk(&peer->conn))) {
+    const uint32_t t = peer->conn.peer.index;
+    if (s->up.links[t].taken == s->up.links[t].sent) {
         (void)err_set(err, EPROTO,
-                      "gradient of step %" PRIu64 " arrived before the parameters of "
-                      "the previous step were sent",
-                      f->step);
+                      "gradient of step %" PRIu64 ", slice %" PRIu32 " came without a credit",
+                      f->step, id);
         return NULL;
     }
-    peer->receiving = reduce_take(&s->reduce, peer->next, peer->conn.peer.index);
+    peer->receiving = reduce_take(&s->reduce, peer->next, t);
     return peer->receiving;
 }
 
@@ -160,8 +180,7 @@ static void end_round(struct ps_server *s)
     s->last_round = s->stats;
 }
 
-/* The gradients of all trainers for slice i are added: applies them and sends
- * the new parameters. */
+/* The gradients of all trainers for slice i are added: applies them. The new parameters may go. */
 static void finish_slice(struct ps_server *s, size_t i)
 {
     const struct ps_server_params *p = &s->params;
@@ -172,21 +191,105 @@ static void finish_slice(struct ps_server *s, size_t i)
              s->reduce.slices[i].sum, 1.0f / (float)p->n_trainers);
     ps_round_lap(s, &s->stats.update_ns);
 
-    struct frame f = {
-        .type = FRAME_PARAMS,
-        .step = s->round,
-        .slice = (uint32_t)i * p->slices.n_servers + p->self.index,
-        .offset = slice.offset,
-        .priority = (uint32_t)i,
-    };
-    uint32_t crc = crc32c(0, params, slice.len * sizeof(float));
+    s->param_crcs[i] = crc32c(0, params, slice.len * sizeof(float));
     for (uint32_t t = 0; t < p->n_trainers; t++) {
-        conn_send_slice(&s->trainers[t]->conn, &f, params, slice.len, &crc);
+        s->down.links[t].ready++;
     }
     s->n_complete++;
     if (s->n_complete == s->n_slices) {
         end_round(s);
     }
+}
+
+/* Queues the parameters that trainer t gets next. */
+static void send_params(struct ps_server *s, uint32_t t)
+{
+    const uint64_t number = s->down.links[t].sent - 1;
+    const uint32_t i = (uint32_t)(number % s->n_slices);
+    const struct slice slice = own_slice(s, i);
+    const struct frame f = {
+        .type = FRAME_PARAMS,
+        .step = number / s->n_slices,
+        .slice = i * s->params.slices.n_servers + s->params.self.index,
+        .offset = slice.offset,
+        .priority = i,
+    };
+    conn_send_slice(&s->trainers[t]->conn, &f, s->params.params + s->param_offsets[i], slice.len,
+                    &s->param_crcs[i]);
+}
+
+static bool may_come(void *ctx, uint32_t t, uint64_t number)
+{
+    struct ps_server *s = ctx;
+    return reduce_reserve(&s->reduce, number % s->n_slices, t);
+}
+
+/* Gives credit for gradients and sends parameters, as far as the limits allow. Called whenever one of
+ * them may have moved. */
+static void serve(struct ps_server *s)
+{
+    uint32_t t;
+    while (flow_next(&s->down, NULL, NULL, &t)) {
+        send_params(s, t);
+    }
+    while (flow_next(&s->up, may_come, s, &t)) {
+        continue; /* the trainers are told below, once each */
+    }
+    for (t = 0; t < s->params.n_trainers; t++) {
+        struct ps_peer *peer = s->trainers[t];
+        const uint64_t sent = s->up.links[t].sent;
+        if (peer != NULL && peer->credited < sent) {
+            const uint64_t before = peer->step * s->n_slices;
+            conn_send_count(&peer->conn, FRAME_CREDIT, peer->step, (uint32_t)(sent - before));
+            peer->credited = sent;
+        }
+    }
+}
+
+int ps_round_offer(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                   struct err *err)
+{
+    const uint32_t t = peer->conn.peer.index;
+    const uint64_t before = peer->step * s->n_slices; /* of its earlier steps */
+    if (check_others(s, err) < 0) {
+        return -EPROTO;
+    }
+    if (f->step != peer->step || f->slice > s->n_slices ||
+        before + f->slice <= s->up.links[t].ready) {
+        return err_set(err, EPROTO,
+                       "OFFER of %" PRIu32 " slices of step %" PRIu64
+                       "; expected more than %" PRIu64 ", at most %" PRIu32 ", of step %" PRIu64,
+                       f->slice, f->step, s->up.links[t].ready - before, s->n_slices, peer->step);
+    }
+    /* The trainer must have all parameters of the previous round: applying its gradients would
+     * change parameters that are still being sent. */
+    if (s->down.links[t].taken != before) {
+        return err_set(err, EPROTO,
+                       "OFFER of step %" PRIu64 " came before the parameters of the previous step "
+                       "had arrived",
+                       f->step);
+    }
+    s->up.links[t].ready = before + f->slice;
+    serve(s);
+    return 0;
+}
+
+int ps_round_taken(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                   struct err *err)
+{
+    const struct flow_link *l = &s->down.links[peer->conn.peer.index];
+    const uint64_t step = l->taken / s->n_slices;
+    if (f->step != step || f->slice > s->n_slices || step * s->n_slices + f->slice <= l->taken ||
+        step * s->n_slices + f->slice > l->sent) {
+        return err_set(
+            err, EPROTO,
+            "TAKEN of %" PRIu32 " slices of step %" PRIu64 "; expected more than %" PRIu64
+            ", at most the %" PRIu64 " that were sent, of step %" PRIu64,
+            f->slice, f->step, l->taken - step * s->n_slices, l->sent - step * s->n_slices, step);
+    }
+    flow_take(&s->down, peer->conn.peer.index, step * s->n_slices + f->slice);
+    serve(s);
+    return 0;
 }
 
 int ps_round_gradient(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
@@ -201,9 +304,12 @@ int ps_round_gradient(struct ps_server *s, struct ps_peer *peer, const struct fr
         peer->next = 0;
         peer->step++;
     }
-    if (reduce_add(&s->reduce, i, peer->conn.peer.index, grad)) {
+    const uint32_t t = peer->conn.peer.index;
+    flow_take(&s->up, t, s->up.links[t].taken + 1);
+    if (reduce_add(&s->reduce, i, t, grad)) {
         finish_slice(s, i);
     }
+    serve(s);
     return 0;
 }
 
@@ -218,7 +324,7 @@ void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_r
 
 int ps_round_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
 {
-    if (peer->ready || peer->next != 0 || peer->step != s->round) {
+    if (peer->ready || ps_round_is_begun(s, peer)) {
         return err_set(err, EPROTO, "READY was sent twice or within a round");
     }
     peer->ready = true;

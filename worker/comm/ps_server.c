@@ -17,7 +17,9 @@
 #include "worker/comm/net.h"
 #include "worker/comm/ps_internal.h"
 
-#define TURN_BYTES ((size_t)4 << 20) /* per connection and direction: turns are short and fair */
+/* Per connection and direction. Turns are short and fair, and the credits that a slice has freed leave
+ * before the next one is read. */
+#define TURN_BYTES ((size_t)1 << 20)
 #define MAX_STRANGERS 64
 #define FAREWELL_NS INT64_C(1000000000)
 #define LATE_NS INT64_C(2000000000)
@@ -179,7 +181,7 @@ static void *on_place(void *ctx, struct conn *c, const struct frame *f, struct e
 
 static int on_goodbye(struct ps_server *s, struct ps_peer *peer, struct err *err)
 {
-    if (peer->gone || peer->next != 0) {
+    if (peer->gone || ps_round_is_begun(s, peer)) {
         return err_set(err, EPROTO, "GOODBYE was sent twice or within a round");
     }
     peer->gone = true;
@@ -204,6 +206,10 @@ static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint
         return 0;
     case FRAME_GRADIENT:
         return ps_round_gradient(s, peer, f, err);
+    case FRAME_OFFER:
+        return ps_round_offer(s, peer, f, err);
+    case FRAME_TAKEN:
+        return ps_round_taken(s, peer, f, err);
     case FRAME_READY:
         return ps_round_ready(s, peer, err);
     case FRAME_GOODBYE:
@@ -457,6 +463,7 @@ static void fill_stats(struct ps_server *s, struct ps_server_stats *ret)
     }
     ret->round_ns = take_ptr(s->round_ns.items);
     ret->n_rounds = s->round_ns.len;
+    ret->early_peak_bytes = s->reduce.n_peak * s->reduce.max_len * sizeof(float);
 }
 
 void ps_server_stats_done(struct ps_server_stats *s)

@@ -3,7 +3,9 @@
  *   RENDEZVOUS  accepts connections and performs handshakes, until every trainer has joined. At the
  *               time limit it fails and names the missing trainers.
  *   TRAINING    rounds: receives gradients, adds them in trainer order, applies them and sends the
- *               new parameters to all trainers. The measured time begins at the barrier.
+ *               new parameters to all trainers. The measured time begins at the barrier. A trainer
+ *               offers slices and sends those that it has credit for: so the memory for gradients
+ *               that wait and the bytes on their way are limited (reduce.h, flow.h).
  *   DONE        after the last goodbye
  *
  * At the first fault the server tells its peers which replica caused it, and ps_server_run returns.
@@ -20,6 +22,7 @@
 #include "worker/comm/slices.h"
 
 #define PS_SERVER_HANDSHAKE_NS INT64_C(10000000000)
+#define PS_SERVER_EARLY_BYTES ((size_t)64 << 20)
 
 struct ps_server_params {
     struct frame_id self;
@@ -28,6 +31,7 @@ struct ps_server_params {
     uint32_t n_trainers;
     struct slices slices;
     float *params;           /* (slices_server_params) this server's slices in order; borrowed */
+    size_t early_bytes;      /* limit of the gradients that wait for those before them */
     exchange_apply_fn apply; /* `offset` counts in `params` */
     void *apply_ctx;
     int64_t rendezvous_ns; /* time limit for all trainers to join */
@@ -45,6 +49,7 @@ struct ps_server_stats {
     uint64_t bytes_tx, bytes_rx; /* from the barrier to the goodbyes */
     int64_t *round_ns;           /* (n_rounds) owned: end of the round before, or barrier, to end */
     size_t n_rounds;
+    size_t early_peak_bytes; /* the most that waited for gradients before them */
 };
 void ps_server_stats_done(struct ps_server_stats *s);
 

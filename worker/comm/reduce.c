@@ -18,7 +18,8 @@ static float *new_floats(size_t n)
     return p;
 }
 
-void reduce_init(struct reduce *r, uint32_t n_trainers, const size_t *lens, size_t n)
+void reduce_init(struct reduce *r, uint32_t n_trainers, const size_t *lens, size_t n,
+                 size_t max_early_bytes)
 {
     *r = (struct reduce){.n_trainers = n_trainers, .n = n};
     r->slices = xnew_array(struct reduce_slice, n);
@@ -30,6 +31,8 @@ void reduce_init(struct reduce *r, uint32_t n_trainers, const size_t *lens, size
         };
         r->max_len = lens[i] > r->max_len ? lens[i] : r->max_len;
     }
+    const size_t bytes = r->max_len > 0 ? r->max_len * sizeof(float) : 1;
+    r->max_early = max_early_bytes > bytes ? max_early_bytes / bytes : 1;
 }
 
 void reduce_done(struct reduce *r)
@@ -49,11 +52,27 @@ void reduce_done(struct reduce *r)
     *r = (struct reduce){0};
 }
 
+bool reduce_reserve(struct reduce *r, size_t i, uint32_t trainer)
+{
+    if (trainer == 0) {
+        return true;
+    }
+    const bool is_wanted_next = i == r->first && trainer == r->slices[i].next;
+    if (r->n_reserved + (is_wanted_next ? 0 : 1) >= r->max_early) {
+        return false;
+    }
+    r->n_reserved++;
+    return true;
+}
+
 float *reduce_take(struct reduce *r, size_t i, uint32_t trainer)
 {
     if (trainer == 0) {
         return r->slices[i].sum;
     }
+    r->n_taken++;
+    assert(r->n_taken <= r->n_reserved);
+    r->n_peak = r->n_taken > r->n_peak ? r->n_taken : r->n_peak;
     return r->n_spare > 0 ? r->spare[--r->n_spare] : new_floats(r->max_len);
 }
 
@@ -64,6 +83,8 @@ void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, float *grad)
     if (trainer == 0) {
         return;
     }
+    r->n_taken--;
+    r->n_reserved--;
     if (r->n_spare == r->cap_spare) {
         r->cap_spare = r->cap_spare == 0 ? 8 : 2 * r->cap_spare;
         r->spare = xreallocarray(r->spare, r->cap_spare, sizeof(*r->spare));
@@ -87,6 +108,8 @@ bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, float *grad)
         s->next++;
         if (s->next == r->n_trainers) {
             s->next = 0;
+            assert(i == r->first);
+            r->first = i + 1 < r->n ? i + 1 : 0;
             return true;
         }
         grad = s->early[s->next];

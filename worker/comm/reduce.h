@@ -2,7 +2,12 @@
  * Floating-point addition is not associative, so the order of arrival must not matter: a gradient
  * that arrives early is kept until those of all trainers before it have been added. Pure.
  *
- * Memory: one sum per slice, and at most one buffer for each early gradient. */
+ * Memory: one sum per slice, and at most `max_early` buffers for gradients of other trainers than
+ * trainer 0, whose gradient lands in the sum. A gradient has a buffer from reduce_reserve, before it
+ * may be sent, until it is added. The last buffer is only for the gradient that is wanted next: that
+ * of slice `first`, of the trainer slices[first].next. It is added as soon as it is complete, so the
+ * buffer is free again for the next one, and no order of requests can get stuck. Each trainer sends
+ * its slices in their order, so slices are completed in their order. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,16 +25,25 @@ struct reduce {
     uint32_t n_trainers;
     struct reduce_slice *slices;
     size_t n;
+    size_t first; /* the slice that is completed next */
     size_t max_len;
+    size_t max_early;  /* buffers, at least 1 */
+    size_t n_reserved; /* of these */
+    size_t n_peak;     /* the most at a time that existed */
+    size_t n_taken;
     float **spare; /* buffers of max_len */
     size_t n_spare, cap_spare;
 };
 
-void reduce_init(struct reduce *r, uint32_t n_trainers, const size_t *lens, size_t n);
+void reduce_init(struct reduce *r, uint32_t n_trainers, const size_t *lens, size_t n,
+                 size_t max_early_bytes);
 void reduce_done(struct reduce *r);
-/* A buffer for a trainer's gradient of slice i. Return it with reduce_add or reduce_drop. */
+/* Reserves the memory for a trainer's gradient of slice i. False: there is none now. */
+bool reduce_reserve(struct reduce *r, size_t i, uint32_t trainer);
+/* The buffer for a gradient whose memory is reserved. Return it with reduce_add or reduce_drop. */
 float *reduce_take(struct reduce *r, size_t i, uint32_t trainer);
 /* Adds the complete gradient in `grad` (from reduce_take). True: slices[i].sum holds the sum over
  * all trainers, until the next reduce_take for trainer 0, which begins the next round. */
 bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, float *grad);
+/* The gradient will not be added: its buffer is free. */
 void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, float *grad);

@@ -1,0 +1,45 @@
+/* How many slices may be on their way between a server and its trainers, in one direction, and which
+ * of them goes next. Without a limit a gang fills the kernel's memory for TCP: 100 trainers that send
+ * 61 MB each at once need more than a machine gives, and what it drops then looks like silence. Pure.
+ *
+ * Slices are counted over all rounds. For each link: taken <= sent <= ready.
+ *
+ *     ready   they exist: offered by the trainer, or parameters that the server has computed
+ *     sent    the trainer has the credit for them, or the server has handed them to the connection
+ *     taken   they have arrived
+ *
+ * At most `max` slices of all links and `max_each` of one are sent and not taken. The next one is of
+ * the link that has sent the fewest, the first of several: so the first slices of all trainers are
+ * complete first, in trainer order. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* More than a link of 10 Gbit/s holds in 5 ms, and half of it for one trainer. */
+#define FLOW_BYTES ((size_t)8 << 20)
+#define FLOW_EACH_BYTES ((size_t)4 << 20)
+
+struct flow_link {
+    uint64_t ready, sent, taken;
+};
+
+struct flow {
+    struct flow_link *links; /* (n_links) owned */
+    uint32_t n_links;
+    uint64_t max, max_each;
+    uint64_t n_moving; /* sent and not taken, of all links */
+};
+
+/* `slice_bytes` is the length of the longest slice; a limit is at least one slice. */
+void flow_init(struct flow *f, uint32_t n_links, size_t slice_bytes);
+void flow_done(struct flow *f);
+
+/* Says whether the slice with this number may go, and takes what it needs if so. */
+typedef bool (*flow_may_fn)(void *ctx, uint32_t link, uint64_t number);
+/* Counts the next slice as sent and returns true and its link; its number is links[].sent - 1. False:
+ * none may go now. `may` NULL: every slice may. */
+bool flow_next(struct flow *f, flow_may_fn may, void *ctx, uint32_t *ret_link);
+/* Every slice of the link up to this number, at most `sent`, has arrived. */
+void flow_take(struct flow *f, uint32_t link, uint64_t taken);
