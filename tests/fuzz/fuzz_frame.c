@@ -1,8 +1,9 @@
 /* Fuzzing of the frame parser. With clang -fsanitize=fuzzer this file is the target; with FUZZ_SMOKE
  * it brings its own driver: random damage to honest frames, from a printed seed.
  *
- * The first byte of an input says how: bit 0 under keys, bits 1-7 the size of the pieces. Holds: never
- * a place outside the given buffers, never a payload longer than allowed, dead means dead. */
+ * The first byte of an input says how: bit 0 under keys, bit 1 signed here (so that what comes after the
+ * MAC is reached: the sequence, types, lengths), bits 2-7 the size of the pieces. Holds: never a place
+ * outside the given buffers, never a payload longer than allowed, dead means dead. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -56,22 +57,52 @@ static bool take(struct frame_parser *p, const uint8_t **data, size_t *len, size
     return event >= 0;
 }
 
+/* Gives every header its MAC, and every payload that is there its CRC. */
+static void sign(uint8_t *data, size_t len)
+{
+    while (len >= FRAME_HEADER_SIZE) {
+        const uint8_t *at = data + 48; /* docs/contracts/frame.md: length, CRC, sequence, MAC */
+        size_t n = (size_t)at[0] | (size_t)at[1] << 8 | (size_t)at[2] << 16 | (size_t)at[3] << 24;
+        const size_t left = len - FRAME_HEADER_SIZE;
+        const uint32_t crc = crc32c(0, data + FRAME_HEADER_SIZE, n < left ? n : left);
+        for (int i = 0; i < 4; i++) {
+            data[52 + i] = (uint8_t)(crc >> (8 * i));
+        }
+        uint8_t tag[AUTH_TAG_SIZE];
+        auth_hmac(key.bytes, sizeof(key.bytes), data, 64, tag);
+        memcpy(data + 64, tag, FRAME_MAC_SIZE);
+        n = FRAME_HEADER_SIZE + (n < left ? n : left);
+        data += n;
+        len -= n;
+    }
+}
+
+static void feed(const uint8_t *data, size_t len, uint8_t how)
+{
+    struct frame_parser p;
+    frame_parser_init(&p);
+    if ((how & 1) != 0) {
+        frame_parser_secure(&p, &key, &from);
+    }
+    const size_t piece = (size_t)(how >> 2) * 6 + 1;
+    while (len > 0 && take(&p, &data, &len, piece)) {
+        continue;
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     if (len == 0) {
         return 0;
     }
-    struct frame_parser p;
-    frame_parser_init(&p);
-    if ((data[0] & 1) != 0) {
-        frame_parser_secure(&p, &key, &from);
+    uint8_t *copy = malloc(len);
+    must(copy != NULL, "no memory");
+    memcpy(copy, data + 1, len - 1);
+    if ((data[0] & 3) == 3) {
+        sign(copy, len - 1);
     }
-    size_t piece = (size_t)(data[0] >> 1) * 3 + 1;
-    data++;
-    len--;
-    while (len > 0 && take(&p, &data, &len, piece)) {
-        continue;
-    }
+    feed(copy, len - 1, data[0]);
+    free(copy);
     return 0;
 }
 
@@ -89,7 +120,7 @@ static uint32_t next(uint32_t below)
 static size_t honest(uint8_t *out, bool keyed)
 {
     size_t at = 0;
-    out[at++] = (uint8_t)(next(128) << 1 | keyed);
+    out[at++] = (uint8_t)(next(64) << 2 | keyed);
     for (uint64_t i = 0; i < 3; i++) {
         uint8_t payload[64] = {(uint8_t)i};
         bool is_bulk = keyed && next(2) == 0;
@@ -118,7 +149,7 @@ int main(void)
     uint64_t seed = 20261120;
     must(text == NULL || parse_u64(text, &seed) == 0, "FUZZ_SEED is not a number");
     state = seed;
-    size_t whole = 0, damaged = 0;
+    size_t whole = 0, damaged = 0, past = 0;
     for (int i = 0; i < ROUNDS; i++) {
         uint8_t bytes[1024];
         size_t len = honest(bytes, i % 2 == 0);
@@ -138,10 +169,18 @@ int main(void)
         (void)LLVMFuzzerTestOneInput(bytes, len - next(2) * next(40));
         must(i % 2 != 0 || n_complete < 3, "a damaged frame under keys came through");
         damaged += 3 - n_complete;
+        if (i % 2 == 0) {
+            bytes[0] |= 2;
+            n_complete = 0;
+            (void)LLVMFuzzerTestOneInput(bytes, len);
+            past += n_complete;
+        }
     }
-    printf("1..1\n# seed %" PRIu64 ": %d streams, %zu frames whole, %zu stopped by damage\n"
+    must(past > 0, "nothing gets past the MAC");
+    printf("1..1\n# seed %" PRIu64 ": %d streams, %zu frames whole, %zu stopped by damage, "
+           "%zu damaged, then signed and taken\n"
            "ok 1 - fuzz_frame\n",
-           seed, ROUNDS, whole, damaged);
+           seed, ROUNDS, whole, damaged, past);
     return 0;
 }
 

@@ -51,20 +51,12 @@ struct ps_server {
 /* All functions below are defined in ps_round.c. */
 void ps_round_init(struct ps_server *s);
 void ps_round_done(struct ps_server *s);
-/* Frame handlers of a trainer's connection, for conn_pump_rx. `peer` is the sender. */
+/* Frame handlers of a trainer that has joined, for conn_pump_rx. `peer` is the sender. A server that
+ * gets -EPROTO blames the sender, unless s->fault names another. */
 void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                      struct err *err);
-int ps_round_gradient(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
-                      struct err *err);
-int ps_round_offer(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
-                   struct err *err);
-int ps_round_taken(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
-                   struct err *err);
-/* True if the trainer has begun the current round, or has not all parameters of the last one. */
-bool ps_round_is_begun(const struct ps_server *s, const struct ps_peer *peer);
-/* -EPROTO and the fault if a trainer said goodbye while others have begun a round. */
-int ps_round_check_left(struct ps_server *s, struct err *err);
-int ps_round_ready(struct ps_server *s, struct ps_peer *peer, struct err *err);
+int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                   const uint8_t *payload, struct err *err);
 /* Counts the time since the last call as time of `phase`, one of s->stats. Every moment from the
  * barrier to the end of the last round is counted once. */
 void ps_round_lap(struct ps_server *s, int64_t *phase);

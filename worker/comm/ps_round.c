@@ -77,7 +77,8 @@ static bool is_in_round(const struct ps_server *s, const struct ps_peer *peer)
     return s->up.links[peer->conn.peer.index].ready > n_done(s);
 }
 
-bool ps_round_is_begun(const struct ps_server *s, const struct ps_peer *peer)
+/* True if the trainer has begun the current round, or has not all parameters of the last one. */
+static bool is_busy(const struct ps_server *s, const struct ps_peer *peer)
 {
     return is_in_round(s, peer) || s->down.links[peer->conn.peer.index].taken != n_done(s);
 }
@@ -88,7 +89,7 @@ static bool is_barrier_closed(const struct ps_server *s)
     return s->n_ready > 0 && !s->measuring;
 }
 
-int ps_round_check_left(struct ps_server *s, struct err *err)
+static int check_left(struct ps_server *s, struct err *err)
 {
     for (uint32_t t = 0; t < s->params.n_trainers; t++) {
         const struct ps_peer *peer = s->trainers[t];
@@ -246,8 +247,8 @@ static void serve(struct ps_server *s)
     }
 }
 
-int ps_round_offer(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
-                   struct err *err)
+static int on_offer(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                    struct err *err)
 {
     const uint32_t t = peer->conn.peer.index;
     const uint64_t before = peer->step * s->n_slices; /* of its earlier steps */
@@ -274,8 +275,8 @@ int ps_round_offer(struct ps_server *s, struct ps_peer *peer, const struct frame
     return 0;
 }
 
-int ps_round_taken(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
-                   struct err *err)
+static int on_taken(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                    struct err *err)
 {
     const struct flow_link *l = &s->down.links[peer->conn.peer.index];
     const uint64_t step = l->taken / s->n_slices;
@@ -292,11 +293,9 @@ int ps_round_taken(struct ps_server *s, struct ps_peer *peer, const struct frame
     return 0;
 }
 
-int ps_round_gradient(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
-                      struct err *err)
+/* It has arrived where ps_round_place has put it. */
+static void on_gradient(struct ps_server *s, struct ps_peer *peer)
 {
-    (void)f; /* checked in ps_round_place */
-    (void)err;
     size_t i = peer->next;
     float *grad = take_ptr(peer->receiving);
     peer->next++;
@@ -310,7 +309,6 @@ int ps_round_gradient(struct ps_server *s, struct ps_peer *peer, const struct fr
         finish_slice(s, i);
     }
     serve(s);
-    return 0;
 }
 
 void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_rx)
@@ -322,9 +320,9 @@ void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_r
     }
 }
 
-int ps_round_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
+static int on_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
 {
-    if (peer->ready || ps_round_is_begun(s, peer)) {
+    if (peer->ready || is_busy(s, peer)) {
         return err_set(err, EPROTO, "READY was sent twice or within a round");
     }
     peer->ready = true;
@@ -348,4 +346,42 @@ int ps_round_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
     s->stats = (struct ps_server_stats){0};
     ps_round_bytes(s, &s->barrier_bytes_tx, &s->barrier_bytes_rx);
     return 0;
+}
+
+static int on_goodbye(struct ps_server *s, struct ps_peer *peer, struct err *err)
+{
+    if (peer->gone || is_busy(s, peer)) {
+        return err_set(err, EPROTO, "GOODBYE was sent twice or within a round");
+    }
+    peer->gone = true;
+    s->n_gone++;
+    int r = check_left(s, err);
+    return r < 0 ? r : 1;
+}
+
+int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
+                   const uint8_t *payload, struct err *err)
+{
+    switch (f->type) {
+    case FRAME_HEARTBEAT:
+        return 0;
+    case FRAME_OFFER:
+        return on_offer(s, peer, f, err);
+    case FRAME_GRADIENT:
+        on_gradient(s, peer);
+        return 0;
+    case FRAME_TAKEN:
+        return on_taken(s, peer, f, err);
+    case FRAME_READY:
+        return on_ready(s, peer, err);
+    case FRAME_GOODBYE:
+        return on_goodbye(s, peer, err);
+    case FRAME_ABORT: {
+        int r = fault_from_abort(&s->fault, f, payload, &s->params.self, err);
+        return r < 0 ? r : err_set(err, ECANCELED, "%s", s->fault.message);
+    }
+    default:
+        return err_set(err, EPROTO, "a parameter server does not accept %s",
+                       frame_type_to_string(f->type));
+    }
 }

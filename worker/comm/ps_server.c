@@ -179,20 +179,10 @@ static void *on_place(void *ctx, struct conn *c, const struct frame *f, struct e
     return ps_round_place(sender->server, sender->peer, f, err);
 }
 
-static int on_goodbye(struct ps_server *s, struct ps_peer *peer, struct err *err)
-{
-    if (peer->gone || ps_round_is_begun(s, peer)) {
-        return err_set(err, EPROTO, "GOODBYE was sent twice or within a round");
-    }
-    peer->gone = true;
-    s->n_gone++;
-    int r = ps_round_check_left(s, err);
-    return r < 0 ? r : 1;
-}
-
 static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
                     struct err *err)
 {
+    (void)c;
     struct ps_server *s = ((struct sender *)ctx)->server;
     struct ps_peer *peer = ((struct sender *)ctx)->peer;
     if (peer->refused) {
@@ -201,27 +191,7 @@ static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint
     if (!peer->joined) {
         return handshake_frame(s, peer, f, payload, err);
     }
-    switch (f->type) {
-    case FRAME_HEARTBEAT:
-        return 0;
-    case FRAME_GRADIENT:
-        return ps_round_gradient(s, peer, f, err);
-    case FRAME_OFFER:
-        return ps_round_offer(s, peer, f, err);
-    case FRAME_TAKEN:
-        return ps_round_taken(s, peer, f, err);
-    case FRAME_READY:
-        return ps_round_ready(s, peer, err);
-    case FRAME_GOODBYE:
-        return on_goodbye(s, peer, err);
-    case FRAME_ABORT: {
-        int r = fault_from_abort(&s->fault, f, payload, &c->self, err);
-        return r < 0 ? r : err_set(err, ECANCELED, "%s", s->fault.message);
-    }
-    default:
-        return err_set(err, EPROTO, "a parameter server does not accept %s",
-                       frame_type_to_string(f->type));
-    }
+    return ps_round_frame(s, peer, f, payload, err);
 }
 
 /* ---- turns ---- */
