@@ -14,14 +14,15 @@ LIBC_PURE = {
     "strings.h",
 }  # stdio.h for snprintf; edges.py keeps its streams out of pure folders
 ANY = None  # any libc or system header
-LIBRARY = ["base", "core", "doc", "spec", "decide", "result", "pod", "kube", "store", "report", "run"]
+LIBRARY = ["base", "core", "doc", "logparse", "spec", "decide", "result", "pod", "kube", "store", "report", "run"]
 
 # folder: (folders it may include, third-party headers it may include, libc headers)
 RULES = {
     "base": (["base"], [], ANY),
     "core": (["base", "core"], ["jansson.h"], LIBC_PURE),
     "doc": (["base", "doc"], ["jansson.h", "yaml.h"], LIBC_PURE),
-    "spec": (["base", "core", "doc", "spec"], ["jansson.h"], LIBC_PURE),
+    "logparse": (["base", "core", "doc", "logparse"], ["pcre2.h"], LIBC_PURE),
+    "spec": (["base", "core", "doc", "logparse", "spec"], ["jansson.h"], LIBC_PURE),
     "decide": (["base", "core", "spec", "decide"], [], LIBC_PURE),
     "result": (["base", "core", "spec", "result"], ["jansson.h"], LIBC_PURE),
     "pod": (["base", "core", "doc", "spec", "pod"], ["jansson.h"], LIBC_PURE),
@@ -45,7 +46,7 @@ RULES = {
 
 # Pure code takes time as data and does not log.
 IMPURE_BASE = {"base/clock.h", "base/log.h"}
-PURE = {"core", "doc", "spec", "decide", "result", "pod", "report"}
+PURE = {"core", "doc", "logparse", "spec", "decide", "result", "pod", "report"}
 
 GENERATED = {"config.h"}  # by Meson: version and data folder
 GENERATED_USERS = {"ctl", "daemon", "worker", "worker/host", "report"}

@@ -72,6 +72,8 @@ class SelfTest(unittest.TestCase):
         bad(layers.check, "lib/core/x.c", "#include <unistd.h>\n", "core is pure")
         bad(layers.check, "lib/core/x.c", "#include <sys/stat.h>\n", "core is pure")
         bad(layers.check, "lib/core/x.c", "#include <time.h>\n", "core is pure")
+        bad(layers.check, "lib/logparse/x.c", "#include <unistd.h>\n", "logparse is pure")
+        bad(layers.check, "lib/run/x.c", "#include <pcre2.h>\n", "run may not use <pcre2.h>")
         bad(layers.check, "lib/run/x.c", '#include "ctl/main.c"\n', "run may not use ctl")
         bad(layers.check, "worker/comm/x.c", '#include "store/store.h"\n', "worker/comm may not use store")
         bad(layers.check, "worker/tensor/x.c", '#include "core/record.h"\n', "worker/tensor may not use")

@@ -1,0 +1,34 @@
+/* The named groups that a pattern may have: what a log line can say. Pure. */
+#pragma once
+
+#include <stddef.h>
+
+enum log_group {
+    LOG_STEP,             /* number of the step that the line reports, from 0 or 1 */
+    LOG_STEPS,            /* steps that the line covers */
+    LOG_EPOCH,            /* number of the epoch or pass */
+    LOG_BATCH,            /* samples a step */
+    LOG_SAMPLES,          /* units that the line covers; in an Info line: that an epoch has */
+    LOG_RANK,             /* which process of several printed the line */
+    LOG_RATE,             /* units a second */
+    LOG_STEP_RATE,        /* steps a second */
+    LOG_STEP_S,           /* time of one step */
+    LOG_STEP_MS,          /* the same in milliseconds */
+    LOG_STEP_US,          /* the same in microseconds */
+    LOG_TIME_S,           /* time of all that the line covers */
+    LOG_TIME_MS,          /* the same in milliseconds */
+    LOG_TIME_CLOCK,       /* the same as [h:]mm:ss */
+    LOG_LOSS,             /* of the training */
+    LOG_ACCURACY,         /* 0 to 1 */
+    LOG_ACCURACY_PERCENT, /* 0 to 100 */
+    LOG_STAMP,            /* date and time of the line, as text */
+    LOG_UNIX_S,           /* the same in seconds since 1970 */
+    LOG_UNIX_MS,          /* the same in milliseconds */
+};
+#define LOG_GROUP_COUNT 20
+
+extern const char *const log_group_names[LOG_GROUP_COUNT]; /* in groups.c: "step", ... */
+/* What a group without a body stands for, a pattern: (?<rate>) is (?<rate>NUMBER). Static. */
+const char *log_group_body(enum log_group group);
+/* -1: no such group. */
+int log_group_find(const char *name, size_t len);

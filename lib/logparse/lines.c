@@ -1,0 +1,183 @@
+/* See lines.h. */
+#include "logparse/lines.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define ESC '\033'
+#define BEL '\a'
+
+void log_lines_init(struct log_lines *l, log_line_fn on_line, void *ctx)
+{
+    *l = (struct log_lines){.on_line = on_line, .ctx = ctx};
+}
+
+void log_lines_done(struct log_lines *l)
+{
+    buf_done(&l->partial);
+    buf_done(&l->clean);
+}
+
+static bool is_control(char c)
+{
+    return (unsigned char)c < ' ' || c == 0x7f;
+}
+
+/* All but the tab. No branch inside, so that the compiler makes vectors of it. */
+static bool has_control(const char *line, size_t len)
+{
+    unsigned found = 0;
+    for (size_t i = 0; i < len; i++) {
+        const unsigned char c = (unsigned char)line[i];
+        found |= (unsigned)((c < ' ') & (c != '\t')) | (unsigned)(c == 0x7f);
+    }
+    return found != 0;
+}
+
+/* Behind the escape sequence at `at`: a CSI ends with a letter, an OSC (a window's title) with BEL
+ * or ESC \, others have one character. */
+static size_t skip_escape(const char *line, size_t len, size_t at)
+{
+    at++;
+    if (at >= len) {
+        return at;
+    }
+    const char kind = line[at++];
+    if (kind == '[') {
+        while (at < len && (line[at] < '@' || line[at] > '~')) {
+            at++;
+        }
+        return at < len ? at + 1 : at;
+    }
+    if (kind == ']') {
+        while (at < len && line[at] != BEL && line[at] != ESC) {
+            at++;
+        }
+        const bool has_backslash = at + 1 < len && line[at] == ESC && line[at + 1] == '\\';
+        return at < len ? at + (has_backslash ? 2 : 1) : at;
+    }
+    return at;
+}
+
+static void clean_line(const char *line, size_t len, struct buf *out)
+{
+    buf_clear(out);
+    for (size_t at = 0; at < len;) {
+        const size_t start = at;
+        while (at < len && (!is_control(line[at]) || line[at] == '\t')) {
+            at++;
+        }
+        buf_append(out, line + start, at - start);
+        if (at < len) {
+            at = line[at] == ESC ? skip_escape(line, len, at) : at + 1;
+        }
+    }
+}
+
+static void pass_on(struct log_lines *l, const char *line, size_t len)
+{
+    len = len < LOG_LINE_MAX ? len : LOG_LINE_MAX;
+    if (has_control(line, len)) {
+        clean_line(line, len, &l->clean);
+        line = l->clean.data;
+        len = l->clean.len;
+    }
+    if (len > 0) {
+        l->on_line(l->ctx, line, len);
+    }
+}
+
+static void keep(struct log_lines *l, const char *data, size_t len)
+{
+    const size_t room = LOG_LINE_MAX - l->partial.len;
+    if (len > 0 && room > 0) {
+        buf_append(&l->partial, data, len < room ? len : room);
+    }
+}
+
+/* One piece without \n, which is the end of a line if `is_whole`. */
+static void feed_piece(struct log_lines *l, const char *data, size_t len, bool is_whole)
+{
+    if (!is_whole) {
+        keep(l, data, len);
+    } else if (l->partial.len == 0) {
+        pass_on(l, data, len);
+    } else {
+        keep(l, data, len);
+        pass_on(l, l->partial.data, l->partial.len);
+        buf_clear(&l->partial);
+    }
+}
+
+void log_lines_feed(struct log_lines *l, const char *data, size_t len)
+{
+    while (len > 0) {
+        const char *newline = memchr(data, '\n', len);
+        const size_t line_len = newline == NULL ? len : (size_t)(newline - data);
+        size_t at = 0;
+        for (const char *cr; (cr = memchr(data + at, '\r', line_len - at)) != NULL;) {
+            feed_piece(l, data + at, (size_t)(cr - data) - at, true);
+            at = (size_t)(cr - data) + 1;
+        }
+        feed_piece(l, data + at, line_len - at, newline != NULL);
+        const size_t taken = line_len + (newline != NULL ? 1 : 0);
+        data += taken;
+        len -= taken;
+    }
+}
+
+void log_lines_end(struct log_lines *l)
+{
+    feed_piece(l, "", 0, true);
+}
+
+/* The number that ends at `end`; -1: none. */
+static int64_t number_before(const char *line, size_t end)
+{
+    size_t start = end;
+    while (start > 0 && end - start < 9 && isdigit((unsigned char)line[start - 1])) {
+        start--;
+    }
+    if (start == end) {
+        return -1;
+    }
+    int64_t v = 0;
+    for (size_t i = start; i < end; i++) {
+        v = v * 10 + (line[i] - '0');
+    }
+    return v;
+}
+
+size_t log_prefix_len(const char *line, size_t len, int64_t *ret_rank)
+{
+    static const char *const marks[] = {"<stdout>:", "<stderr>:"};
+    if (len == 0 || line[0] != '[') {
+        return 0;
+    }
+    const char *bracket = memchr(line, ']', len < 80 ? len : 80);
+    if (bracket == NULL) {
+        return 0;
+    }
+    const size_t inner = (size_t)(bracket - line);
+    const int64_t rank = number_before(line, inner);
+    if (rank < 0) {
+        return 0;
+    }
+    size_t end = 0;
+    for (int i = 0; i < 2; i++) {
+        const size_t n = strlen(marks[i]);
+        if (len - inner - 1 >= n && memcmp(bracket + 1, marks[i], n) == 0) {
+            end = inner + 1 + n;
+        }
+    }
+    const bool is_torch = (inner > 8 && memcmp(line, "[default", 8) == 0) ||
+                          (inner > 5 && memcmp(line, "[rank", 5) == 0);
+    if (end == 0 && is_torch && inner + 1 < len && line[inner + 1] == ':') {
+        end = inner + 2;
+    }
+    if (end == 0) {
+        return 0;
+    }
+    *ret_rank = rank;
+    return end < len && line[end] == ' ' ? end + 1 : end;
+}

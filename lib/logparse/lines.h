@@ -1,0 +1,33 @@
+/* Bytes as they were collected to lines for people: split at \n and at \r (progress bars), without
+ * escape sequences of terminals, NULs and other control characters, empty ones left out. A line of
+ * more than LOG_LINE_MAX bytes is cut there. Memory is bounded. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+#define LOG_LINE_MAX 8192
+
+/* Not NUL-terminated; borrowed. */
+typedef void (*log_line_fn)(void *ctx, const char *line, size_t len);
+
+struct log_lines {
+    struct buf partial; /* of the line that is not complete; at most LOG_LINE_MAX bytes */
+    struct buf clean;
+    log_line_fn on_line;
+    void *ctx;
+};
+
+void log_lines_init(struct log_lines *l, log_line_fn on_line, void *ctx);
+void log_lines_done(struct log_lines *l);
+void log_lines_feed(struct log_lines *l, const char *data, size_t len);
+/* The stream has ended: an incomplete line is one. */
+void log_lines_end(struct log_lines *l);
+
+/* What launchers put before the lines of many processes: "[1,3]<stdout>:", "[host@1,3]<stderr>: ",
+ * "[3]<stdout>:" (Open MPI, Horovod), "[default3]:", "[rank3]:" (torchrun). Returns its length, 0: none;
+ * *ret_rank: 3, or unchanged. */
+size_t log_prefix_len(const char *line, size_t len, int64_t *ret_rank);

@@ -1,0 +1,33 @@
+/* What to say of a log in which no line matched: its last lines, and the line that came nearest to a
+ * pattern. Bounded memory. Pure. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "logparse/rule.h"
+
+#define LOG_LAST_LINES 5
+#define LOG_QUOTE_SIZE 161 /* bytes of a quoted line, with its NUL */
+
+struct log_quote {
+    uint64_t number; /* of the line, from 1; 0: none */
+    char text[LOG_QUOTE_SIZE];
+};
+
+struct log_miss {
+    struct log_quote last[LOG_LAST_LINES]; /* a ring */
+    struct log_quote near;
+    size_t near_bytes;   /* of the pattern's fixed texts that it has */
+    size_t near_line;    /* of the rule */
+    const char *missing; /* the first fixed text that it lacks; NULL: it has all. The pattern's */
+};
+
+/* A line of the log; `number` from 1. */
+void log_miss_remember(struct log_miss *m, uint64_t number, const char *line, size_t len);
+/* The same line matched nothing: perhaps it is the nearest so far. */
+void log_miss_compare(struct log_miss *m, const struct log_rule *rule, enum role role,
+                      uint64_t number, const char *line, size_t len);
+/* "The last five lines: ..." and "nearest miss: ...", each line of text with its newline. */
+void log_miss_format(const struct log_miss *m, const struct log_rule *rule, struct buf *out);

@@ -1,0 +1,224 @@
+/* See number.h. */
+#include "logparse/number.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/parse.h"
+
+#define NUMBER_MAX_CHARS 48
+#define EXACT_DIGITS 15 /* so many decimal digits are a whole number in a double, exactly */
+#define NS_PER_S INT64_C(1000000000)
+
+static const double powers_of_ten[EXACT_DIGITS + 1] = {
+    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+
+/* Digits with at most one point: most of what a log has. The quotient of two exact numbers is the
+ * number that strtod reads. */
+static bool read_plain(const char *text, size_t len, double *ret)
+{
+    uint64_t digits = 0;
+    unsigned n = 0, n_behind = 0;
+    bool has_point = false;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '.' && !has_point) {
+            has_point = true;
+        } else if (isdigit((unsigned char)text[i]) && n < EXACT_DIGITS) {
+            digits = digits * 10 + (uint64_t)(text[i] - '0');
+            n++;
+            n_behind += has_point ? 1 : 0;
+        } else {
+            return false;
+        }
+    }
+    if (n == 0) {
+        return false;
+    }
+    *ret = (double)digits / powers_of_ten[n_behind];
+    return true;
+}
+
+/* Copies without commas, which must stand before groups of three digits. */
+static bool drop_commas(const char *text, size_t len, char copy[static NUMBER_MAX_CHARS])
+{
+    size_t n = 0, since_comma = 0;
+    bool has_comma = false, is_whole = true;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == ',') {
+            const bool is_good = is_whole && (has_comma ? since_comma == 3 : n > 0 && n <= 3);
+            if (!is_good) {
+                return false;
+            }
+            has_comma = true;
+            since_comma = 0;
+            continue;
+        }
+        if (is_whole && !isdigit((unsigned char)text[i])) {
+            is_whole = false;
+            if (has_comma && since_comma != 3) {
+                return false;
+            }
+        }
+        since_comma++;
+        copy[n++] = text[i];
+    }
+    copy[n] = '\0';
+    return !has_comma || !is_whole || since_comma == 3;
+}
+
+bool log_number(const char *text, size_t len, double *ret)
+{
+    if (read_plain(text, len, ret)) {
+        return true;
+    }
+    const bool is_signed = len > 0 && (text[0] == '-' || text[0] == '+');
+    const double sign = is_signed && text[0] == '-' ? -1 : 1;
+    text += is_signed ? 1 : 0;
+    len -= is_signed ? 1 : 0;
+    char copy[NUMBER_MAX_CHARS];
+    if (len == 0 || len >= sizeof(copy) || text[0] == '-') {
+        return false;
+    }
+    if (len == 3 && (strncasecmp(text, "nan", len) == 0 || strncasecmp(text, "inf", len) == 0)) {
+        *ret = tolower((unsigned char)text[0]) == 'n' ? NAN : sign * INFINITY;
+        return true;
+    }
+    double v;
+    if (!drop_commas(text, len, copy) || parse_f64(copy, &v) < 0) {
+        return false;
+    }
+    *ret = sign * v;
+    return true;
+}
+
+/* Digits from `*at` on, at most `max`; behind them *at stands afterwards. -1: none. */
+static int64_t read_digits(const char *text, size_t len, size_t *at, size_t max)
+{
+    const size_t start = *at;
+    int64_t v = 0;
+    while (*at < len && *at - start < max && isdigit((unsigned char)text[*at])) {
+        v = v * 10 + (text[(*at)++] - '0');
+    }
+    return *at == start ? -1 : v;
+}
+
+/* The nanoseconds of ".651073" or ",490"; 0 without one. */
+static int64_t read_fraction_ns(const char *text, size_t len, size_t *at)
+{
+    if (*at >= len || (text[*at] != '.' && text[*at] != ',')) {
+        return 0;
+    }
+    (*at)++;
+    int64_t ns = 0, unit_ns = NS_PER_S;
+    for (; *at < len && isdigit((unsigned char)text[*at]); (*at)++) {
+        unit_ns /= 10;
+        ns += (text[*at] - '0') * unit_ns;
+    }
+    return ns;
+}
+
+bool log_clock(const char *text, size_t len, double *ret_s)
+{
+    size_t at = 0;
+    int64_t parts[3];
+    unsigned n = 0;
+    do {
+        at += n > 0 ? 1 : 0;
+        parts[n] = read_digits(text, len, &at, 9);
+    } while (parts[n++] >= 0 && n < 3 && at < len && text[at] == ':');
+    if (parts[n - 1] < 0 || n < 2) {
+        return false;
+    }
+    int64_t s = 0;
+    for (unsigned i = 0; i < n; i++) {
+        s = s * 60 + parts[i];
+    }
+    const int64_t fraction_ns = read_fraction_ns(text, len, &at);
+    *ret_s = (double)s + (double)fraction_ns / (double)NS_PER_S;
+    return at == len;
+}
+
+/* Days since 1970-01-01 of a date of the Gregorian calendar. */
+static int64_t days_of(int64_t year, int64_t month, int64_t day)
+{
+    const int64_t y = month > 2 ? year : year - 1;
+    const int64_t era = y / 400, year_of_era = y % 400;
+    const int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year -
+           719468;
+}
+
+/* The date before the time, if there is one. False: something else stands there. */
+static bool read_date(const char *text, size_t len, size_t *at, bool *ret_has, int64_t *ret_days)
+{
+    size_t p = *at;
+    const int64_t first = read_digits(text, len, &p, 4);
+    *ret_has = false;
+    *ret_days = 0;
+    if (p - *at != 4 || p >= len) {
+        return first >= 0;
+    }
+    int64_t year = 1970, month = first / 100, day = first % 100; /* glog: "0315 " */
+    if (text[p] == '-' || text[p] == '/') {
+        const char separator = text[p++];
+        year = first;
+        month = read_digits(text, len, &p, 2);
+        if (p >= len || text[p] != separator) {
+            return false;
+        }
+        p++;
+        day = read_digits(text, len, &p, 2);
+    }
+    if (month < 1 || month > 12 || day < 1 || day > 31 || p >= len ||
+        (text[p] != ' ' && text[p] != 'T')) {
+        return false;
+    }
+    *at = p + 1;
+    *ret_has = true;
+    *ret_days = days_of(year, month, day);
+    return true;
+}
+
+/* "Z", "+01:00" or "+0100" in seconds; 0 without one. */
+static int64_t read_zone_s(const char *text, size_t len, size_t *at)
+{
+    if (*at < len && text[*at] == 'Z') {
+        (*at)++;
+        return 0;
+    }
+    if (*at >= len || (text[*at] != '+' && text[*at] != '-')) {
+        return 0;
+    }
+    const int64_t sign = text[(*at)++] == '-' ? -1 : 1;
+    const int64_t hours = read_digits(text, len, at, 2);
+    *at += *at < len && text[*at] == ':' ? 1 : 0;
+    const int64_t minutes = read_digits(text, len, at, 2);
+    return hours < 0 || minutes < 0 ? 0 : sign * (hours * 3600 + minutes * 60);
+}
+
+bool log_stamp_read(const char *text, size_t len, struct log_stamp *ret)
+{
+    size_t at = 0;
+    int64_t days, part[3];
+    bool has_date;
+    if (!read_date(text, len, &at, &has_date, &days)) {
+        return false;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        if (i > 0 && (at >= len || text[at++] != ':')) {
+            return false;
+        }
+        part[i] = read_digits(text, len, &at, 2);
+    }
+    if (part[0] < 0 || part[0] > 23 || part[1] < 0 || part[1] > 59 || part[2] < 0 || part[2] > 60) {
+        return false;
+    }
+    const int64_t fraction_ns = read_fraction_ns(text, len, &at);
+    const int64_t s =
+        days * 86400 + part[0] * 3600 + part[1] * 60 + part[2] - read_zone_s(text, len, &at);
+    ret->ns = s * NS_PER_S + fraction_ns;
+    ret->has_date = has_date;
+    return at == len;
+}

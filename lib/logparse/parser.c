@@ -1,0 +1,466 @@
+/* See parser.h. */
+#include "logparse/parser.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "logparse/lines.h"
+#include "logparse/miss.h"
+#include "logparse/tally.h"
+#include "logparse/values.h"
+
+#define COMPARED_LINES 10000      /* for the nearest miss: comparing costs more than matching */
+#define SLOTS (LOG_MAX_RANKS + 1) /* without a rank, then rank 0, 1, ... */
+
+struct slots { /* by rank + 1; NULL: no line of that rank */
+    VEC(struct log_tally *) list;
+};
+
+struct rank_state {
+    double steps;       /* counted over all lines of kind Step */
+    double epoch_steps; /* since the last line of kind Epoch */
+    double batch;       /* that its lines have named; 0: none */
+    double per_epoch;   /* samples of an epoch that an Info line has named; 0: none */
+};
+
+struct input {
+    struct log_lines lines;
+    struct log_parser *owner;
+};
+
+struct log_parser {
+    struct log_parser_params params;
+    struct log_matcher *matcher;
+    struct input inputs[LOG_STREAM_COUNT];
+    struct slots *slots; /* one for each line of the rule */
+    VEC(struct rank_state) ranks;
+    struct log_miss miss;
+    int64_t now_ns;
+    uint64_t n_lines, n_matched, n_warmup, n_refused, n_given_up;
+    char refusal[160]; /* of the first line that was refused */
+    bool needs_batch;  /* some line had a time but no batch size to go with it */
+    double loss_first, loss_last, accuracy_last;
+};
+
+static void on_line(void *ctx, const char *line, size_t len);
+
+struct log_parser *log_parser_new(const struct log_parser_params *params)
+{
+    struct log_parser *p = xnew(struct log_parser);
+    p->params = *params;
+    p->matcher = log_matcher_new();
+    p->slots = xnew_array(struct slots, params->rule->lines.len);
+    p->loss_first = p->loss_last = p->accuracy_last = NAN;
+    for (int i = 0; i < LOG_STREAM_COUNT; i++) {
+        p->inputs[i].owner = p;
+        log_lines_init(&p->inputs[i].lines, on_line, p);
+    }
+    return p;
+}
+
+void log_parser_free(struct log_parser *p)
+{
+    if (p == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < p->params.rule->lines.len; i++) {
+        vec_each (struct log_tally *, it, &p->slots[i].list) {
+            if (*it != NULL) {
+                log_tally_done(*it);
+                free(*it);
+            }
+        }
+        vec_done(&p->slots[i].list);
+    }
+    for (int i = 0; i < LOG_STREAM_COUNT; i++) {
+        log_lines_done(&p->inputs[i].lines);
+    }
+    log_matcher_free(p->matcher);
+    vec_done(&p->ranks);
+    free(p->slots);
+    free(p);
+}
+
+/* ---- one line ---- */
+
+static struct log_tally *tally_of(struct log_parser *p, size_t line, int64_t rank)
+{
+    struct slots *s = &p->slots[line];
+    const size_t slot = (size_t)(rank + 1);
+    while (s->list.len <= slot) {
+        *vec_push(&s->list) = NULL;
+    }
+    if (s->list.items[slot] == NULL) {
+        s->list.items[slot] = xnew(struct log_tally);
+    }
+    return s->list.items[slot];
+}
+
+static struct rank_state *rank_of(struct log_parser *p, int64_t rank)
+{
+    const size_t slot = (size_t)(rank + 1);
+    while (p->ranks.len <= slot) {
+        *vec_push(&p->ranks) = (struct rank_state){0};
+    }
+    return &p->ranks.items[slot];
+}
+
+static void refuse(struct log_parser *p, const char *why)
+{
+    if (p->n_refused++ == 0) {
+        text_put(p->refusal, sizeof(p->refusal), "line %llu: %s", (unsigned long long)p->n_lines,
+                 why);
+    }
+}
+
+/* Units of one step; NaN: unknown. */
+static double units_of_step(const struct log_parser *p, const struct log_line_rule *line,
+                            const struct log_values *v, const struct rank_state *rank)
+{
+    if (strcmp(line->unit, LOG_UNIT_STEPS) == 0) {
+        return 1;
+    }
+    if (strcmp(line->unit, LOG_UNIT_SAMPLES) != 0) {
+        return NAN;
+    }
+    if (v->has[LOG_BATCH]) {
+        return v->number[LOG_BATCH];
+    }
+    const double trainers = line->scope == LOG_SCOPE_JOB ? (double)p->params.trainers : 1;
+    const double batch = rank->batch > 0 ? rank->batch : (double)p->params.batch_size * trainers;
+    return batch > 0 ? batch : NAN;
+}
+
+/* The steps that a line covers: of a step line by its number, of an epoch or the whole run what the
+ * step lines before it have counted. */
+static double covered_steps(struct log_tally *t, const struct log_line_rule *line,
+                            const struct log_values *v, struct rank_state *rank)
+{
+    if (line->kind == LOG_KIND_STEP) {
+        const double said = v->has[LOG_STEPS] ? v->number[LOG_STEPS] : 1;
+        const double steps =
+            log_tally_covered(t, v->has[LOG_STEP] ? v->number[LOG_STEP] : NAN, said);
+        rank->steps += steps;
+        rank->epoch_steps += steps;
+        return steps;
+    }
+    const double counted = line->kind == LOG_KIND_EPOCH ? rank->epoch_steps : rank->steps;
+    rank->epoch_steps = 0;
+    return v->has[LOG_STEPS] ? v->number[LOG_STEPS] : counted;
+}
+
+/* Units that the line covers, by what it says, by the rule, by what an Info line has said of all epochs,
+ * or by its steps; NaN: unknown. */
+static double covered_units(const struct log_line_rule *line, const struct log_values *v,
+                            const struct rank_state *rank, double steps, double units_of_step)
+{
+    if (v->has[LOG_SAMPLES]) {
+        return v->number[LOG_SAMPLES];
+    }
+    if (line->each > 0) {
+        return line->each;
+    }
+    if (line->kind == LOG_KIND_EPOCH && rank->per_epoch > 0) {
+        return rank->per_epoch;
+    }
+    return steps > 0 ? steps * units_of_step : NAN;
+}
+
+static double own_rate(const struct log_values *v, double units, double units_of_step)
+{
+    const double step_s = log_values_step_s(v);
+    return v->has[LOG_RATE]        ? v->number[LOG_RATE]
+           : v->has[LOG_STEP_RATE] ? v->number[LOG_STEP_RATE] * units_of_step
+           : !isnan(step_s)        ? units_of_step / step_s
+                                   : units / log_values_time_s(v);
+}
+
+static double own_step_s(const struct log_values *v, double rate, double units_of_step)
+{
+    const double step_s = log_values_step_s(v);
+    return !isnan(step_s)          ? step_s
+           : v->has[LOG_STEP_RATE] ? 1 / v->number[LOG_STEP_RATE]
+                                   : units_of_step / rate;
+}
+
+static double value_or_nan(const struct log_values *v, enum log_group group)
+{
+    return v->has[group] ? v->number[group] : NAN;
+}
+
+/* Of several ranks, the first one speaks. */
+static void keep_quality(struct log_parser *p, const struct log_figure *f)
+{
+    if (f->rank > 0) {
+        return;
+    }
+    if (!isnan(f->loss) && !f->is_warmup) {
+        p->loss_first = isnan(p->loss_first) ? f->loss : p->loss_first;
+        p->loss_last = f->loss;
+    }
+    p->accuracy_last = isnan(f->accuracy) ? p->accuracy_last : f->accuracy;
+}
+
+static double accuracy_of(const struct log_values *v)
+{
+    return v->has[LOG_ACCURACY] ? v->number[LOG_ACCURACY]
+                                : value_or_nan(v, LOG_ACCURACY_PERCENT) / 100;
+}
+
+static struct log_skip skip_of(const struct log_parser *p, const struct log_line_rule *line,
+                               const struct log_values *v)
+{
+    if (line->skip.kind != LOG_SKIP_DEFAULT) {
+        return line->skip;
+    }
+    const bool is_numbered = line->kind == LOG_KIND_STEP && v->has[LOG_STEP];
+    return (struct log_skip){LOG_SKIP_STEPS, is_numbered ? p->params.warmup_steps : 0};
+}
+
+/* A line that has a throughput, or whose time has one. */
+static void take_figure(struct log_parser *p, size_t index, const struct log_values *v,
+                        struct log_figure *f)
+{
+    const struct log_line_rule *line = &p->params.rule->lines.items[index];
+    struct rank_state *rank = rank_of(p, f->rank);
+    struct log_tally *t = tally_of(p, index, f->rank);
+    const double unit = units_of_step(p, line, v, rank);
+    f->steps = covered_steps(t, line, v, rank);
+    f->units = covered_units(line, v, rank, f->steps, unit);
+    const bool is_stamped = line->source == LOG_FROM_STAMPS;
+    f->rate = is_stamped ? NAN : own_rate(v, f->units, unit);
+    const struct log_skip skip = skip_of(p, line, v);
+    const struct log_stamp arrival = {p->now_ns, true};
+    f->t_ns = log_tally_time_ns(t, v->has_stamp ? &v->stamp : &arrival);
+    f->is_warmup = log_tally_is_warmup(t, &skip, f->t_ns);
+    if (isnan(is_stamped ? f->units : f->rate)) {
+        p->needs_batch = true; /* the loss may still be good */
+        return;
+    }
+    const struct log_piece piece = {
+        .steps = f->steps,
+        .units = f->units,
+        .rate = f->rate,
+        .step_s = line->kind == LOG_KIND_STEP ? own_step_s(v, f->rate, unit) : NAN,
+    };
+    if (f->is_warmup) {
+        log_tally_skip(t, f->t_ns);
+        p->n_warmup++;
+    } else {
+        log_tally_add(t, line, &piece, f->t_ns);
+    }
+}
+
+static void take_line(struct log_parser *p, size_t index, const struct log_match *match,
+                      int64_t rank)
+{
+    struct log_values v;
+    struct err err;
+    p->n_matched++;
+    if (log_values_read(match, &v, &err) < 0) {
+        refuse(p, err.msg);
+        return;
+    }
+    rank = v.has[LOG_RANK] ? (int64_t)v.number[LOG_RANK] : rank;
+    if (rank >= LOG_MAX_RANKS) {
+        refuse(p, "its rank is too high");
+        return;
+    }
+    const double step_s = log_values_step_s(&v);
+    struct log_figure f = {
+        .line = index,
+        .rank = rank,
+        .epoch = value_or_nan(&v, LOG_EPOCH),
+        .step = value_or_nan(&v, LOG_STEP),
+        .steps = NAN,
+        .units = value_or_nan(&v, LOG_SAMPLES),
+        .rate = NAN,
+        .time_s = isnan(step_s) ? log_values_time_s(&v) : step_s,
+        .loss = value_or_nan(&v, LOG_LOSS),
+        .accuracy = accuracy_of(&v),
+        .t_ns = v.has_stamp ? v.stamp.ns : p->now_ns,
+    };
+    const bool is_info = p->params.rule->lines.items[index].kind == LOG_KIND_INFO;
+    if (v.has[LOG_BATCH]) {
+        rank_of(p, rank)->batch = v.number[LOG_BATCH];
+    }
+    if (is_info && v.has[LOG_SAMPLES]) {
+        rank_of(p, rank)->per_epoch = v.number[LOG_SAMPLES];
+    }
+    if (!is_info) {
+        take_figure(p, index, &v, &f);
+    }
+    keep_quality(p, &f);
+    if (p->params.on_figure != NULL) {
+        p->params.on_figure(p->params.ctx, &f);
+    }
+}
+
+static void on_line(void *ctx, const char *line, size_t len)
+{
+    struct log_parser *p = ctx;
+    const struct log_rule *rule = p->params.rule;
+    log_miss_remember(&p->miss, ++p->n_lines, line, len);
+    int64_t rank = -1;
+    const size_t prefix = log_prefix_len(line, len, &rank);
+    const char *text = line + prefix;
+    const size_t text_len = len - prefix;
+    for (size_t i = 0; i < rule->lines.len; i++) {
+        const struct log_line_rule *l = &rule->lines.items[i];
+        struct log_match match;
+        const int r = !l->roles[p->params.role]
+                          ? 0
+                          : log_matcher_run(p->matcher, l->pattern, text, text_len, &match);
+        if (r > 0) {
+            take_line(p, i, &match, rank);
+            return;
+        }
+        p->n_given_up += r < 0 ? 1 : 0;
+    }
+    if (p->n_matched == 0 && p->n_lines <= COMPARED_LINES) {
+        log_miss_compare(&p->miss, rule, p->params.role, p->n_lines, text, text_len);
+    }
+}
+
+void log_parser_feed(struct log_parser *p, enum log_stream stream, const char *data, size_t len,
+                     int64_t t_ns)
+{
+    p->now_ns = t_ns;
+    log_lines_feed(&p->inputs[stream].lines, data, len);
+}
+
+void log_parser_end(struct log_parser *p, int64_t t_ns)
+{
+    p->now_ns = t_ns;
+    for (int i = 0; i < LOG_STREAM_COUNT; i++) {
+        log_lines_end(&p->inputs[i].lines);
+    }
+}
+
+/* ---- the result ---- */
+
+/* The figure of one line of the rule over all ranks: their sum, or, where each figure is the job's
+ * already, their mean. False: it has none. */
+static bool add_up(const struct log_parser *p, size_t index, struct log_result *ret,
+                   unsigned *ret_ranks)
+{
+    const struct log_line_rule *line = &p->params.rule->lines.items[index];
+    const struct log_tally *first = NULL;
+    double rate = 0, units = 0, steps = 0;
+    uint64_t n_lines = 0;
+    unsigned n = 0;
+    vec_each (struct log_tally *const, it, &p->slots[index].list) {
+        const double one = *it == NULL ? NAN : log_tally_rate(*it, line);
+        if (isnan(one)) {
+            continue;
+        }
+        first = first == NULL ? *it : first;
+        rate += one;
+        units += (*it)->has_unknown_units ? NAN : (*it)->units;
+        steps = fmax(steps, (*it)->steps);
+        n_lines += (*it)->n;
+        n++;
+    }
+    if (n == 0) {
+        return false;
+    }
+    const double divisor = line->scope == LOG_SCOPE_JOB ? n : 1;
+    *ret = (struct log_result){
+        .rate = rate / divisor,
+        .line = line,
+        .steps = steps,
+        .units = units / divisor,
+        .n_lines = n_lines,
+        .step_ns = first->step_ns.items,
+        .n_step_ns = first->step_ns.len,
+    };
+    *ret_ranks = n;
+    return true;
+}
+
+static void put_method(struct log_result *r, unsigned n_ranks)
+{
+    static const char *const aggregates[] = {"mean", "median", "last", "maximum"};
+    static const char *const kinds[] = {"summary", "epoch", "step", "info"};
+    char ranks[32] = "";
+    if (n_ranks > 1) {
+        (void)snprintf(ranks, sizeof(ranks), ", %u ranks", n_ranks); /* fits */
+    }
+    text_put(r->method, sizeof(r->method), "%s of %llu %s line%s%s%s",
+             aggregates[r->line->aggregate], (unsigned long long)r->n_lines, kinds[r->line->kind],
+             r->n_lines == 1 ? "" : "s", ranks,
+             r->line->source == LOG_FROM_STAMPS ? ", by their time stamps" : "");
+}
+
+int log_parser_result(const struct log_parser *p, struct log_result *ret)
+{
+    for (enum log_kind kind = LOG_KIND_SUMMARY; kind <= LOG_KIND_STEP; kind++) {
+        for (size_t i = 0; i < p->params.rule->lines.len; i++) {
+            unsigned n_ranks;
+            if (p->params.rule->lines.items[i].kind == kind && add_up(p, i, ret, &n_ranks)) {
+                ret->loss_first = p->loss_first;
+                ret->loss_last = p->loss_last;
+                ret->accuracy_last = p->accuracy_last;
+                put_method(ret, n_ranks);
+                return 0;
+            }
+        }
+    }
+    return -ENODATA;
+}
+
+void log_result_to_summary(const struct log_result *r, struct summary *ret)
+{
+    const bool is_counted = r->units >= 1 && r->units < 9e15;
+    const double samples = is_counted ? nearbyint(r->units) : ceil(r->rate);
+    *ret = (struct summary){
+        .samples = (uint64_t)samples,
+        .duration_ns = (int64_t)nearbyint(samples / r->rate * 1e9),
+        .steps = (uint32_t)fmin(r->steps, UINT32_MAX),
+        .loss_first = r->loss_first,
+        .loss_last = r->loss_last,
+    };
+}
+
+/* ---- no result ---- */
+
+static void put_reason(const struct log_parser *p, struct buf *out)
+{
+    const struct log_rule *rule = p->params.rule;
+    const char *name = rule->name[0] == '\0' ? "of the system" : rule->name;
+    const unsigned long long n = p->n_lines, matched = p->n_matched;
+    if (n == 0) {
+        buf_printf(out, "the program printed nothing for the log rule %s", name);
+    } else if (matched == 0) {
+        buf_printf(out, "no line of %llu matched the log rule %s", n, name);
+    } else if (p->needs_batch) {
+        buf_printf(out, "%llu lines matched the log rule %s, but the samples of a step are unknown",
+                   matched, name);
+    } else if (p->n_warmup > 0) {
+        buf_printf(out,
+                   "%llu lines matched the log rule %s, %llu of them in the warm-up, and no "
+                   "throughput follows from the others",
+                   matched, name, (unsigned long long)p->n_warmup);
+    } else {
+        buf_printf(out, "%llu lines matched the log rule %s, but no throughput follows from them",
+                   matched, name);
+    }
+    if (p->n_refused > 0) {
+        buf_printf(out, "; %llu refused, %s", (unsigned long long)p->n_refused, p->refusal);
+    }
+    if (p->n_given_up > 0) {
+        buf_printf(out, "; the pattern tries too much, it was given up %llu times",
+                   (unsigned long long)p->n_given_up);
+    }
+    buf_putc(out, '\n');
+}
+
+void log_parser_explain(const struct log_parser *p, struct buf *out)
+{
+    put_reason(p, out);
+    log_miss_format(&p->miss, p->params.rule, out);
+}

@@ -1,0 +1,72 @@
+/* A stream parser of one replica's log: fed bytes as they are collected, it reports each figure when its
+ * line is complete and has the result at the end. Memory is bounded whatever the program prints. Pure:
+ * time stamps come with the bytes.
+ *
+ *   log_parser_new -> log_parser_feed ... -> log_parser_end -> log_parser_result | log_parser_explain */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "core/record.h"
+#include "logparse/rule.h"
+
+struct log_figure { /* of one line; what it does not say is NaN */
+    size_t line;    /* of the rule */
+    int64_t rank;   /* -1: the line has none */
+    bool is_warmup;
+    double epoch;  /* its number */
+    double step;   /* its number */
+    double steps;  /* that the line covers */
+    double units;  /* that the line covers */
+    double rate;   /* units/s, of the line's own numbers */
+    double time_s; /* that the line names, of a step or of all that it covers */
+    double loss, accuracy;
+    int64_t t_ns; /* the line's time stamp, or that of its arrival */
+};
+typedef void (*log_figure_fn)(void *ctx, const struct log_figure *figure);
+
+enum log_stream { LOG_STDOUT, LOG_STDERR };
+#define LOG_STREAM_COUNT 2
+#define LOG_MAX_RANKS 4096
+
+struct log_parser_params {
+    const struct log_rule *rule; /* borrowed */
+    enum role role;
+    int64_t batch_size;      /* samples a step of this replica; 0: unknown */
+    int64_t trainers;        /* of the job, for figures of scope Job; 0: unknown */
+    int64_t warmup_steps;    /* of lines that number their steps, where the rule does not say */
+    log_figure_fn on_figure; /* NULL: nobody listens */
+    void *ctx;
+};
+
+struct log_parser;
+struct log_parser *log_parser_new(const struct log_parser_params *params);
+void log_parser_free(struct log_parser *p);
+/* `t_ns`: when the bytes were printed or collected, of any one clock. */
+void log_parser_feed(struct log_parser *p, enum log_stream stream, const char *data, size_t len,
+                     int64_t t_ns);
+/* The streams have ended. */
+void log_parser_end(struct log_parser *p, int64_t t_ns);
+
+#define LOG_METHOD_SIZE 97
+struct log_result {
+    double rate;                                 /* units/s, over all ranks of this replica */
+    const struct log_line_rule *line;            /* which decided; borrowed from the rule */
+    double steps;                                /* that were measured, of one rank */
+    double units;                                /* that were measured; NaN: the log does not say */
+    uint64_t n_lines;                            /* that were measured */
+    double loss_first, loss_last, accuracy_last; /* NaN: none */
+    const int64_t *step_ns;                      /* of measured steps; borrowed from the parser */
+    size_t n_step_ns;
+    char method[LOG_METHOD_SIZE]; /* "mean of 98 step lines" */
+};
+/* -ENODATA: no throughput; log_parser_explain says why. */
+int log_parser_result(const struct log_parser *p, struct log_result *ret);
+/* Why there is no result: the first line is the reason, the others are for people. */
+void log_parser_explain(const struct log_parser *p, struct buf *out);
+/* Samples and time of a result as a summary has them. Where the log has no count, they are the smallest
+ * whole ones of a second or more with the same quotient. The series is left to record_write_summary. */
+void log_result_to_summary(const struct log_result *r, struct summary *ret);

@@ -1,0 +1,34 @@
+/* A compiled pattern (PCRE2, bytes) and what it takes out of a line. Immutable once compiled, so one
+ * serves any number of matchers. Pure: the same line gives the same groups. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "logparse/groups.h"
+
+#define LOG_PATTERN_MAX 1000 /* bytes of a pattern as it is written */
+
+struct log_pattern;
+
+/* -EINVAL: the pattern is wrong; *ret_offset is the place in `text`. */
+int log_pattern_new(const char *text, struct log_pattern **ret, size_t *ret_offset,
+                    struct err *err);
+void log_pattern_free(struct log_pattern *p);
+bool log_pattern_has(const struct log_pattern *p, enum log_group group);
+/* Texts that stand in every line that matches, in this order; *ret_n may be 0. */
+const char *const *log_pattern_literals(const struct log_pattern *p, size_t *ret_n);
+
+struct log_match {
+    const char *text[LOG_GROUP_COUNT]; /* into the line; NULL: the group took no part */
+    size_t len[LOG_GROUP_COUNT];
+};
+
+/* What matching needs beside the pattern; not to be shared by threads. */
+struct log_matcher;
+struct log_matcher *log_matcher_new(void);
+void log_matcher_free(struct log_matcher *m);
+/* 1: it matches; 0: it does not; -E2BIG: given up, because the pattern tries too much on this line. */
+int log_matcher_run(struct log_matcher *m, const struct log_pattern *p, const char *line,
+                    size_t len, struct log_match *ret);

@@ -1,0 +1,291 @@
+/* Reading log rules, see rule.h. */
+#include "logparse/rule.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#define LINES_MAX 32
+#define DESCRIPTION_MAX 200
+#define SKIP_MAX 1000000
+
+static const char *const kind_names[LOG_KIND_COUNT] = {"Summary", "Epoch", "Step", "Info"};
+static const char *const scope_names[] = {"Replica", "Job"};
+static const char *const aggregate_names[] = {"Mean", "Median", "Last", "Max"};
+static const char *const source_names[] = {"Numbers", "TimeStamps"};
+
+const char *log_kind_to_string(enum log_kind kind)
+{
+    return kind_names[kind];
+}
+
+const char *log_scope_to_string(enum log_scope scope)
+{
+    return scope_names[scope];
+}
+
+const char *log_aggregate_to_string(enum log_aggregate aggregate)
+{
+    return aggregate_names[aggregate];
+}
+
+/* ---- what a line can say ---- */
+
+static bool has_any(const struct log_pattern *p, const enum log_group *groups, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (log_pattern_has(p, groups[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_time(const struct log_pattern *p)
+{
+    static const enum log_group times[] = {LOG_TIME_S, LOG_TIME_MS, LOG_TIME_CLOCK};
+    return has_any(p, times, COUNT_OF(times));
+}
+
+/* A throughput follows from the line's own numbers, perhaps with the batch size. */
+static bool has_rate(const struct log_pattern *p)
+{
+    static const enum log_group rates[] = {LOG_RATE, LOG_STEP_RATE, LOG_STEP_S, LOG_STEP_MS,
+                                           LOG_STEP_US};
+    return has_any(p, rates, COUNT_OF(rates)) || has_time(p);
+}
+
+/* ---- reading ---- */
+
+static void read_unit(struct diags *d, const struct place *item, struct log_line_rule *line)
+{
+    struct place place = place_get(item, "unit");
+    const char *unit = LOG_UNIT_SAMPLES;
+    if (read_text(d, &place, LOG_UNIT_SIZE - 1, &unit) &&
+        (*unit == '\0' ||
+         unit[strspn(unit, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")] != '\0')) {
+        reader_complain(d, &place, "write what is counted, in the plural: samples, words, GB",
+                        "'%s' is not a unit; letters only, without '/s'", unit);
+        unit = LOG_UNIT_SAMPLES;
+    }
+    (void)memcpy(line->unit, unit, strlen(unit) + 1);
+}
+
+static void read_each(struct diags *d, const struct place *item, struct log_line_rule *line)
+{
+    struct place place = place_get(item, "each");
+    int64_t each = 0;
+    if (read_int(d, &place, 1, INT64_C(1) << 50, &each)) {
+        line->each = (double)each;
+    }
+}
+
+static void read_skip(struct diags *d, const struct place *item, struct log_line_rule *line)
+{
+    static const struct {
+        struct field field;
+        enum log_skip_kind kind;
+    } kinds[] = {{{"steps", FIELD_OPTIONAL}, LOG_SKIP_STEPS},
+                 {{"lines", FIELD_OPTIONAL}, LOG_SKIP_LINES},
+                 {{"seconds", FIELD_OPTIONAL}, LOG_SKIP_SECONDS}};
+    const struct field fields[] = {kinds[0].field, kinds[1].field, kinds[2].field};
+    struct place place = place_get(item, "skip");
+    if (!read_map(d, &place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    if (place.node->n_children != 1) {
+        reader_complain(d, &place, "write one of {steps: N}, {lines: N} and {seconds: N}",
+                        "the warm-up must have one length");
+        return;
+    }
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        struct place n = place_get(&place, kinds[i].field.name);
+        if (read_int(d, &n, 0, SKIP_MAX, &line->skip.n)) {
+            line->skip.kind = kinds[i].kind;
+        }
+    }
+    if (line->kind == LOG_KIND_SUMMARY || line->kind == LOG_KIND_INFO) {
+        reader_complain_key(d, &place, "remove it", "a line of kind %s has no warm-up",
+                            kind_names[line->kind]);
+    }
+}
+
+static void read_line_roles(struct diags *d, const struct place *item, struct log_line_rule *line)
+{
+    struct place place = place_get(item, "role");
+    if (place.node == NULL) {
+        for (enum role role = 0; role < ROLE_COUNT; role++) {
+            line->roles[role] = role != ROLE_PSERVER;
+        }
+        return;
+    }
+    const char *names[ROLE_COUNT];
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        names[role] = role_to_string(role);
+    }
+    int role = 0;
+    if (read_enum(d, &place, names, ROLE_COUNT, NULL, &role)) {
+        line->roles[role] = true;
+    }
+}
+
+static void read_pattern(struct diags *d, const struct place *item, struct log_line_rule *line)
+{
+    struct place place = place_get(item, "pattern");
+    const char *text;
+    if (!read_text(d, &place, LOG_PATTERN_MAX, &text)) {
+        return;
+    }
+    struct err err;
+    size_t offset;
+    if (log_pattern_new(text, &line->pattern, &offset, &err) < 0) {
+        reader_complain(d, &place, "see docs/log-rules.md; quote a pattern with single quotes",
+                        "the pattern is wrong at character %zu: %s", offset + 1, err.msg);
+        return;
+    }
+    line->text = xstrdup(text);
+}
+
+static void read_source(struct diags *d, const struct place *item, struct log_line_rule *line)
+{
+    struct place place = place_get(item, "from");
+    const bool is_rate = line->pattern == NULL || has_rate(line->pattern);
+    int source = is_rate || line->kind == LOG_KIND_INFO ? LOG_FROM_NUMBERS : LOG_FROM_STAMPS;
+    const bool is_said = read_enum(d, &place, source_names, COUNT_OF(source_names), NULL, &source);
+    line->source = (enum log_source)source;
+    if (is_said && source == LOG_FROM_NUMBERS && !is_rate) {
+        reader_complain(d, &place, "add a group such as (?<rate>), or write TimeStamps",
+                        "no group of the pattern is a throughput or a time");
+    }
+    if (line->kind == LOG_KIND_SUMMARY && source == LOG_FROM_STAMPS) {
+        reader_complain(d, item, "add a group such as (?<rate>) or (?<time_s>)",
+                        "one line of kind Summary has no time between lines");
+    }
+    if (line->kind == LOG_KIND_INFO && line->pattern != NULL && is_rate) {
+        reader_complain(d, item, "write kind: Step, Epoch or Summary",
+                        "a line of kind Info has no throughput");
+    }
+}
+
+static void read_line(struct diags *d, const struct place *item, struct log_line_rule *line)
+{
+    static const struct field fields[] = {
+        {"kind", FIELD_REQUIRED},      {"pattern", FIELD_REQUIRED}, {"unit", FIELD_OPTIONAL},
+        {"scope", FIELD_OPTIONAL},     {"skip", FIELD_OPTIONAL},    {"each", FIELD_OPTIONAL},
+        {"aggregate", FIELD_OPTIONAL}, {"from", FIELD_OPTIONAL},    {"role", FIELD_OPTIONAL},
+    };
+    *line = (struct log_line_rule){.kind = LOG_KIND_STEP, .unit = LOG_UNIT_SAMPLES};
+    if (!read_map(d, item, fields, COUNT_OF(fields))) {
+        return;
+    }
+    line->kind = (enum log_kind)read_enum_or(d, item, "kind", kind_names, LOG_KIND_COUNT, NULL,
+                                             LOG_KIND_STEP);
+    line->scope = (enum log_scope)read_enum_or(d, item, "scope", scope_names, COUNT_OF(scope_names),
+                                               NULL, LOG_SCOPE_REPLICA);
+    const int usual = line->kind == LOG_KIND_SUMMARY ? LOG_LAST : LOG_MEAN;
+    line->aggregate = (enum log_aggregate)read_enum_or(d, item, "aggregate", aggregate_names,
+                                                       COUNT_OF(aggregate_names), NULL, usual);
+    read_pattern(d, item, line);
+    read_unit(d, item, line);
+    read_each(d, item, line);
+    read_skip(d, item, line);
+    read_line_roles(d, item, line);
+    read_source(d, item, line);
+}
+
+static void read_lines(struct diags *d, const struct place *root, struct log_rule *rule)
+{
+    struct place list = place_get(root, "lines");
+    if (!read_list(d, &list, LINES_MAX)) {
+        return;
+    }
+    bool has_figures = false;
+    for (size_t i = 0; i < list.node->n_children; i++) {
+        struct place item = place_item(&list, i);
+        struct log_line_rule *line = vec_push(&rule->lines);
+        read_line(d, &item, line);
+        has_figures = has_figures || line->kind != LOG_KIND_INFO;
+    }
+    if (!has_figures) {
+        reader_complain(d, &list, "add a line of kind Step, Epoch or Summary",
+                        "no line has a throughput");
+    }
+}
+
+static char *read_owned(struct diags *d, const struct place *root, const char *key, size_t max)
+{
+    struct place place = place_get(root, key);
+    const char *text = "";
+    (void)read_text(d, &place, max, &text); /* a wrong one was reported */
+    return xstrdup(text);
+}
+
+/* The name goes into summaries and tables. */
+static char *read_name(struct diags *d, const struct place *root)
+{
+    char *name = read_owned(d, root, "name", LOG_RULE_NAME_MAX);
+    if (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0') {
+        struct place place = place_get(root, "name");
+        reader_complain(d, &place, "use a-z, 0-9 and '-'", "'%s' is not a name", name);
+    }
+    return name;
+}
+
+static struct log_rule *read_rule(struct diags *d, const struct place *place,
+                                  enum field_rule name_rule)
+{
+    const struct field fields[] = {
+        {"name", name_rule}, {"description", FIELD_OPTIONAL}, {"lines", FIELD_REQUIRED}};
+    const size_t n_before = d->list.len + d->n_dropped;
+    struct log_rule *rule = xnew(struct log_rule);
+    rule->name = rule->description = NULL;
+    if (read_map(d, place, fields, COUNT_OF(fields))) {
+        rule->name = read_name(d, place);
+        rule->description = read_owned(d, place, "description", DESCRIPTION_MAX);
+        read_lines(d, place, rule);
+    }
+    if (d->list.len + d->n_dropped != n_before) {
+        log_rule_free(rule);
+        return NULL;
+    }
+    return rule;
+}
+
+struct log_rule *log_rule_read(struct diags *diags, const struct place *place)
+{
+    return read_rule(diags, place, FIELD_OPTIONAL);
+}
+
+int log_rule_load(const char *text, size_t len, struct log_rule **ret, struct diags *diags)
+{
+    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
+    struct node *root;
+    if (tree_parse(text, len, &limits, &root, diags) < 0) {
+        return -EINVAL;
+    }
+    struct place place = place_root(root);
+    struct log_rule *rule = read_rule(diags, &place, FIELD_REQUIRED);
+    tree_free(root);
+    if (rule == NULL) {
+        return -EINVAL;
+    }
+    *ret = rule;
+    return 0;
+}
+
+void log_rule_free(struct log_rule *rule)
+{
+    if (rule == NULL) {
+        return;
+    }
+    free(rule->name);
+    free(rule->description);
+    vec_each (struct log_line_rule, it, &rule->lines) {
+        free(it->text);
+        log_pattern_free(it->pattern);
+    }
+    vec_done(&rule->lines);
+    free(rule);
+}

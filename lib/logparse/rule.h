@@ -1,0 +1,74 @@
+/* A log rule: which lines of a program's log are figures, as data (docs/log-rules.md). Rules that ship
+ * are YAML files in benchmarks/rules, compiled into the programs (shipped.h); a definition may bring
+ * one of its own. Pure: text in, structs out. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "core/role.h"
+#include "doc/reader.h"
+#include "logparse/pattern.h"
+
+/* What a line is about. Where a log has several kinds, the throughput comes from the widest one. */
+enum log_kind {
+    LOG_KIND_SUMMARY, /* the whole run */
+    LOG_KIND_EPOCH,   /* an epoch, a pass */
+    LOG_KIND_STEP,    /* a step, or the steps since the line before */
+    LOG_KIND_INFO,    /* no throughput: a batch size, a loss, an accuracy */
+};
+#define LOG_KIND_COUNT 4
+/* What a figure covers: the process that printed it, or all trainers of the job. */
+enum log_scope { LOG_SCOPE_REPLICA, LOG_SCOPE_JOB };
+/* How the figures of several lines become one. */
+enum log_aggregate {
+    LOG_MEAN, /* all that the lines cover, divided by the time they cover */
+    LOG_MEDIAN,
+    LOG_LAST,
+    LOG_MAX,
+};
+/* Where the time comes from. */
+enum log_source { LOG_FROM_NUMBERS, LOG_FROM_STAMPS };
+
+enum log_skip_kind { LOG_SKIP_DEFAULT, LOG_SKIP_STEPS, LOG_SKIP_LINES, LOG_SKIP_SECONDS };
+struct log_skip { /* the warm-up */
+    enum log_skip_kind
+        kind; /* Default: the definition's warm-up steps, where lines number theirs */
+    int64_t n;
+};
+
+#define LOG_UNIT_SIZE 17 /* with its NUL */
+#define LOG_UNIT_SAMPLES "samples"
+#define LOG_UNIT_STEPS "steps"
+
+struct log_line_rule {
+    enum log_kind kind;
+    enum log_scope scope;
+    enum log_aggregate aggregate;
+    enum log_source source;
+    bool roles[ROLE_COUNT];
+    char unit[LOG_UNIT_SIZE]; /* "samples", or what else is counted */
+    double each;              /* units that a line stands for when it does not say; 0: unknown */
+    struct log_skip skip;
+    char *text;                  /* of the pattern, as it was written; owned */
+    struct log_pattern *pattern; /* owned */
+};
+
+#define LOG_RULE_NAME_MAX 32
+struct log_rule {
+    char *name;                      /* owned; "" for a rule without one */
+    char *description;               /* owned; "" without one */
+    VEC(struct log_line_rule) lines; /* the first that matches a line decides */
+};
+
+/* Reads one document. 0 and an owned rule; or -EINVAL with a diagnostic for every problem. */
+int log_rule_load(const char *text, size_t len, struct log_rule **ret, struct diags *diags);
+/* Reads a rule that stands inside another document; its name may be missing. NULL: it has problems. */
+struct log_rule *log_rule_read(struct diags *diags, const struct place *place);
+void log_rule_free(struct log_rule *rule);
+
+const char *log_kind_to_string(enum log_kind kind);                /* "Step", ... */
+const char *log_scope_to_string(enum log_scope scope);             /* "Replica", "Job" */
+const char *log_aggregate_to_string(enum log_aggregate aggregate); /* "Mean", ... */

@@ -1,0 +1,23 @@
+/* Walks over the text of a pattern without understanding all of it: just enough to fill groups
+ * that have no body, and to find texts that every match contains. Pure. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/vec.h"
+
+/* Appends the pattern with a body in each group of the vocabulary that has none. */
+void scan_fill_groups(const char *text, struct buf *out);
+/* A place in the filled pattern as one in the text that was written. */
+size_t scan_written_offset(const char *text, size_t filled_offset);
+
+struct log_literals {
+    VEC(char *) list; /* owned; each match contains them in this order, one behind the other */
+};
+/* Careful: what is not surely required is left out, so the list may be empty. `text` is a pattern,
+ * filled or not. */
+void scan_literals(const char *text, struct log_literals *ret);
+void log_literals_done(struct log_literals *literals);
+/* The longest one; NULL: none. */
+const char *log_literals_longest(const struct log_literals *literals);

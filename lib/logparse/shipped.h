@@ -1,0 +1,19 @@
+/* The rules of benchmarks/rules, compiled in: benchctl and benchd read the same ones, without a
+ * file. */
+#pragma once
+
+#include <stddef.h>
+
+#include "logparse/rule.h"
+
+struct log_shipped {
+    const char *name;
+    const char *text; /* of the YAML file */
+};
+extern const struct log_shipped log_shipped[]; /* sorted by name; made by embed.py */
+extern const size_t log_shipped_count;
+
+/* Owned; NULL: no rule of this name ships. */
+struct log_rule *log_shipped_load(const char *name);
+/* The shipped name that was probably meant; NULL: none. */
+const char *log_shipped_suggest(const char *name);

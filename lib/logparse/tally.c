@@ -1,0 +1,205 @@
+/* See tally.h. */
+#include "logparse/tally.h"
+
+#include <math.h>
+#include <string.h>
+
+#define NS_PER_S 1e9
+#define DAY_NS (INT64_C(86400) * 1000000000)
+
+void log_tally_done(struct log_tally *t)
+{
+    vec_done(&t->rates);
+    vec_done(&t->step_ns);
+}
+
+double log_tally_covered(struct log_tally *t, double step, double said)
+{
+    if (isnan(step)) {
+        t->steps_ahead = said;
+        return said;
+    }
+    const double from_start = step == 0 ? 1 : step; /* programs count from 0 or from 1 */
+    const bool goes_on = t->has_step && step > t->last_step;
+    const double gap = goes_on ? step - t->last_step : fmin(from_start, fmax(t->last_gap, 1));
+    t->steps_ahead = goes_on ? gap : from_start; /* else an epoch begins, or the log */
+    t->last_gap = goes_on ? gap : t->last_gap;
+    t->has_step = true;
+    t->last_step = step;
+    return gap;
+}
+
+int64_t log_tally_time_ns(struct log_tally *t, const struct log_stamp *stamp)
+{
+    int64_t ns = stamp->ns;
+    if (t->has_begin && !stamp->has_date) {
+        while (ns < t->now_ns - DAY_NS / 2) { /* a little back is a clock that was set */
+            ns += DAY_NS;
+        }
+    }
+    if (!t->has_begin) {
+        t->has_begin = true;
+        t->begin_ns = ns;
+    }
+    t->now_ns = ns;
+    return ns;
+}
+
+bool log_tally_is_warmup(const struct log_tally *t, const struct log_skip *skip, int64_t now_ns)
+{
+    switch (skip->kind) {
+    case LOG_SKIP_DEFAULT: /* the caller made steps of it */
+    case LOG_SKIP_STEPS:
+        return t->steps_seen < (double)skip->n;
+    case LOG_SKIP_LINES:
+        return t->n_seen < (uint64_t)skip->n;
+    case LOG_SKIP_SECONDS:
+        return t->has_begin && now_ns - t->begin_ns < skip->n * INT64_C(1000000000);
+    }
+    return false;
+}
+
+static void count(struct log_tally *t)
+{
+    t->n_seen++;
+    t->steps_seen += t->steps_ahead;
+}
+
+void log_tally_skip(struct log_tally *t, int64_t now_ns)
+{
+    count(t);
+    t->has_first = true;
+    t->first_ns = t->last_ns = now_ns;
+}
+
+/* Half of what is kept goes, evenly, and half as many come from now on. */
+static void thin_out(struct log_tally *t)
+{
+    for (size_t i = 0; i < t->rates.len / 2; i++) {
+        t->rates.items[i] = t->rates.items[2 * i];
+    }
+    t->rates.len /= 2;
+    t->stride *= 2;
+}
+
+static void keep_rate(struct log_tally *t, double rate)
+{
+    t->stride = t->stride == 0 ? 1 : t->stride;
+    if (t->n % t->stride != 0) {
+        return;
+    }
+    if (t->rates.len == LOG_TALLY_MAX_RATES) {
+        thin_out(t);
+    }
+    *vec_push(&t->rates) = rate;
+}
+
+static void keep_steps(struct log_tally *t, double steps, double step_s)
+{
+    const double left = LOG_TALLY_MAX_STEPS - (double)t->step_ns.len;
+    if (isnan(step_s) || steps < 1 || t->has_too_many_steps) {
+        return;
+    }
+    if (steps > left || step_s > 1e9) { /* a series with a hole would be a wrong one */
+        t->has_too_many_steps = true;
+        vec_done(&t->step_ns);
+        return;
+    }
+    for (size_t i = 0; i < (size_t)steps; i++) {
+        *vec_push(&t->step_ns) = (int64_t)(step_s * NS_PER_S);
+    }
+}
+
+static void add_rate(struct log_tally *t, const struct log_line_rule *line,
+                     const struct log_piece *piece)
+{
+    /* Of lines that do not say how much they cover, each counts like its steps. */
+    const double weight = isnan(piece->units) ? fmax(piece->steps, 1) : piece->units;
+    t->weight += weight;
+    t->weighted_s += weight / piece->rate;
+    t->last_rate = piece->rate;
+    t->max_rate = t->n == 0 ? piece->rate : fmax(t->max_rate, piece->rate);
+    if (line->aggregate == LOG_MEDIAN) {
+        keep_rate(t, piece->rate);
+    }
+    if (line->aggregate != LOG_LAST) { /* a last one is the mean of all before */
+        keep_steps(t, piece->steps, piece->step_s);
+    }
+}
+
+/* The time between this line and the one before is that of what this line covers. */
+static void add_stamped(struct log_tally *t, const struct log_line_rule *line,
+                        const struct log_piece *piece, int64_t now_ns)
+{
+    if (!t->has_first) {
+        t->has_first = true;
+        t->first_ns = t->last_ns = now_ns;
+        return;
+    }
+    const double s = (double)(now_ns - t->last_ns) / NS_PER_S;
+    t->stamped_units += piece->units;
+    t->last_ns = now_ns;
+    t->steps += piece->steps;
+    t->units += piece->units;
+    if (s > 0) {
+        t->last_rate = piece->units / s;
+        t->max_rate = fmax(t->max_rate, t->last_rate);
+        if (line->aggregate == LOG_MEDIAN) {
+            keep_rate(t, t->last_rate);
+        }
+        keep_steps(t, piece->steps, s / piece->steps);
+    }
+}
+
+void log_tally_add(struct log_tally *t, const struct log_line_rule *line,
+                   const struct log_piece *piece, int64_t now_ns)
+{
+    count(t);
+    if (line->source == LOG_FROM_STAMPS) {
+        add_stamped(t, line, piece, now_ns);
+        t->n++;
+        return;
+    }
+    add_rate(t, line, piece);
+    t->steps += piece->steps;
+    t->has_unknown_units = t->has_unknown_units || isnan(piece->units);
+    t->units += isnan(piece->units) ? 0 : piece->units;
+    t->n++;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(const double *values, size_t n)
+{
+    if (n == 0) {
+        return NAN;
+    }
+    _cleanup_(freep) double *sorted = xnew_array(double, n);
+    (void)memcpy(sorted, values, n * sizeof(*sorted));
+    qsort(sorted, n, sizeof(*sorted), by_value);
+    return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+double log_tally_rate(const struct log_tally *t, const struct log_line_rule *line)
+{
+    const bool is_stamped = line->source == LOG_FROM_STAMPS;
+    if (t->n == 0 || (is_stamped && t->last_ns <= t->first_ns)) {
+        return NAN;
+    }
+    switch (line->aggregate) {
+    case LOG_MEAN:
+        return is_stamped ? t->stamped_units / ((double)(t->last_ns - t->first_ns) / NS_PER_S)
+                          : t->weight / t->weighted_s;
+    case LOG_MEDIAN:
+        return median(t->rates.items, t->rates.len);
+    case LOG_LAST:
+        return t->last_rate;
+    case LOG_MAX:
+        return t->max_rate;
+    }
+    return NAN;
+}

@@ -1,0 +1,60 @@
+/* The figures of one rule line, as one process printed them: added up as they come. Bounded memory.
+ * Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "logparse/number.h"
+#include "logparse/rule.h"
+
+#define LOG_TALLY_MAX_RATES 65536  /* for a median; of more, every second is kept, and so on */
+#define LOG_TALLY_MAX_STEPS 100000 /* more step times than these are not kept at all */
+
+struct log_piece { /* what one line says */
+    double steps;  /* that it covers */
+    double units;  /* that it covers; NaN: unknown */
+    double rate;   /* units/s; NaN: only time stamps can say */
+    double step_s; /* mean time of its steps; NaN: unknown */
+};
+
+struct log_tally {
+    /* where the process is */
+    bool has_step;
+    double last_step, last_gap; /* its number, and how far it is from the line before; 0: none */
+    double steps_seen;          /* by the process before its next line */
+    double steps_ahead;         /* that the next line adds to steps_seen */
+    uint64_t n_seen;
+    int64_t begin_ns, now_ns; /* time stamps of the first and the latest line seen */
+    bool has_begin, has_date;
+    /* what is measured */
+    uint64_t n; /* lines */
+    double steps, units;
+    bool has_unknown_units;
+    double weight, weighted_s; /* Mean: weight / weighted_s */
+    double last_rate, max_rate;
+    VEC(double) rates; /* Median */
+    uint64_t stride;   /* of the measured lines, every stride-th is in rates */
+    int64_t first_ns, last_ns;
+    bool has_first;
+    double stamped_units; /* between first_ns and last_ns; NaN: unknown */
+    VEC(int64_t) step_ns;
+    bool has_too_many_steps;
+};
+
+void log_tally_done(struct log_tally *t);
+/* How many steps a line covers, from the number that it reports; NaN: it reports none and covers
+ * `said`. The first line may be the middle of a log, so it covers one. */
+double log_tally_covered(struct log_tally *t, double step, double said);
+/* Puts the stamp on a line of time that never goes back over midnight, and keeps it. */
+int64_t log_tally_time_ns(struct log_tally *t, const struct log_stamp *stamp);
+/* Whether the next line still is of the warm-up. `now_ns`: of that line. */
+bool log_tally_is_warmup(const struct log_tally *t, const struct log_skip *skip, int64_t now_ns);
+/* Counts a line of the warm-up, or a measured one. Where time stamps count, the measured time begins
+ * with the last line of the warm-up. */
+void log_tally_skip(struct log_tally *t, int64_t now_ns);
+void log_tally_add(struct log_tally *t, const struct log_line_rule *line,
+                   const struct log_piece *piece, int64_t now_ns);
+/* Units/s; NaN: no line, or no time between lines. */
+double log_tally_rate(const struct log_tally *t, const struct log_line_rule *line);

@@ -1,0 +1,97 @@
+/* See values.h. */
+#include "logparse/values.h"
+
+#include <errno.h>
+#include <math.h>
+
+#define NS_PER_S 1e9
+#define COUNT_MAX 9e15 /* whole numbers are exact in a double up to here */
+
+static bool is_rate_or_time(enum log_group group)
+{
+    return group >= LOG_RATE && group <= LOG_TIME_CLOCK;
+}
+
+static bool is_count(enum log_group group)
+{
+    return group <= LOG_RANK;
+}
+
+static bool is_good(enum log_group group, double v)
+{
+    if (is_rate_or_time(group)) {
+        return isfinite(v) && v > 0;
+    }
+    if (is_count(group)) {
+        const double least = group == LOG_STEPS || group == LOG_BATCH || group == LOG_SAMPLES;
+        return v >= least && v <= COUNT_MAX && floor(v) == v;
+    }
+    return !isinf(v); /* a loss, an accuracy, a date */
+}
+
+static int refuse(enum log_group group, const struct log_match *match, const char *why,
+                  struct err *err)
+{
+    const int len = match->len[group] < 40 ? (int)match->len[group] : 40;
+    return err_set(err, EINVAL, "its '%s' is '%.*s', which is %s", log_group_names[group], len,
+                   match->text[group], why);
+}
+
+static int read_group(enum log_group group, const struct log_match *match, struct log_values *v,
+                      struct err *err)
+{
+    const char *text = match->text[group];
+    const size_t len = match->len[group];
+    double *number = &v->number[group];
+    if (group == LOG_STAMP) {
+        v->has_stamp = log_stamp_read(text, len, &v->stamp);
+        return v->has_stamp ? 0 : refuse(group, match, "not a date and time", err);
+    }
+    if (!(group == LOG_TIME_CLOCK ? log_clock(text, len, number) : log_number(text, len, number))) {
+        return refuse(group, match, "not a number", err);
+    }
+    if (!is_good(group, *number)) {
+        return refuse(group, match, is_rate_or_time(group) ? "not above 0" : "out of range", err);
+    }
+    if (group == LOG_UNIX_S || group == LOG_UNIX_MS) {
+        const double ns = *number * (group == LOG_UNIX_S ? NS_PER_S : 1e6);
+        if (!(ns >= 0 && ns < 9e18)) {
+            return refuse(group, match, "out of range", err);
+        }
+        v->stamp = (struct log_stamp){.ns = (int64_t)ns, .has_date = true};
+        v->has_stamp = true;
+    }
+    return 0;
+}
+
+int log_values_read(const struct log_match *match, struct log_values *ret, struct err *err)
+{
+    *ret = (struct log_values){0};
+    for (int i = 0; i < LOG_GROUP_COUNT; i++) {
+        if (match->text[i] == NULL) {
+            continue;
+        }
+        const int r = read_group((enum log_group)i, match, ret, err);
+        if (r < 0) {
+            return r;
+        }
+        ret->has[i] = true;
+    }
+    return 0;
+}
+
+double log_values_time_s(const struct log_values *v)
+{
+    return v->has[LOG_TIME_S]       ? v->number[LOG_TIME_S]
+           : v->has[LOG_TIME_MS]    ? v->number[LOG_TIME_MS] / 1e3
+           : v->has[LOG_TIME_CLOCK] ? v->number[LOG_TIME_CLOCK]
+                                    : NAN;
+}
+
+double log_values_step_s(const struct log_values *v)
+{
+    return v->has[LOG_STEP_S]    ? v->number[LOG_STEP_S]
+           : v->has[LOG_STEP_MS] ? v->number[LOG_STEP_MS] / 1e3
+           : v->has[LOG_STEP_US] ? v->number[LOG_STEP_US] / 1e6
+                                 : NAN;
+}

@@ -1,0 +1,139 @@
+/* Bytes to lines, however they are cut. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "logparse/lines.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+static void on_line(void *ctx, const char *line, size_t len)
+{
+    struct buf *out = ctx;
+    buf_append(out, line, len);
+    buf_putc(out, '|');
+}
+
+/* Feeds the text in pieces of `piece` bytes, each an exact copy on the heap. */
+static char *split(const char *text, size_t len, size_t piece)
+{
+    struct buf out = BUF_INIT;
+    struct log_lines l;
+    log_lines_init(&l, on_line, &out);
+    for (size_t at = 0; at < len; at += piece) {
+        const size_t n = len - at < piece ? len - at : piece;
+        char *copy = xmalloc(n);
+        memcpy(copy, text + at, n);
+        log_lines_feed(&l, copy, n);
+        free(copy);
+    }
+    log_lines_end(&l);
+    log_lines_done(&l);
+    return buf_take(&out);
+}
+
+static void lines_are_split_and_cleaned(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text, *lines;
+        size_t len; /* 0: strlen */
+    } rows[] = {
+        {"two lines", "a\nb\n", "a|b|", 0},
+        {"no newline at the end", "a\nb", "a|b|", 0},
+        {"nothing", "", "", 0},
+        {"empty lines", "\n\na\n\n", "a|", 0},
+        {"lines of Windows", "a\r\nb\r\n", "a|b|", 0},
+        {"a progress bar", "\r 1/3\r 2/3\r 3/3\n", " 1/3| 2/3| 3/3|", 0},
+        {"colours", "\033[1;31mred\033[0m text\n", "red text|", 0},
+        {"a colour that never ends", "x\033[1;31", "x|", 0},
+        {"a window's title", "\033]0;title\atext\033]0;more\033\\!\n", "text!|", 0},
+        {"cursor up, line cleared", "\033[A\033[2Kdone\n", "done|", 0},
+        {"backspaces", "10%\b\b\b20%\n", "10%20%|", 0},
+        {"NULs", "a\0b\0\n\0\n", "ab|", 7},
+        {"tabs stay", "a\tb\n", "a\tb|", 0},
+        {"bytes that are not UTF-8 stay", "a\xff\n", "a\xff|", 0},
+        {"a lone escape", "a\033\n", "a|", 0},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        const size_t len = rows[i].len == 0 ? strlen(rows[i].text) : rows[i].len;
+        for (size_t piece = 1; piece <= len + 1; piece++) {
+            char *lines = split(rows[i].text, len, piece);
+            assert_string_equal(lines, rows[i].lines);
+            free(lines);
+        }
+    }
+}
+
+static void long_lines_are_cut(void **state)
+{
+    (void)state;
+    const size_t len = 3 * LOG_LINE_MAX;
+    char *text = xmalloc(len + 3);
+    memset(text, 'x', len);
+    memcpy(text + len, "\ny\n", 3);
+    static const size_t pieces[] = {1, 1000, LOG_LINE_MAX, 100000};
+    for (size_t i = 0; i < N_ROWS(pieces); i++) {
+        char *lines = split(text, len + 3, pieces[i]);
+        assert_int_equal(strlen(lines), LOG_LINE_MAX + 3);
+        assert_string_equal(lines + LOG_LINE_MAX, "|y|");
+        free(lines);
+    }
+    struct log_lines l;
+    struct buf out = BUF_INIT;
+    log_lines_init(&l, on_line, &out);
+    for (int i = 0; i < 1000; i++) {
+        log_lines_feed(&l, text, len); /* 24 MB without a newline */
+    }
+    assert_true(l.partial.cap <= 2 * LOG_LINE_MAX);
+    log_lines_done(&l);
+    buf_done(&out);
+    free(text);
+}
+
+static void prefixes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        size_t len;
+        int64_t rank;
+    } rows[] = {
+        {"[1,3]<stdout>:x", 14, 3},
+        {"[1,12]<stderr>: x", 16, 12},
+        {"[prterun-host-7@1,2]<stdout>: x", 30, 2},
+        {"[4]<stdout>:x", 12, 4},
+        {"[default5]:x", 11, 5},
+        {"[rank6]: x", 9, 6},
+        {"[3]: x", 0, -1},
+        {"[Epoch 0, batch 5] loss", 0, -1},
+        {"[2023/07/28 06:42:45] x", 0, -1},
+        {"[rank6", 0, -1},
+        {"[]<stdout>:", 0, -1},
+        {"", 0, -1},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].line);
+        int64_t rank = -1;
+        assert_int_equal(log_prefix_len(rows[i].line, strlen(rows[i].line), &rank), rows[i].len);
+        assert_int_equal(rank, rows[i].rank);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_are_split_and_cleaned),
+        cmocka_unit_test(long_lines_are_cut),
+        cmocka_unit_test(prefixes),
+    };
+    return cmocka_run_group_tests_name("logparse/lines", tests, NULL, NULL);
+}

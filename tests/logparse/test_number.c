@@ -1,0 +1,138 @@
+/* Numbers, durations and dates as programs print them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "logparse/number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+static void numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double value;
+    } rows[] = {
+        {"0", 0},
+        {"123.456", 123.456},
+        {".5", .5},
+        {"5.", 5},
+        {"0.1", 0.1},
+        {"1088.76", 1088.76},
+        {"-3.25", -3.25},
+        {"+3", 3},
+        {"1,234.5", 1234.5},
+        {"1,234,567", 1234567},
+        {"12,345.678", 12345.678},
+        {"1.2e+03", 1200},
+        {"7.0123e+00", 7.0123},
+        {"123456789012345678", 123456789012345678.0},
+        {"0.123456789012345678", 0.123456789012345678},
+        {"inf", INFINITY},
+        {"-inf", -INFINITY},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].text);
+        double v = 0;
+        assert_true(log_number(rows[i].text, strlen(rows[i].text), &v));
+        assert_true(v == rows[i].value);
+    }
+    double v = 0;
+    assert_true(log_number("NaN", 3, &v) && isnan(v));
+    assert_true(log_number("12345", 2, &v) && v == 12); /* no more than its length is read */
+    static const char *const wrong[] = {"",    "12,34",  "1,23", ",5",       "1,2345",   "1,234,5",
+                                        "12,", "1.2.3",  "0x10", "12a",      "--1",      "+-1",
+                                        ".",   "1,234,", "e5",   "1234,567", "infinity", "1.5,000"};
+    for (size_t i = 0; i < N_ROWS(wrong); i++) {
+        print_message("# wrong '%s'\n", wrong[i]);
+        assert_false(log_number(wrong[i], strlen(wrong[i]), &v));
+    }
+}
+
+/* The short way of reading gives the bits of strtod. */
+static void short_numbers_are_exact(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 200000; i++) {
+        char text[32];
+        const unsigned digits = i * 2654435761U;
+        const int n = snprintf(text, sizeof(text), "%u.%03u", digits % 100000, i % 1000);
+        double v;
+        assert_true(log_number(text, (size_t)n, &v));
+        assert_true(v == strtod(text, NULL));
+    }
+}
+
+static void clocks(void **state)
+{
+    (void)state;
+    double s;
+    assert_true(log_clock("1:02:03.5", 9, &s) && s == 3723.5);
+    assert_true(log_clock("02:03", 5, &s) && s == 123);
+    static const char *const wrong[] = {"", "12", ":12", "1:2:3:4", "1:", "1:xx"};
+    for (size_t i = 0; i < N_ROWS(wrong); i++) {
+        assert_false(log_clock(wrong[i], strlen(wrong[i]), &s));
+    }
+}
+
+static void stamps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t unix_ms; /* as `date -ud TEXT +%s%3N` says */
+        bool has_date;
+    } rows[] = {
+        {"1970-01-01T00:00:00Z", 0, true},
+        {"2023-07-28T06:42:45Z", 1690526565000, true},
+        {"2023/07/28 06:42:45", 1690526565000, true},
+        {"2021-02-20 14:54:52,490", 1613832892490, true},
+        {"2024-02-29T23:59:59.5+01:00", 1709247599500, true},
+        {"2024-03-01 00:00:00-0530", 1709271000000, true},
+        {"0315 05:18:15.651", 6326295651, true}, /* of 1970 */
+        {"06:42:45", 24165000, false},
+        {"06:42:45.25", 24165250, false},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].text);
+        struct log_stamp stamp;
+        assert_true(log_stamp_read(rows[i].text, strlen(rows[i].text), &stamp));
+        assert_int_equal(stamp.ns, rows[i].unix_ms * 1000000);
+        assert_int_equal(stamp.has_date, rows[i].has_date);
+    }
+    static const char *const wrong[] = {"",
+                                        "12",
+                                        "12:34",
+                                        "25:00:00",
+                                        "12:60:00",
+                                        "2023-13-01T00:00:00",
+                                        "2023-01/01T00:00:00",
+                                        "2023-01-01",
+                                        "12:00:00 ",
+                                        "2023-01-01T"};
+    for (size_t i = 0; i < N_ROWS(wrong); i++) {
+        struct log_stamp stamp;
+        print_message("# wrong '%s'\n", wrong[i]);
+        assert_false(log_stamp_read(wrong[i], strlen(wrong[i]), &stamp));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(short_numbers_are_exact),
+        cmocka_unit_test(clocks),
+        cmocka_unit_test(stamps),
+    };
+    return cmocka_run_group_tests_name("logparse/number", tests, NULL, NULL);
+}

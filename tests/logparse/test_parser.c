@@ -1,0 +1,248 @@
+/* The stream parser: warm-up, how figures become one, ranks, time stamps, and what is said when there is
+ * no figure. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "logparse/parser.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define S INT64_C(1000000000)
+
+static struct log_rule *rule_of(const char *lines)
+{
+    struct diags diags = {0};
+    struct log_rule *rule = NULL;
+    _cleanup_(freep) char *text = xasprintf("name: mine\nlines:\n%s", lines);
+    if (log_rule_load(text, strlen(text), &rule, &diags) < 0) {
+        struct buf out = BUF_INIT;
+        diags_format(&diags, "rule", text, &out);
+        fail_msg("%s", buf_cstr(&out));
+    }
+    return rule;
+}
+
+struct row {
+    const char *name, *lines, *log;
+    double rate; /* NaN: none */
+    unsigned steps, units;
+    const char *method;
+    int64_t batch, warmup, trainers;
+};
+
+static struct log_parser *parser_of(const struct row *row, const struct log_rule *rule)
+{
+    return log_parser_new(&(struct log_parser_params){
+        .rule = rule,
+        .role = ROLE_TRAINER,
+        .batch_size = row->batch,
+        .warmup_steps = row->warmup,
+        .trainers = row->trainers,
+    });
+}
+
+#define RATE "- {kind: Step, pattern: 'step (?<step>) (?<rate>) img/s'}\n"
+#define PLAIN "- {kind: Step, pattern: '^(?<rate>) img/s'}\n"
+#define TIMED "- {kind: Step, pattern: 'step (?<step>) took (?<step_ms>) ms'}\n"
+#define AGG(how) "- {kind: Step, aggregate: " how ", pattern: '^(?<rate>) img/s'}\n"
+#define STAMPED "- {kind: Step, pattern: '^(?<stamp>) step (?<step>)'}\n"
+
+/* clang-format off */
+static const struct row rows[] = {
+    {"one line", PLAIN, "123.4 img/s\n", 123.4, 1, 0, "mean of 1 step line", 0, 10, 1},
+    {"the time of two equal steps counts, not the mean of their rates", PLAIN, "10 img/s\n30 img/s\n", 15, 2, 0, "mean of 2 step lines", 0, 0, 1},
+    {"median", AGG("Median"), "10 img/s\n30 img/s\n11 img/s\n", 11, 3, 0, "median of 3 step lines", 0, 0, 1},
+    {"median of two", AGG("Median"), "10 img/s\n30 img/s\n", 20, 2, 0, "median of 2 step lines", 0, 0, 1},
+    {"last", AGG("Last"), "10 img/s\n30 img/s\n20 img/s\n", 20, 3, 0, "last of 3 step lines", 0, 0, 1},
+    {"maximum", AGG("Max"), "10 img/s\n30 img/s\n20 img/s\n", 30, 3, 0, "maximum of 3 step lines", 0, 0, 1},
+    {"warm-up of the definition, from 0", RATE, "step 0 1 img/s\nstep 1 1 img/s\nstep 2 8 img/s\n", 8, 1, 0, "mean of 1 step line", 0, 2, 1},
+    {"warm-up of the definition, from 1", RATE, "step 1 1 img/s\nstep 2 1 img/s\nstep 3 8 img/s\n", 8, 1, 0, "mean of 1 step line", 0, 2, 1},
+    {"every tenth step is printed: the first line is of the warm-up", RATE, "step 10 1 img/s\nstep 20 8 img/s\nstep 30 8 img/s\n", 8, 20, 0, "mean of 2 step lines", 0, 10, 1},
+    {"numbers that begin again do not make a second warm-up", RATE, "step 0 1 img/s\nstep 1 8 img/s\nstep 0 8 img/s\nstep 1 8 img/s\n", 8, 3, 0, "mean of 3 step lines", 0, 1, 1},
+    {"warm-up of the rule wins", "- {kind: Step, skip: {steps: 0}, pattern: 'step (?<step>) (?<rate>) img/s'}\n", "step 0 8 img/s\n", 8, 1, 0, "mean of 1 step line", 0, 10, 1},
+    {"warm-up in lines", "- {kind: Step, skip: {lines: 2}, pattern: '^(?<rate>) img/s'}\n", "1 img/s\n1 img/s\n8 img/s\n", 8, 1, 0, "mean of 1 step line", 0, 0, 1},
+    {"warm-up in seconds", "- {kind: Step, skip: {seconds: 60}, pattern: '^(?<stamp>) (?<rate>) img/s'}\n", "12:00:00 1 img/s\n12:00:59 1 img/s\n12:01:00 8 img/s\n", 8, 1, 0, "mean of 1 step line", 0, 0, 1},
+    {"lines without a number do not know the definition's warm-up", PLAIN, "1 img/s\n", 1, 1, 0, "mean of 1 step line", 0, 10, 1},
+    {"time of a step and batch size", TIMED, "step 1 took 500 ms\nstep 2 took 500 ms\n", 64, 2, 64, "mean of 2 step lines", 32, 0, 1},
+    {"scope Job: the batch of all trainers", "- {kind: Step, scope: Job, pattern: 'took (?<step_s>) s'}\n", "took 2 s\n", 64, 1, 128, "mean of 1 step line", 32, 0, 4},
+    {"batch size of the line", "- {kind: Step, pattern: 'b (?<batch>) took (?<step_s>) s'}\n", "b 64 took 2 s\n", 32, 1, 64, "mean of 1 step line", 1, 0, 1},
+    {"steps a second, of no batch", "- {kind: Step, unit: steps, pattern: '(?<step_rate>) it/s'}\n", "4 it/s\n", 4, 1, 1, "mean of 1 step line", 0, 0, 1},
+    {"time stamps", STAMPED, "12:00:00 step 0\n12:00:10 step 10\n12:00:20 step 20\n", 32, 20, 640, "mean of 3 step lines, by their time stamps", 32, 0, 1},
+    {"time stamps: measuring begins when the warm-up ends", STAMPED, "12:00:00 step 0\n12:00:50 step 10\n12:01:00 step 20\n", 32, 10, 320, "mean of 1 step line, by their time stamps", 32, 10, 1},
+    {"over midnight", STAMPED, "23:59:55 step 0\n00:00:05 step 10\n", 32, 10, 320, "mean of 2 step lines, by their time stamps", 32, 0, 1},
+    {"a summary counts before steps, wherever it stands", PLAIN "- {kind: Summary, pattern: 'total (?<rate>) img/s'}\n", "total 50 img/s\n10 img/s\n", 50, 0, 0, "last of 1 summary line", 0, 0, 1},
+    {"the first rule line that matches decides", "- {kind: Step, pattern: 'a (?<rate>) img/s'}\n" "- {kind: Step, pattern: '(?<rate>) img/s'}\n", "a 5 img/s\n7 img/s\n", 5, 1, 0, "mean of 1 step line", 0, 0, 1},
+    {"an epoch's time and the steps counted in it", TIMED "- {kind: Epoch, pattern: 'epoch took (?<time_s>) s'}\n", "step 0 took 1 ms\nstep 1 took 1 ms\nepoch took 8 s\nstep 0 took 1 ms\nstep 1 took 1 ms\nepoch took 8 s\n", 8, 4, 128, "mean of 2 epoch lines", 32, 0, 1},
+    {"ranks add up", "- {kind: Step, pattern: 'rank (?<rank>): (?<rate>) img/s'}\n", "rank 0: 10 img/s\nrank 7: 20 img/s\nrank 0: 10 img/s\n", 30, 2, 0, "mean of 3 step lines, 2 ranks", 0, 0, 1},
+    {"ranks that print the job's figure do not", "- {kind: Step, scope: Job, pattern: '(?<rate>) img/s'}\n", "[1,0]<stdout>:30 img/s\n[1,1]<stdout>:32 img/s\n", 31, 1, 0, "mean of 2 step lines, 2 ranks", 0, 0, 1},
+    {"a number that is none is left out", PLAIN, "nan img/s\n0 img/s\n8 img/s\n", 8, 1, 0, "mean of 1 step line", 0, 0, 1},
+};
+/* clang-format on */
+
+static void check_result(const struct row *row, const struct log_parser *p)
+{
+    struct log_result r;
+    assert_int_equal(log_parser_result(p, &r), 0);
+    if (fabs(r.rate - row->rate) > 1e-9 * row->rate) {
+        fail_msg("rate %.12g, not %.12g", r.rate, row->rate);
+    }
+    assert_true(r.steps == row->steps);
+    assert_true(row->units == 0 ? isnan(r.units) : r.units == row->units);
+    assert_string_equal(r.method, row->method);
+}
+
+/* However the bytes are cut. */
+static void figures_become_one(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct log_rule *rule = rule_of(rows[i].lines);
+        const size_t len = strlen(rows[i].log);
+        for (size_t piece = 1; piece <= len; piece += piece < 4 ? 1 : len) {
+            struct log_parser *p = parser_of(&rows[i], rule);
+            for (size_t at = 0; at < len; at += piece) {
+                const size_t n = len - at < piece ? len - at : piece;
+                log_parser_feed(p, LOG_STDOUT, rows[i].log + at, n, 0);
+            }
+            log_parser_end(p, 0);
+            check_result(&rows[i], p);
+            log_parser_free(p);
+        }
+        log_rule_free(rule);
+    }
+}
+
+/* Lines without a stamp of their own have that of their arrival. */
+static void arrival_counts(void **state)
+{
+    (void)state;
+    struct log_rule *rule = rule_of("- {kind: Step, pattern: 'step (?<step>) loss (?<loss>)'}\n");
+    const struct row row = {.batch = 32};
+    struct log_parser *p = parser_of(&row, rule);
+    log_parser_feed(p, LOG_STDERR, "step 0 loss 3\nstep 10 lo", 24, 5 * S);
+    log_parser_feed(p, LOG_STDOUT, "other\n", 6, 10 * S);
+    log_parser_feed(p, LOG_STDERR, "ss 2\nstep 20 loss 1", 19, 15 * S);
+    log_parser_end(p, 25 * S);
+    struct log_result r;
+    assert_int_equal(log_parser_result(p, &r), 0);
+    assert_true(fabs(r.rate - 32) < 1e-9);
+    assert_true(r.loss_first == 3 && r.loss_last == 1);
+    assert_int_equal(r.n_step_ns, 20);
+    assert_int_equal(r.step_ns[0], S);
+    log_parser_free(p);
+    log_rule_free(rule);
+}
+
+/* ---- no figure ---- */
+
+static void why_there_is_no_figure(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *lines, *log, *said;
+        int64_t warmup;
+    } misses[] = {
+        {"nothing at all", PLAIN, "", "the program printed nothing for the log rule mine\n", 0},
+        {"no line matches", "- {kind: Step, pattern: 'Speed = (?<rate>) img/s'}\n",
+         "one\nSpeed = 12 images\nthree\nfour\nfive\nsix\n",
+         "no line of 6 matched the log rule mine\n"
+         "the last 5 lines:\n  2: Speed = 12 images\n  3: three\n  4: four\n  5: five\n  6: six\n"
+         "nearest miss: line 2, for lines[0] (Step) of the rule; it lacks ' img/s':\n"
+         "  2: Speed = 12 images\n"
+         "  pattern: Speed = (?<rate>) img/s\n",
+         0},
+        {"what stands between does not fit", "- {kind: Step, pattern: 'Speed = (?<rate>) img/s'}\n",
+         "Speed = fast img/s\n",
+         "no line of 1 matched the log rule mine\nthe only line:\n  1: Speed = fast img/s\n"
+         "nearest miss: line 1, for lines[0] (Step) of the rule; it has all fixed texts of the "
+         "pattern, but not what stands between them:\n  1: Speed = fast img/s\n"
+         "  pattern: Speed = (?<rate>) img/s\n",
+         0},
+        {"all in the warm-up", RATE, "step 1 5 img/s\nstep 2 5 img/s\n",
+         "2 lines matched the log rule mine, 2 of them in the warm-up, and no throughput follows "
+         "from the others\nthe last 2 lines:\n  1: step 1 5 img/s\n  2: step 2 5 img/s\n",
+         10},
+        {"no number", PLAIN, "0 img/s\n",
+         "1 lines matched the log rule mine, but no throughput follows from them; 1 refused, line "
+         "1: its 'rate' is '0', which is not above 0\nthe only line:\n  1: 0 img/s\n",
+         0},
+        {"no batch size", TIMED, "step 1 took 5 ms\n",
+         "1 lines matched the log rule mine, but the samples of a step are unknown\n"
+         "the only line:\n  1: step 1 took 5 ms\n",
+         0},
+    };
+    for (size_t i = 0; i < N_ROWS(misses); i++) {
+        print_message("# row '%s'\n", misses[i].name);
+        struct log_rule *rule = rule_of(misses[i].lines);
+        const struct row row = {.warmup = misses[i].warmup};
+        struct log_parser *p = parser_of(&row, rule);
+        log_parser_feed(p, LOG_STDOUT, misses[i].log, strlen(misses[i].log), 0);
+        log_parser_end(p, 0);
+        struct log_result r;
+        assert_int_equal(log_parser_result(p, &r), -ENODATA);
+        struct buf out = BUF_INIT;
+        log_parser_explain(p, &out);
+        assert_string_equal(buf_cstr(&out), misses[i].said);
+        buf_done(&out);
+        log_parser_free(p);
+        log_rule_free(rule);
+    }
+}
+
+/* A summary keeps the quotient to six digits, whether the log counts or not. */
+static void summaries(void **state)
+{
+    (void)state;
+    static const double rates[] = {0.0000266, 0.5, 1, 123.4, 1e6, 123456789};
+    for (size_t i = 0; i < N_ROWS(rates); i++) {
+        struct log_result r = {.rate = rates[i], .units = NAN, .steps = 3};
+        struct summary s;
+        log_result_to_summary(&r, &s);
+        assert_true(s.samples >= 1 && s.duration_ns >= 1);
+        const double rate = (double)s.samples / ((double)s.duration_ns / 1e9);
+        assert_true(fabs(rate - rates[i]) < 1e-6 * rates[i]);
+        assert_int_equal(s.steps, 3);
+    }
+}
+
+/* A median over more lines than are kept, and more steps than are kept. */
+static void long_logs_stay_small(void **state)
+{
+    (void)state;
+    struct log_rule *rule =
+        rule_of("- {kind: Step, aggregate: Median, unit: steps, pattern: '^(?<rate>) img/s'}\n");
+    const struct row row = {0};
+    struct log_parser *p = parser_of(&row, rule);
+    for (int i = 0; i < 300000; i++) {
+        char line[32];
+        const int n = snprintf(line, sizeof(line), "%d img/s\n", i % 1000 + 1);
+        log_parser_feed(p, LOG_STDOUT, line, (size_t)n, 0);
+    }
+    struct log_result r;
+    assert_int_equal(log_parser_result(p, &r), 0);
+    assert_int_equal(r.n_lines, 300000);
+    assert_true(fabs(r.rate - 500.5) < 10);
+    assert_int_equal(r.n_step_ns, 0);
+    log_parser_free(p);
+    log_rule_free(rule);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_become_one),     cmocka_unit_test(arrival_counts),
+        cmocka_unit_test(why_there_is_no_figure), cmocka_unit_test(summaries),
+        cmocka_unit_test(long_logs_stay_small),
+    };
+    return cmocka_run_group_tests_name("logparse/parser", tests, NULL, NULL);
+}

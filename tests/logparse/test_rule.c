@@ -1,0 +1,118 @@
+/* Rules out of YAML: what they become, and every problem with its place. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "logparse/rule.h"
+
+#include <string.h>
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+static void a_rule_and_its_defaults(void **state)
+{
+    (void)state;
+    static const char text[] = "name: mine\n"
+                               "lines:\n"
+                               "- kind: Step\n"
+                               "  pattern: 'step (?<step>) (?<rate>) w/s'\n"
+                               "  unit: words\n"
+                               "  skip: {seconds: 30}\n"
+                               "  aggregate: Median\n"
+                               "- {kind: Step, pattern: 'loss (?<loss>)'}\n"
+                               "- {kind: Summary, scope: Job, each: 3, pattern: '(?<time_s>) s'}\n"
+                               "- {kind: Info, role: pserver, pattern: 'b (?<batch>)'}\n";
+    struct diags diags = {0};
+    struct log_rule *rule;
+    assert_int_equal(log_rule_load(text, strlen(text), &rule, &diags), 0);
+    assert_string_equal(rule->name, "mine");
+    assert_string_equal(rule->description, "");
+    assert_int_equal(rule->lines.len, 4);
+    const struct log_line_rule *l = rule->lines.items;
+    assert_string_equal(l[0].unit, "words");
+    assert_int_equal(l[0].skip.kind, LOG_SKIP_SECONDS);
+    assert_int_equal(l[0].skip.n, 30);
+    assert_int_equal(l[0].aggregate, LOG_MEDIAN);
+    assert_int_equal(l[0].scope, LOG_SCOPE_REPLICA);
+    assert_int_equal(l[0].source, LOG_FROM_NUMBERS);
+    assert_true(l[0].roles[ROLE_TRAINER] && !l[0].roles[ROLE_PSERVER]);
+    assert_string_equal(l[0].text, "step (?<step>) (?<rate>) w/s");
+    assert_string_equal(l[1].unit, "samples");
+    assert_int_equal(l[1].skip.kind, LOG_SKIP_DEFAULT);
+    assert_int_equal(l[1].aggregate, LOG_MEAN);
+    assert_int_equal(l[1].source, LOG_FROM_STAMPS); /* there is nothing else */
+    assert_int_equal(l[2].aggregate, LOG_LAST);
+    assert_int_equal(l[2].scope, LOG_SCOPE_JOB);
+    assert_true(l[2].each == 3);
+    assert_true(l[3].roles[ROLE_PSERVER] && !l[3].roles[ROLE_TRAINER]);
+    log_rule_free(rule);
+}
+
+#define HEAD "name: mine\nlines:\n"
+#define GOOD "- {kind: Step, pattern: '(?<rate>) x'}\n"
+
+static void every_problem_has_its_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *said;
+    } rows[] = {
+        {"lines:\n" GOOD, "f:1:1: error: name: required field 'name' is missing"},
+        {"name: Mine\nlines:\n" GOOD, "f:1:7: error: name: 'Mine' is not a name"},
+        {"name: mine\n", "f:1:1: error: lines: required field 'lines' is missing"},
+        {"name: mine\nlines: []\n", "f:2:8: error: lines: the list is empty"},
+        {"[]", "must be a map"},
+        {HEAD "- {kind: step, pattern: 'x (?<rate>)'}\n",
+         "f:3:10: error: lines[0].kind: unknown value 'step'"},
+        {HEAD "- {kind: Step}\n", "f:3:3: error: lines[0].pattern: required field 'pattern' is "
+                                  "missing"},
+        {HEAD "- {kind: Step, pattern: 'x (?<speed>)'}\n",
+         "f:3:25: error: lines[0].pattern: the pattern is wrong at character 6: no group is called "
+         "'speed'"},
+        {HEAD "- {kind: Step, pattern: 'x ('}\n", "at character 4: missing closing parenthesis"},
+        {HEAD "- {kind: Step, pattern: '(?<rate>) x', unit: img/s}\n",
+         "lines[0].unit: 'img/s' is not a unit; letters only, without '/s'"},
+        {HEAD "- {kind: Step, pattern: '(?<rate>) x', skip: {}}\n",
+         "lines[0].skip: the warm-up must have one length"},
+        {HEAD "- {kind: Step, pattern: '(?<rate>) x', skip: {lines: 1, steps: 2}}\n",
+         "lines[0].skip: the warm-up must have one length"},
+        {HEAD "- {kind: Step, pattern: '(?<rate>) x', skip: {lines: -1}}\n", "lines[0].skip.lines"},
+        {HEAD "- {kind: Summary, pattern: '(?<rate>) x', skip: {lines: 1}}\n",
+         "lines[0].skip: a line of kind Summary has no warm-up"},
+        {HEAD "- {kind: Summary, pattern: 'loss (?<loss>)'}\n",
+         "lines[0]: one line of kind Summary has no time between lines"},
+        {HEAD "- {kind: Info, pattern: '(?<rate>) x'}\n" GOOD,
+         "lines[0]: a line of kind Info has no throughput"},
+        {HEAD "- {kind: Step, pattern: 'loss (?<loss>)', from: Numbers}\n",
+         "lines[0].from: no group of the pattern is a throughput or a time"},
+        {HEAD "- {kind: Info, pattern: 'loss (?<loss>)'}\n", "lines: no line has a throughput"},
+        {HEAD "- {kind: Step, pattern: '(?<rate>) x', each: 0}\n", "lines[0].each"},
+        {HEAD "- {kind: Step, pattern: '(?<rate>) x', role: server}\n", "lines[0].role"},
+        {HEAD "- {kind: Step, pattern: '(?<rate>) x', regex: z}\n", "unknown field 'regex'"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].said);
+        struct diags diags = {0};
+        struct log_rule *rule;
+        assert_int_equal(log_rule_load(rows[i].text, strlen(rows[i].text), &rule, &diags), -EINVAL);
+        struct buf out = BUF_INIT;
+        diags_format(&diags, "f", rows[i].text, &out);
+        if (strstr(buf_cstr(&out), rows[i].said) == NULL) {
+            fail_msg("not said: %s\n%s", rows[i].said, buf_cstr(&out));
+        }
+        buf_done(&out);
+        diags_done(&diags);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rule_and_its_defaults),
+        cmocka_unit_test(every_problem_has_its_place),
+    };
+    return cmocka_run_group_tests_name("logparse/rule", tests, NULL, NULL);
+}
