@@ -27,6 +27,11 @@ static const char *const type_names[RECORD_TYPE_COUNT] = {
     [RECORD_ERROR] = "error",
 };
 
+const char *const summary_unit_names[SUMMARY_UNIT_COUNT] = {
+    [UNIT_SAMPLES] = "samples", [UNIT_STEPS] = "steps", [UNIT_WORDS] = "words",
+    [UNIT_TOKENS] = "tokens",   [UNIT_GB] = "GB",       [UNIT_RUNS] = "runs",
+};
+
 const char *phase_to_string(enum phase phase)
 {
     return phase_names[phase];
@@ -179,6 +184,17 @@ static void set_series(json_t *object, const int64_t *step_ns, size_t n)
     buf_done(&data);
 }
 
+static void set_source(json_t *object, const struct summary_source *source)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "rule", json_string(source->rule));
+    json_object_set_new(o, "method", json_string(source->method));
+    json_object_set_new(o, "unit", json_string(summary_unit_names[source->unit]));
+    json_object_set_new(o, "scope", json_string(source->is_job ? "job" : "replica"));
+    set_number(o, "accuracy_last", source->accuracy_last);
+    json_object_set_new(object, "log", o);
+}
+
 void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,
                           const int64_t *step_ns, size_t n)
 {
@@ -197,6 +213,9 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
     json_object_set_new(o, "environment_digest",
                         s->environment_digest[0] == '\0' ? json_null()
                                                          : json_string(s->environment_digest));
+    if (s->source.rule[0] != '\0') {
+        set_source(o, &s->source);
+    }
     if (n != 0) {
         set_series(o, step_ns, n);
     }

@@ -52,6 +52,29 @@ struct record_step {
 #define SUMMARY_MAX_BYTES 4096
 #define SUMMARY_MAX_SERIES 1000
 
+/* What `samples` of a summary counts. */
+enum summary_unit {
+    UNIT_SAMPLES,
+    UNIT_STEPS,
+    UNIT_WORDS,
+    UNIT_TOKENS,
+    UNIT_GB,   /* 10^9 bytes */
+    UNIT_RUNS, /* whole runs, to a goal */
+};
+#define SUMMARY_UNIT_COUNT 6
+extern const char *const summary_unit_names[SUMMARY_UNIT_COUNT]; /* "samples", ...; in record.c */
+
+/* Where a summary came from, if the replica did not write it: its log (docs/log-rules.md). */
+#define SUMMARY_RULE_SIZE 33
+#define SUMMARY_METHOD_SIZE 97
+struct summary_source {
+    char rule[SUMMARY_RULE_SIZE];     /* "": the replica wrote the summary */
+    char method[SUMMARY_METHOD_SIZE]; /* "mean of 98 step lines" */
+    enum summary_unit unit;
+    bool is_job;          /* samples are those of all trainers, not of this one */
+    double accuracy_last; /* 0 to 1; NaN: none */
+};
+
 struct summary {
     uint64_t samples;
     int64_t duration_ns; /* barrier to the end of the last measured step */
@@ -67,6 +90,7 @@ struct summary {
     uint32_t series_k;
     uint32_t n_series;
     double *series_us; /* owned; NULL if n_series is 0 */
+    struct summary_source source;
 };
 void summary_done(struct summary *s);
 

@@ -171,6 +171,62 @@ static int read_series(const json_t *o, struct summary *s, struct err *err)
     return 0;
 }
 
+/* Texts of names and numbers only, as record_write_summary has them. */
+static int get_plain(const json_t *object, const char *key, char *ret, size_t size, struct err *err)
+{
+    const char *text = NULL;
+    int r = get_text(object, key, REQUIRED, &text, err);
+    if (r < 0) {
+        return r;
+    }
+    for (const char *c = text; *c != '\0'; c++) {
+        if (*c < ' ' || *c > '~') {
+            return err_set(err, EPROTO, "'%s' is not plain text", key);
+        }
+    }
+    const size_t len = strlen(text);
+    if (len == 0 || len >= size) {
+        return err_set(err, EPROTO, "'%s' has %zu characters, not 1 to %zu", key, len, size - 1);
+    }
+    memcpy(ret, text, len + 1);
+    return 0;
+}
+
+static int get_word(const json_t *object, const char *key, const char *const *words, int n,
+                    int *ret, struct err *err)
+{
+    const char *text = NULL;
+    int r = get_text(object, key, REQUIRED, &text, err);
+    for (int i = 0; i < n && r >= 0; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *ret = i;
+            return 0;
+        }
+    }
+    return r < 0 ? r : err_set(err, EPROTO, "'%s' is unknown: '%.32s'", key, text);
+}
+
+static int read_source(const json_t *o, struct summary_source *s, struct err *err)
+{
+    static const char *const scopes[] = {"replica", "job"};
+    json_t *log = NULL;
+    int r = get_object(o, "log", OPTIONAL, &log, err);
+    if (r < 0 || log == NULL) {
+        return r;
+    }
+    int unit = 0, scope = 0;
+    if ((r = get_plain(log, "rule", s->rule, sizeof(s->rule), err)) < 0 ||
+        (r = get_plain(log, "method", s->method, sizeof(s->method), err)) < 0 ||
+        (r = get_word(log, "unit", summary_unit_names, SUMMARY_UNIT_COUNT, &unit, err)) < 0 ||
+        (r = get_word(log, "scope", scopes, 2, &scope, err)) < 0 ||
+        (r = get_number(log, "accuracy_last", &s->accuracy_last, err)) < 0) {
+        return err_wrap(err, r, "'log'");
+    }
+    s->unit = (enum summary_unit)unit;
+    s->is_job = scope == 1;
+    return 0;
+}
+
 static int read_summary(const json_t *o, struct summary *s, struct err *err)
 {
     int r;
@@ -194,7 +250,8 @@ static int read_summary(const json_t *o, struct summary *s, struct err *err)
         }
         memcpy(s->environment_digest, digest, RECORD_DIGEST_CHARS + 1);
     }
-    return read_series(o, s, err);
+    r = read_source(o, &s->source, err);
+    return r < 0 ? r : read_series(o, s, err);
 }
 
 static int read_error(const json_t *o, struct record_error *e, struct err *err)

@@ -121,11 +121,8 @@ static void refuse(struct log_parser *p, const char *why)
 static double units_of_step(const struct log_parser *p, const struct log_line_rule *line,
                             const struct log_values *v, const struct rank_state *rank)
 {
-    if (strcmp(line->unit, LOG_UNIT_STEPS) == 0) {
-        return 1;
-    }
-    if (strcmp(line->unit, LOG_UNIT_SAMPLES) != 0) {
-        return NAN;
+    if (line->unit != UNIT_SAMPLES) {
+        return line->unit == UNIT_STEPS ? 1 : NAN;
     }
     if (v->has[LOG_BATCH]) {
         return v->number[LOG_BATCH];
@@ -343,8 +340,22 @@ void log_parser_end(struct log_parser *p, int64_t t_ns)
 
 /* ---- the result ---- */
 
-/* The figure of one line of the rule over all ranks: their sum, or, where each figure is the job's
- * already, their mean. False: it has none. */
+/* What the sum over the ranks is multiplied with. */
+static double factor_of(const struct log_parser *p, const struct log_line_rule *line,
+                        unsigned ranks)
+{
+    switch (line->scope) {
+    case LOG_SCOPE_REPLICA:
+        return 1;
+    case LOG_SCOPE_JOB: /* each figure is the job's already */
+        return 1.0 / ranks;
+    case LOG_SCOPE_EACH:
+        return (double)(p->params.trainers > 0 ? p->params.trainers : 1) / ranks;
+    }
+    return 1;
+}
+
+/* The figure of one line of the rule over all ranks. False: it has none. */
 static bool add_up(const struct log_parser *p, size_t index, struct log_result *ret,
                    unsigned *ret_ranks)
 {
@@ -368,12 +379,12 @@ static bool add_up(const struct log_parser *p, size_t index, struct log_result *
     if (n == 0) {
         return false;
     }
-    const double divisor = line->scope == LOG_SCOPE_JOB ? n : 1;
+    const double factor = factor_of(p, line, n);
     *ret = (struct log_result){
-        .rate = rate / divisor,
+        .rate = rate * factor,
         .line = line,
         .steps = steps,
-        .units = units / divisor,
+        .units = units * factor,
         .n_lines = n_lines,
         .step_ns = first->step_ns.items,
         .n_step_ns = first->step_ns.len,
@@ -413,7 +424,8 @@ int log_parser_result(const struct log_parser *p, struct log_result *ret)
     return -ENODATA;
 }
 
-void log_result_to_summary(const struct log_result *r, struct summary *ret)
+void log_result_to_summary(const struct log_result *r, const struct log_rule *rule,
+                           struct summary *ret)
 {
     const bool is_counted = r->units >= 1 && r->units < 9e15;
     const double samples = is_counted ? nearbyint(r->units) : ceil(r->rate);
@@ -423,7 +435,12 @@ void log_result_to_summary(const struct log_result *r, struct summary *ret)
         .steps = (uint32_t)fmin(r->steps, UINT32_MAX),
         .loss_first = r->loss_first,
         .loss_last = r->loss_last,
+        .source = {.unit = r->line->unit,
+                   .is_job = r->line->scope != LOG_SCOPE_REPLICA,
+                   .accuracy_last = r->accuracy_last},
     };
+    text_put(ret->source.rule, sizeof(ret->source.rule), "%s", rule->name);
+    text_put(ret->source.method, sizeof(ret->source.method), "%s", r->method);
 }
 
 /* ---- no result ---- */
@@ -431,7 +448,7 @@ void log_result_to_summary(const struct log_result *r, struct summary *ret)
 static void put_reason(const struct log_parser *p, struct buf *out)
 {
     const struct log_rule *rule = p->params.rule;
-    const char *name = rule->name[0] == '\0' ? "of the system" : rule->name;
+    const char *name = rule->name;
     const unsigned long long n = p->n_lines, matched = p->n_matched;
     if (n == 0) {
         buf_printf(out, "the program printed nothing for the log rule %s", name);

@@ -51,7 +51,6 @@ void log_parser_feed(struct log_parser *p, enum log_stream stream, const char *d
 /* The streams have ended. */
 void log_parser_end(struct log_parser *p, int64_t t_ns);
 
-#define LOG_METHOD_SIZE 97
 struct log_result {
     double rate;                                 /* units/s, over all ranks of this replica */
     const struct log_line_rule *line;            /* which decided; borrowed from the rule */
@@ -61,7 +60,7 @@ struct log_result {
     double loss_first, loss_last, accuracy_last; /* NaN: none */
     const int64_t *step_ns;                      /* of measured steps; borrowed from the parser */
     size_t n_step_ns;
-    char method[LOG_METHOD_SIZE]; /* "mean of 98 step lines" */
+    char method[SUMMARY_METHOD_SIZE]; /* "mean of 98 step lines" */
 };
 /* -ENODATA: no throughput; log_parser_explain says why. */
 int log_parser_result(const struct log_parser *p, struct log_result *ret);
@@ -69,4 +68,5 @@ int log_parser_result(const struct log_parser *p, struct log_result *ret);
 void log_parser_explain(const struct log_parser *p, struct buf *out);
 /* Samples and time of a result as a summary has them. Where the log has no count, they are the smallest
  * whole ones of a second or more with the same quotient. The series is left to record_write_summary. */
-void log_result_to_summary(const struct log_result *r, struct summary *ret);
+void log_result_to_summary(const struct log_result *r, const struct log_rule *rule,
+                           struct summary *ret);

@@ -12,7 +12,7 @@
 #define SKIP_MAX 1000000
 
 static const char *const kind_names[LOG_KIND_COUNT] = {"Summary", "Epoch", "Step", "Info"};
-static const char *const scope_names[] = {"Replica", "Job"};
+static const char *const scope_names[] = {"Replica", "Each", "Job"};
 static const char *const aggregate_names[] = {"Mean", "Median", "Last", "Max"};
 static const char *const source_names[] = {"Numbers", "TimeStamps"};
 
@@ -58,20 +58,6 @@ static bool has_rate(const struct log_pattern *p)
 }
 
 /* ---- reading ---- */
-
-static void read_unit(struct diags *d, const struct place *item, struct log_line_rule *line)
-{
-    struct place place = place_get(item, "unit");
-    const char *unit = LOG_UNIT_SAMPLES;
-    if (read_text(d, &place, LOG_UNIT_SIZE - 1, &unit) &&
-        (*unit == '\0' ||
-         unit[strspn(unit, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")] != '\0')) {
-        reader_complain(d, &place, "write what is counted, in the plural: samples, words, GB",
-                        "'%s' is not a unit; letters only, without '/s'", unit);
-        unit = LOG_UNIT_SAMPLES;
-    }
-    (void)memcpy(line->unit, unit, strlen(unit) + 1);
-}
 
 static void read_each(struct diags *d, const struct place *item, struct log_line_rule *line)
 {
@@ -176,7 +162,7 @@ static void read_line(struct diags *d, const struct place *item, struct log_line
         {"scope", FIELD_OPTIONAL},     {"skip", FIELD_OPTIONAL},    {"each", FIELD_OPTIONAL},
         {"aggregate", FIELD_OPTIONAL}, {"from", FIELD_OPTIONAL},    {"role", FIELD_OPTIONAL},
     };
-    *line = (struct log_line_rule){.kind = LOG_KIND_STEP, .unit = LOG_UNIT_SAMPLES};
+    *line = (struct log_line_rule){.kind = LOG_KIND_STEP};
     if (!read_map(d, item, fields, COUNT_OF(fields))) {
         return;
     }
@@ -188,7 +174,8 @@ static void read_line(struct diags *d, const struct place *item, struct log_line
     line->aggregate = (enum log_aggregate)read_enum_or(d, item, "aggregate", aggregate_names,
                                                        COUNT_OF(aggregate_names), NULL, usual);
     read_pattern(d, item, line);
-    read_unit(d, item, line);
+    line->unit = (enum summary_unit)read_enum_or(d, item, "unit", summary_unit_names,
+                                                 SUMMARY_UNIT_COUNT, NULL, UNIT_SAMPLES);
     read_each(d, item, line);
     read_skip(d, item, line);
     read_line_roles(d, item, line);
@@ -214,10 +201,11 @@ static void read_lines(struct diags *d, const struct place *root, struct log_rul
     }
 }
 
-static char *read_owned(struct diags *d, const struct place *root, const char *key, size_t max)
+static char *read_owned(struct diags *d, const struct place *root, const char *key, size_t max,
+                        const char *fallback)
 {
     struct place place = place_get(root, key);
-    const char *text = "";
+    const char *text = fallback;
     (void)read_text(d, &place, max, &text); /* a wrong one was reported */
     return xstrdup(text);
 }
@@ -225,8 +213,8 @@ static char *read_owned(struct diags *d, const struct place *root, const char *k
 /* The name goes into summaries and tables. */
 static char *read_name(struct diags *d, const struct place *root)
 {
-    char *name = read_owned(d, root, "name", LOG_RULE_NAME_MAX);
-    if (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0') {
+    char *name = read_owned(d, root, "name", LOG_RULE_NAME_MAX, LOG_RULE_UNNAMED);
+    if (name[0] == '\0' || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0') {
         struct place place = place_get(root, "name");
         reader_complain(d, &place, "use a-z, 0-9 and '-'", "'%s' is not a name", name);
     }
@@ -243,7 +231,7 @@ static struct log_rule *read_rule(struct diags *d, const struct place *place,
     rule->name = rule->description = NULL;
     if (read_map(d, place, fields, COUNT_OF(fields))) {
         rule->name = read_name(d, place);
-        rule->description = read_owned(d, place, "description", DESCRIPTION_MAX);
+        rule->description = read_owned(d, place, "description", DESCRIPTION_MAX, "");
         read_lines(d, place, rule);
     }
     if (d->list.len + d->n_dropped != n_before) {

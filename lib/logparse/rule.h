@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "core/record.h"
 #include "core/role.h"
 #include "doc/reader.h"
 #include "logparse/pattern.h"
@@ -20,8 +21,12 @@ enum log_kind {
     LOG_KIND_INFO,    /* no throughput: a batch size, a loss, an accuracy */
 };
 #define LOG_KIND_COUNT 4
-/* What a figure covers: the process that printed it, or all trainers of the job. */
-enum log_scope { LOG_SCOPE_REPLICA, LOG_SCOPE_JOB };
+/* What a figure covers. */
+enum log_scope {
+    LOG_SCOPE_REPLICA, /* the process that printed it */
+    LOG_SCOPE_EACH,    /* the same, and one process speaks for all: they run in step */
+    LOG_SCOPE_JOB,     /* all trainers of the job */
+};
 /* How the figures of several lines become one. */
 enum log_aggregate {
     LOG_MEAN, /* all that the lines cover, divided by the time they cover */
@@ -39,26 +44,23 @@ struct log_skip { /* the warm-up */
     int64_t n;
 };
 
-#define LOG_UNIT_SIZE 17 /* with its NUL */
-#define LOG_UNIT_SAMPLES "samples"
-#define LOG_UNIT_STEPS "steps"
-
 struct log_line_rule {
     enum log_kind kind;
     enum log_scope scope;
     enum log_aggregate aggregate;
     enum log_source source;
     bool roles[ROLE_COUNT];
-    char unit[LOG_UNIT_SIZE]; /* "samples", or what else is counted */
-    double each;              /* units that a line stands for when it does not say; 0: unknown */
+    enum summary_unit unit;
+    double each; /* units that a line stands for when it does not say; 0: unknown */
     struct log_skip skip;
     char *text;                  /* of the pattern, as it was written; owned */
     struct log_pattern *pattern; /* owned */
 };
 
-#define LOG_RULE_NAME_MAX 32
+#define LOG_RULE_NAME_MAX (SUMMARY_RULE_SIZE - 1)
+#define LOG_RULE_UNNAMED "inline"
 struct log_rule {
-    char *name;                      /* owned; "" for a rule without one */
+    char *name;                      /* owned; never "" */
     char *description;               /* owned; "" without one */
     VEC(struct log_line_rule) lines; /* the first that matches a line decides */
 };
@@ -70,5 +72,5 @@ struct log_rule *log_rule_read(struct diags *diags, const struct place *place);
 void log_rule_free(struct log_rule *rule);
 
 const char *log_kind_to_string(enum log_kind kind);                /* "Step", ... */
-const char *log_scope_to_string(enum log_scope scope);             /* "Replica", "Job" */
+const char *log_scope_to_string(enum log_scope scope);             /* "Replica", ... */
 const char *log_aggregate_to_string(enum log_aggregate aggregate); /* "Mean", ... */

@@ -222,7 +222,10 @@ static struct summary worst_summary(void)
         .throttled_ns = INT64_MAX,
         .max_rss_bytes = UINT64_MAX,
         .environment_digest = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+        .source = {.unit = UNIT_SAMPLES, .accuracy_last = -2.2250738585072014e-308},
     };
+    memset(s.source.rule, 'r', sizeof(s.source.rule) - 1);
+    memset(s.source.method, 'm', sizeof(s.source.method) - 1);
     for (int i = 0; i < PHASE_COUNT; i++) {
         s.phase_ns[i] = INT64_MAX;
     }
@@ -248,9 +251,56 @@ static void worst_numbers_fit_the_termination_message(void **state)
         read_ok(out.data, out.len, &r);
         assert_true(r.summary.samples == INT64_MAX); /* cut, as the contract says */
         assert_true(r.summary.loss_first == s.loss_first && r.summary.loss_last == s.loss_last);
+        assert_string_equal(r.summary.source.rule, s.source.rule);
+        assert_string_equal(r.summary.source.method, s.source.method);
         record_done(&r);
         buf_done(&out);
         free(ns);
+    }
+}
+
+/* Where a summary came from: as it was written, or refused. */
+static void sources(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *log, *why;
+    } rows[] = {
+        {"{\"rule\":\"keras\",\"method\":\"mean of 9 step "
+         "lines\",\"unit\":\"GB\",\"scope\":\"job\","
+         "\"accuracy_last\":0.5}",
+         NULL},
+        {"{\"method\":\"m\",\"unit\":\"GB\",\"scope\":\"job\"}", "'log': 'rule' is missing"},
+        {"{\"rule\":\"\",\"method\":\"m\",\"unit\":\"GB\",\"scope\":\"job\"}",
+         "'log': 'rule' has 0 characters, not 1 to 32"},
+        {"{\"rule\":\"a\\nb\",\"method\":\"m\",\"unit\":\"GB\",\"scope\":\"job\"}",
+         "'log': 'rule' is not plain text"},
+        {"{\"rule\":\"a\",\"method\":\"m\",\"unit\":\"kg\",\"scope\":\"job\"}",
+         "'log': 'unit' is unknown: 'kg'"},
+        {"{\"rule\":\"a\",\"method\":\"m\",\"unit\":\"GB\",\"scope\":\"all\"}",
+         "'log': 'scope' is unknown: 'all'"},
+        {"7", "'log' is not an object"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].log);
+        char *line =
+            xasprintf("{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,"
+                      "\"attempt\":0,\"samples\":1,\"duration_ns\":1,\"steps\":1,\"log\":%s}",
+                      rows[i].log);
+        struct record r;
+        struct err err = {0};
+        const int result = record_read(line, strlen(line), &r, &err);
+        if (rows[i].why != NULL) {
+            assert_int_equal(result, -EPROTO);
+            assert_non_null(strstr(err.msg, rows[i].why));
+        } else {
+            assert_int_equal(result, 1);
+            assert_string_equal(r.summary.source.rule, "keras");
+            assert_int_equal(r.summary.source.unit, UNIT_GB);
+            assert_true(r.summary.source.is_job && r.summary.source.accuracy_last == 0.5);
+            record_done(&r);
+        }
+        free(line);
     }
 }
 
@@ -479,6 +529,7 @@ int main(void)
         cmocka_unit_test(series_is_small_and_exact_enough),
         cmocka_unit_test(series_saturates),
         cmocka_unit_test(worst_numbers_fit_the_termination_message),
+        cmocka_unit_test(sources),
         cmocka_unit_test(numbers_come_back_bit_for_bit),
         cmocka_unit_test(lines_of_others_pass_and_damaged_ones_are_named),
         cmocka_unit_test(negative_times_are_written_as_0),

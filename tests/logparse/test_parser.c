@@ -84,6 +84,8 @@ static const struct row rows[] = {
     {"an epoch's time and the steps counted in it", TIMED "- {kind: Epoch, pattern: 'epoch took (?<time_s>) s'}\n", "step 0 took 1 ms\nstep 1 took 1 ms\nepoch took 8 s\nstep 0 took 1 ms\nstep 1 took 1 ms\nepoch took 8 s\n", 8, 4, 128, "mean of 2 epoch lines", 32, 0, 1},
     {"ranks add up", "- {kind: Step, pattern: 'rank (?<rank>): (?<rate>) img/s'}\n", "rank 0: 10 img/s\nrank 7: 20 img/s\nrank 0: 10 img/s\n", 30, 2, 0, "mean of 3 step lines, 2 ranks", 0, 0, 1},
     {"ranks that print the job's figure do not", "- {kind: Step, scope: Job, pattern: '(?<rate>) img/s'}\n", "[1,0]<stdout>:30 img/s\n[1,1]<stdout>:32 img/s\n", 31, 1, 0, "mean of 2 step lines, 2 ranks", 0, 0, 1},
+    {"one process speaks for all", "- {kind: Step, scope: Each, pattern: '(?<rate>) img/s'}\n", "30 img/s\n", 120, 1, 0, "mean of 1 step line", 0, 0, 4},
+    {"all speak, each for all", "- {kind: Step, scope: Each, pattern: '(?<rate>) img/s'}\n", "[1,0]<stdout>:30 img/s\n[1,1]<stdout>:32 img/s\n", 62, 1, 0, "mean of 2 step lines, 2 ranks", 0, 0, 2},
     {"a number that is none is left out", PLAIN, "nan img/s\n0 img/s\n8 img/s\n", 8, 1, 0, "mean of 1 step line", 0, 0, 1},
 };
 /* clang-format on */
@@ -205,13 +207,19 @@ static void summaries(void **state)
     (void)state;
     static const double rates[] = {0.0000266, 0.5, 1, 123.4, 1e6, 123456789};
     for (size_t i = 0; i < N_ROWS(rates); i++) {
-        struct log_result r = {.rate = rates[i], .units = NAN, .steps = 3};
+        const struct log_line_rule line = {.unit = UNIT_RUNS, .scope = LOG_SCOPE_JOB};
+        const struct log_rule rule = {.name = "mine"};
+        struct log_result r = {
+            .rate = rates[i], .units = NAN, .steps = 3, .line = &line, .method = "last of 1"};
         struct summary s;
-        log_result_to_summary(&r, &s);
+        log_result_to_summary(&r, &rule, &s);
         assert_true(s.samples >= 1 && s.duration_ns >= 1);
         const double rate = (double)s.samples / ((double)s.duration_ns / 1e9);
         assert_true(fabs(rate - rates[i]) < 1e-6 * rates[i]);
         assert_int_equal(s.steps, 3);
+        assert_string_equal(s.source.rule, "mine");
+        assert_string_equal(s.source.method, "last of 1");
+        assert_true(s.source.is_job && s.source.unit == UNIT_RUNS);
     }
 }
 

@@ -32,7 +32,7 @@ static void a_rule_and_its_defaults(void **state)
     assert_string_equal(rule->description, "");
     assert_int_equal(rule->lines.len, 4);
     const struct log_line_rule *l = rule->lines.items;
-    assert_string_equal(l[0].unit, "words");
+    assert_int_equal(l[0].unit, UNIT_WORDS);
     assert_int_equal(l[0].skip.kind, LOG_SKIP_SECONDS);
     assert_int_equal(l[0].skip.n, 30);
     assert_int_equal(l[0].aggregate, LOG_MEDIAN);
@@ -40,7 +40,7 @@ static void a_rule_and_its_defaults(void **state)
     assert_int_equal(l[0].source, LOG_FROM_NUMBERS);
     assert_true(l[0].roles[ROLE_TRAINER] && !l[0].roles[ROLE_PSERVER]);
     assert_string_equal(l[0].text, "step (?<step>) (?<rate>) w/s");
-    assert_string_equal(l[1].unit, "samples");
+    assert_int_equal(l[1].unit, UNIT_SAMPLES);
     assert_int_equal(l[1].skip.kind, LOG_SKIP_DEFAULT);
     assert_int_equal(l[1].aggregate, LOG_MEAN);
     assert_int_equal(l[1].source, LOG_FROM_STAMPS); /* there is nothing else */
@@ -74,7 +74,7 @@ static void every_problem_has_its_place(void **state)
          "'speed'"},
         {HEAD "- {kind: Step, pattern: 'x ('}\n", "at character 4: missing closing parenthesis"},
         {HEAD "- {kind: Step, pattern: '(?<rate>) x', unit: img/s}\n",
-         "lines[0].unit: 'img/s' is not a unit; letters only, without '/s'"},
+         "lines[0].unit: unknown value 'img/s'"},
         {HEAD "- {kind: Step, pattern: '(?<rate>) x', skip: {}}\n",
          "lines[0].skip: the warm-up must have one length"},
         {HEAD "- {kind: Step, pattern: '(?<rate>) x', skip: {lines: 1, steps: 2}}\n",

@@ -50,12 +50,13 @@ struct line_row {
     const char *rule, *line;
     double rate; /* units/s of the line; NaN: by time stamps, or none */
     double time_s, step, loss, accuracy;
-    const char *unit;
+    enum summary_unit unit;
     enum log_kind kind;
     enum log_scope scope;
 };
 
-#define SAMPLES "samples"
+#define SAMPLES UNIT_SAMPLES
+#define EACH LOG_SCOPE_EACH
 #define REPLICA LOG_SCOPE_REPLICA
 #define JOB LOG_SCOPE_JOB
 #define STEP LOG_KIND_STEP
@@ -103,7 +104,7 @@ static const struct line_row lines[] = {
      BATCH * 10.6, NONE, 20, 6.912345, NONE, SAMPLES, STEP, REPLICA},
     {"fleetx", "worker_index: 3, step20, train_loss: 6.912345, total time cost = 1.886792, step per second: 10.600000, speed: 10.600000",
      BATCH * 10.6, NONE, 20, 6.912345, NONE, SAMPLES, STEP, REPLICA},
-    {"fleetx", "epoch: 0 finished, speed: 53302.630000 words/s", 53302.63, NONE, NONE, NONE, NONE, "words", EPOCH, REPLICA},
+    {"fleetx", "epoch: 0 finished, speed: 53302.630000 words/s", 53302.63, NONE, NONE, NONE, NONE, UNIT_WORDS, EPOCH, REPLICA},
     {"fleetx", "Pass 0, trainbatch 10, loss 7.07, acc1 0.0039, acc5 0.0117, lr 0.1000, time 0.1234 sec, speed 259.07",
      BATCH / 0.1234, 0.1234, 10, 7.07, 0.0039, SAMPLES, STEP, REPLICA},
     {"fleetx", "End pass 0, train_loss 6.10, speed 259.07", NONE, NONE, NONE, 6.10, NONE, SAMPLES, INFO, REPLICA},
@@ -138,10 +139,10 @@ static const struct line_row lines[] = {
      NONE, NONE, NONE, NONE, 0.7512, SAMPLES, INFO, REPLICA},
     /* nccl-tests */
     {"nccl-tests", "   134217728      33554432     float     sum      -1   1209.5  110.97  194.20      0   1205.7  111.32  194.81      0",
-     194.20, NONE, NONE, NONE, NONE, "GB", STEP, JOB},
+     194.20, NONE, NONE, NONE, NONE, UNIT_GB, STEP, JOB},
     {"nccl-tests", "    33554432       8388608     float     sum    424.8   79.00  138.24  1e-07    421.7   79.57  139.25  1e-07",
-     138.24, NONE, NONE, NONE, NONE, "GB", STEP, JOB},
-    {"nccl-tests", "# Avg bus bandwidth    : 41.2341 ", 41.2341, NONE, NONE, NONE, NONE, "GB", SUMMARY, JOB},
+     138.24, NONE, NONE, NONE, NONE, UNIT_GB, STEP, JOB},
+    {"nccl-tests", "# Avg bus bandwidth    : 41.2341 ", 41.2341, NONE, NONE, NONE, NONE, UNIT_GB, SUMMARY, JOB},
     /* MLPerf */
     {"mllog", ":::MLLOG {\"namespace\": \"\", \"time_ms\": 1687000000000, \"event_type\": \"POINT_IN_TIME\", \"key\": \"tracked_stats\", \"value\": {\"throughput\": 2871.3}, \"metadata\": {\"file\": \"train.py\", \"lineno\": 12, \"step\": 1}}",
      2871.3, NONE, NONE, NONE, NONE, SAMPLES, EPOCH, JOB},
@@ -156,15 +157,15 @@ static const struct line_row lines[] = {
     {"torch-ddp", "Total img/sec on 8 GPU(s): 1714.6 +-15.5", 1714.6, NONE, NONE, NONE, NONE, SAMPLES, SUMMARY, JOB},
     /* torchvision, imagenet */
     {"torchvision", "Epoch: [0]  [  10/5005]  eta: 1:23:45  lr: 0.1  img/s: 350.123  loss: 6.9078 (7.0123)  acc1: 0.7812 (0.5)  acc5: 1.5625 (1.2)  time: 0.0914  data: 0.0003  max mem: 5000",
-     350.123, NONE, 10, 6.9078, NONE, SAMPLES, STEP, REPLICA},
+     350.123, NONE, 10, 6.9078, NONE, SAMPLES, STEP, EACH},
     {"torchvision", "Epoch: [0][  10/5005]\tTime  0.250 ( 0.456)\tData  0.001 ( 0.123)\tLoss 6.9078e+00 (7.0123e+00)\tAcc@1   0.78 (  0.12)\tAcc@5   1.56 (  0.63)",
-     BATCH / 0.25, 0.25, 10, 6.9078, 0.0078, SAMPLES, STEP, REPLICA},
+     BATCH / 0.25, 0.25, 10, 6.9078, 0.0078, SAMPLES, STEP, EACH},
     {"torchvision", " * Acc@1 75.120 Acc@5 92.330", NONE, NONE, NONE, NONE, 0.7512, SAMPLES, INFO, REPLICA},
     /* Lightning */
     {"lightning", "Epoch 0:  53%|\xe2\x96\x88\xe2\x96\x88\xe2\x96\x88     | 1000/1875 [00:06<00:05, 150.25it/s, v_num=0, train_loss=0.125]",
-     BATCH * 150.25, NONE, 1000, 0.125, NONE, SAMPLES, STEP, REPLICA},
+     BATCH * 150.25, NONE, 1000, 0.125, NONE, SAMPLES, STEP, EACH},
     {"lightning", "Epoch 2: 100%|\xe2\x96\x88\xe2\x96\x88| 10/10 [00:20<00:00,  2.00s/it, loss=1.5, v_num=3]",
-     BATCH / 2.0, 2, 10, 1.5, NONE, SAMPLES, STEP, REPLICA},
+     BATCH / 2.0, 2, 10, 1.5, NONE, SAMPLES, STEP, EACH},
     /* Hugging Face Trainer */
     {"hf-trainer", "{'train_runtime': 123.4567, 'train_samples_per_second': 405.012, 'train_steps_per_second': 12.657, 'train_loss': 1.234, 'epoch': 3.0}",
      405.012, NONE, NONE, 1.234, NONE, SAMPLES, SUMMARY, JOB},
@@ -182,10 +183,10 @@ static const struct line_row lines[] = {
     {"keras", "5/5 [==============================] - 10s 2s/step - loss: 0.5", BATCH / 2.0, 2, 5, 0.5, NONE, SAMPLES, STEP, REPLICA},
     /* MPI */
     {"mpi", "[1,3]<stdout>:rank 3: 1520.5 samples/s", 1520.5, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
-    {"mpi", "Elapsed time: 12.5 s", 1 / 12.5, 12.5, NONE, NONE, NONE, "runs", SUMMARY, JOB},
+    {"mpi", "Elapsed time: 12.5 s", 1 / 12.5, 12.5, NONE, NONE, NONE, UNIT_RUNS, SUMMARY, JOB},
     {"mlbench", "80% Top 1 Validation Accuracy reached in 407.123 seconds, Compute: 300.1 seconds, Communication: 98.2 seconds, Metrics Computation: 5.0, Pre-processing: 3.1",
-     1 / 407.123, 407.123, NONE, NONE, 0.8, "runs", SUMMARY, JOB},
-    {"mlbench", "BLEU 24 reached in 37594.214 seconds", 1 / 37594.214, 37594.214, NONE, NONE, NONE, "runs", SUMMARY, JOB},
+     1 / 407.123, 407.123, NONE, NONE, 0.8, UNIT_RUNS, SUMMARY, JOB},
+    {"mlbench", "BLEU 24 reached in 37594.214 seconds", 1 / 37594.214, 37594.214, NONE, NONE, NONE, UNIT_RUNS, SUMMARY, JOB},
 };
 /* clang-format on */
 
@@ -211,7 +212,7 @@ static void each_line_gives_its_number(void **state)
         const struct log_line_rule *line = &rule->lines.items[seen.last.line];
         assert_int_equal(line->kind, row->kind);
         assert_int_equal(line->scope, row->scope);
-        assert_string_equal(line->unit, row->unit);
+        assert_int_equal(line->unit, row->unit);
         check("rate", seen.last.rate, row->rate);
         check("time", seen.last.time_s, row->time_s);
         check("step", seen.last.step, row->step);
@@ -315,7 +316,7 @@ static void each_log_gives_its_result(void **state)
         check("units", result.units, row->samples == 0 ? NAN : row->samples);
         assert_string_equal(result.method, row->method);
         struct summary s;
-        log_result_to_summary(&result, &s);
+        log_result_to_summary(&result, rule, &s);
         check("samples / duration", (double)s.samples / ((double)s.duration_ns / 1e9), row->rate);
         log_parser_free(p);
         log_rule_free(rule);
