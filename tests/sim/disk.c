@@ -1,0 +1,234 @@
+/* The store: the real one (SQLite) in a folder of its own, whose calls can fail or be the last thing
+ * that a process does. What a call acknowledged is kept here too, and must be there again after each
+ * start: all of it, once, unchanged. */
+#include "sim.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "core/phase.h"
+#include "store/store.h"
+
+struct kept {
+    struct disk_attempt attempt;
+    char *text; /* everything of the row, as text; owned */
+};
+
+static struct {
+    char url[256];
+    const struct store_ops *real;
+    struct store_ops ops;
+    VEC(struct kept) attempts;
+} disk;
+
+void disk_begin(const char *folder)
+{
+    (void)snprintf(disk.url, sizeof(disk.url), "sqlite:%s/results.db", folder);
+}
+
+size_t disk_n_attempts(void)
+{
+    return disk.attempts.len;
+}
+
+const struct disk_attempt *disk_get_attempt(size_t i)
+{
+    return &disk.attempts.items[i].attempt;
+}
+
+/* ---- what was acknowledged ---- */
+
+static char *text_of(const struct attempt_row *row)
+{
+    struct buf text = BUF_INIT;
+    buf_printf(&text, "p%ut%ua%u %d %lld %lld %s", row->id.point, row->id.trial, row->id.number,
+               (int)row->outcome, (long long)row->started_unix_ms, (long long)row->ended_unix_ms,
+               row->error == NULL ? "" : row->error);
+    vec_each (const struct replica_row, r, &row->replicas) {
+        buf_printf(&text, " | %d/%u %d %d %s %s %zu", (int)r->id.role, r->id.index, r->exit_code,
+                   r->signal, r->failure == NULL ? "" : r->failure,
+                   r->summary_json == NULL ? "" : r->summary_json, (size_t)r->log_bytes);
+    }
+    return buf_take(&text);
+}
+
+static struct kept *find(const char *uid, const struct attempt_id *id)
+{
+    vec_each (struct kept, k, &disk.attempts) {
+        if (str_eq(k->attempt.run_uid, uid) && attempt_id_eq(&k->attempt.id, id)) {
+            return k;
+        }
+    }
+    return NULL;
+}
+
+static void keep(const char *uid, const struct attempt_row *row)
+{
+    if (find(uid, &row->id) != NULL) {
+        return; /* saved again: changes nothing */
+    }
+    *vec_push(&disk.attempts) =
+        (struct kept){{xstrdup(uid), row->id, (int)row->outcome}, text_of(row)};
+}
+
+static void erase(const char *uid)
+{
+    for (size_t i = disk.attempts.len; i > 0; i--) {
+        struct kept *k = &disk.attempts.items[i - 1];
+        if (str_eq(k->attempt.run_uid, uid)) {
+            free(k->attempt.run_uid);
+            free(k->text);
+            *k = disk.attempts.items[--disk.attempts.len];
+        }
+    }
+}
+
+static size_t check_run(struct store *s, const char *uid)
+{
+    struct attempt_row *rows;
+    size_t n;
+    struct err err;
+    if (disk.real->list_attempts(s, uid, &rows, &n, &err) < 0) {
+        sim_broken("the attempts of %s cannot be read: %s", uid, err.msg);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct kept *k = find(uid, &rows[i].id);
+        _cleanup_(freep) char *text = text_of(&rows[i]);
+        if (k == NULL) {
+            sim_broken("an attempt that nobody saved: %s", text);
+        }
+        if (!str_eq(text, k->text)) {
+            sim_broken("an attempt was '%s' and is '%s'", k->text, text);
+        }
+        attempt_row_done(&rows[i]);
+    }
+    free(rows);
+    return n;
+}
+
+void disk_check(struct store *s)
+{
+    struct run_row *rows;
+    size_t n, n_attempts = 0;
+    struct err err;
+    if (disk.real->list_runs(s, &rows, &n, &err) < 0) {
+        sim_broken("the runs cannot be read: %s", err.msg);
+    }
+    for (size_t i = 0; i < n; i++) {
+        n_attempts += check_run(s, rows[i].uid);
+        run_row_done(&rows[i]);
+    }
+    free(rows);
+    if (n_attempts != disk.attempts.len) {
+        sim_broken("%zu attempts are stored, %zu were acknowledged", n_attempts, disk.attempts.len);
+    }
+}
+
+/* ---- the calls ---- */
+
+/* Before a write: it may fail, or never happen. */
+static int begin_write(struct err *err)
+{
+    process_crash_within();
+    if (fault_is_on(FAULT_DISK_FULL, NULL)) {
+        sim_trace("disk: full");
+        return err_set(err, ENOSPC, "simulated: no space left on device");
+    }
+    if (fault_is_on(FAULT_DISK_BUSY, NULL)) {
+        sim_trace("disk: busy");
+        return err_set(err, EBUSY, "simulated: another process writes");
+    }
+    return 0;
+}
+
+static int put_run(struct store *s, const struct run_row *row, struct err *err)
+{
+    int r = begin_write(err);
+    r = r < 0 ? r : disk.real->put_run(s, row, err);
+    process_crash_within();
+    return r;
+}
+
+static int put_status(struct store *s, const char *uid, const struct run_status *status,
+                      struct err *err)
+{
+    int r = begin_write(err);
+    r = r < 0 ? r : disk.real->put_status(s, uid, status, err);
+    if (r >= 0) {
+        sim_trace("disk: %.8s is %s %s, %u of %u done", uid, run_phase_to_string(status->phase),
+                  status->reason, status->trials_done, status->trials_total);
+        promise_status_saved(uid, status);
+    }
+    process_crash_within();
+    return r;
+}
+
+static int rename_run(struct store *s, const char *uid, const char *name, struct err *err)
+{
+    int r = begin_write(err);
+    r = r < 0 ? r : disk.real->rename_run(s, uid, name, err);
+    process_crash_within();
+    return r;
+}
+
+static int delete_run(struct store *s, const char *uid, struct err *err)
+{
+    int r = begin_write(err);
+    r = r < 0 ? r : disk.real->delete_run(s, uid, err);
+    if (r >= 0) {
+        sim_trace("disk: %.8s is deleted", uid);
+        const struct sim_run *run = user_find(uid);
+        if (run == NULL || (run->wishes & WISH_DELETE) == 0) {
+            sim_broken("the results of %s are deleted, and nobody asked for it", uid);
+        }
+        erase(uid);
+    }
+    process_crash_within();
+    return r;
+}
+
+static int save_attempt(struct store *s, const char *uid, const struct attempt_row *row,
+                        const struct replica_log *logs, size_t n_logs, struct err *err)
+{
+    int r = begin_write(err);
+    r = r < 0 ? r : disk.real->save_attempt(s, uid, row, logs, n_logs, err);
+    if (r >= 0) {
+        sim_trace("disk: %.8s p%ut%ua%u is %s%s%s", uid, row->id.point, row->id.trial,
+                  row->id.number, attempt_outcome_to_string(row->outcome),
+                  row->error == NULL ? "" : ": ", row->error == NULL ? "" : row->error);
+        keep(uid, row);
+        promise_attempt_saved(uid, row, logs, n_logs);
+    }
+    process_crash_within();
+    return r;
+}
+
+static int add_event(struct store *s, const char *uid, const struct event_row *row, struct err *err)
+{
+    int r = begin_write(err);
+    r = r < 0 ? r : disk.real->add_event(s, uid, row, err);
+    process_crash_within();
+    return r;
+}
+
+int disk_open(struct store **ret)
+{
+    struct err err;
+    int r = store_open(disk.url, true, ret, &err);
+    if (r < 0) {
+        sim_broken("the store cannot be opened: %s", err.msg);
+    }
+    disk.real = (*ret)->ops;
+    disk.ops = *disk.real;
+    disk.ops.put_run = put_run;
+    disk.ops.put_status = put_status;
+    disk.ops.rename_run = rename_run;
+    disk.ops.delete_run = delete_run;
+    disk.ops.save_attempt = save_attempt;
+    disk.ops.add_event = add_event;
+    (*ret)->ops = &disk.ops;
+    return 0;
+}

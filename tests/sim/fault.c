@@ -1,0 +1,222 @@
+/* What goes wrong: a plan that is drawn from the seed before the first step, so that a fault can be left
+ * out without changing when the others come. See FAULT_KINDS in sim.h. */
+#include "sim.h"
+
+#include <inttypes.h>
+
+#include "base/splitmix.h"
+#include "base/str.h"
+
+#define FIRST_S 2
+#define LAST_S 240
+#define FAULTS_USUAL 8
+#define CLOCK_STEP_MAX_S 120
+
+static const char *const names[] = {
+#define X(name, text) [FAULT_##name] = text,
+    FAULT_KINDS(X)
+#undef X
+};
+
+/* How long each lasts at most, in seconds; what `n` is drawn from, 1..n_max. */
+static const struct {
+    unsigned length_s, n_max;
+} limits[FAULT_KIND_COUNT] = {
+    [FAULT_CRASH] = {0, 1},
+    [FAULT_CRASH_AT_WRITE] = {0, 12},
+    [FAULT_RESTART] = {0, 1},
+    [FAULT_FREEZE] = {40, 1},
+    [FAULT_REFUSE] = {20, 1},
+    [FAULT_SILENCE] = {120, 1},
+    [FAULT_LOSE_ANSWERS] = {20, 4},
+    [FAULT_ERROR_500] = {20, 3},
+    [FAULT_ERROR_429] = {20, 3},
+    [FAULT_ERROR_403] = {8, 3},
+    [FAULT_CUT_WATCHES] = {0, 1},
+    [FAULT_SLOW_WATCHES] = {30, 1},
+    [FAULT_COMPACT] = {0, 1},
+    [FAULT_SLOW_NODES] = {60, 1},
+    [FAULT_KILL_CONTAINER] = {0, 3},
+    [FAULT_DELETE_POD] = {0, 1},
+    [FAULT_FORCE_DELETE_POD] = {0, 1},
+    [FAULT_EVICT_POD] = {0, 1},
+    [FAULT_STEP_CLOCK] = {0, 2 * CLOCK_STEP_MAX_S},
+    [FAULT_DISK_FULL] = {20, 1},
+    [FAULT_DISK_BUSY] = {10, 1},
+    [FAULT_CANCEL] = {0, 8},
+    [FAULT_SUSPEND] = {60, 8},
+    [FAULT_DELETE] = {0, 8},
+};
+
+static struct fault_plan plan;
+
+static uint32_t below(uint64_t *state, uint32_t n)
+{
+    return splitmix_below(state, n);
+}
+
+void fault_draw_plan(uint64_t seed, struct fault_plan *ret)
+{
+    uint64_t state = seed ^ UINT64_C(0x9e3779b97f4a7c15);
+    *ret = (struct fault_plan){.n_runs = 1 + below(&state, 3)};
+    ret->n = below(&state, FAULTS_USUAL + 1);
+    for (size_t i = 0; i < ret->n; i++) {
+        const enum fault_kind kind = (enum fault_kind)below(&state, FAULT_KIND_COUNT);
+        const uint32_t length_ms = limits[kind].length_s * 1000;
+        ret->list[i] = (struct fault){
+            .kind = kind,
+            .at_ns = (FIRST_S * 1000 + (int64_t)below(&state, (LAST_S - FIRST_S) * 1000)) * SIM_MS,
+            .length_ns = length_ms == 0 ? 0 : (100 + (int64_t)below(&state, length_ms)) * SIM_MS,
+            .n = 1 + below(&state, limits[kind].n_max),
+        };
+    }
+}
+
+void fault_print(const struct fault *f, struct buf *out)
+{
+    buf_printf(out, "%.3f s: %s", (double)f->at_ns / 1e9, names[f->kind]);
+    if (f->length_ns > 0) {
+        buf_printf(out, " for %.3f s", (double)f->length_ns / 1e9);
+    }
+    if (limits[f->kind].n_max > 1) {
+        buf_printf(out, ", n=%u", f->n);
+    }
+}
+
+bool fault_is_on(enum fault_kind kind, const struct fault **ret)
+{
+    for (size_t i = 0; i < plan.n; i++) {
+        const struct fault *f = &plan.list[i];
+        if (f->kind == kind && !f->is_dropped && sim.now_ns >= f->at_ns &&
+            sim.now_ns < f->at_ns + f->length_ns) {
+            if (ret != NULL) {
+                *ret = f;
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- those that are moments ---- */
+
+static struct sim_pod *any_pod(const struct fault *f)
+{
+    VEC(struct sim_pod *) known = {0};
+    for (size_t i = 0; i < node_count(); i++) {
+        if (node_get(i)->object != NULL && !node_get(i)->container.has_ended) {
+            *vec_push(&known) = node_get(i);
+        }
+    }
+    struct sim_pod *p =
+        known.len == 0 ? NULL : known.items[(size_t)(f->at_ns / SIM_MS) % known.len];
+    vec_done(&known);
+    return p;
+}
+
+static void happen_to_pod(const struct fault *f)
+{
+    static const int codes[] = {1, 137, 139};
+    struct sim_pod *p = any_pod(f);
+    if (p == NULL) {
+        return;
+    }
+    promise_excuse(p->run_uid, &p->id.attempt, names[f->kind]);
+    switch (f->kind) {
+    case FAULT_KILL_CONTAINER:
+        node_kill(p, codes[f->n - 1]);
+        break;
+    case FAULT_EVICT_POD:
+        node_evict(p);
+        break;
+    case FAULT_DELETE_POD:
+        server_delete(p->object, false);
+        break;
+    default:
+        server_remove(p->object);
+        break;
+    }
+}
+
+static void resume(void *ctx)
+{
+    user_suspend(ctx, false);
+}
+
+static void happen_to_run(const struct fault *f)
+{
+    struct sim_run *r = user_get(f->n % user_count());
+    if (r->uid == NULL) {
+        return;
+    }
+    if (f->kind == FAULT_CANCEL) {
+        user_cancel(r);
+    } else if (f->kind == FAULT_DELETE) {
+        user_delete(r, f->n % 2 == 0);
+    } else {
+        user_suspend(r, true);
+        sim_after(f->length_ns, resume, r);
+    }
+}
+
+static void happen(void *ctx)
+{
+    const struct fault *f = ctx;
+    struct buf text = BUF_INIT;
+    fault_print(f, &text);
+    sim_trace("fault: %s", names[f->kind]);
+    buf_done(&text);
+    switch (f->kind) {
+    case FAULT_CRASH:
+        process_crash();
+        break;
+    case FAULT_CRASH_AT_WRITE:
+        process_crash_at_write(f->n);
+        break;
+    case FAULT_RESTART:
+        process_terminate();
+        break;
+    case FAULT_FREEZE:
+        process_freeze(f->length_ns);
+        break;
+    case FAULT_REFUSE:
+    case FAULT_CUT_WATCHES:
+        network_cut();
+        break;
+    case FAULT_COMPACT:
+        server_compact();
+        network_cut();
+        break;
+    case FAULT_STEP_CLOCK:
+        sim.wall_off_ns += ((int64_t)f->n - CLOCK_STEP_MAX_S) * SIM_S;
+        break;
+    case FAULT_KILL_CONTAINER:
+    case FAULT_DELETE_POD:
+    case FAULT_FORCE_DELETE_POD:
+    case FAULT_EVICT_POD:
+        happen_to_pod(f);
+        break;
+    case FAULT_CANCEL:
+    case FAULT_SUSPEND:
+    case FAULT_DELETE:
+        happen_to_run(f);
+        break;
+    default:
+        break; /* a window */
+    }
+}
+
+void fault_begin(const struct fault_plan *given)
+{
+    plan = *given;
+    sim.faults_end_ns = sim.now_ns;
+    for (size_t i = 0; i < plan.n; i++) {
+        struct fault *f = &plan.list[i];
+        if (!f->is_dropped) {
+            f->at_ns += sim.now_ns;
+            sim_at(f->at_ns, happen, f);
+            const int64_t end_ns = f->at_ns + f->length_ns;
+            sim.faults_end_ns = end_ns > sim.faults_end_ns ? end_ns : sim.faults_end_ns;
+        }
+    }
+}

@@ -1,0 +1,243 @@
+/* libuv's timers, its clock and the clocks of base/clock.h, as benchd sees them. The linker takes these
+ * in their place (--wrap, meson.build). A loop is only an address here: it tells the processes apart. */
+#include "sim.h"
+
+#include <netdb.h>
+
+#include <uv.h>
+
+#include "base/clock.h"
+#include "daemon/memory.h"
+
+struct timer {
+    uv_timer_t *handle;
+    uv_timer_cb fire;
+    int64_t due_ns;
+    uint64_t serial;
+    uint64_t repeat_ms;
+    const struct sim_process *process;
+};
+static VEC(struct timer) timers;
+
+static struct timer *find(const uv_timer_t *handle)
+{
+    vec_each (struct timer, t, &timers) {
+        if (t->handle == handle) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+static void forget(struct timer *t)
+{
+    *t = timers.items[--timers.len];
+}
+
+void loop_forget(const struct sim_process *p)
+{
+    for (size_t i = timers.len; i > 0; i--) {
+        if (timers.items[i - 1].process == p) {
+            forget(&timers.items[i - 1]);
+        }
+    }
+}
+
+static int64_t due_of(const struct timer *t)
+{
+    const int64_t thaw_ns = process_frozen_until(t->process);
+    return t->due_ns > thaw_ns ? t->due_ns : thaw_ns;
+}
+
+static struct timer *first(void)
+{
+    struct timer *best = NULL;
+    vec_each (struct timer, t, &timers) {
+        if (best == NULL || due_of(t) < due_of(best) ||
+            (due_of(t) == due_of(best) && t->serial < best->serial)) {
+            best = t;
+        }
+    }
+    return best;
+}
+
+int64_t loop_next_due(void)
+{
+    const struct timer *t = first();
+    return t == NULL ? INT64_MAX : due_of(t);
+}
+
+static void call(void *ctx)
+{
+    const struct timer *t = ctx;
+    t->fire(t->handle);
+}
+
+void loop_fire(void)
+{
+    struct timer *t = first();
+    struct timer copy = *t;
+    if (t->repeat_ms > 0) {
+        t->due_ns = sim.now_ns + (int64_t)t->repeat_ms * SIM_MS;
+        t->serial = sim.serial++;
+    } else {
+        forget(t);
+    }
+    process_enter(process_of_loop(copy.handle->loop), call, &copy);
+}
+
+/* ---- libuv ---- */
+
+int __wrap_uv_timer_init(uv_loop_t *loop, uv_timer_t *handle);
+int __wrap_uv_timer_init(uv_loop_t *loop, uv_timer_t *handle)
+{
+    handle->loop = loop;
+    handle->type = UV_TIMER;
+    handle->flags = 0;
+    return 0;
+}
+
+int __wrap_uv_timer_start(uv_timer_t *handle, uv_timer_cb fire, uint64_t wait_ms,
+                          uint64_t repeat_ms);
+int __wrap_uv_timer_start(uv_timer_t *handle, uv_timer_cb fire, uint64_t wait_ms,
+                          uint64_t repeat_ms)
+{
+    struct timer *t = find(handle);
+    if (t == NULL) {
+        t = vec_push(&timers);
+    }
+    /* As libuv counts: in whole milliseconds. */
+    *t = (struct timer){.handle = handle,
+                        .fire = fire,
+                        .due_ns = (sim.now_ns / SIM_MS + (int64_t)wait_ms) * SIM_MS,
+                        .serial = sim.serial++,
+                        .repeat_ms = repeat_ms,
+                        .process = process_of_loop(handle->loop)};
+    return 0;
+}
+
+int __wrap_uv_timer_stop(uv_timer_t *handle);
+int __wrap_uv_timer_stop(uv_timer_t *handle)
+{
+    struct timer *t = find(handle);
+    if (t != NULL) {
+        forget(t);
+    }
+    return 0;
+}
+
+struct closing {
+    uv_handle_t *handle;
+    uv_close_cb on_closed;
+};
+
+static void closed(void *ctx)
+{
+    const struct closing c = *(struct closing *)ctx;
+    free(ctx);
+    if (c.on_closed != NULL && !process_is_gone(process_of_loop(c.handle->loop))) {
+        c.on_closed(c.handle);
+    }
+}
+
+void __wrap_uv_close(uv_handle_t *handle, uv_close_cb on_closed);
+void __wrap_uv_close(uv_handle_t *handle, uv_close_cb on_closed)
+{
+    (void)__wrap_uv_timer_stop((uv_timer_t *)handle); /* there are no other handles */
+    handle->flags = 1;
+    struct closing *c = xnew(struct closing);
+    *c = (struct closing){handle, on_closed};
+    sim_after(0, closed, c);
+}
+
+int __wrap_uv_is_closing(const uv_handle_t *handle);
+int __wrap_uv_is_closing(const uv_handle_t *handle)
+{
+    return handle->flags != 0;
+}
+
+uint64_t __wrap_uv_hrtime(void);
+uint64_t __wrap_uv_hrtime(void)
+{
+    return (uint64_t)sim.now_ns;
+}
+
+uint64_t __wrap_uv_now(const uv_loop_t *loop);
+uint64_t __wrap_uv_now(const uv_loop_t *loop)
+{
+    (void)loop;
+    return (uint64_t)(sim.now_ns / SIM_MS);
+}
+
+void __wrap_uv_update_time(uv_loop_t *loop);
+void __wrap_uv_update_time(uv_loop_t *loop)
+{
+    (void)loop; /* it is never out of date */
+}
+
+/* The one name that benchd looks up. Whether names resolve is the seed's choice. */
+static void resolved(void *ctx)
+{
+    uv_getaddrinfo_t *request = ctx;
+    request->cb(request, sim.seed % 2 == 0 ? 0 : UV_EAI_NONAME, NULL);
+}
+
+static void resolve(void *ctx)
+{
+    uv_getaddrinfo_t *request = ctx;
+    const struct sim_process *p = process_of_loop(request->loop);
+    process_enter((struct sim_process *)p, resolved, request);
+}
+
+int __wrap_uv_getaddrinfo(uv_loop_t *loop, uv_getaddrinfo_t *request, uv_getaddrinfo_cb on_found,
+                          const char *node, const char *service, const struct addrinfo *hints);
+int __wrap_uv_getaddrinfo(uv_loop_t *loop, uv_getaddrinfo_t *request, uv_getaddrinfo_cb on_found,
+                          const char *node, const char *service, const struct addrinfo *hints)
+{
+    (void)node;
+    (void)service;
+    (void)hints;
+    request->loop = loop;
+    request->cb = on_found;
+    sim_after(SIM_MS, resolve, request);
+    return 0;
+}
+
+void __wrap_uv_freeaddrinfo(struct addrinfo *found);
+void __wrap_uv_freeaddrinfo(struct addrinfo *found)
+{
+    (void)found; /* there is none */
+}
+
+int __wrap_uv_cancel(uv_req_t *request);
+int __wrap_uv_cancel(uv_req_t *request)
+{
+    (void)request; /* it comes within a millisecond */
+    return UV_EBUSY;
+}
+
+/* ---- clocks ---- */
+
+int64_t __wrap_clock_monotonic_ns(void);
+int64_t __wrap_clock_monotonic_ns(void)
+{
+    return sim.now_ns;
+}
+
+int64_t __wrap_clock_boottime_ns(void);
+int64_t __wrap_clock_boottime_ns(void)
+{
+    return sim.now_ns;
+}
+
+int64_t __wrap_clock_unix_ms(void);
+int64_t __wrap_clock_unix_ms(void)
+{
+    return sim_unix_ms() + sim.wall_off_ns / SIM_MS;
+}
+
+/* Malloc's business, and slow. */
+void __wrap_memory_rest(void);
+void __wrap_memory_rest(void)
+{
+}

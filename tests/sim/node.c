@@ -1,0 +1,467 @@
+/* The scheduler, the kubelets and the containers. A pod is scheduled, its container starts; when a gang
+ * is complete it trains, each trainer writes its records and its summary and ends, then the servers end.
+ * Who loses a peer ends with exit code 11. The API hears of all this some time later, the phase last. */
+#include "sim.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "core/record.h"
+#include "kube/rfc3339.h"
+
+#define N_STEPS 3
+
+static VEC(struct sim_pod *) pods; /* also those whose containers outlive them */
+static uint64_t nonces;
+
+size_t node_count(void)
+{
+    return pods.len;
+}
+
+struct sim_pod *node_get(size_t i)
+{
+    return pods.items[i];
+}
+
+struct sim_pod *node_find_nonce(uint64_t nonce)
+{
+    vec_each (struct sim_pod *, it, &pods) {
+        if ((*it)->container.nonce == nonce) {
+            return *it;
+        }
+    }
+    return NULL;
+}
+
+static bool runs(const struct sim_pod *p)
+{
+    return p->container.has_started && !p->container.has_ended;
+}
+
+bool node_is_alive(const struct sim_pod *p)
+{
+    return runs(p) && p->object != NULL;
+}
+
+/* Nodes take their time. */
+static int64_t delay(int64_t min_ns, int64_t max_ns)
+{
+    return sim_time(DRAW_NODE, min_ns, max_ns) * (fault_is_on(FAULT_SLOW_NODES, NULL) ? 8 : 1);
+}
+
+/* ---- what the API is told ---- */
+
+static json_t *container_state(const struct sim_pod *p)
+{
+    const struct sim_container *c = &p->container;
+    if (!c->has_started) {
+        return json_pack("{s:{s:s}}", "waiting", "reason", "ContainerCreating");
+    }
+    if (!c->has_ended) {
+        return json_pack("{s:{}}", "running");
+    }
+    json_t *state = json_pack("{s:{s:i, s:s}}", "terminated", "exitCode", c->exit_code, "reason",
+                              c->exit_code == 0 ? "Completed" : "Error");
+    if (p->message != NULL) {
+        json_object_set_new(json_object_get(state, "terminated"), "message",
+                            json_string(p->message));
+    }
+    return state;
+}
+
+static const char *phase_of(const struct sim_pod *p)
+{
+    const struct sim_container *c = &p->container;
+    return p->is_evicted                        ? "Failed"
+           : !c->has_started                    ? "Pending"
+           : !c->has_ended || !p->is_phase_told ? "Running"
+           : c->exit_code == 0                  ? "Succeeded"
+                                                : "Failed";
+}
+
+static const char *container_name(const struct sim_pod *p)
+{
+    const json_t *spec = json_object_get(p->object->json, "spec");
+    const json_t *first = json_array_get(json_object_get(spec, "containers"), 0);
+    return json_string_value(json_object_get(first, "name"));
+}
+
+static void report(struct sim_pod *p)
+{
+    if (p->object == NULL) {
+        return;
+    }
+    json_t *status = json_pack("{s:s}", "phase", phase_of(p));
+    if (p->is_scheduled) {
+        json_object_set_new(status, "containerStatuses",
+                            json_pack("[{s:s, s:s, s:o}]", "name", container_name(p), "containerID",
+                                      p->container.has_started ? "containerd://c" : "", "state",
+                                      container_state(p)));
+    }
+    if (p->container.has_started) {
+        json_object_set_new(status, "podIP",
+                            json_sprintf("10.0.%d.%d", (int)(p->container.nonce / 250 % 250),
+                                         (int)(p->container.nonce % 250 + 1)));
+    }
+    if (p->is_evicted) {
+        json_object_set_new(status, "reason", json_string("Evicted"));
+    }
+    if (json_equal(status, json_object_get(p->object->json, "status"))) {
+        json_decref(status);
+        return;
+    }
+    json_object_set_new(p->object->json, "status", status);
+    server_changed(p->object);
+    if (strcmp(phase_of(p), "Running") != 0) {
+        sim_trace("kubelet: %s is %s", p->name, phase_of(p));
+    }
+}
+
+static void tell_phase(void *ctx)
+{
+    struct sim_pod *p = ctx;
+    p->is_phase_told = true;
+    report(p);
+    if (p->is_deleting && p->object != NULL) {
+        server_remove(p->object);
+    }
+}
+
+static void tell(void *ctx)
+{
+    struct sim_pod *p = ctx;
+    report(p);
+    if (p->container.has_ended && !p->is_phase_told) {
+        sim_after(delay(10 * SIM_MS, 1500 * SIM_MS), tell_phase, p);
+    }
+}
+
+static void tell_later(struct sim_pod *p)
+{
+    sim_after(delay(10 * SIM_MS, 1200 * SIM_MS), tell, p);
+}
+
+/* ---- logs ---- */
+
+static char *stamped(const struct sim_line *line)
+{
+    char date[KUBE_TIME_SIZE];
+    kube_time_format_micro(sim_unix_ms_of(line->at_ns), date);
+    return xasprintf("%s %s", date, line->text);
+}
+
+/* Sends what a follower has not got yet. */
+static void feed_followers(struct sim_pod *p)
+{
+    for (size_t i = p->followers.len; i > 0; i--) {
+        struct kube_transfer *stream = p->followers.items[i - 1];
+        for (size_t k = p->followed.items[i - 1]; k < p->lines.len; k++) {
+            _cleanup_(freep) char *text = stamped(&p->lines.items[k]);
+            network_send(stream, text, strlen(text));
+        }
+        p->followed.items[i - 1] = p->lines.len;
+        if (p->container.has_ended || !network_is_open(stream)) {
+            network_end(stream);
+            network_drop(stream);
+            p->followers.items[i - 1] = p->followers.items[--p->followers.len];
+            p->followed.items[i - 1] = p->followed.items[--p->followed.len];
+        }
+    }
+}
+
+static void print(struct sim_pod *p, char *text_take)
+{
+    *vec_push(&p->lines) = (struct sim_line){sim.now_ns, text_take};
+    feed_followers(p);
+}
+
+static void feed_later(void *ctx)
+{
+    feed_followers(ctx);
+}
+
+void node_log(struct sim_pod *p, bool is_follow, int64_t since_ns, struct kube_transfer *stream,
+              struct sim_answer *ret)
+{
+    if (!p->container.has_started) {
+        server_status(ret, 400, "BadRequest", "the container is waiting to start");
+        return;
+    }
+    size_t first = 0;
+    while (first < p->lines.len &&
+           sim_unix_ms_of(p->lines.items[first].at_ns) * SIM_MS < since_ns) {
+        first++;
+    }
+    *ret = (struct sim_answer){200, NULL, -1};
+    if (is_follow) {
+        network_hold(stream);
+        *vec_push(&p->followers) = stream;
+        *vec_push(&p->followed) = first;
+        sim_after(SIM_MS, feed_later, p);
+        return;
+    }
+    struct buf text = BUF_INIT;
+    for (size_t i = first; i < p->lines.len; i++) {
+        buf_puts(&text, p->lines.items[i].text);
+    }
+    ret->body = text.len == 0 ? xstrdup("") : buf_take(&text);
+}
+
+static struct record_who who(const struct sim_pod *p)
+{
+    return (struct record_who){p->id.role, p->id.index, p->id.attempt.number};
+}
+
+/* ---- the end of a container ---- */
+
+static void lose_peer(void *ctx);
+
+static bool is_of_gang(const struct sim_pod *a, const struct sim_pod *b)
+{
+    return str_eq(a->run_uid, b->run_uid) && attempt_id_eq(&a->id.attempt, &b->id.attempt);
+}
+
+static void end(struct sim_pod *p, int exit_code)
+{
+    if (!runs(p)) {
+        return;
+    }
+    p->container.has_ended = true;
+    p->container.exit_code = exit_code;
+    p->container.ended_ns = sim.now_ns;
+    sim_trace("node: %s ends with %d", p->name, exit_code);
+    feed_followers(p);
+    tell_later(p);
+    for (size_t i = 0; i < pods.len && exit_code != 0; i++) {
+        if (pods.items[i] != p && is_of_gang(p, pods.items[i]) && runs(pods.items[i])) {
+            sim_after(delay(50 * SIM_MS, 6 * SIM_S), lose_peer, pods.items[i]);
+        }
+    }
+}
+
+static void end_saying(struct sim_pod *p, int exit_code, char *line_take)
+{
+    if (!runs(p)) {
+        free(line_take);
+        return;
+    }
+    p->message = xstrdup(line_take);
+    print(p, line_take);
+    end(p, exit_code);
+}
+
+static void lose_peer(void *ctx)
+{
+    struct sim_pod *p = ctx;
+    struct buf line = BUF_INIT;
+    const struct record_who me = who(p);
+    record_write_error(&line, &me, 11, p->id.role == ROLE_TRAINER ? "pserver/0" : "trainer/0",
+                       "lost");
+    end_saying(p, 11, buf_take(&line));
+}
+
+static void serve_end(void *ctx)
+{
+    struct sim_pod *p = ctx;
+    end(p, 0);
+}
+
+/* The servers end after the last trainer. */
+static void trainer_ended(const struct sim_pod *trainer)
+{
+    vec_each (struct sim_pod *, it, &pods) {
+        if (is_of_gang(*it, trainer) && (*it)->id.role == ROLE_TRAINER &&
+            !((*it)->container.has_ended && (*it)->container.exit_code == 0)) {
+            return;
+        }
+    }
+    vec_each (struct sim_pod *, it, &pods) {
+        if (is_of_gang(*it, trainer) && (*it)->id.role == ROLE_PSERVER) {
+            sim_after(delay(10 * SIM_MS, 2 * SIM_S), serve_end, *it);
+        }
+    }
+}
+
+static void finish_training(void *ctx)
+{
+    struct sim_pod *p = ctx;
+    if (!runs(p)) {
+        return;
+    }
+    const struct record_who me = who(p);
+    const int64_t step_ns[N_STEPS] = {SIM_S, SIM_S, SIM_S};
+    const struct summary summary = {.samples = p->container.nonce,
+                                    .duration_ns = sim.now_ns - p->container.started_ns,
+                                    .steps = N_STEPS,
+                                    .loss_first = 2,
+                                    .loss_last = 1};
+    struct buf line = BUF_INIT;
+    record_write_summary(&line, &me, &summary, step_ns, N_STEPS);
+    p->container.has_summary = true;
+    end_saying(p, 0, buf_take(&line));
+    trainer_ended(p);
+}
+
+static void step(void *ctx)
+{
+    struct sim_pod *p = ctx;
+    if (!runs(p)) {
+        return;
+    }
+    uint32_t n = 0;
+    vec_each (struct sim_line, line, &p->lines) {
+        n += strstr(line->text, "\"step\",") != NULL ||
+             strstr(line->text, "\"type\":\"step\"") != NULL;
+    }
+    const struct record_who me = who(p);
+    const struct record_step record = {
+        .step = n, .t_ns = (int64_t)(n + 1) * SIM_S, .step_ns = SIM_S, .samples = 16, .loss = 1};
+    struct buf line = BUF_INIT;
+    record_write_step(&line, &me, &record);
+    print(p, buf_take(&line));
+    sim_after(delay(SIM_S / 2, 4 * SIM_S), n + 1 < N_STEPS ? step : finish_training, p);
+}
+
+/* ---- the start ---- */
+
+static void train_if_complete(const struct sim_pod *p)
+{
+    uint32_t n = 0;
+    vec_each (struct sim_pod *, it, &pods) {
+        n += is_of_gang(*it, p) && runs(*it);
+    }
+    if (n < p->n_servers + p->n_trainers) {
+        return;
+    }
+    vec_each (struct sim_pod *, it, &pods) {
+        if (is_of_gang(*it, p) && (*it)->id.role == ROLE_TRAINER) {
+            sim_after(delay(SIM_S, 3 * SIM_S), step, *it);
+        }
+    }
+}
+
+static void start(void *ctx)
+{
+    struct sim_pod *p = ctx;
+    if (p->object == NULL || p->is_deleting || p->is_evicted) {
+        return;
+    }
+    p->container.has_started = true;
+    p->container.started_ns = sim.now_ns;
+    p->container.nonce = ++nonces;
+    sim_trace("node: %s starts as container %" PRIu64, p->name, p->container.nonce);
+    promise_container_started(p);
+    print(p, xasprintf("container %" PRIu64 " of %s %s\n", p->container.nonce, p->name, p->uid));
+    json_t *environment =
+        json_pack("{s:s, s:I}", "host", "node-1", "container", (json_int_t)p->container.nonce);
+    const struct record_who me = who(p);
+    struct buf line = BUF_INIT;
+    record_write_start(&line, &me, environment);
+    json_decref(environment);
+    print(p, buf_take(&line));
+    tell_later(p);
+    train_if_complete(p);
+}
+
+static void schedule(void *ctx)
+{
+    struct sim_pod *p = ctx;
+    if (p->object == NULL || p->is_evicted) {
+        return;
+    }
+    p->is_scheduled = true;
+    tell_later(p);
+    sim_after(delay(100 * SIM_MS, 4 * SIM_S), start, p);
+}
+
+static uint32_t env_number(const json_t *pod, const char *name)
+{
+    const json_t *spec = json_object_get(pod, "spec");
+    const json_t *container = json_array_get(json_object_get(spec, "containers"), 0);
+    const json_t *env = json_object_get(container, "env");
+    for (size_t i = 0; i < json_array_size(env); i++) {
+        const json_t *item = json_array_get(env, i);
+        if (str_eq(json_string_value(json_object_get(item, "name")), name)) {
+            return (uint32_t)strtoul(json_string_value(json_object_get(item, "value")), NULL, 10);
+        }
+    }
+    sim_broken("a pod without %s in its environment", name);
+}
+
+struct sim_pod *node_new_pod(struct sim_object *o)
+{
+    struct sim_pod *p = xnew(struct sim_pod);
+    const json_t *owners = json_object_get(json_object_get(o->json, "metadata"), "ownerReferences");
+    const char *owner = json_string_value(json_object_get(json_array_get(owners, 0), "uid"));
+    *p = (struct sim_pod){
+        .object = o,
+        .name = xstrdup(o->name),
+        .uid = xstrdup(o->uid),
+        .run_uid = xstrdup(owner == NULL ? "" : owner),
+        .n_servers = env_number(o->json, "BENCHD_PSERVERS"),
+        .n_trainers = env_number(o->json, "BENCHD_TRAINERS"),
+        .id = {{env_number(o->json, "BENCHD_POINT"), env_number(o->json, "BENCHD_TRIAL"),
+                env_number(o->json, "BENCHD_ATTEMPT")},
+               strstr(o->name, "pserver") != NULL ? ROLE_PSERVER : ROLE_TRAINER,
+               env_number(o->json, "BENCHD_INDEX")},
+    };
+    *vec_push(&pods) = p;
+    promise_pod_created(p);
+    sim_after(delay(10 * SIM_MS, SIM_S), schedule, p);
+    return p;
+}
+
+/* ---- deletion and mishaps ---- */
+
+static void stop(void *ctx)
+{
+    struct sim_pod *p = ctx;
+    end(p, 143);
+}
+
+static void remove_pod(void *ctx)
+{
+    struct sim_pod *p = ctx;
+    if (p->object != NULL && !runs(p)) {
+        server_remove(p->object);
+    }
+}
+
+void node_delete_pod(struct sim_pod *p, int64_t grace_s)
+{
+    if (p->is_deleting) {
+        return;
+    }
+    p->is_deleting = true;
+    if (runs(p)) {
+        /* TERM; one in eight does not listen and is killed when the grace period is over. */
+        const bool is_deaf = sim_one_in(DRAW_NODE, 8);
+        sim_after(is_deaf ? grace_s * SIM_S : delay(50 * SIM_MS, 3 * SIM_S), stop, p);
+    } else if (!p->container.has_ended || p->is_phase_told) {
+        sim_after(delay(10 * SIM_MS, SIM_S), remove_pod, p);
+    } /* else tell_phase removes it */
+}
+
+void node_forget_pod(struct sim_pod *p)
+{
+    p->object = NULL;
+    if (runs(p)) { /* it was forced: the kubelet finds out */
+        sim_after(delay(100 * SIM_MS, 3 * SIM_S), stop, p);
+    }
+}
+
+void node_kill(struct sim_pod *p, int exit_code)
+{
+    end(p, exit_code);
+}
+
+void node_evict(struct sim_pod *p)
+{
+    p->is_evicted = true;
+    end(p, 137);
+    report(p);
+}

@@ -1,0 +1,247 @@
+/* benchd's processes. One runs at a time on a store, as its lock file makes sure; what main.c does
+ * around daemon.h is done here. A process that is killed is forgotten as it is: its timers and what it
+ * waits for are gone, its memory is never looked at again. */
+#include "sim.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <uv.h>
+
+#include "base/exit_code.h"
+#include "base/mem.h"
+#include "daemon/daemon.h"
+#include "daemon/key.h"
+#include "store/store.h"
+
+#define RESTART_MAX_S 10
+
+struct sim_process {
+    uv_loop_t loop; /* an address, never used */
+    char identity[32];
+    struct options options;
+    struct kube_config config;
+    struct store *store;
+    struct daemon *daemon;
+    int64_t thaw_ns;
+    bool is_killed; /* or has ended and is forgotten */
+    bool is_ending; /* daemon_free was called; callbacks still come */
+    jmp_buf death;  /* while is_inside */
+    bool is_inside;
+};
+
+static struct {
+    struct sim_process *current; /* NULL: none runs */
+    unsigned n;
+    uint32_t writes_to_death; /* 0: it lives on */
+} processes;
+
+struct sim_process *process_of_loop(const void *loop)
+{
+    return (struct sim_process *)loop; /* `loop` is the first member */
+}
+
+int64_t process_frozen_until(const struct sim_process *p)
+{
+    return p->thaw_ns > sim.now_ns ? p->thaw_ns : 0;
+}
+
+const char *process_identity(const struct sim_process *p)
+{
+    return p->identity;
+}
+
+bool process_is_running(void)
+{
+    return processes.current != NULL;
+}
+
+struct store *process_store(void)
+{
+    return processes.current == NULL ? NULL : processes.current->store;
+}
+
+/* ---- the start ---- */
+
+static void on_stop(void *ctx);
+
+static void start_daemon(void *ctx)
+{
+    struct sim_process *p = ctx;
+    static const unsigned char key[KEY_SIZE] = "the key of the simulated benchd";
+    struct err err = {0};
+    int r = daemon_new(&(struct daemon_params){.loop = &p->loop,
+                                               .options = &p->options,
+                                               .config = &p->config,
+                                               .ns = SIM_NS,
+                                               .identity = p->identity,
+                                               .store = p->store,
+                                               .key = key,
+                                               .on_stop = on_stop,
+                                               .ctx = p},
+                       &p->daemon, &err);
+    if (r < 0) {
+        sim_broken("daemon_new: %s", err.msg);
+    }
+    daemon_start(p->daemon, "service");
+}
+
+static void start(void *ctx)
+{
+    (void)ctx;
+    if (processes.current != NULL) {
+        return;
+    }
+    struct sim_process *p = xnew(struct sim_process);
+    (void)snprintf(p->identity, sizeof(p->identity), "benchd-%u", ++processes.n);
+    p->options = (struct options){.lease_name = "benchd"};
+    p->config = (struct kube_config){.server = (char *)"https://10.0.0.1:443"};
+    if (disk_open(&p->store) < 0) {
+        sim_trace("%s: the store cannot be opened", p->identity);
+        free(p);
+        sim_after(sim_time(DRAW_USER, SIM_S, RESTART_MAX_S * SIM_S), start, NULL);
+        return;
+    }
+    sim_trace("%s starts", p->identity);
+    disk_check(p->store);
+    processes.current = p;
+    process_enter(p, start_daemon, p);
+}
+
+void process_start(void)
+{
+    sim_after(SIM_S, start, NULL);
+}
+
+static void start_again(void)
+{
+    sim_after(sim_time(DRAW_USER, SIM_S / 2, RESTART_MAX_S * SIM_S), start, NULL);
+}
+
+/* ---- a regular end ---- */
+
+static void forget(struct sim_process *p)
+{
+    loop_forget(p);
+    network_forget(p);
+    processes.current = processes.current == p ? NULL : processes.current;
+}
+
+static void close_all(void *ctx)
+{
+    struct sim_process *p = ctx;
+    if (p->is_killed) {
+        return;
+    }
+    store_close(p->store);
+    p->store = NULL;
+    forget(p);
+    p->is_killed = true;
+    start_again();
+}
+
+static void free_daemon(void *ctx)
+{
+    struct sim_process *p = ctx;
+    daemon_free(p->daemon);
+}
+
+static void stopped(void *ctx)
+{
+    struct sim_process *p = ctx;
+    if (p->is_killed) {
+        return;
+    }
+    const struct err *failure;
+    const int exit_code = daemon_exit_code(p->daemon, &failure);
+    sim_trace("%s exits with %d%s%s", p->identity, exit_code, failure != NULL ? ": " : "",
+              failure != NULL ? failure->msg : "");
+    p->is_ending = true;
+    process_enter(p, free_daemon, p);
+    sim_after(100 * SIM_MS, close_all, p); /* after the close callbacks */
+}
+
+/* As uv_stop: the loop ends after this callback. */
+static void on_stop(void *ctx)
+{
+    sim_after(0, stopped, ctx);
+}
+
+static void terminate(void *ctx)
+{
+    struct sim_process *p = ctx;
+    daemon_stop(p->daemon);
+}
+
+void process_terminate(void)
+{
+    struct sim_process *p = processes.current;
+    if (p != NULL && !p->is_ending) {
+        sim_trace("%s is terminated", p->identity);
+        process_enter(p, terminate, p);
+    }
+}
+
+/* ---- a sudden end ---- */
+
+static void die(struct sim_process *p)
+{
+    sim_trace("%s is killed", p->identity);
+    p->is_killed = true;
+    if (p->store != NULL) {
+        store_close(p->store); /* what the kernel does: locks and descriptors go */
+        p->store = NULL;
+    }
+    forget(p);
+    start_again();
+}
+
+bool process_is_gone(const struct sim_process *p)
+{
+    return p == NULL || p->is_killed;
+}
+
+void process_enter(struct sim_process *p, void (*call)(void *ctx), void *ctx)
+{
+    if (process_is_gone(p)) {
+        return;
+    }
+    p->is_inside = true;
+    if (setjmp(p->death) == 0) {
+        call(ctx);
+        p->is_inside = false;
+    } else {
+        p->is_inside = false;
+        die(p);
+    }
+}
+
+void process_crash(void)
+{
+    if (processes.current != NULL) {
+        die(processes.current);
+    }
+}
+
+void process_crash_within(void)
+{
+    struct sim_process *p = processes.current;
+    if (p == NULL || !p->is_inside || processes.writes_to_death == 0 ||
+        --processes.writes_to_death > 0) {
+        return;
+    }
+    longjmp(p->death, 1);
+}
+
+void process_crash_at_write(uint32_t n)
+{
+    processes.writes_to_death = n;
+}
+
+void process_freeze(int64_t length_ns)
+{
+    if (processes.current != NULL) {
+        processes.current->thaw_ns = sim.now_ns + length_ns;
+        sim_trace("%s is frozen for %d ms", processes.current->identity, (int)(length_ns / SIM_MS));
+    }
+}

@@ -1,0 +1,378 @@
+/* What must hold, whatever goes wrong. Some promises are kept or broken at one event and are checked
+ * there; what depends on everything is checked after each step, or at the end. */
+#include "sim.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "core/phase.h"
+#include "store/store.h"
+
+#define REQUESTS_A_SECOND_MAX 300
+#define STEPS_AT_ONCE_MAX 5000
+
+/* An attempt as it really went. */
+struct truth {
+    char *run_uid;
+    struct attempt_id id;
+    const char *excuse; /* NULL: nothing but benchd has touched it */
+};
+/* A run as the store has it. */
+struct stored {
+    char *uid;
+    struct run_status status;
+};
+
+static struct {
+    VEC(struct truth) attempts;
+    VEC(struct stored) runs;
+    int64_t second;
+    unsigned n_requests; /* in that second */
+    int64_t step_ns;
+    unsigned n_steps; /* at that time */
+    char open[256];
+} promise;
+
+static struct truth *find(const char *run_uid, const struct attempt_id *id)
+{
+    vec_each (struct truth, t, &promise.attempts) {
+        if (str_eq(t->run_uid, run_uid) && attempt_id_eq(&t->id, id)) {
+            return t;
+        }
+    }
+    struct truth *t = vec_push(&promise.attempts);
+    *t = (struct truth){.run_uid = xstrdup(run_uid), .id = *id};
+    return t;
+}
+
+static struct stored *find_stored(const char *uid)
+{
+    vec_each (struct stored, s, &promise.runs) {
+        if (str_eq(s->uid, uid)) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+void promise_excuse(const char *run_uid, const struct attempt_id *id, const char *why)
+{
+    find(run_uid, id)->excuse = why;
+}
+
+/* ---- nothing runs away ---- */
+
+void promise_request_sent(void)
+{
+    if (sim.now_ns / SIM_S != promise.second) {
+        promise.second = sim.now_ns / SIM_S;
+        promise.n_requests = 0;
+    }
+    if (++promise.n_requests > REQUESTS_A_SECOND_MAX) {
+        sim_broken("more than %d requests in a second", REQUESTS_A_SECOND_MAX);
+    }
+}
+
+void promise_after_step(void)
+{
+    if (sim.now_ns != promise.step_ns) {
+        promise.step_ns = sim.now_ns;
+        promise.n_steps = 0;
+    }
+    if (++promise.n_steps > STEPS_AT_ONCE_MAX) {
+        sim_broken("time stands still: a busy loop");
+    }
+}
+
+/* ---- who writes ---- */
+
+/* "create pod 'run-0-p0t0a0-trainer-0'" */
+static const struct sim_run *run_of_pod(const char *what)
+{
+    static const char *const words = "create pod '";
+    for (size_t i = 0; str_has_prefix(what, words) && i < user_count(); i++) {
+        const char *name = what + strlen(words);
+        const struct sim_run *r = user_get(i);
+        if (str_has_prefix(name, r->name) && str_has_prefix(name + strlen(r->name), "-p")) {
+            return r;
+        }
+    }
+    return NULL;
+}
+
+void promise_write_sent(const struct sim_process *p, const char *what)
+{
+    const struct sim_object *lease = server_find(KIND_LEASES, "benchd");
+    const json_t *spec = lease == NULL ? NULL : json_object_get(lease->json, "spec");
+    const char *holder = json_string_value(json_object_get(spec, "holderIdentity"));
+    if (holder != NULL && *holder != '\0' && !str_eq(holder, process_identity(p))) {
+        sim_broken("%s writes (%s) while %s holds the Lease", process_identity(p), what, holder);
+    }
+    const struct sim_run *run = run_of_pod(what);
+    const struct stored *stored = run == NULL ? NULL : find_stored(run->uid);
+    if (stored != NULL && run_phase_is_final(stored->status.phase)) {
+        sim_broken("%s: %s of a run that is %s", process_identity(p), what,
+                   run_phase_to_string(stored->status.phase));
+    }
+}
+
+/* ---- one attempt at a time ---- */
+
+void promise_pod_created(const struct sim_pod *p)
+{
+    (void)find(p->run_uid, &p->id.attempt);
+}
+
+/* Somebody has asked for its end: what waits for that is the launcher's part of the promise. */
+static bool is_leaving(const struct sim_pod *p)
+{
+    const struct sim_run *run = user_find(p->run_uid);
+    return p->is_deleting || run == NULL || (run->wishes & WISH_DELETE) != 0;
+}
+
+void promise_container_started(const struct sim_pod *p)
+{
+    for (size_t i = 0; i < node_count(); i++) {
+        const struct sim_pod *other = node_get(i);
+        const bool is_same =
+            str_eq(other->run_uid, p->run_uid) && attempt_id_eq(&other->id.attempt, &p->id.attempt);
+        if (!is_same && node_is_alive(other) && !is_leaving(other)) {
+            sim_broken("%s starts while %s of another attempt runs", p->name, other->name);
+        }
+    }
+}
+
+/* ---- results ---- */
+
+static char *printed(const struct sim_pod *p)
+{
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < p->lines.len; i++) {
+        buf_puts(&text, p->lines.items[i].text);
+    }
+    return text.len == 0 ? xstrdup("") : buf_take(&text);
+}
+
+static const struct sim_pod *container_of(const char *run_uid, const struct replica_id *id,
+                                          uint64_t nonce, const char *what)
+{
+    const struct sim_pod *p = node_find_nonce(nonce);
+    if (p == NULL || !str_eq(p->run_uid, run_uid) || !replica_id_eq(&p->id, id)) {
+        sim_broken("%s of p%ut%ua%u %d/%u is of container %" PRIu64 ", which is %s", what,
+                   id->attempt.point, id->attempt.trial, id->attempt.number, (int)id->role,
+                   id->index, nonce, p == NULL ? "unknown" : p->name);
+    }
+    return p;
+}
+
+static void check_replica(const char *run_uid, const struct attempt_row *row,
+                          const struct replica_row *r)
+{
+    const bool has_won = row->outcome == ATTEMPT_SUCCEEDED;
+    if (r->summary_json == NULL) {
+        if (has_won && r->id.role == ROLE_TRAINER) {
+            sim_broken("an attempt succeeded without a summary of trainer/%u", r->id.index);
+        }
+        return;
+    }
+    json_t *summary = json_loads(r->summary_json, 0, NULL);
+    const uint64_t nonce = (uint64_t)json_integer_value(json_object_get(summary, "samples"));
+    json_decref(summary);
+    const struct sim_pod *p = container_of(run_uid, &r->id, nonce, "a summary");
+    if (has_won && !(p->container.has_ended && p->container.exit_code == 0)) {
+        sim_broken("an attempt succeeded, but %s did not", p->name);
+    }
+}
+
+/* A member that still ran when its attempt was over is cut, and its log with it. */
+static bool has_whole_log(const struct attempt_row *row, const struct replica_id *id)
+{
+    vec_each (const struct replica_row, r, &row->replicas) {
+        if (replica_id_eq(&r->id, id)) {
+            return r->exit_code >= 0;
+        }
+    }
+    sim_broken("a log of a replica that is not in the row");
+}
+
+static void check_log(const char *run_uid, const struct attempt_row *row,
+                      const struct replica_log *log)
+{
+    _cleanup_(freep) char *text = xstrndup(log->data, log->len);
+    if (strstr(text, "benchd: the log could not be read") != NULL) {
+        return;
+    }
+    static const char *const words = "container ";
+    if (!str_has_prefix(text, words)) {
+        sim_broken("a log begins with '%.60s'", text);
+    }
+    const uint64_t nonce = strtoull(text + strlen(words), NULL, 10);
+    const struct sim_pod *p = container_of(run_uid, &log->id, nonce, "a log");
+    _cleanup_(freep) char *all = printed(p);
+    if (!str_has_prefix(all, text) || (has_whole_log(row, &log->id) && !str_eq(all, text))) {
+        size_t same = 0;
+        while (text[same] != '\0' && text[same] == all[same]) {
+            same++;
+        }
+        sim_broken("the log of %s, of %zu bytes, differs at byte %zu of %zu: '%.40s' for '%.40s'",
+                   p->name, log->len, same, strlen(all), text + same, all + same);
+    }
+}
+
+static void check_cause(const char *run_uid, const struct attempt_row *row)
+{
+    const struct sim_run *run = user_find(run_uid);
+    const struct truth *t = find(run_uid, &row->id);
+    if (row->outcome == ATTEMPT_SUCCEEDED || t->excuse != NULL || run == NULL || run->wishes != 0) {
+        return;
+    }
+    sim_broken("attempt p%ut%ua%u is %s (%s), and nothing had happened to it", row->id.point,
+               row->id.trial, row->id.number, attempt_outcome_to_string(row->outcome),
+               row->error == NULL ? "" : row->error);
+}
+
+static void check_only_one(const char *run_uid, const struct attempt_row *row)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < disk_n_attempts(); i++) {
+        const struct disk_attempt *a = disk_get_attempt(i);
+        n += str_eq(a->run_uid, run_uid) && a->id.point == row->id.point &&
+             a->id.trial == row->id.trial && a->outcome != ATTEMPT_VOID;
+    }
+    if (n > 1 && row->outcome != ATTEMPT_VOID) {
+        sim_broken("p%ut%u is decided twice", row->id.point, row->id.trial);
+    }
+}
+
+void promise_attempt_saved(const char *run_uid, const struct attempt_row *row,
+                           const struct replica_log *logs, size_t n_logs)
+{
+    const struct stored *stored = find_stored(run_uid);
+    if (stored != NULL && run_phase_is_final(stored->status.phase)) {
+        sim_broken("an attempt of a run that is %s is saved",
+                   run_phase_to_string(stored->status.phase));
+    }
+    vec_each (const struct replica_row, r, &row->replicas) {
+        check_replica(run_uid, row, r);
+    }
+    for (size_t i = 0; i < n_logs; i++) {
+        check_log(run_uid, row, &logs[i]);
+    }
+    check_cause(run_uid, row);
+    check_only_one(run_uid, row);
+}
+
+void promise_status_saved(const char *run_uid, const struct run_status *status)
+{
+    struct stored *s = find_stored(run_uid);
+    if (s == NULL) {
+        s = vec_push(&promise.runs);
+        *s = (struct stored){.uid = xstrdup(run_uid)};
+    } else if (run_phase_is_final(s->status.phase)) {
+        sim_broken("a run that is %s is written again as %s", run_phase_to_string(s->status.phase),
+                   run_phase_to_string(status->phase));
+    }
+    s->status = *status;
+}
+
+/* ---- the end ---- */
+
+/* "run-0 has not ended" */
+static bool is_open(const char *name, const char *what)
+{
+    (void)snprintf(promise.open, sizeof(promise.open), "%s %s", name, what);
+    return false;
+}
+
+static const char *phase_in_object(const struct sim_run *r)
+{
+    const struct sim_object *o = server_find(KIND_RUNS, r->name);
+    const json_t *status = o == NULL ? NULL : json_object_get(o->json, "status");
+    const char *phase = json_string_value(json_object_get(status, "phase"));
+    return phase == NULL ? "" : phase;
+}
+
+static bool has_final_phase(const struct sim_run *r)
+{
+    static const char *const finals[] = {"Succeeded", "PartiallyFailed", "Failed", "Cancelled"};
+    for (size_t i = 0; i < sizeof(finals) / sizeof(finals[0]); i++) {
+        if (str_eq(phase_in_object(r), finals[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool promise_is_settled(const char **ret_why)
+{
+    *ret_why = promise.open;
+    if (!user_is_done()) {
+        return is_open("a run", "is suspended or not created yet");
+    }
+    for (size_t i = 0; i < user_count(); i++) {
+        const struct sim_run *r = user_get(i);
+        const bool is_deleted = (r->wishes & WISH_DELETE) != 0;
+        if (is_deleted && server_find(KIND_RUNS, r->name) != NULL) {
+            return is_open(r->name, "is deleted and still there");
+        }
+        if (!is_deleted && !has_final_phase(r)) {
+            return is_open(r->name, "has not ended");
+        }
+    }
+    for (size_t i = 0; i < node_count(); i++) {
+        const struct sim_pod *p = node_get(i);
+        if (p->object != NULL && !p->container.has_ended && !p->is_evicted) {
+            return is_open(p->name, "is still there");
+        }
+    }
+    return process_is_running() ? true : is_open("benchd", "does not run");
+}
+
+static void check_run(const struct sim_run *r)
+{
+    const struct stored *s = find_stored(r->uid);
+    uint32_t n_won = 0;
+    bool has_failed = false;
+    for (size_t i = 0; i < disk_n_attempts(); i++) {
+        const struct disk_attempt *a = disk_get_attempt(i);
+        if (str_eq(a->run_uid, r->uid)) {
+            n_won += a->outcome == ATTEMPT_SUCCEEDED;
+            has_failed = has_failed || a->outcome == ATTEMPT_FAILED;
+        }
+    }
+    if (s == NULL) {
+        if ((r->wishes & WISH_CANCEL) == 0) {
+            sim_broken("%s ended as %s and is not in the store", r->name, phase_in_object(r));
+        }
+        return;
+    }
+    const char *phase = run_phase_to_string(s->status.phase);
+    if (!str_eq(phase, phase_in_object(r))) {
+        sim_broken("%s is %s in the store and %s in its object", r->name, phase,
+                   phase_in_object(r));
+    }
+    if (s->status.phase == RUN_SUCCEEDED && n_won != r->n_trials) {
+        sim_broken("%s succeeded with %u of %u trials", r->name, n_won, r->n_trials);
+    }
+    if (s->status.phase != RUN_SUCCEEDED && (r->wishes & WISH_CANCEL) == 0 && !has_failed) {
+        sim_broken("%s is %s (%s), and nobody wanted that", r->name, phase, s->status.message);
+    }
+}
+
+void promise_at_end(void)
+{
+    const char *why;
+    if (!promise_is_settled(&why)) {
+        sim_broken("it was settled, and now %s", why);
+    }
+    disk_check(process_store());
+    for (size_t i = 0; i < user_count(); i++) {
+        const struct sim_run *r = user_get(i);
+        if ((r->wishes & WISH_DELETE) == 0) {
+            check_run(r);
+        }
+    }
+}

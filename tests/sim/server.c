@@ -1,0 +1,611 @@
+/* The API server: objects of seven kinds in one namespace. Models versions (one counter for all, as
+ * etcd has), optimistic locking, uid preconditions, watches from a version on, bookmarks, 410 after a
+ * compaction, graceful deletion of pods, foreground deletion, and the garbage collector. */
+#include "sim.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
+#include "kube/request.h"
+#include "kube/rfc3339.h"
+
+/* A change, as watches tell it. */
+struct change {
+    uint64_t version;
+    char *line; /* owned, with its newline */
+};
+
+struct watch {
+    struct kube_transfer *stream;
+    enum sim_kind kind;
+    size_t next; /* of the kind's changes */
+    bool is_sending;
+    bool is_closed;
+    unsigned refs; /* events that will look at it */
+    int64_t ends_ns;
+};
+
+static const char *const plurals[KIND_COUNT] = {
+    [KIND_PODS] = "pods",          [KIND_SERVICES] = "services",
+    [KIND_SECRETS] = "secrets",    [KIND_BENCHMARKS] = "benchmarks",
+    [KIND_RUNS] = "benchmarkruns", [KIND_LEASES] = "leases",
+    [KIND_EVENTS] = "events",
+};
+
+static struct {
+    uint64_t version, compacted;
+    unsigned uids;
+    VEC(struct sim_object *) objects[KIND_COUNT];
+    VEC(struct change) changes[KIND_COUNT];
+    VEC(struct watch *) watches;
+} server;
+
+static void collect_garbage(void *ctx);
+
+void server_begin(void)
+{
+    server.version = 100;
+    sim_after(5 * SIM_S, collect_garbage, NULL);
+}
+
+/* ---- objects ---- */
+
+const char *server_meta(const struct sim_object *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(json_object_get(o->json, "metadata"), key));
+    return s == NULL ? "" : s;
+}
+
+struct sim_object *server_find(enum sim_kind kind, const char *name)
+{
+    vec_each (struct sim_object *, it, &server.objects[kind]) {
+        if (str_eq((*it)->name, name)) {
+            return *it;
+        }
+    }
+    return NULL;
+}
+
+size_t server_count(enum sim_kind kind)
+{
+    return server.objects[kind].len;
+}
+
+struct sim_object *server_get(enum sim_kind kind, size_t i)
+{
+    return server.objects[kind].items[i];
+}
+
+static void set_meta(struct sim_object *o, const char *key, json_t *value_take)
+{
+    json_object_set_new(json_object_get(o->json, "metadata"), key, value_take);
+}
+
+static void set_version(struct sim_object *o)
+{
+    char text[24];
+    (void)snprintf(text, sizeof(text), "%" PRIu64, ++server.version);
+    set_meta(o, "resourceVersion", json_string(text));
+}
+
+static char *now_text(void)
+{
+    char text[KUBE_TIME_SIZE];
+    kube_time_format_micro(sim_unix_ms() / 1000 * 1000, text);
+    _cleanup_(freep) char *seconds = xstrndup(text, strlen("2026-01-01T00:00:00"));
+    return xasprintf("%sZ", seconds);
+}
+
+/* ---- watches ---- */
+
+static void close_watch(struct watch *w)
+{
+    if (w->is_closed) {
+        return;
+    }
+    w->is_closed = true;
+    for (size_t i = 0; i < server.watches.len; i++) {
+        if (server.watches.items[i] == w) {
+            server.watches.items[i] = server.watches.items[--server.watches.len];
+            break;
+        }
+    }
+    network_drop(w->stream);
+}
+
+/* False: it was closed meanwhile, and is gone now if this was the last event. */
+static bool take_event(struct watch *w)
+{
+    w->refs--;
+    if (w->is_closed && w->refs == 0) {
+        free(w);
+        return false;
+    }
+    return !w->is_closed;
+}
+
+static void later(struct watch *w, int64_t wait_ns, void (*happen)(void *ctx))
+{
+    w->refs++;
+    sim_after(wait_ns, happen, w);
+}
+
+static void send_changes(void *ctx);
+
+static void send_soon(struct watch *w)
+{
+    const struct fault *slow;
+    if (!w->is_sending && w->next < server.changes[w->kind].len) {
+        w->is_sending = true;
+        const int64_t wait_ns = fault_is_on(FAULT_SLOW_WATCHES, &slow)
+                                    ? sim_time(DRAW_FAULT, 0, slow->length_ns)
+                                    : sim_time(DRAW_NETWORK, 0, 20 * SIM_MS);
+        later(w, wait_ns, send_changes);
+    }
+}
+
+static void send_changes(void *ctx)
+{
+    struct watch *w = ctx;
+    w->is_sending = false;
+    if (!take_event(w)) {
+        return;
+    }
+    if (!network_is_open(w->stream)) {
+        w->is_sending = true; /* the bookmark's event closes it */
+        return;
+    }
+    const struct change *c = &server.changes[w->kind].items[w->next++];
+    network_send(w->stream, c->line, strlen(c->line));
+    send_soon(w);
+}
+
+static void tell(const struct sim_object *o, const char *type)
+{
+    _cleanup_(freep) char *text = json_dumps(o->json, JSON_COMPACT);
+    *vec_push(&server.changes[o->kind]) =
+        (struct change){server.version, xasprintf("{\"type\":\"%s\",\"object\":%s}\n", type, text)};
+    for (size_t i = 0; i < server.watches.len; i++) {
+        if (server.watches.items[i]->kind == o->kind) {
+            send_soon(server.watches.items[i]);
+        }
+    }
+}
+
+static void bookmark(void *ctx)
+{
+    struct watch *w = ctx;
+    (void)take_event(w); /* nothing else closes it */
+    if (!network_is_open(w->stream) || sim.now_ns >= w->ends_ns) {
+        network_end(w->stream);
+        close_watch(w);
+        if (w->refs == 0) {
+            free(w);
+        }
+        return;
+    }
+    if (w->is_sending) { /* a bookmark never overtakes a change */
+        later(w, SIM_S, bookmark);
+        return;
+    }
+    _cleanup_(freep) char *line = xasprintf("{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{"
+                                            "\"resourceVersion\":\"%" PRIu64 "\"}}}\n",
+                                            server.version);
+    network_send(w->stream, line, strlen(line));
+    later(w, 55 * SIM_S, bookmark);
+}
+
+#define EXPIRED                                                                                    \
+    "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":410,"     \
+    "\"reason\":\"Expired\",\"message\":\"too old resource version\"}}\n"
+
+static void send_expired(void *ctx)
+{
+    network_send(ctx, EXPIRED, strlen(EXPIRED));
+    network_end(ctx);
+    network_drop(ctx);
+}
+
+static int64_t query_number(const char *path, const char *key)
+{
+    const char *at = strstr(path, key);
+    return at == NULL ? 0 : strtoll(at + strlen(key), NULL, 10);
+}
+
+static void watch(enum sim_kind kind, const char *path, struct kube_transfer *stream,
+                  struct sim_answer *ret)
+{
+    const uint64_t from = (uint64_t)query_number(path, "resourceVersion=");
+    ret->code = 200;
+    if (from < server.compacted) {
+        if (sim_one_in(DRAW_NETWORK, 2)) {
+            server_status(ret, 410, "Expired", "too old resource version");
+            return;
+        }
+        network_hold(stream);
+        sim_after(SIM_MS, send_expired, stream);
+        return;
+    }
+    struct watch *w = xnew(struct watch);
+    *w = (struct watch){.stream = stream, .kind = kind};
+    w->ends_ns = sim.now_ns + query_number(path, "timeoutSeconds=") * SIM_S;
+    while (w->next < server.changes[kind].len &&
+           server.changes[kind].items[w->next].version <= from) {
+        w->next++;
+    }
+    network_hold(stream);
+    *vec_push(&server.watches) = w;
+    later(w, 55 * SIM_S, bookmark);
+    /* After the stream has opened. */
+    w->is_sending = w->next < server.changes[kind].len;
+    if (w->is_sending) {
+        later(w, SIM_MS, send_changes);
+    }
+}
+
+void server_compact(void)
+{
+    server.compacted = server.version;
+}
+
+/* ---- changes ---- */
+
+void server_changed(struct sim_object *o)
+{
+    set_version(o);
+    tell(o, "MODIFIED");
+}
+
+struct sim_object *server_create(enum sim_kind kind, json_t *json_take)
+{
+    struct sim_object *o = xnew(struct sim_object);
+    json_t *metadata = json_object_get(json_take, "metadata");
+    const unsigned n = ++server.uids;
+    *o = (struct sim_object){
+        .kind = kind,
+        .name = xstrdup(json_string_value(json_object_get(metadata, "name"))),
+        .uid = xasprintf("%08x-0000-4000-8000-%012u", n * 2654435761U, n),
+        .json = json_take,
+    };
+    _cleanup_(freep) char *now = now_text();
+    set_meta(o, "uid", json_string(o->uid));
+    set_meta(o, "creationTimestamp", json_string(now));
+    set_meta(o, "generation", json_integer(1));
+    if (kind == KIND_PODS) {
+        json_object_set_new(o->json, "status", json_pack("{s:s}", "phase", "Pending"));
+    }
+    set_version(o);
+    *vec_push(&server.objects[kind]) = o;
+    tell(o, "ADDED");
+    sim_trace("server: + %s %s", plurals[kind], o->name);
+    if (kind == KIND_PODS) {
+        o->pod = node_new_pod(o);
+    }
+    return o;
+}
+
+void server_remove(struct sim_object *o)
+{
+    for (size_t i = 0; i < server.objects[o->kind].len; i++) {
+        if (server.objects[o->kind].items[i] == o) {
+            server.objects[o->kind].items[i] =
+                server.objects[o->kind].items[--server.objects[o->kind].len];
+            break;
+        }
+    }
+    set_version(o);
+    tell(o, "DELETED");
+    sim_trace("server: - %s %s", plurals[o->kind], o->name);
+    if (o->pod != NULL) {
+        node_forget_pod(o->pod);
+    }
+    json_decref(o->json);
+    free(o->name);
+    free(o->uid);
+    free(o);
+}
+
+/* ---- deletion ---- */
+
+static bool has_owner(const struct sim_object *o, const char *uid)
+{
+    const json_t *list = json_object_get(json_object_get(o->json, "metadata"), "ownerReferences");
+    const char *owner = json_string_value(json_object_get(json_array_get(list, 0), "uid"));
+    return owner != NULL && str_eq(owner, uid);
+}
+
+static void begin_deletion(struct sim_object *o)
+{
+    if (server_meta(o, "deletionTimestamp")[0] == '\0') {
+        _cleanup_(freep) char *now = now_text();
+        set_meta(o, "deletionTimestamp", json_string(now));
+        server_changed(o);
+    }
+}
+
+static void delete_pod(struct sim_object *o, int64_t grace_s)
+{
+    if (!o->pod->is_scheduled || grace_s == 0) {
+        server_remove(o);
+        return;
+    }
+    begin_deletion(o);
+    node_delete_pod(o->pod, grace_s);
+}
+
+void server_delete(struct sim_object *o, bool is_foreground)
+{
+    if (o->kind == KIND_PODS) {
+        delete_pod(o, 30);
+    } else if (is_foreground) {
+        set_meta(o, "finalizers", json_pack("[s]", "foregroundDeletion"));
+        begin_deletion(o);
+    } else {
+        server_remove(o);
+    }
+}
+
+static bool is_owner_here(const struct sim_object *o)
+{
+    const json_t *list = json_object_get(json_object_get(o->json, "metadata"), "ownerReferences");
+    if (json_array_size(list) == 0) {
+        return true;
+    }
+    const char *uid = json_string_value(json_object_get(json_array_get(list, 0), "uid"));
+    vec_each (struct sim_object *, it, &server.objects[KIND_RUNS]) {
+        if (str_eq((*it)->uid, uid)) {
+            return server_meta(*it, "deletionTimestamp")[0] == '\0';
+        }
+    }
+    return false;
+}
+
+static bool has_dependents(const char *uid)
+{
+    static const enum sim_kind kinds[] = {KIND_PODS, KIND_SERVICES, KIND_SECRETS};
+    for (size_t k = 0; k < 3; k++) {
+        vec_each (struct sim_object *, it, &server.objects[kinds[k]]) {
+            if (has_owner(*it, uid)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Every few seconds: dependents of owners that are gone or going, then the owners that waited. */
+static void collect_garbage(void *ctx)
+{
+    (void)ctx;
+    static const enum sim_kind kinds[] = {KIND_PODS, KIND_SERVICES, KIND_SECRETS};
+    for (size_t k = 0; k < 3; k++) {
+        for (size_t i = server.objects[kinds[k]].len; i > 0; i--) {
+            struct sim_object *o = server.objects[kinds[k]].items[i - 1];
+            if (!is_owner_here(o) && server_meta(o, "deletionTimestamp")[0] == '\0') {
+                sim_trace("garbage: %s", o->name);
+                server_delete(o, false);
+            }
+        }
+    }
+    for (size_t i = server.objects[KIND_RUNS].len; i > 0; i--) {
+        struct sim_object *o = server.objects[KIND_RUNS].items[i - 1];
+        if (server_meta(o, "deletionTimestamp")[0] != '\0' && !has_dependents(o->uid)) {
+            server_remove(o);
+        }
+    }
+    sim_after(sim_time(DRAW_NETWORK, SIM_S, 5 * SIM_S), collect_garbage, NULL);
+}
+
+/* ---- requests ---- */
+
+void server_status(struct sim_answer *ret, int code, const char *reason, const char *message)
+{
+    json_t *status = json_pack("{s:s, s:s, s:s, s:s, s:i}", "kind", "Status", "status", "Failure",
+                               "reason", reason, "message", message, "code", code);
+    free(ret->body);
+    *ret = (struct sim_answer){code, json_dumps(status, JSON_COMPACT), -1};
+    json_decref(status);
+}
+
+static void answer_object(struct sim_answer *ret, int code, const struct sim_object *o)
+{
+    *ret = (struct sim_answer){code, json_dumps(o->json, JSON_COMPACT), -1};
+}
+
+/* A path's parts. */
+struct target {
+    enum sim_kind kind;
+    char *name, *sub; /* owned; NULL: none */
+};
+
+static bool read_target(const char *path, struct target *ret)
+{
+    static const char *const marker = "/namespaces/" SIM_NS "/";
+    const char *at = strstr(path, marker);
+    if (at == NULL) {
+        return false;
+    }
+    at += strlen(marker);
+    *ret = (struct target){0};
+    const size_t len = strcspn(at, "/?");
+    for (int k = 0; k < KIND_COUNT; k++) {
+        if (strlen(plurals[k]) == len && strncmp(plurals[k], at, len) == 0) {
+            ret->kind = (enum sim_kind)k;
+            at += len;
+            if (*at == '/') {
+                const size_t n = strcspn(at + 1, "/?");
+                ret->name = xstrndup(at + 1, n);
+                at += 1 + n;
+            }
+            if (*at == '/') {
+                ret->sub = xstrndup(at + 1, strcspn(at + 1, "?"));
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+static void list(enum sim_kind kind, struct sim_answer *ret)
+{
+    struct buf text = BUF_INIT;
+    buf_printf(&text,
+               "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"%" PRIu64 "\"},\"items\":[",
+               server.version);
+    for (size_t i = 0; i < server.objects[kind].len; i++) {
+        _cleanup_(freep) char *one = json_dumps(server.objects[kind].items[i]->json, JSON_COMPACT);
+        buf_puts(&text, i > 0 ? "," : "");
+        buf_puts(&text, one);
+    }
+    buf_puts(&text, "]}");
+    *ret = (struct sim_answer){200, buf_take(&text), -1};
+}
+
+static void serve_post(const struct target *t, const struct sim_request *req,
+                       struct sim_answer *ret)
+{
+    json_t *json = json_loads(req->body, 0, NULL);
+    const char *name =
+        json_string_value(json_object_get(json_object_get(json, "metadata"), "name"));
+    if (json == NULL || name == NULL) {
+        sim_broken("a body that is no object: %.100s", req->body);
+    }
+    if (server_find(t->kind, name) != NULL) {
+        server_status(ret, 409, "AlreadyExists", "it exists already");
+        json_decref(json);
+    } else if (strstr(req->path, "dryRun=") != NULL || t->kind == KIND_EVENTS) {
+        *ret = (struct sim_answer){201, xstrdup("{}"), -1};
+        json_decref(json);
+    } else {
+        answer_object(ret, 201, server_create(t->kind, json));
+    }
+}
+
+static void serve_put(struct sim_object *o, const struct sim_request *req, struct sim_answer *ret)
+{
+    json_t *json = json_loads(req->body, 0, NULL);
+    const char *version =
+        json_string_value(json_object_get(json_object_get(json, "metadata"), "resourceVersion"));
+    if (version != NULL && !str_eq(version, server_meta(o, "resourceVersion"))) {
+        server_status(ret, 409, "Conflict", "the object has been modified");
+        json_decref(json);
+        return;
+    }
+    json_decref(o->json);
+    o->json = json;
+    server_changed(o);
+    answer_object(ret, 200, o);
+}
+
+/* Server-side apply to a status: a manager owns what it wrote last. benchd has two. */
+static void apply_status(struct sim_object *o, const char *path, const json_t *body)
+{
+    const bool is_definition = strstr(path, "fieldManager=benchd-definition") != NULL;
+    const json_t *given = json_object_get(body, "status");
+    const json_t *old = json_object_get(o->json, "status");
+    json_t *status = json_object();
+    json_object_update(status, (json_t *)(is_definition ? old : given));
+    const json_t *kept = json_object_get(is_definition ? given : old, "definition");
+    if (kept != NULL) {
+        json_object_set(status, "definition", (json_t *)kept);
+    }
+    if (json_equal(status, old)) {
+        json_decref(status);
+        return;
+    }
+    json_object_set_new(o->json, "status", status);
+    server_changed(o);
+}
+
+static void serve_patch(struct sim_object *o, const struct sim_request *req, struct sim_answer *ret)
+{
+    json_t *body = json_loads(req->body, 0, NULL);
+    const char *uid = json_string_value(json_object_get(json_object_get(body, "metadata"), "uid"));
+    if (uid != NULL && !str_eq(uid, o->uid)) {
+        server_status(ret, 409, "Conflict", "the uid is another one");
+    } else {
+        apply_status(o, req->path, body);
+        answer_object(ret, 200, o);
+    }
+    json_decref(body);
+}
+
+static void serve_delete(struct sim_object *o, const struct sim_request *req,
+                         struct sim_answer *ret)
+{
+    json_t *body = json_loads(req->body, 0, NULL);
+    const char *uid =
+        json_string_value(json_object_get(json_object_get(body, "preconditions"), "uid"));
+    const json_t *grace = json_object_get(body, "gracePeriodSeconds");
+    if (uid != NULL && !str_eq(uid, o->uid)) {
+        server_status(ret, 409, "Conflict", "the uid is another one");
+    } else {
+        *ret = (struct sim_answer){200, xstrdup("{}"), -1};
+        if (o->kind == KIND_PODS && grace != NULL) {
+            delete_pod(o, json_integer_value(grace));
+        } else {
+            server_delete(o, false);
+        }
+    }
+    json_decref(body);
+}
+
+/* sinceTime=2026-11-20T08%3A52%3A51Z */
+static int64_t since_of(const char *path)
+{
+    const char *at = strstr(path, "sinceTime=");
+    struct buf text = BUF_INIT;
+    int64_t unix_ns = INT64_MIN;
+    for (at = at == NULL ? "" : at + strlen("sinceTime="); *at != '\0' && *at != '&'; at++) {
+        const bool is_colon = str_has_prefix(at, "%3A");
+        buf_putc(&text, is_colon ? ':' : *at);
+        at += is_colon ? 2 : 0;
+    }
+    (void)kube_time_parse(buf_cstr(&text), text.len, &unix_ns); /* none: from the start */
+    buf_done(&text);
+    return unix_ns;
+}
+
+static void serve_object(const struct target *t, const struct sim_request *req,
+                         struct kube_transfer *stream, struct sim_answer *ret)
+{
+    struct sim_object *o = server_find(t->kind, t->name);
+    if (o == NULL) {
+        server_status(ret, 404, "NotFound", "not found");
+    } else if (t->sub != NULL && str_eq(t->sub, "log")) {
+        node_log(o->pod, strstr(req->path, "follow=true") != NULL, since_of(req->path), stream,
+                 ret);
+    } else if (req->method == KUBE_GET) {
+        answer_object(ret, 200, o);
+    } else if (req->method == KUBE_PUT) {
+        serve_put(o, req, ret);
+    } else if (req->method == KUBE_PATCH) {
+        serve_patch(o, req, ret);
+    } else {
+        serve_delete(o, req, ret);
+    }
+}
+
+void server_serve(const struct sim_request *req, struct kube_transfer *stream,
+                  struct sim_answer *ret)
+{
+    struct target t;
+    if (!read_target(req->path, &t)) {
+        sim_broken("a path that no API server has: %s", req->path);
+    }
+    if (t.name != NULL) {
+        serve_object(&t, req, stream, ret);
+    } else if (req->method == KUBE_POST) {
+        serve_post(&t, req, ret);
+    } else if (strstr(req->path, "watch=1") != NULL) {
+        watch(t.kind, req->path, stream, ret);
+    } else {
+        list(t.kind, ret);
+    }
+    free(t.name);
+    free(t.sub);
+}

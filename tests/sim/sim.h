@@ -1,0 +1,314 @@
+/* The deterministic simulation of benchd: its own code (daemon/, lib/run, lib/kube above the transport,
+ * lib/decide, lib/store) between simulated surroundings, in one process and one thread. Everything that
+ * happens is an event of one queue; time passes only between events; everything random is drawn from a
+ * seed.
+ *
+ *   world.c    the queue of events, random numbers, the trace
+ *   loop.c     libuv's timers and the clocks, as benchd sees them     (linked with --wrap)
+ *   network.c  kube/transfer.h: a request, its way to the server and the answer's way back (the same)
+ *   server.c   the API server: objects with versions, conflicts, watches, deletion, garbage
+ *   node.c     scheduler, kubelets and containers: pods run, print records and end
+ *   process.c  benchd's processes: start, crash, freeze, end, start again
+ *   disk.c     the store's calls: errors, crashes, and what was acknowledged
+ *   user.c     runs, and what people do with them
+ *   fault.c    what goes wrong: a plan, drawn from the seed, as text and back
+ *   promise.c  what must hold, always and at the end
+ *   main.c     the program: seeds, replay, shrinking */
+#pragma once
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "core/replica.h"
+
+#define SIM_MS INT64_C(1000000)
+#define SIM_S (1000 * SIM_MS)
+#define SIM_NS "sim" /* the namespace */
+
+/* Random numbers are drawn from one stream a purpose, so that less of one does not change the others. */
+enum sim_draw { DRAW_NETWORK, DRAW_NODE, DRAW_USER, DRAW_FAULT, DRAW_COUNT };
+
+struct sim_event {
+    int64_t at_ns;
+    uint64_t serial; /* of two at the same time the first asked for comes first */
+    void (*happen)(void *ctx);
+    void *ctx;
+};
+
+struct sim {
+    uint64_t seed;
+    uint64_t draws[DRAW_COUNT];
+    int64_t now_ns;      /* since the machine's start */
+    int64_t wall_off_ns; /* what steps of the wall clock have added up to */
+    uint64_t serial;
+    VEC(struct sim_event) events; /* a heap */
+    uint64_t n_steps;
+    uint64_t trace_hash;
+    bool is_printing;      /* the trace */
+    int64_t faults_end_ns; /* from then on nothing goes wrong any more */
+    char *verdict; /* SIM_VERDICT_SIZE bytes for sim_broken, shared with the parent process */
+};
+#define SIM_VERDICT_SIZE 1024
+extern struct sim sim;
+
+/* --- world.c --- */
+
+void sim_begin(uint64_t seed);
+void sim_at(int64_t at_ns, void (*happen)(void *ctx), void *ctx);
+void sim_after(int64_t wait_ns, void (*happen)(void *ctx), void *ctx);
+/* The next event or timer. False: there is none. */
+bool sim_step(void);
+/* 0..n-1. */
+uint32_t sim_below(enum sim_draw draw, uint32_t n);
+bool sim_one_in(enum sim_draw draw, uint32_t n);
+/* min..max, rather short than long. */
+int64_t sim_time(enum sim_draw draw, int64_t min_ns, int64_t max_ns);
+/* A line of the trace, with the time. */
+void sim_trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A promise is broken: ends the process with the exit code SIM_BROKEN. */
+_Noreturn void sim_broken(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int64_t sim_unix_ms(void); /* as clocks show it that were not stepped */
+int64_t sim_unix_ms_of(int64_t at_ns);
+#define SIM_BROKEN 3
+
+/* --- loop.c --- */
+
+struct sim_process;
+/* The timer that is due first among all processes; INT64_MAX: none. */
+int64_t loop_next_due(void);
+void loop_fire(void);
+/* Its timers do not fire any more. */
+void loop_forget(const struct sim_process *p);
+/* --- network.c --- */
+
+/* What the server answers. */
+struct sim_answer {
+    int code;
+    char *body;            /* owned */
+    int64_t retry_after_s; /* -1: not said */
+};
+/* The process is gone: nothing of its transfers calls back. */
+void network_forget(const struct sim_process *p);
+/* All open streams of watches break. */
+void network_cut(void);
+struct kube_transfer;
+/* The stream's sender. `transfer` lives until the last of these, or until network_closed() is true. */
+void network_hold(struct kube_transfer *t);
+void network_drop(struct kube_transfer *t);
+bool network_is_open(const struct kube_transfer *t);
+void network_send(struct kube_transfer *t, const char *data, size_t len);
+void network_end(struct kube_transfer *t);
+int64_t network_delay(void);
+
+/* --- server.c --- */
+
+enum sim_kind {
+    KIND_PODS,
+    KIND_SERVICES,
+    KIND_SECRETS,
+    KIND_BENCHMARKS,
+    KIND_RUNS,
+    KIND_LEASES,
+    KIND_EVENTS,
+    KIND_COUNT
+};
+struct sim_pod;
+struct sim_object {
+    enum sim_kind kind;
+    char *name, *uid;
+    json_t *json;
+    struct sim_pod *pod; /* of a pod */
+};
+struct sim_request {
+    int method; /* enum kube_method */
+    const char *path, *body;
+};
+void server_begin(void);
+/* Handles a request that has arrived. A watch or a followed log answers with code 200 and goes on with
+ * network_send(). */
+void server_serve(const struct sim_request *req, struct kube_transfer *stream,
+                  struct sim_answer *ret);
+struct sim_object *server_find(enum sim_kind kind, const char *name);
+size_t server_count(enum sim_kind kind);
+struct sim_object *server_get(enum sim_kind kind, size_t i);
+struct sim_object *server_create(enum sim_kind kind, json_t *json_take);
+/* After a change of object->json: a new version, and the watches are told. */
+void server_changed(struct sim_object *o);
+void server_remove(struct sim_object *o);
+/* kubectl delete. */
+void server_delete(struct sim_object *o, bool is_foreground);
+/* Versions before now are forgotten: 410 for whoever asks for them. */
+void server_compact(void);
+const char *server_meta(const struct sim_object *o, const char *key); /* "": none */
+void server_status(struct sim_answer *ret, int code, const char *reason, const char *message);
+
+/* --- node.c --- */
+
+struct sim_container {
+    uint64_t nonce; /* no other has it: in its log and its summary */
+    bool has_started, has_ended, is_good;
+    int exit_code;
+    int64_t started_ns, ended_ns;
+    bool has_summary;
+};
+struct sim_line {
+    int64_t at_ns;
+    char *text; /* owned, with its newline */
+};
+struct sim_pod {
+    struct sim_object *object; /* NULL: the API has forgotten it */
+    char *name, *uid, *run_uid;
+    struct replica_id id;
+    uint32_t n_servers, n_trainers;
+    bool is_scheduled, is_deleting, is_evicted, is_phase_told;
+    struct sim_container container;
+    VEC(struct sim_line) lines;
+    char *message;                         /* of the termination; owned, NULL: none */
+    VEC(struct kube_transfer *) followers; /* their streams, and how many lines each has got */
+    VEC(size_t) followed;
+};
+struct sim_pod *node_new_pod(struct sim_object *o);
+void node_delete_pod(struct sim_pod *p, int64_t grace_s);
+void node_forget_pod(struct sim_pod *p); /* the object is gone */
+void node_log(struct sim_pod *p, bool is_follow, int64_t since_ns, struct kube_transfer *stream,
+              struct sim_answer *ret);
+/* Kills the container, as the node would. */
+void node_kill(struct sim_pod *p, int exit_code);
+void node_evict(struct sim_pod *p);
+bool node_is_alive(const struct sim_pod *p); /* its container runs, and the API knows the pod */
+size_t node_count(void);
+struct sim_pod *node_get(size_t i);
+struct sim_pod *node_find_nonce(uint64_t nonce);
+
+/* --- process.c --- */
+
+struct sim_process; /* one benchd */
+void process_start(void);
+void process_crash(void);                /* kill -9, now; not from within benchd */
+void process_crash_at_write(uint32_t n); /* at the n-th place of process_crash_within from now on */
+/* A place before or after a write of benchd, called from within it. */
+void process_crash_within(void);
+void process_terminate(void);
+void process_freeze(int64_t length_ns);
+/* The one that runs now (its code is on the stack), or NULL. */
+struct sim_process *process_of_loop(const void *loop);
+bool process_is_gone(const struct sim_process *p);
+int64_t process_frozen_until(const struct sim_process *p); /* 0: it is not */
+const char *process_identity(const struct sim_process *p);
+/* Runs a piece of benchd that may crash within. */
+void process_enter(struct sim_process *p, void (*call)(void *ctx), void *ctx);
+bool process_is_running(void);
+struct store;
+struct store *process_store(void); /* NULL: none runs */
+
+/* --- disk.c --- */
+
+void disk_begin(const char *folder);
+int disk_open(struct store **ret);
+/* At the start of a process and at the end: what was acknowledged is there. */
+void disk_check(struct store *s);
+/* What is known of a run; valid until the next call. */
+struct disk_attempt {
+    char *run_uid;
+    struct attempt_id id;
+    int outcome; /* enum attempt_outcome */
+};
+size_t disk_n_attempts(void);
+const struct disk_attempt *disk_get_attempt(size_t i);
+
+/* --- user.c --- */
+
+enum sim_wish { WISH_CANCEL = 1, WISH_SUSPEND = 2, WISH_DELETE = 4 };
+struct sim_run {
+    char *name, *uid;  /* uid NULL: not created yet */
+    unsigned wishes;   /* ever */
+    bool is_suspended; /* now */
+    uint32_t n_trials;
+};
+void user_begin(unsigned n_runs);
+size_t user_count(void);
+struct sim_run *user_get(size_t i);
+struct sim_run *user_find(const char *uid);
+void user_cancel(struct sim_run *r);
+void user_suspend(struct sim_run *r, bool suspend);
+void user_delete(struct sim_run *r, bool is_foreground);
+bool user_is_done(void); /* every run was created, and none is suspended */
+
+/* --- fault.c --- */
+
+#define FAULT_KINDS(X)                                                                             \
+    X(CRASH, "crash")                   /* kill -9; a new process after length */                  \
+    X(CRASH_AT_WRITE, "crash-at-write") /* the same, at the n-th write from then on */             \
+    X(RESTART, "restart")               /* SIGTERM */                                              \
+    X(FREEZE, "freeze")                 /* the process stands still for length */                  \
+    X(REFUSE, "refuse")                 /* no connection for length */                             \
+    X(SILENCE, "silence")               /* nothing arrives for length, either way */               \
+    X(LOSE_ANSWERS, "lose-answers")     /* requests have their effect, one in n answers is lost */ \
+    X(ERROR_500, "error-500")                                                                      \
+    X(ERROR_429, "error-429")                                                                      \
+    X(ERROR_403, "error-403") /* for less than the launcher waits */                               \
+    X(CUT_WATCHES, "cut-watches")                                                                  \
+    X(SLOW_WATCHES, "slow-watches") /* events come up to length later */                           \
+    X(COMPACT, "compact")           /* with cut watches: 410 */                                    \
+    X(SLOW_NODES, "slow-nodes")                                                                    \
+    X(KILL_CONTAINER, "kill-container")                                                            \
+    X(DELETE_POD, "delete-pod")                                                                    \
+    X(FORCE_DELETE_POD, "force-delete-pod")                                                        \
+    X(EVICT_POD, "evict-pod")                                                                      \
+    X(STEP_CLOCK, "step-clock") /* the wall clock jumps */                                         \
+    X(DISK_FULL, "disk-full")                                                                      \
+    X(DISK_BUSY, "disk-busy")                                                                      \
+    X(CANCEL, "cancel")                                                                            \
+    X(SUSPEND, "suspend") /* and resume after length */                                            \
+    X(DELETE, "delete")
+
+enum fault_kind {
+#define X(name, text) FAULT_##name,
+    FAULT_KINDS(X)
+#undef X
+        FAULT_KIND_COUNT
+};
+struct fault {
+    enum fault_kind kind;
+    int64_t at_ns, length_ns;
+    uint32_t n;
+    bool is_dropped;
+};
+#define FAULTS_MAX 24
+struct fault_plan {
+    unsigned n_runs;
+    size_t n;
+    struct fault list[FAULTS_MAX];
+};
+void fault_draw_plan(uint64_t seed, struct fault_plan *ret);
+void fault_print(const struct fault *f, struct buf *out);
+void fault_begin(const struct fault_plan *plan);
+/* A window of that kind is open. *ret may be NULL. */
+bool fault_is_on(enum fault_kind kind, const struct fault **ret);
+
+/* --- promise.c --- */
+
+void promise_begin(void);
+void promise_after_step(void);
+void promise_pod_created(const struct sim_pod *p);
+void promise_container_started(const struct sim_pod *p);
+void promise_request_sent(void);
+void promise_write_sent(const struct sim_process *p, const char *what);
+struct attempt_row;
+struct run_status;
+struct replica_log;
+void promise_attempt_saved(const char *run_uid, const struct attempt_row *row,
+                           const struct replica_log *logs, size_t n_logs);
+void promise_status_saved(const char *run_uid, const struct run_status *status);
+/* Something other than benchd's own code ended this attempt, or kept it from going on. */
+void promise_excuse(const char *run_uid, const struct attempt_id *id, const char *why);
+/* All runs have ended and nothing lives. Else *ret_why says what is open; borrowed. */
+bool promise_is_settled(const char **ret_why);
+/* What must hold then. */
+void promise_at_end(void);

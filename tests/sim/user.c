@@ -1,0 +1,146 @@
+/* People: they create runs, cancel, suspend, resume and delete them. */
+#include "sim.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#define RUNS_MAX 4
+
+static struct {
+    struct sim_run runs[RUNS_MAX];
+    unsigned n, n_created;
+} user;
+
+/* ---- definitions ---- */
+
+#define TEMPLATE "\"template\":{\"spec\":{\"containers\":[{\"name\":\"m\",\"image\":\"i\"}]}}"
+
+/* The `spec` of a Benchmark: one or two points, one or two trials. */
+static char *definition(uint32_t *ret_trials)
+{
+    static const char *const policies[] = {"All", "Running", "None", "OnSuccess"};
+    static const char *const addressing[] = {"Auto", "Dns", "Ip"};
+    const unsigned n_points = 1 + sim_below(DRAW_USER, 2);
+    const unsigned n_trials = 1 + sim_below(DRAW_USER, 2);
+    const char *policy = policies[sim_below(DRAW_USER, 4)];
+    const char *naming = addressing[sim_below(DRAW_USER, 3)];
+    *ret_trials = n_points * n_trials;
+    return xasprintf(
+        "{\"systems\":[{\"name\":\"benchworker\",\"profile\":\"benchworker\"}],\"workload\":{"
+        "\"model\":\"vgg16-fluid-fc512\",\"batchSize\":16},\"sweep\":{\"grid\":{\"pservers\":[1],"
+        "\"trainers\":[%s]}},\"baseline\":{\"kind\":\"Point\",\"where\":{\"trainers\":1}},"
+        "\"measure\":{\"steps\":3,\"warmupSteps\":0},\"repeats\":{\"min\":%u},"
+        "\"runPolicy\":{\"backoffLimit\":20,\"cleanPodPolicy\":\"%s\"},\"addressing\":\"%s\","
+        "\"roles\":{\"pserver\":{\"replicas\":{\"from\":\"pservers\"}," TEMPLATE "},"
+        "\"trainer\":{\"replicas\":{\"from\":\"trainers\"}," TEMPLATE "}}}",
+        n_points == 1 ? "1" : "1,2", n_trials, policy, naming);
+}
+
+static void create(void *ctx)
+{
+    struct sim_run *r = ctx;
+    _cleanup_(freep) char *text = definition(&r->n_trials);
+    json_t *spec = json_loads(text, 0, NULL);
+    json_t *asked;
+    if (sim_one_in(DRAW_USER, 2)) {
+        asked = json_pack("{s:o}", "definition", spec);
+    } else {
+        _cleanup_(freep) char *name = xasprintf("b-%s", r->name);
+        (void)server_create(KIND_BENCHMARKS, json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion",
+                                                       "benchd.io/v1alpha1", "kind", "Benchmark",
+                                                       "metadata", "name", name, "spec", spec));
+        asked = json_pack("{s:{s:s}}", "benchmarkRef", "name", name);
+    }
+    const struct sim_object *o = server_create(
+        KIND_RUNS, json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
+                             "BenchmarkRun", "metadata", "name", r->name, "spec", asked));
+    r->uid = xstrdup(o->uid);
+    user.n_created++;
+}
+
+void user_begin(unsigned n_runs)
+{
+    user.n = n_runs;
+    for (unsigned i = 0; i < n_runs; i++) {
+        user.runs[i].name = xasprintf("run-%u", i);
+        sim_after(sim_time(DRAW_USER, 0, 60 * SIM_S), create, &user.runs[i]);
+    }
+}
+
+size_t user_count(void)
+{
+    return user.n;
+}
+
+struct sim_run *user_get(size_t i)
+{
+    return &user.runs[i];
+}
+
+struct sim_run *user_find(const char *uid)
+{
+    for (unsigned i = 0; i < user.n; i++) {
+        if (user.runs[i].uid != NULL && str_eq(user.runs[i].uid, uid)) {
+            return &user.runs[i];
+        }
+    }
+    return NULL;
+}
+
+bool user_is_done(void)
+{
+    for (unsigned i = 0; i < user.n; i++) {
+        if (user.runs[i].is_suspended) {
+            return false;
+        }
+    }
+    return user.n_created == user.n;
+}
+
+/* ---- wishes ---- */
+
+static struct sim_object *object_of(const struct sim_run *r)
+{
+    struct sim_object *o = r->uid == NULL ? NULL : server_find(KIND_RUNS, r->name);
+    return o != NULL && str_eq(o->uid, r->uid) ? o : NULL;
+}
+
+static void wish(struct sim_run *r, const char *key, bool value)
+{
+    struct sim_object *o = object_of(r);
+    if (o == NULL) {
+        return;
+    }
+    json_object_set_new(json_object_get(o->json, "spec"), key, json_boolean(value));
+    json_t *metadata = json_object_get(o->json, "metadata");
+    const json_int_t generation = json_integer_value(json_object_get(metadata, "generation"));
+    json_object_set_new(metadata, "generation", json_integer(generation + 1));
+    sim_trace("user: %s %s=%d", r->name, key, value);
+    server_changed(o);
+}
+
+void user_cancel(struct sim_run *r)
+{
+    r->wishes |= WISH_CANCEL;
+    wish(r, "cancel", true);
+}
+
+void user_suspend(struct sim_run *r, bool suspend)
+{
+    r->wishes |= WISH_SUSPEND;
+    r->is_suspended = suspend && object_of(r) != NULL;
+    wish(r, "suspend", suspend);
+}
+
+void user_delete(struct sim_run *r, bool is_foreground)
+{
+    struct sim_object *o = object_of(r);
+    r->wishes |= WISH_DELETE;
+    if (o != NULL) {
+        sim_trace("user: deletes %s%s", r->name, is_foreground ? ", its pods first" : "");
+        server_delete(o, is_foreground);
+    }
+}
