@@ -1,9 +1,9 @@
 # Build both images with these two commands:
 #
-#   docker build --target benchd -t benchd.local/benchd:0.1.0 .
-#   docker build --target benchworker -t benchd.local/benchworker:0.1.0 .
+#   docker build --build-arg BENCHD_SOURCE=$(script/source-id) --target benchd -t benchd.local/benchd:0.1.0 .
+#   docker build --build-arg BENCHD_SOURCE=$(script/source-id) --target benchworker -t benchd.local/benchworker:0.1.0 .
 #
-# Then load them on every node, or push them to a registry (docs/install.md). Both run as uid 65532 and write only into
+# Every result names the source that way; without the argument it says "unknown". Then load them on every node, or push them to a registry (docs/install.md). Both run as uid 65532 and write only into
 # mounted volumes, so the root file system may be read-only. The tests use no Docker: tests/e2e/mkimage.py makes the same
 # images from a build tree, and tests/e2e/test_image.py compares the two.
 FROM debian:bookworm-slim AS build
@@ -11,6 +11,7 @@ COPY script/packages.txt /tmp/
 RUN apt-get update \
  && apt-get install -y --no-install-recommends $(sed -n 's/^build  *//p' /tmp/packages.txt)
 COPY . /src
+ARG BENCHD_SOURCE
 # The build type is the default, as in a local build, so that measurements of both can be compared.
 RUN meson setup /build /src --prefix=/usr -Dtests=disabled \
  && DESTDIR=/out meson install -C /build --strip

@@ -1,4 +1,5 @@
 /* benchctl version. */
+#include "base/build_info.h"
 #include "config.h"
 #include "ctl/verbs.h"
 
@@ -6,7 +7,7 @@ static enum exit_code run(struct cli *cli)
 {
     (void)cli;
     struct buf out = BUF_INIT;
-    buf_puts(&out, "benchctl " BENCHD_VERSION "\n");
+    buf_printf(&out, "benchctl %s\n%s", BENCHD_VERSION, build_text());
     enum exit_code code = cli_print(&out);
     buf_done(&out);
     return code;
@@ -15,7 +16,7 @@ static enum exit_code run(struct cli *cli)
 const struct verb verb_version = {
     .name = "version",
     .args = "",
-    .summary = "Print the version",
+    .summary = "Print the version and how this program was built",
     .examples = "  benchctl version\n",
     .run = run,
 };

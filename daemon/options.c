@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/args.h"
+#include "base/build_info.h"
 #include "base/parse.h"
 #include "base/roff.h"
 #include "base/str.h"
@@ -115,7 +116,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct err *err)
         print_help();
         r = 1;
     } else if (args_has(&args, "version")) {
-        (void)printf("benchd %s\n", BENCHD_VERSION); /* as in print_help */
+        (void)printf("benchd %s\n%s", BENCHD_VERSION, build_text()); /* as in print_help */
         r = 1;
     } else {
         r = read_all(&args, ret, err);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/build_info.h"
 #include "base/exit_code.h"
 #include "base/str.h"
 #include "config.h"
@@ -89,7 +90,7 @@ int main(int argc, char **argv)
         return flushed(EXIT_OK);
     }
     if (str_eq(argv[1], "--version")) {
-        printf("benchworker %s\n", BENCHD_VERSION);
+        printf("benchworker %s\n%s", BENCHD_VERSION, build_text());
         return flushed(EXIT_OK);
     }
     for (size_t i = 0; i < N_ROLES; i++) {

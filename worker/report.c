@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/build_info.h"
 #include "base/mem.h"
 #include "config.h"
 #include "worker/host/host.h"
@@ -66,6 +67,9 @@ int report_start(struct report *r, const struct role_env *e, struct err *err)
         {"cpu_features", json_string(cpu_features())},
         {"threads", json_integer(e->role == ROLE_TRAINER ? e->threads : 1)},
         {"build", json_string("benchworker " BENCHD_VERSION)},
+        {"source", json_string(build_source())},
+        {"compiler", json_string(build_compiler())},
+        {"build_options", json_string(build_options())},
         {"model", json_string(e->model_name)},
         {"seed", json_integer(e->seed)},
     };

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "base/args.h"
+#include "base/build_info.h"
 #include "base/exit_code.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -112,7 +113,8 @@ static int print_json(const struct command *c, const struct bench_result *r)
         r->loss_nats, "cpu_features", cpu_features(), "kernels", r->isa, "blas", blas_config(),
         "blas_core", blas_core(), "update_cpu_ms", r->update_cpu_ms);
     int code = EXIT_WORKER_RESOURCE;
-    if (o != NULL && json_object_set_new(o, "layers", layers_json(r)) == 0 &&
+    if (o != NULL && json_object_set_new(o, "source", json_string(build_source())) == 0 &&
+        json_object_set_new(o, "layers", layers_json(r)) == 0 &&
         json_dumpf(o, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF && fflush(stdout) == 0) {
         code = EXIT_OK;
     }

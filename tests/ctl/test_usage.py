@@ -25,7 +25,8 @@ class Usage(cli.CliCase):
                 self.assertEqual([line for line in page.splitlines() if len(line) > 80], [])
 
     def test_version(self):
-        self.assertRegex(self.ctl("version").stdout, r"^benchctl \d+\.\d+\.\d+\n$")
+        self.assertRegex(self.ctl("version").stdout,
+                         r"^benchctl \d+\.\d+\.\d+\nsource    \S+\ncompiler  \S+ [\d.]+\noptions   buildtype=\S+ .*\n$")
         self.assertEqual(self.ctl("version").stdout, self.ctl("--version").stdout)
 
     def test_wrong_command_lines(self):

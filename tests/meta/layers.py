@@ -48,8 +48,10 @@ RULES = {
 IMPURE_BASE = {"base/clock.h", "base/log.h"}
 PURE = {"core", "doc", "logparse", "spec", "decide", "result", "pod", "report"}
 
-GENERATED = {"config.h"}  # by Meson: version and data folder
+# By Meson: version, data folder and build options; and the source, which each build asks for anew.
+GENERATED = {"config.h", "base/build_source.h"}
 GENERATED_USERS = {"ctl", "daemon", "worker", "worker/host", "report"}
+GENERATED_FILES = {"lib/base/build_info.c"}  # what each build makes anew is included by one file
 
 # Known by name, so that a first use is a decision here; other headers in angle brackets count as libc's.
 THIRD_PARTY = ("jansson.h", "yaml.h", "pcre2.h", "curl/", "uv.h", "openssl/", "sqlite3.h", "zstd.h",
@@ -79,18 +81,19 @@ def starts_with_any(name, prefixes):
     return any(name == p or (p.endswith("/") and name.startswith(p)) for p in prefixes)
 
 
-def check_quoted(root, folder, name):
+def check_quoted(root, path, folder, name):
     allowed = RULES[folder][0]
     if name in GENERATED:
-        return None if folder in GENERATED_USERS else f"{folder} may not use {name}"
-    path = resolve(root, name)
-    if path is None:
+        may = path in GENERATED_FILES or (folder in GENERATED_USERS and name == "config.h")
+        return None if may else f"{folder} may not use {name}"
+    included = resolve(root, name)
+    if included is None:
         return f"no such header from lib/ or the root: {name}"
-    target = folder_of(path)
+    target = folder_of(included)
     if folder in PURE and name in IMPURE_BASE:
         return f"{folder} is pure: no {name}"
     if target not in allowed:
-        return f"{folder} may not use {target or path} ({name})"
+        return f"{folder} may not use {target or included} ({name})"
     return None
 
 
@@ -111,7 +114,7 @@ def check(root):
             findings.append(f"{path}: a folder that tests/meta/layers.py has no rule for")
             continue
         for line, is_quoted, name in csource.includes(csource.read(root, path)):
-            problem = check_quoted(root, folder, name) if is_quoted else check_system(folder, name)
+            problem = check_quoted(root, path, folder, name) if is_quoted else check_system(folder, name)
             if problem:
                 findings.append(f"{path}:{line}: {problem}")
     return findings
