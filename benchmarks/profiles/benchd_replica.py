@@ -47,6 +47,15 @@ def _first_line(path, start=""):
     return None
 
 
+def _gpu_driver():
+    """"nvidia 535.104.05": what the module of the kernel says."""
+    for module in ("nvidia", "amdgpu"):
+        version = _first_line(f"/sys/module/{module}/version")
+        if version is not None:
+            return f"{module} {version}"
+    return None
+
+
 def _series(step_ns):
     """Step times as docs/contracts/summary.md packs them."""
     k = max(1, math.ceil(len(step_ns) / 1000))
@@ -99,6 +108,9 @@ class Replica:
             "framework_version": version, "precision": precision, "python": platform.python_version(),
             "script_sha256": hashlib.sha256(script.read_bytes()).hexdigest() if script.is_file() else None,
             "cpu_model": _first_line("/proc/cpuinfo", "model name"),
+            "clock_source": _first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            "cpu_governor": _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            "gpu_driver": _gpu_driver(),
             "cpuset": _first_line("/proc/self/status", "Cpus_allowed_list"), "threads": self.threads, "model": MODEL,
             "seed": self.seed, **more}
         self.environment = {key: value for key, value in facts.items() if value is not None}

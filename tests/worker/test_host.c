@@ -68,9 +68,21 @@ static const struct machine rows[] = {
     {"only the present frequency is known",
      {{"/proc/cpuinfo", "model name\t: Slow\ncpu MHz\t\t: 1799.5\n"}},
      "{\"cpu_model\": \"Slow\", \"cpu_mhz\": 1799.5}", 0},
+    {"clock, governor, driver",
+     {{"/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"},
+      {"/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"},
+      {"/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n"},
+      {"/sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "performance\n"},
+      {"/sys/module/nvidia/version", "535.104.05\n"}},
+     "{\"clock_source\": \"tsc\", \"cpu_governor\": \"performance and powersave\", "
+     "\"gpu_driver\": \"nvidia 535.104.05\"}", 0},
+    {"another maker's driver",
+     {{"/sys/module/amdgpu/version", "6.7.0\n"}},
+     "{\"cpu_governor\": null, \"gpu_driver\": \"amdgpu 6.7.0\"}", 0},
     {"nothing to read",
      {{NULL, NULL}},
-     "{\"cpu_model\": null, \"cpu_mhz\": null, \"caches\": null, \"cpuset\": null, "
+     "{\"clock_source\": null, \"cpu_governor\": null, \"gpu_driver\": null, "
+     "\"cpu_model\": null, \"cpu_mhz\": null, \"caches\": null, \"cpuset\": null, "
      "\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null}", 0},
     {"nonsense",
      {{"/proc/self/cgroup", "no colon\n"}, {"/proc/cpuinfo", "model name"},

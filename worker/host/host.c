@@ -19,6 +19,7 @@
 #include "core/record.h"
 
 #define TEXT_MAX 65536
+#define CPUS_MAX 4096 /* whose governor is asked for */
 
 /* The start of a file as text, owned; NULL if it cannot be read. */
 static char *read_text(const char *root, const char *path)
@@ -211,6 +212,45 @@ static void set_memory_limit(json_t *o, const char *root)
                               is_limited ? json_integer(bytes) : json_null());
 }
 
+/* The same governor on all CPUs as a rule; where not, "performance and powersave" in the order in
+ * which they are met. Null where nothing scales the clock, as in most virtual machines. */
+static void set_governor(json_t *o, const char *root)
+{
+    char all[128] = "";
+    for (int cpu = 0; cpu < CPUS_MAX; cpu++) {
+        char path[96];
+        (void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor",
+                       cpu);
+        _cleanup_(freep) char *name = read_line(root, path);
+        if (name == NULL && cpu > 0) {
+            break;
+        }
+        if (name == NULL || strstr(all, name) != NULL) {
+            continue;
+        }
+        const size_t len = strlen(all);
+        (void)snprintf(all + len, sizeof(all) - len, "%s%.60s", len == 0 ? "" : " and ", name);
+    }
+    set_text(o, "cpu_governor", all[0] == '\0' ? NULL : all);
+}
+
+/* "nvidia 535.104.05": the module of the kernel says it, in a container too. */
+static void set_gpu_driver(json_t *o, const char *root)
+{
+    static const char *const modules[] = {"nvidia", "amdgpu"};
+    for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
+        char path[64];
+        (void)snprintf(path, sizeof(path), "/sys/module/%s/version", modules[i]);
+        _cleanup_(freep) char *version = read_line(root, path);
+        if (version != NULL) {
+            _cleanup_(freep) char *text = xasprintf("%s %s", modules[i], version);
+            set_text(o, "gpu_driver", text);
+            return;
+        }
+    }
+    set_text(o, "gpu_driver", NULL);
+}
+
 json_t *host_environment(const char *root)
 {
     json_t *o = json_object();
@@ -219,6 +259,11 @@ json_t *host_environment(const char *root)
     set_text(o, "host", is_named ? host : NULL);
     struct utsname u;
     set_text(o, "kernel", uname(&u) == 0 ? u.release : NULL);
+    _cleanup_(freep) char *clock =
+        read_line(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    set_text(o, "clock_source", clock);
+    set_governor(o, root);
+    set_gpu_driver(o, root);
     set_cpu(o, root);
     set_caches(o, root);
     _cleanup_(freep) char *status = read_text(root, "/proc/self/status");
