@@ -374,7 +374,10 @@ void pod_state_read(const json_t *pod, const struct replica_id *id, struct pod_s
     *ret = (struct pod_state){.state = REPLICA_PENDING, .exit_code = -1};
     const json_t *status = json_object_get(pod, "status");
     const json_t *ended;
-    look_at_container(ret, main_status(pod), &ended);
+    const json_t *container = main_status(pod);
+    look_at_container(ret, container, &ended);
+    const char *image_id = text_of(container, "imageID");
+    ret->image_id = *image_id == '\0' ? NULL : xstrdup(image_id);
     text_put(ret->ip, sizeof(ret->ip), "%s", text_of(status, "podIP"));
     if (failed_as_a_pod(ret, status)) {
         return;
@@ -395,6 +398,21 @@ void pod_state_done(struct pod_state *state)
 {
     free(state->summary_line);
     state->summary_line = NULL;
+    free(state->image_id);
+    state->image_id = NULL;
+}
+
+char *pod_state_environment(const struct pod_state *state, const char *environment_json)
+{
+    if (state->image_id == NULL) {
+        return environment_json == NULL ? NULL : xstrdup(environment_json);
+    }
+    json_t *o = environment_json == NULL ? json_object() : json_loads(environment_json, 0, NULL);
+    /* The replica may say what it likes; its node knows. */
+    (void)json_object_set_new(o, "image_id", json_string(state->image_id));
+    char *text = record_environment_canonical(o);
+    json_decref(o);
+    return text;
 }
 
 bool pod_is_over(const json_t *pod)

@@ -29,6 +29,7 @@ struct pod_state {
     char ip[64];               /* "" until it has one */
     char message[512];         /* why it failed or waits, or that it left a damaged record, for a
                               person; "" if all is well */
+    char *image_id;            /* of its container: the digest that ran; owned; NULL: not known */
     char *summary_line;        /* owned; NULL: none */
     const char *summary_fault; /* of summary_line (core/summary.h); static; NULL: none */
     bool has_blamed;
@@ -39,6 +40,10 @@ struct pod_state {
 /* `id` is the replica that the pod should be: the summary of another one is ignored. */
 void pod_state_read(const json_t *pod, const struct replica_id *id, struct pod_state *ret);
 void pod_state_done(struct pod_state *state);
+
+/* The environment of the replica's start record (NULL: none came) with what only the cluster knows:
+ * `image_id`. Owned; NULL if nothing is known. */
+char *pod_state_environment(const struct pod_state *state, const char *environment_json);
 
 /* Its phase says that it has ended: nothing of it runs, and its resources are free. The phase
  * changes a moment after the last container ends. */

@@ -323,6 +323,7 @@ void pod_member_free(struct pod_member *m)
     free(m->uid);
     free(m->environment_json);
     free(m->refusal);
+    free(m->collected_json);
     free(m);
 }
 

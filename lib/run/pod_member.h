@@ -156,6 +156,7 @@ struct pod_member {
     enum pod_remains remains;
     char *container;        /* owned, NULL until the pod was read */
     char *environment_json; /* of the start record; owned, NULL: none */
+    char *collected_json; /* the same with what the pod's state adds; owned, NULL until collected */
     struct pod_log log;
 };
 

@@ -498,9 +498,11 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
     if (r < 0) {
         return r;
     }
+    free(m->collected_json);
+    m->collected_json = pod_state_environment(&m->state, m->environment_json);
     *ret = (struct replica_output){
         .summary_line = m->state.summary_line,
-        .environment_json = m->environment_json,
+        .environment_json = m->collected_json,
         .exit_code = m->state.exit_code,
         .signal = m->state.signal,
         .failure = failure_of(m),

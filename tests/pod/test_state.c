@@ -415,6 +415,42 @@ static void address(void **state)
     json_decref(pod);
 }
 
+static void image(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *container, *image_id, *environment, *collected;
+    } cases[] = {
+        {"not pulled yet", "\"imageID\":\"\"", NULL, "{\"host\":\"a\"}", "{\"host\":\"a\"}"},
+        {"older runtimes say nothing", "\"ready\":true", NULL, NULL, NULL},
+        {"a digest", "\"imageID\":\"r/w@sha256:1f\"", "r/w@sha256:1f", "{\"host\":\"a\"}",
+         "{\"host\":\"a\",\"image_id\":\"r/w@sha256:1f\"}"},
+        {"no start record", "\"imageID\":\"r/w@sha256:1f\"", "r/w@sha256:1f", NULL,
+         "{\"image_id\":\"r/w@sha256:1f\"}"},
+        {"a replica does not know better", "\"imageID\":\"r/w@sha256:1f\"", "r/w@sha256:1f",
+         "{\"image_id\":\"mine\"}", "{\"image_id\":\"r/w@sha256:1f\"}"},
+    };
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        print_message("# case '%s'\n", cases[i].name);
+        _cleanup_(freep) char *status =
+            xasprintf("\"containerStatuses\":[{\"name\":\"side\",\"imageID\":\"other@sha256:00\"},"
+                      "{\"name\":\"main\",%s,\"state\":{\"running\":{}}}]",
+                      cases[i].container);
+        json_t *pod = make_pod("", status);
+        struct pod_state s;
+        pod_state_read(pod, &trainer_1, &s);
+        assert_int_equal(s.image_id == NULL, cases[i].image_id == NULL);
+        assert_string_equal(s.image_id == NULL ? "" : s.image_id,
+                            cases[i].image_id == NULL ? "" : cases[i].image_id);
+        _cleanup_(freep) char *collected = pod_state_environment(&s, cases[i].environment);
+        assert_int_equal(collected == NULL, cases[i].collected == NULL);
+        assert_string_equal(collected == NULL ? "" : collected,
+                            cases[i].collected == NULL ? "" : cases[i].collected);
+        pod_state_done(&s);
+        json_decref(pod);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +464,7 @@ int main(void)
         cmocka_unit_test(error_record_in_message),
         cmocka_unit_test(without_container_it_is_simulated),
         cmocka_unit_test(address),
+        cmocka_unit_test(image),
     };
     return cmocka_run_group_tests_name("pod/state", tests, NULL, NULL);
 }
