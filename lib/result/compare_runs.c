@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "spec/template_hash.h"
 
 int compare_check_kind(const struct result *base, const struct result *candidate,
                        const char **ret_fix, struct err *err)
@@ -164,7 +165,9 @@ static const struct {
 } environment_keys[] = {
     {"cpu_model", "CPU"}, {"caches", "caches"}, {"cpu_features", "CPU features"},
     {"cgroup_cpu_limit", "CPU limit"}, {"blas", "BLAS"}, {"blas_core", "BLAS core"},
-    {"kernel", "kernel"}, {"build", "build"},
+    {"kernel", "kernel"}, {"clock_source", "clock source"}, {"cpu_governor", "CPU governor"},
+    {"gpu_driver", "GPU driver"}, {"build", "build"}, {"source", "source"},
+    {"compiler", "compiler"}, {"build_options", "build options"}, {"image_id", "image"},
 };
 /* clang-format on */
 #define N_KEYS (sizeof(environment_keys) / sizeof(environment_keys[0]))
@@ -209,6 +212,17 @@ static void collect_point(const struct point_result *p, struct texts texts[N_KEY
     }
 }
 
+/* Both sides say the same, but what they say is that nobody knows: two tarballs may differ. */
+static bool is_unknown(const char *key, const struct texts *texts)
+{
+    vec_each (char *, text, &texts->list) {
+        if (str_eq(key, "source") && str_eq(*text, "unknown")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void compare_machines(struct comparison *c)
 {
     struct texts base[N_KEYS] = {0}, candidate[N_KEYS] = {0};
@@ -217,7 +231,8 @@ static void compare_machines(struct comparison *c)
         collect_point(p->candidate, candidate);
     }
     for (size_t k = 0; k < N_KEYS; k++) {
-        const bool same = is_same_set(&base[k], &candidate[k]);
+        const bool same =
+            is_same_set(&base[k], &candidate[k]) && !is_unknown(environment_keys[k].key, &base[k]);
         char *a = texts_join(&base[k]), *b = texts_join(&candidate[k]);
         if (same) {
             free(a);
@@ -261,6 +276,21 @@ static void compare_profiles(struct comparison *c)
     }
 }
 
+/* Templates make pods; processes of one machine do not read them. */
+static void compare_templates(struct comparison *c)
+{
+    static const char *const what[ROLE_COUNT] = {
+        [ROLE_PSERVER] = "pserver template",
+        [ROLE_TRAINER] = "trainer template",
+        [ROLE_WORKER] = "worker template",
+    };
+    const struct run_def *a = c->base->def, *b = c->candidate->def;
+    for (enum role role = 0; a->cpus == 0 && b->cpus == 0 && role < ROLE_COUNT; role++) {
+        add_difference(c, what[role], template_hash(a->spec->roles[role].template),
+                       template_hash(b->spec->roles[role].template));
+    }
+}
+
 void compare_differences(struct comparison *c)
 {
     const struct run_def *a = c->base->def, *b = c->candidate->def;
@@ -273,5 +303,6 @@ void compare_differences(struct comparison *c)
     add_difference(c, "steps", xasprintf("%lld", (long long)a->spec->steps),
                    xasprintf("%lld", (long long)b->spec->steps));
     add_difference(c, "CPUs given", cpus_text(a->cpus), cpus_text(b->cpus));
+    compare_templates(c);
     compare_machines(c);
 }

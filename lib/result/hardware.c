@@ -17,7 +17,8 @@ static bool same_text(const char *a, const char *b)
 static bool same_machine(const struct hardware *a, const struct hardware *b)
 {
     return same_text(a->cpu_model, b->cpu_model) && same_text(a->blas_core, b->blas_core) &&
-           same_text(a->kernel, b->kernel) && same_text(a->build, b->build);
+           same_text(a->kernel, b->kernel) && same_text(a->build, b->build) &&
+           same_text(a->source, b->source);
 }
 
 static void count(struct result *r, const char *environment_json)
@@ -31,9 +32,13 @@ static void count(struct result *r, const char *environment_json)
         .blas_core = text_of(environment, "blas_core"),
         .kernel = text_of(environment, "kernel"),
         .build = text_of(environment, "build"),
+        .source = text_of(environment, "source"),
         .n_replicas = 1,
     };
     json_decref(environment);
+    if (same_machine(&h, &(struct hardware){0})) {
+        return; /* no start record: only what benchd adds to it */
+    }
     vec_each (struct hardware, seen, &r->hardware) {
         if (same_machine(seen, &h)) {
             seen->n_replicas++;
@@ -64,4 +69,5 @@ void hardware_done(struct hardware *h)
     free(h->blas_core);
     free(h->kernel);
     free(h->build);
+    free(h->source);
 }

@@ -61,7 +61,7 @@ struct threshold_result {
 
 /* A kind of machine that figures come from, as start records say it; NULL: not said. Owned. */
 struct hardware {
-    char *cpu_model, *blas_core, *kernel, *build;
+    char *cpu_model, *blas_core, *kernel, *build, *source;
     size_t n_replicas; /* of succeeded trials */
 };
 

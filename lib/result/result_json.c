@@ -180,6 +180,7 @@ static json_t *hardware_to_json(const struct result *r)
         json_object_set_new(o, "blasCore", json_text_or_null(h->blas_core));
         json_object_set_new(o, "kernel", json_text_or_null(h->kernel));
         json_object_set_new(o, "build", json_text_or_null(h->build));
+        json_object_set_new(o, "source", json_text_or_null(h->source));
         json_object_set_new(o, "replicas", count(h->n_replicas));
         json_array_append_new(list, o);
     }
