@@ -27,6 +27,12 @@ static const char *const attempt_outcomes[] = {
     [ATTEMPT_METRICS_UNAVAILABLE] = "MetricsUnavailable",
 };
 
+static const char *const threshold_verdicts[] = {
+    [THRESHOLD_PASSED] = "Passed",
+    [THRESHOLD_FAILED] = "Failed",
+    [THRESHOLD_UNKNOWN] = "Unknown",
+};
+
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static int find(const char *const *names, size_t n, const char *s)
@@ -63,6 +69,16 @@ bool run_phase_is_final(enum run_phase phase)
 {
     return phase == RUN_SUCCEEDED || phase == RUN_PARTIALLY_FAILED || phase == RUN_FAILED ||
            phase == RUN_CANCELLED;
+}
+
+const char *threshold_verdict_to_string(enum threshold_verdict verdict)
+{
+    return threshold_verdicts[verdict];
+}
+
+int threshold_verdict_from_string(const char *s)
+{
+    return find(threshold_verdicts, N(threshold_verdicts), s);
 }
 
 const char *attempt_outcome_to_string(enum attempt_outcome outcome)

@@ -1,6 +1,6 @@
-/* Phases of runs and trials, outcomes of attempts, the row that the store keeps of an ended
- * attempt, and a run's status. The strings are those of stored rows, statuses and `-o json`.
- * Pure. */
+/* Phases of runs and trials, outcomes of attempts, verdicts of thresholds, the row that the store
+ * keeps of an ended attempt, and a run's status. The strings are those of stored rows, statuses and
+ * `-o json`. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -44,6 +44,11 @@ enum attempt_outcome {
 };
 const char *attempt_outcome_to_string(enum attempt_outcome outcome);
 int attempt_outcome_from_string(const char *s);
+
+/* Of a threshold, or of all thresholds of a run together. */
+enum threshold_verdict { THRESHOLD_PASSED, THRESHOLD_FAILED, THRESHOLD_UNKNOWN };
+const char *threshold_verdict_to_string(enum threshold_verdict verdict); /* "Passed", ... */
+int threshold_verdict_from_string(const char *s);
 
 /* What the store keeps of one replica of an ended attempt (its log apart). */
 struct replica_row {

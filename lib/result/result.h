@@ -51,7 +51,6 @@ struct point_result {
     size_t n_trials, n_succeeded;
 };
 
-enum threshold_verdict { THRESHOLD_PASSED, THRESHOLD_FAILED, THRESHOLD_UNKNOWN };
 struct threshold_result {
     const struct threshold *threshold; /* borrowed */
     uint32_t point;

@@ -1,12 +1,6 @@
 /* See threshold.h. */
 #include "result/threshold.h"
 
-static const char *const threshold_verdicts[] = {
-    [THRESHOLD_PASSED] = "Passed",
-    [THRESHOLD_FAILED] = "Failed",
-    [THRESHOLD_UNKNOWN] = "Unknown",
-};
-
 enum threshold_verdict threshold_judge(const struct threshold *threshold,
                                        const struct estimate *estimate)
 {
@@ -34,9 +28,4 @@ enum threshold_verdict threshold_judge_all(const struct result *r)
         worst = t->verdict == THRESHOLD_UNKNOWN ? THRESHOLD_UNKNOWN : worst;
     }
     return worst;
-}
-
-const char *threshold_verdict_to_string(enum threshold_verdict verdict)
-{
-    return threshold_verdicts[verdict];
 }

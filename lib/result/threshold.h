@@ -11,4 +11,3 @@ enum threshold_verdict threshold_judge(const struct threshold *threshold,
                                        const struct estimate *estimate);
 /* Of all thresholds together: Failed if one is, else Unknown if one is, else Passed. */
 enum threshold_verdict threshold_judge_all(const struct result *r);
-const char *threshold_verdict_to_string(enum threshold_verdict verdict); /* "Passed", ... */

@@ -54,6 +54,16 @@ static const char *const steps[SCHEMA_VERSION] = {
     "  note TEXT NOT NULL"
     ") STRICT;"
     "CREATE INDEX event_run ON event (run_uid);",
+    /* 2: the verdict of a run that has ended; the object that it belongs to, or its tombstone. NULL in
+     * rows of version 1: not judged, and nobody knows whether there is an object. */
+    "ALTER TABLE run ADD COLUMN mute_trials INTEGER;"
+    "ALTER TABLE run ADD COLUMN thresholds TEXT;"
+    "ALTER TABLE run ADD COLUMN ttl_s INTEGER;"
+    "ALTER TABLE run ADD COLUMN object_ns TEXT;"
+    "ALTER TABLE run ADD COLUMN deleted_unix_ms INTEGER;"
+    "CREATE INDEX run_object ON run (object_ns) WHERE object_ns IS NOT NULL;"
+    "CREATE INDEX run_deleted ON run (deleted_unix_ms) WHERE deleted_unix_ms IS NOT NULL;"
+    "CREATE INDEX run_ended ON run (ended_unix_ms);",
 };
 
 static int check_version(struct sqlite_store *s, int64_t version, struct err *err)

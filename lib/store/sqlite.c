@@ -14,9 +14,8 @@
 #define BUSY_TIMEOUT_MS 10000
 
 #define RUN_COLUMNS                                                                                \
-    "uid, name, benchmark, definition, created_unix_ms, cpus, rehearsal, simulated, phase, "       \
-    "reason, message, trials_done, trials_failed, trials_total, current_point, current_trial, "    \
-    "current_attempt, started_unix_ms, ended_unix_ms"
+    "uid, name, benchmark, definition, created_unix_ms, cpus, rehearsal, simulated, object_ns, "   \
+    "deleted_unix_ms, " STATUS_COLUMNS
 
 static int update_status(struct sqlite_store *s, const char *uid, const struct run_status *st,
                          struct err *err)
@@ -43,9 +42,11 @@ static int put_run(struct store *base, const struct run_row *row, struct err *er
     }
     r = sql_run(s, err,
                 "INSERT INTO run (uid, name, benchmark, definition, created_unix_ms, cpus, "
-                "rehearsal, simulated) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                "ssssiiii", row->uid, row->name, row->benchmark, row->definition_json,
-                row->created_unix_ms, row->cpus, (int64_t)row->rehearsal, (int64_t)row->simulated);
+                "rehearsal, simulated, object_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT DO NOTHING",
+                "ssssiiiis", row->uid, row->name, row->benchmark, row->definition_json,
+                row->created_unix_ms, row->cpus, (int64_t)row->rehearsal, (int64_t)row->simulated,
+                row->object_ns);
     if (r == 0) {
         r = err_set(err, EEXIST, "store '%s': run '%s' already exists", s->path, row->name);
     } else if (r > 0) {
@@ -67,32 +68,33 @@ static int put_status(struct store *base, const char *uid, const struct run_stat
     return r < 0 ? r : 0;
 }
 
-static int read_status(struct sqlite_store *s, sqlite3_stmt *q, struct run_status *st,
+int sqlite_read_status(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_status *ret,
                        struct err *err)
 {
-    const char *phase_text = (const char *)sqlite3_column_text(q, 8);
+    const char *phase_text = (const char *)sqlite3_column_text(q, first);
     int phase = phase_text == NULL ? -EINVAL : run_phase_from_string(phase_text);
     if (phase < 0) {
         return sql_damaged(s, err, "unknown run phase");
     }
-    st->phase = (enum run_phase)phase;
-    const char *reason = (const char *)sqlite3_column_text(q, 9);
-    const char *message = (const char *)sqlite3_column_text(q, 10);
-    (void)snprintf(st->reason, sizeof(st->reason), "%s", reason == NULL ? "" : reason);
-    (void)snprintf(st->message, sizeof(st->message), "%s", message == NULL ? "" : message);
-    int r = sql_u32(s, q, 11, &st->trials_done, err);
-    if (r < 0 || (r = sql_u32(s, q, 12, &st->trials_failed, err)) < 0 ||
-        (r = sql_u32(s, q, 13, &st->trials_total, err)) < 0) {
+    struct run_status st = {.phase = (enum run_phase)phase};
+    const char *reason = (const char *)sqlite3_column_text(q, first + 1);
+    const char *message = (const char *)sqlite3_column_text(q, first + 2);
+    (void)snprintf(st.reason, sizeof(st.reason), "%s", reason == NULL ? "" : reason);
+    (void)snprintf(st.message, sizeof(st.message), "%s", message == NULL ? "" : message);
+    int r = sql_u32(s, q, first + 3, &st.trials_done, err);
+    if (r < 0 || (r = sql_u32(s, q, first + 4, &st.trials_failed, err)) < 0 ||
+        (r = sql_u32(s, q, first + 5, &st.trials_total, err)) < 0) {
         return r;
     }
-    st->has_current = sqlite3_column_type(q, 14) != SQLITE_NULL;
-    if ((r = sql_u32(s, q, 14, &st->current.point, err)) < 0 ||
-        (r = sql_u32(s, q, 15, &st->current.trial, err)) < 0 ||
-        (r = sql_u32(s, q, 16, &st->current.number, err)) < 0) {
+    st.has_current = sqlite3_column_type(q, first + 6) != SQLITE_NULL;
+    if ((r = sql_u32(s, q, first + 6, &st.current.point, err)) < 0 ||
+        (r = sql_u32(s, q, first + 7, &st.current.trial, err)) < 0 ||
+        (r = sql_u32(s, q, first + 8, &st.current.number, err)) < 0) {
         return r;
     }
-    st->started_unix_ms = sqlite3_column_int64(q, 17);
-    st->ended_unix_ms = sqlite3_column_int64(q, 18);
+    st.started_unix_ms = sqlite3_column_int64(q, first + 9);
+    st.ended_unix_ms = sqlite3_column_int64(q, first + 10);
+    *ret = st;
     return 0;
 }
 
@@ -107,11 +109,13 @@ static int read_run(struct sqlite_store *s, sqlite3_stmt *q, struct run_row *ret
         .cpus = sqlite3_column_int64(q, 5),
         .rehearsal = sqlite3_column_int64(q, 6) != 0,
         .simulated = sqlite3_column_int64(q, 7) != 0,
+        .object_ns = sql_text_dup(q, 8),
+        .deleted_unix_ms = sqlite3_column_int64(q, 9),
     };
     int r =
         row.uid == NULL || row.name == NULL || row.benchmark == NULL || row.definition_json == NULL
             ? sql_damaged(s, err, "a run without name or definition")
-            : read_status(s, q, &row.status, err);
+            : sqlite_read_status(s, q, 10, &row.status, err);
     if (r < 0) {
         run_row_done(&row);
         return r;
@@ -212,8 +216,10 @@ static void sqlite_close(struct store *base)
 static const struct store_ops sqlite_ops = {
     .put_run = put_run,
     .get_run = get_run,
+    .get_brief = ends_get_brief,
     .list_runs = list_runs,
     .put_status = put_status,
+    .put_verdict = ends_put_verdict,
     .rename_run = rename_run,
     .delete_run = delete_run,
     .save_attempt = attempts_save,

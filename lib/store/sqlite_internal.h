@@ -1,6 +1,7 @@
 /* The inside of the SQLite store, shared by its few files; nobody else includes it.
  *
  *   sqlite.c           open, close, runs
+ *   sqlite_ends.c      what is left of a run that has ended
  *   sqlite_attempts.c  attempts, replicas, logs
  *   schema.c           the tables, and their migrations by PRAGMA user_version
  *   sqlite_events.c    events of a run, for people
@@ -72,7 +73,7 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 /* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. */
 int schema_prepare(struct sqlite_store *s, struct err *err);
 
@@ -84,6 +85,12 @@ int attempts_list(struct store *base, const char *uid, struct attempt_row **ret,
                   struct err *err);
 int attempts_get_log(struct store *base, const char *uid, const struct replica_id *id, char **ret,
                      size_t *ret_len, struct err *err);
+
+/* --- sqlite_ends.c --- */
+
+int ends_put_verdict(struct store *base, const char *uid, const struct run_verdict *verdict,
+                     struct err *err);
+int ends_get_brief(struct store *base, const char *uid, struct run_brief *ret, struct err *err);
 
 /* --- sqlite_events.c --- */
 
@@ -99,6 +106,13 @@ void claim_release(struct store *base, const char *uid);
 void claim_release_all(struct sqlite_store *s);
 
 /* --- sqlite.c --- */
+
+#define STATUS_COLUMNS                                                                             \
+    "phase, reason, message, trials_done, trials_failed, trials_total, current_point, "            \
+    "current_trial, current_attempt, started_unix_ms, ended_unix_ms"
+/* From the columns STATUS_COLUMNS, the first of which is `first`. */
+int sqlite_read_status(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_status *ret,
+                       struct err *err);
 
 int sqlite_store_make_folder(const char *path, struct err *err);
 int sqlite_store_open(const char *path, bool create, struct store **ret, struct err *err);

@@ -16,6 +16,7 @@ void run_row_done(struct run_row *row)
     free(row->name);
     free(row->benchmark);
     free(row->definition_json);
+    free(row->object_ns);
     *row = (struct run_row){0};
 }
 

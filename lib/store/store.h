@@ -16,12 +16,31 @@
 struct run_row {
     char *uid, *name, *benchmark;
     char *definition_json; /* spec->definition as text */
+    char *object_ns; /* namespace of the object that it belongs to; NULL: none, or it expired */
     int64_t created_unix_ms;
     int64_t cpus;
     bool rehearsal, simulated;
     struct run_status status;
+    int64_t deleted_unix_ms; /* when its object was found deleted: a tombstone; 0: it was not */
 };
 void run_row_done(struct run_row *row);
+
+/* What the results of a run say, stored once when it has ended, so that nobody reads them again to
+ * know it. */
+struct run_verdict {
+    bool is_judged; /* else the rest is zero */
+    bool has_mute_trials;
+    enum threshold_verdict thresholds; /* of all together */
+    int64_t ttl_s;                     /* its object's time to live, of the definition; -1: none */
+};
+
+/* What a finished run needs: no definition, and nothing to free. */
+struct run_brief {
+    struct run_status status;
+    struct run_verdict verdict;
+    bool has_object; /* object_ns is set */
+    int64_t deleted_unix_ms;
+};
 
 /* The output of one replica, saved with its attempt. Borrowed by save_attempt. */
 struct replica_log {
@@ -45,10 +64,15 @@ struct store_ops {
     int (*put_run)(struct store *s, const struct run_row *row, struct err *err);
     /* By name or uid; -ENOENT. */
     int (*get_run)(struct store *s, const char *name_or_uid, struct run_row *ret, struct err *err);
+    /* By uid; -ENOENT. */
+    int (*get_brief)(struct store *s, const char *uid, struct run_brief *ret, struct err *err);
     /* Newest first; `*ret` and its rows are the caller's. */
     int (*list_runs)(struct store *s, struct run_row **ret, size_t *ret_n, struct err *err);
     int (*put_status)(struct store *s, const char *uid, const struct run_status *status,
                       struct err *err);
+    /* -ENOENT. */
+    int (*put_verdict)(struct store *s, const char *uid, const struct run_verdict *verdict,
+                       struct err *err);
     /* Frees its name for another run; -ENOENT; -EEXIST: the new name is taken. */
     int (*rename_run)(struct store *s, const char *uid, const char *name, struct err *err);
     /* The run with its attempts, replicas, logs and events; -ENOENT. */

@@ -364,6 +364,7 @@ static const struct open_row open_rows[] = {
     {"unknown outcome", "UPDATE attempt SET outcome = 'x'", NULL, 0, -EBADMSG, "unknown outcome"},
     {"unknown role", "UPDATE replica SET role = 'x' WHERE role = 'trainer'", NULL, 0, -EBADMSG,
      "unknown role"},
+    {"unknown verdict", "UPDATE run SET thresholds = 'x'", NULL, 0, -EBADMSG, "unknown verdict"},
     {"negative count", "UPDATE run SET trials_done = -1", NULL, 0, -EBADMSG, "trials_done"},
     {"too large a count", "UPDATE run SET trials_total = 4294967296", NULL, 0, -EBADMSG,
      "trials_total"},
@@ -400,7 +401,9 @@ static int read_all(const struct fixture *f, struct err *err)
     size_t n_runs = 0, n_rows = 0, len;
     char *log = NULL;
     struct replica_id id = {{3, 1, 0}, ROLE_PSERVER, 0};
+    struct run_brief brief;
     if ((r = s->ops->list_runs(s, &runs, &n_runs, err)) >= 0 &&
+        (r = s->ops->get_brief(s, UID, &brief, err)) >= 0 &&
         (r = s->ops->list_attempts(s, UID, &rows, &n_rows, err)) >= 0) {
         r = s->ops->get_log(s, UID, &id, &log, &len, err);
     }

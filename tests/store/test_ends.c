@@ -1,0 +1,100 @@
+/* What is left of a run that has ended: its verdict, also in files of earlier versions. */
+#include "store_fixture.h"
+
+#include <errno.h>
+
+#include <sqlite3.h>
+
+#include "schema_v1.h"
+
+static void put(struct store *s, const char *uid, const char *ns, enum run_phase phase)
+{
+    struct run_row run = make_run(uid, uid, 1);
+    run.object_ns = ns == NULL ? NULL : xstrdup(ns);
+    run.status.phase = phase;
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+}
+
+static struct run_brief brief_of(struct store *s, const char *uid)
+{
+    struct run_brief brief;
+    assert_int_equal(s->ops->get_brief(s, uid, &brief, NULL), 0);
+    return brief;
+}
+
+static void a_verdict_comes_back(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    put(s, UID, "ns", RUN_PARTIALLY_FAILED);
+    put(s, "other", NULL, RUN_SUCCEEDED);
+    assert_false(brief_of(s, UID).verdict.is_judged);
+    static const struct run_verdict verdicts[] = {
+        {.is_judged = true, .has_mute_trials = true, .thresholds = THRESHOLD_FAILED, .ttl_s = 60},
+        {.is_judged = true, .thresholds = THRESHOLD_UNKNOWN, .ttl_s = -1},
+        {.is_judged = true, .thresholds = THRESHOLD_PASSED},
+    };
+    for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
+        const struct run_verdict *v = &verdicts[i];
+        assert_int_equal(s->ops->put_verdict(s, UID, v, NULL), 0);
+        const struct run_brief got = brief_of(s, UID);
+        if (!got.verdict.is_judged || got.verdict.has_mute_trials != v->has_mute_trials ||
+            got.verdict.thresholds != v->thresholds || got.verdict.ttl_s != v->ttl_s) {
+            fail_msg("row %zu", i);
+        }
+        assert_int_equal(got.status.phase, RUN_PARTIALLY_FAILED);
+        assert_int_equal(got.status.trials_total, 4);
+    }
+    assert_true(brief_of(s, UID).has_object);
+    assert_false(brief_of(s, "other").has_object);
+    assert_false(brief_of(s, "other").verdict.is_judged);
+    struct run_brief none;
+    assert_int_equal(s->ops->get_brief(s, "nobody", &none, NULL), -ENOENT);
+    assert_int_equal(s->ops->put_verdict(s, "nobody", &verdicts[0], NULL), -ENOENT);
+    store_close(s);
+    fixture_done(&f);
+}
+
+/* The rows of an earlier version stay, and are not judged. */
+static void a_file_of_version_1_is_upgraded(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, schema_v1, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    for (int i = 0; i < 2; i++) { /* the second time there is nothing to do */
+        struct store *s = fixture_open(&f);
+        const struct run_brief brief = brief_of(s, "old");
+        assert_int_equal(brief.status.phase, RUN_SUCCEEDED);
+        assert_string_equal(brief.status.message, "m");
+        assert_int_equal(brief.status.ended_unix_ms, 12);
+        assert_false(brief.verdict.is_judged);
+        assert_false(brief.has_object);
+        assert_int_equal(brief.deleted_unix_ms, 0);
+        struct attempt_row *rows = NULL;
+        size_t n = 0;
+        assert_int_equal(s->ops->list_attempts(s, "old", &rows, &n, NULL), 0);
+        assert_int_equal(n, 1);
+        assert_int_equal(rows[0].replicas.len, 1);
+        assert_string_equal(rows[0].replicas.items[0].summary_json, "{\"a\":1}");
+        attempt_row_done(&rows[0]);
+        free(rows);
+        store_close(s);
+    }
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_verdict_comes_back),
+        cmocka_unit_test(a_file_of_version_1_is_upgraded),
+    };
+    return cmocka_run_group_tests_name("store/ends", tests, NULL, NULL);
+}
