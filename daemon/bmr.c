@@ -166,6 +166,70 @@ void bmr_read_status(const json_t *bmr, struct run_status *ret)
     ret->trials_total = (uint32_t)total;
 }
 
+int64_t bmr_read_ttl_s(const json_t *bmr)
+{
+    const json_t *definition = json_object_get(json_object_get(bmr, "status"), "definition");
+    if (definition == NULL) {
+        definition = json_object_get(json_object_get(bmr, "spec"), "definition");
+    }
+    const json_t *ttl =
+        json_object_get(json_object_get(definition, "runPolicy"), "ttlSecondsAfterFinished");
+    return json_is_integer(ttl) ? json_integer_value(ttl) : -1;
+}
+
+bool bmr_is_settled(const json_t *bmr)
+{
+    const json_t *metadata = json_object_get(bmr, "metadata");
+    const json_t *status = json_object_get(bmr, "status");
+    const json_t *observed = json_object_get(status, "observedGeneration");
+    const int phase = run_phase_from_string(text_of(status, "phase"));
+    return phase >= 0 && run_phase_is_final((enum run_phase)phase) && json_is_integer(observed) &&
+           json_integer_value(observed) ==
+               json_integer_value(json_object_get(metadata, "generation")) &&
+           json_object_get(metadata, "deletionTimestamp") == NULL;
+}
+
+/* Removes all members but those of `keys`. */
+static void keep_only(json_t *object, const char *const *keys, size_t n)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(object, next, key, value)
+    {
+        size_t i = 0;
+        while (i < n && !str_eq(keys[i], key)) {
+            i++;
+        }
+        if (i == n) {
+            (void)json_object_del(object, key);
+        }
+    }
+}
+
+void bmr_prune(json_t *bmr)
+{
+    static const char *const of_object[] = {"metadata", "spec", "status"};
+    static const char *const of_metadata[] = {"name",       "uid",    "creationTimestamp",
+                                              "generation", "labels", "resourceVersion"};
+    static const char *const of_spec[] = {"benchmarkRef"};
+    static const char *const of_status[] = {"phase",       "observedGeneration", "startTime",
+                                            "completions", "completionTime",     "failed"};
+    if (!bmr_is_settled(bmr)) {
+        return;
+    }
+    const int64_t ttl_s = bmr_read_ttl_s(bmr);
+    json_t *status = json_object_get(bmr, "status");
+    keep_only(bmr, of_object, 3);
+    keep_only(json_object_get(bmr, "metadata"), of_metadata, 6);
+    keep_only(json_object_get(bmr, "spec"), of_spec, 1);
+    keep_only(status, of_status, 6);
+    if (ttl_s >= 0) {
+        set(status, "definition",
+            json_pack("{s:{s:I}}", "runPolicy", "ttlSecondsAfterFinished", (json_int_t)ttl_s));
+    }
+}
+
 static void set_date(json_t *object, const char *key, int64_t unix_ms)
 {
     char text[CLOCK_RFC3339_SIZE];

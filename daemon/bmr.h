@@ -36,6 +36,12 @@ int bmr_definition(const struct spec *spec, json_t **ret, struct err *err);
 
 /* Phase, counts and dates as the object's status has them; for a store that knows nothing. */
 void bmr_read_status(const json_t *bmr, struct run_status *ret);
+/* Seconds that the object stays after the end, as its own definition says; -1: for ever. */
+int64_t bmr_read_ttl_s(const json_t *bmr);
+/* The final status is written, for the spec as it is: what an ended run needs no more attention for. */
+bool bmr_is_settled(const json_t *bmr);
+/* Keeps of a settled object what the functions above read, a tenth or less; of another one, all. */
+void bmr_prune(json_t *bmr);
 
 struct bmr_status {
     const struct run_status *run;

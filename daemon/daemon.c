@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config.h"
+#include "daemon/bmr.h"
 #include "daemon/daemon_internal.h"
 #include "daemon/elector.h"
 #include "daemon/memory.h"
@@ -52,14 +53,15 @@ static void on_run(void *ctx, enum kube_change change, const struct kube_object 
 {
     struct daemon *d = ctx;
     struct run *run = run_queue_find(&d->queue, object->uid);
-    if (change == KUBE_CHANGE_REMOVED) {
-        if (run != NULL) {
-            run->asked.is_gone = true;
-        }
-    } else if (run != NULL) {
+    if (run != NULL) {
         run_update(run, object->json);
-    } else {
-        run_queue_add(&d->queue, run_new(&d->run_env, object->json));
+    } else if (change == KUBE_CHANGE_REMOVED || !run_queue_is_resting(&d->queue, object->uid) ||
+               !bmr_is_settled(object->json)) {
+        run = run_new(&d->run_env, object->json);
+        run_queue_add(&d->queue, run);
+    }
+    if (change == KUBE_CHANGE_REMOVED) {
+        run->asked.is_gone = true;
     }
     wake(d);
 }
@@ -129,12 +131,16 @@ static void look(struct daemon *d)
     }
     int r = run_queue_bury(&d->queue, &err);
     r = r < 0 ? r : run_queue_accept(&d->queue, &d->watches, &err);
-    r = r < 0 ? r : run_queue_advance(&d->queue, &err);
+    const bool is_first_look = r > 0; /* one that was not seen yet may have to run first */
+    r = r < 0 || is_first_look ? r : run_queue_advance(&d->queue, &err);
     if (r < 0) {
         give_up(d, EXIT_LOCAL_RESOURCE, &err);
         return;
     }
-    run_queue_publish(&d->queue);
+    if (run_queue_publish(&d->queue) || is_first_look) {
+        wake(d);
+    }
+    run_queue_rest(&d->queue, &d->run_env, &d->watches);
 }
 
 /* Returns memory to the system while no run is driven: hundreds of pods leave a fragmented heap, which
@@ -237,6 +243,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     d->run_env = (struct run_env){.loop = d->loop,
                                   .client = d->client,
                                   .store = d->store,
+                                  .store_url = d->options->store,
                                   .ns = d->ns,
                                   .key = d->key,
                                   .node_wait_ms = d->options->node_wait_ms,

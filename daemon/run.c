@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "daemon/bmr.h"
+#include "daemon/judge.h"
 #include "daemon/template_check.h"
 #include "kube/rfc3339.h"
 #include "run/driver.h"
@@ -20,6 +21,23 @@ bool run_is_final(const struct run *run)
 bool run_is_driven(const struct run *run)
 {
     return run_life_is_driven(run->life);
+}
+
+int64_t run_ttl_s(const struct run *run)
+{
+    return run->def != NULL ? run->def->spec->run_policy.ttl_s : run->verdict.ttl_s;
+}
+
+bool run_ended_lately(const struct run *run)
+{
+    return clock_unix_ms() - run->status.ended_unix_ms <= DAEMON_ENDED_MS;
+}
+
+bool run_is_settled(const struct run *run)
+{
+    const struct run_publication *p = &run->publication;
+    return p->is_settled && run_is_final(run) && p->settled_phase == run->status.phase &&
+           p->settled_generation == run->asked.generation;
 }
 
 enum pod_naming run_naming(const struct run *run, const struct run_def *def)
@@ -115,6 +133,9 @@ bool run_enter(struct run *run, enum run_life_event event)
     if (!(run_life_is_driven(run->life) && run_life_is_driven(next))) {
         leave(run);
     }
+    if (run_life_is_claimed(run->life) && !run_life_is_claimed(next)) {
+        run->env->store->ops->release_run(run->env->store, run->uid);
+    }
     run->life = next;
     return true;
 }
@@ -132,10 +153,16 @@ struct run *run_new(const struct run_env *env, const json_t *bmr)
     run->created = xstrdup(spec.created);
     run->benchmark = xstrdup(spec.definition);
     run->eta_s = -1;
+    run->verdict.ttl_s = -1;
     run->progress.loss = NAN;
-    const json_t *status = json_object_get(bmr, "status");
-    run->publication.conditions = json_incref(json_object_get(status, "conditions"));
     run_update(run, bmr);
+    if (bmr_is_settled(bmr)) {
+        struct run_status status;
+        bmr_read_status(bmr, &status);
+        run->publication.is_settled = true;
+        run->publication.settled_phase = status.phase;
+        run->publication.settled_generation = spec.generation;
+    }
     return run;
 }
 
@@ -150,17 +177,24 @@ void run_update(struct run *run, const json_t *bmr)
     run->asked.cancel = spec.cancel;
     run->asked.suspend = spec.suspend;
     run->asked.is_deleting = spec.is_deleting;
+    if (run->publication.conditions == NULL) { /* their dates; a settled object has none */
+        const json_t *status = json_object_get(bmr, "status");
+        run->publication.conditions = json_incref(json_object_get(status, "conditions"));
+    }
 }
 
 void run_free(struct run *run)
 {
-    const bool is_claimed = run_life_is_stored(run->life);
+    const bool is_claimed = run_life_is_claimed(run->life);
     leave(run);
     if (run->publication.call != NULL) {
         kube_call_cancel(run->publication.call);
     }
     if (run->expiry.state == EXPIRY_SENT) {
         kube_call_cancel(run->expiry.call);
+    }
+    if (run->judging.call != NULL) {
+        judge_abandon(run->judging.call);
     }
     if (is_claimed) {
         run->env->store->ops->release_run(run->env->store, run->uid);

@@ -45,19 +45,23 @@ struct run_refusal {
     char *text;         /* owned */
 };
 
-/* What the stored results say at the end. */
-struct run_judgement {
-    bool is_made;
-    bool has_mute_trials;
-    enum threshold_verdict thresholds; /* of all together */
-};
-
-/* The object's status, as this process writes it. */
+/* The object's status, as this process writes it. Once it is settled, a final run has no JSON. */
 struct run_publication {
     struct kube_call *call;
     json_t *written;    /* last; NULL: never, or it failed */
     json_t *conditions; /* last known; NULL: none */
     int64_t next_ns;    /* not written before that */
+    bool sent_final;    /* what was sent last is of a run that has ended */
+    int64_t sent_generation;
+    bool is_settled; /* the object has the final status, of this phase and generation */
+    enum run_phase settled_phase;
+    int64_t settled_generation;
+};
+
+/* The results of a run that has ended are being read, once, by another thread. */
+struct run_judging {
+    struct judge *call; /* NULL: not now */
+    int64_t retry_ns;   /* not tried before that */
 };
 
 /* The end of its time to live: the object is removed, the stored results stay. */
@@ -82,11 +86,13 @@ struct run {
     enum run_life life; /* changed by run_enter alone */
     union run_at at;
     struct run_refusal refusal;
-    struct run_def *def; /* owned; never NULL where the store has it; PAST: where it can be read */
+    struct run_def *def; /* owned; NULL before it is accepted, and once it has ended long ago */
+    bool is_seen;        /* run_accept has looked at it */
     struct run_status status;
     int64_t eta_s; /* -1: unknown */
     struct daemon_progress progress;
-    struct run_judgement judgement;
+    struct run_verdict verdict; /* as stored; ENDED and PAST: of the object's time to live too */
+    struct run_judging judging;
     struct run_publication publication;
     struct run_expiry expiry;
     struct run_parking parking;
@@ -102,6 +108,12 @@ bool run_enter(struct run *run, enum run_life_event event);
 
 bool run_is_final(const struct run *run);
 bool run_is_driven(const struct run *run);
+/* Seconds that its object stays after the end; -1: for ever, or not known. */
+int64_t run_ttl_s(const struct run *run);
+/* So lately that its metrics are still shown. */
+bool run_ended_lately(const struct run *run);
+/* The object has the final status, and nothing is left to write. */
+bool run_is_settled(const struct run *run);
 /* Leaves the run alone for a while, because of `why`; a change of its object ends that. It must not be
  * driven. */
 void run_park(struct run *run, const struct err *why);

@@ -43,29 +43,57 @@ static void retry_later(struct run *run, enum run_life_event event)
 
 /* ---- the store ---- */
 
-/* 1: the store has it; 0: it does not, or cannot be used. */
-static int load_stored(struct run *run, struct err *err)
+/* Reads the definition of a stored run. */
+static int load_def(struct run *run, struct err *err)
 {
     struct store *store = run->env->store;
     struct run_row row;
-    struct err why;
+    struct run_def *def;
     int r = store->ops->get_run(store, run->uid, &row, err);
-    if (r == -ENOENT) {
-        return 0;
-    }
     if (r < 0) {
         return r;
     }
-    run_def_free(run->def);
-    run->def = NULL;
-    r = store_load_run_def(&row, &run->def, &why);
-    run->status = row.status;
+    r = store_load_run_def(&row, &def, err);
     run_row_done(&row);
-    if (r < 0 && run_is_final(run)) { /* nothing is left to do: it stays as it is */
-        log_event(LOG_LEVEL_WARN, "a finished run cannot be read from the store", "run", run->name,
-                  "err", why.msg, NULL);
-        run_enter(run, LIFE_ON_FOUND_PAST);
-    } else if (r < 0) {
+    if (r >= 0) {
+        run_def_free(run->def);
+        run->def = def;
+    }
+    return r;
+}
+
+/* Its row says all that is asked of it, but the metrics of one that has just ended. */
+static void find_ended(struct run *run, const struct run_brief *brief)
+{
+    run->status = brief->status;
+    if (brief->verdict.is_judged) {
+        run->verdict = brief->verdict;
+    }
+    struct err why;
+    if (run_ended_lately(run) && load_def(run, &why) < 0) {
+        log_event(LOG_LEVEL_WARN, "the definition of a finished run cannot be read", "run",
+                  run->name, "err", why.msg, NULL);
+    }
+    run_enter(run, LIFE_ON_FOUND_ENDED);
+}
+
+/* 1: the store has it, and it is not finished; 0: it does not, or there is nothing more to do. */
+static int load_stored(struct run *run, struct err *err)
+{
+    struct store *store = run->env->store;
+    struct run_brief brief;
+    struct err why;
+    int r = store->ops->get_brief(store, run->uid, &brief, err);
+    if (r < 0) {
+        return r == -ENOENT ? 0 : r;
+    }
+    if (run_phase_is_final(brief.status.phase)) {
+        find_ended(run, &brief);
+        return 0;
+    }
+    r = load_def(run, &why);
+    run->status = brief.status;
+    if (r < 0) {
         run_refuse(run, "StoredRunUnreadable", why.msg);
     }
     return r < 0 ? 0 : 1;
@@ -213,14 +241,11 @@ static bool read_verdict(struct run *run)
 
 /* ---- acceptance ---- */
 
-/* A run that has ended still has a time to live, which only its definition says. */
-static void find_past(struct run *run, const json_t *bmr, const json_t *benchmark)
+/* A run that has ended still has a time to live. */
+static void find_past(struct run *run, const json_t *bmr)
 {
-    struct spec *spec;
+    run->verdict.ttl_s = bmr_read_ttl_s(bmr);
     run_enter(run, LIFE_ON_FOUND_PAST);
-    if (bmr_load_spec(bmr, benchmark, &spec, NULL) == 0) {
-        (void)freeze(run, spec, &run->def, NULL); /* without it the object stays */
-    }
 }
 
 /* The store knows nothing of the run, so the object's status says how far it was. A run that has ended
@@ -240,7 +265,7 @@ static int claim(struct run *run, struct err *err)
     struct err why;
     int r = store->ops->claim_run(store, run->uid, &why);
     if (r == 0) {
-        run_enter(run, run_is_final(run) ? LIFE_ON_CLAIMED_FINAL : LIFE_ON_CLAIMED);
+        run_enter(run, LIFE_ON_CLAIMED);
         return 1;
     }
     if (r == -EBUSY) { /* a benchctl with --store, say */
@@ -323,12 +348,12 @@ int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, stru
     if (r != 0) {
         return r < 0 ? r : claim(run, err);
     }
-    if (run->life == LIFE_REFUSED || run->life == LIFE_PAST) {
-        return 0; /* stored, and not to be read */
+    if (run->life == LIFE_REFUSED || run->life == LIFE_ENDED) {
+        return run->life == LIFE_ENDED;
     }
     take_status_over(run, bmr);
     if (run_is_final(run)) {
-        find_past(run, bmr, benchmark);
+        find_past(run, bmr);
         return 0;
     }
     if (run->asked.cancel) {

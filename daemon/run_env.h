@@ -15,6 +15,7 @@ struct run_env {
     struct uv_loop_s *loop;
     struct kube_client *client;
     struct store *store;
+    const char *store_url; /* of the same; for a thread's own connection */
     const char *ns;
     const struct kube_cache *pods; /* the watch's; NULL before its start */
     const unsigned char *key;      /* KEY_SIZE bytes; runs' secrets are derived from it */

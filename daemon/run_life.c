@@ -19,7 +19,7 @@ static const struct {
     [LIFE_ON_CHECK_SENT] = {"check sent", BIT(LIFE_WAITING) | BIT(LIFE_KEPT), LIFE_CHECKING},
     [LIFE_ON_CHECK_FAILED] = {"check failed", BIT(LIFE_CHECKING), LIFE_WAITING},
     [LIFE_ON_CLAIMED] = {"claimed", UNACCEPTED, LIFE_ACCEPTED},
-    [LIFE_ON_CLAIMED_FINAL] = {"claimed final", UNACCEPTED, LIFE_ENDED},
+    [LIFE_ON_FOUND_ENDED] = {"found ended", UNACCEPTED, LIFE_ENDED},
     [LIFE_ON_HELD] = {"held", UNACCEPTED, LIFE_WAITING},
     [LIFE_ON_REFUSED] = {"refused", UNACCEPTED | BIT(LIFE_KEEPING), LIFE_REFUSED},
     [LIFE_ON_FOUND_PAST] = {"found past", UNACCEPTED, LIFE_PAST},
@@ -60,7 +60,12 @@ const char *run_life_event_to_string(enum run_life_event event)
 
 bool run_life_is_stored(enum run_life life)
 {
-    return life == LIFE_ACCEPTED || life == LIFE_ENDED || run_life_is_driven(life);
+    return life == LIFE_ENDED || run_life_is_claimed(life);
+}
+
+bool run_life_is_claimed(enum run_life life)
+{
+    return life == LIFE_ACCEPTED || run_life_is_driven(life);
 }
 
 bool run_life_is_driven(enum run_life life)

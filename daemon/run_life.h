@@ -9,9 +9,10 @@
  *             |  '--read_verdict: no answer--.                         |
  *             '--begin_check------------> CHECKING <----begin_check----'
  *
- *   WAITING, KEPT, CHECKING --claim--> ACCEPTED; ENDED if its phase is final
+ *   WAITING, KEPT, CHECKING --claim--> ACCEPTED
  *                           --claim--> WAITING if another process drives it
- *                           --find_past, load_stored--> PAST
+ *                           --find_ended--> ENDED
+ *                           --find_past--> PAST
  *   these and KEEPING       --end_unaccepted--> REFUSED
  *
  *   ACCEPTED --run_start--> DRIVEN --on_done--> DONE --run_stop--> ENDED; ACCEPTED if suspended
@@ -32,9 +33,9 @@ enum run_life {
     LIFE_ACCEPTED, /* stored and claimed by this process, not final, not driven */
     LIFE_DRIVEN,   /* a driver works on it */
     LIFE_DONE,     /* the driver has finished, its answer was not taken yet */
-    LIFE_ENDED,    /* stored and final */
+    LIFE_ENDED,    /* stored and final; it has no claim and costs nothing */
     LIFE_REFUSED,  /* never accepted: refused for good, or cancelled before */
-    LIFE_PAST,     /* ended in an earlier process, and the store has nothing readable of it */
+    LIFE_PAST,     /* ended in an earlier process, and the store has nothing of it */
 };
 #define LIFE_COUNT (LIFE_PAST + 1)
 
@@ -45,7 +46,7 @@ enum run_life_event {
     LIFE_ON_CHECK_SENT,
     LIFE_ON_CHECK_FAILED,
     LIFE_ON_CLAIMED,
-    LIFE_ON_CLAIMED_FINAL,
+    LIFE_ON_FOUND_ENDED,
     LIFE_ON_HELD, /* by another process */
     LIFE_ON_REFUSED,
     LIFE_ON_FOUND_PAST,
@@ -63,7 +64,9 @@ int run_life_next(enum run_life life, enum run_life_event event, enum run_life *
 const char *run_life_to_string(enum run_life life);
 const char *run_life_event_to_string(enum run_life_event event);
 
-/* The store has it, and this process may write it: ACCEPTED, DRIVEN, DONE, ENDED. */
+/* The store has it: ACCEPTED, DRIVEN, DONE, ENDED. */
 bool run_life_is_stored(enum run_life life);
+/* This process alone may drive it: ACCEPTED, DRIVEN, DONE. */
+bool run_life_is_claimed(enum run_life life);
 /* It has a launcher and a driver: DRIVEN, DONE. */
 bool run_life_is_driven(enum run_life life);

@@ -7,37 +7,63 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/bmr.h"
-#include "result/threshold.h"
+#include "daemon/judge.h"
 
 #define WRITE_EVERY_NS INT64_C(1000000000)
 
-/* What only the results say; computed once, when the run has ended. */
-static void judge(struct run *run)
+/* ---- the verdict ---- */
+
+static void on_judged(void *ctx, int r, const struct run_verdict *verdict, const struct err *why)
 {
+    struct run *run = ctx;
     struct store *store = run->env->store;
-    struct attempt_row *rows = NULL;
-    size_t n = 0;
-    if (run->judgement.is_made || !run_life_is_stored(run->life) || !run_is_final(run)) {
-        return;
+    struct err err;
+    run->judging.call = NULL;
+    run->verdict = *verdict;
+    if (r == -EBADMSG) { /* nothing would change that */
+        run->verdict =
+            (struct run_verdict){.is_judged = true, .thresholds = THRESHOLD_UNKNOWN, .ttl_s = -1};
     }
-    run->judgement.is_made = true;
-    if (store->ops->list_attempts(store, run->uid, &rows, &n, NULL) < 0) {
-        run->judgement.thresholds = THRESHOLD_UNKNOWN;
-        return; /* the conditions stay; a broken store shows at its next write */
+    if (r < 0) {
+        run->judging.retry_ns = clock_monotonic_ns() + RUN_RETRY_NS;
+        log_event(LOG_LEVEL_WARN, "the results of a finished run cannot be read", "run", run->name,
+                  "err", why->msg, NULL);
     }
-    struct result *result = result_build(run->def, run->status.phase, rows, n);
-    for (uint32_t p = 0; p < run->def->matrix.n_points; p++) {
-        for (size_t t = 0; t < result->points[p].n_trials; t++) {
-            run->judgement.has_mute_trials |=
-                result->points[p].trials[t].phase == TRIAL_METRICS_UNAVAILABLE;
-        }
+    if (run->verdict.is_judged &&
+        store->ops->put_verdict(store, run->uid, &run->verdict, &err) < 0) {
+        /* This process knows it; the next one asks again. */
+        log_event(LOG_LEVEL_WARN, "the verdict of a run could not be stored", "run", run->name,
+                  "err", err.msg, NULL);
     }
-    run->judgement.thresholds = threshold_judge_all(result);
-    result_free(result);
-    for (size_t i = 0; i < n; i++) {
-        attempt_row_done(&rows[i]);
+    run_wake(run);
+}
+
+/* True: the verdict is there. Else it is asked for, once: the answer wakes the daemon. */
+static bool is_judged(struct run *run)
+{
+    if (run->life != LIFE_ENDED || run->verdict.is_judged) {
+        return true; /* others have none */
     }
-    free(rows);
+    if (run->judging.call == NULL && clock_monotonic_ns() >= run->judging.retry_ns) {
+        run->judging.call =
+            judge_start(run->env->loop, run->env->store_url, run->uid, on_judged, run);
+    }
+    return false;
+}
+
+/* ---- the status ---- */
+
+/* The object holds all that is to be said of a final run: its JSON goes. */
+static void settle(struct run *run, enum run_phase phase, int64_t generation)
+{
+    struct run_publication *p = &run->publication;
+    p->is_settled = true;
+    p->settled_phase = phase;
+    p->settled_generation = generation;
+    json_decref(p->written);
+    p->written = NULL;
+    json_decref(p->conditions);
+    p->conditions = NULL;
 }
 
 static void on_status_written(void *ctx, int r, const struct kube_response *res,
@@ -48,6 +74,9 @@ static void on_status_written(void *ctx, int r, const struct kube_response *res,
     run->publication.call = NULL;
     if (r == 0) {
         run->env->counters->status_writes++;
+        if (run->publication.sent_final) {
+            settle(run, run->status.phase, run->publication.sent_generation);
+        }
         return;
     }
     json_decref(run->publication.written);
@@ -60,39 +89,47 @@ static void on_status_written(void *ctx, int r, const struct kube_response *res,
     }
 }
 
-void run_publish(struct run *run)
+static json_t *make_status(const struct run *run)
 {
-    const int64_t now_ns = clock_monotonic_ns();
-    if (run->publication.call != NULL || run->life == LIFE_PAST || run->asked.is_gone ||
-        run->asked.is_deleting || now_ns < run->publication.next_ns) {
-        return;
-    }
-    judge(run);
-    json_t *status = bmr_status_json(&(struct bmr_status){
+    return bmr_status_json(&(struct bmr_status){
         .run = &run->status,
         .generation = run->asked.generation,
         .is_accepted = run_life_is_stored(run->life),
         .refusal = run->refusal.reason == NULL ? "Pending" : run->refusal.reason,
         .refusal_text = run->refusal.text == NULL ? "" : run->refusal.text,
         .is_final = run_is_final(run),
-        .has_mute_trials = run->judgement.has_mute_trials,
-        .thresholds = run->judgement.thresholds,
+        .has_mute_trials = run->verdict.has_mute_trials,
+        .thresholds = run->verdict.thresholds,
         .eta_s = run->eta_s,
         .conditions = run->publication.conditions,
         .now_unix_ms = clock_unix_ms(),
     });
+}
+
+bool run_publish(struct run *run)
+{
+    const int64_t now_ns = clock_monotonic_ns();
+    if (run->publication.call != NULL || run->life == LIFE_PAST || run->asked.is_gone ||
+        run->asked.is_deleting || now_ns < run->publication.next_ns || !is_judged(run) ||
+        run_is_settled(run)) {
+        return false;
+    }
+    json_t *status = make_status(run);
     if (run->publication.written != NULL && json_equal(run->publication.written, status)) {
         json_decref(status);
-        return;
+        return false;
     }
     json_decref(run->publication.written);
     run->publication.written = json_incref(status);
     json_decref(run->publication.conditions);
     run->publication.conditions = json_incref(json_object_get(status, "conditions"));
     run->publication.next_ns = now_ns + WRITE_EVERY_NS;
+    run->publication.sent_final = run_is_final(run);
+    run->publication.sent_generation = run->asked.generation;
     json_t *body = bmr_apply_body(run->name, run->uid, status);
     struct kube_request req;
     kube_request_apply(&kube_benchmark_runs, run->env->ns, "status", "benchd", body, &req);
     json_decref(body);
     run->publication.call = kube_call(run->env->client, &req, NULL, on_status_written, run);
+    return true;
 }

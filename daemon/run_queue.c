@@ -4,28 +4,80 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "daemon/run_accept.h"
 #include "daemon/run_drive.h"
 #include "daemon/run_publish.h"
 #include "daemon/run_remove.h"
 
+/* ---- who is there ---- */
+
+static void resting_done(struct resting_run *r)
+{
+    free(r->uid);
+    free(r->name);
+}
+
 void run_queue_done(struct run_queue *q)
 {
     vec_each (struct run *, it, &q->runs) {
         run_free(*it);
     }
+    vec_each (struct resting_run, r, &q->resting) {
+        resting_done(r);
+    }
     vec_done(&q->runs);
+    vec_done(&q->by_uid);
+    vec_done(&q->resting);
+}
+
+/* The place of `uid`, or where it belongs. */
+static bool find_busy(const struct run_queue *q, const char *uid, size_t *ret)
+{
+    size_t low = 0, high = q->by_uid.len;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = strcmp(q->by_uid.items[middle]->uid, uid);
+        if (order == 0) {
+            *ret = middle;
+            return true;
+        }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    *ret = low;
+    return false;
+}
+
+static bool find_resting(const struct run_queue *q, const char *uid, size_t *ret)
+{
+    size_t low = 0, high = q->resting.len;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = strcmp(q->resting.items[middle].uid, uid);
+        if (order == 0) {
+            *ret = middle;
+            return true;
+        }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    *ret = low;
+    return false;
 }
 
 struct run *run_queue_find(const struct run_queue *q, const char *uid)
 {
-    vec_each (struct run *, it, &q->runs) {
-        if (str_eq((*it)->uid, uid)) {
-            return *it;
-        }
-    }
-    return NULL;
+    size_t at;
+    return find_busy(q, uid, &at) ? q->by_uid.items[at] : NULL;
+}
+
+bool run_queue_is_resting(const struct run_queue *q, const char *uid)
+{
+    size_t at;
+    return find_resting(q, uid, &at);
 }
 
 struct run *run_queue_active(const struct run_queue *q)
@@ -40,7 +92,28 @@ struct run *run_queue_active(const struct run_queue *q)
 
 void run_queue_add(struct run_queue *q, struct run *run_take)
 {
+    size_t at;
+    if (find_resting(q, run_take->uid, &at)) {
+        struct resting_run *items = q->resting.items;
+        resting_done(&items[at]);
+        memmove(&items[at], &items[at + 1], (--q->resting.len - at) * sizeof(items[0]));
+    }
     *vec_push(&q->runs) = run_take;
+    (void)find_busy(q, run_take->uid, &at);
+    (void)vec_push(&q->by_uid); /* the room; its place is made next */
+    struct run **items = q->by_uid.items;
+    memmove(&items[at + 1], &items[at], (q->by_uid.len - 1 - at) * sizeof(items[0]));
+    items[at] = run_take;
+}
+
+/* Takes the i-th run out of the queue; it lives on. */
+static void take_out(struct run_queue *q, size_t i)
+{
+    size_t at;
+    (void)find_busy(q, q->runs.items[i]->uid, &at); /* it is there */
+    struct run **items = q->by_uid.items;
+    memmove(&items[at], &items[at + 1], (--q->by_uid.len - at) * sizeof(items[0]));
+    q->runs.items[i] = q->runs.items[--q->runs.len];
 }
 
 /* The disk or the file's place, and not one run's rows, name or definition. */
@@ -77,7 +150,8 @@ int run_queue_bury(struct run_queue *q, struct err *err)
         }
         int r = run_bury(run, &why);
         if (r == 0) {
-            q->runs.items[i - 1] = q->runs.items[--q->runs.len];
+            take_out(q, i - 1);
+            run_free(run);
             continue;
         }
         r = contain(run, r, &why, err);
@@ -90,12 +164,17 @@ int run_queue_bury(struct run_queue *q, struct err *err)
 
 int run_queue_accept(struct run_queue *q, const struct watches *watches, struct err *err)
 {
+    unsigned n_new = 0;
     vec_each (struct run *, it, &q->runs) {
         struct run *run = *it;
         const json_t *bmr = watches_get(watches, WATCH_RUNS, run->name);
         if (bmr == NULL || run->asked.is_gone || run_is_parked(run)) {
             continue;
         }
+        if (!run->is_seen && n_new++ >= RUN_QUEUE_SLICE) {
+            continue;
+        }
+        run->is_seen = true;
         const json_t *benchmark = watches_get(watches, WATCH_BENCHMARKS, run->benchmark);
         struct err why = {0};
         int r = run_accept(run, bmr, benchmark, &why);
@@ -105,7 +184,7 @@ int run_queue_accept(struct run_queue *q, const struct watches *watches, struct 
             return r;
         }
     }
-    return 0;
+    return n_new > RUN_QUEUE_SLICE;
 }
 
 static int by_turn(const void *pa, const void *pb)
@@ -149,10 +228,69 @@ int run_queue_advance(struct run_queue *q, struct err *err)
     return 0;
 }
 
-void run_queue_publish(struct run_queue *q)
+bool run_queue_publish(struct run_queue *q)
 {
+    unsigned n_sent = 0;
     vec_each (struct run *, it, &q->runs) {
-        run_publish(*it);
+        if ((*it)->is_seen && n_sent < RUN_QUEUE_SLICE) {
+            n_sent += run_publish(*it);
+        }
         run_expire(*it);
     }
+    return n_sent == RUN_QUEUE_SLICE;
+}
+
+/* ---- rest ---- */
+
+static int64_t expires_unix_ms(const struct run *run)
+{
+    const int64_t ttl_s = run_ttl_s(run);
+    return ttl_s < 0 ? INT64_MAX : run->status.ended_unix_ms + ttl_s * 1000;
+}
+
+/* Whatever happens to it next begins with an event of its object, or with its expiry. */
+static bool may_rest(const struct run *run)
+{
+    return run->life == LIFE_ENDED && run->verdict.is_judged && run_is_settled(run) &&
+           !run_ended_lately(run) && !run->asked.is_gone && !run->asked.is_deleting &&
+           run->publication.call == NULL && run->expiry.state == EXPIRY_NOT_DUE &&
+           expires_unix_ms(run) > clock_unix_ms();
+}
+
+static void put_to_rest(struct run_queue *q, size_t i)
+{
+    struct run *run = q->runs.items[i];
+    size_t at;
+    (void)find_resting(q, run->uid, &at); /* it is not there */
+    (void)vec_push(&q->resting);
+    struct resting_run *items = q->resting.items;
+    memmove(&items[at + 1], &items[at], (q->resting.len - 1 - at) * sizeof(items[0]));
+    items[at] = (struct resting_run){xstrdup(run->uid), xstrdup(run->name), expires_unix_ms(run)};
+    take_out(q, i);
+    run_free(run);
+}
+
+/* As after a restart: its object is all that is needed. */
+static void wake_expired(struct run_queue *q, const struct run_env *env,
+                         const struct watches *watches)
+{
+    const int64_t now_unix_ms = clock_unix_ms();
+    for (size_t i = q->resting.len; i > 0; i--) {
+        const struct resting_run *r = &q->resting.items[i - 1];
+        const json_t *bmr =
+            r->expires_unix_ms > now_unix_ms ? NULL : watches_get(watches, WATCH_RUNS, r->name);
+        if (bmr != NULL) {
+            run_queue_add(q, run_new(env, bmr));
+        }
+    }
+}
+
+void run_queue_rest(struct run_queue *q, const struct run_env *env, const struct watches *watches)
+{
+    for (size_t i = q->runs.len; i > 0; i--) {
+        if (may_rest(q->runs.items[i - 1])) {
+            put_to_rest(q, i - 1);
+        }
+    }
+    wake_expired(q, env, watches);
 }

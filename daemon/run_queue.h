@@ -7,24 +7,40 @@
 #include "daemon/run.h"
 #include "daemon/watches.h"
 
+#define RUN_QUEUE_SLICE                                                                            \
+    64 /* runs that are new, or written, in one turn of the loop: some milliseconds */
+
+/* A run that ended long ago, with nothing left to do before its time to live is over. */
+struct resting_run {
+    char *uid, *name;        /* owned */
+    int64_t expires_unix_ms; /* INT64_MAX: never */
+};
+
 struct run_queue {
-    VEC(struct run *) runs; /* in the order in which they are driven */
+    VEC(struct run *) runs;          /* in the order in which they are driven */
+    VEC(struct run *) by_uid;        /* the same */
+    VEC(struct resting_run) resting; /* by uid */
 };
 void run_queue_done(struct run_queue *q); /* frees the runs; their pods live on */
 
-/* By the uid of its object; NULL: not there. */
+/* By the uid of its object; NULL: not there, or it rests. */
 struct run *run_queue_find(const struct run_queue *q, const char *uid);
+bool run_queue_is_resting(const struct run_queue *q, const char *uid);
 /* The run that is driven, or whose driver is done; NULL: none. */
 struct run *run_queue_active(const struct run_queue *q);
+/* It does not rest any more. */
 void run_queue_add(struct run_queue *q, struct run *run_take);
 
 /* An error of one run parks it. An error of these three: the store cannot be used for any run. */
 
 /* Removes the runs whose objects are gone. */
 int run_queue_bury(struct run_queue *q, struct err *err);
-/* Accepts what can be accepted, and passes on what the objects ask for. */
+/* Accepts what can be accepted, and passes on what the objects ask for. 1: more runs have come than one
+ * turn of the loop should look at; nothing is driven before all were seen. */
 int run_queue_accept(struct run_queue *q, const struct watches *watches, struct err *err);
 /* Stops the active run if its driver is done, and starts the next one. */
 int run_queue_advance(struct run_queue *q, struct err *err);
-/* Writes statuses, and removes objects whose time to live is over. */
-void run_queue_publish(struct run_queue *q);
+/* Writes statuses, and removes objects whose time to live is over. True: more is to be written. */
+bool run_queue_publish(struct run_queue *q);
+/* Lets go of runs that ended long ago, and takes up again those whose time to live is over. */
+void run_queue_rest(struct run_queue *q, const struct run_env *env, const struct watches *watches);

@@ -21,7 +21,7 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
 
 void run_expire(struct run *run)
 {
-    const int64_t ttl_s = run->def == NULL ? -1 : run->def->spec->run_policy.ttl_s;
+    const int64_t ttl_s = run_ttl_s(run);
     if (ttl_s < 0 || !run_is_final(run) || run->asked.is_gone || run->asked.is_deleting ||
         run->status.ended_unix_ms == 0 ||
         clock_unix_ms() < run->status.ended_unix_ms + ttl_s * 1000) {
@@ -45,9 +45,9 @@ int run_bury(struct run *run, struct err *err)
 {
     struct store *store = run->env->store;
     int r = 0;
-    const bool may_be_ours =
-        run_life_is_stored(run->life) || run->life == LIFE_REFUSED || run->life == LIFE_PAST;
-    if (may_be_ours && run->expiry.state == EXPIRY_NOT_DUE) {
+    const bool is_ours =
+        run_life_is_claimed(run->life) || store->ops->probe_run(store, run->uid, NULL) != -EBUSY;
+    if (is_ours && run->expiry.state == EXPIRY_NOT_DUE) {
         r = store->ops->delete_run(store, run->uid, err);
         if (r == 0) {
             log_event(LOG_LEVEL_INFO, "a run was deleted together with its results", "run",
@@ -60,6 +60,5 @@ int run_bury(struct run *run, struct err *err)
             return r;
         }
     }
-    run_free(run);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* See watches.h. */
 #include "daemon/watches.h"
 
+#include "daemon/bmr.h"
 #include "pod/body.h"
 #include "pod/state.h"
 
@@ -12,7 +13,8 @@ static const struct {
     kube_prune_fn prune;
 } kinds[WATCH_COUNT] = {
     [WATCH_BENCHMARKS] = {&kube_benchmarks, "Benchmarks", NULL, NULL, NULL},
-    [WATCH_RUNS] = {&kube_benchmark_runs, "BenchmarkRuns", NULL, NULL, NULL},
+    /* Thousands of runs that have ended may be there. */
+    [WATCH_RUNS] = {&kube_benchmark_runs, "BenchmarkRuns", NULL, NULL, bmr_prune},
     /* Each pod's environment has thousands of addresses, and nobody reads them. */
     [WATCH_PODS] = {&kube_pods, "pods", POD_SELECTOR, "env", pod_prune},
 };

@@ -2,8 +2,8 @@
  * Implemented in daemon/inspect.c, so that daemon uses web and web not daemon.
  *
  * Everything is called from the loop's thread. Pointers are borrowed and valid until the callback
- * that got them returns to the loop: copy what must live longer. Runs that the store alone knows
- * (their object was removed by its TTL) are not here; list_runs of the store has them all. */
+ * that got them returns to the loop: copy what must live longer. Runs that ended long ago are not here;
+ * list_runs of the store has them all. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,7 +35,7 @@ struct daemon_progress {
 struct daemon_run {
     const char *name, *uid;
     const char *benchmark;           /* the definition's name; the run's own for an inline one */
-    const struct run_def *def;       /* NULL: not accepted (yet) */
+    const struct run_def *def;       /* NULL: not accepted (yet), or the store alone has it */
     int64_t created_unix_ms;         /* frozen; before that, its object created; 0: unknown */
     const struct run_status *status; /* never NULL; what the object's status was made from */
     bool is_active;                  /* its driver runs */
@@ -43,6 +43,8 @@ struct daemon_run {
     struct daemon_progress progress; /* of the active one */
 };
 
+/* So long after its end a run is here, unless the store does not have it: then as long as its object is. */
+#define DAEMON_ENDED_MS (15 * 60 * 1000)
 size_t daemon_n_runs(const struct daemon *d);
 /* i < daemon_n_runs(); in the order in which they were or will be driven. */
 void daemon_get_run(const struct daemon *d, size_t i, struct daemon_run *ret);

@@ -12,7 +12,7 @@
 #define METRICS_MAX_RUNS 16
 #define METRICS_MAX_POINTS 120
 /* How long after its end a run is shown: long enough for any scraper, and Prometheus keeps it. */
-#define METRICS_KEEP_MS (15 * 60 * 1000)
+#define METRICS_KEEP_MS DAEMON_ENDED_MS
 
 struct metrics_run {
     const char *name, *benchmark;

@@ -61,7 +61,7 @@ int ends_get_brief(struct store *base, const char *uid, struct run_brief *ret, s
         return no_run(s, uid, err);
     }
     if ((r = read_verdict(s, q, &brief.verdict, err)) < 0 ||
-        (r = sqlite_read_status(s, q, 5, &brief.status, err)) < 0) {
+        (r = status_read(s, q, 5, &brief.status, err)) < 0) {
         return r;
     }
     brief.has_object = sqlite3_column_int64(q, 3) != 0;

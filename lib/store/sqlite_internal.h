@@ -1,6 +1,7 @@
 /* The inside of the SQLite store, shared by its few files; nobody else includes it.
  *
  *   sqlite.c           open, close, runs
+ *   sqlite_status.c    the columns of a run's status
  *   sqlite_ends.c      what is left of a run that has ended
  *   sqlite_attempts.c  attempts, replicas, logs
  *   schema.c           the tables, and their migrations by PRAGMA user_version
@@ -77,6 +78,18 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 /* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. */
 int schema_prepare(struct sqlite_store *s, struct err *err);
 
+/* --- sqlite_status.c --- */
+
+#define STATUS_COLUMNS                                                                             \
+    "phase, reason, message, trials_done, trials_failed, trials_total, current_point, "            \
+    "current_trial, current_attempt, started_unix_ms, ended_unix_ms"
+/* From the columns STATUS_COLUMNS, the first of which is `first`. */
+int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_status *ret,
+                struct err *err);
+/* The number of changed rows: 1. */
+int status_write(struct sqlite_store *s, const char *uid, const struct run_status *st,
+                 struct err *err);
+
 /* --- sqlite_attempts.c --- */
 
 int attempts_save(struct store *base, const char *uid, const struct attempt_row *row,
@@ -106,13 +119,6 @@ void claim_release(struct store *base, const char *uid);
 void claim_release_all(struct sqlite_store *s);
 
 /* --- sqlite.c --- */
-
-#define STATUS_COLUMNS                                                                             \
-    "phase, reason, message, trials_done, trials_failed, trials_total, current_point, "            \
-    "current_trial, current_attempt, started_unix_ms, ended_unix_ms"
-/* From the columns STATUS_COLUMNS, the first of which is `first`. */
-int sqlite_read_status(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_status *ret,
-                       struct err *err);
 
 int sqlite_store_make_folder(const char *path, struct err *err);
 int sqlite_store_open(const char *path, bool create, struct store **ret, struct err *err);

@@ -19,8 +19,11 @@ int world_setup(void **state)
     fake_kube_reset();
     (void)snprintf(w->folder, sizeof(w->folder), "/tmp/benchd-run-XXXXXX");
     assert_non_null(mkdtemp(w->folder));
-    _cleanup_(freep) char *url = xasprintf("sqlite:%s/results.db", w->folder);
-    assert_int_equal(store_open(url, true, &w->env.store, NULL), 0);
+    (void)snprintf(w->url, sizeof(w->url), "sqlite:%s/results.db", w->folder);
+    assert_int_equal(store_open(w->url, true, &w->env.store, NULL), 0);
+    assert_int_equal(uv_loop_init(&w->loop), 0);
+    w->env.loop = &w->loop;
+    w->env.store_url = w->url;
     event_recorder_init(&w->events, NULL, "ns", "me");
     w->env.ns = "ns";
     w->env.replica_account = "replicas";
@@ -35,6 +38,8 @@ int world_setup(void **state)
 int world_teardown(void **state)
 {
     struct world *w = *state;
+    let_judge(w); /* abandoned ones end too */
+    assert_int_equal(uv_loop_close(&w->loop), 0);
     store_close(w->env.store);
     static const char *const names[] = {"", "-wal", "-shm"};
     for (size_t i = 0; i < 3; i++) {
@@ -45,6 +50,11 @@ int world_teardown(void **state)
     free(w);
     fake_kube_reset();
     return 0;
+}
+
+void let_judge(struct world *w)
+{
+    (void)uv_run(&w->loop, UV_RUN_DEFAULT); /* until nothing is left to do */
 }
 
 json_t *parse(const char *text)

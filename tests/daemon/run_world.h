@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <uv.h>
 
 #include "daemon/run.h"
 #include "daemon/run_accept.h"
@@ -24,7 +25,8 @@
 
 /* A store in a folder of its own. */
 struct world {
-    char folder[64];
+    char folder[64], url[96];
+    uv_loop_t loop; /* for judges alone */
     struct run_env env;
     struct event_recorder events;
     struct daemon_counters counters;
@@ -37,6 +39,8 @@ int world_teardown(void **state); /* fails where a claim is left */
 json_t *parse(const char *text); /* fails the test with the place */
 json_t *make_bmr(const char *uid, const char *spec, const char *status);
 json_t *inline_bmr(const char *uid); /* with a definition, nothing else */
+/* Lets the judges of runs that have ended finish. */
+void let_judge(struct world *w);
 /* run_accept; fails the test on an error. */
 int take(struct run *run, const json_t *bmr, const json_t *benchmark);
 /* The same, with templates that the server takes. */

@@ -329,6 +329,49 @@ static void dates_stay(void **state)
     json_decref(second);
 }
 
+/* What is kept of thousands of finished objects; all of any other. */
+static void a_settled_object_is_pruned(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *phase, *deleted;
+        int observed;
+        bool is_settled;
+    } rows[] = {
+        {"Succeeded", NULL, 4, true},  {"Cancelled", NULL, 4, true},
+        {"Running", NULL, 4, false},   {"Suspended", NULL, 4, false},
+        {"Succeeded", NULL, 3, false}, {"Succeeded", "2026-01-01T00:00:00Z", 4, false},
+        {"", NULL, 4, false},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        json_t *bmr = json_pack(
+            "{s:{s:s, s:s, s:i, s:s*}, s:{s:{s:{s:i}}, s:b}, s:{s:s, s:i, s:s, s:[{s:s}]}}",
+            "metadata", "name", "r", "uid", "u", "generation", 4, "deletionTimestamp",
+            rows[i].deleted, "spec", "definition", "runPolicy", "ttlSecondsAfterFinished", 60,
+            "suspend", 0, "status", "phase", rows[i].phase, "observedGeneration", rows[i].observed,
+            "completionTime", "1970-01-01T00:00:05Z", "conditions", "type", "Complete");
+        json_t *before = json_deep_copy(bmr);
+        struct run_status status;
+        struct bmr_spec spec;
+        bmr_prune(bmr);
+        bmr_read_status(bmr, &status);
+        bmr_read(bmr, &spec);
+        if (bmr_is_settled(before) != rows[i].is_settled ||
+            json_equal(before, bmr) == rows[i].is_settled) {
+            fail_msg("row %zu", i);
+        }
+        assert_int_equal(bmr_is_settled(bmr), rows[i].is_settled);
+        assert_int_equal(bmr_read_ttl_s(bmr), 60);
+        assert_int_equal(status.ended_unix_ms, 5000);
+        assert_string_equal(spec.uid, "u");
+        assert_int_equal(spec.generation, 4);
+        const json_t *object = json_object_get(bmr, "status");
+        assert_int_equal(json_object_get(object, "conditions") == NULL, rows[i].is_settled);
+        json_decref(before);
+        json_decref(bmr);
+    }
+}
+
 static void a_refusal_is_reported(void **state)
 {
     (void)state;
@@ -351,7 +394,8 @@ int main(void)
         cmocka_unit_test(reads_what_is_asked), cmocka_unit_test(definitions),
         cmocka_unit_test(an_inline_definition_has_the_name_of_its_label),
         cmocka_unit_test(a_definition_has_a_limit), cmocka_unit_test(statuses),
-        cmocka_unit_test(dates_stay), cmocka_unit_test(a_wait_is_a_condition), cmocka_unit_test(a_refusal_is_reported),
+        cmocka_unit_test(dates_stay), cmocka_unit_test(a_wait_is_a_condition),
+        cmocka_unit_test(a_settled_object_is_pruned), cmocka_unit_test(a_refusal_is_reported),
     };
     /* clang-format on */
     return cmocka_run_group_tests_name("daemon/bmr", tests, NULL, NULL);

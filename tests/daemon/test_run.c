@@ -69,10 +69,11 @@ static void a_stored_run_that_cannot_be_read(void **state)
     static const struct {
         const char *name;
         enum run_phase before, after;
-        bool is_past;
+        enum run_life life;
+        int r;
     } rows[] = {
-        {"under way", RUN_RUNNING, RUN_FAILED, false},
-        {"ended", RUN_SUCCEEDED, RUN_SUCCEEDED, true},
+        {"under way", RUN_RUNNING, RUN_FAILED, LIFE_REFUSED, 0},
+        {"ended", RUN_SUCCEEDED, RUN_SUCCEEDED, LIFE_ENDED, 1},
     };
     struct world *w = *state;
     for (size_t i = 0; i < 2; i++) {
@@ -85,9 +86,9 @@ static void a_stored_run_that_cannot_be_read(void **state)
         assert_int_equal(w->env.store->ops->put_run(w->env.store, &row, NULL), 0);
         json_t *bmr = inline_bmr(uid);
         struct run *run = run_new(&w->env, bmr);
-        assert_int_equal(take(run, bmr, NULL), 0);
-        assert_int_equal(take(run, bmr, NULL), 0); /* and stays so */
-        if (run->status.phase != rows[i].after || (run->life == LIFE_PAST) != rows[i].is_past) {
+        assert_int_equal(take(run, bmr, NULL), rows[i].r);
+        assert_int_equal(take(run, bmr, NULL), rows[i].r); /* and stays so */
+        if (run->status.phase != rows[i].after || run->life != rows[i].life) {
             fail_msg("row '%s': phase %s", rows[i].name, run_phase_to_string(run->status.phase));
         }
         assert_false(run_is_due(run));
@@ -143,6 +144,7 @@ static void what_is_stored_goes_with_the_object(void **state)
         assert_true(is_kept(w, uid));
         run->expiry.state = rows[i].is_expired ? EXPIRY_DUE : EXPIRY_NOT_DUE;
         assert_int_equal(run_bury(run, NULL), 0);
+        run_free(run);
         if (is_kept(w, uid) != rows[i].is_kept) {
             fail_msg("%s: expected %s", rows[i].name, rows[i].is_kept ? "kept" : "gone");
         }
@@ -301,12 +303,15 @@ static void an_expired_run_is_removed(void **state)
     run_expire(run);
     assert_null(open_call(0)); /* not at once */
     run_publish(run);
+    let_judge(w);
+    run_publish(run);
     assert_non_null(open_call(0));
     fake_kube_answer(open_call(0), 0, "{}");
     run->expiry.retry_ns = 1;
     run_expire(run);
     assert_int_equal(open_call(0)->req.method, KUBE_DELETE);
-    assert_int_equal(run_bury(run, NULL), 0); /* cancels the open request */
+    assert_int_equal(run_bury(run, NULL), 0);
+    run_free(run); /* cancels the open request */
     assert_true(is_kept(w, "u1"));
     json_decref(bmr);
 }

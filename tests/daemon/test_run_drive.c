@@ -482,6 +482,9 @@ static void a_missed_threshold_is_a_condition(void **state)
         run->status = (struct run_status){.phase = RUN_SUCCEEDED, .trials_total = 2};
         run_enter(run, LIFE_ON_ENDED_QUEUED);
         run_publish(run);
+        assert_null(open_call(0)); /* first the verdict */
+        (void)uv_run(&loop, UV_RUN_DEFAULT);
+        run_publish(run);
         _cleanup_(freep) char *got = condition_of(open_call(0), "ThresholdFailed");
         assert_string_equal(got, rows[i].status);
         f.def = NULL; /* the run's */

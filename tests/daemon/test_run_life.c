@@ -25,7 +25,7 @@ static const struct {
     {LIFE_ON_CHECK_SENT,      "C.C......."},
     {LIFE_ON_CHECK_FAILED,    "...W......"},
     {LIFE_ON_CLAIMED,         "A.AA......"},
-    {LIFE_ON_CLAIMED_FINAL,   "E.EE......"},
+    {LIFE_ON_FOUND_ENDED,     "E.EE......"},
     {LIFE_ON_HELD,            "W.WW......"},
     {LIFE_ON_REFUSED,         "RRRR......"},
     {LIFE_ON_FOUND_PAST,      "P.PP......"},

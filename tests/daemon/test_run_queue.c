@@ -1,4 +1,5 @@
 /* Whose turn it is, without a driver: runs that are not due are put in order all the same. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +20,22 @@ const json_t *watches_get(const struct watches *w, enum watch_kind kind, const c
     return NULL;
 }
 
+/* An empty one. */
+static int probe(struct store *s, const char *uid, struct err *err)
+{
+    (void)s, (void)uid, (void)err;
+    return 0;
+}
+
+static int delete_nothing(struct store *s, const char *uid, struct err *err)
+{
+    (void)s;
+    return err_set(err, ENOENT, "there is no run '%s'", uid);
+}
+
+static const struct store_ops store_ops = {.probe_run = probe, .delete_run = delete_nothing};
+static struct store store = {&store_ops};
+
 static struct run *add(struct run_queue *q, const struct run_env *env, const char *name,
                        const char *created)
 {
@@ -33,7 +50,7 @@ static struct run *add(struct run_queue *q, const struct run_env *env, const cha
 static void the_running_one_then_the_oldest(void **state)
 {
     (void)state;
-    static const struct run_env env;
+    static const struct run_env env = {.store = &store};
     struct run_queue q = {0};
     (void)add(&q, &env, "b", "2026-01-02T00:00:00Z");
     (void)add(&q, &env, "c", "2026-01-01T00:00:00Z");

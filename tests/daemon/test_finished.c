@@ -1,0 +1,346 @@
+/* Runs that have ended cost nothing: no descriptor, no JSON, hardly any memory, and no long turn of the
+ * loop, however many there are; also where benchd is restarted. Their verdict is found once. */
+#include <dirent.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sqlite3.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "daemon/bmr.h"
+#include "daemon/run_drive.h"
+#include "daemon/run_publish.h"
+#include "daemon/run_queue.h"
+#include "run_world.h"
+
+#define N_RUNS 1500
+
+/* ---- the objects that the watch has ---- */
+
+static json_t *objects[N_RUNS];
+static size_t n_objects;
+
+const json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
+{
+    (void)w;
+    const long i = kind == WATCH_RUNS ? strtol(name + 1, NULL, 10) : -1;
+    return i < 0 || (size_t)i >= n_objects ? NULL : objects[i];
+}
+
+/* As benchd leaves it when the run has ended. */
+static json_t *ended_bmr(size_t i, int64_t ttl_s)
+{
+    _cleanup_(freep) char *text = xasprintf(
+        "{\"metadata\":{\"name\":\"r%zu\",\"uid\":\"%08zx-u\",\"generation\":1,"
+        "\"creationTimestamp\":"
+        "\"2026-01-01T00:00:00Z\"},\"spec\":{\"definition\":" DEFINITION "},\"status\":{\"phase\":"
+        "\"Succeeded\",\"observedGeneration\":1,\"completions\":\"2/"
+        "2\",\"failed\":0,\"conditions\":[]}}",
+        i, i, 5);
+    json_t *bmr = parse(text);
+    if (ttl_s >= 0) {
+        json_object_set_new(json_object_get(json_object_get(bmr, "spec"), "definition"),
+                            "runPolicy",
+                            json_pack("{s:I}", "ttlSecondsAfterFinished", (json_int_t)ttl_s));
+    }
+    return bmr;
+}
+
+static void put_row(struct world *w, const json_t *bmr, bool is_judged, int64_t ended_unix_ms)
+{
+    struct store *s = w->env.store;
+    struct bmr_spec asked;
+    bmr_read(bmr, &asked);
+    json_t *document = json_pack("{s:s, s:s, s:{s:s}, s:O}", "apiVersion", "benchd.io/v1alpha1",
+                                 "kind", "Benchmark", "metadata", "name", "b", "spec",
+                                 json_object_get(json_object_get(bmr, "spec"), "definition"));
+    _cleanup_(freep) char *definition = json_dumps(document, JSON_COMPACT);
+    json_decref(document);
+    struct run_row row = {.uid = (char *)asked.uid,
+                          .name = (char *)asked.name,
+                          .benchmark = (char *)"b",
+                          .definition_json = definition,
+                          .status = {.phase = RUN_SUCCEEDED,
+                                     .trials_done = 2,
+                                     .trials_total = 2,
+                                     .ended_unix_ms = ended_unix_ms}};
+    assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
+    const struct run_verdict verdict = {.is_judged = true, .ttl_s = bmr_read_ttl_s(bmr)};
+    if (is_judged) {
+        assert_int_equal(s->ops->put_verdict(s, asked.uid, &verdict, NULL), 0);
+    }
+}
+
+/* The row of r0 for r1 and so on, in one transaction. */
+static void copy_row(const struct world *w, size_t n)
+{
+    sqlite3 *db;
+    _cleanup_(freep) char *sql = xasprintf(
+        "CREATE TEMP TABLE copy AS SELECT * FROM run;"
+        "BEGIN; WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i + 1 < %zu) "
+        "INSERT INTO run (uid, name, benchmark, definition, created_unix_ms, cpus, rehearsal, "
+        "simulated, phase, trials_done, trials_failed, trials_total, ended_unix_ms, mute_trials, "
+        "thresholds, ttl_s) SELECT printf('%%08x-u', i), 'r' || i, benchmark, definition, "
+        "created_unix_ms, cpus, rehearsal, simulated, phase, trials_done, trials_failed, "
+        "trials_total, ended_unix_ms, mute_trials, thresholds, ttl_s FROM copy, c; COMMIT",
+        n);
+    assert_int_equal(sqlite3_open(w->url + strlen("sqlite:"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* ---- what is counted ---- */
+
+static unsigned n_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    unsigned n = 0;
+    while (readdir(dir) != NULL) {
+        n++;
+    }
+    (void)closedir(dir);
+    return n;
+}
+
+static const struct store_ops *real_ops;
+static unsigned n_briefs, n_loads, n_lists, n_claims;
+
+static int count_brief(struct store *s, const char *uid, struct run_brief *ret, struct err *err)
+{
+    n_briefs++;
+    return real_ops->get_brief(s, uid, ret, err);
+}
+
+static int count_load(struct store *s, const char *uid, struct run_row *ret, struct err *err)
+{
+    n_loads++;
+    return real_ops->get_run(s, uid, ret, err);
+}
+
+static int count_list(struct store *s, const char *uid, struct attempt_row **ret, size_t *ret_n,
+                      struct err *err)
+{
+    n_lists++;
+    return real_ops->list_attempts(s, uid, ret, ret_n, err);
+}
+
+static int count_claim(struct store *s, const char *uid, struct err *err)
+{
+    n_claims++;
+    return real_ops->claim_run(s, uid, err);
+}
+
+/* One look of the daemon; true: it would look again at once. */
+static bool look(struct world *w, struct run_queue *q)
+{
+    assert_int_equal(run_queue_bury(q, NULL), 0);
+    const int more = run_queue_accept(q, NULL, NULL);
+    assert_in_range(more, 0, 1);
+    if (more == 0) {
+        assert_int_equal(run_queue_advance(q, NULL), 0);
+    }
+    const bool has_more_to_write = run_queue_publish(q);
+    run_queue_rest(q, &w->env, NULL);
+    return more > 0 || has_more_to_write;
+}
+
+static void drop_objects(void)
+{
+    for (size_t i = 0; i < n_objects; i++) {
+        json_decref(objects[i]);
+    }
+    n_objects = 0;
+}
+
+/* ---- tests ---- */
+
+static void they_cost_nothing_after_a_restart(void **state)
+{
+    struct world *w = *state;
+    struct store *s = w->env.store;
+    for (size_t i = 0; i < N_RUNS; i++) {
+        objects[n_objects++] = ended_bmr(i, -1);
+    }
+    put_row(w, objects[0], true, 1000);
+    copy_row(w, N_RUNS);
+    for (size_t i = 0; i < N_RUNS; i++) {
+        bmr_prune(objects[i]);
+    }
+    struct store_ops counting = *s->ops;
+    real_ops = s->ops;
+    counting.get_brief = count_brief;
+    counting.get_run = count_load;
+    counting.list_attempts = count_list;
+    counting.claim_run = count_claim;
+    s->ops = &counting;
+    n_briefs = n_loads = n_lists = n_claims = 0;
+
+    const unsigned n_fds = n_descriptors();
+    real_ops->rest(s); /* pages of the file */
+    const size_t used_bytes = mallinfo2().uordblks;
+    struct run_queue q = {0};
+    for (size_t i = 0; i < N_RUNS; i++) {
+        run_queue_add(&q, run_new(&w->env, objects[i]));
+    }
+    unsigned n_looks = 0, n_before = 0, most = 0;
+    bool is_again;
+    do {
+        is_again = look(w, &q);
+        most = n_briefs - n_before > most ? n_briefs - n_before : most;
+        n_before = n_briefs;
+        n_looks++;
+    } while (is_again);
+    s->ops = real_ops;
+    assert_int_equal(n_briefs, N_RUNS);
+    assert_in_range(most, 1, RUN_QUEUE_SLICE); /* so long is the longest turn of the loop */
+    assert_in_range(n_looks, 2, N_RUNS / RUN_QUEUE_SLICE + 2);
+    assert_int_equal(n_loads, 0);
+    assert_int_equal(n_lists, 0);
+    assert_int_equal(n_claims, 0);
+    assert_null(open_call(0)); /* nothing is written */
+    assert_int_equal(q.runs.len, 0);
+    assert_int_equal(q.resting.len, N_RUNS);
+    assert_true(run_queue_is_resting(&q, "00000007-u"));
+    assert_int_equal(n_descriptors(), n_fds);
+    s->ops->rest(s);
+    const size_t a_run_bytes = (mallinfo2().uordblks - used_bytes) / N_RUNS;
+    if (a_run_bytes > 250) { /* under a sanitizer: always 0 */
+        fail_msg("%zu bytes a run", a_run_bytes);
+    }
+    run_queue_done(&q);
+    drop_objects();
+}
+
+/* The object goes when its time is over, and changes of it are heard. */
+static void they_wake_when_something_is_to_be_done(void **state)
+{
+    struct world *w = *state;
+    const int64_t hour_ms = 3600 * 1000;
+    objects[n_objects++] = ended_bmr(0, 7200);
+    objects[n_objects++] = ended_bmr(1, -1);
+    for (size_t i = 0; i < 2; i++) {
+        put_row(w, objects[i], true, clock_unix_ms() - hour_ms);
+    }
+    struct run_queue q = {0};
+    run_queue_add(&q, run_new(&w->env, objects[0]));
+    run_queue_add(&q, run_new(&w->env, objects[1]));
+    (void)look(w, &q);
+    assert_int_equal(q.resting.len, 2);
+    q.resting.items[0].expires_unix_ms -= 2 * hour_ms;
+    struct run_brief brief;
+    assert_int_equal(w->env.store->ops->get_brief(w->env.store, "00000000-u", &brief, NULL), 0);
+    brief.status.ended_unix_ms -= hour_ms;
+    assert_int_equal(w->env.store->ops->put_status(w->env.store, "00000000-u", &brief.status, NULL),
+                     0);
+    (void)look(w, &q);
+    assert_int_equal(q.resting.len, 1);
+    assert_int_equal(q.runs.len, 1);
+    (void)look(w, &q);
+    assert_int_equal(open_call(0)->req.method, KUBE_DELETE);
+    /* The object of the other changes: the status is written for its new generation. */
+    json_object_set_new(json_object_get(objects[1], "metadata"), "generation", json_integer(2));
+    run_queue_add(&q, run_new(&w->env, objects[1]));
+    assert_int_equal(q.resting.len, 0);
+    (void)look(w, &q);
+    assert_int_equal(q.resting.len, 0);
+    assert_int_equal(open_call(1)->req.method, KUBE_PATCH);
+    assert_non_null(strstr(open_call(1)->req.body, "\"observedGeneration\":2"));
+    fake_kube_answer(open_call(1), 0, "{}");
+    (void)look(w, &q);
+    assert_int_equal(q.resting.len, 1);
+    run_queue_done(&q);
+    drop_objects();
+}
+
+/* A row of an earlier version has no verdict: another thread finds it, one after the other. */
+static void they_are_judged_once(void **state)
+{
+    struct world *w = *state;
+    for (size_t i = 0; i < 3; i++) {
+        objects[n_objects++] = ended_bmr(i, 60);
+        put_row(w, objects[i], false, clock_unix_ms() - 30000);
+        json_object_del(objects[i], "status");
+    }
+    for (int start = 0; start < 2; start++) {
+        struct run_queue q = {0};
+        for (size_t i = 0; i < 3; i++) {
+            run_queue_add(&q, run_new(&w->env, objects[i]));
+        }
+        (void)look(w, &q);
+        if (start == 0) {
+            assert_null(open_call(0)); /* not before it is known */
+            assert_true(uv_loop_alive(&w->loop));
+            let_judge(w);
+            (void)look(w, &q);
+        }
+        assert_false(uv_loop_alive(&w->loop));
+        assert_non_null(strstr(open_call(2)->req.body, "\"ThresholdFailed\""));
+        struct run_brief brief;
+        assert_int_equal(w->env.store->ops->get_brief(w->env.store, "00000001-u", &brief, NULL), 0);
+        assert_true(brief.verdict.is_judged);
+        assert_int_equal(brief.verdict.ttl_s, 60);
+        run_queue_done(&q);
+        fake_kube_reset();
+    }
+    drop_objects();
+}
+
+/* Its results are unreadable for good, so its end is told without them. */
+static void a_run_that_cannot_be_judged_ends_too(void **state)
+{
+    struct world *w = *state;
+    struct run_row row = {.uid = (char *)"00000000-u",
+                          .name = (char *)"r0",
+                          .benchmark = (char *)"b",
+                          .definition_json = (char *)"{\"kind\":\"Nonsense\"}",
+                          .status = {.phase = RUN_SUCCEEDED}};
+    assert_int_equal(w->env.store->ops->put_run(w->env.store, &row, NULL), 0);
+    objects[n_objects++] = ended_bmr(0, -1);
+    json_object_del(objects[0], "status");
+    struct run_queue q = {0};
+    run_queue_add(&q, run_new(&w->env, objects[0]));
+    (void)look(w, &q);
+    let_judge(w);
+    (void)look(w, &q);
+    assert_non_null(strstr(open_call(0)->req.body, "NotJudged"));
+    run_queue_done(&q);
+    drop_objects();
+}
+
+/* The last look at a run may be the one that ends it, while its results are read. */
+static void a_run_may_go_while_it_is_judged(void **state)
+{
+    struct world *w = *state;
+    objects[n_objects++] = ended_bmr(0, -1);
+    put_row(w, objects[0], false, 1000);
+    struct run_queue q = {0};
+    run_queue_add(&q, run_new(&w->env, objects[0]));
+    (void)look(w, &q);
+    assert_true(uv_loop_alive(&w->loop));
+    run_queue_done(&q);
+    let_judge(w);
+    drop_objects();
+}
+
+static int setup(void **state)
+{
+    drop_objects(); /* of a test that failed */
+    return world_setup(state);
+}
+
+#define ROW(test) cmocka_unit_test_setup_teardown(test, setup, world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(they_cost_nothing_after_a_restart),
+        ROW(they_wake_when_something_is_to_be_done),
+        ROW(they_are_judged_once),
+        ROW(a_run_that_cannot_be_judged_ends_too),
+        ROW(a_run_may_go_while_it_is_judged),
+    };
+    return cmocka_run_group_tests_name("daemon/finished", tests, NULL, NULL);
+}
