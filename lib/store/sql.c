@@ -50,6 +50,8 @@ int sql_error(struct sqlite_store *s, int rc, struct err *err)
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return fail(s, err, EBUSY, "another process holds the write lock", "try again");
+    case SQLITE_INTERRUPT:
+        return fail(s, err, ECANCELED, "reading took too long", "try again later");
     case SQLITE_NOMEM:
         return fail(s, err, ENOMEM, "out of memory", "");
     case SQLITE_TOOBIG:

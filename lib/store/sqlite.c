@@ -178,12 +178,16 @@ static const struct store_ops sqlite_ops = {
     .delete_run = delete_run,
     .save_attempt = attempts_save,
     .list_attempts = attempts_list,
+    .list_attempt_ids = attempts_list_ids,
+    .get_version = reader_get_version,
     .get_log = attempts_get_log,
     .add_event = events_add,
     .list_events = events_list,
     .claim_run = claim_take,
     .release_run = claim_release,
     .probe_run = claim_probe,
+    .begin_read = reader_begin,
+    .end_read = reader_end,
     .rest = sqlite_rest,
     .close = sqlite_close,
 };
@@ -304,6 +308,29 @@ int sqlite_store_open(const char *path, bool create, struct store **ret, struct 
     if (r >= 0) {
         r = schema_prepare(s, err);
     }
+    if (r < 0) {
+        sqlite_close(&s->base);
+        return r;
+    }
+    *ret = &s->base;
+    return 0;
+}
+
+int sqlite_store_open_reader(const char *path, bool (*must_stop)(void *ctx), void *ctx,
+                             struct store **ret, struct err *err)
+{
+    struct sqlite_store *s = xnew(struct sqlite_store);
+    s->base.ops = &sqlite_ops;
+    s->must_stop = must_stop;
+    s->stop_ctx = ctx;
+    int r = absolute_path(path, false, &s->path, err);
+    if (r < 0) {
+        free(s);
+        return r;
+    }
+    r = sqlite3_open_v2(s->path, &s->db,
+                        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    r = r == SQLITE_OK ? reader_set_up(s, err) : sql_error(s, r, err);
     if (r < 0) {
         sqlite_close(&s->base);
         return r;

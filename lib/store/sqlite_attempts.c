@@ -235,8 +235,9 @@ int attempts_list(struct store *base, const char *uid, struct attempt_row **ret,
 {
     struct sqlite_store *s = sqlite_store_of(base);
     struct attempts rows = {0};
-    /* One read transaction: both queries see the same moment. */
-    int r = sql_exec(s, "BEGIN", err);
+    /* One read transaction, which may be the caller's: both queries see the same moment. */
+    const bool is_own = sqlite3_get_autocommit(s->db) != 0;
+    int r = is_own ? sql_exec(s, "BEGIN", err) : 0;
     if (r < 0) {
         return r;
     }
@@ -244,7 +245,7 @@ int attempts_list(struct store *base, const char *uid, struct attempt_row **ret,
     if (r >= 0) {
         r = list_replica_rows(s, uid, &rows, err);
     }
-    r = sql_end(s, r, err);
+    r = is_own ? sql_end(s, r, err) : r;
     if (r < 0) {
         vec_each (struct attempt_row, row, &rows.list) {
             attempt_row_done(row);
@@ -254,6 +255,29 @@ int attempts_list(struct store *base, const char *uid, struct attempt_row **ret,
     }
     *ret = rows.list.items;
     *ret_n = rows.list.len;
+    return 0;
+}
+
+int attempts_list_ids(struct store *base, const char *uid, struct attempt_id **ret, size_t *ret_n,
+                      struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
+    VEC(struct attempt_id) ids = {0};
+    int r = sql_prepare(s, &q, err,
+                        "SELECT point, trial, attempt FROM attempt WHERE run_uid = ? "
+                        "ORDER BY point, trial, attempt",
+                        "s", uid);
+    while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
+        struct attempt_id *id = vec_push(&ids);
+        r = read_key(s, q, &id->point, &id->trial, &id->number, err);
+    }
+    if (r < 0) {
+        vec_done(&ids);
+        return r;
+    }
+    *ret = ids.items;
+    *ret_n = ids.len;
     return 0;
 }
 

@@ -6,6 +6,7 @@
  *   sqlite_attempts.c  attempts, replicas, logs
  *   schema.c           the tables, and their migrations by PRAGMA user_version
  *   sqlite_events.c    events of a run, for people
+ *   sqlite_reader.c    what only a reader needs: one state of the store, an end to long reads
  *   sql.c              statements, transactions, SQLite's codes as errors that name the file
  *   claim.c            the right to drive a run: a lock file that dies with the process
  *
@@ -31,6 +32,8 @@ struct sqlite_store {
     sqlite3 *db;
     char *path; /* absolute, owned */
     VEC(struct claim) claims;
+    bool (*must_stop)(void *ctx); /* of a reader; else NULL */
+    void *stop_ctx;
 };
 
 static inline struct sqlite_store *sqlite_store_of(struct store *s)
@@ -96,6 +99,8 @@ int attempts_save(struct store *base, const char *uid, const struct attempt_row 
                   const struct replica_log *logs, size_t n_logs, struct err *err);
 int attempts_list(struct store *base, const char *uid, struct attempt_row **ret, size_t *ret_n,
                   struct err *err);
+int attempts_list_ids(struct store *base, const char *uid, struct attempt_id **ret, size_t *ret_n,
+                      struct err *err);
 int attempts_get_log(struct store *base, const char *uid, const struct replica_id *id, char **ret,
                      size_t *ret_len, struct err *err);
 
@@ -111,6 +116,14 @@ int events_add(struct store *base, const char *uid, const struct event_row *row,
 int events_list(struct store *base, const char *uid, struct event_row **ret, size_t *ret_n,
                 struct err *err);
 
+/* --- sqlite_reader.c --- */
+
+int reader_set_up(struct sqlite_store *s, struct err *err);
+int reader_begin(struct store *base, struct err *err);
+void reader_end(struct store *base);
+int reader_get_version(struct store *base, const char *uid, struct run_version *ret,
+                       struct err *err);
+
 /* --- claim.c --- */
 
 int claim_take(struct store *base, const char *uid, struct err *err);
@@ -122,3 +135,5 @@ void claim_release_all(struct sqlite_store *s);
 
 int sqlite_store_make_folder(const char *path, struct err *err);
 int sqlite_store_open(const char *path, bool create, struct store **ret, struct err *err);
+int sqlite_store_open_reader(const char *path, bool (*must_stop)(void *ctx), void *ctx,
+                             struct store **ret, struct err *err);

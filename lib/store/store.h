@@ -57,6 +57,12 @@ struct event_row {
 };
 void event_row_done(struct event_row *row);
 
+/* Counts what was added to a run. Rows are added and never changed, so a run with the same row and the same
+ * version has the same results, logs and events. */
+struct run_version {
+    int64_t n_attempts, last_event; /* 0: none */
+};
+
 struct store;
 
 struct store_ops {
@@ -85,6 +91,11 @@ struct store_ops {
     /* Ordered by point, trial, attempt; `*ret` and its rows are the caller's. */
     int (*list_attempts)(struct store *s, const char *uid, struct attempt_row **ret, size_t *ret_n,
                          struct err *err);
+    /* Their ids alone, in the same order; `*ret` is the caller's. */
+    int (*list_attempt_ids)(struct store *s, const char *uid, struct attempt_id **ret,
+                            size_t *ret_n, struct err *err);
+    /* Of an unknown run: zero. */
+    int (*get_version)(struct store *s, const char *uid, struct run_version *ret, struct err *err);
     /* Uncompressed, owned; -ENOENT. */
     int (*get_log)(struct store *s, const char *uid, const struct replica_id *id, char **ret,
                    size_t *ret_len, struct err *err);
@@ -102,6 +113,11 @@ struct store_ops {
     /* Asks without claiming: -EBUSY as above, or 0. */
     int (*probe_run)(struct store *s, const char *uid, struct err *err);
 
+    /* Calls between these two see one state of the store, whatever others write meanwhile. A reader
+     * only; may be NULL. */
+    int (*begin_read)(struct store *s, struct err *err);
+    void (*end_read)(struct store *s);
+
     /* Frees caches; may be NULL. */
     void (*rest)(struct store *s);
     void (*close)(struct store *s);
@@ -118,6 +134,11 @@ void store_close(struct store *s); /* NULL is fine */
  * exist; the caller may have mistyped it. -EPROTO: a newer schema version; -EBADMSG: a damaged file;
  * -ENOSPC: the disk is full. */
 int store_open(const char *url, bool create, struct store **ret, struct err *err);
+/* A second connection to an open store, for a thread of its own; it cannot write, and no writer waits
+ * for it. `must_stop` is asked on that thread while a call reads; once it says true, the call fails
+ * with -ECANCELED. */
+int store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx, struct store **ret,
+                      struct err *err);
 /* For a store in its default place: creates the folder of the file. */
 int store_make_folder(const char *url, struct err *err);
 

@@ -24,6 +24,13 @@ int store_open(const char *url, bool create, struct store **ret, struct err *err
     return path == NULL ? -EINVAL : sqlite_store_open(path, create, ret, err);
 }
 
+int store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx, struct store **ret,
+                      struct err *err)
+{
+    const char *path = sqlite_path(url, err);
+    return path == NULL ? -EINVAL : sqlite_store_open_reader(path, must_stop, ctx, ret, err);
+}
+
 int store_make_folder(const char *url, struct err *err)
 {
     const char *path = sqlite_path(url, err);

@@ -494,6 +494,75 @@ static void test_places_that_cannot_hold_a_store(void **state)
     fixture_done(&f);
 }
 
+static bool says(void *ctx)
+{
+    return *(const bool *)ctx;
+}
+
+/* A second connection: it sees what is committed, one state between begin_read and end_read, and ends a
+ * read when it is told to. */
+static void test_a_reader(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct store *reader = NULL;
+    struct err err = {0};
+    struct attempt_id *ids = NULL;
+    size_t n = 0;
+    bool must_stop = false;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    assert_int_equal(store_open_reader(f.url, says, &must_stop, &reader, &err), 0);
+    struct run_version before = {7, 7}, after = {0};
+    assert_int_equal(reader->ops->get_version(reader, UID, &before, NULL), 0);
+    assert_true(before.n_attempts == 0 && before.last_event == 0);
+    assert_int_equal(reader->ops->get_version(reader, "none", &after, NULL), 0);
+    assert_true(after.n_attempts == 0 && after.last_event == 0);
+
+    assert_int_equal(reader->ops->begin_read(reader, NULL), 0);
+    assert_int_equal(reader->ops->list_attempt_ids(reader, UID, &ids, &n, NULL), 0);
+    assert_int_equal(n, 0);
+    struct attempt_row rows[2] = {make_attempt(1, 0, 0), make_attempt(0, 2, 1)};
+    const struct event_row event = {1, EVENT_NORMAL, (char *)"Odd", (char *)"note"};
+    for (size_t i = 0; i < 2; i++) { /* nobody waits for the reader */
+        assert_int_equal(s->ops->save_attempt(s, UID, &rows[i], NULL, 0, NULL), 0);
+        attempt_row_done(&rows[i]);
+    }
+    assert_int_equal(s->ops->add_event(s, UID, &event, NULL), 0);
+    struct attempt_row *listed = NULL;
+    assert_int_equal(reader->ops->list_attempts(reader, UID, &listed, &n, NULL), 0);
+    assert_int_equal(n, 0); /* still the state of the first read */
+    reader->ops->end_read(reader);
+
+    assert_int_equal(reader->ops->list_attempt_ids(reader, UID, &ids, &n, NULL), 0);
+    assert_int_equal(n, 2);
+    assert_true(ids[0].point == 0 && ids[0].trial == 2 && ids[0].number == 1 && ids[1].point == 1);
+    assert_int_equal(reader->ops->get_version(reader, UID, &after, NULL), 0);
+    assert_true(after.n_attempts == 2 && after.last_event > 0);
+    assert_int_equal(reader->ops->put_status(reader, UID, &run.status, &err), -EROFS);
+
+    must_stop = true;
+    for (uint32_t i = 0; i < 200; i++) { /* it asks now and then only */
+        struct attempt_row row = make_attempt(2, i, 0);
+        assert_int_equal(s->ops->save_attempt(s, UID, &row, NULL, 0, NULL), 0);
+        attempt_row_done(&row);
+    }
+    assert_int_equal(reader->ops->begin_read(reader, NULL), 0);
+    assert_int_equal(reader->ops->list_attempts(reader, UID, &listed, &n, &err), -ECANCELED);
+    reader->ops->end_read(reader);
+    must_stop = false;
+    free(ids);
+    assert_int_equal(reader->ops->list_attempt_ids(reader, UID, &ids, &n, NULL), 0);
+    assert_int_equal(n, 202);
+    free(ids);
+    store_close(reader);
+    store_close(s);
+    run_row_done(&run);
+    fixture_done(&f);
+}
+
 static void test_store_close_takes_null(void **state)
 {
     (void)state;
@@ -516,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_delete_removes_everything),
         cmocka_unit_test(test_damaged_files_are_named),
         cmocka_unit_test(test_places_that_cannot_hold_a_store),
+        cmocka_unit_test(test_a_reader),
         cmocka_unit_test(test_store_close_takes_null),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
