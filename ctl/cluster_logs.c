@@ -1,7 +1,7 @@
 /* benchctl logs RUN --follow: watches the pods of the run and prints the logs of the selected ones
  * as they come, one pod after another. See cluster_internal.h.
  *
- * It selects trainer 0 (or --role, --index) of every attempt, or of those that --point, --trial and
+ * It selects trainer or worker 0 (or --role, --index) of every attempt, or of those that --point, --trial and
  * --attempt select. It ends with the run, or with the attempt if exactly one is selected. */
 #include <signal.h>
 #include <stdlib.h>
@@ -22,7 +22,8 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 struct following {
     struct cluster *c;
     const char *run_name, *run_uid;
-    bool is_one; /* exactly one attempt is selected: stop when it ends */
+    bool of_any_role; /* no role is selected: follow whoever trains */
+    bool is_one;      /* exactly one attempt is selected: stop when it ends */
     uv_signal_t signals[N_SIGNALS];
     uv_timer_t timer; /* frees follows, which must not be freed in their own callbacks */
     struct kube_informer *pods, *runs;
@@ -94,6 +95,13 @@ static const json_t *container_state(const json_t *pod, const char *state)
 }
 
 /* Its log can be read. */
+static bool is_selected(const struct following *f, const json_t *pod)
+{
+    const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
+    const char *role = json_string_value(json_object_get(labels, "benchd.io/role"));
+    return !f->of_any_role || !str_eq(role, role_to_string(ROLE_PSERVER));
+}
+
 static bool has_started(const json_t *pod)
 {
     return container_state(pod, "running") != NULL || container_state(pod, "terminated") != NULL;
@@ -160,7 +168,7 @@ static void next(struct following *f)
     for (size_t i = 0; i < cache->objects.len; i++) {
         const struct kube_object *pod = cache->objects.items[i];
         const int64_t ms = object_time(json_object_get(pod->json, "metadata"), "creationTimestamp");
-        if (has_started(pod->json) && !was_seen(f, pod->uid) &&
+        if (is_selected(f, pod->json) && has_started(pod->json) && !was_seen(f, pod->uid) &&
             (oldest == NULL || ms < oldest_ms)) {
             oldest = pod;
             oldest_ms = ms;
@@ -263,8 +271,10 @@ static void put_label(struct buf *out, const char *name, int64_t value)
 static char *pod_selector(const char *run, const struct log_wanted *w)
 {
     struct buf out = BUF_INIT;
-    const enum role role = w->role == NOT_GIVEN ? ROLE_TRAINER : (enum role)w->role;
-    buf_printf(&out, "benchd.io/run=%s,benchd.io/role=%s", run, role_to_string(role));
+    buf_printf(&out, "benchd.io/run=%s", run);
+    if (w->role != NOT_GIVEN) {
+        buf_printf(&out, ",benchd.io/role=%s", role_to_string((enum role)w->role));
+    }
     put_label(&out, "replica-index", w->index == NOT_GIVEN ? 0 : w->index);
     put_label(&out, "point", w->attempt.point);
     put_label(&out, "trial", w->attempt.trial);
@@ -332,6 +342,7 @@ enum exit_code cluster_follow_logs(struct backend *b, const char *what,
     f->c = c;
     f->run_name = name;
     f->run_uid = kube_json_metadata(object, "uid");
+    f->of_any_role = wanted->role == NOT_GIVEN;
     f->is_one = wanted->attempt.point != NOT_GIVEN && wanted->attempt.trial != NOT_GIVEN &&
                 wanted->attempt.number != NOT_GIVEN;
     _cleanup_(freep) char *pods = pod_selector(name, wanted);

@@ -136,7 +136,7 @@ static const struct arg_opt opts[] = {
     {"point", 0, "P", "Point, as listed by benchctl describe RUN"},
     {"trial", 0, "T", "Trial; default: the first of the point"},
     {"attempt", 0, "A", "Attempt; default: the last of the trial"},
-    {"role", 0, "ROLE", "Role: pserver, trainer (default) or worker"},
+    {"role", 0, "ROLE", "Role: pserver, trainer or worker (default: whoever trains)"},
     {"index", 0, "I", "Index of the replica in its role; default: 0"},
 };
 

@@ -62,9 +62,9 @@ static void format_definition(const struct spec *spec, struct buf *out)
     const struct workload *w = &spec->workload;
     buf_puts(out, "\nDefinition:\n");
     line(out, "  Model:", "%s", w->model);
-    line(out, "  Dataset:", "%s%s%s", dataset_kind_to_string(w->dataset),
-         w->dataset_path == NULL ? "" : " ", w->dataset_path == NULL ? "" : w->dataset_path);
-    line(out, "  Exchange:", "%s", exchange_kind_to_string(w->exchange));
+    line(out, "  Dataset:", "%s%s%s", workload_dataset_name(w), w->dataset_path == NULL ? "" : " ",
+         w->dataset_path == NULL ? "" : w->dataset_path);
+    line(out, "  Exchange:", "%s", workload_exchange_name(w, w->exchange));
     line(out, "  Sweep:", "%s", sweep_kind_to_string(spec->sweep.kind));
     line(out, "  Baseline:", "%s", baseline_kind_to_string(spec->baseline.kind));
     line(out, "  Steps:", "%lld warm-up + %lld measured", (long long)spec->warmup_steps,

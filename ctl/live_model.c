@@ -94,7 +94,7 @@ void live_model_record(struct live_model *m, const struct replica_id *id,
                        const struct record *record)
 {
     struct live_model_current *c = &m->current;
-    if (record->type != RECORD_STEP || id->role != ROLE_TRAINER || id->index != 0 ||
+    if (record->type != RECORD_STEP || id->role == ROLE_PSERVER || id->index != 0 ||
         !c->is_active || !attempt_id_eq(&id->attempt, &c->id)) {
         return;
     }

@@ -111,6 +111,12 @@ static bool has_pservers(const struct run_def *def)
     return false;
 }
 
+/* All points of a definition have the same roles. */
+static enum role training_role(const struct run_def *def)
+{
+    return point_training_role(&def->matrix.points[0]);
+}
+
 static void format_points(const struct run_def *def, const struct point_sum *sums,
                           const struct preview_opts *opts, struct buf *out)
 {
@@ -125,7 +131,7 @@ static void format_points(const struct run_def *def, const struct point_sum *sum
     if (with_pservers) {
         table_column(t, "PSERVERS", TABLE_RIGHT);
     }
-    table_column(t, "TRAINERS", TABLE_RIGHT);
+    table_column(t, training_role(def) == ROLE_WORKER ? "WORKERS" : "TRAINERS", TABLE_RIGHT);
     table_column(t, opts->is_local ? "THREADS" : "CPU", TABLE_RIGHT);
     if (!opts->is_local) {
         table_column(t, "MEMORY", TABLE_RIGHT);
@@ -143,7 +149,7 @@ static void format_points(const struct run_def *def, const struct point_sum *sum
         if (with_pservers) {
             table_cell(t, "%u", p->replicas[ROLE_PSERVER]);
         }
-        table_cell(t, "%u", p->replicas[ROLE_TRAINER]);
+        table_cell(t, "%u", point_training_replicas(p));
         add_resources(t, &sums[i], opts->is_local);
         table_cell(t, "%lld", (long long)def->spec->repeats);
         buf_done(&params);
@@ -250,13 +256,13 @@ void preview_rehearsal(const struct run_def *def, struct buf *out)
         }
     }
     const struct point *p = &def->matrix.points[worst];
-    const uint32_t trainers = p->replicas[ROLE_TRAINER], servers = p->replicas[ROLE_PSERVER];
+    const uint32_t trainers = point_training_replicas(p), servers = p->replicas[ROLE_PSERVER];
     buf_printf(out,
-               "rehearsal: point %u needs %lld busy threads (%u trainer%s x %lld + %u pserver%s),\n"
+               "rehearsal: point %u needs %lld busy threads (%u %s%s x %lld + %u pserver%s),\n"
                "  but this machine has %lld CPU%s: compare the figures within this run only\n",
-               worst, (long long)point_busy_threads(p), trainers, trainers == 1 ? "" : "s",
-               (long long)p->threads, servers, servers == 1 ? "" : "s", (long long)def->cpus,
-               def->cpus == 1 ? "" : "s");
+               worst, (long long)point_busy_threads(p), trainers,
+               role_to_string(training_role(def)), trainers == 1 ? "" : "s", (long long)p->threads,
+               servers, servers == 1 ? "" : "s", (long long)def->cpus, def->cpus == 1 ? "" : "s");
 }
 
 int preview_text(const struct run_def *def, const struct preview_opts *opts, struct buf *out,

@@ -166,11 +166,14 @@ static enum exit_code check_program(const struct system *system, const struct pr
         buf_done(&missing);
         return code;
     }
-    const char *program = profile->commands[ROLE_TRAINER].words.items[0];
-    _cleanup_(freep) char *found = host_find_program(program);
-    if (found == NULL) {
-        _cleanup_(freep) char *what = xasprintf("the program '%s' is missing", program);
-        return cannot_start(system, profile, profile->install, what);
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        const struct command *command = &profile->commands[role];
+        const char *program = command->words.len == 0 ? NULL : command->words.items[0];
+        _cleanup_(freep) char *found = program == NULL ? NULL : host_find_program(program);
+        if (program != NULL && found == NULL) {
+            _cleanup_(freep) char *what = xasprintf("the program '%s' is missing", program);
+            return cannot_start(system, profile, profile->install, what);
+        }
     }
     return EXIT_OK;
 }

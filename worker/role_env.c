@@ -170,7 +170,7 @@ static int read_exchange(struct role_env *e, struct err *err)
                            ? look_up(&e->args, "EXCHANGE", "exchange", "PServer", source)
                            : "PServer";
     const int exchange = exchange_kind_from_string(kind);
-    if (exchange < 0) {
+    if (exchange != EXCHANGE_PSERVER && exchange != EXCHANGE_NONE) {
         return err_set(err, EINVAL, "%s '%s': expected PServer or None", source, kind);
     }
     e->exchange = (enum exchange_kind)exchange;

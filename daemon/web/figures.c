@@ -7,8 +7,8 @@
 /* These have labels of their own, whether swept or not. */
 static bool has_label(const char *name)
 {
-    return str_eq(name, "pservers") || str_eq(name, "trainers") || str_eq(name, "batch_size") ||
-           str_eq(name, "threads");
+    return str_eq(name, "pservers") || str_eq(name, "trainers") || str_eq(name, "workers") ||
+           str_eq(name, "batch_size") || str_eq(name, "threads");
 }
 
 static char *describe_other(const struct params *params)
@@ -33,7 +33,7 @@ static void fill(const struct result *r, const struct point_result *p, struct po
         .system = xstrdup(r->def->spec->systems.items[point->system].name),
         .other = describe_other(&point->params),
         .pservers = point->replicas[ROLE_PSERVER],
-        .trainers = point->replicas[ROLE_TRAINER],
+        .trainers = point_training_replicas(point),
         .batch_size = point->batch_size,
         .threads = point->threads,
         .throughput = p->throughput.estimate,

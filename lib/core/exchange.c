@@ -7,11 +7,12 @@
 const char *const exchange_kind_names[EXCHANGE_COUNT] = {
     [EXCHANGE_PSERVER] = "PServer",
     [EXCHANGE_NONE] = "None",
+    [EXCHANGE_ALL_REDUCE] = "AllReduce",
 };
 
 const char *exchange_kind_to_string(enum exchange_kind kind)
 {
-    return exchange_kind_names[kind];
+    return kind == EXCHANGE_OTHER ? NULL : exchange_kind_names[kind];
 }
 
 int exchange_kind_from_string(const char *s)

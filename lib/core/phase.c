@@ -132,8 +132,9 @@ const struct replica_row *attempt_row_find_replica(const struct attempt_row *row
                                                    int64_t index)
 {
     vec_each (const struct replica_row, replica, &row->replicas) {
-        if ((int)replica->id.role == (role < 0 ? ROLE_TRAINER : role) &&
-            replica->id.index == (index < 0 ? 0 : index)) {
+        const bool is_of_role =
+            role < 0 ? replica->id.role != ROLE_PSERVER : (int)replica->id.role == role;
+        if (is_of_role && replica->id.index == (index < 0 ? 0 : index)) {
             return replica;
         }
     }

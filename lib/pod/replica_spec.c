@@ -213,16 +213,17 @@ static void add_addresses(struct words *env, const struct point *point, const st
 
 static void add_workload(struct words *env, const struct spec *spec, const struct point *point)
 {
-    static const char *const schemes[] = {
+    static const char *const schemes[DATASET_COUNT] = {
         [DATASET_SYNTHETIC] = "synthetic", [DATASET_CIFAR10] = "cifar10", [DATASET_IDX] = "idx"};
     const struct workload *w = &spec->workload;
     env_set(env, "BENCHD_MODEL", "%s", w->model);
-    env_set(env, "BENCHD_DATA", "%s%s%s", schemes[w->dataset], w->dataset_path != NULL ? ":" : "",
-            w->dataset_path != NULL ? w->dataset_path : "");
+    env_set(env, "BENCHD_DATA", "%s%s%s",
+            w->dataset == DATASET_OTHER ? w->dataset_other : schemes[w->dataset],
+            w->dataset_path != NULL ? ":" : "", w->dataset_path != NULL ? w->dataset_path : "");
     env_set(env, "BENCHD_BATCH_SIZE", "%lld", (long long)point->batch_size);
     env_set(env, "BENCHD_THREADS", "%lld", (long long)point->threads);
     env_set(env, "BENCHD_SEED", "%llu", (unsigned long long)w->seed);
-    env_set(env, "BENCHD_EXCHANGE", "%s", exchange_kind_to_string(point->exchange));
+    env_set(env, "BENCHD_EXCHANGE", "%s", workload_exchange_name(w, point->exchange));
     env_set(env, "BENCHD_WARMUP_STEPS", "%lld", (long long)spec->warmup_steps);
     env_set(env, "BENCHD_STEPS", "%lld", (long long)spec->steps);
 }

@@ -23,6 +23,12 @@ __attribute__((format(printf, 3, 4))) static void add(struct notes *notes, enum 
     *vec_push(&notes->list) = note;
 }
 
+/* "trainer" or "worker": all points of a definition have the same roles. */
+static enum role training_role(const struct result *r)
+{
+    return point_training_role(&r->def->matrix.points[0]);
+}
+
 static void note_throughput(struct notes *notes, const struct result *r)
 {
     bool methods[INTERVAL_WELCH_LOG + 1] = {false};
@@ -34,8 +40,8 @@ static void note_throughput(struct notes *notes, const struct result *r)
     }
     const struct figure *f = &r->points[0].throughput;
     add(notes, NOTE_INFO,
-        "Throughput X: %s of the whole %s (all trainers together), median over trials.", f->unit,
-        f->scope);
+        "Throughput X: %s of the whole %s (all %ss together), median over trials.", f->unit,
+        f->scope, role_to_string(training_role(r)));
     if (methods[INTERVAL_T_LOG]) {
         add(notes, NOTE_INFO,
             "95%% interval: Student's t on log throughput (3 to 5 trials); it may be asymmetric.");
@@ -56,12 +62,17 @@ static void note_scaling(struct notes *notes, const struct result *r)
     for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
         has_interval = has_interval || r->points[i].efficiency.estimate.has_interval;
     }
-    add(notes, NOTE_INFO, "%s%s",
-        r->def->spec->baseline.kind == BASELINE_SINGLE_NODE
-            ? "Speedup S = X / X_1, efficiency E = S / trainers; X_1: one trainer without a "
-              "pserver."
-            : "Speedup S = X / X_base, efficiency E = S x trainers of the baseline / trainers.",
-        has_interval ? " Intervals: Welch's t on log throughput." : "");
+    const enum role role = training_role(r);
+    const char *name = role_to_string(role);
+    const char *intervals = has_interval ? " Intervals: Welch's t on log throughput." : "";
+    if (r->def->spec->baseline.kind == BASELINE_SINGLE_NODE) {
+        add(notes, NOTE_INFO, "Speedup S = X / X_1, efficiency E = S / %ss; X_1: one %s%s.%s", name,
+            name, role == ROLE_WORKER ? "" : " without a pserver", intervals);
+    } else {
+        add(notes, NOTE_INFO,
+            "Speedup S = X / X_base, efficiency E = S x %ss of the baseline / %ss.%s", name, name,
+            intervals);
+    }
 }
 
 static void note_baseline(struct notes *notes, const struct result *r, const struct point_result *p)

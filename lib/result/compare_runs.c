@@ -51,7 +51,8 @@ static bool is_same_point(const struct comparison *c, const struct point *a, con
 {
     const struct spec *spec_a = c->base->def->spec, *spec_b = c->candidate->def->spec;
     return a->batch_size == b->batch_size && a->threads == b->threads &&
-           a->exchange == b->exchange &&
+           str_eq(workload_exchange_name(&spec_a->workload, a->exchange),
+                  workload_exchange_name(&spec_b->workload, b->exchange)) &&
            memcmp(a->replicas, b->replicas, sizeof(a->replicas)) == 0 &&
            str_eq(spec_a->systems.items[a->system].name, spec_b->systems.items[b->system].name) &&
            has_params_of(spec_a, a, b) && has_params_of(spec_b, b, a);
@@ -250,9 +251,8 @@ static char *cpus_text(int64_t cpus)
 
 static char *dataset_text(const struct workload *w)
 {
-    return w->dataset_path == NULL
-               ? xstrdup(dataset_kind_to_string(w->dataset))
-               : xasprintf("%s %s", dataset_kind_to_string(w->dataset), w->dataset_path);
+    return w->dataset_path == NULL ? xstrdup(workload_dataset_name(w))
+                                   : xasprintf("%s %s", workload_dataset_name(w), w->dataset_path);
 }
 
 static const char *profile_of(const struct spec *spec, const char *system)

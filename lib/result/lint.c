@@ -123,6 +123,12 @@ static void lint_one_trial(struct result *r)
     buf_done(&points.text);
 }
 
+/* "trainer" or "worker": all points of a definition have the same roles. */
+static const char *training_role(const struct result *r)
+{
+    return role_to_string(point_training_role(&r->def->matrix.points[0]));
+}
+
 static void lint_efficiency(struct result *r)
 {
     struct point_list points = {0};
@@ -135,8 +141,8 @@ static void lint_efficiency(struct result *r)
     if (points.n > 0) {
         warn(r, WARNING_EFFICIENCY_ABOVE_ONE,
              "efficiency is significantly above 1 at %s: point and baseline differ in more than "
-             "their number of trainers",
-             list_text(&points));
+             "their number of %ss",
+             list_text(&points), training_role(r));
     }
     buf_done(&points.text);
 }
@@ -281,13 +287,13 @@ static void lint_wide_spread(struct result *r)
     buf_done(&points.text);
 }
 
-/* The mean over a trial's trainers; NaN: one did not say. */
+/* The mean over a trial's trainers or workers; NaN: one did not say. */
 static double fall_of(const struct trial_result *t)
 {
     double sum = 0;
     size_t n = 0;
     for (size_t i = 0; i < t->n_replicas; i++) {
-        if (t->replicas[i].row->id.role == ROLE_TRAINER) {
+        if (t->replicas[i].row->id.role != ROLE_PSERVER) {
             sum += t->replicas[i].steps.fall;
             n++;
         }

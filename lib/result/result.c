@@ -49,33 +49,35 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
     ret->steps = step_times_of(&ret->summary);
     summary_done(&ret->summary); /* the series: 8 kB per replica, and no figure needs it */
     ret->has_summary = true;
-    if (row->id.role == ROLE_TRAINER && summary_fault(&ret->summary) == NULL) {
+    if (row->id.role != ROLE_PSERVER && summary_fault(&ret->summary) == NULL) {
         ret->throughput.estimate.known = true;
         ret->throughput.estimate.value = summary_throughput(&ret->summary);
     }
 }
 
-/* Why this trainer has no throughput; r is NULL if it left nothing. */
-static char *missing_numbers(uint32_t index, const struct replica_result *r)
+/* Why this trainer or worker has no throughput; r is NULL if it left nothing. */
+static char *missing_numbers(enum role role, uint32_t index, const struct replica_result *r)
 {
     struct summary s;
     struct err err = {0};
     if (r == NULL) {
-        return xasprintf("trainer/%u " SUMMARY_MISSING, index);
+        return xasprintf("%s/%u " SUMMARY_MISSING, role_to_string(role), index);
     }
     (void)summary_read_usable(r->row->summary_json, &r->row->id, &s,
                               &err); /* fails: hence we ask */
-    return xasprintf("trainer/%u %s", index, err.msg);
+    return xasprintf("%s/%u %s", role_to_string(role), index, err.msg);
 }
 
-/* X = sum over trainers of samples / duration. If one trainer has no numbers, there is no X. */
-static void sum_trainers(struct trial_result *t, uint32_t n_trainers)
+/* X = sum over trainers (or workers) of samples / duration. If one has no numbers, there is no X. */
+static void sum_trainers(struct trial_result *t, const struct point *point)
 {
+    const enum role role = point_training_role(point);
+    const uint32_t n_trainers = point->replicas[role];
     _cleanup_(freep) const struct replica_result **trainers =
         xnew_array(const struct replica_result *, n_trainers);
     for (size_t i = 0; i < t->n_replicas; i++) {
         const struct replica_id *id = &t->replicas[i].row->id;
-        if (id->role == ROLE_TRAINER && id->index < n_trainers) {
+        if (id->role == role && id->index < n_trainers) {
             trainers[id->index] = &t->replicas[i];
         }
     }
@@ -83,7 +85,7 @@ static void sum_trainers(struct trial_result *t, uint32_t n_trainers)
     for (uint32_t i = 0; i < n_trainers; i++) {
         if (trainers[i] == NULL || !trainers[i]->throughput.estimate.known) {
             t->phase = TRIAL_METRICS_UNAVAILABLE;
-            t->error = missing_numbers(i, trainers[i]);
+            t->error = missing_numbers(role, i, trainers[i]);
             return;
         }
         sum += trainers[i]->throughput.estimate.value;
@@ -108,7 +110,7 @@ static void build_trial(struct trial_result *t, const struct point *point, enum 
     }
     switch (t->row->outcome) {
     case ATTEMPT_SUCCEEDED:
-        sum_trainers(t, point->replicas[ROLE_TRAINER]);
+        sum_trainers(t, point);
         return;
     case ATTEMPT_VOID: /* not decided: the next attempt runs, or the run ended before it could */
         t->phase = run_phase == RUN_RUNNING ? TRIAL_RUNNING : TRIAL_PENDING;
@@ -172,8 +174,8 @@ static void divide_by_baseline(struct point_result *p, const struct point_result
 {
     p->speedup = (struct figure){.unit = ratio, .scope = scope_job};
     p->efficiency = p->efficiency_per_pod = p->efficiency_per_cpu = p->speedup;
-    const uint32_t n = p->point->replicas[ROLE_TRAINER];
-    const uint32_t n_base = base->point->replicas[ROLE_TRAINER];
+    const uint32_t n = point_training_replicas(p->point);
+    const uint32_t n_base = point_training_replicas(base->point);
     if (n == 0 || n_base == 0) {
         return;
     }
@@ -315,15 +317,16 @@ void result_describe_baseline(const struct result *r, const struct point_result 
     if (r->def->spec->systems.len > 1) {
         buf_printf(out, "%s, ", r->def->spec->systems.items[point->system].name);
     }
-    const uint32_t trainers = point->replicas[ROLE_TRAINER];
+    const enum role role = point_training_role(point);
+    const uint32_t trainers = point->replicas[role];
     const uint32_t servers = point->replicas[ROLE_PSERVER];
-    buf_printf(out, "%u trainer%s, ", trainers, trainers == 1 ? "" : "s");
-    if (servers == 0) {
-        buf_puts(out, "no pserver");
-    } else {
-        buf_printf(out, "%u pserver%s", servers, servers == 1 ? "" : "s");
+    buf_printf(out, "%u %s%s, ", trainers, role_to_string(role), trainers == 1 ? "" : "s");
+    if (servers > 0) {
+        buf_printf(out, "%u pserver%s, ", servers, servers == 1 ? "" : "s");
+    } else if (role == ROLE_TRAINER) {
+        buf_puts(out, "no pserver, ");
     }
-    buf_printf(out, ", batch_size %lld", (long long)point->batch_size);
+    buf_printf(out, "batch_size %lld", (long long)point->batch_size);
     if (point->threads != 1) {
         buf_printf(out, ", threads %lld", (long long)point->threads);
     }

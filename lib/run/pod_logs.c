@@ -130,7 +130,7 @@ static void start_fetch(struct pod_member *m)
 
 static bool is_shown_live(const struct pod_member *m)
 {
-    return m->id.role == ROLE_TRAINER && m->id.index == 0 && m->state.has_started &&
+    return m->id.role != ROLE_PSERVER && m->id.index == 0 && m->state.has_started &&
            !m->state.is_simulated && m->state.state == REPLICA_RUNNING;
 }
 

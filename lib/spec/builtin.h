@@ -10,6 +10,6 @@ struct builtin {
     const char *name;
     int64_t min, max;
 };
-#define BUILTIN_COUNT 4
+#define BUILTIN_COUNT 5
 extern const struct builtin builtins[BUILTIN_COUNT];
 const struct builtin *builtin_find(const char *name); /* NULL: none */

@@ -229,7 +229,7 @@ static uint32_t count_replicas(struct expansion *e, enum role role, const struct
     if (spec->replicas.from == NULL) {
         return (uint32_t)spec->replicas.value;
     }
-    int64_t least = role == ROLE_TRAINER || e->spec->workload.exchange == EXCHANGE_PSERVER;
+    int64_t least = role != ROLE_PSERVER || e->spec->workload.exchange == EXCHANGE_PSERVER;
     const struct value *v = params_get(params, spec->replicas.from);
     if (v != NULL && v->is_int && v->i >= least && v->i <= SPEC_MAX_REPLICAS) {
         return (uint32_t)v->i;
@@ -289,16 +289,19 @@ static void set_count(struct params *params, const char *name, int64_t count)
     }
 }
 
-/* One trainer without a server, all else as in `p`. */
+/* One trainer without a server, or one worker, all else as in `p`. */
 static struct point single_node_of(struct expansion *e, const struct point *p)
 {
+    const enum role role = point_training_role(p);
     struct point b = *p;
     params_copy(&p->params, &b.params);
     set_count(&b.params, e->spec->roles[ROLE_PSERVER].replicas.from, 0);
-    set_count(&b.params, e->spec->roles[ROLE_TRAINER].replicas.from, 1);
+    set_count(&b.params, e->spec->roles[role].replicas.from, 1);
     memset(b.replicas, 0, sizeof(b.replicas));
-    b.replicas[ROLE_TRAINER] = 1;
-    b.exchange = EXCHANGE_NONE;
+    b.replicas[role] = 1;
+    if (p->replicas[ROLE_PSERVER] > 0) {
+        b.exchange = EXCHANGE_NONE; /* its servers are gone; a worker alone needs nobody */
+    }
     return b;
 }
 
@@ -398,9 +401,20 @@ void matrix_done(struct matrix *m)
     *m = (struct matrix){0};
 }
 
+enum role point_training_role(const struct point *point)
+{
+    return point->replicas[ROLE_WORKER] > 0 ? ROLE_WORKER : ROLE_TRAINER;
+}
+
+uint32_t point_training_replicas(const struct point *point)
+{
+    return point->replicas[point_training_role(point)];
+}
+
 int64_t point_busy_threads(const struct point *point)
 {
-    return point->replicas[ROLE_TRAINER] * point->threads + point->replicas[ROLE_PSERVER];
+    const int64_t training = (int64_t)point->replicas[ROLE_TRAINER] + point->replicas[ROLE_WORKER];
+    return training * point->threads + point->replicas[ROLE_PSERVER];
 }
 
 bool param_is_point_field(const struct spec *spec, const char *name)

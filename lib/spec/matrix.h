@@ -40,8 +40,13 @@ void matrix_done(struct matrix *m);
 /* True if a swept point has all of these values. */
 bool matrix_has(const struct matrix *m, const struct params *where);
 
+/* The role that trains, by which speedup and efficiency count: workers, where a point has some, else
+ * trainers. */
+enum role point_training_role(const struct point *point);
+uint32_t point_training_replicas(const struct point *point);
+
 /* True if struct point has a field for this parameter: replicas, batch_size or threads. */
 bool param_is_point_field(const struct spec *spec, const char *name);
 
-/* Busy threads of a point: trainers x threads + pservers. */
+/* Busy threads of a point: (trainers + workers) x threads + pservers. */
 int64_t point_busy_threads(const struct point *point);

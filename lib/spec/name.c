@@ -19,6 +19,15 @@ bool sweep_name_is_valid(const char *text)
            text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
 }
 
+bool free_name_is_valid(const char *text)
+{
+    static const char inside[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    size_t len = strlen(text);
+    return len >= 1 && len <= 63 && text[strspn(text, inside)] == '\0' &&
+           strchr("._-", text[0]) == NULL && strchr("._-", text[len - 1]) == NULL;
+}
+
 const char *object_name_read(struct diags *d, const struct place *place)
 {
     const char *name;

@@ -1,4 +1,4 @@
-/* The two kinds of names that a document may give. Pure. */
+/* The kinds of names that a document may give. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,6 +10,9 @@
 bool object_name_is_valid(const char *text);
 /* ^[a-z][a-z0-9_]{0,30}$: parameters of a sweep. */
 bool sweep_name_is_valid(const char *text);
+/* ^[A-Za-z0-9]([-A-Za-z0-9._]{0,61}[A-Za-z0-9])?$: models, data sets and exchanges of foreign
+ * systems. */
+bool free_name_is_valid(const char *text);
 
 /* Reads an object's name; reports one that is not valid. NULL: absent or not valid. Borrowed. */
 const char *object_name_read(struct diags *d, const struct place *place);

@@ -115,7 +115,7 @@ static void read_python(struct diags *d, const struct place *root, struct profil
 static void read_roles(struct diags *d, const struct place *root, struct profile *p)
 {
     static const struct field fields[] = {
-        {"pserver", FIELD_OPTIONAL}, {"trainer", FIELD_REQUIRED}, {"worker", FIELD_UNSUPPORTED}};
+        {"pserver", FIELD_OPTIONAL}, {"trainer", FIELD_OPTIONAL}, {"worker", FIELD_OPTIONAL}};
     static const struct field role_fields[] = {{"command", FIELD_REQUIRED}};
     struct place roles = place_get(root, "roles");
     if (!read_map(d, &roles, fields, COUNT_OF(fields))) {
@@ -143,8 +143,8 @@ static void read_roles(struct diags *d, const struct place *root, struct profile
 static void read_profile(const struct node *root, struct profile *p, struct diags *d)
 {
     static const struct field fields[] = {
-        {"name", FIELD_REQUIRED},     {"description", FIELD_OPTIONAL}, {"models", FIELD_REQUIRED},
-        {"datasets", FIELD_REQUIRED}, {"exchanges", FIELD_REQUIRED},   {"python", FIELD_OPTIONAL},
+        {"name", FIELD_REQUIRED},     {"description", FIELD_OPTIONAL}, {"models", FIELD_OPTIONAL},
+        {"datasets", FIELD_OPTIONAL}, {"exchanges", FIELD_OPTIONAL},   {"python", FIELD_OPTIONAL},
         {"install", FIELD_OPTIONAL},  {"roles", FIELD_REQUIRED},
     };
     struct place place = place_root(root);
@@ -185,6 +185,37 @@ int profile_load(const char *text, size_t len, struct profile **ret, struct diag
     }
     *ret = profile;
     return 0;
+}
+
+/* A list of flags where none is set does not restrict. */
+static bool allows(const bool *flags, size_t n, size_t i)
+{
+    for (size_t k = 0; k < n; k++) {
+        if (flags[k]) {
+            return i < n && flags[i];
+        }
+    }
+    return true;
+}
+
+bool profile_supports_model(const struct profile *profile, const char *model)
+{
+    vec_each (char *const, it, &profile->models) {
+        if (str_eq(*it, model)) {
+            return true;
+        }
+    }
+    return profile->models.len == 0;
+}
+
+bool profile_supports_dataset(const struct profile *profile, enum dataset_kind dataset)
+{
+    return allows(profile->datasets, DATASET_COUNT, dataset);
+}
+
+bool profile_supports_exchange(const struct profile *profile, enum exchange_kind exchange)
+{
+    return allows(profile->exchanges, EXCHANGE_COUNT, exchange);
 }
 
 void profile_free(struct profile *profile)

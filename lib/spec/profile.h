@@ -18,8 +18,8 @@
 struct profile { /* all owned */
     char *name;
     char *description;
-    VEC(char *) models;
-    bool datasets[DATASET_COUNT];
+    VEC(char *) models;           /* all that it can train; none: any */
+    bool datasets[DATASET_COUNT]; /* none: any, also of a foreign name; likewise exchanges */
     bool exchanges[EXCHANGE_COUNT];
     VEC(char *) packages; /* of Python, "torch==2.15.0"; none: it needs no Python */
     char *requirements;   /* file with all pins, beside profile.yaml; NULL without `python` */
@@ -36,6 +36,10 @@ struct profiles {
 /* Reads profile.yaml. 0 and an owned profile; or -EINVAL with a diagnostic for every problem. */
 int profile_load(const char *text, size_t len, struct profile **ret, struct diags *diags);
 void profile_free(struct profile *profile);
+
+bool profile_supports_model(const struct profile *profile, const char *model);
+bool profile_supports_dataset(const struct profile *profile, enum dataset_kind dataset);
+bool profile_supports_exchange(const struct profile *profile, enum exchange_kind exchange);
 
 /* Fills in what depends on the machine, once: words that start with "./" are files in `folder`, the
  * absolute path (without links) of profile.yaml's folder; the word "python" of a command becomes

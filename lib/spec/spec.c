@@ -63,7 +63,9 @@ void spec_free(struct spec *spec)
     }
     vec_done(&spec->systems);
     free(spec->workload.model);
+    free(spec->workload.dataset_other);
     free(spec->workload.dataset_path);
+    free(spec->workload.exchange_other);
     sweep_done(&spec->sweep);
     vec_each (struct parameter, parameter, &spec->parameters) {
         parameter_done(parameter);
@@ -87,9 +89,15 @@ const char *sweep_kind_to_string(enum sweep_kind kind)
     return sweep_kind_names[kind];
 }
 
-const char *dataset_kind_to_string(enum dataset_kind kind)
+const char *workload_dataset_name(const struct workload *workload)
 {
-    return dataset_kind_names[kind];
+    return workload->dataset == DATASET_OTHER ? workload->dataset_other
+                                              : dataset_kind_names[workload->dataset];
+}
+
+const char *workload_exchange_name(const struct workload *workload, enum exchange_kind kind)
+{
+    return kind == EXCHANGE_OTHER ? workload->exchange_other : exchange_kind_to_string(kind);
 }
 
 const char *baseline_kind_to_string(enum baseline_kind kind)

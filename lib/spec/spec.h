@@ -32,17 +32,26 @@ struct system {
     struct command commands[ROLE_COUNT]; /* of a foreign profile, once the shell gave it */
 };
 
-enum dataset_kind { DATASET_SYNTHETIC, DATASET_CIFAR10, DATASET_IDX, DATASET_COUNT };
+/* OTHER: a name that only a foreign system knows. */
+enum dataset_kind { DATASET_SYNTHETIC, DATASET_CIFAR10, DATASET_IDX, DATASET_OTHER };
+#define DATASET_COUNT 3 /* those with a name of their own */
 
 struct workload {
     char *model;
     enum dataset_kind dataset;
-    char *dataset_path; /* NULL for synthetic */
-    int64_t batch_size; /* per trainer */
-    int64_t threads;    /* per trainer */
+    char *dataset_other; /* its name where it is DATASET_OTHER, else NULL */
+    char *dataset_path;  /* NULL: none */
+    int64_t batch_size;  /* per trainer */
+    int64_t threads;     /* per trainer */
     uint64_t seed;
     enum exchange_kind exchange;
+    char *exchange_other; /* its name where it is EXCHANGE_OTHER, else NULL */
 };
+/* "Synthetic", or the name of a foreign one. Borrowed. */
+const char *workload_dataset_name(const struct workload *workload);
+/* "PServer", or the name of a foreign one; `kind` is the workload's or that of one of its points.
+ * Borrowed. */
+const char *workload_exchange_name(const struct workload *workload, enum exchange_kind kind);
 
 struct parameter_target {
     bool roles[ROLE_COUNT];
@@ -127,7 +136,6 @@ void spec_free(struct spec *spec);
 const struct parameter *spec_find_parameter(const struct spec *spec, const char *name);
 
 const char *sweep_kind_to_string(enum sweep_kind kind);       /* "grid", ... */
-const char *dataset_kind_to_string(enum dataset_kind kind);   /* "Synthetic", ... */
 const char *baseline_kind_to_string(enum baseline_kind kind); /* "SingleNode", "Point" */
 const char *order_kind_to_string(enum order_kind kind);
 const char *on_trial_failure_to_string(enum on_trial_failure policy);

@@ -22,9 +22,9 @@ static bool has_unknown_name(const struct reading *r, const struct node *map)
     return false;
 }
 
-/* Asks the tree, not what could be read: a parameter with an invalid value is still swept. If the
- * sweep is missing or has an unknown name, any name may have been meant. */
-static bool is_swept_in(const struct reading *r, const char *name)
+/* The swept names, as keys. Asks the tree, not what could be read: a parameter with an invalid value
+ * is still swept. NULL: there are none. */
+static const struct node *swept_names(const struct reading *r)
 {
     const struct node *sweep = tree_get(r->at.node, "sweep");
     const struct node *points = tree_get(sweep, "points");
@@ -35,8 +35,14 @@ static bool is_swept_in(const struct reading *r, const char *name)
     } else if (points->kind == NODE_SEQ && points->n_children > 0) {
         names = points->children[0];
     }
-    return names == NULL || names->kind != NODE_MAP || has_unknown_name(r, names) ||
-           tree_get(names, name) != NULL;
+    return names == NULL || names->kind != NODE_MAP ? NULL : names;
+}
+
+/* If the sweep is missing or has an unknown name, any name may have been meant. */
+static bool is_swept_in(const struct reading *r, const char *name)
+{
+    const struct node *names = swept_names(r);
+    return names == NULL || has_unknown_name(r, names) || tree_get(names, name) != NULL;
 }
 
 /* The axis of that name (grid, zip), or else the sweep. */
@@ -98,26 +104,47 @@ static bool may_take(struct reading *r, enum role role, const char *name)
                             !counts_replicas(from->s) || !is_swept_in(r, from->s));
 }
 
+enum need { NEED_NONE, NEED_OPTIONAL, NEED_REQUIRED };
+
+/* Which roles an exchange connects. One of a foreign name may have any servers, and has trainers or
+ * workers. */
+static enum need need_of(const struct reading *r, enum role role)
+{
+    static const enum need needs[][ROLE_COUNT] = {
+        /* pserver, trainer, worker */
+        [EXCHANGE_PSERVER] = {NEED_REQUIRED, NEED_REQUIRED, NEED_NONE},
+        [EXCHANGE_NONE] = {NEED_NONE, NEED_REQUIRED, NEED_NONE},
+        [EXCHANGE_ALL_REDUCE] = {NEED_NONE, NEED_NONE, NEED_REQUIRED},
+        [EXCHANGE_OTHER] = {NEED_OPTIONAL, NEED_OPTIONAL, NEED_OPTIONAL},
+    };
+    return needs[r->spec->workload.exchange][role];
+}
+
+static const char *exchange_name(const struct reading *r)
+{
+    return workload_exchange_name(&r->spec->workload, r->spec->workload.exchange);
+}
+
 /* A count that no role uses would be a column without a meaning. */
 static void check_counts_used(struct reading *r)
 {
     static const struct {
         const char *name;
         enum role role;
-    } counts[] = {{"pservers", ROLE_PSERVER}, {"trainers", ROLE_TRAINER}};
+    } counts[] = {{"pservers", ROLE_PSERVER}, {"trainers", ROLE_TRAINER}, {"workers", ROLE_WORKER}};
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        bool is_forbidden =
-            counts[i].role == ROLE_PSERVER && r->spec->workload.exchange == EXCHANGE_NONE;
-        /* A role that is missing was noted, except where it has to be. */
-        bool is_used = !r->spec->roles[counts[i].role].present && !is_forbidden;
+        bool is_forbidden = need_of(r, counts[i].role) == NEED_NONE;
+        /* A required role that is missing was noted. */
+        bool is_used =
+            !r->spec->roles[counts[i].role].present && need_of(r, counts[i].role) == NEED_REQUIRED;
         for (int role = 0; role < ROLE_COUNT; role++) {
             is_used |= may_take(r, (enum role)role, counts[i].name);
         }
-        if (!is_used && is_swept_in(r, counts[i].name)) {
+        if (!is_used && tree_get(swept_names(r), counts[i].name) != NULL) {
             const char *role = role_to_string(counts[i].role);
             _cleanup_(freep) char *fix =
                 is_forbidden
-                    ? xstrdup("remove it; exchange None uses no pserver")
+                    ? xasprintf("remove it; exchange %s uses no %s", exchange_name(r), role)
                     : xasprintf("write roles.%s.replicas: {from: %s}", role, counts[i].name);
             _cleanup_(freep) char *message =
                 xasprintf("'%s' is swept, but no role uses it for its replicas", counts[i].name);
@@ -126,36 +153,69 @@ static void check_counts_used(struct reading *r)
     }
 }
 
+static void check_pserver(struct reading *r, const struct place *roles)
+{
+    const struct role_spec *pserver = &r->spec->roles[ROLE_PSERVER];
+    const enum exchange_kind exchange = r->spec->workload.exchange;
+    struct place place = place_get(roles, "pserver");
+    bool some_pserver = pserver->replicas.from != NULL || pserver->replicas.value > 0;
+    if (exchange == EXCHANGE_NONE && place.node != NULL && some_pserver) {
+        reader_complain_key(
+            r->diags, &place, "remove the role, or write exchange: {kind: PServer}",
+            "exchange None uses no pserver; roles.pserver requires exchange PServer");
+    }
+    if (exchange == EXCHANGE_PSERVER && (place.node == NULL || !some_pserver)) {
+        reader_complain(r->diags, &place, "add roles.pserver, or write exchange: {kind: None}",
+                        "exchange PServer requires roles.pserver with at least one replica");
+    }
+    if (exchange == EXCHANGE_ALL_REDUCE && place.node != NULL) {
+        reader_complain_key(r->diags, &place, "remove the role, or write exchange: {kind: PServer}",
+                            "exchange AllReduce uses no pserver");
+    }
+}
+
+/* Trainers or workers: whoever trains, as the exchange has it. */
+static void check_training_roles(struct reading *r, const struct place *roles)
+{
+    const enum exchange_kind exchange = r->spec->workload.exchange;
+    struct place trainer = place_get(roles, "trainer");
+    struct place worker = place_get(roles, "worker");
+    if (worker.node != NULL && need_of(r, ROLE_WORKER) == NEED_NONE) {
+        reader_complain_key(r->diags, &worker,
+                            "remove the role, or write exchange: {kind: AllReduce}",
+                            "exchange %s uses no worker; roles.worker requires exchange AllReduce",
+                            exchange_name(r));
+    }
+    if (exchange == EXCHANGE_ALL_REDUCE && trainer.node != NULL) {
+        reader_complain_key(r->diags, &trainer,
+                            "rename it to 'worker', or write exchange: {kind: PServer}",
+                            "exchange AllReduce uses no trainer; its role is worker");
+    }
+    if (exchange == EXCHANGE_ALL_REDUCE && worker.node == NULL) {
+        reader_complain(r->diags, &worker, "add 'worker: {replicas: {from: workers}}'",
+                        "exchange AllReduce requires roles.worker");
+    }
+    if (exchange == EXCHANGE_OTHER && (trainer.node == NULL) == (worker.node == NULL)) {
+        reader_complain(
+            r->diags, &worker, "for example, write 'worker: {replicas: {from: workers}}'",
+            "exchange %s requires exactly one of roles.trainer and roles.worker", exchange_name(r));
+    }
+}
+
 static void check_roles(struct reading *r)
 {
     const struct spec *spec = r->spec;
-    const struct role_spec *pserver = &spec->roles[ROLE_PSERVER];
-    const struct role_spec *trainer = &spec->roles[ROLE_TRAINER];
     struct place roles = place_get(&r->at, "roles");
-    struct place pserver_place = place_get(&roles, "pserver");
-    struct place trainer_place = place_get(&roles, "trainer");
     for (int role = 0; role < ROLE_COUNT; role++) {
         if (spec->roles[role].replicas.from != NULL) {
             check_from(r, (enum role)role);
         }
     }
-    if (trainer->present && trainer->replicas.from == NULL && trainer->replicas.value == 0) {
-        reader_complain(r->diags, &trainer_place, "write replicas: {value: 1} or {from: trainers}",
-                        "a trial needs at least one trainer");
+    if (!r->is_exchange_wrong && roles.node != NULL) {
+        check_pserver(r, &roles);
+        check_training_roles(r, &roles);
+        check_counts_used(r);
     }
-    bool some_pserver = pserver->replicas.from != NULL || pserver->replicas.value > 0;
-    if (spec->workload.exchange == EXCHANGE_NONE && pserver_place.node != NULL && some_pserver) {
-        reader_complain_key(
-            r->diags, &pserver_place, "remove the role, or write exchange: {kind: PServer}",
-            "exchange None uses no pserver; roles.pserver requires exchange PServer");
-    }
-    if (spec->workload.exchange == EXCHANGE_PSERVER && roles.node != NULL &&
-        (pserver_place.node == NULL || !some_pserver)) {
-        reader_complain(r->diags, &pserver_place,
-                        "add roles.pserver, or write exchange: {kind: None}",
-                        "exchange PServer requires roles.pserver with at least one replica");
-    }
-    check_counts_used(r);
 }
 
 static void check_batch_size(struct reading *r)

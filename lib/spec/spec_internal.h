@@ -14,6 +14,7 @@ struct reading {
     struct place at; /* spec */
     struct spec *spec;
     const struct profiles *profiles; /* NULL: any profile passes */
+    bool is_exchange_wrong;          /* noted: which roles it needs is not known */
 };
 
 /* spec_merge.c: change the tree; report what cannot be applied. */

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "spec/builtin.h"
 #include "spec/name.h"
+#include "spec/profile.h"
 #include "spec/spec_names.h"
 #include "spec/spec_internal.h"
 
@@ -44,8 +45,60 @@ static void read_metadata(struct diags *d, const struct place *root, struct spec
     }
 }
 
-static void read_dataset(struct diags *d, const struct place *workload, struct workload *w)
+/* A name that only the systems under test know. Owned; NULL: absent or wrong (noted). */
+static char *read_free_name(struct diags *d, const struct place *place)
 {
+    const char *name;
+    if (!read_text(d, place, TEXT_MAX, &name)) {
+        return NULL;
+    }
+    if (!free_name_is_valid(name)) {
+        reader_complain(d, place, NULL,
+                        "'%s' is not a valid name: use 1 to 63 of A-Z, a-z, 0-9, '.', '_' and '-'; "
+                        "begin and end with a letter or digit",
+                        name);
+        return NULL;
+    }
+    return xstrdup(name);
+}
+
+/* The native worker knows its models, data sets and exchanges; those of other systems are names
+ * that are handed on. */
+static bool has_native_system(const struct reading *r)
+{
+    vec_each (const struct system, it, &r->spec->systems) {
+        if (str_eq(it->profile, PROFILE_NATIVE)) {
+            return true;
+        }
+    }
+    return r->spec->systems.len == 0; /* a mistake in the list is noted, and only that */
+}
+
+/* One of the names we know, or any for a foreign system, which goes to *ret_other. */
+static bool read_kind(struct reading *r, const struct place *place, const char *const *names,
+                      size_t n, int *ret, char **ret_other)
+{
+    static const char *const later[] = {"AllReduce", NULL};
+    if (has_native_system(r)) {
+        const bool is_exchange = names == exchange_kind_names;
+        return read_enum(r->diags, place, names, n - is_exchange, is_exchange ? later : NULL, ret);
+    }
+    char *name = read_free_name(r->diags, place);
+    for (size_t i = 0; name != NULL && i < n; i++) {
+        if (str_eq(name, names[i])) {
+            *ret = (int)i;
+            free(name);
+            return true;
+        }
+    }
+    *ret = (int)n;
+    *ret_other = name;
+    return name != NULL;
+}
+
+static void read_dataset(struct reading *r, const struct place *workload, struct workload *w)
+{
+    struct diags *d = r->diags;
     static const struct field fields[] = {{"kind", FIELD_REQUIRED}, {"path", FIELD_OPTIONAL}};
     struct place place = place_get(workload, "dataset");
     if (!read_map(d, &place, fields, COUNT_OF(fields))) {
@@ -56,7 +109,7 @@ static void read_dataset(struct diags *d, const struct place *workload, struct w
     int kind;
     const char *path = NULL;
     bool has_path = read_text(d, &path_place, PATH_TEXT_MAX, &path);
-    if (!read_enum(d, &kind_place, dataset_kind_names, COUNT_OF(dataset_kind_names), NULL, &kind)) {
+    if (!read_kind(r, &kind_place, dataset_kind_names, DATASET_COUNT, &kind, &w->dataset_other)) {
         return;
     }
     w->dataset = (enum dataset_kind)kind;
@@ -65,18 +118,19 @@ static void read_dataset(struct diags *d, const struct place *workload, struct w
             reader_complain_key(d, &path_place, "remove the path, or choose Cifar10 or Idx",
                                 "dataset Synthetic takes no path");
         }
-    } else if (path_place.node == NULL || (has_path && path[0] == '\0')) {
+    } else if ((path_place.node == NULL && kind != DATASET_OTHER) ||
+               (has_path && path[0] == '\0')) {
         reader_complain(d, &path_place, "add 'path: /directory/of/the/files'",
-                        "dataset %s needs a path", dataset_kind_names[kind]);
+                        "dataset %s needs a path", workload_dataset_name(w));
     }
     w->dataset_path = has_path ? xstrdup(path) : NULL;
 }
 
-static void read_exchange(struct diags *d, const struct place *workload, struct workload *w)
+static void read_exchange(struct reading *r, const struct place *workload, struct workload *w)
 {
+    struct diags *d = r->diags;
     static const struct field fields[] = {
         {"kind", FIELD_REQUIRED}, {"mode", FIELD_OPTIONAL}, {"wire", FIELD_OPTIONAL}};
-    static const char *const kinds_later[] = {"AllReduce", NULL};
     static const char *const modes[] = {"Sync"};
     static const char *const modes_later[] = {"Async", "BoundedStaleness", NULL};
     static const char *const wires[] = {"Fp32"};
@@ -86,9 +140,13 @@ static void read_exchange(struct diags *d, const struct place *workload, struct 
     if (!read_map(d, &place, fields, COUNT_OF(fields))) {
         return;
     }
-    w->exchange = (enum exchange_kind)read_enum_or(d, &place, "kind", exchange_kind_names,
-                                                   COUNT_OF(exchange_kind_names), kinds_later,
-                                                   EXCHANGE_PSERVER);
+    struct place kind_place = place_get(&place, "kind");
+    int kind;
+    if (read_kind(r, &kind_place, exchange_kind_names, EXCHANGE_COUNT, &kind, &w->exchange_other)) {
+        w->exchange = (enum exchange_kind)kind;
+    } else {
+        r->is_exchange_wrong = kind_place.node != NULL;
+    }
     (void)read_enum_or(d, &place, "mode", modes, COUNT_OF(modes), modes_later,
                        0); /* checked only */
     (void)read_enum_or(d, &place, "wire", wires, COUNT_OF(wires), wires_later,
@@ -111,11 +169,13 @@ static void read_workload(struct reading *r)
     }
     struct place model = place_get(&place, "model");
     int known;
-    if (read_enum(r->diags, &model, models, COUNT_OF(models), NULL, &known)) {
+    if (!has_native_system(r)) {
+        w->model = read_free_name(r->diags, &model);
+    } else if (read_enum(r->diags, &model, models, COUNT_OF(models), NULL, &known)) {
         w->model = xstrdup(models[known]);
     }
-    read_dataset(r->diags, &place, w);
-    read_exchange(r->diags, &place, w);
+    read_dataset(r, &place, w);
+    read_exchange(r, &place, w);
     w->batch_size = read_int_or(r->diags, &place, "batchSize", 1, BATCH_SIZE_MAX, 0);
     w->threads = read_int_or(r->diags, &place, "threads", 1, THREADS_MAX, 1);
     w->seed = (uint64_t)read_int_or(r->diags, &place, "seed", 0, SEED_MAX, 1);

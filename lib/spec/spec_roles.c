@@ -40,8 +40,7 @@ static void read_target(struct reading *r, const struct place *place,
                         struct parameter_target *target)
 {
     static const struct field fields[] = {{"roles", FIELD_REQUIRED}, {"paths", FIELD_REQUIRED}};
-    static const char *const names[] = {"pserver", "trainer"}; /* as enum role counts */
-    static const char *const later[] = {"worker", NULL};
+    static const char *const names[ROLE_COUNT] = {"pserver", "trainer", "worker"};
     if (!read_map(r->diags, place, fields, COUNT_OF(fields))) {
         return;
     }
@@ -50,7 +49,7 @@ static void read_target(struct reading *r, const struct place *place,
         for (size_t i = 0; i < roles.node->n_children; i++) {
             struct place item = place_item(&roles, i);
             int role;
-            if (read_enum(r->diags, &item, names, COUNT_OF(names), later, &role)) {
+            if (read_enum(r->diags, &item, names, COUNT_OF(names), NULL, &role)) {
                 target->roles[role] = true;
             }
         }
@@ -66,7 +65,7 @@ static bool check_parameter_name(struct reading *r, const struct place *place, c
                         "'%s' is not a valid parameter name", name);
         return false;
     }
-    if (builtin_find(name) != NULL || str_eq(name, "workers")) {
+    if (builtin_find(name) != NULL) {
         reader_complain(r->diags, place, "remove it, or choose another name",
                         "'%s' is built in and cannot be declared", name);
         return false;
@@ -176,18 +175,21 @@ static void check_template_rules(struct reading *r, const struct place *template
 
 void spec_read_roles(struct reading *r)
 {
-    static const struct field fields[] = {
-        {"pserver", FIELD_OPTIONAL}, {"trainer", FIELD_REQUIRED}, {"worker", FIELD_UNSUPPORTED}};
+    const enum exchange_kind exchange = r->spec->workload.exchange;
+    const bool needs_trainer =
+        !r->is_exchange_wrong && (exchange == EXCHANGE_PSERVER || exchange == EXCHANGE_NONE);
+    const struct field fields[] = {{"pserver", FIELD_OPTIONAL},
+                                   {"trainer", needs_trainer ? FIELD_REQUIRED : FIELD_OPTIONAL},
+                                   {"worker", FIELD_OPTIONAL}};
     static const struct field role_fields[] = {{"replicas", FIELD_REQUIRED},
                                                {"template", FIELD_OPTIONAL}};
-    static const enum role roles[] = {ROLE_PSERVER, ROLE_TRAINER};
     struct place place = place_get(&r->at, "roles");
     if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
         return;
     }
-    for (size_t i = 0; i < COUNT_OF(roles); i++) {
-        struct role_spec *role = &r->spec->roles[roles[i]];
-        struct place role_place = place_get(&place, role_to_string(roles[i]));
+    for (int i = 0; i < ROLE_COUNT; i++) {
+        struct role_spec *role = &r->spec->roles[i];
+        struct place role_place = place_get(&place, role_to_string((enum role)i));
         if (!read_map(r->diags, &role_place, role_fields, COUNT_OF(role_fields))) {
             continue;
         }

@@ -75,11 +75,6 @@ static bool check_name(struct reading *r, const struct place *place)
     if (builtin_find(name) != NULL || spec_find_parameter(r->spec, name) != NULL) {
         return true;
     }
-    if (str_eq(name, "workers")) {
-        reader_complain_key(r->diags, place, "sweep trainers and pservers",
-                            "'workers' is not supported by this version");
-        return false;
-    }
     size_t n = 0;
     const char **names = xcalloc(BUILTIN_COUNT + r->spec->parameters.len, sizeof(*names));
     for (size_t i = 0; i < BUILTIN_COUNT; i++) {
@@ -92,8 +87,8 @@ static bool check_name(struct reading *r, const struct place *place)
     free(names);
     _cleanup_(freep) char *fix =
         meant != NULL ? xasprintf("did you mean '%s'?", meant)
-                      : xasprintf("use batch_size, threads, pservers or trainers, or declare '%s' "
-                                  "in spec.parameters",
+                      : xasprintf("use batch_size, threads, pservers, trainers or workers, or "
+                                  "declare '%s' in spec.parameters",
                                   name);
     reader_complain_key(r->diags, place, fix, "unknown sweep parameter '%s'", name);
     return false;

@@ -63,34 +63,24 @@ void spec_read_systems(struct reading *r)
     }
 }
 
-static bool has_model(const struct profile *p, const char *model)
-{
-    vec_each (char *const, it, &p->models) {
-        if (str_eq(*it, model)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void check_system(struct reading *r, const struct place *place, const struct profile *p)
 {
     const struct workload *w = &r->spec->workload;
-    if (!p->exchanges[w->exchange]) {
+    if (!profile_supports_exchange(p, w->exchange)) {
         bool is_alone = p->exchanges[EXCHANGE_NONE];
         reader_complain(r->diags, place,
                         is_alone ? "remove the system, or write exchange: {kind: None}"
                                  : "remove the system, or write exchange: {kind: PServer}",
                         "profile '%s' does not support exchange %s%s", p->name,
-                        exchange_kind_to_string(w->exchange),
+                        workload_exchange_name(w, w->exchange),
                         is_alone ? "; it trains on a single node only" : "");
     }
-    if (!p->datasets[w->dataset]) {
+    if (!profile_supports_dataset(p, w->dataset)) {
         reader_complain(r->diags, place, "remove the system, or choose another dataset",
                         "profile '%s' does not support dataset %s", p->name,
-                        dataset_kind_to_string(w->dataset));
+                        workload_dataset_name(w));
     }
-    if (w->model != NULL && !has_model(p, w->model)) {
+    if (w->model != NULL && !profile_supports_model(p, w->model)) {
         reader_complain(r->diags, place, "remove the system, or choose another model",
                         "profile '%s' does not support model '%s'", p->name, w->model);
     }

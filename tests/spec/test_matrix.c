@@ -20,7 +20,7 @@ static const char sample_grid[] = "grid: {pservers: [1, 2], trainers: [1, 2, 4],
 
 /* One line a point: "0: batch_size=16 pservers=1 trainers=1 | 1 pservers 1 trainers PServer b16 t1
  * -> 6"; an added baseline has a '*'. Owned. */
-static char *describe(const struct matrix *m)
+static char *describe(const struct spec *spec, const struct matrix *m)
 {
     struct buf out = BUF_INIT;
     for (uint32_t i = 0; i < m->n_points; i++) {
@@ -33,7 +33,7 @@ static char *describe(const struct matrix *m)
             value_format(&it->value, &out);
         }
         buf_printf(&out, " | %up %ut %s b%lld t%lld -> %u\n", p->replicas[ROLE_PSERVER],
-                   p->replicas[ROLE_TRAINER], exchange_kind_to_string(p->exchange),
+                   p->replicas[ROLE_TRAINER], workload_exchange_name(&spec->workload, p->exchange),
                    (long long)p->batch_size, (long long)p->threads, p->baseline_index);
         assert_int_equal(p->replicas[ROLE_WORKER], 0);
     }
@@ -46,7 +46,7 @@ static char *expand(const char *text)
     struct matrix m;
     struct diags diags = {0};
     assert_int_equal(matrix_expand(spec, &m, &diags), 0);
-    char *got = describe(&m);
+    char *got = describe(spec, &m);
     matrix_done(&m);
     spec_free(spec);
     return got;

@@ -93,7 +93,7 @@ static void refuses_what_is_wrong(void **state)
         {"empty word", "--fast", "''", "the item is empty"},
         {"pserver without command", "[None]", "[None, PServer]",
          "requires the command of a pserver"},
-        {"role of later", "trainer:", "worker:", "roles.worker"},
+        {"unknown role", "trainer:", "chief:", "unknown field 'chief'"},
     };
     size_t n_failed = 0;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
