@@ -178,8 +178,34 @@ static enum exit_code check_program(const struct system *system, const struct pr
     return EXIT_OK;
 }
 
+/* Whatever role it is of; NULL: the system has none of its own. */
+static const char *own_program(const struct system *system)
+{
+    const struct command *command = &system->all_roles.command;
+    for (int role = 0; role < ROLE_COUNT && command->words.len == 0; role++) {
+        command = &system->of_role[role].command;
+    }
+    return command->words.len == 0 ? NULL : command->words.items[0];
+}
+
+/* A system with a command of its own needs that program, and nothing of the profile. */
+static enum exit_code check_own(const struct system *system, const struct profile *profile,
+                                const char *program)
+{
+    _cleanup_(freep) char *found = host_find_program(program);
+    if (found != NULL) {
+        return EXIT_OK;
+    }
+    _cleanup_(freep) char *what = xasprintf("the program '%s' is missing", program);
+    return cannot_start(system, profile, "install it, or correct the system's command", what);
+}
+
 static enum exit_code check(const struct system *system, const struct profile *profile)
 {
+    const char *own = own_program(system);
+    if (own != NULL) {
+        return check_own(system, profile, own);
+    }
     enum exit_code code = check_program(system, profile);
     const char *file = code == EXIT_OK ? missing_file(profile) : NULL;
     if (file == NULL) {

@@ -7,8 +7,10 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "pod/expand.h"
 #include "spec/template_rules.h"
 #include "spec/profile.h"
+#include "spec/system_template.h"
 
 #define SECRET_VOLUME "benchd-key"
 #define SECRET_MODE 0440
@@ -158,30 +160,25 @@ static void set_parameters(const struct point *point, json_t *annotations)
     set_text(annotations, "benchd.io/parameters", text == NULL ? "{}" : text);
 }
 
-/* "$(NAME)" in a value would be replaced by Kubernetes: written "$$(NAME)" it stays as it is. */
-static json_t *env_item(const char *name, const char *value)
-{
-    struct buf text = BUF_INIT;
-    for (const char *c = value; *c != '\0';) {
-        const size_t plain = strcspn(c, "$");
-        buf_append(&text, c, plain);
-        c += plain;
-        if (*c == '$') {
-            buf_puts(&text, c[1] == '(' || c[1] == '$' ? "$$" : "$");
-            c++;
-        }
-    }
-    json_t *item = json_pack("{s:s, s:s}", "name", name, "value", buf_cstr(&text));
-    buf_done(&text);
-    return item;
-}
-
 static void add_env(json_t *list, const char *name, const char *value)
 {
-    (void)json_array_append_new(list, env_item(name, value)); /* fails without memory only */
+    json_t *item = json_pack("{s:s, s:s}", "name", name, "value", value);
+    (void)json_array_append_new(list, item); /* fails without memory only */
 }
 
-/* The template's entries without those of the contract's names, then the contract's. */
+/* Is a variable given again by a later one? */
+static bool is_replaced(const struct replica_spec *spec, size_t from, const char *name)
+{
+    for (size_t i = from; i < spec->n_env; i++) {
+        if (str_eq(spec->env[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The template's entries without those of the contract's names, then what is added. Each name is
+ * there once. */
 static void set_env(json_t *container, const struct replica_spec *spec, const char *summary_file)
 {
     const json_t *old = json_object_get(container, "env");
@@ -189,15 +186,16 @@ static void set_env(json_t *container, const struct replica_spec *spec, const ch
     for (size_t i = 0; i < json_array_size(old); i++) {
         json_t *item = json_array_get(old, i);
         const char *name = json_string_value(json_object_get(item, "name"));
-        if (name != NULL && !str_has_prefix(name, "BENCHD_")) {
+        if (name != NULL && !str_has_prefix(name, "BENCHD_") && !is_replaced(spec, 0, name)) {
             (void)json_array_append(list, item); /* fails without memory only */
         }
     }
-    for (char **entry = spec->envp; *entry != NULL; entry++) {
-        const char *value = strchr(*entry, '=');
-        if (str_has_prefix(*entry, "BENCHD_") && value != NULL) {
-            _cleanup_(freep) char *name = xstrndup(*entry, (size_t)(value - *entry));
-            add_env(list, name, value + 1);
+    for (size_t i = 0; i < spec->n_env; i++) {
+        const struct replica_var *var = &spec->env[i];
+        if (!is_replaced(spec, i + 1, var->name)) {
+            _cleanup_(freep) char *value =
+                var->expands ? xstrdup(var->value) : expand_escape(var->value);
+            add_env(list, var->name, value);
         }
     }
     _cleanup_(freep) char *wait = xasprintf("%d", POD_RENDEZVOUS_S);
@@ -216,11 +214,11 @@ static void set_command(json_t *container, const struct replica_spec *spec)
     json_t *words = json_array();
     const size_t n_args = json_array_size(json_object_get(container, "args"));
     size_t n = 0;
-    while (spec->argv[n] != NULL) {
+    while (spec->words[n] != NULL) {
         n++;
     }
     for (size_t i = 0; i + n_args < n; i++) {
-        (void)json_array_append_new(words, json_string(spec->argv[i])); /* as above */
+        (void)json_array_append_new(words, json_string(spec->words[i])); /* as above */
     }
     set(container, "command", words);
 }
@@ -273,29 +271,39 @@ static void set_spec(const struct run_def *def, const struct replica_id *id, enu
                                           "secretName", secret, "defaultMode", SECRET_MODE));
 }
 
-static bool has_command(const struct role_spec *role)
+/* Can pods of this role run the system? */
+static int check_system(const struct spec *spec, const struct system *system, enum role role,
+                        struct err *err)
 {
-    const json_t *spec = json_object_get(role->template, "spec");
-    const json_t *container = json_array_get(json_object_get(spec, "containers"), 0);
-    return json_array_size(json_object_get(container, "command")) > 0;
+    json_t *template;
+    int r = system_template(spec, system, role, &template, err);
+    if (r < 0) {
+        return r;
+    }
+    const bool has_image = template_image(template) != NULL;
+    const bool has_command = template_has_command(template);
+    json_decref(template);
+    if (spec->roles[role].template == NULL && !has_image) {
+        return err_set(err, ENOENT, "spec.roles.%s has no template; pods are created from it",
+                       role_to_string(role));
+    }
+    if (!str_eq(system->profile, PROFILE_NATIVE) && !has_command) {
+        return err_set(err, EINVAL,
+                       "system '%s': profile '%s' needs programs that only the machine of "
+                       "benchctl has; for pods, set image and command of the system, or of "
+                       "container 0 in the template of %s, or leave the system out with --systems",
+                       system->name, system->profile, role_to_string(role));
+    }
+    return 0;
 }
 
 int pod_check_systems(const struct spec *spec, struct err *err)
 {
     vec_each (const struct system, system, &spec->systems) {
         for (enum role role = 0; role < ROLE_COUNT; role++) {
-            const struct role_spec *r = &spec->roles[role];
-            if (r->present && r->template == NULL) {
-                return err_set(err, ENOENT,
-                               "spec.roles.%s has no template; pods are created from it",
-                               role_to_string(role));
-            }
-            if (r->present && !str_eq(system->profile, PROFILE_NATIVE) && !has_command(r)) {
-                return err_set(err, EINVAL,
-                               "system '%s': profile '%s' needs programs that only the machine of "
-                               "benchctl has; for pods, set image and command of container 0 in "
-                               "the template of %s, or leave the system out with --systems",
-                               system->name, system->profile, role_to_string(role));
+            int r = spec->roles[role].present ? check_system(spec, system, role, err) : 0;
+            if (r < 0) {
+                return r;
             }
         }
     }

@@ -10,7 +10,9 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "doc/json_pointer.h"
+#include "pod/expand.h"
 #include "spec/profile.h"
+#include "spec/system_template.h"
 
 #define RESERVED_PREFIX "BENCHD_"
 
@@ -19,12 +21,38 @@ static json_t *value_to_json(const struct value *v)
     return v->is_int ? json_integer(v->i) : json_string(v->s);
 }
 
+/* "--model" takes the value as the next word, "--model=" joins it. */
+static void add_option(json_t *template, const char *option, const struct value *value)
+{
+    struct buf text = BUF_INIT;
+    value_format(value, &text);
+    _cleanup_(freep) char *word = expand_escape(buf_cstr(&text));
+    json_t *container =
+        json_array_get(json_object_get(json_object_get(template, "spec"), "containers"), 0);
+    json_t *args = json_object_get(container, "args");
+    if (!json_is_array(args)) {
+        args = json_array();
+        (void)json_object_set_new(container, "args", args); /* fails without memory only */
+    }
+    if (option[0] != '\0' && option[strlen(option) - 1] == '=') {
+        _cleanup_(freep) char *joined = xasprintf("%s%s", option, word);
+        (void)json_array_append_new(args, json_string(joined)); /* as above */
+    } else {
+        (void)json_array_append_new(args, json_string(option)); /* as above */
+        (void)json_array_append_new(args, json_string(word));   /* as above */
+    }
+    buf_done(&text);
+}
+
 static int apply_parameter(json_t *template, const struct parameter *parameter, enum role role,
                            const struct value *value, struct err *err)
 {
     vec_each (const struct parameter_target, target, &parameter->targets) {
         if (!target->roles[role]) {
             continue;
+        }
+        vec_each (char *const, option, &target->args) {
+            add_option(template, *option, value);
         }
         vec_each (char *, path, &target->paths) {
             int r = json_pointer_set_new(template, *path, value_to_json(value), err);
@@ -40,12 +68,15 @@ static int apply_parameter(json_t *template, const struct parameter *parameter, 
 int replica_template_render(const struct run_def *def, const struct point *point, enum role role,
                             json_t **ret, struct err *err)
 {
-    const json_t *source = def->spec->roles[role].template;
-    json_t *template =
-        source != NULL ? json_deep_copy(source) : json_pack("{s{s[{}]}}", "spec", "containers");
+    const struct system *system = &def->spec->systems.items[point->system];
+    json_t *template;
+    int r = system_template(def->spec, system, role, &template, err);
+    if (r < 0) {
+        return err_wrap(err, r, "system '%s': template of %s", system->name, role_to_string(role));
+    }
     vec_each (const struct param, it, &point->params.list) {
         const struct parameter *parameter = spec_find_parameter(def->spec, it->name);
-        int r = parameter == NULL ? 0 : apply_parameter(template, parameter, role, &it->value, err);
+        r = parameter == NULL ? 0 : apply_parameter(template, parameter, role, &it->value, err);
         if (r < 0) {
             json_decref(template);
             return r;
@@ -130,28 +161,32 @@ static int build_argv(const json_t *container, const struct system *system, enum
     return 0;
 }
 
-static void env_set(struct words *env, const char *name, const char *fmt, ...)
+struct env {
+    VEC(struct replica_var) list;
+};
+
+/* A value of benchd's own, which nothing in it may change. */
+static void env_set(struct env *env, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-static void env_set(struct words *env, const char *name, const char *fmt, ...)
+static void env_set(struct env *env, const char *name, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    _cleanup_(freep) char *value = xvasprintf(fmt, ap);
+    *vec_push(&env->list) = (struct replica_var){xstrdup(name), xvasprintf(fmt, ap), false};
     va_end(ap);
-    char *entry = xasprintf("%s=%s", name, value);
-    size_t name_len = strlen(name);
-    vec_each (char *, it, &env->list) {
-        if (strncmp(*it, name, name_len) == 0 && (*it)[name_len] == '=') {
-            free(*it);
-            *it = entry; /* as in a pod, the last one wins */
-            return;
-        }
+}
+
+static void env_done(struct env *env)
+{
+    vec_each (struct replica_var, it, &env->list) {
+        free(it->name);
+        free(it->value);
     }
-    words_add_take(env, entry);
+    vec_done(&env->list);
 }
 
 /* Plain entries only: valueFrom needs a cluster. The contract's names are not the template's. */
-static int add_template_env(struct words *env, const json_t *container, struct err *err)
+static int expand_template_env(struct expand_env *env, const json_t *container, struct err *err)
 {
     const json_t *list = json_object_get(container, "env");
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -164,13 +199,15 @@ static int add_template_env(struct words *env, const json_t *container, struct e
         }
         bool is_plain = json_object_get(item, "valueFrom") == NULL;
         if (is_plain && !str_has_prefix(name, RESERVED_PREFIX)) {
-            env_set(env, name, "%s", value == NULL ? "" : json_string_value(value));
+            _cleanup_(freep) char *text =
+                expand(value == NULL ? "" : json_string_value(value), env);
+            expand_env_set(env, name, text);
         }
     }
     return 0;
 }
 
-static void add_identity(struct words *env, const struct run_def *def, const struct point *point,
+static void add_identity(struct env *env, const struct run_def *def, const struct point *point,
                          const struct replica_id *id)
 {
     env_set(env, "BENCHD_RUN", "%s", def->name);
@@ -184,7 +221,7 @@ static void add_identity(struct words *env, const struct run_def *def, const str
     env_set(env, "BENCHD_WORKERS", "%u", point->replicas[ROLE_WORKER]);
 }
 
-static void add_addresses(struct words *env, const struct point *point, const struct replica_id *id,
+static void add_addresses(struct env *env, const struct point *point, const struct replica_id *id,
                           const struct gang_addresses *addresses)
 {
     static const char *const names[ROLE_COUNT] = {
@@ -211,7 +248,7 @@ static void add_addresses(struct words *env, const struct point *point, const st
     }
 }
 
-static void add_workload(struct words *env, const struct spec *spec, const struct point *point)
+static void add_workload(struct env *env, const struct spec *spec, const struct point *point)
 {
     static const char *const schemes[DATASET_COUNT] = {
         [DATASET_SYNTHETIC] = "synthetic", [DATASET_CIFAR10] = "cifar10", [DATASET_IDX] = "idx"};
@@ -228,7 +265,7 @@ static void add_workload(struct words *env, const struct spec *spec, const struc
     env_set(env, "BENCHD_STEPS", "%lld", (long long)spec->steps);
 }
 
-static void add_params(struct words *env, const struct point *point)
+static void add_params(struct env *env, const struct point *point)
 {
     vec_each (const struct param, it, &point->params.list) {
         _cleanup_(freep) char *name = xasprintf("BENCHD_PARAM_%s", it->name);
@@ -267,21 +304,98 @@ static int read_request(const json_t *container, const char *key,
     return 0;
 }
 
-static int build_env(const struct run_def *def, const struct point *point,
-                     const struct replica_id *id, const struct gang_addresses *addresses,
-                     const json_t *container, char ***ret, struct err *err)
+static void add_launch_env(struct env *env, const struct launch *launch)
 {
-    struct words env = {0};
-    int r = add_template_env(&env, container, err);
-    if (r < 0) {
-        words_done(&env);
-        return r;
+    vec_each (const struct env_var, it, &launch->env) {
+        *vec_push(&env->list) =
+            (struct replica_var){xstrdup(it->name), xstrdup(it->value), .expands = true};
     }
+}
+
+/* Variables that a parameter targets. */
+static void add_param_env(struct env *env, const struct spec *spec, const struct point *point,
+                          enum role role)
+{
+    vec_each (const struct param, it, &point->params.list) {
+        const struct parameter *parameter = spec_find_parameter(spec, it->name);
+        for (size_t i = 0; parameter != NULL && i < parameter->targets.len; i++) {
+            const struct parameter_target *target = &parameter->targets.items[i];
+            struct buf value = BUF_INIT;
+            value_format(&it->value, &value);
+            for (size_t k = 0; target->roles[role] && k < target->env.len; k++) {
+                env_set(env, target->env.items[k], "%s", buf_cstr(&value));
+            }
+            buf_done(&value);
+        }
+    }
+}
+
+/* What benchd and the definition add to the template's environment, in the order of
+ * docs/contracts/environment.md. */
+static struct env own_env(const struct run_def *def, const struct point *point,
+                          const struct replica_id *id, const struct gang_addresses *addresses)
+{
+    const struct system *system = &def->spec->systems.items[point->system];
+    struct env env = {0};
     add_identity(&env, def, point, id);
     add_addresses(&env, point, id, addresses);
     add_workload(&env, def->spec, point);
     add_params(&env, point);
-    *ret = words_finish(&env);
+    add_launch_env(&env, &system->all_roles);
+    add_launch_env(&env, &system->of_role[id->role]);
+    add_param_env(&env, def->spec, point, id->role);
+    return env;
+}
+
+/* The environment as a process gets it: each value with the variables before it, the last of a name
+ * counts. */
+static int expand_all(const struct env *own, const json_t *container, struct expand_env *ret,
+                      struct err *err)
+{
+    struct expand_env env = {0};
+    int r = expand_template_env(&env, container, err);
+    if (r < 0) {
+        expand_env_done(&env);
+        return r;
+    }
+    vec_each (const struct replica_var, it, &own->list) {
+        _cleanup_(freep) char *text = it->expands ? expand(it->value, &env) : xstrdup(it->value);
+        expand_env_set(&env, it->name, text);
+    }
+    *ret = env;
+    return 0;
+}
+
+static char **expand_words(char *const *words, const struct expand_env *env)
+{
+    struct words expanded = {0};
+    for (; *words != NULL; words++) {
+        words_add_take(&expanded, expand(*words, env));
+    }
+    return words_finish(&expanded);
+}
+
+static int build_process(const struct run_def *def, const struct point *point,
+                         const struct gang_addresses *addresses, const json_t *container,
+                         struct replica_spec *spec, struct err *err)
+{
+    const struct system *system = &def->spec->systems.items[point->system];
+    int r = build_argv(container, system, spec->id.role, &spec->words, err);
+    if (r < 0) {
+        return r;
+    }
+    struct env own = own_env(def, point, &spec->id, addresses);
+    struct expand_env env;
+    r = expand_all(&own, container, &env, err);
+    if (r < 0) {
+        env_done(&own);
+        return r;
+    }
+    spec->env = own.list.items;
+    spec->n_env = own.list.len;
+    spec->argv = expand_words(spec->words, &env);
+    *vec_push(&env.list) = NULL;
+    spec->envp = env.list.items;
     return 0;
 }
 
@@ -298,11 +412,7 @@ int replica_spec_build(const struct run_def *def, const struct replica_id *id,
     const json_t *containers = json_object_get(json_object_get(template, "spec"), "containers");
     const json_t *container = json_array_get(containers, 0);
     struct replica_spec spec = {.id = *id};
-    const struct system *system = &def->spec->systems.items[point->system];
-    r = build_argv(container, system, id->role, &spec.argv, err);
-    if (r == 0) {
-        r = build_env(def, point, id, addresses, container, &spec.envp, err);
-    }
+    r = build_process(def, point, addresses, container, &spec, err);
     if (r == 0) {
         r = read_request(container, "cpu", parse_cpu_millicores, &spec.cpu_millicores, err);
     }
@@ -328,7 +438,10 @@ static void free_list(char **list)
 
 void replica_spec_done(struct replica_spec *spec)
 {
+    free_list(spec->words);
     free_list(spec->argv);
     free_list(spec->envp);
+    struct env env = {.list = {.items = spec->env, .len = spec->n_env}};
+    env_done(&env);
     *spec = (struct replica_spec){0};
 }

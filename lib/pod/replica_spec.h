@@ -20,10 +20,20 @@ struct gang_addresses {
 };
 #define POD_PORT 7164
 
+/* A variable that is added to the template's own, owned. */
+struct replica_var {
+    char *name, *value;
+    bool expands; /* "$(NAME)" in it means a variable before it; else it stands for itself */
+};
+
 struct replica_spec { /* owned strings, NULL-terminated lists */
     struct replica_id id;
-    char **argv;            /* container 0's command and args, or the profile's default */
-    char **envp;            /* "NAME=value": template's plain env first, then the contract's */
+    char *
+        *words; /* container 0's command and args, or the profile's default, as they are written */
+    struct replica_var *env; /* in their order, behind the template's */
+    size_t n_env;
+    char **argv; /* the words for a process: "$(NAME)" is expanded */
+    char **envp; /* "NAME=value" for a process: the template's plain env first, then `env` */
     int64_t cpu_millicores; /* request, or limit, of container 0; 0: none given */
     int64_t mem_bytes;
 };

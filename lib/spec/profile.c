@@ -145,7 +145,7 @@ static void read_profile(const struct node *root, struct profile *p, struct diag
     static const struct field fields[] = {
         {"name", FIELD_REQUIRED},     {"description", FIELD_OPTIONAL}, {"models", FIELD_OPTIONAL},
         {"datasets", FIELD_OPTIONAL}, {"exchanges", FIELD_OPTIONAL},   {"python", FIELD_OPTIONAL},
-        {"install", FIELD_OPTIONAL},  {"roles", FIELD_REQUIRED},
+        {"install", FIELD_OPTIONAL},  {"roles", FIELD_OPTIONAL},
     };
     struct place place = place_root(root);
     if (!read_map(d, &place, fields, COUNT_OF(fields))) {

@@ -43,8 +43,32 @@ static void parameter_done(struct parameter *parameter)
             free(*path);
         }
         vec_done(&target->paths);
+        vec_each (char *, name, &target->env) {
+            free(*name);
+        }
+        vec_done(&target->env);
+        vec_each (char *, option, &target->args) {
+            free(*option);
+        }
+        vec_done(&target->args);
     }
     vec_done(&parameter->targets);
+}
+
+static void system_done(struct system *system)
+{
+    free(system->name);
+    free(system->profile);
+    launch_done(&system->all_roles);
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        launch_done(&system->of_role[role]);
+        command_done(&system->commands[role]);
+    }
+    vec_each (struct system_patch, patch, &system->patches) {
+        free(patch->path);
+        json_decref(patch->value);
+    }
+    vec_done(&system->patches);
 }
 
 void spec_free(struct spec *spec)
@@ -55,11 +79,7 @@ void spec_free(struct spec *spec)
     free(spec->name);
     free(spec->description);
     vec_each (struct system, system, &spec->systems) {
-        free(system->name);
-        free(system->profile);
-        for (int role = 0; role < ROLE_COUNT; role++) {
-            command_done(&system->commands[role]);
-        }
+        system_done(system);
     }
     vec_done(&spec->systems);
     free(spec->workload.model);

@@ -11,6 +11,7 @@
 #include "core/exchange.h"
 #include "core/role.h"
 #include "spec/command.h"
+#include "spec/launch.h"
 #include "spec/value.h"
 
 struct axis {
@@ -26,9 +27,18 @@ struct sweep {
     VEC(struct params) exclude;
 };
 
+/* A value that a system sets in the templates of these roles. */
+struct system_patch {
+    bool roles[ROLE_COUNT];
+    char *path; /* JSON pointer into a PodTemplateSpec, owned */
+    json_t *value;
+};
 struct system {
     char *name;
     char *profile;
+    struct launch all_roles;           /* what it runs */
+    struct launch of_role[ROLE_COUNT]; /* goes before that of all roles */
+    VEC(struct system_patch) patches;
     struct command commands[ROLE_COUNT]; /* of a foreign profile, once the shell gave it */
 };
 
@@ -56,6 +66,8 @@ const char *workload_exchange_name(const struct workload *workload, enum exchang
 struct parameter_target {
     bool roles[ROLE_COUNT];
     VEC(char *) paths; /* JSON pointers into a PodTemplateSpec */
+    VEC(char *) env;   /* names of variables */
+    VEC(char *) args; /* options: "--model" takes the value as the next word, "--model=" joins it */
 };
 struct parameter {
     char *name;

@@ -337,6 +337,7 @@ void spec_check(struct reading *r)
 {
     check_roles(r);
     spec_check_systems(r);
+    spec_check_launches(r);
     check_batch_size(r);
     check_wheres(r);
     check_targets(r);

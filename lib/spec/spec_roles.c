@@ -21,41 +21,54 @@ static void read_paths(struct reading *r, const struct place *list, struct param
     for (size_t i = 0; i < list->node->n_children; i++) {
         struct place item = place_item(list, i);
         const char *path;
-        if (!read_text(r->diags, &item, 256, &path)) {
-            continue;
+        if (read_text(r->diags, &item, 256, &path) && spec_path_is_valid(r->diags, &item, path)) {
+            *vec_push(&target->paths) = xstrdup(path);
         }
-        if (!str_has_prefix(path, "/spec/") && !str_has_prefix(path, "/metadata/")) {
-            reader_complain(r->diags, &item,
-                            "write a path such as /spec/containers/0/resources/requests/cpu",
-                            "'%s' is not a path into a pod template: it must start with /spec/ or "
-                            "/metadata/",
-                            path);
-            continue;
+    }
+}
+
+/* Variables and options that take the value. */
+static void read_handed_on(struct reading *r, const struct place *place,
+                           struct parameter_target *target)
+{
+    struct place env = place_get(place, "env");
+    struct place args = place_get(place, "args");
+    for (size_t i = 0; read_list(r->diags, &env, PATHS_MAX) && i < env.node->n_children; i++) {
+        struct place item = place_item(&env, i);
+        const char *name = spec_read_env_name(r->diags, &item);
+        if (name != NULL) {
+            *vec_push(&target->env) = xstrdup(name);
         }
-        *vec_push(&target->paths) = xstrdup(path);
+    }
+    for (size_t i = 0; read_list(r->diags, &args, PATHS_MAX) && i < args.node->n_children; i++) {
+        struct place item = place_item(&args, i);
+        const char *option;
+        if (read_text(r->diags, &item, 256, &option)) {
+            *vec_push(&target->args) = xstrdup(option);
+        }
     }
 }
 
 static void read_target(struct reading *r, const struct place *place,
                         struct parameter_target *target)
 {
-    static const struct field fields[] = {{"roles", FIELD_REQUIRED}, {"paths", FIELD_REQUIRED}};
-    static const char *const names[ROLE_COUNT] = {"pserver", "trainer", "worker"};
+    static const struct field fields[] = {{"roles", FIELD_REQUIRED},
+                                          {"paths", FIELD_OPTIONAL},
+                                          {"env", FIELD_OPTIONAL},
+                                          {"args", FIELD_OPTIONAL}};
     if (!read_map(r->diags, place, fields, COUNT_OF(fields))) {
         return;
     }
     struct place roles = place_get(place, "roles");
-    if (read_list(r->diags, &roles, COUNT_OF(names))) {
-        for (size_t i = 0; i < roles.node->n_children; i++) {
-            struct place item = place_item(&roles, i);
-            int role;
-            if (read_enum(r->diags, &item, names, COUNT_OF(names), NULL, &role)) {
-                target->roles[role] = true;
-            }
-        }
-    }
+    spec_read_role_names(r->diags, &roles, target->roles);
     struct place paths = place_get(place, "paths");
     read_paths(r, &paths, target);
+    read_handed_on(r, place, target);
+    if (paths.node == NULL && tree_get(place->node, "env") == NULL &&
+        tree_get(place->node, "args") == NULL) {
+        reader_complain(r->diags, place, "for example, add 'env: [MODEL]' or 'args: [--model]'",
+                        "a target needs paths, env or args");
+    }
 }
 
 static bool check_parameter_name(struct reading *r, const struct place *place, const char *name)

@@ -34,7 +34,11 @@ static const char *read_profile(struct reading *r, const struct place *item)
 
 void spec_read_systems(struct reading *r)
 {
-    static const struct field fields[] = {{"name", FIELD_REQUIRED}, {"profile", FIELD_REQUIRED}};
+    static const struct field fields[] = {
+        {"name", FIELD_REQUIRED},    {"profile", FIELD_REQUIRED}, {"image", FIELD_OPTIONAL},
+        {"command", FIELD_OPTIONAL}, {"args", FIELD_OPTIONAL},    {"env", FIELD_OPTIONAL},
+        {"patches", FIELD_OPTIONAL}, {"roles", FIELD_OPTIONAL},
+    };
     struct place list = place_get(&r->at, "systems");
     if (!read_list(r->diags, &list, SYSTEMS_MAX)) {
         return;
@@ -56,10 +60,12 @@ void spec_read_systems(struct reading *r)
                                 "duplicate system '%s'", name);
             }
         }
-        *vec_push(&r->spec->systems) = (struct system){
+        struct system *system = vec_push(&r->spec->systems);
+        *system = (struct system){
             .name = xstrdup(name),
             .profile = xstrdup(profile == NULL ? PROFILE_NATIVE : profile), /* wrong: noted */
         };
+        spec_read_launches(r, &item, system);
     }
 }
 

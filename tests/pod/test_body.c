@@ -363,6 +363,50 @@ static void parameters_cannot_break_rules(void **state)
     run_def_free(def);
 }
 
+/* Kubernetes expands a system's words and variables itself; benchd's own values must stay. */
+static void a_system_in_a_pod(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
+        "spec:\n"
+        "  systems: [{name: mine, profile: other, image: \"mine:1\", command: [run, $(RANK)], "
+        "env: [{name: RANK, value: $(BENCHD_INDEX)}, {name: A, value: w}, {name: A, value: x}]}]\n"
+        "  workload: {model: m, dataset: {kind: D, path: /$(X)}, batchSize: 1, "
+        "exchange: {kind: AllReduce}}\n"
+        "  sweep: {grid: {workers: [2]}}\n"
+        "  roles: {worker: {replicas: {from: workers}}}\n";
+    struct spec *spec = definition_load(text, NULL);
+    struct err err = {0};
+    assert_int_equal(pod_check_systems(spec, &err), 0);
+    struct run_def_params params = {.name = "sample-1", .uid = UID};
+    struct run_def *def;
+    struct diags diags = {0};
+    assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+    const struct replica_id worker = {{0, 1, 2}, ROLE_WORKER, 0};
+    const struct gang_addresses unknown = {.is_pods = true};
+    json_t *pod;
+    assert_int_equal(pod_body(def, &worker, &unknown, POD_BY_DNS, &pod, &err), 0);
+    expect(pod, "spec/containers/0/image", "mine:1");
+    expect(pod, "spec/containers/0/name", "main");
+    expect(pod, "spec/containers/0/command", "[\"run\",\"$(RANK)\"]");
+    assert_string_equal(env_of(pod, "RANK"), "$(BENCHD_INDEX)");
+    assert_string_equal(env_of(pod, "A"), "x");
+    assert_string_equal(env_of(pod, "BENCHD_DATA"), "D:/$$(X)");
+    /* What a variable refers to must stand before it. */
+    const json_t *list = json_object_get(
+        json_array_get(json_object_get(json_object_get(pod, "spec"), "containers"), 0), "env");
+    size_t index = 0, rank = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_object_get(json_array_get(list, i), "name"));
+        index = str_eq(name, "BENCHD_INDEX") ? i : index;
+        rank = str_eq(name, "RANK") ? i : rank;
+    }
+    assert_true(index < rank);
+    json_decref(pod);
+    run_def_free(def);
+}
+
 static void service_and_secret(void **state)
 {
     (void)state;
@@ -417,6 +461,7 @@ int main(void)
         cmocka_unit_test(values_are_not_expanded),
         cmocka_unit_test(account_of_the_template_stays),
         cmocka_unit_test(parameters_cannot_break_rules),
+        cmocka_unit_test(a_system_in_a_pod),
         cmocka_unit_test(service_and_secret),
         cmocka_unit_test(addresses),
     };

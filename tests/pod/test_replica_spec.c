@@ -143,7 +143,7 @@ static void templates_give_command_environment_and_requests(void **state)
     assert_string_equal(argv, "/bin/run\n$(HOME)\n--fast\n");
     assert_string_equal(spec.envp[0], "AB=ab");
     assert_string_equal(spec.envp[1], "A=new");
-    assert_string_equal(spec.envp[2], "B=$(A)");
+    assert_string_equal(spec.envp[2], "B=old"); /* as a pod: what A is at that place */
     assert_string_equal(spec.envp[3], "EMPTY=");
     assert_string_equal(spec.envp[4], "BENCHD_RUN=vgg16-pserver-sweep-7k3fq");
     assert_env(&spec, "BENCHD_STEPS=5");
@@ -151,6 +151,58 @@ static void templates_give_command_environment_and_requests(void **state)
     assert_false(has_env(&spec, "POD="));
     assert_int_equal(spec.cpu_millicores, 1500);
     assert_int_equal(spec.mem_bytes, 2147483648);
+    replica_spec_done(&spec);
+    run_def_free(def);
+}
+
+static const char foreign[] =
+    "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
+    "spec:\n"
+    "  systems:\n"
+    "  - name: mine\n"
+    "    profile: other\n"
+    "    image: mine:1\n"
+    "    command: [python3, \"$(HOME)/train.py\"]\n"
+    "    args: [\"--rank=$(BENCHD_INDEX)\", \"$$(HOME)\", \"$(NOBODY)\"]\n"
+    "    env: [{name: HOME, value: /h}, {name: BATCH, value: \"b$(BENCHD_BATCH_SIZE)\"}]\n"
+    "    roles: {worker: {env: [{name: HOME, value: /w}]}}\n"
+    "  workload: {model: resnet50, dataset: {kind: Real}, batchSize: 32, exchange: {kind: "
+    "AllReduce}}\n"
+    "  sweep: {grid: {workers: [2], net: [resnet50, \"in$(HOME)\"]}}\n"
+    "  parameters:\n"
+    "  - {name: net, targets: [{roles: [worker], env: [NET], args: [--net, --model=]}]}\n"
+    "  roles: {worker: {replicas: {from: workers}, template: {spec: {containers: "
+    "[{env: [{name: BATCH, value: t}, {name: OWN, value: o}]}]}}}}\n"
+    "  measure: {steps: 5}\n";
+
+static void a_system_runs_its_own_command(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run(foreign, NULL, 0);
+    struct replica_id id = {.attempt.point = 1, .role = ROLE_WORKER, .index = 1};
+    struct gang_addresses unknown = {0};
+    struct replica_spec spec;
+    struct err err;
+    assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+    _cleanup_(freep) char *argv = join(spec.argv);
+    assert_string_equal(argv,
+                        "python3\n/w/train.py\n--rank=1\n$(HOME)\n$(NOBODY)\n--net\nin$(HOME)\n"
+                        "--model=in$(HOME)\n");
+    _cleanup_(freep) char *words = join(spec.words);
+    assert_string_equal(words,
+                        "python3\n$(HOME)/train.py\n--rank=$(BENCHD_INDEX)\n$$(HOME)\n$(NOBODY)\n"
+                        "--net\nin$$(HOME)\n--model=in$$(HOME)\n");
+    assert_env(&spec, "HOME=/w");
+    assert_env(&spec, "BATCH=b32");
+    assert_env(&spec, "OWN=o");
+    assert_env(&spec, "NET=in$(HOME)");
+    assert_env(&spec, "BENCHD_MODEL=resnet50");
+    assert_env(&spec, "BENCHD_DATA=Real");
+    assert_env(&spec, "BENCHD_EXCHANGE=AllReduce");
+    assert_env(&spec, "BENCHD_WORKERS=2");
+    assert_env(&spec, "BENCHD_PARAM_NET=in$(HOME)");
+    assert_false(has_env(&spec, "HOME=/h"));
+    assert_false(has_env(&spec, "BATCH=t"));
     replica_spec_done(&spec);
     run_def_free(def);
 }
@@ -389,6 +441,7 @@ int main(void)
         cmocka_unit_test(environment_is_what_the_contract_says),
         cmocka_unit_test(baselines_run_without_server),
         cmocka_unit_test(templates_give_command_environment_and_requests),
+        cmocka_unit_test(a_system_runs_its_own_command),
         cmocka_unit_test(limits_stand_in_for_requests),
         cmocka_unit_test(data_and_arguments_without_command),
         cmocka_unit_test(parameters_reach_the_template_by_path),

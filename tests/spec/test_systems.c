@@ -15,6 +15,7 @@
 #include "spec/matrix.h"
 #include "spec/profile.h"
 #include "spec/spec_load.h"
+#include "spec/system_template.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -120,6 +121,59 @@ static void names_of_foreign_systems_are_free(void **state)
     spec_free(s);
 }
 
+/* What container 0 of a role becomes, compact. Owned. */
+static char *container_of(const struct spec *spec, size_t system, enum role role)
+{
+    struct err err;
+    json_t *template;
+    assert_int_equal(system_template(spec, &spec->systems.items[system], role, &template, &err), 0);
+    json_t *containers = json_object_get(json_object_get(template, "spec"), "containers");
+    char *text = json_dumps(json_array_get(containers, 0), JSON_COMPACT);
+    json_decref(template);
+    return text;
+}
+
+static void a_system_has_its_own(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *system, *template, *expected;
+    } rows[] = {
+        {"nothing", "", "{command: [c], args: [a], image: i}",
+         "{\"command\":[\"c\"],\"args\":[\"a\"],\"image\":\"i\"}"},
+        {"an image", ", image: j", "{image: i}", "{\"image\":\"j\"}"},
+        {"a command takes the template's arguments away", ", command: [d, e]",
+         "{command: [c], args: [a]}", "{\"command\":[\"d\",\"e\"]}"},
+        {"arguments alone keep the command", ", args: [b]", "{command: [c], args: [a]}",
+         "{\"command\":[\"c\"],\"args\":[\"b\"]}"},
+        {"no arguments", ", args: []", "{command: [c], args: [a]}",
+         "{\"command\":[\"c\"],\"args\":[]}"},
+        {"a role's own goes first",
+         ", command: [d], args: [b], image: j, roles: {worker: {command: [f], image: k}}", "{}",
+         "{\"command\":[\"f\"],\"image\":\"k\"}"},
+        {"a role's arguments for the command of all",
+         ", command: [d], roles: {worker: {args: [g]}}", "{}",
+         "{\"command\":[\"d\"],\"args\":[\"g\"]}"},
+        {"patches",
+         ", patches: [{path: /spec/containers/0/x, value: {w: [1]}}, "
+         "{roles: [pserver], path: /spec/containers/0/z, value: 2}]",
+         "{}", "{\"x\":{\"w\":[1]}}"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# %s\n", rows[i].name);
+        _cleanup_(freep) char *systems =
+            xasprintf("[{name: mine, profile: other%s}]", rows[i].system);
+        _cleanup_(freep) char *roles =
+            xasprintf("{worker: {replicas: {from: workers}, template: {spec: {containers: [%s]}}}}",
+                      rows[i].template);
+        _cleanup_(freep) char *text = compose(systems, NULL, NULL, roles);
+        struct spec *spec = definition_load(text, NULL);
+        _cleanup_(freep) char *got = container_of(spec, 0, ROLE_WORKER);
+        assert_string_equal(got, rows[i].expected);
+        spec_free(spec);
+    }
+}
+
 static const struct {
     const char *systems, *workload, *sweep, *roles;
     const char *message; /* "LINE:COLUMN: error: path: text" */
@@ -148,6 +202,35 @@ static const struct {
      "6:21: error: spec.workload.model: 'a b' is not a valid name", NULL},
     {NULL, "{model: m, batchSize: 1, exchange: {kind: -x}}", NULL, NULL,
      "6:55: error: spec.workload.exchange.kind: '-x' is not a valid name", NULL},
+    /* What a system has of its own. */
+    {"[{name: mine, profile: other, comand: [x]}]", NULL, NULL, NULL,
+     "5:42: error: spec.systems[0].comand: unknown field", "did you mean 'command'?"},
+    {"[{name: mine, profile: other, command: x}]", NULL, NULL, NULL,
+     "5:51: error: spec.systems[0].command: must be a list", NULL},
+    {"[{name: mine, profile: other, command: []}]", NULL, NULL, NULL,
+     "5:51: error: spec.systems[0].command: the list is empty", NULL},
+    {"[{name: mine, profile: other, image: ''}]", NULL, NULL, NULL,
+     "5:49: error: spec.systems[0].image: the image is empty", "for example, write registry"},
+    {"[{name: mine, profile: other, env: [{name: BENCHD_INDEX, value: '1'}]}]", NULL, NULL, NULL,
+     "5:55: error: spec.systems[0].env[0].name: names that begin with BENCHD_ are benchd's own",
+     "choose another name"},
+    {"[{name: mine, profile: other, env: [{name: A, value: 1}]}]", NULL, NULL, NULL,
+     "5:65: error: spec.systems[0].env[0].value: must be a string", "put quotes around it"},
+    {"[{name: mine, profile: other, env: [{name: A}]}]", NULL, NULL, NULL,
+     "5:48: error: spec.systems[0].env[0].value: required field 'value' is missing", NULL},
+    {"[{name: mine, profile: other, roles: {pserver: {args: [x]}}}]", NULL, NULL, NULL,
+     "5:50: error: spec.systems[0].roles.pserver: spec.roles.pserver does not exist",
+     "remove it, or add the role to spec.roles"},
+    {"[{name: mine, profile: other, patches: [{path: spec/x, value: 1}]}]", NULL, NULL, NULL,
+     "5:59: error: spec.systems[0].patches[0].path: 'spec/x' is not a path into a pod template",
+     NULL},
+    {"[{name: mine, profile: other, patches: [{path: /spec/containers/1/x, value: 1}]}]", NULL,
+     NULL, NULL, "5:51: error: spec.systems[0].patches: the template of worker has no such path",
+     "use paths that the template has"},
+    {"[{name: mine, profile: other, patches: [{path: /spec/restartPolicy, value: Always}]}]", NULL,
+     NULL, NULL,
+     "5:51: error: spec.systems[0].patches: template of worker: spec.restartPolicy: must be Never",
+     NULL},
     /* With the native worker beside them, all names must be its own. */
     {"[{name: mine, profile: other}, {name: ours, profile: benchworker}]", NULL, NULL, NULL,
      "6:21: error: spec.workload.model: unknown value 'resnet50'", NULL},
@@ -175,13 +258,50 @@ static void reports_what_is_wrong(void **state)
     assert_int_equal(n_failed, 0);
 }
 
+static void a_command_must_come_from_somewhere(void **state)
+{
+    (void)state;
+    static const char bare[] = "name: bare\n";
+    static const struct {
+        const char *name, *systems, *roles, *error;
+    } rows[] = {
+        {"nowhere", "[{name: mine, profile: bare}]", NULL,
+         "f.yaml:5:13: error: spec.systems[0]: system 'mine' has no command for role worker"},
+        {"of another role", "[{name: mine, profile: bare, roles: {trainer: {command: [x]}}}]", NULL,
+         "system 'mine' has no command for role worker"},
+        {"of the system", "[{name: mine, profile: bare, command: [x]}]", NULL, ""},
+        {"of its role", "[{name: mine, profile: bare, roles: {worker: {command: [x]}}}]", NULL, ""},
+        {"of the template", "[{name: mine, profile: bare}]",
+         "{worker: {replicas: {from: workers}, template: {spec: {containers: [{command: [x]}]}}}}",
+         ""},
+    };
+    struct profiles profiles = {0};
+    struct diags diags = {0};
+    struct profile *profile;
+    assert_int_equal(profile_load(bare, strlen(bare), &profile, &diags), 0);
+    *vec_push(&profiles.list) = profile;
+    struct spec_overrides overrides = {.profiles = &profiles};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# %s\n", rows[i].name);
+        _cleanup_(freep) char *text = compose(rows[i].systems, NULL, NULL, rows[i].roles);
+        _cleanup_(freep) char *errors = definition_errors(text, &overrides);
+        if (strstr(errors, rows[i].error) == NULL ||
+            (rows[i].error[0] == '\0') != (errors[0] == '\0')) {
+            fail_msg("expected '%s', got\n%s", rows[i].error, errors);
+        }
+    }
+    profiles_done(&profiles);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(roles_follow_the_exchange),
         cmocka_unit_test(who_trains_is_counted),
         cmocka_unit_test(names_of_foreign_systems_are_free),
+        cmocka_unit_test(a_system_has_its_own),
         cmocka_unit_test(reports_what_is_wrong),
+        cmocka_unit_test(a_command_must_come_from_somewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,20 @@
+/* What a system runs in place of its roles' templates, or beside them: in all its roles, or in one.
+ * Pure. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "spec/command.h"
+
+struct env_var { /* owned */
+    char *name, *value;
+};
+
+struct launch {
+    char *image;            /* owned; NULL: not given */
+    struct command command; /* no words: not given */
+    struct command args;    /* with has_args; no words: none at all */
+    bool has_args;
+    VEC(struct env_var) env;
+};
+void launch_done(struct launch *launch);

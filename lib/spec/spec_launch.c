@@ -1,0 +1,190 @@
+/* Reading what a system has of its own: image, command, args, env, patches, and the same for single
+ * roles. See spec_internal.h. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "spec/profile.h"
+#include "spec/spec_internal.h"
+#include "spec/system_template.h"
+#include "spec/template_rules.h"
+
+#define WORD_MAX 32768
+#define WORDS_MAX 1000
+#define ENV_MAX 256
+#define PATCHES_MAX 64
+#define IMAGE_MAX 1024
+
+static void read_env(struct diags *d, const struct place *list, struct launch *launch)
+{
+    static const struct field fields[] = {{"name", FIELD_REQUIRED}, {"value", FIELD_REQUIRED}};
+    if (!read_list(d, list, ENV_MAX)) {
+        return;
+    }
+    for (size_t i = 0; i < list->node->n_children; i++) {
+        struct place item = place_item(list, i);
+        struct place name_place = place_get(&item, "name");
+        struct place value_place = place_get(&item, "value");
+        const char *value = NULL;
+        if (!read_map(d, &item, fields, COUNT_OF(fields))) {
+            continue;
+        }
+        const char *name = spec_read_env_name(d, &name_place);
+        if (read_text(d, &value_place, WORD_MAX, &value) && name != NULL) {
+            *vec_push(&launch->env) = (struct env_var){xstrdup(name), xstrdup(value)};
+        }
+    }
+}
+
+static void read_launch(struct diags *d, const struct place *map, struct launch *launch)
+{
+    struct place image = place_get(map, "image");
+    struct place command = place_get(map, "command");
+    struct place args = place_get(map, "args");
+    struct place env = place_get(map, "env");
+    const char *text;
+    if (read_text(d, &image, IMAGE_MAX, &text)) {
+        if (text[0] == '\0') {
+            reader_complain(d, &image, "for example, write registry/name:tag",
+                            "the image is empty");
+        }
+        launch->image = xstrdup(text);
+    }
+    if (read_list(d, &command, WORDS_MAX)) {
+        (void)spec_read_words(d, &command, &launch->command); /* it is a list */
+    }
+    launch->has_args = args.node != NULL && spec_read_words(d, &args, &launch->args);
+    read_env(d, &env, launch);
+}
+
+static void read_patch(struct reading *r, const struct place *place, struct system *system)
+{
+    static const struct field fields[] = {
+        {"roles", FIELD_OPTIONAL}, {"path", FIELD_REQUIRED}, {"value", FIELD_REQUIRED}};
+    if (!read_map(r->diags, place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    struct place roles = place_get(place, "roles");
+    struct place path_place = place_get(place, "path");
+    struct place value = place_get(place, "value");
+    const char *path;
+    if (!read_text(r->diags, &path_place, 256, &path) ||
+        !spec_path_is_valid(r->diags, &path_place, path) || value.node == NULL) {
+        return;
+    }
+    struct system_patch *patch = vec_push(&system->patches);
+    *patch = (struct system_patch){.path = xstrdup(path), .value = tree_to_json(value.node)};
+    if (roles.node == NULL) {
+        memset(patch->roles, true, sizeof(patch->roles));
+    } else {
+        spec_read_role_names(r->diags, &roles, patch->roles);
+    }
+}
+
+void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system)
+{
+    static const struct field role_names[] = {
+        {"pserver", FIELD_OPTIONAL}, {"trainer", FIELD_OPTIONAL}, {"worker", FIELD_OPTIONAL}};
+    static const struct field fields[] = {{"image", FIELD_OPTIONAL},
+                                          {"command", FIELD_OPTIONAL},
+                                          {"args", FIELD_OPTIONAL},
+                                          {"env", FIELD_OPTIONAL}};
+    read_launch(r->diags, system_place, &system->all_roles);
+    struct place roles = place_get(system_place, "roles");
+    if (read_map(r->diags, &roles, role_names, COUNT_OF(role_names))) {
+        for (int role = 0; role < ROLE_COUNT; role++) {
+            struct place place = place_get(&roles, role_to_string((enum role)role));
+            if (read_map(r->diags, &place, fields, COUNT_OF(fields))) {
+                read_launch(r->diags, &place, &system->of_role[role]);
+            }
+        }
+    }
+    struct place patches = place_get(system_place, "patches");
+    for (size_t i = 0; read_list(r->diags, &patches, PATCHES_MAX) && i < patches.node->n_children;
+         i++) {
+        struct place item = place_item(&patches, i);
+        read_patch(r, &item, system);
+    }
+}
+
+/* ---- what only shows when everything is read ---- */
+
+/* The template of that role with the system's own on top; what cannot be, or must not be, is noted at
+ * the patch or the role. */
+static void check_template(struct reading *r, const struct place *item, const struct system *system,
+                           enum role role)
+{
+    struct place patches = place_get(item, "patches");
+    struct err err;
+    json_t *template;
+    if (system_template(r->spec, system, role, &template, &err) < 0) {
+        reader_complain(r->diags, &patches, "use paths that the template has",
+                        "the template of %s has no such path: %s", role_to_string(role), err.msg);
+        return;
+    }
+    struct template_problem problem;
+    const bool is_own = system->patches.len > 0 || r->spec->roles[role].template == NULL;
+    if (is_own && template_rules_check(template, &problem) < 0) {
+        reader_complain(r->diags, &patches, problem.fix, "template of %s: %s: %s",
+                        role_to_string(role), problem.path, problem.message);
+    }
+    json_decref(template);
+}
+
+static bool has_command(const struct reading *r, const struct system *system,
+                        const struct profile *profile, enum role role)
+{
+    json_t *template;
+    if (profile->commands[role].words.len > 0 ||
+        system_template(r->spec, system, role, &template, NULL) < 0) {
+        return true; /* what is wrong with the template was noted */
+    }
+    const bool has_one = template_has_command(template);
+    json_decref(template);
+    return has_one;
+}
+
+static void check_commands(struct reading *r, const struct place *item, const struct system *system)
+{
+    const struct profile *profile =
+        r->profiles == NULL ? NULL : profiles_find(r->profiles, system->profile);
+    for (enum role role = 0; profile != NULL && role < ROLE_COUNT; role++) {
+        if (r->spec->roles[role].present && !has_command(r, system, profile, role)) {
+            reader_complain(r->diags, item, "for example, add 'command: [python3, train.py]'",
+                            "system '%s' has no command for role %s", system->name,
+                            role_to_string(role));
+            return; /* the other roles' is most likely missing for the same reason */
+        }
+    }
+}
+
+static void check_launch(struct reading *r, const struct place *item, const struct system *system)
+{
+    struct place roles = place_get(item, "roles");
+    size_t n_before = r->diags->list.len;
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        struct place own = place_get(&roles, role_to_string(role));
+        if (own.node != NULL && !r->spec->roles[role].present) {
+            reader_complain_key(r->diags, &own, "remove it, or add the role to spec.roles",
+                                "spec.roles.%s does not exist", role_to_string(role));
+        } else if (r->spec->roles[role].present && r->diags->list.len == n_before) {
+            check_template(r, item, system, role);
+        }
+    }
+    check_commands(r, item, system);
+}
+
+void spec_check_launches(struct reading *r)
+{
+    struct place list = place_get(&r->at, "systems");
+    size_t n_read = 0; /* of the systems that could be read, in the order of the list */
+    for (size_t i = 0;
+         list.node != NULL && list.node->kind == NODE_SEQ && i < list.node->n_children; i++) {
+        struct place item = place_item(&list, i);
+        const struct node *name = tree_get(item.node, "name");
+        if (n_read < r->spec->systems.len && name != NULL && name->kind == NODE_STRING &&
+            str_eq(name->s, r->spec->systems.items[n_read].name)) {
+            check_launch(r, &item, &r->spec->systems.items[n_read++]);
+        }
+    }
+}

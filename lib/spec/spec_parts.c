@@ -1,0 +1,75 @@
+/* Parts that several fields of a definition share. See spec_internal.h. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "spec/spec_internal.h"
+
+#define WORD_MAX 32768
+#define WORDS_MAX 1000
+#define RESERVED_PREFIX "BENCHD_"
+
+bool spec_path_is_valid(struct diags *diags, const struct place *place, const char *path)
+{
+    if (str_has_prefix(path, "/spec/") || str_has_prefix(path, "/metadata/")) {
+        return true;
+    }
+    reader_complain(diags, place, "write a path such as /spec/containers/0/resources/requests/cpu",
+                    "'%s' is not a path into a pod template: it must start with /spec/ or "
+                    "/metadata/",
+                    path);
+    return false;
+}
+
+void spec_read_role_names(struct diags *diags, const struct place *list, bool *ret_roles)
+{
+    static const char *const names[ROLE_COUNT] = {"pserver", "trainer", "worker"};
+    if (!read_list(diags, list, COUNT_OF(names))) {
+        return;
+    }
+    for (size_t i = 0; i < list->node->n_children; i++) {
+        struct place item = place_item(list, i);
+        int role;
+        if (read_enum(diags, &item, names, COUNT_OF(names), NULL, &role)) {
+            ret_roles[role] = true;
+        }
+    }
+}
+
+bool spec_read_words(struct diags *diags, const struct place *list, struct command *ret)
+{
+    const bool is_empty =
+        list->node != NULL && list->node->kind == NODE_SEQ && list->node->n_children == 0;
+    if (is_empty) {
+        return true;
+    }
+    if (!read_list(diags, list, WORDS_MAX)) {
+        return false;
+    }
+    for (size_t i = 0; i < list->node->n_children; i++) {
+        struct place item = place_item(list, i);
+        const char *word;
+        if (read_text(diags, &item, WORD_MAX, &word)) {
+            *vec_push(&ret->words) = xstrdup(word);
+        }
+    }
+    return true;
+}
+
+const char *spec_read_env_name(struct diags *diags, const struct place *place)
+{
+    const char *name;
+    if (!read_text(diags, place, 256, &name)) {
+        return NULL;
+    }
+    if (name[0] == '\0' || strchr(name, '=') != NULL) {
+        reader_complain(diags, place, NULL, "'%s' is not a valid variable name", name);
+        return NULL;
+    }
+    if (str_has_prefix(name, RESERVED_PREFIX)) {
+        reader_complain(diags, place, "choose another name",
+                        "names that begin with " RESERVED_PREFIX " are benchd's own");
+        return NULL;
+    }
+    return name;
+}

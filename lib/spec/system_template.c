@@ -1,0 +1,83 @@
+/* See system_template.h. */
+#include "spec/system_template.h"
+
+#include "base/mem.h"
+#include "doc/json_pointer.h"
+
+static json_t *first_container(const json_t *template)
+{
+    const json_t *spec = json_object_get(template, "spec");
+    return json_array_get(json_object_get(spec, "containers"), 0);
+}
+
+static json_t *words_to_json(const struct command *command)
+{
+    json_t *list = json_array();
+    vec_each (char *const, word, &command->words) {
+        (void)json_array_append_new(list, json_string(*word)); /* fails without memory only */
+    }
+    return list;
+}
+
+static void set(json_t *object, const char *key, json_t *value_take)
+{
+    (void)json_object_set_new(object, key, value_take); /* as above */
+}
+
+/* A command of its own takes the place of the template's command with its arguments, as a container's
+ * command takes that of its image. A role's own goes before that of all roles. */
+static void set_words(json_t *container, const struct launch *launch)
+{
+    if (launch->command.words.len > 0) {
+        set(container, "command", words_to_json(&launch->command));
+        (void)json_object_del(container, "args"); /* there may be none */
+    }
+    if (launch->has_args) {
+        set(container, "args", words_to_json(&launch->args));
+    }
+    if (launch->image != NULL) {
+        set(container, "image", json_string(launch->image));
+    }
+}
+
+static int apply_patches(json_t *template, const struct system *system, enum role role,
+                         struct err *err)
+{
+    vec_each (const struct system_patch, patch, &system->patches) {
+        int r = !patch->roles[role] ? 0
+                                    : json_pointer_set_new(template, patch->path,
+                                                           json_deep_copy(patch->value), err);
+        if (r < 0) {
+            return r;
+        }
+    }
+    return 0;
+}
+
+int system_template(const struct spec *spec, const struct system *system, enum role role,
+                    json_t **ret, struct err *err)
+{
+    const json_t *source = spec->roles[role].template;
+    json_t *template =
+        source != NULL ? json_deep_copy(source) : json_pack("{s{s[{}]}}", "spec", "containers");
+    json_t *container = first_container(template);
+    set_words(container, &system->all_roles);
+    set_words(container, &system->of_role[role]);
+    int r = apply_patches(template, system, role, err);
+    if (r < 0) {
+        json_decref(template);
+        return r;
+    }
+    *ret = template;
+    return 0;
+}
+
+const char *template_image(const json_t *template)
+{
+    return json_string_value(json_object_get(first_container(template), "image"));
+}
+
+bool template_has_command(const json_t *template)
+{
+    return json_array_size(json_object_get(first_container(template), "command")) > 0;
+}

@@ -1,0 +1,17 @@
+/* The PodTemplateSpec of a role as one system runs it: the role's template, then what the system has
+ * of its own. Pure. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "spec/spec.h"
+
+/* Owned. Without a template of the role: one with a single container. -EINVAL: a patch meets
+ * something it cannot set. */
+int system_template(const struct spec *spec, const struct system *system, enum role role,
+                    json_t **ret, struct err *err);
+/* The image of container 0, borrowed; NULL: none. */
+const char *template_image(const json_t *template);
+/* Does container 0 have a command? */
+bool template_has_command(const json_t *template);

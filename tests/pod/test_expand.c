@@ -1,0 +1,88 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "pod/expand.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+/* The rows of Kubernetes' own test of its expansion, and some more. */
+static const struct {
+    const char *text, *expected;
+} rows[] = {
+    {"", ""},
+    {"plain", "plain"},
+    {"$(A)", "a"},
+    {"x$(A)y$(B)z", "xaybz"},
+    {"$(A)$(A)", "aa"},
+    {"$(EMPTY)", ""},
+    {"$(LONGER)", "longer"},
+    {"$(LONG)", "$(LONG)"},
+    {"$(UNKNOWN)-$(A)", "$(UNKNOWN)-a"},
+    {"$$(A)", "$(A)"},
+    {"$$$(A)", "$a"},
+    {"$$$$(A)", "$$(A)"},
+    {"$$$$$(A)", "$$a"},
+    {"$$", "$"},
+    {"$", "$"},
+    {"a$", "a$"},
+    {"$x $(A)", "$x a"},
+    {"$(", "$("},
+    {"$(A", "$(A"},
+    {"$((A)", "$((A)"},
+    {"$(A))", "a)"},
+    {"$()", "$()"},
+    {"$(REF)", "$(A)"}, /* a value is not expanded again */
+    {"$(A=x)", "$(A=x)"},
+};
+
+static struct expand_env make_env(void)
+{
+    struct expand_env env = {0};
+    expand_env_set(&env, "A", "old");
+    expand_env_set(&env, "B", "b");
+    expand_env_set(&env, "A", "a");
+    expand_env_set(&env, "EMPTY", "");
+    expand_env_set(&env, "LONGER", "longer");
+    expand_env_set(&env, "REF", "$(A)");
+    return env;
+}
+
+static void as_kubernetes(void **state)
+{
+    (void)state;
+    struct expand_env env = make_env();
+    assert_int_equal(env.list.len, 5);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *got = expand(rows[i].text, &env);
+        print_message("# '%s'\n", rows[i].text);
+        assert_string_equal(got, rows[i].expected);
+    }
+    expand_env_done(&env);
+}
+
+static void what_is_escaped_stays(void **state)
+{
+    (void)state;
+    struct expand_env env = make_env();
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *escaped = expand_escape(rows[i].text);
+        _cleanup_(freep) char *got = expand(escaped, &env);
+        print_message("# '%s' as '%s'\n", rows[i].text, escaped);
+        assert_string_equal(got, rows[i].text);
+    }
+    expand_env_done(&env);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_kubernetes),
+        cmocka_unit_test(what_is_escaped_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
