@@ -8,8 +8,8 @@
 #include "base/str.h"
 
 #define FIRST_S 2
-#define LAST_S 240
-#define FAULTS_USUAL 8
+#define LAST_S 120
+#define FAULTS_USUAL 12
 #define CLOCK_STEP_MAX_S 120
 
 static const char *const names[] = {
@@ -41,6 +41,7 @@ static const struct {
     [FAULT_FORCE_DELETE_POD] = {0, 1},
     [FAULT_EVICT_POD] = {0, 1},
     [FAULT_STEP_CLOCK] = {0, 2 * CLOCK_STEP_MAX_S},
+    [FAULT_RIVAL] = {60, 1},
     [FAULT_DISK_FULL] = {20, 1},
     [FAULT_DISK_BUSY] = {10, 1},
     [FAULT_CANCEL] = {0, 8},
@@ -189,6 +190,9 @@ static void happen(void *ctx)
         break;
     case FAULT_STEP_CLOCK:
         sim.wall_off_ns += ((int64_t)f->n - CLOCK_STEP_MAX_S) * SIM_S;
+        break;
+    case FAULT_RIVAL:
+        user_rival(f->length_ns);
         break;
     case FAULT_KILL_CONTAINER:
     case FAULT_DELETE_POD:

@@ -93,9 +93,9 @@ void promise_after_step(void)
 static const struct sim_run *run_of_pod(const char *what)
 {
     static const char *const words = "create pod '";
-    for (size_t i = 0; str_has_prefix(what, words) && i < user_count(); i++) {
+    for (size_t i = user_count(); str_has_prefix(what, words) && i > 0; i--) {
         const char *name = what + strlen(words);
-        const struct sim_run *r = user_get(i);
+        const struct sim_run *r = user_get(i - 1); /* the youngest of the name */
         if (str_has_prefix(name, r->name) && str_has_prefix(name + strlen(r->name), "-p")) {
             return r;
         }
@@ -257,6 +257,14 @@ void promise_attempt_saved(const char *run_uid, const struct attempt_row *row,
     }
     vec_each (const struct replica_row, r, &row->replicas) {
         check_replica(run_uid, row, r);
+        bool has_log = false;
+        for (size_t i = 0; i < n_logs; i++) {
+            has_log = has_log || replica_id_eq(&logs[i].id, &r->id);
+        }
+        if (r->exit_code >= 0 && !has_log) {
+            sim_broken("p%ut%ua%u is saved without the log of %d/%u", row->id.point, row->id.trial,
+                       row->id.number, (int)r->id.role, r->id.index);
+        }
     }
     for (size_t i = 0; i < n_logs; i++) {
         check_log(run_uid, row, &logs[i]);
@@ -287,9 +295,15 @@ static bool is_open(const char *name, const char *what)
     return false;
 }
 
-static const char *phase_in_object(const struct sim_run *r)
+static const struct sim_object *object_of(const struct sim_run *r)
 {
     const struct sim_object *o = server_find(KIND_RUNS, r->name);
+    return o != NULL && str_eq(o->uid, r->uid) ? o : NULL;
+}
+
+static const char *phase_in_object(const struct sim_run *r)
+{
+    const struct sim_object *o = object_of(r);
     const json_t *status = o == NULL ? NULL : json_object_get(o->json, "status");
     const char *phase = json_string_value(json_object_get(status, "phase"));
     return phase == NULL ? "" : phase;
@@ -315,10 +329,10 @@ bool promise_is_settled(const char **ret_why)
     for (size_t i = 0; i < user_count(); i++) {
         const struct sim_run *r = user_get(i);
         const bool is_deleted = (r->wishes & WISH_DELETE) != 0;
-        if (is_deleted && server_find(KIND_RUNS, r->name) != NULL) {
-            return is_open(r->name, "is deleted and still there");
+        if ((is_deleted || r->is_brief) && object_of(r) != NULL) {
+            return is_open(r->name, is_deleted ? "is deleted and still there" : "has not expired");
         }
-        if (!is_deleted && !has_final_phase(r)) {
+        if (!is_deleted && !r->is_brief && !has_final_phase(r)) {
             return is_open(r->name, "has not ended");
         }
     }
@@ -345,12 +359,12 @@ static void check_run(const struct sim_run *r)
     }
     if (s == NULL) {
         if ((r->wishes & WISH_CANCEL) == 0) {
-            sim_broken("%s ended as %s and is not in the store", r->name, phase_in_object(r));
+            sim_broken("%s ended as '%s' and is not in the store", r->name, phase_in_object(r));
         }
         return;
     }
     const char *phase = run_phase_to_string(s->status.phase);
-    if (!str_eq(phase, phase_in_object(r))) {
+    if (!r->is_brief && !str_eq(phase, phase_in_object(r))) {
         sim_broken("%s is %s in the store and %s in its object", r->name, phase,
                    phase_in_object(r));
     }

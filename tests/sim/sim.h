@@ -229,6 +229,7 @@ struct sim_run {
     char *name, *uid;  /* uid NULL: not created yet */
     unsigned wishes;   /* ever */
     bool is_suspended; /* now */
+    bool is_brief;     /* its object expires; then another run gets its name */
     uint32_t n_trials;
 };
 void user_begin(unsigned n_runs);
@@ -239,6 +240,8 @@ void user_cancel(struct sim_run *r);
 void user_suspend(struct sim_run *r, bool suspend);
 void user_delete(struct sim_run *r, bool is_foreground);
 bool user_is_done(void); /* every run was created, and none is suspended */
+/* Another benchd, of which nothing is seen but that it takes part in the election. */
+void user_rival(int64_t length_ns);
 
 /* --- fault.c --- */
 
@@ -262,6 +265,7 @@ bool user_is_done(void); /* every run was created, and none is suspended */
     X(FORCE_DELETE_POD, "force-delete-pod")                                                        \
     X(EVICT_POD, "evict-pod")                                                                      \
     X(STEP_CLOCK, "step-clock") /* the wall clock jumps */                                         \
+    X(RIVAL, "rival")           /* another benchd wants the Lease, and keeps it for length */      \
     X(DISK_FULL, "disk-full")                                                                      \
     X(DISK_BUSY, "disk-busy")                                                                      \
     X(CANCEL, "cancel")                                                                            \

@@ -7,7 +7,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#define RUNS_MAX 4
+#define RUNS_MAX 8
+#define TTL_S 20
 
 static struct {
     struct sim_run runs[RUNS_MAX];
@@ -19,7 +20,7 @@ static struct {
 #define TEMPLATE "\"template\":{\"spec\":{\"containers\":[{\"name\":\"m\",\"image\":\"i\"}]}}"
 
 /* The `spec` of a Benchmark: one or two points, one or two trials. */
-static char *definition(uint32_t *ret_trials)
+static char *definition(struct sim_run *r)
 {
     static const char *const policies[] = {"All", "Running", "None", "OnSuccess"};
     static const char *const addressing[] = {"Auto", "Dns", "Ip"};
@@ -27,28 +28,32 @@ static char *definition(uint32_t *ret_trials)
     const unsigned n_trials = 1 + sim_below(DRAW_USER, 2);
     const char *policy = policies[sim_below(DRAW_USER, 4)];
     const char *naming = addressing[sim_below(DRAW_USER, 3)];
-    *ret_trials = n_points * n_trials;
+    _cleanup_(freep) char *ttl =
+        r->is_brief ? xasprintf(",\"ttlSecondsAfterFinished\":%d", TTL_S) : xstrdup("");
+    r->n_trials = n_points * n_trials;
     return xasprintf(
         "{\"systems\":[{\"name\":\"benchworker\",\"profile\":\"benchworker\"}],\"workload\":{"
         "\"model\":\"vgg16-fluid-fc512\",\"batchSize\":16},\"sweep\":{\"grid\":{\"pservers\":[1],"
         "\"trainers\":[%s]}},\"baseline\":{\"kind\":\"Point\",\"where\":{\"trainers\":1}},"
         "\"measure\":{\"steps\":3,\"warmupSteps\":0},\"repeats\":{\"min\":%u},"
-        "\"runPolicy\":{\"backoffLimit\":20,\"cleanPodPolicy\":\"%s\"},\"addressing\":\"%s\","
+        "\"runPolicy\":{\"backoffLimit\":20,\"cleanPodPolicy\":\"%s\"%s},\"addressing\":\"%s\","
         "\"roles\":{\"pserver\":{\"replicas\":{\"from\":\"pservers\"}," TEMPLATE "},"
         "\"trainer\":{\"replicas\":{\"from\":\"trainers\"}," TEMPLATE "}}}",
-        n_points == 1 ? "1" : "1,2", n_trials, policy, naming);
+        n_points == 1 ? "1" : "1,2", n_trials, policy, ttl, naming);
 }
+
+static void use_name_again(void *ctx);
 
 static void create(void *ctx)
 {
     struct sim_run *r = ctx;
-    _cleanup_(freep) char *text = definition(&r->n_trials);
+    _cleanup_(freep) char *text = definition(r);
     json_t *spec = json_loads(text, 0, NULL);
     json_t *asked;
     if (sim_one_in(DRAW_USER, 2)) {
         asked = json_pack("{s:o}", "definition", spec);
     } else {
-        _cleanup_(freep) char *name = xasprintf("b-%s", r->name);
+        _cleanup_(freep) char *name = xasprintf("b-%u-%s", user.n_created, r->name);
         (void)server_create(KIND_BENCHMARKS, json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion",
                                                        "benchd.io/v1alpha1", "kind", "Benchmark",
                                                        "metadata", "name", name, "spec", spec));
@@ -59,6 +64,33 @@ static void create(void *ctx)
                              "BenchmarkRun", "metadata", "name", r->name, "spec", asked));
     r->uid = xstrdup(o->uid);
     user.n_created++;
+    if (r->is_brief) {
+        sim_after(SIM_S, use_name_again, r);
+    }
+}
+
+static bool has_pods(const struct sim_run *r)
+{
+    for (size_t i = 0; i < node_count(); i++) {
+        if (node_get(i)->object != NULL && str_eq(node_get(i)->run_uid, r->uid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* When its object has expired, and its pods are gone too, another run gets its name; the results of both
+ * stay. */
+static void use_name_again(void *ctx)
+{
+    struct sim_run *r = ctx;
+    if (server_find(KIND_RUNS, r->name) != NULL || has_pods(r)) {
+        sim_after(SIM_S, use_name_again, r);
+    } else if ((r->wishes & WISH_DELETE) == 0) {
+        struct sim_run *next = &user.runs[user.n++];
+        *next = (struct sim_run){.name = xstrdup(r->name)};
+        create(next);
+    }
 }
 
 void user_begin(unsigned n_runs)
@@ -66,6 +98,7 @@ void user_begin(unsigned n_runs)
     user.n = n_runs;
     for (unsigned i = 0; i < n_runs; i++) {
         user.runs[i].name = xasprintf("run-%u", i);
+        user.runs[i].is_brief = sim_one_in(DRAW_USER, 4);
         sim_after(sim_time(DRAW_USER, 0, 60 * SIM_S), create, &user.runs[i]);
     }
 }
@@ -142,5 +175,66 @@ void user_delete(struct sim_run *r, bool is_foreground)
     if (o != NULL) {
         sim_trace("user: deletes %s%s", r->name, is_foreground ? ", its pods first" : "");
         server_delete(o, is_foreground);
+    }
+}
+
+/* ---- the rival ---- */
+
+static struct {
+    int64_t until_ns;
+    bool is_leading, is_there;
+    char *seen; /* the record as seen last, and since when; owned */
+    int64_t seen_ns;
+} rival;
+
+static void write_lease(struct sim_object *lease, const char *holder)
+{
+    json_t *spec = json_object_get(lease->json, "spec");
+    json_object_set_new(spec, "holderIdentity", json_string(holder));
+    json_object_set_new(spec, "leaseTransitions",
+                        json_integer(json_integer_value(json_object_get(spec, "leaseTransitions")) +
+                                     (rival.is_leading ? 0 : 1)));
+    json_object_set_new(spec, "renewTime", json_integer(sim.now_ns)); /* any change will do */
+    server_changed(lease);
+}
+
+/* As the election of client-go: who has seen no change of the record for its 15 s may take it. */
+static void campaign(void *ctx)
+{
+    (void)ctx;
+    struct sim_object *lease = server_find(KIND_LEASES, "benchd");
+    const json_t *spec = lease == NULL ? NULL : json_object_get(lease->json, "spec");
+    const char *holder = json_string_value(json_object_get(spec, "holderIdentity"));
+    if (sim.now_ns >= rival.until_ns) {
+        if (rival.is_leading && lease != NULL) {
+            write_lease(lease, "");
+        }
+        rival.is_leading = rival.is_there = false;
+        return;
+    }
+    char *record = json_dumps(spec, JSON_COMPACT);
+    if (record == NULL || rival.seen == NULL || !str_eq(record, rival.seen)) {
+        rival.seen_ns = sim.now_ns;
+    }
+    free(rival.seen);
+    rival.seen = record;
+    const bool is_free = holder != NULL && *holder == '\0';
+    const bool is_dead = sim.now_ns - rival.seen_ns >= 15 * SIM_S;
+    if (lease != NULL && (rival.is_leading || is_free || is_dead)) {
+        if (!rival.is_leading) {
+            sim_trace("the rival takes the Lease");
+        }
+        write_lease(lease, "rival");
+        rival.is_leading = true;
+    }
+    sim_after(2 * SIM_S, campaign, NULL);
+}
+
+void user_rival(int64_t length_ns)
+{
+    rival.until_ns = sim.now_ns + length_ns;
+    if (!rival.is_there) {
+        rival.is_there = true;
+        campaign(NULL);
     }
 }
