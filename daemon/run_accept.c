@@ -7,9 +7,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/text.h"
 #include "daemon/bmr.h"
 #include "daemon/template_check.h"
+
+#define CHECK_TOLD_NS (5 * INT64_C(1000000000)) /* a dry run without an answer is told */
 
 /* ---- refusal ---- */
 
@@ -216,14 +219,31 @@ static void begin_check(struct run *run, const struct run_def *def)
     run->at.checking = check;
 }
 
+/* A broken admission webhook looks like this: the run waits, and people are told. */
+static void hold_off_unchecked(struct run *run, const char *text)
+{
+    static const char reason[] = "TemplateCheckFails";
+    const bool is_news = run->refusal.reason == NULL || !str_eq(run->refusal.reason, reason);
+    run_hold_off(run, reason, text);
+    if (is_news) {
+        run_emit(run, EVENT_WARNING, reason, text);
+        log_event(LOG_LEVEL_WARN, "a template could not be checked, retrying", "run", run->name,
+                  "err", text, NULL);
+    }
+}
+
 /* True: nothing was found against the templates. */
 static bool read_verdict(struct run *run)
 {
+    const int64_t waited_ns = clock_monotonic_ns() - template_check_began_ns(run->at.checking);
     const char *text;
     switch (template_check_verdict(run->at.checking, &text)) {
     case TEMPLATES_GOOD:
         return true;
     case TEMPLATES_CHECKING:
+        if (waited_ns > CHECK_TOLD_NS) {
+            hold_off_unchecked(run, "the API server does not answer the dry run of the templates");
+        }
         break;
     case TEMPLATES_REFUSED: {
         _cleanup_(freep) char *words = xstrdup(text); /* the state that is left owns the text */
@@ -231,8 +251,7 @@ static bool read_verdict(struct run *run)
         break;
     }
     case TEMPLATES_NO_ANSWER:
-        log_event(LOG_LEVEL_WARN, "a template could not be checked, retrying", "run", run->name,
-                  "err", text, NULL);
+        hold_off_unchecked(run, text);
         retry_later(run, LIFE_ON_CHECK_FAILED);
         break;
     }

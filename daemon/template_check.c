@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "kube/retry.h"
 
@@ -18,6 +19,7 @@ struct role_check {
 
 struct template_check {
     struct role_check roles[ROLE_COUNT];
+    int64_t began_ns;
     void (*wake)(void *ctx);
     void *ctx;
 };
@@ -53,6 +55,9 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
     check->wake(check->ctx);
 }
 
+/* The run is told what the server says at once, and tries again itself. */
+static const struct kube_call_options once = {.max_tries = 1};
+
 static int check_role(struct role_check *ret, const struct template_check_params *params,
                       struct err *err)
 {
@@ -76,7 +81,7 @@ static int check_role(struct role_check *ret, const struct template_check_params
     kube_request_create(&kube_pods, params->ns, body, KUBE_DRY_RUN, &req);
     json_decref(body);
     ret->verdict = TEMPLATES_CHECKING;
-    ret->call = kube_call(params->client, &req, NULL, on_answer, ret);
+    ret->call = kube_call(params->client, &req, &once, on_answer, ret);
     return 0;
 }
 
@@ -84,6 +89,7 @@ int template_check_new(const struct template_check_params *params, struct templa
                        struct err *err)
 {
     struct template_check *check = xnew(struct template_check);
+    check->began_ns = clock_monotonic_ns();
     check->wake = params->wake;
     check->ctx = params->ctx;
     int r = pod_check_systems(params->def->spec, err);
@@ -117,6 +123,11 @@ enum template_verdict template_check_verdict(const struct template_check *check,
     }
     *ret_text = "";
     return TEMPLATES_GOOD;
+}
+
+int64_t template_check_began_ns(const struct template_check *check)
+{
+    return check->began_ns;
 }
 
 void template_check_free(struct template_check *check)

@@ -35,4 +35,6 @@ int template_check_new(const struct template_check_params *params, struct templa
 /* `*ret_text` is borrowed; "" where the verdict has none. */
 enum template_verdict template_check_verdict(const struct template_check *check,
                                              const char **ret_text);
+/* When it was sent, monotonic. */
+int64_t template_check_began_ns(const struct template_check *check);
 void template_check_free(struct template_check *check); /* cancels what is open */

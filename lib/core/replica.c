@@ -73,6 +73,8 @@ const char *failure_class_to_string(enum failure_class failure)
         return "Infrastructure";
     case FAILURE_CONSEQUENCE:
         return "Consequence";
+    case FAILURE_NO_ROOM:
+        return "NoRoom";
     case FAILURE_PERMANENT:
         return "Permanent";
     }

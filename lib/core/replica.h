@@ -40,6 +40,7 @@ enum failure_class {
     FAILURE_NONE,
     FAILURE_INFRASTRUCTURE, /* signal that is not OOM, vanished, evicted, exits 11 and 13 */
     FAILURE_CONSEQUENCE,    /* exit 11: a survivor naming a lost peer; never the cause */
+    FAILURE_NO_ROOM,        /* it found no room on its node or in the quota: it never began */
     FAILURE_PERMANENT,      /* any other non-zero exit, OOM, image, configuration, admission */
 };
 const char *failure_class_to_string(enum failure_class failure); /* "Infrastructure", ... */

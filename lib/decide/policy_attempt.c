@@ -91,12 +91,26 @@ static struct findings look_at_gang(const struct gang *gang)
     return f;
 }
 
+static enum attempt_end end_by_class(enum failure_class failure)
+{
+    switch (failure) {
+    case FAILURE_PERMANENT:
+        return ATTEMPT_END_PERMANENT;
+    case FAILURE_NO_ROOM:
+        return ATTEMPT_END_NO_ROOM;
+    case FAILURE_NONE:
+    case FAILURE_INFRASTRUCTURE:
+    case FAILURE_CONSEQUENCE:
+        break;
+    }
+    return ATTEMPT_END_INFRASTRUCTURE;
+}
+
 static void end_with_cause(struct attempt_verdict *ret, const struct observed_replica *r)
 {
     const char *role = role_to_string(r->id.role);
     ret->has_ended = true;
-    ret->end = failure_of_replica(r) == FAILURE_PERMANENT ? ATTEMPT_END_PERMANENT
-                                                          : ATTEMPT_END_INFRASTRUCTURE;
+    ret->end = end_by_class(failure_of_replica(r));
     if (r->message != NULL && r->message[0] != '\0') {
         text_put(ret->error, sizeof(ret->error), "%s/%u: %s", role, r->id.index, r->message);
     } else if (r->state == REPLICA_LOST) {

@@ -38,6 +38,7 @@ struct gang {
 enum attempt_end {
     ATTEMPT_END_WELL,
     ATTEMPT_END_NO_SUMMARY, /* or none that can be used */
+    ATTEMPT_END_NO_ROOM,    /* a member found no room: the gang never began to measure */
     ATTEMPT_END_INFRASTRUCTURE,
     ATTEMPT_END_PERMANENT,
 };

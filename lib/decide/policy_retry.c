@@ -12,6 +12,8 @@ enum attempt_outcome retry_decide(enum attempt_end end, enum on_trial_failure on
     case ATTEMPT_END_NO_SUMMARY:
         /* The program ran as configured: another attempt would have no summary either. */
         return ATTEMPT_METRICS_UNAVAILABLE;
+    case ATTEMPT_END_NO_ROOM: /* it gets no row, and another attempt follows */
+        return ATTEMPT_VOID;
     case ATTEMPT_END_INFRASTRUCTURE:
         return has_attempts_left ? ATTEMPT_VOID : ATTEMPT_FAILED;
     case ATTEMPT_END_PERMANENT:

@@ -17,7 +17,7 @@
  *                                     |   |                        ^
  *                                     |   +- delete_strays: Void --+  (it should not be there)
  *                                     +-- end_run: cut short, no row -----delete_gang--> gone
- *                                     +-- delete_suspended: the same -----cut_short----> gone
+ *                                     +-- delete_suspended, give_way: the same --------> gone
  *
  * Nothing is owned beyond the call; `observed` is only read. */
 #include "decide/reconcile.h"
@@ -206,6 +206,23 @@ static enum attempt_outcome decide_outcome(struct decision *d,
     return outcome;
 }
 
+/* The gang found no room, so it has not measured anything and costs no attempt: it goes, and the next
+ * attempt follows. Launchers make a pause before that. */
+static void give_way(struct decision *d, struct observed_gang *g,
+                     const struct attempt_verdict *verdict)
+{
+    if (d->is_interrupted) {
+        return; /* the end deletes it */
+    }
+    char note[256];
+    text_put(note, sizeof(note),
+             "point %u, trial %u, attempt %u found no room and is tried again: %s",
+             d->current.point, d->current.trial, d->current.number, verdict->error);
+    cut_short(d, g);
+    plan_event(d->plan, EVENT_WARNING, "NoRoom", note);
+    find_current(d);
+}
+
 /* If the current attempt has ended: saves its row, deletes its gang, finds what comes next. */
 static void judge_current(struct decision *d)
 {
@@ -225,6 +242,10 @@ static void judge_current(struct decision *d)
         if (verdict.recheck_unix_ms != 0) {
             d->recheck_ms = verdict.recheck_unix_ms - d->o->now_unix_ms;
         }
+        return;
+    }
+    if (verdict.end == ATTEMPT_END_NO_ROOM) {
+        give_way(d, g, &verdict);
         return;
     }
     const enum attempt_outcome outcome = decide_outcome(d, &verdict);

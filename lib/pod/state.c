@@ -232,7 +232,8 @@ static bool failed_as_a_pod(struct pod_state *s, const json_t *status)
         fail(s, FAILURE_INFRASTRUCTURE);
         say(s, "evicted by the node", message);
     } else if (str_has_prefix(reason, "OutOf") || is_one_of(reason, refused)) {
-        fail(s, FAILURE_INFRASTRUCTURE);
+        const bool is_full = str_has_prefix(reason, "OutOf"); /* OutOfcpu, OutOfpods, ... */
+        fail(s, is_full ? FAILURE_NO_ROOM : FAILURE_INFRASTRUCTURE);
         text_put(s->message, sizeof(s->message), "rejected by the node: %s: %s", reason, message);
     } else if (is_one_of(reason, shut_down)) {
         fail(s, FAILURE_INFRASTRUCTURE);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "kube/json.h"
 #include "pod/body.h"
 #include "run/pods_internal.h"
@@ -29,6 +30,7 @@ void pod_gates_done(struct pod_gates *g)
         }
         json_decref(g->list[i].body);
         free(g->list[i].refusal);
+        pod_trouble_clear(&g->list[i].trouble);
     }
     *g = (struct pod_gates){0};
 }
@@ -57,7 +59,16 @@ static void heard(struct pod_gate *g, enum pod_gate_step step)
     g->call = NULL;
     g->step = step;
     g->due_ns = g->owner->params.now_ns() + POD_RETRY_NS; /* of SHUT */
+    if (step == GATE_OPEN) {
+        pod_trouble_clear(&g->trouble);
+    }
     pod_tick_soon(&g->owner->tick);
+}
+
+static void try_again(struct pod_gate *g, int r, const struct kube_response *res, const char *words)
+{
+    heard(g, GATE_SHUT);
+    g->due_ns = g->owner->params.now_ns() + pod_trouble_note(&g->trouble, r, res, words);
 }
 
 /* Posted again later: the next attempt needs it too. */
@@ -89,7 +100,7 @@ static void on_found(void *ctx, int r, const struct kube_response *res, const st
                       kube_json_metadata(object, "name"));
         refuse(g, message);
     } else if (r == -ENOENT || is_transient(g, r, res)) {
-        heard(g, GATE_SHUT);
+        try_again(g, r, res, parsed.msg);
     } else {
         refuse(g, parsed.msg);
     }
@@ -107,11 +118,33 @@ static void on_posted(void *ctx, int r, const struct kube_response *res, const s
     } else if (r == -EEXIST) {
         heard(g, GATE_TAKEN);
     } else if (is_transient(g, r, res)) {
-        heard(g, GATE_SHUT);
+        try_again(g, r, res, err->msg);
     } else {
         refuse(g, err->msg);
     }
 }
+
+bool pod_gates_wait(const struct pod_gates *g, struct run_wait *ret)
+{
+    for (int i = 0; i < GATE_COUNT; i++) {
+        const struct pod_gate *gate = &g->list[i];
+        if (gate->step == GATE_OPEN) {
+            continue;
+        }
+        text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(gate->trouble.code));
+        if (gate->trouble.words != NULL) {
+            text_put(ret->text, sizeof(ret->text), "%s", gate->trouble.words);
+        } else {
+            text_put(ret->text, sizeof(ret->text),
+                     "the API server does not answer the creation of the %s",
+                     i == GATE_SECRET ? "run's Secret" : "run's Service");
+        }
+        return true;
+    }
+    return false;
+}
+
+static const struct kube_call_options once = {.max_tries = 1}; /* the tick retries, and tells */
 
 static void post(struct pod_gate *g)
 {
@@ -119,7 +152,7 @@ static void post(struct pod_gate *g)
     struct kube_request req;
     kube_request_create(g->resource, params->ns, g->body, KUBE_WRITE, &req);
     g->step = GATE_POSTING;
-    g->call = kube_call(params->client, &req, NULL, on_posted, g);
+    g->call = kube_call(params->client, &req, &once, on_posted, g);
 }
 
 static void look(struct pod_gate *g)
@@ -128,7 +161,7 @@ static void look(struct pod_gate *g)
     struct kube_request req;
     kube_request_get(g->resource, params->ns, kube_json_metadata(g->body, "name"), &req);
     g->step = GATE_CHECKING;
-    g->call = kube_call(params->client, &req, NULL, on_found, g);
+    g->call = kube_call(params->client, &req, &once, on_found, g);
 }
 
 void pod_gates_send(struct pod_gates *g, int64_t now_ns)

@@ -13,6 +13,9 @@
 
 #include <jansson.h>
 
+#include "decide/policy_wait.h"
+#include "run/pod_answer.h"
+
 struct kube_call;
 struct kube_resource;
 struct pods;
@@ -22,9 +25,10 @@ struct pod_gate {
     const struct kube_resource *resource;
     json_t *body; /* owned */
     enum pod_gate_step { GATE_SHUT, GATE_POSTING, GATE_TAKEN, GATE_CHECKING, GATE_OPEN } step;
-    struct kube_call *call; /* POSTING, CHECKING */
-    int64_t due_ns;         /* SHUT: not posted before */
-    char *refusal;          /* owned; why it was refused, until taken; NULL: it was not */
+    struct kube_call *call;     /* POSTING, CHECKING */
+    int64_t due_ns;             /* SHUT: not posted before */
+    struct pod_trouble trouble; /* why it is still SHUT */
+    char *refusal;              /* owned; why it was refused, until taken; NULL: it was not */
 };
 enum { GATE_SECRET, GATE_SERVICE, GATE_COUNT };
 
@@ -38,5 +42,7 @@ void pod_gates_done(struct pod_gates *g);
 bool pod_gates_are_open(const struct pod_gates *g);
 /* Sends what is due. */
 void pod_gates_send(struct pod_gates *g, int64_t now_ns);
+/* What keeps a gate shut: its trouble, or an answer that does not come. False: nothing. */
+bool pod_gates_wait(const struct pod_gates *g, struct run_wait *ret);
 /* The next refusal, once; NULL: none. Owned by the caller. */
 char *pod_gates_take_refusal(struct pod_gates *g);

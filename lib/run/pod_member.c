@@ -266,8 +266,7 @@ static void apply(struct pod_member *m, enum member_event event, int64_t now_ns)
         m->call = NULL;
     }
     if (event != MEMBER_TRY_AGAIN && event > MEMBER_SENT_DELETE) {
-        free(m->refusal);
-        m->refusal = NULL;
+        pod_trouble_clear(&m->trouble);
     }
     if (m->life == MEMBER_DYING_UNKNOWN) { /* the next look may find another pod of that name */
         free(m->uid);
@@ -322,8 +321,8 @@ void pod_member_free(struct pod_member *m)
     free(m->container);
     free(m->uid);
     free(m->environment_json);
-    free(m->refusal);
     free(m->collected_json);
+    pod_trouble_clear(&m->trouble);
     free(m);
 }
 
@@ -451,6 +450,16 @@ void pod_member_answered(struct pod_member *m, enum member_event answer, int64_t
     end_if_lost(m);
 }
 
+void pod_member_try_again(struct pod_member *m, int r, const struct kube_response *res,
+                          const char *words, int64_t now_ns)
+{
+    pod_member_answered(m, MEMBER_TRY_AGAIN, now_ns);
+    const int64_t wait_ns = pod_trouble_note(&m->trouble, r, res, words);
+    if (pod_member_is_wanted(m) || member_life_is_dying(m->life)) {
+        m->due_ns = now_ns + wait_ns;
+    }
+}
+
 void pod_member_found(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns)
 {
     const bool is_news = m->uid == NULL; /* else the watch has reported more */
@@ -462,13 +471,24 @@ void pod_member_found(struct pod_member *m, const char *uid, const json_t *pod, 
     }
 }
 
-void pod_member_refused(struct pod_member *m, const char *message, int64_t now_ns)
+static void refused(struct pod_member *m, enum failure_class failure, const char *message,
+                    int64_t now_ns)
 {
     m->call = NULL;
     apply(m, MEMBER_FAILED, now_ns);
     if (m->life == MEMBER_REFUSED) {
-        end(m, REPLICA_FAILED, FAILURE_PERMANENT, message);
+        end(m, REPLICA_FAILED, failure, message);
     }
+}
+
+void pod_member_refused(struct pod_member *m, const char *message, int64_t now_ns)
+{
+    refused(m, FAILURE_PERMANENT, message, now_ns);
+}
+
+void pod_member_no_room(struct pod_member *m, const char *message, int64_t now_ns)
+{
+    refused(m, FAILURE_NO_ROOM, message, now_ns);
 }
 
 void pod_member_seen(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns)

@@ -51,8 +51,8 @@
 
 #include "pod/state.h"
 #include "run/capture.h"
+#include "run/pod_answer.h"
 
-#define POD_RETRY_NS (2 * INT64_C(1000000000))
 /* How long the watch may take to show a pod that was created, before it is looked up. */
 #define POD_UNSEEN_NS (15 * INT64_C(1000000000))
 /* A deleted pod that is still there after that is looked up, lest the watch has missed its end. It is
@@ -148,7 +148,7 @@ struct pod_member {
     int64_t due_ns;         /* in the states that say so */
     bool has_news;          /* since the last tick, for on_change */
     bool is_shown;          /* by the watch, so that the cache of pods has it while it exists */
-    char *refusal; /* owned; the server's words to the last request that is tried again, or NULL */
+    struct pod_trouble trouble; /* with the request that is made again */
 
     struct pod_state state;   /* as observed */
     int64_t waiting_since_ns; /* since when state.wait is what it is */
@@ -183,12 +183,18 @@ enum member_action { MEMBER_DO_NOTHING, MEMBER_DO_POST, MEMBER_DO_GET, MEMBER_DO
 enum member_action pod_member_due(const struct pod_member *m, int64_t now_ns);
 
 void pod_member_sent(struct pod_member *m, enum member_action action, struct kube_call *call);
-/* The call is over. `answer` is not FOUND, and FAILED only after a DELETE. */
+/* The call is over. `answer` is not FOUND, FAILED only after a DELETE, and not TRY_AGAIN. */
 void pod_member_answered(struct pod_member *m, enum member_event answer, int64_t now_ns);
+/* The call is over and is made again later, because of `r` and these words. */
+void pod_member_try_again(struct pod_member *m, int r, const struct kube_response *res,
+                          const char *words, int64_t now_ns);
 void pod_member_found(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns);
 /* A POST or GET failed for good, or there is no POST to send. Unless the member is dying or the
  * watch has shown its pod, it is observed as Failed from now on, with that message. */
 void pod_member_refused(struct pod_member *m, const char *message, int64_t now_ns);
+
+/* The same, but what it lacks is room: others may end, and the attempt is not to blame. */
+void pod_member_no_room(struct pod_member *m, const char *message, int64_t now_ns);
 
 void pod_member_seen(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns);
 void pod_member_vanished(struct pod_member *m, int64_t now_ns);

@@ -35,20 +35,17 @@ void pod_requests_refuse(struct pod_member *m, const char *message, int64_t now_
     }
 }
 
-static void try_again(struct pod_member *m, const char *why)
-{
-    pod_member_answered(m, MEMBER_TRY_AGAIN, now(m));
-    free(m->refusal);
-    m->refusal = xstrdup(why);
-}
+/* One request, and no more until the tick: what the server says is told at once, and not after ten
+ * silent tries of the client. */
+static const struct kube_call_options once = {.max_tries = 1};
 
-static void failed(struct pod_member *m, bool is_transient, const char *message)
+static void try_again(struct pod_member *m, int r, const struct kube_response *res,
+                      const char *words)
 {
-    if (is_transient) {
-        try_again(m, message);
-    } else {
-        pod_requests_refuse(m, message, now(m));
+    if (pod_member_is_wanted(m) || m->life == MEMBER_POSTING) {
+        m->owner->is_probed = false; /* one pod is retried, and not 160 */
     }
+    pod_member_try_again(m, r, res, words, now(m));
 }
 
 /* ---- GET ---- */
@@ -59,7 +56,8 @@ static void found(struct pod_member *m, const json_t *pod)
     const bool is_ours = pod_identify(m->owner->params.def, pod, &id) && replica_id_eq(&id, &m->id);
     const bool is_going = *kube_json_metadata(pod, "deletionTimestamp") != '\0';
     if (is_ours && is_going && !member_life_is_dying(m->life)) {
-        failed(m, true, "a pod of that name is terminating"); /* look again later */
+        /* look again later */
+        pod_member_try_again(m, -EEXIST, NULL, "a pod of that name is terminating", now(m));
     } else if (is_ours) {
         pod_member_found(m, kube_json_metadata(pod, "uid"), pod, now(m));
     } else {
@@ -67,7 +65,7 @@ static void found(struct pod_member *m, const json_t *pod)
             xasprintf("a pod '%s' exists already and does not belong to this run; delete it or "
                       "give the run another name",
                       m->name);
-        failed(m, false, message);
+        pod_requests_refuse(m, message, now(m));
     }
 }
 
@@ -83,8 +81,11 @@ static void on_got(void *ctx, int r, const struct kube_response *res, const stru
         pod_member_answered(m, MEMBER_NOT_FOUND, now(m));
     } else if (r < 0) {
         /* A removed member is looked for until it is known what became of it. */
-        const bool is_dying = member_life_is_dying(m->life);
-        failed(m, is_transient(m, r, res) || is_dying, parsed.msg);
+        if (is_transient(m, r, res) || member_life_is_dying(m->life)) {
+            pod_member_try_again(m, r, res, parsed.msg, now(m));
+        } else {
+            pod_requests_refuse(m, parsed.msg, now(m));
+        }
     } else {
         found(m, pod);
     }
@@ -97,7 +98,7 @@ static struct kube_call *get(struct pod_member *m)
     const struct pods_params *params = &m->owner->params;
     struct kube_request req;
     kube_request_get(&kube_pods, params->ns, m->name, &req);
-    return kube_call(params->client, &req, NULL, on_got, m);
+    return kube_call(params->client, &req, &once, on_got, m);
 }
 
 /* ---- DELETE ---- */
@@ -116,7 +117,7 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
         pod_member_answered(m, MEMBER_FAILED, now(m));
     } else {
         (void)is_transient(m, r, res); /* notes a denial */
-        try_again(m, err->msg);
+        pod_member_try_again(m, r, res, err->msg, now(m));
     }
     heard(m);
 }
@@ -126,7 +127,7 @@ static struct kube_call *delete (struct pod_member *m)
     const struct pods_params *params = &m->owner->params;
     struct kube_request req;
     kube_request_delete(&kube_pods, params->ns, m->name, m->uid, -1, &req);
-    return kube_call(params->client, &req, NULL, on_deleted, m);
+    return kube_call(params->client, &req, &once, on_deleted, m);
 }
 
 void pod_requests_send(struct pod_member *m, int64_t now_ns)
@@ -141,14 +142,31 @@ void pod_requests_send(struct pod_member *m, int64_t now_ns)
 
 /* ---- POST ---- */
 
+/* Some other member of its attempt may exist. */
+static bool has_part_of_gang(const struct pod_member *m)
+{
+    vec_each (struct pod_member *, it, &m->owner->members) {
+        const struct pod_member *other = *it;
+        if (other != m && other->life < MEMBER_DYING_POSTING && !pod_member_is_wanted(other) &&
+            attempt_id_eq(&other->id.attempt, &m->id.attempt)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void on_posted(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct pod_member *m = ctx;
     struct pods *l = m->owner;
     if (r == -EEXIST) {
         pod_member_answered(m, MEMBER_NAME_TAKEN, now(m));
+    } else if (r == -EDQUOT && m->trouble.n_times >= POD_ROOM_TRIES && has_part_of_gang(m)) {
+        pod_member_no_room(m, err->msg, now(m)); /* half a gang must not keep room from others */
+    } else if (r < 0 && is_transient(m, r, res)) {
+        try_again(m, r, res, err->msg);
     } else if (r < 0) {
-        failed(m, is_transient(m, r, res), err->msg);
+        pod_requests_refuse(m, err->msg, now(m));
     } else {
         pod_denial_clear(&l->denial);
         l->params.counters->created++;
@@ -192,5 +210,5 @@ void pod_requests_post(struct pod_member *m, char **servers, int64_t now_ns)
     }
     struct kube_request req;
     kube_request_create(&kube_pods, params->ns, body, KUBE_WRITE, &req);
-    pod_member_sent(m, MEMBER_DO_POST, kube_call(params->client, &req, NULL, on_posted, m));
+    pod_member_sent(m, MEMBER_DO_POST, kube_call(params->client, &req, &once, on_posted, m));
 }

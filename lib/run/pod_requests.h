@@ -9,6 +9,10 @@
 
 #include "run/pod_member.h"
 
+/* A quota that refuses a pod so often, while others of its gang exist, ends the attempt: for lack of
+ * room. The pauses between are 14 s together. */
+#define POD_ROOM_TRIES 3
+
 /* Sends the GET or DELETE that is due, if one is. */
 void pod_requests_send(struct pod_member *m, int64_t now_ns);
 /* Sends the POST, which must be due. `servers`: the pservers' addresses by index; NULL: pods

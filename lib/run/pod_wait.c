@@ -12,11 +12,11 @@ bool pod_wait_look(struct pod_wait_told *w, const struct run_wait *now, int64_t 
 {
     struct run_wait before, after;
     pod_wait_tell(w, &before);
-    if (w->now.reason[0] == '\0') {
+    if (now->reason[0] == '\0' || strcmp(w->now.reason, now->reason) != 0) {
         w->since_ns = now_ns;
     }
     w->now = *now;
-    w->is_told = now->reason[0] != '\0' && (w->is_told || now_ns - w->since_ns >= POD_WAIT_TOLD_NS);
+    w->is_told = now->reason[0] != '\0' && now_ns - w->since_ns >= POD_WAIT_TOLD_NS;
     pod_wait_tell(w, &after);
     return !is_same(&before, &after);
 }

@@ -11,7 +11,7 @@
 
 struct pod_wait_told {
     struct run_wait now; /* an empty reason: it waits for nothing */
-    int64_t since_ns;    /* when it began to wait, for whatever reason */
+    int64_t since_ns;    /* since when the reason is this one */
     bool is_told;
 };
 

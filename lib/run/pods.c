@@ -1,6 +1,7 @@
 /* The launcher of a cluster, see pods.h and pods_internal.h. Edge file: clocks. */
 #include "run/pods.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -271,7 +272,8 @@ static void post(struct pods *l, size_t n, int64_t now_ns)
 
 static void create_pods(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
 {
-    if (count_wanted(l) == 0 || !is_namespace_clear(l, ret_wait, now_ns)) {
+    if (count_wanted(l) == 0 || !is_namespace_clear(l, ret_wait, now_ns) ||
+        pod_room_must_wait(&l->room, now_ns, ret_wait)) {
         return;
     }
     const size_t n = count_postable(l, now_ns);
@@ -281,6 +283,8 @@ static void create_pods(struct pods *l, struct run_wait *ret_wait, int64_t now_n
     pod_gates_send(&l->gates, now_ns);
     if (pod_gates_are_open(&l->gates)) {
         post(l, n, now_ns);
+    } else {
+        (void)pod_gates_wait(&l->gates, ret_wait); /* one is shut */
     }
 }
 
@@ -300,6 +304,24 @@ static void take_gate_refusals(struct pods *l, int64_t now_ns)
 }
 
 /* ---- the tick ---- */
+
+static void look_for_room(struct pods *l, int64_t now_ns)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        const bool is_refused = m->life == MEMBER_REFUSED;
+        if (m->life >= MEMBER_DYING_POSTING) {
+            continue;
+        }
+        if (m->state.failure == FAILURE_NO_ROOM) {
+            pod_room_lacks(&l->room, &m->id.attempt,
+                           is_refused ? pod_answer_reason(-EDQUOT) : "NoRoom", m->state.message,
+                           now_ns);
+        } else if (m->state.state == REPLICA_SUCCEEDED) {
+            pod_room_found(&l->room);
+        }
+    }
+}
 
 static bool pods_is_settling(const struct launcher *launcher)
 {
@@ -328,17 +350,36 @@ static void report(struct pods *l, bool has_news)
     }
 }
 
-/* A deletion that is refused is the cause of whatever else is waited for. */
-static void say_what_is_refused(const struct pods *l, struct run_wait *wait)
+/* A creation that is refused for now, or not answered. */
+static void say_what_is_not_created(const struct pods *l, struct run_wait *ret)
 {
     vec_each (struct pod_member *, it, &l->members) {
         const struct pod_member *m = *it;
-        if (member_life_is_dying(m->life) && m->refusal != NULL) {
-            text_put(wait->reason, sizeof(wait->reason), "DeletionFails");
-            text_put(wait->text, sizeof(wait->text), "pod '%s': %s", m->name, m->refusal);
+        if (m->life < MEMBER_DYING_POSTING && m->trouble.words != NULL) {
+            text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(m->trouble.code));
+            text_put(ret->text, sizeof(ret->text), "%s", m->trouble.words);
             return;
         }
+        if (m->life == MEMBER_POSTING && !l->is_probed) {
+            text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(0));
+            text_put(ret->text, sizeof(ret->text),
+                     "the API server does not answer the creation of pod '%s'", m->name);
+        }
     }
+}
+
+/* A deletion that is refused is the cause of whatever else is waited for. */
+static bool say_what_is_not_deleted(const struct pods *l, struct run_wait *ret)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (member_life_is_dying(m->life) && m->trouble.words != NULL) {
+            text_put(ret->reason, sizeof(ret->reason), "DeletionFails");
+            text_put(ret->text, sizeof(ret->text), "pod '%s': %s", m->name, m->trouble.words);
+            return true;
+        }
+    }
+    return false;
 }
 
 static void on_tick(void *ctx)
@@ -347,6 +388,7 @@ static void on_tick(void *ctx)
     const int64_t now_ns = l->params.now_ns();
     const struct member_limits limits = {l->params.node_wait_ms, l->params.image_wait_ms};
     take_gate_refusals(l, now_ns);
+    look_for_room(l, now_ns);
     vec_each (struct pod_member *, it, &l->members) {
         pod_member_time_out(*it, &limits, now_ns);
         if ((*it)->life < MEMBER_DYING_POSTING) {
@@ -358,7 +400,9 @@ static void on_tick(void *ctx)
     drop_gone(l);
     struct run_wait wait = {0};
     create_pods(l, &wait, now_ns);
-    say_what_is_refused(l, &wait);
+    if (!say_what_is_not_deleted(l, &wait) && wait.reason[0] == '\0') {
+        say_what_is_not_created(l, &wait);
+    }
     has_news = take_news(l) || has_news; /* a refused body */
     has_news = pod_wait_look(&l->wait, &wait, now_ns) || has_news;
     if (l->members.len == 0) {

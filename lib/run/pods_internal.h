@@ -10,6 +10,7 @@
  *   pod_member.c      the life of one member, and what it makes due
  *   pod_answer.c      which failures are transient            pod_tick.c    the timer
  *   pod_leftovers.c   what else may run in the namespace      pod_wait.c    when a wait is told
+ *   pod_room.c        pauses of attempts that find no room
  *
  * The first pod of an attempt waits until no pod of ours can run in the namespace, whatever run it is
  * of, so that no measurement shares its CPUs with the remains of another. */
@@ -19,6 +20,7 @@
 #include "run/pod_answer.h"
 #include "run/pod_gates.h"
 #include "run/pod_member.h"
+#include "run/pod_room.h"
 #include "run/pod_tick.h"
 #include "run/pod_wait.h"
 #include "run/pods.h"
@@ -35,6 +37,7 @@ struct pods {
     bool is_probed;    /* the server accepted a pod of the gang: post the others side by side */
     bool was_settling; /* at the last tick */
     struct pod_wait_told wait;
+    struct pod_room room;
     json_t *bodies[ROLE_COUNT];   /* of the pod posted last, to be renumbered; NULL: none yet */
     char **addresses[ROLE_COUNT]; /* by name, of the gang; owned; NULL with POD_BY_IP */
 };

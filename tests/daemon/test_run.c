@@ -414,6 +414,33 @@ static void templates_are_tried_before_anything_is_made(void **state)
     }
 }
 
+/* A broken webhook: the run waits for it, and says so. */
+static void templates_without_an_answer_are_told(void **state)
+{
+    struct world *w = *state;
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = run_new(&w->env, bmr);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(take(run, bmr, NULL), 0);
+        fake_kube.http_code = 500;
+        assert_int_equal(answer_checks(-EIO, "HTTP 500: failed calling webhook \"a.b\""), 2);
+        assert_int_equal(take(run, bmr, NULL), 0);
+        assert_int_equal(run->life, LIFE_WAITING);
+        assert_string_equal(run->refusal.reason, "TemplateCheckFails");
+        assert_string_equal(run->refusal.text, "HTTP 500: failed calling webhook \"a.b\"");
+        run->at.retry_ns = 0;
+    }
+    size_t n_events = 0;
+    for (size_t i = 0; i < fake_kube.n; i++) {
+        const char *body = fake_kube.calls[i].req.body;
+        n_events += body != NULL && strstr(body, "TemplateCheckFails") != NULL;
+    }
+    assert_int_equal(n_events, 1);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    run_free(run);
+    json_decref(bmr);
+}
+
 /* A server's words are cut between two characters: half of one is no JSON, and so no condition. */
 static void long_refusals_stay_text(void **state)
 {
@@ -469,6 +496,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_run_is_cancelled_while_its_templates_are_checked,
                                         world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(a_refusal_beside_no_answer, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(templates_without_an_answer_are_told, world_setup,
+                                        world_teardown),
         cmocka_unit_test_setup_teardown(keeping_a_definition_is_retried, world_setup,
                                         world_teardown),
         cmocka_unit_test_setup_teardown(an_impossible_event_changes_nothing, world_setup,

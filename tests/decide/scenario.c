@@ -103,14 +103,15 @@ static int read_row(char *args, struct attempt_row *row)
 static int read_word(const char *word, struct observed_replica *r)
 {
     static const char *const states[] = {"Pending", "Running", "Succeeded", "Failed", "Lost"};
-    static const char *const classes[] = {"None", "Infrastructure", "Consequence", "Permanent"};
+    static const char *const classes[] = {"None", "Infrastructure", "Consequence", "NoRoom",
+                                          "Permanent"};
     for (int i = 0; i < 5; i++) {
         if (str_eq(word, states[i])) {
             r->state = (enum replica_state)i;
             return 1;
         }
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         if (str_eq(word, classes[i])) {
             r->failure = (enum failure_class)i;
             return 1;

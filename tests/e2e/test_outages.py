@@ -280,11 +280,16 @@ def check_quota(t, k, runs):
     k("create", "quota", "few", "--hard=pods=1")
     t.ok(wait_for(lambda: '"used"' in k("get", "quota", "few", "-o", "json").stdout), "a quota of one pod is counted")
     runs.create("quota", definition={"failurePolicy": {"onTrialFailure": "Stop"}})
-    failed = runs.wait_end("quota", "Failed")["Failed"]
-    t.match("HTTP 403 Forbidden: .*exceeded quota: few, requested: pods=1", failed["message"], "a quota: the message names it")
-    t.ok(wait_for(lambda: k("get", "pods", "-o", "name").stdout == ""), "a quota: no pod is left",
-         k("get", "pods").stdout)
+
+    def waiting():
+        found = [c for c in runs.status("quota").get("conditions", []) if c["type"] == "Waiting"]
+        return found[0] if found and found[0]["status"] == "True" else None
+
+    t.ok(wait_for(lambda: runs.look() and waiting() and waiting()["reason"] == "QuotaExceeded"), "a quota: the run waits")
+    t.match("HTTP 403 Forbidden: .*exceeded quota: few, requested: pods=1", (waiting() or {}).get("message", ""),
+            "a quota: the condition names it")
     k("delete", "quota", "few")
+    runs.wait_end("quota")
 
 
 def check_kinds_deleted(t, k, runs):

@@ -91,7 +91,7 @@ static const struct row rows[] = {
      ENDED(137, ",\"reason\":\"OOMKilled\""), REPLICA_FAILED, FAILURE_INFRASTRUCTURE,
      POD_WAIT_NONE, "evicted by the node: low on memory"},
     {"OutOfcpu, no container at all", "\"phase\":\"Failed\",\"reason\":\"OutOfcpu\","
-     "\"message\":\"not enough\"", REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE,
+     "\"message\":\"not enough\"", REPLICA_FAILED, FAILURE_NO_ROOM, POD_WAIT_NONE,
      "rejected by the node: OutOfcpu: not enough"},
     {"TopologyAffinityError", "\"phase\":\"Failed\",\"reason\":\"TopologyAffinityError\","
      "\"message\":\"m\"", REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE,

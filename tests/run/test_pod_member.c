@@ -336,7 +336,7 @@ static void failures_that_pass(void **state)
         {"429", -EBUSY, true},
         {"TLS", -EPROTO, true},
         {"invalid", -EINVAL, false},
-        {"quota", -EDQUOT, false},
+        {"quota", -EDQUOT, true},
         {"admission", -EACCES, false},
         {"not found", -ENOENT, false},
         {"conflict", -ESTALE, false},
@@ -347,6 +347,36 @@ static void failures_that_pass(void **state)
         struct pod_denial denial = {.wait_ms = 1000};
         if (pod_answer_is_transient(&denial, rows[i].r, &res, 1) != rows[i].is_transient) {
             fail_msg("%s: expected %d", rows[i].name, rows[i].is_transient);
+        }
+    }
+}
+
+static void pauses_become_longer(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int r;
+        unsigned n_before;
+        int64_t retry_after_s, wait_s;
+    } rows[] = {
+        {"quota, first", -EDQUOT, 0, -1, 2},
+        {"quota, third", -EDQUOT, 2, -1, 8},
+        {"quota, for long", -EDQUOT, 100, -1, 32},
+        {"a broken webhook", -EIO, 3, -1, 16},
+        {"overload says when", -EBUSY, 0, 20, 20},
+        {"no sooner than it says, and no sooner than we would", -EBUSY, 4, 20, 32},
+        {"no longer than 5 min", -EBUSY, 0, 100000, 300},
+        {"at once: no", -EBUSY, 0, 0, 2},
+        {"away", -EHOSTUNREACH, 100, -1, 8},
+        {"a right is missing", -EACCES, 100, -1, 2},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const struct kube_response res = {.retry_after_s = rows[i].retry_after_s};
+        const int64_t wait_ns = pod_answer_wait_ns(rows[i].n_before, rows[i].r, &res);
+        if (wait_ns != rows[i].wait_s * S) {
+            fail_msg("%s: %lld s, expected %lld s", rows[i].name, (long long)(wait_ns / S),
+                     (long long)rows[i].wait_s);
         }
     }
 }
@@ -365,6 +395,7 @@ int main(void)
         cmocka_unit_test(a_state_without_a_call_cancels_it),
         cmocka_unit_test(a_denial_counts_from_the_first),
         cmocka_unit_test(failures_that_pass),
+        cmocka_unit_test(pauses_become_longer),
     };
     return cmocka_run_group_tests_name("run/pod_member", tests, NULL, NULL);
 }

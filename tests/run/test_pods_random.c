@@ -54,6 +54,9 @@ static void know(struct world *w, char ret[static 512])
     free(list);
     len += (size_t)snprintf(ret + len, 512 - len, "settling %d removing %d",
                             ops->is_settling(w->launcher), ops->is_removing(w->launcher));
+    struct run_wait wait;
+    ops->wait(w->launcher, &wait);
+    len += (size_t)snprintf(ret + len, 512 - len, " wait '%.20s %.60s'", wait.reason, wait.text);
     for (size_t i = 0; i < GANG; i++) {
         struct replica_output output;
         const struct replica_id id = member_id(w->attempt - 1, i);

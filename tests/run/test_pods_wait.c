@@ -1,5 +1,6 @@
 /* What the first pod of an attempt waits for: pods of ours that may run in the namespace, whatever run
  * or launcher they are of, and what people are told meanwhile. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -209,6 +210,7 @@ static void a_refused_deletion_is_tried_again(void **state)
     while ((call = fake_kube_open(0)) != NULL) {
         answer(&w, call, 0, "{}");
     }
+    pass_ms(&w, 5100);
     assert_string_equal(wait_of(&w).reason, "PodsRemain");
     assert_false(w.launcher->ops->is_removing(w.launcher));
     drop(pods, 3);
@@ -248,6 +250,176 @@ static void a_removal_is_confirmed_when_the_watch_has_shown_the_pod(void **state
     }
 }
 
+#define QUOTA "HTTP 403 Forbidden: pods is forbidden: exceeded quota: few, requested: pods=1"
+#define WEBHOOK "HTTP 500: failed calling webhook \"a.b.c\": connection refused"
+
+/* Nobody has refused the pod: others will end, or somebody will raise the quota, or mend the webhook. */
+static void a_full_quota_and_a_broken_webhook_are_waited_for(void **state)
+{
+    (void)state;
+    static const struct {
+        int r, http_code;
+        const char *text, *reason;
+    } rows[] = {{-EDQUOT, 403, QUOTA, "QuotaExceeded"}, {-EIO, 500, WEBHOOK, "CreationFails"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct world w;
+        world_open(&w, POD_BY_DNS);
+        create_gang(&w, 0);
+        open_gates(&w);
+        fake_kube.http_code = rows[i].http_code;
+        unsigned n_posts = 0;
+        for (int s = 0; s < 600; s++) {
+            struct kube_call *call = fake_kube_open(0);
+            if (call != NULL) {
+                assert_int_equal(fake_kube_n_open(), 1); /* one pod asks for all */
+                answer(&w, call, rows[i].r, rows[i].text);
+                n_posts++;
+            }
+            pass_ms(&w, 1000);
+            const struct run_wait wait = wait_of(&w);
+            assert_string_equal(wait.reason, s < 4 ? "" : rows[i].reason);
+            assert_string_equal(wait.text, s < 4 ? "" : rows[i].text);
+        }
+        assert_in_range(n_posts, 15, 25); /* 2, 4, 8, 16, then every 32 s */
+        assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
+        assert_int_equal(w.counters.failed, 0);
+        pass_ms(&w, 32000);
+        json_t *pods[3];
+        assert_int_equal(accept_pods(&w, pods), 3);
+        assert_string_equal(wait_of(&w).reason, "");
+        drop(pods, 3);
+        world_close(&w);
+    }
+}
+
+/* A gang that holds room without being whole keeps others from ending: it goes, costs no attempt, and
+ * the next one comes after a pause. */
+static void half_a_gang_in_a_full_quota_gives_way(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pod = pod_of(fake_kube_open(0));
+    answer(&w, fake_kube_open(0), 0, "{}");
+    notify(&w, KUBE_CHANGE_ADDED, pod, NULL);
+    fake_kube.http_code = 403;
+    int s = 0;
+    for (; s < 60 && seen(&w, &ids[1])->state == REPLICA_PENDING; s++) {
+        while (fake_kube_n_open() > 0) {
+            answer(&w, fake_kube_open(0), -EDQUOT, QUOTA);
+        }
+        pass_ms(&w, 1000);
+    }
+    assert_in_range(s, 13, 17);
+    assert_int_equal(seen(&w, &ids[1])->failure, FAILURE_NO_ROOM);
+    assert_string_equal(seen(&w, &ids[1])->message, QUOTA);
+    remove_gang(&w);
+    create_gang(&w, 1);
+    assert_int_equal(fake_kube_open(0)->req.method, KUBE_DELETE);
+    answer(&w, fake_kube_open(0), 0, "{}");
+    while (fake_kube_n_open() > 0) { /* the one whose POST was under way */
+        answer(&w, fake_kube_open(0), -ENOENT, "no");
+    }
+    notify(&w, KUBE_CHANGE_REMOVED, pod, NULL);
+    pass_ms(&w, 8000);
+    assert_int_equal(fake_kube_n_open(), 0);
+    assert_string_equal(wait_of(&w).reason, "QuotaExceeded");
+    assert_string_equal(wait_of(&w).text, QUOTA);
+    pass_ms(&w, 2000);
+    assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
+    json_decref(pod);
+    world_close(&w);
+}
+
+#define OUT_OF_CPU                                                                                 \
+    "{\"phase\":\"Failed\",\"reason\":\"OutOfcpu\",\"message\":\"Node didn't have enough "         \
+    "resource\"}"
+
+/* The kubelet sees less room than the scheduler, often right after other pods ended. */
+static void pauses_between_gangs_without_room_become_longer(void **state)
+{
+    (void)state;
+    static const int64_t pauses_s[] = {10, 20, 40, 80, 160, 300, 300};
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    for (uint32_t attempt = 0; attempt < 7; attempt++) {
+        json_t *pods[3];
+        assert_int_equal(accept_pods(&w, pods), 3);
+        notify(&w, KUBE_CHANGE_UPDATED, pods[2], OUT_OF_CPU);
+        struct replica_id id = ids[2];
+        id.attempt.number = attempt;
+        assert_int_equal(seen(&w, &id)->failure, FAILURE_NO_ROOM);
+        for (size_t i = 0; i < 3; i++) {
+            id = ids[i];
+            id.attempt.number = attempt;
+            assert_int_equal(w.launcher->ops->remove(w.launcher, &id, NULL), 0);
+        }
+        create_gang(&w, attempt + 1);
+        while (fake_kube_n_open() > 0) {
+            answer(&w, fake_kube_open(0), 0, "{}");
+        }
+        for (size_t i = 0; i < 3; i++) {
+            notify(&w, KUBE_CHANGE_REMOVED, pods[i], NULL);
+        }
+        pass_ms(&w, 5000);
+        pass_ms(&w, (pauses_s[attempt] - 5) * 1000 - 100);
+        assert_int_equal(fake_kube_n_open(), 0);
+        assert_string_equal(wait_of(&w).reason, "NoRoom");
+        assert_string_equal(wait_of(&w).text,
+                            "rejected by the node: OutOfcpu: Node didn't have enough resource");
+        pass_ms(&w, 200);
+        assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
+        drop(pods, 3);
+    }
+    world_close(&w);
+}
+
+/* The run's Secret comes before its pods. */
+static void a_gate_that_stays_shut_is_told(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    pass_ms(&w, 4900);
+    assert_string_equal(wait_of(&w).reason, "");
+    pass_ms(&w, 200);
+    assert_string_equal(wait_of(&w).reason, "CreationFails");
+    assert_string_equal(wait_of(&w).text,
+                        "the API server does not answer the creation of the run's Secret");
+    fake_kube.http_code = 403;
+    answer(&w, fake_kube_open(0), -EDQUOT, "exceeded quota: secrets");
+    pass_ms(&w, 1900);
+    pass_ms(&w, 3200);
+    assert_string_equal(wait_of(&w).reason, "QuotaExceeded");
+    assert_string_equal(wait_of(&w).text, "exceeded quota: secrets");
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
+    world_close(&w);
+}
+
+/* A webhook may hang for half a minute before the API server says anything. */
+static void a_creation_without_an_answer_is_told(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    pass_ms(&w, 5100);
+    assert_string_equal(wait_of(&w).reason, "CreationFails");
+    assert_non_null(
+        strstr(wait_of(&w).text, "does not answer the creation of pod 'test-abcde-p0t0a0-"));
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    assert_string_equal(wait_of(&w).reason, "");
+    drop(pods, 3);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +430,11 @@ int main(void)
         cmocka_unit_test(a_pod_that_does_not_go_blocks_without_limit),
         cmocka_unit_test(a_refused_deletion_is_tried_again),
         cmocka_unit_test(a_removal_is_confirmed_when_the_watch_has_shown_the_pod),
+        cmocka_unit_test(a_full_quota_and_a_broken_webhook_are_waited_for),
+        cmocka_unit_test(half_a_gang_in_a_full_quota_gives_way),
+        cmocka_unit_test(pauses_between_gangs_without_room_become_longer),
+        cmocka_unit_test(a_gate_that_stays_shut_is_told),
+        cmocka_unit_test(a_creation_without_an_answer_is_told),
     };
     return cmocka_run_group_tests_name("run/pods_wait", tests, NULL, NULL);
 }

@@ -1,0 +1,27 @@
+/* Attempts that found no room on their nodes or in the quota: the next one waits, longer each time, so
+ * that pods are not made and deleted again and again. Pure: the time is passed in. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/replica.h"
+#include "decide/policy_wait.h"
+
+#define POD_ROOM_MIN_NS (10 * INT64_C(1000000000))
+#define POD_ROOM_MAX_NS (300 * INT64_C(1000000000))
+
+struct pod_room {
+    unsigned n_times;          /* attempts in a row that found none */
+    struct attempt_id attempt; /* the last of them, if n_times > 0 */
+    int64_t until_ns;          /* no pod is created before */
+    struct run_wait wait;      /* what people are told until then */
+};
+
+/* A member of `attempt` found no room; noted once an attempt. `reason`: CamelCase. */
+void pod_room_lacks(struct pod_room *room, const struct attempt_id *attempt, const char *reason,
+                    const char *words, int64_t now_ns);
+/* A gang has found room. */
+void pod_room_found(struct pod_room *room);
+/* True: the next attempt waits; *ret says why. */
+bool pod_room_must_wait(const struct pod_room *room, int64_t now_ns, struct run_wait *ret);
