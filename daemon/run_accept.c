@@ -260,13 +260,6 @@ static bool read_verdict(struct run *run)
 
 /* ---- acceptance ---- */
 
-/* A run that has ended still has a time to live. */
-static void find_past(struct run *run, const json_t *bmr)
-{
-    run->verdict.ttl_s = bmr_read_ttl_s(bmr);
-    run_enter(run, LIFE_ON_FOUND_PAST);
-}
-
 /* The store knows nothing of the run, so the object's status says how far it was. A run that has ended
  * stays as it is; any other starts again, and reconcile() reports what was lost. */
 static void take_status_over(struct run *run, const json_t *bmr)
@@ -358,6 +351,7 @@ int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, stru
     if (!may_accept(run)) {
         return run_life_is_stored(run->life);
     }
+    run->verdict.ttl_s = bmr_read_ttl_s(bmr); /* also of one that is never accepted */
     const bool was_checking = run->life == LIFE_CHECKING;
     const bool is_checked = was_checking && read_verdict(run);
     if (was_checking && run->life != LIFE_CHECKING) {
@@ -372,7 +366,7 @@ int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, stru
     }
     take_status_over(run, bmr);
     if (run_is_final(run)) {
-        find_past(run, bmr);
+        run_enter(run, LIFE_ON_FOUND_PAST);
         return 0;
     }
     if (run->asked.cancel) {

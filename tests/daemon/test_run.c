@@ -316,6 +316,36 @@ static void an_expired_run_is_removed(void **state)
     json_decref(bmr);
 }
 
+/* A run that was cancelled, or refused, before it was accepted has ended like any other. */
+static void an_unaccepted_run_expires(void **state)
+{
+    struct world *w = *state;
+    for (int i = 0; i < 2; i++) {
+        const bool is_cancelled = i == 0;
+        json_t *bmr = inline_bmr("u1");
+        json_t *definition = json_object_get(json_object_get(bmr, "spec"), "definition");
+        json_object_set_new(definition, "runPolicy",
+                            json_pack("{s:i}", "ttlSecondsAfterFinished", 10));
+        struct run *run = run_new(&w->env, bmr);
+        if (is_cancelled) {
+            run_update(run, with_cancel(bmr));
+        }
+        assert_int_equal(take(run, bmr, NULL), 0);
+        if (!is_cancelled) {
+            (void)answer_checks(-EINVAL, "no");
+            assert_int_equal(take(run, bmr, NULL), 0);
+        }
+        assert_int_equal(run->life, LIFE_REFUSED);
+        run_expire(run);
+        assert_int_equal(run->expiry.state, EXPIRY_NOT_DUE);
+        run->status.ended_unix_ms -= 11000;
+        run_expire(run);
+        assert_int_equal(run->expiry.state, EXPIRY_SENT);
+        run_free(run);
+        json_decref(bmr);
+    }
+}
+
 /* The copy in the object is what runs, also when the Benchmark changes before the watch shows it. */
 static void what_was_kept_is_what_runs(void **state)
 {
@@ -503,6 +533,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_impossible_event_changes_nothing, world_setup,
                                         world_teardown),
         cmocka_unit_test_setup_teardown(an_expired_run_is_removed, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(an_unaccepted_run_expires, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(what_was_kept_is_what_runs, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(templates_are_tried_before_anything_is_made, world_setup,
                                         world_teardown),
