@@ -206,12 +206,26 @@ static int save_attempt(struct store *s, const char *uid, const struct attempt_r
     return r;
 }
 
+static int put_verdict(struct store *s, const char *uid, const struct run_verdict *verdict,
+                       struct err *err)
+{
+    int r = begin_write(err);
+    r = r < 0 ? r : disk.real->put_verdict(s, uid, verdict, err);
+    process_crash_within();
+    return r;
+}
+
 static int add_event(struct store *s, const char *uid, const struct event_row *row, struct err *err)
 {
     int r = begin_write(err);
     r = r < 0 ? r : disk.real->add_event(s, uid, row, err);
     process_crash_within();
     return r;
+}
+
+const char *disk_url(void)
+{
+    return disk.url;
 }
 
 int disk_open(struct store **ret)
@@ -229,6 +243,7 @@ int disk_open(struct store **ret)
     disk.ops.delete_run = delete_run;
     disk.ops.save_attempt = save_attempt;
     disk.ops.add_event = add_event;
+    disk.ops.put_verdict = put_verdict;
     (*ret)->ops = &disk.ops;
     return 0;
 }

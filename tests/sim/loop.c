@@ -212,8 +212,51 @@ void __wrap_uv_freeaddrinfo(struct addrinfo *found)
 int __wrap_uv_cancel(uv_req_t *request);
 int __wrap_uv_cancel(uv_req_t *request)
 {
-    (void)request; /* it comes within a millisecond */
+    (void)request; /* as one that has begun; it comes soon */
     return UV_EBUSY;
+}
+
+/* ---- work for another thread ---- */
+
+struct job {
+    uv_work_t *request;
+    uv_work_cb work;
+    uv_after_work_cb after;
+};
+
+static void after_work(void *ctx)
+{
+    const struct job *j = ctx;
+    j->after(j->request, 0);
+}
+
+/* Some time later, whatever the process does meanwhile. */
+static void work(void *ctx)
+{
+    struct job *j = ctx;
+    struct sim_process *p = process_of_loop(j->request->loop);
+    if (!process_is_gone(p)) {
+        const int64_t thaw_ns = process_frozen_until(p);
+        if (thaw_ns > 0) {
+            sim_at(thaw_ns, work, j);
+            return;
+        }
+        j->work(j->request);
+        process_enter(p, after_work, j);
+    }
+    free(j);
+}
+
+int __wrap_uv_queue_work(uv_loop_t *loop, uv_work_t *request, uv_work_cb on_work,
+                         uv_after_work_cb on_worked);
+int __wrap_uv_queue_work(uv_loop_t *loop, uv_work_t *request, uv_work_cb on_work,
+                         uv_after_work_cb on_worked)
+{
+    request->loop = loop;
+    struct job *j = xnew(struct job);
+    *j = (struct job){request, on_work, on_worked};
+    sim_after(sim_time(DRAW_NETWORK, SIM_MS, 50 * SIM_MS), work, j);
+    return 0;
 }
 
 /* ---- clocks ---- */

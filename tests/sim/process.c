@@ -94,7 +94,7 @@ static void start(void *ctx)
     }
     struct sim_process *p = xnew(struct sim_process);
     (void)snprintf(p->identity, sizeof(p->identity), "benchd-%u", ++processes.n);
-    p->options = (struct options){.lease_name = "benchd"};
+    p->options = (struct options){.lease_name = "benchd", .store = disk_url()};
     p->config = (struct kube_config){.server = (char *)"https://10.0.0.1:443"};
     if (disk_open(&p->store) < 0) {
         sim_trace("%s: the store cannot be opened", p->identity);

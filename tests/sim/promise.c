@@ -126,20 +126,13 @@ void promise_pod_created(const struct sim_pod *p)
     (void)find(p->run_uid, &p->id.attempt);
 }
 
-/* Somebody has asked for its end: what waits for that is the launcher's part of the promise. */
-static bool is_leaving(const struct sim_pod *p)
-{
-    const struct sim_run *run = user_find(p->run_uid);
-    return p->is_deleting || run == NULL || (run->wishes & WISH_DELETE) != 0;
-}
-
 void promise_container_started(const struct sim_pod *p)
 {
     for (size_t i = 0; i < node_count(); i++) {
         const struct sim_pod *other = node_get(i);
         const bool is_same =
             str_eq(other->run_uid, p->run_uid) && attempt_id_eq(&other->id.attempt, &p->id.attempt);
-        if (!is_same && node_is_alive(other) && !is_leaving(other)) {
+        if (!is_same && node_is_alive(other)) {
             sim_broken("%s starts while %s of another attempt runs", p->name, other->name);
         }
     }
@@ -329,10 +322,12 @@ bool promise_is_settled(const char **ret_why)
     for (size_t i = 0; i < user_count(); i++) {
         const struct sim_run *r = user_get(i);
         const bool is_deleted = (r->wishes & WISH_DELETE) != 0;
-        if ((is_deleted || r->is_brief) && object_of(r) != NULL) {
+        const bool is_brief = r->is_brief && find_stored(r->uid) != NULL;
+        if ((is_deleted || is_brief) && object_of(r) != NULL) {
             return is_open(r->name, is_deleted ? "is deleted and still there" : "has not expired");
         }
-        if (!is_deleted && !r->is_brief && !has_final_phase(r)) {
+        const bool has_expired = r->is_brief && object_of(r) == NULL;
+        if (!is_deleted && !has_expired && !has_final_phase(r)) {
             return is_open(r->name, "has not ended");
         }
     }

@@ -210,6 +210,7 @@ struct store *process_store(void); /* NULL: none runs */
 /* --- disk.c --- */
 
 void disk_begin(const char *folder);
+const char *disk_url(void);
 int disk_open(struct store **ret);
 /* At the start of a process and at the end: what was acknowledged is there. */
 void disk_check(struct store *s);
