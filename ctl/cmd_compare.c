@@ -1,60 +1,141 @@
-/* benchctl compare RUN_A RUN_B: did the second run become slower than the first? */
+/* benchctl compare RUN_A RUN_B: did the second run become slower than the first?
+ * benchctl compare RUN --axis NAME: of two things in one run, is the second slower? */
 #include "ctl/backend.h"
 #include "ctl/human.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
-#include "result/compare.h"
+#include "result/compare_axis.h"
 
-static enum exit_code take_params(const struct cli *cli, struct compare_params *ret)
+struct wanted {
+    const char *axis; /* NULL: two runs */
+    double threshold_ratio, margin_ratio;
+    bool is_strict;
+};
+
+static enum exit_code take_share(const struct cli *cli, const char *option, const char *example,
+                                 double *ret)
 {
-    *ret = (struct compare_params){
-        .threshold_ratio = COMPARE_THRESHOLD_RATIO,
-        .is_strict = args_has(&cli->args, "strict"),
-    };
-    const char *threshold = args_get(&cli->args, "threshold", NULL);
-    if (threshold != NULL && human_parse_share(threshold, &ret->threshold_ratio) < 0) {
-        return cli_error(EXIT_USAGE, "for example --threshold 2% or --threshold 0.02",
-                         "--threshold '%s' must be a ratio from 0 to 1 or a percentage", threshold);
+    const char *text = args_get(&cli->args, option, NULL);
+    if (text != NULL && human_parse_share(text, ret) < 0) {
+        return cli_error(EXIT_USAGE, example,
+                         "--%s '%s' must be a ratio from 0 to 1 or a percentage", option, text);
     }
     return EXIT_OK;
 }
 
-static enum exit_code compare(const struct cli *cli, const struct compare_params *params,
+static enum exit_code take_margin(const struct cli *cli, struct wanted *w)
+{
+    const char *text = args_get(&cli->args, "margin", NULL);
+    if (text == NULL) {
+        return EXIT_OK;
+    }
+    if (w->axis == NULL) {
+        return cli_error(
+            EXIT_USAGE, "sweep both in one run and compare RUN --axis NAME",
+            "--margin needs --axis: the trials of two runs do not show how far two runs "
+            "of the same thing differ");
+    }
+    enum exit_code code =
+        take_share(cli, "margin", "for example --margin 2% or --margin 0.02", &w->margin_ratio);
+    if (code == EXIT_OK && (w->margin_ratio <= 0 || w->margin_ratio >= 1)) {
+        code = cli_error(EXIT_USAGE, "for example --margin 2% or --margin 0.02",
+                         "--margin '%s' must be above 0 and below 100%%", text);
+    }
+    return code;
+}
+
+static enum exit_code check_words(const struct cli *cli, const struct wanted *w)
+{
+    const size_t n = cli->args.n_words;
+    if (w->axis == NULL && n == 1) {
+        return cli_error(EXIT_USAGE,
+                         "add RUN_B, or --axis NAME to compare two values that RUN swept",
+                         "compare needs two runs, or one run and --axis");
+    }
+    if (w->axis != NULL && n == 2) {
+        return cli_error(EXIT_USAGE, "remove one of the runs, or --axis",
+                         "--axis compares two values inside one run (got two runs)");
+    }
+    if (w->axis != NULL && w->is_strict) {
+        return cli_error(EXIT_USAGE, "remove --strict; what differs is listed under the table",
+                         "--strict does not go with --axis: its two sides differ by intent");
+    }
+    return EXIT_OK;
+}
+
+static enum exit_code take_wanted(const struct cli *cli, struct wanted *ret)
+{
+    *ret = (struct wanted){
+        .axis = args_get(&cli->args, "axis", NULL),
+        .threshold_ratio = COMPARE_THRESHOLD_RATIO,
+        .is_strict = args_has(&cli->args, "strict"),
+    };
+    enum exit_code code = check_words(cli, ret);
+    if (code == EXIT_OK) {
+        code = take_share(cli, "threshold", "for example --threshold 2% or --threshold 0.02",
+                          &ret->threshold_ratio);
+    }
+    return code == EXIT_OK ? take_margin(cli, ret) : code;
+}
+
+/* What was asked for decides: the margin, or else whether there is a change. */
+static enum exit_code code_of(const struct comparison *c)
+{
+    if (c->margin != MARGIN_NOT_ASKED) {
+        return c->margin == MARGIN_NOT_SLOWER ? EXIT_OK
+               : c->margin == MARGIN_SLOWER   ? EXIT_REGRESSION
+                                              : EXIT_INCONCLUSIVE;
+    }
+    return c->change == CHANGE_SLOWER         ? EXIT_REGRESSION
+           : c->change == CHANGE_INCONCLUSIVE ? EXIT_INCONCLUSIVE
+                                              : EXIT_OK;
+}
+
+static enum exit_code compare(const struct cli *cli, const struct wanted *w,
                               const struct loaded_run *base, const struct loaded_run *candidate)
 {
     struct comparison *comparison = NULL;
     const char *fix = NULL;
     struct err err = {0};
-    if (comparison_new(base->result, candidate->result, params, &comparison, &fix, &err) < 0) {
+    const struct compare_params two = {
+        .threshold_ratio = w->threshold_ratio,
+        .is_strict = w->is_strict,
+    };
+    const struct compare_axis_params one = {
+        .axis = w->axis,
+        .threshold_ratio = w->threshold_ratio,
+        .margin_ratio = w->margin_ratio,
+    };
+    const int r =
+        w->axis == NULL
+            ? comparison_new(base->result, candidate->result, &two, &comparison, &fix, &err)
+            : comparison_new_axis(base->result, &one, &comparison, &fix, &err);
+    if (r < 0) {
         return cli_error(EXIT_USAGE, fix, "%s", err.msg);
     }
     enum exit_code code = show_comparison(cli, comparison);
-    if (code == EXIT_OK && comparison->change == CHANGE_SLOWER) {
-        code = EXIT_REGRESSION;
-    } else if (code == EXIT_OK && comparison->change == CHANGE_INCONCLUSIVE) {
-        code = EXIT_INCONCLUSIVE;
-    }
+    code = code == EXIT_OK ? code_of(comparison) : code;
     comparison_free(comparison);
     return code;
 }
 
 static enum exit_code run(struct cli *cli)
 {
-    struct compare_params params;
+    struct wanted wanted;
     struct backend *b = NULL;
     struct loaded_run runs[2] = {0};
-    enum exit_code code = take_params(cli, &params);
+    enum exit_code code = take_wanted(cli, &wanted);
     if (code == EXIT_OK) {
         code = backend_open(cli, &b);
     }
-    for (size_t i = 0; i < 2 && code == EXIT_OK; i++) {
+    for (size_t i = 0; i < cli->args.n_words && code == EXIT_OK; i++) {
         code = b->ops->load_run(b, cli->args.words[i], &runs[i]);
         if (code == EXIT_OK) {
             code = loaded_run_check(cli, &runs[i]);
         }
     }
     if (code == EXIT_OK) {
-        code = compare(cli, &params, &runs[0], &runs[1]);
+        code = compare(cli, &wanted, &runs[0], &runs[1]);
     }
     loaded_run_done(&runs[0]);
     loaded_run_done(&runs[1]);
@@ -63,16 +144,20 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
+    {"axis", 0, "NAME", "Compare the two values of NAME inside one run: a sweep name, or system"},
+    {"margin", 0, "RATIO",
+     "With --axis: show that the second is not slower than RATIO, for example 2%"},
     {"threshold", 0, "RATIO", "Report smaller changes as unchanged; default: 2% or 0.02"},
     {"strict", 0, NULL, "Refuse runs with different machines, builds or workloads"},
 };
 
 const struct verb verb_compare = {
     .name = "compare",
-    .args = "RUN_A RUN_B [option...]",
-    .summary = "Test whether a run is significantly slower or faster",
+    .args = "RUN_A RUN_B | RUN --axis NAME [option...]",
+    .summary = "Test whether a run, or one side of a run, is slower or faster",
     .examples = "  benchctl compare 5hd2p 7k3fq\n"
                 "  benchctl compare 5hd2p 7k3fq --threshold 5% --strict\n"
+                "  benchctl compare 5hd2p --axis build --margin 2%\n"
                 "  benchctl compare 5hd2p 7k3fq --store sqlite:results.db -o markdown\n",
     .details = "RUN_A is the base. RUN_B is slower or faster at a point if the change reaches\n"
                "the threshold and two tests give p <= 0.05: a permutation test over all points\n"
@@ -80,11 +165,17 @@ const struct verb verb_compare = {
                "The exit code is 6 if RUN_B is slower at any point, else 15 if a point of RUN_A\n"
                "has no answer (inconclusive): it has too few trials, it was not measured, it is\n"
                "missing in RUN_B, or only one of the tests shows a change. Simulated runs are\n"
-               "refused, and so is a rehearsal beside a run that is not one.",
+               "refused, and so is a rehearsal beside a run that is not one.\n\n"
+               "--axis compares inside one run: the points with the first value of NAME are the\n"
+               "base, those with the second the candidate. Trials of one round of repeats are\n"
+               "paired, so what the run has in common cancels. At most 1% of comparisons of a\n"
+               "thing with itself name a change. With --margin 2% the exit code is 0 if every\n"
+               "point is shown to be less than 2% slower (95%), 6 if one is shown to be slower\n"
+               "than that, else 15.",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = SHOW_FORMATS,
-    .min_words = 2,
+    .min_words = 1,
     .max_words = 2,
     .run = run,
 };

@@ -71,15 +71,40 @@ static void put_line(struct buf *out, const struct compare_line *line, enum chan
     }
 }
 
+/* The word before the verdict: what was asked decides. */
+static enum change shown_change(const struct comparison *c)
+{
+    static const enum change of_margin[] = {
+        [MARGIN_NOT_SLOWER] = CHANGE_NONE,
+        [MARGIN_SLOWER] = CHANGE_SLOWER,
+        [MARGIN_INCONCLUSIVE] = CHANGE_INCONCLUSIVE,
+    };
+    return c->margin == MARGIN_NOT_ASKED ? c->change : of_margin[c->margin];
+}
+
+/* "RUN_A (base) and RUN_B", or "RUN: build=old (base) and build=new". */
+static void put_sides(const struct comparison *c, const struct terminal *term, struct buf *out)
+{
+    struct buf base = BUF_INIT, candidate = BUF_INIT;
+    comparison_describe_side(c, true, &base);
+    comparison_describe_side(c, false, &candidate);
+    if (c->axis != NULL) {
+        buf_printf(out, "%s: ", c->base->def->name);
+    }
+    terminal_colored(out, term, TERMINAL_BOLD, buf_cstr(&base));
+    buf_puts(out, " (base) and ");
+    terminal_colored(out, term, TERMINAL_BOLD, buf_cstr(&candidate));
+    buf_done(&base);
+    buf_done(&candidate);
+}
+
 void report_compare_text(const struct comparison *c, const struct report_opts *opts,
                          struct buf *out)
 {
     const struct terminal term = terminal_of(opts);
     struct compare_lines lines;
     compare_lines_init(&lines, c);
-    terminal_colored(out, &term, TERMINAL_BOLD, c->base->def->name);
-    buf_puts(out, " (base) and ");
-    terminal_colored(out, &term, TERMINAL_BOLD, c->candidate->def->name);
+    put_sides(c, &term, out);
     if (c->base->def->rehearsal) {
         buf_puts(out, "   ");
         terminal_colored(out, &term, TERMINAL_YELLOW, "REHEARSAL");
@@ -92,7 +117,7 @@ void report_compare_text(const struct comparison *c, const struct report_opts *o
             buf_putc(out, '\n');
             last = line->kind;
         }
-        put_line(out, line, c->change, &term);
+        put_line(out, line, shown_change(c), &term);
     }
     compare_lines_done(&lines);
 }
@@ -118,9 +143,10 @@ void report_compare_markdown(const struct comparison *c, struct buf *out)
     struct compare_lines lines;
     compare_lines_init(&lines, c);
     buf_puts(out, "## ");
-    markdown_escape(c->base->def->name, out);
-    buf_puts(out, " (base) and ");
-    markdown_escape(c->candidate->def->name, out);
+    struct buf sides = BUF_INIT;
+    put_sides(c, &(struct terminal){.columns = 80}, &sides);
+    markdown_escape(buf_cstr(&sides), out);
+    buf_done(&sides);
     buf_puts(out, c->base->def->rehearsal ? "\n\n**rehearsal**\n\n" : "\n\n");
     struct table *t = compare_layout_table(c, false);
     table_format_markdown(t, out);

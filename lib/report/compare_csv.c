@@ -60,8 +60,9 @@ static void put_row(struct buf *out, const struct comparison *c, const struct cs
     put_side(out, p->candidate);
     csv_interval(out, &p->ratio.estimate);
     csv_method(out, &p->ratio.estimate);
-    csv_number(out, p->welch.known ? p->welch.p : NAN);
-    csv_number(out, p->welch.known ? p->p_adjusted : NAN);
+    const bool is_tested = p->welch.known || p->paired.known;
+    csv_number(out, p->welch.known ? p->welch.p : p->paired.known ? p->paired.p : NAN);
+    csv_number(out, is_tested ? p->p_adjusted : NAN);
     csv_number(out, c->gate.known ? c->gate.p : NAN);
     const bool is_common = p->base != NULL && p->candidate != NULL;
     buf_printf(out, ",%s,%s\n", is_common ? change_to_string(p->change) : "",

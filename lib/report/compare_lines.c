@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/compare_layout.h"
+#include "result/compare_axis.h"
 #include "result/number.h"
 
 #define MAX_ONLY 10 /* points of one side that one line names; the rest is counted */
@@ -63,11 +64,15 @@ static void say_figures(struct compare_lines *lines, const struct comparison *c)
     if (compare_layout_trials(c, &n_base, &n_candidate)) {
         buf_printf(&text, " %zu+%zu", n_base, n_candidate);
     }
+    const bool one_run = c->axis != NULL;
     add(lines, COMPARE_LINE_INFO,
-        "Throughput: %s of the whole %s, median over%s trials. Ratio: candidate / base; %s.",
+        "Throughput: %s of the whole %s, median over%s trials. Ratio: candidate / base%s; %s.",
         f->unit, f->scope, buf_cstr(&text),
-        has_interval ? "95% intervals by Welch's t on logs"
-                     : "intervals need 3 trials on both sides");
+        one_run ? ", geometric mean over the pairs of blocks" : "",
+        !has_interval
+            ? (one_run ? "intervals need 3 pairs" : "intervals need 3 trials on both sides")
+        : one_run ? "95% intervals by Student's t on their logs"
+                  : "95% intervals by Welch's t on logs");
     buf_done(&text);
 }
 
@@ -126,6 +131,89 @@ static void say_allowed_loss(struct compare_lines *lines, const struct compariso
             buf_cstr(&share));
         buf_done(&share);
     }
+}
+
+static void put_p(double p, struct buf *out)
+{
+    if (p < 0.0001) {
+        buf_puts(out, "P < 0.0001");
+    } else {
+        buf_printf(out, "P = %.4f", p);
+    }
+}
+
+/* What all points together say, and their signs, which need no assumption about the noise. */
+static void say_whole(struct compare_lines *lines, const struct comparison *c)
+{
+    const struct paired *p = &c->whole;
+    if (!p->known) {
+        return;
+    }
+    struct buf text = BUF_INIT;
+    if (!isnan(c->whole_p_adjusted)) {
+        buf_puts(&text, "All points together: ");
+        put_percent(exp(p->mean) - 1, &text);
+        buf_puts(&text, ", ");
+        put_p(c->whole_p_adjusted, &text);
+        buf_puts(&text, ". ");
+    }
+    if (!isnan(p->p_signs)) {
+        buf_printf(&text, "Signs of the %zu blocks: p = %.3g, exact, at best %.3g.", p->n,
+                   p->p_signs, ldexp(1, 1 - (int)p->n));
+    }
+    if (text.len > 0) {
+        add(lines, COMPARE_LINE_INFO, "%s", buf_cstr(&text));
+    }
+    buf_done(&text);
+}
+
+static void say_margin(struct compare_lines *lines, const struct comparison *c)
+{
+    if (c->margin == MARGIN_NOT_ASKED) {
+        return;
+    }
+    size_t n = 0;
+    double low = INFINITY;
+    vec_each (const struct compared_point, p, &c->points) {
+        n += p->margin == MARGIN_NOT_SLOWER;
+        low = fmin(low, p->paired.known ? exp(paired_low_95(&p->paired)) : 0);
+    }
+    struct buf share = BUF_INIT, limit = BUF_INIT;
+    put_percent(c->margin_ratio, &share);
+    if (low > 0) {
+        buf_printf(&limit, "; the lowest limit is a ratio of %.4g", low);
+    }
+    add(lines, COMPARE_LINE_INFO,
+        "Not slower than %s: shown at %zu of %zu point%s, each by its one-sided 95%% limit%s.",
+        buf_cstr(&share), n, c->points.len, plural(c->points.len), buf_cstr(&limit));
+    buf_done(&share);
+    buf_done(&limit);
+}
+
+static void say_axis_rule(struct compare_lines *lines, const struct comparison *c)
+{
+    size_t tested = 0;
+    vec_each (const struct compared_point, p, &c->points) {
+        tested += p->paired.known;
+    }
+    add(lines, COMPARE_LINE_INFO,
+        "A block is one of %zu rounds of repeats: both sides of a pair ran in it, in random order.",
+        c->n_blocks);
+    if (tested == 0) {
+        return;
+    }
+    struct buf threshold = BUF_INIT;
+    put_percent(c->threshold_ratio, &threshold);
+    add(lines, COMPARE_LINE_INFO,
+        "P: Student's t test on the pairs, adjusted for %zu point%s%s. Slower or faster: P is at "
+        "most "
+        "%g and the change at least %s.",
+        tested, plural(tested), tested > 1 ? " (Holm) and for all together" : "",
+        COMPARE_AXIS_ALPHA, buf_cstr(&threshold));
+    buf_done(&threshold);
+    say_whole(lines, c);
+    say_margin(lines, c);
+    say_allowed_loss(lines, c);
 }
 
 static void say_rule(struct compare_lines *lines, const struct comparison *c)
@@ -221,6 +309,16 @@ static void say_few(struct compare_lines *lines, const struct comparison *c)
     buf_done(&text);
 }
 
+static void say_not_measured(struct compare_lines *lines, const struct comparison *c)
+{
+    if (c->counts[CHANGE_NOT_MEASURED] > 0) {
+        add(lines, COMPARE_LINE_WARNING,
+            "no answer at %zu point%s without a throughput on one side; benchctl results RUN shows "
+            "why",
+            c->counts[CHANGE_NOT_MEASURED], plural(c->counts[CHANGE_NOT_MEASURED]));
+    }
+}
+
 /* Which points have no answer though they were measured, and what gives them one. */
 static void say_undecided(struct compare_lines *lines, const struct comparison *c)
 {
@@ -241,22 +339,38 @@ static void say_undecided(struct compare_lines *lines, const struct comparison *
             "--repeats %zu",
             least, plural(least), c->repeats_for_one);
     }
-    if (c->counts[CHANGE_NOT_MEASURED] > 0) {
-        add(lines, COMPARE_LINE_WARNING,
-            "no answer at %zu point%s without a throughput on one side; benchctl results RUN shows "
-            "why",
-            c->counts[CHANGE_NOT_MEASURED], plural(c->counts[CHANGE_NOT_MEASURED]));
+    say_not_measured(lines, c);
+}
+
+static void say_axis_undecided(struct compare_lines *lines, const struct comparison *c)
+{
+    const size_t n_few = c->counts[CHANGE_TOO_FEW], n = c->counts[CHANGE_INCONCLUSIVE];
+    if (n_few > 0) {
+        add(lines, COMPARE_LINE_WARNING, "too few pairs at %zu point%s: 3 are needed", n_few,
+            plural(n_few));
     }
+    if (n > 0 || c->whole_change == CHANGE_INCONCLUSIVE) {
+        add(lines, COMPARE_LINE_WARNING,
+            "a change %s%s is likely (P at most %g), but not shown (at most %g)",
+            n > 0 ? "of single points" : "of all points together",
+            n > 0 && c->whole_change == CHANGE_INCONCLUSIVE ? " and of all together" : "",
+            COMPARE_ALPHA, COMPARE_AXIS_ALPHA);
+    }
+    if (c->repeats_to_decide > 0) {
+        add(lines, COMPARE_LINE_WARNING, "--repeats %zu would likely give the answer",
+            c->repeats_to_decide);
+    }
+    say_not_measured(lines, c);
 }
 
 static void say_kind(struct compare_lines *lines, const struct comparison *c)
 {
     if (c->base->def->rehearsal) {
         add(lines, COMPARE_LINE_WARNING,
-            "rehearsal: processes waited for CPUs in both runs; the ratios hold for such runs "
-            "only");
+            "rehearsal: processes waited for CPUs%s; the ratios hold for such runs only",
+            c->axis == NULL ? " in both runs" : "");
     }
-    if (strcmp(c->base->def->uid, c->candidate->def->uid) == 0) {
+    if (c->axis == NULL && strcmp(c->base->def->uid, c->candidate->def->uid) == 0) {
         add(lines, COMPARE_LINE_WARNING, "both sides are the same run");
     }
 }
@@ -300,10 +414,29 @@ static void put_unchanged(const struct comparison *c, enum change change, bool i
     }
 }
 
+/* What was asked comes first. */
+static void put_margin(const struct comparison *c, struct buf *out)
+{
+    static const char *const words[] = {
+        [MARGIN_NOT_SLOWER] = "not slower than ",
+        [MARGIN_SLOWER] = "slower than ",
+        [MARGIN_INCONCLUSIVE] = "not shown to be no slower than ",
+    };
+    if (c->margin != MARGIN_NOT_ASKED) {
+        buf_puts(out, words[c->margin]);
+        put_percent(c->margin_ratio, out);
+        buf_puts(out, c->margin == MARGIN_NOT_SLOWER ? " (95%); " : "; ");
+    }
+}
+
 static void say_verdict(struct compare_lines *lines, const struct comparison *c)
 {
     struct buf text = BUF_INIT;
-    buf_printf(&text, "%s compared with %s: ", c->candidate->def->name, c->base->def->name);
+    comparison_describe_side(c, false, &text);
+    buf_puts(&text, " compared with ");
+    comparison_describe_side(c, true, &text);
+    buf_puts(&text, ": ");
+    put_margin(c, &text);
     bool is_first = true;
     for (int i = 0; i < CHANGE_COUNT; i++) {
         const enum change change = (enum change)i;
@@ -322,6 +455,11 @@ static void say_verdict(struct compare_lines *lines, const struct comparison *c)
         buf_printf(&text, ", %zu point%s of the base %s missing", c->only_base.len,
                    plural(c->only_base.len), c->only_base.len == 1 ? "is" : "are");
     }
+    if (c->whole_change == CHANGE_SLOWER || c->whole_change == CHANGE_FASTER) {
+        buf_printf(&text, ", all points together %s by ",
+                   c->whole_change == CHANGE_SLOWER ? "slower" : "faster");
+        put_percent(fabs(exp(c->whole.mean) - 1), &text);
+    }
     if (c->change == CHANGE_NONE && c->gate_rejects) {
         buf_puts(&text, ", but over all points together the runs differ");
     }
@@ -334,13 +472,21 @@ void compare_lines_init(struct compare_lines *lines, const struct comparison *c)
 {
     *lines = (struct compare_lines){0};
     say_figures(lines, c);
-    say_rule(lines, c);
+    if (c->axis == NULL) {
+        say_rule(lines, c);
+    } else {
+        say_axis_rule(lines, c);
+    }
     vec_each (const struct difference, d, &c->differences) {
         add(lines, COMPARE_LINE_DIFFERS, "%s %s -> %s", d->what, d->base, d->candidate);
     }
     say_only(lines, c->base, c->only_base.items, c->only_base.len);
     say_only(lines, c->candidate, c->only_candidate.items, c->only_candidate.len);
-    say_undecided(lines, c);
+    if (c->axis == NULL) {
+        say_undecided(lines, c);
+    } else {
+        say_axis_undecided(lines, c);
+    }
     say_kind(lines, c);
     say_verdict(lines, c);
 }

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "result/compare_internal.h"
 #include "result/compare_runs.h"
 
 const char *change_to_string(enum change change)
@@ -23,9 +24,29 @@ const char *change_to_string(enum change change)
     return names[change];
 }
 
+const char *margin_verdict_to_string(enum margin_verdict verdict)
+{
+    static const char *const names[] = {
+        [MARGIN_NOT_ASKED] = "NotAsked",
+        [MARGIN_NOT_SLOWER] = "NotSlower",
+        [MARGIN_SLOWER] = "Slower",
+        [MARGIN_INCONCLUSIVE] = "Inconclusive",
+    };
+    return names[verdict];
+}
+
+void comparison_describe_side(const struct comparison *c, bool is_base, struct buf *out)
+{
+    if (c->axis == NULL) {
+        buf_puts(out, (is_base ? c->base : c->candidate)->def->name);
+    } else {
+        buf_printf(out, "%s=%s", c->axis, is_base ? c->axis_base : c->axis_candidate);
+    }
+}
+
 /* ---- the tests ---- */
 
-static bool is_measured(const struct compared_point *p)
+bool compare_is_measured(const struct compared_point *p)
 {
     return p->base->throughput.estimate.known && p->candidate->throughput.estimate.known;
 }
@@ -97,14 +118,14 @@ static bool is_blind(const struct comparison *c, const struct compared_point *p)
 /* Both tests show a change of this point. */
 static bool is_named(const struct comparison *c, const struct compared_point *p)
 {
-    return is_measured(p) && !is_blind(c, p) && c->gate_rejects && p->p_adjusted <= COMPARE_ALPHA &&
-           is_large_enough(c, p);
+    return compare_is_measured(p) && !is_blind(c, p) && c->gate_rejects &&
+           p->p_adjusted <= COMPARE_ALPHA && is_large_enough(c, p);
 }
 
 /* What the gate rejects is explained where a point is named; else it is not. */
 static enum change judge(const struct comparison *c, const struct compared_point *p, bool any_named)
 {
-    if (!is_measured(p)) {
+    if (!compare_is_measured(p)) {
         return CHANGE_NOT_MEASURED;
     }
     if (is_blind(c, p)) {
@@ -149,12 +170,12 @@ static void count_repeats(struct comparison *c)
 {
     vec_each (const struct compared_point, p, &c->points) {
         const size_t n_a = p->base->n_succeeded, n_b = p->candidate->n_succeeded;
-        if (is_measured(p) && significance_least(n_a, n_b) > COMPARE_ALPHA) {
+        if (compare_is_measured(p) && significance_least(n_a, n_b) > COMPARE_ALPHA) {
             c->repeats_for_one = significance_values_needed(1, COMPARE_ALPHA);
         }
     }
     vec_each (const struct compared_point, p, &c->points) {
-        if (is_measured(p) && is_blind(c, p)) {
+        if (compare_is_measured(p) && is_blind(c, p)) {
             c->repeats_for_all = significance_values_needed(c->n_measured, COMPARE_ALPHA);
         }
         if (p->change == CHANGE_TOO_FEW || p->change == CHANGE_INCONCLUSIVE) {
@@ -176,7 +197,7 @@ static void judge_points(struct comparison *c)
     vec_each (struct compared_point, p, &c->points) {
         p->change = judge(c, p, any_named);
         c->counts[p->change]++;
-        c->n_measured += is_measured(p);
+        c->n_measured += compare_is_measured(p);
     }
     count_repeats(c);
     c->change = judge_whole(c);
@@ -191,7 +212,7 @@ static struct figure mean_throughput(const struct estimate *medians, size_t n)
     return f;
 }
 
-static void take_means(struct comparison *c)
+void compare_take_means(struct comparison *c)
 {
     const size_t n = c->n_measured;
     _cleanup_(freep) struct estimate *base = xnew_array(struct estimate, n);
@@ -199,7 +220,7 @@ static void take_means(struct comparison *c)
     _cleanup_(freep) struct estimate *ratios = xnew_array(struct estimate, n);
     size_t i = 0;
     vec_each (const struct compared_point, p, &c->points) {
-        if (is_measured(p)) {
+        if (compare_is_measured(p)) {
             base[i] = p->base->throughput.estimate;
             candidate[i] = p->candidate->throughput.estimate;
             ratios[i++] = p->ratio.estimate;
@@ -224,7 +245,7 @@ static int check_points(const struct comparison *c, const char **ret_fix, struct
                        a, b);
     }
     vec_each (const struct compared_point, p, &c->points) {
-        if (is_measured(p)) {
+        if (compare_is_measured(p)) {
             return 0;
         }
     }
@@ -267,6 +288,8 @@ int comparison_new(const struct result *base, const struct result *candidate,
     c->base = base;
     c->candidate = candidate;
     c->threshold_ratio = params->threshold_ratio;
+    c->whole_change = CHANGE_NONE; /* the gate speaks for the whole */
+    c->whole_p_adjusted = NAN;
     compare_match(c);
     compare_differences(c);
     r = check_points(c, ret_fix, err);
@@ -279,7 +302,7 @@ int comparison_new(const struct result *base, const struct result *candidate,
     }
     test_points(c);
     judge_points(c);
-    take_means(c);
+    compare_take_means(c);
     *ret = c;
     return 0;
 }
@@ -297,5 +320,8 @@ void comparison_free(struct comparison *c)
         free(d->candidate);
     }
     vec_done(&c->differences);
+    free(c->axis);
+    free(c->axis_base);
+    free(c->axis_candidate);
     free(c);
 }

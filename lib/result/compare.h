@@ -8,8 +8,10 @@
 
 #include <jansson.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "result/paired.h"
 #include "result/result.h"
 #include "result/significance.h"
 
@@ -29,12 +31,23 @@ enum change {
 #define CHANGE_COUNT 6
 const char *change_to_string(enum change change); /* "Slower", ... */
 
+/* Of one run by an axis: is the candidate shown not to be slower than a margin? */
+enum margin_verdict {
+    MARGIN_NOT_ASKED,
+    MARGIN_NOT_SLOWER,   /* its one-sided 95% limit is above the margin */
+    MARGIN_SLOWER,       /* shown to be slower than the margin */
+    MARGIN_INCONCLUSIVE, /* neither */
+};
+const char *margin_verdict_to_string(enum margin_verdict verdict); /* "NotSlower", ... */
+
 struct compared_point {
     const struct point_result *base, *candidate; /* borrowed */
     struct figure ratio;                         /* candidate's median / base's */
     struct welch welch;                          /* of the logs of throughput */
     double p_adjusted; /* Benjamini-Hochberg over all points; NaN: not tested */
     enum change change;
+    struct paired paired; /* by an axis: of the blocks; then welch is not known */
+    enum margin_verdict margin;
 };
 
 /* Something but the measured points that is not the same on both sides. */
@@ -60,6 +73,16 @@ struct comparison {
      * have one. */
     size_t repeats_to_decide;
     size_t counts[CHANGE_COUNT];
+
+    /* One run, whose sweep names these two values of the axis (compare_axis.h); axis NULL: two runs. */
+    char *axis, *axis_base, *axis_candidate; /* owned */
+    size_t n_blocks;
+    struct paired whole;        /* the mean over points of each block */
+    double whole_p_adjusted;    /* NaN: not tested, or the one point says it all */
+    enum change whole_change;   /* None also where it was not tested */
+    double margin_ratio;        /* 0: not asked */
+    enum margin_verdict margin; /* of the whole */
+
     enum change change; /* of the whole: Slower, Inconclusive, Faster or NoneShown, in this order */
 };
 
@@ -74,5 +97,7 @@ int comparison_new(const struct result *base, const struct result *candidate,
                    const struct compare_params *params, struct comparison **ret,
                    const char **ret_fix, struct err *err);
 void comparison_free(struct comparison *c); /* NULL is fine */
+/* "run-a", or "build=new" of one run. */
+void comparison_describe_side(const struct comparison *c, bool is_base, struct buf *out);
 /* The document of docs/contracts/compare.md (compare_json.c). Owned by the caller. */
 json_t *comparison_to_json(const struct comparison *c);

@@ -1,7 +1,10 @@
 /* The document of docs/contracts/compare.md; see compare.h. Keys stand in the contract's order. */
 #include "result/compare.h"
 
+#include <math.h>
+
 #include "core/json_field.h"
+#include "result/compare_axis.h"
 #include "result/result_json.h"
 
 static json_t *run_to_json(const struct result *r)
@@ -18,6 +21,9 @@ static json_t *run_to_json(const struct result *r)
 
 static json_t *gate_to_json(const struct comparison *c)
 {
+    if (c->axis != NULL) {
+        return json_null();
+    }
     const struct permutation *g = &c->gate;
     size_t tested = 0;
     vec_each (const struct compared_point, p, &c->points) {
@@ -75,6 +81,66 @@ static json_t *welch_to_json(const struct compared_point *p)
     return o;
 }
 
+static json_t *axis_to_json(const struct comparison *c)
+{
+    if (c->axis == NULL) {
+        return json_null();
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "name", json_string(c->axis));
+    json_object_set_new(o, "base", json_text_or_null(c->axis_base));
+    json_object_set_new(o, "candidate", json_text_or_null(c->axis_candidate));
+    json_object_set_new(o, "blocks", json_integer((json_int_t)c->n_blocks));
+    return o;
+}
+
+static json_t *paired_to_json(const struct paired *p, double p_adjusted)
+{
+    if (!p->known) {
+        return json_null();
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "pairs", json_integer((json_int_t)p->n));
+    json_object_set_new(o, "t", json_number_or_null(p->t));
+    json_object_set_new(o, "df", json_number_or_null(p->df));
+    json_object_set_new(o, "p", json_number_or_null(p->p));
+    json_object_set_new(o, "pAdjusted", json_number_or_null(p_adjusted));
+    json_object_set_new(o, "pSigns", json_number_or_null(p->p_signs));
+    return o;
+}
+
+/* Of a point, or of the whole with the least limit of the points. */
+static json_t *margin_to_json(const struct comparison *c, enum margin_verdict verdict, double low)
+{
+    if (verdict == MARGIN_NOT_ASKED) {
+        return json_null();
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "ratio", json_real(c->margin_ratio));
+    json_object_set_new(o, "low", json_number_or_null(low));
+    json_object_set_new(o, "verdict", json_string(margin_verdict_to_string(verdict)));
+    return o;
+}
+
+static double margin_low(const struct paired *p)
+{
+    return p->known ? exp(paired_low_95(p)) : NAN;
+}
+
+static json_t *whole_to_json(const struct comparison *c)
+{
+    json_t *o = json_object();
+    double low = INFINITY;
+    vec_each (const struct compared_point, p, &c->points) {
+        const double of_point = margin_low(&p->paired);
+        low = isnan(low) || isnan(of_point) ? NAN : fmin(low, of_point);
+    }
+    json_object_set_new(o, "paired", paired_to_json(&c->whole, c->whole_p_adjusted));
+    json_object_set_new(o, "verdict", json_string(change_to_string(c->whole_change)));
+    json_object_set_new(o, "margin", margin_to_json(c, c->margin, low));
+    return o;
+}
+
 static json_t *point_to_json(const struct comparison *c, const struct compared_point *p)
 {
     json_t *o = json_object();
@@ -83,6 +149,8 @@ static json_t *point_to_json(const struct comparison *c, const struct compared_p
     json_object_set_new(o, "candidate", side_to_json(p->candidate));
     json_object_set_new(o, "ratio", figure_to_json(&p->ratio));
     json_object_set_new(o, "welch", welch_to_json(p));
+    json_object_set_new(o, "paired", paired_to_json(&p->paired, p->p_adjusted));
+    json_object_set_new(o, "margin", margin_to_json(c, p->margin, margin_low(&p->paired)));
     json_object_set_new(o, "verdict", json_string(change_to_string(p->change)));
     return o;
 }
@@ -167,12 +235,15 @@ json_t *comparison_to_json(const struct comparison *c)
     json_object_set_new(o, "kind", json_string("BenchmarkComparison"));
     json_object_set_new(o, "base", run_to_json(c->base));
     json_object_set_new(o, "candidate", run_to_json(c->candidate));
+    json_object_set_new(o, "axis", axis_to_json(c));
     json_object_set_new(o, "rehearsal", json_boolean(c->base->def->rehearsal));
-    json_object_set_new(o, "alpha", json_real(COMPARE_ALPHA));
+    json_object_set_new(o, "alpha",
+                        json_real(c->axis == NULL ? COMPARE_ALPHA : COMPARE_AXIS_ALPHA));
     json_object_set_new(o, "threshold", json_real(c->threshold_ratio));
     json_object_set_new(o, "gate", gate_to_json(c));
     json_object_set_new(o, "points", points);
     json_object_set_new(o, "geomean", geomean_to_json(c));
+    json_object_set_new(o, "whole", c->axis == NULL ? json_null() : whole_to_json(c));
     json_object_set_new(o, "onlyInBase", only_base);
     json_object_set_new(o, "onlyInCandidate", only_candidate);
     json_object_set_new(o, "differs", differences_to_json(c));

@@ -224,7 +224,7 @@ static bool is_unknown(const char *key, const struct texts *texts)
     return false;
 }
 
-static void compare_machines(struct comparison *c)
+void compare_machines(struct comparison *c)
 {
     struct texts base[N_KEYS] = {0}, candidate[N_KEYS] = {0};
     vec_each (const struct compared_point, p, &c->points) {

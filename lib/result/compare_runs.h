@@ -13,3 +13,5 @@ int compare_check_kind(const struct result *base, const struct result *candidate
 void compare_match(struct comparison *c);
 /* Fills differences: what was trained, how long, on which machines. */
 void compare_differences(struct comparison *c);
+/* Of these only what the start records of both sides say. */
+void compare_machines(struct comparison *c);

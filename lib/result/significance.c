@@ -65,13 +65,13 @@ double significance_t_two_sided(double t, double df)
 }
 
 /* Newton's steps from below: p falls and is convex in t > 0, so that they never pass the root. */
-double significance_t_quantile_975(double df)
+double significance_t_quantile(double df, double alpha)
 {
-    const double alpha = 0.05, precision = 1e-13;
+    const double precision = 1e-13;
     int sign;
     const double ln_beta =
         lgamma_r(df / 2, &sign) + lgamma_r(0.5, &sign) - lgamma_r((df + 1) / 2, &sign);
-    double t = 1.9599; /* the quantile is above that of the normal distribution for any df */
+    double t = 1; /* below the quantile for any df */
     for (int i = 0; i < QUANTILE_MAX_STEPS; i++) {
         const double density = exp(-(df + 1) / 2 * log1p(t * t / df) - ln_beta) / sqrt(df);
         const double step = (significance_t_two_sided(t, df) - alpha) / (2 * density);

@@ -18,9 +18,9 @@ double significance_incomplete_beta(double a, double b, double x);
 /* P(|T| >= |t|) for Student's t; df > 0, not only whole numbers. 0 where t is infinite. */
 double significance_t_two_sided(double t, double df);
 
-/* The value that |T| exceeds with a probability of 5%: half of a 95% interval, in standard errors.
- * df > 0, not only whole numbers; the inverse of the function above. */
-double significance_t_quantile_975(double df);
+/* The value that |T| exceeds with a probability of alpha (0.05: half of a 95% interval, in standard
+ * errors). df > 0, not only whole numbers; 0 < alpha <= 0.2; the inverse of the function above. */
+double significance_t_quantile(double df, double alpha);
 
 /* A mean of a sample, or a sum of such means, each times a factor. */
 struct contrast {

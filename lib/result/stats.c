@@ -24,6 +24,8 @@ const char *interval_method_to_string(enum interval_method method)
         return "InterpolatedOrderStatistics";
     case INTERVAL_WELCH_LOG:
         return "WelchLog";
+    case INTERVAL_PAIRED_LOG:
+        return "PairedTLog";
     }
     return "None";
 }
@@ -79,7 +81,7 @@ static struct contrast mean_of_logs(const double *sorted, size_t n)
  * more it may be, where the noise is far from normal: then the interval reaches to it. */
 static void interval_of_logs(struct estimate *e, enum interval_method method)
 {
-    const double half = significance_t_quantile_975(e->logs.df) * sqrt(e->logs.variance);
+    const double half = significance_t_quantile(e->logs.df, 0.05) * sqrt(e->logs.variance);
     e->has_interval = true;
     /* For equal values exp(log(x)) may round to a neighbour of x; the interval must contain x. */
     e->low = fmin(exp(e->logs.value - half), e->value);

@@ -11,6 +11,7 @@ enum interval_method {
     INTERVAL_T_LOG,            /* 3 to 5: Student t on log throughput */
     INTERVAL_ORDER_STATISTICS, /* from 6: interpolated order statistics of the median */
     INTERVAL_WELCH_LOG,        /* of ratios: Welch's t on the logs of both sides */
+    INTERVAL_PAIRED_LOG,       /* of ratios of pairs: Student's t on the logs of their ratios */
 };
 const char *interval_method_to_string(enum interval_method method); /* "StudentTLog", ... */
 

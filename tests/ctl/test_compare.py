@@ -64,6 +64,55 @@ class Compare(cli.CliCase):
         for threshold in ("25%", "0.25"):
             self.assertIn("no significant change at 3", self.compare(a, b, "--threshold", threshold).stdout)
 
+    def measure_axis(self, factor="1=1", repeats=4, **keys):
+        """A run with two values of pservers: points 0 and 1, and their baseline."""
+        return self.measure(repeats=repeats, extra={"repeats": {"min": repeats, "order": "Interleaved"}},
+                            env={"FAKE_FACTOR": factor}, **keys)
+
+    def test_two_values_in_one_run(self):
+        a = self.measure_axis("1=1.2")
+        document = json.loads(self.compare(a, "--axis", "pservers", "-o", "json", code=6).stdout)
+        self.assertEqual(document["axis"], {"name": "pservers", "base": "1", "candidate": "2", "blocks": 4})
+        self.assertEqual((document["verdict"], document["alpha"], document["gate"]), ("Slower", 0.01, None))
+        point, = document["points"]
+        self.assertEqual((point["base"]["point"], point["candidate"]["point"]), (0, 1))
+        self.assertEqual((point["ratio"]["method"], point["paired"]["pairs"], point["welch"]), ("PairedTLog", 4, None))
+        self.assertAlmostEqual(point["ratio"]["value"], 10.15 / 11.15 / 1.2, places=3)
+        text = self.words(a, "--axis", "pservers", code=6)
+        self.assertIn(f"{a}: pservers=1 (base) and pservers=2", text)
+        self.assertIn("SLOWER pservers=2 compared with pservers=1: 1 of 1 point slower by 24.1%", text)
+        self.assertIn("pservers=1 (base) and pservers=2", self.compare(a, "--axis", "pservers", "-o", "markdown", code=6).stdout)
+        row, = csv.DictReader(io.StringIO(self.compare(a, "--axis", "pservers", "-o", "csv", code=6).stdout))
+        self.assertEqual((row["base_point"], row["candidate_point"], row["verdict"]), ("0", "1", "Slower"))
+        self.assertEqual(float(row["p"]), point["paired"]["p"])
+
+    def test_a_margin_has_its_exit_codes(self):
+        a = self.measure_axis("1=1.2")
+        for margin, code, verdict in (("30%", 0, "NotSlower"), ("0.3", 0, "NotSlower"), ("2%", 6, "Slower"),
+                                      ("24.1%", 15, "Inconclusive")):
+            document = json.loads(self.compare(a, "--axis", "pservers", "--margin", margin, "-o", "json", code=code).stdout)
+            self.assertEqual(document["whole"]["margin"]["verdict"], verdict)
+        self.assertIn("not slower than 30% (95%)", self.words(a, "--axis", "pservers", "--margin", "30%"))
+        self.assertIn("INCONCLUSIVE pservers=2 compared with pservers=1: not shown to be no slower than 24.1%;",
+                      self.words(a, "--axis", "pservers", "--margin", "24.1%", code=15))
+
+    def test_an_axis_is_refused_with_a_fix(self):
+        a = self.measure_axis(repeats=2)
+        for args, message in (((a, "--axis", "image"), "did not sweep 'image'; it swept pservers, trainers"),
+                              ((a, "--axis", "trainers"), "'trainers' must have two values"),
+                              ((a, a, "--axis", "pservers"), "--axis compares two values inside one run"),
+                              ((a,), "compare needs two runs, or one run and --axis"),
+                              ((a, a, "--margin", "2%"), "--margin needs --axis"),
+                              ((a, "--axis", "pservers", "--margin", "0"), "--margin '0' must be above 0"),
+                              ((a, "--axis", "pservers", "--margin", "x"), "--margin 'x' must be a ratio"),
+                              ((a, "--axis", "pservers", "--strict"), "--strict does not go with --axis")):
+            error = self.compare(*args, code=2).stderr
+            self.assertIn(message, error)
+            self.assertIn("fix: ", error)
+        self.compare(a, "--axis", "pservers", code=15)  # two blocks
+        b = self.measure(repeats=3)  # in the order Sequential
+        self.assertIn("one point after the other", self.compare(b, "--axis", "pservers", code=2).stderr)
+
     def assert_inconclusive(self, a, b, verdicts, repeats):
         """Exit 15, the points' verdicts, and how many repeats would decide."""
         document = json.loads(self.compare(a, b, "-o", "json", code=15).stdout)

@@ -49,7 +49,7 @@ class Usage(cli.CliCase):
             (["version", "-o", "json"], 2, "'version' does not take -o"),
             (["version", "--color", "green"], 2, "--color 'green' is unknown"),
             (["results"], 2, "needs an argument"),
-            (["compare", "x", "--local"], 2, "'compare' needs more arguments"),
+            (["compare", "x", "--local"], 2, "compare needs two runs, or one run and --axis"),
             (["compare", "x", "y", "--local", "--threshold", "200%"], 2, "--threshold '200%' must be a ratio"),
             (["compare", "x", "y", "--local", "--threshold", "2"], 2, "--threshold 2% or --threshold 0.02"),
             (["compare", "x", "y", "--local", "--threshold", "%"], 2, "--threshold '%' must be a ratio"),

@@ -94,16 +94,16 @@ static void t_quantiles(void **state)
         {50, 2.009}, {60, 2.000}, {80, 1.990}, {100, 1.984},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        near("the printed table", rows[i].t, significance_t_quantile_975(rows[i].df), 5e-4);
+        near("the printed table", rows[i].t, significance_t_quantile(rows[i].df, 0.05), 5e-4);
     }
-    near("all digits, df 1", 12.706204736174698, significance_t_quantile_975(1), 1e-10);
-    near("all digits, df 2", 4.302652729749464, significance_t_quantile_975(2), 1e-12);
-    near("all digits, df 30", 2.0422724563012373, significance_t_quantile_975(30), 1e-11);
-    near("many", 1.959964, significance_t_quantile_975(1e8), 1e-6);
+    near("all digits, df 1", 12.706204736174698, significance_t_quantile(1, 0.05), 1e-10);
+    near("all digits, df 2", 4.302652729749464, significance_t_quantile(2, 0.05), 1e-12);
+    near("all digits, df 30", 2.0422724563012373, significance_t_quantile(30, 0.05), 1e-11);
+    near("many", 1.959964, significance_t_quantile(1e8, 0.05), 1e-6);
     for (double df = 1; df < 200; df *= 1.07) { /* any df: the inverse of p, and falling */
-        const double t = significance_t_quantile_975(df);
+        const double t = significance_t_quantile(df, 0.05);
         near("back", 0.05, significance_t_two_sided(t, df), 1e-11);
-        assert_true(t > significance_t_quantile_975(1.07 * df));
+        assert_true(t > significance_t_quantile(1.07 * df, 0.05));
     }
 }
 

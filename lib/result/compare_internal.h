@@ -1,0 +1,9 @@
+/* What both kinds of comparison share: two runs (compare.c) and one run by an axis (compare_axis.c). */
+#pragma once
+
+#include "result/compare.h"
+
+/* A throughput on both sides. */
+bool compare_is_measured(const struct compared_point *p);
+/* Geometric means over the measured points, whose number it sets before. */
+void compare_take_means(struct comparison *c);
