@@ -15,6 +15,7 @@
 #include "daemon/bmr.h"
 #include "daemon/daemon_internal.h"
 #include "daemon/elector.h"
+#include "daemon/inspect.h"
 #include "daemon/memory.h"
 #include "daemon/run_drive.h"
 
@@ -44,6 +45,7 @@ static void give_up(struct daemon *d, int exit_code, const struct err *err)
     d->exit_code = exit_code;
     d->failure = *err;
     (void)uv_timer_stop(&d->timer); /* never fails */
+    inspect_publish(d);
     d->on_stop(d->ctx);
 }
 
@@ -164,6 +166,7 @@ static void on_timer(uv_timer_t *timer)
     struct daemon *d = timer->data;
     look(d);
     trim_memory(d);
+    inspect_publish(d);
 }
 
 /* ---- the Lease and names ---- */
@@ -223,6 +226,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     d->ns = xstrdup(params->ns);
     d->identity = xstrdup(params->identity);
     d->store = params->store;
+    d->view = params->view;
     memcpy(d->key, params->key, KEY_SIZE);
     d->on_stop = params->on_stop;
     d->ctx = params->ctx;
@@ -312,6 +316,7 @@ void daemon_stop(struct daemon *d)
         run_detach(active);
     }
     elector_release(d->elector, on_lease_released, d);
+    inspect_publish(d);
 }
 
 static void on_timer_closed(uv_handle_t *handle)

@@ -1,4 +1,5 @@
-/* benchd as a whole: what main.c makes, runs and ends. Its readers have inspect.h. */
+/* benchd as a whole: what main.c makes, runs and ends. It shows itself to other threads through a
+ * struct daemon_view (daemon/web/inspect.h). */
 #pragma once
 
 #include <uv.h>
@@ -16,6 +17,7 @@ struct daemon_params {
     const char *ns;             /* copied */
     const char *identity;       /* for the Lease, copied */
     struct store *store;        /* borrowed */
+    struct daemon_view *view;   /* borrowed; the daemon publishes into it */
     const unsigned char *key;   /* KEY_SIZE bytes, copied */
     void (*on_stop)(void *ctx); /* it wants to end: daemon_exit_code says how */
     void *ctx;

@@ -1,5 +1,5 @@
-/* The insides of the daemon, for daemon.c and inspect.c. One loop, one thread: SQLite is called from
- * it. Its calls are short (a status or an event is one row, an attempt a few hundred, once a trial),
+/* The insides of the daemon, for daemon.c and inspect.c. One loop, one thread: the store is written from
+ * it, and read where a decision needs it. HTTP has threads of its own (daemon/web). Its calls are short (a status or an event is one row, an attempt a few hundred, once a trial),
  * and whatever waits for the loop has a longer timeout: the Lease 10 s, watches 90 s. */
 #pragma once
 
@@ -24,6 +24,8 @@ struct daemon {
     const struct options *options;
     char *ns, *identity, *address; /* owned */
     struct store *store;
+    struct daemon_view *view; /* what other threads see; borrowed */
+    size_t n_runs_shown;      /* when the list was published last */
     struct kube_client *client;
     struct watches watches;
     struct elector *elector;

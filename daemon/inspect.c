@@ -1,59 +1,18 @@
-/* What others may see of the daemon: the functions of daemon/web/inspect.h. */
-#include "daemon/web/inspect.h"
+/* What others may see of the daemon, see inspect.h. */
+#include "daemon/inspect.h"
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "daemon/daemon_internal.h"
 #include "daemon/elector.h"
 #include "daemon/run.h"
 
-size_t daemon_n_runs(const struct daemon *d)
+static bool is_ready(const struct daemon *d, struct err *why)
 {
-    return d->queue.runs.len;
-}
-
-void daemon_get_run(const struct daemon *d, size_t i, struct daemon_run *ret)
-{
-    run_inspect(d->queue.runs.items[i], ret);
-}
-
-bool daemon_find_run(const struct daemon *d, const char *name_or_uid, struct daemon_run *ret)
-{
-    vec_each (struct run *, it, &d->queue.runs) {
-        if (str_eq((*it)->name, name_or_uid) || str_eq((*it)->uid, name_or_uid)) {
-            run_inspect(*it, ret);
-            return true;
-        }
+    if (d->elector == NULL) {
+        (void)err_set(why, EAGAIN, "benchd is starting");
+        return false;
     }
-    return false;
-}
-
-void daemon_get_counters(const struct daemon *d, struct daemon_counters *ret)
-{
-    *ret = d->counters;
-    ret->pods_created = d->pods.created;
-    ret->pods_deleted = d->pods.deleted;
-    ret->pods_failed = d->pods.failed;
-    ret->events_sent = d->events.n_sent;
-    ret->events_dropped = d->events.n_dropped;
-}
-
-void daemon_get_kube_stats(const struct daemon *d, struct kube_client_stats *ret)
-{
-    kube_client_get_stats(d->client, ret);
-}
-
-const char *daemon_namespace(const struct daemon *d)
-{
-    return d->ns;
-}
-
-struct store *daemon_store(const struct daemon *d)
-{
-    return d->store;
-}
-
-bool daemon_is_ready(const struct daemon *d, struct err *why)
-{
     if (!watches_are_ready(&d->watches, why)) {
         return false;
     }
@@ -63,14 +22,51 @@ bool daemon_is_ready(const struct daemon *d, struct err *why)
                       error != NULL ? error->msg : "");
         return false;
     }
-    return daemon_is_healthy(d, why);
+    return true;
 }
 
-bool daemon_is_healthy(const struct daemon *d, struct err *why)
+static void collect_facts(const struct daemon *d, struct daemon_facts *f)
 {
+    f->look_ns = clock_monotonic_ns();
+    f->is_ready = is_ready(d, &f->not_ready);
+    f->is_healthy = !d->is_stopping;
     if (d->is_stopping) {
-        (void)err_set(why, ESHUTDOWN, "%s", d->exit_code == 0 ? "shutting down" : d->failure.msg);
-        return false;
+        (void)err_set(&f->not_healthy, ESHUTDOWN, "%s",
+                      d->exit_code == 0 ? "shutting down" : d->failure.msg);
     }
-    return true;
+    f->counters = d->counters;
+    f->counters.pods_created = d->pods.created;
+    f->counters.pods_deleted = d->pods.deleted;
+    f->counters.pods_failed = d->pods.failed;
+    f->counters.events_sent = d->events.n_sent;
+    f->counters.events_dropped = d->events.n_dropped;
+    kube_client_get_stats(d->client, &f->kube);
+}
+
+/* The runs as shown; those that did not change are shared with the list before. NULL: none changed. */
+static struct daemon_runs *list_changes(struct daemon *d)
+{
+    const int64_t now_unix_ms = clock_unix_ms();
+    bool is_changed = d->n_runs_shown != d->queue.runs.len; /* one was added or removed */
+    vec_each (struct run *, run, &d->queue.runs) {
+        is_changed |= run_refresh_shown(*run, now_unix_ms);
+    }
+    if (!is_changed) {
+        return NULL;
+    }
+    d->n_runs_shown = d->queue.runs.len;
+    struct daemon_runs *runs = daemon_runs_new();
+    vec_each (struct run *, run, &d->queue.runs) {
+        if ((*run)->shown != NULL) {
+            *vec_push(&runs->list) = daemon_run_ref((*run)->shown);
+        }
+    }
+    return runs;
+}
+
+void inspect_publish(struct daemon *d)
+{
+    struct daemon_facts facts = {0};
+    collect_facts(d, &facts);
+    daemon_view_publish(d->view, &facts, list_changes(d));
 }

@@ -24,6 +24,7 @@ struct program {
     struct options options;
     struct kube_config config;
     struct store *store;
+    struct daemon_view *view;
     struct daemon *daemon;
     struct web *web;
     unsigned char key[KEY_SIZE];
@@ -114,12 +115,14 @@ static int open_all(struct program *p, struct err *err)
         return EXIT_LOCAL_RESOURCE;
     }
     const char *ns = p->options.ns != NULL ? p->options.ns : p->config.ns;
+    p->view = daemon_view_new();
     r = daemon_new(&(struct daemon_params){.loop = &p->loop,
                                            .options = &p->options,
                                            .config = &p->config,
                                            .ns = ns != NULL ? ns : "benchd",
                                            .identity = identity,
                                            .store = p->store,
+                                           .view = p->view,
                                            .key = p->key,
                                            .on_stop = on_stop,
                                            .ctx = p},
@@ -127,7 +130,9 @@ static int open_all(struct program *p, struct err *err)
     if (r < 0) {
         return EXIT_USAGE;
     }
-    r = web_new(&p->loop, p->daemon, p->options.listen, &p->web, err);
+    const struct web_params web = {
+        .view = p->view, .store_url = p->options.store, .listen = p->options.listen};
+    r = web_new(&web, &p->web, err);
     return r == -EINVAL ? EXIT_USAGE : r < 0 ? EXIT_LOCAL_RESOURCE : EXIT_OK;
 }
 
@@ -168,7 +173,7 @@ static int run(struct program *p)
     if (failure != NULL) {
         (void)complain(exit_code, failure);
     }
-    web_free(p->web);
+    web_free(p->web); /* until now it has shown why benchd ends */
     daemon_free(p->daemon);
     for (int i = 0; i < 2; i++) {
         uv_close((uv_handle_t *)&p->signals[i], NULL);
@@ -198,6 +203,7 @@ int main(int argc, char **argv)
     const int exit_code = run(p);
     (void)uv_run(&p->loop, UV_RUN_DEFAULT); /* the close callbacks */
     (void)uv_loop_close(&p->loop);          /* every handle is closed */
+    daemon_view_free(p->view);
     store_close(p->store);
     kube_config_done(&p->config);
     explicit_bzero(p->key, sizeof(p->key));

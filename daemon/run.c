@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "daemon/bmr.h"
 #include "daemon/judge.h"
 #include "daemon/template_check.h"
@@ -185,6 +186,7 @@ void run_update(struct run *run, const json_t *bmr)
 
 void run_free(struct run *run)
 {
+    daemon_run_unref(run->shown);
     const bool is_claimed = run_life_is_claimed(run->life);
     leave(run);
     if (run->publication.call != NULL) {
@@ -222,17 +224,61 @@ static int64_t created_unix_ms(const struct run *run)
     return unix_ns / 1000000;
 }
 
-void run_inspect(const struct run *run, struct daemon_run *ret)
+/* The store has all of it, and nothing that /metrics shows changes. */
+static bool is_history(const struct run *run, int64_t now_unix_ms)
 {
-    *ret = (struct daemon_run){
-        .name = run->name,
-        .uid = run->uid,
-        .benchmark = run->benchmark,
-        .def = run->def,
-        .created_unix_ms = created_unix_ms(run),
-        .status = &run->status,
-        .is_active = run_is_driven(run),
-        .is_stored = run_life_is_stored(run->life),
-        .progress = run->progress,
-    };
+    return run_is_final(run) && !run_is_driven(run) && run_life_is_stored(run->life) &&
+           now_unix_ms - run->status.ended_unix_ms > DAEMON_ENDED_MS;
+}
+
+static bool is_shown_as_it_is(const struct run *run)
+{
+    const struct daemon_run *shown = run->shown;
+    return shown->is_active == run_is_driven(run) &&
+           shown->is_stored == run_life_is_stored(run->life) &&
+           (shown->frozen.is_known || run->def == NULL) &&
+           run_status_eq(&shown->status, &run->status) &&
+           shown->progress.is_known == run->progress.is_known &&
+           shown->progress.step == run->progress.step &&
+           shown->progress.seen_unix_ms == run->progress.seen_unix_ms &&
+           str_eq(shown->benchmark, run->benchmark);
+}
+
+/* A run that has ended has no definition any more, but what was shown of it is still true. */
+static struct daemon_frozen frozen_of(const struct run_def *def, const struct daemon_run *before)
+{
+    return def == NULL ? (before == NULL ? (struct daemon_frozen){0} : before->frozen)
+                       : (struct daemon_frozen){.is_known = true,
+                                                .is_rehearsal = def->rehearsal,
+                                                .cpus = def->cpus,
+                                                .created_unix_ms = def->created_unix_ms,
+                                                .n_points = def->matrix.n_swept,
+                                                .steps = def->spec->steps,
+                                                .baseline = def->spec->baseline.kind};
+}
+
+bool run_refresh_shown(struct run *run, int64_t now_unix_ms)
+{
+    struct daemon_run *before = run->shown;
+    if (is_history(run, now_unix_ms)) {
+        run->shown = NULL;
+        daemon_run_unref(before);
+        return before != NULL;
+    }
+    if (before != NULL && is_shown_as_it_is(run)) {
+        return false;
+    }
+    struct daemon_run *shown = daemon_run_new(run->name, run->uid, run->benchmark);
+    shown->created_unix_ms = created_unix_ms(run);
+    shown->frozen = frozen_of(run->def, before);
+    shown->status = run->status;
+    shown->is_active = run_is_driven(run);
+    shown->is_stored = run_life_is_stored(run->life);
+    shown->progress = run->progress;
+    if (run->def != NULL && !shown->is_stored) {
+        shown->definition_json = json_dumps(run->def->spec->definition, 0);
+    }
+    run->shown = shown;
+    daemon_run_unref(before);
+    return true;
 }

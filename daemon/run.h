@@ -96,6 +96,7 @@ struct run {
     struct run_publication publication;
     struct run_expiry expiry;
     struct run_parking parking;
+    struct daemon_run *shown; /* to other threads; NULL: not yet, or history, which the store has */
 };
 
 struct run *run_new(const struct run_env *env, const json_t *bmr);
@@ -125,5 +126,5 @@ enum pod_naming run_naming(const struct run *run, const struct run_def *def);
 /* An Event of the object. */
 void run_emit(const struct run *run, enum event_type type, const char *reason, const char *note);
 void run_wake(const struct run *run);
-/* For readers of the daemon. Borrowed from the run. */
-void run_inspect(const struct run *run, struct daemon_run *ret);
+/* Brings `shown` up to date. True: it was replaced, or is none any more. */
+bool run_refresh_shown(struct run *run, int64_t now_unix_ms);

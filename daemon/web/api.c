@@ -57,10 +57,10 @@ static json_t *current_to_json(const struct run_status *st)
 
 static json_t *progress_to_json(const struct site_run *run)
 {
-    const struct daemon_progress *p = &run->live.progress;
-    if (!run->is_live || !p->is_known) {
+    if (run->live == NULL || !run->live->progress.is_known) {
         return json_null();
     }
+    const struct daemon_progress *p = &run->live->progress;
     return json_pack("{s:s, s:I, s:I, s:b, s:I, s:I, s:o, s:o}", "role", role_to_string(p->id.role),
                      "index", (json_int_t)p->id.index, "step", (json_int_t)p->step, "warmup",
                      p->is_warmup, "stepNs", (json_int_t)p->step_ns, "samples",
@@ -69,28 +69,38 @@ static json_t *progress_to_json(const struct site_run *run)
                      run_time_to_json(p->seen_unix_ms));
 }
 
-/* Which attempts have ended, by id alone: a watcher fetches those that it does not know yet. */
-static json_t *ids_to_json(const struct site_run *run)
+static json_t *ids_to_json(const struct attempt_id *ids, size_t n)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < run->n_rows; i++) {
-        const struct attempt_row *row = &run->rows[i];
-        json_t *id = json_pack("{s:I, s:I, s:I}", "point", (json_int_t)row->id.point, "trial",
-                               (json_int_t)row->id.trial, "attempt", (json_int_t)row->id.number);
+    for (size_t i = 0; i < n; i++) {
+        json_t *id = json_pack("{s:I, s:I, s:I}", "point", (json_int_t)ids[i].point, "trial",
+                               (json_int_t)ids[i].trial, "attempt", (json_int_t)ids[i].number);
         (void)json_array_append_new(list, id); /* grows in memory only */
     }
     return list;
 }
 
+/* Which attempts have ended, by id alone: a watcher fetches those that it does not know yet, and
+ * asks every second, so their rows are not read. */
 void api_run(struct site *site, const struct web_request *req, const char *name,
              struct web_response *res)
 {
     (void)req;
     struct site_run run;
     struct err err = {0};
-    int r = site_run_load(site, name, SITE_RESULT, &run, &err);
+    _cleanup_(freep) struct attempt_id *ids = NULL;
+    size_t n_ids = 0;
+    int r = site_run_load(site, name, SITE_ITEM, &run, &err);
     if (r < 0) {
         site_fail(res, r, &err);
+        return;
+    }
+    if (run.item.is_stored) {
+        r = site->store->ops->list_attempt_ids(site->store, run.item.row.uid, &ids, &n_ids, &err);
+    }
+    if (r < 0) {
+        site_fail(res, r, &err);
+        site_run_done(&run);
         return;
     }
     json_t *document = run_item_to_json(&run.item.row, run.item.is_interrupted);
@@ -98,7 +108,7 @@ void api_run(struct site *site, const struct web_request *req, const char *name,
     json_object_set_new(document, "kind", json_string("BenchmarkRunSummary"));
     json_object_set_new(document, "current", current_to_json(&run.item.row.status));
     json_object_set_new(document, "progress", progress_to_json(&run));
-    json_object_set_new(document, "attempts", ids_to_json(&run));
+    json_object_set_new(document, "attempts", ids_to_json(ids, n_ids));
     site_run_done(&run);
     put_json(res, document);
 }
@@ -135,7 +145,7 @@ static size_t select_attempts(const struct web_request *req, struct site_run *ru
 static int put_attempts(const struct site *site, const struct web_request *req,
                         struct site_run *run, struct web_response *res, struct err *err)
 {
-    struct store *s = daemon_store(site->daemon);
+    struct store *s = site->store;
     struct event_row *events = NULL;
     size_t n_events = 0;
     res->code = 200;
@@ -245,7 +255,7 @@ static bool take_wanted(const struct web_request *req, struct wanted *ret, struc
 static void put_log(const struct site *site, const struct site_run *run,
                     const struct replica_id *id, struct web_response *res)
 {
-    struct store *s = daemon_store(site->daemon);
+    struct store *s = site->store;
     struct err err = {0};
     char *text = NULL;
     size_t len = 0;

@@ -1,4 +1,5 @@
 /* /healthz and /readyz: 200 "ok", or 503 and the reason in one line. */
+#include "base/clock.h"
 #include "daemon/web/site.h"
 
 static void answer(struct web_response *res, bool is_ok, const struct err *why)
@@ -13,7 +14,7 @@ void health_healthz(struct site *site, const struct web_request *req, const char
 {
     (void)req, (void)run;
     struct err why = {0};
-    const bool is_ok = daemon_is_healthy(site->daemon, &why);
+    const bool is_ok = daemon_facts_are_healthy(&site->now.facts, clock_monotonic_ns(), &why);
     answer(res, is_ok, &why);
 }
 
@@ -22,6 +23,6 @@ void health_readyz(struct site *site, const struct web_request *req, const char 
 {
     (void)req, (void)run;
     struct err why = {0};
-    const bool is_ok = daemon_is_ready(site->daemon, &why);
+    const bool is_ok = daemon_facts_are_ready(&site->now.facts, clock_monotonic_ns(), &why);
     answer(res, is_ok, &why);
 }

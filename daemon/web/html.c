@@ -259,7 +259,7 @@ static void put_event(struct buf *out, const struct event_row *row)
 /* The last ones. */
 static void put_events(const struct site *site, struct buf *out, const struct site_run *run)
 {
-    struct store *s = daemon_store(site->daemon);
+    struct store *s = site->store;
     struct event_row *rows = NULL;
     size_t n = 0;
     if (!run->item.is_stored || s->ops->list_events(s, run->item.row.uid, &rows, &n, NULL) < 0 ||

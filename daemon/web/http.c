@@ -1,35 +1,38 @@
-/* The HTTP server, see web.h: libmicrohttpd without threads, its epoll descriptor in the loop.
+/* The HTTP server, see web.h: libmicrohttpd without threads of its own; its epoll descriptor is in the
+ * loop of the HTTP thread.
  *
  * MHD's epoll set is edge-triggered: after every MHD_run its timeout must be read and obeyed (0 means
- * "run again"), or connections hang. The timer does that, so that a busy server takes turns with the
- * rest of the loop.
+ * "run again"), or connections hang. The timer does that.
+ *
+ *   first call of on_request   the headers are complete     NEW
+ *   second call                the request is               -> answered at once, or WAITING: suspended
+ *   on_wake                    the render thread has done   DONE: resumed
+ *   third call                                              answered
+ *   on_completed                                            freed
  *
  * Limits: CONNECTIONS at once, HEADER_BYTES for request line and headers (MHD answers 414 or 431),
- * IDLE_S of silence, MAX_ARGS arguments, no body. A request is answered in full when its headers
- * are complete, from memory; a client that goes away costs its connection only. Responses in flight
- * may have SENDING_BYTES together, except small ones: a client that asks for logs and does not read
- * them must not exhaust benchd's memory or keep /healthz from being answered. */
+ * IDLE_S of silence, MAX_ARGS arguments, no body; those of render.h for what is waited for. A client that
+ * goes away costs its connection only. Responses in flight may have SENDING_BYTES together, except small
+ * ones, and one that several clients read counts once: a client that asks for logs and does not read
+ * them must not exhaust benchd's memory. */
 #include "daemon/web/web.h"
 
-#include <arpa/inet.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
+#include <jansson.h>
 #include <microhttpd.h>
 #include <uv.h>
 
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/str.h"
-#include "daemon/web/routes.h"
+#include "daemon/web/listen.h"
+#include "daemon/web/render.h"
 
 #define CONNECTIONS 512
 #define HEADER_BYTES 16384 /* MHD's memory for one connection: what is read and what is sent */
 #define IDLE_S 10
 #define MAX_ARGS 16
-#define BACKLOG 128
 #define SENDING_BYTES ((size_t)64 << 20)
 #define SMALL_BYTES ((size_t)64 << 10)
 
@@ -38,33 +41,42 @@
     "frame-ancestors 'none'"
 
 struct web {
-    struct site site;
+    const struct daemon_view *view;
+    struct renderer *renderer;
+    uv_thread_t thread;
+    atomic_bool is_stopping;
+    uv_async_t wake; /* a job is done, or is_stopping */
+    char address[LISTEN_ADDRESS_SIZE];
+    /* Of the HTTP thread alone, once it runs: */
+    uv_loop_t loop;
     struct MHD_Daemon *mhd;
     uv_poll_t poll;
     uv_timer_t timer;
+    struct web_stats stats;
     size_t n_sending; /* bytes of responses that are not sent completely */
-    int n_open;       /* handles; the last one's close callback frees */
-    char address[INET6_ADDRSTRLEN + 16];
 };
 
 /* --- A request ------------------------------------------------------------------------------- */
 
-struct arguments {
-    struct web_arg list[MAX_ARGS];
-    size_t n;
-    bool is_full;
+struct request {
+    enum { REQUEST_NEW, REQUEST_WAITING, REQUEST_DONE } state;
+    struct MHD_Connection *connection;
+    struct web_arg args[MAX_ARGS]; /* MHD's texts: they live as long as the request */
+    size_t n_args;
+    bool has_too_many_args;
+    struct render_job job;
 };
 
 static enum MHD_Result take_argument(void *ctx, enum MHD_ValueKind kind, const char *name,
                                      const char *value)
 {
-    struct arguments *args = ctx;
+    struct request *request = ctx;
     (void)kind;
-    if (args->n == MAX_ARGS) {
-        args->is_full = true;
+    if (request->n_args == MAX_ARGS) {
+        request->has_too_many_args = true;
         return MHD_NO;
     }
-    args->list[args->n++] = (struct web_arg){name, value == NULL ? "" : value};
+    request->args[request->n_args++] = (struct web_arg){name, value == NULL ? "" : value};
     return MHD_YES;
 }
 
@@ -80,72 +92,72 @@ static bool has_body(struct MHD_Connection *connection)
            MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding") != NULL;
 }
 
-static void make_answer(struct web *w, struct MHD_Connection *connection, const char *path,
-                        const char *method, struct web_response *res)
+static void read_request(struct request *request, const char *path)
 {
-    struct arguments args = {0};
-    (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_argument, &args);
-    const struct web_request req = {
+    struct MHD_Connection *connection = request->connection;
+    (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_argument, request);
+    request->job.req = (struct web_request){
         .path = path,
         .accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept"),
-        .args = args.list,
-        .n_args = args.n,
+        .args = request->args,
+        .n_args = request->n_args,
     };
-    if (!is_get(method)) {
-        web_fail(res, 405, "only GET and HEAD are supported");
-    } else if (has_body(connection)) {
-        web_fail(res, 400, "a request must not have a body");
-    } else if (args.is_full) {
-        web_fail(res, 400, "too many arguments; at most %d are allowed", MAX_ARGS);
-    } else {
-        routes_answer(&w->site, &req, res);
-    }
-    if (res->body.len > SMALL_BYTES && w->n_sending + res->body.len > SENDING_BYTES) {
-        buf_done(&res->body);
-        web_fail(res, 503, "too many responses are being sent; try again later");
-    }
-    web_stats_count(&w->site.stats, res->code);
+    routes_find(path, &request->job.route);
+    request->job.ctx = request;
 }
+
+/* --- A response ------------------------------------------------------------------------------ */
 
 /* The body of a response, until MHD has sent it or given up. */
 struct sending {
     struct web *web;
-    char *data; /* owned */
-    size_t len;
+    struct body *body; /* referenced */
 };
 
 static void on_sent(void *ctx)
 {
     struct sending *s = ctx;
-    s->web->n_sending -= s->len;
-    free(s->data);
+    if (--s->body->n_sending == 0) {
+        s->web->n_sending -= s->body->len;
+    }
+    body_unref(s->body);
     free(s);
 }
 
-static struct MHD_Response *make_response(struct web *w, struct buf *body)
+static bool may_send(const struct web *w, const struct body *body)
+{
+    return body->n_sending > 0 || body->len <= SMALL_BYTES ||
+           w->n_sending + body->len <= SENDING_BYTES;
+}
+
+static struct MHD_Response *make_response(struct web *w, struct body *body_take)
 {
     struct sending *s = xnew(struct sending);
-    s->web = w;
-    s->len = body->len;
-    s->data =
-        xrealloc(buf_take(body), s->len + 1); /* a buffer may be twice as large as its content */
-    w->n_sending += s->len;
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer_with_free_callback_cls(s->len, s->data, on_sent, s);
+    *s = (struct sending){w, body_take};
+    if (body_take->n_sending++ == 0) {
+        w->n_sending += body_take->len;
+    }
+    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+        body_take->len, body_take->data, on_sent, s);
     if (response == NULL) {
         on_sent(s);
     }
     return response;
 }
 
-static void add_headers(struct MHD_Response *response, const struct web_response *res)
+static void add_headers(struct MHD_Response *response, int code, const char *content_type,
+                        bool must_retry_later)
 {
     const struct {
         const char *name, *value;
     } headers[] = {
-        {"Content-Type", res->content_type},   {"Content-Security-Policy", SECURITY},
-        {"X-Content-Type-Options", "nosniff"}, {"Referrer-Policy", "no-referrer"},
-        {"Cache-Control", "no-store"},         {"Allow", res->code == 405 ? "GET, HEAD" : NULL},
+        {"Content-Type", content_type},
+        {"Content-Security-Policy", SECURITY},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cache-Control", "no-store"},
+        {"Allow", code == 405 ? "GET, HEAD" : NULL},
+        {"Retry-After", must_retry_later ? WEB_RETRY_AFTER : NULL},
     };
     for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
         if (headers[i].value != NULL) {
@@ -155,32 +167,114 @@ static void add_headers(struct MHD_Response *response, const struct web_response
     }
 }
 
-/* Called when the headers are there, and again when the request is complete. A response to the first
- * call makes MHD close the connection afterwards. That is right for a client that sends a body; all
- * others are answered in the second call and keep their connection. */
+static enum MHD_Result send_body(struct web *w, struct MHD_Connection *connection, int code,
+                                 struct body *body_take, bool must_retry_later)
+{
+    if (!may_send(w, body_take)) {
+        struct web_response res = {0};
+        web_fail_busy(&res, "too many responses are being sent; try again later");
+        body_unref(body_take);
+        body_take = body_new(&res.body, res.content_type);
+        code = res.code;
+        must_retry_later = true;
+    }
+    web_stats_count(&w->stats, code);
+    const char *content_type = body_take->content_type;
+    struct MHD_Response *response = make_response(w, body_take);
+    if (response == NULL) {
+        return MHD_NO;
+    }
+    add_headers(response, code, content_type, must_retry_later);
+    enum MHD_Result queued = MHD_queue_response(connection, (unsigned)code, response);
+    MHD_destroy_response(response); /* the connection holds it */
+    return queued;
+}
+
+static enum MHD_Result send_response(struct web *w, struct MHD_Connection *connection,
+                                     struct web_response *res)
+{
+    return send_body(w, connection, res->code, body_new(&res->body, res->content_type),
+                     res->must_retry_later);
+}
+
+/* What needs neither the store nor much time. */
+static enum MHD_Result answer_at_once(struct web *w, const struct request *request)
+{
+    struct site site = {.stats = w->stats};
+    struct web_response res = {0};
+    daemon_view_read(w->view, &site.now);
+    routes_answer(&site, &request->job.route, &request->job.req, &res);
+    daemon_snapshot_done(&site.now);
+    return send_response(w, request->connection, &res);
+}
+
+static enum MHD_Result begin_answer(struct web *w, struct request *request, const char *path)
+{
+    struct web_response res = {0};
+    read_request(request, path);
+    if (request->has_too_many_args) {
+        web_fail(&res, 400, "too many arguments; at most %d are allowed", MAX_ARGS);
+        return send_response(w, request->connection, &res);
+    }
+    if (request->job.route.kind == ROUTE_QUICK) {
+        return answer_at_once(w, request);
+    }
+    request->job.stats = w->stats;
+    request->state = REQUEST_WAITING;
+    if (!renderer_submit(w->renderer, &request->job)) {
+        request->state = REQUEST_NEW;
+        web_fail_busy(&res, "too many requests; try again later");
+        return send_response(w, request->connection, &res);
+    }
+    MHD_suspend_connection(request->connection); /* on_wake resumes it, on this thread */
+    return MHD_YES;
+}
+
+/* A response to the first call makes MHD close the connection afterwards. That is right for a client
+ * that sends a body; all others are answered in a later call and keep their connection. */
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *body,
                                   size_t *body_len, void **state)
 {
     struct web *w = ctx;
+    struct request *request = *state;
     struct web_response res = {0};
     (void)version, (void)body, (void)body_len;
-    if (*state == NULL && is_get(method) && !has_body(connection)) {
-        *state = w; /* anything: it was called */
+    if (!is_get(method)) {
+        web_fail(&res, 405, "only GET and HEAD are supported");
+        return send_response(w, connection, &res);
+    }
+    if (has_body(connection)) {
+        web_fail(&res, 400, "a request must not have a body");
+        return send_response(w, connection, &res);
+    }
+    if (request == NULL) {
+        request = xnew(struct request);
+        request->connection = connection;
+        *state = request;
         return MHD_YES;
     }
-    make_answer(w, connection, url, method, &res);
-    struct MHD_Response *response = make_response(w, &res.body);
-    if (response == NULL) {
-        return MHD_NO;
+    if (request->state == REQUEST_DONE) {
+        struct render_job *job = &request->job;
+        return send_body(w, connection, job->code, take_ptr(job->body), job->must_retry_later);
     }
-    add_headers(response, &res);
-    enum MHD_Result queued = MHD_queue_response(connection, (unsigned)res.code, response);
-    MHD_destroy_response(response); /* the connection holds it */
-    return queued;
+    return begin_answer(w, request, url);
 }
 
-/* --- In the loop ----------------------------------------------------------------------------- */
+/* Never while the request waits: MHD keeps a suspended connection. */
+static void on_completed(void *ctx, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode code)
+{
+    struct request *request = *state;
+    (void)ctx, (void)connection, (void)code;
+    if (request != NULL) {
+        body_unref(request->job.body);
+        free(request);
+        *state = NULL;
+    }
+}
+
+/* --- The HTTP thread ------------------------------------------------------------------------- */
 
 static void on_timer(uv_timer_t *timer);
 
@@ -206,139 +300,116 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     serve(poll->data);
 }
 
-static void on_closed(uv_handle_t *handle)
+static void resume_done(struct web *w)
 {
-    struct web *w = handle->data;
-    if (--w->n_open == 0) {
-        site_done(&w->site);
-        free(w);
+    for (struct render_job *job; (job = renderer_take_done(w->renderer)) != NULL;) {
+        struct request *request = job->ctx;
+        request->state = REQUEST_DONE;
+        MHD_resume_connection(request->connection);
     }
+}
+
+static void stop(struct web *w)
+{
+    renderer_stop(w->renderer);
+    resume_done(w); /* MHD must not be stopped with a suspended connection */
+    (void)MHD_run(w->mhd);
+    (void)uv_poll_stop(&w->poll); /* before its descriptor goes */
+    MHD_stop_daemon(w->mhd);
+    uv_close((uv_handle_t *)&w->poll, NULL);
+    uv_close((uv_handle_t *)&w->timer, NULL);
+    uv_close((uv_handle_t *)&w->wake, NULL);
+}
+
+static void on_wake(uv_async_t *wake)
+{
+    struct web *w = wake->data;
+    if (atomic_load(&w->is_stopping)) {
+        stop(w);
+        return;
+    }
+    resume_done(w);
+    serve(w);
+}
+
+/* On the render thread. */
+static void on_done(void *ctx)
+{
+    struct web *w = ctx;
+    (void)uv_async_send(&w->wake); /* not closing: the render thread ends before */
+}
+
+static void run(void *ctx)
+{
+    struct web *w = ctx;
+    serve(w);
+    (void)uv_run(&w->loop, UV_RUN_DEFAULT); /* until stop() has closed all */
 }
 
 /* --- Start ----------------------------------------------------------------------------------- */
 
-union address {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-};
-
-/* "127.0.0.1:8080", "[::1]:8080", "localhost:0", ":8080" (every IPv4 address). */
-static int parse_address(const char *listen, union address *ret, struct err *err)
-{
-    const char *colon = strrchr(listen, ':');
-    int64_t port = 0;
-    const size_t host_len = colon == NULL ? 0 : (size_t)(colon - listen);
-    if (colon == NULL || parse_i64_in(colon + 1, 0, 65535, &port) < 0 ||
-        host_len >= INET6_ADDRSTRLEN + 2) {
-        return err_set(err, EINVAL, "listen address '%.100s': expected host:port", listen);
-    }
-    char host[INET6_ADDRSTRLEN + 2];
-    memcpy(host, listen, host_len);
-    host[host_len] = '\0';
-    const char *name = host_len == 0 ? "0.0.0.0" : str_eq(host, "localhost") ? "127.0.0.1" : host;
-    memset(ret, 0, sizeof(*ret));
-    int r;
-    if (host[0] == '[' && host[host_len - 1] == ']') {
-        host[host_len - 1] = '\0';
-        r = uv_ip6_addr(host + 1, (int)port, &ret->v6);
-    } else {
-        r = uv_ip4_addr(name, (int)port, &ret->v4);
-    }
-    return r == 0 ? 0
-                  : err_set(err, EINVAL,
-                            "listen address '%s': expected an IP address, [IPv6] or "
-                            "localhost before the port",
-                            listen);
-}
-
-static int open_socket(const char *listen_on, const union address *address, struct err *err)
-{
-    const int on = 1;
-    const int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        return err_set_errno(err, errno, "listen on '%s'", listen_on);
-    }
-    const socklen_t size =
-        address->any.sa_family == AF_INET6 ? sizeof(address->v6) : sizeof(address->v4);
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)); /* bind says what matters */
-    if (bind(fd, &address->any, size) < 0 || listen(fd, BACKLOG) < 0) {
-        const int code = errno;
-        close(fd);
-        return err_set_errno(err, code, "listen on '%s'", listen_on);
-    }
-    return fd;
-}
-
-static int name_socket(int fd, char *ret, size_t size, struct err *err)
-{
-    union address address;
-    socklen_t len = sizeof(address);
-    char host[INET6_ADDRSTRLEN] = "";
-    if (getsockname(fd, &address.any, &len) < 0) {
-        return err_set_errno(err, errno, "name of the listening socket");
-    }
-    const bool is_v6 = address.any.sa_family == AF_INET6;
-    const int r = is_v6 ? uv_ip6_name(&address.v6, host, sizeof(host))
-                        : uv_ip4_name(&address.v4, host, sizeof(host));
-    (void)snprintf(ret, size, is_v6 ? "[%s]:%u" : "%s:%u", host,
-                   ntohs(is_v6 ? address.v6.sin6_port : address.v4.sin_port));
-    return r == 0 ? 0 : err_set(err, EINVAL, "name of the listening socket: %s", uv_strerror(r));
-}
-
 /* Takes the descriptor. MHD does not say whether a failed start closed it, so it is left open. */
 static int start_mhd(struct web *w, int fd_take, struct err *err)
 {
-    w->mhd = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, w, MHD_OPTION_LISTEN_SOCKET,
-                              fd_take, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
-                              MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
-                              MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
-    if (w->mhd == NULL) {
+    w->mhd = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, w,
+        MHD_OPTION_LISTEN_SOCKET, fd_take, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)HEADER_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
+    const union MHD_DaemonInfo *info =
+        w->mhd == NULL ? NULL : MHD_get_daemon_info(w->mhd, MHD_DAEMON_INFO_EPOLL_FD);
+    if (info == NULL) {
         return err_set(err, EIO, "the HTTP server cannot start");
     }
-    return 0;
-}
-
-static int watch_mhd(struct web *w, struct uv_loop_s *loop, struct err *err)
-{
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(w->mhd, MHD_DAEMON_INFO_EPOLL_FD);
-    const int r = info == NULL ? UV_ENOTSUP : uv_poll_init(loop, &w->poll, info->epoll_fd);
+    const int r = uv_poll_init(&w->loop, &w->poll, info->epoll_fd);
     if (r < 0) {
         MHD_stop_daemon(w->mhd);
         return err_set(err, EIO, "the HTTP server cannot be watched: %s", uv_strerror(r));
     }
-    (void)uv_timer_init(loop, &w->timer); /* sets fields only */
-    w->poll.data = w->timer.data = w;
-    w->n_open = 2;
+    (void)uv_timer_init(&w->loop, &w->timer);                /* sets fields only */
     (void)uv_poll_start(&w->poll, UV_READABLE, on_readable); /* not closing: cannot fail */
-    serve(w);
+    w->poll.data = w->timer.data = w;
     return 0;
 }
 
-int web_new(struct uv_loop_s *loop, const struct daemon *daemon, const char *listen,
-            struct web **ret, struct err *err)
+static int start_threads(struct web *w, const struct web_params *params, int fd_take,
+                         struct err *err)
 {
-    union address address;
-    int fd = parse_address(listen, &address, err);
-    if (fd >= 0) {
-        fd = open_socket(listen, &address, err);
+    const struct render_params render = {
+        .view = params->view, .store_url = params->store_url, .on_done = on_done, .ctx = w};
+    int r = uv_loop_init(&w->loop);
+    r = r < 0 ? r : uv_async_init(&w->loop, &w->wake, on_wake);
+    if (r < 0) {
+        (void)close(fd_take);
+        return err_set(err, EIO, "the HTTP server cannot start: %s", uv_strerror(r));
     }
-    if (fd < 0) {
-        return fd;
+    w->wake.data = w;
+    json_object_seed(0); /* jansson asks for it before there are threads */
+    r = renderer_new(&render, &w->renderer, err);
+    if (r < 0) {
+        (void)close(fd_take);
+        return r;
     }
+    r = start_mhd(w, fd_take, err);
+    if (r >= 0 && (r = uv_thread_create(&w->thread, run, w)) < 0) {
+        MHD_stop_daemon(w->mhd);
+        r = err_set(err, EAGAIN, "the HTTP thread cannot start: %s", uv_strerror(r));
+    }
+    if (r < 0) {
+        renderer_stop(w->renderer);
+        renderer_free(w->renderer);
+    }
+    return r;
+}
+
+int web_new(const struct web_params *params, struct web **ret, struct err *err)
+{
     struct web *w = xnew(struct web);
-    w->site.daemon = daemon;
-    int r = name_socket(fd, w->address, sizeof(w->address), err);
+    w->view = params->view;
+    int r = listen_open(params->listen, w->address, err);
+    r = r < 0 ? r : start_threads(w, params, r, err);
     if (r < 0) {
-        close(fd);
-    } else {
-        r = start_mhd(w, fd, err);
-    }
-    if (r >= 0) {
-        r = watch_mhd(w, loop, err);
-    }
-    if (r < 0) {
-        free(w);
+        free(w); /* a loop that could not start is left to the end of the process */
         return r;
     }
     *ret = w;
@@ -355,8 +426,10 @@ void web_free(struct web *w)
     if (w == NULL) {
         return;
     }
-    (void)uv_poll_stop(&w->poll); /* before its descriptor goes */
-    MHD_stop_daemon(w->mhd);
-    uv_close((uv_handle_t *)&w->poll, on_closed);
-    uv_close((uv_handle_t *)&w->timer, on_closed);
+    atomic_store(&w->is_stopping, true);
+    (void)uv_async_send(&w->wake);    /* closed only after this */
+    (void)uv_thread_join(&w->thread); /* it was created: cannot fail */
+    (void)uv_loop_close(&w->loop);    /* every handle is closed */
+    renderer_free(w->renderer);
+    free(w);
 }

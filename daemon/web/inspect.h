@@ -1,23 +1,27 @@
-/* What daemon/web may see of the running daemon: its runs, the store, counters, health. Read only.
- * Implemented in daemon/inspect.c, so that daemon uses web and web not daemon.
+/* What daemon/web may see of the running daemon, and how it gets from the daemon's loop to the threads
+ * of daemon/web:
  *
- * Everything is called from the loop's thread. Pointers are borrowed and valid until the callback
- * that got them returns to the loop: copy what must live longer. Runs that ended long ago are not here;
- * list_runs of the store has them all. */
+ *   daemon's loop   makes a list of its runs when one has changed     inspect_publish (daemon/inspect.h)
+ *                   publishes it together with the current facts      daemon_view_publish
+ *   other threads   copy the facts and take a reference on the list   daemon_view_read
+ *
+ * A list is never changed after it was published. The mutex guards only the exchange of the pointer and
+ * the copy of struct daemon_facts, so nobody waits for another's work. Only plain data crosses: no
+ * pointer of the daemon's own is in it. Runs that ended long ago are not here; list_runs of the store has
+ * them all. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/vec.h"
+#include "core/phase.h"
 #include "core/record.h"
-#include "decide/reconcile.h"
 #include "kube/client.h"
-#include "spec/run_def.h"
-#include "store/store.h"
-
-struct daemon;
+#include "spec/spec.h"
 
 /* How far the current trial is, from trainer 0's log. */
 struct daemon_progress {
@@ -31,25 +35,46 @@ struct daemon_progress {
     int64_t seen_unix_ms;
 };
 
+/* What /metrics needs of a frozen definition. */
+struct daemon_frozen {
+    bool is_known; /* false: not accepted (yet), the rest is zero */
+    bool is_rehearsal;
+    int64_t cpus, created_unix_ms;
+    uint32_t n_points; /* swept ones */
+    int64_t steps;     /* measured ones of a trial */
+    enum baseline_kind baseline;
+};
+
 /* One BenchmarkRun. */
 struct daemon_run {
-    const char *name, *uid;
-    const char *benchmark;           /* the definition's name; the run's own for an inline one */
-    const struct run_def *def;       /* NULL: not accepted (yet), or the store alone has it */
-    int64_t created_unix_ms;         /* frozen; before that, its object created; 0: unknown */
-    const struct run_status *status; /* never NULL; what the object's status was made from */
+    atomic_uint n_users;     /* lists that hold it */
+    char *name, *uid;        /* owned, as all strings */
+    char *benchmark;         /* the definition's name; the run's own for an inline one */
+    char *definition_json;   /* of a frozen run that the store does not have; else NULL */
+    int64_t created_unix_ms; /* frozen; before that, its object created; 0: unknown */
+    struct daemon_frozen frozen;
+    struct run_status status;        /* what the object's status was made from */
     bool is_active;                  /* its driver runs */
     bool is_stored;                  /* the store has a row of it */
     struct daemon_progress progress; /* of the active one */
 };
+/* With one user. `name`, `uid` and `benchmark` are copied. */
+struct daemon_run *daemon_run_new(const char *name, const char *uid, const char *benchmark);
+struct daemon_run *daemon_run_ref(struct daemon_run *run);
+void daemon_run_unref(struct daemon_run *run); /* NULL is fine */
 
 /* So long after its end a run is here, unless the store does not have it: then as long as its object is. */
 #define DAEMON_ENDED_MS (15 * 60 * 1000)
-size_t daemon_n_runs(const struct daemon *d);
-/* i < daemon_n_runs(); in the order in which they were or will be driven. */
-void daemon_get_run(const struct daemon *d, size_t i, struct daemon_run *ret);
-/* By name or uid; false: not there. */
-bool daemon_find_run(const struct daemon *d, const char *name_or_uid, struct daemon_run *ret);
+
+/* In the order in which they were or will be driven. */
+struct daemon_runs {
+    atomic_uint n_users;
+    VEC(struct daemon_run *) list;
+};
+struct daemon_runs *daemon_runs_new(void); /* with one user; push items that you have referenced */
+void daemon_runs_unref(struct daemon_runs *runs);
+/* By name or uid; NULL: not there. */
+const struct daemon_run *daemon_runs_find(const struct daemon_runs *runs, const char *name_or_uid);
 
 /* Since the start of the process. */
 struct daemon_counters {
@@ -60,14 +85,38 @@ struct daemon_counters {
     uint64_t status_writes, status_failures;
     int64_t started_unix_ms;
 };
-void daemon_get_counters(const struct daemon *d, struct daemon_counters *ret);
-void daemon_get_kube_stats(const struct daemon *d, struct kube_client_stats *ret);
 
-const char *daemon_namespace(const struct daemon *d);
-struct store *daemon_store(const struct daemon *d); /* never NULL; do not write */
-/* /readyz: all watches have a first list and no lasting failure, and the Lease is ours. `why` (may
- * be NULL) says in one line what is missing. */
-bool daemon_is_ready(const struct daemon *d, struct err *why);
-/* /healthz: an answer proves that the loop turns, so it is false only once the Lease is lost or the
- * store has failed; `why` has the reason. */
-bool daemon_is_healthy(const struct daemon *d, struct err *why);
+/* Copied as a whole at every look of the daemon. */
+struct daemon_facts {
+    int64_t look_ns; /* when it looked, CLOCK_MONOTONIC; 0: not started yet */
+    /* All watches have a first list and no lasting failure, and the Lease is ours; else the text says
+     * what is missing. */
+    bool is_ready;
+    struct err not_ready;
+    /* False once the Lease is lost or the store has failed; the text has the reason. */
+    bool is_healthy;
+    struct err not_healthy;
+    struct daemon_counters counters;
+    struct kube_client_stats kube;
+};
+
+struct daemon_view;
+struct daemon_view *daemon_view_new(void);    /* no runs; healthy, not ready */
+void daemon_view_free(struct daemon_view *v); /* NULL is fine; after its readers have ended */
+/* `runs_take` NULL: the runs are as before. */
+void daemon_view_publish(struct daemon_view *v, const struct daemon_facts *facts,
+                         struct daemon_runs *runs_take);
+
+/* What one request is answered from: facts and runs of one moment. */
+struct daemon_snapshot {
+    struct daemon_facts facts;
+    struct daemon_runs *runs; /* never NULL */
+};
+void daemon_view_read(const struct daemon_view *v, struct daemon_snapshot *ret);
+void daemon_snapshot_done(struct daemon_snapshot *snapshot);
+
+/* /healthz and /readyz. A snapshot that is older than DAEMON_STALL_NS shows that the daemon's loop does
+ * not turn. `why` (may be NULL) gets the reason in one line. */
+#define DAEMON_STALL_NS (5 * INT64_C(1000000000))
+bool daemon_facts_are_healthy(const struct daemon_facts *facts, int64_t now_ns, struct err *why);
+bool daemon_facts_are_ready(const struct daemon_facts *facts, int64_t now_ns, struct err *why);

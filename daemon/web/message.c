@@ -18,12 +18,9 @@ const char *web_request_arg(const struct web_request *req, const char *name)
     return NULL;
 }
 
-void web_fail(struct web_response *res, int code, const char *fmt, ...)
+static void fail(struct web_response *res, int code, const char *fmt, va_list ap)
 {
-    va_list ap;
-    va_start(ap, fmt);
     _cleanup_(freep) char *text = xvasprintf(fmt, ap);
-    va_end(ap);
     struct buf clean = BUF_INIT;
     buf_put_utf8(&clean, text, strlen(text)); /* it may quote what a client sent */
     json_t *document = json_pack("{s:i, s:s}", "code", code, "message", buf_cstr(&clean));
@@ -34,4 +31,21 @@ void web_fail(struct web_response *res, int code, const char *fmt, ...)
     res->content_type = WEB_JSON;
     buf_clear(&res->body);
     buf_printf(&res->body, "%s\n", json);
+}
+
+void web_fail(struct web_response *res, int code, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fail(res, code, fmt, ap);
+    va_end(ap);
+}
+
+void web_fail_busy(struct web_response *res, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fail(res, 503, fmt, ap);
+    va_end(ap);
+    res->must_retry_later = true;
 }

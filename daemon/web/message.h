@@ -2,6 +2,7 @@
  * the other. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -24,12 +25,19 @@ struct web_response {
     int code;
     const char *content_type; /* static */
     struct buf body;          /* owned */
+    bool must_retry_later;    /* with the header Retry-After */
 };
 
 #define WEB_TEXT "text/plain; charset=utf-8"
 #define WEB_JSON "application/json"
 #define WEB_HTML "text/html; charset=utf-8"
 
+/* Seconds that a client shall wait after a 503. */
+#define WEB_RETRY_AFTER "2"
+
+/* 503: the request may succeed later. */
+void web_fail_busy(struct web_response *res, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Replaces the answer by an error as JSON: {"code": 404, "message": "..."}. */
 void web_fail(struct web_response *res, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

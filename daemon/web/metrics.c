@@ -155,10 +155,10 @@ static double time_or_none(int64_t unix_ms)
     {                                                                                              \
         return (double)(expression);                                                               \
     }
-RUN_VALUE(run_created, run->def == NULL ? NAN : time_or_none(run->def->created_unix_ms))
+RUN_VALUE(run_created, time_or_none(run->frozen->created_unix_ms))
 RUN_VALUE(run_started, time_or_none(run->status->started_unix_ms))
 RUN_VALUE(run_ended, time_or_none(run->status->ended_unix_ms))
-RUN_VALUE(run_points, run->def == NULL ? NAN : run->def->matrix.n_swept)
+RUN_VALUE(run_points, run->frozen->is_known ? run->frozen->n_points : NAN)
 RUN_VALUE(run_points_shown, run->figures == NULL ? 0 : run->figures->n_points)
 RUN_VALUE(run_trials, run->status->trials_total)
 RUN_VALUE(run_trials_done, run->status->trials_done)
@@ -166,7 +166,7 @@ RUN_VALUE(run_trials_failed, run->status->trials_failed)
 RUN_VALUE(run_point, run->status->has_current ? run->status->current.point : NAN)
 RUN_VALUE(run_trial, run->status->has_current ? run->status->current.trial : NAN)
 RUN_VALUE(run_attempt, run->status->has_current ? run->status->current.number : NAN)
-RUN_VALUE(trial_steps, run->def == NULL || !run->status->has_current ? NAN : run->def->spec->steps)
+RUN_VALUE(trial_steps, run->frozen->is_known && run->status->has_current ? run->frozen->steps : NAN)
 
 static double trial_steps_done(const struct metrics_run *run)
 {
@@ -189,12 +189,11 @@ RUN_VALUE(step_loss, run->progress == NULL ? NAN : run->progress->loss)
 
 static void write_run_info(const struct metrics_run *run, struct expo *e)
 {
-    const bool has_def = run->def != NULL;
     const struct expo_label labels[] = {
         {"run", run->name},
         {"benchmark", run->benchmark},
-        {"baseline", has_def ? baseline_kind_to_string(run->def->spec->baseline.kind) : ""},
-        {"rehearsal", has_def && run->def->rehearsal ? "true" : "false"},
+        {"baseline", run->frozen->is_known ? baseline_kind_to_string(run->frozen->baseline) : ""},
+        {"rehearsal", run->frozen->is_rehearsal ? "true" : "false"},
         {"simulated", run->is_simulated ? "true" : "false"},
     };
     expo_sample(e, labels, LENGTH(labels), 1);

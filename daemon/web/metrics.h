@@ -16,7 +16,7 @@
 
 struct metrics_run {
     const char *name, *benchmark;
-    const struct run_def *def; /* NULL: not accepted (yet) */
+    const struct daemon_frozen *frozen;
     const struct run_status *status;
     const struct run_figures *figures;      /* NULL: none */
     const struct daemon_progress *progress; /* NULL: no step of the current trial was seen */

@@ -8,18 +8,19 @@
 static const struct {
     const char *prefix, *suffix; /* a run's name stands between them; suffix NULL: nothing does */
     site_handler_fn handler;
+    enum route_kind kind;
 } routes[] = {
-    {"/metrics", NULL, scrape_metrics},
-    {"/healthz", NULL, health_healthz},
-    {"/readyz", NULL, health_readyz},
-    {"/api/v1/runs", NULL, api_runs},
-    {"/api/v1/runs/", "", api_run},
-    {"/api/v1/runs/", "/attempts", api_attempts},
-    {"/api/v1/runs/", "/results", api_results},
-    {"/api/v1/runs/", "/logs", api_logs},
-    {"/", NULL, html_runs},
-    {"/style.css", NULL, html_style},
-    {"/runs/", "", html_run},
+    {"/metrics", NULL, scrape_metrics, ROUTE_SCRAPE},
+    {"/healthz", NULL, health_healthz, ROUTE_QUICK},
+    {"/readyz", NULL, health_readyz, ROUTE_QUICK},
+    {"/api/v1/runs", NULL, api_runs, ROUTE_READ},
+    {"/api/v1/runs/", "", api_run, ROUTE_READ},
+    {"/api/v1/runs/", "/attempts", api_attempts, ROUTE_CACHED},
+    {"/api/v1/runs/", "/results", api_results, ROUTE_CACHED},
+    {"/api/v1/runs/", "/logs", api_logs, ROUTE_READ},
+    {"/", NULL, html_runs, ROUTE_READ},
+    {"/style.css", NULL, html_style, ROUTE_QUICK},
+    {"/runs/", "", html_run, ROUTE_CACHED},
 };
 
 /* The name between prefix and suffix, if an object can have it. */
@@ -39,17 +40,27 @@ static bool take_name(const char *path, const char *prefix, const char *suffix,
     return true;
 }
 
-void routes_answer(struct site *site, const struct web_request *req, struct web_response *res)
+void routes_find(const char *path, struct route *ret)
 {
-    char name[SITE_MAX_NAME + 1] = "";
-    res->code = 200;
+    *ret = (struct route){.kind = ROUTE_QUICK}; /* a 404 */
     for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
         if (routes[i].suffix == NULL
-                ? str_eq(req->path, routes[i].prefix)
-                : take_name(req->path, routes[i].prefix, routes[i].suffix, name)) {
-            routes[i].handler(site, req, name, res);
+                ? str_eq(path, routes[i].prefix)
+                : take_name(path, routes[i].prefix, routes[i].suffix, ret->run)) {
+            ret->kind = routes[i].kind;
+            ret->handler = routes[i].handler;
             return;
         }
     }
-    web_fail(res, 404, "nothing found at '%.*s'", SITE_MAX_NAME, req->path);
+}
+
+void routes_answer(struct site *site, const struct route *route, const struct web_request *req,
+                   struct web_response *res)
+{
+    res->code = 200;
+    if (route->handler == NULL) {
+        web_fail(res, 404, "nothing found at '%.*s'", SITE_MAX_NAME, req->path);
+        return;
+    }
+    route->handler(site, req, route->run, res);
 }

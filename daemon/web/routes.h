@@ -3,5 +3,20 @@
 
 #include "daemon/web/site.h"
 
-/* Finds the handler of a path and calls it; 404 if there is none. */
-void routes_answer(struct site *site, const struct web_request *req, struct web_response *res);
+/* Where a handler runs, and when. */
+enum route_kind {
+    ROUTE_QUICK,  /* at once, on the HTTP thread: it needs what the daemon shows, not the store */
+    ROUTE_SCRAPE, /* on the render thread, before all others: Prometheus gives up after seconds */
+    ROUTE_READ,   /* on the render thread */
+    ROUTE_CACHED, /* the same; its document depends on site_run_version and the arguments alone */
+};
+
+struct route {
+    enum route_kind kind;
+    site_handler_fn handler; /* NULL: there is no such path */
+    char run[SITE_MAX_NAME + 1];
+};
+void routes_find(const char *path, struct route *ret);
+/* Calls the handler; 404 if there is none. */
+void routes_answer(struct site *site, const struct route *route, const struct web_request *req,
+                   struct web_response *res);

@@ -78,21 +78,22 @@ static void drop_unused(struct site *site)
 /* Active runs first, then the newest, so that runs that ended long ago are hidden first. */
 static int compare_wanted(const void *a, const void *b)
 {
-    const struct daemon_run *x = a, *y = b;
+    const struct daemon_run *x = *(const struct daemon_run *const *)a;
+    const struct daemon_run *y = *(const struct daemon_run *const *)b;
     if (x->is_active != y->is_active) {
         return x->is_active ? -1 : 1;
     }
-    const int64_t at_x = x->status->started_unix_ms, at_y = y->status->started_unix_ms;
+    const int64_t at_x = x->status.started_unix_ms, at_y = y->status.started_unix_ms;
     return at_x != at_y ? (at_x > at_y ? -1 : 1) : strcmp(x->name, y->name);
 }
 
 /* A run may be deleted and created again with its name: two equal series would make the page invalid. */
-static size_t drop_namesakes(struct daemon_run *runs, size_t n)
+static size_t drop_namesakes(const struct daemon_run **runs, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         size_t k = 0;
-        while (k < kept && !str_eq(runs[k].name, runs[i].name)) {
+        while (k < kept && !str_eq(runs[k]->name, runs[i]->name)) {
             k++;
         }
         if (k == kept) {
@@ -102,16 +103,17 @@ static size_t drop_namesakes(struct daemon_run *runs, size_t n)
     return kept;
 }
 
-/* Owned. */
-static struct daemon_run *wanted_runs(const struct site *site, size_t *ret_n)
+/* The array is owned, the runs are the snapshot's. */
+static const struct daemon_run **wanted_runs(const struct site *site, size_t *ret_n)
 {
-    const size_t n = daemon_n_runs(site->daemon);
-    struct daemon_run *runs = xnew_array(struct daemon_run, n + 1);
+    const struct daemon_runs *all = site->now.runs;
+    const struct daemon_run **runs = xnew_array(const struct daemon_run *, all->list.len + 1);
+    const int64_t now_unix_ms = clock_unix_ms();
     *ret_n = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct daemon_run *run = &runs[*ret_n];
-        daemon_get_run(site->daemon, i, run);
-        *ret_n += metrics_wants_run(run->status, run->is_active, clock_unix_ms());
+    vec_each (struct daemon_run *, run, &all->list) {
+        if (metrics_wants_run(&(*run)->status, (*run)->is_active, now_unix_ms)) {
+            runs[(*ret_n)++] = *run;
+        }
     }
     qsort(runs, *ret_n, sizeof(*runs), compare_wanted);
     *ret_n = drop_namesakes(runs, *ret_n);
@@ -123,17 +125,17 @@ static struct metrics_run metrics_run_of(struct site *site, const struct daemon_
     struct metrics_run m = {
         .name = run->name,
         .benchmark = run->benchmark,
-        .def = run->def,
-        .status = run->status,
+        .frozen = &run->frozen,
+        .status = &run->status,
         .progress = run->progress.is_known ? &run->progress : NULL,
     };
-    if (run->def == NULL || !run->is_stored ||
-        run->def->matrix.n_swept > METRICS_MAX_POINTS) { /* not shown, so not read */
+    if (!run->frozen.is_known || !run->is_stored ||
+        run->frozen.n_points > METRICS_MAX_POINTS) { /* not shown, so not read */
         return m;
     }
     struct site_figures *f = find(site, run->uid);
     f->is_used = true;
-    if (!is_current(f, run->status) && now_ms() >= f->next_ms) {
+    if (!is_current(f, &run->status) && now_ms() >= f->next_ms) {
         refresh(site, f);
     }
     m.figures = f->figures;
@@ -146,21 +148,23 @@ void scrape_metrics(struct site *site, const struct web_request *req, const char
 {
     (void)run;
     size_t n_runs = 0;
-    _cleanup_(freep) struct daemon_run *live = wanted_runs(site, &n_runs);
+    _cleanup_(freep) const struct daemon_run **live = wanted_runs(site, &n_runs);
     _cleanup_(freep) struct metrics_run *runs = xnew_array(struct metrics_run, n_runs + 1);
     for (size_t i = 0; i < n_runs && i < METRICS_MAX_RUNS; i++) {
-        runs[i] = metrics_run_of(site, &live[i]);
+        runs[i] = metrics_run_of(site, live[i]);
     }
-    struct metrics_input in = {
+    const struct daemon_facts *facts = &site->now.facts;
+    const int64_t now_ns = clock_monotonic_ns();
+    const struct metrics_input in = {
         .version = BENCHD_VERSION,
-        .is_ready = daemon_is_ready(site->daemon, NULL),
-        .is_healthy = daemon_is_healthy(site->daemon, NULL),
+        .is_ready = daemon_facts_are_ready(facts, now_ns, NULL),
+        .is_healthy = daemon_facts_are_healthy(facts, now_ns, NULL),
+        .counters = facts->counters,
+        .kube = facts->kube,
         .web = site->stats,
         .runs = runs,
         .n_runs = n_runs,
     };
-    daemon_get_counters(site->daemon, &in.counters);
-    daemon_get_kube_stats(site->daemon, &in.kube);
     const enum expo_format format = expo_negotiate(req->accept);
     metrics_write(&in, format, &res->body);
     res->content_type = expo_content_type(format);

@@ -1,4 +1,4 @@
-/* Runs of the daemon and of its store, put together; see site.h. */
+/* Runs that the daemon shows and of its store, put together; see site.h. */
 #include "daemon/web/site.h"
 
 #include <string.h>
@@ -13,10 +13,10 @@ static void item_done(struct site_item *item)
 /* What the daemon knows of a run is newer than what it wrote into the store. */
 static void take_live(struct site_item *item, const struct daemon_run *live)
 {
-    item->row.status = *live->status;
+    item->row.status = live->status;
     item->is_interrupted = false;
-    if (live->def != NULL) {
-        item->row.rehearsal = live->def->rehearsal;
+    if (live->frozen.is_known) {
+        item->row.rehearsal = live->frozen.is_rehearsal;
     }
 }
 
@@ -27,9 +27,9 @@ static struct site_item stored_item(const struct site *site, const struct run_ro
         .is_stored = true,
         .is_interrupted = !run_phase_is_final(row_take->status.phase),
     };
-    struct daemon_run live;
-    if (daemon_find_run(site->daemon, item.row.uid, &live)) {
-        take_live(&item, &live);
+    const struct daemon_run *live = daemon_runs_find(site->now.runs, item.row.uid);
+    if (live != NULL) {
+        take_live(&item, live);
     }
     return item;
 }
@@ -40,11 +40,11 @@ static struct site_item live_item(const struct daemon_run *live)
         .row = {.uid = xstrdup(live->uid),
                 .name = xstrdup(live->name),
                 .benchmark = xstrdup(live->benchmark),
-                .created_unix_ms = live->created_unix_ms},
+                .created_unix_ms = live->created_unix_ms,
+                .cpus = live->frozen.cpus},
     };
-    if (live->def != NULL) {
-        item.row.cpus = live->def->cpus;
-        item.row.definition_json = json_dumps(live->def->spec->definition, 0);
+    if (live->definition_json != NULL) {
+        item.row.definition_json = xstrdup(live->definition_json);
     }
     take_live(&item, live);
     return item;
@@ -52,7 +52,7 @@ static struct site_item live_item(const struct daemon_run *live)
 
 int site_list_runs(const struct site *site, struct site_list *ret, struct err *err)
 {
-    struct store *s = daemon_store(site->daemon);
+    struct store *s = site->store;
     struct run_row *rows = NULL;
     size_t n = 0;
     int r = s->ops->list_runs(s, &rows, &n, err);
@@ -60,11 +60,10 @@ int site_list_runs(const struct site *site, struct site_list *ret, struct err *e
         return r;
     }
     *ret = (struct site_list){0};
-    for (size_t i = daemon_n_runs(site->daemon); i-- > 0;) {
-        struct daemon_run live;
-        daemon_get_run(site->daemon, i, &live);
-        if (!live.is_stored) {
-            *vec_push(&ret->items) = live_item(&live);
+    for (size_t i = site->now.runs->list.len; i-- > 0;) {
+        const struct daemon_run *live = site->now.runs->list.items[i];
+        if (!live->is_stored) {
+            *vec_push(&ret->items) = live_item(live);
         }
     }
     for (size_t i = 0; i < n; i++) {
@@ -86,12 +85,10 @@ void site_list_done(struct site_list *list)
 static int load_rows(const struct site *site, enum site_depth depth, struct site_run *run,
                      struct err *err)
 {
-    struct store *s = daemon_store(site->daemon);
+    struct store *s = site->store;
     int r = 0;
-    run->def = run->is_live ? run->live.def : NULL;
-    if (run->def == NULL && run->item.is_stored) {
-        r = store_load_run_def(&run->item.row, &run->own_def, err);
-        run->def = run->own_def;
+    if (run->item.row.definition_json != NULL) {
+        r = store_load_run_def(&run->item.row, &run->def, err);
     }
     if (r >= 0 && run->item.is_stored) {
         r = s->ops->list_attempts(s, run->item.row.uid, &run->rows, &run->n_rows, err);
@@ -106,28 +103,27 @@ static int load_rows(const struct site *site, enum site_depth depth, struct site
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
                   struct site_run *ret, struct err *err)
 {
-    struct store *s = daemon_store(site->daemon);
-    struct site_run run = {0};
+    struct store *s = site->store;
     struct run_row row = {0};
-    run.is_live = daemon_find_run(site->daemon, name, &run.live);
-    int r = s->ops->get_run(s, run.is_live ? run.live.uid : name, &row, err);
+    struct site_run run = {.live = daemon_runs_find(site->now.runs, name)};
+    int r = s->ops->get_run(s, run.live != NULL ? run.live->uid : name, &row, err);
     if (r >= 0) {
         run.item = stored_item(site, &row);
-    } else if (r == -ENOENT && run.is_live) {
-        run.item = live_item(&run.live);
+    } else if (r == -ENOENT && run.live != NULL) {
+        run.item = live_item(run.live);
         r = 0;
     } else if (r == -ENOENT) {
         return err_set(err, ENOENT, "there is no run '%.*s'", SITE_MAX_NAME, name);
     }
-    if (r >= 0) {
+    if (r >= 0 && depth != SITE_ITEM) {
         r = load_rows(site, depth, &run, err);
-        if (r < 0) {
-            site_run_done(&run);
-            return r;
-        }
-        *ret = run;
     }
-    return r;
+    if (r < 0) {
+        site_run_done(&run);
+        return r;
+    }
+    *ret = run;
+    return 0;
 }
 
 void site_run_done(struct site_run *run)
@@ -137,9 +133,33 @@ void site_run_done(struct site_run *run)
         attempt_row_done(&run->rows[i]);
     }
     free(run->rows);
-    run_def_free(run->own_def);
+    run_def_free(run->def);
     item_done(&run->item);
     *run = (struct site_run){0};
+}
+
+int site_run_version(const struct site *site, const char *name, struct buf *out, struct err *err)
+{
+    struct site_run run;
+    struct run_version version = {0};
+    int r = site_run_load(site, name, SITE_ITEM, &run, err);
+    if (r < 0) {
+        return r;
+    }
+    const struct run_row *row = &run.item.row;
+    const struct run_status *st = &row->status;
+    if (run.item.is_stored) {
+        r = site->store->ops->get_version(site->store, row->uid, &version, err);
+    }
+    buf_printf(out, "%s %s %d%d%d%d %lld %lld %d", row->uid, row->name, run.item.is_stored,
+               run.item.is_interrupted, row->rehearsal, row->simulated,
+               (long long)version.n_attempts, (long long)version.last_event, (int)st->phase);
+    buf_printf(out, " %u %u %u %d %u %u %u %lld %lld %s %s", st->trials_done, st->trials_failed,
+               st->trials_total, st->has_current, st->current.point, st->current.trial,
+               st->current.number, (long long)st->started_unix_ms, (long long)st->ended_unix_ms,
+               st->reason, st->message);
+    site_run_done(&run);
+    return r < 0 ? r : 0;
 }
 
 void site_done(struct site *site)
@@ -153,5 +173,9 @@ void site_done(struct site *site)
 
 void site_fail(struct web_response *res, int r, const struct err *err)
 {
-    web_fail(res, r == -ENOENT ? 404 : 500, "%s", err->msg);
+    if (r == -ECANCELED) {
+        web_fail_busy(res, "%s", err->msg);
+    } else {
+        web_fail(res, r == -ENOENT ? 404 : 500, "%s", err->msg);
+    }
 }

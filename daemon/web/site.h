@@ -1,10 +1,12 @@
-/* What the handlers answer from: the daemon, and the runs of its store with what is computed from
- * them. Reads block the loop for as long as SQLite takes; what /metrics needs at each scrape is cached. */
+/* What the handlers answer from: what the daemon shows, and the runs of its store with what is computed
+ * from them. A site belongs to one thread. What /metrics needs at each scrape is cached here, whole
+ * documents are cached by render.c. */
 #pragma once
 
 #include "daemon/web/inspect.h"
 #include "daemon/web/message.h"
 #include "daemon/web/metrics.h"
+#include "store/store.h"
 
 /* The figures of one run as of some state of it. */
 struct site_figures {
@@ -18,8 +20,9 @@ struct site_figures {
 };
 
 struct site {
-    const struct daemon *daemon;
-    struct web_stats stats;
+    struct store *store; /* a reader of this thread, borrowed; NULL where no handler needs it */
+    struct daemon_snapshot now; /* of the request that is answered */
+    struct web_stats stats;     /* as of that request */
     VEC(struct site_figures) cache;
 };
 void site_done(struct site *site);
@@ -39,19 +42,20 @@ void site_list_done(struct site_list *list);
 /* One run with everything that is computed from it. */
 struct site_run {
     struct site_item item;
-    bool is_live;              /* the daemon has it: */
-    struct daemon_run live;    /* borrowed */
-    const struct run_def *def; /* NULL: not accepted (yet) */
-    struct run_def *own_def;   /* owned; where the daemon has none */
-    struct attempt_row *rows;  /* owned; by point, trial, attempt */
+    const struct daemon_run *live; /* the snapshot's; NULL: the daemon does not show it */
+    struct run_def *def;           /* owned; NULL: not accepted (yet) */
+    struct attempt_row *rows;      /* owned; by point, trial, attempt */
     size_t n_rows;
     struct result *result; /* owned; NULL: no def, or not asked for */
 };
-enum site_depth { SITE_ROWS, SITE_RESULT };
+enum site_depth { SITE_ITEM, SITE_ROWS, SITE_RESULT };
 /* By name or uid. -ENOENT: no such run. */
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
                   struct site_run *ret, struct err *err);
 void site_run_done(struct site_run *run);
+/* Whatever the documents of a run are made from, as a text: two equal texts, equal documents. Not its
+ * progress. -ENOENT: no such run. */
+int site_run_version(const struct site *site, const char *name, struct buf *out, struct err *err);
 #define SITE_MAX_NAME 253 /* bytes of a Kubernetes object's name */
 
 /* Handlers: each fills an empty response, which has code 200 and no type. They are in scrape.c,
@@ -81,5 +85,5 @@ void html_run(struct site *site, const struct web_request *req, const char *run,
 void html_style(struct site *site, const struct web_request *req, const char *run,
                 struct web_response *res);
 
-/* Answers with the error of a load. */
+/* Answers with the error of a load; 503 if the time for it was over. */
 void site_fail(struct web_response *res, int r, const struct err *err);

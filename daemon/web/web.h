@@ -1,17 +1,25 @@
-/* The HTTP side of benchd: /metrics, /healthz, /readyz, /api/v1 and pages for people, in the daemon's
- * own loop. daemon/main.c starts it after the store and stops it before the loop closes. It reads the
- * daemon through inspect.h alone and changes nothing. Implemented in http.c. */
+/* The HTTP side of benchd: /metrics, /healthz, /readyz, /api/v1 and pages for people. It has two threads of
+ * its own, so that the daemon's loop never waits for a client or for what is made for one:
+ *
+ *   HTTP thread (http.c)      connections, limits, health
+ *   render thread (render.c)  everything that reads the store, from a connection of its own
+ *
+ * It sees the daemon through inspect.h alone and changes nothing. Implemented in http.c. */
 #pragma once
 
 #include "base/err.h"
 #include "daemon/web/inspect.h"
 
-struct uv_loop_s;
+struct web_params {
+    const struct daemon_view *view; /* borrowed */
+    const char *store_url;          /* of a store that is open; a second connection is made */
+    const char *listen;             /* "host:port"; port 0 picks one */
+};
 struct web;
-/* `listen`: "host:port"; port 0 picks one. -EADDRINUSE, -EINVAL, ... with the address in the text. */
-int web_new(struct uv_loop_s *loop, const struct daemon *daemon, const char *listen,
-            struct web **ret, struct err *err);
+/* -EADDRINUSE, -EINVAL, ... with the address in the text. */
+int web_new(const struct web_params *params, struct web **ret, struct err *err);
 /* "host:port" that is bound. Borrowed. */
 const char *web_address(const struct web *w);
-/* Stops listening and closes all connections; the loop's next turns free the memory. */
+/* Stops listening, closes all connections and waits for the threads: for as long as the document takes
+ * that is being made. NULL is fine. */
 void web_free(struct web *w);

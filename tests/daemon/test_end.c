@@ -11,6 +11,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/key.h"
+#include "daemon/web/inspect.h"
 
 static sem_t is_looking, may_answer;
 
@@ -38,6 +39,7 @@ static void ends_during_a_lookup(void **state)
     const struct kube_config config = {.server = (char *)"https://127.0.0.1:1"};
     static const struct store_ops no_ops;
     struct store store = {&no_ops};
+    struct daemon_view *view = daemon_view_new();
     uv_loop_t loop;
     struct daemon *d;
     assert_int_equal(uv_loop_init(&loop), 0);
@@ -50,6 +52,7 @@ static void ends_during_a_lookup(void **state)
                                          .identity = "me",
                                          .key = key,
                                          .store = &store,
+                                         .view = view,
                                          .on_stop = never_stops};
     assert_int_equal(daemon_new(&params, &d, NULL), 0);
     daemon_start(d, "service");
@@ -62,6 +65,7 @@ static void ends_during_a_lookup(void **state)
     assert_int_equal(sem_post(&may_answer), 0);
     (void)uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&loop), 0);
+    daemon_view_free(view);
     (void)sem_destroy(&is_looking);
     (void)sem_destroy(&may_answer);
 }

@@ -28,7 +28,10 @@ EDGES = {
             "daemon/*.c": "the daemon's loop: signals, timers, a name",
             "lib/run/driver.c": "the driver's timer and wake-up",
             "ctl/*.c": "signals and the live view run in the same loop",
-            "daemon/web/http.c": "the HTTP server's descriptor and timer",
+            "daemon/web/http.c": "the HTTP thread: descriptor, timer, wake-up",
+            "daemon/web/render.c": "the render thread and its queue",
+            "daemon/web/inspect.c": "the mutex between the daemon and its readers",
+            "daemon/web/listen.c": "addresses as text",
         }),
     "clocks": (
         r"(?<![\w.>])(time|clock|clock_gettime|gettimeofday|ftime|times|localtime|localtime_r|"
@@ -43,6 +46,8 @@ EDGES = {
             "lib/base/log.c": "a log line has a date",
             "lib/run/*.c": "the real clock behind struct wall_clock, and when a child ended",
             "ctl/*.c": "dates for people, a run's creation",
+            "daemon/web/health.c": "how long ago the loop turned",
+            "daemon/web/render.c": "how long a request may take",
             "daemon/web/scrape.c": "runs that ended long ago are not shown, and reading is rationed",
             "daemon/*.c": "the Lease, time-outs, dates of statuses and events",
             "worker/comm/*.c": "heartbeats and silence are about real time",

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "daemon/daemon.h"
 #include "daemon/key.h"
+#include "daemon/web/inspect.h"
 #include "store/store.h"
 
 #define RESTART_MAX_S 10
@@ -22,6 +23,7 @@ struct sim_process {
     struct options options;
     struct kube_config config;
     struct store *store;
+    struct daemon_view *view;
     struct daemon *daemon;
     int64_t thaw_ns;
     bool is_killed; /* or has ended and is forgotten */
@@ -70,12 +72,14 @@ static void start_daemon(void *ctx)
     struct sim_process *p = ctx;
     static const unsigned char key[KEY_SIZE] = "the key of the simulated benchd";
     struct err err = {0};
+    p->view = daemon_view_new();
     int r = daemon_new(&(struct daemon_params){.loop = &p->loop,
                                                .options = &p->options,
                                                .config = &p->config,
                                                .ns = SIM_NS,
                                                .identity = p->identity,
                                                .store = p->store,
+                                               .view = p->view,
                                                .key = key,
                                                .on_stop = on_stop,
                                                .ctx = p},
@@ -135,6 +139,7 @@ static void close_all(void *ctx)
     }
     store_close(p->store);
     p->store = NULL;
+    daemon_view_free(p->view);
     forget(p);
     p->is_killed = true;
     start_again();
@@ -192,6 +197,7 @@ static void die(struct sim_process *p)
         store_close(p->store); /* what the kernel does: locks and descriptors go */
         p->store = NULL;
     }
+    daemon_view_free(p->view);
     forget(p);
     start_again();
 }

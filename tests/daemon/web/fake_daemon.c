@@ -3,51 +3,32 @@
 
 #include "base/str.h"
 
-void fake_daemon_done(struct daemon *d)
+void fake_daemon_done(struct fake_daemon *d)
 {
     vec_done(&d->runs);
 }
 
-size_t daemon_n_runs(const struct daemon *d)
+static struct daemon_run *shown(const struct fake_run *fake)
 {
-    return d->runs.len;
-}
-
-void daemon_get_run(const struct daemon *d, size_t i, struct daemon_run *ret)
-{
-    *ret = d->runs.items[i];
-}
-
-bool daemon_find_run(const struct daemon *d, const char *name_or_uid, struct daemon_run *ret)
-{
-    vec_each (struct daemon_run, run, &d->runs) {
-        if (str_eq(run->name, name_or_uid) || str_eq(run->uid, name_or_uid)) {
-            *ret = *run;
-            return true;
-        }
+    const struct run_def *def = fake->def;
+    struct daemon_run *run = daemon_run_new(fake->name, fake->uid, fake->benchmark);
+    run->created_unix_ms = fake->created_unix_ms;
+    if (def != NULL) {
+        run->frozen = (struct daemon_frozen){true,
+                                             def->rehearsal,
+                                             def->cpus,
+                                             def->created_unix_ms,
+                                             def->matrix.n_swept,
+                                             def->spec->steps,
+                                             def->spec->baseline.kind};
+        run->definition_json =
+            fake->is_stored ? NULL : json_dumps(def->spec->definition, JSON_COMPACT);
     }
-    return false;
-}
-
-void daemon_get_counters(const struct daemon *d, struct daemon_counters *ret)
-{
-    *ret = d->counters;
-}
-
-void daemon_get_kube_stats(const struct daemon *d, struct kube_client_stats *ret)
-{
-    *ret = d->kube;
-}
-
-const char *daemon_namespace(const struct daemon *d)
-{
-    (void)d;
-    return "benchd";
-}
-
-struct store *daemon_store(const struct daemon *d)
-{
-    return d->store;
+    run->status = *fake->status;
+    run->is_active = fake->is_active;
+    run->is_stored = fake->is_stored;
+    run->progress = fake->progress;
+    return run;
 }
 
 static bool answer(const char *problem, struct err *why)
@@ -58,12 +39,14 @@ static bool answer(const char *problem, struct err *why)
     return problem == NULL;
 }
 
-bool daemon_is_ready(const struct daemon *d, struct err *why)
+void fake_daemon_publish(const struct fake_daemon *d, struct daemon_view *view)
 {
-    return answer(d->not_ready, why);
-}
-
-bool daemon_is_healthy(const struct daemon *d, struct err *why)
-{
-    return answer(d->not_healthy, why);
+    struct daemon_facts facts = {.counters = d->counters, .look_ns = d->look_ns};
+    facts.is_ready = answer(d->not_ready, &facts.not_ready);
+    facts.is_healthy = answer(d->not_healthy, &facts.not_healthy);
+    struct daemon_runs *runs = daemon_runs_new();
+    vec_each (struct fake_run, run, &d->runs) {
+        *vec_push(&runs->list) = shown(run);
+    }
+    daemon_view_publish(view, &facts, runs);
 }

@@ -23,6 +23,7 @@ class Server:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True)
         self.left = None
+        self.late_ns = self.busy_ns = None  # of its loop, known at its end
         self.address = self.process.stdout.readline().strip()
         if not self.address:
             raise AssertionError(self.process.communicate()[1])
@@ -45,7 +46,8 @@ class Server:
     def end(self):
         """(exit code, stderr): sanitizers speak there."""
         if self.left is None:
-            _, err = self.process.communicate(timeout=30)
+            out, err = self.process.communicate(timeout=30)
+            self.late_ns, self.busy_ns = [int(word) for word in out.split()] or (None, None)
             self.left = self.process.returncode, err
         return self.left
 

@@ -165,6 +165,8 @@ static void assert_has_not(const char *page, const char *text)
     }
 }
 
+static const struct daemon_frozen not_accepted;
+
 #define MANY 20
 /* Runs r0, r1, ... with this many points each, every figure known. */
 struct page {
@@ -209,6 +211,7 @@ static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
         p->runs[i] = (struct metrics_run){
             .name = p->names[i],
             .benchmark = "b",
+            .frozen = &not_accepted,
             .status = &p->status,
             .figures = &p->figures[i],
             .progress = &p->progress,
@@ -243,7 +246,7 @@ static void test_unknown_is_absent(void **state)
         .system = "s", .other = "", .throughput = {.known = true, .value = 5}};
     const struct run_figures figures = {&point, 1};
     const struct run_status status = {.phase = RUN_QUEUED};
-    const struct metrics_run run = {"r", "b", NULL, &status, &figures, NULL, false};
+    const struct metrics_run run = {"r", "b", &not_accepted, &status, &figures, NULL, false};
     const struct metrics_input in = {.version = "1", .runs = &run, .n_runs = 1};
     struct buf out = BUF_INIT;
     metrics_write(&in, EXPO_TEXT, &out);

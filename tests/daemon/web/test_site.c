@@ -27,7 +27,9 @@ struct rig {
     char folder[64], url[96];
     struct fixture run;
     struct run_status status;
-    struct daemon daemon;
+    struct store *store;
+    struct fake_daemon daemon;
+    struct daemon_view *view;
     struct site site;
     struct web_response res;
 };
@@ -40,9 +42,8 @@ static void save(struct rig *rig, const struct attempt_row *row)
         logs[n++] = (struct replica_log){rep->id, role_to_string(rep->id.role),
                                          strlen(role_to_string(rep->id.role))};
     }
-    assert_int_equal(rig->daemon.store->ops->save_attempt(rig->daemon.store, rig->run.def->uid, row,
-                                                          logs, n, NULL),
-                     0);
+    assert_int_equal(
+        rig->store->ops->save_attempt(rig->store, rig->run.def->uid, row, logs, n, NULL), 0);
 }
 
 static void put_run(struct rig *rig)
@@ -56,7 +57,7 @@ static void put_run(struct rig *rig)
         .cpus = 8,
         .status = rig->status,
     };
-    struct store *s = rig->daemon.store;
+    struct store *s = rig->store;
     assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
     assert_int_equal(s->ops->put_status(s, row.uid, &rig->status, NULL), 0);
     free(row.definition_json);
@@ -68,7 +69,7 @@ static int setup(void **state)
     (void)snprintf(rig->folder, sizeof(rig->folder), "/tmp/benchd-web-XXXXXX");
     assert_non_null(mkdtemp(rig->folder));
     (void)snprintf(rig->url, sizeof(rig->url), "sqlite:%s/r.db", rig->folder);
-    assert_int_equal(store_open(rig->url, true, &rig->daemon.store, NULL), 0);
+    assert_int_equal(store_open(rig->url, true, &rig->store, NULL), 0);
     fixture_init(&rig->run, "{grid: {pservers: [1], trainers: [1, 2]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 3}\n", 8);
     rig->status = (struct run_status){
@@ -91,9 +92,9 @@ static int setup(void **state)
     save(rig, fixture_end(&rig->run, 1, 2, 0, ATTEMPT_FAILED,
                           "trainer/1: <script>alert(1)</script>\xff"));
     const struct event_row event = {1795165973000, EVENT_WARNING, "Odd", "<i>note</i>"};
-    assert_int_equal(
-        rig->daemon.store->ops->add_event(rig->daemon.store, rig->run.def->uid, &event, NULL), 0);
-    rig->site.daemon = &rig->daemon;
+    assert_int_equal(rig->store->ops->add_event(rig->store, rig->run.def->uid, &event, NULL), 0);
+    rig->view = daemon_view_new();
+    rig->site.store = rig->store;
     *state = rig;
     return 0;
 }
@@ -104,7 +105,8 @@ static int teardown(void **state)
     static const char *const names[] = {"r.db", "r.db-wal", "r.db-shm"};
     site_done(&rig->site);
     fake_daemon_done(&rig->daemon);
-    store_close(rig->daemon.store);
+    daemon_view_free(rig->view);
+    store_close(rig->store);
     fixture_done(&rig->run);
     buf_done(&rig->res.body);
     for (size_t i = 0; i < N(names); i++) {
@@ -120,7 +122,7 @@ static int teardown(void **state)
 /* The daemon knows the run too. */
 static void make_live(struct rig *rig, bool is_stored)
 {
-    *vec_push(&rig->daemon.runs) = (struct daemon_run){
+    *vec_push(&rig->daemon.runs) = (struct fake_run){
         .name = rig->run.def->name,
         .uid = rig->run.def->uid,
         .benchmark = "demo",
@@ -161,7 +163,12 @@ static const char *get(struct rig *rig, const char *url, int code)
     }
     buf_clear(&rig->res.body);
     rig->res.code = 0;
-    routes_answer(&rig->site, &req, &rig->res);
+    struct route route;
+    routes_find(req.path, &route);
+    fake_daemon_publish(&rig->daemon, rig->view);
+    daemon_view_read(rig->view, &rig->site.now);
+    routes_answer(&rig->site, &route, &req, &rig->res);
+    daemon_snapshot_done(&rig->site.now);
     if (rig->res.code != code) {
         fail_msg("%s: expected %d, got %d: %s", url, code, rig->res.code, buf_cstr(&rig->res.body));
     }
@@ -251,12 +258,11 @@ static void test_not_stored(void **state)
 {
     struct rig *rig = *state;
     static const struct run_status status = {.phase = RUN_PENDING, .message = "no such Benchmark"};
-    *vec_push(&rig->daemon.runs) =
-        (struct daemon_run){.name = "new",
-                            .uid = "00000000-0000-4000-8000-000000000000",
-                            .benchmark = "new",
-                            .created_unix_ms = INT64_C(1795165971000),
-                            .status = &status};
+    *vec_push(&rig->daemon.runs) = (struct fake_run){.name = "new",
+                                                     .uid = "00000000-0000-4000-8000-000000000000",
+                                                     .benchmark = "new",
+                                                     .created_unix_ms = INT64_C(1795165971000),
+                                                     .status = &status};
     json_t *document = get_json(rig, "/api/v1/runs", 200);
     json_t *items = json_object_get(document, "items");
     assert_int_equal(json_array_size(items), 2);
@@ -438,11 +444,10 @@ static void test_namesakes(void **state)
 {
     struct rig *rig = *state;
     static const struct run_status old = {.phase = RUN_RUNNING, .trials_total = 77};
-    *vec_push(&rig->daemon.runs) =
-        (struct daemon_run){.name = RUN,
-                            .uid = "00000000-0000-4000-8000-000000000000",
-                            .benchmark = "demo",
-                            .status = &old};
+    *vec_push(&rig->daemon.runs) = (struct fake_run){.name = RUN,
+                                                     .uid = "00000000-0000-4000-8000-000000000000",
+                                                     .benchmark = "demo",
+                                                     .status = &old};
     make_live(rig, true);
     const char *page = get(rig, "/metrics", 200);
     assert_non_null(strstr(page, "bench_run_trials{run=\"" RUN "\"} 9\n"));
@@ -472,14 +477,14 @@ static void test_store_fails(void **state)
                                        "/",
                                        "/runs/" RUN};
     struct rig *rig = *state;
-    struct store broken = {&ops}, *good = rig->daemon.store;
+    struct store broken = {&ops}, *good = rig->store;
     make_live(rig, true);
-    rig->daemon.store = &broken;
+    rig->site.store = &broken;
     for (size_t i = 0; i < N(urls); i++) {
         assert_non_null(strstr(get(rig, urls[i], 500), "store: disk I/O error"));
     }
     assert_non_null(strstr(get(rig, "/metrics", 200), "bench_run_trials{run=\"" RUN "\"} 9"));
-    rig->daemon.store = good;
+    rig->site.store = good;
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 /* Serves the runs of a store as benchd would: web_server STORE_URL [ACTIVE_RUN [big]]. Prints its
- * address, ends when stdin does. A run that is not finished is taken for one that is driven;
+ * address, ends when stdin does, and prints then how late its loop was at most and how much it worked
+ * between two beats, in ns. A run that is not finished is taken for one that is driven;
  * ACTIVE_RUN, which may be finished, shows a step of trainer 0 as if it were. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,23 +13,26 @@
 #include "base/str.h"
 #include "daemon/web/web.h"
 #include "fake_daemon.h"
+#include "store/store.h"
 
 struct served {
     struct run_row *rows;
     size_t n_rows;
     struct run_def **defs;
-    struct daemon daemon;
+    struct store *store;
+    struct fake_daemon daemon;
+    struct daemon_view *view;
 };
 
 static int load(struct served *s, const char *active, struct err *err)
 {
-    int r = s->daemon.store->ops->list_runs(s->daemon.store, &s->rows, &s->n_rows, err);
+    int r = s->store->ops->list_runs(s->store, &s->rows, &s->n_rows, err);
     s->defs = r < 0 ? NULL : xnew_array(struct run_def *, s->n_rows + 1);
     for (size_t i = 0; r >= 0 && i < s->n_rows; i++) {
         struct run_row *row = &s->rows[i];
         r = store_load_run_def(row, &s->defs[i], err);
-        struct daemon_run *run = vec_push(&s->daemon.runs);
-        *run = (struct daemon_run){
+        struct fake_run *run = vec_push(&s->daemon.runs);
+        *run = (struct fake_run){
             .name = row->name,
             .uid = row->uid,
             .benchmark = row->benchmark,
@@ -66,7 +70,7 @@ static int add_big_log(struct served *s, struct err *err)
     const struct replica_id id = {.attempt.number = 7, .role = ROLE_TRAINER};
     const struct replica_log log = {id, text, BIG_LOG};
     *vec_push(&row.replicas) = (struct replica_row){.id = id, .log_bytes = BIG_LOG};
-    struct store *store = s->daemon.store;
+    struct store *store = s->store;
     int r = store->ops->save_attempt(store, s->rows[0].uid, &row, &log, 1, err);
     attempt_row_done(&row);
     free(text);
@@ -82,8 +86,35 @@ static void unload(struct served *s)
     free(s->defs);
     free(s->rows);
     fake_daemon_done(&s->daemon);
-    store_close(s->daemon.store);
+    daemon_view_free(s->view);
+    store_close(s->store);
 }
+
+/* The loop's own pulse, as the Lease's timer would beat in benchd. */
+#define PULSE_MS 5
+struct pulse {
+    uv_timer_t timer;
+    int64_t last_ns, last_cpu_ns;
+    int64_t late_ns, busy_ns; /* the most between two beats: beyond PULSE_MS; on the CPU */
+};
+
+static void on_pulse(uv_timer_t *timer)
+{
+    struct pulse *p = timer->data;
+    const int64_t now_ns = clock_monotonic_ns(), cpu_ns = clock_thread_cpu_ns();
+    const int64_t late_ns = now_ns - p->last_ns - PULSE_MS * INT64_C(1000000);
+    if (p->last_ns != 0) {
+        p->late_ns = late_ns > p->late_ns ? late_ns : p->late_ns;
+        p->busy_ns = cpu_ns - p->last_cpu_ns > p->busy_ns ? cpu_ns - p->last_cpu_ns : p->busy_ns;
+    }
+    p->last_ns = now_ns;
+    p->last_cpu_ns = cpu_ns;
+}
+
+struct serving {
+    struct web *web;
+    struct pulse pulse;
+};
 
 static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 {
@@ -96,26 +127,35 @@ static void on_stdin(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     (void)buf;
     if (n < 0) {
+        struct serving *serving = stream->data;
         uv_close((uv_handle_t *)stream, NULL);
-        web_free(stream->data);
+        uv_close((uv_handle_t *)&serving->pulse.timer, NULL);
+        web_free(serving->web);
     }
 }
 
-static int serve(struct served *s, struct err *err)
+static int serve(struct served *s, const char *store_url, struct err *err)
 {
     uv_loop_t loop;
     uv_pipe_t in;
-    struct web *web = NULL;
+    struct serving serving = {0};
     (void)uv_loop_init(&loop);
-    int r = web_new(&loop, &s->daemon, "127.0.0.1:0", &web, err);
+    s->view = daemon_view_new();
+    fake_daemon_publish(&s->daemon, s->view);
+    const struct web_params params = {s->view, store_url, "127.0.0.1:0"};
+    int r = web_new(&params, &serving.web, err);
     if (r >= 0) {
-        printf("%s\n", web_address(web));
+        printf("%s\n", web_address(serving.web));
         fflush(stdout);
         (void)uv_pipe_init(&loop, &in, 0);
         (void)uv_pipe_open(&in, 0);
-        in.data = web;
+        in.data = &serving;
         (void)uv_read_start((uv_stream_t *)&in, on_alloc, on_stdin);
+        (void)uv_timer_init(&loop, &serving.pulse.timer);
+        serving.pulse.timer.data = &serving.pulse;
+        (void)uv_timer_start(&serving.pulse.timer, on_pulse, PULSE_MS, PULSE_MS);
         (void)uv_run(&loop, UV_RUN_DEFAULT); /* till everything is closed */
+        printf("%lld %lld\n", (long long)serving.pulse.late_ns, (long long)serving.pulse.busy_ns);
     }
     return uv_loop_close(&loop) == 0 ? r : err_set(err, EBUSY, "a handle was left open");
 }
@@ -128,12 +168,12 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: web_server STORE_URL [ACTIVE_RUN [big]]\n");
         return 2;
     }
-    int r = store_open(argv[1], false, &s.daemon.store, &err);
+    int r = store_open(argv[1], false, &s.store, &err);
     if (r >= 0) {
         s.daemon.counters.started_unix_ms = clock_unix_ms();
         r = load(&s, argc > 2 ? argv[2] : NULL, &err);
         r = r < 0 || argc < 4 ? r : add_big_log(&s, &err);
-        r = r < 0 ? r : serve(&s, &err);
+        r = r < 0 ? r : serve(&s, argv[1], &err);
         unload(&s);
     }
     if (r < 0) {

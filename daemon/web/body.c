@@ -1,0 +1,29 @@
+/* See body.h. */
+#include "daemon/web/body.h"
+
+#include "base/mem.h"
+
+struct body *body_new(struct buf *text, const char *content_type)
+{
+    struct body *body = xnew(struct body);
+    body->n_users = 1;
+    body->len = text->len;
+    body->content_type = content_type;
+    /* A buffer may be twice as large as its content. */
+    body->data = xrealloc(buf_take(text), body->len + 1);
+    return body;
+}
+
+struct body *body_ref(struct body *body)
+{
+    atomic_fetch_add(&body->n_users, 1);
+    return body;
+}
+
+void body_unref(struct body *body)
+{
+    if (body != NULL && atomic_fetch_sub(&body->n_users, 1) == 1) {
+        free(body->data);
+        free(body);
+    }
+}

@@ -1,0 +1,80 @@
+/* See cache.h. */
+#include "daemon/web/cache.h"
+
+#include "base/str.h"
+
+static void drop(struct cache *c, size_t i)
+{
+    struct cache_entry *e = &c->entries.items[i];
+    c->bytes -= e->body->len;
+    body_unref(e->body);
+    free(e->key);
+    free(e->version);
+    *e = c->entries.items[--c->entries.len];
+}
+
+void cache_done(struct cache *c)
+{
+    while (c->entries.len > 0) {
+        drop(c, c->entries.len - 1);
+    }
+    vec_done(&c->entries);
+}
+
+static struct cache_entry *find(struct cache *c, const char *key)
+{
+    vec_each (struct cache_entry, e, &c->entries) {
+        if (str_eq(e->key, key)) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+struct body *cache_get(struct cache *c, const char *key, const char *version, int64_t now_ns)
+{
+    struct cache_entry *e = find(c, key);
+    if (e == NULL || !str_eq(e->version, version)) {
+        return NULL;
+    }
+    e->used_ns = now_ns;
+    return body_ref(e->body);
+}
+
+static void drop_oldest(struct cache *c)
+{
+    size_t oldest = 0;
+    for (size_t i = 1; i < c->entries.len; i++) {
+        if (c->entries.items[i].used_ns < c->entries.items[oldest].used_ns) {
+            oldest = i;
+        }
+    }
+    drop(c, oldest);
+}
+
+void cache_put(struct cache *c, const char *key, const char *version, struct body *body,
+               int64_t now_ns)
+{
+    struct cache_entry *before = find(c, key);
+    if (before != NULL) {
+        drop(c, (size_t)(before - c->entries.items));
+    }
+    if (body->len > CACHE_BYTES) {
+        return;
+    }
+    while (c->bytes + body->len > CACHE_BYTES || c->entries.len == CACHE_ENTRIES) {
+        drop_oldest(c);
+    }
+    c->bytes += body->len;
+    *vec_push(&c->entries) =
+        (struct cache_entry){xstrdup(key), xstrdup(version), body_ref(body), now_ns};
+}
+
+void cache_drop_idle(struct cache *c, int64_t now_ns)
+{
+    for (size_t i = c->entries.len; i-- > 0;) {
+        if (now_ns - c->entries.items[i].used_ns > CACHE_IDLE_NS) {
+            drop(c, i);
+        }
+    }
+}

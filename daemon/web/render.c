@@ -1,0 +1,254 @@
+/* See render.h. */
+#include "daemon/web/render.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include <uv.h>
+
+#include "base/clock.h"
+#include "daemon/web/cache.h"
+
+#define REST_AFTER_NS (10 * INT64_C(1000000000))
+
+struct queue {
+    struct render_job *first, **last; /* last: where the next one goes */
+    size_t len;
+};
+
+struct renderer {
+    struct render_params params;
+    uv_thread_t thread;
+    uv_mutex_t mutex;
+    uv_cond_t has_work;
+    struct queue scrapes, waiting, done; /* under the mutex */
+    atomic_bool is_stopping;
+    /* Of the thread alone: */
+    struct site site;
+    struct cache cache;
+    int64_t give_up_ns; /* of the current job */
+    bool is_warm;       /* something was read since the last rest */
+};
+
+/* ---- queues ---- */
+
+static void queue_init(struct queue *q)
+{
+    *q = (struct queue){.last = &q->first};
+}
+
+static void queue_push(struct queue *q, struct render_job *job)
+{
+    job->next = NULL;
+    *q->last = job;
+    q->last = &job->next;
+    q->len++;
+}
+
+static struct render_job *queue_pop(struct queue *q)
+{
+    struct render_job *job = q->first;
+    if (job != NULL) {
+        q->first = job->next;
+        q->len--;
+        if (q->first == NULL) {
+            q->last = &q->first;
+        }
+    }
+    return job;
+}
+
+/* ---- one job ---- */
+
+/* Asked by SQLite while it reads. */
+static bool must_stop(void *ctx)
+{
+    const struct renderer *r = ctx;
+    return atomic_load(&r->is_stopping) || clock_monotonic_ns() >= r->give_up_ns;
+}
+
+/* What was asked, as a text: also two arguments of one name are two. */
+static void print_key(const struct web_request *req, struct buf *out)
+{
+    buf_puts(out, req->path);
+    for (size_t i = 0; i < req->n_args; i++) {
+        buf_printf(out, "%c%s=%s", i == 0 ? '?' : '&', req->args[i].name, req->args[i].value);
+    }
+}
+
+static struct body *make_body(struct renderer *r, struct render_job *job, struct web_response *res)
+{
+    routes_answer(&r->site, &job->route, &job->req, res);
+    return body_new(&res->body, res->content_type);
+}
+
+/* A request that fails before its version is known fails again in its handler, with the right answer. */
+static struct body *find_or_make_body(struct renderer *r, struct render_job *job,
+                                      struct web_response *res)
+{
+    struct buf key = BUF_INIT, version = BUF_INIT;
+    const int64_t now_ns = clock_monotonic_ns();
+    struct body *body = NULL;
+    const bool has_version = site_run_version(&r->site, job->route.run, &version, NULL) >= 0;
+    print_key(&job->req, &key);
+    if (has_version) {
+        body = cache_get(&r->cache, buf_cstr(&key), buf_cstr(&version), now_ns);
+        res->code = 200;
+    }
+    if (body == NULL) {
+        body = make_body(r, job, res);
+        if (has_version && res->code == 200) {
+            cache_put(&r->cache, buf_cstr(&key), buf_cstr(&version), body, now_ns);
+        }
+    }
+    buf_done(&key);
+    buf_done(&version);
+    return body;
+}
+
+/* One read transaction a job, so that a document shows one state of the store. */
+static struct body *read_body(struct renderer *r, struct render_job *job, struct web_response *res)
+{
+    struct store *s = r->site.store;
+    struct err err = {0};
+    if (s->ops->begin_read(s, &err) < 0) {
+        web_fail(res, 500, "%s", err.msg);
+        return body_new(&res->body, res->content_type);
+    }
+    struct body *body =
+        job->route.kind == ROUTE_CACHED ? find_or_make_body(r, job, res) : make_body(r, job, res);
+    s->ops->end_read(s);
+    return body;
+}
+
+static void answer(struct renderer *r, struct render_job *job)
+{
+    struct web_response res = {0};
+    r->give_up_ns = job->give_up_ns;
+    if (must_stop(r)) {
+        web_fail_busy(&res, "too many requests; try again later");
+        job->body = body_new(&res.body, res.content_type);
+    } else {
+        r->is_warm = true;
+        r->site.stats = job->stats;
+        daemon_view_read(r->params.view, &r->site.now);
+        job->body = read_body(r, job, &res);
+        daemon_snapshot_done(&r->site.now);
+    }
+    job->code = res.code;
+    job->must_retry_later = res.must_retry_later;
+}
+
+/* ---- the thread ---- */
+
+/* With the mutex held. Gives memory back when nothing comes for a while. */
+static void wait_for_work(struct renderer *r)
+{
+    if (!r->is_warm) {
+        uv_cond_wait(&r->has_work, &r->mutex);
+        return;
+    }
+    if (uv_cond_timedwait(&r->has_work, &r->mutex, (uint64_t)REST_AFTER_NS) == 0) {
+        return;
+    }
+    uv_mutex_unlock(&r->mutex);
+    cache_drop_idle(&r->cache, clock_monotonic_ns());
+    r->is_warm = r->cache.entries.len > 0;
+    r->site.store->ops->rest(r->site.store);
+    uv_mutex_lock(&r->mutex);
+}
+
+static void work(void *ctx)
+{
+    struct renderer *r = ctx;
+    uv_mutex_lock(&r->mutex);
+    while (!atomic_load(&r->is_stopping)) {
+        struct render_job *job = queue_pop(&r->scrapes);
+        job = job != NULL ? job : queue_pop(&r->waiting);
+        if (job == NULL) {
+            wait_for_work(r);
+            continue;
+        }
+        uv_mutex_unlock(&r->mutex);
+        answer(r, job);
+        uv_mutex_lock(&r->mutex);
+        queue_push(&r->done, job);
+        r->params.on_done(r->params.ctx);
+    }
+    uv_mutex_unlock(&r->mutex);
+}
+
+int renderer_new(const struct render_params *params, struct renderer **ret, struct err *err)
+{
+    struct renderer *r = xnew(struct renderer);
+    r->params = *params;
+    r->give_up_ns = INT64_MAX; /* opening the store is not interrupted */
+    int code = store_open_reader(params->store_url, must_stop, r, &r->site.store, err);
+    if (code < 0) {
+        free(r);
+        return code;
+    }
+    queue_init(&r->scrapes);
+    queue_init(&r->waiting);
+    queue_init(&r->done);
+    code = uv_mutex_init(&r->mutex);
+    if (code == 0 && (code = uv_cond_init(&r->has_work)) == 0) {
+        code = uv_thread_create(&r->thread, work, r);
+    }
+    if (code <
+        0) { /* only without memory or threads: what was made is left to the end of the process */
+        return err_set(err, EAGAIN, "the render thread cannot start: %s", uv_strerror(code));
+    }
+    *ret = r;
+    return 0;
+}
+
+bool renderer_submit(struct renderer *r, struct render_job *job)
+{
+    const bool is_scrape = job->route.kind == ROUTE_SCRAPE;
+    struct queue *q = is_scrape ? &r->scrapes : &r->waiting;
+    job->give_up_ns = clock_monotonic_ns() + RENDER_TIMEOUT_NS;
+    uv_mutex_lock(&r->mutex);
+    const bool is_taken = q->len < (is_scrape ? RENDER_MAX_SCRAPES : RENDER_MAX_WAITING);
+    if (is_taken) {
+        queue_push(q, job);
+        uv_cond_signal(&r->has_work);
+    }
+    uv_mutex_unlock(&r->mutex);
+    return is_taken;
+}
+
+struct render_job *renderer_take_done(struct renderer *r)
+{
+    uv_mutex_lock(&r->mutex);
+    struct render_job *job = queue_pop(&r->done);
+    uv_mutex_unlock(&r->mutex);
+    return job;
+}
+
+void renderer_stop(struct renderer *r)
+{
+    uv_mutex_lock(&r->mutex);
+    atomic_store(&r->is_stopping, true);
+    uv_cond_signal(&r->has_work);
+    uv_mutex_unlock(&r->mutex);
+    (void)uv_thread_join(&r->thread); /* it was created: cannot fail */
+    for (struct render_job *job;
+         (job = queue_pop(&r->scrapes)) != NULL || (job = queue_pop(&r->waiting)) != NULL;) {
+        answer(r, job);
+        queue_push(&r->done, job);
+    }
+}
+
+void renderer_free(struct renderer *r)
+{
+    if (r == NULL) {
+        return;
+    }
+    store_close(r->site.store);
+    site_done(&r->site);
+    cache_done(&r->cache);
+    uv_cond_destroy(&r->has_work);
+    uv_mutex_destroy(&r->mutex);
+    free(r);
+}

@@ -1,0 +1,50 @@
+/* The render thread: makes the answers that need the store, one at a time, from a reader of its own. The
+ * HTTP thread submits jobs and collects them when on_done was called.
+ *
+ *   submit -> waiting (RENDER_MAX_WAITING) -> render thread -> done -> take_done
+ *
+ * One thread, because then the memory of one document at most is in use besides the cache, and because
+ * more would take the CPU from the daemon's loop. A job that waits or reads for RENDER_TIMEOUT_NS is
+ * answered with 503. A document whose rows were read in time is finished: building and printing it is
+ * not interrupted. */
+#pragma once
+
+#include "base/err.h"
+#include "daemon/web/body.h"
+#include "daemon/web/routes.h"
+
+#define RENDER_MAX_WAITING 128
+#define RENDER_MAX_SCRAPES 16
+#define RENDER_TIMEOUT_NS (10 * INT64_C(1000000000))
+
+struct render_job {
+    /* Set before the submission, borrowed until the job is done. */
+    struct route route;
+    struct web_request req;
+    struct web_stats stats;
+    void *ctx; /* the caller's */
+    /* The answer, once it is done: */
+    int code;
+    struct body *body; /* the caller's to unref */
+    bool must_retry_later;
+
+    int64_t give_up_ns; /* render.c's own */
+    struct render_job *next;
+};
+
+struct render_params {
+    const struct daemon_view *view;
+    const char *store_url;
+    void (*on_done)(void *ctx); /* a job is done; called on the render thread */
+    void *ctx;
+};
+struct renderer;
+int renderer_new(const struct render_params *params, struct renderer **ret, struct err *err);
+/* False: too many wait; the job was not taken. */
+bool renderer_submit(struct renderer *r, struct render_job *job);
+/* A job that is done; NULL: none. */
+struct render_job *renderer_take_done(struct renderer *r);
+/* Waits until the thread has ended: for as long as the current document takes. Jobs that waited are
+ * done then, with 503. No on_done comes after this. */
+void renderer_stop(struct renderer *r);
+void renderer_free(struct renderer *r); /* after renderer_stop; NULL is fine */

@@ -1,0 +1,434 @@
+/* The render thread and its queue, and that nobody else waits for it. The store's reader is held up by the
+ * test, and the clock is the test's own, so that nothing depends on how fast the machine is. */
+#include <arpa/inet.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/str.h"
+#include "daemon/web/cache.h"
+#include "daemon/web/render.h"
+#include "daemon/web/web.h"
+#include "fake_daemon.h"
+#include "result_fixture.h"
+#include "store/store.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+#define S_NS INT64_C(1000000000)
+
+/* --- The store's reader and the clock: these replace those of the program (-Wl,--wrap) ------- */
+
+static struct store_ops reader_ops;
+static const struct store_ops *real_ops;
+static atomic_bool is_held;      /* list_runs waits */
+static sem_t is_waiting, may_go; /* in list_runs; one post each */
+static atomic_int n_lists;       /* calls of list_attempts */
+static atomic_llong now_ns;
+
+int64_t __wrap_clock_monotonic_ns(void);
+int64_t __wrap_clock_monotonic_ns(void)
+{
+    return atomic_load(&now_ns);
+}
+
+static int list_runs_held(struct store *s, struct run_row **ret, size_t *ret_n, struct err *err)
+{
+    if (atomic_load(&is_held)) {
+        assert_int_equal(sem_post(&is_waiting), 0);
+        assert_int_equal(sem_wait(&may_go), 0);
+    }
+    return real_ops->list_runs(s, ret, ret_n, err);
+}
+
+static int list_attempts_counted(struct store *s, const char *uid, struct attempt_row **ret,
+                                 size_t *ret_n, struct err *err)
+{
+    n_lists++;
+    return real_ops->list_attempts(s, uid, ret, ret_n, err);
+}
+
+int __real_store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx,
+                             struct store **ret, struct err *err);
+int __wrap_store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx,
+                             struct store **ret, struct err *err);
+int __wrap_store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx,
+                             struct store **ret, struct err *err)
+{
+    int r = __real_store_open_reader(url, must_stop, ctx, ret, err);
+    if (r >= 0) {
+        real_ops = (*ret)->ops;
+        reader_ops = *real_ops;
+        reader_ops.list_runs = list_runs_held;
+        reader_ops.list_attempts = list_attempts_counted;
+        (*ret)->ops = &reader_ops;
+    }
+    return r;
+}
+
+/* --- The rig ---------------------------------------------------------------------------------- */
+
+struct rig {
+    char folder[64], url[96];
+    struct store *store;
+    struct fixture run;
+    struct run_status status;
+    struct fake_daemon daemon;
+    struct daemon_view *view;
+    struct renderer *renderer;
+    sem_t done;
+};
+
+static void on_done(void *ctx)
+{
+    struct rig *rig = ctx;
+    assert_int_equal(sem_post(&rig->done), 0);
+}
+
+static void save(struct rig *rig, uint32_t trial)
+{
+    assert_int_equal(rig->store->ops->save_attempt(rig->store, rig->run.def->uid,
+                                                   fixture_throughput(&rig->run, 0, trial, 50),
+                                                   NULL, 0, NULL),
+                     0);
+}
+
+static int setup(void **state)
+{
+    struct rig *rig = xnew(struct rig);
+    (void)snprintf(rig->folder, sizeof(rig->folder), "/tmp/benchd-render-XXXXXX");
+    assert_non_null(mkdtemp(rig->folder));
+    (void)snprintf(rig->url, sizeof(rig->url), "sqlite:%s/r.db", rig->folder);
+    assert_int_equal(store_open(rig->url, true, &rig->store, NULL), 0);
+    fixture_init(&rig->run, "{grid: {pservers: [1], trainers: [1, 2]}}", "  repeats: {min: 3}\n",
+                 8);
+    struct run_row row = {
+        .uid = rig->run.def->uid,
+        .name = rig->run.def->name,
+        .benchmark = "demo",
+        .definition_json = json_dumps(rig->run.def->spec->definition, 0),
+        .status = {.phase = RUN_SUCCEEDED, .ended_unix_ms = 1},
+    };
+    assert_int_equal(rig->store->ops->put_run(rig->store, &row, NULL), 0);
+    free(row.definition_json);
+    save(rig, 0);
+    rig->view = daemon_view_new();
+    now_ns = 1000 * S_NS;
+    n_lists = 0;
+    is_held = false;
+    assert_int_equal(sem_init(&is_waiting, 0, 0) | sem_init(&may_go, 0, 0), 0);
+    assert_int_equal(sem_init(&rig->done, 0, 0), 0);
+    *state = rig;
+    return 0;
+}
+
+static int setup_renderer(void **state)
+{
+    (void)setup(state);
+    struct rig *rig = *state;
+    const struct render_params params = {rig->view, rig->url, on_done, rig};
+    assert_int_equal(renderer_new(&params, &rig->renderer, NULL), 0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct rig *rig = *state;
+    static const char *const names[] = {"r.db", "r.db-wal", "r.db-shm"};
+    renderer_free(rig->renderer);
+    fake_daemon_done(&rig->daemon);
+    daemon_view_free(rig->view);
+    store_close(rig->store);
+    fixture_done(&rig->run);
+    for (size_t i = 0; i < N(names); i++) {
+        char path[96];
+        (void)snprintf(path, sizeof(path), "%s/%s", rig->folder, names[i]);
+        (void)unlink(path); /* not all of them are left */
+    }
+    assert_int_equal(rmdir(rig->folder), 0);
+    free(rig);
+    return 0;
+}
+
+/* `path` must live as long as the job. */
+static struct render_job job_of(const char *path)
+{
+    struct render_job job = {.req = {.path = path}};
+    routes_find(path, &job.route);
+    return job;
+}
+
+/* Waits for the next job that is done. */
+static struct render_job *next_done(struct rig *rig)
+{
+    assert_int_equal(sem_wait(&rig->done), 0);
+    struct render_job *job = renderer_take_done(rig->renderer);
+    assert_non_null(job);
+    return job;
+}
+
+/* Holds the thread in a job that lists the runs. */
+static void hold(struct rig *rig, struct render_job *job)
+{
+    is_held = true;
+    *job = job_of("/api/v1/runs");
+    assert_true(renderer_submit(rig->renderer, job));
+    assert_int_equal(sem_wait(&is_waiting), 0);
+}
+
+static void let_go(void)
+{
+    is_held = false;
+    assert_int_equal(sem_post(&may_go), 0);
+}
+
+/* Asks for a path and drops the answer. Returns its length. */
+static size_t ask(struct rig *rig, const char *path)
+{
+    struct render_job job = job_of(path);
+    assert_true(renderer_submit(rig->renderer, &job));
+    assert_ptr_equal(next_done(rig), &job);
+    assert_int_equal(job.code, 200);
+    const size_t len = job.body->len;
+    body_unref(job.body);
+    return len;
+}
+
+/* --- Tests ------------------------------------------------------------------------------------ */
+
+static void test_too_many_wait(void **state)
+{
+    struct rig *rig = *state;
+    static struct render_job jobs[RENDER_MAX_WAITING + 1], scrapes[RENDER_MAX_SCRAPES + 1];
+    struct render_job first;
+    hold(rig, &first);
+    for (size_t i = 0; i < N(jobs); i++) {
+        jobs[i] = job_of("/api/v1/runs");
+        assert_int_equal(renderer_submit(rig->renderer, &jobs[i]), i < RENDER_MAX_WAITING);
+    }
+    for (size_t i = 0; i < N(scrapes); i++) { /* they have places of their own */
+        scrapes[i] = job_of("/metrics");
+        assert_int_equal(renderer_submit(rig->renderer, &scrapes[i]), i < RENDER_MAX_SCRAPES);
+    }
+    let_go();
+    for (size_t i = 0; i < 1 + RENDER_MAX_SCRAPES + RENDER_MAX_WAITING; i++) {
+        struct render_job *job = next_done(rig);
+        assert_ptr_equal(job, i == 0                    ? &first
+                              : i <= RENDER_MAX_SCRAPES ? &scrapes[i - 1]
+                                                        : &jobs[i - 1 - RENDER_MAX_SCRAPES]);
+        assert_int_equal(job->code, 200);
+        body_unref(job->body);
+    }
+    renderer_stop(rig->renderer);
+}
+
+/* Who has waited too long is told to come again; who came later is served. */
+static void test_time_is_over(void **state)
+{
+    struct rig *rig = *state;
+    struct render_job first, waiting = job_of("/"), late = job_of("/");
+    hold(rig, &first);
+    assert_true(renderer_submit(rig->renderer, &waiting));
+    now_ns += RENDER_TIMEOUT_NS;
+    assert_true(renderer_submit(rig->renderer, &late));
+    let_go();
+    const struct {
+        struct render_job *job;
+        int code;
+    } rows[] = {{&first, 503}, {&waiting, 503}, {&late, 200}};
+    for (size_t i = 0; i < N(rows); i++) {
+        struct render_job *job = next_done(rig);
+        assert_ptr_equal(job, rows[i].job);
+        /* SQLite asks for the time only now and then, so the first may get through. */
+        if (i > 0) {
+            assert_int_equal(job->code, rows[i].code);
+            assert_int_equal(job->must_retry_later, rows[i].code == 503);
+        }
+        body_unref(job->body);
+    }
+    renderer_stop(rig->renderer);
+}
+
+static void test_stop(void **state)
+{
+    struct rig *rig = *state;
+    renderer_stop(rig->renderer);
+    assert_null(renderer_take_done(rig->renderer));
+}
+
+static void test_stop_with_work(void **state)
+{
+    struct rig *rig = *state;
+    struct render_job first, waiting = job_of("/"), scrape = job_of("/metrics");
+    hold(rig, &first);
+    assert_true(renderer_submit(rig->renderer, &waiting));
+    assert_true(renderer_submit(rig->renderer, &scrape));
+    let_go();
+    renderer_stop(rig->renderer);
+    size_t n = 0;
+    for (struct render_job *job; (job = renderer_take_done(rig->renderer)) != NULL; n++) {
+        assert_true(job->code == 200 || (job->code == 503 && job->must_retry_later));
+        body_unref(job->body);
+    }
+    assert_int_equal(n, 3); /* nobody is forgotten */
+}
+
+/* A run that did not change is read once; each document of it once. */
+static void test_documents_are_kept(void **state)
+{
+    struct rig *rig = *state;
+    _cleanup_(freep) char *results = xasprintf("/api/v1/runs/%s/results", rig->run.def->name);
+    _cleanup_(freep) char *by_uid = xasprintf("/api/v1/runs/%s/results", rig->run.def->uid);
+    _cleanup_(freep) char *page = xasprintf("/runs/%s", rig->run.def->name);
+    const size_t len = ask(rig, results);
+    assert_int_equal(n_lists, 1);
+    assert_int_equal(ask(rig, results), len);
+    assert_int_equal(n_lists, 1);
+    (void)ask(rig, page);
+    assert_int_equal(n_lists, 2);
+    (void)ask(rig, page);
+    assert_int_equal(ask(rig, by_uid), len);
+    assert_int_equal(n_lists, 3);
+    const struct event_row event = {1795165973000, EVENT_WARNING, (char *)"Odd", (char *)"note"};
+    assert_int_equal(rig->store->ops->add_event(rig->store, rig->run.def->uid, &event, NULL), 0);
+    (void)ask(rig, page); /* it lists events */
+    assert_int_equal(n_lists, 4);
+    save(rig, 1);
+    assert_true(ask(rig, results) > len);
+    assert_int_equal(n_lists, 5);
+    (void)ask(rig, results);
+    rig->status = (struct run_status){.phase = RUN_RUNNING};
+    *vec_push(&rig->daemon.runs) = (struct fake_run){.name = rig->run.def->name,
+                                                     .uid = rig->run.def->uid,
+                                                     .benchmark = "demo",
+                                                     .def = rig->run.def,
+                                                     .status = &rig->status,
+                                                     .is_stored = true};
+    fake_daemon_publish(&rig->daemon, rig->view);
+    (void)ask(rig, results); /* the daemon shows another phase than the store has */
+    assert_int_equal(n_lists, 6);
+    renderer_stop(rig->renderer);
+}
+
+static void test_cache(void **state)
+{
+    (void)state;
+    struct cache c = {0};
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < CACHE_ENTRIES + 2; i++) {
+        char key[16];
+        (void)snprintf(key, sizeof(key), "%zu", i);
+        buf_puts(&text, key);
+        struct body *body = body_new(&text, WEB_TEXT);
+        cache_put(&c, key, "1", body, (int64_t)i);
+        body_unref(body);
+    }
+    assert_int_equal(c.entries.len, CACHE_ENTRIES);
+    assert_null(cache_get(&c, "0", "1", 1)); /* the least recently used went first */
+    assert_null(cache_get(&c, "1", "1", 1));
+    assert_null(cache_get(&c, "2", "2", 1)); /* another version */
+    struct body *two = cache_get(&c, "2", "1", CACHE_IDLE_NS);
+    assert_non_null(two);
+    cache_drop_idle(&c, CACHE_IDLE_NS * 2);
+    assert_int_equal(c.entries.len, 1);
+    for (size_t i = 0; i < 3; i++) {
+        char *big = xcalloc(1, CACHE_BYTES / 2);
+        buf_append(&text, big, CACHE_BYTES / 2);
+        free(big);
+        struct body *body = body_new(&text, WEB_TEXT);
+        cache_put(&c, i == 2 ? "b" : "a", "1", body, CACHE_IDLE_NS * 2);
+        body_unref(body);
+    }
+    assert_int_equal(c.entries.len, 2); /* both fit exactly, without the old one */
+    assert_int_equal(c.bytes, CACHE_BYTES);
+    cache_done(&c);
+    assert_string_equal(two->data, "2"); /* it has a user */
+    body_unref(two);
+}
+
+/* Sends a request on a connection of its own. */
+static void get(const char *address, const char *path, int *ret_fd)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    to.sin_port = htons((uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10));
+    *ret_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(*ret_fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    char request[128];
+    const int len = snprintf(request, sizeof(request), "GET %s HTTP/1.0\r\n\r\n", path);
+    assert_int_equal(write(*ret_fd, request, (size_t)len), len);
+}
+
+static void assert_answer(int fd, const char *status)
+{
+    char line[16] = "";
+    assert_int_equal(recv(fd, line, 12, MSG_WAITALL), 12);
+    assert_string_equal(line + 9, status);
+    (void)close(fd);
+}
+
+/* While the store is read for one client, the probes of others are answered, and benchd can end. */
+static void test_probes_wait_for_nobody(void **state)
+{
+    struct rig *rig = *state;
+    const struct web_params params = {rig->view, rig->url, "127.0.0.1:0"};
+    struct web *web = NULL;
+    int slow, probe;
+    rig->daemon.not_ready = "the lease is not held";
+    fake_daemon_publish(&rig->daemon, rig->view);
+    assert_int_equal(web_new(&params, &web, NULL), 0);
+    is_held = true;
+    get(web_address(web), "/api/v1/runs", &slow);
+    assert_int_equal(sem_wait(&is_waiting), 0);
+    static const struct {
+        const char *path, *status;
+    } rows[] = {{"/healthz", "200"}, {"/readyz", "503"}, {"/style.css", "200"}, {"/none", "404"}};
+    for (size_t i = 0; i < N(rows); i++) {
+        get(web_address(web), rows[i].path, &probe);
+        assert_answer(probe, rows[i].status);
+    }
+    let_go();
+    assert_answer(slow, "200");
+    web_free(web);
+}
+
+/* The loop looks at least once a second: an old look shows that it hangs. */
+static void test_a_loop_that_hangs(void **state)
+{
+    (void)state;
+    struct daemon_facts facts = {.look_ns = 100 * S_NS, .is_healthy = true, .is_ready = true};
+    struct err why = {0};
+    assert_true(daemon_facts_are_healthy(&facts, facts.look_ns + DAEMON_STALL_NS, &why));
+    assert_false(daemon_facts_are_healthy(&facts, facts.look_ns + 7 * S_NS, &why));
+    assert_string_equal(why.msg, "the loop has not turned for 7 s");
+    assert_false(daemon_facts_are_ready(&facts, facts.look_ns + 7 * S_NS, NULL));
+    facts.look_ns = 0; /* it has not begun */
+    assert_true(daemon_facts_are_ready(&facts, 900 * S_NS, &why));
+    facts.is_healthy = false;
+    (void)err_set(&facts.not_healthy, ESHUTDOWN, "shutting down");
+    assert_false(daemon_facts_are_ready(&facts, 900 * S_NS, &why));
+    assert_string_equal(why.msg, "shutting down");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_too_many_wait, setup_renderer, teardown),
+        cmocka_unit_test_setup_teardown(test_time_is_over, setup_renderer, teardown),
+        cmocka_unit_test_setup_teardown(test_stop, setup_renderer, teardown),
+        cmocka_unit_test_setup_teardown(test_stop_with_work, setup_renderer, teardown),
+        cmocka_unit_test_setup_teardown(test_documents_are_kept, setup_renderer, teardown),
+        cmocka_unit_test(test_cache),
+        cmocka_unit_test_setup_teardown(test_probes_wait_for_nobody, setup, teardown),
+        cmocka_unit_test(test_a_loop_that_hangs),
+    };
+    return cmocka_run_group_tests_name("daemon/web/render", tests, NULL, NULL);
+}
