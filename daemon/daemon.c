@@ -20,6 +20,9 @@
 #include "daemon/run_drive.h"
 
 #define LOOK_EVERY_MS 1000
+/* For other processes that write to the store: of all calls from one look to the next, also of those that
+ * the driver makes meanwhile. A tenth of the Lease's time. */
+#define STORE_WAIT_MS 1000
 #define TRIM_SOON_NS (2 * INT64_C(1000000000))  /* after a run: its pods must go first */
 #define TRIM_EVERY_NS (5 * INT64_C(1000000000)) /* costs a fifth of a millisecond */
 #define DNS_NAME "kubernetes.default.svc"
@@ -131,6 +134,7 @@ static void look(struct daemon *d)
         !elector_may_write(d->elector)) {
         return;
     }
+    d->store->ops->wait_at_most(d->store, STORE_WAIT_MS);
     int r = run_queue_bury(&d->queue, &err);
     r = r < 0 ? r : run_queue_accept(&d->queue, &d->watches, &err);
     const bool is_first_look = r > 0; /* one that was not seen yet may have to run first */

@@ -12,6 +12,7 @@
 #include "base/str.h"
 
 #define BUSY_TIMEOUT_MS 10000
+#define BUSY_STEP_MS 50
 
 #define RUN_COLUMNS                                                                                \
     "uid, name, benchmark, definition, created_unix_ms, cpus, rehearsal, simulated, object_ns, "   \
@@ -153,6 +154,29 @@ static int delete_run(struct store *base, const char *uid, struct err *err)
     return r < 0 ? r : 0;
 }
 
+/* SQLite asks before each wait for another process; `n` counts those of one call. */
+static int on_busy(void *ctx, int n)
+{
+    struct sqlite_store *s = ctx;
+    if (n == 0 && !s->is_wait_shared) {
+        s->wait_left_ms = BUSY_TIMEOUT_MS;
+    }
+    if (s->wait_left_ms <= 0) {
+        return 0; /* SQLITE_BUSY */
+    }
+    const int wait_ms = n < 5 ? 1 << n : BUSY_STEP_MS;
+    (void)sqlite3_sleep(wait_ms); /* how long it really was does not matter */
+    s->wait_left_ms -= wait_ms;
+    return 1;
+}
+
+static void wait_at_most(struct store *base, int64_t ms)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    s->is_wait_shared = true;
+    s->wait_left_ms = ms;
+}
+
 static void sqlite_rest(struct store *base)
 {
     (void)sqlite3_db_release_memory(sqlite_store_of(base)->db); /* the cache; it never fails */
@@ -186,6 +210,7 @@ static const struct store_ops sqlite_ops = {
     .claim_run = claim_take,
     .release_run = claim_release,
     .probe_run = claim_probe,
+    .wait_at_most = wait_at_most,
     .begin_read = reader_begin,
     .end_read = reader_end,
     .rest = sqlite_rest,
@@ -287,7 +312,7 @@ static int open_file(struct sqlite_store *s, bool create, struct err *err)
     if (rc != SQLITE_OK) {
         return sql_error(s, rc, err);
     }
-    (void)sqlite3_busy_timeout(s->db, BUSY_TIMEOUT_MS);
+    (void)sqlite3_busy_handler(s->db, on_busy, s); /* never fails */
     /* FULL: a committed trial also survives a power cut; a trial writes rarely. */
     return sql_exec(s,
                     "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"

@@ -32,6 +32,8 @@ struct sqlite_store {
     sqlite3 *db;
     char *path; /* absolute, owned */
     VEC(struct claim) claims;
+    bool is_wait_shared; /* wait_left_ms is that of all calls together */
+    int64_t wait_left_ms;
     bool (*must_stop)(void *ctx); /* of a reader; else NULL */
     void *stop_ctx;
 };

@@ -113,6 +113,10 @@ struct store_ops {
     /* Asks without claiming: -EBUSY as above, or 0. */
     int (*probe_run)(struct store *s, const char *uid, struct err *err);
 
+    /* From now on all calls together wait at most this long for other processes that write, then they
+     * fail with -EBUSY; a next call of this sets the time anew. Without it each call waits for 10 s. */
+    void (*wait_at_most)(struct store *s, int64_t ms);
+
     /* Calls between these two see one state of the store, whatever others write meanwhile. A reader
      * only; may be NULL. */
     int (*begin_read)(struct store *s, struct err *err);

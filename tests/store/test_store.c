@@ -494,6 +494,49 @@ static void test_places_that_cannot_hold_a_store(void **state)
     fixture_done(&f);
 }
 
+static int64_t slept_ms;
+
+int __wrap_sqlite3_sleep(int ms);
+int __wrap_sqlite3_sleep(int ms)
+{
+    slept_ms += ms;
+    return ms;
+}
+
+/* Another process writes and does not end: a call waits 10 s for it, or all together as long as they may. */
+static void test_how_long_a_writer_waits(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    sqlite3 *other = NULL;
+    assert_int_equal(sqlite3_open(f.path, &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    slept_ms = 0;
+    for (int64_t i = 1; i <= 2; i++) {
+        assert_int_equal(s->ops->put_status(s, UID, &run.status, NULL), -EBUSY);
+        assert_in_range(slept_ms, i * 10000, i * 10100);
+    }
+    s->ops->wait_at_most(s, 1000);
+    slept_ms = 0;
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(s->ops->put_status(s, UID, &run.status, NULL), -EBUSY);
+        assert_in_range(slept_ms, 1000, 1050);
+    }
+    s->ops->wait_at_most(s, 1000);
+    assert_int_equal(s->ops->delete_run(s, UID, NULL), -EBUSY);
+    assert_in_range(slept_ms, 2000, 2100);
+    assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(s->ops->put_status(s, UID, &run.status, NULL), 0);
+    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+    run_row_done(&run);
+    store_close(s);
+    fixture_done(&f);
+}
+
 static bool says(void *ctx)
 {
     return *(const bool *)ctx;
@@ -585,6 +628,7 @@ int main(void)
         cmocka_unit_test(test_delete_removes_everything),
         cmocka_unit_test(test_damaged_files_are_named),
         cmocka_unit_test(test_places_that_cannot_hold_a_store),
+        cmocka_unit_test(test_how_long_a_writer_waits),
         cmocka_unit_test(test_a_reader),
         cmocka_unit_test(test_store_close_takes_null),
     };
