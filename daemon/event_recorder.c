@@ -52,7 +52,7 @@ void event_recorder_emit(struct event_recorder *r, const char *run, const char *
         return;
     }
     char date[KUBE_TIME_SIZE];
-    const int64_t now_ms = clock_unix_ms();
+    const int64_t now_ms = clock_steady_unix_ms();
     kube_time_format_micro(now_ms, date);
     _cleanup_(freep) char *name =
         xasprintf("%s.%" PRIx64 "%04" PRIx64, run, (uint64_t)now_ms, r->serial++ & 0xffff);

@@ -46,7 +46,7 @@ static void collect_facts(const struct daemon *d, struct daemon_facts *f)
 /* The runs as shown; those that did not change are shared with the list before. NULL: none changed. */
 static struct daemon_runs *list_changes(struct daemon *d)
 {
-    const int64_t now_unix_ms = clock_unix_ms();
+    const int64_t now_unix_ms = clock_steady_unix_ms();
     bool is_changed = d->n_runs_shown != d->queue.runs.len; /* one was added or removed */
     vec_each (struct run *, run, &d->queue.runs) {
         is_changed |= run_refresh_shown(*run, now_unix_ms);

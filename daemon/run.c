@@ -31,7 +31,7 @@ int64_t run_ttl_s(const struct run *run)
 
 bool run_ended_lately(const struct run *run)
 {
-    return clock_unix_ms() - run->status.ended_unix_ms <= DAEMON_ENDED_MS;
+    return clock_steady_unix_ms() - run->status.ended_unix_ms <= DAEMON_ENDED_MS;
 }
 
 bool run_is_settled(const struct run *run)

@@ -22,7 +22,7 @@ static void end_unaccepted(struct run *run, enum run_phase phase, const char *re
     const bool was_cancelled = phase == RUN_CANCELLED;
     run_hold_off(run, reason, text);
     run->status.phase = phase;
-    run->status.ended_unix_ms = clock_unix_ms();
+    run->status.ended_unix_ms = clock_steady_unix_ms();
     text_put(run->status.reason, sizeof(run->status.reason), "%s", reason);
     text_put(run->status.message, sizeof(run->status.message), "%s", text);
     log_event(was_cancelled ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "a run was not accepted", "run",
@@ -192,7 +192,7 @@ static int freeze(const struct run *run, struct spec *spec_take, struct run_def 
 {
     struct diags diags = {0};
     const struct run_def_params params = {
-        .name = run->name, .uid = run->uid, .created_unix_ms = clock_unix_ms()};
+        .name = run->name, .uid = run->uid, .created_unix_ms = clock_steady_unix_ms()};
     int r = run_def_new(spec_take, &params, ret, &diags);
     diags_done(&diags);
     return r < 0 ? err_set(err, EINVAL, "the definition has no points") : 0;

@@ -27,7 +27,7 @@ static void on_event(void *ctx, enum event_type type, const char *reason, const 
 static void guess_eta(struct run *run)
 {
     const struct run_status *s = &run->status;
-    const int64_t now_ms = clock_unix_ms();
+    const int64_t now_ms = clock_steady_unix_ms();
     const uint32_t n_done = s->trials_done + 1; /* the row comes before the status */
     if (s->started_unix_ms > 0 && n_done < s->trials_total) {
         run->eta_s = (now_ms - s->started_unix_ms) / 1000 / n_done * (s->trials_total - n_done);
@@ -58,7 +58,7 @@ static void on_record(void *ctx, const struct replica_id *id, const struct recor
         .step_ns = step->step_ns,
         .samples = step->samples,
         .loss = step->loss,
-        .seen_unix_ms = clock_unix_ms(),
+        .seen_unix_ms = clock_steady_unix_ms(),
     };
 }
 
@@ -181,7 +181,7 @@ static int end_queued(struct run *run, enum run_phase phase, const char *reason,
     text_put(status.message, sizeof(status.message), "%u of %u trials done, %u failed",
              status.trials_done, status.trials_total, status.trials_failed);
     status.has_current = false;
-    status.ended_unix_ms = clock_unix_ms();
+    status.ended_unix_ms = clock_steady_unix_ms();
     int r = store->ops->put_status(store, run->uid, &status, err);
     if (r == 0) {
         run->status = status;

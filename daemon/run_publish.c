@@ -102,7 +102,7 @@ static json_t *make_status(const struct run *run)
         .thresholds = run->verdict.thresholds,
         .eta_s = run->eta_s,
         .conditions = run->publication.conditions,
-        .now_unix_ms = clock_unix_ms(),
+        .now_unix_ms = clock_steady_unix_ms(),
     });
 }
 

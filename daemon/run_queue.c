@@ -254,7 +254,7 @@ static bool may_rest(const struct run *run)
     return run->life == LIFE_ENDED && run->verdict.is_judged && run_is_settled(run) &&
            !run_ended_lately(run) && !run->asked.is_gone && !run->asked.is_deleting &&
            run->publication.call == NULL && run->expiry.state == EXPIRY_NOT_DUE &&
-           expires_unix_ms(run) > clock_unix_ms();
+           expires_unix_ms(run) > clock_steady_unix_ms();
 }
 
 static void put_to_rest(struct run_queue *q, size_t i)
@@ -274,7 +274,7 @@ static void put_to_rest(struct run_queue *q, size_t i)
 static void wake_expired(struct run_queue *q, const struct run_env *env,
                          const struct watches *watches)
 {
-    const int64_t now_unix_ms = clock_unix_ms();
+    const int64_t now_unix_ms = clock_steady_unix_ms();
     for (size_t i = q->resting.len; i > 0; i--) {
         const struct resting_run *r = &q->resting.items[i - 1];
         const json_t *bmr =

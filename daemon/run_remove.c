@@ -24,7 +24,7 @@ void run_expire(struct run *run)
     const int64_t ttl_s = run_ttl_s(run);
     if (ttl_s < 0 || !run_is_final(run) || run->asked.is_gone || run->asked.is_deleting ||
         run->status.ended_unix_ms == 0 ||
-        clock_unix_ms() < run->status.ended_unix_ms + ttl_s * 1000) {
+        clock_steady_unix_ms() < run->status.ended_unix_ms + ttl_s * 1000) {
         return;
     }
     if (run->expiry.state == EXPIRY_NOT_DUE) {

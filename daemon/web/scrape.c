@@ -108,7 +108,7 @@ static const struct daemon_run **wanted_runs(const struct site *site, size_t *re
 {
     const struct daemon_runs *all = site->now.runs;
     const struct daemon_run **runs = xnew_array(const struct daemon_run *, all->list.len + 1);
-    const int64_t now_unix_ms = clock_unix_ms();
+    const int64_t now_unix_ms = clock_steady_unix_ms();
     *ret_n = 0;
     vec_each (struct daemon_run *, run, &all->list) {
         if (metrics_wants_run(&(*run)->status, (*run)->is_active, now_unix_ms)) {

@@ -1,6 +1,7 @@
 /* Clocks, see clock.h. Edge file: reads the machine's time. */
 #include "base/clock.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -24,6 +25,20 @@ int64_t clock_boottime_ns(void)
 int64_t clock_unix_ms(void)
 {
     return read_ns(CLOCK_REALTIME) / 1000000;
+}
+
+int64_t clock_steady_unix_ms(void)
+{
+    static atomic_llong offset_ms; /* 0: not known yet */
+    const int64_t boottime_ms = clock_boottime_ns() / 1000000;
+    long long known_ms = atomic_load(&offset_ms);
+    if (known_ms == 0) {
+        const long long mine_ms = clock_unix_ms() - boottime_ms;
+        /* The first thread wins; known_ms becomes its value. */
+        known_ms =
+            atomic_compare_exchange_strong(&offset_ms, &known_ms, mine_ms) ? mine_ms : known_ms;
+    }
+    return boottime_ms + known_ms;
 }
 
 int64_t clock_process_cpu_ns(void)

@@ -382,7 +382,7 @@ static void end(struct pod_member *m, enum replica_state state, enum failure_cla
     m->state.failure = failure;
     m->state.wait = POD_WAIT_NONE;
     text_put(m->state.message, sizeof(m->state.message), "%s", message);
-    m->ended_unix_ms = clock_unix_ms();
+    m->ended_unix_ms = clock_steady_unix_ms();
     m->has_news = true;
 }
 
@@ -430,7 +430,7 @@ static void read_pod(struct pod_member *m, const json_t *pod, int64_t now_ns)
     m->state = next;
     note_container(m, pod);
     if (pod_member_has_ended(m)) {
-        m->ended_unix_ms = clock_unix_ms();
+        m->ended_unix_ms = clock_steady_unix_ms();
     }
 }
 

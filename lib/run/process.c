@@ -179,7 +179,7 @@ void process_fail_start(struct process *p, int code, const char *message)
 {
     p->state = REPLICA_FAILED;
     p->failure = launcher_classify_errno(code);
-    p->ended_unix_ms = clock_unix_ms();
+    p->ended_unix_ms = clock_steady_unix_ms();
     replace_take(&p->message, xstrdup(message));
 }
 
@@ -234,7 +234,7 @@ static void finish(struct process *p, int status)
     }
     p->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     p->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    p->ended_unix_ms = clock_unix_ms();
+    p->ended_unix_ms = clock_steady_unix_ms();
     bool is_ok = p->signal == 0 && p->exit_code == 0;
     p->state = is_ok ? REPLICA_SUCCEEDED : REPLICA_FAILED;
     p->failure = is_ok ? FAILURE_NONE : failure_classify_exit(p->exit_code, p->signal, false);

@@ -390,7 +390,7 @@ static void progress_and_time_left(void **state)
     assert_int_equal(run_start(run, NULL), 0);
     const struct driver_events *events = &run->at.driven.driver->params.events;
     const struct run_status status = {.phase = RUN_RUNNING,
-                                      .started_unix_ms = clock_unix_ms() - 100000,
+                                      .started_unix_ms = clock_steady_unix_ms() - 100000,
                                       .trials_total = 4,
                                       .trials_done = 1};
     events->status(events->ctx, &status);
@@ -428,7 +428,7 @@ static void only_the_final_end_counts_for_the_time_to_live(void **state)
     run->def->spec->run_policy.ttl_s = 10;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         run->status.phase = rows[i].phase;
-        run->status.ended_unix_ms = clock_unix_ms() - rows[i].ago_ms;
+        run->status.ended_unix_ms = clock_steady_unix_ms() - rows[i].ago_ms;
         run_expire(run);
         if ((run->expiry.state == EXPIRY_SENT) != rows[i].is_sent) {
             fail_msg("row %zu: %s ended %lld ms ago", i, run_phase_to_string(rows[i].phase),

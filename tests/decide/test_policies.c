@@ -29,7 +29,8 @@ static void deadline(void **state)
         {"one ms ahead", 1000, 60, 60999, 1},
         {"due", 1000, 60, 61000, 0},
         {"long past", 1000, 60, 99999999, 0},
-        {"the clock went back", 1000, 60, 500, 60500},
+        {"the clock went back", 1000, 60, 500, 60000},
+        {"it went back by years", 4000000000000, 60, 1700000000000, 60000},
         {"beyond every clock", 1000, INT64_MAX, 5000, DEADLINE_NONE},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {

@@ -40,7 +40,7 @@ EDGES = {
             "lib/base/clock.c": "the one place that reads the machine's clocks",
         }),
     "clocks through base": (
-        r"\bclock_(monotonic_ns|boottime_ns|unix_ms|process_cpu_ns|thread_cpu_ns)\s*\(",
+        r"\bclock_(monotonic_ns|boottime_ns|unix_ms|steady_unix_ms|process_cpu_ns|thread_cpu_ns)\s*\(",
         {
             "lib/base/clock.[ch]": "they are defined there",
             "lib/base/log.c": "a log line has a date",

@@ -75,7 +75,7 @@ static void ends_are_told(void **state)
         fixture_open(&f, 0);
         fixture_prepare(&f, 0, 0, 1);
         struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
-        int64_t before_ms = clock_unix_ms();
+        int64_t before_ms = clock_steady_unix_ms();
         fixture_create(&f, &id, row->argv, NULL);
         fixture_wait_state(&f, &id, row->state);
         struct observed_replica seen = fixture_get(&f, &id);

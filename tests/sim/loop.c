@@ -279,6 +279,13 @@ int64_t __wrap_clock_unix_ms(void)
     return sim_unix_ms() + sim.wall_off_ns / SIM_MS;
 }
 
+/* What the process took for the date at its start, and the time that has passed. */
+int64_t __wrap_clock_steady_unix_ms(void);
+int64_t __wrap_clock_steady_unix_ms(void)
+{
+    return sim_unix_ms() + process_wall_off_ns() / SIM_MS;
+}
+
 /* Malloc's business, and slow. */
 void __wrap_memory_rest(void);
 void __wrap_memory_rest(void)

@@ -25,7 +25,7 @@ struct sim_process {
     struct store *store;
     struct daemon_view *view;
     struct daemon *daemon;
-    int64_t thaw_ns;
+    int64_t thaw_ns, wall_off_ns;
     bool is_killed; /* or has ended and is forgotten */
     bool is_ending; /* daemon_free was called; callbacks still come */
     jmp_buf death;  /* while is_inside */
@@ -46,6 +46,11 @@ struct sim_process *process_of_loop(const void *loop)
 int64_t process_frozen_until(const struct sim_process *p)
 {
     return p->thaw_ns > sim.now_ns ? p->thaw_ns : 0;
+}
+
+int64_t process_wall_off_ns(void)
+{
+    return processes.current == NULL ? 0 : processes.current->wall_off_ns;
 }
 
 const char *process_identity(const struct sim_process *p)
@@ -98,6 +103,7 @@ static void start(void *ctx)
     }
     struct sim_process *p = xnew(struct sim_process);
     (void)snprintf(p->identity, sizeof(p->identity), "benchd-%u", ++processes.n);
+    p->wall_off_ns = sim.wall_off_ns;
     p->options = (struct options){.lease_name = "benchd", .store = disk_url()};
     p->config = (struct kube_config){.server = (char *)"https://10.0.0.1:443"};
     if (disk_open(&p->store) < 0) {

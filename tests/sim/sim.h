@@ -200,6 +200,7 @@ void process_freeze(int64_t length_ns);
 struct sim_process *process_of_loop(const void *loop);
 bool process_is_gone(const struct sim_process *p);
 int64_t process_frozen_until(const struct sim_process *p); /* 0: it is not */
+int64_t process_wall_off_ns(void); /* sim.wall_off_ns at the start of the current one */
 const char *process_identity(const struct sim_process *p);
 /* Runs a piece of benchd that may crash within. */
 void process_enter(struct sim_process *p, void (*call)(void *ctx), void *ctx);
