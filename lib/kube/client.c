@@ -381,6 +381,9 @@ static void on_answer(void *ctx, const struct kube_response *res)
     const bool is_worth_it = learn(c, res);
     const enum kube_verdict verdict = kube_retry_decide(&call->retry, &call->req, res, &wait_ns);
     if (verdict == KUBE_RETRY_WAIT || (verdict == KUBE_RETRY_REFRESH && is_worth_it)) {
+        if (call->options.on_again != NULL) {
+            call->options.on_again(call->ctx);
+        }
         call->due_ns = now() + wait_ns;
         TAILQ_INSERT_TAIL(&c->waiting, call, link);
         c->stats.queued++;
@@ -394,6 +397,12 @@ static void on_answer(void *ctx, const struct kube_response *res)
     arm(c);
 }
 
+static void on_call_data(void *ctx, const char *data, size_t len)
+{
+    const struct kube_call *call = ctx;
+    call->options.on_data(call->ctx, data, len);
+}
+
 static void call_start(struct kube_call *call)
 {
     struct kube_client *c = call->client;
@@ -402,6 +411,8 @@ static void call_start(struct kube_call *call)
                                           .pool = KUBE_POOL_ORDINARY,
                                           .max_bytes = call->options.max_bytes,
                                           .timeout_ns = call->options.timeout_ns,
+                                          .on_data =
+                                              call->options.on_data == NULL ? NULL : on_call_data,
                                           .on_done = on_answer,
                                           .ctx = call};
     struct err err = {0};

@@ -49,6 +49,11 @@ struct kube_call_options {
     size_t max_bytes;   /* of the answer; 0: 16 MiB */
     int64_t timeout_ns; /* of each attempt to send it; 0: 30 s */
     unsigned max_tries; /* 0: KUBE_RETRY_TRIES; 1: no retry, except after a refused token */
+    /* For a body that need not be held: pieces of a 2xx as they come, without a limit; the answer's body is
+     * empty. on_again: the request is sent again, so its body begins anew. Both or none; they get the ctx
+     * of the call, which may be cancelled in on_data. */
+    void (*on_data)(void *ctx, const char *data, size_t len);
+    void (*on_again)(void *ctx);
 };
 /* r: 0 for 2xx, else the result of kube_check(), with its text in *err (never NULL). `res` is borrowed
  * for the call; its failure is KUBE_ANSWERED if the server responded. */

@@ -38,6 +38,12 @@ bool kube_log_cursor_reopen(struct kube_log_cursor *c, char ret_since[static KUB
     return true;
 }
 
+/* The first line that is new, and the last one kept did not come before it. */
+static bool is_after_gap(const struct kube_log_cursor *c, int64_t time_ns)
+{
+    return c->is_replay && time_ns > c->last_ns && c->to_skip == c->at_last;
+}
+
 /* Was a line of that time passed on by an earlier stream? Counts it if not. */
 static bool is_duplicate(struct kube_log_cursor *c, int64_t time_ns)
 {
@@ -75,6 +81,9 @@ static void give(struct kube_log_cursor *c)
     if (!c->is_cut) {
         int64_t time_ns;
         text = skip_time(text, c->line.len, &time_ns);
+        if (time_ns != NO_TIME && is_after_gap(c, time_ns)) {
+            c->on_line(c->ctx, KUBE_LOG_GAP, sizeof(KUBE_LOG_GAP) - 1);
+        }
         c->is_dropping = time_ns != NO_TIME && is_duplicate(c, time_ns);
     }
     if (!c->is_dropping) {

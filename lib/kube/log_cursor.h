@@ -4,7 +4,8 @@
  * A log stream may end while the container runs. The next stream starts at the second of the last line,
  * because the server ignores fractions, so some lines come again. Each line carries the node's time
  * stamp (timestamps=true). Of a reopened stream, lines older than the last one kept are dropped, and as
- * many lines of exactly that time as were kept. */
+ * many lines of exactly that time as were kept. If none of those comes again, the log was rotated meanwhile
+ * (the kubelet reads the newest file only), and KUBE_LOG_GAP is passed on as a line. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,6 +20,7 @@ typedef void (*kube_line_fn)(void *ctx, const char *line, size_t len);
 
 #define KUBE_LOG_LINE_MAX ((size_t)1024 * 1024)
 #define KUBE_LOG_SINCE_SIZE 32
+#define KUBE_LOG_GAP "[benchd: lines may be missing here: the log was rotated before it was read]"
 
 struct kube_log_cursor {
     struct buf line; /* incomplete */

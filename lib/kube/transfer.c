@@ -31,7 +31,7 @@ struct kube_transfer {
     /* The answer. */
     struct kube_response res; /* numbers; its texts are set when it is delivered */
     struct buf content_type, audit_id, warning;
-    struct buf body; /* whole, or what a stream has not delivered yet */
+    struct buf body; /* whole, or what has not been delivered yet */
     bool has_headers, is_too_large;
     bool is_opened;
     bool *is_gone; /* while a callback runs: set when it is cancelled in there */
@@ -133,7 +133,7 @@ static size_t on_write(char *data, size_t size, size_t n, void *ctx)
     struct kube_transfer *t = ctx;
     const size_t len = size * n;
     pool_count_bytes(t->item.pool, len);
-    if (t->params.is_stream && is_success(t)) {
+    if (t->params.on_data != NULL && is_success(t)) {
         buf_append(&t->body, data, len); /* delivered, and emptied, when curl returns */
         pool_item_ready(&t->item);
         return len;
@@ -384,12 +384,12 @@ static void finish(struct kube_transfer *t)
     release(t);
 }
 
-static void deliver_stream(struct kube_transfer *t, const bool *is_gone)
+static void deliver_pieces(struct kube_transfer *t, const bool *is_gone)
 {
     if (!t->has_headers || !is_success(t)) {
         return;
     }
-    if (!t->is_opened) {
+    if (!t->is_opened && t->params.on_open != NULL) {
         t->is_opened = true;
         struct kube_response res = t->res;
         res.content_type = buf_cstr(&t->content_type);
@@ -421,8 +421,8 @@ static void on_deliver(struct pool_item *item)
     struct kube_transfer *t = (struct kube_transfer *)item;
     bool is_gone = false;
     t->is_gone = &is_gone;
-    if (t->params.is_stream) {
-        deliver_stream(t, &is_gone);
+    if (t->params.on_data != NULL) {
+        deliver_pieces(t, &is_gone);
     }
     if (is_gone) {
         return;

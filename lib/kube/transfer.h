@@ -34,7 +34,8 @@ struct kube_transfer_params {
     bool is_stream;     /* on_open and on_data for a 2xx; no timeout */
     size_t max_bytes;   /* limit for a body that is not streamed */
     int64_t timeout_ns; /* not for streams */
-    void (*on_open)(void *ctx, const struct kube_response *res);
+    void (*on_open)(void *ctx, const struct kube_response *res); /* NULL unless it is a stream */
+    /* NULL: the response holds the body. */
     void (*on_data)(void *ctx, const char *data, size_t len);
     void (*on_done)(void *ctx, const struct kube_response *res); /* the transfer is gone */
     void *ctx;

@@ -34,6 +34,8 @@ struct task {
     };
     json_int_t left; /* of a burst */
     int worst;
+    struct buf pieces; /* of a body that is not held by the answer */
+    int agains;
     struct task *next;
 };
 
@@ -79,6 +81,8 @@ static void say_end(const struct task *t, int r, const struct kube_response *res
     if (res != NULL) {
         json_object_set_new(e, "code", json_integer(res->http_code));
         json_object_set_new(e, "body", text_of(res->body, res->body_len));
+        json_object_set_new(e, "pieces", text_of(buf_cstr(&t->pieces), t->pieces.len));
+        json_object_set_new(e, "agains", json_integer(t->agains));
         json_object_set_new(e, "date_ms", json_integer(res->date_unix_ms));
         json_object_set_new(e, "warning", json_string(res->warning));
         json_object_set_new(e, "has_audit_id", json_boolean(res->audit_id[0] != '\0'));
@@ -190,9 +194,25 @@ static bool build(const json_t *command, struct kube_request *req)
     return true;
 }
 
+static void on_piece(void *ctx, const char *data, size_t len)
+{
+    struct task *t = ctx;
+    buf_append(&t->pieces, data, len);
+}
+
+static void on_again(void *ctx)
+{
+    struct task *t = ctx;
+    buf_clear(&t->pieces);
+    t->agains++;
+}
+
 static struct kube_call_options options_of(const json_t *command)
 {
+    const bool is_in_pieces = json_is_true(json_object_get(command, "in_pieces"));
     return (struct kube_call_options){
+        .on_data = is_in_pieces ? on_piece : NULL,
+        .on_again = is_in_pieces ? on_again : NULL,
         .max_bytes = (size_t)json_integer_value(json_object_get(command, "max_bytes")),
         .timeout_ns = json_integer_value(json_object_get(command, "timeout_ms")) * 1000000,
         .max_tries = (unsigned)json_integer_value(json_object_get(command, "tries"))};
@@ -373,6 +393,7 @@ int main(int argc, char **argv)
     const int left = uv_loop_close(&p.loop); /* every handle must be closed */
     for (struct task *t = p.tasks, *next; t != NULL; t = next) {
         next = t->next;
+        buf_done(&t->pieces);
         free(t);
     }
     buf_done(&p.line);

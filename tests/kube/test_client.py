@@ -107,6 +107,19 @@ def retries(t):
         s.equal((-5, 3), (got.get("r"), len(s.fake.seen("GET", "/down"))), "gives up after three")
 
 
+def pieces(t):
+    """A body that the answer need not hold has no limit, and begins anew with the request."""
+    big = stream("x" * 4000, "y" * 4000)
+    with Scene(t, "pieces") as s:
+        s.fake.on("GET", "/log", stream("cut", end="rst"), status(503, "ServiceUnavailable", "down"), big)
+        got = s.probe.ask("get", path="/log", in_pieces=True, max_bytes=100)
+        s.equal((0, "", "x" * 4000 + "y" * 4000, 2), tuple(got.get(k) for k in ("r", "body", "pieces", "agains")), "whole")
+        s.fake.on("GET", "/none", status(404, "NotFound", "no such pod"))
+        got = s.probe.ask("get", path="/none", in_pieces=True)
+        s.equal((-2, "", 0), tuple(got.get(k) for k in ("r", "pieces", "agains")), "a failure is no body")
+        s.match("no such pod", got.get("error", ""), "its text")
+
+
 def time_outs(t):
     with Scene(t, "time-outs") as s:
         s.fake.on("GET", "/silent", nothing("silence"))
@@ -495,7 +508,7 @@ def client_certificates(t):
 
 def main():
     t = tap.Tap()
-    for test in (answers, retries, time_outs, lost_answer, unreachable, tokens, informer, informer_deletion,
+    for test in (answers, retries, pieces, time_outs, lost_answer, unreachable, tokens, informer, informer_deletion,
                  server_restart, server_ends_politely, follow, cancelling, tls, client_certificates, proxies):
         test(t)
     return t.done()
