@@ -15,6 +15,7 @@
 #include "kube/follow.h"
 #include "kube/informer.h"
 #include "kube/json.h"
+#include "pod/state.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
@@ -71,11 +72,10 @@ static void on_log_end(void *ctx, int r, const struct err *err)
     wake(f);
 }
 
-/* Container 0 is the replica; the others are sidecars. */
+/* The replica's; the others are sidecars. */
 static const char *container_name(const json_t *pod)
 {
-    const json_t *list = json_object_get(json_object_get(pod, "spec"), "containers");
-    return json_string_value(json_object_get(json_array_get(list, 0), "name"));
+    return json_string_value(json_object_get(pod_main_container(pod), "name"));
 }
 
 /* Statuses are not in the order of the containers. */

@@ -1,7 +1,7 @@
 /* What a pod's status means for its replica. Pure: JSON of a pod in, a verdict out. Used
  * by run/pods.c; docs/benchd.md has the table of failures.
  *
- * It reads phase, reason, conditions and the first container's state; the summary is in the
+ * It reads phase, reason, conditions and the state of the replica's container; the summary is in the
  * termination message. A pod that waits (for a node, an image) has not failed: the caller decides
  * how long it may wait. */
 #pragma once
@@ -25,6 +25,7 @@ struct pod_state {
     enum pod_wait wait;
     int exit_code, signal;     /* exit_code -1: not ended, or not by itself */
     bool has_started;          /* its container runs or ran */
+    uint32_t n_restarts;       /* of its container, which policy Never does not start again */
     bool is_simulated;         /* it started without a container: a fake node answered */
     char ip[64];               /* "" until it has one */
     char message[512];         /* why it failed or waits, or that it left a damaged record, for a
@@ -44,6 +45,10 @@ void pod_state_done(struct pod_state *state);
 /* The environment of the replica's start record (NULL: none came) with what only the cluster knows:
  * `image_id`. Owned; NULL if nothing is known. */
 char *pod_state_environment(const struct pod_state *state, const char *environment_json);
+
+/* The replica's container in a pod's spec: the one with the variables of the contract, wherever a webhook
+ * has put it; the first where none has them. Borrowed; NULL: there is none. */
+const json_t *pod_main_container(const json_t *pod);
 
 /* Its phase says that it has ended: nothing of it runs, and its resources are free. The phase
  * changes a moment after the last container ends. */

@@ -13,6 +13,10 @@
 #define ATTEMPT_MAX_BYTES ((size_t)64 << 20) /* shared by its members */
 #define MEMBER_MAX_BYTES ((size_t)10 << 20)
 #define MEMBER_MIN_BYTES ((size_t)256 << 10)
+/* Of a log that is read once. A kubelet rotates at 10 MiB unless it is told otherwise; of more, the head
+ * of the newest file is read. */
+#define FETCH_MAX_BYTES ((uint64_t)32 << 20)
+#define FETCH_TIMEOUT_NS (120 * INT64_C(1000000000))
 
 static bool has_capture(const struct pod_log *log)
 {
@@ -68,6 +72,20 @@ static void finish(struct pod_member *m, const char *failure)
     pod_tick_soon(&m->owner->tick);
 }
 
+/* A line of benchd's own, at the place in the log where something is missing. */
+static void mark(struct pod_member *m, const char *line)
+{
+    capture_feed(&m->log.capture, CAPTURE_STDERR, line, strlen(line));
+}
+
+static void note_restarts(struct pod_member *m)
+{
+    if (m->state.n_restarts > m->log.n_restarts) {
+        m->log.n_restarts = m->state.n_restarts;
+        mark(m, "[benchd: the container was started again here; output may be missing]\n");
+    }
+}
+
 /* ---- following ---- */
 
 static void on_follow_line(void *ctx, const char *line, size_t len)
@@ -102,11 +120,35 @@ static void start_follow(struct pod_member *m)
 
 /* ---- reading once ---- */
 
+static void begin_fetch(struct pod_member *m)
+{
+    capture_init(&m->log.capture, max_bytes(m->owner), on_line, m);
+    m->log.n_restarts = 0;
+    m->log.n_fetched = 0;
+    note_restarts(m);
+}
+
+static void on_piece(void *ctx, const char *data, size_t len)
+{
+    struct pod_member *m = ctx;
+    m->log.n_fetched += len;
+    capture_feed(&m->log.capture, CAPTURE_STDOUT, data, len);
+}
+
+/* What came of the first answer comes again. */
+static void on_again(void *ctx)
+{
+    struct pod_member *m = ctx;
+    capture_done(&m->log.capture);
+    begin_fetch(m);
+}
+
 static void on_fetched(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct pod_member *m = ctx;
-    if (r == 0) {
-        capture_feed(&m->log.capture, CAPTURE_STDOUT, res->body, res->body_len);
+    (void)res; /* on_piece had its body */
+    if (r == 0 && m->log.n_fetched >= FETCH_MAX_BYTES) {
+        mark(m, "\n[benchd: the rest of the log was not read: it has more than 32 MiB]\n");
     }
     finish(m, r < 0 ? err->msg : NULL);
 }
@@ -114,15 +156,18 @@ static void on_fetched(void *ctx, int r, const struct kube_response *res, const 
 static void start_fetch(struct pod_member *m)
 {
     const struct pods_params *params = &m->owner->params;
-    const size_t limit = max_bytes(m->owner);
-    capture_init(&m->log.capture, limit, on_line, m);
+    begin_fetch(m);
     m->log.step = POD_LOG_FETCHING;
     struct kube_request req;
-    kube_request_log(params->ns, m->name,
-                     &(struct kube_log_options){.container = m->container, .limit_bytes = limit},
-                     &req);
+    kube_request_log(
+        params->ns, m->name,
+        &(struct kube_log_options){.container = m->container, .limit_bytes = FETCH_MAX_BYTES},
+        &req);
     m->log.call = kube_call(params->client, &req,
-                            &(struct kube_call_options){.max_bytes = limit + 65536, .max_tries = 3},
+                            &(struct kube_call_options){.timeout_ns = FETCH_TIMEOUT_NS,
+                                                        .max_tries = 3,
+                                                        .on_data = on_piece,
+                                                        .on_again = on_again},
                             on_fetched, m);
 }
 
@@ -140,6 +185,9 @@ void pod_logs_tick(struct pod_member *m)
         start_follow(m);
     } else if (m->log.step == POD_LOG_WANTED) {
         start_fetch(m);
+    }
+    if (m->log.step == POD_LOG_FOLLOWING) {
+        note_restarts(m);
     }
     if (m->log.step == POD_LOG_FOLLOWING && pod_member_has_ended(m)) {
         kube_follow_container_ended(m->log.follow);

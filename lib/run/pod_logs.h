@@ -1,5 +1,6 @@
 /* Logs of pods. That of trainer 0 is followed for the live view; the others are fetched once, after
- * their attempt has ended and before the pods are deleted. Results do not depend on logs.
+ * their attempt has ended and before the pods are deleted. Results do not depend on logs. A log that outgrows
+ * its member's share keeps its head and its tail (capture.h); what is missing is marked by a line.
  *
  *   NONE --pod_logs_tick: trainer 0 runs----------------> FOLLOWING --on_follow_end--> THERE
  *     '--pod_logs_collect--> WANTED --pod_logs_tick--> FETCHING --on_fetched-----------> THERE

@@ -406,8 +406,7 @@ static void note_remains(struct pod_member *m, const json_t *pod, int64_t now_ns
 
 static void note_container(struct pod_member *m, const json_t *pod)
 {
-    const json_t *list = json_object_get(json_object_get(pod, "spec"), "containers");
-    const char *name = json_string_value(json_object_get(json_array_get(list, 0), "name"));
+    const char *name = json_string_value(json_object_get(pod_main_container(pod), "name"));
     if (m->container == NULL && name != NULL) {
         m->container = xstrdup(name);
     }

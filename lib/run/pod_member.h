@@ -134,6 +134,8 @@ struct pod_log {
         struct kube_follow *follow;
         struct kube_call *call;
     };
+    uint64_t n_fetched;  /* bytes, while FETCHING */
+    uint32_t n_restarts; /* of the container, as noted in the capture */
     struct capture capture;
 };
 

@@ -222,7 +222,7 @@ static void they_wake_when_something_is_to_be_done(void **state)
     objects[n_objects++] = ended_bmr(0, 7200);
     objects[n_objects++] = ended_bmr(1, -1);
     for (size_t i = 0; i < 2; i++) {
-        put_row(w, objects[i], true, clock_unix_ms() - hour_ms);
+        put_row(w, objects[i], true, clock_steady_unix_ms() - hour_ms);
     }
     struct run_queue q = {0};
     run_queue_add(&q, run_new(&w->env, objects[0]));
@@ -261,7 +261,7 @@ static void they_are_judged_once(void **state)
     struct world *w = *state;
     for (size_t i = 0; i < 3; i++) {
         objects[n_objects++] = ended_bmr(i, 60);
-        put_row(w, objects[i], false, clock_unix_ms() - 30000);
+        put_row(w, objects[i], false, clock_steady_unix_ms() - 30000);
         json_object_del(objects[i], "status");
     }
     for (int start = 0; start < 2; start++) {

@@ -287,6 +287,37 @@ static void killed_for_memory_without_a_limit(void **state)
     json_decref(pod);
 }
 
+/* A webhook puts its own container in front; ours has the contract's variables, also after pruning. */
+static void another_container_in_front(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":["
+        "{\"name\":\"proxy\",\"env\":[{\"name\":\"BENCHD\"}],\"resources\":{\"limits\":{\"memory\":"
+        "\"1Mi\"}}},"
+        "{\"name\":\"work\",\"env\":[{\"name\":\"A\"},{\"name\":\"BENCHD_ROLE\"}],"
+        "\"resources\":{\"limits\":{\"memory\":\"5Gi\"}}}]},\"status\":{\"phase\":\"Failed\","
+        "\"containerStatuses\":[{\"name\":\"proxy\",\"containerID\":\"c://"
+        "0\",\"state\":{\"running\":{}}},"
+        "{\"name\":\"work\",\"containerID\":\"c://1\",\"restartCount\":2,\"state\":{\"terminated\":"
+        "{\"exitCode\":137,\"reason\":\"OOMKilled\"}}}]}}";
+    json_t *pod = json_loads(text, 0, NULL);
+    assert_non_null(pod);
+    for (int i = 0; i < 2; i++) {
+        struct pod_state s;
+        pod_state_read(pod, &trainer_1, &s);
+        assert_int_equal(s.state, REPLICA_FAILED);
+        assert_int_equal(s.n_restarts, 2);
+        assert_string_equal(s.message, "out of memory; raise its limit of 5Gi, for example with "
+                                       "--set memory=VALUE");
+        assert_string_equal(json_string_value(json_object_get(pod_main_container(pod), "name")),
+                            "work");
+        pod_state_done(&s);
+        pod_prune(pod);
+    }
+    json_decref(pod);
+}
+
 /* A pod of trainer/1 that ended with `code` and this termination message. */
 static json_t *make_ended(int code, const char *message)
 {
@@ -459,6 +490,7 @@ int main(void)
         cmocka_unit_test(deleted_by_somebody),
         cmocka_unit_test(over_and_stopped),
         cmocka_unit_test(killed_for_memory_without_a_limit),
+        cmocka_unit_test(another_container_in_front),
         cmocka_unit_test(summary_in_message),
         cmocka_unit_test(why_a_summary_cannot_be_used),
         cmocka_unit_test(error_record_in_message),

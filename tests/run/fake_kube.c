@@ -28,10 +28,12 @@ struct kube_call *kube_call(struct kube_client *c, struct kube_request *req,
                             void *ctx)
 {
     (void)c;
-    (void)options;
     assert_true(fake_kube.n < FAKE_CALLS_MAX);
     struct kube_call *call = &fake_kube.calls[fake_kube.n++];
     *call = (struct kube_call){.req = *req, .on_done = on_done, .ctx = ctx, .is_open = true};
+    if (options != NULL) {
+        call->options = *options;
+    }
     *req = (struct kube_request){0};
     return call;
 }
@@ -69,6 +71,12 @@ void fake_kube_answer(struct kube_call *call, int r, const char *text)
     struct err err = {.code = -r};
     snprintf(err.msg, sizeof(err.msg), "%s", r < 0 ? text : "");
     const int failure = fake_kube.http_code != 0 ? fake_kube.http_code : 500;
+    if (r == 0 && call->options.on_data != NULL) { /* in two pieces; the answer has no body then */
+        const size_t half = strlen(text) / 2;
+        call->options.on_data(call->ctx, text, half);
+        call->options.on_data(call->ctx, text + half, strlen(text) - half);
+        text = "";
+    }
     const struct kube_response res = {.http_code = r < 0 ? failure : 200,
                                       .content_type = "",
                                       .body = text,

@@ -10,6 +10,7 @@
 
 struct kube_call { /* here: one call, open until it was answered or cancelled */
     struct kube_request req;
+    struct kube_call_options options;
     kube_done_fn on_done;
     void *ctx;
     bool is_open;

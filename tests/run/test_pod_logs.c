@@ -131,14 +131,14 @@ static void trainer_0_is_followed_the_others_are_read(void **state)
     world_close(&w);
 }
 
-/* The members of an attempt share what their logs may take. */
+/* The members of an attempt share what their logs may take. What is longer keeps its head and its tail. */
 static void large_gangs_have_shorter_logs(void **state)
 {
     (void)state;
     static const struct {
         uint32_t trainers;
-        const char *limit;
-    } rows[] = {{2, "limitBytes=10485760"}, {63, "limitBytes=1048576"}, {400, "limitBytes=262144"}};
+        size_t limit;
+    } rows[] = {{2, 10485760}, {63, 1048576}, {400, 262144}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct world w;
         world_open(&w, POD_BY_DNS);
@@ -156,7 +156,20 @@ static void large_gangs_have_shorter_logs(void **state)
         struct replica_output output;
         assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
         turn(&w);
-        assert_non_null(strstr(fake_kube_open(0)->req.path, rows[i].limit));
+        assert_non_null(strstr(fake_kube_open(0)->req.path, "limitBytes=33554432"));
+        struct buf log = BUF_INIT;
+        buf_puts(&log, "the first line\n");
+        while (log.len < 2 * rows[i].limit) {
+            buf_puts(&log, "a line in between\n");
+        }
+        buf_puts(&log, "Traceback: the last line\n");
+        answer(&w, fake_kube_open(0), 0, buf_cstr(&log));
+        buf_done(&log);
+        assert_int_equal(collect(&w, &ids[2], &output), 0);
+        assert_in_range(output.log_len, rows[i].limit * 9 / 10, rows[i].limit + 200);
+        assert_non_null(strstr(output.log, "bytes dropped here"));
+        assert_int_equal(strncmp(output.log, "the first line\n", 15), 0);
+        assert_string_equal(output.log + output.log_len - 25, "Traceback: the last line\n");
         drop(pods, 1);
         world_close(&w);
     }
@@ -183,6 +196,63 @@ static void a_log_that_cannot_be_read_says_so(void **state)
     world_close(&w);
 }
 
+/* A request that is sent again brings its log from the start. */
+static void a_log_that_is_read_again_is_stored_once(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
+    struct replica_output output;
+    assert_int_equal(collect(&w, &ids[2], &output), -EAGAIN);
+    const struct kube_call *call = fake_kube_open(0);
+    call->options.on_data(call->ctx, "half a l", 8);
+    call->options.on_again(call->ctx);
+    answer(&w, fake_kube_open(0), 0, "half a line\n");
+    assert_int_equal(collect(&w, &ids[2], &output), 0);
+    assert_string_equal(output.log, "half a line\n");
+    drop(pods, 3);
+    world_close(&w);
+}
+
+#define STARTED_AGAIN                                                                              \
+    "{\"phase\":\"Succeeded\",\"containerStatuses\":[{\"name\":\"main\","                          \
+    "\"containerID\":\"c://2\",\"restartCount\":1,"                                                \
+    "\"state\":{\"terminated\":{\"exitCode\":0}}}]}"
+
+/* The log of a container that was started again has lost what came before. */
+static void a_restart_is_noted(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING); /* trainer 0 is followed */
+    fake_kube.follow.on_line(fake_kube.follow.ctx, "before", 6);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], STARTED_AGAIN);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], STARTED_AGAIN);
+    fake_kube.follow.on_line(fake_kube.follow.ctx, "after", 5);
+    fake_kube.follow.on_end(fake_kube.follow.ctx, 0, NULL);
+    struct replica_output output;
+    assert_int_equal(collect(&w, &ids[1], &output), 0);
+    assert_string_equal(output.log, "before\n[benchd: the container was started again here; output "
+                                    "may be missing]\nafter\n");
+    assert_int_equal(collect(&w, &ids[2], &output), -EAGAIN);
+    answer(&w, fake_kube_open(0), 0, "after\n");
+    assert_int_equal(collect(&w, &ids[2], &output), 0);
+    assert_string_equal(output.log, "[benchd: the container was started again here; output may be "
+                                    "missing]\nafter\n");
+    drop(pods, 3);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +261,8 @@ int main(void)
         cmocka_unit_test(a_log_that_cannot_be_read_says_so),
         cmocka_unit_test(a_log_that_was_read_is_stored_and_not_shown),
         cmocka_unit_test(a_simulated_pod_has_no_log),
+        cmocka_unit_test(a_log_that_is_read_again_is_stored_once),
+        cmocka_unit_test(a_restart_is_noted),
     };
     return cmocka_run_group_tests_name("run/pod_logs", tests, NULL, NULL);
 }
