@@ -25,7 +25,7 @@ struct action {
         struct {
             struct attempt_id id;
             enum attempt_outcome outcome;
-            char error[256]; /* "" if none */
+            char error[ATTEMPT_ERROR_SIZE]; /* "" if none */
         } save;
         struct run_status status;
         struct {

@@ -11,6 +11,7 @@ struct findings {
     const struct observed_replica *survivor; /* the first that lost a peer */
     const struct observed_replica *silent;   /* a trainer or worker that succeeded without a summary
                                               that can be used */
+    bool has_job_summary;                    /* one speaks for all trainers */
     bool has_missing;
     enum role missing_role;
     uint32_t missing_index;
@@ -62,6 +63,7 @@ static void look_at_member(struct findings *f, const struct observed_replica *r)
         if (is_trainer && !has_usable_summary(r) && f->silent == NULL) {
             f->silent = r;
         }
+        f->has_job_summary |= is_trainer && has_usable_summary(r) && r->is_job_summary;
         return;
     case REPLICA_FAILED:
     case REPLICA_LOST:
@@ -180,7 +182,7 @@ static void judge_success(const struct findings *f, int64_t now_unix_ms,
     }
     ret->has_ended = true;
     ret->end = ATTEMPT_END_WELL;
-    if (f->silent != NULL) {
+    if (f->silent != NULL && !f->has_job_summary) {
         ret->end = ATTEMPT_END_NO_SUMMARY;
         say_silent(ret, f->silent);
     }

@@ -45,8 +45,8 @@ enum attempt_end {
 
 struct attempt_verdict {
     bool has_ended;
-    enum attempt_end end; /* if it has ended */
-    char error[256];      /* the cause, naming the replica; "" if it ended well */
+    enum attempt_end end;           /* if it has ended */
+    char error[ATTEMPT_ERROR_SIZE]; /* the cause, naming the replica; "" if it ended well */
     /* Not ended: judge again at this time; 0: only when something changes. */
     int64_t recheck_unix_ms;
 };

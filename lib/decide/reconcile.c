@@ -36,7 +36,7 @@ struct decision {
     const struct run_def *def;
     struct world world;
     struct plan *plan;
-    char error[256]; /* of the one current attempt that a call can save */
+    char error[ATTEMPT_ERROR_SIZE]; /* of the one current attempt that a call can save */
 
     bool has_current;                   /* else the run has ended */
     struct attempt_id current;          /* that is due */

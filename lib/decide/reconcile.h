@@ -41,6 +41,7 @@ struct observed_replica {
     bool has_summary;
     const char *summary_fault; /* why its summary cannot be used (core/summary.h); NULL: it can, or
                                   there is none */
+    bool is_job_summary;       /* its summary is that of all trainers: the others need none */
     const char *message;       /* for a person; borrowed; NULL: none. Without the replica's name:
                                   "killed by signal 9", "silent for 6 s" */
     bool has_blamed;           /* its last error record named a peer as the cause: */

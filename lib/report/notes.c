@@ -56,6 +56,37 @@ static void note_throughput(struct notes *notes, const struct result *r)
     }
 }
 
+/* The first summary of a system that its log rule made; NULL: none. */
+static const struct summary *log_summary(const struct result *r, uint32_t system)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct point_result *p = &r->points[i];
+        for (size_t j = 0; j < p->n_trials && p->point->system == system; j++) {
+            for (size_t k = 0; k < p->trials[j].n_replicas; k++) {
+                const struct replica_result *replica = &p->trials[j].replicas[k];
+                if (replica->has_summary && replica->throughput.estimate.known &&
+                    replica->summary.source.rule[0] != '\0') {
+                    return &replica->summary;
+                }
+            }
+        }
+    }
+    return NULL;
+}
+
+static void note_logs(struct notes *notes, const struct result *r)
+{
+    for (size_t i = 0; i < r->def->spec->systems.len; i++) {
+        const struct summary *s = log_summary(r, (uint32_t)i);
+        if (s != NULL) {
+            add(notes, NOTE_INFO, "System %s: %s/s of its log, by the rule %s: %s, of %s.",
+                r->def->spec->systems.items[i].name, summary_unit_names[s->source.unit],
+                s->source.rule, s->source.method,
+                s->source.is_job ? "the whole job" : "each trainer");
+        }
+    }
+}
+
 static void note_scaling(struct notes *notes, const struct result *r)
 {
     bool has_interval = false;
@@ -215,6 +246,7 @@ void notes_init(struct notes *notes, const struct layout *l)
 {
     *notes = (struct notes){0};
     note_throughput(notes, l->result);
+    note_logs(notes, l->result);
     if (l->own_baselines) {
         add(notes, NOTE_INFO,
             "Each point is its own baseline, so speedup and efficiency are 1 and not shown.");

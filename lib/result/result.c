@@ -13,14 +13,17 @@
 
 #define ERROR_MAX_BYTES 4096
 
-static const char samples_per_s[] = "samples/s";
+static const char *const units_per_s[SUMMARY_UNIT_COUNT] = {
+    [UNIT_SAMPLES] = "samples/s", [UNIT_STEPS] = "steps/s", [UNIT_WORDS] = "words/s",
+    [UNIT_TOKENS] = "tokens/s",   [UNIT_GB] = "GB/s",       [UNIT_RUNS] = "runs/s",
+};
 static const char ratio[] = "ratio";
 static const char scope_job[] = "job";
 static const char scope_replica[] = "replica";
 
 static struct figure unknown_throughput(const char *scope)
 {
-    return (struct figure){.unit = samples_per_s, .scope = scope};
+    return (struct figure){.unit = units_per_s[UNIT_SAMPLES], .scope = scope};
 }
 
 /* ---- trials ---- */
@@ -52,6 +55,8 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
     if (row->id.role != ROLE_PSERVER && summary_fault(&ret->summary) == NULL) {
         ret->throughput.estimate.known = true;
         ret->throughput.estimate.value = summary_throughput(&ret->summary);
+        ret->throughput.unit = units_per_s[ret->summary.source.unit];
+        ret->throughput.scope = ret->summary.source.is_job ? scope_job : scope_replica;
     }
 }
 
@@ -68,6 +73,28 @@ static char *missing_numbers(enum role role, uint32_t index, const struct replic
     return xasprintf("%s/%u %s", role_to_string(role), index, err.msg);
 }
 
+/* Some trainers say the job's throughput (log rules of scope Job): X is the mean of what they say, and
+ * the others need no numbers. False: none does. */
+static bool take_job_figures(struct trial_result *t)
+{
+    double sum = 0;
+    unsigned n = 0;
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        const struct figure *f = &t->replicas[i].throughput;
+        if (f->estimate.known && f->scope == scope_job) {
+            sum += f->estimate.value;
+            t->throughput.unit = f->unit;
+            n++;
+        }
+    }
+    if (n > 0) {
+        t->phase = TRIAL_SUCCEEDED;
+        t->throughput.estimate.known = true;
+        t->throughput.estimate.value = sum / n;
+    }
+    return n > 0;
+}
+
 /* X = sum over trainers (or workers) of samples / duration. If one has no numbers, there is no X. */
 static void sum_trainers(struct trial_result *t, const struct point *point)
 {
@@ -82,13 +109,24 @@ static void sum_trainers(struct trial_result *t, const struct point *point)
         }
     }
     double sum = 0;
+    if (take_job_figures(t)) {
+        return;
+    }
     for (uint32_t i = 0; i < n_trainers; i++) {
         if (trainers[i] == NULL || !trainers[i]->throughput.estimate.known) {
             t->phase = TRIAL_METRICS_UNAVAILABLE;
             t->error = missing_numbers(role, i, trainers[i]);
             return;
         }
+        if (i > 0 && trainers[i]->throughput.unit != t->throughput.unit) {
+            t->phase = TRIAL_METRICS_UNAVAILABLE;
+            t->error = xasprintf("%s/0 has %s and %s/%u %s, which do not add up",
+                                 role_to_string(role), t->throughput.unit, role_to_string(role), i,
+                                 trainers[i]->throughput.unit);
+            return;
+        }
         sum += trainers[i]->throughput.estimate.value;
+        t->throughput.unit = trainers[i]->throughput.unit;
     }
     t->phase = TRIAL_SUCCEEDED;
     t->throughput.estimate.known = true;
@@ -155,18 +193,20 @@ static void build_point(struct point_result *p, enum run_phase run_phase)
 {
     _cleanup_(freep) double *values = xnew_array(double, p->n_trials);
     p->throughput_min = p->throughput_max = NAN;
+    const char *unit = units_per_s[UNIT_SAMPLES];
     for (size_t i = 0; i < p->n_trials; i++) {
         struct trial_result *t = &p->trials[i];
         build_trial(t, p->point, run_phase);
         if (t->phase == TRIAL_SUCCEEDED) {
             double x = t->throughput.estimate.value;
             values[p->n_succeeded++] = x;
+            unit = t->throughput.unit;
             p->throughput_min = fmin(p->throughput_min, x); /* fmin passes NaN over */
             p->throughput_max = fmax(p->throughput_max, x);
         }
     }
     p->phase = point_phase(p, run_phase);
-    p->throughput = unknown_throughput(scope_job);
+    p->throughput = (struct figure){.unit = unit, .scope = scope_job};
     p->throughput.estimate = stats_median(values, p->n_succeeded);
 }
 

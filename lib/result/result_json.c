@@ -60,6 +60,17 @@ json_t *counts_to_json(const uint32_t counts[ROLE_COUNT])
     return o;
 }
 
+static json_t *source_to_json(const struct summary_source *s)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "rule", json_string(s->rule));
+    json_object_set_new(o, "method", json_string(s->method));
+    json_object_set_new(o, "unit", json_string(summary_unit_names[s->unit]));
+    json_object_set_new(o, "scope", json_string(s->is_job ? "job" : "replica"));
+    json_object_set_new(o, "accuracyLast", json_number_or_null(s->accuracy_last));
+    return o;
+}
+
 static json_t *summary_to_json(const struct summary *s)
 {
     json_t *phases = json_object();
@@ -80,6 +91,9 @@ static json_t *summary_to_json(const struct summary *s)
     json_object_set_new(
         o, "environmentDigest",
         json_text_or_null(s->environment_digest[0] == '\0' ? NULL : s->environment_digest));
+    if (s->source.rule[0] != '\0') {
+        json_object_set_new(o, "log", source_to_json(&s->source));
+    }
     return o;
 }
 

@@ -175,6 +175,65 @@ static void a_trial_needs_every_trainers_summary(void **state)
     }
 }
 
+/* Trainers whose log has the job's throughput: one is enough, and what several say is one figure. */
+static void a_trainer_may_speak_for_the_job(void **state)
+{
+    (void)state;
+#define LOG(samples, unit, scope)                                                                  \
+    "\"samples\":" samples ",\"duration_ns\":1000000000,\"steps\":1,\"log\":{\"rule\":\"r\","      \
+    "\"method\":\"m\",\"unit\":\"" unit "\",\"scope\":\"" scope "\"}"
+    static const struct {
+        const char *name, *of[2]; /* the rest of the summaries of both trainers; NULL: none */
+        double value;
+        const char *unit, *error;
+    } rows[] = {
+        {"one speaks", {LOG("90", "words", "job"), NULL}, 90, "words/s", NULL},
+        {"the other one", {NULL, LOG("90", "samples", "job")}, 90, "samples/s", NULL},
+        {"both speak",
+         {LOG("90", "samples", "job"), LOG("94", "samples", "job")},
+         92,
+         "samples/s",
+         NULL},
+        {"each has its own",
+         {LOG("90", "GB", "replica"), LOG("10", "GB", "replica")},
+         100,
+         "GB/s",
+         NULL},
+        {"one has none", {LOG("90", "GB", "replica"), NULL}, 0, NULL, "trainer/1 wrote no summary"},
+        {"different things",
+         {LOG("90", "GB", "replica"), LOG("10", "steps", "replica")},
+         0,
+         NULL,
+         "trainer/0 has GB/s and trainer/1 steps/s, which do not add up"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
+        struct attempt_row *row = fixture_succeed(&f, 0, 0, 1, (double[]){3.2, 3.2});
+        for (size_t t = 0; t < 2; t++) {
+            struct replica_row *replica = &row->replicas.items[t + 1]; /* behind the pserver */
+            free(replica->summary_json);
+            replica->summary_json =
+                rows[i].of[t] == NULL
+                    ? NULL
+                    : xasprintf(
+                          "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":%zu,"
+                          "\"attempt\":1,%s}",
+                          t, rows[i].of[t]);
+        }
+        const struct point_result *p = &fixture_build(&f, RUN_SUCCEEDED)->points[0];
+        if (rows[i].error != NULL) {
+            assert_string_equal(p->trials[0].error, rows[i].error);
+            assert_false(p->throughput.estimate.known);
+        } else {
+            assert_true(p->throughput.estimate.value == rows[i].value);
+            assert_string_equal(p->throughput.unit, rows[i].unit);
+        }
+        fixture_done(&f);
+    }
+}
+
 static void single_node_efficiency_is_the_seeds(void **state)
 {
     (void)state;
@@ -613,6 +672,7 @@ int main(void)
         cmocka_unit_test(golden_document),
         cmocka_unit_test(the_row_that_decides),
         cmocka_unit_test(a_trial_needs_every_trainers_summary),
+        cmocka_unit_test(a_trainer_may_speak_for_the_job),
         cmocka_unit_test(single_node_efficiency_is_the_seeds),
         cmocka_unit_test(servers_are_not_free),
         cmocka_unit_test(a_point_as_baseline),
