@@ -16,6 +16,11 @@ bool member_life_is_dying(enum member_life life)
     return life >= MEMBER_DYING_POSTING && life <= MEMBER_DYING_DELETED;
 }
 
+bool member_life_is_refused(enum member_life life)
+{
+    return life == MEMBER_REFUSED || life == MEMBER_DOUBTED;
+}
+
 bool member_life_has_call(enum member_life life)
 {
     switch (life) {
@@ -79,6 +84,8 @@ static int next_posted(enum member_life life, enum member_event event)
         return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_UNSURE;
     case MEMBER_FAILED:
         return is_dying ? MEMBER_GONE : MEMBER_REFUSED;
+    case MEMBER_FAILED_UNSURE:
+        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_DOUBTED;
     default:
         return -1;
     }
@@ -97,6 +104,8 @@ static int next_got(enum member_life life, enum member_event event)
         return is_dying ? MEMBER_DYING_UNKNOWN : was_made ? MEMBER_MADE : MEMBER_UNSURE;
     case MEMBER_FAILED:
         return is_dying ? MEMBER_GONE : MEMBER_REFUSED;
+    case MEMBER_FAILED_UNSURE:
+        return is_dying ? MEMBER_DYING_UNKNOWN : MEMBER_DOUBTED;
     default:
         return -1;
     }
@@ -119,9 +128,10 @@ static int next_deleted(enum member_event event)
 static int next_answered(enum member_life life, enum member_event event)
 {
     switch (life) {
-    case MEMBER_WANTED:
+    case MEMBER_WANTED: /* there is no POST to send */
+        return event == MEMBER_FAILED ? MEMBER_REFUSED : -1;
     case MEMBER_UNSURE:
-        return event == MEMBER_FAILED ? MEMBER_REFUSED : -1; /* there is no POST to send */
+        return event == MEMBER_FAILED_UNSURE ? MEMBER_DOUBTED : -1;
     case MEMBER_POSTING:
     case MEMBER_DYING_POSTING:
         return next_posted(life, event);
@@ -178,6 +188,8 @@ static int next_removed(enum member_life life, enum member_event event)
     case MEMBER_REFUSED:
     case MEMBER_LOST:
         return MEMBER_GONE;
+    case MEMBER_DOUBTED:
+        return MEMBER_DYING_UNKNOWN;
     case MEMBER_POSTING:
         return event == MEMBER_FORGET ? -1 : MEMBER_DYING_POSTING;
     case MEMBER_UNSURE:
@@ -187,7 +199,8 @@ static int next_removed(enum member_life life, enum member_event event)
     case MEMBER_CHECKING:
     case MEMBER_LOOKING:
         return event == MEMBER_FORGET ? -1 : MEMBER_DYING_LOOKING;
-    case MEMBER_SHOWN:
+    case MEMBER_SHOWN: /* a POST on its way could make a second pod once this one is deleted */
+        return event == MEMBER_FORGET ? MEMBER_GONE : MEMBER_DYING_SHOWN;
     case MEMBER_THERE:
         return event == MEMBER_FORGET ? MEMBER_GONE : MEMBER_DYING_DUE;
     default:
@@ -208,6 +221,7 @@ int member_life_next(enum member_life life, enum member_event event)
     case MEMBER_NOT_FOUND:
     case MEMBER_TRY_AGAIN:
     case MEMBER_FAILED:
+    case MEMBER_FAILED_UNSURE:
     case MEMBER_DELETED:
         return next_answered(life, event);
     case MEMBER_SEEN:
@@ -247,8 +261,19 @@ static int64_t wait_of(const struct pod_member *m, enum member_event event)
 /* The driver may decide something when this state begins. */
 static bool is_news(enum member_life life)
 {
-    return life == MEMBER_REFUSED || life == MEMBER_LOST || life == MEMBER_DYING_DELETED ||
+    return member_life_is_refused(life) || life == MEMBER_LOST || life == MEMBER_DYING_DELETED ||
            life == MEMBER_GONE || life == MEMBER_DYING_UNKNOWN;
+}
+
+static void note_existence(struct pod_member *m, enum member_event event)
+{
+    const bool was_posting = m->life == MEMBER_POSTING || m->life == MEMBER_DYING_POSTING;
+    if (event == MEMBER_NOT_FOUND) {
+        m->may_exist = false;
+    } else if (event == MEMBER_CREATED || event == MEMBER_NAME_TAKEN ||
+               (event == MEMBER_TRY_AGAIN && was_posting)) {
+        m->may_exist = true;
+    }
 }
 
 static void apply(struct pod_member *m, enum member_event event, int64_t now_ns)
@@ -258,6 +283,7 @@ static void apply(struct pod_member *m, enum member_event event, int64_t now_ns)
     if (next < 0 || next == (int)m->life) {
         return;
     }
+    note_existence(m, event);
     m->life = (enum member_life)next;
     m->due_ns = now_ns + wait_of(m, event);
     m->has_news = m->has_news || is_news(m->life);
@@ -297,6 +323,16 @@ struct pod_member *pod_member_for_leftover(struct pods *owner, const char *name,
     struct pod_member *m = new_named(owner, xstrdup(name), &nobody);
     pod_member_seen(m, uid, pod, now_ns);
     pod_member_remove(m, false, now_ns);
+    m->has_news = true;
+    return m;
+}
+
+struct pod_member *pod_member_for_doubt(struct pods *owner, const char *name, int64_t now_ns)
+{
+    const struct replica_id nobody = {{0, 0, 0}, ROLE_PSERVER, 0};
+    struct pod_member *m = new_named(owner, xstrdup(name), &nobody);
+    m->life = MEMBER_DYING_UNKNOWN;
+    m->due_ns = now_ns + POD_RETRY_NS;
     m->has_news = true;
     return m;
 }
@@ -474,10 +510,16 @@ static void refused(struct pod_member *m, enum failure_class failure, const char
                     int64_t now_ns)
 {
     m->call = NULL;
-    apply(m, MEMBER_FAILED, now_ns);
-    if (m->life == MEMBER_REFUSED) {
+    apply(m, m->may_exist ? MEMBER_FAILED_UNSURE : MEMBER_FAILED, now_ns);
+    if (member_life_is_refused(m->life)) {
         end(m, REPLICA_FAILED, failure, message);
     }
+}
+
+void pod_member_is_foreign(struct pod_member *m, const char *message, int64_t now_ns)
+{
+    m->may_exist = false;
+    refused(m, FAILURE_PERMANENT, message, now_ns);
 }
 
 void pod_member_refused(struct pod_member *m, const char *message, int64_t now_ns)

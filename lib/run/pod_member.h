@@ -17,16 +17,19 @@
  *     LOOKING ---------------------try again----------------------------> MADE
  *     LOOKING ---------------------not found----------------------------> LOST
  *     SHOWN, THERE ----------------vanished-----------------------------> LOST
- *     WANTED, UNSURE, POSTING, CHECKING, LOOKING --failed---------------> REFUSED
+ *     WANTED, POSTING, CHECKING, LOOKING --------failed-----------------> REFUSED
+ *     UNSURE, POSTING, CHECKING, LOOKING --------failed, may exist------> DOUBTED
  *   removed, or forgotten
  *     WANTED, REFUSED, LOST -------remove, forget-----------------------> GONE
  *     SHOWN, THERE ----------------forget-------------------------------> GONE
  *     POSTING ---------------------remove-----> DYING_POSTING
  *     UNSURE, TAKEN, MADE ---------remove-----> DYING_UNKNOWN
+ *     DOUBTED ---------------------remove, forget----> DYING_UNKNOWN
+ *     SHOWN -----------------------remove-----> DYING_SHOWN
  *     CHECKING, LOOKING -----------remove-----> DYING_LOOKING
- *     SHOWN, THERE ----------------remove-----> DYING_DUE
+ *     THERE -----------------------remove-----> DYING_DUE
  *   dying
- *     DYING_POSTING ---created, name taken, try again---> DYING_UNKNOWN
+ *     DYING_POSTING ---created, name taken, try again, failed but may exist---> DYING_UNKNOWN
  *     DYING_UNKNOWN <--try again-- DYING_LOOKING <--sent GET-- DYING_UNKNOWN
  *     DYING_POSTING, DYING_LOOKING --seen---> DYING_SHOWN --any answer--> DYING_DUE
  *     DYING_UNKNOWN -----------------seen-------------------------------> DYING_DUE
@@ -73,6 +76,7 @@ enum member_life {
     MEMBER_LOOKING,  /* call: a GET, since the watch has not shown it */
     MEMBER_THERE,    /* exists, and the watch reports its state; uid */
     MEMBER_REFUSED,  /* the server refuses the pod; observed as Failed */
+    MEMBER_DOUBTED,  /* the same, but an earlier POST may have had its effect */
     MEMBER_LOST,     /* deleted by somebody else before it ended; observed as Lost */
 
     /* Removed: no longer observed, but waited for while something of it may run. */
@@ -97,10 +101,11 @@ enum member_event {
     MEMBER_FOUND,      /* the GET: it is ours */
     MEMBER_NOT_FOUND,  /* the GET: 404 */
     MEMBER_TRY_AGAIN,  /* any request: failed, but not because of the pod */
-    MEMBER_FAILED,   /* POST, GET: refused for good, or the pod is somebody else's; DELETE: gone */
-    MEMBER_DELETED,  /* the DELETE: 200 */
-    MEMBER_SEEN,     /* the watch shows it */
-    MEMBER_VANISHED, /* the watch reports it gone */
+    MEMBER_FAILED, /* POST, GET: refused for good, or the pod is somebody else's; DELETE: gone */
+    MEMBER_FAILED_UNSURE, /* POST, GET: refused for good, but the pod may exist */
+    MEMBER_DELETED,       /* the DELETE: 200 */
+    MEMBER_SEEN,          /* the watch shows it */
+    MEMBER_VANISHED,      /* the watch reports it gone */
     MEMBER_REMOVE,
     MEMBER_FORGET, /* it has ended: remove it, but leave its pod */
     MEMBER_TIMED_OUT,
@@ -112,6 +117,7 @@ int member_life_next(enum member_life life, enum member_event event);
 bool member_life_is_dying(enum member_life life); /* GONE is not */
 bool member_life_has_call(enum member_life life);
 bool member_life_has_uid(enum member_life life);
+bool member_life_is_refused(enum member_life life); /* REFUSED, DOUBTED */
 
 /* Whether something of the pod may still run. */
 enum pod_remains {
@@ -149,6 +155,7 @@ struct pod_member {
     char *uid;              /* owned; in the states that say so, NULL in others but LOST, GONE */
     int64_t due_ns;         /* in the states that say so */
     bool has_news;          /* since the last tick, for on_change */
+    bool may_exist;         /* a POST was sent whose effect is not known */
     bool is_shown;          /* by the watch, so that the cache of pods has it while it exists */
     struct pod_trouble trouble; /* with the request that is made again */
 
@@ -166,6 +173,8 @@ struct pod_member *pod_member_new(struct pods *owner, const char *run, const str
 /* A member that is dying from the start: for a pod that nobody else deletes. */
 struct pod_member *pod_member_for_leftover(struct pods *owner, const char *name, const char *uid,
                                            const json_t *pod, int64_t now_ns);
+/* A member that is dying from the start: a second pod of that name may come from a request on its way. */
+struct pod_member *pod_member_for_doubt(struct pods *owner, const char *name, int64_t now_ns);
 /* A member for a pod that exists already. */
 struct pod_member *pod_member_adopt(struct pods *owner, const char *run,
                                     const struct replica_id *id, const char *uid, const json_t *pod,
@@ -191,11 +200,14 @@ void pod_member_answered(struct pod_member *m, enum member_event answer, int64_t
 void pod_member_try_again(struct pod_member *m, int r, const struct kube_response *res,
                           const char *words, int64_t now_ns);
 void pod_member_found(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns);
-/* A POST or GET failed for good, or there is no POST to send. Unless the member is dying or the
+/* A POST or GET failed for good, or there is no POST to send. A pod that may exist all the same is looked
+ * for when the member is removed. Unless the member is dying or the
  * watch has shown its pod, it is observed as Failed from now on, with that message. */
 void pod_member_refused(struct pod_member *m, const char *message, int64_t now_ns);
 
-/* The same, but what it lacks is room: others may end, and the attempt is not to blame. */
+/* The pod of its name is somebody else's. */
+void pod_member_is_foreign(struct pod_member *m, const char *message, int64_t now_ns);
+/* Like pod_member_refused, but what it lacks is room: others may end, and the attempt is not to blame. */
 void pod_member_no_room(struct pod_member *m, const char *message, int64_t now_ns);
 
 void pod_member_seen(struct pod_member *m, const char *uid, const json_t *pod, int64_t now_ns);

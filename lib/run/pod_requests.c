@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "kube/json.h"
 #include "run/pods_internal.h"
 
@@ -26,13 +27,18 @@ static void heard(struct pod_member *m)
     pod_tick_soon(&m->owner->tick);
 }
 
-void pod_requests_refuse(struct pod_member *m, const char *message, int64_t now_ns)
+static void note_refusal(struct pod_member *m)
 {
-    pod_member_refused(m, message, now_ns);
-    if (m->life == MEMBER_REFUSED) {
+    if (member_life_is_refused(m->life)) {
         m->owner->is_probed = false;
         m->owner->params.counters->failed++;
     }
+}
+
+void pod_requests_refuse(struct pod_member *m, const char *message, int64_t now_ns)
+{
+    pod_member_refused(m, message, now_ns);
+    note_refusal(m);
 }
 
 /* One request, and no more until the tick: what the server says is told at once, and not after ten
@@ -65,7 +71,8 @@ static void found(struct pod_member *m, const json_t *pod)
             xasprintf("a pod '%s' exists already and does not belong to this run; delete it or "
                       "give the run another name",
                       m->name);
-        pod_requests_refuse(m, message, now(m));
+        pod_member_is_foreign(m, message, now(m));
+        note_refusal(m);
     }
 }
 
@@ -155,6 +162,24 @@ static bool has_part_of_gang(const struct pod_member *m)
     return false;
 }
 
+/* The watch has shown a pod of that name, and now the server has made one: two, if their uids differ.
+ * An earlier POST without an answer made the first, somebody deleted it. Nobody else knows of the second. */
+static void look_for_second(const struct pod_member *m, const struct kube_response *res)
+{
+    struct pods *l = m->owner;
+    json_t *pod = NULL;
+    if (m->uid == NULL || kube_json_load(res->body, res->body_len, &pod, NULL) < 0) {
+        return;
+    }
+    const char *uid = kube_json_metadata(pod, "uid");
+    if (*uid != '\0' && !str_eq(uid, m->uid)) {
+        struct pod_member *second = pod_member_for_leftover(l, m->name, uid, pod, now(m));
+        second->is_shown = false;
+        *vec_push(&l->members) = second;
+    }
+    json_decref(pod);
+}
+
 static void on_posted(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct pod_member *m = ctx;
@@ -170,6 +195,7 @@ static void on_posted(void *ctx, int r, const struct kube_response *res, const s
     } else {
         pod_denial_clear(&l->denial);
         l->params.counters->created++;
+        look_for_second(m, res);
         pod_member_answered(m, MEMBER_CREATED, now(m));
     }
     heard(m);

@@ -81,7 +81,10 @@ static void pod_seen(struct pods *l, enum kube_change change, const struct repli
         adopt(l, id, object); /* from a late POST of an earlier benchd process */
     } else if (m != NULL && (m->uid == NULL || str_eq(m->uid, object->uid))) {
         pod_member_seen(m, object->uid, object->json, l->params.now_ns());
-    } /* else it was forgotten, or it is another pod of that name */
+    } else if (m != NULL) { /* a second pod of that name, which nobody else would delete */
+        *vec_push(&l->members) =
+            pod_member_for_leftover(l, m->name, object->uid, object->json, l->params.now_ns());
+    } /* else it was forgotten */
 }
 
 static void pod_vanished(struct pods *l, const struct replica_id *id,
@@ -89,8 +92,14 @@ static void pod_vanished(struct pods *l, const struct replica_id *id,
 {
     struct pod_member *dying = find_dying(l, object);
     struct pod_member *m = dying != NULL ? dying : find(l, id);
-    if (m != NULL && (m == dying || (m->uid != NULL && str_eq(m->uid, object->uid)))) {
-        pod_member_vanished(m, l->params.now_ns());
+    if (m == NULL || (m != dying && (m->uid == NULL || !str_eq(m->uid, object->uid)))) {
+        return;
+    }
+    const bool was_posting =
+        m->life == MEMBER_SHOWN || m->life == MEMBER_DYING_SHOWN || m->life == MEMBER_DYING_POSTING;
+    pod_member_vanished(m, l->params.now_ns());
+    if (was_posting) { /* an earlier POST made it: the one on its way may make another */
+        *vec_push(&l->members) = pod_member_for_doubt(l, m->name, l->params.now_ns());
     }
 }
 
@@ -208,7 +217,7 @@ static size_t count_posting(const struct pods *l)
 static size_t count_postable(const struct pods *l, int64_t now_ns)
 {
     const size_t n_due = count_due(l, now_ns), n_posting = count_posting(l);
-    if (count(l, MEMBER_REFUSED) > 0) {
+    if (count(l, MEMBER_REFUSED) + count(l, MEMBER_DOUBTED) > 0) {
         return 0; /* the attempt fails anyway */
     }
     if (!l->is_probed) {
@@ -263,7 +272,7 @@ static void post(struct pods *l, size_t n, int64_t now_ns)
         }
         pod_requests_post(m, servers, now_ns);
         n--;
-        if (m->life == MEMBER_REFUSED) {
+        if (member_life_is_refused(m->life)) {
             break;
         }
     }
@@ -309,7 +318,7 @@ static void look_for_room(struct pods *l, int64_t now_ns)
 {
     vec_each (struct pod_member *, it, &l->members) {
         const struct pod_member *m = *it;
-        const bool is_refused = m->life == MEMBER_REFUSED;
+        const bool is_refused = member_life_is_refused(m->life);
         if (m->life >= MEMBER_DYING_POSTING) {
             continue;
         }

@@ -127,9 +127,6 @@ void outsider(struct world *w)
 {
     if (w->pods.len > 0) {
         struct server_pod *p = &w->pods.items[below(w, (uint32_t)w->pods.len)];
-        if (p->is_unanswered) {
-            return; /* a second one could be made, and the first one's end be told */
-        }
         if (below(w, 2) == 0) {
             begin_deletion(w, p);
         } else {
@@ -209,7 +206,7 @@ static void serve_post(struct world *w, struct kube_call *call)
         *vec_push(&w->pods) =
             (struct server_pod){.json = json_incref(json), .attempt = id.attempt.number};
         set_step(w, &w->pods.items[w->pods.len - 1], POD_PENDING, true);
-        answer_with(call, 0, 201, xstrdup("{}"));
+        answer_with(call, 0, 201, json_dumps(json, 0));
     }
     json_decref(json);
 }
@@ -265,15 +262,6 @@ static void serve(struct world *w, struct kube_call *call)
     "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"code\":403,"                                  \
     "\"message\":\"pods is forbidden: User \\\"u\\\" cannot create resource \\\"pods\\\"\"}"
 
-/* The pod of a POST. */
-static bool is_pod_there(struct world *w, const struct kube_call *call)
-{
-    json_t *json = json_loads(call->req.body, 0, NULL);
-    const bool is_there = is_for(call, "/pods") && find_pod(w, meta(json, "name")) != NULL;
-    json_decref(json);
-    return is_there;
-}
-
 static void fail_call(struct world *w, struct kube_call *call)
 {
     static const int passing[] = {-EHOSTUNREACH, -ECONNRESET, -ETIMEDOUT, -EIO, -EBUSY, -EPROTO};
@@ -283,13 +271,13 @@ static void fail_call(struct world *w, struct kube_call *call)
         answer_with(call, -EACCES, 401, xstrdup("{}"));
         break;
     case 1:
-        if (is_post && !is_pod_there(w, call)) { /* for long enough: refused */
+        if (is_post) { /* for long enough: refused */
             answer_with(call, -EACCES, 403, xstrdup(NO_RIGHT));
             break;
         }
         __attribute__((fallthrough));
     case 2:
-        if (is_post && below(w, 4) == 0 && !is_pod_there(w, call)) {
+        if (is_post && below(w, 4) == 0) {
             answer_with(call, -EINVAL, 422, xstrdup("{}"));
             break;
         }
@@ -297,9 +285,6 @@ static void fail_call(struct world *w, struct kube_call *call)
     case 3:
     case 4: /* with its effect */
         serve(w, call);
-        if (is_post && call->r == 0 && w->pods.len > 0) {
-            w->pods.items[w->pods.len - 1].is_unanswered = true;
-        }
         __attribute__((fallthrough));
     default:
         answer_with(call, passing[below(w, 6)], 0, xstrdup(""));
@@ -380,7 +365,8 @@ struct kube_call *kube_call(struct kube_client *c, struct kube_request *req,
     vec_each (struct kube_call *, it, &w->calls) {
         check(w,
               call->req.method == KUBE_GET || (*it)->req.method != call->req.method ||
-                  !str_eq((*it)->req.what, call->req.what),
+                  !str_eq((*it)->req.what, call->req.what) ||
+                  (call->req.method == KUBE_DELETE && !str_eq((*it)->req.body, call->req.body)),
               "a request is sent twice at a time");
     }
     if (call->req.method == KUBE_POST) {

@@ -36,7 +36,6 @@ struct server_pod {
     uint32_t attempt;
     enum { POD_PENDING, POD_RUNNING, POD_ENDED, POD_REPORTED } step; /* REPORTED: by its phase */
     bool is_deleting;
-    bool is_unanswered; /* nobody knows that it was created */
 };
 
 struct told {

@@ -17,60 +17,62 @@
 #define NO (-1) /* that event cannot come in that state */
 
 /* clang-format off */
-enum { WANTED, UNSURE, POSTING, TAKEN, CHECKING, SHOWN, MADE, LOOKING, THERE, REFUSED, LOST,
+enum { WANTED, UNSURE, POSTING, TAKEN, CHECKING, SHOWN, MADE, LOOKING, THERE, REFUSED, DOUBTED, LOST,
        D_POSTING, D_UNKNOWN, D_LOOKING, D_SHOWN, D_DUE, D_DELETING, D_DELETED, GONE };
 
 static const char *const life_names[MEMBER_LIFE_COUNT] = {
     "WANTED", "UNSURE", "POSTING", "TAKEN", "CHECKING", "SHOWN", "MADE", "LOOKING", "THERE", "REFUSED",
-    "LOST",
+    "DOUBTED", "LOST",
     "DYING_POSTING", "DYING_UNKNOWN", "DYING_LOOKING", "DYING_SHOWN", "DYING_DUE", "DYING_DELETING",
     "DYING_DELETED", "GONE",
 };
 static const char *const event_names[MEMBER_EVENT_COUNT] = {
     "sent POST", "sent GET", "sent DELETE", "created", "name taken", "found", "not found",
-    "try again", "failed", "deleted", "seen", "vanished", "remove", "forget", "timed out",
+    "try again", "failed", "failed, may exist", "deleted", "seen", "vanished", "remove", "forget", "timed out",
 };
 
-/* Columns: sent POST, GET, DELETE | created, name taken, found, not found, try again, failed, deleted |
- * seen, vanished | remove, forget, timed out */
+/* Columns: sent POST, GET, DELETE | created, name taken, found, not found, try again, failed, failed and
+ * may exist, deleted | seen, vanished | remove, forget, timed out */
 static const int table[MEMBER_LIFE_COUNT][MEMBER_EVENT_COUNT] = {
-    [WANTED] = {POSTING, NO, NO,  NO, NO, NO, NO, NO, REFUSED, NO,
+    [WANTED] = {POSTING, NO, NO,  NO, NO, NO, NO, NO, REFUSED, NO, NO,
                 THERE, WANTED,  GONE, NO, NO},
-    [UNSURE] = {POSTING, NO, NO,  NO, NO, NO, NO, NO, REFUSED, NO,
+    [UNSURE] = {POSTING, NO, NO,  NO, NO, NO, NO, NO, NO, DOUBTED, NO,
                 THERE, UNSURE,  D_UNKNOWN, NO, NO},
-    [POSTING] = {NO, NO, NO,  MADE, TAKEN, NO, NO, UNSURE, REFUSED, NO,
+    [POSTING] = {NO, NO, NO,  MADE, TAKEN, NO, NO, UNSURE, REFUSED, DOUBTED, NO,
                  SHOWN, POSTING,  D_POSTING, NO, NO},
-    [TAKEN] = {NO, CHECKING, NO,  NO, NO, NO, NO, NO, NO, NO,
+    [TAKEN] = {NO, CHECKING, NO,  NO, NO, NO, NO, NO, NO, NO, NO,
                THERE, TAKEN,  D_UNKNOWN, NO, NO},
-    [CHECKING] = {NO, NO, NO,  NO, NO, THERE, WANTED, UNSURE, REFUSED, NO,
+    [CHECKING] = {NO, NO, NO,  NO, NO, THERE, WANTED, UNSURE, REFUSED, DOUBTED, NO,
                   SHOWN, CHECKING,  D_LOOKING, NO, NO},
-    [SHOWN] = {NO, NO, NO,  THERE, THERE, THERE, THERE, THERE, THERE, NO,
-               SHOWN, LOST,  D_DUE, GONE, NO},
-    [MADE] = {NO, LOOKING, NO,  NO, NO, NO, NO, NO, NO, NO,
+    [SHOWN] = {NO, NO, NO,  THERE, THERE, THERE, THERE, THERE, THERE, THERE, NO,
+               SHOWN, LOST,  D_SHOWN, GONE, NO},
+    [MADE] = {NO, LOOKING, NO,  NO, NO, NO, NO, NO, NO, NO, NO,
               THERE, MADE,  D_UNKNOWN, NO, NO},
-    [LOOKING] = {NO, NO, NO,  NO, NO, THERE, LOST, MADE, REFUSED, NO,
+    [LOOKING] = {NO, NO, NO,  NO, NO, THERE, LOST, MADE, REFUSED, DOUBTED, NO,
                  SHOWN, LOOKING,  D_LOOKING, NO, NO},
-    [THERE] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO,
+    [THERE] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO, NO,
                THERE, LOST,  D_DUE, GONE, NO},
-    [REFUSED] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO,
+    [REFUSED] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO, NO,
                  REFUSED, REFUSED,  GONE, GONE, NO},
-    [LOST] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO,
+    [DOUBTED] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO, NO,
+                 DOUBTED, DOUBTED,  D_UNKNOWN, D_UNKNOWN, NO},
+    [LOST] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO, NO,
               LOST, LOST,  GONE, GONE, NO},
-    [D_POSTING] = {NO, NO, NO,  D_UNKNOWN, D_UNKNOWN, NO, NO, D_UNKNOWN, GONE, NO,
+    [D_POSTING] = {NO, NO, NO,  D_UNKNOWN, D_UNKNOWN, NO, NO, D_UNKNOWN, GONE, D_UNKNOWN, NO,
                    D_SHOWN, GONE,  NO, NO, NO},
-    [D_UNKNOWN] = {NO, D_LOOKING, NO,  NO, NO, NO, NO, NO, NO, NO,
+    [D_UNKNOWN] = {NO, D_LOOKING, NO,  NO, NO, NO, NO, NO, NO, NO, NO,
                    D_DUE, GONE,  NO, NO, NO},
-    [D_LOOKING] = {NO, NO, NO,  NO, NO, D_DUE, GONE, D_UNKNOWN, GONE, NO,
+    [D_LOOKING] = {NO, NO, NO,  NO, NO, D_DUE, GONE, D_UNKNOWN, GONE, D_UNKNOWN, NO,
                    D_SHOWN, GONE,  NO, NO, NO},
-    [D_SHOWN] = {NO, NO, NO,  D_DUE, D_DUE, D_DUE, D_DUE, D_DUE, D_DUE, NO,
+    [D_SHOWN] = {NO, NO, NO,  D_DUE, D_DUE, D_DUE, D_DUE, D_DUE, D_DUE, D_DUE, NO,
                  D_SHOWN, GONE,  NO, NO, NO},
-    [D_DUE] = {NO, NO, D_DELETING,  NO, NO, NO, NO, NO, NO, NO,
+    [D_DUE] = {NO, NO, D_DELETING,  NO, NO, NO, NO, NO, NO, NO, NO,
                D_DUE, GONE,  NO, NO, NO},
-    [D_DELETING] = {NO, NO, NO,  NO, NO, NO, NO, D_DUE, GONE, D_DELETED,
+    [D_DELETING] = {NO, NO, NO,  NO, NO, NO, NO, D_DUE, GONE, NO, D_DELETED,
                     D_DELETING, GONE,  NO, NO, NO},
-    [D_DELETED] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO,
+    [D_DELETED] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO, NO,
                    D_DELETED, GONE,  NO, NO, D_UNKNOWN},
-    [GONE] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO,
+    [GONE] = {NO, NO, NO,  NO, NO, NO, NO, NO, NO, NO, NO,
               GONE, GONE,  NO, NO, NO},
 };
 /* clang-format on */

@@ -1,0 +1,185 @@
+/* Pods that only the API server knows of: after a POST without an answer, a second POST may be refused,
+ * or may make a second pod of the name when somebody has deleted the first. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "pods_world.h"
+
+static struct kube_call *find_open(enum kube_method method)
+{
+    struct kube_call *call;
+    for (size_t i = 0; (call = fake_kube_open(i)) != NULL; i++) {
+        if (call->req.method == method) {
+            return call;
+        }
+    }
+    return NULL;
+}
+
+/* A POST without an answer, which has made the first pod; the second POST is on its way, and the watch
+ * shows the first. */
+static json_t *post_twice(struct world *w)
+{
+    world_open(w, POD_BY_DNS);
+    create_gang(w, 0);
+    open_gates(w);
+    json_t *first = pod_of(fake_kube_open(0));
+    answer(w, fake_kube_open(0), -ECONNRESET, "broken");
+    pass_ms(w, 2100);
+    assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
+    notify(w, KUBE_CHANGE_ADDED, first, NULL);
+    return first;
+}
+
+/* The rest of the gang. */
+static void refuse_posts(struct world *w)
+{
+    struct kube_call *call;
+    while ((call = find_open(KUBE_POST)) != NULL) {
+        answer(w, call, -EINVAL, "no");
+    }
+}
+
+static json_t *second_of(const json_t *first)
+{
+    json_t *second = json_deep_copy(first);
+    json_object_set_new(json_object_get(second, "metadata"), "uid", json_string("second"));
+    return second;
+}
+
+static void expect_deletion_of_second(struct world *w)
+{
+    assert_non_null(find_open(KUBE_DELETE));
+    assert_non_null(strstr(find_open(KUBE_DELETE)->req.body, "\"second\""));
+    assert_null(find_open(KUBE_POST)); /* the next attempt waits for its end */
+    assert_true(w->launcher->ops->is_removing(w->launcher));
+}
+
+static void the_first_is_deleted_before_the_answer(void **state)
+{
+    (void)state;
+    struct world w;
+    json_t *first = post_twice(&w), *second = second_of(first);
+    _cleanup_(freep) char *text = json_dumps(second, 0);
+    notify(&w, KUBE_CHANGE_REMOVED, first, NULL);
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_LOST);
+    refuse_posts(&w);
+    remove_gang(&w);
+    create_gang(&w, 1);
+    pass_ms(&w, 2100);
+    assert_null(find_open(KUBE_POST));
+    answer(&w, find_open(KUBE_GET), 0, text);
+    expect_deletion_of_second(&w);
+    json_decref(first);
+    json_decref(second);
+    world_close(&w);
+}
+
+static void the_answer_names_another_pod(void **state)
+{
+    (void)state;
+    struct world w;
+    json_t *first = post_twice(&w), *second = second_of(first);
+    _cleanup_(freep) char *text = json_dumps(second, 0);
+    answer(&w, fake_kube_open(0), 0, text);
+    notify(&w, KUBE_CHANGE_REMOVED, first, NULL);
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_LOST);
+    refuse_posts(&w);
+    remove_gang(&w);
+    create_gang(&w, 1);
+    expect_deletion_of_second(&w);
+    json_decref(first);
+    json_decref(second);
+    world_close(&w);
+}
+
+static void the_watch_shows_another_pod(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    json_t *second = second_of(pods[0]);
+    notify(&w, KUBE_CHANGE_REMOVED, pods[0], NULL);
+    notify(&w, KUBE_CHANGE_ADDED, second, NULL); /* an earlier benchd's late request, say */
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_LOST);
+    expect_deletion_of_second(&w);
+    json_decref(second);
+    drop(pods, 3);
+    world_close(&w);
+}
+
+/* The first POST made the pod, and the second one is refused: the pod runs, and nobody has seen it. */
+static void a_refused_repetition_leaves_no_pod(void **state)
+{
+    (void)state;
+    for (int is_there = 0; is_there < 2; is_there++) {
+        struct world w;
+        world_open(&w, POD_BY_DNS);
+        create_gang(&w, 0);
+        open_gates(&w);
+        json_t *pod = pod_of(fake_kube_open(0));
+        _cleanup_(freep) char *text = json_dumps(pod, 0);
+        answer(&w, fake_kube_open(0), -ECONNRESET, "broken");
+        pass_ms(&w, 2100);
+        answer(&w, fake_kube_open(0), -EINVAL, "HTTP 422: a new policy says no");
+        assert_int_equal(seen(&w, &ids[0])->failure, FAILURE_PERMANENT);
+        remove_gang(&w);
+        create_gang(&w, 1);
+        assert_true(w.launcher->ops->is_removing(w.launcher));
+        assert_null(find_open(KUBE_POST));
+        answer(&w, find_open(KUBE_GET), is_there ? 0 : -ENOENT, is_there ? text : "no");
+        assert_true((find_open(KUBE_DELETE) != NULL) == is_there);
+        assert_true((find_open(KUBE_POST) == NULL) == is_there);
+        json_decref(pod);
+        world_close(&w);
+    }
+}
+
+/* The pod was created, the watch does not show it, and the right to look it up is gone. */
+static void a_refused_look_leaves_no_pod(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pod = pod_of(fake_kube_open(0));
+    _cleanup_(freep) char *text = json_dumps(pod, 0);
+    answer(&w, fake_kube_open(0), 0, "{}");
+    pass_ms(&w, 15100);
+    fake_kube.http_code = 403;
+    answer(&w, find_open(KUBE_GET), -EACCES, "HTTP 403: no");
+    assert_int_equal(seen(&w, &ids[0])->state, REPLICA_FAILED);
+    assert_int_equal(w.launcher->ops->remove(w.launcher, &ids[0], NULL), 0);
+    turn(&w);
+    answer(&w, find_open(KUBE_GET), -EACCES, "HTTP 403: no"); /* nor is it given up then */
+    pass_ms(&w, 2100);
+    answer(&w, find_open(KUBE_GET), 0, text);
+    assert_non_null(find_open(KUBE_DELETE));
+    json_decref(pod);
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_is_deleted_before_the_answer),
+        cmocka_unit_test(the_answer_names_another_pod),
+        cmocka_unit_test(the_watch_shows_another_pod),
+        cmocka_unit_test(a_refused_repetition_leaves_no_pod),
+        cmocka_unit_test(a_refused_look_leaves_no_pod),
+    };
+    return cmocka_run_group_tests_name("run/pods_doubt", tests, NULL, NULL);
+}
