@@ -130,9 +130,17 @@ void disk_check(struct store *s)
 /* ---- the calls ---- */
 
 /* Before a write: it may fail, or never happen. */
-static int begin_write(struct err *err)
+static int begin_write(const char *uid, struct err *err)
 {
     process_crash_within();
+    const struct fault *bad;
+    if (fault_is_on(FAULT_DISK_BAD_RUN, &bad)) {
+        const struct sim_run *run = user_get(bad->n % user_count());
+        if (run->uid != NULL && str_eq(run->uid, uid)) {
+            sim_trace("disk: %.8s cannot be written", uid);
+            return err_set(err, EBADMSG, "simulated: a damaged row");
+        }
+    }
     if (fault_is_on(FAULT_DISK_FULL, NULL)) {
         sim_trace("disk: full");
         return err_set(err, ENOSPC, "simulated: no space left on device");
@@ -146,7 +154,7 @@ static int begin_write(struct err *err)
 
 static int put_run(struct store *s, const struct run_row *row, struct err *err)
 {
-    int r = begin_write(err);
+    int r = begin_write(row->uid, err);
     r = r < 0 ? r : disk.real->put_run(s, row, err);
     process_crash_within();
     return r;
@@ -155,7 +163,7 @@ static int put_run(struct store *s, const struct run_row *row, struct err *err)
 static int put_status(struct store *s, const char *uid, const struct run_status *status,
                       struct err *err)
 {
-    int r = begin_write(err);
+    int r = begin_write(uid, err);
     r = r < 0 ? r : disk.real->put_status(s, uid, status, err);
     if (r >= 0) {
         sim_trace("disk: %.8s is %s %s, %u of %u done", uid, run_phase_to_string(status->phase),
@@ -168,7 +176,7 @@ static int put_status(struct store *s, const char *uid, const struct run_status 
 
 static int rename_run(struct store *s, const char *uid, const char *name, struct err *err)
 {
-    int r = begin_write(err);
+    int r = begin_write(uid, err);
     r = r < 0 ? r : disk.real->rename_run(s, uid, name, err);
     process_crash_within();
     return r;
@@ -176,7 +184,7 @@ static int rename_run(struct store *s, const char *uid, const char *name, struct
 
 static int delete_run(struct store *s, const char *uid, struct err *err)
 {
-    int r = begin_write(err);
+    int r = begin_write(uid, err);
     r = r < 0 ? r : disk.real->delete_run(s, uid, err);
     if (r >= 0) {
         sim_trace("disk: %.8s is deleted", uid);
@@ -193,7 +201,7 @@ static int delete_run(struct store *s, const char *uid, struct err *err)
 static int save_attempt(struct store *s, const char *uid, const struct attempt_row *row,
                         const struct replica_log *logs, size_t n_logs, struct err *err)
 {
-    int r = begin_write(err);
+    int r = begin_write(uid, err);
     r = r < 0 ? r : disk.real->save_attempt(s, uid, row, logs, n_logs, err);
     if (r >= 0) {
         sim_trace("disk: %.8s p%ut%ua%u is %s%s%s", uid, row->id.point, row->id.trial,
@@ -209,15 +217,26 @@ static int save_attempt(struct store *s, const char *uid, const struct attempt_r
 static int put_verdict(struct store *s, const char *uid, const struct run_verdict *verdict,
                        struct err *err)
 {
-    int r = begin_write(err);
+    int r = begin_write(uid, err);
     r = r < 0 ? r : disk.real->put_verdict(s, uid, verdict, err);
+    if (r >= 0) {
+        sim_trace("disk: %.8s is judged", uid);
+        promise_verdict_saved(uid);
+    }
     process_crash_within();
     return r;
 }
 
+static int list_attempts(struct store *s, const char *uid, struct attempt_row **ret, size_t *ret_n,
+                         struct err *err)
+{
+    promise_attempts_read(uid);
+    return disk.real->list_attempts(s, uid, ret, ret_n, err);
+}
+
 static int add_event(struct store *s, const char *uid, const struct event_row *row, struct err *err)
 {
-    int r = begin_write(err);
+    int r = begin_write(uid, err);
     r = r < 0 ? r : disk.real->add_event(s, uid, row, err);
     process_crash_within();
     return r;
@@ -244,6 +263,7 @@ int disk_open(struct store **ret)
     disk.ops.save_attempt = save_attempt;
     disk.ops.add_event = add_event;
     disk.ops.put_verdict = put_verdict;
+    disk.ops.list_attempts = list_attempts;
     (*ret)->ops = &disk.ops;
     return 0;
 }

@@ -44,6 +44,7 @@ static const struct {
     [FAULT_RIVAL] = {60, 1},
     [FAULT_DISK_FULL] = {20, 1},
     [FAULT_DISK_BUSY] = {10, 1},
+    [FAULT_DISK_BAD_RUN] = {60, 8},
     [FAULT_CANCEL] = {0, 8},
     [FAULT_SUSPEND] = {60, 8},
     [FAULT_DELETE] = {0, 8},

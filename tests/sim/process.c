@@ -167,6 +167,9 @@ static void stopped(void *ctx)
     const int exit_code = daemon_exit_code(p->daemon, &failure);
     sim_trace("%s exits with %d%s%s", p->identity, exit_code, failure != NULL ? ": " : "",
               failure != NULL ? failure->msg : "");
+    if (failure != NULL) {
+        promise_process_exits(exit_code, failure->msg);
+    }
     p->is_ending = true;
     process_enter(p, free_daemon, p);
     sim_after(100 * SIM_MS, close_all, p); /* after the close callbacks */

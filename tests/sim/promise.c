@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/exit_code.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/phase.h"
@@ -24,6 +25,7 @@ struct truth {
 struct stored {
     char *uid;
     struct run_status status;
+    bool is_judged;
 };
 
 static struct {
@@ -277,6 +279,36 @@ void promise_status_saved(const char *run_uid, const struct run_status *status)
                    run_phase_to_string(status->phase));
     }
     s->status = *status;
+}
+
+/* ---- a finished run costs nothing ---- */
+
+void promise_attempts_read(const char *run_uid)
+{
+    const struct stored *s = find_stored(run_uid);
+    if (s != NULL && run_phase_is_final(s->status.phase)) {
+        sim_broken("the attempts of a run that is %s are read",
+                   run_phase_to_string(s->status.phase));
+    }
+}
+
+void promise_verdict_saved(const char *run_uid)
+{
+    struct stored *s = find_stored(run_uid);
+    if (s == NULL || !run_phase_is_final(s->status.phase) || s->is_judged) {
+        sim_broken("%s is judged %s", run_uid,
+                   s != NULL && s->is_judged ? "twice" : "before its end");
+    }
+    s->is_judged = true;
+}
+
+/* ---- benchd goes on ---- */
+
+void promise_process_exits(int exit_code, const char *reason)
+{
+    if (exit_code == EXIT_LOCAL_RESOURCE && !fault_is_on(FAULT_DISK_FULL, NULL)) {
+        sim_broken("benchd gives up: %s", reason);
+    }
 }
 
 /* ---- the end ---- */

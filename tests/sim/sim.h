@@ -270,6 +270,7 @@ void user_rival(int64_t length_ns);
     X(RIVAL, "rival")           /* another benchd wants the Lease, and keeps it for length */      \
     X(DISK_FULL, "disk-full")                                                                      \
     X(DISK_BUSY, "disk-busy")                                                                      \
+    X(DISK_BAD_RUN, "disk-bad-run") /* what is written of one run fails */                         \
     X(CANCEL, "cancel")                                                                            \
     X(SUSPEND, "suspend") /* and resume after length */                                            \
     X(DELETE, "delete")
@@ -311,6 +312,10 @@ struct run_status;
 struct replica_log;
 void promise_attempt_saved(const char *run_uid, const struct attempt_row *row,
                            const struct replica_log *logs, size_t n_logs);
+void promise_attempts_read(const char *run_uid);
+void promise_verdict_saved(const char *run_uid);
+/* It gives up. `reason` is its own. */
+void promise_process_exits(int exit_code, const char *reason);
 void promise_status_saved(const char *run_uid, const struct run_status *status);
 /* Something other than benchd's own code ended this attempt, or kept it from going on. */
 void promise_excuse(const char *run_uid, const struct attempt_id *id, const char *why);
