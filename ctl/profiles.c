@@ -14,6 +14,7 @@
 #include "ctl/find.h"
 #include "ctl/host.h"
 #include "ctl/python.h"
+#include "spec/shipped_profiles.h"
 
 static enum exit_code say_wrong(const struct diags *diags, const struct definition_file *file)
 {
@@ -113,6 +114,21 @@ static enum exit_code add_place(struct profiles *profiles, const char *place)
     return code;
 }
 
+/* Those that are part of this program, unless a place has one of the name. */
+static void add_shipped(struct profiles *profiles)
+{
+    for (size_t i = 0; shipped_profile_at(i) != NULL; i++) {
+        const struct shipped_profile *shipped = shipped_profile_at(i);
+        struct diags diags = {0};
+        struct profile *profile;
+        if (profiles_find(profiles, shipped->name) == NULL &&
+            profile_load(shipped->text, strlen(shipped->text), &profile, &diags) == 0) {
+            *vec_push(&profiles->list) = profile; /* it has no files: it need not be placed */
+        }
+        diags_done(&diags);
+    }
+}
+
 enum exit_code profiles_open(struct profiles *ret)
 {
     struct places places;
@@ -123,6 +139,7 @@ enum exit_code profiles_open(struct profiles *ret)
         code = add_place(ret, places.list.items[i]);
     }
     places_done(&places);
+    add_shipped(ret);
     if (code != EXIT_OK) {
         profiles_done(ret);
     } else if (ret->list.len > 1) { /* the order of a folder means nothing */
@@ -143,7 +160,7 @@ static enum exit_code cannot_start(const struct system *system, const struct pro
 /* A file in the profile's folder that its commands name and that does not exist; NULL: all do. */
 static const char *missing_file(const struct profile *profile)
 {
-    const size_t len = strlen(profile->folder);
+    const size_t len = profile->folder == NULL ? 0 : strlen(profile->folder);
     for (int role = 0; role < ROLE_COUNT; role++) {
         vec_each (char *const, word, &profile->commands[role].words) {
             if (strncmp(*word, profile->folder, len) == 0 && (*word)[len] == '/' &&

@@ -310,6 +310,33 @@ int pod_check_systems(const struct spec *spec, struct err *err)
     return 0;
 }
 
+bool pod_body_is_alike(const struct run_def *def, uint32_t point)
+{
+    const uint32_t system = def->matrix.points[point].system;
+    return def->spec->systems.items[system].rendezvous.vars.len == 0;
+}
+
+/* By Ip a pod's address is known when it runs: servers', to those that are created after them. */
+static int check_by_ip(const struct run_def *def, const struct replica_id *id, struct err *err)
+{
+    const struct point *point = &def->matrix.points[id->attempt.point];
+    const struct system *system = &def->spec->systems.items[point->system];
+    const struct rendezvous_member member = {
+        .role = id->role, .index = id->index, .replicas = point->replicas, .listen = ""};
+    const int known = id->role == ROLE_PSERVER ? -1 : ROLE_PSERVER;
+    enum role role;
+    vec_each (const struct rendezvous_var, it, &system->rendezvous.vars) {
+        if (rendezvous_applies(it, &member) &&
+            rendezvous_needs_addresses(it, &member, known, &role)) {
+            return err_set(err, EINVAL,
+                           "system '%s': variable %s of %s needs the addresses of role %s, which "
+                           "addressing Ip does not give; write addressing: Dns",
+                           system->name, it->name, role_to_string(id->role), role_to_string(role));
+        }
+    }
+    return 0;
+}
+
 int pod_body(const struct run_def *def, const struct replica_id *id,
              const struct gang_addresses *addresses, enum pod_naming naming, json_t **ret,
              struct err *err)
@@ -317,7 +344,11 @@ int pod_body(const struct run_def *def, const struct replica_id *id,
     const struct point *point = &def->matrix.points[id->attempt.point];
     struct replica_spec replica;
     json_t *pod = NULL;
-    int r = replica_spec_build(def, id, addresses, &replica, err);
+    int r = naming == POD_BY_IP ? check_by_ip(def, id, err) : 0;
+    if (r < 0) {
+        return r;
+    }
+    r = replica_spec_build(def, id, addresses, &replica, err);
     if (r < 0) {
         return r;
     }

@@ -5,7 +5,9 @@
  * template that sets one of them otherwise is refused, never silently overruled. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -46,6 +48,9 @@ int pod_body(const struct run_def *def, const struct replica_id *id,
 /* The ServiceAccount of a pod whose template names none; NULL: the namespace's default one. It gets
  * no token either way. */
 void pod_body_set_account(json_t *pod, const char *account);
+/* May pod_body_renumber() be used for this point's system? Not if its variables differ by more than
+ * the index. */
+bool pod_body_is_alike(const struct run_def *def, uint32_t point);
 /* Turns the body of another replica of the same role and attempt into this one's, which is cheaper
  * than pod_body() where there are a thousand. */
 void pod_body_renumber(const struct run_def *def, const struct replica_id *id,

@@ -330,6 +330,39 @@ static void add_param_env(struct env *env, const struct spec *spec, const struct
     }
 }
 
+static struct rendezvous_member rendezvous_member(const struct run_def *def,
+                                                  const struct point *point,
+                                                  const struct replica_id *id,
+                                                  const struct gang_addresses *addresses,
+                                                  const struct env *env)
+{
+    struct rendezvous_member member = {.role = id->role,
+                                       .index = id->index,
+                                       .run = def->name,
+                                       .replicas = point->replicas,
+                                       .of_role = (char *const *const *)addresses->of_role,
+                                       .listen = ""};
+    vec_each (const struct replica_var, it, &env->list) {
+        if (str_eq(it->name, "BENCHD_LISTEN")) {
+            member.listen = it->value;
+        }
+    }
+    return member;
+}
+
+static void add_rendezvous(struct env *env, const struct run_def *def, const struct point *point,
+                           const struct replica_id *id, const struct gang_addresses *addresses)
+{
+    const struct system *system = &def->spec->systems.items[point->system];
+    const struct rendezvous_member member = rendezvous_member(def, point, id, addresses, env);
+    vec_each (const struct rendezvous_var, it, &system->rendezvous.vars) {
+        if (rendezvous_applies(it, &member)) {
+            _cleanup_(freep) char *value = rendezvous_value(it, &member);
+            env_set(env, it->name, "%s", value);
+        }
+    }
+}
+
 /* What benchd and the definition add to the template's environment, in the order of
  * docs/contracts/environment.md. */
 static struct env own_env(const struct run_def *def, const struct point *point,
@@ -341,6 +374,7 @@ static struct env own_env(const struct run_def *def, const struct point *point,
     add_addresses(&env, point, id, addresses);
     add_workload(&env, def->spec, point);
     add_params(&env, point);
+    add_rendezvous(&env, def, point, id, addresses);
     add_launch_env(&env, &system->all_roles);
     add_launch_env(&env, &system->of_role[id->role]);
     add_param_env(&env, def->spec, point, id->role);

@@ -207,6 +207,10 @@ static json_t *make_body(const struct pod_member *m, char **servers, struct err 
     struct pods *l = m->owner;
     const struct run_def *def = l->params.def;
     json_t **body = &l->bodies[m->id.role];
+    if (*body != NULL && !pod_body_is_alike(def, m->id.attempt.point)) {
+        json_decref(*body);
+        *body = NULL;
+    }
     if (*body != NULL) {
         pod_body_renumber(def, &m->id, l->params.naming, *body);
         return *body;

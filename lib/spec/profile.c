@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "doc/reader.h"
 #include "spec/name.h"
+#include "spec/rendezvous.h"
+#include "spec/shipped_profiles.h"
 #include "spec/spec_names.h"
 
 #define TEXT_MAX 1024
@@ -140,12 +142,23 @@ static void read_roles(struct diags *d, const struct place *root, struct profile
     }
 }
 
+static void read_rendezvous(struct diags *d, const struct place *root, struct profile *p)
+{
+    struct place list = place_get(root, "rendezvous");
+    struct rendezvous checked = {0};
+    rendezvous_read(d, &list, &checked);
+    rendezvous_done(&checked);
+    p->rendezvous = list.node == NULL ? NULL : tree_copy(list.node);
+}
+
 static void read_profile(const struct node *root, struct profile *p, struct diags *d)
 {
     static const struct field fields[] = {
-        {"name", FIELD_REQUIRED},     {"description", FIELD_OPTIONAL}, {"models", FIELD_OPTIONAL},
-        {"datasets", FIELD_OPTIONAL}, {"exchanges", FIELD_OPTIONAL},   {"python", FIELD_OPTIONAL},
-        {"install", FIELD_OPTIONAL},  {"roles", FIELD_OPTIONAL},
+        {"name", FIELD_REQUIRED},       {"description", FIELD_OPTIONAL},
+        {"models", FIELD_OPTIONAL},     {"datasets", FIELD_OPTIONAL},
+        {"exchanges", FIELD_OPTIONAL},  {"python", FIELD_OPTIONAL},
+        {"install", FIELD_OPTIONAL},    {"roles", FIELD_OPTIONAL},
+        {"rendezvous", FIELD_OPTIONAL},
     };
     struct place place = place_root(root);
     if (!read_map(d, &place, fields, COUNT_OF(fields))) {
@@ -164,6 +177,7 @@ static void read_profile(const struct node *root, struct profile *p, struct diag
     read_flags(d, &place, "datasets", dataset_kind_names, DATASET_COUNT, p->datasets);
     read_flags(d, &place, "exchanges", exchange_kind_names, EXCHANGE_COUNT, p->exchanges);
     read_python(d, &place, p);
+    read_rendezvous(d, &place, p);
     read_roles(d, &place, p);
 }
 
@@ -237,6 +251,7 @@ void profile_free(struct profile *profile)
     free(profile->folder);
     free(profile->interpreter);
     free(profile->install);
+    tree_free(profile->rendezvous);
     for (int role = 0; role < ROLE_COUNT; role++) {
         command_done(&profile->commands[role]);
     }
@@ -308,6 +323,43 @@ const struct profile *profiles_find(const struct profiles *profiles, const char 
         }
     }
     return NULL;
+}
+
+/* Owned; NULL: none. */
+static struct node *find_rendezvous(const struct profiles *profiles, const char *name)
+{
+    const struct profile *found = profiles == NULL ? NULL : profiles_find(profiles, name);
+    const struct shipped_profile *shipped = profiles == NULL ? shipped_profile_find(name) : NULL;
+    struct profile *loaded = NULL;
+    if (shipped != NULL) {
+        struct diags diags = {0};
+        (void)profile_load(shipped->text, strlen(shipped->text), &loaded, &diags); /* a test reads
+                                                                                      all of them */
+        diags_done(&diags);
+        found = loaded;
+    }
+    struct node *copy =
+        found == NULL || found->rendezvous == NULL ? NULL : tree_copy(found->rendezvous);
+    profile_free(loaded);
+    return copy;
+}
+
+void profiles_merge_rendezvous(const struct profiles *profiles, struct node *definition)
+{
+    struct node *systems = tree_path(definition, "spec", "systems", NULL);
+    for (size_t i = 0; systems != NULL && systems->kind == NODE_SEQ && i < systems->n_children;
+         i++) {
+        struct node *system = systems->children[i];
+        const struct node *profile = tree_get(system, "profile");
+        if (profile == NULL || profile->kind != NODE_STRING ||
+            tree_get(system, "rendezvous") != NULL) {
+            continue;
+        }
+        struct node *list = find_rendezvous(profiles, profile->s);
+        if (list != NULL) {
+            tree_set_take(system, "rendezvous", list);
+        }
+    }
 }
 
 void profiles_done(struct profiles *profiles)

@@ -21,11 +21,12 @@ struct profile { /* all owned */
     VEC(char *) models;           /* all that it can train; none: any */
     bool datasets[DATASET_COUNT]; /* none: any, also of a foreign name; likewise exchanges */
     bool exchanges[EXCHANGE_COUNT];
-    VEC(char *) packages; /* of Python, "torch==2.15.0"; none: it needs no Python */
-    char *requirements;   /* file with all pins, beside profile.yaml; NULL without `python` */
-    char *folder;         /* where its files lie, once placed */
-    char *interpreter;    /* of its Python, once placed; NULL: none */
-    char *install;        /* the command that installs what it needs; NULL: none */
+    VEC(char *) packages;    /* of Python, "torch==2.15.0"; none: it needs no Python */
+    char *requirements;      /* file with all pins, beside profile.yaml; NULL without `python` */
+    char *folder;            /* where its files lie, once placed */
+    char *interpreter;       /* of its Python, once placed; NULL: none */
+    struct node *rendezvous; /* the list as it is written, which a definition takes over; NULL */
+    char *install;           /* the command that installs what it needs; NULL: none */
     struct command commands[ROLE_COUNT];
 };
 
@@ -40,6 +41,10 @@ void profile_free(struct profile *profile);
 bool profile_supports_model(const struct profile *profile, const char *model);
 bool profile_supports_dataset(const struct profile *profile, enum dataset_kind dataset);
 bool profile_supports_exchange(const struct profile *profile, enum exchange_kind exchange);
+
+/* Gives every system of a definition that has no rendezvous of its own that of its profile, so that a
+ * definition is whole without profiles. With `profiles` NULL the shipped ones alone are known. */
+void profiles_merge_rendezvous(const struct profiles *profiles, struct node *definition);
 
 /* Fills in what depends on the machine, once: words that start with "./" are files in `folder`, the
  * absolute path (without links) of profile.yaml's folder; the word "python" of a command becomes

@@ -69,6 +69,7 @@ static void system_done(struct system *system)
         json_decref(patch->value);
     }
     vec_done(&system->patches);
+    rendezvous_done(&system->rendezvous);
 }
 
 void spec_free(struct spec *spec)

@@ -12,6 +12,7 @@
 #include "core/role.h"
 #include "spec/command.h"
 #include "spec/launch.h"
+#include "spec/rendezvous.h"
 #include "spec/value.h"
 
 struct axis {
@@ -39,6 +40,7 @@ struct system {
     struct launch all_roles;           /* what it runs */
     struct launch of_role[ROLE_COUNT]; /* goes before that of all roles */
     VEC(struct system_patch) patches;
+    struct rendezvous rendezvous;        /* its own, or its profile's */
     struct command commands[ROLE_COUNT]; /* of a foreign profile, once the shell gave it */
 };
 

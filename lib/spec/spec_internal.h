@@ -27,15 +27,6 @@ void spec_read(const struct node *root, const struct profiles *profiles, struct 
 /* spec_launch.c: image, command, args, env, roles and patches of one system. */
 void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system);
 void spec_check_launches(struct reading *r);
-/* spec_parts.c. "/spec/...", a path into a pod template; notes another. */
-bool spec_path_is_valid(struct diags *diags, const struct place *place, const char *path);
-/* The words of a list, which may be empty; not a list or not words: noted. */
-bool spec_read_words(struct diags *diags, const struct place *list, struct command *ret);
-/* A name for an environment variable that is not benchd's own; another is noted. NULL: not there, or
- * noted. Borrowed. */
-const char *spec_read_env_name(struct diags *diags, const struct place *place);
-/* The roles of a list as flags. */
-void spec_read_role_names(struct diags *diags, const struct place *list, bool *ret_roles);
 /* spec_systems.c; the check compares the workload with what the profiles support. */
 void spec_read_systems(struct reading *r);
 void spec_check_systems(struct reading *r);

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
+#include "spec/spec_parts.h"
 #include "spec/system_template.h"
 #include "spec/template_rules.h"
 

@@ -117,6 +117,7 @@ static void check_thresholds(const struct node *root, const struct spec *spec, s
 static struct spec *load_tree(struct node *root, const struct spec_overrides *overrides,
                               struct diags *diags)
 {
+    profiles_merge_rendezvous(overrides->profiles, root);
     if (overrides->local) {
         spec_merge_local(root, diags);
     } else {

@@ -1,9 +1,11 @@
-/* Parts that several fields of a definition share. See spec_internal.h. */
+/* See spec_parts.h. */
+#include "spec/spec_parts.h"
+
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "spec/spec_internal.h"
+#include "core/role.h"
 
 #define WORD_MAX 32768
 #define WORDS_MAX 1000

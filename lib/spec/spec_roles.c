@@ -7,6 +7,7 @@
 #include "spec/name.h"
 #include "spec/spec_names.h"
 #include "spec/spec_internal.h"
+#include "spec/spec_parts.h"
 #include "spec/template_rules.h"
 
 #define PARAMETERS_MAX 32

@@ -37,7 +37,7 @@ void spec_read_systems(struct reading *r)
     static const struct field fields[] = {
         {"name", FIELD_REQUIRED},    {"profile", FIELD_REQUIRED}, {"image", FIELD_OPTIONAL},
         {"command", FIELD_OPTIONAL}, {"args", FIELD_OPTIONAL},    {"env", FIELD_OPTIONAL},
-        {"patches", FIELD_OPTIONAL}, {"roles", FIELD_OPTIONAL},
+        {"patches", FIELD_OPTIONAL}, {"roles", FIELD_OPTIONAL},   {"rendezvous", FIELD_OPTIONAL},
     };
     struct place list = place_get(&r->at, "systems");
     if (!read_list(r->diags, &list, SYSTEMS_MAX)) {
@@ -66,6 +66,8 @@ void spec_read_systems(struct reading *r)
             .profile = xstrdup(profile == NULL ? PROFILE_NATIVE : profile), /* wrong: noted */
         };
         spec_read_launches(r, &item, system);
+        struct place rendezvous = place_get(&item, "rendezvous");
+        rendezvous_read(r->diags, &rendezvous, &system->rendezvous);
     }
 }
 

@@ -407,6 +407,47 @@ static void a_system_in_a_pod(void **state)
     run_def_free(def);
 }
 
+/* Of one system the variables differ by more than the index: each pod has a body of its own. */
+static void rendezvous_in_pods(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
+        "spec:\n"
+        "  systems:\n"
+        "  - {name: mine, profile: torchrun, image: a, command: [a]}\n"
+        "  - {name: alone, profile: none, image: a, command: [a]}\n"
+        "  workload: {model: m, batchSize: 1, exchange: {kind: AllReduce}}\n"
+        "  sweep: {grid: {workers: [2]}}\n"
+        "  roles: {worker: {replicas: {from: workers}}}\n";
+    struct spec *spec = definition_load(text, NULL);
+    struct run_def_params params = {.name = "sample-1", .uid = UID};
+    struct run_def *def;
+    struct diags diags = {0};
+    assert_int_equal(run_def_new(spec, &params, &def, &diags), 0);
+    static char *list[] = {"w0.s:7164", "w1.s:7164"};
+    const struct gang_addresses addresses = {.of_role = {[ROLE_WORKER] = list}, .is_pods = true};
+    const struct replica_id second = {{0, 0, 0}, ROLE_WORKER, 1};
+    const struct replica_id other = {{1, 0, 0}, ROLE_WORKER, 1};
+    struct err err;
+    json_t *pod;
+    assert_int_equal(pod_body(def, &second, &addresses, POD_BY_DNS, &pod, &err), 0);
+    assert_string_equal(env_of(pod, "MASTER_ADDR"), "w0.s");
+    assert_string_equal(env_of(pod, "MASTER_PORT"), "7164");
+    assert_string_equal(env_of(pod, "RANK"), "1");
+    json_decref(pod);
+    assert_int_equal(pod_body(def, &second, &addresses, POD_BY_IP, &pod, &err), -EINVAL);
+    assert_string_equal(err.msg,
+                        "system 'mine': variable MASTER_ADDR of worker needs the addresses "
+                        "of role worker, which addressing Ip does not give; write "
+                        "addressing: Dns");
+    assert_int_equal(pod_body(def, &other, &addresses, POD_BY_IP, &pod, &err), 0);
+    json_decref(pod);
+    assert_false(pod_body_is_alike(def, 0));
+    assert_true(pod_body_is_alike(def, 1));
+    run_def_free(def);
+}
+
 static void service_and_secret(void **state)
 {
     (void)state;
@@ -462,6 +503,7 @@ int main(void)
         cmocka_unit_test(account_of_the_template_stays),
         cmocka_unit_test(parameters_cannot_break_rules),
         cmocka_unit_test(a_system_in_a_pod),
+        cmocka_unit_test(rendezvous_in_pods),
         cmocka_unit_test(service_and_secret),
         cmocka_unit_test(addresses),
     };
