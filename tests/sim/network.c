@@ -121,6 +121,7 @@ static struct kube_response response_of(const struct kube_transfer *t)
 }
 
 struct delivery {
+    void (*on_data)(void *ctx, const char *data, size_t len); /* NULL: `res` holds the body */
     void (*on_done)(void *ctx, const struct kube_response *res);
     void *ctx;
     struct kube_response res;
@@ -128,7 +129,12 @@ struct delivery {
 
 static void call_done(void *ctx)
 {
-    const struct delivery *d = ctx;
+    struct delivery *d = ctx;
+    if (d->on_data != NULL && d->res.body_len > 0) {
+        d->on_data(d->ctx, d->res.body, d->res.body_len);
+        d->res.body = "";
+        d->res.body_len = 0;
+    }
     d->on_done(d->ctx, &d->res);
 }
 
@@ -137,7 +143,15 @@ static void finish(void *ctx)
     struct kube_transfer *t = ctx;
     struct sim_process *p = t->process;
     if (p != NULL && !must_wait(t, finish)) {
-        struct delivery d = {t->params.on_done, t->params.ctx, response_of(t)};
+        struct delivery d = {
+            .on_done = t->params.on_done, .ctx = t->params.ctx, .res = response_of(t)};
+        if (!t->params.is_stream && t->answer.code == 200) {
+            d.on_data = t->params.on_data;
+        }
+        if (d.on_data != NULL && t->failure == KUBE_BROKEN && t->answer.body != NULL) {
+            d.res.body = t->answer.body; /* half of it came */
+            d.res.body_len = strlen(t->answer.body) / 2;
+        }
         sim_trace("%s: %s: %d/%d", process_identity(p), t->what, (int)d.res.failure,
                   d.res.http_code);
         leave(t);
