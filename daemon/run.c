@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "daemon/bmr.h"
 #include "daemon/judge.h"
 #include "daemon/template_check.h"
@@ -76,6 +77,9 @@ void run_park(struct run *run, const struct err *why)
         xasprintf("%s; tried again in %d s", why->msg, (int)(wait_ns / 1000000000));
     if (!run_life_is_stored(run->life)) {
         run_hold_off(run, "RunParked", why->msg);
+    } else if (!run_is_final(run)) { /* for the condition; the store keeps what it has */
+        text_put(run->status.reason, sizeof(run->status.reason), "RunParked");
+        text_put(run->status.message, sizeof(run->status.message), "%s", note);
     }
     run_emit(run, EVENT_WARNING, "RunParked", note);
     log_event(LOG_LEVEL_ERROR, "a run is parked, the others go on", "run", run->name, "err", note,

@@ -20,6 +20,7 @@
 
 #define RUN_RETRY_NS (5 * INT64_C(1000000000)) /* after a failed request */
 #define RUN_PARK_DOUBLINGS_MAX 6               /* 5 s to 320 s */
+#define RUN_PARK_TIMES_MAX 8                   /* then it ends: after 16 min */
 
 /* What the object asks for, as the watch showed it last. */
 struct run_asked {
@@ -75,7 +76,7 @@ struct run_expiry {
 
 /* After an error of its own the run waits, longer each time; the others go on. */
 struct run_parking {
-    unsigned n_times;
+    unsigned n_times; /* since it last made progress */
     int64_t until_ns; /* 0: not parked */
 };
 

@@ -38,6 +38,7 @@ static void on_attempt(void *ctx, const struct attempt_row *row)
 {
     struct run *run = ctx;
     run->env->counters->attempts[row->outcome]++;
+    run->parking.n_times = 0;
     run->progress.is_known = false;
     guess_eta(run);
     run_wake(run);
@@ -171,25 +172,37 @@ void run_notice_pod(struct run *run, enum kube_change change, const struct kube_
 
 /* ---- cancel and suspend ---- */
 
-/* A run that is not driven has no pods, so what was asked for takes effect at once. */
-static int end_queued(struct run *run, enum run_phase phase, const char *reason, struct err *err)
+/* A run that is not driven has no pods, so this takes effect at once. */
+static int end_queued(struct run *run, enum run_phase phase, const char *reason, const char *why,
+                      struct err *err)
 {
     struct store *store = run->env->store;
     struct run_status status = run->status;
     status.phase = phase;
     text_put(status.reason, sizeof(status.reason), "%s", reason);
-    text_put(status.message, sizeof(status.message), "%u of %u trials done, %u failed",
-             status.trials_done, status.trials_total, status.trials_failed);
+    text_put(status.message, sizeof(status.message), "%u of %u trials done, %u failed%s%s",
+             status.trials_done, status.trials_total, status.trials_failed, why == NULL ? "" : "; ",
+             why == NULL ? "" : why);
     status.has_current = false;
     status.ended_unix_ms = clock_steady_unix_ms();
     int r = store->ops->put_status(store, run->uid, &status, err);
     if (r == 0) {
         run->status = status;
         run->env->counters->runs_finished += run_phase_is_final(phase);
-        run_emit(run, EVENT_NORMAL, reason, status.message);
+        run_emit(run, phase == RUN_FAILED ? EVENT_WARNING : EVENT_NORMAL, reason, status.message);
         run_enter(run, LIFE_ON_ENDED_QUEUED);
     }
     return r;
+}
+
+void run_give_up(struct run *run, const struct err *why)
+{
+    struct err err;
+    if (run->life == LIFE_ACCEPTED && !run->asked.is_gone &&
+        end_queued(run, RUN_FAILED, "DriverFailed", why->msg, &err) < 0) {
+        log_event(LOG_LEVEL_WARN, "the end of a run could not be stored, it stays parked", "run",
+                  run->name, "err", err.msg, NULL);
+    }
 }
 
 int run_steer(struct run *run, struct err *err)
@@ -208,7 +221,7 @@ int run_steer(struct run *run, struct err *err)
         return 0;
     }
     if (asked->cancel) {
-        return end_queued(run, RUN_CANCELLED, "CancelRequested", err);
+        return end_queued(run, RUN_CANCELLED, "CancelRequested", NULL, err);
     }
     if (run->status.started_unix_ms == 0) { /* never driven: nothing to keep in the store */
         run->status.phase = asked->suspend ? RUN_SUSPENDED : RUN_QUEUED;

@@ -13,5 +13,8 @@ int run_steer(struct run *run, struct err *err);
 void run_notice_pod(struct run *run, enum kube_change change, const struct kube_object *object);
 /* Takes the answer of a driver that is done. An error: it gave up, and the run is not driven. */
 int run_stop(struct run *run, struct err *err);
+/* Ends a run that is parked again and again as Failed, because of `why`. Where even that cannot be
+ * stored, it stays parked. */
+void run_give_up(struct run *run, const struct err *why);
 /* Stops driving; the pods live on for the next benchd. */
 void run_detach(struct run *run);

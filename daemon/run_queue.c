@@ -132,6 +132,9 @@ static int contain(struct run *run, int r, const struct err *why, struct err *er
         return err_set(err, -r, "run '%s': %s", run->name, why->msg);
     }
     run_park(run, why);
+    if (run->parking.n_times > RUN_PARK_TIMES_MAX) {
+        run_give_up(run, why);
+    }
     return 0;
 }
 
@@ -143,8 +146,7 @@ int run_queue_bury(struct run_queue *q, struct err *err)
             continue;
         }
         struct err why = {0};
-        if (run_is_driven(
-                run)) { /* its pods must go first, or the next run would share their CPUs */
+        if (run_is_driven(run)) { /* its pods go first: the next run must not share their CPUs */
             (void)run_steer(run, &why); /* a driver that is asked cannot fail */
             continue;
         }

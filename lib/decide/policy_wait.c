@@ -20,6 +20,7 @@ bool wait_is_news(const struct run_wait *wait, const struct run_status *before)
 
 bool wait_is_in(const struct run_status *status)
 {
-    return status->phase == RUN_RUNNING && status->reason[0] != '\0' &&
-           strcmp(status->reason, run_phase_to_string(RUN_RUNNING)) != 0;
+    const bool is_under_way = status->phase == RUN_RUNNING || status->phase == RUN_QUEUED;
+    return is_under_way && status->reason[0] != '\0' &&
+           strcmp(status->reason, run_phase_to_string(status->phase)) != 0;
 }

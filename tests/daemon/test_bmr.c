@@ -252,6 +252,7 @@ static void a_wait_is_a_condition(void **state)
         {RUN_RUNNING, "PodsRemain", "True", "PodsRemain"},
         {RUN_RUNNING, "Running", "False", "Running"},
         {RUN_RUNNING, "", "False", "Running"},
+        {RUN_QUEUED, "Queued", "False", "Queued"},
         {RUN_FAILED, "DeadlineExceeded", "False", "Failed"},
         {RUN_SUSPENDED, "SuspendRequested", "False", "Suspended"},
     };

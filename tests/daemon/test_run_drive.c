@@ -287,6 +287,59 @@ static void an_error_of_one_run_parks_it(void **state)
     close_world(NULL, inline_bmr("u9"));
 }
 
+/* It does not come back for ever, and what is wrong with it is told meanwhile. */
+static void a_run_whose_driver_always_fails_ends(void **state)
+{
+    struct world *w = open_world(state);
+    struct run_queue q = {0};
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = take_over(w, bmr, RUN_RUNNING);
+    run_queue_add(&q, run);
+    finish_code = -EBADMSG;
+    int n = 0;
+    for (; n < 20 && run->life == LIFE_ACCEPTED; n++) {
+        run->parking.until_ns = 0;
+        assert_int_equal(run_queue_advance(&q, NULL), 0);
+        assert_int_equal(run->life, LIFE_DRIVEN);
+        struct driver *driver = run->at.driven.driver;
+        driver->params.events.done(driver->params.events.ctx);
+        assert_int_equal(run_queue_advance(&q, NULL), 0);
+        if (n == 0) {
+            assert_string_equal(run->status.reason, "RunParked");
+            assert_non_null(strstr(run->status.message, "the driver gave up; tried again in 5 s"));
+        }
+    }
+    finish_code = 0;
+    assert_int_equal(n, 9);
+    assert_int_equal(run->life, LIFE_ENDED);
+    struct run_row row;
+    assert_int_equal(w->env.store->ops->get_run(w->env.store, "u1", &row, NULL), 0);
+    assert_int_equal(row.status.phase, RUN_FAILED);
+    assert_string_equal(row.status.reason, "DriverFailed");
+    assert_non_null(strstr(row.status.message, "the driver gave up"));
+    run_row_done(&row);
+    run_queue_done(&q);
+    close_world(NULL, bmr);
+}
+
+/* Progress is no failure in a row. */
+static void a_saved_attempt_ends_the_count(void **state)
+{
+    struct world *w = open_world(state);
+    struct run_queue q = {0};
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = take_over(w, bmr, RUN_RUNNING);
+    run_queue_add(&q, run);
+    run->parking.n_times = 7;
+    assert_int_equal(run_queue_advance(&q, NULL), 0);
+    struct driver *driver = run->at.driven.driver;
+    const struct attempt_row attempt = {.outcome = ATTEMPT_SUCCEEDED};
+    driver->params.events.attempt(driver->params.events.ctx, &attempt);
+    assert_int_equal(run->parking.n_times, 0);
+    run_queue_done(&q);
+    close_world(NULL, bmr);
+}
+
 /* Each time longer, and until somebody changes the object. */
 static void a_parked_run_waits_longer_each_time(void **state)
 {
@@ -507,6 +560,8 @@ int main(void)
         ROW(what_the_store_or_object_says_has_ended_stays_so),
         ROW(one_run_is_driven_at_a_time),
         ROW(an_error_of_one_run_parks_it),
+        ROW(a_run_whose_driver_always_fails_ends),
+        ROW(a_saved_attempt_ends_the_count),
         ROW(a_parked_run_waits_longer_each_time),
         ROW(rows_that_cannot_be_deleted_are_tried_again),
         ROW(what_is_gone_is_not_accepted),
