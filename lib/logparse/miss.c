@@ -81,11 +81,12 @@ void log_miss_format(const struct log_miss *m, const struct log_rule *rule, stru
     for (size_t i = 0; i < LOG_LAST_LINES; i++) {
         newest = m->last[i].number > newest ? m->last[i].number : newest;
     }
-    if (newest == 0) {
-        return;
-    }
     const uint64_t n = newest < LOG_LAST_LINES ? newest : LOG_LAST_LINES;
-    buf_printf(out, n == 1 ? "the only line:\n" : "the last %llu lines:\n", (unsigned long long)n);
+    if (n > 1) {
+        buf_printf(out, "; the last %llu lines:\n", (unsigned long long)n);
+    } else {
+        buf_puts(out, n == 1 ? "; the only line:\n" : "\n");
+    }
     for (uint64_t number = newest - n + 1; number <= newest; number++) {
         put_quote(out, &m->last[(number - 1) % LOG_LAST_LINES]);
     }

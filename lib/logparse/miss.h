@@ -29,5 +29,6 @@ void log_miss_remember(struct log_miss *m, uint64_t number, const char *line, si
 /* The same line matched nothing: perhaps it is the nearest so far. */
 void log_miss_compare(struct log_miss *m, const struct log_rule *rule, enum role role,
                       uint64_t number, const char *line, size_t len);
-/* "The last five lines: ..." and "nearest miss: ...", each line of text with its newline. */
+/* Goes on behind a reason: "; the last 5 lines:", the lines, "nearest miss: ...", each with its
+ * newline. */
 void log_miss_format(const struct log_miss *m, const struct log_rule *rule, struct buf *out);

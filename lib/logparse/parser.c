@@ -473,7 +473,6 @@ static void put_reason(const struct log_parser *p, struct buf *out)
         buf_printf(out, "; the pattern tries too much, it was given up %llu times",
                    (unsigned long long)p->n_given_up);
     }
-    buf_putc(out, '\n');
 }
 
 void log_parser_explain(const struct log_parser *p, struct buf *out)

@@ -445,7 +445,7 @@ int replica_spec_build(const struct run_def *def, const struct replica_id *id,
     }
     const json_t *containers = json_object_get(json_object_get(template, "spec"), "containers");
     const json_t *container = json_array_get(containers, 0);
-    struct replica_spec spec = {.id = *id};
+    struct replica_spec spec = {.id = *id, .log = log_rule_params(def, id)};
     r = build_process(def, point, addresses, container, &spec, err);
     if (r == 0) {
         r = read_request(container, "cpu", parse_cpu_millicores, &spec.cpu_millicores, err);

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "core/replica.h"
+#include "spec/log_rule.h"
 #include "spec/run_def.h"
 
 /* Where the members of one attempt listen: "host:port" by role and index. A list may be NULL
@@ -36,6 +37,7 @@ struct replica_spec { /* owned strings, NULL-terminated lists */
     char **envp; /* "NAME=value" for a process: the template's plain env first, then `env` */
     int64_t cpu_millicores; /* request, or limit, of container 0; 0: none given */
     int64_t mem_bytes;
+    struct log_parser_params log; /* what its log is read with; rule NULL: it writes records */
 };
 
 /* The role's PodTemplateSpec for a point, parameters applied. Owned. NULL template: an object with

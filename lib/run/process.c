@@ -50,6 +50,9 @@ static void on_line(void *ctx, const char *line, size_t len)
     struct process *p = ctx;
     struct record record;
     struct err err;
+    if (p->log != NULL) {
+        return; /* stream_read has given it the bytes */
+    }
     int r = line[0] == '{' ? record_read(line, len, &record, &err) : 0;
     if (r < 0 && p->damage == NULL) {
         p->damage = xasprintf("damaged record: %s", err.msg);
@@ -73,8 +76,18 @@ static void on_line(void *ctx, const char *line, size_t len)
     record_done(&record);
 }
 
+/* A step that its log rule has found. */
+static void on_step(void *ctx, const struct record *record)
+{
+    const struct process *p = ctx;
+    if (p->launcher->on_record != NULL && !p->is_removed) {
+        p->launcher->on_record(p->launcher->ctx, &p->id, record);
+    }
+}
+
 struct process *process_new(uv_loop_t *loop, struct launcher *launcher, const struct replica_id *id,
-                            char **argv_take, char **envp_take, size_t log_max_bytes)
+                            char **argv_take, char **envp_take, size_t log_max_bytes,
+                            const struct log_parser_params *log)
 {
     struct process *p = xnew(struct process);
     p->launcher = launcher;
@@ -86,6 +99,7 @@ struct process *process_new(uv_loop_t *loop, struct launcher *launcher, const st
     p->exit_code = -1;
     p->streams[0].fd = p->streams[1].fd = -1;
     capture_init(&p->capture, log_max_bytes, on_line, p);
+    p->log = log->rule == NULL ? NULL : replica_log_new(log, id, on_step, p);
     return p;
 }
 
@@ -94,6 +108,7 @@ static void process_free(struct process *p)
     strings_free(p->argv);
     strings_free(p->envp);
     capture_done(&p->capture);
+    replica_log_free(p->log);
     free(p->message);
     free(p->summary_line);
     free(p->environment_json);
@@ -146,6 +161,10 @@ static bool stream_read(struct process_stream *s, size_t budget)
             return false;
         }
         capture_feed(&s->owner->capture, s->which, chunk, (size_t)n);
+        if (s->owner->log != NULL) {
+            replica_log_feed(s->owner->log, s->which == CAPTURE_STDOUT ? LOG_STDOUT : LOG_STDERR,
+                             chunk, (size_t)n, clock_monotonic_ns());
+        }
         budget -= (size_t)n < budget ? (size_t)n : budget;
     }
     return true;
@@ -219,6 +238,15 @@ static char *describe_end(const struct process *p)
                           : xasprintf("exit code %d: %s", p->exit_code, words);
 }
 
+static void end_log(struct process *p)
+{
+    struct replica_log_end end;
+    replica_log_end(p->log, clock_monotonic_ns(), &end);
+    p->summary_line = end.summary_line;
+    p->is_job_summary = end.is_job;
+    p->damage = end.why;
+}
+
 static void finish(struct process *p, int status)
 {
     p->is_alive = false;
@@ -229,6 +257,9 @@ static void finish(struct process *p, int status)
         stream_close(&p->streams[i]);
     }
     capture_end(&p->capture);
+    if (p->log != NULL) {
+        end_log(p);
+    }
     if (p->state == REPLICA_FAILED) {
         return; /* its output could not be watched, so it was killed */
     }
@@ -327,6 +358,7 @@ void process_observe(const struct process *p, struct observed_replica *ret)
         .ended_unix_ms = p->ended_unix_ms,
         .has_summary = p->summary_line != NULL,
         .summary_fault = p->summary_fault,
+        .is_job_summary = p->is_job_summary,
         .message = p->message,
         .has_blamed = p->has_blamed,
         .blamed_role = p->blamed_role,

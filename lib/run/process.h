@@ -16,6 +16,7 @@
 #include "run/capture.h"
 #include "run/child.h"
 #include "run/launcher.h"
+#include "run/replica_log.h"
 
 #define PROCESS_TERM_GRACE_MS 2000
 
@@ -41,6 +42,7 @@ struct process {
     uv_timer_t kill_timer;
     unsigned n_handles; /* not yet closed */
     struct capture capture;
+    struct replica_log *log; /* owned; NULL: it writes records */
 
     enum replica_state state;
     enum failure_class failure;
@@ -49,17 +51,20 @@ struct process {
     char *message;             /* of the end; owned, NULL: none */
     char *summary_line;        /* owned, NULL: none */
     const char *summary_fault; /* of summary_line; static; NULL: none */
+    bool is_job_summary;       /* summary_line is of all trainers */
     char *environment_json;    /* owned, NULL: none */
     char *error_message;       /* of the last error record; owned, NULL: none */
-    char *damage;              /* of the first damaged record; owned, NULL: none */
+    char *damage; /* of the first damaged record, or why the log has no figure; owned, NULL: none */
     bool has_blamed;
     enum role blamed_role;
     uint32_t blamed_index;
 };
 
-/* Takes argv and envp (NULL-terminated lists). */
+/* Takes argv and envp (NULL-terminated lists). `log`: what its log is read with; its rule may be
+ * NULL. */
 struct process *process_new(uv_loop_t *loop, struct launcher *launcher, const struct replica_id *id,
-                            char **argv_take, char **envp_take, size_t log_max_bytes);
+                            char **argv_take, char **envp_take, size_t log_max_bytes,
+                            const struct log_parser_params *log);
 /* A failure becomes the process's state, as if it had run and ended. */
 void process_start(struct process *p, const struct child_params *how);
 /* The same for a failure before the start. */

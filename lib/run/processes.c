@@ -155,7 +155,7 @@ static int processes_create(struct launcher *launcher, const struct replica_spec
     }
     _cleanup_(freep) char *secret_fd = xasprintf("BENCHD_SECRET_FD=%d", CHILD_SECRET_FD);
     *slot = process_new(l->loop, launcher, id, strings_dup(spec->argv),
-                        process_env_build(spec->envp, secret_fd), l->log_max_bytes);
+                        process_env_build(spec->envp, secret_fd), l->log_max_bytes, &spec->log);
     g->n_members++;
     if (l->dying.len > 0) {
         *vec_push(&l->waiting) = *slot;

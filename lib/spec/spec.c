@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "logparse/rule.h"
 #include "spec/spec_names.h"
 
 const struct parameter *spec_find_parameter(const struct spec *spec, const char *name)
@@ -59,6 +60,7 @@ static void system_done(struct system *system)
 {
     free(system->name);
     free(system->profile);
+    log_rule_free(system->log);
     launch_done(&system->all_roles);
     for (int role = 0; role < ROLE_COUNT; role++) {
         launch_done(&system->of_role[role]);

@@ -34,9 +34,11 @@ struct system_patch {
     char *path; /* JSON pointer into a PodTemplateSpec, owned */
     json_t *value;
 };
+struct log_rule; /* logparse/rule.h */
 struct system {
     char *name;
     char *profile;
+    struct log_rule *log;              /* owned; NULL: its replicas write records */
     struct launch all_roles;           /* what it runs */
     struct launch of_role[ROLE_COUNT]; /* goes before that of all roles */
     VEC(struct system_patch) patches;

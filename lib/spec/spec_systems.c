@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "spec/log_rule.h"
 #include "spec/name.h"
 #include "spec/profile.h"
 #include "spec/spec_names.h"
@@ -38,6 +39,7 @@ void spec_read_systems(struct reading *r)
         {"name", FIELD_REQUIRED},    {"profile", FIELD_REQUIRED}, {"image", FIELD_OPTIONAL},
         {"command", FIELD_OPTIONAL}, {"args", FIELD_OPTIONAL},    {"env", FIELD_OPTIONAL},
         {"patches", FIELD_OPTIONAL}, {"roles", FIELD_OPTIONAL},   {"rendezvous", FIELD_OPTIONAL},
+        {"log", FIELD_OPTIONAL},
     };
     struct place list = place_get(&r->at, "systems");
     if (!read_list(r->diags, &list, SYSTEMS_MAX)) {
@@ -64,6 +66,7 @@ void spec_read_systems(struct reading *r)
         *system = (struct system){
             .name = xstrdup(name),
             .profile = xstrdup(profile == NULL ? PROFILE_NATIVE : profile), /* wrong: noted */
+            .log = log_rule_of_system(r->diags, &item),
         };
         spec_read_launches(r, &item, system);
         struct place rendezvous = place_get(&item, "rendezvous");

@@ -1,0 +1,115 @@
+/* See replica_log.h. */
+#include "run/replica_log.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+
+struct replica_log {
+    struct log_parser *parser;
+    struct log_parser_params params;
+    struct record_who who;
+    replica_log_step_fn on_step;
+    void *ctx;
+    uint32_t n_warmup, n_measured; /* steps shown */
+    int64_t begin_ns, last_ns;     /* time stamps of figures */
+    bool has_begin;
+};
+
+/* Samples and time whose quotient is the figure's throughput; false: it has none. */
+static bool step_of(const struct replica_log *l, const struct log_figure *f, double *ret_samples,
+                    double *ret_s)
+{
+    const double units = isnan(f->units) ? 0 : f->units;
+    if (!isnan(f->rate)) {
+        *ret_samples = units >= 1 ? units : ceil(f->rate);
+        *ret_s = *ret_samples / f->rate;
+    } else {
+        *ret_samples = units;
+        *ret_s = l->has_begin ? (double)(f->t_ns - l->last_ns) / 1e9 : 0;
+    }
+    return *ret_samples >= 1 && *ret_samples <= UINT32_MAX && *ret_s > 0 && *ret_s < 1e9;
+}
+
+static uint32_t steps_of(const struct log_figure *f)
+{
+    return f->steps >= 1 && f->steps < 1e9 ? (uint32_t)f->steps : 1;
+}
+
+static void on_figure(void *ctx, const struct log_figure *f)
+{
+    struct replica_log *l = ctx;
+    const struct log_line_rule *line = &l->params.rule->lines.items[f->line];
+    double samples, s;
+    if (line->kind != LOG_KIND_STEP || f->rank > 0) {
+        return; /* the view shows steps, of one process */
+    }
+    const bool is_step = step_of(l, f, &samples, &s);
+    l->begin_ns = l->has_begin ? l->begin_ns : f->t_ns;
+    l->last_ns = f->t_ns;
+    l->has_begin = true;
+    if (!is_step) {
+        return;
+    }
+    uint32_t *count = f->is_warmup ? &l->n_warmup : &l->n_measured;
+    *count += steps_of(f);
+    const struct record record = {
+        .type = RECORD_STEP,
+        .who = l->who,
+        .step = {.step = *count - 1,
+                 .warmup = f->is_warmup,
+                 .t_ns = f->is_warmup ? 0 : f->t_ns - l->begin_ns,
+                 .step_ns = (int64_t)(s * 1e9),
+                 .samples = (uint32_t)samples,
+                 .loss = f->loss},
+    };
+    l->on_step(l->ctx, &record);
+}
+
+struct replica_log *replica_log_new(const struct log_parser_params *params,
+                                    const struct replica_id *id, replica_log_step_fn on_step,
+                                    void *ctx)
+{
+    struct replica_log *l = xnew(struct replica_log);
+    l->params = *params;
+    l->params.on_figure = on_figure;
+    l->params.ctx = l;
+    l->who = (struct record_who){id->role, id->index, id->attempt.number};
+    l->on_step = on_step;
+    l->ctx = ctx;
+    l->parser = log_parser_new(&l->params);
+    return l;
+}
+
+void replica_log_free(struct replica_log *l)
+{
+    if (l != NULL) {
+        log_parser_free(l->parser);
+        free(l);
+    }
+}
+
+void replica_log_feed(struct replica_log *l, enum log_stream stream, const char *data, size_t len,
+                      int64_t t_ns)
+{
+    log_parser_feed(l->parser, stream, data, len, t_ns);
+}
+
+void replica_log_end(struct replica_log *l, int64_t t_ns, struct replica_log_end *ret)
+{
+    log_parser_end(l->parser, t_ns);
+    *ret = (struct replica_log_end){0};
+    struct log_result result;
+    struct buf out = BUF_INIT;
+    if (log_parser_result(l->parser, &result) < 0) {
+        log_parser_explain(l->parser, &out);
+        ret->why = buf_take(&out);
+        return;
+    }
+    struct summary summary;
+    log_result_to_summary(&result, l->params.rule, &summary);
+    record_write_summary(&out, &l->who, &summary, result.step_ns, result.n_step_ns);
+    out.data[out.len - 1] = '\0'; /* without its newline, as other summaries are kept */
+    ret->summary_line = buf_take(&out);
+    ret->is_job = summary.source.is_job;
+}

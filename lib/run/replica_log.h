@@ -1,0 +1,26 @@
+/* The log of a replica that does not write records: its rule turns lines into step records for the live
+ * view, and into a summary at the end. Used by both launchers. Pure: time comes with the bytes. */
+#pragma once
+
+#include "core/record.h"
+#include "core/replica.h"
+#include "logparse/parser.h"
+
+struct replica_log;
+typedef void (*replica_log_step_fn)(void *ctx, const struct record *record);
+
+/* params->rule is not NULL; its on_figure and ctx are not read. */
+struct replica_log *replica_log_new(const struct log_parser_params *params,
+                                    const struct replica_id *id, replica_log_step_fn on_step,
+                                    void *ctx);
+void replica_log_free(struct replica_log *l); /* NULL is fine */
+void replica_log_feed(struct replica_log *l, enum log_stream stream, const char *data, size_t len,
+                      int64_t t_ns);
+
+/* What the log of a replica that has ended is worth. */
+struct replica_log_end {
+    char *summary_line; /* owned; NULL: no throughput follows from the log */
+    bool is_job;        /* of the summary: it is that of all trainers */
+    char *why;          /* owned, several lines; NULL: there is a summary */
+};
+void replica_log_end(struct replica_log *l, int64_t t_ns, struct replica_log_end *ret);

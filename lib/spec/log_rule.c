@@ -1,0 +1,55 @@
+/* See log_rule.h. */
+#include "spec/log_rule.h"
+
+#include "base/mem.h"
+#include "logparse/shipped.h"
+
+static struct log_rule *find_shipped(struct diags *d, const struct place *place, const char *name)
+{
+    struct log_rule *rule = log_shipped_load(name);
+    if (rule != NULL) {
+        return rule;
+    }
+    struct buf fix = BUF_INIT;
+    const char *meant = log_shipped_suggest(name);
+    if (meant != NULL) {
+        buf_printf(&fix, "did you mean '%s'?", meant);
+    } else {
+        buf_puts(&fix, "write a rule, {lines: [...]}, or one of");
+        for (size_t i = 0; i < log_shipped_count; i++) {
+            buf_printf(&fix, "%s %s", i == 0 ? "" : ",", log_shipped[i].name);
+        }
+    }
+    reader_complain(d, place, buf_cstr(&fix), "no log rule '%s' ships", name);
+    buf_done(&fix);
+    return NULL;
+}
+
+struct log_rule *log_rule_of_system(struct diags *diags, const struct place *system)
+{
+    struct place place = place_get(system, "log");
+    if (place.node == NULL) {
+        return NULL;
+    }
+    if (place.node->kind == NODE_STRING) {
+        return find_shipped(diags, &place, place.node->s);
+    }
+    if (place.node->kind != NODE_MAP) {
+        reader_complain(diags, &place, "write the name of a rule, or {lines: [...]}",
+                        "must be a name or a map, not %s", node_kind_to_string(place.node->kind));
+        return NULL;
+    }
+    return log_rule_read(diags, &place);
+}
+
+struct log_parser_params log_rule_params(const struct run_def *def, const struct replica_id *id)
+{
+    const struct point *point = &def->matrix.points[id->attempt.point];
+    return (struct log_parser_params){
+        .rule = def->spec->systems.items[point->system].log,
+        .role = id->role,
+        .batch_size = point->batch_size,
+        .warmup_steps = def->spec->warmup_steps,
+        .trainers = point->replicas[point_training_role(point)],
+    };
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Systems that print lines of their own instead of records: a log rule reads them, and benchctl makes the tables."""
+import json
+import stat
+
+import cli
+
+
+class LogRules(cli.CliCase):
+    def define_script(self, script, log, trainers=(1, 2), **spec):
+        """Trainers that run this shell script, read by this rule."""
+        path = self.folder / "train.sh"
+        path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        document = cli.definition(repeats=1, extra={
+            "systems": [{"name": "mine", "profile": "benchworker", "log": log}],
+            "sweep": {"grid": {"trainers": list(trainers)}},
+            "baseline": {"kind": "Point", "where": {"trainers": 1}},
+            "roles": {"trainer": {"replicas": {"from": "trainers"}, "template": {
+                "spec": {"containers": [{"name": "main", "command": [str(path)]}]}}}}, **spec})
+        document["spec"]["workload"]["exchange"] = {"kind": "None"}
+        file = self.folder / "mine.json"
+        file.write_text(json.dumps(document), encoding="utf-8")
+        return str(file)
+
+    def run_script(self, script, log, code=0, **keys):
+        file = self.define_script(script, log, **keys)
+        return json.loads(self.ctl("run", file, "--local", "--store", self.store, "-o", "json", code=code).stdout)
+
+    def values(self, result):
+        return [p["throughput"]["value"] for p in result["points"]]
+
+    def test_a_script_that_prints_images_a_second(self):
+        file = self.define_script('echo "123.4 images/sec"', "torch-ddp")
+        done = self.ctl("run", file, "--local", "--store", self.store, "-q")
+        self.assertRegex(done.stdout, r"1 +123\.4 .*\n +2 +246\.8 ")
+        self.assertIn("System mine: samples/s of its log, by the rule torch-ddp: mean of 1 step line, of each trainer.",
+                      " ".join(done.stdout.split()))
+        name = self.run_name()
+        result = json.loads(self.ctl("results", name, "--store", self.store, "-o", "json").stdout)
+        log = result["points"][1]["trials"][0]["replicas"]["items"][1]["summary"]["log"]
+        self.assertEqual(log, {"rule": "torch-ddp", "method": "mean of 1 step line", "unit": "samples",
+                               "scope": "replica", "accuracyLast": None})
+        self.assertIn("123.4 images/sec", self.ctl("logs", name, "--store", self.store, "--point", "1").stdout)
+
+    def test_a_rule_in_the_definition(self):
+        rule = {"lines": [{"kind": "Step", "pattern": "step (?<step>) took (?<step_ms>) ms, loss (?<loss>)"}]}
+        script = "for i in 0 1 2 3; do echo \"step $i took 500 ms, loss $i.5\"; done >&2"
+        result = self.run_script(script, rule)
+        self.assertEqual(self.values(result), [4.0, 8.0])  # batches of 2; the first step is the warm-up
+        summary = result["points"][0]["trials"][0]["replicas"]["items"][0]["summary"]
+        self.assertEqual((summary["steps"], summary["samples"]), (3, 6))
+        self.assertEqual((summary["lossFirst"], summary["lossLast"]), (1.5, 3.5))
+        self.assertEqual(summary["log"]["rule"], "inline")
+
+    def test_one_trainer_speaks_for_the_job(self):
+        script = 'test "$BENCHD_INDEX" != 0 || echo "total images/sec: 1,088.76"'
+        result = self.run_script(script, "tf-cnn-benchmarks")
+        self.assertEqual(result["phase"], "Succeeded")
+        for value in self.values(result):
+            self.assertAlmostEqual(value, 1088.76, places=3)
+
+    def test_a_unit_of_its_own(self):
+        result = self.run_script('echo "# Avg bus bandwidth    : 41.2341"', "nccl-tests", trainers=(1,))
+        self.assertEqual(result["points"][0]["throughput"]["unit"], "GB/s")
+
+    def test_no_line_matched(self):
+        script = "for i in 1 2 3 4 5 6; do echo \"line $i, 12 imag/sec\"; done"
+        result = self.run_script(script, "torch-ddp", code=1)
+        trial = result["points"][0]["trials"][0]
+        self.assertEqual(trial["phase"], "MetricsUnavailable")
+        self.assertIn("no line of 6 matched the log rule torch-ddp; the last 5 lines:   2: line 2", trial["error"])
+        self.assertIn("nearest miss: line 1, for lines[2] (Step) of the rule", trial["error"])
+
+    def test_hostile_output(self):
+        rows = [
+            ("head -c 3000000 /dev/zero", "NULs"),
+            ("head -c 3000000 /dev/urandom", "random bytes"),
+            ("head -c 3000000 /dev/zero | tr '\\0' x", "one long line"),
+            ("printf '\\r%s' $(seq 1 20000)", "a progress bar"),
+        ]
+        for script, name in rows:
+            with self.subTest(name):
+                result = self.run_script(f"{script}; echo; printf '\\033[1m5 img/s\\033[0m'", "torch-ddp", trainers=(1,))
+                self.assertEqual(self.values(result), [5.0])
+
+    def test_a_failed_program_is_no_result(self):
+        result = self.run_script('echo "5 img/s"; exit 3', "torch-ddp", trainers=(1,), code=1)
+        self.assertIn("exit code 3", result["points"][0]["trials"][0]["error"])
+
+
+if __name__ == "__main__":
+    cli.main()

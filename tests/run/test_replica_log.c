@@ -1,0 +1,149 @@
+/* What a log rule makes of one replica's output: records of steps, and a summary or a reason. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "run/replica_log.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/summary.h"
+#include "logparse/shipped.h"
+
+static const struct replica_id id = {{3, 1, 2}, ROLE_TRAINER, 1};
+
+struct steps {
+    unsigned n;
+    struct record last;
+};
+
+static void on_step(void *ctx, const struct record *record)
+{
+    struct steps *steps = ctx;
+    steps->n++;
+    steps->last = *record;
+}
+
+static struct replica_log *new_log(struct log_rule *rule, int64_t warmup, struct steps *steps)
+{
+    const struct log_parser_params params = {
+        .rule = rule,
+        .role = ROLE_TRAINER,
+        .batch_size = 32,
+        .warmup_steps = warmup,
+        .trainers = 2,
+    };
+    return replica_log_new(&params, &id, on_step, steps);
+}
+
+static void feed(struct replica_log *l, const char *text, int64_t t_ns)
+{
+    replica_log_feed(l, LOG_STDOUT, text, strlen(text), t_ns);
+}
+
+static void steps_and_a_summary(void **state)
+{
+    (void)state;
+    struct log_rule *rule = log_shipped_load("paddle-fluid");
+    struct steps steps = {0};
+    struct replica_log *l = new_log(rule, 1, &steps);
+    feed(l, "Pass = 0, Iters = 0, Loss = 3.5, Accuracy = 0.1, Speed = 16.00 img/s\nPass = 0, It",
+         0);
+    assert_int_equal(steps.n, 1);
+    assert_true(steps.last.step.warmup);
+    feed(l, "ers = 1, Loss = 2.5, Accuracy = 0.1, Speed = 64.00 img/s\n", 7000);
+    assert_int_equal(steps.n, 2);
+    assert_false(steps.last.step.warmup);
+    assert_int_equal(steps.last.type, RECORD_STEP);
+    assert_int_equal(steps.last.who.index, 1);
+    assert_int_equal(steps.last.step.step, 0); /* measured steps are counted apart */
+    assert_int_equal(steps.last.step.samples, 32);
+    assert_int_equal(steps.last.step.step_ns, 500000000);
+    assert_true(steps.last.step.loss == 2.5);
+    struct replica_log_end end;
+    replica_log_end(l, 8000, &end);
+    assert_null(end.why);
+    assert_false(end.is_job);
+    struct summary s;
+    assert_int_equal(summary_read(end.summary_line, &id, &s, NULL), 0);
+    assert_null(summary_fault(&s));
+    assert_true(summary_throughput(&s) == 64);
+    assert_int_equal(s.steps, 1);
+    assert_int_equal(s.n_series, 1);
+    assert_string_equal(s.source.rule, "paddle-fluid");
+    assert_string_equal(s.source.method, "mean of 1 step line");
+    summary_done(&s);
+    free(end.summary_line);
+    replica_log_free(l);
+    log_rule_free(rule);
+}
+
+/* Steps whose time is that between lines. */
+static void steps_by_time_stamps(void **state)
+{
+    (void)state;
+    struct log_rule *rule = log_shipped_load("paddle-benchmark-fluid");
+    struct steps steps = {0};
+    struct replica_log *l = new_log(rule, 0, &steps);
+    feed(l, "Pass: 0, Iter: 0, Loss: 4.5\n", 1000000000);
+    assert_int_equal(steps.n, 0); /* there is no time yet */
+    feed(l, "Pass: 0, Iter: 2, Loss: 3.5\n", 3000000000);
+    assert_int_equal(steps.n, 1);
+    assert_int_equal(steps.last.step.samples, 64);
+    assert_int_equal(steps.last.step.step_ns, 2000000000);
+    struct replica_log_end end;
+    replica_log_end(l, 9000000000, &end);
+    struct summary s;
+    assert_int_equal(summary_read_usable(end.summary_line, &id, &s, NULL), 0);
+    assert_true(summary_throughput(&s) == 32);
+    free(end.summary_line);
+    replica_log_free(l);
+    log_rule_free(rule);
+}
+
+static void a_summary_of_the_job(void **state)
+{
+    (void)state;
+    struct log_rule *rule = log_shipped_load("tf-cnn-benchmarks");
+    struct steps steps = {0};
+    struct replica_log *l = new_log(rule, 0, &steps);
+    feed(l, "total images/sec: 1088.76", 0);
+    struct replica_log_end end;
+    replica_log_end(l, 0, &end);
+    assert_true(end.is_job);
+    assert_int_equal(steps.n, 0);
+    free(end.summary_line);
+    replica_log_free(l);
+    log_rule_free(rule);
+}
+
+static void a_reason(void **state)
+{
+    (void)state;
+    struct log_rule *rule = log_shipped_load("keras");
+    struct replica_log *l = new_log(rule, 0, &(struct steps){0});
+    feed(l, "killed\n", 0);
+    struct replica_log_end end;
+    replica_log_end(l, 0, &end);
+    assert_null(end.summary_line);
+    assert_string_equal(end.why,
+                        "no line of 1 matched the log rule keras; the only line:\n  1: killed\n");
+    free(end.why);
+    replica_log_free(l);
+    log_rule_free(rule);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_and_a_summary),
+        cmocka_unit_test(steps_by_time_stamps),
+        cmocka_unit_test(a_summary_of_the_job),
+        cmocka_unit_test(a_reason),
+    };
+    return cmocka_run_group_tests_name("run/replica_log", tests, NULL, NULL);
+}
