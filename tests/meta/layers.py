@@ -51,7 +51,8 @@ PURE = {"core", "doc", "logparse", "spec", "decide", "result", "pod", "report"}
 # By Meson: version, data folder and build options; the source, which each build asks for anew; texts of profiles.
 GENERATED = {"config.h", "base/build_source.h", "shipped_profiles.inc"}
 GENERATED_USERS = {"ctl", "daemon", "worker", "worker/host", "report"}
-GENERATED_FILES = {"lib/base/build_info.c", "lib/spec/shipped_profiles.c"}  # what each build makes anew is included by one file
+# What each build makes anew is included by one file.
+GENERATED_FILES = {"lib/base/build_info.c", "lib/spec/shipped_profiles.c"}
 
 # Known by name, so that a first use is a decision here; other headers in angle brackets count as libc's.
 THIRD_PARTY = ("jansson.h", "yaml.h", "pcre2.h", "curl/", "uv.h", "openssl/", "sqlite3.h", "zstd.h",

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Systems with an image and a command of their own: plain scripts that know nothing of benchd but the lines they print, and
+find each other by the variables of a profile. No framework is needed."""
+import json
+import sys
+
+import cli
+
+# Reads what torchrun sets, and really exchanges: worker 0 adds up the vectors of all and sends back the sum.
+TRAIN = f"""#!{sys.executable}
+import json, os, socket, struct, sys, time
+rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+address = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+N = 4096
+
+def receive(s):
+    data = b""
+    while len(data) < 4 * N:
+        chunk = s.recv(4 * N - len(data))
+        if not chunk:
+            sys.exit("a peer is gone")
+        data += chunk
+    return struct.unpack(f"{{N}}i", data)
+
+def connect():
+    for _ in range(2000):
+        try:
+            return socket.create_connection(address)
+        except ConnectionRefusedError:
+            time.sleep(0.01)
+    sys.exit("no worker 0")
+
+if rank == 0:
+    server = socket.create_server(address)
+    peers = [server.accept()[0] for _ in range(size - 1)]
+else:
+    peers = [connect()]
+
+def all_reduce(own):
+    if rank > 0:
+        peers[0].sendall(struct.pack(f"{{N}}i", *own))
+        return receive(peers[0])
+    total = [sum(v) for v in zip(own, *(receive(p) for p in peers))]
+    for p in peers:
+        p.sendall(struct.pack(f"{{N}}i", *total))
+    return total
+
+batch, steps = int(sys.argv[1]), int(os.environ["BENCHD_STEPS"])
+began = time.monotonic_ns()
+for step in range(steps):
+    total = all_reduce([rank + step] * N)
+    assert list(total) == [size * (size - 1) // 2 + size * step] * N, total[:3]
+record = dict(benchd=1, type="summary", role=os.environ["BENCHD_ROLE"], index=rank, attempt=int(os.environ["BENCHD_ATTEMPT"]),
+              samples=batch * steps, duration_ns=time.monotonic_ns() - began, steps=steps, loss_first=None, loss_last=None,
+              max_rss_bytes=None, environment_digest=None, series=None)
+print("model", sys.argv[2], "world", size)
+print(json.dumps({{k: v for k, v in record.items() if v is not None}}), flush=True)
+"""
+
+# The whole of it: what somebody with such a script writes.
+DEFINITION = """\
+apiVersion: benchd.io/v1alpha1
+kind: Benchmark
+metadata: {name: ddp}
+spec:
+  systems: [{name: ddp, profile: torchrun, command: [%s, $(BENCHD_BATCH_SIZE), $(BENCHD_MODEL)]}]
+  workload: {model: my-net, batchSize: 32, exchange: {kind: AllReduce}}
+  sweep: {grid: {workers: [1, 2]}}
+  roles: {worker: {replicas: {from: workers}}}
+  measure: {warmupSteps: 0, steps: 20}
+"""
+
+# The example of docs/profiles.md, and a program that prints what it got.
+DMLC = """\
+name: dmlc
+rendezvous:
+- {name: DMLC_ROLE, value: server, roles: [pserver]}
+- {name: DMLC_ROLE, value: worker, roles: [trainer]}
+- {name: DMLC_NUM_SERVER, value: "${pservers}"}
+- {name: DMLC_NUM_WORKER, value: "${trainers}"}
+- {name: DMLC_PS_ROOT_URI, value: "${pserver.host}", with: [pserver]}
+- {name: DMLC_PS_ROOT_PORT, value: "${pserver.port}", with: [pserver]}
+"""
+
+
+class Systems(cli.CliCase):
+    def setUp(self):
+        super().setUp()
+        self.place = self.folder / "place"
+        self.env["BENCHCTL_PATH"] = str(self.place)
+
+    def file(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+        return str(path)
+
+    def test_a_plain_script_in_nine_lines(self):
+        path = self.file("ddp.yaml", DEFINITION % self.file("train.py", TRAIN))
+        args = ("--store", self.store, "--repeats", "1")
+        done = self.ctl("run", path, *args, "-o", "json")
+        result = json.loads(done.stdout)
+        self.assertEqual("Succeeded", result["phase"], done.stderr)
+        self.assertEqual([1, 2], [p["replicas"]["worker"] for p in result["points"]])
+        self.assertEqual(["AllReduce"] * 2, [p["exchange"] for p in result["points"]])
+        self.assertEqual([0, 0], [p["baseline"]["point"] for p in result["points"]])  # one worker is the baseline
+        self.assertEqual(1, result["points"][0]["efficiency"]["value"])
+        log = self.ctl("logs", result["run"], "--store", self.store, "--point", "1").stdout  # of worker 0
+        self.assertIn("model my-net world 2\n", log)
+        table = self.ctl("results", result["run"], "--store", self.store).stdout
+        self.assertIn("by workers (columns)\n", table)
+        self.assertIn("efficiency E = S / workers; X_1: one worker.", table)
+        plan = self.ctl("plan", path, "--local").stdout
+        self.assertRegex(plan, r"(?m)^POINT .* WORKERS +THREADS")
+
+    def test_a_lost_exchange_is_a_failure(self):
+        script = TRAIN.replace("total = all_reduce", "rank and sys.exit(3); total = all_reduce")
+        path = self.file("ddp.yaml", DEFINITION % self.file("train.py", script))
+        args = ("--store", self.store, "--repeats", "1", "--set", "workers=2", "-o", "json")
+        done = self.ctl("run", path, *args, code=1)
+        trial = json.loads(done.stdout)["points"][0]["trials"][0]
+        self.assertEqual("Failed", trial["phase"])
+        self.assertRegex(trial["error"], "worker/[01]: ")
+
+    def test_a_profile_of_ones_own(self):
+        docs = (cli.ROOT / "docs" / "profiles.md").read_text(encoding="utf-8")
+        self.assertIn(DMLC, docs)
+        self.file("place/profiles/dmlc/profile.yaml", DMLC)
+        show = self.file("show.sh", "#!/bin/sh\nenv | grep '^DMLC_' | LC_ALL=C sort\n")
+        path = self.file("ps.yaml", f"""\
+apiVersion: benchd.io/v1alpha1
+kind: Benchmark
+metadata: {{name: ps}}
+spec:
+  systems: [{{name: mine, profile: dmlc, command: [{show}]}}]
+  workload: {{model: m, batchSize: 1, exchange: {{kind: PServer}}}}
+  sweep: {{grid: {{trainers: [2], pservers: [1]}}}}
+  roles: {{trainer: {{replicas: {{from: trainers}}}}, pserver: {{replicas: {{from: pservers}}}}}}
+  baseline: {{kind: Point, where: {{trainers: 2}}}}
+""")
+        done = self.ctl("run", path, "--store", self.store, "--repeats", "1", "-o", "json", code=1)
+        run = json.loads(done.stdout)["run"]  # without a summary it has no figures
+        logs = {role: self.ctl("logs", run, "--store", self.store, "--role", role).stdout for role in ("trainer", "pserver")}
+        same = "DMLC_NUM_SERVER=1\nDMLC_NUM_WORKER=2\nDMLC_PS_ROOT_PORT=%s\nDMLC_PS_ROOT_URI=127.0.0.1\nDMLC_ROLE=%s\n"
+        port = logs["trainer"].split("PORT=")[1].split("\n")[0]
+        self.assertEqual(same % (port, "worker"), logs["trainer"])
+        self.assertEqual(same % (port, "server"), logs["pserver"])
+
+    def test_what_is_missing_has_its_place(self):
+        path = self.file("none.yaml", DEFINITION.replace(", command: [%s, $(BENCHD_BATCH_SIZE), $(BENCHD_MODEL)]", ""))
+        done = self.ctl("validate", path, code=2)
+        self.assertIn("none.yaml:5:13: error: spec.systems[0]: system 'ddp' has no command for role worker", done.stderr)
+        self.assertIn("fix: for example, add 'command: [python3, train.py]'", done.stderr)
+        path = self.file("lost.yaml", DEFINITION % "/not/there")
+        done = self.ctl("run", path, "--store", self.store, code=9)
+        self.assertIn("the program '/not/there' is missing", done.stderr)
+
+
+if __name__ == "__main__":
+    cli.main()
