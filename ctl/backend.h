@@ -56,6 +56,7 @@ struct backend_ops {
     /* *ret_name: the full name of the run, owned. */
     enum exit_code (*delete_run)(struct backend *b, const char *what, char **ret_name);
     enum exit_code (*cancel_run)(struct backend *b, const char *what, char **ret_name);
+    enum exit_code (*undelete_run)(struct backend *b, const char *what, char **ret_name);
     /* `benchctl run` and `benchctl attach`: with the options of the command line. */
     enum exit_code (*run)(struct backend *b);
     enum exit_code (*attach)(struct backend *b, const char *what);

@@ -129,6 +129,7 @@ static const struct backend_ops ops = {
     .follow_logs = cluster_follow_logs,
     .delete_run = cluster_delete_run,
     .cancel_run = cluster_cancel_run,
+    .undelete_run = cluster_undelete_run,
     .run = cluster_run,
     .attach = cluster_attach,
     .free = cluster_free,

@@ -291,7 +291,7 @@ static void note_absence(struct cluster *c, bool is_delete)
     struct err why = {0};
     if (cluster_benchd_is_dead(c, &why)) {
         cli_note(c->backend.cli, "benchd is not running in namespace '%s' (%s): %s", c->ns, why.msg,
-                 is_delete ? "what it has stored about this run is not deleted"
+                 is_delete ? "what it has stored about this run is erased later, not at once"
                            : "the run is cancelled when benchd is back");
     }
 }
@@ -309,6 +309,15 @@ static bool is_kept(struct cluster *c, const char *name)
     return is;
 }
 
+/* What is stored of a run without an object can only be changed there. Owned. */
+static char *where_the_store_is(const struct cluster *c, const char *verb, const char *name)
+{
+    return xasprintf("where benchd's store is: benchctl %s %s --store sqlite:FILE\n"
+                     "  in its pod: kubectl exec -n %s deploy/benchd -- benchctl %s %s --store "
+                     "sqlite:/var/lib/benchd/results.db",
+                     verb, name, c->ns, verb, name);
+}
+
 /* cluster_find_object, for a run that is to be deleted or cancelled. */
 static enum exit_code find_to_end(struct cluster *c, const char *what, json_t **ret)
 {
@@ -317,18 +326,30 @@ static enum exit_code find_to_end(struct cluster *c, const char *what, json_t **
     int r = get_object(c, name, &a, ret);
     enum exit_code code;
     if (r == -ENOENT && !is_missing_kind(&a) && is_kept(c, name)) {
-        _cleanup_(freep) char *fix =
-            xasprintf("where benchd's store is: benchctl delete %s --store sqlite:FILE", name);
-        code =
-            cli_error(EXIT_NOT_FOUND, fix,
-                      "run/%s has no BenchmarkRun any more; its results outlive the object's time "
-                      "to live on purpose, and the cluster's API cannot delete them",
-                      name);
+        _cleanup_(freep) char *fix = where_the_store_is(c, "delete", name);
+        code = cli_error(EXIT_NOT_FOUND, fix,
+                         "run/%s has no BenchmarkRun any more; benchd has its results, and the "
+                         "cluster's API cannot delete them",
+                         name);
     } else {
         code = check_object(c, name, r, &a, ret);
     }
     cluster_answer_done(&a);
     return code;
+}
+
+/* Tells benchd that the results are to go with the object. */
+static int ask_to_erase(struct cluster *c, const char *name, struct err *err)
+{
+    struct kube_request req;
+    json_t *answer = NULL;
+    json_t *patch = json_pack("{s:{s:{s:s}}}", "metadata", "annotations", KUBE_ERASE_ANNOTATION,
+                              KUBE_ERASE_NOW);
+    kube_request_merge_patch(&kube_benchmark_runs, c->ns, name, patch, &req);
+    json_decref(patch);
+    int r = cluster_get(c, &req, &answer, err);
+    json_decref(answer);
+    return r;
 }
 
 /* Deletes or cancels the run that `what` means. */
@@ -360,7 +381,12 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
         json_decref(patch);
     }
     struct err err = {0};
-    int r = cluster_get(c, &req, &answer, &err);
+    int r = is_delete ? ask_to_erase(c, name, &err) : 0;
+    if (r < 0) {
+        kube_request_done(&req);
+    } else {
+        r = cluster_get(c, &req, &answer, &err);
+    }
     if (is_delete && r == -ENOENT) {
         r = 0; /* it existed: our first answer was lost, or somebody else was faster */
     }
@@ -381,4 +407,15 @@ enum exit_code cluster_delete_run(struct backend *b, const char *what, char **re
 enum exit_code cluster_cancel_run(struct backend *b, const char *what, char **ret_name)
 {
     return change_run(b, what, false, ret_name);
+}
+
+enum exit_code cluster_undelete_run(struct backend *b, const char *what, char **ret_name)
+{
+    (void)ret_name;
+    const struct cluster *c = (struct cluster *)b;
+    _cleanup_(freep) char *fix = where_the_store_is(c, "undelete", run_word_name(what));
+    return cli_error(EXIT_USAGE, fix,
+                     "run/%s: a deletion is taken back where benchd's store is, not by the "
+                     "cluster's API",
+                     run_word_name(what));
 }

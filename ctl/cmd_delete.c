@@ -1,4 +1,5 @@
-/* benchctl delete RUN... and benchctl cancel RUN...: the two ways in which a person ends a run. */
+/* benchctl delete RUN..., undelete RUN... and cancel RUN...: the ways in which a person ends a run, and
+ * takes that back. */
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -43,6 +44,17 @@ static enum exit_code run_delete(struct cli *cli)
     return code;
 }
 
+static enum exit_code run_undelete(struct cli *cli)
+{
+    struct backend *b = NULL;
+    enum exit_code code = backend_open(cli, &b);
+    if (code == EXIT_OK) {
+        code = end_all(b, b->ops->undelete_run, "undeleted");
+    }
+    backend_free(b);
+    return code;
+}
+
 static enum exit_code run_cancel(struct cli *cli)
 {
     struct backend *b = NULL;
@@ -61,10 +73,28 @@ const struct verb verb_delete = {
     .examples = "  benchctl delete vgg16-pserver-sweep-7k3fq\n"
                 "  benchctl delete 7k3fq 5hd2p --store sqlite:results.db\n",
     .details = "In a cluster this deletes the BenchmarkRun with its pods, and benchd then\n"
-               "deletes what it has stored about the run.",
+               "erases what it has stored about the run, at once. What kubectl deletes is\n"
+               "erased 7 days later (benchd --undelete-for). For a run whose object is gone,\n"
+               "use --store where benchd's store is.",
     .min_words = 1,
     .max_words = (size_t)-1,
     .run = run_delete,
+};
+
+const struct verb verb_undelete = {
+    .name = "undelete",
+    .args = "RUN...",
+    .summary = "Keep the results of runs whose objects were deleted",
+    .examples = "  benchctl undelete vgg16-pserver-sweep-7k3fq --store sqlite:results.db\n"
+                "  kubectl exec -n benchd deploy/benchd -- benchctl undelete 7k3fq \\\n"
+                "    --store sqlite:/var/lib/benchd/results.db\n",
+    .details = "benchd erases the results of a run 7 days after it has found its object\n"
+               "deleted (benchd --undelete-for). Until then this takes the deletion back. The\n"
+               "object does not return; the results stay, as after its time to live. Use it\n"
+               "where benchd's store is; benchd may be running.",
+    .min_words = 1,
+    .max_words = (size_t)-1,
+    .run = run_undelete,
 };
 
 const struct verb verb_cancel = {

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "kube/request.h"
 #include "kube/rfc3339.h"
 #include "spec/name.h"
 #include "spec/spec_load.h"
@@ -31,6 +32,12 @@ static const char *definition_name(const json_t *metadata, const char *benchmark
                                          : text_of(metadata, "name");
 }
 
+static bool is_to_be_erased(const json_t *metadata)
+{
+    return str_eq(text_of(json_object_get(metadata, "annotations"), KUBE_ERASE_ANNOTATION),
+                  KUBE_ERASE_NOW);
+}
+
 void bmr_read(const json_t *bmr, struct bmr_spec *ret)
 {
     const json_t *metadata = json_object_get(bmr, "metadata");
@@ -47,6 +54,7 @@ void bmr_read(const json_t *bmr, struct bmr_spec *ret)
         .cancel = json_is_true(json_object_get(spec, "cancel")),
         .suspend = json_is_true(json_object_get(spec, "suspend")),
         .is_deleting = json_object_get(metadata, "deletionTimestamp") != NULL,
+        .erase = is_to_be_erased(metadata),
         .has_definition = json_object_get(json_object_get(bmr, "status"), "definition") != NULL,
     };
 }
@@ -186,7 +194,7 @@ bool bmr_is_settled(const json_t *bmr)
     return phase >= 0 && run_phase_is_final((enum run_phase)phase) && json_is_integer(observed) &&
            json_integer_value(observed) ==
                json_integer_value(json_object_get(metadata, "generation")) &&
-           json_object_get(metadata, "deletionTimestamp") == NULL;
+           json_object_get(metadata, "deletionTimestamp") == NULL && !is_to_be_erased(metadata);
 }
 
 /* Removes all members but those of `keys`. */

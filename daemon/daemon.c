@@ -4,6 +4,8 @@
  * called at most once per turn of the loop, and once a second for what only time changes. */
 #include "daemon/daemon.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -18,6 +20,7 @@
 #include "daemon/inspect.h"
 #include "daemon/memory.h"
 #include "daemon/run_drive.h"
+#include "daemon/run_remove.h"
 
 #define LOOK_EVERY_MS 1000
 /* For other processes that write to the store: of all calls from one look to the next, also of those that
@@ -25,6 +28,7 @@
 #define STORE_WAIT_MS 1000
 #define TRIM_SOON_NS (2 * INT64_C(1000000000))  /* after a run: its pods must go first */
 #define TRIM_EVERY_NS (5 * INT64_C(1000000000)) /* costs a fifth of a millisecond */
+#define PURGE_EVERY_NS (60 * INT64_C(1000000000))
 #define DNS_NAME "kubernetes.default.svc"
 
 static void on_timer(uv_timer_t *timer);
@@ -127,6 +131,57 @@ static bool check_health(struct daemon *d)
     return !d->is_stopping;
 }
 
+/* Runs whose objects were deleted while no benchd ran get their tombstones. */
+static int learn_objects(struct daemon *d, struct err *err)
+{
+    if (d->are_objects_known) {
+        return 0;
+    }
+    const struct kube_cache *cache = watches_cache(&d->watches, WATCH_RUNS);
+    _cleanup_(freep) const char **uids = xnew_array(const char *, cache->objects.len + 1);
+    for (size_t i = 0; i < cache->objects.len; i++) {
+        uids[i] = cache->objects.items[i]->uid;
+    }
+    size_t n_deleted;
+    int r = d->store->ops->sync_objects(d->store, d->ns, uids, cache->objects.len, clock_unix_ms(),
+                                        &n_deleted, err);
+    if (r < 0) {
+        return r;
+    }
+    d->are_objects_known = true;
+    if (n_deleted > 0) {
+        char number[24];
+        (void)snprintf(number, sizeof(number), "%zu", n_deleted); /* fits */
+        log_event(
+            LOG_LEVEL_WARN,
+            "objects of runs were deleted meanwhile; their results are erased later, benchctl "
+            "undelete keeps them",
+            "runs", number, NULL);
+    }
+    return 0;
+}
+
+/* Erases one run a turn of the loop, then looks again for the next. */
+static int purge(struct daemon *d, struct err *err)
+{
+    const int64_t now_ns = clock_monotonic_ns();
+    if (now_ns < d->purge_ns) {
+        return 0;
+    }
+    int r = run_purge(&d->run_env, err);
+    if (r == -EBUSY || r == -EBADMSG) { /* later, and never the end of benchd */
+        log_event(LOG_LEVEL_WARN, "the results of a deleted run could not be erased, retrying",
+                  "err", err->msg, NULL);
+        r = 0;
+    }
+    if (r == 0) {
+        d->purge_ns = now_ns + PURGE_EVERY_NS;
+    } else {
+        wake(d);
+    }
+    return r;
+}
+
 static void look(struct daemon *d)
 {
     struct err err = {0};
@@ -135,10 +190,15 @@ static void look(struct daemon *d)
         return;
     }
     d->store->ops->wait_at_most(d->store, STORE_WAIT_MS);
-    int r = run_queue_bury(&d->queue, &err);
+    int r = learn_objects(d, &err);
+    if (r == -EBUSY) { /* another process writes: the next look */
+        return;
+    }
+    r = r < 0 ? r : run_queue_bury(&d->queue, &err);
     r = r < 0 ? r : run_queue_accept(&d->queue, &d->watches, &err);
     const bool is_first_look = r > 0; /* one that was not seen yet may have to run first */
     r = r < 0 || is_first_look ? r : run_queue_advance(&d->queue, &err);
+    r = r < 0 || is_first_look ? r : purge(d, &err);
     if (r < 0) {
         give_up(d, EXIT_LOCAL_RESOURCE, &err);
         return;
@@ -256,6 +316,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                   .key = d->key,
                                   .node_wait_ms = d->options->node_wait_ms,
                                   .image_wait_ms = d->options->image_wait_ms,
+                                  .undelete_ms = d->options->undelete_ms,
                                   .replica_account = d->options->replica_account,
                                   .events = &d->events,
                                   .pod_counters = &d->pods,

@@ -42,7 +42,9 @@ struct daemon {
     struct run_queue queue;
     struct pods_counters pods;
     struct daemon_counters counters;
-    int64_t trim_ns; /* memory goes back to the system not before that */
+    bool are_objects_known; /* the store knows which of its runs have objects */
+    int64_t purge_ns;       /* nothing is erased before that */
+    int64_t trim_ns;        /* memory goes back to the system not before that */
     bool is_stopping;
     int exit_code;      /* when stopping */
     struct err failure; /* why, if exit_code is not 0 */

@@ -6,6 +6,7 @@
 
 #include "base/args.h"
 #include "base/build_info.h"
+#include "base/mem.h"
 #include "base/parse.h"
 #include "base/roff.h"
 #include "base/str.h"
@@ -24,6 +25,7 @@ static const struct arg_opt opts[] = {
     {"node-wait", 0, "SECONDS", "Fail a pod that fits no node after this time; default: 300"},
     {"image-wait", 0, "SECONDS", "Fail a pod whose image cannot be pulled after this time; default: 120"},
     {"replica-account", 0, "NAME", "ServiceAccount of pods whose template names none; default: the namespace's"},
+    {"undelete-for", 0, "AGE", "Erase the results of a run so long after its object was deleted, such as 12h or 7d; default: 7d"},
     {"debug", 0, NULL, "Log more"},
     {"version", 0, NULL, "Print the version"},
 };
@@ -79,6 +81,33 @@ static int read_seconds(const struct args *a, const char *name, int64_t fallback
     return 0;
 }
 
+/* A number and its unit: m, h or d. NULL: not given, which leaves *ret_ms as it is. */
+static int read_age(const struct args *a, const char *name, const char *fallback, int64_t *ret_ms,
+                    struct err *err)
+{
+    static const struct {
+        char letter;
+        int64_t ms;
+    } units[] = {{'m', 60000}, {'h', 3600000}, {'d', 86400000}};
+    const char *text = args_get(a, name, fallback);
+    if (text == NULL) {
+        return 0;
+    }
+    const size_t len = strlen(text);
+    int64_t n;
+    for (size_t i = 0; len > 1 && i < sizeof(units) / sizeof(units[0]); i++) {
+        _cleanup_(freep) char *number = xstrndup(text, len - 1);
+        if (text[len - 1] == units[i].letter && parse_i64_in(number, 1, 36500, &n) >= 0) {
+            *ret_ms = n * units[i].ms;
+            return 0;
+        }
+    }
+    return err_set(
+        err, EINVAL,
+        "--%s '%s': expected 1 to 36500 and m, h or d (minutes, hours, days), such as 7d", name,
+        text);
+}
+
 static int read_all(const struct args *a, struct options *ret, struct err *err)
 {
     *ret = (struct options){
@@ -98,7 +127,8 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
         return err_set(err, EINVAL, "unexpected argument '%s'; see benchd --help", a->words[0]);
     }
     int r = read_seconds(a, "node-wait", 300, &ret->node_wait_ms, err);
-    return r < 0 ? r : read_seconds(a, "image-wait", 120, &ret->image_wait_ms, err);
+    r = r < 0 ? r : read_seconds(a, "image-wait", 120, &ret->image_wait_ms, err);
+    return r < 0 ? r : read_age(a, "undelete-for", "7d", &ret->undelete_ms, err);
 }
 
 int options_parse(int argc, char **argv, struct options *ret, struct err *err)

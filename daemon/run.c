@@ -182,6 +182,7 @@ void run_update(struct run *run, const json_t *bmr)
     run->asked.cancel = spec.cancel;
     run->asked.suspend = spec.suspend;
     run->asked.is_deleting = spec.is_deleting;
+    run->asked.erase = spec.erase;
     if (run->publication.conditions == NULL) { /* their dates; a settled object has none */
         const json_t *status = json_object_get(bmr, "status");
         run->publication.conditions = json_incref(json_object_get(status, "conditions"));

@@ -27,6 +27,7 @@ struct run_asked {
     int64_t generation;
     bool cancel, suspend, is_deleting;
     bool is_gone; /* the object */
+    bool erase;   /* its results go with it, at once */
 };
 
 /* What a run has in one state only; valid as `life` says. */

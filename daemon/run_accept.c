@@ -80,6 +80,18 @@ static void find_ended(struct run *run, const struct run_brief *brief)
     run_enter(run, LIFE_ON_FOUND_ENDED);
 }
 
+/* The very object that was gone is there again: the cluster's state was restored. */
+static int bring_back(struct run *run, struct err *err)
+{
+    struct store *store = run->env->store;
+    int r = store->ops->set_object(store, run->uid, run->env->ns, 0, err);
+    if (r == 0) {
+        log_event(LOG_LEVEL_INFO, "the object of a run is back, its results stay", "run", run->name,
+                  NULL);
+    }
+    return r;
+}
+
 /* 1: the store has it, and it is not finished; 0: it does not, or there is nothing more to do. */
 static int load_stored(struct run *run, struct err *err)
 {
@@ -89,6 +101,9 @@ static int load_stored(struct run *run, struct err *err)
     int r = store->ops->get_brief(store, run->uid, &brief, err);
     if (r < 0) {
         return r == -ENOENT ? 0 : r;
+    }
+    if (brief.deleted_unix_ms != 0 && (r = bring_back(run, err)) < 0) {
+        return r;
     }
     if (run_phase_is_final(brief.status.phase)) {
         find_ended(run, &brief);
@@ -139,6 +154,7 @@ static int put(struct run *run, struct err *err)
         .benchmark = def->spec->name,
         .definition_json = definition,
         .created_unix_ms = def->created_unix_ms,
+        .object_ns = (char *)run->env->ns,
     };
     int r = store->ops->put_run(store, &row, err);
     if (r == -EEXIST && (r = free_name(run, err)) == 0) {

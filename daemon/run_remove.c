@@ -2,9 +2,11 @@
 #include "daemon/run_remove.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
 
 static void on_deleted(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
@@ -34,13 +36,50 @@ void run_expire(struct run *run)
     if (run->expiry.state == EXPIRY_SENT || clock_monotonic_ns() < run->expiry.retry_ns) {
         return;
     }
+    struct err err;
+    int r = run->env->store->ops->set_object(run->env->store, run->uid, NULL, 0, &err);
+    if (r < 0 && r != -ENOENT) { /* else a benchd that starts now would find an object missing */
+        run->expiry.retry_ns = clock_monotonic_ns() + RUN_RETRY_NS;
+        log_event(LOG_LEVEL_WARN, "an expired run could not be deleted, retrying", "run", run->name,
+                  "err", err.msg, NULL);
+        return;
+    }
     struct kube_request req;
     kube_request_delete(&kube_benchmark_runs, run->env->ns, run->name, run->uid, -1, &req);
     run->expiry.state = EXPIRY_SENT;
     run->expiry.call = kube_call(run->env->client, &req, NULL, on_deleted, run);
 }
 
-/* Deletes rows that cannot be read too, but not those of a run that another process drives. */
+/* The object is gone, and nobody said what is to become of the results: they wait. */
+static int leave_tombstone(const struct run *run, struct err *err)
+{
+    struct store *store = run->env->store;
+    int r = store->ops->set_object(store, run->uid, NULL, clock_unix_ms(), err);
+    if (r == 0) {
+        char hours[24];
+        (void)snprintf(hours, sizeof(hours), "%lld",
+                       (long long)(run->env->undelete_ms / (3600 * 1000))); /* fits */
+        log_event(
+            LOG_LEVEL_WARN,
+            "the object of a run was deleted; its results are erased later, benchctl undelete "
+            "keeps them",
+            "run", run->name, "uid", run->uid, "after_hours", hours, NULL);
+    }
+    return r;
+}
+
+static int erase(const struct run *run, struct err *err)
+{
+    struct store *store = run->env->store;
+    int r = store->ops->delete_run(store, run->uid, err);
+    if (r == 0) {
+        log_event(LOG_LEVEL_INFO, "a run was deleted together with its results", "run", run->name,
+                  NULL);
+    }
+    return r;
+}
+
+/* Rows that cannot be read are included, but not those of a run that another process drives. */
 int run_bury(struct run *run, struct err *err)
 {
     struct store *store = run->env->store;
@@ -48,11 +87,7 @@ int run_bury(struct run *run, struct err *err)
     const bool is_ours =
         run_life_is_claimed(run->life) || store->ops->probe_run(store, run->uid, NULL) != -EBUSY;
     if (is_ours && run->expiry.state == EXPIRY_NOT_DUE) {
-        r = store->ops->delete_run(store, run->uid, err);
-        if (r == 0) {
-            log_event(LOG_LEVEL_INFO, "a run was deleted together with its results", "run",
-                      run->name, NULL);
-        }
+        r = run->asked.erase ? erase(run, err) : leave_tombstone(run, err);
         if (r < 0 && r != -ENOENT) {
             if (run_is_driven(run)) {
                 run_enter(run, LIFE_ON_DETACHED);
@@ -61,4 +96,24 @@ int run_bury(struct run *run, struct err *err)
         }
     }
     return 0;
+}
+
+int run_purge(const struct run_env *env, struct err *err)
+{
+    struct store *store = env->store;
+    _cleanup_(freep) char *uid = NULL;
+    int r = store->ops->find_deleted(store, clock_unix_ms() - env->undelete_ms, &uid, err);
+    if (r < 0) {
+        return r == -ENOENT ? 0 : r;
+    }
+    if (store->ops->probe_run(store, uid, NULL) == -EBUSY) {
+        return 0; /* a benchctl goes on with it; the next ones wait so long */
+    }
+    r = store->ops->delete_run(store, uid, err);
+    if (r < 0 && r != -ENOENT) {
+        return r;
+    }
+    log_event(LOG_LEVEL_INFO, "the results of a run were erased: its object was deleted long ago",
+              "uid", uid, NULL);
+    return 1;
 }

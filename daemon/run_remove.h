@@ -6,6 +6,9 @@
 
 /* Removes the object of a final run whose time to live is over. */
 void run_expire(struct run *run);
-/* The object is gone: deletes what the store has of the run, unless only its time to live was over. Its
- * pods go with the object. 0: the caller frees the run; an error: it stays, and is not driven. */
+/* The object is gone: what the store has of the run becomes a tombstone, or is erased if who deleted the
+ * object asked for that; it stays if only the time to live was over. Its pods go with the object. 0: the caller frees the run; an error: it stays, and is not driven. */
 int run_bury(struct run *run, struct err *err);
+/* Erases the results of one run whose object was deleted so long ago that nobody wants them back. 1: there
+ * may be more; 0: there was none. */
+int run_purge(const struct run_env *env, struct err *err);

@@ -39,6 +39,11 @@ struct kube_resource {
 extern const struct kube_resource kube_pods, kube_services, kube_secrets, kube_core_events,
     kube_events, kube_leases, kube_benchmarks, kube_benchmark_runs;
 
+/* Of a BenchmarkRun: benchctl writes it before it deletes the object, and benchd then erases the run's
+ * results at once. */
+#define KUBE_ERASE_ANNOTATION "benchd.io/erase"
+#define KUBE_ERASE_NOW "Now"
+
 struct kube_list_options {
     const char *label_selector, *field_selector; /* NULL: none */
     uint32_t limit;                              /* 0: all at once */

@@ -69,3 +69,87 @@ int ends_get_brief(struct store *base, const char *uid, struct run_brief *ret, s
     *ret = brief;
     return 0;
 }
+
+int ends_set_object(struct store *base, const char *uid, const char *ns, int64_t deleted_unix_ms,
+                    struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    int r = sql_begin(s, err);
+    if (r < 0) {
+        return r;
+    }
+    r = sql_run(s, err,
+                "UPDATE run SET object_ns = ?, deleted_unix_ms = nullif(?, 0) WHERE uid = ?", "sis",
+                ns, deleted_unix_ms, uid);
+    r = sql_end(s, r == 0 ? no_run(s, uid, err) : r, err);
+    return r < 0 ? r : 0;
+}
+
+static int fill_live(struct sqlite_store *s, const char *const *uids, size_t n, struct err *err)
+{
+    int r = sql_exec(s,
+                     "CREATE TEMP TABLE IF NOT EXISTS live (uid TEXT PRIMARY KEY); "
+                     "DELETE FROM live",
+                     err);
+    for (size_t i = 0; i < n && r >= 0; i++) {
+        r = sql_run(s, err, "INSERT OR IGNORE INTO live VALUES (?)", "s", uids[i]);
+    }
+    return r;
+}
+
+/* The number of new tombstones. */
+static int sync(struct sqlite_store *s, const char *ns, const char *const *uids, size_t n,
+                int64_t now_unix_ms, struct err *err)
+{
+    int r = fill_live(s, uids, n, err);
+    if (r < 0) {
+        return r;
+    }
+    const int n_deleted =
+        sql_run(s, err,
+                "UPDATE run SET object_ns = NULL, deleted_unix_ms = ? WHERE object_ns = ? AND "
+                "uid NOT IN (SELECT uid FROM live)",
+                "is", now_unix_ms, ns);
+    if (n_deleted < 0) {
+        return n_deleted;
+    }
+    r = sql_run(s, err,
+                "UPDATE run SET object_ns = ?1, deleted_unix_ms = NULL WHERE uid IN (SELECT uid "
+                "FROM live) AND (object_ns IS NOT ?1 OR deleted_unix_ms IS NOT NULL)",
+                "s", ns);
+    return r < 0 ? r : n_deleted;
+}
+
+int ends_sync_objects(struct store *base, const char *ns, const char *const *uids, size_t n,
+                      int64_t now_unix_ms, size_t *ret_n_deleted, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    int r = sql_begin(s, err);
+    if (r < 0) {
+        return r;
+    }
+    r = sql_end(s, sync(s, ns, uids, n, now_unix_ms, err), err);
+    if (r < 0) {
+        return r;
+    }
+    *ret_n_deleted = (size_t)r;
+    return 0;
+}
+
+int ends_find_deleted(struct store *base, int64_t before_unix_ms, char **ret_uid, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
+    int r = sql_prepare(s, &q, err,
+                        "SELECT uid FROM run WHERE deleted_unix_ms < ? ORDER BY deleted_unix_ms "
+                        "LIMIT 1",
+                        "i", before_unix_ms);
+    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
+        return r;
+    }
+    if (r == 0) {
+        return err_set(err, ENOENT, "store '%s': no run is to be erased", s->path);
+    }
+    *ret_uid = sql_text_dup(q, 0);
+    return 0;
+}

@@ -111,6 +111,11 @@ int attempts_get_log(struct store *base, const char *uid, const struct replica_i
 int ends_put_verdict(struct store *base, const char *uid, const struct run_verdict *verdict,
                      struct err *err);
 int ends_get_brief(struct store *base, const char *uid, struct run_brief *ret, struct err *err);
+int ends_set_object(struct store *base, const char *uid, const char *ns, int64_t deleted_unix_ms,
+                    struct err *err);
+int ends_sync_objects(struct store *base, const char *ns, const char *const *uids, size_t n,
+                      int64_t now_unix_ms, size_t *ret_n_deleted, struct err *err);
+int ends_find_deleted(struct store *base, int64_t before_unix_ms, char **ret_uid, struct err *err);
 
 /* --- sqlite_events.c --- */
 

@@ -84,6 +84,17 @@ struct store_ops {
     /* The run with its attempts, replicas, logs and events; -ENOENT. */
     int (*delete_run)(struct store *s, const char *uid, struct err *err);
 
+    /* The object that a run belongs to: its namespace (NULL: none); and when it was found deleted (0:
+     * it was not). -ENOENT. */
+    int (*set_object)(struct store *s, const char *uid, const char *ns, int64_t deleted_unix_ms,
+                      struct err *err);
+    /* All objects of a namespace, by uid: the runs of others there become tombstones of `now`, and those
+     * of `uids` have an object. */
+    int (*sync_objects)(struct store *s, const char *ns, const char *const *uids, size_t n,
+                        int64_t now_unix_ms, size_t *ret_n_deleted, struct err *err);
+    /* The oldest tombstone of before that time, as an owned uid; -ENOENT: there is none. */
+    int (*find_deleted)(struct store *s, int64_t before_unix_ms, char **ret_uid, struct err *err);
+
     /* One transaction: the row, its replicas and their logs; a simulated one makes the run so.
      * Idempotent: the same (run, point, trial, attempt) again is 0 and changes nothing. */
     int (*save_attempt)(struct store *s, const char *uid, const struct attempt_row *row,

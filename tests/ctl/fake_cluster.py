@@ -189,7 +189,8 @@ class FakeCluster:
         if method == "DELETE":
             return 200, self.remove(plural, name)
         if method == "PATCH":
-            there[name]["spec"].update(body["spec"])
+            for part in ("spec", "metadata"):
+                there[name].setdefault(part, {}).update(body.get(part, {}))
             self.put(plural, there[name], "MODIFIED")
         return 200, there[name]
 

@@ -36,8 +36,8 @@ class Reading(ClusterCase):
         for verb in ("delete", "cancel"):
             done = self.ctl(verb, name, code=3)
             self.assertEqual(done.stdout, "")
-            self.assertIn(f"error: run/{name} has no BenchmarkRun any more; its results outlive the object's time to live on "
-                          "purpose, and the cluster's API cannot delete them", done.stderr)
+            self.assertIn(f"error: run/{name} has no BenchmarkRun any more; benchd has its results, and the cluster's API "
+                          "cannot delete them", done.stderr)
             self.assertIn(f"fix: where benchd's store is: benchctl delete {name} --store sqlite:FILE", done.stderr)
         self.fake.lease_age_s = 60
         self.assertIn(f"there is no run '{name}'", self.ctl("results", name, code=3).stderr)
@@ -430,6 +430,14 @@ class Running(RunCase):
         self.assertEqual(self.fake.objects["benchmarkruns"], {})
         (_, options), = self.sent("DELETE", name)
         self.assertIn("uid", options["preconditions"])
+        # Who deletes by benchctl wants the results gone: benchd reads that from the object's last state.
+        (_, cancel), (_, erase) = self.sent("PATCH", name)
+        self.assertEqual(cancel, {"spec": {"cancel": True}})
+        self.assertEqual(erase, {"metadata": {"annotations": {"benchd.io/erase": "Now"}}})
+
+    def test_undelete_is_done_where_the_store_is(self):
+        done = self.ctl("undelete", "tiny-7k3fq", code=2)
+        self.assertIn("benchctl undelete tiny-7k3fq --store sqlite:/var/lib/benchd/results.db", done.stderr)
 
     def serve_name(self):
         name = "tiny-7k3fq"

@@ -6,7 +6,7 @@ import pathlib
 import cli
 
 VERBS = ["validate", "plan", "run", "get", "describe", "results", "compare", "logs",
-         "attach", "cancel", "delete", "version", "help"]
+         "attach", "cancel", "delete", "undelete", "version", "help"]
 SHIPPED = sorted(path.stem for path in (cli.ROOT / "benchmarks").glob("*.yaml"))
 
 

@@ -338,19 +338,26 @@ static void a_settled_object_is_pruned(void **state)
         const char *phase, *deleted;
         int observed;
         bool is_settled;
+        const char *erase;
     } rows[] = {
-        {"Succeeded", NULL, 4, true},  {"Cancelled", NULL, 4, true},
-        {"Running", NULL, 4, false},   {"Suspended", NULL, 4, false},
-        {"Succeeded", NULL, 3, false}, {"Succeeded", "2026-01-01T00:00:00Z", 4, false},
+        {"Succeeded", NULL, 4, false, "Now"},
+        {"Succeeded", NULL, 4, true},
+        {"Cancelled", NULL, 4, true},
+        {"Running", NULL, 4, false},
+        {"Suspended", NULL, 4, false},
+        {"Succeeded", NULL, 3, false},
+        {"Succeeded", "2026-01-01T00:00:00Z", 4, false},
         {"", NULL, 4, false},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        json_t *bmr = json_pack(
-            "{s:{s:s, s:s, s:i, s:s*}, s:{s:{s:{s:i}}, s:b}, s:{s:s, s:i, s:s, s:[{s:s}]}}",
-            "metadata", "name", "r", "uid", "u", "generation", 4, "deletionTimestamp",
-            rows[i].deleted, "spec", "definition", "runPolicy", "ttlSecondsAfterFinished", 60,
-            "suspend", 0, "status", "phase", rows[i].phase, "observedGeneration", rows[i].observed,
-            "completionTime", "1970-01-01T00:00:05Z", "conditions", "type", "Complete");
+        json_t *bmr =
+            json_pack("{s:{s:s, s:s, s:i, s:s*, s:{s:s*}}, s:{s:{s:{s:i}}, s:b}, s:{s:s, s:i, s:s, "
+                      "s:[{s:s}]}}",
+                      "metadata", "name", "r", "uid", "u", "generation", 4, "deletionTimestamp",
+                      rows[i].deleted, "annotations", "benchd.io/erase", rows[i].erase, "spec",
+                      "definition", "runPolicy", "ttlSecondsAfterFinished", 60, "suspend", 0,
+                      "status", "phase", rows[i].phase, "observedGeneration", rows[i].observed,
+                      "completionTime", "1970-01-01T00:00:05Z", "conditions", "type", "Complete");
         json_t *before = json_deep_copy(bmr);
         struct run_status status;
         struct bmr_spec spec;

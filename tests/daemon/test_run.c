@@ -2,6 +2,7 @@
  * refused, what is written and when again. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "daemon/run_drive.h"
@@ -105,24 +106,31 @@ static bool is_kept(const struct world *w, const char *uid)
     return r == 0;
 }
 
-/* A deleted run takes its rows along; the end of its time to live leaves them. */
-static void what_is_stored_goes_with_the_object(void **state)
+/* Only who asks for that takes the rows along with the object; the end of its time to live leaves them. */
+static void what_is_stored_outlives_the_object(void **state)
 {
     static const struct {
         const char *name;
-        bool is_unreadable, is_held, is_expired, is_kept;
+        bool is_unreadable, is_held, is_expired, erase; /* before */
+        bool is_kept, is_tombstone;
     } rows[] = {
-        {.name = "deleted"},
+        {.name = "deleted", .is_kept = true, .is_tombstone = true},
+        {.name = "erased", .erase = true},
         {.name = "its time is over", .is_expired = true, .is_kept = true},
-        {.name = "cannot be read", .is_unreadable = true},
+        {.name = "cannot be read", .is_unreadable = true, .is_kept = true, .is_tombstone = true},
+        {.name = "cannot be read, erased", .is_unreadable = true, .erase = true},
         {.name = "cannot be read, and its time is over",
          .is_unreadable = true,
          .is_expired = true,
          .is_kept = true},
         {.name = "another process drives it", .is_held = true, .is_kept = true},
+        {.name = "another process drives what is erased",
+         .is_held = true,
+         .erase = true,
+         .is_kept = true},
     };
     struct world *w = *state;
-    _cleanup_(freep) char *url = xasprintf("sqlite:%s/results.db", w->folder);
+    struct store *store = w->env.store;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         _cleanup_(freep) char *uid = xasprintf("%08zu", i);
         struct run_row row = {.uid = uid,
@@ -131,10 +139,10 @@ static void what_is_stored_goes_with_the_object(void **state)
                               .definition_json = (char *)"{\"kind\":\"Nonsense\"}",
                               .status = {.phase = i % 2 == 0 ? RUN_RUNNING : RUN_SUCCEEDED}};
         if (rows[i].is_unreadable) {
-            assert_int_equal(w->env.store->ops->put_run(w->env.store, &row, NULL), 0);
+            assert_int_equal(store->ops->put_run(store, &row, NULL), 0);
         }
         struct store *other = NULL;
-        assert_int_equal(store_open(url, false, &other, NULL), 0);
+        assert_int_equal(store_open(w->url, false, &other, NULL), 0);
         if (rows[i].is_held) {
             assert_int_equal(other->ops->claim_run(other, uid, NULL), 0);
         }
@@ -142,16 +150,80 @@ static void what_is_stored_goes_with_the_object(void **state)
         struct run *run = run_new(&w->env, bmr);
         (void)take_good(run, bmr, NULL);
         assert_true(is_kept(w, uid));
+        if (rows[i].erase) {
+            json_object_set_new(json_object_get(bmr, "metadata"), "annotations",
+                                json_pack("{s:s}", "benchd.io/erase", "Now"));
+            run_update(run, bmr);
+        }
         run->expiry.state = rows[i].is_expired ? EXPIRY_DUE : EXPIRY_NOT_DUE;
         assert_int_equal(run_bury(run, NULL), 0);
         run_free(run);
-        if (is_kept(w, uid) != rows[i].is_kept) {
+        struct run_brief brief = {0};
+        const int r = store->ops->get_brief(store, uid, &brief, NULL);
+        if ((r == 0) != rows[i].is_kept || (brief.deleted_unix_ms != 0) != rows[i].is_tombstone) {
             fail_msg("%s: expected %s", rows[i].name, rows[i].is_kept ? "kept" : "gone");
         }
         store_close(other);
         json_decref(bmr);
         fake_kube_reset();
     }
+}
+
+/* After a restore of the cluster's state: the same uid, and the results are there. */
+static void a_tombstone_goes_when_the_object_is_back(void **state)
+{
+    struct world *w = *state;
+    struct store *store = w->env.store;
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = run_new(&w->env, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    assert_int_equal(run_bury(run, NULL), 0);
+    run_free(run);
+    struct run_brief brief;
+    assert_int_equal(store->ops->get_brief(store, "u1", &brief, NULL), 0);
+    assert_int_not_equal(brief.deleted_unix_ms, 0);
+    assert_false(brief.has_object);
+    run = run_new(&w->env, bmr);
+    assert_int_equal(take(run, bmr, NULL), 1);
+    assert_int_equal(store->ops->get_brief(store, "u1", &brief, NULL), 0);
+    assert_int_equal(brief.deleted_unix_ms, 0);
+    assert_true(brief.has_object);
+    run_free(run);
+    json_decref(bmr);
+}
+
+/* Each in its turn, the oldest first, and none before its time or in somebody's hands. */
+static void tombstones_are_erased_when_their_time_is_over(void **state)
+{
+    struct world *w = *state;
+    struct store *store = w->env.store;
+    w->env.undelete_ms = 60000;
+    const int64_t now_ms = clock_unix_ms();
+    const int64_t deleted_ms[] = {now_ms - 61000, now_ms - 90000, now_ms - 30000, 0};
+    for (size_t i = 0; i < 4; i++) {
+        _cleanup_(freep) char *uid = xasprintf("u%zu", i);
+        struct run_row row = {.uid = uid,
+                              .name = uid,
+                              .benchmark = (char *)"b",
+                              .definition_json = (char *)"{}",
+                              .status = {.phase = RUN_SUCCEEDED}};
+        assert_int_equal(store->ops->put_run(store, &row, NULL), 0);
+        assert_int_equal(store->ops->set_object(store, uid, NULL, deleted_ms[i], NULL), 0);
+    }
+    struct store *other = NULL;
+    assert_int_equal(store_open(w->url, false, &other, NULL), 0);
+    assert_int_equal(other->ops->claim_run(other, "u1", NULL), 0);
+    assert_int_equal(run_purge(&w->env, NULL), 0);
+    assert_true(is_kept(w, "u1"));
+    store_close(other);
+    assert_int_equal(run_purge(&w->env, NULL), 1);
+    assert_false(is_kept(w, "u1"));
+    assert_true(is_kept(w, "u0"));
+    assert_int_equal(run_purge(&w->env, NULL), 1);
+    assert_int_equal(run_purge(&w->env, NULL), 0);
+    assert_false(is_kept(w, "u0"));
+    assert_true(is_kept(w, "u2"));
+    assert_true(is_kept(w, "u3"));
 }
 
 static void a_run_that_another_process_drives_is_waited_for(void **state)
@@ -517,7 +589,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_kept_name_is_taken_already, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(a_stored_run_that_cannot_be_read, world_setup,
                                         world_teardown),
-        cmocka_unit_test_setup_teardown(what_is_stored_goes_with_the_object, world_setup,
+        cmocka_unit_test_setup_teardown(what_is_stored_outlives_the_object, world_setup,
+                                        world_teardown),
+        cmocka_unit_test_setup_teardown(a_tombstone_goes_when_the_object_is_back, world_setup,
+                                        world_teardown),
+        cmocka_unit_test_setup_teardown(tombstones_are_erased_when_their_time_is_over, world_setup,
                                         world_teardown),
         cmocka_unit_test_setup_teardown(a_run_that_another_process_drives_is_waited_for,
                                         world_setup, world_teardown),

@@ -389,7 +389,7 @@ static void rows_that_cannot_be_deleted_are_tried_again(void **state)
     assert_int_equal(take_good(run, bmr, NULL), 1);
     run_queue_add(&q, run);
     assert_int_equal(run_queue_advance(&q, NULL), 0);
-    run->asked.is_gone = true;
+    run->asked.is_gone = run->asked.erase = true;
     struct driver *driver = run->at.driven.driver;
     assert_int_equal(run_queue_bury(&q, NULL), 0);
     assert_ptr_equal(run_queue_active(&q), run); /* until its pods are gone */

@@ -27,13 +27,14 @@ static int probe(struct store *s, const char *uid, struct err *err)
     return 0;
 }
 
-static int delete_nothing(struct store *s, const char *uid, struct err *err)
+static int set_nothing(struct store *s, const char *uid, const char *ns, int64_t deleted_unix_ms,
+                       struct err *err)
 {
-    (void)s;
+    (void)s, (void)ns, (void)deleted_unix_ms;
     return err_set(err, ENOENT, "there is no run '%s'", uid);
 }
 
-static const struct store_ops store_ops = {.probe_run = probe, .delete_run = delete_nothing};
+static const struct store_ops store_ops = {.probe_run = probe, .set_object = set_nothing};
 static struct store store = {&store_ops};
 
 static struct run *add(struct run_queue *q, const struct run_env *env, const char *name,

@@ -17,7 +17,7 @@ import tarfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 VERSION = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text()).group(1)
-PROGRAMS = {"benchd": "daemon/benchd", "benchworker": "worker/benchworker"}   # in the build tree
+PROGRAMS = {"benchd": ["daemon/benchd", "ctl/benchctl"], "benchworker": ["worker/benchworker"]}   # in the build tree
 USER = 65532
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PASSWD = f"root:x:0:0:root:/root:/usr/sbin/nologin\nbenchd:x:{USER}:{USER}::/nonexistent:/usr/sbin/nologin\n"
@@ -93,8 +93,10 @@ def write_image(out, name, layer_tar, config):
 def make(name, build_dir, out_dir):
     """Writes OUT_DIR/NAME.tar and returns its path."""
     out = pathlib.Path(out_dir) / f"{name}.tar"
-    program = pathlib.Path(build_dir) / PROGRAMS[name]
-    write_image(out, image_name(name), layer(files_of(program)),
+    files = {}
+    for program in PROGRAMS[name]:
+        files.update(files_of(pathlib.Path(build_dir) / program))
+    write_image(out, image_name(name), layer(files),
                 {"User": f"{USER}:{USER}", "Env": [f"PATH={PATH}"], "Entrypoint": [f"/usr/bin/{name}"]})
     return out
 

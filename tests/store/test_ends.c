@@ -90,11 +90,63 @@ static void a_file_of_version_1_is_upgraded(void **state)
     fixture_done(&f);
 }
 
+/* A row and what it looks like after all objects of "ns" were found to be those of `live`. */
+static void objects_that_are_gone_leave_tombstones(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *uid, *ns; /* the namespace in its row */
+        int64_t deleted_unix_ms, after_unix_ms;
+        bool has_object; /* after it */
+    } rows[] = {
+        {"there", "ns", 0, 0, true},
+        {"gone", "ns", 0, 500, false},
+        {"in-another", "elsewhere", 0, 0, true},
+        {"local-or-expired", NULL, 0, 0, false},
+        {"gone-before", NULL, 40, 40, false},
+        {"restored", NULL, 30, 0, true},
+        {"of-version-1", NULL, 0, 0, true},
+    };
+    static const char *const live[] = {"there", "restored", "of-version-1", "not-stored"};
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        put(s, rows[i].uid, rows[i].ns, RUN_SUCCEEDED);
+        if (rows[i].deleted_unix_ms != 0) {
+            assert_int_equal(
+                s->ops->set_object(s, rows[i].uid, NULL, rows[i].deleted_unix_ms, NULL), 0);
+        }
+    }
+    for (int pass = 0; pass < 2; pass++) { /* the second time nothing changes */
+        size_t n_deleted = 9;
+        assert_int_equal(s->ops->sync_objects(s, "ns", live, 4, 500 + pass, &n_deleted, NULL), 0);
+        assert_int_equal(n_deleted, pass == 0 ? 1 : 0);
+        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+            const struct run_brief got = brief_of(s, rows[i].uid);
+            if (got.deleted_unix_ms != rows[i].after_unix_ms ||
+                got.has_object != rows[i].has_object) {
+                fail_msg("%s: deleted %lld, has_object %d", rows[i].uid,
+                         (long long)got.deleted_unix_ms, got.has_object);
+            }
+        }
+    }
+    char *uid = NULL;
+    assert_int_equal(s->ops->find_deleted(s, 40, &uid, NULL), -ENOENT);
+    assert_int_equal(s->ops->find_deleted(s, 501, &uid, NULL), 0);
+    assert_string_equal(uid, "gone-before"); /* the oldest */
+    free(uid);
+    assert_int_equal(s->ops->set_object(s, "nobody", NULL, 0, NULL), -ENOENT);
+    store_close(s);
+    fixture_done(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_verdict_comes_back),
         cmocka_unit_test(a_file_of_version_1_is_upgraded),
+        cmocka_unit_test(objects_that_are_gone_leave_tombstones),
     };
     return cmocka_run_group_tests_name("store/ends", tests, NULL, NULL);
 }
