@@ -315,6 +315,12 @@ static json_t *conditions(const struct bmr_status *s)
     for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
         add_condition(s, list, &always[i]);
     }
+    if (s->is_store_full && !s->is_final) { /* only while it is so */
+        add_condition(s, list,
+                      &(struct condition){"StoreFull", COND_TRUE, "NoSpace",
+                                          "the disk of benchd's store is full; the run goes on "
+                                          "when there is space"});
+    }
     if (s->is_final && s->is_accepted) { /* known only at the end */
         const bool is_mute = s->has_mute_trials;
         add_condition(

@@ -51,6 +51,7 @@ struct bmr_status {
     bool is_accepted;
     const char *refusal, *refusal_text; /* why it is not accepted: CamelCase, words */
     bool is_final;
+    bool is_store_full;                /* it waits for space */
     bool has_mute_trials;              /* some trial ended MetricsUnavailable */
     enum threshold_verdict thresholds; /* of all together */
     int64_t eta_s;                     /* -1: not known */

@@ -182,6 +182,20 @@ static int purge(struct daemon *d, struct err *err)
     return r;
 }
 
+/* The drivers know by themselves; here it is told. */
+static void look_at_space(struct daemon *d)
+{
+    const struct run *active = run_queue_active(&d->queue);
+    const enum space_news news = space_look(&d->space, d->store, clock_monotonic_ns());
+    d->run_env.is_store_full = d->space.is_full;
+    if (active != NULL && news == SPACE_IS_FULL) {
+        run_emit(active, EVENT_WARNING, "StoreFull",
+                 "the disk of benchd's store is full; the run goes on when there is space");
+    } else if (active != NULL && news == SPACE_IS_BACK) {
+        run_emit(active, EVENT_NORMAL, "StoreHasSpace", "the run goes on");
+    }
+}
+
 static void look(struct daemon *d)
 {
     struct err err = {0};
@@ -195,14 +209,15 @@ static void look(struct daemon *d)
         return;
     }
     r = r < 0 ? r : run_queue_bury(&d->queue, &err);
-    r = r < 0 ? r : run_queue_accept(&d->queue, &d->watches, &err);
+    r = r < 0 || d->space.is_full ? r : run_queue_accept(&d->queue, &d->watches, &err);
     const bool is_first_look = r > 0; /* one that was not seen yet may have to run first */
-    r = r < 0 || is_first_look ? r : run_queue_advance(&d->queue, &err);
+    r = r < 0 || is_first_look || d->space.is_full ? r : run_queue_advance(&d->queue, &err);
     r = r < 0 || is_first_look ? r : purge(d, &err);
-    if (r < 0) {
+    if (r < 0 && r != -ENOSPC) {
         give_up(d, EXIT_LOCAL_RESOURCE, &err);
         return;
     }
+    look_at_space(d);
     if (run_queue_publish(&d->queue) || is_first_look) {
         wake(d);
     }
@@ -353,6 +368,10 @@ void daemon_start(struct daemon *d, const char *address)
     d->dns_request.data = d;
     d->is_dns_known = uv_getaddrinfo(d->loop, &d->dns_request, on_name, DNS_NAME, NULL, NULL) < 0;
     d->n_handles += !d->is_dns_known;
+    struct err err;
+    if (d->store->ops->keep_reserve(d->store, SPACE_RESERVE_BYTES, &err) < 0) {
+        log_event(LOG_LEVEL_WARN, "no reserve for deletions on a full disk", "err", err.msg, NULL);
+    }
     wake(d);
 }
 

@@ -17,6 +17,7 @@
 #include "daemon/options.h"
 #include "daemon/run_env.h"
 #include "daemon/run_queue.h"
+#include "daemon/space.h"
 #include "daemon/watches.h"
 
 struct elector;
@@ -43,8 +44,9 @@ struct daemon {
     struct pods_counters pods;
     struct daemon_counters counters;
     bool are_objects_known; /* the store knows which of its runs have objects */
-    int64_t purge_ns;       /* nothing is erased before that */
-    int64_t trim_ns;        /* memory goes back to the system not before that */
+    struct space space;
+    int64_t purge_ns; /* nothing is erased before that */
+    int64_t trim_ns;  /* memory goes back to the system not before that */
     bool is_stopping;
     int exit_code;      /* when stopping */
     struct err failure; /* why, if exit_code is not 0 */

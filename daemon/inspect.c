@@ -22,6 +22,11 @@ static bool is_ready(const struct daemon *d, struct err *why)
                       error != NULL ? error->msg : "");
         return false;
     }
+    if (d->space.is_full) {
+        (void)err_set(why, ENOSPC,
+                      "the disk of the store is full: results can be read, runs wait for space");
+        return false;
+    }
     return true;
 }
 
@@ -34,6 +39,8 @@ static void collect_facts(const struct daemon *d, struct daemon_facts *f)
         (void)err_set(&f->not_healthy, ESHUTDOWN, "%s",
                       d->exit_code == 0 ? "shutting down" : d->failure.msg);
     }
+    d->store->ops->get_space(d->store, &f->space);
+    f->space.is_full = d->space.is_full;
     f->counters = d->counters;
     f->counters.pods_created = d->pods.created;
     f->counters.pods_deleted = d->pods.deleted;

@@ -122,6 +122,7 @@ int run_start(struct run *run, struct err *err)
         .events = {.status = on_status, .event = on_event, .attempt = on_attempt,
                    .record = on_record, .done = on_done, .ctx = run},
         .status = run->status,
+        .waits_for_space = true,
     };
     /* clang-format on */
     struct driver *driver;

@@ -20,6 +20,7 @@ struct run_env {
     const struct kube_cache *pods; /* the watch's; NULL before its start */
     const unsigned char *key;      /* KEY_SIZE bytes; runs' secrets are derived from it */
     int64_t node_wait_ms, image_wait_ms;
+    bool is_store_full;          /* nothing can be accepted or driven */
     int64_t undelete_ms;         /* the results of a run whose object is gone stay so long */
     const char *replica_account; /* ServiceAccount of replicas; NULL: the default one */
     bool has_dns;                /* addressing Auto: do names of the cluster resolve here? */

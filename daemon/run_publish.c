@@ -98,6 +98,7 @@ static json_t *make_status(const struct run *run)
         .refusal = run->refusal.reason == NULL ? "Pending" : run->refusal.reason,
         .refusal_text = run->refusal.text == NULL ? "" : run->refusal.text,
         .is_final = run_is_final(run),
+        .is_store_full = run->env->is_store_full,
         .has_mute_trials = run->verdict.has_mute_trials,
         .thresholds = run->verdict.thresholds,
         .eta_s = run->eta_s,

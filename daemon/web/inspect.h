@@ -22,6 +22,7 @@
 #include "core/record.h"
 #include "kube/client.h"
 #include "spec/spec.h"
+#include "store/store.h"
 
 /* How far the current trial is, from trainer 0's log. */
 struct daemon_progress {
@@ -96,6 +97,7 @@ struct daemon_facts {
     /* False once the Lease is lost or the store has failed; the text has the reason. */
     bool is_healthy;
     struct err not_healthy;
+    struct store_space space;
     struct daemon_counters counters;
     struct kube_client_stats kube;
 };

@@ -60,6 +60,8 @@ VALUE(api_received, in->kube.bytes_in)
 VALUE(api_in_flight, in->kube.in_flight)
 VALUE(api_queued, in->kube.queued)
 VALUE(api_streams, in->kube.streams)
+VALUE(store_bytes, in->store.bytes)
+VALUE(store_full, in->store.is_full)
 VALUE(runs_hidden, in->n_runs > METRICS_MAX_RUNS ? in->n_runs - METRICS_MAX_RUNS : 0)
 
 static void write_build_info(const struct metrics_input *in, struct expo *e)
@@ -132,6 +134,9 @@ static const struct daemon_family daemon_families[] = {
     {GAUGE("benchd_api_queued", "Requests to the API server that wait to be sent."), api_queued,
      NULL},
     {GAUGE("benchd_api_streams", "Watches and followed logs."), api_streams, NULL},
+    {GAUGE("benchd_store_bytes", "Size of the store's files."), store_bytes, NULL},
+    {GAUGE("benchd_store_full", "1: the disk of the store is full, runs wait for space."),
+     store_full, NULL},
     {COUNTER("benchd_http_requests_total", "Requests that benchd answered, by status."), NULL,
      write_http_requests},
 };

@@ -36,6 +36,7 @@ struct metrics_input {
     bool is_ready, is_healthy;
     struct daemon_counters counters;
     struct kube_client_stats kube;
+    struct store_space store;
     struct web_stats web;
     const struct metrics_run *runs; /* most wanted first; those after METRICS_MAX_RUNS are hidden */
     size_t n_runs;

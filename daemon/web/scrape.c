@@ -161,6 +161,7 @@ void scrape_metrics(struct site *site, const struct web_request *req, const char
         .is_healthy = daemon_facts_are_healthy(facts, now_ns, NULL),
         .counters = facts->counters,
         .kube = facts->kube,
+        .store = facts->space,
         .web = site->stats,
         .runs = runs,
         .n_runs = n_runs,

@@ -32,6 +32,7 @@ struct driver_params {
     struct wall_clock clock;
     struct driver_events events;
     struct run_status status; /* as stored: all zero for a new run */
+    bool waits_for_space;     /* on a full disk; else it gives up */
     int64_t resync_ms;        /* a pass runs so often even if nothing is heard; 0: 60 s */
 };
 

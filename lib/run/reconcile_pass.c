@@ -9,6 +9,7 @@
 #include "run/attempt.h"
 
 #define BUSY_RETRY_MS 1000 /* another process writes to the store */
+#define FULL_RETRY_MS 5000 /* the disk of the store is full */
 
 static void drop_replicas(struct attempt_row *row)
 {
@@ -382,6 +383,10 @@ int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct e
     plan_done(&plan);
     if (r == -EBUSY) { /* nothing was written; what is still due is planned anew */
         *ret_wait_ms = BUSY_RETRY_MS;
+        return PASS_WAIT;
+    }
+    if (r == -ENOSPC && p->params.waits_for_space) { /* the same; pods and their results stay */
+        *ret_wait_ms = FULL_RETRY_MS;
         return PASS_WAIT;
     }
     if (r < 0) {

@@ -17,6 +17,7 @@ static int sql_error_io(struct sqlite_store *s, struct err *err)
 {
     int system = sqlite3_system_errno(s->db);
     if (system == ENOSPC || system == EDQUOT) {
+        s->is_full = true;
         return fail(s, err, ENOSPC, "disk full", "free some space, then try again");
     }
     if (system == EROFS || system == EACCES || system == EPERM) {
@@ -34,6 +35,7 @@ int sql_error(struct sqlite_store *s, int rc, struct err *err)
 {
     switch (rc & 0xff) { /* the primary code of an extended one */
     case SQLITE_FULL:
+        s->is_full = true;
         return fail(s, err, ENOSPC, "disk full", "free some space, then try again");
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
@@ -56,8 +58,8 @@ int sql_error(struct sqlite_store *s, int rc, struct err *err)
         return fail(s, err, ENOMEM, "out of memory", "");
     case SQLITE_TOOBIG:
         return fail(s, err, E2BIG, "a string or log is too long for SQLite", "");
-    default:
-        return fail(s, err, EIO, sqlite3_errmsg(s->db), "");
+    default: /* a statement that fails in itself, for one run: the disk has nothing to do with it */
+        return fail(s, err, ENOTRECOVERABLE, sqlite3_errmsg(s->db), "");
     }
 }
 
@@ -194,7 +196,9 @@ int sql_begin(struct sqlite_store *s, struct err *err)
 {
     /* IMMEDIATE takes the write lock here, where waiting for it is safe; a transaction that begins
      * as a reader could fail half-way when another process writes first. */
-    return sql_exec(s, "BEGIN IMMEDIATE", err);
+    int r = sql_exec(s, "BEGIN IMMEDIATE", err);
+    s->is_writing = r >= 0;
+    return r;
 }
 
 int sql_end(struct sqlite_store *s, int r, struct err *err)
@@ -202,6 +206,8 @@ int sql_end(struct sqlite_store *s, int r, struct err *err)
     if (r >= 0) {
         int committed = sql_exec(s, "COMMIT", err);
         if (committed >= 0) {
+            s->is_full = s->is_full && !s->is_writing;
+            s->is_writing = false;
             return r;
         }
         r = committed;
@@ -209,5 +215,6 @@ int sql_end(struct sqlite_store *s, int r, struct err *err)
     if (!sqlite3_get_autocommit(s->db)) { /* some errors have rolled back already */
         (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* r has the reason */
     }
+    s->is_writing = false;
     return r;
 }

@@ -139,7 +139,7 @@ static int rename_run(struct store *base, const char *uid, const char *name, str
     return r < 0 ? r : 0;
 }
 
-static int delete_run(struct store *base, const char *uid, struct err *err)
+static int delete_once(struct store *base, const char *uid, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     int r = sql_begin(s, err);
@@ -175,6 +175,23 @@ static void wait_at_most(struct store *base, int64_t ms)
     struct sqlite_store *s = sqlite_store_of(base);
     s->is_wait_shared = true;
     s->wait_left_ms = ms;
+}
+
+/* Also on a full disk, which it may be meant to mend. */
+static int delete_run(struct store *base, const char *uid, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    bool was_full = s->is_full;
+    int r = delete_once(base, uid, err);
+    if (r == -ENOSPC && space_release_reserve(s)) {
+        was_full = true;
+        r = delete_once(base, uid, err);
+    }
+    if (r == 0 && was_full) {
+        s->is_full = true; /* until try_space has found room */
+        space_after_deletion(s);
+    }
+    return r;
 }
 
 static void sqlite_rest(struct store *base)
@@ -216,6 +233,9 @@ static const struct store_ops sqlite_ops = {
     .wait_at_most = wait_at_most,
     .begin_read = reader_begin,
     .end_read = reader_end,
+    .keep_reserve = space_keep_reserve,
+    .get_space = space_get,
+    .try_space = space_try,
     .rest = sqlite_rest,
     .close = sqlite_close,
 };
@@ -316,11 +336,19 @@ static int open_file(struct sqlite_store *s, bool create, struct err *err)
         return sql_error(s, rc, err);
     }
     (void)sqlite3_busy_handler(s->db, on_busy, s); /* never fails */
-    /* FULL: a committed trial also survives a power cut; a trial writes rarely. */
+    /* FULL: a committed trial also survives a power cut; a trial writes rarely. secure_delete: Debian's
+     * SQLite fills deleted pages with zeros, which takes as much space as the run that is deleted. */
     return sql_exec(s,
                     "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"
+                    "PRAGMA secure_delete = FAST;"
                     "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY",
                     err);
+}
+
+static int open_all(struct sqlite_store *s, bool create, struct err *err)
+{
+    int r = open_file(s, create, err);
+    return r < 0 ? r : schema_prepare(s, err);
 }
 
 int sqlite_store_open(const char *path, bool create, struct store **ret, struct err *err)
@@ -332,9 +360,11 @@ int sqlite_store_open(const char *path, bool create, struct store **ret, struct 
         free(s);
         return r;
     }
-    r = open_file(s, create, err);
-    if (r >= 0) {
-        r = schema_prepare(s, err);
+    r = open_all(s, create, err);
+    if (r == -ENOSPC && space_release_reserve(s)) { /* to read needs a little, too */
+        (void)sqlite3_close(s->db);                 /* no statement is left */
+        s->db = NULL;
+        r = open_all(s, create, err);
     }
     if (r < 0) {
         sqlite_close(&s->base);

@@ -62,8 +62,8 @@ static int pack_log(const struct replica_log *log, struct packed_log *ret, struc
     size_t len = ZSTD_compress(data, cap, log->data, log->len, ZSTD_LEVEL);
     if (ZSTD_isError(len)) {
         free(data);
-        return err_set(err, EIO, "log of %s/%u: compress: %s", role_to_string(log->id.role),
-                       log->id.index, ZSTD_getErrorName(len));
+        return err_set(err, ENOTRECOVERABLE, "log of %s/%u: compress: %s",
+                       role_to_string(log->id.role), log->id.index, ZSTD_getErrorName(len));
     }
     *ret = (struct packed_log){data, len};
     return 0;

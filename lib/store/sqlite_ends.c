@@ -70,8 +70,8 @@ int ends_get_brief(struct store *base, const char *uid, struct run_brief *ret, s
     return 0;
 }
 
-int ends_set_object(struct store *base, const char *uid, const char *ns, int64_t deleted_unix_ms,
-                    struct err *err)
+static int set_object_once(struct store *base, const char *uid, const char *ns,
+                           int64_t deleted_unix_ms, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     int r = sql_begin(s, err);
@@ -83,6 +83,21 @@ int ends_set_object(struct store *base, const char *uid, const char *ns, int64_t
                 ns, deleted_unix_ms, uid);
     r = sql_end(s, r == 0 ? no_run(s, uid, err) : r, err);
     return r < 0 ? r : 0;
+}
+
+/* Also on a full disk: a deletion that was seen must not be forgotten. */
+int ends_set_object(struct store *base, const char *uid, const char *ns, int64_t deleted_unix_ms,
+                    struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    bool was_full = s->is_full;
+    int r = set_object_once(base, uid, ns, deleted_unix_ms, err);
+    if (r == -ENOSPC && space_release_reserve(s)) {
+        was_full = true;
+        r = set_object_once(base, uid, ns, deleted_unix_ms, err);
+    }
+    s->is_full = s->is_full || was_full; /* until try_space has found room */
+    return r;
 }
 
 static int fill_live(struct sqlite_store *s, const char *const *uids, size_t n, struct err *err)

@@ -3,6 +3,7 @@
  *   sqlite.c           open, close, runs
  *   sqlite_status.c    the columns of a run's status
  *   sqlite_ends.c      what is left of a run that has ended
+ *   sqlite_space.c     a disk that is full: the reserve for deletions
  *   sqlite_attempts.c  attempts, replicas, logs
  *   schema.c           the tables, and their migrations by PRAGMA user_version
  *   sqlite_events.c    events of a run, for people
@@ -32,7 +33,10 @@ struct sqlite_store {
     sqlite3 *db;
     char *path; /* absolute, owned */
     VEC(struct claim) claims;
-    bool is_wait_shared; /* wait_left_ms is that of all calls together */
+    bool is_writing;       /* from sql_begin to sql_end */
+    bool is_full;          /* no write has succeeded since one found the disk full */
+    int64_t reserve_bytes; /* 0: none is kept */
+    bool is_wait_shared;   /* wait_left_ms is that of all calls together */
     int64_t wait_left_ms;
     bool (*must_stop)(void *ctx); /* of a reader; else NULL */
     void *stop_ctx;
@@ -94,6 +98,15 @@ int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_s
 /* The number of changed rows: 1. */
 int status_write(struct sqlite_store *s, const char *uid, const struct run_status *st,
                  struct err *err);
+
+/* --- sqlite_space.c --- */
+
+int space_keep_reserve(struct store *base, int64_t bytes, struct err *err);
+void space_get(struct store *base, struct store_space *ret);
+int space_try(struct store *base, struct err *err);
+/* True: there was one, and its space is free now; the store counts as full. */
+bool space_release_reserve(struct sqlite_store *s);
+void space_after_deletion(struct sqlite_store *s);
 
 /* --- sqlite_attempts.c --- */
 

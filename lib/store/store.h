@@ -63,6 +63,11 @@ struct run_version {
     int64_t n_attempts, last_event; /* 0: none */
 };
 
+struct store_space {
+    bool is_full;  /* a write found the disk full, and none has succeeded since */
+    int64_t bytes; /* of its files, without the reserve */
+};
+
 struct store;
 
 struct store_ops {
@@ -132,6 +137,13 @@ struct store_ops {
      * only; may be NULL. */
     int (*begin_read)(struct store *s, struct err *err);
     void (*end_read)(struct store *s);
+
+    /* Keeps so many bytes beside the store, for delete_run and set_object on a full disk. -ENOSPC: there
+     * is no space for that now; try_space makes it later. */
+    int (*keep_reserve)(struct store *s, int64_t bytes, struct err *err);
+    void (*get_space)(struct store *s, struct store_space *ret);
+    /* Of a full store: can it be written again? 0; -ENOSPC: not yet. */
+    int (*try_space)(struct store *s, struct err *err);
 
     /* Frees caches; may be NULL. */
     void (*rest)(struct store *s);

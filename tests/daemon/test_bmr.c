@@ -271,6 +271,29 @@ static void a_wait_is_a_condition(void **state)
     }
 }
 
+static void a_full_store_is_a_condition_while_it_lasts(void **state)
+{
+    (void)state;
+    static const struct {
+        enum run_phase phase;
+        bool is_full, is_told;
+    } rows[] = {{RUN_RUNNING, true, true},
+                {RUN_QUEUED, true, true},
+                {RUN_RUNNING, false, false},
+                {RUN_SUCCEEDED, true, false}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct run_status run = {.phase = rows[i].phase};
+        json_t *s = bmr_status_json(&(struct bmr_status){.run = &run,
+                                                         .is_accepted = true,
+                                                         .is_final = run_phase_is_final(run.phase),
+                                                         .is_store_full = rows[i].is_full,
+                                                         .now_unix_ms = 9000});
+        assert_string_equal(field(condition(s, "StoreFull"), "status"),
+                            rows[i].is_told ? "True" : "");
+        json_decref(s);
+    }
+}
+
 static void what_could_not_be_judged_is_unknown(void **state)
 {
     (void)state;
@@ -399,6 +422,7 @@ int main(void)
     /* clang-format off */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_could_not_be_judged_is_unknown),
+        cmocka_unit_test(a_full_store_is_a_condition_while_it_lasts),
         cmocka_unit_test(reads_what_is_asked), cmocka_unit_test(definitions),
         cmocka_unit_test(an_inline_definition_has_the_name_of_its_label),
         cmocka_unit_test(a_definition_has_a_limit), cmocka_unit_test(statuses),

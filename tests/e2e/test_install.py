@@ -17,7 +17,7 @@ PROXY = "/api/v1/namespaces/benchd/services/benchd:http/proxy"
 
 
 def why_not_here():
-    program = mkimage.PROGRAMS["benchd"]
+    program = mkimage.PROGRAMS["benchd"][0]
     if not (pathlib.Path(os.environ["BENCHD_BUILD_DIR"]) / program).exists():
         return f"there is no {program} in the build tree"
     return why_not()

@@ -214,6 +214,34 @@ static void a_busy_store_is_asked_again(void **state)
     }
 }
 
+/* A full disk, for three passes, at each call of the store: nothing is lost, and the run goes on. A
+ * program that cannot wait is told, and gives up. */
+static void a_full_disk_is_waited_for(void **state)
+{
+    (void)state;
+    struct fake_faults none = {0}; /* of the launcher */
+    bool is_through = false;
+    for (unsigned n = 2; !is_through; n++) {
+        for (int waits = 0; waits < 2; waits++) {
+            struct world w;
+            world_open(&w, &(struct test_def_params)ONE_POINT);
+            w.launcher.faults = &none;
+            w.faults = (struct fake_faults){.fail_at = n, .fail_code = ENOSPC};
+            assert_int_equal(world_turn_init(&w), 0);
+            w.pass.params.waits_for_space = waits;
+            const int r = run_well(&w);
+            is_through = w.faults.n_calls < n;
+            const bool is_well = r == PASS_FINISHED && w.store.status.phase == RUN_SUCCEEDED &&
+                                 w.store.rows.len == 2;
+            if (is_well != (waits || is_through) || (!is_well && r != -ENOSPC)) {
+                fail_msg("call %u full, waits %d: answer %d, phase %s, %zu rows: %s", n, waits, r,
+                         run_phase_to_string(w.store.status.phase), w.store.rows.len, w.err.msg);
+            }
+            world_close(&w);
+        }
+    }
+}
+
 static void what_cannot_start_is_a_failed_replica(void **state)
 {
     (void)state;
@@ -512,6 +540,7 @@ int main(void)
         cmocka_unit_test(a_finished_run_does_nothing),
         cmocka_unit_test(the_cause_is_named_and_the_trial_repeated),
         cmocka_unit_test(a_busy_store_is_asked_again),
+        cmocka_unit_test(a_full_disk_is_waited_for),
         cmocka_unit_test(what_cannot_start_is_a_failed_replica),
         cmocka_unit_test(cancel_leaves_nothing),
         cmocka_unit_test(the_deadline_is_asked_for_and_kept),

@@ -1,0 +1,149 @@
+/* A disk that is full, a real one: a tmpfs of 20 MiB. What can be read stays readable, runs can be deleted,
+ * and the store goes on when there is space. */
+#include "store_fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#define DISK "size=20m"
+#define RESERVE_BYTES (6 << 20)
+
+static char big_log[400000]; /* random, so it does not shrink */
+
+/* False: it cannot be done here, and the test is skipped. */
+static bool mount_disk(const struct fixture *f)
+{
+    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("tmpfs", f->folder, "tmpfs", 0, DISK) == 0;
+}
+
+static void unmount_disk(struct fixture *f)
+{
+    assert_int_equal(umount(f->folder), 0);
+    assert_int_equal(rmdir(f->folder), 0);
+}
+
+static bool exists(const struct fixture *f, const char *name)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/%s", f->folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* A file of somebody else that takes all there is. */
+static void fill_disk(const struct fixture *f)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/filler", f->folder);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    assert_true(fd >= 0);
+    while (write(fd, big_log, 4096) > 0) {
+    }
+    assert_int_equal(errno, ENOSPC);
+    assert_int_equal(close(fd), 0);
+}
+
+static void empty_disk(const struct fixture *f)
+{
+    _cleanup_(freep) char *path = xasprintf("%s/filler", f->folder);
+    assert_int_equal(unlink(path), 0);
+}
+
+static bool is_full(struct store *s)
+{
+    struct store_space space;
+    s->ops->get_space(s, &space);
+    return space.is_full;
+}
+
+static void put(struct store *s, const char *uid)
+{
+    struct run_row run = make_run(uid, uid, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+}
+
+/* Saves attempts until the disk is full; returns how many fit. */
+static uint32_t save_until_full(struct store *s)
+{
+    struct err err = {0};
+    for (uint32_t n = 0; n < 1000; n++) {
+        const int r = save(s, UID, n, 0, 0, big_log, sizeof(big_log), &err);
+        if (r < 0) {
+            assert_int_equal(r, -ENOSPC);
+            assert_non_null(strstr(err.msg, "disk full"));
+            return n;
+        }
+    }
+    fail_msg("the disk is never full");
+    return 0;
+}
+
+static void a_full_disk(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    if (!mount_disk(&f)) {
+        (void)rmdir(f.folder);
+        skip(); /* not root, or no mount namespaces */
+    }
+    struct store *s = fixture_open(&f);
+    put(s, UID);
+    put(s, "other");
+    assert_int_equal(s->ops->keep_reserve(s, RESERVE_BYTES, NULL), 0);
+    assert_true(exists(&f, "results.db.reserve"));
+    assert_false(is_full(s));
+    const uint32_t n_saved = save_until_full(s);
+    assert_true(n_saved > 0);
+    assert_true(is_full(s));
+    fill_disk(&f);
+    /* Everything that was saved is there, also for who opens it now. */
+    assert_int_equal(count_attempts(s, UID), n_saved);
+    store_close(s);
+    s = fixture_open(&f);
+    assert_int_equal(s->ops->keep_reserve(s, RESERVE_BYTES, NULL),
+                     exists(&f, "results.db.reserve") ? 0 : -ENOSPC);
+    assert_int_equal(count_attempts(s, UID), n_saved);
+    struct err err = {0};
+    assert_int_equal(save(s, UID, 999, 0, 0, big_log, sizeof(big_log), &err), -ENOSPC);
+    assert_int_equal(s->ops->try_space(s, &err), -ENOSPC);
+    assert_true(is_full(s));
+    /* Deletions work, and are remembered. */
+    assert_int_equal(s->ops->set_object(s, "other", NULL, 77, NULL), 0);
+    struct run_brief brief;
+    assert_int_equal(s->ops->get_brief(s, "other", &brief, NULL), 0);
+    assert_int_equal(brief.deleted_unix_ms, 77);
+    assert_int_equal(s->ops->delete_run(s, UID, NULL), 0);
+    assert_int_equal(s->ops->get_brief(s, UID, &brief, NULL), -ENOENT);
+    /* What the deletion has freed is enough to go on. */
+    assert_true(is_full(s));
+    assert_int_equal(s->ops->try_space(s, NULL), 0);
+    assert_false(is_full(s));
+    put(s, UID);
+    assert_int_equal(save(s, UID, 0, 0, 0, big_log, sizeof(big_log), NULL), 0);
+    assert_true(save_until_full(s) > 1);
+    assert_true(is_full(s));
+    assert_int_equal(s->ops->delete_run(s, UID, NULL), 0); /* the next one, too */
+    /* There is space: the reserve is made again, and attempts are saved. */
+    empty_disk(&f);
+    put(s, UID);
+    assert_int_equal(s->ops->try_space(s, NULL), 0);
+    assert_false(is_full(s));
+    assert_true(exists(&f, "results.db.reserve"));
+    assert_int_equal(save(s, UID, 0, 0, 0, big_log, sizeof(big_log), NULL), 0);
+    store_close(s);
+    unmount_disk(&f);
+}
+
+int main(void)
+{
+    uint64_t x = 88172645463325252;
+    for (size_t i = 0; i < sizeof(big_log); i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        big_log[i] = (char)x;
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_full_disk)};
+    return cmocka_run_group_tests_name("store/full", tests, NULL, NULL);
+}
