@@ -60,6 +60,16 @@ static struct stored *find_stored(const char *uid)
     return NULL;
 }
 
+void promise_excuse_living(const char *why)
+{
+    for (size_t i = 0; i < node_count(); i++) {
+        const struct sim_pod *p = node_get(i);
+        if (p->object != NULL) {
+            promise_excuse(p->run_uid, &p->id.attempt, why);
+        }
+    }
+}
+
 void promise_excuse(const char *run_uid, const struct attempt_id *id, const char *why)
 {
     find(run_uid, id)->excuse = why;
@@ -182,12 +192,12 @@ static void check_replica(const char *run_uid, const struct attempt_row *row,
     }
 }
 
-/* A member that still ran when its attempt was over is cut, and its log with it. */
+/* A member that still ran when its attempt had failed is cut, and its log with it. */
 static bool has_whole_log(const struct attempt_row *row, const struct replica_id *id)
 {
     vec_each (const struct replica_row, r, &row->replicas) {
         if (replica_id_eq(&r->id, id)) {
-            return r->exit_code >= 0;
+            return r->exit_code >= 0 && row->outcome == ATTEMPT_SUCCEEDED;
         }
     }
     sim_broken("a log of a replica that is not in the row");
@@ -306,7 +316,7 @@ void promise_verdict_saved(const char *run_uid)
 
 void promise_process_exits(int exit_code, const char *reason)
 {
-    if (exit_code == EXIT_LOCAL_RESOURCE && !fault_is_on(FAULT_DISK_FULL, NULL)) {
+    if (exit_code == EXIT_LOCAL_RESOURCE && sim.now_ns - disk_full_ns() > 10 * SIM_S) {
         sim_broken("benchd gives up: %s", reason);
     }
 }
