@@ -32,6 +32,8 @@ static const struct {
     [FAULT_ERROR_500] = {20, 3},
     [FAULT_ERROR_429] = {20, 3},
     [FAULT_ERROR_403] = {8, 3},
+    [FAULT_QUOTA] = {40, 1},
+    [FAULT_NO_ROOM] = {20, 3},
     [FAULT_CUT_WATCHES] = {0, 1},
     [FAULT_SLOW_WATCHES] = {30, 1},
     [FAULT_COMPACT] = {0, 1},

@@ -258,8 +258,14 @@ void network_cut(void)
 
 #define NO_RIGHT "pods is forbidden: User \"u\" cannot create resource \"pods\" in API group \"\""
 
+static bool is_new_pod(const struct sim_request *r)
+{
+    return r->method == KUBE_POST && strstr(r->path, "/pods?") != NULL &&
+           strstr(r->path, "dryRun=") == NULL;
+}
+
 /* The server, or something before it, fails before the request has its effect. */
-static bool fails_before(struct sim_answer *ret)
+static bool fails_before(const struct sim_request *request, struct sim_answer *ret)
 {
     static const struct {
         enum fault_kind kind;
@@ -278,6 +284,12 @@ static bool fails_before(struct sim_answer *ret)
             return true;
         }
     }
+    if (is_new_pod(request) && fault_is_on(FAULT_QUOTA, NULL)) {
+        server_status(ret, 403, "Forbidden",
+                      "pods \"p\" is forbidden: exceeded quota: q, requested: pods=1, used: "
+                      "pods=9, limited: pods=9");
+        return true;
+    }
     return false;
 }
 
@@ -286,7 +298,7 @@ static void arrive(void *ctx)
     struct kube_transfer *t = ctx;
     const struct fault *f;
     t->answer.retry_after_s = -1;
-    if (!fails_before(&t->answer)) {
+    if (!fails_before(&t->request, &t->answer)) {
         server_serve(&t->request, t, &t->answer);
     }
     const int64_t at_ns = arrival_ns();

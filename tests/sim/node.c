@@ -76,7 +76,7 @@ static json_t *container_state(const struct sim_pod *p)
 static const char *phase_of(const struct sim_pod *p)
 {
     const struct sim_container *c = &p->container;
-    return p->is_evicted                        ? "Failed"
+    return p->rejection != NULL                 ? "Failed"
            : !c->has_started                    ? "Pending"
            : !c->has_ended || !p->is_phase_told ? "Running"
            : c->exit_code == 0                  ? "Succeeded"
@@ -107,8 +107,9 @@ static void report(struct sim_pod *p)
                             json_sprintf("10.0.%d.%d", (int)(p->container.nonce / 250 % 250),
                                          (int)(p->container.nonce % 250 + 1)));
     }
-    if (p->is_evicted) {
-        json_object_set_new(status, "reason", json_string("Evicted"));
+    if (p->rejection != NULL) {
+        json_object_set_new(status, "reason", json_string(p->rejection));
+        json_object_set_new(status, "message", json_string("simulated"));
     }
     if (json_equal(status, json_object_get(p->object->json, "status"))) {
         json_decref(status);
@@ -347,7 +348,7 @@ static void train_if_complete(const struct sim_pod *p)
 static void start(void *ctx)
 {
     struct sim_pod *p = ctx;
-    if (p->object == NULL || p->is_deleting || p->is_evicted) {
+    if (p->object == NULL || p->is_deleting || p->rejection != NULL) {
         return;
     }
     p->container.has_started = true;
@@ -370,11 +371,17 @@ static void start(void *ctx)
 static void schedule(void *ctx)
 {
     struct sim_pod *p = ctx;
-    if (p->object == NULL || p->is_evicted) {
+    if (p->object == NULL || p->rejection != NULL) {
         return;
     }
     p->is_scheduled = true;
     tell_later(p);
+    const struct fault *f;
+    if (fault_is_on(FAULT_NO_ROOM, &f) && sim_one_in(DRAW_FAULT, f->n)) {
+        p->rejection = "OutOfcpu";
+        sim_trace("kubelet: %s is rejected", p->name);
+        return;
+    }
     sim_after(delay(100 * SIM_MS, 4 * SIM_S), start, p);
 }
 
@@ -461,7 +468,7 @@ void node_kill(struct sim_pod *p, int exit_code)
 
 void node_evict(struct sim_pod *p)
 {
-    p->is_evicted = true;
+    p->rejection = "Evicted";
     end(p, 137);
     report(p);
 }

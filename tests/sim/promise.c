@@ -375,7 +375,7 @@ bool promise_is_settled(const char **ret_why)
     }
     for (size_t i = 0; i < node_count(); i++) {
         const struct sim_pod *p = node_get(i);
-        if (p->object != NULL && !p->container.has_ended && !p->is_evicted) {
+        if (p->object != NULL && !p->container.has_ended && p->rejection == NULL) {
             return is_open(p->name, "is still there");
         }
     }

@@ -166,7 +166,9 @@ struct sim_pod {
     char *name, *uid, *run_uid;
     struct replica_id id;
     uint32_t n_servers, n_trainers;
-    bool is_scheduled, is_deleting, is_evicted, is_phase_told;
+    bool is_scheduled, is_deleting, is_phase_told;
+    const char
+        *rejection; /* why it is Failed whatever its container does; static, NULL: it is not */
     struct sim_container container;
     VEC(struct sim_line) lines;
     char *message;                         /* of the termination; owned, NULL: none */
@@ -259,6 +261,8 @@ void user_rival(int64_t length_ns);
     X(ERROR_500, "error-500")                                                                      \
     X(ERROR_429, "error-429")                                                                      \
     X(ERROR_403, "error-403") /* for less than the launcher waits */                               \
+    X(QUOTA, "quota")         /* no pod may be created for length */                               \
+    X(NO_ROOM, "no-room")     /* nodes reject pods for length: OutOfcpu */                         \
     X(CUT_WATCHES, "cut-watches")                                                                  \
     X(SLOW_WATCHES, "slow-watches") /* events come up to length later */                           \
     X(COMPACT, "compact")           /* with cut watches: 410 */                                    \
