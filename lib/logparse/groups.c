@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-#define INTEGER "\\d+(?:,\\d{3})*"
-#define NUMBER "[-+]?(?:\\d+(?:,\\d{3})*(?:\\.\\d*)?|\\.\\d+)(?:[eE][-+]?\\d+)?|[-+]?nan|[-+]?inf"
+/* Atomic: half of a number is not tried, which is right and fast. */
+#define INTEGER "(?>\\d+(?:,\\d{3})*)"
+#define NUMBER "(?>[-+]?(?:(?:\\d+(?:,\\d{3})*(?:\\.\\d*)?|\\.\\d+)(?:[eE][-+]?\\d+)?|nan|inf))"
 #define CLOCK "(?:\\d+:)?\\d+:\\d\\d(?:\\.\\d+)?"
 #define STAMP                                                                                      \
     "(?:\\d{4}[-/]\\d\\d[-/]\\d\\d[T ]|\\d{4} )?\\d\\d:\\d\\d:\\d\\d(?:[.,]\\d+)?"                 \

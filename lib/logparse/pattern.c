@@ -209,6 +209,12 @@ int log_matcher_run(struct log_matcher *m, const struct log_pattern *p, const ch
     if (p->probe != NULL && memmem(line, len, p->probe, p->probe_len) == NULL) {
         return 0;
     }
+    return log_matcher_run_plainly(m, p, line, len, ret);
+}
+
+int log_matcher_run_plainly(struct log_matcher *m, const struct log_pattern *p, const char *line,
+                            size_t len, struct log_match *ret)
+{
     const int n = pcre2_match(p->code, (PCRE2_SPTR)line, len, 0, 0, m->data, m->context);
     if (n == PCRE2_ERROR_NOMATCH) {
         return 0;

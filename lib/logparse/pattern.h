@@ -32,3 +32,6 @@ void log_matcher_free(struct log_matcher *m);
 /* 1: it matches; 0: it does not; -E2BIG: given up, because the pattern tries too much on this line. */
 int log_matcher_run(struct log_matcher *m, const struct log_pattern *p, const char *line,
                     size_t len, struct log_match *ret);
+/* The same without looking for the pattern's longest literal first: slower, for tests. */
+int log_matcher_run_plainly(struct log_matcher *m, const struct log_pattern *p, const char *line,
+                            size_t len, struct log_match *ret);

@@ -69,11 +69,11 @@ static void filled_groups(void **state)
     struct buf out = BUF_INIT;
     scan_fill_groups("a(?<epoch>)b\\(?<step>)[(?<rate>)](?<loss>x)(?<other>)", &out);
     assert_string_equal(buf_cstr(&out),
-                        "a(?<epoch>\\d+(?:,\\d{3})*)b\\(?<step>)[(?<rate>)](?<loss>x)"
+                        "a(?<epoch>(?>\\d+(?:,\\d{3})*))b\\(?<step>)[(?<rate>)](?<loss>x)"
                         "(?<other>)");
     buf_done(&out);
     /* the ')' behind the filled group, and the 'x' behind that */
-    const size_t body = strlen("\\d+(?:,\\d{3})*");
+    const size_t body = strlen("(?>\\d+(?:,\\d{3})*)");
     assert_int_equal(scan_written_offset("a(?<epoch>)x", 3), 3);
     assert_int_equal(scan_written_offset("a(?<epoch>)x", 10 + body), 10);
     assert_int_equal(scan_written_offset("a(?<epoch>)x", 11 + body), 11);

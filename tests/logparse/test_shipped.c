@@ -151,6 +151,8 @@ static const struct line_row lines[] = {
     /* torch, scripts of one's own and Horovod's */
     {"torch-ddp", "123.4 images/sec", 123.4, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
     {"torch-ddp", "step 20 loss 2.3 1,234.5 img/s", 1234.5, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
+    {"torch-ddp", "images/sec: 98.5", 98.5, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
+    {"torch-ddp", "samples_per_second=98.5", 98.5, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
     {"torch-ddp", "throughput: 98.5", 98.5, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
     {"torch-ddp", "Iter #3: 214.7 img/sec per GPU", 214.7, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
     {"torch-ddp", "Img/sec per GPU: 214.3 +-1.9", 214.3, NONE, NONE, NONE, NONE, SAMPLES, SUMMARY, REPLICA},

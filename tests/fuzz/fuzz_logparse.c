@@ -1,0 +1,158 @@
+/* A rule and a log out of any bytes: the first line of the input is a pattern or the name of a rule that
+ * ships, the rest is the log. Nothing is read beyond the bytes; the same log in other pieces gives the
+ * same result; what a pattern must contain stands in every line that it matches; and a result can be
+ * written as a summary that is read again. */
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/summary.h"
+#include "logparse/parser.h"
+#include "logparse/shipped.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(int condition, const char *what)
+{
+    if (!condition) {
+        fprintf(stderr, "fuzz_logparse: %s\n", what);
+        abort();
+    }
+}
+
+struct seen {
+    size_t n;
+    double sum; /* of what the figures say */
+};
+
+static void on_figure(void *ctx, const struct log_figure *f)
+{
+    struct seen *seen = ctx;
+    must(f->rank >= -1 && f->rank < LOG_MAX_RANKS, "a rank out of range");
+    must(isnan(f->rate) || f->rate > 0, "a rate that is not above 0");
+    seen->n++;
+    seen->sum += (isnan(f->rate) ? 0 : 1) + (double)f->line;
+}
+
+static struct log_parser *parse(const struct log_rule *rule, const char *log, size_t len,
+                                size_t piece, struct seen *seen)
+{
+    *seen = (struct seen){0};
+    struct log_parser *p = log_parser_new(&(struct log_parser_params){
+        .rule = rule,
+        .role = ROLE_TRAINER,
+        .batch_size = 32,
+        .warmup_steps = 2,
+        .trainers = 3,
+        .on_figure = on_figure,
+        .ctx = seen,
+    });
+    for (size_t at = 0; at < len; at += piece) {
+        const size_t n = len - at < piece ? len - at : piece;
+        char *copy = xmalloc(n);
+        memcpy(copy, log + at, n);
+        log_parser_feed(p, LOG_STDOUT, copy, n, 0);
+        free(copy);
+    }
+    log_parser_end(p, 0);
+    return p;
+}
+
+static void check_summary(const struct log_result *r, const struct log_rule *rule)
+{
+    struct summary s, again;
+    log_result_to_summary(r, rule, &s);
+    struct buf line = BUF_INIT;
+    const struct replica_id id = {.role = ROLE_TRAINER};
+    record_write_summary(&line, &(struct record_who){.role = ROLE_TRAINER}, &s, r->step_ns,
+                         r->n_step_ns);
+    must(summary_read(buf_cstr(&line), &id, &again, NULL) == 0, "a summary is refused");
+    summary_done(&again);
+    buf_done(&line);
+}
+
+static void check_literals(const struct log_rule *rule, const char *log, size_t len)
+{
+    struct log_matcher *m = log_matcher_new();
+    for (size_t i = 0; i < rule->lines.len; i++) {
+        const struct log_pattern *p = rule->lines.items[i].pattern;
+        struct log_match match;
+        size_t n;
+        const char *const *literals = log_pattern_literals(p, &n);
+        const char *at = log;
+        if (log_matcher_run_plainly(m, p, log, len, &match) <= 0) {
+            continue;
+        }
+        for (size_t k = 0; k < n; k++) {
+            at = memmem(at, len - (size_t)(at - log), literals[k], strlen(literals[k]));
+            must(at != NULL, "a text that every match contains is missing");
+            at += strlen(literals[k]);
+        }
+    }
+    log_matcher_free(m);
+}
+
+static struct log_rule *rule_of(const char *first)
+{
+    struct log_rule *rule = log_shipped_load(first);
+    if (rule != NULL) {
+        return rule;
+    }
+    struct log_pattern *pattern;
+    size_t offset = 0;
+    struct err err = {0};
+    const int r = log_pattern_new(first, &pattern, &offset, &err);
+    must(r == 0 || r == -EINVAL, "another return value");
+    must(offset <= strlen(first), "a place outside the pattern");
+    if (r < 0) {
+        must(err.msg[0] != '\0', "an error without words");
+        return NULL;
+    }
+    rule = xnew(struct log_rule);
+    rule->name = xstrdup("fuzz");
+    struct log_line_rule *line = vec_push(&rule->lines);
+    *line =
+        (struct log_line_rule){.kind = LOG_KIND_STEP, .text = xstrdup(first), .pattern = pattern};
+    line->roles[ROLE_TRAINER] = true;
+    line->source = log_pattern_has(pattern, LOG_RATE) ? LOG_FROM_NUMBERS : LOG_FROM_STAMPS;
+    return rule;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *text = (const char *)data;
+    const char *newline = size == 0 ? NULL : memchr(text, '\n', size);
+    const size_t head = newline == NULL ? size : (size_t)(newline - text);
+    _cleanup_(freep) char *first = xstrndup(text, head); /* up to a NUL */
+    struct log_rule *rule = rule_of(first);
+    if (rule == NULL) {
+        return 0;
+    }
+    const char *log = newline == NULL ? "" : newline + 1;
+    const size_t len = newline == NULL ? 0 : size - head - 1;
+    struct seen whole, torn;
+    struct log_parser *a = parse(rule, log, len, len + 1, &whole);
+    struct log_parser *b = parse(rule, log, len, 3, &torn);
+    struct log_result ra, rb;
+    const int r = log_parser_result(a, &ra);
+    must(r == log_parser_result(b, &rb), "pieces change whether there is a result");
+    must(whole.n == torn.n && whole.sum == torn.sum, "pieces change the figures");
+    if (r == 0) {
+        must(ra.rate > 0 && isfinite(ra.rate), "a result that is not above 0");
+        must(ra.rate == rb.rate && ra.n_lines == rb.n_lines, "pieces change the result");
+        check_summary(&ra, rule);
+    }
+    struct buf why = BUF_INIT;
+    log_parser_explain(a, &why);
+    must(why.len > 0 && why.len < 16384, "a reason of no sensible length");
+    buf_done(&why);
+    check_literals(rule, log, len < 4096 ? len : 4096);
+    log_parser_free(a);
+    log_parser_free(b);
+    log_rule_free(rule);
+    return 0;
+}
