@@ -152,6 +152,11 @@ static void on_closed(uv_handle_t *handle)
     free(f);
 }
 
+int64_t kube_follow_line_ns(const struct kube_follow *f)
+{
+    return f->cursor.last_ns;
+}
+
 void kube_follow_free(struct kube_follow *f)
 {
     if (f == NULL) {

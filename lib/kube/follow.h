@@ -22,5 +22,7 @@ struct kube_follow *kube_follow_new(struct kube_client *client,
                                     const struct kube_follow_params *params);
 /* Reports that the container has ended: the next end of the stream is the end of the log. */
 void kube_follow_container_ended(struct kube_follow *f);
+/* In on_line: the node's time of that line, unix time; INT64_MIN: no line has one yet. */
+int64_t kube_follow_line_ns(const struct kube_follow *f);
 /* No callback follows. May be called from on_end, not from on_line. Free it before its client. */
 void kube_follow_free(struct kube_follow *f);

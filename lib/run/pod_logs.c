@@ -1,5 +1,6 @@
 /* Logs of pods, see pod_logs.h. Records of a followed log go to on_record directly, not through the
- * tick: no decision depends on them. */
+ * tick: no decision depends on them. Where a system has a log rule, its reader makes the records, and
+ * the summary when the log has ended. */
 #include "run/pod_logs.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include "core/record.h"
 #include "kube/follow.h"
 #include "run/pods_internal.h"
+#include "spec/log_rule.h"
 
 #define ATTEMPT_MAX_BYTES ((size_t)64 << 20) /* shared by its members */
 #define MEMBER_MAX_BYTES ((size_t)10 << 20)
@@ -29,7 +31,7 @@ static void on_line(void *ctx, const char *line, size_t len)
     struct pod_member *m = ctx;
     struct pods *l = m->owner;
     struct record record;
-    if (line[0] != '{' || record_read(line, len, &record, NULL) <= 0) {
+    if (m->log.reader != NULL || line[0] != '{' || record_read(line, len, &record, NULL) <= 0) {
         return;
     }
     const struct record_who *who = &record.who;
@@ -57,6 +59,34 @@ static size_t max_bytes(const struct pods *l)
     return share < MEMBER_MIN_BYTES   ? MEMBER_MIN_BYTES
            : share > MEMBER_MAX_BYTES ? MEMBER_MAX_BYTES
                                       : share;
+}
+
+/* A step that the log rule has found. */
+static void on_step(void *ctx, const struct record *record)
+{
+    const struct pod_member *m = ctx;
+    const struct launcher *l = &m->owner->base;
+    if (l->on_record != NULL) {
+        l->on_record(l->ctx, &m->id, record);
+    }
+}
+
+static void drop_end(struct pod_log *log)
+{
+    free(log->end.summary_line);
+    free(log->end.why);
+    log->end = (struct replica_log_end){0};
+}
+
+/* Half a log may be half a result: there is none. */
+static void end_reader(struct pod_member *m, const char *failure)
+{
+    drop_end(&m->log);
+    replica_log_end(m->log.reader, kube_follow_line_ns(m->log.follow), &m->log.end);
+    if (failure != NULL) {
+        drop_end(&m->log);
+        m->log.end.why = xasprintf("the log could not be read: %s", failure);
+    }
 }
 
 /* `failure` NULL: the log was read to its end. */
@@ -93,11 +123,19 @@ static void on_follow_line(void *ctx, const char *line, size_t len)
     struct pod_member *m = ctx;
     capture_feed(&m->log.capture, CAPTURE_STDOUT, line, len);
     capture_feed(&m->log.capture, CAPTURE_STDOUT, "\n", 1);
+    if (m->log.reader != NULL) {
+        const int64_t t_ns = kube_follow_line_ns(m->log.follow);
+        replica_log_feed(m->log.reader, LOG_STDOUT, line, len, t_ns);
+        replica_log_feed(m->log.reader, LOG_STDOUT, "\n", 1, t_ns);
+    }
 }
 
 static void on_follow_end(void *ctx, int r, const struct err *err)
 {
     struct pod_member *m = ctx;
+    if (m->log.reader != NULL) {
+        end_reader(m, r < 0 ? err->msg : NULL);
+    }
     kube_follow_free(m->log.follow);
     finish(m, r < 0 ? err->msg : NULL);
 }
@@ -106,6 +144,10 @@ static void start_follow(struct pod_member *m)
 {
     const struct pods_params *params = &m->owner->params;
     capture_init(&m->log.capture, max_bytes(m->owner), on_line, m);
+    if (pod_logs_has_figures(m)) {
+        const struct log_parser_params rule = log_rule_params(params->def, &m->id);
+        m->log.reader = replica_log_new(&rule, &m->id, on_step, m);
+    }
     m->log.step = POD_LOG_FOLLOWING;
     m->log.follow = kube_follow_new(params->client, &(struct kube_follow_params){
                                                         .ns = params->ns,
@@ -173,15 +215,36 @@ static void start_fetch(struct pod_member *m)
 
 /* ---- what is due ---- */
 
+bool pod_logs_has_figures(const struct pod_member *m)
+{
+    return m->id.role != ROLE_PSERVER && !m->state.is_simulated &&
+           log_rule_params(m->owner->params.def, &m->id).rule != NULL;
+}
+
+bool pod_logs_is_awaited(const struct pod_member *m)
+{
+    const bool is_complete = m->log.step == POD_LOG_THERE || m->log.step == POD_LOG_CLOSED;
+    return m->state.state == REPLICA_SUCCEEDED && !is_complete && pod_logs_has_figures(m);
+}
+
 static bool is_shown_live(const struct pod_member *m)
 {
     return m->id.role != ROLE_PSERVER && m->id.index == 0 && m->state.has_started &&
            !m->state.is_simulated && m->state.state == REPLICA_RUNNING;
 }
 
+/* A short program may have ended before it was seen to run. */
+static bool is_read_for_figures(const struct pod_member *m)
+{
+    const bool runs_or_ran =
+        m->state.state == REPLICA_RUNNING || m->state.state == REPLICA_SUCCEEDED;
+    return m->state.has_started && runs_or_ran && member_life_has_uid(m->life) &&
+           pod_logs_has_figures(m);
+}
+
 void pod_logs_tick(struct pod_member *m)
 {
-    if (m->log.step == POD_LOG_NONE && is_shown_live(m)) {
+    if (m->log.step == POD_LOG_NONE && (is_shown_live(m) || is_read_for_figures(m))) {
         start_follow(m);
     } else if (m->log.step == POD_LOG_WANTED) {
         start_fetch(m);
@@ -235,5 +298,8 @@ void pod_logs_close(struct pod_member *m)
     if (has_capture(&m->log)) {
         capture_done(&m->log.capture);
     }
+    replica_log_free(m->log.reader);
+    m->log.reader = NULL;
+    drop_end(&m->log);
     m->log.step = POD_LOG_CLOSED;
 }

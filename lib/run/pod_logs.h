@@ -9,6 +9,10 @@
 
 #include "run/pod_member.h"
 
+/* Whether the replica's figures are in its log. Such a log is followed, and the replica has not ended
+ * for anybody before the log was read. */
+bool pod_logs_has_figures(const struct pod_member *m);
+bool pod_logs_is_awaited(const struct pod_member *m);
 /* Starts what is due. Not for a dying member. */
 void pod_logs_tick(struct pod_member *m);
 /* 0: the log is complete, or there is none to wait for. -EAGAIN: being fetched. */

@@ -54,6 +54,7 @@
 
 #include "pod/state.h"
 #include "run/capture.h"
+#include "run/replica_log.h"
 #include "run/pod_answer.h"
 
 /* How long the watch may take to show a pod that was created, before it is looked up. */
@@ -143,6 +144,8 @@ struct pod_log {
     uint64_t n_fetched;  /* bytes, while FETCHING */
     uint32_t n_restarts; /* of the container, as noted in the capture */
     struct capture capture;
+    struct replica_log *reader; /* beside a capture, owned; NULL: the replica writes records */
+    struct replica_log_end end; /* of the reader, once THERE; owned */
 };
 
 struct pods;

@@ -505,7 +505,14 @@ static int pods_forget(struct launcher *launcher, const struct replica_id *id, s
 /* NULL: it has not failed. Borrowed. */
 static const char *failure_of(const struct pod_member *m)
 {
-    return m->state.message[0] != '\0' && pod_member_has_ended(m) ? m->state.message : NULL;
+    return m->state.message[0] != '\0' && pod_member_has_ended(m) ? m->state.message
+                                                                  : m->log.end.why;
+}
+
+/* The summary that it wrote, or that its log rule made. */
+static const char *summary_of(const struct pod_member *m)
+{
+    return m->log.reader != NULL ? m->log.end.summary_line : m->state.summary_line;
 }
 
 static int pods_observe(struct launcher *launcher, struct observed_replica **ret, size_t *ret_n,
@@ -519,14 +526,16 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
         if ((*it)->life >= MEMBER_DYING_POSTING) {
             continue;
         }
+        const bool is_awaited = pod_logs_is_awaited(*it);
         *vec_push(&list) = (struct observed_replica){
             .id = (*it)->id,
-            .state = s->state,
+            .state = is_awaited ? REPLICA_RUNNING : s->state,
             .failure = s->failure,
             .exit_code = s->exit_code,
-            .ended_unix_ms = (*it)->ended_unix_ms,
-            .has_summary = s->summary_line != NULL,
-            .summary_fault = s->summary_fault,
+            .ended_unix_ms = is_awaited ? 0 : (*it)->ended_unix_ms,
+            .has_summary = summary_of(*it) != NULL,
+            .summary_fault = (*it)->log.reader != NULL ? NULL : s->summary_fault,
+            .is_job_summary = (*it)->log.end.is_job,
             .message = failure_of(*it),
             .has_blamed = s->has_blamed,
             .blamed_role = s->blamed_role,
@@ -554,7 +563,7 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
     free(m->collected_json);
     m->collected_json = pod_state_environment(&m->state, m->environment_json);
     *ret = (struct replica_output){
-        .summary_line = m->state.summary_line,
+        .summary_line = summary_of(m),
         .environment_json = m->collected_json,
         .exit_code = m->state.exit_code,
         .signal = m->state.signal,

@@ -20,9 +20,11 @@ struct kube_call { /* here: one call, open until it was answered or cancelled */
 struct fake_kube {
     struct kube_call calls[FAKE_CALLS_MAX]; /* in the order in which they were made */
     size_t n;
-    struct kube_follow_params follow; /* the one under way */
+    struct kube_follow_params follow; /* the latest one under way */
+    unsigned n_following;
     bool is_following, has_container_ended;
-    int http_code; /* of failures; 0: 500 */
+    int64_t line_ns; /* of kube_follow_line_ns */
+    int http_code;   /* of failures; 0: 500 */
 };
 extern struct fake_kube fake_kube;
 void fake_kube_reset(void);

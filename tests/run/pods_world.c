@@ -74,12 +74,19 @@ void make_launcher(struct world *w, enum pod_naming naming)
 
 void world_open(struct world *w, enum pod_naming naming)
 {
+    world_open_with_log(w, naming, NULL);
+}
+
+void world_open_with_log(struct world *w, enum pod_naming naming, const char *log)
+{
     *w = (struct world){0};
     world_now_ns = 1000 * INT64_C(1000000000);
     fake_kube_reset();
     assert_int_equal(uv_loop_init(&w->loop), 0);
-    w->def = test_def_new(&(struct test_def_params){
-        .grid = "{pservers: [1], trainers: [2]}", .baseline_trainers = 2, .repeats = 1});
+    w->def = test_def_new(&(struct test_def_params){.grid = "{pservers: [1], trainers: [2]}",
+                                                    .baseline_trainers = 2,
+                                                    .repeats = 1,
+                                                    .log = log});
     kube_cache_init(&w->cache, NULL, NULL, NULL);
     make_launcher(w, naming);
 }

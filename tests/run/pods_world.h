@@ -38,6 +38,8 @@ void answer(struct world *w, struct kube_call *call, int r, const char *text);
 
 void make_launcher(struct world *w, enum pod_naming naming);
 void world_open(struct world *w, enum pod_naming naming);
+/* The same with a log rule of the system. */
+void world_open_with_log(struct world *w, enum pod_naming naming, const char *log);
 void world_close(struct world *w);
 /* The three replicas of an attempt. */
 void create_gang(struct world *w, uint32_t attempt);

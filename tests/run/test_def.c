@@ -27,9 +27,11 @@ static void fail_with(const struct diags *diags, const struct buf *text)
 struct run_def *test_def_new(const struct test_def_params *p)
 {
     struct buf b = BUF_INIT;
-    buf_puts(&b, "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: test}\nspec:\n"
-                 "  systems: [{name: benchworker, profile: benchworker}]\n"
-                 "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 8,"
+    buf_puts(&b,
+             "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: test}\nspec:\n");
+    buf_printf(&b, "  systems: [{name: benchworker, profile: benchworker%s%s}]\n",
+               p->log == NULL ? "" : ", log: ", p->log == NULL ? "" : p->log);
+    buf_puts(&b, "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 8,"
                  " threads: 1, seed: 1, exchange: {kind: PServer}}\n");
     buf_printf(&b,
                "  sweep: {grid: %s}\n  baseline: {kind: Point, where: {trainers: %d}}\n"

@@ -5,6 +5,7 @@
 
 struct test_def_params {
     const char *grid;       /* "{pservers: [1], trainers: [1, 2]}" */
+    const char *log;        /* rule of the system; NULL: none */
     const char *command;    /* of both roles: "[sh, -c, exit 0]"; NULL: the profile's */
     const char *on_failure; /* NULL: Retry */
     int baseline_trainers;  /* the baseline is the point with so many; 0: one */

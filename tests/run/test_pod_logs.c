@@ -3,12 +3,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <errno.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/buf.h"
 #include "core/record.h"
+#include "core/summary.h"
 #include "pods_world.h"
 
 static void write_start(struct buf *log, uint32_t index, const char *host)
@@ -127,6 +129,82 @@ static void trainer_0_is_followed_the_others_are_read(void **state)
                      0); /* never ran */
     assert_int_equal(output.log_len, 0);
     buf_done(&line);
+    drop(pods, 3);
+    world_close(&w);
+}
+
+/* Where figures are in logs, every trainer's is followed, and none has ended before its log was read. */
+static void a_log_rule_makes_summaries(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open_with_log(&w, POD_BY_DNS, "torch-ddp");
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
+    assert_int_equal(fake_kube.n_following, 0); /* a pserver has no figures to wait for */
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
+    assert_int_equal(fake_kube.n_following, 1);
+    const struct kube_follow_params first = fake_kube.follow;
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED); /* so short that nobody saw it run */
+    assert_int_equal(fake_kube.n_following, 2);
+    const struct kube_follow_params second = fake_kube.follow;
+    first.on_line(first.ctx, "step 1", 6);
+    first.on_line(first.ctx, "100.5 images/sec", 16);
+    assert_int_equal(w.n_records, 1); /* the live view moves */
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], ENDED);
+    assert_int_equal(seen(&w, &ids[1])->state, REPLICA_RUNNING);
+    assert_int_equal(seen(&w, &ids[1])->ended_unix_ms, 0);
+    const unsigned n_changes = w.n_changes;
+    first.on_end(first.ctx, 0, NULL);
+    turn(&w);
+    assert_true(w.n_changes > n_changes);
+    assert_int_equal(seen(&w, &ids[1])->state, REPLICA_SUCCEEDED);
+    assert_true(seen(&w, &ids[1])->has_summary);
+    assert_false(seen(&w, &ids[1])->is_job_summary);
+    struct replica_output output;
+    assert_int_equal(collect(&w, &ids[1], &output), 0);
+    struct summary s;
+    assert_int_equal(summary_read_usable(output.summary_line, &ids[1], &s, NULL), 0);
+    assert_true(summary_throughput(&s) > 100.49 && summary_throughput(&s) < 100.51);
+    assert_string_equal(output.log, "step 1\n100.5 images/sec\n");
+    /* Half a log is no result. */
+    second.on_line(second.ctx, "99 images/sec", 13);
+    second.on_end(second.ctx, -ENOENT, &(struct err){.msg = "the pod is gone"});
+    turn(&w);
+    assert_int_equal(seen(&w, &ids[2])->state, REPLICA_SUCCEEDED);
+    assert_false(seen(&w, &ids[2])->has_summary);
+    assert_string_equal(seen(&w, &ids[2])->message, "the log could not be read: the pod is gone");
+    drop(pods, 3);
+    world_close(&w);
+}
+
+static void a_log_without_a_figure_says_so(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open_with_log(&w, POD_BY_DNS, "tf-cnn-benchmarks");
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
+    const struct kube_follow_params first = fake_kube.follow;
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
+    const struct kube_follow_params second = fake_kube.follow;
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], ENDED);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
+    first.on_line(first.ctx, "done", 4);
+    first.on_end(first.ctx, 0, NULL);
+    second.on_line(second.ctx, "total images/sec: 12.5", 22);
+    second.on_end(second.ctx, 0, NULL);
+    turn(&w);
+    assert_string_equal(seen(&w, &ids[1])->message,
+                        "no line of 1 matched the log rule tf-cnn-benchmarks; the only line:\n"
+                        "  1: done\n");
+    assert_true(seen(&w, &ids[2])->has_summary && seen(&w, &ids[2])->is_job_summary);
     drop(pods, 3);
     world_close(&w);
 }
@@ -257,6 +335,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trainer_0_is_followed_the_others_are_read),
+        cmocka_unit_test(a_log_rule_makes_summaries),
+        cmocka_unit_test(a_log_without_a_figure_says_so),
         cmocka_unit_test(large_gangs_have_shorter_logs),
         cmocka_unit_test(a_log_that_cannot_be_read_says_so),
         cmocka_unit_test(a_log_that_was_read_is_stored_and_not_shown),
