@@ -155,13 +155,14 @@ static void why_there_is_no_figure(void **state)
         int64_t warmup;
     } misses[] = {
         {"nothing at all", PLAIN, "", "the program printed nothing for the log rule mine\n", 0},
-        {"no line matches", "- {kind: Step, pattern: 'Speed = (?<rate>) img/s'}\n",
-         "one\nSpeed = 12 images\nthree\nfour\nfive\nsix\n",
+        {"no line matches", "- {kind: Step, pattern: 'a=(?<loss>) Speed = (?<rate>) img/s'}\n",
+         "a=1 img/s\na=2 Speed = 12 images\nthree\nfour\nfive\na=6\n",
          "no line of 6 matched the log rule mine; "
-         "the last 5 lines:\n  2: Speed = 12 images\n  3: three\n  4: four\n  5: five\n  6: six\n"
+         "the last 5 lines:\n  2: a=2 Speed = 12 images\n  3: three\n  4: four\n  5: five\n"
+         "  6: a=6\n"
          "nearest miss: line 2, for lines[0] (Step) of the rule; it lacks ' img/s':\n"
-         "  2: Speed = 12 images\n"
-         "  pattern: Speed = (?<rate>) img/s\n",
+         "  2: a=2 Speed = 12 images\n"
+         "  pattern: a=(?<loss>) Speed = (?<rate>) img/s\n",
          0},
         {"what stands between does not fit", "- {kind: Step, pattern: 'Speed = (?<rate>) img/s'}\n",
          "Speed = fast img/s\n",
