@@ -1,6 +1,8 @@
 /* See policy_attempt.h. */
 #include "decide/policy_attempt.h"
 
+#include <inttypes.h>
+
 #include "base/text.h"
 #include "core/summary.h"
 #include "decide/policy_failure.h"
@@ -15,10 +17,15 @@ struct findings {
     bool has_missing;
     enum role missing_role;
     uint32_t missing_index;
-    bool has_ended;                 /* any */
-    bool has_live;                  /* any pending or running */
-    bool has_live_trainer;          /* or worker: whatever is no pserver */
-    int64_t trainers_ended_unix_ms; /* the last one */
+    bool has_ended;                                  /* any */
+    bool has_live;                                   /* any pending or running */
+    bool has_live_trainer;                           /* or worker: whatever is no pserver */
+    int64_t trainers_ended_unix_ms;                  /* the last one */
+    const struct observed_replica *live_trainer;     /* or worker: the first */
+    const struct observed_replica *observed_trainer; /* the first whose output is seen live */
+    bool has_unstarted;
+    int64_t started_unix_ms; /* of the last member to start */
+    int64_t output_unix_ms;  /* the last of whoever trains */
 };
 
 /* Failures without a known time come last; at the same time a permanent one explains more. */
@@ -46,6 +53,23 @@ static bool has_usable_summary(const struct observed_replica *r)
     return r->has_summary && r->summary_fault == NULL;
 }
 
+static void look_at_times(struct findings *f, const struct observed_replica *r, bool is_trainer)
+{
+    f->has_unstarted |= r->started_unix_ms == 0;
+    if (r->started_unix_ms > f->started_unix_ms) {
+        f->started_unix_ms = r->started_unix_ms;
+    }
+    if (!is_trainer) {
+        return;
+    }
+    f->live_trainer = f->live_trainer == NULL ? r : f->live_trainer;
+    if (r->output_unix_ms != 0) {
+        f->observed_trainer = f->observed_trainer == NULL ? r : f->observed_trainer;
+        f->output_unix_ms =
+            r->output_unix_ms > f->output_unix_ms ? r->output_unix_ms : f->output_unix_ms;
+    }
+}
+
 static void look_at_member(struct findings *f, const struct observed_replica *r)
 {
     const bool is_trainer = r->id.role != ROLE_PSERVER;
@@ -54,6 +78,7 @@ static void look_at_member(struct findings *f, const struct observed_replica *r)
     case REPLICA_RUNNING:
         f->has_live = true;
         f->has_live_trainer |= is_trainer;
+        look_at_times(f, r, is_trainer);
         return;
     case REPLICA_SUCCEEDED:
         f->has_ended = true;
@@ -188,6 +213,42 @@ static void judge_success(const struct findings *f, int64_t now_unix_ms,
     }
 }
 
+/* True: the limit has passed, and the attempt has ended. Else it is judged again when it will. */
+static bool judge_limit(const struct observed_replica *r, int64_t from_unix_ms, int64_t limit_s,
+                        int64_t now_unix_ms, struct attempt_verdict *ret)
+{
+    if (limit_s == 0 || r == NULL) {
+        return false;
+    }
+    const int64_t until_unix_ms = from_unix_ms + limit_s * 1000;
+    if (now_unix_ms < until_unix_ms) {
+        if (ret->recheck_unix_ms == 0 || until_unix_ms < ret->recheck_unix_ms) {
+            ret->recheck_unix_ms = until_unix_ms;
+        }
+        return false;
+    }
+    *ret = (struct attempt_verdict){.has_ended = true, .end = ATTEMPT_END_TIMED_OUT};
+    return true;
+}
+
+static void judge_limits(const struct findings *f, const struct gang *gang, int64_t now_unix_ms,
+                         struct attempt_verdict *ret)
+{
+    if (f->has_unstarted) {
+        return; /* the time that images and nodes take is not the trial's */
+    }
+    const struct observed_replica *r = f->live_trainer, *o = f->observed_trainer;
+    if (judge_limit(r, f->started_unix_ms, gang->timeout_s, now_unix_ms, ret)) {
+        text_put(ret->error, sizeof(ret->error),
+                 "%s/%u: still running after %" PRId64 " s (runPolicy.trialTimeoutSeconds)",
+                 role_to_string(r->id.role), r->id.index, gang->timeout_s);
+    } else if (judge_limit(o, f->output_unix_ms, gang->stall_s, now_unix_ms, ret)) {
+        text_put(ret->error, sizeof(ret->error),
+                 "%s/%u: no output for %" PRId64 " s (runPolicy.stallSeconds)",
+                 role_to_string(o->id.role), o->id.index, gang->stall_s);
+    }
+}
+
 void attempt_judge(const struct gang *gang, int64_t now_unix_ms, struct attempt_verdict *ret)
 {
     *ret = (struct attempt_verdict){0};
@@ -206,6 +267,8 @@ void attempt_judge(const struct gang *gang, int64_t now_unix_ms, struct attempt_
         judge_survivor(&f, now_unix_ms, ret);
     } else if (!f.has_missing && !f.has_live_trainer) {
         judge_success(&f, now_unix_ms, ret);
+    } else if (!f.has_missing) {
+        judge_limits(&f, gang, now_unix_ms, ret);
     }
 }
 

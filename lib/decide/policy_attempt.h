@@ -8,7 +8,9 @@
  *      the survivors name is the cause.
  *   2. All trainers and workers succeeded: the attempt ends when the pservers have ended too, or
  *      10 s after the last trainer. A summary that is missing or cannot be used makes it NO_SUMMARY.
- *   3. Otherwise it is alive. */
+ *   3. All run, and some trainer or worker longer than runPolicy.trialTimeoutSeconds, or all whose
+ *      output is seen without any for runPolicy.stallSeconds: it is ended.
+ *   4. Otherwise it is alive. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,12 +35,14 @@ struct gang {
     size_t n_members;
     const uint32_t *size; /* [ROLE_COUNT] */
     enum missing_means missing;
+    int64_t timeout_s, stall_s; /* of runPolicy; 0: none */
 };
 
 enum attempt_end {
     ATTEMPT_END_WELL,
     ATTEMPT_END_NO_SUMMARY, /* or none that can be used */
     ATTEMPT_END_NO_ROOM,    /* a member found no room: the gang never began to measure */
+    ATTEMPT_END_TIMED_OUT,  /* it hangs, or is too slow: tried again once */
     ATTEMPT_END_INFRASTRUCTURE,
     ATTEMPT_END_PERMANENT,
 };

@@ -16,6 +16,8 @@ enum attempt_outcome retry_decide(enum attempt_end end, enum on_trial_failure on
         return ATTEMPT_VOID;
     case ATTEMPT_END_INFRASTRUCTURE:
         return has_attempts_left ? ATTEMPT_VOID : ATTEMPT_FAILED;
+    case ATTEMPT_END_TIMED_OUT: /* once: a hang may be chance, but each costs the whole limit */
+        return has_attempts_left && attempts_before == 0 ? ATTEMPT_VOID : ATTEMPT_FAILED;
     case ATTEMPT_END_PERMANENT:
         return has_attempts_left && on_trial_failure == ON_FAILURE_RETRY ? ATTEMPT_VOID
                                                                          : ATTEMPT_FAILED;

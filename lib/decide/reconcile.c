@@ -235,6 +235,8 @@ static void judge_current(struct decision *d)
         .n_members = g->n_members,
         .size = d->def->matrix.points[d->current.point].replicas,
         .missing = missing_means(d),
+        .timeout_s = d->def->spec->run_policy.trial_timeout_s,
+        .stall_s = d->def->spec->run_policy.stall_s,
     };
     struct attempt_verdict verdict;
     attempt_judge(&gang, d->o->now_unix_ms, &verdict);

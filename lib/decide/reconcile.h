@@ -36,8 +36,10 @@ struct observed_replica {
     struct replica_id id;
     enum replica_state state;
     enum failure_class failure;
-    int exit_code;         /* of an ended one */
-    int64_t ended_unix_ms; /* 0: not ended */
+    int exit_code;           /* of an ended one */
+    int64_t ended_unix_ms;   /* 0: not ended */
+    int64_t started_unix_ms; /* when it was seen to run; 0: not yet */
+    int64_t output_unix_ms;  /* its last output, or its start; 0: its output is not seen live */
     bool has_summary;
     const char *summary_fault; /* why its summary cannot be used (core/summary.h); NULL: it can, or
                                   there is none */

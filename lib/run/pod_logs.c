@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "core/record.h"
 #include "kube/follow.h"
@@ -121,6 +122,7 @@ static void note_restarts(struct pod_member *m)
 static void on_follow_line(void *ctx, const char *line, size_t len)
 {
     struct pod_member *m = ctx;
+    m->log.output_unix_ms = clock_steady_unix_ms();
     capture_feed(&m->log.capture, CAPTURE_STDOUT, line, len);
     capture_feed(&m->log.capture, CAPTURE_STDOUT, "\n", 1);
     if (m->log.reader != NULL) {
@@ -149,6 +151,7 @@ static void start_follow(struct pod_member *m)
         m->log.reader = replica_log_new(&rule, &m->id, on_step, m);
     }
     m->log.step = POD_LOG_FOLLOWING;
+    m->log.output_unix_ms = clock_steady_unix_ms();
     m->log.follow = kube_follow_new(params->client, &(struct kube_follow_params){
                                                         .ns = params->ns,
                                                         .pod = m->name,
@@ -211,6 +214,11 @@ static void start_fetch(struct pod_member *m)
                                                         .on_data = on_piece,
                                                         .on_again = on_again},
                             on_fetched, m);
+}
+
+int64_t pod_logs_last_output(const struct pod_member *m)
+{
+    return m->log.step == POD_LOG_FOLLOWING ? m->log.output_unix_ms : 0;
 }
 
 /* ---- what is due ---- */

@@ -19,4 +19,6 @@ void pod_logs_tick(struct pod_member *m);
 int pod_logs_collect(struct pod_member *m);
 /* "" if there is none. Borrowed until the log is closed. */
 const char *pod_logs_text(struct pod_member *m, size_t *ret_len);
+/* When its last line came, or the log began to be followed; 0: it is not followed. */
+int64_t pod_logs_last_output(const struct pod_member *m);
 void pod_logs_close(struct pod_member *m);

@@ -464,6 +464,9 @@ static void read_pod(struct pod_member *m, const json_t *pod, int64_t now_ns)
     pod_state_done(&m->state);
     m->state = next;
     note_container(m, pod);
+    if (m->started_unix_ms == 0 && m->state.state == REPLICA_RUNNING) {
+        m->started_unix_ms = clock_steady_unix_ms();
+    }
     if (pod_member_has_ended(m)) {
         m->ended_unix_ms = clock_steady_unix_ms();
     }

@@ -141,8 +141,9 @@ struct pod_log {
         struct kube_follow *follow;
         struct kube_call *call;
     };
-    uint64_t n_fetched;  /* bytes, while FETCHING */
-    uint32_t n_restarts; /* of the container, as noted in the capture */
+    uint64_t n_fetched;     /* bytes, while FETCHING */
+    uint32_t n_restarts;    /* of the container, as noted in the capture */
+    int64_t output_unix_ms; /* while FOLLOWING: the last line, or the begin */
     struct capture capture;
     struct replica_log *reader; /* beside a capture, owned; NULL: the replica writes records */
     struct replica_log_end end; /* of the reader, once THERE; owned */
@@ -165,6 +166,7 @@ struct pod_member {
     struct pod_state state;   /* as observed */
     int64_t waiting_since_ns; /* since when state.wait is what it is */
     int64_t ended_unix_ms;
+    int64_t started_unix_ms; /* when it was first seen to run; 0: not yet */
     enum pod_remains remains;
     char *container;        /* owned, NULL until the pod was read */
     char *environment_json; /* of the start record; owned, NULL: none */

@@ -533,6 +533,8 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
             .failure = s->failure,
             .exit_code = s->exit_code,
             .ended_unix_ms = is_awaited ? 0 : (*it)->ended_unix_ms,
+            .started_unix_ms = (*it)->started_unix_ms,
+            .output_unix_ms = pod_logs_last_output(*it),
             .has_summary = summary_of(*it) != NULL,
             .summary_fault = (*it)->log.reader != NULL ? NULL : s->summary_fault,
             .is_job_summary = (*it)->log.end.is_job,

@@ -160,6 +160,7 @@ static bool stream_read(struct process_stream *s, size_t budget)
             stream_close(s);
             return false;
         }
+        s->owner->output_unix_ms = clock_steady_unix_ms();
         capture_feed(&s->owner->capture, s->which, chunk, (size_t)n);
         if (s->owner->log != NULL) {
             replica_log_feed(s->owner->log, s->which == CAPTURE_STDOUT ? LOG_STDOUT : LOG_STDERR,
@@ -212,6 +213,7 @@ void process_start(struct process *p, const struct child_params *how)
     }
     p->is_alive = true;
     p->state = REPLICA_RUNNING;
+    p->started_unix_ms = p->output_unix_ms = clock_steady_unix_ms();
     r = stream_open(p, CAPTURE_STDOUT, p->child.out_fd);
     int r2 = stream_open(p, CAPTURE_STDERR, p->child.err_fd);
     if (r < 0 || r2 < 0) {
@@ -356,6 +358,8 @@ void process_observe(const struct process *p, struct observed_replica *ret)
         .failure = p->failure,
         .exit_code = p->exit_code,
         .ended_unix_ms = p->ended_unix_ms,
+        .started_unix_ms = p->started_unix_ms,
+        .output_unix_ms = p->output_unix_ms,
         .has_summary = p->summary_line != NULL,
         .summary_fault = p->summary_fault,
         .is_job_summary = p->is_job_summary,

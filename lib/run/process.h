@@ -48,12 +48,13 @@ struct process {
     enum failure_class failure;
     int exit_code, signal; /* exit_code -1: killed, never started, or still running */
     int64_t ended_unix_ms;
-    char *message;             /* of the end; owned, NULL: none */
-    char *summary_line;        /* owned, NULL: none */
-    const char *summary_fault; /* of summary_line; static; NULL: none */
-    bool is_job_summary;       /* summary_line is of all trainers */
-    char *environment_json;    /* owned, NULL: none */
-    char *error_message;       /* of the last error record; owned, NULL: none */
+    int64_t started_unix_ms, output_unix_ms; /* as in struct observed_replica */
+    char *message;                           /* of the end; owned, NULL: none */
+    char *summary_line;                      /* owned, NULL: none */
+    const char *summary_fault;               /* of summary_line; static; NULL: none */
+    bool is_job_summary;                     /* summary_line is of all trainers */
+    char *environment_json;                  /* owned, NULL: none */
+    char *error_message;                     /* of the last error record; owned, NULL: none */
     char *damage; /* of the first damaged record, or why the log has no figure; owned, NULL: none */
     bool has_blamed;
     enum role blamed_role;

@@ -123,6 +123,39 @@ class Systems(cli.CliCase):
         self.assertEqual("Failed", trial["phase"])
         self.assertRegex(trial["error"], "worker/[01]: ")
 
+    def run_shell(self, script, policy):
+        path = self.file("hang.yaml", f"""\
+apiVersion: benchd.io/v1alpha1
+kind: Benchmark
+metadata: {{name: hang}}
+spec:
+  systems: [{{name: mine, profile: none, command: [sh, -c, {json.dumps(script)}]}}]
+  workload: {{model: m, batchSize: 1, exchange: {{kind: AllReduce}}}}
+  sweep: {{grid: {{workers: [1]}}}}
+  roles: {{worker: {{replicas: {{from: workers}}}}}}
+  runPolicy: {json.dumps(policy)}
+""")
+        done = self.ctl("run", path, "--store", self.store, "--repeats", "1", "-o", "json", code=1)
+        trial = json.loads(done.stdout)["points"][0]["trials"][0]
+        self.assertEqual("Failed", trial["phase"])
+        return trial, self.ctl("logs", json.loads(done.stdout)["run"], "--store", self.store).stdout
+
+    def test_a_program_that_hangs_is_ended(self):
+        pids = self.folder / "pids"
+        script = f"echo $$$$ >> {pids}; echo begun; sleep 1000 & echo $! >> {pids}; wait"  # $$ is a dollar
+        trial, log = self.run_shell(script, {"stallSeconds": 1})
+        self.assertEqual("worker/0: no output for 1 s (runPolicy.stallSeconds) (gave up after 2 attempts)", trial["error"])
+        self.assertEqual((1, "begun\n"), (trial["attempt"], log))
+        seen = [int(pid) for pid in pids.read_text(encoding="ascii").split()]
+        self.assertEqual(4, len(seen))  # two attempts, with a child each
+        cli.wait_for("all processes are gone", lambda: not any(map(cli.is_alive, seen)))
+
+    def test_a_program_that_talks_for_ever_is_ended(self):
+        script = "while :; do printf 'still \\000here\\n'; sleep 0.1; done"
+        trial, log = self.run_shell(script, {"trialTimeoutSeconds": 1, "stallSeconds": 60, "backoffLimit": 0})
+        self.assertEqual("worker/0: still running after 1 s (runPolicy.trialTimeoutSeconds)", trial["error"])
+        self.assertRegex(log, "^still .*here\n")
+
     def test_a_profile_of_ones_own(self):
         docs = (cli.ROOT / "docs" / "profiles.md").read_text(encoding="utf-8")
         self.assertIn(DMLC, docs)

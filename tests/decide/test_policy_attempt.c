@@ -163,6 +163,7 @@ static void verdicts(void **state)
         [ATTEMPT_END_NO_SUMMARY] = "NoSummary",
         [ATTEMPT_END_INFRASTRUCTURE] = "Infrastructure",
         [ATTEMPT_END_PERMANENT] = "Permanent",
+        [ATTEMPT_END_TIMED_OUT] = "TimedOut",
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
@@ -182,8 +183,89 @@ static void verdicts(void **state)
     }
 }
 
+/* Of two servers' and trainers' gangs: started and last output, in seconds before now; -1: none. */
+static void limits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t timeout_s, stall_s;
+        int started_s[3], output_s[3]; /* pserver/0, trainer/0, trainer/1 */
+        const char *error;             /* NULL: alive */
+        int64_t recheck_ms;
+    } rows[] = {
+        {"no limits", 0, 0, {900, 900, 900}, {900, 900, 900}, NULL, 0},
+        {"in time", 60, 0, {90, 90, 50}, {0, 0, 0}, NULL, 10000},
+        {"from the last start",
+         60,
+         0,
+         {90, 60, 90},
+         {0, 0, 0},
+         "trainer/0: still running after 60 s (runPolicy.trialTimeoutSeconds)",
+         0},
+        {"one has not started", 60, 0, {90, 90, -1}, {0, 0, 0}, NULL, 0},
+        {"talks", 0, 30, {90, 90, 90}, {90, 90, 20}, NULL, 10000},
+        {"all are silent",
+         0,
+         30,
+         {90, 90, 90},
+         {0, 30, 40},
+         "trainer/0: no output for 30 s (runPolicy.stallSeconds)",
+         0},
+        {"only one is seen",
+         0,
+         30,
+         {90, 90, 90},
+         {-1, -1, 31},
+         "trainer/1: no output for 30 s (runPolicy.stallSeconds)",
+         0},
+        {"none is seen", 0, 30, {90, 90, 90}, {90, -1, -1}, NULL, 0},
+        {"one has not started yet, the other waits for it",
+         0,
+         30,
+         {90, 90, -1},
+         {90, 90, -1},
+         NULL,
+         0},
+        {"the nearer limit is looked at first", 60, 30, {50, 50, 50}, {25, 25, 25}, NULL, 5000},
+        {"both: the trial's",
+         60,
+         30,
+         {90, 90, 90},
+         {90, 90, 90},
+         "trainer/0: still running after 60 s (runPolicy.trialTimeoutSeconds)",
+         0},
+    };
+    static const uint32_t size[ROLE_COUNT] = {1, 2, 0};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct observed_replica members[3] = {{.id.role = ROLE_PSERVER},
+                                              {.id.role = ROLE_TRAINER},
+                                              {.id = {.role = ROLE_TRAINER, .index = 1}}};
+        for (int k = 0; k < 3; k++) {
+            const int start = rows[i].started_s[k], output = rows[i].output_s[k];
+            members[k].state = start < 0 ? REPLICA_PENDING : REPLICA_RUNNING;
+            members[k].started_unix_ms = start < 0 ? 0 : NOW - start * 1000;
+            members[k].output_unix_ms = output < 0 ? 0 : NOW - output * 1000;
+        }
+        const struct gang gang = {.members = members,
+                                  .n_members = 3,
+                                  .size = size,
+                                  .timeout_s = rows[i].timeout_s,
+                                  .stall_s = rows[i].stall_s};
+        struct attempt_verdict v;
+        attempt_judge(&gang, NOW, &v);
+        assert_int_equal(v.has_ended, rows[i].error != NULL);
+        assert_string_equal(v.error, rows[i].error == NULL ? "" : rows[i].error);
+        assert_int_equal(v.recheck_unix_ms == 0 ? 0 : v.recheck_unix_ms - NOW, rows[i].recheck_ms);
+        if (v.has_ended) {
+            assert_int_equal(v.end, ATTEMPT_END_TIMED_OUT);
+        }
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(limits)};
     return cmocka_run_group_tests_name("decide/policy_attempt", tests, NULL, NULL);
 }

@@ -117,11 +117,11 @@ static void check_outcome(const struct row *row)
     static const char *const ends[] = {
         [ATTEMPT_END_WELL] = "Well",           [ATTEMPT_END_NO_SUMMARY] = "NoSummary",
         [ATTEMPT_END_NO_ROOM] = "NoRoom",      [ATTEMPT_END_INFRASTRUCTURE] = "Infrastructure",
-        [ATTEMPT_END_PERMANENT] = "Permanent",
+        [ATTEMPT_END_PERMANENT] = "Permanent", [ATTEMPT_END_TIMED_OUT] = "TimedOut",
     };
     assert_int_equal(row->n_cells, 5);
     const enum attempt_outcome actual = retry_decide(
-        (enum attempt_end)name_index(row->cells[0], ends, 5), on_trial_failure(row->cells[1]),
+        (enum attempt_end)name_index(row->cells[0], ends, 6), on_trial_failure(row->cells[1]),
         (uint32_t)number(row->cells[2]), number(row->cells[3]));
     assert_string_equal(attempt_outcome_to_string(actual), row->cells[4]);
 }
