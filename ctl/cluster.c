@@ -118,6 +118,7 @@ static void cluster_free(struct backend *b)
     kube_config_done(&c->config);
     free(c->ns);
     free(c->address);
+    free(c->read_key);
     free(c);
 }
 

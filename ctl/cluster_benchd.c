@@ -14,6 +14,7 @@
 #define SERVICE "benchd"
 #define PORT "8080"
 #define API "/api/v1/runs"
+#define READ_KEY_HEADER "X-Benchd-Read-Key"
 
 static enum exit_code no_benchd(const struct cluster *c, const struct err *why)
 {
@@ -35,6 +36,13 @@ static int connect_directly(struct cluster *c, struct err *err)
     return kube_client_new(&params, &c->direct, err);
 }
 
+static void learn_read_key(struct cluster *c, const json_t *lease)
+{
+    const char *key = kube_lease_read_key(lease);
+    free(c->read_key);
+    c->read_key = key == NULL ? NULL : xstrdup(key);
+}
+
 /* benchd's address from its Lease. 0, or -Exxx; is_dead: the API server says that no benchd is
  * alive. */
 static int ask_lease(struct cluster *c, char **ret_address, bool *ret_is_dead, struct err *err)
@@ -52,6 +60,9 @@ static int ask_lease(struct cluster *c, char **ret_address, bool *ret_is_dead, s
     } else {
         r = kube_json_load(buf_cstr(&a.body), a.body.len, &lease, err);
         r = r < 0 ? r : kube_lease_read(lease, a.date_unix_ms, ret_address, err);
+        if (r >= 0) {
+            learn_read_key(c, lease);
+        }
     }
     json_decref(lease);
     cluster_answer_done(&a);
@@ -107,6 +118,9 @@ bool cluster_learn_address(struct cluster *c, const struct kube_response *res)
     json_t *lease = NULL;
     int r = kube_json_load(res->body, res->body_len, &lease, NULL);
     r = r < 0 ? r : kube_lease_read(lease, res->date_unix_ms, &address, NULL);
+    if (r >= 0) {
+        learn_read_key(c, lease);
+    }
     json_decref(lease);
     if (r < 0 || str_eq(address, c->address)) {
         return false;
@@ -130,6 +144,9 @@ void cluster_api_request(struct cluster *c, const char *rest, struct kube_client
         kube_request_raw(path, "ask benchd", ret);
     } else {
         kube_request_service_proxy(c->ns, SERVICE, PORT, path, ret);
+    }
+    if (c->read_key != NULL) {
+        ret->header = xasprintf(READ_KEY_HEADER ": %s", c->read_key);
     }
     *ret_client = c->direct != NULL ? c->direct : c->client;
 }

@@ -20,7 +20,8 @@ struct cluster {
     struct kube_client *client;
     struct kube_client *direct; /* to benchd itself, if its address is a URL; else NULL */
     char *ns;
-    char *address; /* of benchd: "service" or a URL; NULL: its Lease was not read yet */
+    char *address;  /* of benchd: "service" or a URL; NULL: its Lease was not read yet */
+    char *read_key; /* as the Lease has it; NULL: benchd wants none */
 };
 
 /* --- cluster_call.c: a request and its answer ------------------------------------------------- */

@@ -274,6 +274,7 @@ static void release(struct daemon *d)
     explicit_bzero(d->key, sizeof(d->key));
     free(d->ns);
     free(d->address);
+    free(d->read_key);
     free(d->identity);
     free(d);
 }
@@ -307,6 +308,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     d->store = params->store;
     d->view = params->view;
     memcpy(d->key, params->key, KEY_SIZE);
+    d->read_key = params->read_key == NULL ? NULL : xstrdup(params->read_key);
     d->on_stop = params->on_stop;
     d->ctx = params->ctx;
     api_health_init(&d->health, clock_monotonic_ns());
@@ -319,6 +321,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     if (r < 0) {
         free(d->ns);
         free(d->identity);
+        free(d->read_key);
         free(d);
         return r;
     }
@@ -362,6 +365,7 @@ void daemon_start(struct daemon *d, const char *address)
                                             .name = d->options->lease_name,
                                             .identity = d->identity,
                                             .address = d->address,
+                                            .read_key = d->read_key,
                                             .seed = (uint64_t)clock_monotonic_ns()};
     d->elector = elector_new(d->client, &lease, on_lease, d);
     kube_client_set_guard(d->client, may_write, d);

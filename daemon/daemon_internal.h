@@ -25,7 +25,7 @@ struct elector;
 struct daemon {
     uv_loop_t *loop;
     const struct options *options;
-    char *ns, *identity, *address; /* owned */
+    char *ns, *identity, *address, *read_key; /* owned; read_key may be NULL */
     struct store *store;
     struct daemon_view *view; /* what other threads see; borrowed */
     size_t n_runs_shown;      /* when the list was published last */

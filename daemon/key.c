@@ -15,6 +15,8 @@
 
 #define RUN_PURPOSE "benchd run key 1:"
 #define IDENTITY_PURPOSE "benchd identity 2:"
+#define READ_PURPOSE "benchd read key 1:"
+#define READ_KEY_BYTES 16
 
 static int read_key(int fd, const char *path, unsigned char *ret, struct err *err)
 {
@@ -112,6 +114,21 @@ int key_identity(const unsigned char key[static KEY_SIZE], const char *host, con
     struct buf text = BUF_INIT;
     buf_printf(&text, "%s_", host);
     for (int i = 0; i < 8; i++) {
+        buf_printf(&text, "%02x", bytes[i]);
+    }
+    *ret = buf_take(&text);
+    return 0;
+}
+
+int key_for_readers(const unsigned char key[static KEY_SIZE], char **ret, struct err *err)
+{
+    unsigned char bytes[KEY_SIZE];
+    int r = derive(key, READ_PURPOSE, "", bytes, err);
+    if (r < 0) {
+        return r;
+    }
+    struct buf text = BUF_INIT;
+    for (int i = 0; i < READ_KEY_BYTES; i++) {
         buf_printf(&text, "%02x", bytes[i]);
     }
     *ret = buf_take(&text);

@@ -17,3 +17,6 @@ int key_derive(const unsigned char key[static KEY_SIZE], const char *run_uid,
  * instead of waiting until the Lease expires. *ret is owned. */
 int key_identity(const unsigned char key[static KEY_SIZE], const char *host, const char *place,
                  char **ret, struct err *err);
+/* What a reader must send with --read-key: 32 hexadecimal digits, the same as long as the key is. Nobody
+ * learns another key from it. Owned. */
+int key_for_readers(const unsigned char key[static KEY_SIZE], char **ret, struct err *err);

@@ -114,6 +114,10 @@ static int open_all(struct program *p, struct err *err)
     if (key_identity(p->key, host, place, &identity, err) < 0) {
         return EXIT_LOCAL_RESOURCE;
     }
+    _cleanup_(freep) char *read_key = NULL;
+    if (p->options.needs_read_key && key_for_readers(p->key, &read_key, err) < 0) {
+        return EXIT_LOCAL_RESOURCE;
+    }
     const char *ns = p->options.ns != NULL ? p->options.ns : p->config.ns;
     p->view = daemon_view_new();
     r = daemon_new(&(struct daemon_params){.loop = &p->loop,
@@ -124,14 +128,17 @@ static int open_all(struct program *p, struct err *err)
                                            .store = p->store,
                                            .view = p->view,
                                            .key = p->key,
+                                           .read_key = read_key,
                                            .on_stop = on_stop,
                                            .ctx = p},
                    &p->daemon, err);
     if (r < 0) {
         return EXIT_USAGE;
     }
-    const struct web_params web = {
-        .view = p->view, .store_url = p->options.store, .listen = p->options.listen};
+    const struct web_params web = {.view = p->view,
+                                   .store_url = p->options.store,
+                                   .listen = p->options.listen,
+                                   .read_key = read_key};
     r = web_new(&web, &p->web, err);
     return r == -EINVAL ? EXIT_USAGE : r < 0 ? EXIT_LOCAL_RESOURCE : EXIT_OK;
 }

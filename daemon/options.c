@@ -26,6 +26,7 @@ static const struct arg_opt opts[] = {
     {"image-wait", 0, "SECONDS", "Fail a pod whose image cannot be pulled after this time; default: 120"},
     {"replica-account", 0, "NAME", "ServiceAccount of pods whose template names none; default: the namespace's"},
     {"undelete-for", 0, "AGE", "Erase the results of a run so long after its object was deleted, such as 12h or 7d; default: 7d"},
+    {"read-key", 0, NULL, "Answer /api/v1 and pages only to who sends the key in the Lease; benchctl does"},
     {"debug", 0, NULL, "Log more"},
     {"version", 0, NULL, "Print the version"},
 };
@@ -121,6 +122,7 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
         .address = args_get(a, "address", NULL),
         .lease_name = args_get(a, "lease-name", "benchd"),
         .replica_account = args_get(a, "replica-account", NULL),
+        .needs_read_key = args_has(a, "read-key"),
         .is_debug = args_has(a, "debug"),
     };
     if (a->n_words > 0) {

@@ -17,6 +17,7 @@ struct options {                           /* texts are borrowed from argv */
     int64_t node_wait_ms, image_wait_ms;
     int64_t undelete_ms;         /* after its object was deleted */
     const char *replica_account; /* NULL: the default one */
+    bool needs_read_key;
     bool is_debug;
 };
 

@@ -18,6 +18,7 @@
 #include "daemon/web/web.h"
 
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -42,6 +43,7 @@
 
 struct web {
     const struct daemon_view *view;
+    char *read_key; /* owned; NULL: not needed */
     struct renderer *renderer;
     uv_thread_t thread;
     atomic_bool is_stopping;
@@ -197,6 +199,20 @@ static enum MHD_Result send_response(struct web *w, struct MHD_Connection *conne
                      res->must_retry_later);
 }
 
+/* Compares without telling by the time it takes how much is right. */
+static bool has_read_key(const struct web *w, struct MHD_Connection *connection)
+{
+    const char *given = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, WEB_READ_KEY);
+    if (w->read_key == NULL || given == NULL || strlen(given) != strlen(w->read_key)) {
+        return w->read_key == NULL;
+    }
+    unsigned difference = 0;
+    for (size_t i = 0; w->read_key[i] != '\0'; i++) {
+        difference |= (unsigned char)given[i] ^ (unsigned char)w->read_key[i];
+    }
+    return difference == 0;
+}
+
 /* What needs neither the store nor much time. */
 static enum MHD_Result answer_at_once(struct web *w, const struct request *request)
 {
@@ -214,6 +230,12 @@ static enum MHD_Result begin_answer(struct web *w, struct request *request, cons
     read_request(request, path);
     if (request->has_too_many_args) {
         web_fail(&res, 400, "too many arguments; at most %d are allowed", MAX_ARGS);
+        return send_response(w, request->connection, &res);
+    }
+    if (!request->job.route.is_open && !has_read_key(w, request->connection)) {
+        web_fail(&res, 403,
+                 "the header " WEB_READ_KEY " with the key in benchd's Lease is needed; "
+                 "benchctl sends it to those who may read the Lease");
         return send_response(w, request->connection, &res);
     }
     if (request->job.route.kind == ROUTE_QUICK) {
@@ -406,9 +428,11 @@ int web_new(const struct web_params *params, struct web **ret, struct err *err)
 {
     struct web *w = xnew(struct web);
     w->view = params->view;
+    w->read_key = params->read_key == NULL ? NULL : xstrdup(params->read_key);
     int r = listen_open(params->listen, w->address, err);
     r = r < 0 ? r : start_threads(w, params, r, err);
     if (r < 0) {
+        free(w->read_key);
         free(w); /* a loop that could not start is left to the end of the process */
         return r;
     }
@@ -431,5 +455,6 @@ void web_free(struct web *w)
     (void)uv_thread_join(&w->thread); /* it was created: cannot fail */
     (void)uv_loop_close(&w->loop);    /* every handle is closed */
     renderer_free(w->renderer);
+    free(w->read_key);
     free(w);
 }

@@ -10,7 +10,7 @@
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define NUMBER_SIZE 24
 
-const int web_codes[WEB_N_CODES] = {200, 400, 404, 405, 409, 503, 500};
+const int web_codes[WEB_N_CODES] = {200, 400, 403, 404, 405, 409, 503, 500};
 
 void web_stats_count(struct web_stats *stats, int code)
 {

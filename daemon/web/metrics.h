@@ -24,7 +24,7 @@ struct metrics_run {
 };
 
 /* Answers by status, with the codes that web_codes lists; others count as the last. */
-#define WEB_N_CODES 7
+#define WEB_N_CODES 8
 extern const int web_codes[WEB_N_CODES];
 struct web_stats {
     uint64_t answers[WEB_N_CODES];

@@ -9,18 +9,19 @@ static const struct {
     const char *prefix, *suffix; /* a run's name stands between them; suffix NULL: nothing does */
     site_handler_fn handler;
     enum route_kind kind;
+    bool is_open;
 } routes[] = {
-    {"/metrics", NULL, scrape_metrics, ROUTE_SCRAPE},
-    {"/healthz", NULL, health_healthz, ROUTE_QUICK},
-    {"/readyz", NULL, health_readyz, ROUTE_QUICK},
-    {"/api/v1/runs", NULL, api_runs, ROUTE_READ},
-    {"/api/v1/runs/", "", api_run, ROUTE_READ},
-    {"/api/v1/runs/", "/attempts", api_attempts, ROUTE_CACHED},
-    {"/api/v1/runs/", "/results", api_results, ROUTE_CACHED},
-    {"/api/v1/runs/", "/logs", api_logs, ROUTE_READ},
-    {"/", NULL, html_runs, ROUTE_READ},
-    {"/style.css", NULL, html_style, ROUTE_QUICK},
-    {"/runs/", "", html_run, ROUTE_CACHED},
+    {"/metrics", NULL, scrape_metrics, ROUTE_SCRAPE, true},
+    {"/healthz", NULL, health_healthz, ROUTE_QUICK, true},
+    {"/readyz", NULL, health_readyz, ROUTE_QUICK, true},
+    {"/api/v1/runs", NULL, api_runs, ROUTE_READ, false},
+    {"/api/v1/runs/", "", api_run, ROUTE_READ, false},
+    {"/api/v1/runs/", "/attempts", api_attempts, ROUTE_CACHED, false},
+    {"/api/v1/runs/", "/results", api_results, ROUTE_CACHED, false},
+    {"/api/v1/runs/", "/logs", api_logs, ROUTE_READ, false},
+    {"/", NULL, html_runs, ROUTE_READ, false},
+    {"/style.css", NULL, html_style, ROUTE_QUICK, true},
+    {"/runs/", "", html_run, ROUTE_CACHED, false},
 };
 
 /* The name between prefix and suffix, if an object can have it. */
@@ -42,12 +43,13 @@ static bool take_name(const char *path, const char *prefix, const char *suffix,
 
 void routes_find(const char *path, struct route *ret)
 {
-    *ret = (struct route){.kind = ROUTE_QUICK}; /* a 404 */
+    *ret = (struct route){.kind = ROUTE_QUICK, .is_open = true}; /* a 404 */
     for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
         if (routes[i].suffix == NULL
                 ? str_eq(path, routes[i].prefix)
                 : take_name(path, routes[i].prefix, routes[i].suffix, ret->run)) {
             ret->kind = routes[i].kind;
+            ret->is_open = routes[i].is_open;
             ret->handler = routes[i].handler;
             return;
         }

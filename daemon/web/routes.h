@@ -13,6 +13,7 @@ enum route_kind {
 
 struct route {
     enum route_kind kind;
+    bool is_open;            /* to those without a read key: probes, metrics, nothing */
     site_handler_fn handler; /* NULL: there is no such path */
     char run[SITE_MAX_NAME + 1];
 };

@@ -10,10 +10,14 @@
 #include "base/err.h"
 #include "daemon/web/inspect.h"
 
+/* Not Authorization, which the API server's service proxy takes for itself. */
+#define WEB_READ_KEY "X-Benchd-Read-Key"
+
 struct web_params {
     const struct daemon_view *view; /* borrowed */
     const char *store_url;          /* of a store that is open; a second connection is made */
     const char *listen;             /* "host:port"; port 0 picks one */
+    const char *read_key; /* the header WEB_READ_KEY of requests that read runs; NULL: not needed */
 };
 struct web;
 /* -EADDRINUSE, -EINVAL, ... with the address in the text. */

@@ -17,11 +17,13 @@
 #define SKEW_MIN_MS 2500    /* a Date header has whole seconds, and was on its way */
 #define DURATION_MAX_S 3600 /* longer durations in a record are ignored */
 #define ADDRESS "benchd.io/address"
+#define READ_KEY "benchd.io/read-key"
+#define READ_KEY_MAX 128
 
 enum step { STEP_GET, STEP_CREATE, STEP_UPDATE };
 
 struct kube_lease {
-    char *ns, *name, *identity, *address; /* address may be NULL */
+    char *ns, *name, *identity, *address, *read_key; /* the last two may be NULL */
     int64_t duration_ns, renew_deadline_ns, retry_ns;
     uint64_t jitter;
 
@@ -49,6 +51,7 @@ struct kube_lease *kube_lease_new(const struct kube_lease_params *params)
         .name = xstrdup(params->name),
         .identity = xstrdup(params->identity),
         .address = params->address == NULL ? NULL : xstrdup(params->address),
+        .read_key = params->read_key == NULL ? NULL : xstrdup(params->read_key),
         .duration_ns = params->duration_ns == 0 ? 15 * S_NS : params->duration_ns,
         .renew_deadline_ns = params->renew_deadline_ns == 0 ? 10 * S_NS : params->renew_deadline_ns,
         .retry_ns = params->retry_ns == 0 ? 2 * S_NS : params->retry_ns,
@@ -69,6 +72,7 @@ void kube_lease_free(struct kube_lease *l)
     free(l->name);
     free(l->identity);
     free(l->address);
+    free(l->read_key);
     free(l);
 }
 
@@ -137,6 +141,11 @@ static json_t *make_object(const struct kube_lease *l, const char *holder, int64
     json_t *annotations = json_object_get(metadata, "annotations");
     if (l->address != NULL) {
         json_object_set_new(annotations, ADDRESS, json_string(l->address));
+    }
+    if (l->read_key != NULL) {
+        json_object_set_new(annotations, READ_KEY, json_string(l->read_key));
+    } else { /* of a holder that asked for one; absent is fine */
+        (void)json_object_del(annotations, READ_KEY);
     }
     if (!json_is_object(json_object_get(lease, "spec"))) {
         json_object_set_new(lease, "spec", json_object());
@@ -379,4 +388,14 @@ int kube_lease_read(const json_t *lease, int64_t server_unix_ms, char **ret_addr
     const char *address = json_string_value(json_object_get(annotations, ADDRESS));
     *ret_address = xstrdup(address == NULL ? "service" : address);
     return 0;
+}
+
+const char *kube_lease_read_key(const json_t *lease)
+{
+    const json_t *annotations = json_object_get(json_object_get(lease, "metadata"), "annotations");
+    const char *key = json_string_value(json_object_get(annotations, READ_KEY));
+    const size_t len = key == NULL ? 0 : strlen(key);
+    /* It becomes part of a header: who can write the Lease must not write another one. */
+    const bool is_key = len > 0 && len <= READ_KEY_MAX && strspn(key, "0123456789abcdef") == len;
+    return is_key ? key : NULL;
 }

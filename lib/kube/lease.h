@@ -24,6 +24,7 @@ struct kube_lease_params {
     const char *ns, *name;
     const char *identity;      /* no other living process has it */
     const char *address;       /* annotation benchd.io/address: "service" or a URL; NULL: none */
+    const char *read_key;      /* annotation benchd.io/read-key, in hexadecimal; NULL: none */
     int64_t duration_ns;       /* 0: 15 s */
     int64_t renew_deadline_ns; /* 0: 10 s */
     int64_t retry_ns;          /* 0: 2 s, jittered by 1.2 */
@@ -63,3 +64,5 @@ bool kube_lease_is_released(struct kube_lease *l, int64_t now_ns);
  * the future; -EPROTO not a Lease. */
 int kube_lease_read(const json_t *lease, int64_t server_unix_ms, char **ret_address,
                     struct err *err);
+/* What the holder wants to see from readers: hexadecimal digits. Borrowed; NULL: nothing. */
+const char *kube_lease_read_key(const json_t *lease);

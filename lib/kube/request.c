@@ -30,6 +30,7 @@ void kube_request_done(struct kube_request *req)
 {
     free(req->path);
     free(req->body);
+    free(req->header);
     free(req->what);
     *req = (struct kube_request){0};
 }

@@ -23,7 +23,8 @@ struct kube_request {
     const char *content_type; /* static text; NULL: no body */
     char *body;               /* owned, NULL: none */
     size_t body_len;
-    char *what; /* "create pod 'x'", for messages; owned */
+    char *header; /* one more line, "Name: value"; owned, NULL: none */
+    char *what;   /* "create pod 'x'", for messages; owned */
     enum kube_priority priority;
     bool
         is_repeatable; /* may be sent again after the answer was lost: true for all builders below */

@@ -269,6 +269,9 @@ static bool add_headers(struct kube_transfer *t)
         _cleanup_(freep) char *line = xasprintf("Authorization: Bearer %s", p->token);
         is_ok = add_line(&t->headers, line);
     }
+    if (is_ok && p->req->header != NULL) {
+        is_ok = add_line(&t->headers, p->req->header);
+    }
     if (is_ok && p->endpoint->connect_to != NULL) {
         is_ok = add_line(&t->connect_to, p->endpoint->connect_to);
     }

@@ -34,6 +34,7 @@ class FakeCluster:
         self.history = []        # (version, plural, event): what a watch from an older version is told first
         self.lease_age_s = 0.0   # None: no lease
         self.address = "service"
+        self.read_key = None     # what benchd wants to see, and its Lease has
         self.kinds_installed = True
         self.answers = []        # (method, regex of the path, code, body): before everything else
         self.requests = []       # (method, path, body)
@@ -53,6 +54,10 @@ class FakeCluster:
                 length = int(self.headers.get("Content-Length") or 0)
                 body = json.loads(self.rfile.read(length)) if length else None
                 fake.requests.append((self.command, self.path, body))
+                if fake.read_key and "/api/v1/runs" in self.path and \
+                        self.headers.get("X-Benchd-Read-Key") != fake.read_key:
+                    self.send_error(403)
+                    return
                 if "watch=1" in self.path:
                     self.watch()
                     return
@@ -208,7 +213,8 @@ class FakeCluster:
         if self.lease_age_s is None:
             return status(404, "NotFound", 'leases.coordination.k8s.io "benchd" not found')
         return 200, {"kind": "Lease", "apiVersion": "coordination.k8s.io/v1",
-                     "metadata": {"name": "benchd", "annotations": {"benchd.io/address": self.address}},
+                     "metadata": {"name": "benchd", "annotations": {
+                         "benchd.io/address": self.address, **({"benchd.io/read-key": self.read_key} if self.read_key else {})}},
                      "spec": {"holderIdentity": "pod_1", "leaseDurationSeconds": 15,
                               "renewTime": rfc3339(-self.lease_age_s)}}
 

@@ -25,6 +25,17 @@ class Reading(ClusterCase):
         self.assertEqual(there, local)
         self.assertEqual(self.ctl("results", name[-5:]).stdout, self.ctl("results", f"bmr/{name}").stdout)
 
+    def test_the_read_key(self):
+        """benchd asks for the key that its Lease has; the service proxy passes the header on."""
+        name = self.serve_local_run()
+        before = self.ctl("results", name, "-o", "json").stdout
+        self.fake.read_key = "00ff"
+        for self.fake.address in ("service", self.fake.url):
+            self.assertEqual(self.ctl("results", name, "-o", "json").stdout, before)
+            self.assertIn("point=0", self.ctl("logs", name, "--point", "0").stdout)
+        self.fake.read_key = "no hexadecimal digits"
+        self.assertEqual(self.ctl("results", name, code=4).stdout, "")
+
     def test_results_outlive_the_object(self):
         """Its time to live is over; benchd has kept what came out."""
         name = self.serve_local_run()

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "daemon/key.h"
 #include "daemon/lock.h"
@@ -139,9 +140,31 @@ static void one_lock_a_store(void **state)
     (void)close(again);
 }
 
+static void readers_have_a_key_of_their_own(void **state)
+{
+    (void)state;
+    static const unsigned char one[KEY_SIZE] = {1}, two[KEY_SIZE] = {2};
+    _cleanup_(freep) char *a = NULL, *b = NULL, *again = NULL;
+    assert_int_equal(key_for_readers(one, &a, NULL), 0);
+    assert_int_equal(key_for_readers(one, &again, NULL), 0);
+    assert_int_equal(key_for_readers(two, &b, NULL), 0);
+    assert_string_equal(a, again);
+    assert_string_not_equal(a, b);
+    assert_int_equal(strspn(a, "0123456789abcdef"), 32);
+    unsigned char secret[KEY_SIZE];
+    struct buf hex = BUF_INIT;
+    assert_int_equal(key_derive(one, "", secret, NULL), 0);
+    for (int i = 0; i < 16; i++) {
+        buf_printf(&hex, "%02x", secret[i]);
+    }
+    assert_string_not_equal(a, buf_cstr(&hex)); /* no reader learns what only replicas know */
+    buf_done(&hex);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(readers_have_a_key_of_their_own),
         cmocka_unit_test(a_key_is_made_once),
         cmocka_unit_test(runs_have_their_own_secrets),
         cmocka_unit_test(no_two_processes_have_one_identity),

@@ -493,6 +493,34 @@ static void read_by_others(void **state)
     }
 }
 
+/* The key goes into the Lease, and out of it once the next holder wants none. */
+static void the_key_of_readers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *read;
+    } rows[] = {{"0123abcd", "0123abcd"},
+                {NULL, NULL},
+                {"", NULL},
+                {"ab\r\nImpersonate-User: root", NULL},
+                {"AB", NULL}};
+    struct server s = {0};
+    struct member a = {.now_ns = S_NS};
+    for (size_t i = 0; i < LEN(rows); i++) {
+        a.lease = kube_lease_new(&(struct kube_lease_params){
+            .ns = "n", .name = "benchd", .identity = "a", .read_key = rows[i].key});
+        settle(&a, &s);
+        const char *read = kube_lease_read_key(s.lease);
+        if ((read == NULL) != (rows[i].read == NULL) ||
+            (read != NULL && strcmp(read, rows[i].read) != 0)) {
+            fail_msg("row %zu: got %s", i, read == NULL ? "none" : read);
+        }
+        kube_lease_free(a.lease);
+        a.now_ns += 60 * S_NS;
+    }
+    json_decref(s.lease);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,6 +537,7 @@ int main(void)
         cmocka_unit_test(survives_one_silence),
         cmocka_unit_test(waits_as_long_as_the_holder_said),
         cmocka_unit_test(dates_by_the_servers_clock),
+        cmocka_unit_test(the_key_of_readers),
         cmocka_unit_test(a_clean_exit_hands_it_over),
         cmocka_unit_test(a_release_waits_for_the_answer),
         cmocka_unit_test(a_release_of_what_is_gone),

@@ -53,7 +53,7 @@ static int teardown(void **state)
 
 static int start(const struct rig *rig, const char *listen, struct web **ret, struct err *err)
 {
-    const struct web_params params = {rig->view, rig->url, listen};
+    const struct web_params params = {rig->view, rig->url, listen, NULL};
     return web_new(&params, ret, err);
 }
 
@@ -114,7 +114,7 @@ static void test_no_store(void **state)
     struct rig *rig = *state;
     struct web *web = NULL;
     struct err err = {0};
-    const struct web_params params = {rig->view, "sqlite:/nowhere/r.db", "127.0.0.1:0"};
+    const struct web_params params = {rig->view, "sqlite:/nowhere/r.db", "127.0.0.1:0", NULL};
     assert_int_equal(web_new(&params, &web, &err), -ENXIO);
     assert_null(web);
 }

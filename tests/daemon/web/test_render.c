@@ -355,16 +355,21 @@ static void test_cache(void **state)
     body_unref(two);
 }
 
-/* Sends a request on a connection of its own. */
-static void get(const char *address, const char *path, int *ret_fd)
+/* Sends a request on a connection of its own; `header`: "" or a line with its end. */
+static void get_with(const char *address, const char *path, const char *header, int *ret_fd)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     to.sin_port = htons((uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10));
     *ret_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(connect(*ret_fd, (struct sockaddr *)&to, sizeof(to)), 0);
-    char request[128];
-    const int len = snprintf(request, sizeof(request), "GET %s HTTP/1.0\r\n\r\n", path);
+    char request[256];
+    const int len = snprintf(request, sizeof(request), "GET %s HTTP/1.0\r\n%s\r\n", path, header);
     assert_int_equal(write(*ret_fd, request, (size_t)len), len);
+}
+
+static void get(const char *address, const char *path, int *ret_fd)
+{
+    get_with(address, path, "", ret_fd);
 }
 
 static void assert_answer(int fd, const char *status)
@@ -379,7 +384,7 @@ static void assert_answer(int fd, const char *status)
 static void test_probes_wait_for_nobody(void **state)
 {
     struct rig *rig = *state;
-    const struct web_params params = {rig->view, rig->url, "127.0.0.1:0"};
+    const struct web_params params = {rig->view, rig->url, "127.0.0.1:0", NULL};
     struct web *web = NULL;
     int slow, probe;
     rig->daemon.not_ready = "the lease is not held";
@@ -397,6 +402,46 @@ static void test_probes_wait_for_nobody(void **state)
     }
     let_go();
     assert_answer(slow, "200");
+    web_free(web);
+}
+
+/* With a read key the runs are for those who have it; probes and metrics are for all. */
+static void test_read_key(void **state)
+{
+    struct rig *rig = *state;
+    const struct web_params params = {rig->view, rig->url, "127.0.0.1:0", "0123456789abcdef"};
+    static const char right[] = WEB_READ_KEY ": 0123456789abcdef\r\n";
+    static const struct {
+        const char *path, *header, *status;
+    } rows[] = {
+        {"/api/v1/runs", "", "403"},
+        {"/api/v1/runs", WEB_READ_KEY ": 0123456789abcdee\r\n", "403"},
+        {"/api/v1/runs", WEB_READ_KEY ": 0123456789abcde\r\n", "403"},
+        {"/api/v1/runs", WEB_READ_KEY ": 0123456789abcdef0\r\n", "403"},
+        {"/api/v1/runs", WEB_READ_KEY ":\r\n", "403"},
+        {"/api/v1/runs", "Authorization: Bearer 0123456789abcdef\r\n", "403"},
+        {"/api/v1/runs/x", "", "403"}, /* also whether a run is there */
+        {"/api/v1/runs/x/results", "", "403"},
+        {"/api/v1/runs/x/attempts", "", "403"},
+        {"/api/v1/runs/x/logs?point=0", "", "403"},
+        {"/", "", "403"},
+        {"/runs/x", "", "403"},
+        {"/api/v1/runs", right, "200"},
+        {"/runs/x", right, "404"},
+        {"/", right, "200"},
+        {"/metrics", "", "200"},
+        {"/healthz", "", "200"},
+        {"/style.css", "", "200"},
+        {"/none", "", "404"},
+    };
+    struct web *web = NULL;
+    assert_int_equal(web_new(&params, &web, NULL), 0);
+    for (size_t i = 0; i < N(rows); i++) {
+        int fd;
+        print_message("# %s, %s\n", rows[i].path, rows[i].header);
+        get_with(web_address(web), rows[i].path, rows[i].header, &fd);
+        assert_answer(fd, rows[i].status);
+    }
     web_free(web);
 }
 
@@ -428,6 +473,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_documents_are_kept, setup_renderer, teardown),
         cmocka_unit_test(test_cache),
         cmocka_unit_test_setup_teardown(test_probes_wait_for_nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_read_key, setup, teardown),
         cmocka_unit_test(test_a_loop_that_hangs),
     };
     return cmocka_run_group_tests_name("daemon/web/render", tests, NULL, NULL);
