@@ -143,8 +143,8 @@ static int learn_objects(struct daemon *d, struct err *err)
         uids[i] = cache->objects.items[i]->uid;
     }
     size_t n_deleted;
-    int r = d->store->ops->sync_objects(d->store, d->ns, uids, cache->objects.len, clock_unix_ms(),
-                                        &n_deleted, err);
+    int r = d->store->ops->sync_objects(d->store, d->ns, uids, cache->objects.len,
+                                        clock_steady_unix_ms(), &n_deleted, err);
     if (r < 0) {
         return r;
     }

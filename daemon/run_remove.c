@@ -54,7 +54,7 @@ void run_expire(struct run *run)
 static int leave_tombstone(const struct run *run, struct err *err)
 {
     struct store *store = run->env->store;
-    int r = store->ops->set_object(store, run->uid, NULL, clock_unix_ms(), err);
+    int r = store->ops->set_object(store, run->uid, NULL, clock_steady_unix_ms(), err);
     if (r == 0) {
         char hours[24];
         (void)snprintf(hours, sizeof(hours), "%lld",
@@ -102,7 +102,7 @@ int run_purge(const struct run_env *env, struct err *err)
 {
     struct store *store = env->store;
     _cleanup_(freep) char *uid = NULL;
-    int r = store->ops->find_deleted(store, clock_unix_ms() - env->undelete_ms, &uid, err);
+    int r = store->ops->find_deleted(store, clock_steady_unix_ms() - env->undelete_ms, &uid, err);
     if (r < 0) {
         return r == -ENOENT ? 0 : r;
     }

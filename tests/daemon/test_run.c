@@ -198,7 +198,7 @@ static void tombstones_are_erased_when_their_time_is_over(void **state)
     struct world *w = *state;
     struct store *store = w->env.store;
     w->env.undelete_ms = 60000;
-    const int64_t now_ms = clock_unix_ms();
+    const int64_t now_ms = clock_steady_unix_ms();
     const int64_t deleted_ms[] = {now_ms - 61000, now_ms - 90000, now_ms - 30000, 0};
     for (size_t i = 0; i < 4; i++) {
         _cleanup_(freep) char *uid = xasprintf("u%zu", i);
