@@ -11,6 +11,8 @@
 #define NUMBER_MAX_CHARS 48
 #define EXACT_DIGITS 15 /* so many decimal digits are a whole number in a double, exactly */
 #define NS_PER_S INT64_C(1000000000)
+#define FIRST_YEAR 1970
+#define LAST_YEAR 2200 /* nanoseconds since 1970 fit 64 bits, and so do differences */
 
 static const double powers_of_ten[EXACT_DIGITS + 1] = {
     1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -160,7 +162,7 @@ static bool read_date(const char *text, size_t len, size_t *at, bool *ret_has, i
     if (p - *at != 4 || p >= len) {
         return first >= 0;
     }
-    int64_t year = 1970, month = first / 100, day = first % 100; /* glog: "0315 " */
+    int64_t year = FIRST_YEAR, month = first / 100, day = first % 100; /* glog: "0315 " */
     if (text[p] == '-' || text[p] == '/') {
         const char separator = text[p++];
         year = first;
@@ -171,8 +173,8 @@ static bool read_date(const char *text, size_t len, size_t *at, bool *ret_has, i
         p++;
         day = read_digits(text, len, &p, 2);
     }
-    if (month < 1 || month > 12 || day < 1 || day > 31 || p >= len ||
-        (text[p] != ' ' && text[p] != 'T')) {
+    if (year < FIRST_YEAR || year > LAST_YEAR || month < 1 || month > 12 || day < 1 || day > 31 ||
+        p >= len || (text[p] != ' ' && text[p] != 'T')) {
         return false;
     }
     *at = p + 1;

@@ -13,8 +13,9 @@
 #include "logparse/tally.h"
 #include "logparse/values.h"
 
-#define COMPARED_LINES 10000      /* for the nearest miss: comparing costs more than matching */
-#define SLOTS (LOG_MAX_RANKS + 1) /* without a rank, then rank 0, 1, ... */
+#define COMPARED_LINES 10000 /* for the nearest miss: comparing costs more than matching */
+#define MIN_RATE 1e-9        /* a run of 30 years */
+#define MAX_RATE 1e15
 
 struct slots { /* by rank + 1; NULL: no line of that rank */
     VEC(struct log_tally *) list;
@@ -376,10 +377,10 @@ static bool add_up(const struct log_parser *p, size_t index, struct log_result *
         n_lines += (*it)->n;
         n++;
     }
-    if (n == 0) {
-        return false;
+    const double factor = n == 0 ? 0 : factor_of(p, line, n);
+    if (!(rate * factor >= MIN_RATE && rate * factor <= MAX_RATE)) {
+        return false; /* no line, or nonsense */
     }
-    const double factor = factor_of(p, line, n);
     *ret = (struct log_result){
         .rate = rate * factor,
         .line = line,
@@ -427,7 +428,8 @@ int log_parser_result(const struct log_parser *p, struct log_result *ret)
 void log_result_to_summary(const struct log_result *r, const struct log_rule *rule,
                            struct summary *ret)
 {
-    const bool is_counted = r->units >= 1 && r->units < 9e15;
+    const double s = r->units / r->rate; /* too short a time would have too few digits */
+    const bool is_counted = r->units >= 1 && r->units < 9e15 && s >= 1e-3 && s < 9e9;
     const double samples = is_counted ? nearbyint(r->units) : ceil(r->rate);
     *ret = (struct summary){
         .samples = (uint64_t)samples,

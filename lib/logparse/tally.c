@@ -33,9 +33,8 @@ int64_t log_tally_time_ns(struct log_tally *t, const struct log_stamp *stamp)
 {
     int64_t ns = stamp->ns;
     if (t->has_begin && !stamp->has_date) {
-        while (ns < t->now_ns - DAY_NS / 2) { /* a little back is a clock that was set */
-            ns += DAY_NS;
-        }
+        const int64_t back_ns = t->now_ns - DAY_NS / 2 - ns;
+        ns += back_ns > 0 ? (back_ns / DAY_NS + 1) * DAY_NS : 0; /* a little: a clock was set */
     }
     if (!t->has_begin) {
         t->has_begin = true;

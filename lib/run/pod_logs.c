@@ -79,11 +79,18 @@ static void drop_end(struct pod_log *log)
     log->end = (struct replica_log_end){0};
 }
 
+/* Before the first line of the container there may be some of the kubelet without a time. */
+static int64_t line_ns(const struct pod_member *m)
+{
+    const int64_t ns = kube_follow_line_ns(m->log.follow);
+    return ns > 0 ? ns : 0;
+}
+
 /* Half a log may be half a result: there is none. */
 static void end_reader(struct pod_member *m, const char *failure)
 {
     drop_end(&m->log);
-    replica_log_end(m->log.reader, kube_follow_line_ns(m->log.follow), &m->log.end);
+    replica_log_end(m->log.reader, line_ns(m), &m->log.end);
     if (failure != NULL) {
         drop_end(&m->log);
         m->log.end.why = xasprintf("the log could not be read: %s", failure);
@@ -126,7 +133,7 @@ static void on_follow_line(void *ctx, const char *line, size_t len)
     capture_feed(&m->log.capture, CAPTURE_STDOUT, line, len);
     capture_feed(&m->log.capture, CAPTURE_STDOUT, "\n", 1);
     if (m->log.reader != NULL) {
-        const int64_t t_ns = kube_follow_line_ns(m->log.follow);
+        const int64_t t_ns = line_ns(m);
         replica_log_feed(m->log.reader, LOG_STDOUT, line, len, t_ns);
         replica_log_feed(m->log.reader, LOG_STDOUT, "\n", 1, t_ns);
     }

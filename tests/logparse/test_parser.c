@@ -78,6 +78,7 @@ static const struct row rows[] = {
     {"steps a second, of no batch", "- {kind: Step, unit: steps, pattern: '(?<step_rate>) it/s'}\n", "4 it/s\n", 4, 1, 1, "mean of 1 step line", 0, 0, 1},
     {"time stamps", STAMPED, "12:00:00 step 0\n12:00:10 step 10\n12:00:20 step 20\n", 32, 20, 640, "mean of 3 step lines, by their time stamps", 32, 0, 1},
     {"time stamps: measuring begins when the warm-up ends", STAMPED, "12:00:00 step 0\n12:00:50 step 10\n12:01:00 step 20\n", 32, 10, 320, "mean of 1 step line, by their time stamps", 32, 10, 1},
+    {"a line with a date among lines without one", "- {kind: Step, pattern: '^(?<stamp>) step (?<step>)'}\n", "2023-07-28 23:59:50 step 0\n00:00:00 step 10\n", 32, 10, 320, "mean of 2 step lines, by their time stamps", 32, 0, 1},
     {"over midnight", STAMPED, "23:59:55 step 0\n00:00:05 step 10\n", 32, 10, 320, "mean of 2 step lines, by their time stamps", 32, 0, 1},
     {"a summary counts before steps, wherever it stands", PLAIN "- {kind: Summary, pattern: 'total (?<rate>) img/s'}\n", "total 50 img/s\n10 img/s\n", 50, 0, 0, "last of 1 summary line", 0, 0, 1},
     {"the first rule line that matches decides", "- {kind: Step, pattern: 'a (?<rate>) img/s'}\n" "- {kind: Step, pattern: '(?<rate>) img/s'}\n", "a 5 img/s\n7 img/s\n", 5, 1, 0, "mean of 1 step line", 0, 0, 1},
@@ -179,6 +180,10 @@ static void why_there_is_no_figure(void **state)
          "1 lines matched the log rule mine, but no throughput follows from them; 1 refused, line "
          "1: its 'rate' is '0', which is not above 0; the only line:\n  1: 0 img/s\n",
          0},
+        {"nonsense", PLAIN, "1e300 img/s\n",
+         "1 lines matched the log rule mine, but no throughput follows from them; the only line:\n"
+         "  1: 1e300 img/s\n",
+         0},
         {"no batch size", TIMED, "step 1 took 5 ms\n",
          "1 lines matched the log rule mine, but the samples of a step are unknown; "
          "the only line:\n  1: step 1 took 5 ms\n",
@@ -206,12 +211,17 @@ static void why_there_is_no_figure(void **state)
 static void summaries(void **state)
 {
     (void)state;
-    static const double rates[] = {0.0000266, 0.5, 1, 123.4, 1e6, 123456789};
-    for (size_t i = 0; i < N_ROWS(rates); i++) {
+    static const double rates[] = {1e-9, 0.0000266, 0.5, 1, 123.4, 1e6, 123456789, 1e15};
+    static const double units[] = {NAN, 1, 5e6, 8e15};
+    for (size_t k = 0; k < N_ROWS(rates) * N_ROWS(units); k++) {
+        const size_t i = k / N_ROWS(units);
         const struct log_line_rule line = {.unit = UNIT_RUNS, .scope = LOG_SCOPE_JOB};
         const struct log_rule rule = {.name = "mine"};
-        struct log_result r = {
-            .rate = rates[i], .units = NAN, .steps = 3, .line = &line, .method = "last of 1"};
+        struct log_result r = {.rate = rates[i],
+                               .units = units[k % N_ROWS(units)],
+                               .steps = 3,
+                               .line = &line,
+                               .method = "last of 1"};
         struct summary s;
         log_result_to_summary(&r, &rule, &s);
         assert_true(s.samples >= 1 && s.duration_ns >= 1);
