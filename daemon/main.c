@@ -200,6 +200,7 @@ int main(int argc, char **argv)
         free(p);
         return r < 0 ? complain(EXIT_USAGE, &err) : EXIT_OK;
     }
+    log_set_format(p->options.has_json_logs ? LOG_FORMAT_JSON : LOG_FORMAT_LOGFMT);
     log_set_level(p->options.is_debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
     r = uv_loop_init(&p->loop);
     if (r < 0) {

@@ -27,6 +27,7 @@ static const struct arg_opt opts[] = {
     {"replica-account", 0, "NAME", "ServiceAccount of pods whose template names none; default: the namespace's"},
     {"undelete-for", 0, "AGE", "Erase the results of a run so long after its object was deleted, such as 12h or 7d; default: 7d"},
     {"read-key", 0, NULL, "Answer /api/v1 and pages only to who sends the key in the Lease; benchctl does"},
+    {"log-format", 0, "FORMAT", "logfmt (the default) or json: one object a line"},
     {"debug", 0, NULL, "Log more"},
     {"version", 0, NULL, "Print the version"},
 };
@@ -125,6 +126,11 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
         .needs_read_key = args_has(a, "read-key"),
         .is_debug = args_has(a, "debug"),
     };
+    const char *format = args_get(a, "log-format", "logfmt");
+    ret->has_json_logs = str_eq(format, "json");
+    if (!ret->has_json_logs && !str_eq(format, "logfmt")) {
+        return err_set(err, EINVAL, "--log-format '%s': expected logfmt or json", format);
+    }
     if (a->n_words > 0) {
         return err_set(err, EINVAL, "unexpected argument '%s'; see benchd --help", a->words[0]);
     }

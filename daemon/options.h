@@ -18,6 +18,7 @@ struct options {                           /* texts are borrowed from argv */
     int64_t undelete_ms;         /* after its object was deleted */
     const char *replica_account; /* NULL: the default one */
     bool needs_read_key;
+    bool has_json_logs;
     bool is_debug;
 };
 

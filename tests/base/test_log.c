@@ -63,6 +63,36 @@ static void one_line_an_event(void **state)
     }
 }
 
+/* Everything but the date, which is the machine's. */
+static void one_object_an_event(void **state)
+{
+    (void)state;
+    static const char head[] = "{\"time\":\"";
+    static const char middle[] = "Z\",\"level\":\"warn\",\"msg\":\"port \\\"1\\\"\",";
+    static const struct {
+        const char *value, *rest;
+    } rows[] = {
+        {"plain", "\"a\":\"plain\",\"b\":\"2\"}\n"},
+        {"", "\"a\":\"\",\"b\":\"2\"}\n"},
+        {"say \"a\\b\"", "\"a\":\"say \\\"a\\\\b\\\"\",\"b\":\"2\"}\n"},
+        {"a\n{}", "\"a\":\"a\\u000a{}\",\"b\":\"2\"}\n"},
+        {"\x7f\xff\xc3\xa9", "\"a\":\"\\u007f?\xc3\xa9\",\"b\":\"2\"}\n"},
+    };
+    log_set_format(LOG_FORMAT_JSON);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct capture c;
+        start_capture(&c);
+        log_event(LOG_LEVEL_WARN, "port \"1\"", "a", rows[i].value, "b", "2", NULL);
+        const char *line = end_capture(&c);
+        assert_memory_equal(line, head, sizeof(head) - 1);
+        const char *after = strstr(line, middle);
+        assert_non_null(after);
+        assert_int_equal(after - line, sizeof(head) - 1 + strlen("2026-11-21T14:25:07"));
+        assert_string_equal(after + sizeof(middle) - 1, rows[i].rest);
+    }
+    log_set_format(LOG_FORMAT_LOGFMT);
+}
+
 static void only_the_levels_asked_for(void **state)
 {
     (void)state;
@@ -88,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_line_an_event), /* at the default level */
+        cmocka_unit_test(one_object_an_event),
         cmocka_unit_test(only_the_levels_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ def main():
             ("a store in a missing folder", [*cluster, "--store", f"sqlite:{folder}/typo/x.db"], 2,
              f"there is no folder '{folder}/typo'; create it, or pass another --store"),
             ("a store that is a folder", [*cluster, "--store", f"sqlite:{folder}"], 9, "this is a folder"),
+            ("not a format of logs", [*cluster, *store, "--log-format", "xml"], 2, "--log-format 'xml': expected logfmt or json"),
             ("not an address", [*cluster, *store, "--listen", "nowhere"], 2, "nowhere"),
         ]
         env = {k: v for k, v in os.environ.items() if not k.startswith("KUBERNETES_")}
