@@ -13,7 +13,7 @@ def meanings(root):
     codes = {name: code for name, code in
              re.findall(r"\b(EXIT_\w+) = (\d+)", csource.code_only(csource.read(root, HEADER)))}
     told = {(codes.get(name), programs, meaning) for name, programs, meaning in
-            re.findall(r'\{(EXIT_\w+), "([^"]*)",\s*"([^"]*)"\}', csource.read(root, TEXTS))}
+            re.findall(r'\{(EXIT_\w+), "([^"]*)",\s*"([^"]*)"\}', re.sub(r'"\s*\n\s*"', "", csource.read(root, TEXTS)))}
     documented = set(re.findall(r"^\| (\d+) \| (.*?) \| (.*?) \|$", csource.read(root, CONTRACT), re.MULTILINE))
     return [f"exit code {row[0]}: {CONTRACT} and {TEXTS} do not both say: {row[1]}: {row[2]}"
             for row in sorted(told ^ documented, key=str)]
