@@ -388,6 +388,67 @@ static void micro_batches(void **state)
     model_free(n);
 }
 
+/* Parameters come when forward wants them and are gone when backward is done with them; gradients do
+ * not change after they are ready. */
+struct exchange {
+    struct model *m;
+    const float *right; /* (n_params) the parameters */
+    float *grads;       /* (n_params) as they were when they were ready */
+    size_t wanted, ready;
+    unsigned n_wants, n_ready;
+};
+
+static void on_want(void *ctx, size_t offset, size_t n)
+{
+    struct exchange *x = ctx;
+    assert_int_equal(offset, x->wanted);
+    x->wanted += n;
+    x->n_wants++;
+    memcpy(model_param_data(x->m) + offset, x->right + offset, n * sizeof(float));
+}
+
+static void on_ready(void *ctx, size_t offset)
+{
+    struct exchange *x = ctx;
+    assert_true(offset < x->ready);
+    memcpy(x->grads + offset, model_grad_data(x->m) + offset, (x->ready - offset) * sizeof(float));
+    for (size_t i = offset; i < x->ready; i++) {
+        model_param_data(x->m)[i] = NAN;
+    }
+    x->ready = offset;
+    x->n_ready++;
+}
+
+static void hooks(void **state)
+{
+    (void)state;
+    static const struct model_key key = {.step = 1};
+    struct model *plain = new_model(&small, BATCH, 3, true), *m = new_model(&small, BATCH, 3, true);
+    const size_t n = model_n_params(m);
+    float *grads = guarded_new(n, 1), *right = guarded_new(n, 2);
+    memcpy(right, model_param_data(plain), n * sizeof(float));
+    const double loss = model_forward(plain, pixels, labels, BATCH, key);
+    model_backward(plain);
+    struct exchange x = {.m = m, .right = right, .grads = grads, .ready = n};
+    const struct model_hooks model_hooks = {on_want, on_ready, &x};
+    for (size_t i = 0; i < n; i++) {
+        model_param_data(m)[i] = NAN;
+    }
+    model_set_hooks(m, &model_hooks);
+    assert_true(model_forward(m, pixels, labels, BATCH, key) == loss);
+    assert_int_equal(x.wanted, n);
+    model_backward(m);
+    assert_int_equal(x.ready, 0);
+    print_message("# wanted in %u parts, ready in %u\n", x.n_wants, x.n_ready);
+    assert_true(x.n_wants > 2 && x.n_ready == x.n_wants);
+    assert_memory_equal(grads, model_grad_data(plain), n * sizeof(float));
+    assert_memory_equal(model_grad_data(m), model_grad_data(plain), n * sizeof(float));
+    guarded_free(grads, n, "grads");
+    guarded_free(right, n, "right");
+    model_free(m);
+    model_free(plain);
+}
+
 static void no_memory(void **state)
 {
     (void)state;
@@ -414,7 +475,7 @@ int main(void)
         cmocka_unit_test(dropout_keys),   cmocka_unit_test(micro_batches),
         cmocka_unit_test(no_memory),      cmocka_unit_test(same_seed_same_bits),
         cmocka_unit_test(kept_bits),      cmocka_unit_test(inference),
-        cmocka_unit_test(input_channels),
+        cmocka_unit_test(input_channels), cmocka_unit_test(hooks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,6 +90,10 @@ void model_backward(struct model *m)
     float *dout = m->delta[0], *spare = m->delta[1];
     memcpy(dout, m->dlogits, m->n * layer_out_floats(model_last(m)) * sizeof(*dout));
     for (uint32_t i = m->def->n_layers; i-- > 0;) {
-        layer_backward(m, &m->layers[i], &dout, &spare);
+        const struct layer *l = &m->layers[i];
+        layer_backward(m, l, &dout, &spare);
+        if (m->hooks != NULL && layer_params_total(&l->sizes) > 0) {
+            m->hooks->ready(m->hooks->ctx, l->param);
+        }
     }
 }

@@ -136,7 +136,11 @@ static double forward(struct model *m, const float *x, const uint8_t *labels, ui
     take_input(m, x);
     model_mark(m, m->layers, MODEL_OTHER);
     for (uint32_t i = 0; i < m->def->n_layers; i++) {
-        layer_forward(m, &m->layers[i], pass);
+        const struct layer *l = &m->layers[i];
+        if (m->hooks != NULL && layer_params_total(&l->sizes) > 0) {
+            m->hooks->want(m->hooks->ctx, l->param, layer_params_total(&l->sizes));
+        }
+        layer_forward(m, l, pass);
     }
     const struct layer *last = model_last(m);
     double loss =

@@ -90,6 +90,11 @@ void model_set_probe(struct model *m, const struct model_probe *probe)
     m->probe = probe;
 }
 
+void model_set_hooks(struct model *m, const struct model_hooks *hooks)
+{
+    m->hooks = hooks;
+}
+
 const char *model_isa(const struct model *m)
 {
     return m->kernels.isa;

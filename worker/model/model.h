@@ -59,6 +59,16 @@ void model_backward(struct model *m);
 /* Inference mode (running statistics, no dropout). Returns the number of right answers. Overwrites
  * what model_backward needs. */
 uint32_t model_evaluate(struct model *m, const float *x, const uint8_t *labels, uint32_t n);
+/* Where a step reads parameters and finishes gradients, so that they can be exchanged while it computes.
+ * `want` is called before forward reads the n parameters from `offset` on, in layer order. `ready` is
+ * called when the gradients from `offset` on are final and backward does not read the parameters from
+ * there on any more, each time with a smaller offset, at last with 0. */
+struct model_hooks {
+    void (*want)(void *ctx, size_t offset, size_t n);
+    void (*ready)(void *ctx, size_t offset);
+    void *ctx;
+};
+void model_set_hooks(struct model *m, const struct model_hooks *hooks); /* borrowed; NULL: none */
 /* A probe is called after each part of a step, so that a benchmark can measure the parts. */
 enum model_part {
     MODEL_FORWARD, /* a product: convolution or fully connected, statistics included */

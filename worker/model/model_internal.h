@@ -44,6 +44,7 @@ struct model {
     bool dropout;
 
     const struct model_probe *probe; /* NULL: none */
+    const struct model_hooks *hooks; /* NULL: none */
 
     struct arena arena;    /* owns all that follows */
     float *params, *grads; /* (n_params), layer order */
