@@ -1,5 +1,9 @@
 /* `benchworker trainer`: warm-up steps, the barrier, measured steps, the summary.
  *
+ * A step ends with its backward pass. The new parameters come while the next step computes: forward
+ * waits for those of a layer before it reads them. Only the last step, and the last one of the
+ * warm-up, wait for all.
+ *
  * Trainer i of N takes samples i, i+N, ... of each global batch, and dropout is keyed by (step,
  * trainer), so the result is a pure function of the settings. On an error the trainer tells the
  * parameter servers, writes an error record and one line to stderr, and exits with a code of
@@ -29,6 +33,11 @@ struct trainer {
     int64_t *step_ns; /* (steps) measured */
     int64_t barrier_ns;
     struct summary summary;
+    struct model_hooks hooks;
+    bool is_in_exchange; /* the last step's parameters may not be all there */
+    int64_t want_ns;     /* waited for parameters in this forward pass */
+    int want_result;     /* the first failure of it */
+    struct err want_err;
 };
 
 /* Called from the communication thread. Rule zero: it ends the process below main, because the main
@@ -70,6 +79,24 @@ static int open_exchange(struct trainer *t, struct err *err)
     return exchange_ps_new(&p, &t->exchange, err);
 }
 
+/* A hook of the model. */
+static void want(void *ctx, size_t offset, size_t n)
+{
+    struct trainer *t = ctx;
+    if (t->is_in_exchange && t->want_result >= 0) {
+        const int64_t begin_ns = clock_monotonic_ns();
+        t->want_result = t->exchange->ops->need(t->exchange, offset, n, &t->want_err);
+        t->want_ns += clock_monotonic_ns() - begin_ns;
+    }
+}
+
+/* A hook of the model. */
+static void ready(void *ctx, size_t offset)
+{
+    struct trainer *t = ctx;
+    t->exchange->ops->ready(t->exchange, offset);
+}
+
 static int open_model(struct trainer *t, struct err *err)
 {
     const struct role_env *e = t->env;
@@ -83,6 +110,8 @@ static int open_model(struct trainer *t, struct err *err)
     t->step_ns = xnew_array(int64_t, (size_t)e->steps);
     int r = learner_init(&t->learner, &p, err);
     if (r == 0) {
+        t->hooks = (struct model_hooks){want, ready, t};
+        model_set_hooks(t->learner.model, &t->hooks);
         t->adam.threads = model_threads(t->learner.model);
     }
     return r;
@@ -110,6 +139,44 @@ static void lap(struct record_step *record, enum phase phase, int64_t *at)
     *at = now_ns;
 }
 
+/* Waits for what is left of the exchange that is under way, and adds its times to the record. */
+static int end_exchange(struct trainer *t, struct record_step *record, struct err *err)
+{
+    struct exchange_times times = {0};
+    const int r = t->exchange->ops->end(t->exchange, &times, err);
+    t->is_in_exchange = false;
+    record->phase_ns[PHASE_SEND] += times.send_ns;
+    record->phase_ns[PHASE_WAIT] += times.wait_ns;
+    record->phase_ns[PHASE_UPDATE] += times.update_ns;
+    record->phase_ns[PHASE_RECEIVE] += times.receive_ns;
+    record->bytes_tx += times.bytes_tx;
+    record->bytes_rx += times.bytes_rx;
+    return r;
+}
+
+static int forward(struct trainer *t, uint64_t step, struct record_step *record, int64_t *at,
+                   struct err *err)
+{
+    struct learner *l = &t->learner;
+    const struct model_key key = {step, (uint32_t)t->env->index};
+    t->want_ns = 0;
+    record->loss = model_forward(l->model, l->x, l->labels, record->samples, key);
+    if (t->want_result < 0) {
+        *err = t->want_err;
+        return t->want_result;
+    }
+    lap(record, PHASE_FORWARD, at);
+    record->phase_ns[PHASE_FORWARD] -= t->want_ns; /* it is in the times of the exchange */
+    return 0;
+}
+
+/* The exchange of this step goes on while the next one computes, unless nothing comes after it. */
+static bool hides_exchange(const struct role_env *e, uint64_t step)
+{
+    const uint64_t warmup = (uint64_t)e->warmup_steps, all = warmup + (uint64_t)e->steps;
+    return e->exchange != EXCHANGE_NONE && step + 1 != warmup && step + 1 != all;
+}
+
 /* `step` counts warm-up steps too. */
 static int one_step(struct trainer *t, uint64_t step, struct record_step *ret, struct err *err)
 {
@@ -120,23 +187,27 @@ static int one_step(struct trainer *t, uint64_t step, struct record_step *ret, s
     struct record_step record = {.samples = (uint32_t)e->batch_size};
     read_batch(t, step);
     lap(&record, PHASE_DATA, &at);
-    struct model_key key = {step, (uint32_t)e->index};
-    record.loss = model_forward(l->model, l->x, l->labels, record.samples, key);
-    lap(&record, PHASE_FORWARD, &at);
-    model_backward(l->model);
-    lap(&record, PHASE_BACKWARD, &at);
-    struct exchange_times times = {0};
-    int r = t->exchange->ops->round(t->exchange, model_grad_data(l->model),
-                                    model_param_data(l->model), &times, err);
+    int r = forward(t, step, &record, &at, err);
+    if (r >= 0 && t->is_in_exchange) {
+        r = end_exchange(t, &record, err);
+    }
+    if (r >= 0) {
+        r = t->exchange->ops->begin(t->exchange, model_grad_data(l->model),
+                                    model_param_data(l->model), err);
+    }
     if (r < 0) {
         return r;
     }
-    record.phase_ns[PHASE_SEND] = times.send_ns;
-    record.phase_ns[PHASE_WAIT] = times.wait_ns;
-    record.phase_ns[PHASE_UPDATE] = times.update_ns;
-    record.phase_ns[PHASE_RECEIVE] = times.receive_ns;
-    record.bytes_tx = times.bytes_tx;
-    record.bytes_rx = times.bytes_rx;
+    t->is_in_exchange = true;
+    at = clock_monotonic_ns();
+    model_backward(l->model);
+    lap(&record, PHASE_BACKWARD, &at);
+    if (!hides_exchange(e, step)) {
+        r = end_exchange(t, &record, err);
+        if (r < 0) {
+            return r;
+        }
+    }
     record.step_ns = clock_monotonic_ns() - begin_ns;
     *ret = record;
     return 0;

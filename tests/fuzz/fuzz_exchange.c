@@ -5,7 +5,7 @@
  *     0O4 0G0 ...    frames: sender, type, number, and how it lies (a space: not at all)
  *
  * Types: O OFFER, G GRADIENT, K TAKEN, R READY, B GOODBYE, H HEARTBEAT, A ABORT, C CREDIT, P PARAMS,
- * L RELEASE, W WELCOME; J and Q: the trainer begins a round, or waits at the barrier. Numbers are '0' and
+ * L RELEASE, W WELCOME; J, Q and Y: the trainer begins a round, waits at the barrier, or has gradients ready. Numbers are '0' and
  * up. Lies are bits: 1 step, 2 slice, 4 offset, 8 length, 16 the header after it was signed.
  *
  * FUZZ_PRINT in the environment: says what became of each input.
@@ -133,7 +133,7 @@ static void apply(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
 {
     struct server *v = ctx;
     must(t == v->n_applied / EACH + 1, "a round too early or too late");
-    must(offset == v->n_applied % EACH * LEN && n == LEN, "a slice out of its turn");
+    must(offset == (EACH - 1 - v->n_applied % EACH) * LEN && n == LEN, "a slice out of its turn");
     must(grad_scale == 1.0f / TRAINERS, "no mean");
     for (size_t i = 0; i < n; i++) {
         must(grad_sum[i] == 6.0f, "a wrong sum");
@@ -165,6 +165,7 @@ static void open_server(struct server *v)
         struct frame_id id = id_of(ROLE_TRAINER, t);
         open_conn(&peer->conn, &v->senders[t], &s->params.self, &id, &down, &up);
         peer->joined = true;
+        peer->is_sent = xnew_array(bool, EACH);
         s->trainers[t] = peer;
         *vec_push(&s->peers) = peer;
     }
@@ -175,6 +176,7 @@ static void close_server(struct server *v)
     ps_round_done(&v->s);
     for (uint32_t t = 0; t < TRAINERS; t++) {
         conn_close(&v->s.trainers[t]->conn);
+        free(v->s.trainers[t]->is_sent);
         free(v->s.trainers[t]);
         (void)close(v->senders[t].fd);
     }
@@ -235,8 +237,8 @@ static struct frame honest(const struct server *v, uint32_t t, enum frame_type t
     switch (type) {
     case FRAME_GRADIENT:
         f.step = peer->step;
-        f.slice = (uint32_t)peer->next;
-        f.offset = peer->next * LEN;
+        f.slice = EACH - 1 - (uint32_t)peer->next; /* from the last one to the first */
+        f.offset = f.slice * LEN;
         break;
     case FRAME_OFFER:
         f.step = peer->step;
@@ -285,6 +287,7 @@ struct trainer {
     struct client c;
     struct link links[SERVERS];
     struct sender senders[SERVERS];
+    bool is_received[SERVERS * EACH];
     float grads[N_PARAMS];
     float params[GUARD + N_PARAMS + GUARD];
 };
@@ -299,6 +302,7 @@ static void open_trainer(struct trainer *v)
     c->links = v->links;
     c->doing_grads = v->grads;
     c->doing_params = v->params + GUARD;
+    c->is_received = v->is_received;
     c->now_ns = 1;
     for (uint32_t i = 0; i < SERVERS; i++) {
         struct link *l = &v->links[i];
@@ -325,8 +329,11 @@ static void begin_job(struct trainer *v, enum client_job job)
     v->c.doing = job;
     v->c.begun = true;
     v->c.n_received = 0;
+    v->c.doing_ready_offset = SIZE_MAX;
+    memset(v->is_received, 0, sizeof(v->is_received));
     for (uint32_t i = 0; i < SERVERS; i++) {
-        v->links[i].n_sent = v->links[i].n_received = v->links[i].n_told = 0;
+        struct link *l = &v->links[i];
+        l->n_offered = l->n_sent = l->n_received = l->n_told = 0;
     }
 }
 
@@ -336,7 +343,8 @@ static void check_trainer(struct trainer *v)
     uint32_t n_received = 0, n_released = 0;
     for (uint32_t i = 0; i < SERVERS; i++) {
         struct link *l = &v->links[i];
-        must(l->n_sent <= EACH && l->n_received <= EACH, "a slice too many");
+        must(l->n_offered <= EACH && l->n_sent <= l->n_offered && l->n_received <= l->n_sent,
+             "a slice too many");
         must(l->conn.lanes[CONN_BULK].len <= EACH, "a slice was queued twice");
         n_received += l->n_received;
         n_released += l->released;
@@ -370,12 +378,20 @@ static void fuzz_trainer(const uint8_t *data, size_t len)
             begin_job(&v, data[1] == 'J' ? JOB_ROUND : JOB_BARRIER);
             continue;
         }
+        if (data[1] == 'Y' && v.c.doing == JOB_ROUND) { /* in slices of a server */
+            const size_t offset = (size_t)(data[2] & 3) * SERVERS * LEN;
+            const size_t before = v.c.doing_ready_offset;
+            v.c.doing_ready_offset = offset < before ? offset : before;
+            link_offer(&v.c, &v.links[0]);
+            link_offer(&v.c, &v.links[1]);
+            continue;
+        }
         const uint32_t i = data[0] % SERVERS;
         struct link *l = &v.links[i];
         struct frame f = {.type = type_of(data[1]), .step = v.c.step};
         f.slice = (uint32_t)(uint8_t)(data[2] - '0');
         if (f.type == FRAME_PARAMS) {
-            f.slice = l->n_received * SERVERS + i;
+            f.slice = link_slice(&v.c, l, (l->n_received + f.slice) % EACH);
             f.offset = f.slice * LEN;
         }
         const bool is_changed =

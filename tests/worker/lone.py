@@ -8,7 +8,9 @@ N_PARAMS = 15254602
 SECRET = bytes(range(32, 64))
 RUN = peer.run_id("lone", 0, 0)
 DIGEST = peer.digest("vgg16-fluid-fc512", 1, N_PARAMS, 1, 1)
-FIRST = peer.slices(N_PARAMS, 1)[0][1]
+SLICES = peer.slices(N_PARAMS, 1)
+FIRST = len(SLICES) - 1  # the slice that goes first: they go from the last one to the first
+OFFSET, LENGTH = SLICES[FIRST]
 
 
 def secret_fd():
@@ -63,7 +65,7 @@ class Server(peer.Trainer):
 
     def receive_gradients(self):
         """One step's; gives life signs meanwhile, for the trainer may take its time."""
-        left = len(peer.slices(N_PARAMS, 1))
+        left = len(SLICES)
         said = -1
         while left > 0:
             type_, h, _ = self.receive()
@@ -76,4 +78,4 @@ class Server(peer.Trainer):
                 said = time.monotonic()
 
 
-__all__ = ["FIRST", "N_PARAMS", "Server", "connect", "start"]
+__all__ = ["FIRST", "LENGTH", "N_PARAMS", "OFFSET", "SLICES", "Server", "connect", "start"]

@@ -46,7 +46,8 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
         t->credit = f->slice;
     }
     if (f->type == FRAME_PARAMS && !t->says_nothing) {
-        conn_send_count(conn, FRAME_TAKEN, f->step, f->slice / t->rig->n_servers + 1);
+        conn_send_count(conn, FRAME_TAKEN, f->step,
+                        (t->seen[FRAME_PARAMS] - 1) % t->rig->slices.n + 1);
     }
     if (f->type != FRAME_CHALLENGE) {
         return 0;
@@ -134,15 +135,16 @@ void raw_read(struct raw_trainer *t)
     }
 }
 
-void raw_gradient(struct raw_trainer *t, uint64_t step, uint32_t slice)
+void raw_gradient(struct raw_trainer *t, uint64_t step, uint32_t i)
 {
     if (t->offered <= step) {
         t->offered = step + 1;
         raw_count(t, FRAME_OFFER, step, t->rig->slices.n);
     }
-    while (!t->is_over && (t->credit_step != step || t->credit <= slice)) {
+    while (!t->is_over && (t->credit_step != step || t->credit <= i)) {
         (void)read_some(t); /* is_over says it */
     }
+    const uint32_t slice = t->rig->slices.n - 1 - i;
     struct slice s = slices_get(&t->rig->slices, slice);
     struct frame f = {.type = FRAME_GRADIENT, .step = step, .offset = s.offset, .slice = slice};
     raw_slice(t, &f, s.len);

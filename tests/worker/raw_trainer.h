@@ -32,8 +32,9 @@ void raw_send(struct raw_trainer *t, enum frame_type type);
 void raw_count(struct raw_trainer *t, enum frame_type type, uint64_t step, uint32_t count);
 /* A gradient as the test describes it, of `len` zeros. */
 void raw_slice(struct raw_trainer *t, const struct frame *f, size_t len);
-/* Offers the step's gradient, waits for the credit for the slice, and sends it. */
-void raw_gradient(struct raw_trainer *t, uint64_t step, uint32_t slice);
+/* Offers the step's gradient, waits for the credit for its i-th slice, counted from the last one, and
+ * sends it. */
+void raw_gradient(struct raw_trainer *t, uint64_t step, uint32_t i);
 /* All slices of a step. */
 void raw_gradients(struct raw_trainer *t, uint64_t step);
 

@@ -83,8 +83,8 @@ def leave_while_it_waits(stopped, s, _):
 def pieces(s, type_):
     """A step's frames, bytes by bytes; of gradients no more than there is credit for."""
     credit = s.offer(0, len(SLICES)) if type_ == "GRADIENT" else len(SLICES)
-    for i, (offset, length) in enumerate(SLICES):
-        while credit <= i:
+    for i, (offset, length) in reversed(list(enumerate(SLICES))):
+        while credit < len(SLICES) - i:
             credit = s.receive_type("CREDIT")[1][10]
         frame = s.me.frame(type_, bytes(4 * length), dtype=1, crc=CRC[length], slice=i, offset=offset)
         for begin in range(0, len(frame), PIECE):

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -61,7 +62,7 @@ static int train(struct trainer *t, struct exchange *x, float *grad)
             return -ECANCELED;
         }
         rig_gradient(grad, t->rig->n_params, t->index, step);
-        int r = x->ops->round(x, grad, t->params, &times, &t->err);
+        int r = exchange_round(x, grad, t->params, &times, &t->err);
         if (r < 0) {
             return r;
         }
@@ -190,6 +191,88 @@ static void equals_one_process(void **state)
         free_trainers(&rig, trainers);
         rig_done(&rig);
     }
+}
+
+/* Gradients leave and parameters come while others are not ready yet; bits as of one process. */
+static void overlaps(void **state)
+{
+    (void)state;
+    enum { PARTS = 5 };
+    const size_t n = 100003;
+    struct rig rig;
+    struct net_addr addrs[RIG_MAX];
+    struct exchange *x;
+    struct err err = {0};
+    rig_init(&rig, n, 2, 1, 4096);
+    rig_start_servers(&rig);
+    struct exchange_ps_params p = rig_trainer(&rig, 0, addrs);
+    float *grad = calloc(n, sizeof(float)), *params = calloc(n, sizeof(float));
+    float *final = calloc(n, sizeof(float));
+    assert_int_equal(exchange_ps_new(&p, &x, &err), 0);
+    assert_int_equal(x->ops->need(x, 0, n, &err), 0); /* there is nothing to wait for */
+    for (uint64_t step = 0; step < STEPS; step++) {
+        float *want = alone(n, 1, step + 1);
+        struct exchange_times times = {0};
+        rig_gradient(final, n, 0, step);
+        for (size_t i = 0; i < n; i++) {
+            grad[i] = params[i] = NAN;
+        }
+        assert_int_equal(x->ops->begin(x, grad, params, &err), 0);
+        for (size_t part = PARTS; part-- > 0;) {
+            const size_t from = part * n / PARTS, to = (part + 1) * n / PARTS;
+            memcpy(grad + from, final + from, (to - from) * sizeof(float));
+            x->ops->ready(x, from);
+            /* The slices that lie within what is ready come back, though the rest is not. */
+            const size_t slice = 4096 / sizeof(float);
+            assert_int_equal(x->ops->need(x, from + slice, to - from - slice, &err), 0);
+            assert_memory_equal(params + from + slice, want + from + slice,
+                                (to - from - slice) * sizeof(float));
+            assert_true(part == 0 || isnan(params[0])); /* which is still read */
+        }
+        assert_int_equal(x->ops->end(x, &times, &err), 0);
+        assert_memory_equal(params, want, n * sizeof(float));
+        assert_true(times.receive_ns > 0);
+        free(want);
+    }
+    assert_int_equal(x->ops->need(x, 0, n, &err), 0);
+    assert_int_equal(x->ops->goodbye(x, &err), 0);
+    x->ops->free(x);
+    rig_join_servers(&rig);
+    assert_int_equal(rig.servers[0].result, 0);
+    free(grad);
+    free(params);
+    free(final);
+    rig_done(&rig);
+}
+
+/* A trainer gives up in the middle of a step; a caller that waits for parameters learns it. */
+static void gives_up_in_a_step(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct net_addr addrs[2][RIG_MAX];
+    struct exchange *x[2];
+    struct err err = {0};
+    const size_t n = 5000;
+    rig_init(&rig, n, 1, 2, 4096);
+    rig_start_servers(&rig);
+    float *grad = calloc(n, sizeof(float)), *params = calloc(n, sizeof(float));
+    for (uint32_t i = 0; i < 2; i++) {
+        struct exchange_ps_params p = rig_trainer(&rig, i, addrs[i]);
+        assert_int_equal(exchange_ps_new(&p, &x[i], &err), 0);
+        assert_int_equal(x[i]->ops->begin(x[i], grad, params, &err), 0);
+        x[i]->ops->ready(x[i], i == 0 ? 0 : n / 2);
+    }
+    assert_int_equal(x[1]->ops->need(x[1], n - 1, 1, &err), 0); /* the step is under way */
+    x[1]->ops->abandon(x[1], 10, "its disk is full");
+    assert_true(x[0]->ops->need(x[0], 0, 1, &err) < 0);
+    print_message("# %s\n", err.msg);
+    assert_non_null(strstr(err.msg, "trainer/1 reports: its disk is full"));
+    x[0]->ops->free(x[0]);
+    x[1]->ops->free(x[1]);
+    free(grad);
+    free(params);
+    rig_done(&rig);
 }
 
 /* One trainer of two does something wrong: what each of them, and the server, says. */
@@ -383,7 +466,7 @@ static void without_peers(void **state)
     assert_int_equal(x->ops->barrier(x, &err), 0);
     for (uint64_t step = 0; step < STEPS; step++) {
         rig_gradient(grad, LEN, 0, step);
-        assert_int_equal(x->ops->round(x, grad, params, &times, &err), 0);
+        assert_int_equal(exchange_round(x, grad, params, &times, &err), 0);
         assert_true(times.bytes_tx == 0 && times.update_ns >= 0);
     }
     assert_int_equal(x->ops->goodbye(x, &err), 0);
@@ -429,6 +512,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_one_process),
+        cmocka_unit_test(overlaps),
+        cmocka_unit_test(gives_up_in_a_step),
         cmocka_unit_test(one_of_two_is_wrong),
         cmocka_unit_test(strangers_change_nothing),
         cmocka_unit_test(turned_away_and_back),

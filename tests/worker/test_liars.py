@@ -7,20 +7,19 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from gang import HOST, own_ports
-from lone import FIRST, Server, connect, start
+from lone import FIRST, LENGTH, OFFSET, SLICES, Server, connect, start
 from tap import Tap
 
 
 def gradient(t, **fields):
     t.offer(0, 1)
-    payload = bytes(4 * FIRST)
-    t.send("GRADIENT", payload, **{"dtype": 1, "crc": 0, **fields})
+    t.send("GRADIENT", bytes(4 * LENGTH), **{"dtype": 1, "crc": 0, "slice": FIRST, "offset": OFFSET, **fields})
 
 
 def trickle(t):
     """Part of a slice, for longer than a silence may last."""
     t.offer(0, 1)
-    t.sock.sendall(t.me.frame("GRADIENT", bytes(4 * FIRST), dtype=1, crc=0)[:100])
+    t.sock.sendall(t.me.frame("GRADIENT", bytes(4 * LENGTH), dtype=1, crc=0, slice=FIRST, offset=OFFSET)[:100])
     for _ in range(40):
         t.sock.sendall(b"\0")
         threading.Event().wait(0.25)
@@ -34,7 +33,8 @@ TRAINER_LIES = [
     ("length beyond all limits", lambda t: t.send("GRADIENT", dtype=1, len=0xFFFFFFFF), 12, "allowed"),
     ("wrong step", lambda t: gradient(t, step=1), 12, "gradient of step 1"),
     ("wrong slice", lambda t: gradient(t, slice=2), 12, "slice 2"),
-    ("no credit", lambda t: t.send("GRADIENT", bytes(4 * FIRST), dtype=1, crc=0), 12, "slice 0 came without a credit"),
+    ("no credit", lambda t: t.send("GRADIENT", bytes(4 * LENGTH), dtype=1, crc=0, slice=FIRST, offset=OFFSET), 12,
+     f"slice {FIRST} came without a credit"),
     ("parameters that it never got", lambda t: t.send("TAKEN", slice=1), 12, "TAKEN of 1 slices of step 0"),
     ("a frame sent twice", lambda t: t.send("HEARTBEAT", sequence=1), 12, "arrived, expected frame"),
     ("garbage", lambda t: t.sock.sendall(b"\xff" * 200), 12, "not a frame"),
@@ -65,7 +65,12 @@ def lying_trainer(row):
 
 def params(s, **fields):
     s.receive_gradients()
-    s.send("PARAMS", bytes(4 * FIRST), **{"dtype": 1, "crc": 0, **fields})
+    s.send("PARAMS", bytes(4 * LENGTH), **{"dtype": 1, "crc": 0, "slice": FIRST, "offset": OFFSET, **fields})
+
+
+def twice(s):
+    for _ in range(2):
+        s.send("PARAMS", bytes(4 * LENGTH), dtype=1, slice=FIRST, offset=OFFSET)
 
 
 def only_live(s):
@@ -74,7 +79,7 @@ def only_live(s):
     for _ in range(20):
         s.send("HEARTBEAT")
         threading.Event().wait(0.5)
-    s.send("PARAMS", bytes(4 * FIRST), dtype=1, crc=0, step=5)
+    s.send("PARAMS", bytes(4 * LENGTH), dtype=1, crc=0, step=5, slice=FIRST, offset=OFFSET)
 
 
 def credit(s, **fields):
@@ -96,6 +101,9 @@ SERVER_LIES = [
     ("RELEASE too early", lambda s: (s.handshake(), s.send("RELEASE")), 12, "RELEASE is not expected"),
     ("CRC of the parameters", lambda s: (s.handshake(), params(s)), 12, "CRC of the payload"),
     ("life signs for long, then another step", lambda s: (s.handshake(), only_live(s)), 12, "of step 5"),
+    ("parameters without a gradient", lambda s: (s.handshake(), credit(s, slice=1), s.send(
+        "PARAMS", bytes(4 * SLICES[0][1]), dtype=1, crc=0)), 12, "one of the 1 slices that it got the gradients of"),
+    ("parameters twice", lambda s: (s.handshake(), s.receive_gradients(), twice(s)), 12, "slices that it got the gradients of, once"),
     ("parameters of another step", lambda s: (s.handshake(), params(s, step=5)), 12, "of step 5"),
     ("says nothing any more", lambda s: (s.handshake(), s.receive_gradients(), threading.Event().wait(15)),
      11, "silent for 6"),

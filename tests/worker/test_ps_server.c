@@ -105,28 +105,34 @@ static void slice_too_far(struct raw_trainer *t)
     raw_gradient(&t[0], 0, 2);
 }
 
+/* The gradient that goes first, with changes. */
+static void first_slice(struct raw_trainer *t, uint32_t slice, uint64_t more_offset, size_t less)
+{
+    const uint32_t last = t[0].rig->slices.n - 1;
+    const struct slice first = slices_get(&t[0].rig->slices, last);
+    const struct frame f = {
+        .type = FRAME_GRADIENT, .slice = last - slice, .offset = first.offset + more_offset};
+    raw_slice(&t[0], &f, first.len - less);
+}
+
 static void slice_of_another_number(struct raw_trainer *t)
 {
-    struct slice first = slices_get(&t[0].rig->slices, 0);
-    raw_slice(&t[0], &(struct frame){.type = FRAME_GRADIENT, .slice = 1}, first.len);
+    first_slice(t, 1, 0, 0);
 }
 
 static void slice_of_another_offset(struct raw_trainer *t)
 {
-    struct slice first = slices_get(&t[0].rig->slices, 0);
-    raw_slice(&t[0], &(struct frame){.type = FRAME_GRADIENT, .offset = 16}, first.len);
+    first_slice(t, 0, 16, 0);
 }
 
 static void slice_of_another_length(struct raw_trainer *t)
 {
-    struct slice first = slices_get(&t[0].rig->slices, 0);
-    raw_slice(&t[0], &(struct frame){.type = FRAME_GRADIENT}, first.len - 1);
+    first_slice(t, 0, 0, 1);
 }
 
 static void slice_without_a_credit(struct raw_trainer *t)
 {
-    struct slice first = slices_get(&t[0].rig->slices, 0);
-    raw_slice(&t[0], &(struct frame){.type = FRAME_GRADIENT}, first.len);
+    first_slice(t, 0, 0, 0);
 }
 
 static void offer_of_too_many(struct raw_trainer *t)
@@ -190,7 +196,7 @@ static void out_of_order(void **state)
         {"an offer of the next step", two_steps_at_once, "trainer/0",
          "trainer/0: OFFER of step 1 came before the parameters of the previous step had arrived"},
         {"a gradient without a credit", slice_without_a_credit, "trainer/0",
-         "trainer/0: gradient of step 0, slice 0 came without a credit"},
+         "trainer/0: gradient of step 0, slice 3 came without a credit"},
         {"an offer of too many", offer_of_too_many, "trainer/0",
          "trainer/0: OFFER of 5 slices of step 0; expected more than 0, at most 4, of step 0"},
         {"an offer of another step", offer_of_another_step, "trainer/0",
@@ -217,13 +223,14 @@ static void out_of_order(void **state)
          "trainer/1 waits at the barrier after 0 steps, but others continue"},
         {"READY twice", ready_twice, "trainer/0",
          "trainer/0: READY was sent twice or within a round"},
-        {"a slice too far", slice_too_far, "trainer/0", "expected step 0, slice 1"},
+        {"a slice too far", slice_too_far, "trainer/0",
+         "slice 1, offset 992, 4032 bytes; expected step 0, slice 2, offset 2000, "},
         {"a slice's number", slice_of_another_number, "trainer/0",
-         "slice 1, offset 0, 3968 bytes; expected step 0, slice 0, offset 0, 3968 bytes"},
+         "slice 2, offset 2992, 4032 bytes; expected step 0, slice 3, offset 2992, 4032 bytes"},
         {"a slice's offset", slice_of_another_offset, "trainer/0",
-         "slice 0, offset 16, 3968 bytes; expected step 0, slice 0, offset 0, 3968 bytes"},
+         "slice 3, offset 3008, 4032 bytes; expected step 0, slice 3, offset 2992, 4032 bytes"},
         {"a slice's length", slice_of_another_length, "trainer/0",
-         "slice 0, offset 0, 3964 bytes; expected step 0, slice 0, offset 0, 3968 bytes"},
+         "slice 3, offset 2992, 4028 bytes; expected step 0, slice 3, offset 2992, 4032 bytes"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct rig rig;

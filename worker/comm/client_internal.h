@@ -23,12 +23,19 @@ struct link { /* to one parameter server */
     struct conn conn;
     struct handshake handshake;
     bool released; /* RELEASE has arrived */
-    /* Slices of the current round: gradients that are queued or sent, which the server gives credit
-     * for; parameters that have arrived, and those of them that the server was told of. */
-    uint32_t n_sent, n_received, n_told;
+    /* Slices of the current round, which go from the last one to the first: gradients that the server
+     * was offered; those that it gave credit for, which are queued or sent; parameters that have
+     * arrived; those of them that the server was told of. */
+    uint32_t n_offered, n_sent, n_received, n_told;
 };
 
 enum client_job { JOB_NONE, JOB_ROUND, JOB_BARRIER, JOB_GOODBYE, JOB_ABANDON };
+
+struct round_times {
+    int64_t sent_ns, first_ns, done_ns; /* when all was sent, the first parameters came, all were
+                                         * there; 0: not yet */
+    uint64_t bytes_tx, bytes_rx;
+};
 
 struct client {
     struct exchange base;
@@ -36,14 +43,20 @@ struct client {
     struct link *links;               /* (slices.n_servers); used by the thread only */
     int wake_fd;
     pthread_t thread;
+    bool is_in_step;        /* used by the main thread only, like the next two */
+    int64_t need_wait_ns;   /* waited in need, in this step */
+    int64_t waits_since_ns; /* since all was ready, if it has asked for nothing since; 0: no */
 
     pthread_mutex_t mutex; /* guards what follows, up to the next blank line */
     pthread_cond_t cond;
     enum client_job job;
     bool job_done, ended;
+    bool main_waits; /* in a call */
     const float *grads;
     float *new_params;
-    struct exchange_times times;
+    size_t ready_offset; /* gradients from here on are final */
+    bool *has_arrived;   /* (slices.n) the new parameters of the step */
+    struct round_times round_times;
     struct fault fault;
 
     /* Used by the communication thread only. */
@@ -51,9 +64,12 @@ struct client {
     bool begun; /* the frames of `doing` are queued */
     const float *doing_grads;
     float *doing_params;
-    struct exchange_times doing_times;
-    int64_t job_ns, sent_ns, first_ns; /* of the round: when it began, when all was sent, when the
-                                        * first parameters came; 0: not yet */
+    size_t doing_ready_offset;
+    bool doing_main_waits;
+    bool *is_received;    /* (slices.n) */
+    uint32_t n_passed_on; /* slices, of n_received: the main thread knows of them */
+    struct round_times doing_times;
+    int64_t job_ns; /* when the job was taken */
     uint64_t job_bytes_tx, job_bytes_rx;
     uint64_t step;
     uint32_t n_received;
@@ -71,6 +87,10 @@ int link_read(struct client *c, struct link *l, struct err *err);
 /* Call it before a server is blamed for r: true if this process was stopped itself, so that the
  * server is not to blame. */
 bool link_were_away(struct client *c, int r, struct err *err);
+/* The slice that is the i-th to go to or come from this server. */
+uint32_t link_slice(const struct client *c, const struct link *l, uint32_t i);
+/* Offers the gradients that are final and have not been offered. */
+void link_offer(struct client *c, struct link *l);
 /* Tells the server how many parameters have arrived. */
 void link_tell_taken(struct client *c, struct link *l);
 int link_check_life(struct client *c, struct link *l, struct err *err);

@@ -105,41 +105,58 @@ static void *on_place(void *ctx, struct conn *conn, const struct frame *f, struc
         (void)err_set(err, EPROTO, "%s is not expected now", frame_type_to_string(f->type));
         return NULL;
     }
-    uint32_t n_servers = c->params.slices.n_servers;
-    uint32_t id = l->n_received * n_servers + l->peer.index;
-    struct slice want = {0};
-    if (id < c->params.slices.n) {
-        want = slices_get(&c->params.slices, id);
-    }
-    if (id >= c->params.slices.n || f->step != c->step || f->slice != id ||
+    /* Parameters come in any order, each after its gradient was sent: until then they are read. */
+    const uint32_t n_servers = c->params.slices.n_servers;
+    const bool is_known = f->slice < c->params.slices.n && f->slice % n_servers == l->peer.index;
+    const struct slice want = slices_get(&c->params.slices, is_known ? f->slice : l->peer.index);
+    const uint32_t number = c->params.slices.n / n_servers - 1 - f->slice / n_servers;
+    if (!is_known || f->step != c->step || number >= l->n_sent || c->is_received[f->slice] ||
         f->offset != want.offset || f->payload_len != want.len * sizeof(float)) {
         (void)err_set(err, EPROTO,
                       "parameters of step %" PRIu64 ", slice %" PRIu32 ", offset %" PRIu64
-                      ", %" PRIu32 " bytes; expected step %" PRIu64 ", slice %" PRIu32
-                      ", offset %zu, %zu bytes",
-                      f->step, f->slice, f->offset, f->payload_len, c->step, id, want.offset,
-                      want.len * sizeof(float));
+                      ", %" PRIu32 " bytes; expected step %" PRIu64 " and one of the %" PRIu32
+                      " slices that it got the gradients of, once",
+                      f->step, f->slice, f->offset, f->payload_len, c->step, l->n_sent);
         return NULL;
     }
-    if (c->first_ns == 0) {
-        c->first_ns = c->now_ns;
+    if (c->doing_times.first_ns == 0) {
+        c->doing_times.first_ns = c->now_ns;
     }
     return c->doing_params + want.offset;
+}
+
+uint32_t link_slice(const struct client *c, const struct link *l, uint32_t i)
+{
+    const uint32_t n_servers = c->params.slices.n_servers;
+    return (c->params.slices.n / n_servers - 1 - i) * n_servers + l->peer.index;
+}
+
+void link_offer(struct client *c, struct link *l)
+{
+    const uint32_t each = c->params.slices.n / c->params.slices.n_servers;
+    uint32_t n = l->n_offered;
+    while (n < each &&
+           slices_get(&c->params.slices, link_slice(c, l, n)).offset >= c->doing_ready_offset) {
+        n++;
+    }
+    if (n > l->n_offered) {
+        l->n_offered = n;
+        conn_send_count(&l->conn, FRAME_OFFER, c->step, n);
+    }
 }
 
 /* The server has room for this trainer's first `f->slice` slices of the step. */
 static int on_credit(struct client *c, struct link *l, const struct frame *f, struct err *err)
 {
-    const struct slices *s = &c->params.slices;
     if (l->state != LINK_JOINED || c->doing != JOB_ROUND || !c->begun || f->step != c->step ||
-        f->slice <= l->n_sent || f->slice > s->n / s->n_servers) {
+        f->slice <= l->n_sent || f->slice > l->n_offered) {
         return err_set(err, EPROTO,
                        "CREDIT for %" PRIu32 " slices of step %" PRIu64 " is not expected now",
                        f->slice, f->step);
     }
     for (; l->n_sent < f->slice; l->n_sent++) {
-        const uint32_t id = l->n_sent * s->n_servers + l->peer.index;
-        const struct slice slice = slices_get(s, id);
+        const uint32_t id = link_slice(c, l, l->n_sent);
+        const struct slice slice = slices_get(&c->params.slices, id);
         const struct frame gradient = {
             .type = FRAME_GRADIENT,
             .step = c->step,
@@ -192,6 +209,7 @@ static int on_frame(void *ctx, struct conn *conn, const struct frame *f, const u
     case FRAME_PARAMS:
         l->n_received++;
         c->n_received++;
+        c->is_received[f->slice] = true;
         return 0;
     case FRAME_RELEASE:
         if (c->doing != JOB_BARRIER || !c->begun || l->released) {

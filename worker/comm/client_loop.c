@@ -47,19 +47,24 @@ static bool all_joined(const struct client *c)
 
 /* ---- jobs ---- */
 
-static void take_job(struct client *c)
+/* Reads and writes the mailbox, once in each turn. */
+static void look_into_mailbox(struct client *c)
 {
-    if (c->doing != JOB_NONE) {
-        return;
-    }
     (void)pthread_mutex_lock(&c->mutex); /* cannot fail: initialised, not recursive */
-    if (c->job != JOB_NONE && !c->job_done) {
+    const bool is_new = c->doing == JOB_NONE && c->job != JOB_NONE && !c->job_done;
+    if (is_new || c->job == JOB_ABANDON) { /* which does not wait for a round */
+        c->begun = c->begun && c->doing == c->job;
+        c->job_ns = c->doing == c->job ? c->job_ns : clock_monotonic_ns();
         c->doing = c->job;
         c->doing_grads = c->grads;
         c->doing_params = c->new_params;
-        c->begun = false;
-        c->job_ns = clock_monotonic_ns();
-        c->doing_times = (struct exchange_times){0};
+    }
+    c->doing_ready_offset = c->ready_offset;
+    c->doing_main_waits = c->main_waits;
+    if (c->n_passed_on < c->n_received) {
+        c->n_passed_on = c->n_received;
+        memcpy(c->has_arrived, c->is_received, c->params.slices.n * sizeof(bool));
+        (void)pthread_cond_broadcast(&c->cond);
     }
     (void)pthread_mutex_unlock(&c->mutex);
 }
@@ -67,7 +72,9 @@ static void take_job(struct client *c)
 static void finish_job(struct client *c)
 {
     (void)pthread_mutex_lock(&c->mutex);
-    c->times = c->doing_times;
+    c->round_times = c->doing_times;
+    memcpy(c->has_arrived, c->is_received, c->params.slices.n * sizeof(bool));
+    c->n_passed_on = c->n_received;
     c->job_done = true;
     (void)pthread_cond_broadcast(&c->cond);
     (void)pthread_mutex_unlock(&c->mutex);
@@ -76,21 +83,20 @@ static void finish_job(struct client *c)
 
 static void begin_round(struct client *c)
 {
-    const struct slices *s = &c->params.slices;
     count_bytes(c, &c->job_bytes_tx, &c->job_bytes_rx);
-    c->sent_ns = c->first_ns = 0;
-    c->n_received = 0;
+    c->doing_times = (struct round_times){0};
+    c->n_received = c->n_passed_on = 0;
+    memset(c->is_received, 0, c->params.slices.n * sizeof(bool));
     for (uint32_t i = 0; i < n_links(c); i++) {
         struct link *l = &c->links[i];
-        l->n_sent = l->n_received = l->n_told = 0;
-        conn_send_count(&l->conn, FRAME_OFFER, c->step, s->n / s->n_servers);
+        l->n_offered = l->n_sent = l->n_received = l->n_told = 0;
     }
 }
 
 /* Called after each write: records when the last gradient was handed to the kernel. */
 static void note_sent(struct client *c)
 {
-    if (c->doing != JOB_ROUND || !c->begun || c->sent_ns != 0) {
+    if (c->doing != JOB_ROUND || !c->begun || c->doing_times.sent_ns != 0) {
         return;
     }
     for (uint32_t i = 0; i < n_links(c); i++) {
@@ -99,24 +105,22 @@ static void note_sent(struct client *c)
             return;
         }
     }
-    c->sent_ns = clock_monotonic_ns();
+    c->doing_times.sent_ns = clock_monotonic_ns();
 }
 
 static void continue_round(struct client *c)
 {
+    for (uint32_t i = 0; i < n_links(c); i++) {
+        link_offer(c, &c->links[i]);
+    }
     if (c->n_received < c->params.slices.n) {
         return;
     }
-    int64_t end_ns = clock_monotonic_ns();
     uint64_t tx, rx;
     count_bytes(c, &tx, &rx);
-    c->doing_times = (struct exchange_times){
-        .send_ns = c->sent_ns - c->job_ns,
-        .wait_ns = c->first_ns > c->sent_ns ? c->first_ns - c->sent_ns : 0,
-        .receive_ns = end_ns - c->first_ns,
-        .bytes_tx = tx - c->job_bytes_tx,
-        .bytes_rx = rx - c->job_bytes_rx,
-    };
+    c->doing_times.done_ns = clock_monotonic_ns();
+    c->doing_times.bytes_tx = tx - c->job_bytes_tx;
+    c->doing_times.bytes_rx = rx - c->job_bytes_rx;
     c->step++;
     finish_job(c);
 }
@@ -158,10 +162,9 @@ static void farewell(struct client *c, int64_t limit_ns)
     free(conns);
 }
 
-/* Takes and begins a job. 1: the thread is done; -ECANCELED: the trainer gives up. */
+/* Begins a job. 1: the thread is done; -ECANCELED: the trainer gives up. */
 static int work(struct client *c)
 {
-    take_job(c);
     if (c->doing == JOB_NONE) {
         return 0;
     }
@@ -215,7 +218,7 @@ static int check_self(struct client *c, struct err *err)
 /* Everyone waits for the main thread of this trainer while it computes. */
 static int check_main(struct client *c, struct err *err)
 {
-    if (!c->params.watches_main || c->doing != JOB_NONE) {
+    if (!c->params.watches_main || c->doing_main_waits) {
         c->watchdog = (struct watchdog){0};
         return 0;
     }
@@ -300,8 +303,9 @@ static int one_turn(struct client *c, struct pollfd *fds, struct err *err)
         r = link_turn(c, &c->links[i], &fds[i], err);
     }
     if (r >= 0) {
-        check_progress(c);
+        look_into_mailbox(c);
         r = work(c);
+        check_progress(c);
     }
     if (r == 0) {
         r = check_main(c, err);

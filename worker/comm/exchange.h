@@ -2,9 +2,14 @@
  * and the constructor of the exchange that it wants: exchange_none_new below, exchange_ps_new of
  * exchange_ps.h.
  *
- * With synchronous parameter servers a trainer pushes its gradients, waits until the gradients of
- * all trainers have been added (in trainer order, whatever the order of arrival), averaged and
- * applied, and pulls the new parameters. A communication thread sends a heartbeat every second,
+ * With synchronous parameter servers a trainer pushes its gradients; the gradients of all trainers are
+ * added (in trainer order, whatever the order of arrival), averaged and applied; and it pulls the new
+ * parameters. Both go while it computes, range by range:
+ *
+ *     begin   ->   ready, ready, ... ready(0)   ->   need, need, ...   ->   end
+ *             backward, last layers first            the next forward
+ *
+ * A communication thread sends a heartbeat every second,
  * also while the trainer computes. A peer that is silent for 6 s counts as lost; every replica then
  * exits within 10 s and names that peer. */
 #pragma once
@@ -31,9 +36,15 @@ struct exchange;
 struct exchange_ops {
     /* Waits until every trainer has called it. */
     int (*barrier)(struct exchange *x, struct err *err);
-    /* One synchronous round: reads grads (n), overwrites params (n) with the new parameters. */
-    int (*round)(struct exchange *x, const float *grads, float *params, struct exchange_times *ret,
-                 struct err *err);
+    /* A step begins, in which the caller writes grads (n) and gets new params (n). */
+    int (*begin)(struct exchange *x, const float *grads, float *params, struct err *err);
+    /* The gradients from `offset` on are final, and the parameters from there on are not read until
+     * need: the exchange reads and overwrites them. Each offset is less than the one before. */
+    void (*ready)(struct exchange *x, size_t offset);
+    /* Waits until the n parameters from `offset` on are new. Returns 0 outside of a step. */
+    int (*need)(struct exchange *x, size_t offset, size_t n, struct err *err);
+    /* Waits until all are. The times are those that the caller has waited, in need too. */
+    int (*end)(struct exchange *x, struct exchange_times *ret, struct err *err);
     /* Tells every peer that this replica is done, and closes the connections. */
     int (*goodbye)(struct exchange *x, struct err *err);
     /* Ends the exchange for a local reason (bad data, no memory) and tells the peers, which then
@@ -47,8 +58,12 @@ struct exchange { /* implementations embed this as their first member */
     const struct exchange_ops *ops;
 };
 
-/* The exchange of a trainer without peers: barrier and goodbye return immediately, round applies
- * the optimiser in this process. Defined in exchange_none.c. */
+/* A step without anything to compute meanwhile: all gradients are ready. Defined in exchange_none.c. */
+int exchange_round(struct exchange *x, const float *grads, float *params,
+                   struct exchange_times *ret, struct err *err);
+
+/* The exchange of a trainer without peers: barrier and goodbye return immediately, end applies
+ * the optimiser in this process, and need is for a step that has ended. Defined in exchange_none.c. */
 typedef void (*exchange_apply_fn)(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
                                   const float *grad_sum, float grad_scale);
 int exchange_none_new(exchange_apply_fn apply, void *ctx, size_t n, struct exchange **ret,

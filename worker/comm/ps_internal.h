@@ -16,6 +16,7 @@ struct ps_peer { /* a connection; a stranger until `joined` */
     bool refused;      /* it is told why and closes; it is never joined */
     uint64_t credited; /* slices, over all rounds, that it was told to send */
     uint64_t step;     /* of the next gradient that it sends */
+    bool *is_sent;     /* (n_slices) the parameters of the step that it gets; owned */
     size_t next;       /* the next of this server's slices that it sends */
     float *receiving;  /* the buffer of the gradient that is arriving, NULL: none */
 };

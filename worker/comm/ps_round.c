@@ -9,10 +9,16 @@
 #include "worker/comm/crc32c.h"
 #include "worker/comm/ps_internal.h"
 
+/* The i-th slice that a trainer sends: they go from the last one to the first, as backward makes them.
+ * Everything here counts slices in this order. */
+static uint32_t own_id(const struct ps_server *s, size_t i)
+{
+    return (s->n_slices - 1 - (uint32_t)i) * s->params.slices.n_servers + s->params.self.index;
+}
+
 static struct slice own_slice(const struct ps_server *s, size_t i)
 {
-    uint32_t id = (uint32_t)i * s->params.slices.n_servers + s->params.self.index;
-    return slices_get(&s->params.slices, id);
+    return slices_get(&s->params.slices, own_id(s, i));
 }
 
 void ps_round_init(struct ps_server *s)
@@ -22,7 +28,7 @@ void ps_round_init(struct ps_server *s)
     s->param_crcs = xnew_array(uint32_t, s->n_slices);
     _cleanup_(freep) size_t *lens = xnew_array(size_t, s->n_slices);
     size_t offset = 0;
-    for (uint32_t i = 0; i < s->n_slices; i++) {
+    for (uint32_t i = s->n_slices; i-- > 0;) {
         lens[i] = own_slice(s, i).len;
         s->param_offsets[i] = offset;
         offset += lens[i];
@@ -138,7 +144,7 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
         return NULL;
     }
     struct slice want = own_slice(s, peer->next);
-    uint32_t id = (uint32_t)peer->next * s->params.slices.n_servers + s->params.self.index;
+    uint32_t id = own_id(s, peer->next);
     if (f->step != peer->step || f->slice != id || f->offset != want.offset ||
         f->payload_len != want.len * sizeof(float)) {
         (void)err_set(err, EPROTO,
@@ -202,20 +208,36 @@ static void finish_slice(struct ps_server *s, size_t i)
     }
 }
 
+/* Of the slices of `step` that are complete and that the trainer has not been sent, the first in the
+ * arena: the next forward wants it soonest. */
+static uint32_t next_params(const struct ps_server *s, const struct ps_peer *peer, uint64_t step)
+{
+    uint32_t i = step < s->round ? s->n_slices : s->n_complete;
+    do {
+        i--; /* there is one: flow_next says so */
+    } while (peer->is_sent[i]);
+    return i;
+}
+
 /* Queues the parameters that trainer t gets next. */
 static void send_params(struct ps_server *s, uint32_t t)
 {
-    const uint64_t number = s->down.links[t].sent - 1;
-    const uint32_t i = (uint32_t)(number % s->n_slices);
+    struct ps_peer *peer = s->trainers[t];
+    const uint64_t number = s->down.links[t].sent - 1, step = number / s->n_slices;
+    if (number % s->n_slices == 0) {
+        memset(peer->is_sent, 0, s->n_slices * sizeof(bool));
+    }
+    const uint32_t i = next_params(s, peer, step);
     const struct slice slice = own_slice(s, i);
     const struct frame f = {
         .type = FRAME_PARAMS,
-        .step = number / s->n_slices,
-        .slice = i * s->params.slices.n_servers + s->params.self.index,
+        .step = step,
+        .slice = own_id(s, i),
         .offset = slice.offset,
-        .priority = i,
+        .priority = s->n_slices - 1 - i,
     };
-    conn_send_slice(&s->trainers[t]->conn, &f, s->params.params + s->param_offsets[i], slice.len,
+    peer->is_sent[i] = true;
+    conn_send_slice(&peer->conn, &f, s->params.params + s->param_offsets[i], slice.len,
                     &s->param_crcs[i]);
 }
 
@@ -264,7 +286,7 @@ static int on_offer(struct ps_server *s, struct ps_peer *peer, const struct fram
     }
     /* The trainer must have all parameters of the previous round: applying its gradients would
      * change parameters that are still being sent. */
-    if (s->down.links[t].taken != before) {
+    if (s->down.links[t].taken < before) {
         return err_set(err, EPROTO,
                        "OFFER of step %" PRIu64 " came before the parameters of the previous step "
                        "had arrived",

@@ -36,6 +36,7 @@ static void drop_peer(struct ps_server *s, struct ps_peer *peer)
         }
     }
     conn_close(&peer->conn);
+    free(peer->is_sent);
     free(peer);
 }
 
@@ -139,6 +140,7 @@ static int join(struct ps_server *s, struct ps_peer *peer, struct err *err)
     }
     conn_send(&peer->conn, FRAME_WELCOME, NULL, 0);
     peer->joined = true;
+    peer->is_sent = xnew_array(bool, s->n_slices);
     s->trainers[id->index] = peer;
     s->n_joined++;
     return 0;
