@@ -228,7 +228,8 @@ def check_foreground(t, k, node, daemon):
          "nobody drives it any more")
     k("delete", "pods", "--all", "--force", "--grace-period=0")
     k("patch", "bmr", "front", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')   # the garbage collector's part
-    t.ok(wait_for(lambda: daemon.ctl("results", "front").returncode == 3), "its results go with it")
+    t.ok(wait_for(lambda: k("get", "bmr", "front", check=False).returncode != 0), "it goes")
+    t.equal("Cancelled", daemon.results("front")["phase"], "its results stay for a while")
     t.equal(set(), {name for name in node.seen if name.startswith("front-") and "a0-" not in name}, "no attempt was added")
 
 
@@ -251,7 +252,7 @@ def check_end_of_life(t, k, node, daemon):
     t.equal("Cancelled", wait_phase(k, "waits", FINAL), "a run that waits for its Benchmark is cancelled")
     delete(k, "waits")
     delete(k, "plain")
-    t.ok(wait_for(lambda: daemon.ctl("results", "plain").returncode == 3), "a deleted run's results go with it")
+    t.equal("Succeeded", daemon.results("plain")["phase"], "a deleted run's results stay for a while")
 
 
 def check_kills(t, k, node, daemon):

@@ -61,7 +61,7 @@ def check(t, cluster, daemon, ctl):
     run = json.loads(k("get", "bmr", "full", "-o", "json").stdout)
     t.equal("5/5", run["status"]["completions"], "completions")
     conditions = {c["type"]: c["status"] for c in run["status"]["conditions"]}
-    t.equal({"Accepted": "True", "Suspended": "False", "Running": "False", "Complete": "True", "Failed": "False",
+    t.equal({"Accepted": "True", "Suspended": "False", "Running": "False", "Waiting": "False", "Complete": "True", "Failed": "False",
              "MetricsUnavailable": "False"}, {n: s for n, s in conditions.items() if n != "ThresholdFailed"}, "conditions")
     rest = {**run["status"], "definition": None}
     t.ok(len(json.dumps(rest)) < 64 * 1024, "the status fits", len(json.dumps(rest)))

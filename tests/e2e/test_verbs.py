@@ -77,13 +77,15 @@ class Verbs:
     def wait_running(self, name):
         return wait_for(lambda: json.loads(self.k("get", "bmr", name, "-o", "json").stdout).get("status", {}).get("current"))
 
-    def check_gone(self, name, what):
+    def check_gone(self, name, what, keeps_results):
         left = wait_for(lambda: self.k("get", "pods,services,secrets", f"--selector=benchd.io/run={name}", "-o",
                                        "name").stdout == "")
         self.t.ok(left, f"{what}: no pod, Service or Secret is left",
                   self.k("get", "pods,services,secrets").stdout)
         self.t.equal("", self.k("get", "bmr", name, "-o", "name", "--ignore-not-found").stdout, f"{what}: nor the run")
-        self.t.ok(wait_for(lambda: self.ctl("results", name).returncode == 3), f"{what}: nor its results")
+        code = 0 if keeps_results else 3
+        self.t.ok(wait_for(lambda: self.ctl("results", name).returncode == code),
+                  f"{what}: its results {'stay for a while' if keeps_results else 'are erased'}")
 
 
 # ---- one run, from beginning to end ----
@@ -188,7 +190,7 @@ def check_ends(v):
     t.match(rf"(?m)^{name} +\S+ +Cancelled ", ctl("get", "runs").stdout, "cancel: get runs")
     t.ok(wait_for(lambda: k("get", "pods", "-o", "name").stdout == ""), "cancel: no pod is left")
     t.equal(f"run/{name} deleted\n", ctl("delete", name).stdout, "delete")
-    v.check_gone(name, "delete")
+    v.check_gone(name, "delete", keeps_results=False)
 
     run, name = v.start_run("-f", path)
     v.wait_running(name)
@@ -196,7 +198,7 @@ def check_ends(v):
     code, said = run.end()
     t.equal(3, code, "kubectl delete bmr: benchctl run ends with 3")
     t.match("was deleted", said, "kubectl delete bmr: and says why")
-    v.check_gone(name, "kubectl delete bmr")
+    v.check_gone(name, "kubectl delete bmr", keeps_results=True)
 
     done = ctl("run", "-f", path, "--timeout", "4s", "-o", "json")
     t.equal((8, "Cancelled"), (done.returncode, json.loads(done.stdout)["phase"]), "run --timeout: exit 8, cancelled")
