@@ -22,17 +22,11 @@ static struct {
     const struct store_ops *real;
     struct store_ops ops;
     VEC(struct kept) attempts;
-    int64_t full_ns;
 } disk;
 
 void disk_begin(const char *folder)
 {
     (void)snprintf(disk.url, sizeof(disk.url), "sqlite:%s/results.db", folder);
-}
-
-int64_t disk_full_ns(void)
-{
-    return disk.full_ns;
 }
 
 size_t disk_n_attempts(void)
@@ -149,8 +143,6 @@ static int begin_write(const char *uid, struct err *err)
     }
     if (fault_is_on(FAULT_DISK_FULL, NULL)) {
         sim_trace("disk: full");
-        disk.full_ns = sim.now_ns;
-        promise_excuse_living("benchd gives up and removes what it cannot store");
         return err_set(err, ENOSPC, "simulated: no space left on device");
     }
     if (fault_is_on(FAULT_DISK_BUSY, NULL)) {

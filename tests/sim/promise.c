@@ -60,16 +60,6 @@ static struct stored *find_stored(const char *uid)
     return NULL;
 }
 
-void promise_excuse_living(const char *why)
-{
-    for (size_t i = 0; i < node_count(); i++) {
-        const struct sim_pod *p = node_get(i);
-        if (p->object != NULL) {
-            promise_excuse(p->run_uid, &p->id.attempt, why);
-        }
-    }
-}
-
 void promise_excuse(const char *run_uid, const struct attempt_id *id, const char *why)
 {
     find(run_uid, id)->excuse = why;
@@ -316,7 +306,7 @@ void promise_verdict_saved(const char *run_uid)
 
 void promise_process_exits(int exit_code, const char *reason)
 {
-    if (exit_code == EXIT_LOCAL_RESOURCE && sim.now_ns - disk_full_ns() > 10 * SIM_S) {
+    if (exit_code == EXIT_LOCAL_RESOURCE) {
         sim_broken("benchd gives up: %s", reason);
     }
 }

@@ -223,7 +223,6 @@ struct disk_attempt {
     struct attempt_id id;
     int outcome; /* enum attempt_outcome */
 };
-int64_t disk_full_ns(void); /* when it was full last */
 size_t disk_n_attempts(void);
 const struct disk_attempt *disk_get_attempt(size_t i);
 
@@ -324,7 +323,6 @@ void promise_process_exits(int exit_code, const char *reason);
 void promise_status_saved(const char *run_uid, const struct run_status *status);
 /* Something other than benchd's own code ended this attempt, or kept it from going on. */
 void promise_excuse(const char *run_uid, const struct attempt_id *id, const char *why);
-void promise_excuse_living(const char *why); /* the attempts that have pods now */
 /* All runs have ended and nothing lives. Else *ret_why says what is open; borrowed. */
 bool promise_is_settled(const char **ret_why);
 /* What must hold then. */
