@@ -52,5 +52,23 @@ class Coverage(unittest.TestCase):
             self.assertIn("usage: ", done.stderr)
 
 
+class FalseAlarms(unittest.TestCase):
+    PROGRAM = PROGRAM.parent / "false_alarms"
+
+    def test_every_figure_is_held_against_its_bar(self):
+        done = subprocess.run([self.PROGRAM, "20"], capture_output=True, text=True, check=False)
+        lines = done.stdout.splitlines()
+        named = [float(m.group(1)) for m in (re.search(r"% +([\d.]+)% +[\d.]+% +\S+   (?:at |$)", line) for line in lines) if m]
+        self.assertEqual(26, len(named), done.stdout)
+        self.assertGreaterEqual(min(named[10:13]), 90)  # 5% in one run is seen
+        self.assertLess(sum(named[:10]), 40)  # what is not there is not: 20 experiments a figure
+        missed = sum(line.startswith("MISSED  ") for line in lines)
+        self.assertEqual(f"reached {21 - missed} of 21", lines[-1])
+        self.assertEqual(1 if missed else 0, done.returncode)
+
+    def test_usage(self):
+        self.assertEqual(2, subprocess.run([self.PROGRAM, "0"], capture_output=True, check=False).returncode)
+
+
 if __name__ == "__main__":
     bench_case.main()
