@@ -1,10 +1,13 @@
 /* benchctl compare RUN_A RUN_B: did the second run become slower than the first?
  * benchctl compare RUN --axis NAME: of two things in one run, is the second slower? */
+#include "base/str.h"
 #include "ctl/backend.h"
 #include "ctl/human.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
 #include "result/compare_axis.h"
+
+#define HISTORY_MAX_RUNS 20 /* read at most; more say little more, and a cluster sends each */
 
 struct wanted {
     const char *axis; /* NULL: two runs */
@@ -91,8 +94,61 @@ static enum exit_code code_of(const struct comparison *c)
                                               : EXIT_OK;
 }
 
+/* Other runs of the base's benchmark, for how far runs differ. */
+struct history {
+    VEC(struct loaded_run) runs;
+    VEC(const struct result *) results; /* of these; borrowed */
+};
+
+static void history_done(struct history *h)
+{
+    vec_each (struct loaded_run, run, &h->runs) {
+        loaded_run_done(run);
+    }
+    vec_done(&h->runs);
+    vec_done(&h->results);
+}
+
+static bool may_tell(const struct run_row *row, const struct loaded_run two[2])
+{
+    return row->status.phase == RUN_SUCCEEDED && !row->simulated &&
+           str_eq(row->benchmark, two[0].row.benchmark) && !str_eq(row->uid, two[0].row.uid) &&
+           !str_eq(row->uid, two[1].row.uid);
+}
+
+/* The newest, which are listed first. comparison_new chooses those that are of the base's kind. */
+static enum exit_code load_history(struct backend *b, const struct loaded_run two[2],
+                                   struct history *h)
+{
+    struct run_list list = {0};
+    enum exit_code code = b->ops->list_runs(b, NULL, 0, &list);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    vec_each (const struct listed_run, listed, &list.items) {
+        if (h->runs.len == HISTORY_MAX_RUNS || code != EXIT_OK) {
+            break;
+        }
+        if (may_tell(&listed->row, two)) {
+            struct loaded_run run = {0};
+            code = b->ops->load_run(b, listed->row.name, &run);
+            if (code == EXIT_OK) {
+                *vec_push(&h->runs) = run;
+            }
+        }
+    }
+    vec_each (const struct loaded_run, run, &h->runs) {
+        if (run->result != NULL) {
+            *vec_push(&h->results) = run->result;
+        }
+    }
+    run_list_done(&list);
+    return code;
+}
+
 static enum exit_code compare(const struct cli *cli, const struct wanted *w,
-                              const struct loaded_run *base, const struct loaded_run *candidate)
+                              const struct loaded_run *base, const struct loaded_run *candidate,
+                              const struct history *history)
 {
     struct comparison *comparison = NULL;
     const char *fix = NULL;
@@ -100,6 +156,8 @@ static enum exit_code compare(const struct cli *cli, const struct wanted *w,
     const struct compare_params two = {
         .threshold_ratio = w->threshold_ratio,
         .is_strict = w->is_strict,
+        .history = history->results.items,
+        .n_history = history->results.len,
     };
     const struct compare_axis_params one = {
         .axis = w->axis,
@@ -134,9 +192,14 @@ static enum exit_code run(struct cli *cli)
             code = loaded_run_check(cli, &runs[i]);
         }
     }
-    if (code == EXIT_OK) {
-        code = compare(cli, &wanted, &runs[0], &runs[1]);
+    struct history history = {0};
+    if (code == EXIT_OK && wanted.axis == NULL) {
+        code = load_history(b, runs, &history);
     }
+    if (code == EXIT_OK) {
+        code = compare(cli, &wanted, &runs[0], &runs[1], &history);
+    }
+    history_done(&history);
     loaded_run_done(&runs[0]);
     loaded_run_done(&runs[1]);
     backend_free(b);
@@ -160,8 +223,11 @@ const struct verb verb_compare = {
                 "  benchctl compare 5hd2p --axis build --margin 2%\n"
                 "  benchctl compare 5hd2p 7k3fq --store sqlite:results.db -o markdown\n",
     .details = "RUN_A is the base. RUN_B is slower or faster at a point if the change reaches\n"
-               "the threshold and two tests give p <= 0.05: a permutation test over all points\n"
-               "and Welch's t test of the point (with the correction of Benjamini-Hochberg).\n"
+               "the threshold, two tests of the trials show it (a permutation test over all\n"
+               "points and Welch's t test of the point), and it is beyond the usual spread of\n"
+               "runs: that of three or more runs of RUN_A's definition, machine and build, which\n"
+               "are looked for in the same place. Without them a change is inconclusive, because\n"
+               "two runs of the same thing differ by more than their trials do.\n"
                "The exit code is 6 if RUN_B is slower at any point, else 15 if a point of RUN_A\n"
                "has no answer (inconclusive): it has too few trials, it was not measured, it is\n"
                "missing in RUN_B, or only one of the tests shows a change. Simulated runs are\n"

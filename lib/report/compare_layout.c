@@ -132,6 +132,8 @@ static const char *word(enum change change)
         [CHANGE_SLOWER] = "SLOWER",
         [CHANGE_FASTER] = "faster",
         [CHANGE_INCONCLUSIVE] = "inconclusive",
+        [CHANGE_SPREAD_UNKNOWN] = "unknown",
+        [CHANGE_USUAL] = "usual",
         [CHANGE_NONE] = "~",
         [CHANGE_TOO_FEW] = "too few",
         [CHANGE_NOT_MEASURED] = "not measured",

@@ -7,6 +7,7 @@
 
 #include "report/compare_layout.h"
 #include "result/compare_axis.h"
+#include "result/compare_history.h"
 #include "result/number.h"
 
 #define MAX_ONLY 10 /* points of one side that one line names; the rest is counted */
@@ -216,6 +217,23 @@ static void say_axis_rule(struct compare_lines *lines, const struct comparison *
     say_allowed_loss(lines, c);
 }
 
+/* The trials of two runs do not show how far runs differ; other runs do. */
+static void say_history(struct compare_lines *lines, const struct comparison *c)
+{
+    if (!c->between.known) {
+        return;
+    }
+    struct buf text = BUF_INIT;
+    buf_printf(&text,
+               "Usual spread: %zu runs of the base's definition, machine and build differ by ",
+               c->between.n_runs);
+    put_percent(expm1(c->between.sd), &text);
+    buf_puts(&text, " (standard deviation, all points together). A change counts from ");
+    add(lines, COMPARE_LINE_INFO, "%sP = %g against these.", buf_cstr(&text),
+        COMPARE_HISTORY_ALPHA);
+    buf_done(&text);
+}
+
 static void say_rule(struct compare_lines *lines, const struct comparison *c)
 {
     size_t tested = 0;
@@ -236,6 +254,7 @@ static void say_rule(struct compare_lines *lines, const struct comparison *c)
         "%s.",
         COMPARE_ALPHA, buf_cstr(&threshold));
     buf_done(&threshold);
+    say_history(lines, c);
     say_apart(lines, c);
     say_allowed_loss(lines, c);
 }
@@ -309,6 +328,25 @@ static void say_few(struct compare_lines *lines, const struct comparison *c)
     buf_done(&text);
 }
 
+static void say_spread_unknown(struct compare_lines *lines, const struct comparison *c)
+{
+    const size_t n = c->counts[CHANGE_SPREAD_UNKNOWN];
+    if (n == 0) {
+        return;
+    }
+    struct buf share = BUF_INIT;
+    put_percent(largest(c, CHANGE_SPREAD_UNKNOWN), &share);
+    add(lines, COMPARE_LINE_WARNING,
+        "the trials differ at %zu point%s (by %s%s), but those of one run share the hour and the "
+        "machine, and how far two runs of the same thing differ here is unknown: of the base's "
+        "definition, machine and build %zu run%s found, %d needed; run the base again, or sweep "
+        "both "
+        "in one run and compare RUN --axis NAME",
+        n, plural(n), n > 1 ? "up to " : "", buf_cstr(&share), c->n_base_runs,
+        c->n_base_runs == 1 ? " was" : "s were", BETWEEN_MIN_RUNS);
+    buf_done(&share);
+}
+
 static void say_not_measured(struct compare_lines *lines, const struct comparison *c)
 {
     if (c->counts[CHANGE_NOT_MEASURED] > 0) {
@@ -324,6 +362,7 @@ static void say_undecided(struct compare_lines *lines, const struct comparison *
 {
     const size_t n = c->counts[CHANGE_INCONCLUSIVE], least = fewest_trials(c);
     say_few(lines, c);
+    say_spread_unknown(lines, c);
     if (n > 0) {
         struct buf share = BUF_INIT;
         put_percent(largest(c, CHANGE_INCONCLUSIVE), &share);
@@ -395,12 +434,16 @@ static void put_unchanged(const struct comparison *c, enum change change, bool i
 {
     static const char *const firsts[] = {
         [CHANGE_INCONCLUSIVE] = "one test alone shows a change",
+        [CHANGE_SPREAD_UNKNOWN] = "a change, or this machine's usual spread, which is unknown,",
+        [CHANGE_USUAL] = "a change within the usual spread of runs",
         [CHANGE_NONE] = "no significant change",
         [CHANGE_TOO_FEW] = "too few trials",
         [CHANGE_NOT_MEASURED] = "no throughput on one side",
     };
     static const char *const others[] = {
         [CHANGE_INCONCLUSIVE] = "with a change that one test alone shows",
+        [CHANGE_SPREAD_UNKNOWN] = "with a change, or this machine's usual spread, which is unknown",
+        [CHANGE_USUAL] = "with a change within the usual spread of runs",
         [CHANGE_NONE] = "without a significant change",
         [CHANGE_TOO_FEW] = "with too few trials",
         [CHANGE_NOT_MEASURED] = "not measured on both sides",
@@ -458,7 +501,7 @@ static void say_verdict(struct compare_lines *lines, const struct comparison *c)
     if (c->whole_change == CHANGE_SLOWER || c->whole_change == CHANGE_FASTER) {
         buf_printf(&text, ", all points together %s by ",
                    c->whole_change == CHANGE_SLOWER ? "slower" : "faster");
-        put_percent(fabs(exp(c->whole.mean) - 1), &text);
+        put_percent(fabs(c->geomean_ratio.estimate.value - 1), &text);
     }
     if (c->change == CHANGE_NONE && c->gate_rejects) {
         buf_puts(&text, ", but over all points together the runs differ");

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "result/compare_history.h"
 #include "result/compare_internal.h"
 #include "result/compare_runs.h"
 
@@ -17,6 +18,8 @@ const char *change_to_string(enum change change)
         [CHANGE_SLOWER] = "Slower",
         [CHANGE_FASTER] = "Faster",
         [CHANGE_INCONCLUSIVE] = "Inconclusive",
+        [CHANGE_SPREAD_UNKNOWN] = "SpreadUnknown",
+        [CHANGE_USUAL] = "UsualSpread",
         [CHANGE_NONE] = "NoneShown",
         [CHANGE_TOO_FEW] = "TooFewTrials",
         [CHANGE_NOT_MEASURED] = "NotMeasured",
@@ -45,11 +48,6 @@ void comparison_describe_side(const struct comparison *c, bool is_base, struct b
 }
 
 /* ---- the tests ---- */
-
-bool compare_is_measured(const struct compared_point *p)
-{
-    return p->base->throughput.estimate.known && p->candidate->throughput.estimate.known;
-}
 
 /* The logs of a point's succeeded trials, in *values (owned). */
 static struct sample logs_of(const struct point_result *p, double **values)
@@ -122,6 +120,17 @@ static bool is_named(const struct comparison *c, const struct compared_point *p)
            p->p_adjusted <= COMPARE_ALPHA && is_large_enough(c, p);
 }
 
+/* The trials of two runs show a change: is it one of what was compared, or do any two runs differ so? Where this run of
+ * the base is unusual itself, both may point in opposite directions. */
+static enum change ask_history(const struct comparison *c, const struct between *between,
+                               double p_adjusted, double ratio)
+{
+    const enum change change = compare_history_judge(c, between, p_adjusted);
+    const bool agrees = (ratio > 1) == (between->difference > 0);
+    return (change == CHANGE_SLOWER || change == CHANGE_FASTER) && !agrees ? CHANGE_INCONCLUSIVE
+                                                                           : change;
+}
+
 /* What the gate rejects is explained where a point is named; else it is not. */
 static enum change judge(const struct comparison *c, const struct compared_point *p, bool any_named)
 {
@@ -131,12 +140,14 @@ static enum change judge(const struct comparison *c, const struct compared_point
     if (is_blind(c, p)) {
         return CHANGE_TOO_FEW;
     }
+    const enum change asked =
+        ask_history(c, &p->between, p->between_p_adjusted, p->ratio.estimate.value);
     if (is_named(c, p)) {
-        return p->ratio.estimate.value > 1 ? CHANGE_FASTER : CHANGE_SLOWER;
+        return asked;
     }
     const bool one_test_rejects = p->p_adjusted <= COMPARE_ALPHA || (c->gate_rejects && !any_named);
     if (one_test_rejects && is_large_enough(c, p)) {
-        return CHANGE_INCONCLUSIVE;
+        return asked == CHANGE_USUAL ? CHANGE_USUAL : CHANGE_INCONCLUSIVE;
     }
     return p->ratio.estimate.has_interval ? CHANGE_NONE : CHANGE_TOO_FEW;
 }
@@ -146,11 +157,14 @@ static enum change judge(const struct comparison *c, const struct compared_point
 static enum change judge_whole(const struct comparison *c)
 {
     const size_t n_open = c->counts[CHANGE_INCONCLUSIVE] + c->counts[CHANGE_TOO_FEW] +
-                          c->counts[CHANGE_NOT_MEASURED] + c->only_base.len;
-    return c->counts[CHANGE_SLOWER] > 0   ? CHANGE_SLOWER
-           : n_open > 0                   ? CHANGE_INCONCLUSIVE
-           : c->counts[CHANGE_FASTER] > 0 ? CHANGE_FASTER
-                                          : CHANGE_NONE;
+                          c->counts[CHANGE_NOT_MEASURED] + c->counts[CHANGE_SPREAD_UNKNOWN] +
+                          c->only_base.len + (c->whole_change == CHANGE_INCONCLUSIVE);
+    const bool is_slower = c->counts[CHANGE_SLOWER] > 0 || c->whole_change == CHANGE_SLOWER;
+    const bool is_faster = c->counts[CHANGE_FASTER] > 0 || c->whole_change == CHANGE_FASTER;
+    return is_slower    ? CHANGE_SLOWER
+           : n_open > 0 ? CHANGE_INCONCLUSIVE
+           : is_faster  ? CHANGE_FASTER
+                        : CHANGE_NONE;
 }
 
 /* With as many on both sides a change of this point alone would be shown. Where there are as many
@@ -200,7 +214,17 @@ static void judge_points(struct comparison *c)
         c->n_measured += compare_is_measured(p);
     }
     count_repeats(c);
-    c->change = judge_whole(c);
+}
+
+/* All points together, where the gate says that the runs differ and the history that no two runs of the base do so. */
+static void judge_together(struct comparison *c)
+{
+    c->whole_change = CHANGE_NONE;
+    if (c->gate_rejects && !isnan(c->between_p_adjusted)) {
+        const enum change change =
+            ask_history(c, &c->between, c->between_p_adjusted, c->geomean_ratio.estimate.value);
+        c->whole_change = change == CHANGE_USUAL ? CHANGE_NONE : change;
+    }
 }
 
 /* The mean of medians says nothing about its own spread; the mean of ratios does. */
@@ -288,7 +312,6 @@ int comparison_new(const struct result *base, const struct result *candidate,
     c->base = base;
     c->candidate = candidate;
     c->threshold_ratio = params->threshold_ratio;
-    c->whole_change = CHANGE_NONE; /* the gate speaks for the whole */
     c->whole_p_adjusted = NAN;
     compare_match(c);
     compare_differences(c);
@@ -301,27 +324,11 @@ int comparison_new(const struct result *base, const struct result *candidate,
         return r;
     }
     test_points(c);
+    compare_history_test(c, params->history, params->n_history);
     judge_points(c);
     compare_take_means(c);
+    judge_together(c);
+    c->change = judge_whole(c);
     *ret = c;
     return 0;
-}
-
-void comparison_free(struct comparison *c)
-{
-    if (c == NULL) {
-        return;
-    }
-    vec_done(&c->points);
-    vec_done(&c->only_base);
-    vec_done(&c->only_candidate);
-    vec_each (struct difference, d, &c->differences) {
-        free(d->base);
-        free(d->candidate);
-    }
-    vec_done(&c->differences);
-    free(c->axis);
-    free(c->axis_base);
-    free(c->axis_candidate);
-    free(c);
 }

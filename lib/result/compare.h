@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "result/between.h"
 #include "result/paired.h"
 #include "result/result.h"
 #include "result/significance.h"
@@ -23,12 +24,15 @@
 enum change {
     CHANGE_SLOWER,
     CHANGE_FASTER,
-    CHANGE_INCONCLUSIVE, /* a point: one of the two tests shows a change, the other does not */
-    CHANGE_NONE,         /* none was shown; the interval says how large one may be */
-    CHANGE_TOO_FEW,      /* trials: none could have been shown, or nothing bounds it */
-    CHANGE_NOT_MEASURED, /* a side has no throughput */
+    CHANGE_INCONCLUSIVE,   /* a point: one of the two tests shows a change, the other does not */
+    CHANGE_SPREAD_UNKNOWN, /* the trials show a change; how far two runs of the same thing differ is
+                              not known */
+    CHANGE_USUAL,          /* the trials show a change, but runs of the base differ as much */
+    CHANGE_NONE,           /* none was shown; the interval says how large one may be */
+    CHANGE_TOO_FEW,        /* trials: none could have been shown, or nothing bounds it */
+    CHANGE_NOT_MEASURED,   /* a side has no throughput */
 };
-#define CHANGE_COUNT 6
+#define CHANGE_COUNT 8
 const char *change_to_string(enum change change); /* "Slower", ... */
 
 /* Of one run by an axis: is the candidate shown not to be slower than a margin? */
@@ -46,7 +50,9 @@ struct compared_point {
     struct welch welch;                          /* of the logs of throughput */
     double p_adjusted; /* Benjamini-Hochberg over all points; NaN: not tested */
     enum change change;
-    struct paired paired; /* by an axis: of the blocks; then welch is not known */
+    struct between between;    /* of two runs: against all runs of the base */
+    double between_p_adjusted; /* NaN: not tested */
+    struct paired paired;      /* by an axis: of the blocks; then welch is not known */
     enum margin_verdict margin;
 };
 
@@ -65,7 +71,10 @@ struct comparison {
     struct permutation gate;
     bool gate_rejects;
     struct figure geomean_base, geomean_candidate, geomean_ratio; /* over measured points */
-    size_t n_measured; /* points with a throughput on both sides */
+    size_t n_measured;      /* points with a throughput on both sides */
+    size_t n_base_runs;     /* of the base's definition, machine and build, the base among them */
+    struct between between; /* all points together */
+    double between_p_adjusted; /* NaN: not tested, or the one point says it all */
     /* Repeats on each side with which the gate can reject: if every point changed, and if one did
      * alone. 0: these trials suffice. */
     size_t repeats_for_all, repeats_for_one;
@@ -79,7 +88,7 @@ struct comparison {
     size_t n_blocks;
     struct paired whole;        /* the mean over points of each block */
     double whole_p_adjusted;    /* NaN: not tested, or the one point says it all */
-    enum change whole_change;   /* None also where it was not tested */
+    enum change whole_change;   /* of both kinds; None also where it was not tested */
     double margin_ratio;        /* 0: not asked */
     enum margin_verdict margin; /* of the whole */
 
@@ -89,6 +98,10 @@ struct comparison {
 struct compare_params {
     double threshold_ratio; /* a change below it is no change, in either direction */
     bool is_strict;         /* refuse runs that differ */
+    /* Other runs, of which those of the base's definition, machine and build say how far two runs of
+     * the same thing differ; the base and the candidate may be among them. Borrowed for the call. */
+    const struct result *const *history;
+    size_t n_history;
 };
 
 /* The results are borrowed for the comparison's life. -EINVAL when these two do not compare: err
@@ -96,7 +109,7 @@ struct compare_params {
 int comparison_new(const struct result *base, const struct result *candidate,
                    const struct compare_params *params, struct comparison **ret,
                    const char **ret_fix, struct err *err);
-void comparison_free(struct comparison *c); /* NULL is fine */
+void comparison_free(struct comparison *c); /* NULL is fine; compare_runs.c */
 /* "run-a", or "build=new" of one run. */
 void comparison_describe_side(const struct comparison *c, bool is_base, struct buf *out);
 /* The document of docs/contracts/compare.md (compare_json.c). Owned by the caller. */

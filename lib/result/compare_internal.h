@@ -3,7 +3,5 @@
 
 #include "result/compare.h"
 
-/* A throughput on both sides. */
-bool compare_is_measured(const struct compared_point *p);
 /* Geometric means over the measured points, whose number it sets before. */
 void compare_take_means(struct comparison *c);

@@ -122,6 +122,35 @@ static json_t *margin_to_json(const struct comparison *c, enum margin_verdict ve
     return o;
 }
 
+static json_t *between_to_json(const struct between *b, double p_adjusted)
+{
+    if (!b->known) {
+        return json_null();
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "runs", json_integer((json_int_t)b->n_runs));
+    json_object_set_new(o, "spread", json_number_or_null(expm1(b->sd)));
+    json_object_set_new(o, "ratio", json_number_or_null(exp(b->difference)));
+    json_object_set_new(o, "t", json_number_or_null(b->t));
+    json_object_set_new(o, "df", json_number_or_null(b->df));
+    json_object_set_new(o, "p", json_number_or_null(b->p));
+    json_object_set_new(o, "pAdjusted", json_number_or_null(p_adjusted));
+    return o;
+}
+
+/* How far runs of the base differ; of one run nothing needs to be known about others. */
+static json_t *history_to_json(const struct comparison *c)
+{
+    if (c->axis != NULL) {
+        return json_null();
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "baseRuns", json_integer((json_int_t)c->n_base_runs));
+    json_object_set_new(o, "together", between_to_json(&c->between, c->between_p_adjusted));
+    json_object_set_new(o, "verdict", json_string(change_to_string(c->whole_change)));
+    return o;
+}
+
 static double margin_low(const struct paired *p)
 {
     return p->known ? exp(paired_low_95(p)) : NAN;
@@ -149,6 +178,7 @@ static json_t *point_to_json(const struct comparison *c, const struct compared_p
     json_object_set_new(o, "candidate", side_to_json(p->candidate));
     json_object_set_new(o, "ratio", figure_to_json(&p->ratio));
     json_object_set_new(o, "welch", welch_to_json(p));
+    json_object_set_new(o, "between", between_to_json(&p->between, p->between_p_adjusted));
     json_object_set_new(o, "paired", paired_to_json(&p->paired, p->p_adjusted));
     json_object_set_new(o, "margin", margin_to_json(c, p->margin, margin_low(&p->paired)));
     json_object_set_new(o, "verdict", json_string(change_to_string(p->change)));
@@ -193,6 +223,8 @@ static json_t *counts_of_changes(const struct comparison *c)
         [CHANGE_SLOWER] = "slower",
         [CHANGE_FASTER] = "faster",
         [CHANGE_INCONCLUSIVE] = "inconclusive",
+        [CHANGE_SPREAD_UNKNOWN] = "spreadUnknown",
+        [CHANGE_USUAL] = "usualSpread",
         [CHANGE_NONE] = "noneShown",
         [CHANGE_TOO_FEW] = "tooFewTrials",
         [CHANGE_NOT_MEASURED] = "notMeasured",
@@ -241,6 +273,7 @@ json_t *comparison_to_json(const struct comparison *c)
                         json_real(c->axis == NULL ? COMPARE_ALPHA : COMPARE_AXIS_ALPHA));
     json_object_set_new(o, "threshold", json_real(c->threshold_ratio));
     json_object_set_new(o, "gate", gate_to_json(c));
+    json_object_set_new(o, "history", history_to_json(c));
     json_object_set_new(o, "points", points);
     json_object_set_new(o, "geomean", geomean_to_json(c));
     json_object_set_new(o, "whole", c->axis == NULL ? json_null() : whole_to_json(c));

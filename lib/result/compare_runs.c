@@ -58,6 +58,11 @@ static bool is_same_point(const struct comparison *c, const struct point *a, con
            has_params_of(spec_a, a, b) && has_params_of(spec_b, b, a);
 }
 
+bool compare_is_measured(const struct compared_point *p)
+{
+    return p->base->throughput.estimate.known && p->candidate->throughput.estimate.known;
+}
+
 void compare_match(struct comparison *c)
 {
     const struct matrix *a = &c->base->def->matrix, *b = &c->candidate->def->matrix;
@@ -305,4 +310,23 @@ void compare_differences(struct comparison *c)
     add_difference(c, "CPUs given", cpus_text(a->cpus), cpus_text(b->cpus));
     compare_templates(c);
     compare_machines(c);
+}
+
+void comparison_free(struct comparison *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    vec_done(&c->points);
+    vec_done(&c->only_base);
+    vec_done(&c->only_candidate);
+    vec_each (struct difference, d, &c->differences) {
+        free(d->base);
+        free(d->candidate);
+    }
+    vec_done(&c->differences);
+    free(c->axis);
+    free(c->axis_base);
+    free(c->axis_candidate);
+    free(c);
 }

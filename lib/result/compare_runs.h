@@ -8,6 +8,8 @@
  * comparison_new. */
 int compare_check_kind(const struct result *base, const struct result *candidate,
                        const char **ret_fix, struct err *err);
+/* A throughput on both sides. */
+bool compare_is_measured(const struct compared_point *p);
 /* Fills points, only_base and only_candidate: points of one system are the same where what ran is,
  * however the sweeps were written. */
 void compare_match(struct comparison *c);

@@ -10,9 +10,6 @@
 
 #define N_MAX 1000
 
-/* Sums of the same numbers in another order differ in the last digits. */
-#define SAME 1e-12
-
 /* Sign i of arrangement k: bit i. The observed one is among them, so p is never 0. */
 static double share_of_signs(const double *d, size_t n)
 {
@@ -28,7 +25,7 @@ static double share_of_signs(const double *d, size_t n)
         for (size_t i = 0; i < n; i++) {
             sum += (k >> i & 1) != 0 ? -d[i] : d[i];
         }
-        reached += fabs(sum) >= fabs(observed) - SAME * size;
+        reached += fabs(sum) >= fabs(observed) - PAIRED_SAME * size;
     }
     return (double)reached / (double)all;
 }
@@ -45,10 +42,13 @@ struct paired paired_test(const double *differences, size_t n)
         .p = 1,
         .p_signs = n > 0 && n <= PAIRED_SIGNS_MAX_N ? share_of_signs(differences, n) : NAN,
     };
-    if (p.known && mean.variance > 0) {
+    if (p.sd < PAIRED_SAME) {
+        p.sd = 0;
+    }
+    if (p.known && p.sd > 0) {
         p.t = p.mean / sqrt(mean.variance);
         p.p = significance_t_two_sided(p.t, p.df);
-    } else if (p.known && p.mean != 0) {
+    } else if (p.known && fabs(p.mean) >= PAIRED_SAME) {
         p.t = copysign(INFINITY, p.mean);
         p.p = 0;
     }

@@ -10,6 +10,9 @@
 #define PAIRED_MIN_N 3        /* pairs, for an interval and a verdict */
 #define PAIRED_SIGNS_MAX_N 16 /* pairs whose signs are all looked at: 65,536 arrangements */
 
+/* Logs that differ by less are the same: sums of the same numbers differ in the last digits. */
+#define PAIRED_SAME 1e-12
+
 struct paired {
     bool known; /* PAIRED_MIN_N pairs or more */
     size_t n;

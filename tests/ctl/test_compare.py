@@ -50,11 +50,26 @@ class Compare(cli.CliCase):
         self.compare(a, b, "--strict", "--threshold", "0")
         self.assertIn("both sides are the same run", self.compare(a, a).stdout)
 
+    def test_without_other_runs_the_usual_spread_is_unknown(self):
+        a, b = self.measure(), self.measure(env={"FAKE_FACTOR": "*=2"})
+        text = self.words(a, b, code=15)
+        self.assertIn(f"INCONCLUSIVE {b} compared with {a}: a change, or this machine's usual spread, which is unknown, at "
+                      "3 of 3 points", text)
+        self.assertIn("1 run was found, 3 needed; run the base again", text)
+        c = self.measure()  # one more of the base: two may be alike by accident
+        document = json.loads(self.compare(a, b, "-o", "json", code=15).stdout)
+        self.assertEqual((document["history"]["baseRuns"], document["counts"]["spreadUnknown"]), (2, 3))
+        self.measure()
+        document = json.loads(self.compare(c, b, "-o", "json", code=6).stdout)
+        self.assertEqual((document["history"]["baseRuns"], document["counts"]["slower"]), (3, 3))
+        self.change("UPDATE run SET simulated = 1 WHERE name = ?", c)
+        self.compare(a, b, code=15)
+
     def test_a_slower_candidate_is_exit_6(self):
-        a, b = self.measure(), self.measure(env={"FAKE_FACTOR": "1=1.2"})
+        (a, b), *_ = [(self.measure(), self.measure(env={"FAKE_FACTOR": "1=1.2"})) for _ in range(3)]
         self.assertRegex(self.compare(a, b, code=6).stdout, r"(?m)^ +2 .* SLOWER")
         text = self.words(a, b, code=6)
-        self.assertIn(f"SLOWER {b} compared with {a}: 1 of 3 points slower by 16.7%, 2 without a significant change.", text)
+        self.assertIn(f"SLOWER {b} compared with {a}: 1 of 3 points slower by 16.7%, 2 without a significant change", text)
         document = json.loads(self.compare(a, b, "-o", "json", code=6).stdout)
         self.assertEqual([p["verdict"] for p in document["points"]], ["NoneShown", "Slower", "NoneShown"])
         self.assertAlmostEqual(document["points"][1]["ratio"]["value"], 1 / 1.2, places=6)
@@ -143,7 +158,7 @@ class Compare(cli.CliCase):
 
     def test_a_point_that_the_candidate_lacks_is_inconclusive(self):
         alone = {"baseline": {"kind": "Point", "where": {"pservers": 1}}}  # no point is added
-        two, one = self.measure(extra=alone), self.measure(pservers=(1,), extra=alone)
+        (two, *_), one = [self.measure(extra=alone) for _ in range(3)], self.measure(pservers=(1,), extra=alone)
         slow = self.measure(pservers=(1,), extra=alone, env={"FAKE_FACTOR": "0=2"})
         fast = self.measure(pservers=(1,), extra=alone, env={"FAKE_FACTOR": "0=0.5"})
         self.change("UPDATE run SET cpus = 64, rehearsal = 0")

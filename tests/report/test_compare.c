@@ -53,11 +53,18 @@ static void compare(struct pair *p)
     p->candidate.def->uid = xstrdup("1c6d9a1f-4a6f-4d1b-8e7c-3b2a4d5e6f70");
     fixture_build(&p->base, RUN_SUCCEEDED);
     fixture_build(&p->candidate, RUN_SUCCEEDED);
-    const struct compare_params params = {.threshold_ratio = COMPARE_THRESHOLD_RATIO};
+    static const double usual[FIXTURE_HISTORY] = {1.004, 0.997, 1.002, 0.999, 1.003};
+    struct fixture_history history;
+    fixture_history_init(&history, p->base.result, usual);
+    const struct compare_params params = {.threshold_ratio = COMPARE_THRESHOLD_RATIO,
+                                          .history = history.list,
+                                          .n_history = FIXTURE_HISTORY};
     const char *fix = NULL;
     struct err err = {0};
-    if (comparison_new(p->base.result, p->candidate.result, &params, &p->comparison, &fix, &err) <
-        0) {
+    const int r =
+        comparison_new(p->base.result, p->candidate.result, &params, &p->comparison, &fix, &err);
+    fixture_history_done(&history);
+    if (r < 0) {
         fail_msg("refused: %s", err.msg);
     }
 }

@@ -152,3 +152,43 @@ struct result *fixture_build(struct fixture *f, enum run_phase phase)
     f->result = result_build(f->def, phase, f->rows.items, f->rows.len);
     return f->result;
 }
+
+static void scale(struct point_result *p, double factor)
+{
+    const struct trial_result *trials = p->trials;
+    p->trials = xnew_array(struct trial_result, p->n_trials);
+    for (size_t i = 0; i < p->n_trials; i++) {
+        p->trials[i] = trials[i];
+        p->trials[i].throughput.estimate.value *= factor;
+    }
+}
+
+void fixture_history_init(struct fixture_history *h, const struct result *base,
+                          const double factors[static FIXTURE_HISTORY])
+{
+    for (size_t i = 0; i < FIXTURE_HISTORY; i++) {
+        const uint32_t n = base->def->matrix.n_points;
+        h->defs[i] = *base->def;
+        h->defs[i].uid = xasprintf("history-%zu", i);
+        h->results[i] = *base;
+        h->results[i].def = &h->defs[i];
+        h->results[i].phase = RUN_SUCCEEDED;
+        h->results[i].points = xnew_array(struct point_result, n);
+        for (uint32_t p = 0; p < n; p++) {
+            h->results[i].points[p] = base->points[p];
+            scale(&h->results[i].points[p], factors[i]);
+        }
+        h->list[i] = &h->results[i];
+    }
+}
+
+void fixture_history_done(struct fixture_history *h)
+{
+    for (size_t i = 0; i < FIXTURE_HISTORY; i++) {
+        for (uint32_t p = 0; p < h->defs[i].matrix.n_points; p++) {
+            free(h->results[i].points[p].trials);
+        }
+        free(h->results[i].points);
+        free(h->defs[i].uid);
+    }
+}

@@ -26,5 +26,16 @@ struct attempt_row *fixture_throughput(struct fixture *f, uint32_t point, uint32
 struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t trial, uint32_t attempt,
                                 enum attempt_outcome outcome, const char *error);
 
+/* More runs of the same thing: each has the trials of `base` times a factor. Borrows from it. */
+#define FIXTURE_HISTORY 5
+struct fixture_history {
+    struct run_def defs[FIXTURE_HISTORY];
+    struct result results[FIXTURE_HISTORY];
+    const struct result *list[FIXTURE_HISTORY];
+};
+void fixture_history_init(struct fixture_history *h, const struct result *base,
+                          const double factors[static FIXTURE_HISTORY]);
+void fixture_history_done(struct fixture_history *h);
+
 /* Builds anew from the rows; borrowed. */
 struct result *fixture_build(struct fixture *f, enum run_phase phase);

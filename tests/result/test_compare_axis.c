@@ -112,7 +112,7 @@ static void verdicts(void **state)
         struct comparison *c = compare(&f, &params);
         char changes[3] = "";
         for (size_t p = 0; p < 2; p++) {
-            changes[p] = "SFi-tx"[c->points.items[p].change];
+            changes[p] = "SFiuU-tx"[c->points.items[p].change];
         }
         print_message("# row '%s': %s, p %.4f %.4f, whole %.4f\n", verdict_rows[i].name, changes,
                       c->points.items[0].p_adjusted, c->points.items[1].p_adjusted,

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "result/between.h"
 #include "result/paired.h"
 
 #include <math.h>
@@ -84,6 +85,23 @@ static void few_or_equal(void **state)
     assert_false(isnan(paired_test(many, 16).p_signs));
 }
 
+/* As SciPy's t.sf says of the formula. */
+static void one_more_run(void **state)
+{
+    (void)state;
+    static const double same[] = {4.60, 4.62, 4.59, 4.61};
+    struct between b = between_test(same, 4, 4.55);
+    assert_true(b.known);
+    near("sd", 0.012909944487358154, b.sd);
+    near("t", -3.810511776651456, b.t);
+    near("p", 0.03177698057239783, b.p);
+    near("difference", -0.055, b.difference);
+    assert_false(between_test(same, 2, 4.55).known); /* two runs may be alike by accident */
+    static const double equal[] = {1, 1, 1};
+    near("all alike", 0, between_test(equal, 3, 1.5).p);
+    near("and so is the other", 1, between_test(equal, 3, 1).p);
+}
+
 static void pairs_needed(void **state)
 {
     (void)state;
@@ -116,9 +134,8 @@ static void adjusted_by_holm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_scipy),
-        cmocka_unit_test(few_or_equal),
-        cmocka_unit_test(pairs_needed),
+        cmocka_unit_test(as_scipy),         cmocka_unit_test(few_or_equal),
+        cmocka_unit_test(one_more_run),     cmocka_unit_test(pairs_needed),
         cmocka_unit_test(adjusted_by_holm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

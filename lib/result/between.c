@@ -1,0 +1,29 @@
+/* See between.h. */
+#include "result/between.h"
+
+#include <math.h>
+
+#include "result/paired.h"
+#include "result/significance.h"
+
+struct between between_test(const double *same, size_t n, double other)
+{
+    const struct contrast mean = significance_mean(&(struct sample){same, n});
+    struct between b = {.known = n >= BETWEEN_MIN_RUNS, .n_runs = n, .df = mean.df, .p = 1};
+    if (!b.known) {
+        return b;
+    }
+    b.difference = other - mean.value;
+    b.sd = sqrt(mean.variance * (double)n);
+    if (b.sd < PAIRED_SAME) {
+        b.sd = 0;
+    }
+    if (b.sd > 0) {
+        b.t = b.difference / (b.sd * sqrt(1 + 1 / (double)n));
+        b.p = significance_t_two_sided(b.t, b.df);
+    } else if (fabs(b.difference) >= PAIRED_SAME) {
+        b.t = copysign(INFINITY, b.difference);
+        b.p = 0;
+    }
+    return b;
+}

@@ -1,0 +1,15 @@
+/* Two runs, seen beside other runs of the base: is their difference more than that between any two runs of the same
+ * thing? The part of compare.c that asks the history. Pure. */
+#pragma once
+
+#include "result/compare.h"
+
+/* Of all comparisons of a thing with itself at most this share names a change. */
+#define COMPARE_HISTORY_ALPHA 0.01
+
+/* Takes the runs of `history` that are the base's: the same definition, machine and build. Fills n_base_runs and what is
+ * `between` of each point and of the whole. */
+void compare_history_test(struct comparison *c, const struct result *const *history, size_t n);
+/* What becomes of a change that the trials of the two runs show. */
+enum change compare_history_judge(const struct comparison *c, const struct between *between,
+                                  double p_adjusted);
