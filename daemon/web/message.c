@@ -19,6 +19,8 @@ const char *web_request_arg(const struct web_request *req, const char *name)
 }
 
 static void fail(struct web_response *res, int code, const char *fmt, va_list ap)
+    __attribute__((format(printf, 3, 0)));
+static void fail(struct web_response *res, int code, const char *fmt, va_list ap)
 {
     _cleanup_(freep) char *text = xvasprintf(fmt, ap);
     struct buf clean = BUF_INIT;
