@@ -400,6 +400,18 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
+/* Does some system count its steps in records? A system whose log is read runs as many as its program
+ * wants, and a note says how many were found. */
+static bool counts_steps(const struct spec *spec)
+{
+    vec_each (const struct system, system, &spec->systems) {
+        if (system->log == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void layout_describe_run(const struct layout *l, struct buf *out)
 {
     const struct run_def *def = l->result->def;
@@ -419,8 +431,11 @@ void layout_describe_run(const struct layout *l, struct buf *out)
     if (n_added > 0) {
         buf_printf(out, " and %u for the baseline", n_added);
     }
-    buf_printf(out, "; %lld trial%s each, of %lld step%s after %lld warm-up step%s",
-               (long long)spec->repeats, plural((uint64_t)spec->repeats), (long long)spec->steps,
-               plural((uint64_t)spec->steps), (long long)spec->warmup_steps,
-               plural((uint64_t)spec->warmup_steps));
+    buf_printf(out, "; %lld trial%s each", (long long)spec->repeats,
+               plural((uint64_t)spec->repeats));
+    if (counts_steps(spec)) {
+        buf_printf(out, ", of %lld step%s after %lld warm-up step%s", (long long)spec->steps,
+                   plural((uint64_t)spec->steps), (long long)spec->warmup_steps,
+                   plural((uint64_t)spec->warmup_steps));
+    }
 }

@@ -36,6 +36,7 @@ class LogRules(cli.CliCase):
         self.assertRegex(done.stdout, r"1 +123\.4 .*\n +2 +246\.8 ")
         self.assertIn("System mine: samples/s of its log, by the rule torch-ddp: mean of 1 step line, of each trainer.",
                       " ".join(done.stdout.split()))
+        self.assertIn("1 trial each\n", done.stdout)  # how many steps, the program decides
         name = self.run_name()
         result = json.loads(self.ctl("results", name, "--store", self.store, "-o", "json").stdout)
         log = result["points"][1]["trials"][0]["replicas"]["items"][1]["summary"]["log"]
