@@ -79,10 +79,10 @@ static void note_logs(struct notes *notes, const struct result *r)
     for (size_t i = 0; i < r->def->spec->systems.len; i++) {
         const struct summary *s = log_summary(r, (uint32_t)i);
         if (s != NULL) {
-            add(notes, NOTE_INFO, "System %s: %s/s of its log, by the rule %s: %s, of %s.",
+            add(notes, NOTE_INFO, "System %s: %s/s of its log, by the rule %s: %s, of %s%s.",
                 r->def->spec->systems.items[i].name, summary_unit_names[s->source.unit],
-                s->source.rule, s->source.method,
-                s->source.is_job ? "the whole job" : "each trainer");
+                s->source.rule, s->source.method, s->source.is_job ? "the whole job" : "each ",
+                s->source.is_job ? "" : role_to_string(training_role(r)));
         }
     }
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Systems that print lines of their own instead of records: a log rule reads them, and benchctl makes the tables."""
 import json
+import pathlib
 import stat
 
 import cli
@@ -43,6 +44,19 @@ class LogRules(cli.CliCase):
         self.assertEqual(log, {"rule": "torch-ddp", "method": "mean of 1 step line", "unit": "samples",
                                "scope": "replica", "accuracyLast": None})
         self.assertIn("123.4 images/sec", self.ctl("logs", name, "--store", self.store, "--point", "1").stdout)
+
+    def test_the_notes_call_workers_workers(self):
+        file = self.define_script('echo "123.4 images/sec"', "torch-ddp")
+        document = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))
+        spec = document["spec"]
+        spec["systems"][0]["profile"] = "none"
+        spec["workload"]["exchange"] = {"kind": "AllReduce"}
+        spec["sweep"], spec["baseline"] = {"grid": {"workers": [1, 2]}}, {"kind": "SingleNode"}
+        spec["roles"] = {"worker": {"replicas": {"from": "workers"}, "template": spec["roles"]["trainer"]["template"]}}
+        pathlib.Path(file).write_text(json.dumps(document), encoding="utf-8")
+        table = " ".join(self.ctl("run", file, "--local", "--store", self.store, "-q").stdout.split())
+        self.assertIn("mean of 1 step line, of each worker.", table)
+        self.assertNotIn("trainer", table)
 
     def test_a_rule_in_the_definition(self):
         rule = {"lines": [{"kind": "Step", "pattern": "step (?<step>) took (?<step_ms>) ms, loss (?<loss>)"}]}
