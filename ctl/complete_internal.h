@@ -18,7 +18,8 @@ void complete_options(struct typing *t);
 void complete_runs(struct typing *t);
 /* Definitions to run: shipped ones, those of the cluster, files. */
 void complete_definitions(struct typing *t);
-/* The NAMEs of `get`, of the kind that the line names; of other verbs: definitions. */
+/* The NAMEs of `get`, of the kind that the line names; of `compare --axis`: what the run swept; of
+ * other verbs: definitions. */
 void complete_names(struct typing *t);
 /* The points of the run that the line names. */
 void complete_points(struct typing *t);

@@ -252,11 +252,33 @@ void complete_stores(struct typing *t)
     t->hints &= ~(unsigned)COMPLETION_NO_FILES;
 }
 
+/* What the run that the line names has two values of, or more. */
+static void offer_axes(struct typing *t)
+{
+    struct backend *b = NULL;
+    struct loaded_run run = {0};
+    if (t->cli.args.n_words > 0 && backend_open(&t->cli, &b) == EXIT_OK &&
+        b->ops->load_run(b, t->cli.args.words[0], &run) == EXIT_OK && run.def != NULL) {
+        vec_each (const struct axis, axis, &run.def->spec->sweep.axes) {
+            if (axis->values.len > 1) {
+                offer(t, axis->name, "");
+            }
+        }
+        if (run.def->spec->systems.len > 1) {
+            offer(t, "system", "");
+        }
+    }
+    loaded_run_done(&run);
+    backend_free(b);
+}
+
 /* The names of `get`: of the kind that the line names. */
 void complete_names(struct typing *t)
 {
     const struct args *a = &t->cli.args;
-    if (!str_eq(t->cli.verb->name, "get")) {
+    if (str_eq(t->cli.verb->name, "compare")) {
+        offer_axes(t);
+    } else if (!str_eq(t->cli.verb->name, "get")) {
         complete_definitions(t);
     } else if (a->n_words > 0 && cli_is_run_kind(a->words[0])) {
         complete_runs(t);

@@ -74,6 +74,8 @@ class Offers(Case):
         self.assertEqual(self.offered("results", "", where=store, hints=NO_FILES | SORTED), [name])
         self.assertEqual(self.offered("compare", name, "", where=store, hints=NO_FILES | SORTED), [])
         self.assertEqual(self.offered("logs", name, *store, "--point", "", hints=NO_FILES | SORTED), ["0", "1", "2"])
+        self.assertEqual(self.offered("compare", name, *store, "--axis", ""), ["pservers"])
+        self.assertEqual(self.offered("compare", *store, "--axis", ""), [])
         self.assertIn("0\tbenchworker pservers=1 trainers=1\n",
                       self.ctl("__complete", "logs", name, *store, "--point", "").stdout)
         self.assertEqual(self.offered("results", "", where=("--store", "sqlite:/no/such")), [])
