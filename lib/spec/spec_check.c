@@ -164,7 +164,9 @@ static void check_pserver(struct reading *r, const struct place *roles)
             r->diags, &place, "remove the role, or write exchange: {kind: PServer}",
             "exchange None uses no pserver; roles.pserver requires exchange PServer");
     }
-    if (exchange == EXCHANGE_PSERVER && (place.node == NULL || !some_pserver)) {
+    struct place worker = place_get(roles, "worker"); /* noted, and only that */
+    if (exchange == EXCHANGE_PSERVER && (place.node == NULL || !some_pserver) &&
+        worker.node == NULL) {
         reader_complain(r->diags, &place, "add roles.pserver, or write exchange: {kind: None}",
                         "exchange PServer requires roles.pserver with at least one replica");
     }
@@ -181,8 +183,11 @@ static void check_training_roles(struct reading *r, const struct place *roles)
     struct place trainer = place_get(roles, "trainer");
     struct place worker = place_get(roles, "worker");
     if (worker.node != NULL && need_of(r, ROLE_WORKER) == NEED_NONE) {
-        reader_complain_key(r->diags, &worker,
-                            "remove the role, or write exchange: {kind: AllReduce}",
+        const char *fix = spec_has_native_system(r) ? "rename it to 'trainer', or remove it"
+                          : trainer.node == NULL
+                              ? "write exchange: {kind: AllReduce}, or rename the role to 'trainer'"
+                              : "remove the role, or write exchange: {kind: AllReduce}";
+        reader_complain_key(r->diags, &worker, fix,
                             "exchange %s uses no worker; roles.worker requires exchange AllReduce",
                             exchange_name(r));
     }

@@ -62,9 +62,7 @@ static char *read_free_name(struct diags *d, const struct place *place)
     return xstrdup(name);
 }
 
-/* The native worker knows its models, data sets and exchanges; those of other systems are names
- * that are handed on. */
-static bool has_native_system(const struct reading *r)
+bool spec_has_native_system(const struct reading *r)
 {
     vec_each (const struct system, it, &r->spec->systems) {
         if (str_eq(it->profile, PROFILE_NATIVE)) {
@@ -79,7 +77,7 @@ static bool read_kind(struct reading *r, const struct place *place, const char *
                       size_t n, int *ret, char **ret_other)
 {
     static const char *const later[] = {"AllReduce", NULL};
-    if (has_native_system(r)) {
+    if (spec_has_native_system(r)) {
         const bool is_exchange = names == exchange_kind_names;
         return read_enum(r->diags, place, names, n - is_exchange, is_exchange ? later : NULL, ret);
     }
@@ -169,7 +167,7 @@ static void read_workload(struct reading *r)
     }
     struct place model = place_get(&place, "model");
     int known;
-    if (!has_native_system(r)) {
+    if (!spec_has_native_system(r)) {
         w->model = read_free_name(r->diags, &model);
     } else if (read_enum(r->diags, &model, models, COUNT_OF(models), NULL, &known)) {
         w->model = xstrdup(models[known]);

@@ -190,14 +190,15 @@ static void check_template_rules(struct reading *r, const struct place *template
 void spec_read_roles(struct reading *r)
 {
     const enum exchange_kind exchange = r->spec->workload.exchange;
-    const bool needs_trainer =
-        !r->is_exchange_wrong && (exchange == EXCHANGE_PSERVER || exchange == EXCHANGE_NONE);
+    struct place place = place_get(&r->at, "roles");
+    struct place worker = place_get(&place, "worker"); /* in a trainer's place: one mistake */
+    const bool needs_trainer = !r->is_exchange_wrong && worker.node == NULL &&
+                               (exchange == EXCHANGE_PSERVER || exchange == EXCHANGE_NONE);
     const struct field fields[] = {{"pserver", FIELD_OPTIONAL},
                                    {"trainer", needs_trainer ? FIELD_REQUIRED : FIELD_OPTIONAL},
                                    {"worker", FIELD_OPTIONAL}};
     static const struct field role_fields[] = {{"replicas", FIELD_REQUIRED},
                                                {"template", FIELD_OPTIONAL}};
-    struct place place = place_get(&r->at, "roles");
     if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
         return;
     }

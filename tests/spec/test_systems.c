@@ -189,7 +189,15 @@ static const struct {
      "8:48: error: spec.roles.pserver: exchange AllReduce uses no pserver", "remove the role"},
     {NULL, "{model: m, batchSize: 1, exchange: {kind: None}}", NULL, NULL,
      "8:11: error: spec.roles.worker: exchange None uses no worker",
+     "write exchange: {kind: AllReduce}, or rename the role to 'trainer'"},
+    {NULL, "{model: m, batchSize: 1, exchange: {kind: None}}",
+     "{grid: {workers: [1], trainers: [1]}}",
+     "{trainer: {replicas: {from: trainers}}, worker: {replicas: {from: workers}}}",
+     "8:50: error: spec.roles.worker: exchange None uses no worker",
      "remove the role, or write exchange: {kind: AllReduce}"},
+    /* The native worker has no AllReduce. */
+    {"[{name: ours, profile: benchworker}]", "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
+     "8:11: error: spec.roles.worker: exchange PServer uses no worker", "rename it to 'trainer'"},
     {NULL, "{model: m, batchSize: 1, exchange: {kind: Ring}}", "{grid: {batch_size: [1]}}", "{}",
      "8:3: error: spec.roles.worker: exchange Ring requires exactly one of",
      "for example, write 'worker: {replicas: {from: workers}}'"},
@@ -258,6 +266,33 @@ static void reports_what_is_wrong(void **state)
     assert_int_equal(n_failed, 0);
 }
 
+static void what_follows_from_a_mistake_is_no_other(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *systems, *workload, *error;
+    } rows[] = {
+        {"[{name: mine, profile: bare, command: [x]}]", "{model: m, batchSize: 1}",
+         "f.yaml:8:11: error: spec.roles.worker: exchange PServer uses no worker"},
+    };
+    static const char bare[] = "name: bare\n";
+    struct profiles profiles = {0};
+    struct diags diags = {0};
+    struct profile *profile;
+    assert_int_equal(profile_load(bare, strlen(bare), &profile, &diags), 0);
+    *vec_push(&profiles.list) = profile;
+    struct spec_overrides overrides = {.profiles = &profiles};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *text = compose(rows[i].systems, rows[i].workload, NULL, NULL);
+        _cleanup_(freep) char *errors = definition_errors(text, &overrides);
+        const size_t len = strlen(rows[i].error);
+        if (strncmp(errors, rows[i].error, len) != 0 || strstr(errors + len, "error: ") != NULL) {
+            fail_msg("expected only '%s', got\n%s", rows[i].error, errors);
+        }
+    }
+    profiles_done(&profiles);
+}
+
 static void a_command_must_come_from_somewhere(void **state)
 {
     (void)state;
@@ -301,6 +336,7 @@ int main(void)
         cmocka_unit_test(names_of_foreign_systems_are_free),
         cmocka_unit_test(a_system_has_its_own),
         cmocka_unit_test(reports_what_is_wrong),
+        cmocka_unit_test(what_follows_from_a_mistake_is_no_other),
         cmocka_unit_test(a_command_must_come_from_somewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
