@@ -65,7 +65,7 @@ void spec_read_systems(struct reading *r)
         struct system *system = vec_push(&r->spec->systems);
         *system = (struct system){
             .name = xstrdup(name),
-            .profile = xstrdup(profile == NULL ? PROFILE_NATIVE : profile), /* wrong: noted */
+            .profile = xstrdup(profile == NULL ? "" : profile), /* wrong: noted */
             .log = log_rule_of_system(r->diags, &item),
         };
         spec_read_launches(r, &item, system);

@@ -272,6 +272,8 @@ static void what_follows_from_a_mistake_is_no_other(void **state)
     static const struct {
         const char *systems, *workload, *error;
     } rows[] = {
+        {"[{name: mine, profile: torch-run, command: [x]}]", NULL,
+         "f.yaml:5:35: error: spec.systems[0].profile: unknown value 'torch-run'"},
         {"[{name: mine, profile: bare, command: [x]}]", "{model: m, batchSize: 1}",
          "f.yaml:8:11: error: spec.roles.worker: exchange PServer uses no worker"},
     };
