@@ -275,6 +275,32 @@ static void gives_up_in_a_step(void **state)
     rig_done(&rig);
 }
 
+/* A trainer gives up just when the step's last parameters have come: nothing overtakes the reason. */
+static void gives_up_as_a_step_ends(void **state)
+{
+    (void)state;
+    float grad[64] = {0}, params[64] = {0};
+    for (int i = 0; i < 100; i++) {
+        struct rig rig;
+        struct net_addr addrs[RIG_MAX];
+        struct exchange *x;
+        struct err err = {0};
+        rig_init(&rig, 64, 1, 1, 0);
+        rig_start_servers(&rig);
+        struct exchange_ps_params p = rig_trainer(&rig, 0, addrs);
+        assert_int_equal(exchange_ps_new(&p, &x, &err), 0);
+        assert_int_equal(x->ops->begin(x, grad, params, &err), 0);
+        x->ops->ready(x, 0);
+        assert_int_equal(x->ops->need(x, 0, 64, &err), 0);
+        x->ops->abandon(x, 10, "its disk is full");
+        assert_true(x->ops->barrier(x, &err) < 0); /* it has ended */
+        x->ops->free(x);
+        rig_join_servers(&rig);
+        assert_string_equal(rig.servers[0].err.msg, "trainer/0 reports: its disk is full");
+        rig_done(&rig);
+    }
+}
+
 /* One trainer of two does something wrong: what each of them, and the server, says. */
 static void one_of_two_is_wrong(void **state)
 {
@@ -514,6 +540,7 @@ int main(void)
         cmocka_unit_test(equals_one_process),
         cmocka_unit_test(overlaps),
         cmocka_unit_test(gives_up_in_a_step),
+        cmocka_unit_test(gives_up_as_a_step_ends),
         cmocka_unit_test(one_of_two_is_wrong),
         cmocka_unit_test(strangers_change_nothing),
         cmocka_unit_test(turned_away_and_back),

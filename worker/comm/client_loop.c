@@ -75,7 +75,7 @@ static void finish_job(struct client *c)
     c->round_times = c->doing_times;
     memcpy(c->has_arrived, c->is_received, c->params.slices.n * sizeof(bool));
     c->n_passed_on = c->n_received;
-    c->job_done = true;
+    c->job_done = c->job == c->doing; /* not if the trainer has given up since */
     (void)pthread_cond_broadcast(&c->cond);
     (void)pthread_mutex_unlock(&c->mutex);
     c->doing = JOB_NONE;
