@@ -19,10 +19,11 @@ static void on_judged(void *ctx, int r, const struct run_verdict *verdict, const
     struct store *store = run->env->store;
     struct err err;
     run->judging.call = NULL;
-    run->verdict = *verdict;
-    if (r == -EBADMSG) { /* nothing would change that */
-        run->verdict =
-            (struct run_verdict){.is_judged = true, .thresholds = THRESHOLD_UNKNOWN, .ttl_s = -1};
+    if (r >= 0) {
+        run->verdict = *verdict;
+    } else if (r == -EBADMSG) { /* nothing would change that */
+        run->verdict.is_judged = true;
+        run->verdict.thresholds = THRESHOLD_UNKNOWN; /* the object's time to live stays */
     }
     if (r < 0) {
         run->judging.retry_ns = clock_monotonic_ns() + RUN_RETRY_NS;

@@ -310,6 +310,33 @@ static void a_run_that_cannot_be_judged_ends_too(void **state)
     drop_objects();
 }
 
+/* What is not known yet is no time to live: its object stays. */
+static void a_run_does_not_expire_while_it_cannot_be_judged(void **state)
+{
+    static const int64_t ttls_s[] = {-1, 7200};
+    struct world *w = *state;
+    for (size_t i = 0; i < 2; i++) {
+        objects[n_objects++] = ended_bmr(i, ttls_s[i]);
+        put_row(w, objects[i], false, clock_steady_unix_ms() - INT64_C(3600) * 1000);
+    }
+    w->env.store_url = "sqlite:/nowhere/results.db";
+    struct run_queue q = {0};
+    for (size_t i = 0; i < 2; i++) {
+        run_queue_add(&q, run_new(&w->env, objects[i]));
+    }
+    (void)look(w, &q);
+    let_judge(w);
+    (void)look(w, &q);
+    assert_null(open_call(0));
+    assert_int_equal(q.runs.len, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(run_ttl_s(run_queue_find(&q, i == 0 ? "00000000-u" : "00000001-u")),
+                         ttls_s[i]);
+    }
+    run_queue_done(&q);
+    drop_objects();
+}
+
 /* The last look at a run may be the one that ends it, while its results are read. */
 static void a_run_may_go_while_it_is_judged(void **state)
 {
@@ -340,6 +367,7 @@ int main(void)
         ROW(they_wake_when_something_is_to_be_done),
         ROW(they_are_judged_once),
         ROW(a_run_that_cannot_be_judged_ends_too),
+        ROW(a_run_does_not_expire_while_it_cannot_be_judged),
         ROW(a_run_may_go_while_it_is_judged),
     };
     return cmocka_run_group_tests_name("daemon/finished", tests, NULL, NULL);
