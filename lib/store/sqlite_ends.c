@@ -135,15 +135,25 @@ static int sync(struct sqlite_store *s, const char *ns, const char *const *uids,
     return r < 0 ? r : n_deleted;
 }
 
+static int sync_objects_once(struct sqlite_store *s, const char *ns, const char *const *uids,
+                             size_t n, int64_t now_unix_ms, struct err *err)
+{
+    int r = sql_begin(s, err);
+    return r < 0 ? r : sql_end(s, sync(s, ns, uids, n, now_unix_ms, err), err);
+}
+
+/* Also on a full disk: nothing can be deleted before benchd knows which objects are gone. */
 int ends_sync_objects(struct store *base, const char *ns, const char *const *uids, size_t n,
                       int64_t now_unix_ms, size_t *ret_n_deleted, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    int r = sql_begin(s, err);
-    if (r < 0) {
-        return r;
+    bool was_full = s->is_full;
+    int r = sync_objects_once(s, ns, uids, n, now_unix_ms, err);
+    if (r == -ENOSPC && space_release_reserve(s)) {
+        was_full = true;
+        r = sync_objects_once(s, ns, uids, n, now_unix_ms, err);
     }
-    r = sql_end(s, sync(s, ns, uids, n, now_unix_ms, err), err);
+    s->is_full = s->is_full || was_full; /* until try_space has found room */
     if (r < 0) {
         return r;
     }

@@ -138,8 +138,8 @@ struct store_ops {
     int (*begin_read)(struct store *s, struct err *err);
     void (*end_read)(struct store *s);
 
-    /* Keeps so many bytes beside the store, for delete_run and set_object on a full disk. -ENOSPC: there
-     * is no space for that now; try_space makes it later. */
+    /* Keeps so many bytes beside the store, for delete_run, set_object and sync_objects on a full
+     * disk. -ENOSPC: there is no space for that now; try_space makes it later. */
     int (*keep_reserve)(struct store *s, int64_t bytes, struct err *err);
     void (*get_space)(struct store *s, struct store_space *ret);
     /* Of a full store: can it be written again? 0; -ENOSPC: not yet. */

@@ -60,6 +60,7 @@ static bool is_full(struct store *s)
 static void put(struct store *s, const char *uid)
 {
     struct run_row run = make_run(uid, uid, 1);
+    run.object_ns = xstrdup("ns");
     assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
     run_row_done(&run);
 }
@@ -92,6 +93,7 @@ static void a_full_disk(void **state)
     struct store *s = fixture_open(&f);
     put(s, UID);
     put(s, "other");
+    put(s, "third");
     assert_int_equal(s->ops->keep_reserve(s, RESERVE_BYTES, NULL), 0);
     assert_true(exists(&f, "results.db.reserve"));
     assert_false(is_full(s));
@@ -110,9 +112,16 @@ static void a_full_disk(void **state)
     assert_int_equal(save(s, UID, 999, 0, 0, big_log, sizeof(big_log), &err), -ENOSPC);
     assert_int_equal(s->ops->try_space(s, &err), -ENOSPC);
     assert_true(is_full(s));
-    /* Deletions work, and are remembered. */
-    assert_int_equal(s->ops->set_object(s, "other", NULL, 77, NULL), 0);
+    /* Deletions work, and are remembered, also those of before benchd was started. */
+    static const char *const live[] = {UID, "other"};
+    size_t n_deleted;
+    assert_int_equal(s->ops->sync_objects(s, "ns", live, 2, 66, &n_deleted, NULL), 0);
+    assert_int_equal(n_deleted, 1);
+    assert_true(is_full(s));
     struct run_brief brief;
+    assert_int_equal(s->ops->get_brief(s, "third", &brief, NULL), 0);
+    assert_int_equal(brief.deleted_unix_ms, 66);
+    assert_int_equal(s->ops->set_object(s, "other", NULL, 77, NULL), 0);
     assert_int_equal(s->ops->get_brief(s, "other", &brief, NULL), 0);
     assert_int_equal(brief.deleted_unix_ms, 77);
     assert_int_equal(s->ops->delete_run(s, UID, NULL), 0);
