@@ -21,7 +21,7 @@ struct findings {
     bool has_live;                                   /* any pending or running */
     bool has_live_trainer;                           /* or worker: whatever is no pserver */
     int64_t trainers_ended_unix_ms;                  /* the last one */
-    const struct observed_replica *live_trainer;     /* or worker: the first */
+    const struct observed_replica *live_trainer;     /* or worker: the first that has not exited */
     const struct observed_replica *observed_trainer; /* the first whose output is seen live */
     bool has_unstarted;
     int64_t started_unix_ms; /* of the last member to start */
@@ -55,11 +55,11 @@ static bool has_usable_summary(const struct observed_replica *r)
 
 static void look_at_times(struct findings *f, const struct observed_replica *r, bool is_trainer)
 {
-    f->has_unstarted |= r->started_unix_ms == 0;
+    f->has_unstarted |= r->started_unix_ms == 0 && !r->has_exited;
     if (r->started_unix_ms > f->started_unix_ms) {
         f->started_unix_ms = r->started_unix_ms;
     }
-    if (!is_trainer) {
+    if (!is_trainer || r->has_exited) {
         return;
     }
     f->live_trainer = f->live_trainer == NULL ? r : f->live_trainer;

@@ -40,6 +40,7 @@ struct observed_replica {
     int64_t ended_unix_ms;   /* 0: not ended */
     int64_t started_unix_ms; /* when it was seen to run; 0: not yet */
     int64_t output_unix_ms;  /* its last output, or its start; 0: its output is not seen live */
+    bool has_exited;         /* a running one: only its output is still read */
     bool has_summary;
     const char *summary_fault; /* why its summary cannot be used (core/summary.h); NULL: it can, or
                                   there is none */

@@ -535,6 +535,7 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
             .ended_unix_ms = is_awaited ? 0 : (*it)->ended_unix_ms,
             .started_unix_ms = (*it)->started_unix_ms,
             .output_unix_ms = pod_logs_last_output(*it),
+            .has_exited = is_awaited,
             .has_summary = summary_of(*it) != NULL,
             .summary_fault = (*it)->log.reader != NULL ? NULL : s->summary_fault,
             .is_job_summary = (*it)->log.end.is_job,

@@ -264,8 +264,35 @@ static void limits(void **state)
     }
 }
 
+/* The time that benchd takes to read a log to its end is not the trial's. */
+static void who_has_exited_is_not_late(void **state)
+{
+    (void)state;
+    static const uint32_t size[ROLE_COUNT] = {0, 2, 0};
+    struct observed_replica members[2] = {
+        {.id.role = ROLE_TRAINER, .started_unix_ms = NOW - 90000, .output_unix_ms = NOW - 40000},
+        {.id = {.role = ROLE_TRAINER, .index = 1}}}; /* so short that nobody saw it run */
+    members[0].state = members[1].state = REPLICA_RUNNING;
+    members[0].has_exited = members[1].has_exited = true;
+    const struct gang gang = {
+        .members = members, .n_members = 2, .size = size, .timeout_s = 60, .stall_s = 30};
+    struct attempt_verdict v;
+    for (int i = 0; i < 2; i++) {
+        members[1].started_unix_ms = i * (NOW - 90000);
+        attempt_judge(&gang, NOW, &v);
+        assert_false(v.has_ended);
+        assert_int_equal(v.recheck_unix_ms, 0);
+    }
+    members[1].started_unix_ms = 0;
+    members[0].has_exited = false; /* the other does not stand for it */
+    attempt_judge(&gang, NOW, &v);
+    assert_string_equal(v.error,
+                        "trainer/0: still running after 60 s (runPolicy.trialTimeoutSeconds)");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(limits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(limits),
+                                       cmocka_unit_test(who_has_exited_is_not_late)};
     return cmocka_run_group_tests_name("decide/policy_attempt", tests, NULL, NULL);
 }

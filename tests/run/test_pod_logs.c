@@ -157,11 +157,13 @@ static void a_log_rule_makes_summaries(void **state)
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], ENDED);
     assert_int_equal(seen(&w, &ids[1])->state, REPLICA_RUNNING);
     assert_int_equal(seen(&w, &ids[1])->ended_unix_ms, 0);
+    assert_true(seen(&w, &ids[1])->has_exited); /* no limit of the trial counts any more */
     const unsigned n_changes = w.n_changes;
     first.on_end(first.ctx, 0, NULL);
     turn(&w);
     assert_true(w.n_changes > n_changes);
     assert_int_equal(seen(&w, &ids[1])->state, REPLICA_SUCCEEDED);
+    assert_false(seen(&w, &ids[1])->has_exited);
     assert_true(seen(&w, &ids[1])->has_summary);
     assert_false(seen(&w, &ids[1])->is_job_summary);
     struct replica_output output;
