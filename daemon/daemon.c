@@ -209,7 +209,7 @@ static void look(struct daemon *d)
         return;
     }
     r = r < 0 ? r : run_queue_bury(&d->queue, &err);
-    r = r < 0 || d->space.is_full ? r : run_queue_accept(&d->queue, &d->watches, &err);
+    r = r < 0 ? r : run_queue_accept(&d->queue, &d->watches, &err);
     const bool is_first_look = r > 0; /* one that was not seen yet may have to run first */
     r = r < 0 || is_first_look || d->space.is_full ? r : run_queue_advance(&d->queue, &err);
     r = r < 0 || is_first_look ? r : purge(d, &err);

@@ -146,9 +146,13 @@ int run_queue_bury(struct run_queue *q, struct err *err)
             continue;
         }
         struct err why = {0};
-        if (run_is_driven(run)) { /* its pods go first: the next run must not share their CPUs */
+        if (run->life ==
+            LIFE_DRIVEN) { /* its pods go first: the next run must not share their CPUs */
             (void)run_steer(run, &why); /* a driver that is asked cannot fail */
             continue;
+        }
+        if (run->life == LIFE_DONE) {
+            (void)run_stop(run, &why); /* how it ended matters to nobody */
         }
         int r = run_bury(run, &why);
         if (r == 0) {
@@ -173,12 +177,16 @@ int run_queue_accept(struct run_queue *q, const struct watches *watches, struct 
         if (bmr == NULL || run->asked.is_gone || run_is_parked(run)) {
             continue;
         }
+        struct err why = {0};
+        if (run->env->is_store_full) { /* its pods can go all the same */
+            (void)(run_is_driven(run) ? run_steer(run, &why) : 0);
+            continue;
+        }
         if (!run->is_seen && n_new++ >= RUN_QUEUE_SLICE) {
             continue;
         }
         run->is_seen = true;
         const json_t *benchmark = watches_get(watches, WATCH_BENCHMARKS, run->benchmark);
-        struct err why = {0};
         int r = run_accept(run, bmr, benchmark, &why);
         r = r < 0 ? r : run_steer(run, &why);
         r = contain(run, r, &why, err);

@@ -6,6 +6,8 @@
  * change. The timer also keeps the loop alive while a run is driven. */
 #include "run/driver.h"
 
+#include <errno.h>
+
 #include <uv.h>
 
 #include "base/mem.h"
@@ -115,6 +117,14 @@ void driver_suspend(struct driver *d)
 {
     if (d->pass.request == REQUEST_NONE) { /* a cancellation stands */
         d->pass.request = REQUEST_SUSPEND;
+    }
+    look_after(d, 0);
+}
+
+void driver_abandon(struct driver *d)
+{
+    if (d->result == 0 && !d->is_over) {
+        d->result = err_set(&d->err, ECANCELED, "its results are not wanted any more");
     }
     look_after(d, 0);
 }

@@ -21,7 +21,7 @@
 
 struct driver {
     struct driver_params params;
-    unsigned n_cancels, n_suspends;
+    unsigned n_cancels, n_suspends, n_abandons;
 };
 static unsigned n_drivers; /* made so far */
 
@@ -42,6 +42,11 @@ void driver_start(struct driver *d)
 void driver_cancel(struct driver *d)
 {
     d->n_cancels++;
+}
+
+void driver_abandon(struct driver *d)
+{
+    d->n_abandons++;
 }
 
 void driver_suspend(struct driver *d)
@@ -415,6 +420,59 @@ static void rows_that_cannot_be_deleted_are_tried_again(void **state)
     close_world(NULL, bmr);
 }
 
+/* Its driver may wait for the very space that its deletion frees, and nothing is advanced. */
+static void a_full_disk_keeps_no_run_that_is_to_be_erased(void **state)
+{
+    struct world *w = open_world(state);
+    struct run_queue q = {0};
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = run_new(&w->env, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    run_queue_add(&q, run);
+    assert_int_equal(run_queue_advance(&q, NULL), 0);
+    struct driver *driver = run->at.driven.driver;
+    w->env.is_store_full = true;
+    run->asked.is_gone = true;
+    assert_int_equal(run_queue_bury(&q, NULL), 0);
+    assert_int_equal(driver->n_cancels, 1); /* its results stay: they are waited for */
+    run->asked.erase = true;
+    assert_int_equal(run_queue_bury(&q, NULL), 0);
+    assert_int_equal(driver->n_abandons, 1);
+    assert_int_equal(q.runs.len, 1); /* until its pods are gone */
+    finish_code = -ECANCELED;
+    driver->params.events.done(driver->params.events.ctx);
+    assert_int_equal(run_queue_bury(&q, NULL), 0);
+    finish_code = 0;
+    assert_int_equal(q.runs.len, 0);
+    struct run_row row;
+    assert_int_equal(w->env.store->ops->get_run(w->env.store, "u1", &row, NULL), -ENOENT);
+    run_queue_done(&q);
+    close_world(NULL, bmr);
+}
+
+/* Pods can be stopped without space. */
+static void a_driver_hears_what_is_asked_on_a_full_disk(void **state)
+{
+    struct world *w = open_world(state);
+    struct run_queue q = {0};
+    json_t *bmr = inline_bmr("u1"), *next = inline_bmr("u2");
+    struct run *run = run_new(&w->env, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    run_queue_add(&q, run);
+    assert_int_equal(run_queue_advance(&q, NULL), 0);
+    run_queue_add(&q, run_new(&w->env, next));
+    w->env.is_store_full = true;
+    watched = bmr;
+    ask(run, bmr, "cancel", true);
+    assert_int_equal(run_queue_accept(&q, NULL, NULL), 0);
+    assert_int_equal(run->at.driven.driver->n_cancels, 1);
+    assert_int_equal(run_queue_find(&q, "u2")->life, LIFE_WAITING);
+    assert_false(run_queue_find(&q, "u2")->is_seen);
+    run_queue_done(&q);
+    json_decref(next);
+    close_world(NULL, bmr);
+}
+
 /* The watch may still show it when its removal was reported. */
 static void what_is_gone_is_not_accepted(void **state)
 {
@@ -564,6 +622,8 @@ int main(void)
         ROW(a_saved_attempt_ends_the_count),
         ROW(a_parked_run_waits_longer_each_time),
         ROW(rows_that_cannot_be_deleted_are_tried_again),
+        ROW(a_full_disk_keeps_no_run_that_is_to_be_erased),
+        ROW(a_driver_hears_what_is_asked_on_a_full_disk),
         ROW(what_is_gone_is_not_accepted),
         ROW(progress_and_time_left),
         ROW(only_the_final_end_counts_for_the_time_to_live),

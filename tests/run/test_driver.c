@@ -318,6 +318,32 @@ static void a_cancellation_is_not_replaced(void **state)
     world_close(&w);
 }
 
+/* What is not wanted any more needs no space in the store. */
+static void an_abandoned_run_leaves_no_replica_and_no_word(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w,
+               &(struct test_def_params){.grid = "{pservers: [1], trainers: [1]}", .repeats = 1},
+               false);
+    struct fake_faults none = {0}; /* of the launcher */
+    w.fake.faults = &none;
+    w.fake.store = NULL; /* there is no row */
+    driver_start(w.driver);
+    assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);
+    w.faults = (struct fake_faults){.fail_at = 1, .fail_code = ENOSPC, .stays = true};
+    driver_abandon(w.driver);
+    driver_abandon(w.driver);
+    run_to_end(&w);
+    struct run_status status;
+    struct err err;
+    assert_int_equal(driver_finish(w.driver, &status, &err), -ECANCELED);
+    assert_int_equal(w.fake.n_created, 2);
+    assert_int_equal(w.fake.n_removed, 2);
+    assert_int_equal(w.faults.n_calls, 0);
+    world_close(&w);
+}
+
 static void on_stop(uv_timer_t *timer)
 {
     uv_stop(timer->loop);
@@ -459,6 +485,7 @@ int main(void)
         cmocka_unit_test(the_driver_looks_again_without_being_told),
         cmocka_unit_test(what_is_to_be_done_is_done_at_once),
         cmocka_unit_test(a_cancellation_is_not_replaced),
+        cmocka_unit_test(an_abandoned_run_leaves_no_replica_and_no_word),
         cmocka_unit_test(a_stopped_loop_is_no_end),
         cmocka_unit_test(real_processes_run_to_the_end),
         cmocka_unit_test(a_killed_trainer_is_named),
