@@ -95,7 +95,7 @@ static void made_init(struct made *m, const struct row *row, size_t index)
     buf_puts(&text, "]}}\n");
     struct diags diags = {0};
     struct spec *spec = NULL;
-    char uid[16];
+    char uid[32];
     (void)snprintf(uid, sizeof(uid), "run-%zu", index);
     const struct run_def_params params = {.name = uid, .uid = uid, .cpus = 64};
     if (spec_load(buf_cstr(&text), text.len, NULL, &spec, &diags) < 0 ||

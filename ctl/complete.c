@@ -75,7 +75,7 @@ char *complete_word_name(const char *args, size_t i)
     for (const char *p = args; p[0] != '\0'; i--) {
         const size_t len = strcspn(p, " ");
         const char *name = p + (p[0] == '[');
-        const size_t name_len = strcspn(name, "]. ");
+        const size_t name_len = strcspn(p, "]. ") - (size_t)(name - p);
         const bool repeats = len >= 3 && strstr(name + name_len, "...") == name + name_len;
         const bool is_option = strncmp(name, "--", 2) == 0 || strncmp(name, "option", 6) == 0;
         if (is_option) {
