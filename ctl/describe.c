@@ -309,6 +309,17 @@ static const struct replica_row *culprit(const struct attempt_row *row)
     return first;
 }
 
+/* What a log rule says of a failure has lines. */
+static void put_indented(const char *text, struct buf *out)
+{
+    while (*text != '\0') {
+        const size_t len = strcspn(text, "\n");
+        buf_printf(out, "%.*s\n", (int)len, text);
+        text += len + (text[len] == '\n');
+        buf_puts(out, *text == '\0' ? "" : "      ");
+    }
+}
+
 static void format_failed_attempt(const struct describe_params *p, const struct attempt_row *row,
                                   struct buf *out)
 {
@@ -317,8 +328,8 @@ static void format_failed_attempt(const struct describe_params *p, const struct 
                row->id.number, attempt_outcome_to_string(row->outcome), error);
     vec_each (const struct replica_row, rep, &row->replicas) {
         if (rep->failure != NULL && strstr(error, rep->failure) == NULL) {
-            buf_printf(out, "    %s/%u: %s\n", role_to_string(rep->id.role), rep->id.index,
-                       rep->failure);
+            buf_printf(out, "    %s/%u: ", role_to_string(rep->id.role), rep->id.index);
+            put_indented(rep->failure, out);
         }
     }
     const struct replica_row *rep = culprit(row);

@@ -86,6 +86,10 @@ class LogRules(cli.CliCase):
         self.assertEqual(trial["phase"], "MetricsUnavailable")
         self.assertIn("no line of 6 matched the log rule torch-ddp; the last 5 lines:   2: line 2", trial["error"])
         self.assertIn("nearest miss: line 1, for lines[2] (Step) of the rule", trial["error"])
+        shown = self.ctl("describe", result["run"], "--store", self.store).stdout
+        self.assertIn("\n    trainer/0: no line of 6 matched the log rule torch-ddp; the last 5 lines:\n"
+                      "        2: line 2, 12 imag/sec\n", shown)
+        self.assertRegex(shown, r"\n      nearest miss: line 1.*\n        1: line 1, 12 imag/sec\n        pattern: .*\n    benchctl logs ")
 
     def test_hostile_output(self):
         rows = [
