@@ -24,15 +24,15 @@ void spec_merge_options(struct node *root, const struct spec_overrides *override
 /* spec_read.c: the whole document. */
 void spec_read(const struct node *root, const struct profiles *profiles, struct spec *spec,
                struct diags *diags);
-/* spec_read.c. The native worker knows its models, data sets and exchanges; those of other systems
- * are names that are handed on. */
-bool spec_has_native_system(const struct reading *r);
 /* spec_launch.c: image, command, args, env, roles and patches of one system. */
 void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system);
 void spec_check_launches(struct reading *r);
 /* spec_systems.c; the check compares the workload with what the profiles support. */
 void spec_read_systems(struct reading *r);
 void spec_check_systems(struct reading *r);
+/* The native worker knows its models, data sets and exchanges; those of other systems
+ * are names that are handed on. */
+bool spec_has_native_system(const struct reading *r);
 /* spec_roles.c; parameters must be read first, because the others name them. */
 void spec_read_parameters(struct reading *r);
 void spec_read_baseline(struct reading *r);

@@ -62,16 +62,6 @@ static char *read_free_name(struct diags *d, const struct place *place)
     return xstrdup(name);
 }
 
-bool spec_has_native_system(const struct reading *r)
-{
-    vec_each (const struct system, it, &r->spec->systems) {
-        if (str_eq(it->profile, PROFILE_NATIVE)) {
-            return true;
-        }
-    }
-    return r->spec->systems.len == 0; /* a mistake in the list is noted, and only that */
-}
-
 /* One of the names we know, or any for a foreign system, which goes to *ret_other. */
 static bool read_kind(struct reading *r, const struct place *place, const char *const *names,
                       size_t n, int *ret, char **ret_other)

@@ -74,6 +74,16 @@ void spec_read_systems(struct reading *r)
     }
 }
 
+bool spec_has_native_system(const struct reading *r)
+{
+    vec_each (const struct system, it, &r->spec->systems) {
+        if (str_eq(it->profile, PROFILE_NATIVE)) {
+            return true;
+        }
+    }
+    return r->spec->systems.len == 0; /* a mistake in the list is noted, and only that */
+}
+
 static void check_system(struct reading *r, const struct place *place, const struct profile *p)
 {
     const struct workload *w = &r->spec->workload;
