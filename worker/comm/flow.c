@@ -27,42 +27,29 @@ void flow_done(struct flow *f)
     *f = (struct flow){0};
 }
 
-/* The link that comes first of those that have a slice to send and have not been asked yet. A link is
- * asked after those that have sent fewer, or as many and stand before it. */
-static bool find_next(const struct flow *f, bool has_last, uint32_t last, uint32_t *ret)
-{
-    bool has = false;
-    for (uint32_t i = 0; i < f->n_links; i++) {
-        const struct flow_link *l = &f->links[i];
-        if (l->sent == l->ready || l->sent - l->taken >= f->max_each) {
-            continue;
-        }
-        const uint64_t last_sent = has_last ? f->links[last].sent : 0;
-        const bool is_asked =
-            has_last && (l->sent < last_sent || (l->sent == last_sent && i <= last));
-        if (!is_asked && (!has || l->sent < f->links[*ret].sent)) {
-            *ret = i;
-            has = true;
-        }
-    }
-    return has;
-}
-
 bool flow_next(struct flow *f, flow_may_fn may, void *ctx, uint32_t *ret_link)
 {
-    uint32_t link = 0;
+    struct flow_link *next = NULL;
     if (f->n_moving >= f->max) {
         return false;
     }
-    for (bool has_last = false; find_next(f, has_last, link, &link); has_last = true) {
-        if (may == NULL || may(ctx, link, f->links[link].sent)) {
-            f->links[link].sent++;
-            f->n_moving++;
-            *ret_link = link;
-            return true;
+    for (uint32_t i = 0; i < f->n_links; i++) {
+        struct flow_link *l = &f->links[i];
+        if (l->sent == l->ready || l->sent - l->taken >= f->max_each ||
+            (next != NULL && l->sent >= next->sent)) {
+            continue;
+        }
+        if (may == NULL || may(ctx, i, l->sent)) {
+            next = l;
+            *ret_link = i;
         }
     }
-    return false;
+    if (next == NULL) {
+        return false;
+    }
+    next->sent++;
+    f->n_moving++;
+    return true;
 }
 
 void flow_take(struct flow *f, uint32_t link, uint64_t taken)

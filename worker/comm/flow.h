@@ -36,7 +36,7 @@ struct flow {
 void flow_init(struct flow *f, uint32_t n_links, size_t slice_bytes);
 void flow_done(struct flow *f);
 
-/* Says whether the slice with this number may go, and takes what it needs if so. */
+/* Says whether the slice with this number may go. It changes nothing: another one may go before. */
 typedef bool (*flow_may_fn)(void *ctx, uint32_t link, uint64_t number);
 /* Counts the next slice as sent and returns true and its link; its number is links[].sent - 1. False:
  * none may go now. `may` NULL: every slice may. */

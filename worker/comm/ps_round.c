@@ -243,8 +243,8 @@ static void send_params(struct ps_server *s, uint32_t t)
 
 static bool may_come(void *ctx, uint32_t t, uint64_t number)
 {
-    struct ps_server *s = ctx;
-    return reduce_reserve(&s->reduce, number % s->n_slices, t);
+    const struct ps_server *s = ctx;
+    return reduce_has_room(&s->reduce, number % s->n_slices, t);
 }
 
 /* Gives credit for gradients and sends parameters, as far as the limits allow. Called whenever one of
@@ -256,9 +256,9 @@ static void serve(struct ps_server *s)
         send_params(s, t);
     }
     while (flow_next(&s->up, may_come, s, &t)) {
-        continue; /* the trainers are told below, once each */
+        reduce_reserve(&s->reduce, (s->up.links[t].sent - 1) % s->n_slices, t);
     }
-    for (t = 0; t < s->params.n_trainers; t++) {
+    for (t = 0; t < s->params.n_trainers; t++) { /* tells each of them, once */
         struct ps_peer *peer = s->trainers[t];
         const uint64_t sent = s->up.links[t].sent;
         if (peer != NULL && peer->credited < sent) {

@@ -52,17 +52,20 @@ void reduce_done(struct reduce *r)
     *r = (struct reduce){0};
 }
 
-bool reduce_reserve(struct reduce *r, size_t i, uint32_t trainer)
+bool reduce_has_room(const struct reduce *r, size_t i, uint32_t trainer)
 {
     if (trainer == 0) {
         return true;
     }
     const bool is_wanted_next = i == r->first && trainer == r->slices[i].next;
-    if (r->n_reserved + (is_wanted_next ? 0 : 1) >= r->max_early) {
-        return false;
-    }
-    r->n_reserved++;
-    return true;
+    return r->n_reserved + (is_wanted_next ? 0 : 1) < r->max_early;
+}
+
+void reduce_reserve(struct reduce *r, size_t i, uint32_t trainer)
+{
+    (void)i; /* unused without assertions */
+    assert(reduce_has_room(r, i, trainer));
+    r->n_reserved += trainer != 0;
 }
 
 float *reduce_take(struct reduce *r, size_t i, uint32_t trainer)

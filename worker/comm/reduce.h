@@ -38,8 +38,10 @@ struct reduce {
 void reduce_init(struct reduce *r, uint32_t n_trainers, const size_t *lens, size_t n,
                  size_t max_early_bytes);
 void reduce_done(struct reduce *r);
-/* Reserves the memory for a trainer's gradient of slice i. False: there is none now. */
-bool reduce_reserve(struct reduce *r, size_t i, uint32_t trainer);
+/* True if there is memory for a trainer's gradient of slice i, now. */
+bool reduce_has_room(const struct reduce *r, size_t i, uint32_t trainer);
+/* Reserves it: there must be room. */
+void reduce_reserve(struct reduce *r, size_t i, uint32_t trainer);
 /* The buffer for a gradient whose memory is reserved. Return it with reduce_add or reduce_drop. */
 float *reduce_take(struct reduce *r, size_t i, uint32_t trainer);
 /* Adds the complete gradient in `grad` (from reduce_take). True: slices[i].sum holds the sum over
