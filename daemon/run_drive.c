@@ -213,9 +213,8 @@ int run_steer(struct run *run, struct err *err)
         struct driver *driver = run->at.driven.driver;
         if (asked->is_gone && asked->erase && run->env->is_store_full) {
             driver_abandon(driver); /* it may wait for the very space that its deletion frees */
-        } else if (asked->cancel || asked->is_deleting ||
-                   asked->is_gone) { /* it gets no new pods */
-            driver_cancel(driver);
+        } else if (asked->cancel || asked->is_deleting || asked->is_gone) {
+            driver_cancel(driver); /* it gets no new pods */
         } else if (asked->suspend) {
             driver_suspend(driver);
         }

@@ -146,8 +146,8 @@ int run_queue_bury(struct run_queue *q, struct err *err)
             continue;
         }
         struct err why = {0};
-        if (run->life ==
-            LIFE_DRIVEN) { /* its pods go first: the next run must not share their CPUs */
+        /* Its pods go first: the next run must not share their CPUs. */
+        if (run->life == LIFE_DRIVEN) {
             (void)run_steer(run, &why); /* a driver that is asked cannot fail */
             continue;
         }
