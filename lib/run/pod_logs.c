@@ -139,6 +139,13 @@ static void on_follow_line(void *ctx, const char *line, size_t len)
     }
 }
 
+/* Nobody saw whether it wrote meanwhile: its silence begins anew. */
+static void on_follow_break(void *ctx)
+{
+    struct pod_member *m = ctx;
+    m->log.output_unix_ms = clock_steady_unix_ms();
+}
+
 static void on_follow_end(void *ctx, int r, const struct err *err)
 {
     struct pod_member *m = ctx;
@@ -164,6 +171,7 @@ static void start_follow(struct pod_member *m)
                                                         .pod = m->name,
                                                         .container = m->container,
                                                         .on_line = on_follow_line,
+                                                        .on_break = on_follow_break,
                                                         .on_end = on_follow_end,
                                                         .ctx = m,
                                                         .seed = params->seed,

@@ -16,7 +16,7 @@
 struct reader {
     struct kube_follow *follow;
     struct buf lines;
-    unsigned n_ends;
+    unsigned n_ends, n_breaks;
     int r;
 };
 
@@ -36,13 +36,23 @@ static void on_end(void *ctx, int r, const struct err *err)
     assert_int_equal(r == 0, err->msg[0] == '\0');
 }
 
+static void on_break(void *ctx)
+{
+    struct reader *r = ctx;
+    assert_int_equal(r->n_ends, 0);
+    r->n_breaks++;
+}
+
 static struct reader *start(void)
 {
     struct reader *r = xnew(struct reader);
-    r->follow = kube_follow_new(
-        NULL,
-        &(struct kube_follow_params){
-            .ns = "n", .pod = "a", .on_line = on_line, .on_end = on_end, .ctx = r, .seed = 1});
+    r->follow = kube_follow_new(NULL, &(struct kube_follow_params){.ns = "n",
+                                                                   .pod = "a",
+                                                                   .on_line = on_line,
+                                                                   .on_break = on_break,
+                                                                   .on_end = on_end,
+                                                                   .ctx = r,
+                                                                   .seed = 1});
     return r;
 }
 
@@ -78,10 +88,12 @@ static void goes_on_where_a_stream_ended(void **state)
     assert_non_null(strstr(path, "&sinceTime=2026-11-20T08%3A52%3A51Z"));
     fake_client_data(fake_client_stream(), ONE TWO);
     assert_int_equal(r->n_ends, 0);
+    assert_int_equal(r->n_breaks, 1); /* nobody saw what was written meanwhile */
     kube_follow_container_ended(r->follow);
     kube_follow_container_ended(r->follow); /* twice is harmless */
     fake_client_end(fake_client_stream(), 200);
     assert_int_equal(r->n_ends, 1);
+    assert_int_equal(r->n_breaks, 1);
     assert_int_equal(r->r, 0);
     finish(r, "one\ntwo\n");
 }

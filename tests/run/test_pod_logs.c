@@ -154,6 +154,11 @@ static void a_log_rule_makes_summaries(void **state)
     first.on_line(first.ctx, "step 1", 6);
     first.on_line(first.ctx, "100.5 images/sec", 16);
     assert_int_equal(w.n_records, 1); /* the live view moves */
+    const int64_t output_unix_ms = seen(&w, &ids[1])->output_unix_ms;
+    assert_true(output_unix_ms > 0);
+    uv_sleep(2);
+    first.on_break(first.ctx); /* a node that does not show its output is no silent program */
+    assert_true(seen(&w, &ids[1])->output_unix_ms > output_unix_ms);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], ENDED);
     assert_int_equal(seen(&w, &ids[1])->state, REPLICA_RUNNING);
     assert_int_equal(seen(&w, &ids[1])->ended_unix_ms, 0);
