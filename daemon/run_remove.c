@@ -86,7 +86,7 @@ int run_bury(struct run *run, struct err *err)
     int r = 0;
     const bool is_ours =
         run_life_is_claimed(run->life) || store->ops->probe_run(store, run->uid, NULL) != -EBUSY;
-    if (is_ours && run->expiry.state == EXPIRY_NOT_DUE) {
+    if (is_ours && (run->asked.erase || run->expiry.state == EXPIRY_NOT_DUE)) {
         r = run->asked.erase ? erase(run, err) : leave_tombstone(run, err);
         if (r < 0 && r != -ENOENT) {
             if (run_is_driven(run)) {

@@ -450,6 +450,32 @@ static void a_full_disk_keeps_no_run_that_is_to_be_erased(void **state)
     close_world(NULL, bmr);
 }
 
+/* Its time to live is over, but benchd could not delete the object; a person does, with the results. */
+static void an_expired_run_can_be_erased(void **state)
+{
+    struct world *w = open_world(state);
+    for (int erase = 0; erase < 2; erase++) {
+        const char *uid = erase ? "u1" : "u0";
+        struct run_queue q = {0};
+        json_t *bmr = inline_bmr(uid);
+        json_object_set_new(json_object_get(bmr, "metadata"), "name", json_string(uid));
+        struct run *run = run_new(&w->env, bmr);
+        assert_int_equal(take_good(run, bmr, NULL), 1);
+        run_queue_add(&q, run);
+        run->expiry.state = EXPIRY_DUE;
+        run->asked.is_gone = true;
+        run->asked.erase = erase;
+        assert_int_equal(run_queue_bury(&q, NULL), 0);
+        struct run_brief brief = {0};
+        assert_int_equal(w->env.store->ops->get_brief(w->env.store, uid, &brief, NULL),
+                         erase ? -ENOENT : 0);
+        assert_int_equal(brief.deleted_unix_ms, 0);
+        run_queue_done(&q);
+        json_decref(bmr);
+    }
+    close_world(NULL, NULL);
+}
+
 /* Pods can be stopped without space. */
 static void a_driver_hears_what_is_asked_on_a_full_disk(void **state)
 {
@@ -623,6 +649,7 @@ int main(void)
         ROW(a_parked_run_waits_longer_each_time),
         ROW(rows_that_cannot_be_deleted_are_tried_again),
         ROW(a_full_disk_keeps_no_run_that_is_to_be_erased),
+        ROW(an_expired_run_can_be_erased),
         ROW(a_driver_hears_what_is_asked_on_a_full_disk),
         ROW(what_is_gone_is_not_accepted),
         ROW(progress_and_time_left),
