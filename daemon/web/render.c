@@ -209,7 +209,8 @@ bool renderer_submit(struct renderer *r, struct render_job *job)
     struct queue *q = is_scrape ? &r->scrapes : &r->waiting;
     job->give_up_ns = clock_monotonic_ns() + RENDER_TIMEOUT_NS;
     uv_mutex_lock(&r->mutex);
-    const bool is_taken = q->len < (is_scrape ? RENDER_MAX_SCRAPES : RENDER_MAX_WAITING);
+    const bool is_taken = !atomic_load(&r->is_stopping) &&
+                          q->len < (is_scrape ? RENDER_MAX_SCRAPES : RENDER_MAX_WAITING);
     if (is_taken) {
         queue_push(q, job);
         uv_cond_signal(&r->has_work);

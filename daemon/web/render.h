@@ -40,7 +40,7 @@ struct render_params {
 };
 struct renderer;
 int renderer_new(const struct render_params *params, struct renderer **ret, struct err *err);
-/* False: too many wait; the job was not taken. */
+/* False: too many wait, or the thread has been stopped; the job was not taken. */
 bool renderer_submit(struct renderer *r, struct render_job *job);
 /* A job that is done; NULL: none. */
 struct render_job *renderer_take_done(struct renderer *r);

@@ -262,6 +262,8 @@ static void test_stop(void **state)
 {
     struct rig *rig = *state;
     renderer_stop(rig->renderer);
+    struct render_job late = job_of("/"); /* it would wait for ever */
+    assert_false(renderer_submit(rig->renderer, &late));
     assert_null(renderer_take_done(rig->renderer));
 }
 
