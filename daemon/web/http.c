@@ -399,19 +399,22 @@ static int start_threads(struct web *w, const struct web_params *params, int fd_
 {
     const struct render_params render = {
         .view = params->view, .store_url = params->store_url, .on_done = on_done, .ctx = w};
-    int r = uv_loop_init(&w->loop);
-    r = r < 0 ? r : uv_async_init(&w->loop, &w->wake, on_wake);
-    if (r < 0) {
-        (void)close(fd_take);
-        return err_set(err, EIO, "the HTTP server cannot start: %s", uv_strerror(r));
-    }
-    w->wake.data = w;
     json_object_seed(0); /* jansson asks for it before there are threads */
-    r = renderer_new(&render, &w->renderer, err);
+    int r =
+        renderer_new(&render, &w->renderer, err); /* it answers nobody before the loop is there */
     if (r < 0) {
         (void)close(fd_take);
         return r;
     }
+    r = uv_loop_init(&w->loop);
+    r = r < 0 ? r : uv_async_init(&w->loop, &w->wake, on_wake);
+    if (r < 0) {
+        (void)close(fd_take);
+        renderer_stop(w->renderer);
+        renderer_free(w->renderer);
+        return err_set(err, EIO, "the HTTP server cannot start: %s", uv_strerror(r));
+    }
+    w->wake.data = w;
     r = start_mhd(w, fd_take, err);
     if (r >= 0 && (r = uv_thread_create(&w->thread, run, w)) < 0) {
         MHD_stop_daemon(w->mhd);
