@@ -1,4 +1,5 @@
-/* How often `compare` names a change that is none, and how often it sees one (script/bench coverage).
+/* How often `compare` reports a change where there is none, and how often it finds a real one
+ * (script/bench coverage).
  *
  *   false_alarms [EXPERIMENTS]        1,000 unless given
  *
@@ -206,7 +207,8 @@ static struct counts experiments(const struct row *row, int n, uint64_t *state)
 
 /* ---- the report ---- */
 
-/* An alarm is a change that is named where there is none. Chance: a share of 1% is counted with a deviation of its own. */
+/* The bar of an alarm rate: 1%, plus two standard deviations of a rate that is counted in this many
+ * experiments. */
 #define ALARM -1, 1
 #define SEEN 95, 100
 #define NO_BAR -1, 100

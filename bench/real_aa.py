@@ -17,7 +17,7 @@ NAME = "real-aa"
 
 
 def definition(repeats):
-    """One trainer without a server, twice; a label of a pod that no process of this machine reads tells them apart."""
+    """One trainer without a server, measured as two values of an axis. The axis sets a pod label, which no local process reads."""
     return {
         "apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": NAME},
         "spec": {

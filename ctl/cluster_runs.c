@@ -338,7 +338,7 @@ static enum exit_code find_to_end(struct cluster *c, const char *what, json_t **
     return code;
 }
 
-/* Tells benchd that the results are to go with the object. */
+/* Asks benchd to erase the results at once when the object is deleted. */
 static int ask_to_erase(struct cluster *c, const char *name, struct err *err)
 {
     struct kube_request req;

@@ -169,7 +169,7 @@ void complete_points(struct typing *t)
     backend_free(b);
 }
 
-/* The definition that the line names; NULL if there is none or it is not valid. */
+/* The definition that the line names. NULL: the line names none, or it is not valid. */
 static struct spec *load_definition(const struct typing *t)
 {
     const char *file_option = args_get(&t->cli.args, "file", NULL);

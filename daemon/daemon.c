@@ -182,7 +182,7 @@ static int purge(struct daemon *d, struct err *err)
     return r;
 }
 
-/* The drivers know by themselves; here it is told. */
+/* Reports that the disk is full, or has space again. The driver finds out by itself. */
 static void look_at_space(struct daemon *d)
 {
     const struct run *active = run_queue_active(&d->queue);

@@ -28,7 +28,6 @@ struct daemon {
     char *ns, *identity, *address, *read_key; /* owned; read_key may be NULL */
     struct store *store;
     struct daemon_view *view; /* what other threads see; borrowed */
-    size_t n_runs_shown;      /* when the list was published last */
     struct kube_client *client;
     struct watches watches;
     struct elector *elector;

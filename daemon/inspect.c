@@ -50,24 +50,25 @@ static void collect_facts(const struct daemon *d, struct daemon_facts *f)
     kube_client_get_stats(d->client, &f->kube);
 }
 
-/* The runs as shown; those that did not change are shared with the list before. NULL: none changed. */
-static struct daemon_runs *list_changes(struct daemon *d)
+/* The runs as shown; those that did not change are shared with the list before. NULL: the list would be the
+ * same. */
+static struct daemon_runs *list_changes(const struct daemon *d)
 {
     const int64_t now_unix_ms = clock_steady_unix_ms();
-    bool is_changed = d->n_runs_shown != d->queue.runs.len; /* one was added or removed */
-    vec_each (struct run *, run, &d->queue.runs) {
-        is_changed |= run_refresh_shown(*run, now_unix_ms);
-    }
-    if (!is_changed) {
-        return NULL;
-    }
-    d->n_runs_shown = d->queue.runs.len;
     struct daemon_runs *runs = daemon_runs_new();
     vec_each (struct run *, run, &d->queue.runs) {
+        run_refresh_shown(*run, now_unix_ms);
         if ((*run)->shown != NULL) {
             *vec_push(&runs->list) = daemon_run_ref((*run)->shown);
         }
     }
+    struct daemon_snapshot before;
+    daemon_view_read(d->view, &before);
+    if (daemon_runs_are_same(before.runs, runs)) {
+        daemon_runs_unref(runs);
+        runs = NULL;
+    }
+    daemon_snapshot_done(&before);
     return runs;
 }
 

@@ -262,16 +262,16 @@ static struct daemon_frozen frozen_of(const struct run_def *def, const struct da
                                                 .baseline = def->spec->baseline.kind};
 }
 
-bool run_refresh_shown(struct run *run, int64_t now_unix_ms)
+void run_refresh_shown(struct run *run, int64_t now_unix_ms)
 {
     struct daemon_run *before = run->shown;
     if (is_history(run, now_unix_ms)) {
         run->shown = NULL;
         daemon_run_unref(before);
-        return before != NULL;
+        return;
     }
     if (before != NULL && is_shown_as_it_is(run)) {
-        return false;
+        return;
     }
     struct daemon_run *shown = daemon_run_new(run->name, run->uid, run->benchmark);
     shown->created_unix_ms = created_unix_ms(run);
@@ -285,5 +285,4 @@ bool run_refresh_shown(struct run *run, int64_t now_unix_ms)
     }
     run->shown = shown;
     daemon_run_unref(before);
-    return true;
 }

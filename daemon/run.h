@@ -128,5 +128,5 @@ enum pod_naming run_naming(const struct run *run, const struct run_def *def);
 /* An Event of the object. */
 void run_emit(const struct run *run, enum event_type type, const char *reason, const char *note);
 void run_wake(const struct run *run);
-/* Brings `shown` up to date. True: it was replaced, or is none any more. */
-bool run_refresh_shown(struct run *run, int64_t now_unix_ms);
+/* Replaces `shown` if something in it has changed; NULL for a run that ended long ago. */
+void run_refresh_shown(struct run *run, int64_t now_unix_ms);

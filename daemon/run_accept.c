@@ -12,7 +12,7 @@
 #include "daemon/bmr.h"
 #include "daemon/template_check.h"
 
-#define CHECK_TOLD_NS (5 * INT64_C(1000000000)) /* a dry run without an answer is told */
+#define CHECK_TOLD_NS (5 * INT64_C(1000000000)) /* a dry run without an answer is reported */
 
 /* ---- refusal ---- */
 

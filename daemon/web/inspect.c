@@ -70,6 +70,20 @@ void daemon_runs_unref(struct daemon_runs *runs)
     free(runs);
 }
 
+bool daemon_runs_are_same(const struct daemon_runs *a, const struct daemon_runs *b)
+{
+    if (a->list.len != b->list.len) {
+        return false;
+    }
+    for (size_t i = 0; i < a->list.len; i++) {
+        if (a->list.items[i] !=
+            b->list.items[i]) { /* a run that changes is replaced, never written */
+            return false;
+        }
+    }
+    return true;
+}
+
 const struct daemon_run *daemon_runs_find(const struct daemon_runs *runs, const char *name_or_uid)
 {
     vec_each (struct daemon_run *, run, &runs->list) {

@@ -74,6 +74,8 @@ struct daemon_runs {
 };
 struct daemon_runs *daemon_runs_new(void); /* with one user; push items that you have referenced */
 void daemon_runs_unref(struct daemon_runs *runs);
+/* The same runs, unchanged and in the same order? */
+bool daemon_runs_are_same(const struct daemon_runs *a, const struct daemon_runs *b);
 /* By name or uid; NULL: not there. */
 const struct daemon_run *daemon_runs_find(const struct daemon_runs *runs, const char *name_or_uid);
 

@@ -120,8 +120,8 @@ static bool still_fails(uint64_t seed, const struct fault_plan *plan, struct out
     return ret->verdict[0] != '\0';
 }
 
-/* Leaves out what the failure does not need: faults, one by one until none can go, then runs, and makes
- * windows shorter. The failure may become another one. */
+/* Leaves out what the failure does not need: faults, one by one until none can go, then runs. The
+ * failure may become another one. */
 static void shrink(uint64_t seed, struct fault_plan *plan, struct outcome *ret)
 {
     bool has_changed = true;
