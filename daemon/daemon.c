@@ -161,25 +161,25 @@ static int learn_objects(struct daemon *d, struct err *err)
     return 0;
 }
 
-/* Erases one run a turn of the loop, then looks again for the next. */
-static int purge(struct daemon *d, struct err *err)
+/* Erases one run a turn of the loop, then looks again for the next. What cannot be erased now is tried
+ * again later, whatever the reason: nobody waits for it. */
+static void purge(struct daemon *d)
 {
     const int64_t now_ns = clock_monotonic_ns();
     if (now_ns < d->purge_ns) {
-        return 0;
+        return;
     }
-    int r = run_purge(&d->run_env, err);
-    if (r == -EBUSY || r == -EBADMSG) { /* later, and never the end of benchd */
-        log_event(LOG_LEVEL_WARN, "the results of a deleted run could not be erased, retrying",
-                  "err", err->msg, NULL);
-        r = 0;
-    }
-    if (r == 0) {
-        d->purge_ns = now_ns + PURGE_EVERY_NS;
-    } else {
+    struct err err = {0};
+    const int r = run_purge(&d->run_env, &err);
+    if (r > 0) {
         wake(d);
+        return;
     }
-    return r;
+    d->purge_ns = now_ns + PURGE_EVERY_NS;
+    if (r < 0) {
+        log_event(LOG_LEVEL_WARN, "the results of a deleted run could not be erased, retrying",
+                  "err", err.msg, NULL);
+    }
 }
 
 /* Reports that the disk is full, or has space again. The driver finds out by itself. */
@@ -212,10 +212,12 @@ static void look(struct daemon *d)
     r = r < 0 ? r : run_queue_accept(&d->queue, &d->watches, &err);
     const bool is_first_look = r > 0; /* one that was not seen yet may have to run first */
     r = r < 0 || is_first_look || d->space.is_full ? r : run_queue_advance(&d->queue, &err);
-    r = r < 0 || is_first_look ? r : purge(d, &err);
     if (r < 0 && r != -ENOSPC) {
         give_up(d, EXIT_LOCAL_RESOURCE, &err);
         return;
+    }
+    if (r >= 0 && !is_first_look) {
+        purge(d);
     }
     look_at_space(d);
     if (run_queue_publish(&d->queue) || is_first_look) {

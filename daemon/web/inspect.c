@@ -75,9 +75,8 @@ bool daemon_runs_are_same(const struct daemon_runs *a, const struct daemon_runs 
     if (a->list.len != b->list.len) {
         return false;
     }
-    for (size_t i = 0; i < a->list.len; i++) {
-        if (a->list.items[i] !=
-            b->list.items[i]) { /* a run that changes is replaced, never written */
+    for (size_t i = 0; i < a->list.len; i++) { /* a run that changes is replaced, never written */
+        if (a->list.items[i] != b->list.items[i]) {
             return false;
         }
     }
