@@ -15,6 +15,7 @@ import headers
 import homes
 import layers
 import mentions
+import mutations
 import sizes
 import units
 
@@ -209,6 +210,17 @@ class SelfTest(unittest.TestCase):
                      "ms = 1000 * a_s + b_ms;", "/* a_ns = b_ms */", "a_ns = to_ns(b_ms);", "*ret_ns = now_ns - then_ns;",
                      "p->a_ns = b_ms < 0 ? -1 : b_ms * N;", "a_ns = s->b_ns;"):
             self.assert_good(units.check, {"lib/core/x.c": f"    {text}\n"})
+
+    def test_mutations(self):
+        def row(name, find, file="lib/base/add.c"):
+            return f'[[row]]\nname = "{name}"\nfile = "{file}"\nfind = "{find}"\nput = "0"\ntests = ["base/add"]\n'
+
+        good = {"lib/base/add.c": "int add(int a)\n{\n    return a + 1;\n}\n",
+                "tests/mutations/base.toml": row("one less", "a + «1»")}
+        self.assert_good(mutations.check, good)
+        for bad in (row("gone", "a - 1"), row("elsewhere", "a + 1", "lib/base/sub.c"),
+                    row("a", "return a + 1") + row("b", "a + 1")):
+            self.assertEqual(len(self.findings(mutations.check, {**good, "tests/mutations/base.toml": bad})), 1, bad)
 
     def test_exit_codes(self):
         self.assert_good(exit_codes.check, EXIT_CODES)
