@@ -92,7 +92,7 @@ int report_step(struct report *r, const struct record_step *step, struct err *er
 
 void report_barrier(struct report *r)
 {
-    r->throttled_begin_ns = host_throttled_ns("");
+    r->throttling_begin = host_throttling("");
 }
 
 static int put_file(const char *path, const struct buf *line, struct err *err)
@@ -111,7 +111,9 @@ static int put_file(const char *path, const struct buf *line, struct err *err)
 int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, size_t n,
                    struct err *err)
 {
-    s->throttled_ns = host_throttled_ns("") - r->throttled_begin_ns;
+    const struct host_throttling throttling = host_throttling("");
+    s->throttled_ns = throttling.time_ns - r->throttling_begin.time_ns;
+    s->throttled_periods = throttling.periods - r->throttling_begin.periods;
     s->max_rss_bytes = host_max_rss_bytes();
     memcpy(s->environment_digest, r->environment_digest, sizeof(s->environment_digest));
     struct buf line = BUF_INIT;

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "core/record.h"
+#include "worker/host/host.h"
 #include "worker/role_env.h"
 
 /* How long an error waits for a reader that is stuck, once for each of mutex, stdout and stderr. */
@@ -20,7 +21,7 @@ struct report {
     pthread_mutex_t mutex;    /* stdout and `failed` */
     bool failed;
     char environment_digest[65];
-    int64_t throttled_begin_ns; /* set at the barrier */
+    struct host_throttling throttling_begin; /* set at the barrier */
 };
 
 void report_init(struct report *r, const struct role_env *e);
@@ -31,7 +32,7 @@ int report_start(struct report *r, const struct role_env *e, struct err *err);
 int report_step(struct report *r, const struct record_step *step, struct err *err);
 /* Call it at the barrier: throttling is counted from here on. */
 void report_barrier(struct report *r);
-/* Fills in what the machine reports (throttled_ns, max RSS, digest) and writes
+/* Fills in what the machine reports (throttling, max RSS, digest) and writes
  * the summary record. */
 int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, size_t n,
                    struct err *err);

@@ -209,6 +209,7 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
     set_number(o, "loss_first", s->loss_first);
     set_number(o, "loss_last", s->loss_last);
     set_time(o, "throttled_ns", s->throttled_ns);
+    set_count(o, "throttled_periods", s->throttled_periods);
     set_count(o, "max_rss_bytes", s->max_rss_bytes);
     json_object_set_new(o, "environment_digest",
                         s->environment_digest[0] == '\0' ? json_null()

@@ -82,7 +82,8 @@ struct summary {
     int64_t phase_ns[PHASE_COUNT];
     uint64_t bytes_tx, bytes_rx;
     double loss_first, loss_last; /* NaN: none */
-    int64_t throttled_ns;
+    int64_t throttled_ns;         /* of it, the cgroup kept the replica from running, */
+    uint64_t throttled_periods;   /* in so many scheduling periods */
     uint64_t max_rss_bytes;
     char environment_digest[65]; /* SHA-256 of the start record's environment, hex */
     /* Step times: series_us[i] is the mean of steps i*k .. i*k+k-1. Written as u16 each

@@ -87,6 +87,7 @@ static json_t *summary_to_json(const struct summary *s)
     json_object_set_new(o, "lossFirst", json_number_or_null(s->loss_first));
     json_object_set_new(o, "lossLast", json_number_or_null(s->loss_last));
     json_object_set_new(o, "throttledNs", json_integer(s->throttled_ns));
+    json_object_set_new(o, "throttledPeriods", count(s->throttled_periods));
     json_object_set_new(o, "maxRssBytes", count(s->max_rss_bytes));
     json_object_set_new(
         o, "environmentDigest",

@@ -220,6 +220,7 @@ static struct summary worst_summary(void)
         .loss_first = -2.2250738585072014e-308,
         .loss_last = -1.7976931348623157e308,
         .throttled_ns = INT64_MAX,
+        .throttled_periods = UINT64_MAX,
         .max_rss_bytes = UINT64_MAX,
         .environment_digest = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
         .source = {.unit = UNIT_SAMPLES, .accuracy_last = -2.2250738585072014e-308},

@@ -25,6 +25,7 @@ struct machine {
     } files[MAX_FILES];
     const char *environment; /* the keys that the files decide, as JSON */
     int64_t throttled_ns;
+    uint64_t throttled_periods;
 };
 
 /* clang-format off */
@@ -36,25 +37,25 @@ static const struct machine rows[] = {
       {"/sys/fs/cgroup/kubepods/pod7/cpu.stat", "usage_usec 9\nnr_throttled 3\nthrottled_usec 1234\n"},
       {"/proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-3,8\n"}},
      "{\"cgroup_cpu_limit\": 1.5, \"cgroup_memory_limit\": 5368709120, \"cpuset\": \"0-3,8\"}",
-     1234000},
+     1234000, 3},
     {"cgroup v2 in a container: the mount is the group",
      {{"/proc/self/cgroup", "0::/../../pod7\n"}, {"/sys/fs/cgroup/cpu.max", "max 100000\n"},
       {"/sys/fs/cgroup/memory.max", "max\n"}},
-     "{\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null}", 0},
+     "{\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null}", 0, 0},
     {"cgroup v1",
      {{"/proc/self/cgroup", "6:cpuset:/s\n5:memory:/m\n4:cpuacct,cpu:/c\n1:name=systemd:/\n"},
       {"/sys/fs/cgroup/cpu/c/cpu.cfs_quota_us", "400000\n"},
       {"/sys/fs/cgroup/cpu/c/cpu.cfs_period_us", "100000\n"},
       {"/sys/fs/cgroup/cpu/s/cpu.cfs_quota_us", "1\n"},
-      {"/sys/fs/cgroup/cpu/c/cpu.stat", "nr_periods 5\nthrottled_time 777\n"},
+      {"/sys/fs/cgroup/cpu/c/cpu.stat", "nr_periods 5\nnr_throttled 2\nthrottled_time 777\n"},
       {"/sys/fs/cgroup/memory/m/memory.limit_in_bytes", "1073741824\n"}},
-     "{\"cgroup_cpu_limit\": 4.0, \"cgroup_memory_limit\": 1073741824}", 777},
+     "{\"cgroup_cpu_limit\": 4.0, \"cgroup_memory_limit\": 1073741824}", 777, 2},
     {"cgroup v1 without limits",
      {{"/proc/self/cgroup", "5:memory:/\n4:cpu,cpuacct:/\n"},
       {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"},
       {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"},
       {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"}},
-     "{\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null}", 0},
+     "{\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null}", 0, 0},
     {"CPU and caches",
      {{"/proc/cpuinfo", "processor\t: 0\nmodel name\t: Fast CPU @ 2\ncpu MHz\t\t: 1799.123\n\n"},
       {"/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "4100000\n"},
@@ -64,10 +65,10 @@ static const struct machine rows[] = {
       {"/sys/devices/system/cpu/cpu0/cache/index2/level", "2\n"},
       {"/sys/devices/system/cpu/cpu0/cache/index2/type", "Unified\n"},
       {"/sys/devices/system/cpu/cpu0/cache/index2/size", "1024K\n"}},
-     "{\"cpu_model\": \"Fast CPU @ 2\", \"cpu_mhz\": 4100.0, \"caches\": \"L1d 48K, L2 1024K\"}", 0},
+     "{\"cpu_model\": \"Fast CPU @ 2\", \"cpu_mhz\": 4100.0, \"caches\": \"L1d 48K, L2 1024K\"}", 0, 0},
     {"only the present frequency is known",
      {{"/proc/cpuinfo", "model name\t: Slow\ncpu MHz\t\t: 1799.5\n"}},
-     "{\"cpu_model\": \"Slow\", \"cpu_mhz\": 1799.5}", 0},
+     "{\"cpu_model\": \"Slow\", \"cpu_mhz\": 1799.5}", 0, 0},
     {"clock, governor, driver",
      {{"/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"},
       {"/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"},
@@ -75,20 +76,20 @@ static const struct machine rows[] = {
       {"/sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "performance\n"},
       {"/sys/module/nvidia/version", "535.104.05\n"}},
      "{\"clock_source\": \"tsc\", \"cpu_governor\": \"performance and powersave\", "
-     "\"gpu_driver\": \"nvidia 535.104.05\"}", 0},
+     "\"gpu_driver\": \"nvidia 535.104.05\"}", 0, 0},
     {"another maker's driver",
      {{"/sys/module/amdgpu/version", "6.7.0\n"}},
-     "{\"cpu_governor\": null, \"gpu_driver\": \"amdgpu 6.7.0\"}", 0},
+     "{\"cpu_governor\": null, \"gpu_driver\": \"amdgpu 6.7.0\"}", 0, 0},
     {"nothing to read",
      {{NULL, NULL}},
      "{\"clock_source\": null, \"cpu_governor\": null, \"gpu_driver\": null, "
      "\"cpu_model\": null, \"cpu_mhz\": null, \"caches\": null, \"cpuset\": null, "
-     "\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null}", 0},
+     "\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null}", 0, 0},
     {"nonsense",
      {{"/proc/self/cgroup", "no colon\n"}, {"/proc/cpuinfo", "model name"},
       {"/sys/fs/cgroup/cpu.max", "many\n"}, {"/sys/fs/cgroup/cpu.stat", "throttled_usec -4\n"},
       {"/sys/fs/cgroup/memory.max", ""}},
-     "{\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null, \"cpu_mhz\": null}", 0},
+     "{\"cgroup_cpu_limit\": null, \"cgroup_memory_limit\": null, \"cpu_mhz\": null}", 0, 0},
 };
 /* clang-format on */
 
@@ -134,7 +135,9 @@ static void machines(void **state)
         }
         assert_true(json_is_string(json_object_get(got, "host")));
         assert_true(json_is_string(json_object_get(got, "kernel")));
-        assert_int_equal(host_throttled_ns(root), rows[i].throttled_ns);
+        const struct host_throttling throttling = host_throttling(root);
+        assert_int_equal(throttling.time_ns, rows[i].throttled_ns);
+        assert_int_equal(throttling.periods, rows[i].throttled_periods);
         free(text);
         json_decref(got);
         json_decref(want);

@@ -274,17 +274,30 @@ json_t *host_environment(const char *root)
     return o;
 }
 
-int64_t host_throttled_ns(const char *root)
+/* A number of cpu.stat, from 0 to `max`. */
+static bool find_count(const char *stat, const char *key, int64_t max, int64_t *ret)
 {
-    _cleanup_(freep) char *v2 = read_cgroup(root, "", "cpu.stat");
-    _cleanup_(freep) char *us_text = find_line(v2, "throttled_usec", " ");
-    int64_t v = 0;
-    if (us_text != NULL && parse_i64_in(us_text, 0, INT64_MAX / 1000, &v) == 0) {
-        return v * 1000;
+    _cleanup_(freep) char *text = find_line(stat, key, " ");
+    return text != NULL && parse_i64_in(text, 0, max, ret) == 0;
+}
+
+struct host_throttling host_throttling(const char *root)
+{
+    _cleanup_(freep) char *stat = read_cgroup(root, "", "cpu.stat");
+    int64_t time = 0, periods = 0;
+    int64_t unit_ns = 1000;
+    if (!find_count(stat, "throttled_usec", INT64_MAX / 1000, &time)) { /* v1, or no limit */
+        free(stat);
+        stat = read_cgroup(root, "cpu", "cpu.stat");
+        unit_ns = 1;
+        if (!find_count(stat, "throttled_time", INT64_MAX, &time)) {
+            time = 0;
+        }
     }
-    _cleanup_(freep) char *v1 = read_cgroup(root, "cpu", "cpu.stat");
-    _cleanup_(freep) char *ns_text = find_line(v1, "throttled_time", " ");
-    return ns_text != NULL && parse_i64_in(ns_text, 0, INT64_MAX, &v) == 0 ? v : 0;
+    if (!find_count(stat, "nr_throttled", INT64_MAX, &periods)) {
+        periods = 0;
+    }
+    return (struct host_throttling){.time_ns = time * unit_ns, .periods = (uint64_t)periods};
 }
 
 uint64_t host_max_rss_bytes(void)

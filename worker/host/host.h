@@ -11,8 +11,12 @@
  * machine. */
 json_t *host_environment(const char *root);
 
-/* How long the cgroup has throttled this process so far; 0 if unknown. */
-int64_t host_throttled_ns(const char *root);
+/* How the cgroup has throttled this process so far; 0 where it does not say. */
+struct host_throttling {
+    int64_t time_ns;
+    uint64_t periods; /* scheduling periods in which it was stopped */
+};
+struct host_throttling host_throttling(const char *root);
 /* Peak resident memory of this process. */
 uint64_t host_max_rss_bytes(void);
 /* SHA-256 of the environment's canonical text (record_environment_canonical), in hex. */
