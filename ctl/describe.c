@@ -114,7 +114,7 @@ static void format_environment_key(json_t *const *environments, size_t n, const 
     buf_done(&text);
 }
 
-/* What the start records say about the machine; values that differ between replicas are printed
+/* What start records and launchers say about the machines; values that differ between replicas are printed
  * side by side. */
 static void format_environment(const struct describe_params *p, struct buf *out)
 {
@@ -130,7 +130,7 @@ static void format_environment(const struct describe_params *p, struct buf *out)
             }
         }
     }
-    buf_printf(out, "\nEnvironment (from the start records of %zu replicas):\n", environments.len);
+    buf_printf(out, "\nEnvironment of %zu replicas:\n", environments.len);
     json_t *keys = json_object(); /* of all of them, once each */
     vec_each (json_t *, e, &environments) {
         (void)json_object_update_missing(keys, *e); /* grows in memory only */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "core/placement.h"
 #include "core/record.h"
 #include "core/summary.h"
 
@@ -402,6 +403,8 @@ void pod_state_read(const json_t *pod, const struct replica_id *id, struct pod_s
     look_at_container(ret, container, &ended);
     const char *image_id = text_of(container, "imageID");
     ret->image_id = *image_id == '\0' ? NULL : xstrdup(image_id);
+    const char *node = text_of(json_object_get(pod, "spec"), "nodeName");
+    ret->node = *node == '\0' ? NULL : xstrdup(node);
     text_put(ret->ip, sizeof(ret->ip), "%s", text_of(status, "podIP"));
     if (failed_as_a_pod(ret, status)) {
         return;
@@ -424,19 +427,13 @@ void pod_state_done(struct pod_state *state)
     state->summary_line = NULL;
     free(state->image_id);
     state->image_id = NULL;
+    free(state->node);
+    state->node = NULL;
 }
 
 char *pod_state_environment(const struct pod_state *state, const char *environment_json)
 {
-    if (state->image_id == NULL) {
-        return environment_json == NULL ? NULL : xstrdup(environment_json);
-    }
-    json_t *o = environment_json == NULL ? json_object() : json_loads(environment_json, 0, NULL);
-    /* The replica may say what it likes; its node knows. */
-    (void)json_object_set_new(o, "image_id", json_string(state->image_id));
-    char *text = record_environment_canonical(o);
-    json_decref(o);
-    return text;
+    return placement_add(environment_json, state->node, state->image_id);
 }
 
 bool pod_is_over(const json_t *pod)

@@ -31,6 +31,7 @@ struct pod_state {
     char message[512];         /* why it failed or waits, or that it left a damaged record, for a
                               person; "" if all is well */
     char *image_id;            /* of its container: the digest that ran; owned; NULL: not known */
+    char *node;                /* where it was scheduled; owned; NULL: nowhere yet */
     char *summary_line;        /* owned; NULL: none */
     const char *summary_fault; /* of summary_line (core/summary.h); static; NULL: none */
     bool has_blamed;
@@ -43,7 +44,7 @@ void pod_state_read(const json_t *pod, const struct replica_id *id, struct pod_s
 void pod_state_done(struct pod_state *state);
 
 /* The environment of the replica's start record (NULL: none came) with what only the cluster knows:
- * `image_id`. Owned; NULL if nothing is known. */
+ * `image_id` and `node`. Owned; NULL if nothing is known. */
 char *pod_state_environment(const struct pod_state *state, const char *environment_json);
 
 /* The replica's container in a pod's spec: the one with the variables of the contract, wherever a webhook

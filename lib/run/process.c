@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/placement.h"
 #include "core/record.h"
 #include "core/summary.h"
 
@@ -86,8 +87,8 @@ static void on_step(void *ctx, const struct record *record)
 }
 
 struct process *process_new(uv_loop_t *loop, struct launcher *launcher, const struct replica_id *id,
-                            char **argv_take, char **envp_take, size_t log_max_bytes,
-                            const struct log_parser_params *log)
+                            char **argv_take, char **envp_take, const char *node,
+                            size_t log_max_bytes, const struct log_parser_params *log)
 {
     struct process *p = xnew(struct process);
     p->launcher = launcher;
@@ -95,6 +96,7 @@ struct process *process_new(uv_loop_t *loop, struct launcher *launcher, const st
     p->id = *id;
     p->argv = argv_take;
     p->envp = envp_take;
+    p->node = node;
     p->state = REPLICA_PENDING;
     p->exit_code = -1;
     p->streams[0].fd = p->streams[1].fd = -1;
@@ -112,6 +114,7 @@ static void process_free(struct process *p)
     free(p->message);
     free(p->summary_line);
     free(p->environment_json);
+    free(p->placed_json);
     free(p->error_message);
     free(p->damage);
     free(p);
@@ -372,9 +375,10 @@ void process_observe(const struct process *p, struct observed_replica *ret)
 
 void process_output(struct process *p, struct replica_output *ret)
 {
+    replace_take(&p->placed_json, placement_add(p->environment_json, p->node, NULL));
     *ret = (struct replica_output){
         .summary_line = p->summary_line,
-        .environment_json = p->environment_json,
+        .environment_json = p->placed_json,
         .exit_code = p->exit_code,
         .signal = p->signal,
         .failure = p->message,

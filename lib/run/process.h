@@ -34,6 +34,7 @@ struct process {
     uv_loop_t *loop;
     struct replica_id id;
     char **argv, **envp; /* owned */
+    const char *node;    /* this machine; borrowed from the launcher */
     struct child child;
     bool is_alive;   /* started and not reaped */
     bool is_removed; /* not observed any more */
@@ -54,7 +55,8 @@ struct process {
     const char *summary_fault;               /* of summary_line; static; NULL: none */
     bool is_job_summary;                     /* summary_line is of all trainers */
     char *environment_json;                  /* owned, NULL: none */
-    char *error_message;                     /* of the last error record; owned, NULL: none */
+    char *placed_json;   /* the same with its node; owned, NULL until asked for */
+    char *error_message; /* of the last error record; owned, NULL: none */
     char *damage; /* of the first damaged record, or why the log has no figure; owned, NULL: none */
     bool has_blamed;
     enum role blamed_role;
@@ -64,8 +66,8 @@ struct process {
 /* Takes argv and envp (NULL-terminated lists). `log`: what its log is read with; its rule may be
  * NULL. */
 struct process *process_new(uv_loop_t *loop, struct launcher *launcher, const struct replica_id *id,
-                            char **argv_take, char **envp_take, size_t log_max_bytes,
-                            const struct log_parser_params *log);
+                            char **argv_take, char **envp_take, const char *node,
+                            size_t log_max_bytes, const struct log_parser_params *log);
 /* A failure becomes the process's state, as if it had run and ended. */
 void process_start(struct process *p, const struct child_params *how);
 /* The same for a failure before the start. */

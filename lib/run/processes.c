@@ -7,14 +7,17 @@
  * handle is referenced while a child is alive, which keeps the loop running. */
 #include "run/processes.h"
 
+#include <limits.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <uv.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "run/cpus.h"
 #include "run/host_cpus.h"
@@ -30,6 +33,7 @@ struct processes {
     uv_loop_t *loop;
     uv_signal_t sigchld;
     char *benchworker; /* owned */
+    char node[HOST_NAME_MAX + 1];
     size_t log_max_bytes;
     unsigned char secret[CHILD_SECRET_SIZE];
     struct cpu cpus[CPU_SETSIZE]; /* usable ones, in the order of cpus_spread */
@@ -155,7 +159,8 @@ static int processes_create(struct launcher *launcher, const struct replica_spec
     }
     _cleanup_(freep) char *secret_fd = xasprintf("BENCHD_SECRET_FD=%d", CHILD_SECRET_FD);
     *slot = process_new(l->loop, launcher, id, strings_dup(spec->argv),
-                        process_env_build(spec->envp, secret_fd), l->log_max_bytes, &spec->log);
+                        process_env_build(spec->envp, secret_fd), l->node, l->log_max_bytes,
+                        &spec->log);
     g->n_members++;
     if (l->dying.len > 0) {
         *vec_push(&l->waiting) = *slot;
@@ -358,6 +363,9 @@ int processes_new(const struct processes_params *params, struct launcher **ret, 
     l->benchworker = xstrdup(params->benchworker);
     l->log_max_bytes = params->log_max_bytes != 0 ? params->log_max_bytes : DEFAULT_LOG_MAX_BYTES;
     l->n_cpus = host_cpus_usable(l->cpus, CPU_SETSIZE);
+    if (gethostname(l->node, sizeof(l->node) - 1) < 0) {
+        text_put(l->node, sizeof(l->node), "localhost");
+    }
     int r = 0;
     if (getrandom(l->secret, sizeof(l->secret), 0) != (ssize_t)sizeof(l->secret)) {
         r = err_set_errno(err, errno, "generate the run's secret");

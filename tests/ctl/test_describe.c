@@ -94,7 +94,7 @@ static void test_a_failed_run(void **state)
         "Trials:        2 of 2 done, 1 failed\n",
         "  Baseline:    Point\n  Steps:       2 warm-up + 8 measured\n",
         /* the same value once, different ones side by side, nothing that a terminal obeys */
-        "Environment (from the start records of 4 replicas):\n",
+        "Environment of 4 replicas:\n",
         "  host:        h\n",
         "  cpuset:      0 | 1?[2J\n",
         "  Failed               True     TooManyFailedTrials   2 failed\n",

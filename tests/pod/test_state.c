@@ -482,6 +482,22 @@ static void image(void **state)
     }
 }
 
+static void node(void **state)
+{
+    (void)state;
+    json_t *pod = json_loads("{\"metadata\":{},\"spec\":{\"nodeName\":\"n4\"},\"status\":{"
+                             "\"phase\":\"Pending\"}}",
+                             0, NULL);
+    pod_prune(pod); /* as the cache keeps it */
+    struct pod_state s;
+    pod_state_read(pod, &trainer_1, &s);
+    assert_string_equal(s.node, "n4");
+    _cleanup_(freep) char *collected = pod_state_environment(&s, "{\"node\":\"mine\"}");
+    assert_string_equal(collected, "{\"node\":\"n4\"}");
+    pod_state_done(&s);
+    json_decref(pod);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -497,6 +513,7 @@ int main(void)
         cmocka_unit_test(without_container_it_is_simulated),
         cmocka_unit_test(address),
         cmocka_unit_test(image),
+        cmocka_unit_test(node),
     };
     return cmocka_run_group_tests_name("pod/state", tests, NULL, NULL);
 }

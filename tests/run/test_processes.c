@@ -125,7 +125,10 @@ static void records_are_kept(void **state)
     assert_int_equal(seen.blamed_role, ROLE_PSERVER);
     assert_int_equal(seen.blamed_index, 2);
     struct replica_output output = fixture_output(&f, &id);
-    assert_string_equal(output.environment_json, "{\"host\":\"test\"}");
+    char node[256] = "";
+    assert_int_equal(gethostname(node, sizeof(node) - 1), 0);
+    _cleanup_(freep) char *environment = xasprintf("{\"host\":\"test\",\"node\":\"%s\"}", node);
+    assert_string_equal(output.environment_json, environment);
     assert_non_null(strstr(output.summary_line, "\"samples\":32"));
     assert_non_null(strstr(output.log, "\nbye\n"));
     assert_int_equal(output.log_len, strlen(output.log));
