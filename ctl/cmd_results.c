@@ -1,13 +1,30 @@
 /* benchctl results RUN: prints the tables of a run. */
+#include "base/str.h"
 #include "ctl/backend.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
 
+/* By point unless --by says otherwise. */
+static enum exit_code take_by(const struct cli *cli, bool *ret_is_by_node)
+{
+    const char *by = args_get(&cli->args, "by", "point");
+    *ret_is_by_node = str_eq(by, "node");
+    if (!*ret_is_by_node && !str_eq(by, "point")) {
+        return cli_error(EXIT_USAGE, "write --by point or --by node",
+                         "--by '%s' is not known; tables have a row a point or a row a node", by);
+    }
+    return EXIT_OK;
+}
+
 static enum exit_code run(struct cli *cli)
 {
+    bool is_by_node;
     struct backend *b = NULL;
     struct loaded_run run = {0};
-    enum exit_code code = backend_open(cli, &b);
+    enum exit_code code = take_by(cli, &is_by_node);
+    if (code == EXIT_OK) {
+        code = backend_open(cli, &b);
+    }
     if (code == EXIT_OK) {
         code = b->ops->load_run(b, cli->args.words[0], &run);
     }
@@ -15,20 +32,27 @@ static enum exit_code run(struct cli *cli)
         code = loaded_run_check(cli, &run);
     }
     if (code == EXIT_OK) {
-        code = show_result(cli, run.result);
+        code = (is_by_node ? show_nodes : show_result)(cli, run.result);
     }
     loaded_run_done(&run);
     backend_free(b);
     return code;
 }
 
+static const struct arg_opt opts[] = {
+    {"by", 0, "point|node", "Print a row for each point (the default) or for each node"},
+};
+
 const struct verb verb_results = {
     .name = "results",
-    .args = "RUN",
+    .args = "RUN [option...]",
     .summary = "Print the tables of a run",
     .examples = "  benchctl results 7k3fq\n"
                 "  benchctl results vgg16-pserver-sweep-7k3fq -o csv > results.csv\n"
+                "  benchctl results 7k3fq --by node\n"
                 "  benchctl results 7k3fq --store sqlite:results.db -o json\n",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
     .formats = SHOW_FORMATS,
     .min_words = 1,
     .max_words = 1,

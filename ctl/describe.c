@@ -291,6 +291,35 @@ static void format_trials(const struct describe_params *p, struct buf *out)
     table_free(t);
 }
 
+static void format_slow_replica(const struct slow_replica *s, struct buf *out)
+{
+    const struct replica_id *id = &s->replica->row->id;
+    buf_printf(out, "  point %u: %s/%u", s->point, role_to_string(id->role), id->index);
+    if (s->replica->node != NULL) {
+        json_t *node = json_string(s->replica->node);
+        buf_puts(out, " on node '");
+        value_text(node, out);
+        buf_puts(out, "'");
+        json_decref(node);
+    }
+    buf_printf(out,
+               " needs %.1f%% more time a step than the median of %zu other%s, whose spread is "
+               "%.1f%%; slowest in %zu of %zu trials\n",
+               100 * s->excess, s->n_others, s->n_others == 1 ? "" : "s", 100 * s->spread,
+               s->n_slow, s->n_trials);
+}
+
+static void format_slow(const struct describe_params *p, struct buf *out)
+{
+    if (p->result->slow.len == 0) {
+        return;
+    }
+    buf_puts(out, "\nSlow replicas (own work a step, else median step time):\n");
+    vec_each (struct slow_replica, s, &p->result->slow) {
+        format_slow_replica(s, out);
+    }
+}
+
 /* The replica whose log is most useful: the one that the cause names, else the first that
  * failed. */
 static const struct replica_row *culprit(const struct attempt_row *row)
@@ -390,6 +419,7 @@ void describe_format(const struct describe_params *p, struct buf *out)
     format_conditions(p, out);
     format_points(p, out);
     format_trials(p, out);
+    format_slow(p, out);
     format_failures(p, out);
     format_events(p, out);
 }

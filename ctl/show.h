@@ -7,6 +7,8 @@
 #define SHOW_FORMATS "text|markdown|csv|json"
 
 enum exit_code show_result(const struct cli *cli, const struct result *result);
+/* The same by node; `-o json` has both in one document. */
+enum exit_code show_nodes(const struct cli *cli, const struct result *result);
 struct comparison;
 enum exit_code show_comparison(const struct cli *cli, const struct comparison *comparison);
 /* EXIT_RUN_FAILED if the run or a trial failed, else EXIT_THRESHOLD if a threshold was missed or

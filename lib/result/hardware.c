@@ -21,9 +21,9 @@ static bool same_machine(const struct hardware *a, const struct hardware *b)
            same_text(a->source, b->source);
 }
 
-static void count(struct result *r, const char *environment_json)
+static void count(struct result *r, struct replica_result *replica)
 {
-    json_t *environment = json_loads(environment_json, 0, NULL);
+    json_t *environment = json_loads(replica->row->environment_json, 0, NULL);
     if (environment == NULL) {
         return; /* the store does not check it; a damaged text describes no machine */
     }
@@ -35,17 +35,20 @@ static void count(struct result *r, const char *environment_json)
         .source = text_of(environment, "source"),
         .n_replicas = 1,
     };
+    replica->node = text_of(environment, "node");
     json_decref(environment);
     if (same_machine(&h, &(struct hardware){0})) {
-        return; /* no start record: only what benchd adds to it */
+        return; /* no start record: only what the launcher adds to it */
     }
     vec_each (struct hardware, seen, &r->hardware) {
         if (same_machine(seen, &h)) {
             seen->n_replicas++;
+            replica->hardware = (size_t)(seen - r->hardware.items);
             hardware_done(&h);
             return;
         }
     }
+    replica->hardware = r->hardware.len;
     *vec_push(&r->hardware) = h;
 }
 
@@ -56,7 +59,7 @@ void hardware_collect(struct result *r)
             const struct trial_result *t = &r->points[i].trials[j];
             for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
                 if (t->replicas[k].row->environment_json != NULL) {
-                    count(r, t->replicas[k].row->environment_json);
+                    count(r, &t->replicas[k]);
                 }
             }
         }

@@ -32,6 +32,7 @@ const char *warning_code_to_string(enum warning_code code)
         [WARNING_WIDE_SPREAD] = "WideSpread",
         [WARNING_NO_STEADY_STATE] = "NoSteadyState",
         [WARNING_NON_MONOTONIC_TIME] = "NonMonotonicTime",
+        [WARNING_SLOW_NODE] = "SlowNode",
     };
     return names[code];
 }
@@ -372,6 +373,18 @@ static void lint_time(struct result *r)
     }
 }
 
+static void lint_slow_nodes(struct result *r)
+{
+    vec_each (struct node_result, n, &r->nodes) {
+        if (node_result_is_slow(n)) {
+            warn(r, WARNING_SLOW_NODE,
+                 "node '%s' is %.0f%% slower than the others, in %u of %u points by %d%% or more: "
+                 "its replicas need that much more time a step",
+                 n->name, 100 * n->excess, n->n_slower, n->n_compared, (int)lrint(100 * PACE_MIN));
+        }
+    }
+}
+
 void result_lint(struct result *r)
 {
     lint_rehearsal(r);
@@ -384,4 +397,5 @@ void result_lint(struct result *r)
     lint_wide_spread(r);
     lint_steady_state(r);
     lint_time(r);
+    lint_slow_nodes(r);
 }

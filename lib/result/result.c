@@ -45,11 +45,13 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
         .row = row,
         .throughput = unknown_throughput(scope_replica),
         .steps = {.sum_s = NAN, .fall = NAN},
+        .hardware = NO_HARDWARE,
     };
     if (summary_read(row->summary_json, &row->id, &ret->summary, NULL) < 0) {
         return;
     }
     ret->steps = step_times_of(&ret->summary);
+    ret->pace = pace_of(row->id.role, &ret->summary);
     summary_done(&ret->summary); /* the series: 8 kB per replica, and no figure needs it */
     ret->has_summary = true;
     if (row->id.role != ROLE_PSERVER && summary_fault(&ret->summary) == NULL) {
@@ -317,8 +319,19 @@ struct result *result_build(const struct run_def *def, enum run_phase phase,
     }
     judge_thresholds(r);
     hardware_collect(r);
+    nodes_collect(r);
+    pace_find_slow(r);
     result_lint(r);
     return r;
+}
+
+static void trial_done(struct trial_result *t)
+{
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        free(t->replicas[i].node);
+    }
+    free(t->replicas);
+    free(t->error);
 }
 
 void result_free(struct result *r)
@@ -328,8 +341,7 @@ void result_free(struct result *r)
     }
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         for (size_t j = 0; j < r->points[i].n_trials; j++) {
-            free(r->points[i].trials[j].replicas);
-            free(r->points[i].trials[j].error);
+            trial_done(&r->points[i].trials[j]);
         }
         free(r->points[i].trials);
     }
@@ -339,6 +351,8 @@ void result_free(struct result *r)
         hardware_done(h);
     }
     vec_done(&r->hardware);
+    vec_done(&r->nodes);
+    vec_done(&r->slow);
     vec_each (struct warning, w, &r->warnings) {
         free(w->message);
     }

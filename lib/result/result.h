@@ -10,6 +10,8 @@
 
 #include "core/phase.h"
 #include "core/record.h"
+#include "result/nodes.h"
+#include "result/pace.h"
 #include "result/stats.h"
 #include "result/steps.h"
 #include "spec/run_def.h"
@@ -27,8 +29,12 @@ struct replica_result {
     bool has_summary;
     struct summary summary;   /* without its series */
     struct step_times steps;  /* what the series said */
+    struct pace pace;         /* its time a step */
     struct figure throughput; /* trainers: samples / duration; scope "replica" */
+    char *node;               /* of succeeded trials only; owned; NULL: not said */
+    size_t hardware; /* of succeeded trials only: index in the result's hardware, or NO_HARDWARE */
 };
+#define NO_HARDWARE SIZE_MAX
 
 struct trial_result {
     uint32_t trial, attempt; /* the deciding attempt */
@@ -76,6 +82,7 @@ enum warning_code {
     WARNING_WIDE_SPREAD,
     WARNING_NO_STEADY_STATE,
     WARNING_NON_MONOTONIC_TIME,
+    WARNING_SLOW_NODE,
 };
 struct warning {
     enum warning_code code;
@@ -89,6 +96,8 @@ struct result {
     struct point_result *points; /* matrix.n_points; swept first, then baselines */
     VEC(struct threshold_result) thresholds;
     VEC(struct hardware) hardware;
+    VEC(struct node_result) nodes;
+    VEC(struct slow_replica) slow;
     VEC(struct warning) warnings;
 };
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/json_field.h"
+#include "core/placement.h"
 #include "result/lint.h"
 #include "result/resources.h"
 #include "result/threshold.h"
@@ -98,6 +99,20 @@ static json_t *summary_to_json(const struct summary *s)
     return o;
 }
 
+static json_t *placement_to_json(const struct replica_row *row)
+{
+    struct placement p;
+    placement_read(row->environment_json, &p);
+    json_t *o = json_object();
+    json_object_set_new(o, "node", json_text_or_null(p.node));
+    json_object_set_new(o, "imageId", json_text_or_null(p.image_id));
+    json_object_set_new(o, "cpuModel", json_text_or_null(p.cpu_model));
+    json_object_set_new(o, "kernel", json_text_or_null(p.kernel));
+    json_object_set_new(o, "cpuset", json_text_or_null(p.cpuset));
+    placement_done(&p);
+    return o;
+}
+
 static json_t *replica_to_json(const struct replica_result *r)
 {
     const struct replica_row *row = r->row;
@@ -108,6 +123,7 @@ static json_t *replica_to_json(const struct replica_result *r)
                         row->exit_code < 0 ? json_null() : json_integer(row->exit_code));
     json_object_set_new(o, "signal", row->signal == 0 ? json_null() : json_integer(row->signal));
     json_object_set_new(o, "failure", json_text_or_null(row->failure));
+    json_object_set_new(o, "placement", placement_to_json(row));
     json_object_set_new(o, "throughput", figure_to_json(&r->throughput));
     json_object_set_new(o, "summary", r->has_summary ? summary_to_json(&r->summary) : json_null());
     return o;
@@ -204,6 +220,47 @@ static json_t *hardware_to_json(const struct result *r)
     return list;
 }
 
+static json_t *nodes_to_json(const struct result *r)
+{
+    json_t *list = json_array();
+    vec_each (struct node_result, n, &r->nodes) {
+        json_t *o = json_object();
+        json_object_set_new(o, "node", json_text_or_null(n->name));
+        json_object_set_new(o, "cpuModel", json_text_or_null(n->cpu_model));
+        json_object_set_new(o, "replicas", count(n->n_replicas));
+        json_object_set_new(o, "points", count(n->n_points));
+        json_object_set_new(o, "pointsCompared", count(n->n_compared));
+        json_object_set_new(o, "pointsSlower", count(n->n_slower));
+        json_object_set_new(o, "excess", json_number_or_null(n->excess));
+        json_object_set_new(o, "slow", json_boolean(node_result_is_slow(n)));
+        json_object_set_new(o, "throttled", json_number_or_null(node_result_throttled_ratio(n)));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *slow_to_json(const struct result *r)
+{
+    json_t *list = json_array();
+    vec_each (struct slow_replica, s, &r->slow) {
+        const struct replica_id *id = &s->replica->row->id;
+        json_t *o = json_object();
+        json_object_set_new(o, "point", count(s->point));
+        json_object_set_new(o, "trial", count(id->attempt.trial));
+        json_object_set_new(o, "role", json_string(role_to_string(id->role)));
+        json_object_set_new(o, "index", count(id->index));
+        json_object_set_new(o, "node", json_text_or_null(s->replica->node));
+        json_object_set_new(o, "by", json_string(pace_kind_to_string(s->replica->pace.kind)));
+        json_object_set_new(o, "excess", json_number_or_null(s->excess));
+        json_object_set_new(o, "spread", json_number_or_null(s->spread));
+        json_object_set_new(o, "others", count(s->n_others));
+        json_object_set_new(o, "trialsSlow", count(s->n_slow));
+        json_object_set_new(o, "trialsCompared", count(s->n_trials));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
 static json_t *thresholds_to_json(const struct result *r)
 {
     json_t *list = json_array();
@@ -262,6 +319,8 @@ json_t *result_to_json(const struct result *r)
     json_object_set_new(o, "simulated", json_boolean(r->simulated));
     json_object_set_new(o, "measure", measure);
     json_object_set_new(o, "hardware", hardware_to_json(r));
+    json_object_set_new(o, "nodes", nodes_to_json(r));
+    json_object_set_new(o, "slowReplicas", slow_to_json(r));
     json_object_set_new(o, "points", points_to_json(r, 0, def->matrix.n_swept));
     json_object_set_new(o, "baselines",
                         points_to_json(r, def->matrix.n_swept, def->matrix.n_points));

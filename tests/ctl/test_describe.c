@@ -22,7 +22,8 @@ static struct attempt_row make_row(uint32_t trial, uint32_t attempt, enum attemp
 }
 
 static char *describe_with(enum run_phase phase, bool is_interrupted,
-                           const enum threshold_verdict *verdicts, size_t n_verdicts)
+                           const enum threshold_verdict *verdicts, size_t n_verdicts,
+                           const struct slow_replica *slow)
 {
     struct run_def *def = make_def("{trainers: [1]}", 1);
     /* clang-format off */
@@ -51,6 +52,9 @@ static char *describe_with(enum run_phase phase, bool is_interrupted,
     for (size_t i = 0; i < n_verdicts; i++) {
         *vec_push(&result->thresholds) = (struct threshold_result){.verdict = verdicts[i]};
     }
+    if (slow != NULL) {
+        *vec_push(&result->slow) = *slow;
+    }
     struct describe_params params = {
         .row = &run,
         .result = result,
@@ -73,7 +77,7 @@ static char *describe_with(enum run_phase phase, bool is_interrupted,
 
 static char *describe(enum run_phase phase, bool is_interrupted)
 {
-    return describe_with(phase, is_interrupted, NULL, 0);
+    return describe_with(phase, is_interrupted, NULL, 0, NULL);
 }
 
 static void assert_has(const char *text, const char *part)
@@ -121,6 +125,28 @@ static void test_a_failed_run(void **state)
     assert_null(strchr(text, '\033'));
 }
 
+static void test_a_slow_replica(void **state)
+{
+    (void)state;
+    const struct replica_row row = {.id = {{0, 1, 0}, ROLE_TRAINER, 7}};
+    const struct replica_result replica = {
+        .row = &row, .pace.kind = PACE_WORK, .node = (char *)"n\033"};
+    const struct slow_replica slow = {.point = 3,
+                                      .replica = &replica,
+                                      .excess = 0.1234,
+                                      .spread = 0.011,
+                                      .n_others = 15,
+                                      .n_slow = 2,
+                                      .n_trials = 3};
+    _cleanup_(freep) char *text = describe_with(RUN_SUCCEEDED, false, NULL, 0, &slow);
+    assert_has(text,
+               "Slow replicas (own work a step, else median step time):\n"
+               "  point 3: trainer/7 on node 'n?' needs 12.3% more time a step than the median "
+               "of 15 others, whose spread is 1.1%; slowest in 2 of 3 trials\n");
+    _cleanup_(freep) char *without = describe(RUN_SUCCEEDED, false);
+    assert_null(strstr(without, "Slow replicas"));
+}
+
 static void test_an_interrupted_run(void **state)
 {
     (void)state;
@@ -158,13 +184,13 @@ static void test_missed_thresholds_are_counted(void **state)
     (void)state;
     static const enum threshold_verdict verdicts[] = {THRESHOLD_FAILED, THRESHOLD_PASSED,
                                                       THRESHOLD_UNKNOWN, THRESHOLD_FAILED};
-    _cleanup_(freep) char *text = describe_with(RUN_SUCCEEDED, false, verdicts, 4);
+    _cleanup_(freep) char *text = describe_with(RUN_SUCCEEDED, false, verdicts, 4, NULL);
     assert_has(text, "  ThresholdFailed      True     BelowThreshold        "
                      "2 of 4 missed, see benchctl results tiny-7k3fq\n");
-    _cleanup_(freep) char *unknown = describe_with(RUN_SUCCEEDED, false, verdicts + 1, 2);
+    _cleanup_(freep) char *unknown = describe_with(RUN_SUCCEEDED, false, verdicts + 1, 2, NULL);
     assert_has(unknown, "  ThresholdFailed      Unknown   NotJudged ");
     assert_has(unknown, " 1 of 2 could not be judged, see benchctl results tiny-7k3fq\n");
-    _cleanup_(freep) char *kept = describe_with(RUN_SUCCEEDED, false, verdicts + 1, 1);
+    _cleanup_(freep) char *kept = describe_with(RUN_SUCCEEDED, false, verdicts + 1, 1, NULL);
     assert_has(kept, "  ThresholdFailed      False    -");
 }
 
@@ -172,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_failed_run),
+        cmocka_unit_test(test_a_slow_replica),
         cmocka_unit_test(test_an_interrupted_run),
         cmocka_unit_test(test_conditions_of_each_end),
         cmocka_unit_test(test_missed_thresholds_are_counted),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "result_fixture.h"
+#include "core/placement.h"
 #include "spec/spec_load.h"
 
 #include <math.h>
@@ -144,6 +145,29 @@ struct attempt_row *fixture_throughput(struct fixture *f, uint32_t point, uint32
     struct attempt_row *row = fixture_succeed(f, point, trial, 0, seconds);
     free(seconds);
     return row;
+}
+
+void fixture_place(struct attempt_row *row, size_t i, const char *node, double work_ms)
+{
+    struct replica_row *replica = &row->replicas.items[i];
+    const enum role role = replica->id.role;
+    struct summary s = {
+        .samples = role == ROLE_TRAINER ? 128 : 0,
+        .duration_ns = INT64_C(3300000000),
+        .steps = 8,
+        .loss_first = NAN,
+        .loss_last = NAN,
+        .throttled_ns = INT64_C(330000000),
+    };
+    s.phase_ns[role == ROLE_TRAINER ? PHASE_FORWARD : PHASE_UPDATE] = llrint(8e6 * work_ms);
+    const struct record_who who = {role, replica->id.index, row->id.number};
+    struct buf line = BUF_INIT;
+    record_write_summary(&line, &who, &s, NULL, 0);
+    free(replica->summary_json);
+    replica->summary_json = buf_take(&line);
+    char *placed = placement_add(replica->environment_json, node, NULL);
+    free(replica->environment_json);
+    replica->environment_json = placed;
 }
 
 struct result *fixture_build(struct fixture *f, enum run_phase phase)

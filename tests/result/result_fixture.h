@@ -26,6 +26,10 @@ struct attempt_row *fixture_throughput(struct fixture *f, uint32_t point, uint32
 struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t trial, uint32_t attempt,
                                 enum attempt_outcome outcome, const char *error);
 
+/* Says of the i-th replica of an attempt where it ran (NULL: nobody knows), and how long it worked in a
+ * step: in forward of a trainer, in update of a pserver. */
+void fixture_place(struct attempt_row *row, size_t i, const char *node, double work_ms);
+
 /* More runs of the same thing: each has the trials of `base` times a factor. Borrows from it. */
 #define FIXTURE_HISTORY 5
 struct fixture_history {

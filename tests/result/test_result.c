@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../golden_json.h"
+#include "core/placement.h"
 #include "result/result_json.h"
 #include "result/threshold.h"
 #include "result_fixture.h"
@@ -19,6 +20,18 @@
 
 #define ONE_POINT "{grid: {pservers: [1], trainers: [2], batch_size: [16]}}"
 #define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
+
+/* On two nodes, as a launcher says it. */
+static void place(struct attempt_row *row)
+{
+    vec_each (struct replica_row, rep, &row->replicas) {
+        char *placed =
+            placement_add(rep->environment_json, rep->id.index == 0 ? "node-a" : "node-b",
+                          "registry/benchworker@sha256:1f");
+        free(rep->environment_json);
+        rep->environment_json = placed;
+    }
+}
 
 static void golden_document(void **state)
 {
@@ -36,6 +49,9 @@ static void golden_document(void **state)
     fixture_succeed(&f, 1, 0, 0, (double[]){3.0});
     fixture_succeed(&f, 1, 1, 0, (double[]){3.02});
     fixture_succeed(&f, 1, 2, 0, (double[]){2.99});
+    vec_each (struct attempt_row, row, &f.rows) {
+        place(row);
+    }
     json_t *actual = result_to_json(fixture_build(&f, RUN_SUCCEEDED));
     golden_check_json("docs/contracts/golden/result.json", actual);
     json_decref(actual);

@@ -1,0 +1,203 @@
+/* See nodes.h. */
+#include "result/nodes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "result/pace.h"
+#include "result/result.h"
+#include "result/significance.h"
+#include "result/stats.h"
+
+#define POINTS_MIN 3
+#define SLOW_ALPHA 0.05
+
+/* What is known of a node while its points are walked through. */
+struct walk {
+    VEC(double) of_point;  /* ln of its time over that of others, by trial and role */
+    VEC(double) of_points; /* the medians of these */
+    uint32_t last_point;   /* that was counted, + 1; 0: none */
+};
+
+/* ---- which nodes there are ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct node_result *)a)->name, ((const struct node_result *)b)->name);
+}
+
+static void note(struct result *r, const struct replica_result *replica)
+{
+    if (replica->node != NULL) {
+        *vec_push(&r->nodes) = (struct node_result){.name = replica->node, .excess = NAN, .p = 1};
+    }
+}
+
+static size_t find(const struct result *r, const char *name)
+{
+    const struct node_result key = {.name = name};
+    const struct node_result *found =
+        bsearch(&key, r->nodes.items, r->nodes.len, sizeof(key), by_name);
+    return (size_t)(found - r->nodes.items);
+}
+
+static void list_nodes(struct result *r)
+{
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        for (size_t j = 0; j < r->points[i].n_trials; j++) {
+            const struct trial_result *t = &r->points[i].trials[j];
+            for (size_t k = 0; k < t->n_replicas; k++) {
+                note(r, &t->replicas[k]);
+            }
+        }
+    }
+    if (r->nodes.len > 0) {
+        qsort(r->nodes.items, r->nodes.len, sizeof(*r->nodes.items), by_name);
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < r->nodes.len; i++) {
+        if (n == 0 || !str_eq(r->nodes.items[n - 1].name, r->nodes.items[i].name)) {
+            r->nodes.items[n++] = r->nodes.items[i];
+        }
+    }
+    r->nodes.len = n;
+}
+
+static void count(struct result *r, struct walk *walks, uint32_t point,
+                  const struct replica_result *replica)
+{
+    const size_t at = find(r, replica->node);
+    struct node_result *node = &r->nodes.items[at];
+    node->n_replicas++;
+    node->n_points += walks[at].last_point != point + 1;
+    walks[at].last_point = point + 1;
+    if (node->cpu_model == NULL && replica->hardware != NO_HARDWARE) {
+        node->cpu_model = r->hardware.items[replica->hardware].cpu_model;
+    }
+    if (replica->has_summary) {
+        node->throttled_s += (double)replica->summary.throttled_ns / 1e9;
+        node->measured_s += (double)replica->summary.duration_ns / 1e9;
+    }
+}
+
+/* ---- how much time they need ---- */
+
+/* Of a gang whose members are ordered by pace: the median of those on the node, or of those elsewhere.
+ * NaN: there is none. */
+static double median_of(const struct pace_gang *gang, const char *node, bool is_elsewhere)
+{
+    _cleanup_(freep) double *values = xnew_array(double, gang->n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < gang->n; i++) {
+        const char *its = gang->members[i].replica->node;
+        if (its != NULL && str_eq(its, node) != is_elsewhere) {
+            values[n++] = gang->members[i].log_ns;
+        }
+    }
+    return n == 0 ? NAN : (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+/* Each node of the gang once. */
+static void compare_gang(const struct result *r, struct walk *walks, const struct pace_gang *gang)
+{
+    _cleanup_(freep) bool *is_done = xnew_array(bool, r->nodes.len + 1);
+    for (size_t i = 0; i < gang->n; i++) {
+        const char *node = gang->members[i].replica->node;
+        const size_t at = node == NULL ? 0 : find(r, node);
+        if (node == NULL || is_done[at]) {
+            continue;
+        }
+        is_done[at] = true;
+        const double elsewhere = median_of(gang, node, true);
+        if (!isnan(elsewhere)) {
+            *vec_push(&walks[at].of_point) = median_of(gang, node, false) - elsewhere;
+        }
+    }
+}
+
+static void end_point(struct node_result *node, struct walk *w)
+{
+    if (w->of_point.len == 0) {
+        return;
+    }
+    const double excess = stats_median(w->of_point.items, w->of_point.len).value;
+    node->n_compared++;
+    node->n_slower += excess >= PACE_MIN;
+    *vec_push(&w->of_points) = excess;
+    w->of_point.len = 0;
+}
+
+static void walk_point(struct result *r, struct walk *walks, uint32_t point)
+{
+    const struct point_result *p = &r->points[point];
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct trial_result *t = &p->trials[i];
+        for (size_t k = 0; k < t->n_replicas; k++) {
+            if (t->replicas[k].node != NULL) {
+                count(r, walks, point, &t->replicas[k]);
+            }
+        }
+        for (enum role role = 0; role < ROLE_COUNT; role++) {
+            struct pace_gang gang;
+            pace_gang_init(&gang, t, role);
+            compare_gang(r, walks, &gang);
+            pace_gang_done(&gang);
+        }
+    }
+    for (size_t i = 0; i < r->nodes.len; i++) {
+        end_point(&r->nodes.items[i], &walks[i]);
+    }
+}
+
+/* ---- which are slow ---- */
+
+/* Student's t over the points against "as fast as the others". 1: too few points, or not slower. */
+static double p_of(const struct contrast *c, size_t n)
+{
+    if (n < POINTS_MIN || c->value < PACE_MIN) {
+        return 1;
+    }
+    return c->variance > 0 ? significance_t_two_sided(c->value / sqrt(c->variance), c->df) : 0;
+}
+
+static void judge(struct result *r, struct walk *walks)
+{
+    _cleanup_(freep) double *p = xnew_array(double, r->nodes.len);
+    for (size_t i = 0; i < r->nodes.len; i++) {
+        const struct sample points = {walks[i].of_points.items, walks[i].of_points.len};
+        const struct contrast c = significance_mean(&points);
+        r->nodes.items[i].excess = points.n == 0 ? NAN : expm1(c.value);
+        p[i] = p_of(&c, points.n);
+        vec_done(&walks[i].of_point);
+        vec_done(&walks[i].of_points);
+    }
+    significance_adjust(p, r->nodes.len, p);
+    for (size_t i = 0; i < r->nodes.len; i++) {
+        r->nodes.items[i].p = p[i];
+    }
+}
+
+void nodes_collect(struct result *r)
+{
+    list_nodes(r);
+    if (r->nodes.len == 0) {
+        return;
+    }
+    _cleanup_(freep) struct walk *walks = xnew_array(struct walk, r->nodes.len);
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        walk_point(r, walks, i);
+    }
+    judge(r, walks);
+}
+
+double node_result_throttled_ratio(const struct node_result *node)
+{
+    return node->measured_s > 0 ? node->throttled_s / node->measured_s : NAN;
+}
+
+bool node_result_is_slow(const struct node_result *node)
+{
+    return node->p <= SLOW_ALPHA;
+}

@@ -1,0 +1,105 @@
+/* The tables by node, report/nodes.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/report.h"
+
+#include <string.h>
+
+#include "../golden_csv.h"
+#include "../result/result_fixture.h"
+
+/* Three points of two trainers; the second is on a slow node. Nobody knows where the server of the
+ * first point was. */
+static void make(struct fixture *f)
+{
+    static const double ms[] = {113, 112, 115};
+    fixture_init(f, "{grid: {pservers: [1, 2, 3], trainers: [2]}}",
+                 "  baseline: {kind: Point, where: {pservers: 1}}\n", 0);
+    for (uint32_t p = 0; p < 3; p++) {
+        struct attempt_row *row = fixture_throughput(f, p, 0, 100);
+        const size_t first = row->replicas.len - 2;
+        fixture_place(row, first, "node-a", 100);
+        fixture_place(row, first + 1, "node-b,2", ms[p]);
+        for (size_t i = 0; p > 0 && i < first; i++) {
+            fixture_place(row, i, "node-c", 10);
+        }
+    }
+    fixture_build(f, RUN_SUCCEEDED);
+}
+
+static void three_forms(void **state)
+{
+    (void)state;
+    struct fixture f;
+    make(&f);
+    struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
+    report_nodes_text(f.result, &(struct report_opts){.columns = 80}, &text);
+    report_nodes_markdown(f.result, &markdown);
+    report_nodes_csv(f.result, &csv);
+    golden_check("tests/report/golden/nodes.txt", buf_cstr(&text));
+    golden_check("tests/report/golden/nodes.md", buf_cstr(&markdown));
+    golden_check_csv("tests/report/golden/nodes.csv", buf_cstr(&csv), 1e-12);
+    buf_done(&text);
+    buf_done(&markdown);
+    buf_done(&csv);
+    fixture_done(&f);
+}
+
+/* A replica writes its start record. */
+static void a_hostile_start_record(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
+                 "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
+    struct attempt_row *row = fixture_throughput(&f, 0, 0, 100);
+    for (size_t i = 0; i < 2; i++) {
+        free(row->replicas.items[i].environment_json);
+        row->replicas.items[i].environment_json =
+            xasprintf("{\"cpu_model\":\"\\u001b[2J%zu\",\"node\":\"a\"}", i);
+    }
+    fixture_build(&f, RUN_SUCCEEDED);
+    struct buf text = BUF_INIT;
+    report_nodes_text(f.result, &(struct report_opts){.columns = 80}, &text);
+    assert_non_null(strstr(buf_cstr(&text), "on '?[2J0' and on '?[2J1'"));
+    assert_null(strchr(buf_cstr(&text), '\033'));
+    buf_done(&text);
+    fixture_done(&f);
+}
+
+static void no_node_is_known(void **state)
+{
+    (void)state;
+    static const char words[] = "No replica of a succeeded trial says on which node it ran.\n";
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
+                 "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
+    fixture_throughput(&f, 0, 0, 100);
+    fixture_build(&f, RUN_SUCCEEDED);
+    struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
+    report_nodes_text(f.result, &(struct report_opts){.columns = 80}, &text);
+    report_nodes_markdown(f.result, &markdown);
+    report_nodes_csv(f.result, &csv);
+    assert_non_null(strstr(buf_cstr(&text), words));
+    assert_non_null(strstr(buf_cstr(&markdown), words));
+    assert_null(strchr(strchr(buf_cstr(&csv), '\n') + 1, '\n')); /* the header alone */
+    buf_done(&text);
+    buf_done(&markdown);
+    buf_done(&csv);
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_forms),
+        cmocka_unit_test(a_hostile_start_record),
+        cmocka_unit_test(no_node_is_known),
+    };
+    return cmocka_run_group_tests_name("report/nodes", tests, NULL, NULL);
+}

@@ -1,0 +1,145 @@
+/* Figures by node, result/nodes.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "result/nodes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "result/lint.h"
+#include "result_fixture.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define MAX_POINTS 6
+
+/* Points of two trainers, of which the first ran on "fast" for 100 ms, the second on "n4". */
+struct row {
+    const char *name;
+    size_t n_points;
+    double ms[MAX_POINTS];
+    const char *other; /* the second's node */
+    const char *want;  /* of node n4 */
+    const char *warning;
+};
+
+static const char *warning_of(const struct result *r)
+{
+    vec_each (struct warning, w, &r->warnings) {
+        if (w->code == WARNING_SLOW_NODE) {
+            return w->message;
+        }
+    }
+    return "";
+}
+
+static void describe(const struct result *r, struct buf *out)
+{
+    vec_each (struct node_result, n, &r->nodes) {
+        if (str_eq(n->name, "n4")) {
+            buf_printf(out, "%zu replicas, %u points, %u of %u slower, %+.1f%%", n->n_replicas,
+                       n->n_points, n->n_slower, n->n_compared, 100 * n->excess);
+        }
+    }
+}
+
+static void build(struct fixture *f, const struct row *row)
+{
+    _cleanup_(freep) char *sweep = xstrdup("{grid: {pservers: [1, 2, 3, 4, 5, 6], trainers: [2]}}");
+    fixture_init(f, sweep, "  baseline: {kind: Point, where: {pservers: 1}}\n", 16);
+    for (uint32_t p = 0; p < row->n_points; p++) {
+        struct attempt_row *attempt = fixture_throughput(f, p, 0, 100);
+        const size_t first = attempt->replicas.len - 2;
+        fixture_place(attempt, first, "fast", 100);
+        fixture_place(attempt, first + 1, row->other, row->ms[p]);
+    }
+}
+
+static void slow_nodes(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"12% in 5 of 6 points",
+         6,
+         {113, 112, 114, 113, 117, 104},
+         "n4",
+         "6 replicas, 6 points, 5 of 6 slower, +12.1%",
+         "node 'n4' is 12% slower than the others, in 5 of 6 points by 5% or more: its replicas "
+         "need that much more time a step"},
+        {"as fast as the other",
+         6,
+         {100, 101, 99, 100, 100, 101},
+         "n4",
+         "6 replicas, 6 points, 0 of 6 slower, +0.2%",
+         ""},
+        {"slower once",
+         6,
+         {100, 100, 100, 100, 100, 170},
+         "n4",
+         "6 replicas, 6 points, 1 of 6 slower, +9.2%",
+         ""},
+        {"two points are too few",
+         2,
+         {120, 121},
+         "n4",
+         "2 replicas, 2 points, 2 of 2 slower, +20.5%",
+         ""},
+        {"nothing to compare with", 6, {120, 120, 120, 120, 120, 120}, "fast", "", ""},
+    };
+    for (size_t k = 0; k < N_ROWS(rows); k++) {
+        print_message("# row '%s'\n", rows[k].name);
+        struct fixture f;
+        build(&f, &rows[k]);
+        const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+        struct buf got = BUF_INIT;
+        describe(r, &got);
+        assert_string_equal(buf_cstr(&got), rows[k].want);
+        assert_string_equal(warning_of(r), rows[k].warning);
+        buf_done(&got);
+        fixture_done(&f);
+    }
+}
+
+static void a_node_alone_is_not_compared(void **state)
+{
+    (void)state;
+    const struct row row = {"", 3, {120, 120, 120}, "fast", "", ""};
+    struct fixture f;
+    build(&f, &row);
+    const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+    assert_int_equal(r->nodes.len, 1);
+    assert_int_equal(r->nodes.items[0].n_replicas, 6);
+    assert_int_equal(r->nodes.items[0].n_compared, 0);
+    assert_true(isnan(r->nodes.items[0].excess));
+    assert_false(node_result_is_slow(&r->nodes.items[0]));
+    assert_true(fabs(node_result_throttled_ratio(&r->nodes.items[0]) - 0.1) < 1e-12);
+    assert_string_equal(r->nodes.items[0].cpu_model, "Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz");
+    fixture_done(&f);
+}
+
+/* The pservers of the fixture say no node. */
+static void unknown_nodes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
+                 "  baseline: {kind: Point, where: {trainers: 2}}\n", 16);
+    fixture_throughput(&f, 0, 0, 100);
+    assert_int_equal(fixture_build(&f, RUN_SUCCEEDED)->nodes.len, 0);
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slow_nodes),
+        cmocka_unit_test(a_node_alone_is_not_compared),
+        cmocka_unit_test(unknown_nodes),
+    };
+    return cmocka_run_group_tests_name("result/nodes", tests, NULL, NULL);
+}
