@@ -170,15 +170,17 @@ static void purge(struct daemon *d)
         return;
     }
     struct err err = {0};
-    const int r = run_purge(&d->run_env, &err);
+    const int64_t now_unix_ms = elector_careful_unix_ms(d->elector);
+    int r = run_purge(&d->run_env, now_unix_ms, &err);
+    r = r != 0 ? r : keep_look(&d->keeper, &d->run_env, &d->queue, now_unix_ms, &err);
     if (r > 0) {
         wake(d);
         return;
     }
     d->purge_ns = now_ns + PURGE_EVERY_NS;
     if (r < 0) {
-        log_event(LOG_LEVEL_WARN, "the results of a deleted run could not be erased, retrying",
-                  "err", err.msg, NULL);
+        log_event(LOG_LEVEL_WARN, "the results of a run could not be erased, retrying", "err",
+                  err.msg, NULL);
     }
 }
 
@@ -308,6 +310,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     d->ns = xstrdup(params->ns);
     d->identity = xstrdup(params->identity);
     d->store = params->store;
+    d->keeper.policy = d->options->keep;
     d->view = params->view;
     memcpy(d->key, params->key, KEY_SIZE);
     d->read_key = params->read_key == NULL ? NULL : xstrdup(params->read_key);

@@ -13,6 +13,7 @@
 #include "daemon/api_health.h"
 #include "daemon/event_recorder.h"
 #include "daemon/web/inspect.h"
+#include "daemon/keep.h"
 #include "daemon/key.h"
 #include "daemon/options.h"
 #include "daemon/run_env.h"
@@ -44,6 +45,7 @@ struct daemon {
     struct daemon_counters counters;
     bool are_objects_known; /* the store knows which of its runs have objects */
     struct space space;
+    struct keeper keeper;
     int64_t purge_ns; /* nothing is erased before that */
     int64_t trim_ns;  /* memory goes back to the system not before that */
     bool is_stopping;

@@ -122,6 +122,13 @@ const struct err *elector_error(const struct elector *e)
     return kube_lease_error(e->lease);
 }
 
+int64_t elector_careful_unix_ms(const struct elector *e)
+{
+    const int64_t own_ms = clock_steady_unix_ms();
+    const int64_t server_ms = clock_unix_ms() + kube_lease_skew_ms(e->lease);
+    return own_ms < server_ms ? own_ms : server_ms;
+}
+
 void elector_release(struct elector *e, void (*on_done)(void *ctx), void *ctx)
 {
     const int64_t now_ns = clock_boottime_ns();

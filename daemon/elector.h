@@ -16,6 +16,9 @@ bool elector_may_write(struct elector *e);
 const char *elector_holder(const struct elector *e);
 /* The failure that lasts; NULL: none. */
 const struct err *elector_error(const struct elector *e);
+/* For what cannot be taken back: the earlier of two clocks, this machine's (as this process counts it) and the
+ * API server's. Results are old only when both say so. */
+int64_t elector_careful_unix_ms(const struct elector *e);
 /* Gives up the Lease, if it is ours, after any renewal in flight. `on_done` always comes, within 4 s,
  * and never from inside the call. Call it once. */
 void elector_release(struct elector *e, void (*on_done)(void *ctx), void *ctx);

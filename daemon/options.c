@@ -26,12 +26,16 @@ static const struct arg_opt opts[] = {
     {"image-wait", 0, "SECONDS", "Fail a pod whose image cannot be pulled after this time; default: 120"},
     {"replica-account", 0, "NAME", "ServiceAccount of pods whose template names none; default: the namespace's"},
     {"undelete-for", 0, "AGE", "Erase the results of a run so long after its object was deleted, such as 12h or 7d; default: 7d"},
+    {"keep", 0, "AGE", "Erase the results of runs that ended longer ago than this, such as 90d; default: never"},
+    {"keep-runs", 0, "N", "Erase the oldest finished runs when the store has more than N; default: no limit"},
+    {"keep-bytes", 0, "SIZE", "Erase the oldest finished runs while the store has more than this, such as 20Gi; default: no limit"},
     {"read-key", 0, NULL, "Answer /api/v1 and pages only to who sends the key in the Lease; benchctl does"},
     {"log-format", 0, "FORMAT", "logfmt (the default) or json: one object a line"},
     {"debug", 0, NULL, "Log more"},
     {"version", 0, NULL, "Print the version"},
 };
 /* clang-format on */
+#define KEEP_BYTES_MIN (INT64_C(1) << 20) /* an empty store has less */
 #define N_OPTS (sizeof(opts) / sizeof(opts[0]))
 
 #define SUMMARY "runs the BenchmarkRuns of one namespace of a Kubernetes cluster"
@@ -83,31 +87,36 @@ static int read_seconds(const struct args *a, const char *name, int64_t fallback
     return 0;
 }
 
-/* A number and its unit: m, h or d. NULL: not given, which leaves *ret_ms as it is. */
+/* NULL: not given, which leaves *ret_ms as it is. */
 static int read_age(const struct args *a, const char *name, const char *fallback, int64_t *ret_ms,
                     struct err *err)
 {
-    static const struct {
-        char letter;
-        int64_t ms;
-    } units[] = {{'m', 60000}, {'h', 3600000}, {'d', 86400000}};
     const char *text = args_get(a, name, fallback);
-    if (text == NULL) {
-        return 0;
+    if (text != NULL && parse_age_ms(text, ret_ms) < 0) {
+        return err_set(
+            err, EINVAL,
+            "--%s '%s': expected 1 to 36500 and m, h or d (minutes, hours, days), such as 7d", name,
+            text);
     }
-    const size_t len = strlen(text);
-    int64_t n;
-    for (size_t i = 0; len > 1 && i < sizeof(units) / sizeof(units[0]); i++) {
-        _cleanup_(freep) char *number = xstrndup(text, len - 1);
-        if (text[len - 1] == units[i].letter && parse_i64_in(number, 1, 36500, &n) >= 0) {
-            *ret_ms = n * units[i].ms;
-            return 0;
-        }
+    return 0;
+}
+
+/* How long finished runs are kept. What is not given is no limit. */
+static int read_keep(const struct args *a, struct keep_policy *ret, struct err *err)
+{
+    *ret = (struct keep_policy){0};
+    const char *runs = args_get(a, "keep-runs", NULL), *bytes = args_get(a, "keep-bytes", NULL);
+    if (runs != NULL && parse_i64_in(runs, 1, 1000000000, &ret->n_runs) < 0) {
+        return err_set(err, EINVAL,
+                       "--keep-runs '%s': expected a number from 1 to 1000000000, such as 500",
+                       runs);
     }
-    return err_set(
-        err, EINVAL,
-        "--%s '%s': expected 1 to 36500 and m, h or d (minutes, hours, days), such as 7d", name,
-        text);
+    if (bytes != NULL &&
+        (parse_mem_bytes(bytes, &ret->store_bytes) < 0 || ret->store_bytes < KEEP_BYTES_MIN)) {
+        return err_set(err, EINVAL, "--keep-bytes '%s': expected a size from 1Mi, such as 20Gi",
+                       bytes);
+    }
+    return read_age(a, "keep", NULL, &ret->age_ms, err);
 }
 
 static int read_all(const struct args *a, struct options *ret, struct err *err)
@@ -136,7 +145,8 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
     }
     int r = read_seconds(a, "node-wait", 300, &ret->node_wait_ms, err);
     r = r < 0 ? r : read_seconds(a, "image-wait", 120, &ret->image_wait_ms, err);
-    return r < 0 ? r : read_age(a, "undelete-for", "7d", &ret->undelete_ms, err);
+    r = r < 0 ? r : read_age(a, "undelete-for", "7d", &ret->undelete_ms, err);
+    return r < 0 ? r : read_keep(a, &ret->keep, err);
 }
 
 int options_parse(int argc, char **argv, struct options *ret, struct err *err)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "decide/policy_keep.h"
 
 struct options {                           /* texts are borrowed from argv */
     const char *kubeconfig, *context, *ns; /* NULL: in the cluster; the context's namespace */
@@ -16,6 +17,7 @@ struct options {                           /* texts are borrowed from argv */
     const char *lease_name;
     int64_t node_wait_ms, image_wait_ms;
     int64_t undelete_ms;         /* after its object was deleted */
+    struct keep_policy keep;     /* of finished runs */
     const char *replica_account; /* NULL: the default one */
     bool needs_read_key;
     bool has_json_logs;

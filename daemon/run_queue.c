@@ -261,8 +261,9 @@ static int64_t expires_unix_ms(const struct run *run)
 /* Whatever happens to it next begins with an event of its object, or with its expiry. */
 static bool may_rest(const struct run *run)
 {
-    return run->life == LIFE_ENDED && run->verdict.is_judged && run_is_settled(run) &&
-           !run_ended_lately(run) && !run->asked.is_gone && !run->asked.is_deleting &&
+    const bool is_over = run->life == LIFE_PAST ||
+                         (run->life == LIFE_ENDED && run->verdict.is_judged && run_is_settled(run));
+    return is_over && !run_ended_lately(run) && !run->asked.is_gone && !run->asked.is_deleting &&
            run->publication.call == NULL && run->expiry.state == EXPIRY_NOT_DUE &&
            expires_unix_ms(run) > clock_steady_unix_ms();
 }

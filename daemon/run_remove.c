@@ -73,6 +73,7 @@ static int erase(const struct run *run, struct err *err)
     struct store *store = run->env->store;
     int r = store->ops->delete_run(store, run->uid, err);
     if (r == 0) {
+        run->env->counters->runs_deleted++;
         log_event(LOG_LEVEL_INFO, "a run was deleted together with its results", "run", run->name,
                   NULL);
     }
@@ -98,11 +99,11 @@ int run_bury(struct run *run, struct err *err)
     return 0;
 }
 
-int run_purge(const struct run_env *env, struct err *err)
+int run_purge(const struct run_env *env, int64_t now_unix_ms, struct err *err)
 {
     struct store *store = env->store;
     _cleanup_(freep) char *uid = NULL;
-    int r = store->ops->find_deleted(store, clock_steady_unix_ms() - env->undelete_ms, &uid, err);
+    int r = store->ops->find_deleted(store, now_unix_ms - env->undelete_ms, &uid, err);
     if (r < 0) {
         return r == -ENOENT ? 0 : r;
     }
@@ -113,6 +114,7 @@ int run_purge(const struct run_env *env, struct err *err)
     if (r < 0 && r != -ENOENT) {
         return r;
     }
+    env->counters->runs_deleted++;
     log_event(LOG_LEVEL_INFO, "the results of a run were erased: its object was deleted long ago",
               "uid", uid, NULL);
     return 1;

@@ -11,4 +11,4 @@ void run_expire(struct run *run);
 int run_bury(struct run *run, struct err *err);
 /* Erases the results of one run whose object was deleted so long ago that nobody wants them back. 1: there
  * may be more; 0: there was none. */
-int run_purge(const struct run_env *env, struct err *err);
+int run_purge(const struct run_env *env, int64_t now_unix_ms, struct err *err);

@@ -20,6 +20,7 @@
 #include "base/vec.h"
 #include "core/phase.h"
 #include "core/record.h"
+#include "decide/policy_keep.h"
 #include "kube/client.h"
 #include "spec/spec.h"
 #include "store/store.h"
@@ -64,7 +65,7 @@ struct daemon_run *daemon_run_new(const char *name, const char *uid, const char 
 struct daemon_run *daemon_run_ref(struct daemon_run *run);
 void daemon_run_unref(struct daemon_run *run); /* NULL is fine */
 
-/* So long after its end a run is here, unless the store does not have it: then as long as its object is. */
+/* So long after its end a run is here; one that was refused, as long as its object is. */
 #define DAEMON_ENDED_MS (15 * 60 * 1000)
 
 /* In the order in which they were or will be driven. */
@@ -83,6 +84,8 @@ const struct daemon_run *daemon_runs_find(const struct daemon_runs *runs, const 
 struct daemon_counters {
     uint64_t attempts[4]; /* saved, by enum attempt_outcome */
     uint64_t runs_finished;
+    uint64_t runs_deleted;                            /* their rows, after their objects */
+    uint64_t runs_erased[KEEP_N_REASONS];             /* by enum keep_reason */
     uint64_t pods_created, pods_deleted, pods_failed; /* failed: refused for good */
     uint64_t events_sent, events_dropped;
     uint64_t status_writes, status_failures;
@@ -100,6 +103,7 @@ struct daemon_facts {
     bool is_healthy;
     struct err not_healthy;
     struct store_space space;
+    int64_t store_used_bytes; /* what its rows take; some seconds old */
     struct daemon_counters counters;
     struct kube_client_stats kube;
 };

@@ -61,6 +61,7 @@ VALUE(api_in_flight, in->kube.in_flight)
 VALUE(api_queued, in->kube.queued)
 VALUE(api_streams, in->kube.streams)
 VALUE(store_bytes, in->store.bytes)
+VALUE(store_used_bytes, in->store_used_bytes)
 VALUE(store_full, in->store.is_full)
 VALUE(runs_hidden, in->n_runs > METRICS_MAX_RUNS ? in->n_runs - METRICS_MAX_RUNS : 0)
 
@@ -76,6 +77,22 @@ static void write_attempts(const struct metrics_input *in, struct expo *e)
         const struct expo_label labels[] = {
             {"outcome", attempt_outcome_to_string((enum attempt_outcome)i)}};
         expo_sample(e, labels, LENGTH(labels), (double)in->counters.attempts[i]);
+    }
+}
+
+static void write_erased(const struct metrics_input *in, struct expo *e)
+{
+    const struct daemon_counters *c = &in->counters;
+    const struct {
+        const char *reason;
+        uint64_t n;
+    } rows[] = {{"Deleted", c->runs_deleted},
+                {"Age", c->runs_erased[KEEP_PAST_AGE]},
+                {"Count", c->runs_erased[KEEP_PAST_COUNT]},
+                {"Size", c->runs_erased[KEEP_PAST_SIZE]}};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const struct expo_label labels[] = {{"reason", rows[i].reason}};
+        expo_sample(e, labels, LENGTH(labels), (double)rows[i].n);
     }
 }
 
@@ -135,6 +152,11 @@ static const struct daemon_family daemon_families[] = {
      NULL},
     {GAUGE("benchd_api_streams", "Watches and followed logs."), api_streams, NULL},
     {GAUGE("benchd_store_bytes", "Size of the store's files."), store_bytes, NULL},
+    {GAUGE("benchd_store_used_bytes",
+           "Size of what the store holds, without pages that deleted runs left free."),
+     store_used_bytes, NULL},
+    {COUNTER("benchd_runs_erased_total", "Runs whose results were erased, by reason."), NULL,
+     write_erased},
     {GAUGE("benchd_store_full", "1: the disk of the store is full, runs wait for space."),
      store_full, NULL},
     {COUNTER("benchd_http_requests_total", "Requests that benchd answered, by status."), NULL,

@@ -37,6 +37,7 @@ struct metrics_input {
     struct daemon_counters counters;
     struct kube_client_stats kube;
     struct store_space store;
+    int64_t store_used_bytes;
     struct web_stats web;
     const struct metrics_run *runs; /* most wanted first; those after METRICS_MAX_RUNS are hidden */
     size_t n_runs;

@@ -162,6 +162,7 @@ void scrape_metrics(struct site *site, const struct web_request *req, const char
         .counters = facts->counters,
         .kube = facts->kube,
         .store = facts->space,
+        .store_used_bytes = facts->store_used_bytes,
         .web = site->stats,
         .runs = runs,
         .n_runs = n_runs,

@@ -142,3 +142,29 @@ int parse_mem_bytes(const char *s, int64_t *ret)
 {
     return parse_quantity(s, 1, ret);
 }
+
+int parse_age_ms(const char *s, int64_t *ret)
+{
+    static const struct {
+        char letter;
+        int64_t ms;
+    } units[] = {{'m', 60000}, {'h', 3600000}, {'d', 86400000}};
+    const size_t len = strlen(s);
+    char number[8];
+    if (len < 2 || len > sizeof(number)) {
+        return -EINVAL;
+    }
+    memcpy(number, s, len - 1);
+    number[len - 1] = '\0';
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        int64_t n;
+        if (s[len - 1] == units[i].letter) {
+            const int r = parse_i64_in(number, 1, 36500, &n);
+            if (r == 0) {
+                *ret = n * units[i].ms;
+            }
+            return r;
+        }
+    }
+    return -EINVAL;
+}

@@ -15,3 +15,6 @@ int parse_f64(const char *s, double *ret);
  * Ki Mi Gi Ti (1024); fractions are rounded up as Kubernetes does. */
 int parse_cpu_millicores(const char *s, int64_t *ret);
 int parse_mem_bytes(const char *s, int64_t *ret);
+
+/* "7d": 1 to 36500 minutes, hours or days (m, h, d), in milliseconds. */
+int parse_age_ms(const char *s, int64_t *ret);

@@ -340,6 +340,11 @@ void kube_lease_answer(struct kube_lease *l, int64_t now_ns, const struct kube_r
     }
 }
 
+int64_t kube_lease_skew_ms(const struct kube_lease *l)
+{
+    return l->skew_ms;
+}
+
 void kube_lease_release(struct kube_lease *l, int64_t now_ns)
 {
     l->is_releasing = true;

@@ -53,6 +53,9 @@ bool kube_lease_may_write(struct kube_lease *l, int64_t now_ns);
 const char *kube_lease_holder(const struct kube_lease *l);
 /* The latest failure, NULL after the next success. */
 const struct err *kube_lease_error(const struct kube_lease *l);
+/* By how much the server's clock is ahead of the local one, by its latest Date header; 0: they agree within
+ * the header's precision, or it sent none. */
+int64_t kube_lease_skew_ms(const struct kube_lease *l);
 /* For a clean exit, and final: from now on kube_lease_next releases the Lease if we hold it. A request
  * in flight must be answered first: only its answer says which version of the object to write. */
 void kube_lease_release(struct kube_lease *l, int64_t now_ns);

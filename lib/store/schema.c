@@ -64,6 +64,10 @@ static const char *const steps[SCHEMA_VERSION] = {
     "CREATE INDEX run_object ON run (object_ns) WHERE object_ns IS NOT NULL;"
     "CREATE INDEX run_deleted ON run (deleted_unix_ms) WHERE deleted_unix_ms IS NOT NULL;"
     "CREATE INDEX run_ended ON run (ended_unix_ms);",
+    /* 3: runs that have ended for good, by age. A suspended run has an end, too. */
+    "DROP INDEX run_ended;"
+    "CREATE INDEX run_finished ON run (ended_unix_ms)"
+    "  WHERE phase IN ('Succeeded', 'PartiallyFailed', 'Failed', 'Cancelled');",
 };
 
 static int check_version(struct sqlite_store *s, int64_t version, struct err *err)

@@ -178,3 +178,55 @@ int ends_find_deleted(struct store *base, int64_t before_unix_ms, char **ret_uid
     *ret_uid = sql_text_dup(q, 0);
     return 0;
 }
+
+/* As the index run_finished has it. */
+#define IS_FINISHED "phase IN ('Succeeded', 'PartiallyFailed', 'Failed', 'Cancelled')"
+
+static int list_oldest(struct sqlite_store *s, int64_t from_unix_ms, size_t limit,
+                       struct finished_runs *runs, struct err *err)
+{
+    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
+    int r = sql_prepare(s, &q, err,
+                        "SELECT uid, name, ended_unix_ms, object_ns IS NOT NULL FROM run "
+                        "WHERE " IS_FINISHED " AND ended_unix_ms >= ? "
+                        "ORDER BY ended_unix_ms, uid LIMIT ?",
+                        "ii", from_unix_ms, (int64_t)(limit < INT64_MAX ? limit : INT64_MAX));
+    while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
+        *vec_push(&runs->oldest) = (struct finished_run){
+            .uid = sql_text_dup(q, 0),
+            .name = sql_text_dup(q, 1),
+            .ended_unix_ms = sqlite3_column_int64(q, 2),
+            .has_object = sqlite3_column_int64(q, 3) != 0,
+        };
+    }
+    return r;
+}
+
+static int count_finished(struct sqlite_store *s, int64_t from_unix_ms, size_t *ret,
+                          struct err *err)
+{
+    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
+    int r = sql_prepare(s, &q, err,
+                        "SELECT count(*) FROM run WHERE " IS_FINISHED " AND ended_unix_ms >= ?",
+                        "i", from_unix_ms);
+    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
+        return r;
+    }
+    *ret = (size_t)sqlite3_column_int64(q, 0);
+    return 0;
+}
+
+int ends_list_finished(struct store *base, int64_t from_unix_ms, size_t limit,
+                       struct finished_runs *ret, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    struct finished_runs runs = {0};
+    int r = list_oldest(s, from_unix_ms, limit, &runs, err);
+    r = r < 0 ? r : count_finished(s, from_unix_ms, &runs.n_all, err);
+    if (r < 0) {
+        finished_runs_done(&runs);
+        return r;
+    }
+    *ret = runs;
+    return 0;
+}

@@ -83,7 +83,7 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 /* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. */
 int schema_prepare(struct sqlite_store *s, struct err *err);
 
@@ -103,6 +103,7 @@ int status_write(struct sqlite_store *s, const char *uid, const struct run_statu
 
 int space_keep_reserve(struct store *base, int64_t bytes, struct err *err);
 void space_get(struct store *base, struct store_space *ret);
+int space_get_used(struct store *base, int64_t *ret_bytes, struct err *err);
 int space_try(struct store *base, struct err *err);
 /* True: there was one, and its space is free now; the store counts as full. */
 bool space_release_reserve(struct sqlite_store *s);
@@ -129,6 +130,8 @@ int ends_set_object(struct store *base, const char *uid, const char *ns, int64_t
 int ends_sync_objects(struct store *base, const char *ns, const char *const *uids, size_t n,
                       int64_t now_unix_ms, size_t *ret_n_deleted, struct err *err);
 int ends_find_deleted(struct store *base, int64_t before_unix_ms, char **ret_uid, struct err *err);
+int ends_list_finished(struct store *base, int64_t from_unix_ms, size_t limit,
+                       struct finished_runs *ret, struct err *err);
 
 /* --- sqlite_events.c --- */
 

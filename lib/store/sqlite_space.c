@@ -106,6 +106,20 @@ void space_get(struct store *base, struct store_space *ret)
     *ret = (struct store_space){.is_full = s->is_full, .bytes = size_of(s->path) + wal_bytes(s)};
 }
 
+int space_get_used(struct store *base, int64_t *ret_bytes, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    int64_t n_pages, n_free, page_bytes;
+    int r = sql_get_int(s, "PRAGMA page_count", &n_pages, err);
+    r = r < 0 ? r : sql_get_int(s, "PRAGMA freelist_count", &n_free, err);
+    r = r < 0 ? r : sql_get_int(s, "PRAGMA page_size", &page_bytes, err);
+    if (r < 0) {
+        return r;
+    }
+    *ret_bytes = (n_pages - n_free) * page_bytes;
+    return 0;
+}
+
 int space_try(struct store *base, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);

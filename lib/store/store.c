@@ -26,3 +26,13 @@ void event_row_done(struct event_row *row)
     free(row->note);
     *row = (struct event_row){0};
 }
+
+void finished_runs_done(struct finished_runs *runs)
+{
+    vec_each (struct finished_run, run, &runs->oldest) {
+        free(run->uid);
+        free(run->name);
+    }
+    vec_done(&runs->oldest);
+    *runs = (struct finished_runs){0};
+}

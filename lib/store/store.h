@@ -68,6 +68,18 @@ struct store_space {
     int64_t bytes; /* of its files, without the reserve */
 };
 
+/* A run that has ended for good, for who decides how long it is kept. */
+struct finished_run {
+    char *uid, *name; /* owned */
+    int64_t ended_unix_ms;
+    bool has_object;
+};
+struct finished_runs {
+    VEC(struct finished_run) oldest; /* by their end */
+    size_t n_all;
+};
+void finished_runs_done(struct finished_runs *runs);
+
 struct store;
 
 struct store_ops {
@@ -99,6 +111,11 @@ struct store_ops {
                         int64_t now_unix_ms, size_t *ret_n_deleted, struct err *err);
     /* The oldest tombstone of before that time, as an owned uid; -ENOENT: there is none. */
     int (*find_deleted)(struct store *s, int64_t before_unix_ms, char **ret_uid, struct err *err);
+
+    /* The first `limit` runs that ended at `from_unix_ms` or later and are final, the oldest first; and how
+     * many there are of them. */
+    int (*list_finished)(struct store *s, int64_t from_unix_ms, size_t limit,
+                         struct finished_runs *ret, struct err *err);
 
     /* One transaction: the row, its replicas and their logs; a simulated one makes the run so.
      * Idempotent: the same (run, point, trial, attempt) again is 0 and changes nothing. */
@@ -142,6 +159,8 @@ struct store_ops {
      * disk. -ENOSPC: there is no space for that now; try_space makes it later. */
     int (*keep_reserve)(struct store *s, int64_t bytes, struct err *err);
     void (*get_space)(struct store *s, struct store_space *ret);
+    /* What its rows take: the file without the pages that deleted rows have left free. */
+    int (*get_used)(struct store *s, int64_t *ret_bytes, struct err *err);
     /* Of a full store: can it be written again? 0; -ENOSPC: not yet. */
     int (*try_space)(struct store *s, struct err *err);
 

@@ -95,10 +95,35 @@ static void quantities(void **state)
     assert_int_equal(parse_mem_bytes("Gi", &v), -EINVAL);
 }
 
+static void ages(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int result;
+        int64_t ms;
+    } rows[] = {
+        {"1m", 0, 60000},       {"12h", 0, 43200000},
+        {"90d", 0, 7776000000}, {"36500d", 0, 3153600000000},
+        {"36501d", -ERANGE, 0}, {"0d", -ERANGE, 0},
+        {"-1d", -ERANGE, 0},    {"90", -EINVAL, 0},
+        {"d", -EINVAL, 0},      {"", -EINVAL, 0},
+        {"9 d", -EINVAL, 0},    {"90s", -EINVAL, 0},
+        {"1d2", -EINVAL, 0},    {"00000001d", -EINVAL, 0},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        int64_t ms = 42;
+        print_message("# row '%s'\n", rows[i].text);
+        assert_int_equal(parse_age_ms(rows[i].text, &ms), rows[i].result);
+        assert_int_equal(ms, rows[i].result == 0 ? rows[i].ms : 42);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers),
+        cmocka_unit_test(ages),
         cmocka_unit_test(floats),
         cmocka_unit_test(quantities),
     };

@@ -40,6 +40,21 @@ int64_t __wrap_clock_boottime_ns(void)
     return now_ns;
 }
 
+/* The date: the machine's, and as this process counts it. */
+static int64_t unix_ms, steady_unix_ms;
+
+int64_t __wrap_clock_unix_ms(void);
+int64_t __wrap_clock_unix_ms(void)
+{
+    return unix_ms;
+}
+
+int64_t __wrap_clock_steady_unix_ms(void);
+int64_t __wrap_clock_steady_unix_ms(void)
+{
+    return steady_unix_ms;
+}
+
 int __wrap_uv_timer_start(uv_timer_t *handle, uv_timer_cb on_timer, uint64_t wait_ms,
                           uint64_t repeat_ms);
 int __wrap_uv_timer_start(uv_timer_t *handle, uv_timer_cb on_timer, uint64_t wait_ms,
@@ -225,12 +240,48 @@ static void test_stop_before_leading(void **state)
     assert_int_equal(fake_kube.n, 0);
 }
 
+#define IN_2026 INT64_C(1790000000000)
+#define IN_2100 INT64_C(4102444800000)
+
+/* What cannot be taken back is done only when two clocks say that it is time. */
+static void test_the_earlier_clock_counts(void **state)
+{
+    struct world *w = *state;
+    unix_ms = steady_unix_ms = IN_2026;
+    struct kube_call *call = lead(w); /* without a Date there is no second clock */
+    assert_int_equal(elector_careful_unix_ms(w->elector), IN_2026);
+    static const struct {
+        const char *name;
+        int64_t machine_ms, steady_ms, server_ms, careful_ms;
+    } rows[] = {
+        {"all agree", IN_2026, IN_2026, IN_2026 + 900, IN_2026},
+        {"this machine says 2100", IN_2100, IN_2100, IN_2026, IN_2026},
+        {"the server says 2100", IN_2026, IN_2026, IN_2100, IN_2026},
+        {"this machine says 1970", 1000, 1000, IN_2026, 1000},
+        {"the server says 1970", IN_2026, IN_2026, 1000, 1000},
+        {"set to 2100 since the start", IN_2100, IN_2026, IN_2026, IN_2026},
+        {"set right since the start", IN_2026, IN_2100, IN_2026, IN_2026},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        answer_write(w, call); /* the renewal before: its date was that of its sending */
+        unix_ms = rows[i].machine_ms;
+        steady_unix_ms = rows[i].steady_ms;
+        fake_kube.date_unix_ms = rows[i].server_ms;
+        call = next_call();
+        answer_write(w, call);
+        assert_int_equal(elector_careful_unix_ms(w->elector), rows[i].careful_ms);
+        call = next_call();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_stop_between_renewals, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stop_while_renewing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stop_when_nothing_answers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_earlier_clock_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stop_before_leading, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,12 @@ def main():
              f"there is no folder '{folder}/typo'; create it, or pass another --store"),
             ("a store that is a folder", [*cluster, "--store", f"sqlite:{folder}"], 9, "this is a folder"),
             ("not a format of logs", [*cluster, *store, "--log-format", "xml"], 2, "--log-format 'xml': expected logfmt or json"),
+            ("no age", [*cluster, *store, "--keep", "90"], 2, "--keep '90': expected 1 to 36500 and m, h or d"),
+            ("an age of nothing", [*cluster, *store, "--keep", "0d"], 2, "--keep '0d': expected 1 to 36500 and m, h or d"),
+            ("no runs at all", [*cluster, *store, "--keep-runs", "0"], 2, "--keep-runs '0': expected a number from 1"),
+            ("no number of runs", [*cluster, *store, "--keep-runs", "many"], 2, "--keep-runs 'many': expected a number from 1"),
+            ("no size", [*cluster, *store, "--keep-bytes", "20GB"], 2, "--keep-bytes '20GB': expected a size from 1Mi"),
+            ("a size that no store fits", [*cluster, *store, "--keep-bytes", "1000"], 2, "--keep-bytes '1000': expected a size from 1Mi"),
             ("not an address", [*cluster, *store, "--listen", "nowhere"], 2, "nowhere"),
         ]
         env = {k: v for k, v in os.environ.items() if not k.startswith("KUBERNETES_")}

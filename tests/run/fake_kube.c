@@ -78,6 +78,8 @@ void fake_kube_answer(struct kube_call *call, int r, const char *text)
         text = "";
     }
     const struct kube_response res = {.http_code = r < 0 ? failure : 200,
+                                      .date_unix_ms =
+                                          fake_kube.date_unix_ms != 0 ? fake_kube.date_unix_ms : -1,
                                       .content_type = "",
                                       .body = text,
                                       .body_len = strlen(text)};

@@ -23,8 +23,9 @@ struct fake_kube {
     struct kube_follow_params follow; /* the latest one under way */
     unsigned n_following;
     bool is_following, has_container_ended;
-    int64_t line_ns; /* of kube_follow_line_ns */
-    int http_code;   /* of failures; 0: 500 */
+    int64_t line_ns;      /* of kube_follow_line_ns */
+    int http_code;        /* of failures; 0: 500 */
+    int64_t date_unix_ms; /* the server's clock in each answer; 0: none is sent */
 };
 extern struct fake_kube fake_kube;
 void fake_kube_reset(void);

@@ -141,10 +141,61 @@ static void objects_that_are_gone_leave_tombstones(void **state)
     fixture_done(&f);
 }
 
+static void put_end(struct store *s, const char *uid, const char *ns, enum run_phase phase,
+                    int64_t ended_unix_ms)
+{
+    struct run_row run = make_run(uid, uid, 1);
+    run.object_ns = ns == NULL ? NULL : xstrdup(ns);
+    run.status.phase = phase;
+    run.status.ended_unix_ms = ended_unix_ms;
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+}
+
+static void finished_runs_are_listed_by_age(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    put_end(s, "new", NULL, RUN_SUCCEEDED, 900);
+    put_end(s, "old", "ns", RUN_FAILED, 500);
+    put_end(s, "older", NULL, RUN_CANCELLED, 400);
+    put_end(s, "before-all-dates", NULL, RUN_SUCCEEDED, 99);
+    put_end(s, "runs", NULL, RUN_RUNNING, 0);
+    put_end(s, "paused", NULL, RUN_SUSPENDED, 300);
+    put_end(s, "partly", NULL, RUN_PARTIALLY_FAILED, 400);
+    static const char *const expected[] = {"older", "partly", "old", "new"};
+    for (size_t limit = 0; limit < 6; limit++) {
+        struct finished_runs runs;
+        assert_int_equal(s->ops->list_finished(s, 100, limit, &runs, NULL), 0);
+        assert_int_equal(runs.n_all, 4);
+        assert_int_equal(runs.oldest.len, limit < 4 ? limit : 4);
+        for (size_t i = 0; i < runs.oldest.len; i++) {
+            assert_string_equal(runs.oldest.items[i].uid, expected[i]);
+            assert_string_equal(runs.oldest.items[i].name, expected[i]);
+            assert_int_equal(runs.oldest.items[i].has_object, i == 2);
+        }
+        finished_runs_done(&runs);
+    }
+    /* A run that ends or goes on is listed or not from then on. */
+    struct run_status status = {.phase = RUN_SUCCEEDED, .ended_unix_ms = 100};
+    assert_int_equal(s->ops->put_status(s, "runs", &status, NULL), 0);
+    assert_int_equal(s->ops->delete_run(s, "older", NULL), 0);
+    struct finished_runs runs;
+    assert_int_equal(s->ops->list_finished(s, 100, 9, &runs, NULL), 0);
+    assert_int_equal(runs.n_all, 4);
+    assert_string_equal(runs.oldest.items[0].uid, "runs");
+    finished_runs_done(&runs);
+    store_close(s);
+    fixture_done(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_verdict_comes_back),
+        cmocka_unit_test(finished_runs_are_listed_by_age),
         cmocka_unit_test(a_file_of_version_1_is_upgraded),
         cmocka_unit_test(objects_that_are_gone_leave_tombstones),
     };

@@ -1,0 +1,181 @@
+/* Finished runs go one by one, the oldest first, and only those that nobody uses. Which one is due by its
+ * age, the number or the size is tested in tests/decide/test_policy_keep.c. */
+#include "run_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "daemon/keep.h"
+
+/* As in test_run_queue.c: the real one needs a client. */
+const json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
+{
+    (void)w, (void)kind, (void)name;
+    return NULL;
+}
+
+#define DAY_MS INT64_C(86400000)
+
+static void put(struct world *w, const char *uid, enum run_phase phase, int64_t ended_unix_ms)
+{
+    struct run_row row = {.uid = (char *)uid,
+                          .name = (char *)uid,
+                          .benchmark = (char *)"b",
+                          .definition_json = (char *)"{}",
+                          .status = {.phase = phase, .ended_unix_ms = ended_unix_ms}};
+    assert_int_equal(w->env.store->ops->put_run(w->env.store, &row, NULL), 0);
+}
+
+/* The uids that are left, in their alphabetic order: "a b ". */
+static const char *left(struct world *w)
+{
+    static char text[64];
+    size_t len = 0;
+    text[0] = '\0';
+    for (char c = 'a'; c <= 'z'; c++) {
+        const char uid[2] = {c, '\0'};
+        struct run_brief brief;
+        if (w->env.store->ops->get_brief(w->env.store, uid, &brief, NULL) == 0) {
+            len += (size_t)snprintf(text + len, sizeof(text) - len, "%s ", uid);
+        }
+    }
+    return text;
+}
+
+static int look(struct world *w, struct keeper *k, const struct run_queue *q, int64_t now_unix_ms)
+{
+    struct err err = {0};
+    const int r = keep_look(k, &w->env, q, now_unix_ms, &err);
+    if (r < 0) {
+        fail_msg("keep_look: %s", err.msg);
+    }
+    return r;
+}
+
+static void by_age(void **state)
+{
+    struct world *w = *state;
+    const int64_t now = clock_steady_unix_ms();
+    put(w, "a", RUN_SUCCEEDED, now - 91 * DAY_MS);
+    put(w, "b", RUN_FAILED, now - 95 * DAY_MS);
+    put(w, "c", RUN_CANCELLED, now - 89 * DAY_MS);
+    put(w, "d", RUN_RUNNING, 0);
+    put(w, "e", RUN_SUSPENDED, now - 200 * DAY_MS); /* a pause has an end, too */
+    put(w, "f", RUN_PARTIALLY_FAILED, now - 300 * DAY_MS);
+    put(w, "g", RUN_SUCCEEDED, 1000); /* the clock was not set */
+    put(w, "h", RUN_SUCCEEDED, now + 70 * 365 * DAY_MS);
+    const struct run_queue q = {0};
+    struct keeper none = {0}, k = {.policy = {.age_ms = 90 * DAY_MS}};
+    assert_int_equal(look(w, &none, &q, now), 0);
+    assert_true(none.used_bytes > 4096);
+    assert_int_equal(look(w, &k, &q, 1000), 0); /* 1970 */
+    assert_string_equal(left(w), "a b c d e f g h ");
+    assert_int_equal(look(w, &k, &q, now), 1);
+    assert_string_equal(left(w), "a b c d e g h ");
+    assert_int_equal(look(w, &k, &q, now), 1);
+    assert_string_equal(left(w), "a c d e g h ");
+    assert_int_equal(look(w, &k, &q, now), 1);
+    assert_int_equal(look(w, &k, &q, now), 0);
+    assert_string_equal(left(w), "c d e g h ");
+    assert_int_equal(w->counters.runs_erased[KEEP_PAST_AGE], 3);
+    assert_null(fake_kube_open(0)); /* none of them had an object */
+}
+
+static void by_count_and_not_while_in_use(void **state)
+{
+    struct world *w = *state;
+    const int64_t now = clock_steady_unix_ms();
+    json_t *bmr = inline_bmr("a");
+    struct run_queue q = {0};
+    run_queue_add(&q, run_new(&w->env, bmr)); /* benchd has it in its hands */
+    put(w, "a", RUN_SUCCEEDED, now - 9000);
+    put(w, "b", RUN_SUCCEEDED, now - 8000);
+    put(w, "c", RUN_SUCCEEDED, now - 7000);
+    put(w, "d", RUN_SUCCEEDED, now - 6000);
+    put(w, "e", RUN_RUNNING, 0);
+    struct store *other = NULL;
+    assert_int_equal(store_open(w->url, false, &other, NULL), 0);
+    assert_int_equal(other->ops->claim_run(other, "b", NULL), 0); /* another process has it */
+    assert_int_equal(w->env.store->ops->set_object(w->env.store, "c", "ns", 0, NULL), 0);
+    struct keeper k = {.policy = {.n_runs = 2}};
+    assert_int_equal(look(w, &k, &q, now), 1);
+    assert_string_equal(left(w), "a b d e ");
+    struct kube_call *event = fake_kube_open(0);
+    assert_non_null(event);
+    assert_non_null(strstr(event->req.path, "/events"));
+    assert_non_null(strstr(event->req.body, "ResultsErased"));
+    assert_non_null(strstr(event->req.body, "the store has 4 finished runs, --keep-runs allows 2"));
+    fake_kube_answer(event, 0, "{}");
+    assert_int_equal(look(w, &k, &q, now), 1);
+    assert_string_equal(left(w), "a b e ");
+    assert_int_equal(look(w, &k, &q, now), 0); /* two */
+    k.policy.n_runs = 1;
+    assert_int_equal(look(w, &k, &q, now), 0); /* both are in use */
+    store_close(other);
+    assert_int_equal(look(w, &k, &q, now), 1);
+    assert_string_equal(left(w), "a e ");
+    assert_int_equal(w->counters.runs_erased[KEEP_PAST_COUNT], 3);
+    run_queue_done(&q);
+    json_decref(bmr);
+}
+
+/* Pages that a deleted run leaves are free at once, though the file does not shrink. */
+static void by_size(void **state)
+{
+    struct world *w = *state;
+    const int64_t now = clock_steady_unix_ms();
+    struct store *store = w->env.store;
+    static const char *const uids[] = {"a", "b", "c"};
+    static char text[300000];
+    memset(text, 'x', sizeof(text) - 1);
+    for (size_t i = 0; i < 3; i++) {
+        put(w, uids[i], RUN_SUCCEEDED, now - 9000 + (int64_t)i);
+        struct event_row event = {1, EVENT_NORMAL, (char *)"r", text};
+        assert_int_equal(store->ops->add_event(store, uids[i], &event, NULL), 0);
+    }
+    const struct run_queue q = {0};
+    struct keeper k = {.policy = {.store_bytes = 500000}};
+    assert_int_equal(look(w, &k, &q, now), 1);
+    assert_true(k.used_bytes > 900000);
+    assert_int_equal(look(w, &k, &q, now), 1);
+    assert_int_equal(look(w, &k, &q, now), 0);
+    assert_in_range(k.used_bytes, 300000, 500000);
+    assert_string_equal(left(w), "c ");
+    assert_int_equal(w->counters.runs_erased[KEEP_PAST_SIZE], 2);
+}
+
+/* Its object stays, and costs no more than before: also after a restart, which finds no row. */
+static void an_object_without_results_rests(void **state)
+{
+    struct world *w = *state;
+    json_t *bmr = make_bmr("a", "{\"benchmarkRef\":{\"name\":\"b\"}}",
+                           "{\"phase\":\"Succeeded\",\"startedAt\":\"2026-01-01T00:00:00Z\","
+                           "\"endedAt\":\"2026-01-01T01:00:00Z\"}");
+    struct run *run = run_new(&w->env, bmr);
+    assert_int_equal(take(run, bmr, NULL), 0);
+    assert_int_equal(run->life, LIFE_PAST);
+    struct run_queue q = {0};
+    run_queue_add(&q, run);
+    struct watches none;
+    memset(&none, 0, sizeof(none)); /* not read by this test's watches_get */
+    run_queue_rest(&q, &w->env, &none);
+    assert_null(run_queue_find(&q, "a"));
+    assert_true(run_queue_is_resting(&q, "a"));
+    run_queue_done(&q);
+    json_decref(bmr);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(by_age, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(by_count_and_not_while_in_use, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(an_object_without_results_rests, world_setup,
+                                        world_teardown),
+        cmocka_unit_test_setup_teardown(by_size, world_setup, world_teardown),
+    };
+    return cmocka_run_group_tests_name("daemon/keep", tests, NULL, NULL);
+}
