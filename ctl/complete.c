@@ -35,6 +35,7 @@ static const struct source sources[] = {
     {"VERB", complete_verbs},
     {"WHEN", complete_colors},
     {"A", NULL},
+    {"AGE", NULL},
     {"CONTEXT", NULL},
     {"DURATION", NULL},
     {"I", NULL},
