@@ -36,6 +36,7 @@ struct kube_call {
     void *ctx;
     struct kube_retry retry;
     int64_t due_ns;
+    int64_t sent_ns;
     struct kube_transfer *transfer; /* NULL: waiting */
     TAILQ_ENTRY(kube_call) link;
 };
@@ -49,6 +50,7 @@ struct kube_stream {
     struct kube_transfer *transfer; /* NULL: waiting for the next iteration of the loop */
     bool is_refreshed;              /* sent again with new credentials */
     bool is_open;
+    int64_t sent_ns;
     unsigned outage; /* the client's, when it opened */
     TAILQ_ENTRY(kube_stream) link;
 };
@@ -377,6 +379,7 @@ static void on_answer(void *ctx, const struct kube_response *res)
     struct kube_call *call = ctx;
     struct kube_client *c = call->client;
     call_stops_running(call);
+    kube_traffic_count(&c->stats.traffic, &call->req, res, now() - call->sent_ns);
     int64_t wait_ns = 0;
     const bool is_worth_it = learn(c, res);
     const enum kube_verdict verdict = kube_retry_decide(&call->retry, &call->req, res, &wait_ns);
@@ -416,6 +419,7 @@ static void call_start(struct kube_call *call)
                                           .on_done = on_answer,
                                           .ctx = call};
     struct err err = {0};
+    call->sent_ns = now();
     const int r = start(c, &params, &call->transfer, &err);
     if (r < 0) {
         const struct kube_response res = no_answer(KUBE_LOCAL, err.msg);
@@ -540,6 +544,7 @@ static void on_stream_open(void *ctx, const struct kube_response *res)
     struct kube_client *c = s->client;
     s->is_open = true;
     s->outage = c->outages;
+    kube_traffic_count(&c->stats.traffic, &s->req, res, now() - s->sent_ns);
     if (s->ops.on_open != NULL) {
         s->ops.on_open(s->ctx, res); /* may free s */
     }
@@ -558,6 +563,9 @@ static void on_stream_done(void *ctx, const struct kube_response *res)
 {
     struct kube_stream *s = ctx;
     struct kube_client *c = s->client;
+    if (!s->is_open) { /* its headers were counted, its end is none of the server's answers */
+        kube_traffic_count(&c->stats.traffic, &s->req, res, now() - s->sent_ns);
+    }
     if (learn(c, res) && !s->is_refreshed) {
         s->is_refreshed = true;
         s->is_open = false;
@@ -583,6 +591,7 @@ static void stream_start(struct kube_stream *s)
                                           .on_done = on_stream_done,
                                           .ctx = s};
     struct err err = {0};
+    s->sent_ns = now();
     const int r = start(s->client, &params, &s->transfer, &err);
     if (r < 0) {
         const struct kube_response res = no_answer(KUBE_LOCAL, err.msg);

@@ -14,6 +14,7 @@
 #include "kube/config.h"
 #include "kube/request.h"
 #include "kube/status.h"
+#include "kube/traffic.h"
 
 struct uv_loop_s;
 struct kube_client;
@@ -42,6 +43,7 @@ struct kube_client_stats {
     uint64_t connections;                 /* opened */
     uint64_t bytes_in;
     uint32_t in_flight, queued, streams;
+    struct kube_traffic traffic;
 };
 void kube_client_get_stats(const struct kube_client *c, struct kube_client_stats *ret);
 

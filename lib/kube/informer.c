@@ -14,6 +14,7 @@ struct kube_informer {
     uv_timer_t timer;
     struct kube_call *list;    /* NULL: no request in flight */
     struct kube_stream *watch; /* the same */
+    struct kube_informer_stats stats;
 };
 
 static void step(struct kube_informer *i);
@@ -91,9 +92,11 @@ static void step(struct kube_informer *i)
         int64_t deadline_ns;
         switch (kube_reflector_next(i->reflector, now(), &req, &deadline_ns)) {
         case KUBE_REFLECTOR_LIST:
+            i->stats.lists++;
             i->list = kube_call(i->client, &req, &once, on_list_done, i);
             break;
         case KUBE_REFLECTOR_WATCH:
+            i->stats.watches++;
             i->watch = kube_stream_open(i->client, &req, KUBE_POOL_ORDINARY, &watch_ops, i);
             break;
         case KUBE_REFLECTOR_STOP:
@@ -146,6 +149,11 @@ void kube_informer_free(struct kube_informer *i)
 const struct kube_reflector *kube_informer_reflector(const struct kube_informer *i)
 {
     return i->reflector;
+}
+
+void kube_informer_get_stats(const struct kube_informer *i, struct kube_informer_stats *ret)
+{
+    *ret = i->stats;
 }
 
 const struct kube_cache *kube_informer_cache(const struct kube_informer *i)

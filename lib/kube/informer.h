@@ -13,3 +13,10 @@ struct kube_informer *kube_informer_new(struct kube_client *client,
 void kube_informer_free(struct kube_informer *i);
 const struct kube_reflector *kube_informer_reflector(const struct kube_informer *i);
 const struct kube_cache *kube_informer_cache(const struct kube_informer *i);
+
+/* Since it was made. A watch ends by itself every few minutes, so both grow slowly on a good day. */
+struct kube_informer_stats {
+    uint64_t lists;   /* begun; each page counts */
+    uint64_t watches; /* begun */
+};
+void kube_informer_get_stats(const struct kube_informer *i, struct kube_informer_stats *ret);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 static int fail(struct sqlite_store *s, struct err *err, int code, const char *reason,
@@ -51,6 +52,7 @@ int sql_error(struct sqlite_store *s, int rc, struct err *err)
                     "choose another file with --store sqlite:FILE");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+        s->stats.busy++;
         return fail(s, err, EBUSY, "another process holds the write lock", "try again");
     case SQLITE_INTERRUPT:
         return fail(s, err, ECANCELED, "reading took too long", "try again later");
@@ -73,7 +75,9 @@ int sql_damaged(struct sqlite_store *s, struct err *err, const char *what)
 
 int sql_exec(struct sqlite_store *s, const char *sql, struct err *err)
 {
+    const int64_t started_ns = clock_monotonic_ns();
     int rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+    histogram_add(&s->stats.statements, clock_monotonic_ns() - started_ns);
     return rc == SQLITE_OK ? 0 : sql_error(s, rc, err);
 }
 
@@ -131,7 +135,12 @@ int sql_prepare(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err, con
 
 int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err)
 {
+    const bool is_first = !sqlite3_stmt_busy(stmt);
+    const int64_t started_ns = is_first ? clock_monotonic_ns() : 0;
     int rc = sqlite3_step(stmt);
+    if (is_first) {
+        histogram_add(&s->stats.statements, clock_monotonic_ns() - started_ns);
+    }
     if (rc == SQLITE_ROW) {
         return 1;
     }

@@ -40,6 +40,7 @@ struct sqlite_store {
     int64_t wait_left_ms;
     bool (*must_stop)(void *ctx); /* of a reader; else NULL */
     void *stop_ctx;
+    struct store_stats stats;
 };
 
 static inline struct sqlite_store *sqlite_store_of(struct store *s)

@@ -104,6 +104,11 @@ void space_get(struct store *base, struct store_space *ret)
 {
     const struct sqlite_store *s = sqlite_store_of(base);
     *ret = (struct store_space){.is_full = s->is_full, .bytes = size_of(s->path) + wal_bytes(s)};
+    struct statvfs fs;
+    if (statvfs(s->path, &fs) == 0) {
+        ret->disk_bytes = (int64_t)fs.f_blocks * (int64_t)fs.f_frsize;
+        ret->disk_free_bytes = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
+    }
 }
 
 int space_get_used(struct store *base, int64_t *ret_bytes, struct err *err)

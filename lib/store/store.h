@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/histogram.h"
 #include "base/vec.h"
 #include "core/phase.h"
 #include "spec/run_def.h"
@@ -66,6 +67,13 @@ struct run_version {
 struct store_space {
     bool is_full;  /* a write found the disk full, and none has succeeded since */
     int64_t bytes; /* of its files, without the reserve */
+    int64_t disk_bytes, disk_free_bytes; /* of the file system that has them; 0: not known */
+};
+
+/* Of this connection, since it was opened. */
+struct store_stats {
+    struct histogram statements; /* each until its first row, or its end if it has none */
+    uint64_t busy;               /* statements that gave up: another process held the write lock */
 };
 
 /* A run that has ended for good, for who decides how long it is kept. */
@@ -161,6 +169,7 @@ struct store_ops {
     void (*get_space)(struct store *s, struct store_space *ret);
     /* What its rows take: the file without the pages that deleted rows have left free. */
     int (*get_used)(struct store *s, int64_t *ret_bytes, struct err *err);
+    void (*get_stats)(const struct store *s, struct store_stats *ret); /* may be NULL */
     /* Of a full store: can it be written again? 0; -ENOSPC: not yet. */
     int (*try_space)(struct store *s, struct err *err);
 

@@ -92,6 +92,8 @@ static void test_a_write_waits(void **state)
     run_for(w, 1000);
     assert_int_equal(1, w->n_ended);
     assert_int_equal(-EHOSTUNREACH, w->r);
+    kube_client_get_stats(w->client, &stats);
+    assert_int_equal(1, stats.traffic.answers[KUBE_DELETE][KUBE_N_CODES - 1]); /* none came */
 }
 
 static void test_a_read_does_not(void **state)

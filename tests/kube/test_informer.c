@@ -78,6 +78,10 @@ static void nonsense_ends_a_watch(void **state)
     fake_client_end(fake_client_stream(), 410);
     fake_client_pass(S_NS);
     assert_int_equal(fake_client.n_calls, 2);
+    struct kube_informer_stats stats;
+    kube_informer_get_stats(i, &stats);
+    assert_int_equal(stats.lists, 2);
+    assert_int_equal(stats.watches, 2);
     fake_client_answer(&fake_client.calls[1], 200, LIST("9"));
     assert_non_null(strstr(fake_client_stream()->req.path, "resourceVersion=9"));
     kube_informer_free(i);

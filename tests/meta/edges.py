@@ -44,6 +44,7 @@ EDGES = {
         {
             "lib/base/clock.[ch]": "they are defined there",
             "lib/base/log.c": "a log line has a date",
+            "lib/store/sql.c": "how long a statement took, for /metrics",
             "lib/run/*.c": "the real clock behind struct wall_clock, and when a child ended",
             "ctl/*.c": "dates for people, a run's creation",
             "daemon/web/health.c": "how long ago the loop turned",

@@ -529,10 +529,50 @@ static void test_how_long_a_writer_waits(void **state)
     s->ops->wait_at_most(s, 1000);
     assert_int_equal(s->ops->delete_run(s, UID, NULL), -EBUSY);
     assert_in_range(slept_ms, 2000, 2100);
+    struct store_stats stats;
+    s->ops->get_stats(s, &stats);
+    assert_int_equal(stats.busy, 8);
     assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(s->ops->put_status(s, UID, &run.status, NULL), 0);
     assert_int_equal(sqlite3_close(other), SQLITE_OK);
     run_row_done(&run);
+    store_close(s);
+    fixture_done(&f);
+}
+
+/* A statement counts once, however many rows it has. */
+static void test_statements_are_timed(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct store_stats before, after;
+    for (int i = 0; i < 3; i++) {
+        char uid[8], name[8];
+        (void)snprintf(uid, sizeof(uid), "u%d", i);
+        (void)snprintf(name, sizeof(name), "n%d", i);
+        struct run_row run = make_run(uid, name, 1);
+        assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+        run_row_done(&run);
+    }
+    s->ops->get_stats(s, &before);
+    assert_true(histogram_count(&before.statements) >= 3);
+    assert_true(before.statements.sum_ns > 0);
+    struct run_row *rows;
+    size_t n;
+    assert_int_equal(s->ops->list_runs(s, &rows, &n, NULL), 0);
+    assert_int_equal(n, 3);
+    s->ops->get_stats(s, &after);
+    assert_int_equal(histogram_count(&after.statements), histogram_count(&before.statements) + 1);
+    assert_int_equal(after.busy, 0);
+    struct store_space space;
+    s->ops->get_space(s, &space);
+    assert_in_range(space.disk_free_bytes, 1, space.disk_bytes);
+    for (size_t i = 0; i < n; i++) {
+        run_row_done(&rows[i]);
+    }
+    free(rows);
     store_close(s);
     fixture_done(&f);
 }
@@ -629,6 +669,7 @@ int main(void)
         cmocka_unit_test(test_damaged_files_are_named),
         cmocka_unit_test(test_places_that_cannot_hold_a_store),
         cmocka_unit_test(test_how_long_a_writer_waits),
+        cmocka_unit_test(test_statements_are_timed),
         cmocka_unit_test(test_a_reader),
         cmocka_unit_test(test_store_close_takes_null),
     };
