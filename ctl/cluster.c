@@ -3,6 +3,7 @@
 #include "ctl/cluster_internal.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,72 +13,17 @@
 #include "config.h"
 #include "ctl/run_name.h"
 
-/* $KUBECONFIG may be a list. kubectl merges its files; benchctl reads one, and must not choose
- * another cluster than kubectl would, so two existing files are refused. *ret is owned; if none
- * exists it is the first, so that the error names it. */
-static enum exit_code one_of_list(const char *list, char **ret)
+/* Owned; NULL: it does not exist. */
+static char *default_kubeconfig(void)
 {
-    _cleanup_(freep) char *found = NULL, *first = NULL;
-    while (list[0] != '\0') {
-        const size_t len = strcspn(list, ":");
-        _cleanup_(freep) char *path = xstrndup(list, len);
-        list += len + (list[len] == ':');
-        if (len == 0 || (found != NULL && str_eq(found, path))) {
-            continue;
-        }
-        const bool is_there = access(path, F_OK) == 0;
-        if (is_there && found != NULL) {
-            return cli_error(
-                EXIT_USAGE,
-                "choose one with --kubeconfig FILE, or merge them: kubectl config view "
-                "--flatten >FILE",
-                "$KUBECONFIG lists several files, but benchctl reads only one: '%s', "
-                "'%s'",
-                found, path);
-        }
-        if (is_there) {
-            found = take_ptr(path);
-        } else if (first == NULL) {
-            first = take_ptr(path);
-        }
-    }
-    *ret = found != NULL ? take_ptr(found) : take_ptr(first);
-    return EXIT_OK;
-}
-
-/* *ret: owned; NULL: none is configured, and the default file does not exist. */
-static enum exit_code kubeconfig_path(const struct cli *cli, char **ret)
-{
-    *ret = NULL;
-    if (cli->kubeconfig != NULL) {
-        *ret = xstrdup(cli->kubeconfig);
-        return EXIT_OK;
-    }
-    const char *list = getenv("KUBECONFIG");
-    if (list != NULL && list[0] != '\0') {
-        return one_of_list(list, ret);
-    }
     const char *home = getenv("HOME");
     _cleanup_(freep) char *path = xasprintf("%s/.kube/config", home == NULL ? "" : home);
-    if (access(path, F_OK) == 0) {
-        *ret = take_ptr(path);
-    }
-    return EXIT_OK;
+    return access(path, F_OK) == 0 ? take_ptr(path) : NULL;
 }
 
-static enum exit_code load_config(const struct cli *cli, struct kube_config *ret)
+static enum exit_code load_in_cluster(struct kube_config *ret)
 {
     struct err err = {0};
-    _cleanup_(freep) char *path = NULL;
-    enum exit_code code = kubeconfig_path(cli, &path);
-    if (code != EXIT_OK) {
-        return code;
-    }
-    if (path != NULL) {
-        return kube_config_load(path, cli->context, ret, &err) < 0
-                   ? cli_error(EXIT_USAGE, NULL, "%s", err.msg)
-                   : EXIT_OK;
-    }
     int r = kube_config_in_cluster(KUBE_SERVICE_ACCOUNT_DIR, getenv("KUBERNETES_SERVICE_HOST"),
                                    getenv("KUBERNETES_SERVICE_PORT"), ret, &err);
     if (r == -ENOENT) {
@@ -89,6 +35,22 @@ static enum exit_code load_config(const struct cli *cli, struct kube_config *ret
     return r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : EXIT_OK;
 }
 
+static enum exit_code load_config(const struct cli *cli, struct kube_config *ret)
+{
+    struct err err = {0};
+    const char *list = getenv("KUBECONFIG");
+    const bool has_list = cli->kubeconfig == NULL && list != NULL && list[0] != '\0';
+    _cleanup_(freep) char *path = cli->kubeconfig != NULL ? xstrdup(cli->kubeconfig)
+                                  : has_list              ? NULL
+                                                          : default_kubeconfig();
+    if (!has_list && path == NULL) {
+        return load_in_cluster(ret);
+    }
+    int r = has_list ? kube_config_load_list(list, cli->context, ret, &err)
+                     : kube_config_load(path, cli->context, ret, &err);
+    return r < 0 ? cli_error(EXIT_USAGE, NULL, "%s", err.msg) : EXIT_OK;
+}
+
 /* The same options for a command that the user can copy. */
 static char *make_where(const struct cli *cli, const char *ns)
 {
@@ -96,6 +58,13 @@ static char *make_where(const struct cli *cli, const char *ns)
                      cli->context == NULL ? "" : cli->context,
                      cli->kubeconfig == NULL ? "" : " --kubeconfig ",
                      cli->kubeconfig == NULL ? "" : cli->kubeconfig);
+}
+
+static void on_notice(void *ctx, enum kube_notice notice, const char *text)
+{
+    (void)ctx;
+    (void)notice;
+    (void)fprintf(stderr, "warning: %s\n", text); /* there is no other place for it */
 }
 
 static void close_loop(uv_handle_t *handle, void *ctx)
@@ -157,8 +126,10 @@ enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret)
     c->backend = (struct backend){.ops = &ops, .cli = cli};
     (void)signal(SIGPIPE,
                  SIG_IGN); /* a broken connection is an error, and must not end the program */
-    struct kube_client_params params = {
-        .loop = &c->loop, .config = &c->config, .user_agent = "benchctl/" BENCHD_VERSION};
+    struct kube_client_params params = {.loop = &c->loop,
+                                        .config = &c->config,
+                                        .user_agent = "benchctl/" BENCHD_VERSION,
+                                        .on_notice = on_notice};
     struct err err = {0};
     if (run_random(&params.seed, sizeof(params.seed), &err) < 0 ||
         kube_client_new(&params, &c->client, &err) < 0) {

@@ -302,6 +302,14 @@ static void on_name(uv_getaddrinfo_t *request, int status, struct addrinfo *foun
 
 /* ---- life ---- */
 
+static void on_notice(void *ctx, enum kube_notice notice, const char *text)
+{
+    static const char *const messages[] = {[KUBE_NOTICE_INSECURE] =
+                                               "the connection to the API server is not secure"};
+    (void)ctx;
+    log_event(LOG_LEVEL_WARN, messages[notice], "reason", text, NULL);
+}
+
 int daemon_new(const struct daemon_params *params, struct daemon **ret, struct err *err)
 {
     struct daemon *d = xnew(struct daemon);
@@ -321,7 +329,8 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     const struct kube_client_params client = {.loop = d->loop,
                                               .config = params->config,
                                               .user_agent = "benchd/" BENCHD_VERSION,
-                                              .seed = (uint64_t)clock_monotonic_ns()};
+                                              .seed = (uint64_t)clock_monotonic_ns(),
+                                              .on_notice = on_notice};
     int r = kube_client_new(&client, &d->client, err);
     if (r < 0) {
         free(d->ns);

@@ -61,7 +61,7 @@ struct kube_client {
     struct kube_config config;
     struct kube_credentials credentials;
     struct kube_endpoint endpoint;
-    char *base_url, *connect_to, *user_agent; /* what endpoint points to */
+    char *base_url, *connect_to, *proxy, *user_agent; /* what endpoint points to */
     bool is_here;
     struct kube_transport *transport;
     unsigned max_in_flight, in_flight; /* of KUBE_NORMAL calls */
@@ -75,6 +75,9 @@ struct kube_client {
     struct kube_client_stats stats;
     bool (*may_write)(void *ctx); /* NULL: always */
     void *guard_ctx;
+    void (*on_notice)(void *ctx, enum kube_notice notice, const char *text);
+    void *notice_ctx;
+    bool is_insecurity_told;
 };
 
 static void on_timer(uv_timer_t *timer);
@@ -95,33 +98,20 @@ static void refresh_endpoint(struct kube_client *c)
         .cert_pem = c->config.cert_pem,
         .key_pem = c->config.key_pem,
         .user_agent = c->user_agent,
+        .proxy = c->proxy,
+        .headers = c->config.impersonation,
         .is_insecure = c->config.is_insecure,
         .is_here = c->is_here,
+        .is_uncompressed = c->config.is_uncompressed,
     };
 }
 
-static char *dup_or_null(const char *s)
+static void free_texts(struct kube_client *c)
 {
-    return s == NULL ? NULL : xstrdup(s);
-}
-
-static struct kube_config copy_config(const struct kube_config *c)
-{
-    return (struct kube_config){
-        .server = xstrdup(c->server),
-        .ns = dup_or_null(c->ns),
-        .context = dup_or_null(c->context),
-        .tls_server_name = dup_or_null(c->tls_server_name),
-        .is_insecure = c->is_insecure,
-        .ca_pem = dup_or_null(c->ca_pem),
-        .cert_pem = dup_or_null(c->cert_pem),
-        .key_pem = dup_or_null(c->key_pem),
-        .ca_file = dup_or_null(c->ca_file),
-        .cert_file = dup_or_null(c->cert_file),
-        .key_file = dup_or_null(c->key_file),
-        .token = dup_or_null(c->token),
-        .token_file = dup_or_null(c->token_file),
-    };
+    free(c->base_url);
+    free(c->connect_to);
+    free(c->proxy);
+    free(c->user_agent);
 }
 
 int kube_client_new(const struct kube_client_params *params, struct kube_client **ret,
@@ -132,21 +122,20 @@ int kube_client_new(const struct kube_client_params *params, struct kube_client 
     c->max_in_flight = params->max_in_flight == 0 ? DEFAULT_IN_FLIGHT : params->max_in_flight;
     c->seed = params->seed;
     c->user_agent = xstrdup(params->user_agent);
+    c->on_notice = params->on_notice;
+    c->notice_ctx = params->notice_ctx;
     TAILQ_INIT(&c->waiting);
     TAILQ_INIT(&c->running);
     TAILQ_INIT(&c->streams);
     int r = client_server(params->config, &c->base_url, &c->connect_to, &c->is_here, err);
-    if (r == 0) {
-        r = kube_transport_new(c->loop, &c->transport, err);
-    }
+    r = r < 0 ? r : client_proxy(params->config, &c->proxy, err);
+    r = r < 0 ? r : kube_transport_new(c->loop, &c->transport, err);
     if (r < 0) {
-        free(c->base_url);
-        free(c->connect_to);
-        free(c->user_agent);
+        free_texts(c);
         free(c);
         return r;
     }
-    c->config = copy_config(params->config);
+    c->config = kube_config_copy(params->config);
     kube_credentials_init(&c->credentials, c->config.token, c->config.token_file);
     refresh_endpoint(c);
     (void)uv_timer_init(c->loop, &c->timer); /* cannot fail */
@@ -163,9 +152,7 @@ static void release_handle(struct kube_client *c)
     }
     kube_config_done(&c->config);
     kube_credentials_done(&c->credentials);
-    free(c->base_url);
-    free(c->connect_to);
-    free(c->user_agent);
+    free_texts(c);
     free(c);
 }
 
@@ -610,10 +597,21 @@ static struct kube_stream *next_stream(const struct kube_client *c)
     return NULL;
 }
 
+static void tell_insecurity(struct kube_client *c)
+{
+    if (c->config.is_insecure && !c->is_insecurity_told && c->on_notice != NULL) {
+        c->is_insecurity_told = true;
+        c->on_notice(
+            c->notice_ctx, KUBE_NOTICE_INSECURE,
+            "insecure-skip-tls-verify is set: the API server's certificate is not verified");
+    }
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     struct kube_client *c = timer->data;
     const int64_t now_ns = now();
+    tell_insecurity(c);
     /* If a request cannot be started, its callback may cancel others or free the client. The client's
      * memory stays until its handles have closed, with empty lists. */
     for (struct kube_call *call; (call = next_call(c, now_ns)) != NULL;) {

@@ -21,12 +21,20 @@ struct kube_client;
 struct kube_call;
 struct kube_stream;
 
+/* Words for the user that are no failure. */
+enum kube_notice {
+    KUBE_NOTICE_INSECURE, /* once: the server's certificate is not verified */
+};
+
 struct kube_client_params {
     struct uv_loop_s *loop;
     const struct kube_config *config; /* copied */
     const char *user_agent;           /* "benchd/0.1.0" */
     unsigned max_in_flight;           /* of KUBE_NORMAL calls, the rest queues; 0: 32 */
     uint64_t seed;                    /* of back-off jitter */
+    /* NULL, or called from the loop; it must not free the client. */
+    void (*on_notice)(void *ctx, enum kube_notice notice, const char *text);
+    void *notice_ctx;
 };
 int kube_client_new(const struct kube_client_params *params, struct kube_client **ret,
                     struct err *err);

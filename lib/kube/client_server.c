@@ -56,3 +56,42 @@ int client_server(const struct kube_config *config, char **ret_base_url, char **
     curl_url_cleanup(url);
     return r;
 }
+
+static bool set_default_port(CURLU *url, const char *scheme)
+{
+    char *port = NULL;
+    if (curl_url_get(url, CURLUPART_PORT, &port, 0) == CURLUE_OK) {
+        curl_free(port);
+        return true;
+    }
+    const char *const usual = str_eq(scheme, "http")    ? "80"
+                              : str_eq(scheme, "https") ? "443"
+                                                        : "1080";
+    return curl_url_set(url, CURLUPART_PORT, usual, 0) == CURLUE_OK;
+}
+
+int client_proxy(const struct kube_config *config, char **ret, struct err *err)
+{
+    *ret = NULL;
+    if (config->proxy_url == NULL) {
+        return 0;
+    }
+    CURLU *url = curl_url();
+    char *scheme = NULL, *text = NULL;
+    bool is_ok = url != NULL &&
+                 curl_url_set(url, CURLUPART_URL, config->proxy_url, CURLU_NON_SUPPORT_SCHEME) ==
+                     CURLUE_OK &&
+                 curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+                 set_default_port(url, scheme) &&
+                 curl_url_set(url, CURLUPART_SCHEME, str_eq(scheme, "socks5") ? "socks5h" : scheme,
+                              CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
+                 curl_url_get(url, CURLUPART_URL, &text, 0) == CURLUE_OK;
+    if (is_ok) {
+        *ret = xstrdup(text);
+    }
+    curl_free(scheme);
+    curl_free(text);
+    curl_url_cleanup(url);
+    /* The URL is not quoted: it may hold a password. */
+    return is_ok ? 0 : err_set(err, EINVAL, "proxy-url is not a URL; expected http://HOST:PORT");
+}

@@ -1,10 +1,10 @@
-/* The API server's address and our credentials: from a kubeconfig file, or from a pod's service
- * account. Reads files but no environment variables: the caller passes file, host and port.
+/* The API server's address and our credentials: from kubeconfig files, or from a pod's service
+ * account. Reads files but no environment variables: the caller passes files, host and port.
  *
- * One kubeconfig file is read: a context (the named or the current one), its cluster, its user.
- * Supported: certificate-authority(-data), client-certificate(-data), client-key(-data), token,
- * tokenFile, insecure-skip-tls-verify, tls-server-name, namespace; relative paths are relative to
- * the file. Unsupported fields are errors: exec, auth-provider, username, proxy-url, as. */
+ * Files are merged as kubectl merges those of $KUBECONFIG: of a context, a cluster or a user the
+ * first file that has the name wins, with all its fields; current-context comes from the first file
+ * that sets it. A relative path is relative to the folder of the file that it is in.
+ * docs/cluster-access.md lists the fields. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,24 +17,38 @@ struct kube_config {
     char *ns;      /* NULL: the context names none */
     char *context; /* for messages; "in-cluster" inside one */
     char *tls_server_name; /* NULL: the host's name */
+    char *proxy_url;       /* http, https or socks5, perhaps with a password; NULL: $HTTPS_PROXY */
     bool is_insecure;      /* the server's certificate is not verified */
+    bool is_uncompressed;  /* answers are not compressed */
     /* PEM texts, NULL if none; *_file if they came from a file that is read again. */
     char *ca_pem, *cert_pem, *key_pem;
     char *ca_file, *cert_file, *key_file;
     char *token;      /* fixed, NULL if none */
     char *token_file; /* read again by credentials.h; wins over token */
+    /* Lines "Impersonate-...: value", NULL at the end; NULL: the user acts as itself. */
+    char **impersonation;
 };
 void kube_config_done(struct kube_config *c);
+struct kube_config kube_config_copy(const struct kube_config *c);
 
-/* Pure: parses the text. It does not open the files that the text names; their paths, relative to the
- * folder of `path`, are in *_file. `context` NULL: the current one. -EINVAL with file:line:column. */
-int kube_config_parse(const char *path, const char *text, size_t len, const char *context,
+struct kube_config_text {
+    const char *path; /* for messages, and for relative paths */
+    const char *text;
+    size_t len;
+};
+/* Pure: parses the texts. It does not open the files that they name; their paths are in *_file.
+ * `context` NULL: the current one. n >= 1. -EINVAL with file:line:column. */
+int kube_config_parse(const struct kube_config_text *texts, size_t n, const char *context,
                       struct kube_config *ret, struct err *err);
 /* ---- in config_files.c, which opens files ---- */
 
 /* Reads the file and the files that it names. -ENOENT, -EACCES, -EINVAL. */
 int kube_config_load(const char *path, const char *context, struct kube_config *ret,
                      struct err *err);
+/* The same for a list as in $KUBECONFIG, with ':' between the paths. Files that do not exist are
+ * skipped; -ENOENT if none exists. */
+int kube_config_load_list(const char *list, const char *context, struct kube_config *ret,
+                          struct err *err);
 
 #define KUBE_SERVICE_ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 /* host, port: $KUBERNETES_SERVICE_HOST and _PORT. -ENOENT: not in a cluster (NULL or no files). */

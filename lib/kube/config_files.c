@@ -1,7 +1,10 @@
 /* The files of a configuration, see config.h. */
+#include <stdint.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
+#include "base/vec.h"
 #include "kube/config.h"
 #include "kube/file.h"
 
@@ -41,29 +44,103 @@ int kube_config_reload(struct kube_config *c, struct err *err)
     return ca > 0 || cert > 0 || key > 0;
 }
 
-int kube_config_load(const char *path, const char *context, struct kube_config *ret,
-                     struct err *err)
+struct texts {
+    VEC(struct kube_config_text) list; /* path and text are owned */
+};
+
+static void texts_done(struct texts *texts)
+{
+    vec_each (struct kube_config_text, t, &texts->list) {
+        free((char *)(uintptr_t)t->path);
+        free((char *)(uintptr_t)t->text);
+    }
+    vec_done(&texts->list);
+}
+
+static int add_text(struct texts *texts, const char *path, struct err *err)
 {
     char *text;
     size_t len;
-    struct kube_config config = {0};
-    int r = kube_file_read(path, &text, &len, err);
+    const int r = kube_file_read(path, &text, &len, err);
     if (r < 0) {
         return err_wrap(err, r, "kubeconfig");
     }
-    r = kube_config_parse(path, text, len, context, &config, err);
-    free(text);
+    *vec_push(&texts->list) = (struct kube_config_text){xstrdup(path), text, len};
+    return 0;
+}
+
+static bool is_in(const struct texts *texts, const char *path)
+{
+    vec_each (const struct kube_config_text, t, &texts->list) {
+        if (str_eq(t->path, path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Those of the list that exist, each once. */
+static int read_list(struct texts *texts, const char *list, struct err *err)
+{
+    struct err missing = {0}; /* the first file that does not exist */
+    while (list[0] != '\0') {
+        const size_t len = strcspn(list, ":");
+        _cleanup_(freep) char *path = xstrndup(list, len);
+        list += len + (list[len] == ':');
+        if (len == 0 || is_in(texts, path)) {
+            continue;
+        }
+        struct err failure = {0};
+        const int r = add_text(texts, path, &failure);
+        if (r < 0 && r != -ENOENT) {
+            return err_set(err, -r, "%s", failure.msg);
+        }
+        missing = missing.code == 0 ? failure : missing;
+    }
+    if (texts->list.len > 0) {
+        return 0;
+    }
+    return missing.code == 0 ? err_set(err, ENOENT, "kubeconfig: the list names no file")
+                             : err_set(err, ENOENT, "%s", missing.msg);
+}
+
+static int load_texts(const struct texts *texts, const char *context, struct kube_config *ret,
+                      struct err *err)
+{
+    struct kube_config config = {0};
+    int r = kube_config_parse(texts->list.items, texts->list.len, context, &config, err);
     if (r < 0) {
         return r;
     }
     r = kube_config_reload(&config, err);
     if (r < 0) {
-        (void)err_wrap(err, r, "kubeconfig %s, context '%s'", path, config.context);
+        (void)err_wrap(err, r, "kubeconfig %s, context '%s'", texts->list.items[0].path,
+                       config.context);
         kube_config_done(&config);
         return r;
     }
     *ret = config;
     return 0;
+}
+
+int kube_config_load(const char *path, const char *context, struct kube_config *ret,
+                     struct err *err)
+{
+    struct texts texts = {0};
+    int r = add_text(&texts, path, err);
+    r = r < 0 ? r : load_texts(&texts, context, ret, err);
+    texts_done(&texts);
+    return r;
+}
+
+int kube_config_load_list(const char *list, const char *context, struct kube_config *ret,
+                          struct err *err)
+{
+    struct texts texts = {0};
+    int r = read_list(&texts, list, err);
+    r = r < 0 ? r : load_texts(&texts, context, ret, err);
+    texts_done(&texts);
+    return r;
 }
 
 static char *in_dir(const char *dir, const char *name)

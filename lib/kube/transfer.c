@@ -174,6 +174,20 @@ static CURLcode set_blob(struct kube_transfer *t, CURLoption option, const char 
     return curl_easy_setopt(t->item.easy, option, &blob);
 }
 
+/* Of an https proxy: the same authority as for the server, as in Go's programs. */
+static CURLcode set_proxy_tls(struct kube_transfer *t)
+{
+    const struct kube_endpoint *e = t->params.endpoint;
+    CURLcode code = set_blob(t, CURLOPT_PROXY_CAINFO_BLOB, e->ca_pem);
+    if (e->ca_pem != NULL) {
+        SET(CURLOPT_PROXY_CAPATH, NULL);
+        SET(CURLOPT_PROXY_CAINFO, NULL);
+    }
+    SET(CURLOPT_PROXY_SSL_VERIFYPEER, e->is_insecure ? 0L : 1L);
+    SET(CURLOPT_PROXY_SSL_VERIFYHOST, e->is_insecure ? 0L : 2L);
+    return code;
+}
+
 static CURLcode set_tls(struct kube_transfer *t)
 {
     const struct kube_endpoint *e = t->params.endpoint;
@@ -191,7 +205,7 @@ static CURLcode set_tls(struct kube_transfer *t)
     if (t->connect_to != NULL) {
         SET(CURLOPT_CONNECT_TO, t->connect_to);
     }
-    return code;
+    return code != CURLE_OK || e->proxy == NULL ? code : set_proxy_tls(t);
 }
 
 static CURLcode set_connection(struct kube_transfer *t)
@@ -200,7 +214,10 @@ static CURLcode set_connection(struct kube_transfer *t)
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's headers are not the server's */
-    if (t->params.endpoint->is_here) {
+    if (t->params.endpoint->proxy != NULL) {
+        SET(CURLOPT_PROXY, t->params.endpoint->proxy);
+        SET(CURLOPT_NOPROXY, ""); /* of the environment */
+    } else if (t->params.endpoint->is_here) {
         SET(CURLOPT_NOPROXY, "*");
     }
     SET(CURLOPT_PIPEWAIT, 1L); /* wait for a connection being opened rather than open another */
@@ -230,7 +247,7 @@ static CURLcode set_method(struct kube_transfer *t)
     SET(CURLOPT_CUSTOMREQUEST, kube_method_to_string(req->method));
     SET(CURLOPT_HTTPHEADER, t->headers);
     SET(CURLOPT_USERAGENT, t->params.endpoint->user_agent);
-    if (!t->params.is_stream) {
+    if (!t->params.is_stream && !t->params.endpoint->is_uncompressed) {
         SET(CURLOPT_ACCEPT_ENCODING, "gzip"); /* the server compresses lists of more than 128 KiB */
     }
     return code;
@@ -271,6 +288,9 @@ static bool add_headers(struct kube_transfer *t)
     }
     if (is_ok && p->req->header != NULL) {
         is_ok = add_line(&t->headers, p->req->header);
+    }
+    for (char *const *line = p->endpoint->headers; is_ok && line != NULL && *line != NULL; line++) {
+        is_ok = add_line(&t->headers, *line);
     }
     if (is_ok && p->endpoint->connect_to != NULL) {
         is_ok = add_line(&t->connect_to, p->endpoint->connect_to);

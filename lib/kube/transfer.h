@@ -22,8 +22,11 @@ struct kube_endpoint {
     const char *connect_to; /* NULL, or "::HOST:PORT": the address to connect to instead */
     const char *ca_pem, *cert_pem, *key_pem; /* NULL: none */
     const char *user_agent;
+    const char *proxy;    /* NULL: as the environment says */
+    char *const *headers; /* more lines, NULL at the end; NULL: none */
     bool is_insecure;
-    bool is_here; /* the server is on this machine: never use a proxy */
+    bool is_here; /* the server is on this machine: never use the environment's proxy */
+    bool is_uncompressed;
 };
 
 struct kube_transfer_params {

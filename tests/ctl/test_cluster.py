@@ -83,19 +83,26 @@ class Reading(ClusterCase):
         self.assertIn("/namespaces/benchd/", self.fake.requests[-1][1])
 
     def test_a_list_of_kubeconfigs(self):
-        """kubectl merges them; what is not merged must not be guessed."""
+        """They are merged as kubectl does: the first file that has a name wins."""
         one = self.fake.kubeconfig(self.folder / "one")
         other = self.fake.kubeconfig(self.folder / "other", namespace="elsewhere")
-        for value in (f"{self.folder}/none:{one}", f"{one}:", f":{one}:{one}"):
+        for value, namespace in ((f"{self.folder}/none:{one}", NS), (f"{one}:", NS), (f":{one}:{one}", NS),
+                                 (f"{one}:{other}", NS), (f"{other}:{one}", "elsewhere")):
             self.env["KUBECONFIG"] = value
+            self.fake.requests.clear()
             self.ctl("get")
-        self.env["KUBECONFIG"] = f"{one}:{other}"
-        done = self.ctl("get", code=2)
-        for text in ("$KUBECONFIG lists several files, but benchctl reads only one", str(one), str(other), "--kubeconfig FILE"):
-            self.assertIn(text, done.stderr)
+            self.assertIn(f"/namespaces/{namespace}/", self.fake.requests[0][1], value)
         self.ctl("get", "--kubeconfig", one)
         self.env["KUBECONFIG"] = f"{self.folder}/none:{self.folder}/neither"
         self.assertIn(f"{self.folder}/none", self.ctl("get", code=2).stderr)
+
+    def test_an_insecure_kubeconfig_is_noted(self):
+        path = self.folder / "kubeconfig"
+        document = json.loads(path.read_text(encoding="utf-8"))
+        document["clusters"][0]["cluster"]["insecure-skip-tls-verify"] = True
+        path.write_text(json.dumps(document), encoding="utf-8")
+        done = self.ctl("get")
+        self.assertEqual(done.stderr.count("warning: insecure-skip-tls-verify is set"), 1, done.stderr)
 
     def test_logs(self):
         name = self.serve_local_run()

@@ -22,7 +22,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct kube_config c;
     struct err err = {0};
-    const int r = kube_config_parse("/f/config", (const char *)data, size, NULL, &c, &err);
+    char *text = malloc(size + 1); /* a file is read with a NUL behind it */
+    must(text != NULL, "no memory");
+    memcpy(text, data, size);
+    text[size] = '\0';
+    const struct kube_config_text one = {"/f/config", text, size};
+    const int r = kube_config_parse(&one, 1, NULL, &c, &err);
+    free(text);
     must(r == 0 || r == -EINVAL, "another return value");
     must((r < 0) == (err.code != 0 && strncmp(err.msg, "/f/config:", 10) == 0),
          "an error without words");

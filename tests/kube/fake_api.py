@@ -106,7 +106,8 @@ class FakeApi:
             headers = {}
             while (line := handler.rfile.readline().strip()):
                 name, _, value = line.decode().partition(":")
-                headers[name.lower()] = value.strip()
+                name, value = name.lower(), value.strip()
+                headers[name] = f"{headers[name]}, {value}" if name in headers else value
             body = handler.rfile.read(int(headers.get("content-length", 0)))
             if self.take(Request(method, path, headers, body))(self, handler) is CLOSE:
                 return

@@ -22,7 +22,8 @@ import tap  # noqa: E402
 
 POD = {"kind": "Pod", "metadata": {"name": "a"}}
 PODS = "/api/v1/namespaces/n/pods"
-CLUSTER = {"certificate-authority", "certificate-authority-data", "insecure-skip-tls-verify", "tls-server-name"}
+CLUSTER = {"certificate-authority", "certificate-authority-data", "insecure-skip-tls-verify", "tls-server-name", "proxy-url",
+           "disable-compression"}
 
 
 def kubeconfig(folder, server, **more):
@@ -419,6 +420,15 @@ def tls(t):
             t.equal((0, ""), probe.quit(), "TLS: the CA was replaced: ends clean")
 
 
+def pump(source, sink):
+    try:
+        while (data := source.recv(65536)):
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass   # the other side has left
+
+
 class Proxy(socketserver.ThreadingTCPServer):
     """CONNECT to wherever: the way goes to one port of this machine."""
     daemon_threads = True
@@ -434,17 +444,8 @@ class Proxy(socketserver.ThreadingTCPServer):
                     pass
                 self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 with socket.create_connection(("127.0.0.1", port)) as far:
-                    threading.Thread(target=self.pump, args=(far, self.connection), daemon=True).start()
-                    self.pump(self.connection, far)
-
-            @staticmethod
-            def pump(source, sink):
-                try:
-                    while (data := source.recv(65536)):
-                        sink.sendall(data)
-                    sink.shutdown(socket.SHUT_WR)
-                except OSError:
-                    pass   # the other side has left
+                    threading.Thread(target=pump, args=(far, self.connection), daemon=True).start()
+                    pump(self.connection, far)
 
         super().__init__(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
@@ -469,6 +470,68 @@ def proxies(t):
                     t.equal((0, ""), probe.quit(), f"proxy: {host}: ends clean")
                     proxy.wanted.clear()
             proxy.shutdown()
+
+
+class Socks(socketserver.ThreadingTCPServer):
+    """SOCKS5 to a name that the proxy resolves: the way goes to one port of this machine."""
+    daemon_threads = True
+
+    def __init__(self, port):
+        socks = self
+        self.wanted = []
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self):
+                self.rfile.read(self.rfile.read(2)[1])
+                self.wfile.write(b"\5\0")
+                kind = self.rfile.read(4)[3]
+                name = self.rfile.read(self.rfile.read(1)[0]).decode() if kind == 3 else f"an address of kind {kind}"
+                socks.wanted.append(f"{name}:{int.from_bytes(self.rfile.read(2), 'big')}")
+                self.wfile.write(b"\5\0\0\1" + bytes(6))
+                with socket.create_connection(("127.0.0.1", port)) as far:
+                    threading.Thread(target=pump, args=(far, self.connection), daemon=True).start()
+                    pump(self.connection, far)
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+
+def proxy_url(t):
+    """The cluster's own proxy: used for every address, and whatever the environment says."""
+    with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
+        pair = make_certificate(pathlib.Path(folder), "far", "DNS:kube.test,IP:127.0.0.1")
+        environment = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "*"}
+        with fake_api.FakeApi(fake_api.tls_context(*pair)) as fake, Proxy(fake.port) as http, Socks(fake.port) as socks, \
+                mock.patch.dict(os.environ, environment):
+            fake.on("GET", "/x", obj(200, {}))
+            for scheme, proxy, host in (("http", http, "kube.test"), ("http", http, "127.0.0.1"),
+                                        ("socks5", socks, "kube.test")):
+                url = f"{scheme}://127.0.0.1:{proxy.server_address[1]}"
+                probe = Probe(kubeconfig(folder, f"https://{host}:{fake.port}", **{"certificate-authority": "far.crt",
+                                                                                   "proxy-url": url}))
+                got = probe.ask("get", path="/x", tries=1)
+                t.equal(0, got.get("r"), f"proxy-url: {scheme} to {host} ({got.get('error')})")
+                t.equal([f"{host}:{fake.port}"], sorted(set(proxy.wanted)), f"proxy-url: {scheme}: who was asked for")
+                t.equal((0, ""), probe.quit(), f"proxy-url: {scheme}: ends clean")
+                proxy.wanted.clear()
+            for proxy in (http, socks):
+                proxy.shutdown()
+
+
+def acting_as(t):
+    """Impersonation, on every request; a list that is not compressed on request."""
+    user = {"as": "jane", "as-groups": ["a", "b"], "as-uid": "7", "as-user-extra": {"why/x": ["one"]}}
+    with Scene(t, "acting as", token="t0", **user) as s:
+        s.fake.on("GET", "/x", obj(200, {}))
+        s.probe.ask("get", path="/x")
+        headers = s.fake.seen("GET", "/x")[0].headers
+        s.equal(("Bearer t0", "jane", "a, b", "7", "one", "gzip"),
+                tuple(headers.get(k) for k in ("authorization", "impersonate-user", "impersonate-group", "impersonate-uid",
+                                               "impersonate-extra-why%2fx", "accept-encoding")), "what was sent")
+    with Scene(t, "no compression", **{"disable-compression": True}) as s:
+        s.fake.on("GET", "/x", obj(200, {}))
+        s.probe.ask("get", path="/x")
+        s.equal(None, s.fake.seen("GET", "/x")[0].headers.get("accept-encoding"), "none is offered")
 
 
 def client_certificates(t):
@@ -509,7 +572,8 @@ def client_certificates(t):
 def main():
     t = tap.Tap()
     for test in (answers, retries, pieces, time_outs, lost_answer, unreachable, tokens, informer, informer_deletion,
-                 server_restart, server_ends_politely, follow, cancelling, tls, client_certificates, proxies):
+                 server_restart, server_ends_politely, follow, cancelling, tls, client_certificates, proxies, proxy_url,
+                 acting_as):
         test(t)
     return t.done()
 

@@ -30,14 +30,26 @@ static char *shown(const struct kube_config *c)
         {"cert", c->cert_pem},   {"cert_file", c->cert_file},
         {"key", c->key_pem},     {"key_file", c->key_file},
         {"token", c->token},     {"token_file", c->token_file},
+        {"proxy", c->proxy_url},
     };
     for (size_t i = 0; i < LEN(fields); i++) {
         if (fields[i].value != NULL) {
             buf_printf(&b, "%s=%s ", fields[i].name, fields[i].value);
         }
     }
+    for (char **line = c->impersonation; line != NULL && *line != NULL; line++) {
+        buf_printf(&b, "<%s> ", *line);
+    }
     buf_puts(&b, c->is_insecure ? "insecure" : "checked");
+    buf_puts(&b, c->is_uncompressed ? " plain" : "");
     return buf_take(&b);
+}
+
+static int parse(const char *path, const char *text, const char *context, struct kube_config *ret,
+                 struct err *err)
+{
+    const struct kube_config_text one = {path, text, strlen(text)};
+    return kube_config_parse(&one, 1, context, ret, err);
 }
 
 static void good_ones(void **state)
@@ -77,6 +89,18 @@ static void good_ones(void **state)
         {"what is refused may be there and empty", NULL,
          CONTEXT CLUSTER("proxy-url: ''") USER("username: '', as: '', token: abc"),
          "server=https://h:6443 context=c token=abc checked"},
+        {"a proxy, no compression", NULL,
+         CONTEXT CLUSTER("proxy-url: 'socks5://u:p@proxy:99', disable-compression: true") USER(""),
+         "server=https://h:6443 context=c proxy=socks5://u:p@proxy:99 checked plain"},
+        {"acting as another", NULL,
+         CONTEXT CLUSTER("") USER("token: t, as: jane@example.com, as-uid: '7', as-groups: [a, "
+                                  "'b c'], as-user-extra: {reason/x: [one, two], 'a b': []}"),
+         "server=https://h:6443 context=c token=t <Impersonate-User: jane@example.com> "
+         "<Impersonate-Uid: 7> <Impersonate-Group: a> <Impersonate-Group: b c> "
+         "<Impersonate-Extra-reason%2Fx: one> <Impersonate-Extra-reason%2Fx: two> checked"},
+        {"acting as nobody else", NULL,
+         CONTEXT CLUSTER("") USER("as: '', as-groups: [], as-uid: null, as-user-extra: {}"),
+         "server=https://h:6443 context=c checked"},
         {"as kubectl writes it", NULL,
          "apiVersion: v1\nkind: Config\npreferences: {}\n" CONTEXT
          "clusters:\n- cluster:\n    server: https://127.0.0.1:6443\n  name: k\nusers:\n"
@@ -86,15 +110,16 @@ static void good_ones(void **state)
     for (size_t i = 0; i < LEN(rows); i++) {
         struct kube_config c;
         struct err err = {0};
-        if (kube_config_parse("/home/u/.kube/config", rows[i].text, strlen(rows[i].text),
-                              rows[i].context, &c, &err) < 0) {
+        if (parse("/home/u/.kube/config", rows[i].text, rows[i].context, &c, &err) < 0) {
             fail_msg("%s: %s", rows[i].name, err.msg);
         }
-        _cleanup_(freep) char *got = shown(&c);
+        struct kube_config copy = kube_config_copy(&c);
+        kube_config_done(&c);
+        _cleanup_(freep) char *got = shown(&copy);
         if (strcmp(got, rows[i].shown) != 0) {
             fail_msg("%s: expected '%s', got '%s'", rows[i].name, rows[i].shown, got);
         }
-        kube_config_done(&c);
+        kube_config_done(&copy);
     }
 }
 
@@ -134,20 +159,103 @@ static void wrong_ones(void **state)
          "remove one"},
         {"insecure as a text", CONTEXT CLUSTER("insecure-skip-tls-verify: 'true'"),
          "must be true or false"},
-        {"proxy-url", CONTEXT CLUSTER("proxy-url: 'http://p'"), "set HTTPS_PROXY instead"},
+        {"a proxy without scheme", CONTEXT CLUSTER("proxy-url: 'me:secret@p:1'"),
+         "/k:3:69: proxy-url must be http://HOST:PORT, https://HOST:PORT or socks5://HOST:PORT"},
+        {"a proxy of another kind", CONTEXT CLUSTER("proxy-url: 'ftp://p'"), "proxy-url must be"},
+        {"a proxy without host", CONTEXT CLUSTER("proxy-url: 'http://'"), "proxy-url must be"},
+        {"compression as a number", CONTEXT CLUSTER("disable-compression: 1"),
+         "disable-compression must be true or false"},
         {"exec", CONTEXT CLUSTER("") USER("exec: {command: aws}"),
          "/k:4:26: exec is not supported: use a context with a client certificate or a token"},
         {"auth-provider", CONTEXT CLUSTER("") USER("auth-provider: {name: gcp}"), "auth-provider"},
         {"password", CONTEXT CLUSTER("") USER("username: x, password: z"), "username is not"},
-        {"impersonation", CONTEXT CLUSTER("") USER("as: x"), "as is not supported"},
+        {"groups of nobody", CONTEXT CLUSTER("") USER("as-groups: [x]"),
+         "/k:4:26: as-groups without as: name the user to act as, too"},
+        {"a uid of nobody", CONTEXT CLUSTER("") USER("as-uid: x"), "as-uid without as"},
+        {"groups as a text", CONTEXT CLUSTER("") USER("as: x, as-groups: some"),
+         "as-groups must be a list of strings"},
+        {"a group as a number", CONTEXT CLUSTER("") USER("as: x, as-groups: [1]"),
+         "must be a string, not a whole number"},
+        {"extras as a list", CONTEXT CLUSTER("") USER("as: x, as-user-extra: [some]"),
+         "as-user-extra must be a map of lists"},
+        {"a header of one's own", CONTEXT CLUSTER("") USER("as: \"x\\r\\nImpersonate-Group: g\""),
+         "control characters are not allowed"},
         {"an entry without a body", CONTEXT "clusters: [{name: k}]", "has no 'cluster'"},
     };
     for (size_t i = 0; i < LEN(rows); i++) {
         struct kube_config c;
         struct err err = {0};
-        const int r = kube_config_parse("/k", rows[i].text, strlen(rows[i].text), NULL, &c, &err);
+        const int r = parse("/k", rows[i].text, NULL, &c, &err);
         if (r != -EINVAL || strstr(err.msg, rows[i].error) == NULL) {
             fail_msg("%s: expected '%s', got %d '%s'", rows[i].name, rows[i].error, r, err.msg);
+        }
+    }
+}
+
+/* --- several files --- */
+
+#define ENTRY(list, key, name, fields) list ": [{name: " name ", " key ": {" fields "}}]\n"
+
+static void merged_ones(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *context, *texts[3], *result; /* what is shown, or the error */
+    } rows[] = {
+        {"one of each",
+         NULL,
+         {ENTRY("contexts", "context", "c", "cluster: k, user: u"),
+          "current-context: c\n" ENTRY("clusters", "cluster", "k",
+                                       "server: 'https://h', certificate-authority: ca"),
+          ENTRY("users", "user", "u", "tokenFile: t")},
+         "server=https://h context=c ca_file=/f1/ca token_file=/f2/t checked"},
+        {"the first file wins, entry by entry",
+         NULL,
+         {"current-context: c\n" ENTRY("contexts", "context", "c", "cluster: k, user: u")
+              ENTRY("users", "user", "u", "as: first"),
+          "current-context: d\n" ENTRY("contexts", "context", "c", "cluster: x, namespace: other")
+              ENTRY("clusters", "cluster", "k", "server: 'https://second'")
+                  ENTRY("users", "user", "u", "token: other"),
+          ENTRY("clusters", "cluster", "k", "server: 'https://third', tls-server-name: other")},
+         "server=https://second context=c <Impersonate-User: first> checked"},
+        {"a context of the last file",
+         "d",
+         {"current-context: c", " \n",
+          ENTRY("contexts", "context", "d", "cluster: k")
+              ENTRY("clusters", "cluster", "k", "server: 'https://h'")},
+         "server=https://h context=d checked"},
+        {"nothing but space", NULL, {"", "\n", " "}, "/f2/config:2:1: the file is empty"},
+        {"an error has the place in its own file",
+         NULL,
+         {"current-context: c", ENTRY("contexts", "context", "c", "cluster: k"),
+          "\n" ENTRY("clusters", "cluster", "k", "server: h")},
+         "/f2/config:2:40: server must be"},
+        {"a name that no file has",
+         NULL,
+         {"a: 1", "current-context: c", ENTRY("contexts", "context", "c", "cluster: k")},
+         "/f2/config:1:41: no 'k' in clusters"},
+        {"no file has a current context", NULL, {"a: 1", "b: 1", "c: 1"}, "/f0/config: no current"},
+        {"a damaged file", NULL, {"current-context: c", "a: [", ""}, "/f1/config:"},
+    };
+    static const char *const paths[] = {"/f0/config", "/f1/config", "/f2/config"};
+    for (size_t i = 0; i < LEN(rows); i++) {
+        struct kube_config_text texts[3];
+        for (size_t k = 0; k < 3; k++) {
+            texts[k] =
+                (struct kube_config_text){paths[k], rows[i].texts[k], strlen(rows[i].texts[k])};
+        }
+        struct kube_config c;
+        struct err err = {0};
+        if (kube_config_parse(texts, 3, rows[i].context, &c, &err) < 0) {
+            if (strncmp(err.msg, rows[i].result, strlen(rows[i].result)) != 0) {
+                fail_msg("%s: expected '%s', got '%s'", rows[i].name, rows[i].result, err.msg);
+            }
+            continue;
+        }
+        _cleanup_(freep) char *got = shown(&c);
+        kube_config_done(&c);
+        if (strcmp(got, rows[i].result) != 0) {
+            fail_msg("%s: expected '%s', got '%s'", rows[i].name, rows[i].result, got);
         }
     }
 }
@@ -227,6 +335,36 @@ static void loads_the_files_that_it_names(void **state)
     assert_string_equal(c.key_pem, "-----BEGIN KEY-----\n6\n");
     assert_int_equal(kube_config_reload(&c, &err), 0);
     kube_config_done(&c);
+}
+
+static int load_list(const struct folder *f, const char *const names[2], struct kube_config *ret,
+                     struct err *err)
+{
+    _cleanup_(freep) char *list =
+        xasprintf(":%s/%s:%s/%s:%s/%s:", f->path, names[0], f->path, names[1], f->path, names[0]);
+    return kube_config_load_list(list, NULL, ret, err);
+}
+
+static void loads_a_list(void **state)
+{
+    const struct folder *f = *state;
+    struct kube_config c;
+    struct err err = {0};
+    assert_int_equal(kube_config_load_list(":", NULL, &c, &err), -ENOENT);
+    assert_int_equal(load_list(f, (const char *const[]){"token", "config"}, &c, &err), -ENOENT);
+    assert_non_null(strstr(err.msg, "/token: No such file"));
+    put(f, "token", CLUSTER("") "users: [{name: u, user: {token: t}}]\n");
+    put(f, "config", CONTEXT);
+    static const char *const rows[][2] = {{"token", "config"}, {"config", "token"}};
+    for (size_t i = 0; i < LEN(rows); i++) {
+        assert_int_equal(load_list(f, rows[i], &c, &err), 0);
+        _cleanup_(freep) char *got = shown(&c);
+        kube_config_done(&c);
+        assert_string_equal(got, "server=https://h:6443 context=c token=t checked");
+    }
+    /* Whatever else is wrong with a file is not passed over. */
+    _cleanup_(freep) char *folder = xasprintf("%s/config:%s", f->path, f->path);
+    assert_int_equal(kube_config_load_list(folder, NULL, &c, &err), -EISDIR);
 }
 
 /* A path may name anything, such as a log or a device. */
@@ -321,7 +459,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_ones),
         cmocka_unit_test(wrong_ones),
+        cmocka_unit_test(merged_ones),
         cmocka_unit_test_setup_teardown(loads_the_files_that_it_names, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(loads_a_list, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(reads_no_more_than_its_limit, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(in_a_pod, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(tokens, make_folder, remove_folder),

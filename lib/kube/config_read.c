@@ -1,0 +1,139 @@
+/* Fields of a kubeconfig's tree, see config_read.h. */
+#include "kube/config_read.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+int config_fail_at(const struct config_reader *r, struct mark mark, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
+    va_end(ap);
+    return mark.line == 0
+               ? err_set(r->err, EINVAL, "%s: %s", r->path, text)
+               : err_set(r->err, EINVAL, "%s:%u:%u: %s", r->path, mark.line, mark.column, text);
+}
+
+int config_get_text(const struct config_reader *r, const struct node *map, const char *key,
+                    const struct node **ret)
+{
+    const struct node *node = tree_get(map, key);
+    *ret = NULL;
+    if (node == NULL || node->kind == NODE_NULL) {
+        return 0;
+    }
+    if (node->kind != NODE_STRING) {
+        return config_fail_at(r, node->mark, "%s must be a string, not %s", key,
+                              node_kind_to_string(node->kind));
+    }
+    *ret = node->s[0] == '\0' ? NULL : node;
+    return 0;
+}
+
+int config_copy_text(const struct config_reader *r, const struct node *map, const char *key,
+                     char **ret)
+{
+    const struct node *node;
+    const int code = config_get_text(r, map, key, &node);
+    if (code == 0 && node != NULL) {
+        *ret = xstrdup(node->s);
+    }
+    return code;
+}
+
+char *config_in_folder(const struct config_reader *r, const char *path)
+{
+    const char *slash = strrchr(r->path, '/');
+    return path[0] == '/' || slash == NULL
+               ? xstrdup(path)
+               : xasprintf("%.*s/%s", (int)(slash - r->path), r->path, path);
+}
+
+int config_copy_path(const struct config_reader *r, const struct node *map, const char *key,
+                     char **ret)
+{
+    const struct node *node;
+    const int code = config_get_text(r, map, key, &node);
+    if (code == 0 && node != NULL) {
+        *ret = config_in_folder(r, node->s);
+    }
+    return code;
+}
+
+int config_get_bool(const struct config_reader *r, const struct node *map, const char *key,
+                    bool *ret)
+{
+    const struct node *node = tree_get(map, key);
+    if (node != NULL && node->kind != NODE_BOOL) {
+        return config_fail_at(r, node->mark, "%s must be true or false", key);
+    }
+    *ret = node != NULL && node->b;
+    return 0;
+}
+
+static int base64_value(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c == '\0' ? NULL : strchr(digits, c);
+    return at == NULL ? -1 : (int)(at - digits);
+}
+
+/* White space is skipped. -EINVAL. */
+static int decode_base64(const char *s, char **ret)
+{
+    struct buf out = BUF_INIT;
+    unsigned bits = 0, n_bits = 0;
+    for (; *s != '\0' && *s != '='; s++) {
+        if (strchr(" \t\r\n", *s) != NULL) {
+            continue;
+        }
+        const int value = base64_value(*s);
+        if (value < 0) {
+            buf_done(&out);
+            return -EINVAL;
+        }
+        bits = bits << 6 | (unsigned)value;
+        n_bits += 6;
+        if (n_bits >= 8) {
+            n_bits -= 8;
+            buf_putc(&out, (char)(bits >> n_bits & 0xff));
+        }
+    }
+    if (s[strspn(s, "= \t\r\n")] != '\0' || n_bits >= 6 || out.len == 0 ||
+        strlen(out.data) != out.len) {
+        buf_done(&out);
+        return -EINVAL;
+    }
+    *ret = buf_take(&out);
+    return 0;
+}
+
+int config_copy_pem(const struct config_reader *r, const struct node *map, const char *key,
+                    char **ret_pem, char **ret_file)
+{
+    _cleanup_(freep) char *data_key = xasprintf("%s-data", key);
+    const struct node *node;
+    const int code = config_get_text(r, map, data_key, &node);
+    if (code < 0 || node == NULL) {
+        return code < 0 ? code : config_copy_path(r, map, key, ret_file);
+    }
+    if (decode_base64(node->s, ret_pem) < 0 || !str_has_prefix(*ret_pem, "-----BEGIN ")) {
+        return config_fail_at(r, node->mark, "%s must be PEM text in base64", data_key);
+    }
+    return 0;
+}
+
+int config_refuse(const struct config_reader *r, const struct node *map, const char *key,
+                  const char *advice)
+{
+    const struct node *node = tree_get(map, key);
+    if (node == NULL || node->kind == NODE_NULL ||
+        (node->kind == NODE_STRING && node->s[0] == '\0')) {
+        return 0;
+    }
+    return config_fail_at(r, node->key_mark, "%s is not supported: %s", key, advice);
+}

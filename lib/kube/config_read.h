@@ -1,0 +1,36 @@
+/* Reading fields of a kubeconfig's tree, for config.c and config_user.c only. Pure. Every function
+ * returns 0, or -EINVAL with file:line:column in *r->err. */
+#pragma once
+
+#include "doc/tree.h"
+#include "kube/config.h"
+
+struct config_reader {
+    const char *path; /* of the file that the nodes are in */
+    struct kube_config *config;
+    struct err *err;
+};
+
+/* mark.line 0: the file as a whole. */
+int config_fail_at(const struct config_reader *r, struct mark mark, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A string of `map`; NULL if absent, null or empty. */
+int config_get_text(const struct config_reader *r, const struct node *map, const char *key,
+                    const struct node **ret);
+/* The same as an owned text; *ret is unchanged if there is none. */
+int config_copy_text(const struct config_reader *r, const struct node *map, const char *key,
+                     char **ret);
+/* The path of a file, relative to the kubeconfig's folder. */
+int config_copy_path(const struct config_reader *r, const struct node *map, const char *key,
+                     char **ret);
+/* KEY-data, inline, or else KEY, a file. */
+int config_copy_pem(const struct config_reader *r, const struct node *map, const char *key,
+                    char **ret_pem, char **ret_file);
+/* *ret is false if absent. */
+int config_get_bool(const struct config_reader *r, const struct node *map, const char *key,
+                    bool *ret);
+/* `path` in the folder of the file. Owned. */
+char *config_in_folder(const struct config_reader *r, const char *path);
+/* An error if `map` has the field, and it is not empty. */
+int config_refuse(const struct config_reader *r, const struct node *map, const char *key,
+                  const char *advice);
