@@ -178,6 +178,11 @@ static void put_notes(struct buf *out, const struct layout *l)
         const bool is_bad = n->kind == NOTE_FAILED || n->kind == NOTE_FAILED_THRESHOLD;
         buf_printf(out, "<li data-mark=\"%s\"%s>", mark(n->kind), is_bad ? " class=\"bad\"" : "");
         html_escape(n->text, out);
+        if (n->details != NULL) {
+            buf_puts(out, "\n<pre>");
+            html_escape(n->details, out);
+            buf_puts(out, "</pre>");
+        }
         buf_puts(out, "</li>\n");
     }
     buf_puts(out, "</ul>\n");

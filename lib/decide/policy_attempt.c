@@ -1,6 +1,8 @@
 /* See policy_attempt.h. */
 #include "decide/policy_attempt.h"
 
+#include <string.h>
+
 #include <inttypes.h>
 
 #include "base/text.h"
@@ -181,17 +183,22 @@ static void judge_survivor(const struct findings *f, int64_t now_unix_ms,
     }
 }
 
-/* A replica that succeeded has a message if one of its records was damaged: perhaps the summary. */
+/* A replica that succeeded has a message if one of its records was damaged (perhaps the summary), or if
+ * its log has no figure. The cause is its first line. */
 static void say_silent(struct attempt_verdict *ret, const struct observed_replica *r)
 {
     const bool is_refused = r->has_summary;
     const char *why = is_refused ? r->summary_fault : r->message;
-    text_put(ret->error, sizeof(ret->error), "%s/%u: succeeded but %s%s%s",
+    const char *separator = why == NULL ? "" : is_refused ? ": " : "; ";
+    const int why_len = why == NULL ? 0 : (int)strcspn(why, "\n");
+    if (r->has_log_rule && why != NULL) { /* nobody expects a summary of it */
+        text_put(ret->error, sizeof(ret->error), "%s/%u: %.*s", role_to_string(r->id.role),
+                 r->id.index, why_len, why);
+        return;
+    }
+    text_put(ret->error, sizeof(ret->error), "%s/%u: succeeded but %s%s%.*s",
              role_to_string(r->id.role), r->id.index,
-             is_refused ? SUMMARY_REFUSED : SUMMARY_MISSING,
-             why == NULL  ? ""
-             : is_refused ? ": "
-                          : "; ",
+             is_refused ? SUMMARY_REFUSED : SUMMARY_MISSING, separator, why_len,
              why == NULL ? "" : why);
 }
 

@@ -75,7 +75,7 @@ static void put_near(const struct log_miss *m, const struct log_rule *rule, stru
     buf_printf(out, "  pattern: %s\n", line->text);
 }
 
-void log_miss_format(const struct log_miss *m, const struct log_rule *rule, struct buf *out)
+void log_miss_put_last(const struct log_miss *m, struct buf *out)
 {
     uint64_t newest = 0;
     for (size_t i = 0; i < LOG_LAST_LINES; i++) {
@@ -83,13 +83,18 @@ void log_miss_format(const struct log_miss *m, const struct log_rule *rule, stru
     }
     const uint64_t n = newest < LOG_LAST_LINES ? newest : LOG_LAST_LINES;
     if (n > 1) {
-        buf_printf(out, "; the last %llu lines:\n", (unsigned long long)n);
+        buf_printf(out, "the last %llu lines:\n", (unsigned long long)n);
     } else {
-        buf_puts(out, n == 1 ? "; the only line:\n" : "\n");
+        buf_puts(out, n == 1 ? "the only line:\n" : "");
     }
     for (uint64_t number = newest - n + 1; number <= newest; number++) {
         put_quote(out, &m->last[(number - 1) % LOG_LAST_LINES]);
     }
+}
+
+void log_miss_format(const struct log_miss *m, const struct log_rule *rule, struct buf *out)
+{
+    log_miss_put_last(m, out);
     if (m->near.number > 0) {
         put_near(m, rule, out);
     }

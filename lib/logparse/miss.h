@@ -29,6 +29,7 @@ void log_miss_remember(struct log_miss *m, uint64_t number, const char *line, si
 /* The same line matched nothing: perhaps it is the nearest so far. */
 void log_miss_compare(struct log_miss *m, const struct log_rule *rule, enum role role,
                       uint64_t number, const char *line, size_t len);
-/* Goes on behind a reason: "; the last 5 lines:", the lines, "nearest miss: ...", each with its
- * newline. */
+/* "the last 5 lines:" and the lines, each with its newline; nothing where there is no line. */
+void log_miss_put_last(const struct log_miss *m, struct buf *out);
+/* The same, then "nearest miss: ...". */
 void log_miss_format(const struct log_miss *m, const struct log_rule *rule, struct buf *out);

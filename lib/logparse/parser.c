@@ -480,5 +480,6 @@ static void put_reason(const struct log_parser *p, struct buf *out)
 void log_parser_explain(const struct log_parser *p, struct buf *out)
 {
     put_reason(p, out);
+    buf_putc(out, '\n');
     log_miss_format(&p->miss, p->params.rule, out);
 }

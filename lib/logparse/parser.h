@@ -64,8 +64,8 @@ struct log_result {
 };
 /* -ENODATA: no throughput; log_parser_explain says why. */
 int log_parser_result(const struct log_parser *p, struct log_result *ret);
-/* Why there is no result: the reason, then the log's last lines and the nearest miss. Several lines, each
- * with its newline; they can be read on one, too. */
+/* Why there is no result: a line with the reason, then the log's last lines and the nearest miss. Each
+ * with its newline. */
 void log_parser_explain(const struct log_parser *p, struct buf *out);
 /* Samples and time of a result as a summary has them. Where the log has no count, they are the smallest
  * whole ones of a second or more with the same quotient. The series is left to record_write_summary. */

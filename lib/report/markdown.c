@@ -51,6 +51,20 @@ static void put_head(struct buf *out, const struct layout *l)
     buf_done(&text);
 }
 
+/* A block of code inside the item of a list. */
+static void put_details(struct buf *out, const char *details)
+{
+    if (details == NULL) {
+        return;
+    }
+    const char *line;
+    buf_putc(out, '\n');
+    for (size_t len; note_next_line(&details, &line, &len);) {
+        buf_printf(out, len == 0 ? "\n" : "      %.*s\n", (int)len, line);
+    }
+    buf_putc(out, '\n');
+}
+
 void report_markdown(const struct result *r, struct buf *out)
 {
     struct layout layout;
@@ -74,6 +88,7 @@ void report_markdown(const struct result *r, struct buf *out)
         buf_printf(out, "- %s", word(n->kind));
         markdown_escape(n->text, out);
         buf_putc(out, '\n');
+        put_details(out, n->details);
     }
     notes_done(&notes);
     layout_done(&layout);

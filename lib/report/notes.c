@@ -2,6 +2,7 @@
 #include "report/notes.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "result/number.h"
 
@@ -159,10 +160,36 @@ static void describe_trial(const struct layout *l, const struct point_result *p,
     buf_puts(text, t->error == NULL ? "unknown cause" : t->error);
 }
 
+/* Control characters have left the lines of processes before (logparse/lines.h), but not what benchd
+ * did not write. */
+static char *clean_lines(const char *details)
+{
+    char *text = xstrdup(details);
+    for (char *c = text; *c != '\0'; c++) {
+        if (((unsigned char)*c < ' ' && *c != '\n') || *c == 0x7f) {
+            *c = ' ';
+        }
+    }
+    return text;
+}
+
+static void note_failure(struct notes *notes, const struct layout *l, const struct point_result *p,
+                         const struct trial_result *t, bool with_details)
+{
+    struct buf text = BUF_INIT;
+    describe_trial(l, p, t, &text);
+    add(notes, NOTE_FAILED, "%s", buf_cstr(&text));
+    buf_done(&text);
+    if (with_details) {
+        notes->list.items[notes->list.len - 1].details = clean_lines(t->details);
+    }
+}
+
 static void note_failures(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
     size_t failed = 0, pending = 0;
+    _cleanup_(freep) bool *is_shown = xnew_array(bool, r->def->spec->systems.len);
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         const struct point_result *p = &r->points[i];
         for (size_t j = 0; j < p->n_trials; j++) {
@@ -173,10 +200,10 @@ static void note_failures(struct notes *notes, const struct layout *l)
             if (t->phase == TRIAL_PENDING || t->phase == TRIAL_RUNNING) {
                 pending++;
             } else if (++failed <= MAX_FAILED) {
-                struct buf text = BUF_INIT;
-                describe_trial(l, p, t, &text);
-                add(notes, NOTE_FAILED, "%s", buf_cstr(&text));
-                buf_done(&text);
+                /* The trials of a system mostly fail alike: the first one is shown. */
+                bool *shown = &is_shown[p->point->system];
+                note_failure(notes, l, p, t, t->details != NULL && !*shown);
+                *shown = *shown || t->details != NULL;
             }
         }
     }
@@ -265,6 +292,22 @@ void notes_done(struct notes *notes)
 {
     vec_each (struct note, n, &notes->list) {
         free(n->text);
+        free(n->details);
     }
     vec_done(&notes->list);
+}
+
+bool note_next_line(const char **at, const char **ret_line, size_t *ret_len)
+{
+    if (*at == NULL || **at == '\0') {
+        return false;
+    }
+    const size_t len = strcspn(*at, "\n");
+    *ret_line = *at;
+    *ret_len = len;
+    while (*ret_len > 0 && (*at)[*ret_len - 1] == ' ') {
+        --*ret_len;
+    }
+    *at += len + ((*at)[len] == '\n');
+    return true;
 }

@@ -1,6 +1,9 @@
 /* The notes under the tables: the same for the terminal and for Markdown. Pure. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "report/layout.h"
 
 enum note_kind {
@@ -16,6 +19,8 @@ enum note_kind {
 struct note {
     enum note_kind kind;
     char *text; /* one line; owned */
+    char *
+        details; /* more lines, each with its newline, to be shown as they are; owned; NULL: none */
 };
 
 struct notes {
@@ -24,3 +29,7 @@ struct notes {
 
 void notes_init(struct notes *notes, const struct layout *l);
 void notes_done(struct notes *notes);
+
+/* Goes through the lines of a note's details: the next one, without its newline and the blanks at its
+ * end. False: there is none. *at begins as `details`. */
+bool note_next_line(const char **at, const char **ret_line, size_t *ret_len);

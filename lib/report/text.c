@@ -136,6 +136,15 @@ static const char *section(enum note_kind kind)
     return "";
 }
 
+/* Not wrapped: lines of logs, and of YAML that will be copied. */
+static void put_details(struct buf *out, const char *details)
+{
+    const char *line;
+    for (size_t len; note_next_line(&details, &line, &len);) {
+        buf_printf(out, len == 0 ? "\n" : "      %.*s\n", (int)len, line);
+    }
+}
+
 static void put_notes(struct buf *out, const struct notes *notes, const struct terminal *term)
 {
     const char *last = NULL;
@@ -154,6 +163,7 @@ static void put_notes(struct buf *out, const struct notes *notes, const struct t
             used = 3 + ((unsigned char)*mark < 0x80 ? strlen(mark) : 1);
         }
         terminal_wrapped(out, term, n->text, used, used == 0 ? 2 : 4);
+        put_details(out, n->details);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "result/result.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/summary.h"
 #include "result/hardware.h"
@@ -135,6 +136,24 @@ static void sum_trainers(struct trial_result *t, const struct point *point)
     t->throughput.estimate.value = sum;
 }
 
+/* What a launcher says of a log without a figure has several lines (run/replica_log.h); the first one
+ * is in the error already, if that was known before the log was read. */
+static void take_details(struct trial_result *t)
+{
+    for (size_t i = 0; i < t->n_replicas && t->details == NULL; i++) {
+        const char *failure = t->replicas[i].row->failure;
+        const char *newline = failure == NULL ? NULL : strchr(failure, '\n');
+        if (newline == NULL || newline[1] == '\0') {
+            continue;
+        }
+        _cleanup_(freep) char *first = xstrndup(failure, (size_t)(newline - failure));
+        struct buf clean = BUF_INIT; /* JSON must be UTF-8 */
+        const bool is_said = t->error != NULL && strstr(t->error, first) != NULL;
+        buf_put_utf8(&clean, is_said ? newline + 1 : failure, ERROR_MAX_BYTES);
+        t->details = buf_take(&clean);
+    }
+}
+
 static void build_trial(struct trial_result *t, const struct point *point, enum run_phase run_phase)
 {
     t->throughput = unknown_throughput(scope_job);
@@ -167,6 +186,9 @@ static void build_trial(struct trial_result *t, const struct point *point, enum 
             BUF_INIT; /* a cause quotes the output of processes; JSON must be UTF-8 */
         buf_put_utf8(&clean, t->row->error, ERROR_MAX_BYTES);
         t->error = buf_take(&clean);
+    }
+    if (t->phase == TRIAL_METRICS_UNAVAILABLE) {
+        take_details(t);
     }
 }
 
@@ -332,6 +354,7 @@ static void trial_done(struct trial_result *t)
     }
     free(t->replicas);
     free(t->error);
+    free(t->details);
 }
 
 void result_free(struct result *r)

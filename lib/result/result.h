@@ -41,6 +41,7 @@ struct trial_result {
     enum trial_phase phase;
     struct figure throughput;      /* a single value, no interval */
     char *error;                   /* why there is no throughput, for a person; NULL: none; owned */
+    char *details;                 /* more of it: lines, each with its newline; NULL: none; owned */
     const struct attempt_row *row; /* borrowed; NULL if no attempt has ended */
     struct replica_result *replicas; /* of `row`, in its order; owned */
     size_t n_replicas;

@@ -2,6 +2,7 @@
 #include "result/result_json.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/json_field.h"
 #include "core/placement.h"
@@ -129,6 +130,18 @@ static json_t *replica_to_json(const struct replica_result *r)
     return o;
 }
 
+/* A list of the lines; empty without any. */
+static json_t *lines_to_json(const char *text)
+{
+    json_t *list = json_array();
+    while (text != NULL && *text != '\0') {
+        const size_t len = strcspn(text, "\n");
+        json_array_append_new(list, json_stringn(text, len));
+        text += len + (text[len] == '\n');
+    }
+    return list;
+}
+
 static json_t *trial_to_json(const struct trial_result *t)
 {
     uint32_t counts[ROLE_COUNT] = {0};
@@ -147,6 +160,7 @@ static json_t *trial_to_json(const struct trial_result *t)
     json_object_set_new(o, "phase", json_string(trial_phase_to_string(t->phase)));
     json_object_set_new(o, "throughput", figure_to_json(&t->throughput));
     json_object_set_new(o, "error", json_text_or_null(t->error));
+    json_object_set_new(o, "details", lines_to_json(t->details));
     json_object_set_new(o, "replicas", replicas);
     return o;
 }

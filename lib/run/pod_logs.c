@@ -103,6 +103,7 @@ static void finish(struct pod_member *m, const char *failure)
     if (failure != NULL) {
         _cleanup_(freep) char *line = xasprintf("benchd: the log could not be read: %s\n", failure);
         capture_feed(&m->log.capture, CAPTURE_STDERR, line, strlen(line));
+        m->log.is_explained = true; /* nobody knows what it printed */
     }
     capture_end(&m->log.capture);
     m->log.step = POD_LOG_THERE;
@@ -303,6 +304,23 @@ int pod_logs_collect(struct pod_member *m)
         return 0;
     }
     return 0;
+}
+
+void pod_logs_explain(struct pod_member *m)
+{
+    const bool is_missed = m->log.reader != NULL && m->log.end.why != NULL;
+    const bool is_unread = m->log.reader == NULL && m->state.summary_line == NULL &&
+                           m->state.message[0] == '\0' && m->environment_json == NULL;
+    if (m->state.state != REPLICA_SUCCEEDED || m->id.role == ROLE_PSERVER ||
+        m->state.is_simulated || m->log.is_explained || !has_capture(&m->log) ||
+        (!is_missed && !is_unread)) {
+        return;
+    }
+    const struct log_parser_params who = log_rule_params(m->owner->params.def, &m->id);
+    size_t len;
+    const char *text = capture_text(&m->log.capture, &len);
+    m->log.end.why = replica_log_advise(m->log.end.why, text, len, &who);
+    m->log.is_explained = true;
 }
 
 const char *pod_logs_text(struct pod_member *m, size_t *ret_len)

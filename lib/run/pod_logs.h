@@ -19,6 +19,8 @@ void pod_logs_tick(struct pod_member *m);
 int pod_logs_collect(struct pod_member *m);
 /* "" if there is none. Borrowed until the log is closed. */
 const char *pod_logs_text(struct pod_member *m, size_t *ret_len);
+/* With the log there: completes log.end.why of a trainer that ended well without a summary. */
+void pod_logs_explain(struct pod_member *m);
 /* When its last line came, or the log began to be followed; 0: it is not followed. */
 int64_t pod_logs_last_output(const struct pod_member *m);
 void pod_logs_close(struct pod_member *m);

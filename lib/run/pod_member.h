@@ -147,6 +147,7 @@ struct pod_log {
     struct capture capture;
     struct replica_log *reader; /* beside a capture, owned; NULL: the replica writes records */
     struct replica_log_end end; /* of the reader, once THERE; owned */
+    bool is_explained;          /* end.why has the advice */
 };
 
 struct pods;

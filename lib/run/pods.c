@@ -539,6 +539,7 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
             .has_summary = summary_of(*it) != NULL,
             .summary_fault = (*it)->log.reader != NULL ? NULL : s->summary_fault,
             .is_job_summary = (*it)->log.end.is_job,
+            .has_log_rule = (*it)->log.reader != NULL,
             .message = failure_of(*it),
             .has_blamed = s->has_blamed,
             .blamed_role = s->blamed_role,
@@ -563,6 +564,7 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
     if (r < 0) {
         return r;
     }
+    pod_logs_explain(m);
     free(m->collected_json);
     m->collected_json = pod_state_environment(&m->state, m->environment_json);
     *ret = (struct replica_output){

@@ -29,6 +29,7 @@ static void replace_take(char **slot, char *value)
 
 static void keep_record(struct process *p, const struct record *record, const char *line)
 {
+    p->has_record = true;
     switch (record->type) {
     case RECORD_START:
         replace_take(&p->environment_json, record_environment_canonical(record->start.environment));
@@ -101,6 +102,8 @@ struct process *process_new(uv_loop_t *loop, struct launcher *launcher, const st
     p->exit_code = -1;
     p->streams[0].fd = p->streams[1].fd = -1;
     capture_init(&p->capture, log_max_bytes, on_line, p);
+    p->log_params = *log;
+    p->log_params.role = id->role;
     p->log = log->rule == NULL ? NULL : replica_log_new(log, id, on_step, p);
     return p;
 }
@@ -252,6 +255,17 @@ static void end_log(struct process *p)
     p->damage = end.why;
 }
 
+/* Whoever wrote a record knows of them: its log is nobody's lines. */
+static void explain_silence(struct process *p)
+{
+    const bool is_unread = p->log == NULL && p->damage == NULL && !p->has_record;
+    if (p->id.role != ROLE_PSERVER && p->summary_line == NULL && (p->log != NULL || is_unread)) {
+        size_t len;
+        const char *text = capture_text(&p->capture, &len);
+        p->damage = replica_log_advise(p->damage, text, len, &p->log_params);
+    }
+}
+
 static void finish(struct process *p, int status)
 {
     p->is_alive = false;
@@ -272,6 +286,9 @@ static void finish(struct process *p, int status)
     p->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     p->ended_unix_ms = clock_steady_unix_ms();
     bool is_ok = p->signal == 0 && p->exit_code == 0;
+    if (is_ok) {
+        explain_silence(p);
+    }
     p->state = is_ok ? REPLICA_SUCCEEDED : REPLICA_FAILED;
     p->failure = is_ok ? FAILURE_NONE : failure_classify_exit(p->exit_code, p->signal, false);
     replace_take(&p->message, describe_end(p));
@@ -366,6 +383,7 @@ void process_observe(const struct process *p, struct observed_replica *ret)
         .has_summary = p->summary_line != NULL,
         .summary_fault = p->summary_fault,
         .is_job_summary = p->is_job_summary,
+        .has_log_rule = p->log != NULL,
         .message = p->message,
         .has_blamed = p->has_blamed,
         .blamed_role = p->blamed_role,

@@ -43,7 +43,9 @@ struct process {
     uv_timer_t kill_timer;
     unsigned n_handles; /* not yet closed */
     struct capture capture;
+    struct log_parser_params log_params;
     struct replica_log *log; /* owned; NULL: it writes records */
+    bool has_record;         /* it wrote one */
 
     enum replica_state state;
     enum failure_class failure;

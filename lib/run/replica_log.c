@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "logparse/advice.h"
 
 struct replica_log {
     struct log_parser *parser;
@@ -112,4 +113,18 @@ void replica_log_end(struct replica_log *l, int64_t t_ns, struct replica_log_end
     out.data[out.len - 1] = '\0'; /* without its newline, as other summaries are kept */
     ret->summary_line = buf_take(&out);
     ret->is_job = summary.source.is_job;
+}
+
+char *replica_log_advise(char *why_take, const char *output, size_t len,
+                         const struct log_parser_params *who)
+{
+    struct buf out = BUF_INIT;
+    if (who->rule != NULL) {
+        buf_puts(&out, why_take == NULL ? "" : why_take);
+        log_advise(output, len, who, &out);
+    } else {
+        log_explain_unread(output, len, who, &out);
+    }
+    free(why_take);
+    return buf_take(&out);
 }

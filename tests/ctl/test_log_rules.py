@@ -84,12 +84,50 @@ class LogRules(cli.CliCase):
         result = self.run_script(script, "torch-ddp", code=1)
         trial = result["points"][0]["trials"][0]
         self.assertEqual(trial["phase"], "MetricsUnavailable")
-        self.assertIn("no line of 6 matched the log rule torch-ddp; the last 5 lines:   2: line 2", trial["error"])
-        self.assertIn("nearest miss: line 1, for lines[2] (Step) of the rule", trial["error"])
+        self.assertEqual(trial["error"], "trainer/0: no line of 6 matched the log rule torch-ddp")
+        self.assertEqual(trial["details"][:2], ["the last 5 lines:", "  2: line 2, 12 imag/sec"])
+        self.assertIn("nearest miss: line 1, for lines[2] (Step) of the rule", trial["details"][6])
+        self.assertEqual(trial["details"][-1], "  log: {lines: [{kind: Step, pattern: '(?<![\\w.,])(?<rate>) +imag/sec\\b'}]}")
         shown = self.ctl("describe", result["run"], "--store", self.store).stdout
-        self.assertIn("\n    trainer/0: no line of 6 matched the log rule torch-ddp; the last 5 lines:\n"
+        self.assertIn("\n    trainer/0: no line of 6 matched the log rule torch-ddp\n      the last 5 lines:\n"
                       "        2: line 2, 12 imag/sec\n", shown)
-        self.assertRegex(shown, r"\n      nearest miss: line 1.*\n        1: line 1, 12 imag/sec\n        pattern: .*\n    benchctl logs ")
+        self.assertRegex(shown, r"\n      nearest miss: line 1.*\n        1: line 1, 12 imag/sec\n        pattern: .*\n"
+                         r"      a rule for such lines could be .*\n        log: .*\n    benchctl logs ")
+
+    def test_the_rule_that_was_suggested_reads_it(self):
+        script = "for i in 1 2 3 4 5 6; do echo \"line $i, 12 imag/sec\"; done"
+        result = self.run_script(script, "torch-ddp", code=1)
+        rule = result["points"][0]["trials"][0]["details"][-1].removeprefix("  log: ")
+        file = pathlib.Path(self.define_script(script, "torch-ddp"))
+        file.write_text(file.read_text(encoding="utf-8").replace('"torch-ddp"', rule), encoding="utf-8")
+        done = self.ctl("run", str(file), "--local", "--store", self.store, "-o", "json")
+        self.assertEqual(self.values(json.loads(done.stdout)), [12.0, 24.0])
+
+    def test_a_system_without_a_rule(self):
+        """It should have written records; what it wrote instead decides what is said."""
+        rows = [
+            ('echo 12.5 images/sec; echo "1 images/sec"',
+             "it printed no record, but the shipped log rule torch-ddp reads 2 lines, 1.85185 samples/s: "
+             "write 'log: torch-ddp' in the system", "  log: torch-ddp"),
+            ("echo hello", "it printed no record, and the system has no log rule", "  1: hello"),
+            ("true", "it printed nothing", None),
+        ]
+        for script, error, last in rows:
+            with self.subTest(script):
+                file = pathlib.Path(self.define_script(script, "torch-ddp", trainers=(1,)))
+                document = json.loads(file.read_text(encoding="utf-8"))
+                del document["spec"]["systems"][0]["log"]
+                file.write_text(json.dumps(document), encoding="utf-8")
+                done = self.ctl("run", str(file), "--local", "--store", self.store, "-o", "json", code=1)
+                trial = json.loads(done.stdout)["points"][0]["trials"][0]
+                self.assertEqual(trial["error"], f"trainer/0: succeeded but wrote no summary; {error}")
+                self.assertEqual(trial["details"][-1] if trial["details"] else None, last)
+
+    def test_the_table_shows_the_first_miss_of_a_system(self):
+        file = self.define_script("echo hello", "torch-ddp")
+        table = self.ctl("run", file, "--local", "--store", self.store, "-q", code=1).stdout
+        self.assertEqual(table.count("\n      the only line:\n        1: hello\n"), 1)
+        self.assertEqual(" ".join(table.split()).count("no line of 1 matched the log rule torch-ddp"), 2)
 
     def test_hostile_output(self):
         rows = [

@@ -13,6 +13,7 @@
 #include "core/summary.h"
 #include "logparse/parser.h"
 #include "logparse/shipped.h"
+#include "logparse/suggest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -122,6 +123,22 @@ static struct log_rule *rule_of(const char *first)
     return rule;
 }
 
+/* A rule that is suggested is a rule, and reads the output. */
+static void check_suggestion(const char *log, size_t len)
+{
+    const struct log_parser_params who = {.role = ROLE_TRAINER, .batch_size = 1};
+    struct log_suggestion s;
+    struct buf rule = BUF_INIT;
+    char *copy = xmalloc(len == 0 ? 1 : len); /* a read behind it is found */
+    memcpy(copy, log, len);
+    if (log_suggest_rule(copy, len, &who, &s, &rule) == 0) {
+        must(s.guess.n_lines > 0 && s.guess.rate > 0 && rule.len > 0,
+             "a suggestion that reads nothing");
+    }
+    free(copy);
+    buf_done(&rule);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;
@@ -150,6 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     log_parser_explain(a, &why);
     must(why.len > 0 && why.len < 16384, "a reason of no sensible length");
     buf_done(&why);
+    check_suggestion(log, len);
     check_literals(rule, log, len < 4096 ? len : 4096);
     log_parser_free(a);
     log_parser_free(b);

@@ -158,7 +158,7 @@ static void why_there_is_no_figure(void **state)
         {"nothing at all", PLAIN, "", "the program printed nothing for the log rule mine\n", 0},
         {"no line matches", "- {kind: Step, pattern: 'a=(?<loss>) Speed = (?<rate>) img/s'}\n",
          "a=1 img/s\na=2 Speed = 12 images\nthree\nfour\nfive\na=6\n",
-         "no line of 6 matched the log rule mine; "
+         "no line of 6 matched the log rule mine\n"
          "the last 5 lines:\n  2: a=2 Speed = 12 images\n  3: three\n  4: four\n  5: five\n"
          "  6: a=6\n"
          "nearest miss: line 2, for lines[0] (Step) of the rule; it lacks ' img/s':\n"
@@ -167,25 +167,25 @@ static void why_there_is_no_figure(void **state)
          0},
         {"what stands between does not fit", "- {kind: Step, pattern: 'Speed = (?<rate>) img/s'}\n",
          "Speed = fast img/s\n",
-         "no line of 1 matched the log rule mine; the only line:\n  1: Speed = fast img/s\n"
+         "no line of 1 matched the log rule mine\nthe only line:\n  1: Speed = fast img/s\n"
          "nearest miss: line 1, for lines[0] (Step) of the rule; it has all fixed texts of the "
          "pattern, but not what stands between them:\n  1: Speed = fast img/s\n"
          "  pattern: Speed = (?<rate>) img/s\n",
          0},
         {"all in the warm-up", RATE, "step 1 5 img/s\nstep 2 5 img/s\n",
          "2 lines matched the log rule mine, 2 of them in the warm-up, and no throughput follows "
-         "from the others; the last 2 lines:\n  1: step 1 5 img/s\n  2: step 2 5 img/s\n",
+         "from the others\nthe last 2 lines:\n  1: step 1 5 img/s\n  2: step 2 5 img/s\n",
          10},
         {"no number", PLAIN, "0 img/s\n",
          "1 lines matched the log rule mine, but no throughput follows from them; 1 refused, line "
-         "1: its 'rate' is '0', which is not above 0; the only line:\n  1: 0 img/s\n",
+         "1: its 'rate' is '0', which is not above 0\nthe only line:\n  1: 0 img/s\n",
          0},
         {"nonsense", PLAIN, "1e300 img/s\n",
-         "1 lines matched the log rule mine, but no throughput follows from them; the only line:\n"
+         "1 lines matched the log rule mine, but no throughput follows from them\nthe only line:\n"
          "  1: 1e300 img/s\n",
          0},
         {"no batch size", TIMED, "step 1 took 5 ms\n",
-         "1 lines matched the log rule mine, but the samples of a step are unknown; "
+         "1 lines matched the log rule mine, but the samples of a step are unknown\n"
          "the only line:\n  1: step 1 took 5 ms\n",
          0},
     };

@@ -105,6 +105,22 @@ static void trouble(struct fixture *f)
     fixture_build(f, RUN_PARTIALLY_FAILED);
 }
 
+/* A log without a figure: what it says is shown as it is, once for a system. */
+static void missed(struct fixture *f)
+{
+    fixture_init(f, "{grid: {pservers: [1], trainers: [1]}}",
+                 "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 2}\n", 2);
+    fixture_throughput(f, 0, 0, 40);
+    struct attempt_row *row = fixture_throughput(f, 0, 1, 99);
+    row->outcome = ATTEMPT_METRICS_UNAVAILABLE;
+    row->error = xstrdup("trainer/0: no line of 2 matched the log rule mine");
+    row->replicas.items[1].failure = xstrdup(
+        "no line of 2 matched the log rule mine\nthe last 2 lines:\n  1: <a> **b**  \n"
+        "  2: \x1b[1mnull\nnearest miss: line 2, for lines[0] (Step) of the rule; it lacks ' "
+        "img/s':\n  2: null\n  pattern: (?<rate>) img/s\n");
+    fixture_build(f, RUN_PARTIALLY_FAILED);
+}
+
 /* From six trials: another interval. One swept point, nothing varies. */
 static void six_trials(struct fixture *f)
 {
@@ -199,6 +215,21 @@ static void markdown(void **state)
         buf_done(&out);
         fixture_done(&f);
     }
+}
+
+static void details_are_shown_as_they_are(void **state)
+{
+    (void)state;
+    struct fixture f;
+    missed(&f);
+    struct buf out = BUF_INIT;
+    report_text(f.result, &(struct report_opts){.columns = 40}, &out);
+    check_golden("missed", "txt", &out);
+    buf_clear(&out);
+    report_markdown(f.result, &out);
+    check_golden("missed", "md", &out);
+    buf_done(&out);
+    fixture_done(&f);
 }
 
 /* Lines fit the terminal as far as one word does, and never end in a blank. */
@@ -435,6 +466,7 @@ int main(void)
         cmocka_unit_test(texts_in_ascii_color_and_wide),
         cmocka_unit_test(markdown),
         cmocka_unit_test(csv_goldens),
+        cmocka_unit_test(details_are_shown_as_they_are),
         cmocka_unit_test(lines_fit_and_end_clean),
         cmocka_unit_test(csv_has_the_numbers_of_json),
         cmocka_unit_test(csv_quotes_what_it_must),

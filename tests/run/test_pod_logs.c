@@ -209,7 +209,7 @@ static void a_log_without_a_figure_says_so(void **state)
     second.on_end(second.ctx, 0, NULL);
     turn(&w);
     assert_string_equal(seen(&w, &ids[1])->message,
-                        "no line of 1 matched the log rule tf-cnn-benchmarks; the only line:\n"
+                        "no line of 1 matched the log rule tf-cnn-benchmarks\nthe only line:\n"
                         "  1: done\n");
     assert_true(seen(&w, &ids[2])->has_summary && seen(&w, &ids[2])->is_job_summary);
     drop(pods, 3);
@@ -260,6 +260,41 @@ static void large_gangs_have_shorter_logs(void **state)
     }
 }
 
+/* It should have written records. */
+static void a_log_without_records_says_which_rule_reads_it(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], ENDED);
+    struct replica_output output;
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), -EAGAIN);
+    turn(&w);
+    answer(&w, fake_kube_open(0), 0, "5 img/s\n");
+    for (int i = 0; i < 2; i++) { /* asked again, it says the same */
+        assert_int_equal(collect(&w, &ids[2], &output), 0);
+        assert_string_equal(
+            output.failure,
+            "it printed no record, but the shipped log rule torch-ddp reads 1 line, "
+            "5 samples/s: write 'log: torch-ddp' in the system\n"
+            "the only line:\n  1: 5 img/s\n"
+            "the shipped rule torch-ddp reads 1 line, 5 samples/s of this output; "
+            "write in the system:\n  log: torch-ddp\n");
+    }
+    assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[0], &output, NULL), -EAGAIN);
+    turn(&w);
+    answer(&w, fake_kube_open(0), 0, "5 img/s\n");
+    assert_int_equal(collect(&w, &ids[0], &output), 0);
+    assert_null(output.failure); /* a server */
+    drop(pods, 3);
+    world_close(&w);
+}
+
 static void a_log_that_cannot_be_read_says_so(void **state)
 {
     (void)state;
@@ -277,6 +312,7 @@ static void a_log_that_cannot_be_read_says_so(void **state)
     assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[2], &output, NULL), 0);
     turn(&w);
     assert_string_equal(output.log, "benchd: the log could not be read: dial tcp\n");
+    assert_null(output.failure);
     drop(pods, 3);
     world_close(&w);
 }
@@ -345,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_log_rule_makes_summaries),
         cmocka_unit_test(a_log_without_a_figure_says_so),
         cmocka_unit_test(large_gangs_have_shorter_logs),
+        cmocka_unit_test(a_log_without_records_says_which_rule_reads_it),
         cmocka_unit_test(a_log_that_cannot_be_read_says_so),
         cmocka_unit_test(a_log_that_was_read_is_stored_and_not_shown),
         cmocka_unit_test(a_simulated_pod_has_no_log),

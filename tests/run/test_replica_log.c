@@ -131,7 +131,7 @@ static void a_reason(void **state)
     replica_log_end(l, 0, &end);
     assert_null(end.summary_line);
     assert_string_equal(end.why,
-                        "no line of 1 matched the log rule keras; the only line:\n  1: killed\n");
+                        "no line of 1 matched the log rule keras\nthe only line:\n  1: killed\n");
     free(end.why);
     replica_log_free(l);
     log_rule_free(rule);

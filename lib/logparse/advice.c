@@ -1,0 +1,102 @@
+/* See advice.h. */
+#include "logparse/advice.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "logparse/guess.h"
+#include "logparse/lines.h"
+#include "logparse/miss.h"
+#include "logparse/suggest.h"
+
+/* The last bytes, from the beginning of a line. */
+static const char *tail_of(const char *text, size_t *len)
+{
+    if (*len <= LOG_ADVICE_BYTES) {
+        return text;
+    }
+    const char *begin = text + *len - LOG_ADVICE_BYTES;
+    const char *newline = memchr(begin, '\n', LOG_ADVICE_BYTES);
+    begin = newline == NULL ? begin : newline + 1;
+    *len -= (size_t)(begin - text);
+    return begin;
+}
+
+/* "40 lines, 123.4 samples/s" */
+static void put_found(const struct log_guess *guess, struct buf *out)
+{
+    buf_printf(out, "%llu line%s, %.6g %s/s", (unsigned long long)guess->n_lines,
+               guess->n_lines == 1 ? "" : "s", guess->rate, summary_unit_names[guess->unit]);
+}
+
+static void put_suggestion(const char *text, size_t len, const struct log_parser_params *who,
+                           struct buf *out)
+{
+    struct buf rule = BUF_INIT;
+    struct log_suggestion s;
+    if (log_suggest_rule(text, len, who, &s, &rule) == 0) {
+        buf_puts(out, "a rule for such lines could be (it reads ");
+        put_found(&s.guess, out);
+        buf_printf(out, " of this output); write in the system:\n  log: %s\n", buf_cstr(&rule));
+    }
+    buf_done(&rule);
+}
+
+/* `guess` NULL: no rule that ships reads it. */
+static void put_advice(const char *text, size_t len, const struct log_parser_params *who,
+                       const struct log_guess *guess, struct buf *out)
+{
+    if (guess != NULL) {
+        buf_printf(out, "the shipped rule %s reads ", guess->rule);
+        put_found(guess, out);
+        buf_printf(out, " of this output; write in the system:\n  log: %s\n", guess->rule);
+    }
+    if (guess == NULL || guess->unit == UNIT_RUNS) {
+        put_suggestion(text, len, who, out);
+    }
+}
+
+void log_advise(const char *text, size_t len, const struct log_parser_params *who, struct buf *out)
+{
+    text = tail_of(text, &len);
+    struct log_guess guess;
+    const bool is_news = log_guess_rule(text, len, who, &guess) == 0 &&
+                         (who->rule == NULL || !str_eq(guess.rule, who->rule->name));
+    put_advice(text, len, who, is_news ? &guess : NULL, out);
+}
+
+struct last {
+    struct log_miss miss;
+    uint64_t n;
+};
+
+static void on_line(void *ctx, const char *line, size_t len)
+{
+    struct last *last = ctx;
+    log_miss_remember(&last->miss, ++last->n, line, len);
+}
+
+void log_explain_unread(const char *text, size_t len, const struct log_parser_params *who,
+                        struct buf *out)
+{
+    struct last last = {0};
+    struct log_lines lines;
+    log_lines_init(&lines, on_line, &last);
+    log_lines_feed(&lines, text, len);
+    log_lines_end(&lines);
+    log_lines_done(&lines);
+    const char *tail = tail_of(text, &len);
+    struct log_guess guess;
+    const bool is_found = log_guess_rule(tail, len, who, &guess) == 0;
+    if (last.n == 0) {
+        buf_puts(out, "it printed nothing\n");
+    } else if (is_found) {
+        buf_printf(out, "it printed no record, but the shipped log rule %s reads ", guess.rule);
+        put_found(&guess, out);
+        buf_printf(out, ": write 'log: %s' in the system\n", guess.rule);
+    } else {
+        buf_puts(out, "it printed no record, and the system has no log rule\n");
+    }
+    log_miss_put_last(&last.miss, out);
+    put_advice(tail, len, who, is_found ? &guess : NULL, out);
+}

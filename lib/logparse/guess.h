@@ -1,0 +1,22 @@
+/* Which rule that ships reads an output for which the definition has none, or one that misses. Pure. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "logparse/parser.h"
+
+struct log_guess {
+    const char *rule; /* its name; static */
+    uint64_t n_lines; /* of the output, of which each has a figure */
+    double rate;      /* units/s of this replica, nothing left out as warm-up */
+    enum summary_unit unit;
+};
+/* The rule that reads most lines; of several, the one whose patterns say most of these lines.
+ * -ENOENT: none finds a throughput. `who`: of the replica; its rule and on_figure are not read. */
+int log_guess_rule(const char *text, size_t len, const struct log_parser_params *who,
+                   struct log_guess *ret);
+
+/* The same for one rule, which may be anybody's: -ENOENT. `ret->rule` is borrowed from it. */
+int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
+                  const struct log_parser_params *who, struct log_guess *ret);

@@ -1,0 +1,192 @@
+/* See suggest.h.
+ *
+ * A line is a candidate if a number in it has a unit behind it ("123.4 img/s", "45 ms/step"), or a name
+ * before it ("throughput: 123.4", "step_time=0.25"). The number of the step and the loss are taken
+ * along. The pattern is made of these pieces, with anything between them. */
+#include "logparse/suggest.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "logparse/lines.h"
+#include "logparse/number.h"
+#include "logparse/shape.h"
+
+#define MAX_PIECES 3
+
+struct candidate {
+    unsigned score; /* 0: the line is none */
+    enum summary_unit unit;
+    size_t n;
+    struct shape_piece pieces[MAX_PIECES]; /* in the order of the line */
+};
+
+static void add_piece(struct candidate *c, const struct shape_piece *piece)
+{
+    size_t at = c->n;
+    for (size_t i = 0; i < c->n; i++) {
+        if (piece->begin < c->pieces[i].end && c->pieces[i].begin < piece->end) {
+            return; /* a text stands for one thing only */
+        }
+    }
+    while (at > 0 && c->pieces[at - 1].begin > piece->begin) {
+        c->pieces[at] = c->pieces[at - 1];
+        at--;
+    }
+    c->pieces[at] = *piece;
+    c->n++;
+    c->score += c->n > 1 ? 1 : 0;
+}
+
+static struct candidate look_at(const char *line, size_t len)
+{
+    struct candidate c = {0};
+    struct shape_piece best = {0}, step = {0}, loss = {0}, piece;
+    for (size_t at = 0; shape_next_number(line, len, &at, &piece);) {
+        shape_read(line, len, &piece);
+        struct shape_piece *slot = piece.group == LOG_STEP   ? &step
+                                   : piece.group == LOG_LOSS ? &loss
+                                                             : &best;
+        if (piece.score > slot->score) { /* of equal ones the first: others are means, often */
+            *slot = piece;
+        }
+    }
+    if (best.score == 0) {
+        return c;
+    }
+    c.score = best.score;
+    c.unit = best.unit;
+    add_piece(&c, &best);
+    if (step.score > 0) {
+        add_piece(&c, &step);
+    }
+    if (loss.score > 0) {
+        add_piece(&c, &loss);
+    }
+    if (best.needs_step && step.score == 0) {
+        c.score = 0; /* the time of anything */
+    }
+    return c;
+}
+
+/* ---- the rule ---- */
+
+static void put_literal(struct buf *out, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        const bool is_blank = text[i] == ' ' || text[i] == '\t';
+        if (is_blank) {
+            buf_puts(out, " +");
+            while (i + 1 < len && (text[i + 1] == ' ' || text[i + 1] == '\t')) {
+                i++;
+            }
+        } else {
+            if (strchr("\\^$.[]|()?*+{}#", text[i]) != NULL) {
+                buf_putc(out, '\\');
+            }
+            buf_putc(out, text[i]);
+        }
+    }
+}
+
+static void put_pattern(struct buf *out, const char *line, const struct candidate *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const struct shape_piece *p = &c->pieces[i];
+        buf_puts(out, i == 0 ? "" : ".*?");
+        if (p->begin == p->number && p->begin > 0) {
+            buf_puts(out, "(?<![\\w.,])"); /* not the end of a longer one */
+        } else if (p->begin < p->number && p->begin > 0) {
+            buf_puts(out, "(?<!\\w)");
+        }
+        put_literal(out, line + p->begin, p->number - p->begin);
+        buf_printf(out, "(?<%s>)", log_group_names[p->group]);
+        const size_t unit = p->number + p->number_len;
+        put_literal(out, line + unit, p->end - unit);
+        buf_puts(out, p->end > unit && isalpha((unsigned char)line[p->end - 1]) ? "\\b" : "");
+    }
+}
+
+/* As YAML in one line, in quotes that keep a backslash. */
+static void put_rule(struct buf *out, const char *line, const struct candidate *c)
+{
+    struct buf pattern = BUF_INIT;
+    put_pattern(&pattern, line, c);
+    buf_puts(out, "{lines: [{kind: Step, ");
+    if (c->unit != UNIT_SAMPLES) {
+        buf_printf(out, "unit: %s, ", summary_unit_names[c->unit]);
+    }
+    buf_puts(out, "pattern: '");
+    for (const char *p = buf_cstr(&pattern); *p != '\0'; p++) {
+        buf_puts(out, *p == '\'' ? "'" : "");
+        buf_putc(out, *p);
+    }
+    buf_puts(out, "'}]}");
+    buf_done(&pattern);
+}
+
+/* Does it read the output? */
+static int try_text(const char *rule_text, const char *text, size_t len,
+                    const struct log_parser_params *who, struct log_guess *ret)
+{
+    /* `lines` of a map in one line are those of a document: only the name is missing. */
+    _cleanup_(freep) char *document = xasprintf("{name: suggested, %s", rule_text + 1);
+    struct diags diags = {0};
+    struct log_rule *rule = NULL;
+    int r = log_rule_load(document, strlen(document), &rule, &diags);
+    diags_done(&diags);
+    if (r < 0) {
+        return -ENOENT; /* for instance it is too long */
+    }
+    r = log_guess_try(rule, text, len, who, ret);
+    ret->rule = NULL;
+    log_rule_free(rule);
+    return r;
+}
+
+/* ---- all lines ---- */
+
+struct best {
+    uint64_t n_lines, number;
+    unsigned score;
+    struct buf rule;
+};
+
+static void on_line(void *ctx, const char *line, size_t len)
+{
+    struct best *best = ctx;
+    int64_t rank = -1;
+    const size_t prefix = log_prefix_len(line, len, &rank);
+    best->n_lines++;
+    const struct candidate c = look_at(line + prefix, len - prefix);
+    if (c.score > 0 && c.score >= best->score) { /* of equal ones the last: it is of no warm-up */
+        best->score = c.score;
+        best->number = best->n_lines;
+        buf_clear(&best->rule);
+        put_rule(&best->rule, line + prefix, &c);
+    }
+}
+
+int log_suggest_rule(const char *text, size_t len, const struct log_parser_params *who,
+                     struct log_suggestion *ret, struct buf *out)
+{
+    struct best best = {0};
+    struct log_lines lines;
+    log_lines_init(&lines, on_line, &best);
+    log_lines_feed(&lines, text, len);
+    log_lines_end(&lines);
+    log_lines_done(&lines);
+    struct log_guess guess;
+    int r = -ENOENT;
+    if (best.score > 0) {
+        r = try_text(buf_cstr(&best.rule), text, len, who, &guess);
+    }
+    if (r == 0) {
+        *ret = (struct log_suggestion){.number = best.number, .guess = guess};
+        buf_puts(out, buf_cstr(&best.rule));
+    }
+    buf_done(&best.rule);
+    return r;
+}

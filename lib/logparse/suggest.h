@@ -1,0 +1,18 @@
+/* A rule made from the line of an output that looks most like a throughput or a step time: a number with
+ * words of a unit. What it suggests was tried on the output. Pure. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "logparse/guess.h"
+
+struct log_suggestion {
+    uint64_t number;        /* of the line, from 1 */
+    struct log_guess guess; /* what the rule makes of the output; its `rule` is NULL */
+};
+/* Appends the rule as `log` of a system has it: "{lines: [{kind: Step, pattern: '...'}]}".
+ * -ENOENT, and nothing: no line looks like a figure. */
+int log_suggest_rule(const char *text, size_t len, const struct log_parser_params *who,
+                     struct log_suggestion *ret, struct buf *out);

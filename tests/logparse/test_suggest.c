@@ -1,0 +1,176 @@
+/* A rule made from a line of anybody's log: what it reads in that very line, and lines that are none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "logparse/suggest.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "logparse/advice.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define BATCH 32
+
+/* clang-format off */
+static const struct {
+    const char *line, *rule; /* NULL: none is suggested */
+    double rate;
+    enum summary_unit unit;
+} rows[] = {
+    /* a unit behind the number */
+    {"step 20 loss 2.3 at 123.4 imgs per sec", "{lines: [{kind: Step, pattern: 'step +(?<step>).*?(?<!\\w)loss +(?<loss>).*?(?<![\\w.,])(?<rate>) +imgs +per +sec\\b'}]}", 123.4, UNIT_SAMPLES},
+    {"[20/100] 1,234.5 frames/s", "{lines: [{kind: Step, pattern: '(?<![\\w.,])(?<rate>) +frames/s\\b'}]}", 1234.5, UNIT_SAMPLES},
+    {"12345.6 tokens/s", "{lines: [{kind: Step, unit: tokens, pattern: '(?<rate>) +tokens/s\\b'}]}", 12345.6, UNIT_TOKENS},
+    {"epoch 1: 5.5 wps, 812 words/sec", "{lines: [{kind: Step, unit: words, pattern: '(?<![\\w.,])(?<rate>) +words/sec\\b'}]}", 812, UNIT_WORDS},
+    {"12.5 it/s", "{lines: [{kind: Step, pattern: '(?<step_rate>) +it/s\\b'}]}", 12.5 * BATCH, UNIT_SAMPLES},
+    {"0.25 sec/batch", "{lines: [{kind: Step, pattern: '(?<step_s>) +sec/batch\\b'}]}", BATCH / 0.25, UNIT_SAMPLES},
+    {"250ms/step", "{lines: [{kind: Step, pattern: '(?<step_ms>)ms/step\\b'}]}", BATCH / 0.25, UNIT_SAMPLES},
+    {"it's at 30 fps", "{lines: [{kind: Step, pattern: '(?<![\\w.,])(?<rate>) +fps\\b'}]}", 30, UNIT_SAMPLES},
+    {"busbw 12.5 GB/s", "{lines: [{kind: Step, unit: GB, pattern: '(?<![\\w.,])(?<rate>) +GB/s\\b'}]}", 12.5, UNIT_GB},
+    /* a name before the number */
+    {"imgs_per_sec: 98.5", "{lines: [{kind: Step, pattern: 'imgs_per_sec: +(?<rate>)'}]}", 98.5, UNIT_SAMPLES},
+    {"{\"step\": 7, \"loss\": 2.1, \"tokens_per_sec\": 4096.5}", "{lines: [{kind: Step, unit: tokens, pattern: '(?<!\\w)step\": +(?<step>).*?(?<!\\w)loss\": +(?<loss>).*?(?<!\\w)tokens_per_sec\": +(?<rate>)'}]}", 4096.5, UNIT_TOKENS},
+    {"Throughput = 98.5 (mean)", "{lines: [{kind: Step, pattern: 'Throughput += +(?<rate>)'}]}", 98.5, UNIT_SAMPLES},
+    {"Throughput: 98.5 samples/s", "{lines: [{kind: Step, pattern: 'Throughput: +(?<rate>) +samples/s\\b'}]}", 98.5, UNIT_SAMPLES},
+    {"step_time=0.25", "{lines: [{kind: Step, pattern: 'step_time=(?<step_s>)'}]}", BATCH / 0.25, UNIT_SAMPLES},
+    {"iter_time(ms): 250", "{lines: [{kind: Step, pattern: 'iter_time\\(ms\\): +(?<step_ms>)'}]}", BATCH / 0.25, UNIT_SAMPLES},
+    {"Iter 12 took 250 ms", "{lines: [{kind: Step, pattern: 'Iter +(?<step>).*?(?<!\\w)took +(?<step_ms>) +ms\\b'}]}", BATCH / 0.25, UNIT_SAMPLES},
+    {"time per step: 0.25 s", "{lines: [{kind: Step, pattern: '(?<!\\w)step: +(?<step_s>) +s\\b'}]}", BATCH / 0.25, UNIT_SAMPLES},
+    {"[1,3]<stdout>:3: 12.5 rows/second", "{lines: [{kind: Step, pattern: '(?<![\\w.,])(?<rate>) +rows/second\\b'}]}", 12.5, UNIT_SAMPLES},
+    {"\x1b[32m12.5 imgs/s\x1b[0m", "{lines: [{kind: Step, pattern: '(?<rate>) +imgs/s\\b'}]}", 12.5, UNIT_SAMPLES},
+    /* real lines */
+    {"Pass = 0, Iters = 12, Loss = 2.301442, Accuracy = 0.118056, Speed = 16.71 img/s", "{lines: [{kind: Step, pattern: '(?<!\\w)Iters += +(?<step>).*?(?<!\\w)Loss += +(?<loss>).*?(?<!\\w)Speed += +(?<rate>) +img/s\\b'}]}", 16.71, UNIT_SAMPLES},
+    {"1\timages/sec: 1062.7 +/- 0.0 (jitter = 0.0)\t9.134", "{lines: [{kind: Step, pattern: '(?<!\\w)images/sec: +(?<rate>)'}]}", 1062.7, UNIT_SAMPLES},
+    {"epoch: 0 finished, speed: 53302.630000 words/s", "{lines: [{kind: Step, unit: words, pattern: '(?<!\\w)speed: +(?<rate>) +words/s\\b'}]}", 53302.63, UNIT_WORDS},
+    {"Epoch 2: 100%|##| 10/10 [00:20<00:00,  2.00s/it, loss=1.5, v_num=3]", "{lines: [{kind: Step, pattern: '(?<![\\w.,])(?<step_s>)s/it\\b.*?(?<!\\w)loss=(?<loss>)'}]}", BATCH / 2.0, UNIT_SAMPLES},
+    /* no figure */
+    {"learning_rate: 0.001", NULL, 0, 0},
+    {"pserver endpoints:  10.0.0.1:6174,10.0.0.2:6174", NULL, 0, 0},
+    {"2024-01-02 10:32:45 resnet-50 v1.2.3", NULL, 0, 0},
+    {"loss: 2.3", NULL, 0, 0},
+    {"Elapsed time: 12.5 s", NULL, 0, 0},
+    {"data_time: 0.25 step 3", NULL, 0, 0},
+    {"copied at 812.5 MB/s", NULL, 0, 0},
+    {"312.4 TFLOP/s", NULL, 0, 0},
+    {"0.0 img/s", NULL, 0, 0},
+    {"throughput: nan", NULL, 0, 0},
+    {"12,34 img/s", NULL, 0, 0},
+    {"", NULL, 0, 0},
+    {"/s per 12 per", NULL, 0, 0},
+    {"12 /", NULL, 0, 0},
+    {"12 a per ", NULL, 0, 0},
+};
+/* clang-format on */
+
+static const struct log_parser_params who = {
+    .role = ROLE_TRAINER, .batch_size = BATCH, .warmup_steps = 100};
+
+static void each_line_gives_its_rule(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# %s\n", rows[i].line);
+        struct log_suggestion s;
+        struct buf out = BUF_INIT;
+        const int r = log_suggest_rule(rows[i].line, strlen(rows[i].line), &who, &s, &out);
+        assert_int_equal(r, rows[i].rule == NULL ? -2 : 0);
+        assert_string_equal(buf_cstr(&out), rows[i].rule == NULL ? "" : rows[i].rule);
+        if (r == 0) {
+            assert_int_equal(s.number, 1);
+            assert_int_equal(s.guess.n_lines, 1);
+            assert_int_equal(s.guess.unit, rows[i].unit);
+            assert_true(fabs(s.guess.rate - rows[i].rate) < 1e-6 * rows[i].rate);
+        }
+        buf_done(&out);
+    }
+}
+
+/* Of many lines, the one that says most; of equal ones the last. */
+static void the_best_line_of_a_log(void **state)
+{
+    (void)state;
+    static const char log[] =
+        "loading 100 files\nstep 1: 0.50 s\nstep 2 took 0.25 s, 100 things/s\n"
+        "step 3 took 0.25 s, 300 things/s\n4 things/s\nbye\n";
+    struct log_suggestion s;
+    struct buf out = BUF_INIT;
+    assert_int_equal(log_suggest_rule(log, strlen(log), &who, &s, &out), 0);
+    assert_string_equal(buf_cstr(&out), "{lines: [{kind: Step, pattern: 'step "
+                                        "+(?<step>).*?(?<![\\w.,])(?<rate>) +things/s\\b'}]}");
+    assert_int_equal(s.number, 4);
+    assert_int_equal(s.guess.n_lines, 2);
+    assert_true(fabs(s.guess.rate - 150) < 1e-6); /* two equal steps: 2 / (1/100 + 1/300) */
+    buf_done(&out);
+}
+
+static void advice(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *log, *said;
+    } logs[] = {
+        {"nothing", "", "it printed nothing\n"},
+        {"no figure", "hello\n",
+         "it printed no record, and the system has no log rule\nthe only line:\n  1: hello\n"},
+        {"a shipped rule reads it", "hello\n123.4 images/sec\n100 images/sec\n",
+         "it printed no record, but the shipped log rule torch-ddp reads 2 lines, 110.474 "
+         "samples/s: "
+         "write 'log: torch-ddp' in the system\n"
+         "the last 3 lines:\n  1: hello\n  2: 123.4 images/sec\n  3: 100 images/sec\n"
+         "the shipped rule torch-ddp reads 2 lines, 110.474 samples/s of this output; write in the "
+         "system:\n  log: torch-ddp\n"},
+        {"one can be made", "12.5 things/s\n",
+         "it printed no record, and the system has no log rule\nthe only line:\n  1: 12.5 "
+         "things/s\n"
+         "a rule for such lines could be (it reads 1 line, 12.5 samples/s of this output); write "
+         "in "
+         "the system:\n  log: {lines: [{kind: Step, pattern: '(?<rate>) +things/s\\b'}]}\n"},
+        {"a time of the whole run is not all", "12.5 things/s\nTotal time: 10 s\n",
+         "it printed no record, but the shipped log rule mpi reads 1 line, 0.1 runs/s: write 'log: "
+         "mpi' in the system\nthe last 2 lines:\n  1: 12.5 things/s\n  2: Total time: 10 s\n"
+         "the shipped rule mpi reads 1 line, 0.1 runs/s of this output; write in the system:\n"
+         "  log: mpi\n"
+         "a rule for such lines could be (it reads 1 line, 12.5 samples/s of this output); write "
+         "in "
+         "the system:\n  log: {lines: [{kind: Step, pattern: '(?<rate>) +things/s\\b'}]}\n"},
+    };
+    for (size_t i = 0; i < N_ROWS(logs); i++) {
+        print_message("# row '%s'\n", logs[i].name);
+        struct buf out = BUF_INIT;
+        log_explain_unread(logs[i].log, strlen(logs[i].log), &who, &out);
+        assert_string_equal(buf_cstr(&out), logs[i].said);
+        buf_done(&out);
+    }
+}
+
+/* A long output is looked at from its end, from the beginning of a line. */
+static void a_long_output(void **state)
+{
+    (void)state;
+    struct buf log = BUF_INIT, out = BUF_INIT;
+    while (log.len < 2 * LOG_ADVICE_BYTES) {
+        buf_puts(&log, "123.4 images/sec\n");
+    }
+    log_advise(log.data, log.len, &who, &out);
+    assert_string_equal(buf_cstr(&out),
+                        "the shipped rule torch-ddp reads 3855 lines, 123.4 samples/s "
+                        "of this output; write in the system:\n  log: torch-ddp\n");
+    buf_done(&log);
+    buf_done(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_line_gives_its_rule),
+        cmocka_unit_test(the_best_line_of_a_log),
+        cmocka_unit_test(advice),
+        cmocka_unit_test(a_long_output),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
