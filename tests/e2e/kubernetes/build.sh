@@ -1,10 +1,10 @@
 #!/bin/bash
 # build.sh [MODULE...]   Makes sure that the pinned programs of these modules exist; prints the folders that hold them,
-# one a line. The modules: etcd, kube (control plane, kubelet and kubectl), kwok (simulated nodes), coredns.
-# Without a name: etcd and kube.
+# one a line. The modules: etcd, kube (control plane, kubelet and kubectl), kwok (simulated nodes), coredns; jobset and
+# training-operator, whose kinds are in crd.yaml beside bin. Without a name: etcd and kube.
 #
-# Called by the end-to-end tests, and by hand to have the wait over with (all four: 10 to 25 minutes on two cores,
-# then never again).
+# Called by the end-to-end tests and script/bench controller, and by hand to have the wait over with (the first four:
+# 10 to 25 minutes on two cores, then never again).
 # The programs lie outside the tree, in ${XDG_CACHE_HOME:-~/.cache}/benchd/kubernetes/<module>-<key>/bin; the key is
 # made of everything that decides what they are, so a new pin is a new folder and an old checkout still finds its own.
 #
@@ -36,8 +36,8 @@ folder() { # module
 missing=""
 for module in $modules; do
     case $module in
-    etcd | kube | kwok | coredns) ;;
-    *) die "unknown module '$module'; there are: etcd kube kwok coredns" ;;
+    etcd | kube | kwok | coredns | jobset | training-operator) ;;
+    *) die "unknown module '$module'; there are: etcd kube kwok coredns jobset training-operator" ;;
     esac
     [ -d "$(folder "$module")" ] || missing+=" $module"
 done
@@ -115,6 +115,15 @@ compile() { # module, package, linker flags: into $work/out/bin/<module>
     note "built $1 in $((SECONDS - t0)) s"
 }
 
+# The kind that a peer serves, from the module that it was built from.
+copy_crd() { # name of the folder, module, file in it
+    (
+        export GOMODCACHE=${GOMODCACHE:-$work/mod}
+        cd "$here/$1"
+        install -m 644 "$("$go" list -m -f '{{.Dir}}' "$2")/$3" "$work/out/crd.yaml"
+    ) || die "the kind of $1 is not in $2"
+}
+
 build() { # module
     local final work
     final=$(folder "$1")
@@ -133,6 +142,14 @@ build() { # module
         ;;
     kwok) compile kwok sigs.k8s.io/kwok/cmd/kwok "-X sigs.k8s.io/kwok/pkg/consts.Version=v$KWOK_VERSION" ;;
     coredns) compile coredns . "" ;;
+    jobset)
+        compile jobset sigs.k8s.io/jobset ""
+        copy_crd jobset sigs.k8s.io/jobset config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml
+        ;;
+    training-operator)
+        compile training-operator . ""
+        copy_crd training-operator github.com/kubeflow/training-operator manifests/base/crds/kubeflow.org_tfjobs.yaml
+        ;;
     esac
     mv -T "$work/out" "$final"
     rm -rf "$work"
