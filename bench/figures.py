@@ -1,6 +1,9 @@
 """From measurements to ratios, bars and text. Pure, but for check_files."""
 import dataclasses
+import operator
 import statistics
+
+SIGNS = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Spread:
 
 @dataclasses.dataclass
 class Bar:
-    """What must be reached. `sign` is >= or <=. Without a value it was asked for and not measured: missed."""
+    """What must be reached. `sign` is >=, <= or <. Without a value it was asked for and not measured: missed."""
     what: str
     value: Spread | None
     bar: float
@@ -53,7 +56,7 @@ class Bar:
     def is_reached(self):
         if self.value is None:
             return False
-        return self.value.median >= self.bar if self.sign == ">=" else self.value.median <= self.bar
+        return SIGNS[self.sign](self.value.median, self.bar)
 
     def text(self):
         value = "not measured" if self.value is None else self.value.text()

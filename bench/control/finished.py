@@ -1,0 +1,83 @@
+"""store: 10,000 finished runs in the store, with their objects: how soon benchd decides after a restart, and what it takes idle."""
+import functools
+
+from control import audit, plane, process, seed, single
+from figures import Bar, Spread
+
+NAME = "store"
+DECIDING_S, IDLE = 3, 0.001
+SETTLE_S = 20
+PERSISTENT = ("apiVersion", "kind", "spec")
+
+
+def settings(options):
+    return {"finished": options.finished, "seconds": options.seconds}
+
+
+def body(model, name):
+    return {**{key: model[key] for key in PERSISTENT}, "metadata": {"name": name}}
+
+
+def copies(where, model, count):
+    """Objects like this one, with its status. Returns (name, uid) of each."""
+    made = []
+
+    def copy(api, index):
+        name = f"copy-{index}"
+        uid = api.call("POST", plane.RUNS, body(model, name))["metadata"]["uid"]
+        api.call("PATCH", f"{plane.RUNS}/{name}/status", {"status": model["status"]}, "application/merge-patch+json")
+        made.append((name, uid))
+    where.api.many(copy, range(count))
+    return made
+
+
+def deciding_s(where, daemon, run):
+    """From the start of the process to the first pod of a run that waited."""
+    where.audit.forget()
+    where.api.create_run(run, single.definition(1, "100ms"))
+    began = plane.time.time()
+    daemon.start(is_awaited=False)
+    plane.wait_for(lambda: audit.creations(where.audit.events(), run), f"a pod of {run}", 300)
+    took_s = audit.creations(where.audit.events(), run)[0][0] - began
+    plane.wait_for(daemon.is_ready, "benchd is ready", 120)
+    daemon.ended(run)
+    return took_s
+
+
+def rounds(options, wanted):
+    if not wanted:
+        return
+    with plane.Plane(1, functools.partial(plane.steered, last_s=0.1)) as where, plane.Daemon(where) as daemon:
+        where.api.create_run("model", single.definition(1, "100ms"))
+        daemon.ended("model")
+        plane.time.sleep(2)   # its last status is written
+        model = where.api.call("GET", f"{plane.RUNS}/model")
+        daemon.stop()
+        seed.runs(daemon.store, "model", copies(where, model, options.finished))
+        for i in wanted:
+            row = {"load": [process.load()], "deciding_s": deciding_s(where, daemon, f"waits-{i}")}
+            plane.time.sleep(SETTLE_S)
+            cpu, began = process.exact_cpu_s(daemon.pid), plane.time.monotonic()
+            plane.time.sleep(options.seconds)
+            row["idle_cpu"] = (process.exact_cpu_s(daemon.pid) - cpu) / (plane.time.monotonic() - began)
+            row["private_mib"] = daemon.memory()["Private_Dirty"] / process.MIB
+            row["load"].append(process.load())
+            daemon.stop()
+            yield row
+
+
+def bars(rows):
+    def of(key):
+        return Spread.of([row[key] for row in rows]) if rows else None
+    return [Bar("restart to the first pod, s", of("deciding_s"), DECIDING_S, "<="),
+            Bar("CPUs of an idle benchd, in a thousand", thousandths(of("idle_cpu")), IDLE * 1000, "<=")]
+
+
+def thousandths(spread):
+    return spread and Spread(spread.median * 1000, spread.least * 1000, spread.most * 1000)
+
+
+def table(rows):
+    lines = [[str(i), f"{row['deciding_s']:.2f}", f"{row['idle_cpu'] * 100:.3f}", f"{row['private_mib']:.1f}"]
+             for i, row in enumerate(rows, 1)]
+    return ["finished runs, restart", "to the first pod s", "idle CPU %", "private MiB"], lines

@@ -1,0 +1,37 @@
+"""What a process costs, read from /proc."""
+import os
+import pathlib
+import re
+
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+MIB = 2**20
+
+
+def memory(text):
+    """{"Rss": bytes, "Private_Dirty": bytes} of a smaps_rollup."""
+    return {key: int(re.search(rf"^{key}:\s+(\d+) kB$", text, re.MULTILINE)[1]) * 1024 for key in ("Rss", "Private_Dirty")}
+
+
+def memory_of(pid):
+    return memory(pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii"))
+
+
+def cpu_s(pid):
+    """Of the whole process since its start, in ticks of 10 ms."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS_A_SECOND
+
+
+def exact_cpu_s(pid):
+    """Of the threads that live, without the rounding: for what is nearly idle."""
+    tasks = pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text(encoding="ascii").split()[0]) for task in tasks) / 1e9
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def load():
+    """The load average of the last minute: of everything on this machine."""
+    return round(os.getloadavg()[0], 1)
