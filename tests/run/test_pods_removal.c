@@ -114,6 +114,39 @@ static void pods_that_have_stopped_are_deleted_when_over(void **state)
     world_close(&w);
 }
 
+/* Requests are sent in order: 160 deletions of pods that hold nothing took 3 s before the first POST. */
+static void what_is_created_does_not_queue_behind_deletions(void **state)
+{
+    (void)state;
+    struct world w;
+    json_t *pods[3];
+    make_ended_gang(&w, pods, STOPPED);
+    create_gang(&w, 1);
+    for (size_t i = 0; i < 3; i++) {
+        notify(&w, KUBE_CHANGE_UPDATED, pods[i], ENDED);
+    }
+    assert_int_equal(count_open(KUBE_DELETE), 2); /* DELETIONS_BESIDE_POSTS */
+    assert_int_equal(count_open(KUBE_POST), 1);
+    answer(&w, fake_kube_open(0), 0, "{}");
+    assert_int_equal(count_open(KUBE_DELETE), 2); /* the third one follows */
+    drop(pods, 3);
+    world_close(&w);
+}
+
+/* The next trial waits for them, so nothing holds them up. */
+static void pods_that_may_run_are_deleted_at_once(void **state)
+{
+    (void)state;
+    struct world w;
+    json_t *pods[3];
+    make_ended_gang(&w, pods, STOPPED);
+    create_gang(&w, 1);
+    pass_ms(&w, 3100);
+    assert_int_equal(count_open(KUBE_DELETE), 3);
+    drop(pods, 3);
+    world_close(&w);
+}
+
 /* A node that is lost right behind the end tells no phase. */
 static void pods_whose_phase_does_not_come_are_deleted(void **state)
 {
@@ -260,6 +293,8 @@ int main(void)
         cmocka_unit_test(removal_waits_for_the_answer_and_for_the_end),
         cmocka_unit_test(pods_that_are_over_are_not_waited_for),
         cmocka_unit_test(pods_that_have_stopped_are_deleted_when_over),
+        cmocka_unit_test(pods_that_may_run_are_deleted_at_once),
+        cmocka_unit_test(what_is_created_does_not_queue_behind_deletions),
         cmocka_unit_test(pods_whose_phase_does_not_come_are_deleted),
         cmocka_unit_test(a_deletion_ends_the_wait_for_a_right),
         cmocka_unit_test(a_removed_pod_that_the_watch_shows_late),
