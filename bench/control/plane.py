@@ -187,7 +187,13 @@ class Daemon:
 
     @property
     def pid(self):
+        if self.benchd.process.poll() is not None:
+            raise Failed(f"benchd has ended with {self.benchd.process.returncode}:\n{self.words()}")
         return self.benchd.process.pid
+
+    def words(self):
+        """The end of its log."""
+        return self.benchd.log.read_text(errors="replace")[-2000:]
 
     @property
     def store(self):
@@ -196,11 +202,14 @@ class Daemon:
     def start(self, is_awaited=True):
         self.benchd.start()
         if is_awaited:
-            wait_for(self.is_ready, f"benchd is ready; its log:\n{self.benchd.log.read_text(errors='replace')[-2000:]}")
+            try:
+                wait_for(self.is_ready, "benchd is ready")
+            except Failed as error:
+                raise Failed(f"{error}\n{self.words()}") from error
 
     def stop(self):
         if self.benchd.stop() != 0:
-            raise Failed(f"benchd did not end well:\n{self.benchd.log.read_text(errors='replace')[-2000:]}")
+            raise Failed(f"benchd did not end well:\n{self.words()}")
 
     def is_ready(self):
         lease = self.plane.api.call("GET", "/apis/coordination.k8s.io/v1/namespaces/benchd/leases/benchd")
