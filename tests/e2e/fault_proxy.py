@@ -30,9 +30,13 @@ class Request:
         return "/leases" in self.path
 
     @property
+    def is_dry(self):
+        return "dryRun=" in self.path
+
+    @property
     def is_write(self):
         """Of a run: a dry run changes nothing, and the Lease is benchd's own."""
-        return self.method in WRITES and not self.is_lease and "dryRun=" not in self.path
+        return self.method in WRITES and not self.is_lease and not self.is_dry
 
     @property
     def is_watch(self):
@@ -198,14 +202,14 @@ class FaultProxy(Server):
         gone = asyncio.ensure_future(reader.read(1))   # benchd says nothing more on this connection
         try:
             while not gone.done():
-                while self.fault.frozen(request) and not gone.done():
-                    await asyncio.wait([gone], timeout=0.02)
                 piece = asyncio.ensure_future(server_reader.read(PIECE))
                 await asyncio.wait([gone, piece], return_when=asyncio.FIRST_COMPLETED)
                 if not piece.done():
                     piece.cancel()
                     return
-                while self.fault.frozen(request) and not gone.done():   # frozen since
+                # A stream stays under the faults that froze it: a later one is whole.
+                fault = self.fault
+                while fault.frozen(request) and not gone.done():
                     await asyncio.wait([gone], timeout=0.02)
                 if not piece.result():
                     return

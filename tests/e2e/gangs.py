@@ -28,7 +28,7 @@ class Gangs:
         grace_s: from the request to delete a pod to its end."""
         self.cluster, self.run_s, self.grace_s = cluster, run_s, grace_s
         self.broken = []
-        self.uids = collections.defaultdict(set)   # by name, of every pod that was ever there
+        self.uids = collections.defaultdict(set)   # of every pod that was ever there, by its owner's uid and its name
         self.pods = {}                             # by name, those that are there
         self._api = Api(cluster)
         self._queue = queue.SimpleQueue()
@@ -51,9 +51,9 @@ class Gangs:
         self.run_s = 0.1
         self._queue.put("look")
 
-    def names(self, run):
-        """Of every pod that the run ever had."""
-        return {name for name in list(self.uids) if name.startswith(f"{run}-p")}
+    def names(self, owner_uid):
+        """Of every pod that this run ever had."""
+        return {name for owner, name in list(self.uids) if owner == owner_uid}
 
     # ---- the witness ----
 
@@ -63,13 +63,14 @@ class Gangs:
             self.pods.pop(name, None)
             return
         self.pods[name] = pod
-        if uid in self.uids[name]:
+        of_name = self.uids[owner_of(pod), name]
+        if uid in of_name:
             return
-        self.uids[name].add(uid)
-        if len(self.uids[name]) > 1:
-            self.broken.append(f"pod {name} was made {len(self.uids[name])} times")
+        of_name.add(uid)
+        if len(of_name) > 1:
+            self.broken.append(f"pod {name} was made {len(of_name)} times")
         for other in self.pods.values():
-            if attempt(other) != attempt(pod) and other["status"]["phase"] not in ENDED:
+            if (owner_of(other), attempt(other)) != (owner_of(pod), attempt(pod)) and other["status"]["phase"] not in ENDED:
                 self.broken.append(f"pod {name} was made while {other['metadata']['name']} of another attempt was "
                                    f"{other['status']['phase']}")
 
@@ -136,6 +137,10 @@ class Gangs:
     def _end(self, pod):
         state = {"terminated": {"exitCode": 0, "reason": "Completed", "message": Kubelet.summary(pod)}}
         self._set(pod, {"phase": "Succeeded", "containerStatuses": Kubelet.container(state)})
+
+
+def owner_of(pod):
+    return next((owner["uid"] for owner in pod["metadata"].get("ownerReferences", [])), None)
 
 
 def attempt(pod):

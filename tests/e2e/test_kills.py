@@ -3,23 +3,18 @@
 ends as one that nobody disturbed: the same trials at their first attempt, the same figures, the same pods, each made once.
 
 Without options every fifth write; with --long all of them, each twice: killed before benchd has the answer, and right after."""
-import json
 import signal
 import sys
 import threading
 import time
 
 import tap
-from benchd import Benchd, definition
-from cluster import Cluster, becomes
+from cluster import becomes
 from fault_proxy import LOSE, Fault, FaultProxy
+from faulted import Runs, attempts, benchd_behind, cluster_for_runs, difference
 from gangs import Gangs
-from kubeconfigs import set_token
-from rest import NS, RUNS, Api, port_of
+from rest import port_of
 
-CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
-RBAC = tap.ROOT / "manifests" / "rbac.yaml"
-FINAL = ("Succeeded", "PartiallyFailed", "Failed", "Cancelled")
 RUN_S = 60
 SHORT = 5   # every so manyth write
 
@@ -29,6 +24,7 @@ class CountWrites(Fault):
 
     def __init__(self):
         self.writes = []
+        self.killed = threading.Event()
 
     def after(self, request, status, _body):
         if request.is_write and status < 300:
@@ -42,7 +38,6 @@ class KillAfter(CountWrites):
     def __init__(self, daemon, number, with_answer):
         super().__init__()
         self.daemon, self.number, self.with_answer = daemon, number, with_answer
-        self.killed = threading.Event()
 
     def _kill(self):
         self.daemon.process.send_signal(signal.SIGKILL)
@@ -63,72 +58,39 @@ class KillAfter(CountWrites):
             self._kill()
 
 
-class Kills:
-    def __init__(self, cluster, gangs, proxy, daemon, repeats):
-        self.gangs, self.proxy, self.daemon, self.repeats = gangs, proxy, daemon, repeats
-        self.api = Api(cluster)
-
-    def create(self, name):
-        body = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name},
-                "spec": {"definition": definition(addressing="Dns", repeats={"min": self.repeats})}}
-        status, answer = self.api("POST", RUNS, body)
-        if status != 201:
-            raise RuntimeError(answer)
-
-    def run(self, name, fault):
-        """One run from its creation to its end under a fault; what came of it, in words that do not hold its name."""
-        self.proxy.fault = fault
-        self.create(name)
-
-        def ended():
-            if self.daemon.process.poll() is not None:
-                self.daemon.start()
-            return self.api.get(f"{RUNS}/{name}").get("status", {}).get("phase") in FINAL
-
-        becomes(ended, RUN_S)
-        # The end is written last of all but the Event that tells it.
-        becomes(lambda: any(write.startswith("POST events") for write in fault.writes[-2:]) or self.was_killed(fault), 1)
-        self.proxy.fault = Fault()
-        if self.daemon.process.poll() is not None:
-            self.daemon.start()
-        return self.outcome(name)
-
-    @staticmethod
-    def was_killed(fault):
-        return isinstance(fault, KillAfter) and fault.killed.is_set()
-
-    def outcome(self, name):
-        status = self.api.get(f"{RUNS}/{name}")["status"]
-        result = self.daemon.results(name)
-        points = [{key: point[key] for key in ("point", "throughput", "speedup")} | {"trials": [
-            {key: trial[key] for key in ("trial", "attempt", "phase", "throughput")} for trial in point["trials"]]}
-            for point in result["points"]]
-        left = [pod["metadata"]["name"] for pod in self.api.get(f"{NS}/pods")["items"]]
-        return {"phase": status["phase"], "completions": status["completions"], "points": points, "left": left,
-                "conditions": sorted((c["type"], c["status"]) for c in status["conditions"]),
-                "pods": sorted(pod.removeprefix(name) for pod in self.gangs.names(name))}
+def run_under(runs, proxy, name, fault):
+    """One run from its creation to its end under a fault, and what came of it."""
+    proxy.fault = fault
+    runs.create(name)
+    runs.wait_end(name, RUN_S, restart=True)
+    # The end is written last of all, but for the Event that reports it.
+    becomes(lambda: any(write.startswith("POST events") for write in fault.writes[-2:]) or fault.killed.is_set(), 1)
+    proxy.fault = Fault()
+    if runs.daemon.process.poll() is not None:
+        runs.daemon.start()
+    return runs.outcome(name)
 
 
-def check_kills(t, kills, long):
+def check_kills(t, runs, proxy, long):
     fault = CountWrites()
-    undisturbed = kills.run("plain", fault)
+    undisturbed = run_under(runs, proxy, "plain", fault)
     print("# its writes: " + ", ".join(fault.writes), flush=True)
-    attempts = [trial["attempt"] for point in undisturbed["points"] for trial in point["trials"]]
-    t.equal(("Succeeded", 2 * kills.repeats * [0]), (undisturbed["phase"], attempts), "undisturbed: each trial at once")
+    t.equal(("Succeeded", 2 * runs.repeats * [0]), (undisturbed["phase"], attempts(undisturbed)), "undisturbed: each trial at once")
     killed = 0
     numbers = range(1, len(fault.writes) + 1)
     for number in numbers if long else numbers[::SHORT]:
         for with_answer in (False, True) if long else (number // SHORT % 2 == 1,):
             name = f"{'after' if with_answer else 'before'}-{number}"
-            fault = KillAfter(kills.daemon, number, with_answer)
+            fault = KillAfter(runs.daemon, number, with_answer)
             began = time.monotonic()
-            outcome = kills.run(name, fault)
+            outcome = run_under(runs, proxy, name, fault)
             killed += fault.killed.is_set()
             what = fault.writes[-1] if fault.killed.is_set() else "not reached"
-            t.equal(undisturbed, outcome, f"killed {'after' if with_answer else 'before'} the answer to write {number}, {what} "
-                                          f"({time.monotonic() - began:.1f} s)")
-            t.equal([], kills.gangs.broken, "no pod twice, no two attempts at a time")
-            kills.gangs.broken.clear()
+            told = difference(undisturbed, outcome)
+            t.ok(told == "", f"killed {'after' if with_answer else 'before'} the answer to write {number}, {what} "
+                             f"({time.monotonic() - began:.1f} s)", told)
+            t.equal([], runs.gangs.broken, "no pod twice, no two attempts at a time")
+            runs.gangs.broken.clear()
     wanted = len(numbers if long else numbers[::SHORT]) * (2 if long else 1)
     # Statuses are at most one a second, so that another run may have a few writes less.
     t.ok(killed >= wanted - (6 if long else 1), f"{killed} kills of {wanted}")
@@ -137,21 +99,11 @@ def check_kills(t, kills, long):
 def main():
     long = "--long" in sys.argv[1:]
     t = tap.Tap()
-    with Cluster() as cluster:
-        k = cluster.kubectl
-        k("apply", "-f", CRD)
-        k("apply", "-n", "benchd", "-f", RBAC)
-        k("create", "serviceaccount", "default", check=False)   # its controller is not here
-        k("wait", "--for=condition=Established", "--timeout=60s", "-f", CRD)
-        token = k("create", "token", "benchd").stdout.strip()
-        with FaultProxy(port_of(cluster), cluster.dir / "pki") as proxy, Gangs(cluster) as gangs:
-            def through_proxy(entry, user, config):
-                set_token(token)(entry, user, config)
-                entry["server"] = f"https://127.0.0.1:{proxy.port}"
-            with Benchd(cluster, "--kubeconfig", cluster.make_kubeconfig("proxied", through_proxy)) as daemon:
-                check_kills(t, Kills(cluster, gangs, proxy, daemon, 2 if long else 1), long)
-                if t.failures:
-                    print("\n".join("# " + line for line in daemon.log.read_text().splitlines()[-60:]))
+    with cluster_for_runs() as cluster, FaultProxy(port_of(cluster), cluster.dir / "pki") as proxy, Gangs(cluster) as gangs:
+        with benchd_behind(cluster, proxy.port) as daemon:
+            check_kills(t, Runs(cluster, gangs, daemon, 2 if long else 1), proxy, long)
+            if t.failures:
+                print("\n".join("# " + line for line in daemon.log.read_text().splitlines()[-60:]))
     return t.done()
 
 

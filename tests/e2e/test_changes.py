@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""What benchd stands on changes during a run: its token is replaced and the old one revoked, the API server gets a certificate of another
+authority, the machine's clock jumps by hours, a quota comes when half a gang is there. Each time the run goes on in the same process
+and ends as one that nobody disturbed."""
+import datetime
+import json
+import os
+import ssl
+import struct
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import tap
+from benchd import Benchd
+from cluster import becomes
+from fault_proxy import Fault, FaultProxy
+from faulted import Scene, attempts, cluster_for_runs
+from gangs import Gangs
+from rest import MERGE, NS, Api, port_of
+
+CLOCK_STEP = os.environ.get("CLOCK_STEP_MODULE", str(tap.ROOT / "build" / "tests" / "e2e" / "libclock_step.so"))
+HOUR_S = 3600
+
+
+class Daemon(Benchd):
+    """A benchd with its token and its authority in files, and a clock that a test sets."""
+
+    def __init__(self, cluster, port):
+        self.token, self.authority = cluster.dir / "token", cluster.dir / "authority.crt"
+        self.clock = cluster.dir / "clock"
+        self.step(6 * HOUR_S)   # later it goes back to the time at which the certificates were made
+
+        def change(entry, user, _config):
+            entry.pop("certificate-authority-data")
+            entry.update({"server": f"https://127.0.0.1:{port}", "certificate-authority": str(self.authority)})
+            user.clear()
+            user["tokenFile"] = str(self.token)
+        super().__init__(cluster, "--kubeconfig", cluster.make_kubeconfig("files", change))
+
+    def step(self, seconds):
+        """The clock is off by so much from now on."""
+        with open(self.clock, "r+b" if self.clock.exists() else "w+b") as file:
+            file.write(struct.pack("=q", seconds))
+
+    def start(self, *options):
+        os.environ.update(LD_PRELOAD=CLOCK_STEP, CLOCK_STEP=str(self.clock))
+        try:
+            super().start(*options)
+        finally:
+            del os.environ["LD_PRELOAD"], os.environ["CLOCK_STEP"]
+
+
+def replace(path, text):
+    """As the kubelet does it: whole or not at all."""
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.rename(path)
+
+
+def make_token(k, name):
+    """A token of benchd's account that is good as long as this Secret is there."""
+    k("create", "secret", "generic", name)
+    return k("create", "token", "benchd", "--bound-object-kind=Secret", f"--bound-object-name={name}").stdout.strip()
+
+
+def is_refused(cluster, token):
+    request = urllib.request.Request(f"https://127.0.0.1:{port_of(cluster)}{NS}/pods", headers={"Authorization": f"Bearer {token}"})
+    try:
+        urllib.request.urlopen(request, context=ssl.create_default_context(cafile=cluster.dir / "pki/ca.crt"), timeout=30).close()
+    except urllib.error.HTTPError as e:
+        return e.code == 401
+    return False
+
+
+def make_authority(folder, name):
+    """A new authority and a certificate for the API server's address by it; the paths of its certificate, the other, its key."""
+    ca, cert, key = folder / f"{name}.crt", folder / f"{name}-server.crt", folder / f"{name}-server.key"
+    extensions = folder / f"{name}.ext"
+    extensions.write_text("subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth\n")
+    for words in (
+            ("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30", "-subj",
+             f"/CN={name}", "-keyout", folder / f"{name}.key", "-out", ca, "-addext", "keyUsage=critical,keyCertSign"),
+            ("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=api",
+             "-keyout", key, "-out", folder / f"{name}.csr"),
+            ("x509", "-req", "-in", folder / f"{name}.csr", "-CA", ca, "-CAkey", folder / f"{name}.key", "-CAcreateserial",
+             "-days", "30", "-extfile", extensions, "-out", cert)):
+        subprocess.run(["openssl", *words], check=True, capture_output=True)
+    return ca, cert, key
+
+
+def check_token(scene):
+    process, k, file = scene.daemon.process, scene.cluster.kubectl, scene.daemon.token
+    with scene.held():
+        scene.runs.create("token")
+        scene.wait_pods("token", 2)
+        old = file.read_text()
+        replace(file, make_token(k, "token-2"))
+        k("delete", "secret", "token-1")
+        # The API server remembers a good token for 10 s.
+        scene.t.ok(becomes(lambda: is_refused(scene.cluster, old), 40), "token: the old one is revoked")
+    scene.check_end("token", 60, "another token", process)
+
+
+def check_authority(scene, proxy):
+    """The server resets its connections and has another certificate; the file follows at once or (--long) seconds later."""
+    for name, gap_s in (("authority", 0), *((("late-authority", 4),) if scene.long else ())):
+        process = scene.daemon.process
+        ca, *certificate = make_authority(scene.cluster.dir, name)
+        with scene.held():
+            scene.runs.create(name)
+            scene.wait_pods(name, 2)
+            proxy.use_certificate(*certificate)
+        time.sleep(gap_s)
+        replace(scene.daemon.authority, ca.read_text())
+        scene.check_end(name, 60, f"another authority, its file {gap_s} s later", process)
+
+
+def time_of(text):
+    return datetime.datetime.fromisoformat(text).timestamp()
+
+
+def check_clock(scene):
+    """Hours back, before the certificates' time but for what this clock began with, then far ahead. An hour's deadline and an
+    hour's time to live do not notice."""
+    process, patience = scene.daemon.process, {"activeDeadlineSeconds": HOUR_S, "ttlSecondsAfterFinished": HOUR_S}
+    ahead_s = time_of(scene.runs.status("plain")["startTime"]) - time.time()
+    scene.t.ok(5 * HOUR_S < ahead_s < 7 * HOUR_S, "benchd has begun with a clock that is 6 hours ahead", ahead_s)
+    for name, hours in (("back", 0), ("ahead", 30)):
+        with scene.held():
+            scene.runs.create(name, runPolicy=patience)
+            scene.wait_pods(name, 2)
+            scene.daemon.step(hours * HOUR_S)
+            time.sleep(1)
+        scene.check_end(name, 60, f"the clock goes {name}", process)
+    scene.runs.create("after", runPolicy=patience)
+    scene.check_end("after", 60, "a run after that", process)
+    scene.t.ok(all(scene.runs.status(name) for name in ("back", "ahead")), "no run has expired")
+    lease = json.loads(scene.cluster.kubectl("get", "lease", "benchd", "-o", "json").stdout)["spec"]
+    off_s = time.time() - time_of(lease["renewTime"])
+    scene.t.ok(abs(off_s) < 15, "the Lease has the API server's time", off_s)
+
+
+# ---- quota ----
+
+class QuotaInTheMiddle(Fault):
+    """A quota of `pods` as soon as the first pod of a gang is there. There is no quota controller, so this counts."""
+
+    def __init__(self, cluster, pods):
+        self.api, self.pods = Api(cluster), pods
+        self.is_there = False
+
+    def after(self, request, status, body):
+        if self.is_there or status != 201 or request.method != "POST" or request.is_dry or "/pods" not in request.path:
+            return None
+        self.is_there = True
+        hard = {"pods": str(self.pods)}
+        self.api("POST", f"{NS}/resourcequotas", {"metadata": {"name": "few"}, "spec": {"hard": hard}})
+        self.api("PATCH", f"{NS}/resourcequotas/few/status", {"status": {"hard": hard, "used": {"pods": "1"}}}, MERGE)
+        time.sleep(0.5)   # until admission knows of it; everything else waits, too
+        return None
+
+
+def check_quota(scene, proxy):
+    """Lifted soon: the half gang waits for the rest. Lifted late (--long): the half gang makes room, which costs no attempt though the next
+    has another number."""
+    alone = {"sweep": {"grid": {"pservers": [1], "trainers": [5]}}, "baseline": {"kind": "Point", "where": {"trainers": 5}},
+             "runPolicy": {"backoffLimit": 0}}
+    for name, seconds, attempt in (("quota", 4, 0), *((("long-quota", 25, 1),) if scene.long else ())):
+        process, api = scene.daemon.process, scene.runs.api
+        with scene.held():
+            proxy.fault = QuotaInTheMiddle(scene.cluster, 3)
+            uid = scene.runs.create(name, **alone)
+            waiting = becomes(lambda name=name: (scene.runs.condition(name, "Waiting") or {}).get("reason") == "QuotaExceeded", 20)
+            scene.t.ok(waiting, f"{name}: the run waits", scene.runs.status(name).get("conditions"))
+            scene.t.match("exceeded quota: few", (scene.runs.condition(name, "Waiting") or {}).get("message", ""),
+                          f"{name}: the condition has the server's words")
+            made = len(scene.gangs.names(uid))
+            scene.t.ok(1 <= made < 6, f"{name}: {made} pods of 6 are there")
+            time.sleep(seconds)
+            proxy.fault = Fault()
+            api("DELETE", f"{NS}/resourcequotas/few")
+        scene.t.ok(scene.runs.wait_end(name, 90), f"{name}: lifted after {seconds} s, the run ends", scene.log())
+        outcome = scene.runs.outcome(name)
+        scene.t.equal(("Succeeded", [attempt], []), (outcome["phase"], attempts(outcome), outcome["left"]), f"{name}: and succeeds")
+        scene.check_whole(name, process)
+
+
+def main():
+    long = "--long" in sys.argv[1:]
+    t = tap.Tap()
+    with cluster_for_runs() as cluster, FaultProxy(port_of(cluster), cluster.dir / "pki") as proxy, Gangs(cluster) as gangs:
+        daemon = Daemon(cluster, proxy.port)
+        replace(daemon.token, make_token(cluster.kubectl, "token-1"))
+        replace(daemon.authority, (cluster.dir / "pki/ca.crt").read_text())
+        with daemon:
+            scene = Scene(t, cluster, gangs, daemon, long)
+            scene.learn("plain")
+            check_quota(scene, proxy)
+            check_clock(scene)
+            check_token(scene)
+            check_authority(scene, proxy)
+    return t.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
