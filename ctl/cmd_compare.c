@@ -2,12 +2,11 @@
  * benchctl compare RUN --axis NAME: of two things in one run, is the second slower? */
 #include "base/str.h"
 #include "ctl/backend.h"
+#include "ctl/history.h"
 #include "ctl/human.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
 #include "result/compare_axis.h"
-
-#define HISTORY_MAX_RUNS 20 /* read at most; more say little more, and a cluster sends each */
 
 struct wanted {
     const char *axis; /* NULL: two runs */
@@ -94,58 +93,6 @@ static enum exit_code code_of(const struct comparison *c)
                                               : EXIT_OK;
 }
 
-/* Other runs of the base's benchmark, for how far runs differ. */
-struct history {
-    VEC(struct loaded_run) runs;
-    VEC(const struct result *) results; /* of these; borrowed */
-};
-
-static void history_done(struct history *h)
-{
-    vec_each (struct loaded_run, run, &h->runs) {
-        loaded_run_done(run);
-    }
-    vec_done(&h->runs);
-    vec_done(&h->results);
-}
-
-static bool may_tell(const struct run_row *row, const struct loaded_run two[2])
-{
-    return row->status.phase == RUN_SUCCEEDED && !row->simulated &&
-           str_eq(row->benchmark, two[0].row.benchmark) && !str_eq(row->uid, two[0].row.uid) &&
-           !str_eq(row->uid, two[1].row.uid);
-}
-
-/* The newest, which are listed first. comparison_new chooses those that are of the base's kind. */
-static enum exit_code load_history(struct backend *b, const struct loaded_run two[2],
-                                   struct history *h)
-{
-    struct run_list list = {0};
-    enum exit_code code = b->ops->list_runs(b, NULL, 0, &list);
-    if (code != EXIT_OK) {
-        return code;
-    }
-    vec_each (const struct listed_run, listed, &list.items) {
-        if (h->runs.len == HISTORY_MAX_RUNS || code != EXIT_OK) {
-            break;
-        }
-        if (may_tell(&listed->row, two)) {
-            struct loaded_run run = {0};
-            code = b->ops->load_run(b, listed->row.name, &run);
-            if (code == EXIT_OK) {
-                *vec_push(&h->runs) = run;
-            }
-        }
-    }
-    vec_each (const struct loaded_run, run, &h->runs) {
-        if (run->result != NULL) {
-            *vec_push(&h->results) = run->result;
-        }
-    }
-    run_list_done(&list);
-    return code;
-}
-
 static enum exit_code compare(const struct cli *cli, const struct wanted *w,
                               const struct loaded_run *base, const struct loaded_run *candidate,
                               const struct history *history)
@@ -194,7 +141,7 @@ static enum exit_code run(struct cli *cli)
     }
     struct history history = {0};
     if (code == EXIT_OK && wanted.axis == NULL) {
-        code = load_history(b, runs, &history);
+        code = history_load(b, runs, &history);
     }
     if (code == EXIT_OK) {
         code = compare(cli, &wanted, &runs[0], &runs[1], &history);

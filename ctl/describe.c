@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "ctl/human.h"
+#include "report/layout.h"
 #include "report/table.h"
 
 static void line(struct buf *out, const char *key, const char *fmt, ...)
@@ -291,24 +292,6 @@ static void format_trials(const struct describe_params *p, struct buf *out)
     table_free(t);
 }
 
-static void format_slow_replica(const struct slow_replica *s, struct buf *out)
-{
-    const struct replica_id *id = &s->replica->row->id;
-    buf_printf(out, "  point %u: %s/%u", s->point, role_to_string(id->role), id->index);
-    if (s->replica->node != NULL) {
-        json_t *node = json_string(s->replica->node);
-        buf_puts(out, " on node '");
-        value_text(node, out);
-        buf_puts(out, "'");
-        json_decref(node);
-    }
-    buf_printf(out,
-               " needs %.1f%% more time a step than the median of %zu other%s, whose spread is "
-               "%.1f%%; slowest in %zu of %zu trials\n",
-               100 * s->excess, s->n_others, s->n_others == 1 ? "" : "s", 100 * s->spread,
-               s->n_slow, s->n_trials);
-}
-
 static void format_slow(const struct describe_params *p, struct buf *out)
 {
     if (p->result->slow.len == 0) {
@@ -316,7 +299,9 @@ static void format_slow(const struct describe_params *p, struct buf *out)
     }
     buf_puts(out, "\nSlow replicas (own work a step, else median step time):\n");
     vec_each (struct slow_replica, s, &p->result->slow) {
-        format_slow_replica(s, out);
+        buf_puts(out, "  ");
+        layout_describe_slow(s, out);
+        buf_putc(out, '\n');
     }
 }
 

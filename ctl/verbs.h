@@ -4,8 +4,8 @@
 #include "ctl/cli.h"
 
 extern const struct verb verb_validate, verb_plan, verb_run, verb_get, verb_describe, verb_results,
-    verb_compare, verb_logs, verb_attach, verb_cancel, verb_delete, verb_undelete, verb_completion,
-    verb_version, verb_help;
+    verb_report, verb_compare, verb_logs, verb_attach, verb_cancel, verb_delete, verb_undelete,
+    verb_completion, verb_version, verb_help;
 
 /* In the order of `benchctl help`. */
 extern const struct verb *const verbs[];

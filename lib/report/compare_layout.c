@@ -85,6 +85,36 @@ void compare_identity_describe(const struct compare_identity *id, const struct c
     }
 }
 
+void compare_identity_values(const struct compare_identity *id, const struct comparison *c,
+                             const struct compared_point *p, struct buf *out)
+{
+    const char *separator = "";
+    if (id->systems) {
+        buf_puts(out, system_of(c->base, point_of(p)));
+        separator = ", ";
+    }
+    vec_each (const char *, name, &id->names) {
+        buf_puts(out, separator);
+        put_param(point_of(p), *name, out);
+        separator = ", ";
+    }
+}
+
+char *compare_identity_names(const struct compare_identity *id)
+{
+    struct buf text = BUF_INIT;
+    const char *separator = "";
+    if (id->systems) {
+        buf_puts(&text, "system");
+        separator = ", ";
+    }
+    vec_each (const char *, name, &id->names) {
+        buf_printf(&text, "%s%s", separator, *name);
+        separator = ", ";
+    }
+    return buf_take(&text);
+}
+
 /* ---- the table ---- */
 
 static void add_titled(struct table *t, const char *name)

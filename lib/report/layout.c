@@ -136,6 +136,28 @@ static const struct point_result *find_cell(const struct layout *l, const struct
     return NULL;
 }
 
+/* What a grid's cell is shaded by. */
+static const struct estimate *shaded(const struct layout *l, const struct point_result *p)
+{
+    return l->own_baselines ? &p->throughput.estimate : &p->efficiency.estimate;
+}
+
+/* The lowest value has the lightest shade, the highest the darkest; of equal ones none. */
+static int shade_of(const struct layout *l, const struct point_result *p)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (const struct point_result *q = l->result->points; q < swept_end(l->result); q++) {
+        if (shaded(l, q)->known) {
+            low = fmin(low, shaded(l, q)->value);
+            high = fmax(high, shaded(l, q)->value);
+        }
+    }
+    const struct estimate *e = shaded(l, p);
+    return !e->known || high <= low
+               ? TABLE_NO_SHADE
+               : (int)lround((TABLE_SHADES - 1) * (e->value - low) / (high - low));
+}
+
 static void put_grid_cell(struct table *t, const struct layout *l, const struct point_result *p)
 {
     if (p == NULL) { /* excluded from the sweep */
@@ -148,6 +170,7 @@ static void put_grid_cell(struct table *t, const struct layout *l, const struct 
         buf_printf(&text, " (%.1f%%)", 100 * p->efficiency.estimate.value);
     }
     table_cell(t, "%s", buf_cstr(&text));
+    table_shade(t, shade_of(l, p));
     buf_done(&text);
 }
 

@@ -32,6 +32,12 @@ enum layout_part {
  * repeats the efficiency at every point, is omitted. */
 struct table *layout_points(const struct layout *l, unsigned parts);
 
+/* By node, all in nodes.c: one row a node, NULL if none is known; how times are compared; and
+ * "point 2: trainer/1 on node 'b' needs 12.0% more time ...". */
+struct table *layout_nodes(const struct result *r);
+extern const char layout_nodes_method[];
+void layout_describe_slow(const struct slow_replica *s, struct buf *out);
+
 /* "pservers 1, trainers 2", of all the point's parameters that vary; "all" if none does. */
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out);
 /* "batch_size 16; threads 1; 4 points and 1 for the baseline; 3 trials each, ..." */

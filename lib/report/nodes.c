@@ -2,12 +2,13 @@
 #include <math.h>
 
 #include "report/csv.h"
+#include "report/layout.h"
 #include "report/report.h"
 #include "report/table.h"
 #include "report/terminal.h"
 #include "result/number.h"
 
-static const char method[] = "Time a step: the replica's own work, which is data, forward and "
+const char layout_nodes_method[] = "Time a step: the replica's own work, which is data, forward and "
                              "backward of a trainer or worker "
                              "and update of a pserver; its median step time where it does not say "
                              "that. Compared with replicas "
@@ -35,8 +36,7 @@ static void change_cell(struct table *t, double ratio)
     }
 }
 
-/* NULL: no node is known. */
-static struct table *nodes_table(const struct result *r)
+struct table *layout_nodes(const struct result *r)
 {
     static const struct {
         const char *title;
@@ -78,6 +78,21 @@ static char *plain(const char *text)
     return copy;
 }
 
+void layout_describe_slow(const struct slow_replica *s, struct buf *out)
+{
+    const struct replica_id *id = &s->replica->row->id;
+    buf_printf(out, "point %u: %s/%u", s->point, role_to_string(id->role), id->index);
+    if (s->replica->node != NULL) {
+        _cleanup_(freep) char *node = plain(s->replica->node);
+        buf_printf(out, " on node '%s'", node);
+    }
+    buf_printf(out,
+               " needs %.1f%% more time a step than the median of %zu other%s, whose spread is "
+               "%.1f%%; slowest in %zu of %zu trials",
+               100 * s->excess, s->n_others, s->n_others == 1 ? "" : "s", 100 * s->spread,
+               s->n_slow, s->n_trials);
+}
+
 static void put_warnings(const struct result *r, void (*put)(void *ctx, const char *text),
                          void *ctx)
 {
@@ -110,7 +125,7 @@ void report_nodes_text(const struct result *r, const struct report_opts *opts, s
     terminal_colored(out, &o.term, TERMINAL_BOLD, r->def->name);
     buf_printf(out, "   %s%s%s\n", run_phase_to_string(r->phase),
                r->def->rehearsal ? "   REHEARSAL" : "", r->simulated ? "   SIMULATED" : "");
-    struct table *t = nodes_table(r);
+    struct table *t = layout_nodes(r);
     if (t == NULL) {
         terminal_wrapped(out, &o.term, no_nodes, 0, 2);
         return;
@@ -121,7 +136,7 @@ void report_nodes_text(const struct result *r, const struct report_opts *opts, s
     }
     table_free(t);
     buf_putc(out, '\n');
-    terminal_wrapped(out, &o.term, method, 0, 2);
+    terminal_wrapped(out, &o.term, layout_nodes_method, 0, 2);
     put_warnings(r, put_text_warning, &o);
 }
 
@@ -134,7 +149,7 @@ static void put_markdown_warning(void *ctx, const char *text)
 
 void report_nodes_markdown(const struct result *r, struct buf *out)
 {
-    struct table *t = nodes_table(r);
+    struct table *t = layout_nodes(r);
     buf_puts(out, "## ");
     markdown_escape(r->def->name, out);
     buf_printf(out, "\n\n%s%s%s\n\n", run_phase_to_string(r->phase),
@@ -145,7 +160,7 @@ void report_nodes_markdown(const struct result *r, struct buf *out)
     }
     table_format_markdown(t, out);
     table_free(t);
-    buf_printf(out, "\n- %s\n", method);
+    buf_printf(out, "\n- %s\n", layout_nodes_method);
     put_warnings(r, put_markdown_warning, out);
 }
 

@@ -38,3 +38,18 @@ void report_compare_text(const struct comparison *c, const struct report_opts *o
 void report_compare_markdown(const struct comparison *c, struct buf *out);
 void report_compare_csv(const struct comparison *c, struct buf *out);
 void report_compare_json(const struct comparison *c, struct buf *out);
+
+/* A page for a browser: one file of HTML with its charts as SVG. It has no script and asks for
+ * nothing, and its Content-Security-Policy forbids both. html.c. */
+struct report_page {
+    const struct result *result;
+    const struct comparison *comparison; /* of this result with another; NULL: none */
+    const char *created;                 /* when the run was made, as text */
+    const char *program;                 /* who makes the page: "benchctl 0.1.0" */
+};
+void report_html(const struct report_page *page, struct buf *out);
+
+/* One of its charts as an SVG document (svg.c). `names`: those that there are, up to a NULL; static. */
+enum report_chart_answer { REPORT_CHART_MADE, REPORT_CHART_EMPTY, REPORT_CHART_UNKNOWN };
+enum report_chart_answer report_svg(const struct result *r, const char *chart, struct buf *out);
+extern const char *const report_chart_names[];

@@ -15,9 +15,14 @@ struct column {
     enum table_align align;
 };
 
+struct cell {
+    char *text;
+    int shade; /* TABLE_NO_SHADE, or 0 to TABLE_SHADES - 1 */
+};
+
 struct table {
     VEC(struct column) columns;
-    VEC(char *) cells;
+    VEC(struct cell) cells;
     unsigned gap;
 };
 
@@ -36,8 +41,8 @@ void table_free(struct table *t)
     vec_each (struct column, c, &t->columns) {
         free(c->title);
     }
-    vec_each (char *, cell, &t->cells) {
-        free(*cell);
+    vec_each (struct cell, cell, &t->cells) {
+        free(cell->text);
     }
     vec_done(&t->columns);
     vec_done(&t->cells);
@@ -62,7 +67,13 @@ void table_cell(struct table *t, const char *fmt, ...)
             *c = ' ';
         }
     }
-    *vec_push(&t->cells) = text;
+    *vec_push(&t->cells) = (struct cell){text, TABLE_NO_SHADE};
+}
+
+void table_shade(struct table *t, int shade)
+{
+    assert(t->cells.len > 0 && shade < TABLE_SHADES);
+    t->cells.items[t->cells.len - 1].shade = shade;
 }
 
 void table_figure(struct table *t, const struct figure *f)
@@ -112,7 +123,7 @@ static size_t *column_widths(const struct table *t, bool with_header)
         widths[i] = with_header ? width_of(t->columns.items[i].title) : 0;
     }
     for (size_t i = 0; i < t->cells.len; i++) {
-        size_t w = width_of(t->cells.items[i]);
+        size_t w = width_of(t->cells.items[i].text);
         widths[i % n] = w > widths[i % n] ? w : widths[i % n];
     }
     return widths;
@@ -160,8 +171,8 @@ void table_format(const struct table *t, bool with_header, struct buf *out)
         for (size_t i = 0; i < n; i++) {
             const struct column *c = &t->columns.items[i];
             owed += i == 0 ? 0 : t->gap;
-            put_aligned(out, row == 0 ? c->title : t->cells.items[(row - 1) * n + i], widths[i],
-                        c->align, &owed);
+            put_aligned(out, row == 0 ? c->title : t->cells.items[(row - 1) * n + i].text,
+                        widths[i], c->align, &owed);
         }
         buf_putc(out, '\n');
     }
@@ -196,7 +207,7 @@ void table_format_markdown(const struct table *t, struct buf *out)
         if (i % n == 0) {
             buf_puts(out, "|");
         }
-        put_markdown_cell(out, t->cells.items[i]);
+        put_markdown_cell(out, t->cells.items[i].text);
         if (i % n == n - 1) {
             buf_puts(out, "\n");
         }
@@ -242,10 +253,17 @@ void html_escape(const char *text, struct buf *out)
 }
 
 static void put_html_cell(struct buf *out, const char *element, const struct column *c,
-                          const char *text)
+                          const struct cell *cell)
 {
-    buf_printf(out, c->align == TABLE_RIGHT ? "<%s class=\"r\">" : "<%s>", element);
-    html_escape(text, out);
+    const bool is_right = c->align == TABLE_RIGHT;
+    buf_printf(out, "<%s", element);
+    if (cell->shade != TABLE_NO_SHADE) {
+        buf_printf(out, " class=\"%sh%d\"", is_right ? "r " : "", cell->shade);
+    } else if (is_right) {
+        buf_puts(out, " class=\"r\"");
+    }
+    buf_putc(out, '>');
+    html_escape(cell->text, out);
     buf_printf(out, "</%s>", element);
 }
 
@@ -255,12 +273,12 @@ void table_format_html(const struct table *t, struct buf *out)
     assert(n > 0 && t->cells.len % n == 0);
     buf_puts(out, "<table>\n<thead><tr>");
     vec_each (struct column, c, &t->columns) {
-        put_html_cell(out, "th", c, c->title);
+        put_html_cell(out, "th", c, &(struct cell){c->title, TABLE_NO_SHADE});
     }
     buf_puts(out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < t->cells.len; i++) {
         buf_puts(out, i % n == 0 ? "<tr>" : "");
-        put_html_cell(out, "td", &t->columns.items[i % n], t->cells.items[i]);
+        put_html_cell(out, "td", &t->columns.items[i % n], &t->cells.items[i]);
         buf_puts(out, i % n == n - 1 ? "</tr>\n" : "");
     }
     buf_puts(out, "</tbody>\n</table>\n");

@@ -15,6 +15,10 @@ void table_free(struct table *t);
 void table_column(struct table *t, const char *title, enum table_align align);
 /* The next cell, row by row; rows are full when they are formatted. Line breaks become blanks. */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* How dark the last cell is, from 0; a page shows it, as a class "h0" to "h6". */
+#define TABLE_SHADES 7
+#define TABLE_NO_SHADE (-1)
+void table_shade(struct table *t, int shade);
 /* As figure_format writes it; "low..high", "-" where there is none. */
 void table_figure(struct table *t, const struct figure *f);
 void table_interval(struct table *t, const struct figure *f);

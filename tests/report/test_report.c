@@ -11,99 +11,11 @@
 #include <string.h>
 
 #include "../golden_csv.h"
-#include "../result/result_fixture.h"
+#include "report_runs.h"
 #include "base/parse.h"
 #include "report/csv.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
-#define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
-
-/* ---- runs, each with something to say ---- */
-
-/* Two names vary, three trials: the sweep of the README. */
-static void sweep(struct fixture *f)
-{
-    static const double x[5] = {35.1, 66.3, 36.4, 70.9, 37.9};
-    fixture_init(f, "{grid: {pservers: [1, 2], trainers: [1, 2], batch_size: [16]}}",
-                 SINGLE_NODE "  repeats: {min: 3}\n"
-                             "  thresholds:\n"
-                             "  - {metric: efficiency, where: {trainers: 2}, min: 0.9}\n",
-                 8);
-    for (uint32_t p = 0; p < 5; p++) {
-        for (uint32_t t = 0; t < 3; t++) {
-            fixture_throughput(f, p, t, x[p] * (1 + 0.004 * ((double)t - 1)));
-        }
-    }
-    fixture_build(f, RUN_SUCCEEDED);
-}
-
-/* The acceleration table of 2018: one name varies, two systems, one trial. */
-static void acceleration(struct fixture *f)
-{
-    static const double x[10] = {263.29, 518.80, 836.26,  1019.29, 326.85,
-                                 534.58, 853.30, 1041.99, 16.74,   17.60};
-    fixture_init(f, "{grid: {pservers: [20], trainers: [20, 40, 80, 100], batch_size: [128]}}",
-                 SINGLE_NODE "  repeats: {min: 1}\n"
-                             "  systems: [{name: fluid, profile: benchworker},\n"
-                             "            {name: v2, profile: benchworker}]\n",
-                 0);
-    assert_int_equal(f->def->matrix.n_points, 10);
-    for (uint32_t p = 0; p < 10; p++) {
-        fixture_throughput(f, p, 0, x[p]);
-    }
-    fixture_build(f, RUN_SUCCEEDED);
-}
-
-/* The first table of 2018: one trainer without servers, so each point is its own baseline. */
-static void single_node(struct fixture *f)
-{
-    static const double x[8] = {15.44, 16.32, 16.74, 16.79, 9.09, 9.10, 9.24, 8.66};
-    fixture_init(f, "{grid: {batch_size: [32, 64, 128, 256]}}",
-                 SINGLE_NODE "  repeats: {min: 1}\n"
-                             "  workload: {model: vgg16-fluid-fc512, exchange: {kind: None}}\n"
-                             "  roles: {trainer: {replicas: {value: 1}}}\n"
-                             "  systems: [{name: fluid, profile: benchworker},\n"
-                             "            {name: tensorflow, profile: benchworker}]\n",
-                 0);
-    for (uint32_t p = 0; p < 8; p++) {
-        fixture_throughput(f, p, 0, x[p]);
-    }
-    fixture_build(f, RUN_SUCCEEDED);
-}
-
-/* Two names vary together: a grid would be a diagonal. */
-static void diagonal(struct fixture *f)
-{
-    fixture_init(f, "{zip: {pservers: [1, 2, 4], trainers: [2, 4, 8]}}",
-                 SINGLE_NODE "  repeats: {min: 1}\n", 16);
-    for (uint32_t p = 0; p < 4; p++) {
-        fixture_throughput(f, p, 0, 60 * (p + 1));
-    }
-    fixture_build(f, RUN_SUCCEEDED);
-}
-
-/* Everything that can go wrong: a rehearsal with failures, no metrics, a missed threshold. */
-static void trouble(struct fixture *f)
-{
-    fixture_init(f, "{grid: {pservers: [1], trainers: [1, 2, 4]}}",
-                 "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 2}\n"
-                 "  failurePolicy: {onTrialFailure: Skip, maxFailedTrials: 9}\n"
-                 "  thresholds: [{metric: efficiency, where: {trainers: 2}, min: 0.95},\n"
-                 "               {metric: throughput, where: {trainers: 4}, min: 100}]\n",
-                 2);
-    fixture_throughput(f, 0, 0, 40);
-    fixture_throughput(f, 0, 1, 41);
-    fixture_throughput(f, 1, 0, 70);
-    fixture_end(f, 1, 1, 0, ATTEMPT_VOID, "trainer/1: killed by signal 9");
-    fixture_end(f, 1, 1, 1, ATTEMPT_FAILED,
-                "trainer/1: exit 10: /data/train-images-idx3-ubyte.gz: 'magic' is 0x1f8b0803, "
-                "expected 0x00000803\nsecond line");
-    struct attempt_row *row = fixture_throughput(f, 2, 0, 99);
-    free(row->replicas.items[2].summary_json);
-    row->replicas.items[2].summary_json = NULL;
-    assert_true(f->def->rehearsal);
-    fixture_build(f, RUN_PARTIALLY_FAILED);
-}
 
 /* A log without a figure: what it says is shown as it is, once for a system. */
 static void missed(struct fixture *f)
@@ -121,48 +33,6 @@ static void missed(struct fixture *f)
     fixture_build(f, RUN_PARTIALLY_FAILED);
 }
 
-/* From six trials: another interval. One swept point, nothing varies. */
-static void six_trials(struct fixture *f)
-{
-    fixture_init(f, "{grid: {pservers: [1], trainers: [2]}}", SINGLE_NODE "  repeats: {min: 6}\n",
-                 8);
-    for (uint32_t t = 0; t < 6; t++) {
-        fixture_throughput(f, 0, t, 70 + t);
-        fixture_throughput(f, 1, t, 40 + 0.1 * t);
-    }
-    fixture_build(f, RUN_SUCCEEDED);
-}
-
-/* Five names vary: too much for 80 columns. */
-static void wide(struct fixture *f)
-{
-    fixture_init(f,
-                 "{points: [\n"
-                 "    {pservers: 1, trainers: 1, batch_size: 16, threads: 1, some_long_name: a},\n"
-                 "    {pservers: 2, trainers: 2, batch_size: 32, threads: 2, some_long_name: b}]}",
-                 SINGLE_NODE "  repeats: {min: 3}\n"
-                             "  parameters:\n"
-                             "  - {name: some_long_name, targets: [{roles: [trainer], paths: "
-                             "[/spec/priorityClassName]}]}\n",
-                 0);
-    for (uint32_t p = 0; p < f->def->matrix.n_points; p++) {
-        for (uint32_t t = 0; t < 3; t++) {
-            fixture_throughput(f, p, t, 30 * (p + 1) + t);
-        }
-    }
-    fixture_build(f, RUN_SUCCEEDED);
-}
-
-static const struct {
-    const char *name;
-    void (*make)(struct fixture *f);
-} runs[] = {
-    {"sweep", sweep},       {"acceleration", acceleration},
-    {"trouble", trouble},   {"six-trials", six_trials},
-    {"wide", wide},         {"single-node", single_node},
-    {"diagonal", diagonal},
-};
-
 /* ---- the outputs ---- */
 
 static void check_golden(const char *run, const char *kind, const struct buf *out)
@@ -174,12 +44,12 @@ static void check_golden(const char *run, const char *kind, const struct buf *ou
 static void texts(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < N_ROWS(runs); i++) {
+    for (size_t i = 0; i < REPORT_RUNS; i++) {
         struct fixture f;
-        runs[i].make(&f);
+        report_runs[i].make(&f);
         struct buf out = BUF_INIT;
         report_text(f.result, &(struct report_opts){0}, &out);
-        check_golden(runs[i].name, "txt", &out);
+        check_golden(report_runs[i].name, "txt", &out);
         buf_done(&out);
         fixture_done(&f);
     }
@@ -189,7 +59,7 @@ static void texts_in_ascii_color_and_wide(void **state)
 {
     (void)state;
     struct fixture f;
-    trouble(&f);
+    report_run_find("trouble")->make(&f);
     struct buf out = BUF_INIT;
     report_text(f.result, &(struct report_opts){.ascii = true, .columns = 132}, &out);
     check_golden("trouble-132-ascii", "txt", &out);
@@ -206,12 +76,12 @@ static void texts_in_ascii_color_and_wide(void **state)
 static void markdown(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < N_ROWS(runs); i++) {
+    for (size_t i = 0; i < REPORT_RUNS; i++) {
         struct fixture f;
-        runs[i].make(&f);
+        report_runs[i].make(&f);
         struct buf out = BUF_INIT;
         report_markdown(f.result, &out);
-        check_golden(runs[i].name, "md", &out);
+        check_golden(report_runs[i].name, "md", &out);
         buf_done(&out);
         fixture_done(&f);
     }
@@ -237,10 +107,10 @@ static void lines_fit_and_end_clean(void **state)
 {
     (void)state;
     static const unsigned widths[] = {60, 80, 100, 200};
-    for (size_t i = 0; i < N_ROWS(runs); i++) {
+    for (size_t i = 0; i < REPORT_RUNS; i++) {
         for (size_t w = 0; w < N_ROWS(widths); w++) {
             struct fixture f;
-            runs[i].make(&f);
+            report_runs[i].make(&f);
             struct buf out = BUF_INIT;
             report_text(f.result, &(struct report_opts){.columns = widths[w]}, &out);
             for (const char *line = out.data; *line != '\0';) {
@@ -251,8 +121,8 @@ static void lines_fit_and_end_clean(void **state)
                     width += ((unsigned char)*c & 0xc0) != 0x80;
                 }
                 if (width > widths[w] || (end > line && end[-1] == ' ')) {
-                    fail_msg("%s at %u columns: '%.*s'", runs[i].name, widths[w], (int)(end - line),
-                             line);
+                    fail_msg("%s at %u columns: '%.*s'", report_runs[i].name, widths[w],
+                             (int)(end - line), line);
                 }
                 line = end + 1;
             }
@@ -265,12 +135,12 @@ static void lines_fit_and_end_clean(void **state)
 static void csv_goldens(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < N_ROWS(runs); i++) {
+    for (size_t i = 0; i < REPORT_RUNS; i++) {
         struct fixture f;
-        runs[i].make(&f);
+        report_runs[i].make(&f);
         struct buf out = BUF_INIT;
         report_csv(f.result, &out);
-        _cleanup_(freep) char *path = xasprintf("tests/report/golden/%s.csv", runs[i].name);
+        _cleanup_(freep) char *path = xasprintf("tests/report/golden/%s.csv", report_runs[i].name);
         golden_check_csv(path, buf_cstr(&out), 1e-12);
         buf_done(&out);
         fixture_done(&f);
@@ -341,10 +211,10 @@ static void csv_has_the_numbers_of_json(void **state)
         {"efficiency_per_cpu_low", "efficiencyPerCpu", "low"},
         {"efficiency_per_cpu_high", "efficiencyPerCpu", "high"},
     };
-    for (size_t i = 0; i < N_ROWS(runs); i++) {
-        print_message("# run '%s'\n", runs[i].name);
+    for (size_t i = 0; i < REPORT_RUNS; i++) {
+        print_message("# run '%s'\n", report_runs[i].name);
         struct fixture f;
-        runs[i].make(&f);
+        report_runs[i].make(&f);
         struct buf csv = BUF_INIT, json = BUF_INIT;
         report_csv(f.result, &csv);
         report_json(f.result, &json);

@@ -1,0 +1,52 @@
+/* See history.h. */
+#include "ctl/history.h"
+
+#include "base/str.h"
+
+#define HISTORY_MAX_RUNS 20 /* read at most; more say little more, and a cluster sends each */
+
+void history_done(struct history *h)
+{
+    vec_each (struct loaded_run, run, &h->runs) {
+        loaded_run_done(run);
+    }
+    vec_done(&h->runs);
+    vec_done(&h->results);
+}
+
+static bool may_tell(const struct run_row *row, const struct loaded_run two[2])
+{
+    return row->status.phase == RUN_SUCCEEDED && !row->simulated &&
+           str_eq(row->benchmark, two[0].row.benchmark) && !str_eq(row->uid, two[0].row.uid) &&
+           !str_eq(row->uid, two[1].row.uid);
+}
+
+/* The newest are listed first. */
+enum exit_code history_load(struct backend *b, const struct loaded_run two[static 2],
+                            struct history *h)
+{
+    struct run_list list = {0};
+    enum exit_code code = b->ops->list_runs(b, NULL, 0, &list);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    vec_each (const struct listed_run, listed, &list.items) {
+        if (h->runs.len == HISTORY_MAX_RUNS || code != EXIT_OK) {
+            break;
+        }
+        if (may_tell(&listed->row, two)) {
+            struct loaded_run run = {0};
+            code = b->ops->load_run(b, listed->row.name, &run);
+            if (code == EXIT_OK) {
+                *vec_push(&h->runs) = run;
+            }
+        }
+    }
+    vec_each (const struct loaded_run, run, &h->runs) {
+        if (run->result != NULL) {
+            *vec_push(&h->results) = run->result;
+        }
+    }
+    run_list_done(&list);
+    return code;
+}

@@ -1,0 +1,65 @@
+/* See chart.h. */
+#include "report/chart.h"
+
+#include <stdlib.h>
+
+#define free_strings(vec)                                                                          \
+    do {                                                                                           \
+        vec_each (char *, s_, vec) {                                                               \
+            free(*s_);                                                                             \
+        }                                                                                          \
+        vec_done(vec);                                                                             \
+    } while (0)
+
+void line_chart_done(struct line_chart *c)
+{
+    vec_each (struct chart_series, s, &c->series) {
+        vec_each (struct chart_mark, m, &s->marks) {
+            free(m->text);
+        }
+        vec_done(&s->marks);
+        vec_done(&s->ideal);
+        free(s->name);
+    }
+    vec_done(&c->series);
+    free_strings(&c->x_names);
+    free(c->title);
+    free(c->x_title);
+    free(c->y_title);
+}
+
+void dot_chart_done(struct dot_chart *c)
+{
+    vec_each (struct chart_row, row, &c->rows) {
+        vec_each (struct chart_dot, dot, &row->dots) {
+            free(dot->text);
+        }
+        vec_done(&row->dots);
+        free(row->name);
+    }
+    vec_done(&c->rows);
+    free_strings(&c->series);
+    free(c->title);
+    free(c->x_title);
+    free(c->names);
+}
+
+void bar_chart_done(struct bar_chart *c)
+{
+    for (size_t i = 0; i < c->n_rows; i++) {
+        free(c->rows[i].name);
+        free(c->rows[i].text);
+    }
+    free(c->rows);
+    free_strings(&c->parts);
+    free(c->title);
+    free(c->x_title);
+    free(c->names);
+}
+
+void spark_done(struct spark *s)
+{
+    free(s->name);
+    free(s->text);
+    vec_done(&s->values);
+}

@@ -1,0 +1,84 @@
+/* Charts as data: what is to be drawn, before any pixel. charts.h makes them from a result,
+ * chart_svg.h draws them. All strings are owned. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/vec.h"
+
+#define CHART_MAX_SERIES 8 /* colours and shapes that can be told apart */
+
+enum chart_unit {
+    CHART_NUMBER,  /* 263.3 */
+    CHART_PERCENT, /* a ratio, shown as 72.4% */
+    CHART_CHANGE,  /* a ratio to 1, shown as -2.1% */
+};
+
+struct chart_mark {
+    double x, y;
+    double low, high; /* 95% interval of y; NaN: none */
+    char *text;       /* what it is, in words: "pservers 2, trainers 4: 120.7 samples/s (...)" */
+};
+
+struct chart_series {
+    char *name;
+    VEC(struct chart_mark) marks; /* by x */
+    VEC(double) ideal;            /* one a mark, or none; NaN: unknown */
+};
+
+/* y over x, a line a series. */
+struct line_chart {
+    const char *id; /* a word, unique in a page; static */
+    char *title, *x_title, *y_title;
+    enum chart_unit y_unit;
+    VEC(char *) x_names; /* x is an index into these; empty: x is a number */
+    VEC(struct chart_series) series;
+    size_t n_left_out; /* series that would be too many */
+    double reference;  /* a line at this y; NaN: none */
+};
+
+struct chart_dot {
+    unsigned series; /* index into dot_chart.series */
+    double value, low, high;
+    char *text;
+};
+struct chart_row {
+    char *name; /* short: the values of what dot_chart.names says */
+    VEC(struct chart_dot) dots;
+};
+
+/* A row a point, values along x. */
+struct dot_chart {
+    const char *id;
+    char *title, *x_title;
+    enum chart_unit unit;
+    char *names;        /* what the names of rows are: "pservers, trainers" */
+    VEC(char *) series; /* one: no legend; of more, those with a dot */
+    VEC(struct chart_row) rows;
+    double reference; /* a line at this x; NaN: none */
+};
+
+/* A row a point, parts of a whole behind each other. */
+struct bar_chart {
+    const char *id;
+    char *title, *x_title, *names;
+    VEC(char *) parts; /* at most CHART_MAX_SERIES */
+    struct bar_row {
+        char *name, *text; /* short, and in words */
+        double parts[CHART_MAX_SERIES];
+        double whole; /* marked with a line; NaN: not known */
+    } * rows;
+    size_t n_rows;
+};
+
+/* The course of something over time, small. */
+struct spark {
+    char *name, *text;
+    VEC(double) values;
+};
+
+void line_chart_done(struct line_chart *c);
+void dot_chart_done(struct dot_chart *c);
+void bar_chart_done(struct bar_chart *c);
+void spark_done(struct spark *s);

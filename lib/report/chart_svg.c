@@ -1,0 +1,488 @@
+/* See chart_svg.h. */
+#include "report/chart_svg.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report/chart_axis.h"
+#include "report/style.h"
+#include "report/table.h"
+#include "result/number.h"
+
+#define WIDTH_PX 420.0
+#define TOP_PX 10.0
+#define RIGHT_PX 16.0
+#define LEFT_PX 52.0   /* numbers of the y axis */
+#define PLOT_PX 220.0  /* height of a line chart's plot */
+#define ROW_PX 17.0    /* of dots, bars and legends */
+#define NAMES_PX 128.0 /* names of rows */
+#define CHAR_PX 6.2    /* of the text, on average */
+#define MARK_PX 3.6    /* half of a mark */
+#define MAX_NAME 21    /* characters that fit into NAMES_PX */
+
+/* ---- pieces ---- */
+
+static void put_open(struct buf *out, const char *id, const char *title, double height_px,
+                     bool is_file)
+{
+    buf_printf(out, "<svg %sviewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-labelledby=\"%s-title\">",
+               is_file ? "xmlns=\"http://www.w3.org/2000/svg\" " : "", WIDTH_PX, height_px, id);
+    if (is_file) {
+        buf_printf(out, "<style>%s</style>", chart_style);
+    }
+    buf_printf(out, "\n<title id=\"%s-title\">", id);
+    html_escape(title, out);
+    buf_puts(out, "</title>\n");
+}
+
+static void put_close(struct buf *out)
+{
+    buf_puts(out, "</svg>\n");
+}
+
+static void put_text(struct buf *out, double x, double y, const char *classes, const char *text)
+{
+    buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, classes);
+    html_escape(text, out);
+    buf_puts(out, "</text>\n");
+}
+
+static void put_line(struct buf *out, double x1, double y1, double x2, double y2,
+                     const char *classes)
+{
+    buf_printf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"%s\"/>\n", x1,
+               y1, x2, y2, classes);
+}
+
+/* A part of the interval of a series' value. */
+static void put_whisker(struct buf *out, double x1, double y1, double x2, double y2, size_t series)
+{
+    struct buf classes = BUF_INIT;
+    buf_printf(&classes, "s%zu w", series);
+    put_line(out, x1, y1, x2, y2, buf_cstr(&classes));
+    buf_done(&classes);
+}
+
+/* At most `max` characters; a longer text ends with an ellipsis and has the whole in a <title>. */
+static void put_name(struct buf *out, double x, double y, const char *classes, const char *name,
+                     size_t max)
+{
+    size_t n_chars = 0, cut = 0;
+    for (size_t i = 0; name[i] != '\0'; i++) {
+        if (((unsigned char)name[i] & 0xc0) != 0x80) { /* the first byte of a character */
+            cut = n_chars == max - 1 ? i : cut;
+            n_chars++;
+        }
+    }
+    if (n_chars <= max) {
+        put_text(out, x, y, classes, name);
+        return;
+    }
+    _cleanup_(freep) char *head = xstrndup(name, cut);
+    buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\"><title>", x, y, classes);
+    html_escape(name, out);
+    buf_puts(out, "</title>");
+    html_escape(head, out);
+    buf_puts(out, "…</text>\n");
+}
+
+static void format_value(double value, enum chart_unit unit, struct buf *out)
+{
+    switch (unit) {
+    case CHART_NUMBER:
+        buf_printf(out, "%.10g", value);
+        return;
+    case CHART_PERCENT:
+        buf_printf(out, "%.10g%%", 100 * value);
+        return;
+    case CHART_CHANGE: {
+        const double change =
+            round(1e4 * (value - 1)) / 100; /* a tick is a whole percentage, but for rounding */
+        buf_printf(out, change == 0 ? "%.10g%%" : "%+.10g%%", change == 0 ? 0 : change);
+        return;
+    }
+    }
+}
+
+/* Shapes in turn; the second four are hollow, so that eight series differ without colour. */
+static void put_mark(struct buf *out, double x, double y, size_t series, const char *text)
+{
+    const double r = MARK_PX;
+    buf_printf(out, "<g class=\"s%zu%s\">", series, series < 4 ? "" : " h");
+    if (text != NULL) {
+        buf_puts(out, "<title>");
+        html_escape(text, out);
+        buf_puts(out, "</title>");
+    }
+    const char *hollow = series < 4 ? "" : " class=\"h\"";
+    switch (series % 4) {
+    case 0:
+        buf_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"%s/>", x, y, r, hollow);
+        break;
+    case 1:
+        buf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"%s/>", x - r,
+                   y - r, 2 * r, 2 * r, hollow);
+        break;
+    case 2:
+        buf_printf(out, "<path d=\"M%.1f %.1fL%.1f %.1fL%.1f %.1fZ\"%s/>", x, y - 1.2 * r,
+                   x + 1.2 * r, y + r, x - 1.2 * r, y + r, hollow);
+        break;
+    default:
+        buf_printf(out, "<path d=\"M%.1f %.1fL%.1f %.1fL%.1f %.1fL%.1f %.1fZ\"%s/>", x, y - 1.4 * r,
+                   x + 1.4 * r, y, x, y + 1.4 * r, x - 1.4 * r, y, hollow);
+    }
+    buf_puts(out, "</g>\n");
+}
+
+static void put_legend(struct buf *out, double y, size_t series, const char *name)
+{
+    put_mark(out, LEFT_PX + 6, y - 4, series, NULL);
+    put_name(out, LEFT_PX + 18, y, "n", name, 54);
+}
+
+/* Numbers below the plot, and lines up through it. */
+static void put_value_axis(struct buf *out, const struct chart_axis *a, enum chart_unit unit,
+                           double top_px, double bottom_px)
+{
+    for (size_t i = 0; i < chart_axis_n_ticks(a); i++) {
+        const double value = chart_axis_tick(a, i), x = chart_axis_px(a, value);
+        struct buf text = BUF_INIT;
+        format_value(value, unit, &text);
+        put_line(out, x, top_px, x, bottom_px, "g");
+        put_text(out, x, bottom_px + 14, "n m", buf_cstr(&text));
+        buf_done(&text);
+    }
+}
+
+static void widen(double value, double *low, double *high)
+{
+    if (isfinite(value)) {
+        *low = fmin(*low, value);
+        *high = fmax(*high, value);
+    }
+}
+
+/* ---- lines ---- */
+
+struct line_plot {
+    const struct line_chart *chart;
+    struct chart_axis x, y;
+    double bottom_px;
+};
+
+static struct line_plot line_plot_of(const struct line_chart *c)
+{
+    double x_low = INFINITY, x_high = -INFINITY, y_low = 0, y_high = -INFINITY;
+    widen(c->reference, &y_low, &y_high);
+    vec_each (struct chart_series, s, &c->series) {
+        vec_each (struct chart_mark, m, &s->marks) {
+            widen(m->x, &x_low, &x_high);
+            widen(m->y, &y_low, &y_high);
+            widen(m->high, &y_low, &y_high);
+        }
+        vec_each (double, ideal, &s->ideal) {
+            widen(*ideal, &y_low, &y_high);
+        }
+    }
+    struct line_plot p = {.chart = c, .bottom_px = TOP_PX + PLOT_PX};
+    p.y = chart_axis_nice(y_low, y_high, 5, p.bottom_px, TOP_PX);
+    /* Marks stand off the frame by a bit. */
+    p.x = (struct chart_axis){
+        .low = x_low,
+        .high = x_high > x_low ? x_high : x_low + 1,
+        .from_px = LEFT_PX + 24,
+        .to_px = WIDTH_PX - RIGHT_PX - 22,
+    };
+    return p;
+}
+
+static void put_y_axis(struct buf *out, const struct line_plot *p)
+{
+    for (size_t i = 0; i < chart_axis_n_ticks(&p->y); i++) {
+        const double value = chart_axis_tick(&p->y, i), y = chart_axis_px(&p->y, value);
+        struct buf text = BUF_INIT;
+        format_value(value, p->chart->y_unit, &text);
+        put_line(out, LEFT_PX, y, WIDTH_PX - RIGHT_PX, y, "g");
+        put_text(out, LEFT_PX - 6, y + 4, "n e", buf_cstr(&text));
+        buf_done(&text);
+    }
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Every value of x that was measured has a number, unless it would touch the one before. */
+static void put_x_axis(struct buf *out, const struct line_plot *p)
+{
+    VEC(double) values = {0};
+    vec_each (struct chart_series, s, &p->chart->series) {
+        vec_each (struct chart_mark, m, &s->marks) {
+            *vec_push(&values) = m->x;
+        }
+    }
+    if (values.len > 1) {
+        qsort(values.items, values.len, sizeof(*values.items), compare_doubles);
+    }
+    double free_px = -INFINITY;
+    for (size_t i = 0; i < values.len; i++) {
+        if (i > 0 && values.items[i] == values.items[i - 1]) {
+            continue;
+        }
+        const double px = chart_axis_px(&p->x, values.items[i]);
+        struct buf text = BUF_INIT;
+        if (p->chart->x_names.len > 0) {
+            buf_puts(&text, p->chart->x_names.items[(size_t)values.items[i]]);
+        } else {
+            buf_printf(&text, "%.10g", values.items[i]);
+        }
+        const double half_px = CHAR_PX * (double)text.len / 2;
+        if (px - half_px > free_px) {
+            put_line(out, px, p->bottom_px, px, p->bottom_px + 4, "g");
+            put_text(out, px, p->bottom_px + 16, "n m", buf_cstr(&text));
+            free_px = px + half_px + CHAR_PX;
+        }
+        buf_done(&text);
+    }
+    vec_done(&values);
+}
+
+/* Lines with the same x stand side by side, so that their intervals do not hide each other. */
+static double dodge_px(const struct line_plot *p, size_t series)
+{
+    return 5 * ((double)series - (double)(p->chart->series.len - 1) / 2);
+}
+
+static void put_path(struct buf *out, const struct line_plot *p, const struct chart_series *s,
+                     const double *y, const char *classes, size_t series)
+{
+    const char *move = "M";
+    buf_puts(out, "<path d=\"");
+    for (size_t i = 0; i < s->marks.len; i++) {
+        const double value = y == NULL ? s->marks.items[i].y : y[i];
+        if (!isfinite(value)) {
+            move = "M"; /* a gap */
+            continue;
+        }
+        buf_printf(out, "%s%.1f %.1f", move,
+                   chart_axis_px(&p->x, s->marks.items[i].x) + dodge_px(p, series),
+                   chart_axis_px(&p->y, value));
+        move = "L";
+    }
+    buf_printf(out, "\" class=\"s%zu %s\"/>\n", series, classes);
+}
+
+static void put_interval(struct buf *out, const struct line_plot *p, const struct chart_mark *m,
+                         size_t series)
+{
+    if (!isfinite(m->low) || !isfinite(m->high)) {
+        return;
+    }
+    const double x = chart_axis_px(&p->x, m->x) + dodge_px(p, series);
+    const double low = chart_axis_px(&p->y, m->low), high = chart_axis_px(&p->y, m->high);
+    put_whisker(out, x, low, x, high, series);
+    put_whisker(out, x - 3, low, x + 3, low, series);
+    put_whisker(out, x - 3, high, x + 3, high, series);
+}
+
+static void put_series(struct buf *out, const struct line_plot *p, size_t i)
+{
+    const struct chart_series *s = &p->chart->series.items[i];
+    if (s->ideal.len > 0) {
+        put_path(out, p, s, s->ideal.items, "i", i);
+    }
+    put_path(out, p, s, NULL, "l", i);
+    vec_each (struct chart_mark, m, &s->marks) {
+        put_interval(out, p, m, i);
+        put_mark(out, chart_axis_px(&p->x, m->x) + dodge_px(p, i), chart_axis_px(&p->y, m->y), i,
+                 m->text);
+    }
+}
+
+static bool has_ideal(const struct line_chart *c)
+{
+    vec_each (struct chart_series, s, &c->series) {
+        if (s->ideal.len > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void chart_svg_lines(const struct line_chart *c, bool is_file, struct buf *out)
+{
+    const struct line_plot p = line_plot_of(c);
+    const bool has_legend = c->series.len > 1, with_ideal = has_ideal(c);
+    const size_t n_rows = (has_legend ? c->series.len : 0) + (with_ideal ? 1 : 0);
+    double y = p.bottom_px + 34;
+    put_open(out, c->id, c->title, y + ROW_PX * (double)n_rows + 8, is_file);
+    put_y_axis(out, &p);
+    put_x_axis(out, &p);
+    if (isfinite(c->reference)) {
+        const double px = chart_axis_px(&p.y, c->reference);
+        put_line(out, LEFT_PX, px, WIDTH_PX - RIGHT_PX, px, "ref");
+    }
+    for (size_t i = 0; i < c->series.len; i++) {
+        put_series(out, &p, i);
+    }
+    put_text(out, (LEFT_PX + WIDTH_PX - RIGHT_PX) / 2, y, "n m", c->x_title);
+    for (size_t i = 0; has_legend && i < c->series.len; i++) {
+        y += ROW_PX;
+        put_legend(out, y, i, c->series.items[i].name);
+    }
+    if (with_ideal) {
+        y += ROW_PX;
+        put_line(out, LEFT_PX - 2, y - 4, LEFT_PX + 14, y - 4, "ref");
+        put_text(out, LEFT_PX + 18, y, "n", "dashed: ideal, the baseline times its number");
+    }
+    put_close(out);
+}
+
+/* ---- dots ---- */
+
+static struct chart_axis dot_axis(const struct dot_chart *c)
+{
+    double low = INFINITY, high = -INFINITY;
+    if (c->unit != CHART_CHANGE) {
+        low = 0;
+    }
+    widen(c->reference, &low, &high);
+    vec_each (struct chart_row, row, &c->rows) {
+        vec_each (struct chart_dot, dot, &row->dots) {
+            widen(dot->value, &low, &high);
+            widen(dot->low, &low, &high);
+            widen(dot->high, &low, &high);
+        }
+    }
+    return chart_axis_nice(low, high, 4, NAMES_PX + 8, WIDTH_PX - 28);
+}
+
+/* Equal values of two series stay visible. */
+static double dot_dodge_px(const struct dot_chart *c, unsigned series)
+{
+    return 3 * ((double)series - (double)(c->series.len - 1) / 2);
+}
+
+void chart_svg_dots(const struct dot_chart *c, bool is_file, struct buf *out)
+{
+    const struct chart_axis a = dot_axis(c);
+    const size_t n_legend = c->series.len > 1 ? c->series.len : 0;
+    const double top_px = TOP_PX + ROW_PX, bottom_px = top_px + ROW_PX * (double)c->rows.len;
+    double y = bottom_px + 32;
+    put_open(out, c->id, c->title, y + ROW_PX * (double)n_legend + 8, is_file);
+    put_name(out, NAMES_PX, TOP_PX + ROW_PX / 2 + 4, "n e", c->names, MAX_NAME);
+    put_value_axis(out, &a, c->unit, top_px, bottom_px);
+    if (isfinite(c->reference)) {
+        const double px = chart_axis_px(&a, c->reference);
+        put_line(out, px, top_px, px, bottom_px, "ref");
+    }
+    for (size_t i = 0; i < c->rows.len; i++) {
+        const struct chart_row *row = &c->rows.items[i];
+        const double row_px = top_px + ROW_PX * ((double)i + 0.5);
+        put_name(out, NAMES_PX, row_px + 4, "e", row->name, MAX_NAME);
+        vec_each (struct chart_dot, dot, &row->dots) {
+            const double y_px = row_px + dot_dodge_px(c, dot->series);
+            if (isfinite(dot->low) && isfinite(dot->high)) {
+                put_whisker(out, chart_axis_px(&a, dot->low), row_px, chart_axis_px(&a, dot->high),
+                            row_px, dot->series);
+            }
+            put_mark(out, chart_axis_px(&a, dot->value), y_px, dot->series, dot->text);
+        }
+    }
+    put_text(out, (NAMES_PX + WIDTH_PX) / 2, y, "n m", c->x_title);
+    for (size_t i = 0; i < n_legend; i++) {
+        y += ROW_PX;
+        put_legend(out, y, i, c->series.items[i]);
+    }
+    put_close(out);
+}
+
+/* ---- bars ---- */
+
+static void put_bar(struct buf *out, const struct bar_chart *c, const struct bar_row *row,
+                    const struct chart_axis *a, double row_px)
+{
+    put_name(out, NAMES_PX, row_px + 4, "e", row->name, MAX_NAME);
+    double sum = 0;
+    for (size_t k = 0; k < c->parts.len; k++) {
+        if (!(row->parts[k] > 0)) {
+            continue;
+        }
+        const double from = chart_axis_px(a, sum), to = chart_axis_px(a, sum + row->parts[k]);
+        sum += row->parts[k];
+        struct buf text = BUF_INIT;
+        buf_printf(&text, "%s: %s ", row->text, c->parts.items[k]);
+        number_format(row->parts[k], &text);
+        buf_puts(&text, " ms");
+        buf_printf(out,
+                   "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"s%zu\">"
+                   "<title>",
+                   from, row_px - 5, fmax(to - from - 0.6, 0.4), 10.0, k);
+        html_escape(buf_cstr(&text), out);
+        buf_puts(out, "</title></rect>\n");
+        buf_done(&text);
+    }
+    if (isfinite(row->whole)) {
+        const double px = chart_axis_px(a, row->whole);
+        put_line(out, px, row_px - 7.5, px, row_px + 7.5, "whole");
+    }
+}
+
+void chart_svg_bars(const struct bar_chart *c, bool is_file, struct buf *out)
+{
+    double high = 0;
+    for (size_t i = 0; i < c->n_rows; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < c->parts.len; k++) {
+            sum += c->rows[i].parts[k] > 0 ? c->rows[i].parts[k] : 0;
+        }
+        high = fmax(high, fmax(sum, isfinite(c->rows[i].whole) ? c->rows[i].whole : 0));
+    }
+    const struct chart_axis a = chart_axis_nice(0, high, 4, NAMES_PX + 8, WIDTH_PX - 28);
+    const double top_px = TOP_PX + ROW_PX, bottom_px = top_px + ROW_PX * (double)c->n_rows;
+    double y = bottom_px + 32;
+    put_open(out, c->id, c->title, y + ROW_PX * (double)(c->parts.len + 1) + 8, is_file);
+    put_name(out, NAMES_PX, TOP_PX + ROW_PX / 2 + 4, "n e", c->names, MAX_NAME);
+    put_value_axis(out, &a, CHART_NUMBER, top_px, bottom_px);
+    for (size_t i = 0; i < c->n_rows; i++) {
+        put_bar(out, c, &c->rows[i], &a, top_px + ROW_PX * ((double)i + 0.5));
+    }
+    put_text(out, (NAMES_PX + WIDTH_PX) / 2, y, "n m", c->x_title);
+    for (size_t k = 0; k < c->parts.len; k++) {
+        y += ROW_PX;
+        buf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"10\" height=\"10\" class=\"s%zu\"/>\n",
+                   LEFT_PX, y - 9, k);
+        put_text(out, LEFT_PX + 18, y, "n", c->parts.items[k]);
+    }
+    y += ROW_PX;
+    put_line(out, LEFT_PX + 5, y - 11, LEFT_PX + 5, y + 2, "whole");
+    put_text(out, LEFT_PX + 18, y, "n", "the whole step");
+    put_close(out);
+}
+
+/* ---- sparks ---- */
+
+#define SPARK_WIDTH_PX 180.0
+#define SPARK_HEIGHT_PX 40.0
+
+void chart_svg_spark(const struct spark *s, struct buf *out)
+{
+    double high = 0; /* from zero, so that noise looks as small as it is */
+    vec_each (double, value, &s->values) {
+        high = fmax(high, *value);
+    }
+    const double scale = high > 0 ? (SPARK_HEIGHT_PX - 4) / high : 0;
+    buf_printf(out, "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\"><title>", SPARK_WIDTH_PX,
+               SPARK_HEIGHT_PX);
+    html_escape(s->text, out);
+    buf_puts(out, "</title><path class=\"s0 l\" d=\"");
+    for (size_t i = 0; i < s->values.len; i++) {
+        const double x =
+            s->values.len < 2 ? 0 : SPARK_WIDTH_PX * (double)i / (double)(s->values.len - 1);
+        buf_printf(out, "%c%.1f %.1f", i == 0 ? 'M' : 'L', x,
+                   SPARK_HEIGHT_PX - 2 - scale * s->values.items[i]);
+    }
+    buf_puts(out, "\"/></svg>\n");
+}

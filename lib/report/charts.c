@@ -1,0 +1,597 @@
+/* See charts.h. */
+#include "report/charts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "core/summary.h"
+#include "report/compare_layout.h"
+#include "result/compare.h"
+#include "result/number.h"
+
+#define MS_PER_NS 1e-6
+#define MS_PER_US 1e-3
+#define SPARK_MAX_VALUES 60
+
+static const struct point_result *swept_end(const struct result *r)
+{
+    return r->points + r->def->matrix.n_swept;
+}
+
+static const char *training_role(const struct result *r)
+{
+    return role_to_string(point_training_role(&r->def->matrix.points[0]));
+}
+
+/* ---- words ---- */
+
+static void put_interval(struct buf *out, const struct estimate *e, double factor, const char *unit)
+{
+    if (e->has_interval) {
+        buf_puts(out, " (95%: ");
+        number_format(factor * e->low, out);
+        buf_puts(out, "..");
+        number_format(factor * e->high, out);
+        buf_printf(out, "%s)", unit);
+    }
+}
+
+/* "pservers 2, trainers 4: 120.7 samples/s (95%: 118.1..122.9)". Owned. */
+static char *mark_text(const struct layout *l, const struct point_result *p, const struct figure *f,
+                       const char *what)
+{
+    struct buf text = BUF_INIT;
+    layout_describe_point(l, p->point->index, &text);
+    buf_printf(&text, ": %s", what);
+    if (str_eq(f->unit, "ratio")) {
+        buf_printf(&text, "%.1f%%", 100 * f->estimate.value);
+        put_interval(&text, &f->estimate, 100, "%");
+    } else {
+        number_format(f->estimate.value, &text);
+        buf_printf(&text, " %s", f->unit);
+        put_interval(&text, &f->estimate, 1, "");
+    }
+    return buf_take(&text);
+}
+
+static char *point_name(const struct layout *l, const struct point_result *p)
+{
+    struct buf text = BUF_INIT;
+    if (l->systems || l->names.len > 0) {
+        layout_describe_point(l, p->point->index, &text);
+    } else {
+        buf_puts(&text, "the point");
+    }
+    return buf_take(&text);
+}
+
+/* "fluid, 2, 4": the values of row_names(). Owned. */
+static char *row_name(const struct layout *l, const struct point_result *p)
+{
+    struct buf text = BUF_INIT;
+    const char *separator = "";
+    if (l->systems) {
+        buf_puts(&text, l->result->def->spec->systems.items[p->point->system].name);
+        separator = ", ";
+    }
+    vec_each (const char *, name, &l->names) {
+        buf_puts(&text, separator);
+        value_format(params_get(&p->point->params, *name), &text);
+        separator = ", ";
+    }
+    return buf_take(&text);
+}
+
+/* "system, pservers, trainers". Owned. */
+static char *row_names(const struct layout *l)
+{
+    struct buf text = BUF_INIT;
+    const char *separator = "";
+    if (l->systems) {
+        buf_puts(&text, "system");
+        separator = ", ";
+    }
+    vec_each (const char *, name, &l->names) {
+        buf_printf(&text, "%s%s", separator, *name);
+        separator = ", ";
+    }
+    return buf_take(&text);
+}
+
+/* ---- lines: what x is, and which points make a line ---- */
+
+static bool is_number(const struct layout *l, const char *name)
+{
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        if (!params_get(&p->point->params, name)->is_int) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The number of trainers, else the first parameter of numbers, else the first. NULL: none varies. */
+static const char *x_name(const struct layout *l)
+{
+    const char *role = training_role(l->result), *number = NULL;
+    vec_each (const char *, name, &l->names) {
+        if (strncmp(*name, role, strlen(role)) == 0 && str_eq(*name + strlen(role), "s")) {
+            return *name;
+        }
+        number = number == NULL && is_number(l, *name) ? *name : number;
+    }
+    return number != NULL ? number : l->names.len > 0 ? l->names.items[0] : NULL;
+}
+
+static bool is_same_line(const struct layout *l, const struct point *a, const struct point *b,
+                         const char *x)
+{
+    if (a->system != b->system) {
+        return false;
+    }
+    vec_each (const char *, name, &l->names) {
+        if (!str_eq(*name, x) &&
+            !value_eq(params_get(&a->params, *name), params_get(&b->params, *name))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "fluid, pservers 2": everything that varies but x. Owned. */
+static char *line_name(const struct layout *l, const struct point *p, const char *x)
+{
+    struct buf text = BUF_INIT;
+    const char *separator = "";
+    if (l->systems) {
+        buf_puts(&text, l->result->def->spec->systems.items[p->system].name);
+        separator = ", ";
+    }
+    vec_each (const char *, name, &l->names) {
+        if (!str_eq(*name, x)) {
+            buf_printf(&text, "%s%s ", separator, *name);
+            value_format(params_get(&p->params, *name), &text);
+            separator = ", ";
+        }
+    }
+    return buf_take(&text);
+}
+
+static double x_of(struct line_chart *c, const struct value *v, bool is_number)
+{
+    if (is_number) {
+        return (double)v->i;
+    }
+    struct buf text = BUF_INIT;
+    value_format(v, &text);
+    for (size_t i = 0; i < c->x_names.len; i++) {
+        if (str_eq(c->x_names.items[i], buf_cstr(&text))) {
+            buf_done(&text);
+            return (double)i;
+        }
+    }
+    *vec_push(&c->x_names) = buf_take(&text);
+    return (double)(c->x_names.len - 1);
+}
+
+static int compare_marks(const void *a, const void *b)
+{
+    const struct chart_mark *x = a, *y = b;
+    return (x->x > y->x) - (x->x < y->x);
+}
+
+typedef const struct figure *figure_of_fn(const struct point_result *p);
+
+static const struct figure *throughput_of(const struct point_result *p)
+{
+    return &p->throughput;
+}
+
+static const struct figure *efficiency_of(const struct point_result *p)
+{
+    return &p->efficiency;
+}
+
+static void add_series(struct line_chart *c, const struct layout *l, const struct point *like,
+                       const char *x, figure_of_fn *figure_of)
+{
+    const bool number = is_number(l, x);
+    struct chart_series s = {.name = line_name(l, like, x)};
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        const struct figure *f = figure_of(p);
+        if (!is_same_line(l, p->point, like, x) || !f->estimate.known) {
+            continue;
+        }
+        *vec_push(&s.marks) = (struct chart_mark){
+            .x = x_of(c, params_get(&p->point->params, x), number),
+            .y = f->estimate.value,
+            .low = f->estimate.has_interval ? f->estimate.low : NAN,
+            .high = f->estimate.has_interval ? f->estimate.high : NAN,
+            .text = mark_text(l, p, f, ""),
+        };
+    }
+    if (s.marks.len == 0) {
+        free(s.name);
+        return;
+    }
+    qsort(s.marks.items, s.marks.len, sizeof(*s.marks.items), compare_marks);
+    *vec_push(&c->series) = s;
+}
+
+static bool is_first_of_line(const struct layout *l, const struct point_result *p, const char *x)
+{
+    for (const struct point_result *q = l->result->points; q < p; q++) {
+        if (is_same_line(l, q->point, p->point, x)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool make_lines(struct line_chart *c, const struct layout *l, figure_of_fn *figure_of)
+{
+    const char *x = x_name(l);
+    if (x == NULL) {
+        return false;
+    }
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        if (!is_first_of_line(l, p, x)) {
+            continue;
+        }
+        if (c->series.len < CHART_MAX_SERIES) {
+            add_series(c, l, p->point, x, figure_of);
+        } else {
+            c->n_left_out++;
+        }
+    }
+    if (c->series.len == 0) {
+        line_chart_done(c);
+        return false;
+    }
+    c->x_title = xstrdup(x);
+    return true;
+}
+
+/* Adds what each throughput would be at an efficiency of 1. */
+static void add_ideals(struct line_chart *c, const struct layout *l)
+{
+    struct line_chart e = {0};
+    if (l->own_baselines || !make_lines(&e, l, efficiency_of)) {
+        return;
+    }
+    size_t k = 0;
+    vec_each (struct chart_series, s, &c->series) {
+        if (k == e.series.len || !str_eq(s->name, e.series.items[k].name)) {
+            continue; /* no point of this line has an efficiency */
+        }
+        const struct chart_series *of = &e.series.items[k++];
+        size_t j = 0;
+        for (size_t i = 0; i < s->marks.len; i++) {
+            while (j < of->marks.len && of->marks.items[j].x < s->marks.items[i].x) {
+                j++;
+            }
+            const bool has = j < of->marks.len && of->marks.items[j].x == s->marks.items[i].x;
+            *vec_push(&s->ideal) = has ? s->marks.items[i].y / of->marks.items[j].y : NAN;
+        }
+    }
+    line_chart_done(&e);
+}
+
+static bool have_one_unit(const struct result *r)
+{
+    const char *unit = NULL;
+    for (const struct point_result *p = r->points; p < swept_end(r); p++) {
+        if (p->throughput.estimate.known) {
+            if (unit != NULL && !str_eq(unit, p->throughput.unit)) {
+                return false;
+            }
+            unit = p->throughput.unit;
+        }
+    }
+    return true;
+}
+
+bool charts_throughput(const struct layout *l, struct line_chart *ret)
+{
+    *ret = (struct line_chart){.id = "throughput", .reference = NAN};
+    if (!have_one_unit(l->result) || !make_lines(ret, l, throughput_of)) {
+        return false;
+    }
+    add_ideals(ret, l);
+    ret->title = xasprintf("Throughput by %s", ret->x_title);
+    ret->y_title = xstrdup(l->result->points[0].throughput.unit);
+    return true;
+}
+
+bool charts_efficiency(const struct layout *l, struct line_chart *ret)
+{
+    *ret = (struct line_chart){.id = "efficiency", .reference = 1, .y_unit = CHART_PERCENT};
+    if (l->own_baselines || !make_lines(ret, l, efficiency_of)) {
+        return false;
+    }
+    ret->title = xasprintf("Efficiency by %s", ret->x_title);
+    ret->y_title = xasprintf("of the ideal, per %s", training_role(l->result));
+    return true;
+}
+
+/* ---- dots ---- */
+
+static void add_dot(struct chart_row *row, unsigned series, const struct estimate *e,
+                    char *text_take)
+{
+    *vec_push(&row->dots) = (struct chart_dot){
+        .series = series,
+        .value = e->value,
+        .low = e->has_interval ? e->low : NAN,
+        .high = e->has_interval ? e->high : NAN,
+        .text = text_take,
+    };
+}
+
+bool charts_resources(const struct layout *l, struct dot_chart *ret)
+{
+    *ret = (struct dot_chart){.id = "resources", .unit = CHART_PERCENT, .reference = 1};
+    if (l->own_baselines) {
+        return false;
+    }
+    const char *role = training_role(l->result);
+    bool has[3] = {false};
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        const struct figure *figures[] = {&p->efficiency, &p->efficiency_per_pod,
+                                          &p->efficiency_per_cpu};
+        struct chart_row row = {0};
+        for (unsigned i = 0; i < 3; i++) {
+            if (figures[i]->estimate.known) {
+                _cleanup_(freep) char *what =
+                    i == 0 ? xasprintf("per %s ", role) : xstrdup(i == 1 ? "per pod " : "per CPU ");
+                add_dot(&row, i, &figures[i]->estimate, mark_text(l, p, figures[i], what));
+                has[i] = true;
+            }
+        }
+        if (row.dots.len > 0) {
+            row.name = row_name(l, p);
+            *vec_push(&ret->rows) = row;
+        }
+    }
+    if (ret->rows.len == 0) {
+        dot_chart_done(ret);
+        return false;
+    }
+    /* The last ones may be missing: what no replica said is known of no point. */
+    *vec_push(&ret->series) = xasprintf("per %s", role);
+    if (has[1] || has[2]) {
+        *vec_push(&ret->series) = xstrdup("per pod: servers count, too");
+    }
+    if (has[2]) {
+        *vec_push(&ret->series) = xstrdup("per CPU");
+    }
+    ret->title = xstrdup("Efficiency by what is paid for");
+    ret->x_title = xstrdup("of the ideal");
+    ret->names = row_names(l);
+    return true;
+}
+
+bool charts_trials(const struct layout *l, struct dot_chart *ret)
+{
+    *ret = (struct dot_chart){.id = "trials", .unit = CHART_CHANGE, .reference = 1};
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        struct chart_row row = {0};
+        for (size_t i = 0; i < p->n_trials && p->n_succeeded > 1; i++) {
+            const struct figure *f = &p->trials[i].throughput;
+            if (p->trials[i].phase != TRIAL_SUCCEEDED || !f->estimate.known) {
+                continue;
+            }
+            const struct estimate ratio = {
+                .value = f->estimate.value / p->throughput.estimate.value,
+            };
+            struct buf text = BUF_INIT;
+            layout_describe_point(l, p->point->index, &text);
+            buf_printf(&text, ", trial %u: ", p->trials[i].trial);
+            number_format(f->estimate.value, &text);
+            buf_printf(&text, " %s", f->unit);
+            add_dot(&row, 0, &ratio, buf_take(&text));
+        }
+        if (row.dots.len > 0) {
+            row.name = row_name(l, p);
+            *vec_push(&ret->rows) = row;
+        }
+    }
+    if (ret->rows.len == 0) {
+        return false;
+    }
+    *vec_push(&ret->series) = xstrdup("a trial");
+    ret->names = row_names(l);
+    ret->title = xstrdup("Spread of trials");
+    ret->x_title = xstrdup("from the median of the point");
+    return true;
+}
+
+bool charts_comparison(const struct comparison *c, struct dot_chart *ret)
+{
+    *ret = (struct dot_chart){.id = "comparison", .unit = CHART_CHANGE, .reference = 1};
+    struct compare_identity id;
+    compare_identity_init(&id, c);
+    vec_each (const struct compared_point, p, &c->points) {
+        if (!p->ratio.estimate.known) {
+            continue;
+        }
+        struct chart_row row = {0};
+        struct buf name = BUF_INIT, text = BUF_INIT;
+        compare_identity_describe(&id, c, p, &text);
+        compare_identity_values(&id, c, p, &name);
+        buf_puts(&text, ": ratio ");
+        number_format(p->ratio.estimate.value, &text);
+        put_interval(&text, &p->ratio.estimate, 1, "");
+        add_dot(&row, 0, &p->ratio.estimate, buf_take(&text));
+        row.name = buf_take(&name);
+        *vec_push(&ret->rows) = row;
+    }
+    char *names = compare_identity_names(&id);
+    compare_identity_done(&id);
+    if (ret->rows.len == 0) {
+        free(names);
+        return false;
+    }
+    *vec_push(&ret->series) = xstrdup("the candidate");
+    ret->names = names;
+    ret->title = xstrdup("The candidate's throughput against the base's");
+    ret->x_title = xstrdup("change of throughput, with its 95% interval");
+    return true;
+}
+
+/* ---- phases ---- */
+
+struct step_mean {
+    double phase_ms[PHASE_COUNT], whole_ms;
+    size_t n; /* replicas */
+};
+
+/* Over the trainers of all succeeded trials whose programs count phases. */
+static struct step_mean step_mean_of(const struct point_result *p)
+{
+    struct step_mean m = {0};
+    for (size_t t = 0; t < p->n_trials; t++) {
+        const struct trial_result *trial = &p->trials[t];
+        for (size_t i = 0; i < trial->n_replicas && trial->phase == TRIAL_SUCCEEDED; i++) {
+            const struct replica_result *rep = &trial->replicas[i];
+            const struct summary *s = &rep->summary;
+            if (!rep->has_summary || rep->row->id.role != point_training_role(p->point) ||
+                s->steps == 0) {
+                continue;
+            }
+            double sum = 0;
+            for (int k = 0; k < PHASE_COUNT; k++) {
+                sum += (double)s->phase_ns[k];
+            }
+            if (sum <= 0) {
+                continue;
+            }
+            for (int k = 0; k < PHASE_COUNT; k++) {
+                m.phase_ms[k] += MS_PER_NS * (double)s->phase_ns[k] / s->steps;
+            }
+            m.whole_ms += MS_PER_NS * (double)s->duration_ns / s->steps;
+            m.n++;
+        }
+    }
+    return m;
+}
+
+bool charts_phases(const struct layout *l, struct bar_chart *ret)
+{
+    *ret = (struct bar_chart){.id = "phases"};
+    ret->rows = xnew_array(struct bar_row, l->result->def->matrix.n_swept);
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        const struct step_mean m = step_mean_of(p);
+        if (m.n == 0) {
+            continue;
+        }
+        struct bar_row *row = &ret->rows[ret->n_rows++];
+        row->name = row_name(l, p);
+        row->text = point_name(l, p);
+        for (int k = 0; k < PHASE_COUNT; k++) {
+            row->parts[k] = m.phase_ms[k] / (double)m.n;
+        }
+        row->whole = m.whole_ms / (double)m.n;
+    }
+    if (ret->n_rows == 0) {
+        bar_chart_done(ret);
+        return false;
+    }
+    for (int k = 0; k < PHASE_COUNT; k++) {
+        *vec_push(&ret->parts) = xstrdup(phase_to_string((enum phase)k));
+    }
+    ret->title = xasprintf("What a %s's step consists of", training_role(l->result));
+    ret->x_title = xstrdup("ms a step");
+    ret->names = row_names(l);
+    return true;
+}
+
+/* ---- steps ---- */
+
+static const struct trial_result *nearest_trial(const struct point_result *p)
+{
+    const struct trial_result *best = NULL;
+    double distance = INFINITY;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct trial_result *t = &p->trials[i];
+        const double d = fabs(t->throughput.estimate.value - p->throughput.estimate.value);
+        if (t->phase == TRIAL_SUCCEEDED && t->throughput.estimate.known && d < distance) {
+            best = t;
+            distance = d;
+        }
+    }
+    return best;
+}
+
+/* Means of as many neighbours as it takes to have few values. */
+static void take_values(struct spark *spark, const struct summary *s)
+{
+    const uint32_t k = (s->n_series + SPARK_MAX_VALUES - 1) / SPARK_MAX_VALUES;
+    for (uint32_t i = 0; i < s->n_series; i += k) {
+        const uint32_t end = i + k < s->n_series ? i + k : s->n_series;
+        double sum = 0;
+        for (uint32_t j = i; j < end; j++) {
+            sum += s->series_us[j];
+        }
+        *vec_push(&spark->values) = MS_PER_US * sum / (end - i);
+    }
+}
+
+static char *spark_text(const struct spark *spark, const struct trial_result *t,
+                        const struct replica_row *rep)
+{
+    double low = INFINITY, high = 0;
+    vec_each (double, value, &spark->values) {
+        low = fmin(low, *value);
+        high = fmax(high, *value);
+    }
+    struct buf text = BUF_INIT;
+    buf_printf(&text, "%s/%u of trial %u: ", role_to_string(rep->id.role), rep->id.index, t->trial);
+    number_format(low, &text);
+    buf_puts(&text, " to ");
+    number_format(high, &text);
+    buf_puts(&text, " ms a step");
+    return buf_take(&text);
+}
+
+static bool make_spark(const struct layout *l, const struct point_result *p, struct spark *ret)
+{
+    const struct trial_result *t = nearest_trial(p);
+    const struct replica_row *rep =
+        t == NULL ? NULL : attempt_row_find_replica(t->row, (int)point_training_role(p->point), 0);
+    struct summary s;
+    struct err err = {0};
+    if (rep == NULL || summary_read(rep->summary_json, &rep->id, &s, &err) < 0) {
+        return false;
+    }
+    *ret = (struct spark){0};
+    if (s.n_series > 1) {
+        take_values(ret, &s);
+        ret->name = point_name(l, p);
+        ret->text = spark_text(ret, t, rep);
+    }
+    summary_done(&s);
+    return ret->name != NULL;
+}
+
+bool charts_steps(const struct layout *l, struct sparks *ret)
+{
+    *ret = (struct sparks){0};
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        struct spark spark;
+        if (make_spark(l, p, &spark)) {
+            *vec_push(&ret->list) = spark;
+        }
+    }
+    return ret->list.len > 0;
+}
+
+void sparks_done(struct sparks *sparks)
+{
+    vec_each (struct spark, s, &sparks->list) {
+        spark_done(s);
+    }
+    vec_done(&sparks->list);
+}

@@ -1,0 +1,28 @@
+/* Which charts a result gets. Each function returns false, and makes nothing, where there is nothing
+ * to show. Pure. */
+#pragma once
+
+#include "report/chart.h"
+#include "report/layout.h"
+
+/* Throughput and efficiency over the number of trainers, or else over the first parameter that
+ * varies; a line for each combination of the others. The ideal is what the efficiency divides by. */
+bool charts_throughput(const struct layout *l, struct line_chart *ret);
+bool charts_efficiency(const struct layout *l, struct line_chart *ret);
+/* Efficiency per trainer, per pod and per CPU, a row a point. */
+bool charts_resources(const struct layout *l, struct dot_chart *ret);
+/* Each trial's throughput over the median of its point. */
+bool charts_trials(const struct layout *l, struct dot_chart *ret);
+/* What a step of a trainer consists of: the mean over trainers and trials. */
+bool charts_phases(const struct layout *l, struct bar_chart *ret);
+/* The step times of one trainer in the trial that is nearest to the point's median, a spark a
+ * point. */
+struct sparks {
+    VEC(struct spark) list;
+};
+bool charts_steps(const struct layout *l, struct sparks *ret);
+void sparks_done(struct sparks *sparks);
+
+/* The ratio of two runs at each common point. */
+struct comparison;
+bool charts_comparison(const struct comparison *c, struct dot_chart *ret);

@@ -1,0 +1,167 @@
+/* See choice_lines.h. */
+#include "report/choice_lines.h"
+
+#include <stdlib.h>
+
+#include "result/choice.h"
+#include "result/number.h"
+
+#define MAX_TIES 3 /* named */
+
+static void add(struct choice_lines *lines, const char *label, struct buf *text_take)
+{
+    *vec_push(&lines->list) =
+        (struct choice_line){.label = xstrdup(label), .text = buf_take(text_take)};
+}
+
+static void put_point(const struct layout *l, const struct point_result *p, struct buf *out)
+{
+    if (l->systems || l->names.len > 0) {
+        layout_describe_point(l, p->point->index, out);
+    } else {
+        buf_puts(out, "the only point");
+    }
+}
+
+static void put_estimate(const struct estimate *e, struct buf *out)
+{
+    number_format(e->value, out);
+    if (e->has_interval) {
+        buf_puts(out, " (95%: ");
+        number_format(e->low, out);
+        buf_puts(out, "..");
+        number_format(e->high, out);
+        buf_putc(out, ')');
+    }
+}
+
+static void put_percent(const struct estimate *e, struct buf *out)
+{
+    buf_printf(out, "%.1f%%", 100 * e->value);
+    if (e->has_interval) {
+        buf_printf(out, " (95%%: %.1f..%.1f%%)", 100 * e->low, 100 * e->high);
+    }
+}
+
+static void add_fastest(struct choice_lines *lines, const struct layout *l, const struct choice *c)
+{
+    struct buf text = BUF_INIT;
+    const struct point_result *p = c->fastest;
+    put_point(l, p, &text);
+    buf_puts(&text, " with ");
+    put_estimate(&p->throughput.estimate, &text);
+    buf_printf(&text, " %s", p->throughput.unit);
+    if (p->speedup.estimate.known && p->point->baseline_index != p->point->index) {
+        buf_puts(&text, ", ");
+        number_format(p->speedup.estimate.value, &text);
+        buf_puts(&text, " times its baseline, at an efficiency of ");
+        put_percent(&p->efficiency.estimate, &text);
+    }
+    add(lines, "Fastest", &text);
+}
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void add_ties(struct choice_lines *lines, const struct layout *l, const struct choice *c)
+{
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < c->ties.len && i < MAX_TIES; i++) {
+        buf_puts(&text, i == 0 ? "" : "; ");
+        put_point(l, c->ties.items[i], &text);
+        buf_puts(&text, " with ");
+        number_format(c->ties.items[i]->throughput.estimate.value, &text);
+    }
+    if (c->ties.len > MAX_TIES) {
+        buf_printf(&text, "; and %zu more", c->ties.len - MAX_TIES);
+    }
+    if (c->ties.len > 0) {
+        add(lines, "Not shown to be slower", &text);
+    } else if (c->n_unsure == 0 && l->result->def->matrix.n_swept > 1) {
+        buf_puts(&text, "every other measured point is shown to be slower (95% each)");
+        add(lines, "How sure", &text);
+    }
+    if (c->n_unsure > 0) {
+        buf_printf(&text,
+                   "not known for %zu point%s: an interval against the fastest needs 3 trials of "
+                   "both",
+                   c->n_unsure, plural(c->n_unsure));
+        add(lines, "How sure", &text);
+    }
+}
+
+static void add_widest(struct choice_lines *lines, const struct layout *l, const struct choice *c)
+{
+    const struct point_result *p = c->widest != NULL ? c->widest : c->most_efficient;
+    if (p == NULL) {
+        return;
+    }
+    const char *role = role_to_string(point_training_role(p->point));
+    const struct estimate *e = &p->efficiency.estimate;
+    struct buf text = BUF_INIT, label = BUF_INIT;
+    if (c->widest == NULL) {
+        buf_printf(&text, "no point with more %ss than its baseline; nearest: ", role);
+    }
+    put_point(l, p, &text);
+    buf_puts(&text, " at ");
+    put_percent(e, &text);
+    if (c->widest != NULL && !c->widest_is_sure) {
+        buf_puts(&text, e->has_interval ? "; not certain, because the interval reaches below"
+                                        : "; how sure is not known: there is no interval");
+    }
+    buf_printf(&label, "Most %ss at %.0f%% efficiency or more", role, 100 * CHOICE_EFFICIENCY);
+    add(lines, buf_cstr(&label), &text);
+    buf_done(&label);
+}
+
+static void add_caveats(struct choice_lines *lines, const struct result *r)
+{
+    struct buf text = BUF_INIT;
+    if (r->simulated) {
+        buf_puts(&text, "Fake pods answered: these figures test benchd and say nothing about "
+                        "training.");
+        add(lines, "Simulated", &text);
+    }
+    if (r->def->rehearsal) {
+        buf_puts(&text,
+                 "Some point needs more busy threads than there are CPUs, so figures compare "
+                 "inside this run only, and scaling is that of a machine too small.");
+        add(lines, "Rehearsal", &text);
+    }
+    if (!run_phase_is_final(r->phase)) {
+        buf_puts(&text, "The run has not ended.");
+        add(lines, "Preliminary", &text);
+    }
+}
+
+void choice_lines_init(struct choice_lines *lines, const struct layout *l)
+{
+    *lines = (struct choice_lines){0};
+    struct choice c;
+    choice_init(&c, l->result);
+    struct buf text = BUF_INIT;
+    if (c.units_differ) {
+        buf_puts(&text, "not known: the points' throughputs have different units");
+        add(lines, "Fastest", &text);
+    } else if (c.fastest == NULL) {
+        buf_puts(&text, "Nothing has been measured.");
+        add(lines, "", &text);
+    } else {
+        add_fastest(lines, l, &c);
+        add_ties(lines, l, &c);
+    }
+    add_widest(lines, l, &c);
+    add_caveats(lines, l->result);
+    choice_done(&c);
+}
+
+void choice_lines_done(struct choice_lines *lines)
+{
+    vec_each (struct choice_line, line, &lines->list) {
+        free(line->label);
+        free(line->text);
+    }
+    vec_done(&lines->list);
+}

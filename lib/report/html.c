@@ -1,0 +1,408 @@
+/* A result as a page, see report.h. */
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/str.h"
+#include "report/chart_svg.h"
+#include "report/charts.h"
+#include "report/choice_lines.h"
+#include "report/compare_layout.h"
+#include "report/compare_lines.h"
+#include "report/notes.h"
+#include "report/report.h"
+#include "report/style.h"
+#include "report/table.h"
+
+#define MAX_CHARTED 100 /* swept points; more are not readable as charts */
+#define MAX_DEFINITION (64 << 10)
+
+/* ---- pieces ---- */
+
+static void put_element(struct buf *out, const char *name, const char *text)
+{
+    buf_printf(out, "<%s>", name);
+    html_escape(text, out);
+    buf_printf(out, "</%s>\n", name);
+}
+
+/* Wide tables scroll inside their box, which the keyboard reaches. */
+static void put_table(struct buf *out, const char *label, struct table *t_take)
+{
+    buf_puts(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"");
+    html_escape(label, out);
+    buf_puts(out, "\">\n");
+    table_format_html(t_take, out);
+    buf_puts(out, "</div>\n");
+    table_free(t_take);
+}
+
+static void open_figure(struct buf *out, const char *title, const char *unit)
+{
+    buf_puts(out, "<figure><figcaption><h3>");
+    html_escape(title, out);
+    buf_puts(out, "</h3>");
+    if (unit != NULL) {
+        buf_puts(out, "<span class=\"soft\">");
+        html_escape(unit, out);
+        buf_puts(out, "</span>");
+    }
+    buf_puts(out, "</figcaption>\n");
+}
+
+static void put_head(struct buf *out, const struct report_page *page)
+{
+    buf_puts(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    buf_printf(out,
+               "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+               "style-src '%s'; base-uri 'none'; form-action 'none'\">\n",
+               page_style_hash);
+    buf_puts(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                  "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
+    html_escape(page->result->def->name, out);
+    buf_puts(out, " - benchd report</title>\n<style>");
+    buf_puts(out, page_style);
+    buf_puts(out, "</style>\n</head>\n<body>\n");
+}
+
+static void put_tag(struct buf *out, const char *class, const char *text)
+{
+    buf_printf(out, "<span class=\"tag %s\">%s</span>", class, text);
+}
+
+static void put_title(struct buf *out, const struct report_page *page, const struct layout *l)
+{
+    const struct result *r = page->result;
+    buf_puts(out, "<header>\n");
+    put_element(out, "h1", r->def->name);
+    buf_puts(out, "<p>");
+    put_tag(out,
+            r->phase == RUN_SUCCEEDED                                    ? "good"
+            : r->phase == RUN_FAILED || r->phase == RUN_PARTIALLY_FAILED ? "bad"
+                                                                         : "",
+            run_phase_to_string(r->phase));
+    if (r->def->rehearsal) {
+        put_tag(out, "bad", "rehearsal");
+    }
+    if (r->simulated) {
+        put_tag(out, "bad", "simulated");
+    }
+    buf_puts(out, "<span class=\"soft\">");
+    html_escape(r->def->spec->name, out);
+    buf_printf(out, ", %s</span></p>\n", page->created);
+    if (r->def->spec->description[0] != '\0') {
+        put_element(out, "p", r->def->spec->description);
+    }
+    struct buf text = BUF_INIT;
+    layout_describe_run(l, &text);
+    buf_puts(out, "<p class=\"soft\">");
+    html_escape(buf_cstr(&text), out);
+    buf_puts(out, ".</p>\n</header>\n<main>\n");
+    buf_done(&text);
+}
+
+static void put_choice(struct buf *out, const struct layout *l)
+{
+    struct choice_lines lines;
+    choice_lines_init(&lines, l);
+    buf_puts(out, "<section class=\"verdict\" aria-label=\"What this run says\">\n<dl>\n");
+    vec_each (struct choice_line, line, &lines.list) {
+        put_element(out, "dt", line->label[0] == '\0' ? "Result" : line->label);
+        put_element(out, "dd", line->text);
+    }
+    const size_t n = l->result->warnings.len;
+    if (n > 0) {
+        buf_printf(out,
+                   "<dt>Warnings</dt>\n<dd class=\"bad\"><a href=\"#notes\">%zu</a> to read before "
+                   "these figures are used</dd>\n",
+                   n);
+    }
+    buf_puts(out, "</dl>\n</section>\n");
+    choice_lines_done(&lines);
+}
+
+/* ---- a comparison ---- */
+
+static void put_comparison(struct buf *out, const struct comparison *c)
+{
+    buf_puts(out, "<section>\n<h2>Comparison</h2>\n<p>Base: ");
+    struct buf text = BUF_INIT;
+    comparison_describe_side(c, true, &text);
+    html_escape(buf_cstr(&text), out);
+    buf_puts(out, ". Candidate: ");
+    buf_clear(&text);
+    comparison_describe_side(c, false, &text);
+    html_escape(buf_cstr(&text), out);
+    buf_puts(out, ".</p>\n");
+    buf_done(&text);
+    struct compare_lines lines;
+    compare_lines_init(&lines, c);
+    if (lines.list.len > 0) { /* the verdict, the last one, first */
+        buf_puts(out, "<p><strong>");
+        html_escape(lines.list.items[lines.list.len - 1].text, out);
+        buf_puts(out, "</strong></p>\n");
+    }
+    struct dot_chart chart;
+    if (c->points.len <= MAX_CHARTED && charts_comparison(c, &chart)) {
+        buf_puts(out, "<div class=\"charts\">\n");
+        open_figure(out, chart.title, NULL);
+        chart_svg_dots(&chart, false, out);
+        buf_puts(out, "</figure>\n</div>\n");
+        dot_chart_done(&chart);
+    }
+    put_table(out, "Comparison by point", compare_layout_table(c, false));
+    buf_puts(out, "<ul>\n");
+    for (size_t i = 0; i + 1 < lines.list.len; i++) {
+        const struct compare_line *line = &lines.list.items[i];
+        buf_puts(out, "<li>");
+        buf_puts(out, line->kind == COMPARE_LINE_DIFFERS ? "Differs: " : "");
+        html_escape(line->text, out);
+        buf_puts(out, "</li>\n");
+    }
+    buf_puts(out, "</ul>\n</section>\n");
+    compare_lines_done(&lines);
+}
+
+/* ---- charts ---- */
+
+static void put_line_figure(struct buf *out, struct line_chart *c)
+{
+    open_figure(out, c->title, c->y_title);
+    chart_svg_lines(c, false, out);
+    if (c->n_left_out > 0) {
+        buf_printf(out, "<p class=\"soft\">%zu more lines are in the table only.</p>\n",
+                   c->n_left_out);
+    }
+    buf_puts(out, "</figure>\n");
+    line_chart_done(c);
+}
+
+static void put_dot_figure(struct buf *out, struct dot_chart *c)
+{
+    open_figure(out, c->title, NULL);
+    chart_svg_dots(c, false, out);
+    buf_puts(out, "</figure>\n");
+    dot_chart_done(c);
+}
+
+static void put_charts(struct buf *out, const struct layout *l)
+{
+    struct line_chart lines;
+    struct dot_chart dots;
+    struct bar_chart bars;
+    buf_puts(out, "<section>\n<h2>Scaling</h2>\n");
+    if (l->result->def->matrix.n_swept > MAX_CHARTED) {
+        buf_printf(out, "<p>Charts show up to %d points; this run has more.</p>\n</section>\n",
+                   MAX_CHARTED);
+        return;
+    }
+    buf_puts(out, "<div class=\"charts\">\n");
+    if (charts_throughput(l, &lines)) {
+        put_line_figure(out, &lines);
+    }
+    if (charts_efficiency(l, &lines)) {
+        put_line_figure(out, &lines);
+    }
+    if (charts_resources(l, &dots)) {
+        put_dot_figure(out, &dots);
+    }
+    if (charts_trials(l, &dots)) {
+        put_dot_figure(out, &dots);
+    }
+    if (charts_phases(l, &bars)) {
+        open_figure(out, bars.title, "phases may overlap: their sum may be more than the step");
+        chart_svg_bars(&bars, false, out);
+        buf_puts(out, "</figure>\n");
+        bar_chart_done(&bars);
+    }
+    buf_puts(
+        out,
+        "</div>\n<p class=\"soft\">Whiskers are 95% intervals. The pointer on a mark shows its "
+        "figures.</p>\n</section>\n");
+}
+
+static void put_steps(struct buf *out, const struct layout *l)
+{
+    struct sparks sparks;
+    if (l->result->def->matrix.n_swept > MAX_CHARTED || !charts_steps(l, &sparks)) {
+        return;
+    }
+    buf_puts(out, "<section>\n<h2>Step times</h2>\n<p class=\"soft\">The measured steps of one "
+                  "replica, in the trial nearest to the median; from zero.</p>\n"
+                  "<div class=\"sparks\">\n");
+    vec_each (struct spark, s, &sparks.list) {
+        buf_puts(out, "<figure>");
+        chart_svg_spark(s, out);
+        buf_puts(out, "<figcaption>");
+        html_escape(s->name, out);
+        buf_puts(out, "<br><span class=\"soft\">");
+        html_escape(s->text, out);
+        buf_puts(out, "</span></figcaption></figure>\n");
+    }
+    buf_puts(out, "</div>\n</section>\n");
+    sparks_done(&sparks);
+}
+
+/* ---- tables and notes ---- */
+
+static void put_tables(struct buf *out, const struct layout *l)
+{
+    struct table *grid = layout_grid(l);
+    buf_puts(out, "<section>\n");
+    if (grid != NULL) {
+        struct buf caption = BUF_INIT;
+        layout_grid_caption(l, &caption);
+        put_element(out, "h2", buf_cstr(&caption));
+        buf_printf(out, "<p class=\"soft\">The stronger the colour, the higher the %s.</p>\n",
+                   l->own_baselines ? "throughput" : "efficiency");
+        put_table(out, buf_cstr(&caption), grid);
+        buf_done(&caption);
+    }
+    buf_puts(out, "<h2>Points</h2>\n");
+    put_table(out, "Points",
+              layout_points(l, LAYOUT_THROUGHPUT | LAYOUT_SCALING | LAYOUT_RESOURCES));
+    buf_puts(out, "</section>\n");
+}
+
+static const char *note_word(enum note_kind kind)
+{
+    switch (kind) {
+    case NOTE_INFO:
+        return "";
+    case NOTE_FAILED:
+        return "Without a result: ";
+    case NOTE_PENDING:
+        return "";
+    case NOTE_PASSED_THRESHOLD:
+        return "Threshold passed: ";
+    case NOTE_FAILED_THRESHOLD:
+        return "Threshold missed: ";
+    case NOTE_UNKNOWN_THRESHOLD:
+        return "Threshold not judged: ";
+    case NOTE_WARNING:
+        return "Warning: ";
+    }
+    return "";
+}
+
+static void put_notes(struct buf *out, const struct layout *l)
+{
+    struct notes notes;
+    notes_init(&notes, l);
+    buf_puts(out, "<section id=\"notes\">\n<h2>Notes</h2>\n<ul>\n");
+    vec_each (struct note, n, &notes.list) {
+        const bool is_good = n->kind == NOTE_PASSED_THRESHOLD;
+        const bool is_plain = n->kind == NOTE_INFO || n->kind == NOTE_PENDING;
+        buf_printf(out, "<li%s>%s",
+                   is_good    ? " class=\"good\""
+                   : is_plain ? ""
+                              : " class=\"bad\"",
+                   note_word(n->kind));
+        html_escape(n->text, out);
+        if (n->details != NULL) {
+            buf_puts(out, "\n<pre>");
+            html_escape(n->details, out);
+            buf_puts(out, "</pre>");
+        }
+        buf_puts(out, "</li>\n");
+    }
+    buf_puts(out, "</ul>\n</section>\n");
+    notes_done(&notes);
+}
+
+/* ---- where it ran, and how to run it again ---- */
+
+static void put_nodes(struct buf *out, const struct result *r)
+{
+    struct table *t = layout_nodes(r);
+    if (t == NULL) {
+        return;
+    }
+    buf_puts(out, "<section>\n<h2>Nodes</h2>\n");
+    put_table(out, "Nodes", t);
+    buf_puts(out, "<p class=\"soft\">");
+    html_escape(layout_nodes_method, out);
+    buf_puts(out, "</p>\n");
+    if (r->slow.len > 0) {
+        buf_puts(out, "<h3>Replicas slower than the others of their role</h3>\n<ul>\n");
+        vec_each (struct slow_replica, s, &r->slow) {
+            struct buf text = BUF_INIT;
+            layout_describe_slow(s, &text);
+            put_element(out, "li", buf_cstr(&text));
+            buf_done(&text);
+        }
+        buf_puts(out, "</ul>\n");
+    }
+    buf_puts(out, "</section>\n");
+}
+
+static void put_fact(struct buf *out, const char *name, const char *value)
+{
+    if (value != NULL) {
+        put_element(out, "dt", name);
+        put_element(out, "dd", value);
+    }
+}
+
+static void put_environment(struct buf *out, const struct result *r)
+{
+    buf_puts(out, "<section>\n<h2>Environment</h2>\n");
+    if (r->hardware.len == 0) {
+        buf_puts(out, "<p>No replica said where it ran.</p>\n");
+    }
+    vec_each (const struct hardware, h, &r->hardware) {
+        buf_printf(out, "<dl>\n<dt>Replicas</dt>\n<dd>%zu of succeeded trials</dd>\n",
+                   h->n_replicas);
+        put_fact(out, "CPU", h->cpu_model);
+        put_fact(out, "Kernel", h->kernel);
+        put_fact(out, "BLAS core", h->blas_core);
+        put_fact(out, "Build", h->build);
+        put_fact(out, "Source", h->source);
+        buf_puts(out, "</dl>\n");
+    }
+    buf_puts(out, "</section>\n");
+}
+
+static void put_definition(struct buf *out, const struct report_page *page)
+{
+    const struct run_def *def = page->result->def;
+    const bool is_local = def->cpus > 0;
+    buf_puts(out, "<section>\n<h2>Run it again</h2>\n<p>Save the definition below as <code>");
+    html_escape(def->spec->name, out);
+    buf_puts(out, ".json</code>, then:</p>\n<pre>benchctl run -f ");
+    html_escape(def->spec->name, out);
+    buf_printf(out, ".json%s</pre>\n", is_local ? " --local" : "");
+    char *text = json_dumps(def->spec->definition, JSON_INDENT(2));
+    if (text != NULL && strlen(text) <= MAX_DEFINITION) {
+        buf_puts(out, "<details><summary>Definition</summary>\n<pre>");
+        html_escape(text, out);
+        buf_puts(out, "</pre></details>\n");
+    }
+    free(text);
+    buf_puts(out, "<p class=\"soft\">Run ");
+    html_escape(def->uid, out);
+    buf_puts(out, ". Page made by ");
+    html_escape(page->program, out);
+    buf_puts(out, ".</p>\n</section>\n");
+}
+
+void report_html(const struct report_page *page, struct buf *out)
+{
+    struct layout layout;
+    layout_init(&layout, page->result);
+    put_head(out, page);
+    put_title(out, page, &layout);
+    put_choice(out, &layout);
+    if (page->comparison != NULL) {
+        put_comparison(out, page->comparison);
+    }
+    put_charts(out, &layout);
+    put_tables(out, &layout);
+    put_steps(out, &layout);
+    put_notes(out, &layout);
+    put_nodes(out, page->result);
+    put_environment(out, page->result);
+    put_definition(out, page);
+    buf_puts(out, "</main>\n</body>\n</html>\n");
+    layout_done(&layout);
+}

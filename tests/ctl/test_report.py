@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""benchctl report: the page and charts of a stored run, made by fake workers."""
+import html
+import json
+import re
+import xml.etree.ElementTree
+
+import cli
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Report(cli.CliCase):
+    def setUp(self):
+        super().setUp()
+        self.name = self.run_tiny(trainers=(1, 2), repeats=3)["run"]
+
+    def report(self, *args, **keys):
+        return self.ctl("report", *args, "--store", self.store, **keys)
+
+    def test_page_is_written_and_named(self):
+        done = self.report(self.name)
+        self.assertEqual((done.stdout, done.stderr), (f"{self.name}.html\n", ""))
+        page = (self.folder / f"{self.name}.html").read_text(encoding="utf-8")
+        self.assertTrue(page.startswith("<!doctype html>") and page.endswith("</html>\n"))
+        self.assertEqual(page, self.report(self.name, "-o", "html").stdout)
+        result = json.loads(self.ctl("results", self.name, "--store", self.store, "-o", "json").stdout)
+        fastest = max(result["points"], key=lambda point: point["throughput"]["value"])
+        self.assertIn(f"with {fastest['throughput']['value']:#.4g}", page)
+
+    def test_definition_in_the_page_runs_again(self):
+        page = self.report(self.name, "-o", "html").stdout
+        definition = html.unescape(re.search(r"<details><summary>Definition</summary>\n<pre>(.*?)</pre>", page, re.S)[1])
+        (self.folder / "again.json").write_text(definition, encoding="utf-8")
+        self.assertIn("benchctl run -f tiny.json --local", page)
+        done = self.ctl("run", "-f", "again.json", "--store", self.store, "-o", "json")
+        self.assertEqual(len(json.loads(done.stdout)["points"]), 4)
+
+    def test_charts_are_documents(self):
+        for chart in ("throughput", "efficiency", "resources", "trials"):
+            root = xml.etree.ElementTree.fromstring(self.report(self.name, "-o", "svg", "--chart", chart).stdout)
+            self.assertEqual(root.tag, SVG + "svg")
+            self.assertTrue(root.find(SVG + "title").text)
+        root = xml.etree.ElementTree.fromstring(self.report(self.name, "-o", "svg").stdout)
+        marks = [mark.text for mark in root.iter(SVG + "title")][1:]
+        self.assertEqual(len(marks), 4)
+        self.assertRegex(marks[0], r"^pservers 1, trainers 1: [\d.]+ samples/s \(95%: ")
+
+    def test_two_runs_are_compared(self):
+        other = json.loads(self.ctl("run", str(self.folder / "tiny.json"), "--store", self.store, "-o", "json").stdout)["run"]
+        done = self.report(self.name, other, "--file", "both.html")
+        self.assertEqual(done.stdout, "both.html\n")
+        page = (self.folder / "both.html").read_text(encoding="utf-8")
+        self.assertIn(f"Base: {self.name}. Candidate: {other}.", page)
+        self.assertIn(f"<strong>{other} compared with {self.name}", page)
+
+    def test_a_file_is_replaced_as_a_whole_or_not(self):
+        target = self.folder / "page.html"
+        target.write_text("old", encoding="utf-8")
+        self.report(self.name, "--file", "page.html")
+        self.assertIn("<!doctype html>", target.read_text(encoding="utf-8"))
+        done = self.report(self.name, "--file", "no/such/page.html", code=9)
+        self.assertRegex(done.stderr, r"error: cannot write no/such/page.html: No such file or directory\nfix: ")
+        (self.folder / "taken").mkdir()
+        done = self.report(self.name, "--file", "taken", code=9)
+        self.assertIn("cannot write taken: Is a directory", done.stderr)
+        self.assertEqual([p.name for p in self.folder.glob("*.html*")], ["page.html"])
+        self.assertEqual([p.name for p in self.folder.glob("taken*")], ["taken"])
+
+    def test_open_starts_the_desktops_program(self):
+        tool = self.folder / "bin" / "xdg-open"
+        tool.parent.mkdir()
+        tool.write_text(f'#!/bin/sh\necho "$1" >{self.folder}/opened\n', encoding="utf-8")
+        tool.chmod(0o755)
+        self.env["PATH"] = f"{tool.parent}:{self.env['PATH']}"
+        self.report(self.name, "--open")
+        opened = self.folder / "opened"
+        cli.wait_for("xdg-open ran", lambda: opened.exists() and opened.read_text(encoding="utf-8").strip())
+        self.assertEqual(opened.read_text(encoding="utf-8").strip(), f"{self.name}.html")
+        self.env["PATH"] = str(self.folder)
+        done = self.report(self.name, "--open", code=9)
+        self.assertIn("xdg-open cannot be started", done.stderr)
+        self.assertEqual(done.stdout, f"{self.name}.html\n")
+
+    def test_options_that_would_do_nothing_are_refused(self):
+        for args, said in (((self.name, "--chart", "trials"), "--chart needs -o svg"),
+                           ((self.name, "-o", "html", "--open"), "-o prints"),
+                           ((self.name, self.name, "-o", "svg"), "a chart shows one run"),
+                           ((self.name, "-o", "svg", "--chart", "pie"), "there is no chart 'pie'\nfix: one of: throughput")):
+            self.assertIn(said, self.report(*args, code=2).stderr)
+        self.assertEqual(self.report("nobody", code=3).stdout, "")
+
+
+if __name__ == "__main__":
+    cli.main()

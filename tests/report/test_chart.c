@@ -1,0 +1,209 @@
+/* Charts as data, and their axes. How they look is in test_html.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/charts.h"
+
+#include <math.h>
+
+#include "report/chart_axis.h"
+#include "report_runs.h"
+
+static void ticks_are_round_and_hold_the_values(void **state)
+{
+    (void)state;
+    static const struct {
+        double low, high;
+        unsigned n;
+        double want_low, want_high, want_step;
+    } rows[] = {
+        {0, 131.6, 5, 0, 150, 50},
+        {0, 100, 5, 0, 100, 20},
+        {0, 0.07, 5, 0, 0.08, 0.02},
+        {0.93, 1.04, 4, 0.9, 1.05, 0.05},
+        {-3, 3, 3, -4, 4, 2},
+        {0, 0, 5, -1, 1, 0.5},
+        {40, 40, 5, 20, 60, 10},
+        {0, 0.3, 3, 0, 0.3, 0.1},
+        {0, 1234567, 4, 0, 1500000, 500000},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct chart_axis a = chart_axis_nice(rows[i].low, rows[i].high, rows[i].n, 10, 110);
+        print_message("# %g..%g: %g..%g by %g\n", rows[i].low, rows[i].high, a.low, a.high, a.step);
+        assert_true(fabs(a.low - rows[i].want_low) < 1e-9);
+        assert_true(fabs(a.high - rows[i].want_high) < 1e-9);
+        assert_true(fabs(a.step - rows[i].want_step) < 1e-9);
+        assert_true(fabs(chart_axis_px(&a, a.low) - 10) < 1e-9);
+        assert_true(fabs(chart_axis_px(&a, a.high) - 110) < 1e-9);
+        assert_true(fabs(chart_axis_tick(&a, chart_axis_n_ticks(&a) - 1) - a.high) < 1e-9);
+    }
+}
+
+/* A line for each number of servers, over the number of trainers, each with its ideal. */
+static void lines_of_a_sweep(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct layout l;
+    struct line_chart c;
+    report_run_find("sweep")->make(&f);
+    layout_init(&l, f.result);
+    assert_true(charts_throughput(&l, &c));
+    assert_string_equal(c.x_title, "trainers");
+    assert_int_equal(c.series.len, 2);
+    assert_string_equal(c.series.items[1].name, "pservers 2");
+    const struct chart_series *s = &c.series.items[1];
+    assert_int_equal(s->marks.len, 2);
+    assert_true(s->marks.items[1].x == 2 && fabs(s->marks.items[1].y - 70.9) < 1e-6);
+    assert_true(s->marks.items[1].low < 70.9 && s->marks.items[1].high > 70.9);
+    assert_string_equal(s->marks.items[1].text,
+                        "pservers 2, trainers 2: 70.90 samples/s (95%: 70.20..71.61)");
+    assert_true(fabs(s->ideal.items[0] - 37.9) < 1e-6 && fabs(s->ideal.items[1] - 75.8) < 1e-6);
+    line_chart_done(&c);
+    layout_done(&l);
+    fixture_done(&f);
+}
+
+/* A name varies that is no number: x counts its values. */
+static void names_along_x(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct layout l;
+    struct line_chart c;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2], node: [old, new]}}",
+                 "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n"
+                 "  parameters: [{name: node, targets: [{roles: [trainer], paths: "
+                 "[/spec/priorityClassName]}]}]\n",
+                 8);
+    for (uint32_t p = 0; p < f.def->matrix.n_points; p++) {
+        fixture_throughput(&f, p, 0, 10 + p);
+    }
+    fixture_build(&f, RUN_SUCCEEDED);
+    layout_init(&l, f.result);
+    assert_true(charts_throughput(&l, &c));
+    assert_int_equal(c.x_names.len, 2);
+    assert_string_equal(c.x_names.items[1], "new");
+    assert_int_equal(c.series.len, 1);
+    assert_true(c.series.items[0].marks.items[1].x == 1);
+    line_chart_done(&c);
+    layout_done(&l);
+    fixture_done(&f);
+}
+
+static void lines_that_are_too_many_are_counted(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct layout l;
+    struct line_chart c;
+    fixture_init(&f, "{grid: {pservers: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], trainers: [1, 2]}}",
+                 "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n", 64);
+    for (uint32_t p = 0; p < f.def->matrix.n_points; p++) {
+        fixture_throughput(&f, p, 0, 10 + p);
+    }
+    fixture_build(&f, RUN_SUCCEEDED);
+    layout_init(&l, f.result);
+    assert_true(charts_throughput(&l, &c));
+    assert_int_equal(c.series.len, CHART_MAX_SERIES);
+    assert_int_equal(c.n_left_out, 2);
+    line_chart_done(&c);
+    layout_done(&l);
+    fixture_done(&f);
+}
+
+/* Each point is its own baseline, or nothing varies: there is nothing to draw. */
+static void no_chart_without_something_to_show(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct layout l;
+    struct line_chart c;
+    struct dot_chart d;
+    report_run_find("single-node")->make(&f);
+    layout_init(&l, f.result);
+    assert_false(charts_efficiency(&l, &c));
+    assert_false(charts_resources(&l, &d));
+    assert_false(charts_trials(&l, &d)); /* one trial each */
+    layout_done(&l);
+    fixture_done(&f);
+    report_run_find("six-trials")->make(&f);
+    layout_init(&l, f.result);
+    assert_false(charts_throughput(&l, &c));
+    layout_done(&l);
+    fixture_done(&f);
+}
+
+/* Throughputs of different units share no axis. */
+static void units_share_no_axis(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct layout l;
+    struct line_chart c;
+    report_run_find("acceleration")->make(&f);
+    f.result->points[0].throughput.unit = "tokens/s";
+    layout_init(&l, f.result);
+    assert_false(charts_throughput(&l, &c));
+    layout_done(&l);
+    fixture_done(&f);
+}
+
+static void trials_stand_around_their_median(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct layout l;
+    struct dot_chart c;
+    report_run_find("sweep")->make(&f);
+    layout_init(&l, f.result);
+    assert_true(charts_trials(&l, &c));
+    assert_int_equal(c.rows.len, 4);
+    assert_string_equal(c.names, "pservers, trainers");
+    assert_string_equal(c.rows.items[3].name, "2, 2");
+    assert_int_equal(c.rows.items[3].dots.len, 3);
+    assert_true(fabs(c.rows.items[3].dots.items[0].value - 0.996) < 1e-6);
+    assert_true(fabs(c.rows.items[3].dots.items[1].value - 1) < 1e-9);
+    dot_chart_done(&c);
+    layout_done(&l);
+    fixture_done(&f);
+}
+
+/* The fixture's phases are 1 to 7 ms over 8 steps. */
+static void phases_are_those_of_one_step(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct layout l;
+    struct bar_chart c;
+    report_run_find("sweep")->make(&f);
+    layout_init(&l, f.result);
+    assert_true(charts_phases(&l, &c));
+    assert_int_equal(c.n_rows, 4);
+    assert_int_equal(c.parts.len, PHASE_COUNT);
+    assert_string_equal(c.parts.items[1], "forward");
+    assert_true(fabs(c.rows[0].parts[1] - 2.0 / 8) < 1e-9);
+    assert_true(fabs(c.rows[0].whole - 1e3 * 128 / 35.1 / 8) < 5);
+    bar_chart_done(&c);
+    layout_done(&l);
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ticks_are_round_and_hold_the_values),
+        cmocka_unit_test(lines_of_a_sweep),
+        cmocka_unit_test(names_along_x),
+        cmocka_unit_test(lines_that_are_too_many_are_counted),
+        cmocka_unit_test(no_chart_without_something_to_show),
+        cmocka_unit_test(units_share_no_axis),
+        cmocka_unit_test(trials_stand_around_their_median),
+        cmocka_unit_test(phases_are_those_of_one_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

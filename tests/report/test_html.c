@@ -1,0 +1,140 @@
+/* The page: its body of each run is in golden/NAME.html; what must hold of every page is checked by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/report.h"
+
+#include <string.h>
+
+#include "../golden.h"
+#include "report/style.h"
+#include "report_runs.h"
+
+static void put_page(const struct result *r, struct buf *out)
+{
+    const struct report_page page = {
+        .result = r,
+        .created = "2026-11-20T09:12:51Z",
+        .program = "benchctl 0.1.0",
+    };
+    report_html(&page, out);
+}
+
+/* Nothing that a browser would load, run or send; only its own style is allowed. */
+static void check_closed(const char *page)
+{
+    static const char *const forbidden[] = {"<script",  "javascript:", " src=",   "http://",
+                                            "https://", " style=",     "@import", "url(",
+                                            "<link",    "<iframe"};
+    for (size_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++) {
+        if (strstr(page, forbidden[i]) != NULL) {
+            fail_msg("the page has '%s'", forbidden[i]);
+        }
+    }
+    _cleanup_(freep) char *policy =
+        xasprintf("default-src 'none'; style-src '%s'", page_style_hash);
+    assert_non_null(strstr(page, policy));
+    /* The browser takes the hash of what stands between the tags. */
+    const char *style = strstr(page, "<style>") + strlen("<style>");
+    assert_int_equal(strncmp(style, page_style, strlen(page_style)), 0);
+    assert_int_equal(strncmp(style + strlen(page_style), "</style>", strlen("</style>")), 0);
+}
+
+static void pages(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < REPORT_RUNS; i++) {
+        print_message("# run '%s'\n", report_runs[i].name);
+        struct fixture f;
+        report_runs[i].make(&f);
+        struct buf out = BUF_INIT;
+        put_page(f.result, &out);
+        check_closed(buf_cstr(&out));
+        _cleanup_(freep) char *path = xasprintf("tests/report/golden/%s.html", report_runs[i].name);
+        golden_check(path, strstr(buf_cstr(&out), "<body>"));
+        buf_done(&out);
+        fixture_done(&f);
+    }
+}
+
+/* Words of the definition and of replicas' output are text. */
+static void what_comes_from_outside_is_escaped(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2], tag: [\"<b>&\\\"'\"]}}",
+                 "  description: \"<script>alert(1)</script>\"\n  repeats: {min: 1}\n"
+                 "  parameters: [{name: tag, targets: [{roles: [trainer], env: [TAG]}]}]\n",
+                 8);
+    fixture_end(&f, 0, 0, 0, ATTEMPT_FAILED, "trainer/0: </li><img src=x onerror=alert(1)>");
+    fixture_build(&f, RUN_FAILED);
+    struct buf out = BUF_INIT;
+    put_page(f.result, &out);
+    assert_null(strstr(buf_cstr(&out), "<script"));
+    assert_null(strstr(buf_cstr(&out), "<img"));
+    assert_null(strstr(buf_cstr(&out), "<b>"));
+    assert_non_null(strstr(buf_cstr(&out), "&lt;script&gt;alert(1)&lt;/script&gt;"));
+    buf_done(&out);
+    fixture_done(&f);
+}
+
+/* A chart as a file of its own names its namespace and brings its style. */
+static void charts_as_files(void **state)
+{
+    (void)state;
+    struct fixture f;
+    report_run_find("sweep")->make(&f);
+    for (size_t i = 0; report_chart_names[i] != NULL; i++) {
+        struct buf out = BUF_INIT;
+        assert_int_equal(report_svg(f.result, report_chart_names[i], &out), REPORT_CHART_MADE);
+        assert_int_equal(strncmp(buf_cstr(&out), "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 40),
+                         0);
+        assert_non_null(strstr(buf_cstr(&out), chart_style));
+        buf_done(&out);
+    }
+    struct buf out = BUF_INIT;
+    assert_int_equal(report_svg(f.result, "pie", &out), REPORT_CHART_UNKNOWN);
+    assert_int_equal(out.len, 0);
+    fixture_done(&f);
+    report_run_find("single-node")->make(&f);
+    assert_int_equal(report_svg(f.result, "trials", &out), REPORT_CHART_EMPTY);
+    assert_int_equal(out.len, 0);
+    fixture_done(&f);
+}
+
+/* 44 points of 5 trials. */
+static void a_large_page_is_small(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f,
+                 "{grid: {pservers: [1, 2, 4, 8], trainers: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12]}}",
+                 "  baseline: {kind: SingleNode}\n  repeats: {min: 5}\n", 64);
+    for (uint32_t p = 0; p < f.def->matrix.n_points; p++) {
+        for (uint32_t t = 0; t < 5; t++) {
+            fixture_throughput(&f, p, t, 30 * (p + 1) + t);
+        }
+    }
+    fixture_build(&f, RUN_SUCCEEDED);
+    struct buf out = BUF_INIT;
+    put_page(f.result, &out);
+    print_message("# %zu bytes\n", out.len);
+    assert_in_range(out.len, 30000, 250000);
+    buf_done(&out);
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pages),
+        cmocka_unit_test(what_comes_from_outside_is_escaped),
+        cmocka_unit_test(charts_as_files),
+        cmocka_unit_test(a_large_page_is_small),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
