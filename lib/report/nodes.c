@@ -8,13 +8,14 @@
 #include "report/terminal.h"
 #include "result/number.h"
 
-const char layout_nodes_method[] = "Time a step: the replica's own work, which is data, forward and "
-                             "backward of a trainer or worker "
-                             "and update of a pserver; its median step time where it does not say "
-                             "that. Compared with replicas "
-                             "of the same role on other nodes in the same trial: median of a "
-                             "point, geometric mean over points. "
-                             "Slower at: by 5% or more.";
+const char layout_nodes_method[] =
+    "Time a step: the replica's own work, which is data, forward and "
+    "backward of a trainer or worker "
+    "and update of a pserver; its median step time where it does not say "
+    "that. Compared with replicas "
+    "of the same role on other nodes in the same trial: median of a "
+    "point, geometric mean over points. "
+    "Slower at: by 5% or more.";
 static const char no_nodes[] = "No replica of a succeeded trial says on which node it ran.";
 
 static void ratio_cell(struct table *t, double ratio)
