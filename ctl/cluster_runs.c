@@ -296,19 +296,6 @@ static void note_absence(struct cluster *c, bool is_delete)
     }
 }
 
-/* Has benchd kept the results of a run whose object is gone? By its full name. */
-static bool is_kept(struct cluster *c, const char *name)
-{
-    _cleanup_(freep) char *path = cluster_api_path(name, "%s", "");
-    struct err err;
-    bool is_dead;
-    json_t *document = NULL;
-    const bool is = cluster_reach_benchd(c, &is_dead, &err) >= 0 &&
-                    cluster_api_get(c, path, &document, &err) >= 0;
-    json_decref(document);
-    return is;
-}
-
 /* What is stored of a run without an object can only be changed there. Owned. */
 static char *where_the_store_is(const struct cluster *c, const char *verb, const char *name)
 {
@@ -318,23 +305,35 @@ static char *where_the_store_is(const struct cluster *c, const char *verb, const
                      verb, name, c->ns, verb, name);
 }
 
-/* cluster_find_object, for a run that is to be deleted or cancelled. */
-static enum exit_code find_to_end(struct cluster *c, const char *what, json_t **ret)
+/* cluster_find_object, for a run that is to be deleted or cancelled. Without an object, but with results:
+ * EXIT_OK, no object, and its uid (owned). */
+static enum exit_code find_to_end(struct cluster *c, const char *what, json_t **ret,
+                                  char **ret_kept_uid)
 {
     struct cluster_answer a;
     const char *name = run_word_name(what);
+    struct err err = {0};
     int r = get_object(c, name, &a, ret);
-    enum exit_code code;
-    if (r == -ENOENT && !is_missing_kind(&a) && is_kept(c, name)) {
-        _cleanup_(freep) char *fix = where_the_store_is(c, "delete", name);
-        code = cli_error(EXIT_NOT_FOUND, fix,
-                         "run/%s has no BenchmarkRun any more; benchd has its results, and the "
-                         "cluster's API cannot delete them",
-                         name);
-    } else {
-        code = check_object(c, name, r, &a, ret);
-    }
+    *ret_kept_uid = r == -ENOENT && !is_missing_kind(&a) ? cluster_kept_uid(c, name, &err) : NULL;
+    enum exit_code code = *ret_kept_uid != NULL ? EXIT_OK : check_object(c, name, r, &a, ret);
     cluster_answer_done(&a);
+    return code;
+}
+
+/* The run has no object any more, but benchd has its results. */
+static enum exit_code end_kept(struct cluster *c, const char *name, const char *uid, bool is_delete,
+                               char **ret_name)
+{
+    if (!is_delete) {
+        _cleanup_(freep) char *fix = xasprintf("delete its results with: benchctl delete %s", name);
+        return cli_error(EXIT_NOT_FOUND, fix,
+                         "run/%s has no BenchmarkRun any more, so there is nothing to cancel",
+                         name);
+    }
+    enum exit_code code = cluster_erase_kept(c, name, uid);
+    if (code == EXIT_OK) {
+        *ret_name = xstrdup(name);
+    }
     return code;
 }
 
@@ -358,7 +357,11 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
 {
     struct cluster *c = (struct cluster *)b;
     json_t *object = NULL, *answer = NULL;
-    enum exit_code code = find_to_end(c, what, &object);
+    _cleanup_(freep) char *kept_uid = NULL;
+    enum exit_code code = find_to_end(c, what, &object, &kept_uid);
+    if (kept_uid != NULL) {
+        return end_kept(c, run_word_name(what), kept_uid, is_delete, ret_name);
+    }
     if (code != EXIT_OK) {
         return code;
     }

@@ -130,8 +130,9 @@ const struct verb verb_delete = {
                 "  benchctl delete --older-than 30d --dry-run --local\n",
     .details = "In a cluster this deletes the BenchmarkRun with its pods, and benchd then\n"
                "erases what it has stored about the run, at once. What kubectl deletes is\n"
-               "erased 7 days later (benchd --undelete-for). For a run whose object is gone,\n"
-               "use --store where benchd's store is.\n"
+               "erased 7 days later (benchd --undelete-for). The results of a run whose object\n"
+               "is gone are erased, too; that needs the rights to create and to delete\n"
+               "benchmarkruns.\n"
                "--older-than and --keep-runs are for a store on this machine (--local or\n"
                "--store); they choose among finished runs, by this machine's clock. Look at\n"
                "their list with --dry-run first.",

@@ -62,6 +62,13 @@ static void on_run(void *ctx, enum kube_change change, const struct kube_object 
 {
     struct daemon *d = ctx;
     struct run *run = run_queue_find(&d->queue, object->uid);
+    if (run == NULL && eraser_is_wish(object->json)) {
+        if (change == KUBE_CHANGE_REMOVED) {
+            eraser_take(&d->eraser, object->json);
+            wake(d);
+        }
+        return;
+    }
     if (run != NULL) {
         run_update(run, object->json);
     } else if (change == KUBE_CHANGE_REMOVED || !run_queue_is_resting(&d->queue, object->uid) ||
@@ -219,6 +226,7 @@ static void look(struct daemon *d)
         return;
     }
     if (r >= 0 && !is_first_look) {
+        eraser_work(&d->eraser, &d->run_env, &d->queue);
         purge(d);
     }
     look_at_space(d);
@@ -437,6 +445,7 @@ void daemon_free(struct daemon *d)
             (uv_req_t *)&d->dns_request); /* fails if it is in progress: then on_name frees */
     }
     run_queue_done(&d->queue);
+    eraser_done(&d->eraser);
     kube_client_set_guard(d->client, NULL, NULL); /* it asks the elector */
     elector_free(d->elector);
     watches_stop(&d->watches);

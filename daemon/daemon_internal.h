@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "daemon/api_health.h"
+#include "daemon/eraser.h"
 #include "daemon/event_recorder.h"
 #include "daemon/web/inspect.h"
 #include "daemon/keep.h"
@@ -45,6 +46,7 @@ struct daemon {
     struct daemon_counters counters;
     bool are_objects_known; /* the store knows which of its runs have objects */
     struct space space;
+    struct eraser eraser;
     struct keeper keeper;
     int64_t purge_ns; /* nothing is erased before that */
     int64_t trim_ns;  /* memory goes back to the system not before that */

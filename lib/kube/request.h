@@ -44,6 +44,8 @@ extern const struct kube_resource kube_pods, kube_services, kube_secrets, kube_c
  * results at once. */
 #define KUBE_ERASE_ANNOTATION "benchd.io/erase"
 #define KUBE_ERASE_NOW "Now"
+/* On a BenchmarkRun that is no run: when it is deleted, the results of the run with this uid go. */
+#define KUBE_ERASE_RUN_ANNOTATION "benchd.io/erase-run"
 
 struct kube_list_options {
     const char *label_selector, *field_selector; /* NULL: none */

@@ -36,6 +36,7 @@ class FakeCluster:
         self.address = "service"
         self.read_key = None     # what benchd wants to see, and its Lease has
         self.kinds_installed = True
+        self.benchd_erases = True   # what a deleted request asks for
         self.answers = []        # (method, regex of the path, code, body): before everything else
         self.requests = []       # (method, path, body)
         self.documents = {}      # run name: the attempts document that benchd serves
@@ -192,6 +193,9 @@ class FakeCluster:
         if name not in there:
             return status(404, "NotFound", f'{plural}.benchd.io "{name}" not found')
         if method == "DELETE":
+            wanted = there[name]["metadata"].get("annotations", {}).get("benchd.io/erase-run")
+            if self.benchd_erases:
+                self.documents = {n: d for n, d in self.documents.items() if d["run"]["uid"] != wanted}
             return 200, self.remove(plural, name)
         if method == "PATCH":
             for part in ("spec", "metadata"):
@@ -221,6 +225,7 @@ class FakeCluster:
     def answer_benchd(self, path, query):
         name, _, rest = path.removeprefix("api/v1/runs/").partition("/")
         args = {k: v[0] for k, v in urllib.parse.parse_qs(query).items()}
+        name = next((n for n, d in self.documents.items() if d["run"]["uid"] == name), name)
         if name not in self.documents:
             return 404, {"code": 404, "message": f"there is no run '{name}'"}
         document = self.documents[name]
@@ -235,7 +240,8 @@ class FakeCluster:
 
 def state_of(document, progress=None):
     st = document["run"]["status"]
-    return {**{k: st[k] for k in ("phase", "reason", "message", "trialsDone", "trialsFailed", "trialsTotal",
+    return {"name": document["run"]["name"], "uid": document["run"]["uid"],
+            **{k: st[k] for k in ("phase", "reason", "message", "trialsDone", "trialsFailed", "trialsTotal",
                                   "current")},
             "started": None, "ended": None, "progress": progress,
             "attempts": [{k: a[k] for k in ("point", "trial", "attempt")}

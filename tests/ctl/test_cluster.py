@@ -44,14 +44,41 @@ class Reading(ClusterCase):
         self.assertEqual(self.ctl("results", name, "-o", "json").stdout, before)
         self.assertIn(name, self.ctl("describe", f"bmr/{name}").stdout)
         self.assertIn("point=0", self.ctl("logs", name, "--point", "0").stdout)
-        for verb in ("delete", "cancel"):
-            done = self.ctl(verb, name, code=3)
-            self.assertEqual(done.stdout, "")
-            self.assertIn(f"error: run/{name} has no BenchmarkRun any more; benchd has its results, and the cluster's API "
-                          "cannot delete them", done.stderr)
-            self.assertIn(f"fix: where benchd's store is: benchctl delete {name} --store sqlite:FILE", done.stderr)
+        done = self.ctl("cancel", name, code=3)
+        self.assertIn(f"error: run/{name} has no BenchmarkRun any more, so there is nothing to cancel", done.stderr)
+        self.assertIn(f"fix: delete its results with: benchctl delete {name}", done.stderr)
         self.fake.lease_age_s = 60
         self.assertIn(f"there is no run '{name}'", self.ctl("results", name, code=3).stderr)
+
+    def test_results_without_an_object_are_deleted(self):
+        """By a BenchmarkRun that asks for it, so that who may do that is decided by Kubernetes."""
+        name = self.serve_local_run()
+        uid = self.fake.documents[name]["run"]["uid"]
+        del self.fake.objects["benchmarkruns"][name]
+        forbidden = (403, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403, "reason": "Forbidden",
+                           "message": 'benchmarkruns.benchd.io is forbidden: User "u" cannot delete resource'})
+        for method, step in (("POST", "create a BenchmarkRun"), ("DELETE", "delete bmr/erase-")):
+            self.fake.answers = [(method, "/benchmarkruns", *forbidden)]
+            done = self.ctl("delete", name, code=4)
+            self.assertIn(step, done.stderr)
+            self.assertIn("needs the rights to create and to delete benchmarkruns", done.stderr)
+            self.assertIn(name, self.fake.documents)
+        self.fake.answers = []
+        self.fake.objects["benchmarkruns"].clear()
+        self.assertEqual(self.ctl("delete", name).stdout, f"run/{name} deleted\n")
+        self.assertEqual((self.fake.objects["benchmarkruns"], self.fake.documents), ({}, {}))
+        asked = [body for method, path, body in self.fake.requests if method == "POST" and "benchmarkruns" in path][-1]
+        self.assertEqual(asked["metadata"]["annotations"], {"benchd.io/erase-run": uid})
+        self.assertTrue(asked["spec"]["cancel"])   # no benchd runs it
+        self.assertIn(f"there is no run '{name}'", self.ctl("delete", name, code=3).stderr)
+
+    def test_results_that_benchd_does_not_erase(self):
+        name = self.serve_local_run()
+        del self.fake.objects["benchmarkruns"][name]
+        self.fake.benchd_erases = False
+        done = self.ctl("delete", name, code=8)
+        self.assertIn(f"error: run/{name}: benchd still has its results", done.stderr)
+        self.assertEqual(done.stdout, "")
 
     def test_get(self):
         self.assertEqual(self.ctl("get").stderr, "No runs found (-n bench).\n")

@@ -1,0 +1,140 @@
+/* Results without an object go when somebody deletes the BenchmarkRun that asks for it, and no others. */
+#include "run_world.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "daemon/eraser.h"
+
+/* As in test_run_queue.c: the real one needs a client. */
+const json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
+{
+    (void)w, (void)kind, (void)name;
+    return NULL;
+}
+
+static json_t *wish(const char *uid)
+{
+    json_t *bmr = make_bmr("w1", "{\"benchmarkRef\":{\"name\":\"none\"},\"cancel\":true}", "{}");
+    json_object_set_new(json_object_get(bmr, "metadata"), "annotations",
+                        json_pack("{s:s}", "benchd.io/erase-run", uid));
+    return bmr;
+}
+
+static void a_wish_is_no_run(void **state)
+{
+    (void)state;
+    json_t *bmr = inline_bmr("u1");
+    assert_false(eraser_is_wish(bmr));
+    json_decref(bmr);
+    bmr = wish("u1");
+    assert_true(eraser_is_wish(bmr));
+    /* A run on which somebody writes the annotation stays a run: its pods must go with it. */
+    json_object_set_new(bmr, "status", json_pack("{s:s}", "phase", "Running"));
+    assert_false(eraser_is_wish(bmr));
+    json_decref(bmr);
+}
+
+static void put(struct world *w, const char *uid, const char *ns)
+{
+    struct run_row row = {.uid = (char *)uid,
+                          .name = (char *)uid,
+                          .benchmark = (char *)"b",
+                          .definition_json = (char *)"{}",
+                          .object_ns = (char *)ns,
+                          .status = {.phase = RUN_SUCCEEDED, .ended_unix_ms = 1}};
+    assert_int_equal(w->env.store->ops->put_run(w->env.store, &row, NULL), 0);
+}
+
+static bool is_stored(struct world *w, const char *uid)
+{
+    struct run_brief brief;
+    return w->env.store->ops->get_brief(w->env.store, uid, &brief, NULL) == 0;
+}
+
+static void ask(struct world *w, const struct run_queue *q, const char *uid)
+{
+    struct eraser e = {0};
+    json_t *bmr = wish(uid);
+    eraser_take(&e, bmr);
+    json_decref(bmr);
+    eraser_work(&e, &w->env, q);
+    assert_int_equal(e.uids.len, 0);
+    eraser_done(&e);
+}
+
+static void what_nobody_has_in_hand_goes(void **state)
+{
+    struct world *w = *state;
+    struct store *store = w->env.store;
+    struct run_queue q = {0};
+    put(w, "expired", NULL);
+    put(w, "deleted", NULL);
+    assert_int_equal(store->ops->set_object(store, "deleted", NULL, 5, NULL), 0);
+    put(w, "there", "ns");
+    put(w, "claimed", NULL);
+    put(w, "queued", NULL);
+    json_t *bmr = inline_bmr("queued");
+    run_queue_add(&q, run_new(&w->env, bmr));
+    json_decref(bmr);
+    struct store *other = NULL;
+    assert_int_equal(store_open(w->url, false, &other, NULL), 0);
+    assert_int_equal(other->ops->claim_run(other, "claimed", NULL), 0);
+    static const struct {
+        const char *uid;
+        bool stays;
+    } rows[] = {{"expired", false}, {"deleted", false}, {"there", true},
+                {"claimed", true},  {"queued", true},   {"never-stored", false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        print_message("# row '%s'\n", rows[i].uid);
+        ask(w, &q, rows[i].uid);
+        assert_int_equal(is_stored(w, rows[i].uid), rows[i].stays);
+    }
+    assert_int_equal(w->counters.runs_deleted, 2);
+    store_close(other);
+    ask(w, &q, "claimed");
+    assert_false(is_stored(w, "claimed"));
+    run_queue_done(&q);
+}
+
+static int fail_busy(struct store *s, const char *uid, struct err *err)
+{
+    (void)s, (void)uid;
+    return err_set(err, EBUSY, "another process writes");
+}
+
+/* What a busy store refuses is not forgotten. */
+static void a_busy_store_is_asked_again(void **state)
+{
+    struct world *w = *state;
+    const struct store_ops *real = w->env.store->ops;
+    struct store_ops busy = *real;
+    const struct run_queue q = {0};
+    put(w, "a", NULL);
+    put(w, "b", NULL);
+    struct eraser e = {0};
+    json_t *bmrs[] = {wish("a"), wish("b")};
+    for (size_t i = 0; i < 2; i++) {
+        eraser_take(&e, bmrs[i]);
+        json_decref(bmrs[i]);
+    }
+    busy.delete_run = fail_busy;
+    w->env.store->ops = &busy;
+    eraser_work(&e, &w->env, &q);
+    assert_int_equal(e.uids.len, 2);
+    w->env.store->ops = real;
+    eraser_work(&e, &w->env, &q);
+    assert_int_equal(e.uids.len, 0);
+    assert_false(is_stored(w, "a") || is_stored(w, "b"));
+    eraser_done(&e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wish_is_no_run),
+        cmocka_unit_test_setup_teardown(what_nobody_has_in_hand_goes, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(a_busy_store_is_asked_again, world_setup, world_teardown),
+    };
+    return cmocka_run_group_tests_name("daemon/eraser", tests, NULL, NULL);
+}
