@@ -129,6 +129,8 @@ enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret)
     struct kube_client_params params = {.loop = &c->loop,
                                         .config = &c->config,
                                         .user_agent = "benchctl/" BENCHD_VERSION,
+                                        .environment = environ,
+                                        .is_interactive = isatty(STDIN_FILENO) == 1,
                                         .on_notice = on_notice};
     struct err err = {0};
     if (run_random(&params.seed, sizeof(params.seed), &err) < 0 ||

@@ -312,10 +312,12 @@ static void on_name(uv_getaddrinfo_t *request, int status, struct addrinfo *foun
 
 static void on_notice(void *ctx, enum kube_notice notice, const char *text)
 {
-    static const char *const messages[] = {[KUBE_NOTICE_INSECURE] =
-                                               "the connection to the API server is not secure"};
+    static const char *const messages[] = {
+        [KUBE_NOTICE_INSECURE] = "the connection to the API server is not secure",
+        [KUBE_NOTICE_PLUGIN] = "the credential plugin says",
+    };
     (void)ctx;
-    log_event(LOG_LEVEL_WARN, messages[notice], "reason", text, NULL);
+    log_event(LOG_LEVEL_WARN, messages[notice], "text", text, NULL);
 }
 
 int daemon_new(const struct daemon_params *params, struct daemon **ret, struct err *err)
@@ -338,6 +340,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                               .config = params->config,
                                               .user_agent = "benchd/" BENCHD_VERSION,
                                               .seed = (uint64_t)clock_monotonic_ns(),
+                                              .environment = params->environment,
                                               .on_notice = on_notice};
     int r = kube_client_new(&client, &d->client, err);
     if (r < 0) {

@@ -19,6 +19,7 @@ struct daemon_params {
     struct store *store;        /* borrowed */
     struct daemon_view *view;   /* borrowed; the daemon publishes into it */
     const unsigned char *key;   /* KEY_SIZE bytes, copied */
+    char *const *environment;   /* what credential plugins inherit; borrowed */
     const char *read_key;       /* for the Lease, copied; NULL: readers need none */
     void (*on_stop)(void *ctx); /* it wants to end: daemon_exit_code says how */
     void *ctx;

@@ -128,6 +128,7 @@ static int open_all(struct program *p, struct err *err)
                                            .store = p->store,
                                            .view = p->view,
                                            .key = p->key,
+                                           .environment = environ,
                                            .read_key = read_key,
                                            .on_stop = on_stop,
                                            .ctx = p},

@@ -1,4 +1,4 @@
-/* Requests and streams, see client.h: the queue, retries and credentials on top of transfer.h.
+/* Requests and streams, see client.h: the queue and retries on top of session.h and transfer.h.
  * Edge file: libuv's timer and clock.
  *
  *   kube_call --> WAITING --due, and room--> RUNNING --final answer--> on_done, freed
@@ -9,15 +9,13 @@
 #include "kube/client.h"
 
 #include <assert.h>
-#include <string.h>
 #include <sys/queue.h>
 
 #include <uv.h>
 
 #include "base/mem.h"
-#include "kube/client_server.h"
-#include "kube/credentials.h"
 #include "kube/retry.h"
+#include "kube/session.h"
 #include "kube/transfer.h"
 #include "kube/transport.h"
 
@@ -38,6 +36,7 @@ struct kube_call {
     int64_t due_ns;
     int64_t sent_ns;
     struct kube_transfer *transfer; /* NULL: waiting */
+    unsigned generation;            /* of the credentials that it was sent with */
     TAILQ_ENTRY(kube_call) link;
 };
 
@@ -48,7 +47,8 @@ struct kube_stream {
     struct kube_stream_ops ops;
     void *ctx;
     struct kube_transfer *transfer; /* NULL: waiting for the next iteration of the loop */
-    bool is_refreshed;              /* sent again with new credentials */
+    unsigned generation;            /* of the credentials that it was sent with */
+    bool is_refreshed;              /* sent again with new ones */
     bool is_open;
     int64_t sent_ns;
     unsigned outage; /* the client's, when it opened */
@@ -58,26 +58,18 @@ struct kube_stream {
 struct kube_client {
     uv_loop_t *loop;
     uv_timer_t timer;
-    struct kube_config config;
-    struct kube_credentials credentials;
-    struct kube_endpoint endpoint;
-    char *base_url, *connect_to, *proxy, *user_agent; /* what endpoint points to */
-    bool is_here;
-    struct kube_transport *transport;
+    struct kube_session *session;      /* NULL: being freed */
     unsigned max_in_flight, in_flight; /* of KUBE_NORMAL calls */
     uint64_t seed;
     bool is_closing;
     bool is_away;       /* the server did not listen at the latest request */
     unsigned outages;   /* how often the server became unreachable */
-    unsigned n_handles; /* the timer, the transport */
+    unsigned n_handles; /* the timer, the session */
     TAILQ_HEAD(, kube_call) waiting, running;
     TAILQ_HEAD(, kube_stream) streams;
     struct kube_client_stats stats;
     bool (*may_write)(void *ctx); /* NULL: always */
     void *guard_ctx;
-    void (*on_notice)(void *ctx, enum kube_notice notice, const char *text);
-    void *notice_ctx;
-    bool is_insecurity_told;
 };
 
 static void on_timer(uv_timer_t *timer);
@@ -89,30 +81,7 @@ static int64_t now(void)
 
 /* --- life --- */
 
-static void refresh_endpoint(struct kube_client *c)
-{
-    c->endpoint = (struct kube_endpoint){
-        .base_url = c->base_url,
-        .connect_to = c->connect_to,
-        .ca_pem = c->config.ca_pem,
-        .cert_pem = c->config.cert_pem,
-        .key_pem = c->config.key_pem,
-        .user_agent = c->user_agent,
-        .proxy = c->proxy,
-        .headers = c->config.impersonation,
-        .is_insecure = c->config.is_insecure,
-        .is_here = c->is_here,
-        .is_uncompressed = c->config.is_uncompressed,
-    };
-}
-
-static void free_texts(struct kube_client *c)
-{
-    free(c->base_url);
-    free(c->connect_to);
-    free(c->proxy);
-    free(c->user_agent);
-}
+static void on_ready(void *ctx);
 
 int kube_client_new(const struct kube_client_params *params, struct kube_client **ret,
                     struct err *err)
@@ -121,23 +90,14 @@ int kube_client_new(const struct kube_client_params *params, struct kube_client 
     c->loop = params->loop;
     c->max_in_flight = params->max_in_flight == 0 ? DEFAULT_IN_FLIGHT : params->max_in_flight;
     c->seed = params->seed;
-    c->user_agent = xstrdup(params->user_agent);
-    c->on_notice = params->on_notice;
-    c->notice_ctx = params->notice_ctx;
     TAILQ_INIT(&c->waiting);
     TAILQ_INIT(&c->running);
     TAILQ_INIT(&c->streams);
-    int r = client_server(params->config, &c->base_url, &c->connect_to, &c->is_here, err);
-    r = r < 0 ? r : client_proxy(params->config, &c->proxy, err);
-    r = r < 0 ? r : kube_transport_new(c->loop, &c->transport, err);
+    int r = kube_session_new(params, on_ready, c, &c->session, err);
     if (r < 0) {
-        free_texts(c);
         free(c);
         return r;
     }
-    c->config = kube_config_copy(params->config);
-    kube_credentials_init(&c->credentials, c->config.token, c->config.token_file);
-    refresh_endpoint(c);
     (void)uv_timer_init(c->loop, &c->timer); /* cannot fail */
     c->timer.data = c;
     c->n_handles = 2;
@@ -150,9 +110,6 @@ static void release_handle(struct kube_client *c)
     if (--c->n_handles > 0) {
         return;
     }
-    kube_config_done(&c->config);
-    kube_credentials_done(&c->credentials);
-    free_texts(c);
     free(c);
 }
 
@@ -161,7 +118,7 @@ static void on_timer_closed(uv_handle_t *handle)
     release_handle(handle->data);
 }
 
-static void on_transport_closed(void *ctx)
+static void on_session_closed(void *ctx)
 {
     release_handle(ctx);
 }
@@ -182,7 +139,7 @@ void kube_client_free(struct kube_client *c)
         kube_stream_cancel(s);
     }
     uv_close((uv_handle_t *)&c->timer, on_timer_closed);
-    kube_transport_free(c->transport, on_transport_closed, c);
+    kube_session_free(take_ptr(c->session), on_session_closed);
 }
 
 struct uv_loop_s *kube_client_loop(const struct kube_client *c)
@@ -199,8 +156,8 @@ void kube_client_set_guard(struct kube_client *c, bool (*may_write)(void *ctx), 
 void kube_client_get_stats(const struct kube_client *c, struct kube_client_stats *ret)
 {
     *ret = c->stats;
-    ret->connections = kube_transport_connections(c->transport);
-    ret->bytes_in = kube_transport_bytes_in(c->transport);
+    ret->connections = kube_transport_connections(kube_session_transport(c->session));
+    ret->bytes_in = kube_transport_bytes_in(kube_session_transport(c->session));
 }
 
 /* --- what calls and streams share --- */
@@ -240,7 +197,7 @@ static void arm(struct kube_client *c)
     TAILQ_FOREACH (s, &c->streams, link) {
         due_ns = s->transfer == NULL ? INT64_MIN : due_ns;
     }
-    if (due_ns == INT64_MAX) {
+    if (due_ns == INT64_MAX || kube_session_is_waiting(c->session, now_ns)) {
         (void)uv_timer_stop(&c->timer); /* cannot fail */
         return;
     }
@@ -250,31 +207,10 @@ static void arm(struct kube_client *c)
                          0); /* fails only for a closing handle */
 }
 
-/* Reads credentials again if the failure was about them. True: they are new, so retry. */
-static bool learn(struct kube_client *c, const struct kube_response *res)
-{
-    const bool is_refused = res->failure == KUBE_ANSWERED && kube_is_unauthenticated(res);
-    if (!is_refused && res->failure != KUBE_TLS) {
-        return false;
-    }
-    /* Also for a 401: a server treats an expired client certificate as no certificate. */
-    const bool is_new = kube_config_reload(&c->config, NULL) > 0;
-    refresh_endpoint(c);
-    if (is_refused) {
-        kube_credentials_refused(&c->credentials);
-    }
-    return is_new || (is_refused && c->config.token_file != NULL);
-}
-
 static int start(struct kube_client *c, struct kube_transfer_params *params,
-                 struct kube_transfer **ret, struct err *err)
+                 struct kube_transfer **ret, unsigned *ret_generation, struct err *err)
 {
-    int r = kube_credentials_get(&c->credentials, now(), &params->token, err);
-    if (r < 0) {
-        return err_wrap(err, r, "%s", params->req->what);
-    }
-    params->endpoint = &c->endpoint;
-    r = kube_transfer_start(c->transport, params, ret, err);
+    const int r = kube_session_start(c->session, now(), params, ret, ret_generation, err);
     c->stats.requests += r == 0;
     return r;
 }
@@ -368,7 +304,7 @@ static void on_answer(void *ctx, const struct kube_response *res)
     call_stops_running(call);
     kube_traffic_count(&c->stats.traffic, &call->req, res, now() - call->sent_ns);
     int64_t wait_ns = 0;
-    const bool is_worth_it = learn(c, res);
+    const bool is_worth_it = kube_session_learn(c->session, now(), res, call->generation);
     const enum kube_verdict verdict = kube_retry_decide(&call->retry, &call->req, res, &wait_ns);
     if (verdict == KUBE_RETRY_WAIT || (verdict == KUBE_RETRY_REFRESH && is_worth_it)) {
         if (call->options.on_again != NULL) {
@@ -407,7 +343,7 @@ static void call_start(struct kube_call *call)
                                           .ctx = call};
     struct err err = {0};
     call->sent_ns = now();
-    const int r = start(c, &params, &call->transfer, &err);
+    const int r = start(c, &params, &call->transfer, &call->generation, &err);
     if (r < 0) {
         const struct kube_response res = no_answer(KUBE_LOCAL, err.msg);
         call_end(call, r, &res, &err);
@@ -553,7 +489,7 @@ static void on_stream_done(void *ctx, const struct kube_response *res)
     if (!s->is_open) { /* its headers were counted, its end is none of the server's answers */
         kube_traffic_count(&c->stats.traffic, &s->req, res, now() - s->sent_ns);
     }
-    if (learn(c, res) && !s->is_refreshed) {
+    if (kube_session_learn(c->session, now(), res, s->generation) && !s->is_refreshed) {
         s->is_refreshed = true;
         s->is_open = false;
         s->transfer = NULL;
@@ -579,7 +515,7 @@ static void stream_start(struct kube_stream *s)
                                           .ctx = s};
     struct err err = {0};
     s->sent_ns = now();
-    const int r = start(s->client, &params, &s->transfer, &err);
+    const int r = start(s->client, &params, &s->transfer, &s->generation, &err);
     if (r < 0) {
         const struct kube_response res = no_answer(KUBE_LOCAL, err.msg);
         stream_over(s, r, &res, &err);
@@ -597,27 +533,27 @@ static struct kube_stream *next_stream(const struct kube_client *c)
     return NULL;
 }
 
-static void tell_insecurity(struct kube_client *c)
+/* False: its credentials are on their way. */
+static bool may_send(struct kube_client *c)
 {
-    if (c->config.is_insecure && !c->is_insecurity_told && c->on_notice != NULL) {
-        c->is_insecurity_told = true;
-        c->on_notice(
-            c->notice_ctx, KUBE_NOTICE_INSECURE,
-            "insecure-skip-tls-verify is set: the API server's certificate is not verified");
-    }
+    return !c->is_closing && kube_session_prepare(c->session, now());
+}
+
+static void on_ready(void *ctx)
+{
+    arm(ctx);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
     struct kube_client *c = timer->data;
     const int64_t now_ns = now();
-    tell_insecurity(c);
     /* If a request cannot be started, its callback may cancel others or free the client. The client's
      * memory stays until its handles have closed, with empty lists. */
-    for (struct kube_call *call; (call = next_call(c, now_ns)) != NULL;) {
+    for (struct kube_call *call; (call = next_call(c, now_ns)) != NULL && may_send(c);) {
         call_start(call);
     }
-    for (struct kube_stream *s; (s = next_stream(c)) != NULL;) {
+    for (struct kube_stream *s; (s = next_stream(c)) != NULL && may_send(c);) {
         stream_start(s);
     }
     arm(c);

@@ -24,6 +24,7 @@ struct kube_stream;
 /* Words for the user that are no failure. */
 enum kube_notice {
     KUBE_NOTICE_INSECURE, /* once: the server's certificate is not verified */
+    KUBE_NOTICE_PLUGIN,   /* a line of a credential plugin, or why it failed */
 };
 
 struct kube_client_params {
@@ -32,6 +33,11 @@ struct kube_client_params {
     const char *user_agent;           /* "benchd/0.1.0" */
     unsigned max_in_flight;           /* of KUBE_NORMAL calls, the rest queues; 0: 32 */
     uint64_t seed;                    /* of back-off jitter */
+    /* For credential plugins: what they inherit (environ; NULL: nothing), and whether a person is at
+     * our standard input. */
+    char *const *environment;
+    bool is_interactive;
+    uint64_t plugin_timeout_ms; /* 0: a minute, or ten for a person */
     /* NULL, or called from the loop; it must not free the client. */
     void (*on_notice)(void *ctx, enum kube_notice notice, const char *text);
     void *notice_ctx;

@@ -6,46 +6,27 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "kube/config_exec.h"
 #include "kube/config_read.h"
 #include "kube/config_user.h"
 
-static void free_list(char **list)
-{
-    for (char **item = list; item != NULL && *item != NULL; item++) {
-        free(*item);
-    }
-    free(list);
-}
-
 void kube_config_done(struct kube_config *c)
 {
-    char **const owned[] = {&c->server,    &c->ns,       &c->context, &c->tls_server_name,
-                            &c->ca_pem,    &c->cert_pem, &c->key_pem, &c->ca_file,
-                            &c->cert_file, &c->key_file, &c->token,   &c->token_file,
-                            &c->proxy_url};
+    char **const owned[] = {
+        &c->server,   &c->ns,         &c->context,   &c->tls_server_name, &c->ca_pem,
+        &c->cert_pem, &c->key_pem,    &c->ca_file,   &c->cert_file,       &c->key_file,
+        &c->token,    &c->token_file, &c->proxy_url, &c->exec_extension};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++) {
         free(*owned[i]);
     }
-    free_list(c->impersonation);
+    config_list_free(c->impersonation);
+    config_exec_free(c->exec);
     *c = (struct kube_config){0};
 }
 
 static char *dup_or_null(const char *s)
 {
     return s == NULL ? NULL : xstrdup(s);
-}
-
-static char **dup_list(char *const *list)
-{
-    if (list == NULL) {
-        return NULL;
-    }
-    VEC(char *) copy = {0};
-    for (; *list != NULL; list++) {
-        *vec_push(&copy) = xstrdup(*list);
-    }
-    *vec_push(&copy) = NULL;
-    return copy.items;
 }
 
 struct kube_config kube_config_copy(const struct kube_config *c)
@@ -66,7 +47,9 @@ struct kube_config kube_config_copy(const struct kube_config *c)
         .key_file = dup_or_null(c->key_file),
         .token = dup_or_null(c->token),
         .token_file = dup_or_null(c->token_file),
-        .impersonation = dup_list(c->impersonation),
+        .impersonation = config_list_copy(c->impersonation),
+        .exec = config_exec_copy(c->exec),
+        .exec_extension = dup_or_null(c->exec_extension),
     };
 }
 
@@ -89,9 +72,9 @@ static void sources_done(struct sources *sources)
     vec_done(&sources->list);
 }
 
-static const struct node *entry_of(const struct node *root, const char *list, const char *name)
+/* The entry of a list of maps with this name; NULL if there is none. */
+static const struct node *entry_of(const struct node *entries, const char *name)
 {
-    const struct node *entries = tree_get(root, list);
     for (size_t i = 0; entries != NULL && entries->kind == NODE_SEQ && i < entries->n_children;
          i++) {
         const struct node *entry_name = tree_get(entries->children[i], "name");
@@ -109,7 +92,7 @@ static int find_named(const struct config_reader *r, const struct sources *sourc
                       const struct node **ret, struct config_reader *ret_reader)
 {
     vec_each (const struct source, s, &sources->list) {
-        const struct node *entry = entry_of(s->root, list, name);
+        const struct node *entry = entry_of(tree_get(s->root, list), name);
         if (entry == NULL) {
             continue;
         }
@@ -167,6 +150,21 @@ static int read_proxy(const struct config_reader *r, const struct node *cluster)
         "proxy-url must be http://HOST:PORT, https://HOST:PORT or socks5://HOST:PORT");
 }
 
+/* What the cluster's entry says to credential plugins, as it is. */
+static void read_extension(const struct config_reader *r, const struct node *cluster)
+{
+    const struct node *entry =
+        entry_of(tree_get(cluster, "extensions"), "client.authentication.k8s.io/exec");
+    const struct node *extension = tree_get(entry, "extension");
+    if (extension != NULL) {
+        json_t *json = tree_to_json(extension);
+        char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
+        r->config->exec_extension = text == NULL ? NULL : xstrdup(text);
+        free(text);
+        json_decref(json);
+    }
+}
+
 static int read_cluster(const struct config_reader *r, const struct node *cluster)
 {
     struct kube_config *c = r->config;
@@ -186,6 +184,7 @@ static int read_cluster(const struct config_reader *r, const struct node *cluste
     if (code == 0) {
         code = read_proxy(r, cluster);
     }
+    read_extension(r, cluster);
     if (code == 0 && c->is_insecure && (c->ca_pem != NULL || c->ca_file != NULL)) {
         return config_fail_at(
             r, tree_get(cluster, "insecure-skip-tls-verify")->mark,

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "kube/config_exec.h"
 
 /* The token becomes part of a header. */
 static int read_token(const struct config_reader *r, const struct node *user)
@@ -174,7 +175,6 @@ int config_read_user(const struct config_reader *r, const struct node *user)
     static const struct {
         const char *key, *advice;
     } refused[] = {
-        {"exec", "use a context with a client certificate or a token (kubectl create token NAME)"},
         {"auth-provider", "Kubernetes 1.26 removed it; use the exec plugin of your provider (GKE: "
                           "gke-gcloud-auth-plugin, AKS: kubelogin convert-kubeconfig, OIDC: "
                           "kubectl oidc-login)"},
@@ -193,6 +193,12 @@ int config_read_user(const struct config_reader *r, const struct node *user)
     }
     if (code == 0) {
         code = config_copy_path(r, user, "tokenFile", &r->config->token_file);
+    }
+    if (code == 0) {
+        code = config_read_exec(r, user, &r->config->exec);
+    }
+    if (r->config->token != NULL || r->config->token_file != NULL) {
+        config_exec_free(take_ptr(r->config->exec)); /* as kubectl: it is not asked */
     }
     return code < 0 ? code : read_impersonation(r, user);
 }

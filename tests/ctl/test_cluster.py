@@ -2,7 +2,9 @@
 """benchctl on a cluster, against an API server that answers what the test wants. What a run gave locally is
 served as benchd would serve it, so that the same run must print the same text from both."""
 import json
+import os
 import pathlib
+import pty
 import re
 import signal
 
@@ -122,6 +124,43 @@ class Reading(ClusterCase):
         self.ctl("get", "--kubeconfig", one)
         self.env["KUBECONFIG"] = f"{self.folder}/none:{self.folder}/neither"
         self.assertIn(f"{self.folder}/none", self.ctl("get", code=2).stderr)
+
+    def with_plugin(self, script):
+        """A kubeconfig whose user is a credential plugin, which refuses to be run twice."""
+        path = self.folder / "kubeconfig"
+        document = json.loads(path.read_text(encoding="utf-8"))
+        document["users"][0]["user"] = {"exec": {
+            "apiVersion": "client.authentication.k8s.io/v1", "command": "./login", "interactiveMode": "IfAvailable",
+            "installHint": "Ask the platform team for login.", "env": [{"name": "LOGIN", "value": "hidden"}]}}
+        path.write_text(json.dumps(document), encoding="utf-8")
+        login = self.folder / "login"
+        login.write_text(f"#!/bin/sh\nmkdir {self.folder}/ran || exit 9\n{script}\n", encoding="utf-8")
+        login.chmod(0o755)
+
+    def test_a_credential_plugin(self):
+        self.with_plugin("""echo "logged in as $LOGIN$(id -un | tr -c '\n' x)" >&2
+            printf '%s' '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"t0"}}'""")
+        done = self.ctl("get")
+        self.assertRegex(done.stderr, r"(?m)^warning: .*/login: logged in as hiddenx+$")
+        self.assertNotIn("t0", done.stderr)
+
+    def test_a_credential_plugin_that_fails(self):
+        self.with_plugin("echo 'the session has expired' >&2\nexit 3")
+        done = self.ctl("get", code=5)
+        self.assertRegex(done.stderr, "no credentials: '.*/login' exited with code 3: the session has expired; "
+                                      "Ask the platform team for login.")
+        self.assertEqual(self.fake.requests, [])
+
+    def test_a_credential_plugin_that_asks(self):
+        """At a terminal it has ours: it asks on standard error, and reads the answer."""
+        self.with_plugin("""printf 'Password: ' >&2; read -r word; [ "$word" = open ] || exit 8
+            case $KUBERNETES_EXEC_INFO in *'"interactive":true'*) ;; *) exit 7 ;; esac
+            printf '%s' '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"t0"}}'""")
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        self.addCleanup(os.close, slave)
+        os.write(master, b"open\n")
+        self.assertIn("Password: ", self.ctl("get", stdin=slave).stderr)
 
     def test_an_insecure_kubeconfig_is_noted(self):
         path = self.folder / "kubeconfig"

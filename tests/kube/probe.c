@@ -1,7 +1,7 @@
 /* A client that does what it is told: one JSON command a line on stdin, one JSON event a line on
  * stdout. Used by the tests against the fake and against the real API server.
  *
- *   probe KUBECONFIG
+ *   probe KUBECONFIG [PLUGIN-TIMEOUT-MS]
  *   {"id":1,"op":"get","path":"/version"}                      -> {"id":1,"r":0,"code":200,...}
  *   create update delete apply merge dry_run: "resource", "ns", "object" or "name", "uid"
  *   stream: "path"; opened, data, end events   follow: "pod"; line, end events; "ended"
@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "kube/client.h"
 #include "kube/follow.h"
 #include "kube/informer.h"
@@ -95,6 +96,16 @@ static void on_done(void *ctx, int r, const struct kube_response *res, const str
     struct task *t = ctx;
     t->kind = NOTHING;
     say_end(t, r, res, err);
+}
+
+/* Events of number 0. */
+static void on_notice(void *ctx, enum kube_notice notice, const char *text)
+{
+    static const char *const names[] = {
+        [KUBE_NOTICE_INSECURE] = "insecure", [KUBE_NOTICE_PLUGIN] = "plugin"};
+    (void)ctx;
+    say(json_pack("{s:i, s:s, s:s, s:s}", "id", 0, "event", "notice", "notice", names[notice],
+                  "text", text));
 }
 
 static void on_burst_done(void *ctx, int r, const struct kube_response *res, const struct err *err)
@@ -374,13 +385,20 @@ int main(int argc, char **argv)
     struct probe p = {0};
     struct kube_config config;
     struct err err = {0};
-    if (argc != 2 || kube_config_load(argv[1], NULL, &config, &err) < 0) {
+    int64_t timeout_ms = 0;
+    const bool is_usage = argc == 2 || (argc == 3 && parse_i64(argv[2], &timeout_ms) == 0);
+    if (!is_usage || kube_config_load(argv[1], NULL, &config, &err) < 0) {
         fprintf(stderr, "probe: %s\n", err.msg);
         return 2;
     }
     uv_loop_init(&p.loop);
-    const struct kube_client_params params = {
-        .loop = &p.loop, .config = &config, .user_agent = "probe/1", .seed = 1};
+    const struct kube_client_params params = {.loop = &p.loop,
+                                              .config = &config,
+                                              .user_agent = "probe/1",
+                                              .seed = 1,
+                                              .environment = environ,
+                                              .plugin_timeout_ms = (uint64_t)timeout_ms,
+                                              .on_notice = on_notice};
     if (kube_client_new(&params, &p.client, &err) < 0) {
         fprintf(stderr, "probe: %s\n", err.msg);
         return 2;

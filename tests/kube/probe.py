@@ -10,11 +10,11 @@ WAIT_S = 30
 
 
 class Probe:
-    """probe as a child; `kubeconfig` is a path; `under`: the words of a program that starts it."""
+    """probe as a child; `kubeconfig` is a path; `under`: the words of a program that starts it; `more`: arguments."""
 
-    def __init__(self, kubeconfig, under=()):
-        self.child = subprocess.Popen([*under, os.environ["KUBE_PROBE"], str(kubeconfig)], stdin=subprocess.PIPE,
-                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def __init__(self, kubeconfig, under=(), more=(), **options):
+        self.child = subprocess.Popen([*under, os.environ["KUBE_PROBE"], str(kubeconfig), *more], stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
         self.events = {}
         self.last_id = 0
         self.lock = threading.Lock()
@@ -60,6 +60,13 @@ class Probe:
     def ask(self, op, **more):
         """Sends a command and waits for its end."""
         return self.next(self.start(op, **more))
+
+    def notices(self):
+        """The texts of all notices until now; call it after an answer."""
+        found = []
+        while (event := self.next(0, 0.05)):
+            found.append(event["text"])
+        return found
 
     def quit(self):
         """Ends it with whatever is under way; returns (exit status, what it said on stderr)."""

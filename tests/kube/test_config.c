@@ -16,6 +16,7 @@
 #define PEM_BASE64 "LS0tLS1CRUdJTiBYLS0tLS0KYQo=" /* "-----BEGIN X-----\na\n" */
 #define CONTEXT "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
 #define CLUSTER(fields) "clusters: [{name: k, cluster: {server: 'https://h:6443', " fields "}}]\n"
+#define V1BETA1 "client.authentication.k8s.io/v1beta1"
 #define USER(fields) "users: [{name: u, user: {" fields "}}]\n"
 
 static char *shown(const struct kube_config *c)
@@ -39,6 +40,16 @@ static char *shown(const struct kube_config *c)
     }
     for (char **line = c->impersonation; line != NULL && *line != NULL; line++) {
         buf_printf(&b, "<%s> ", *line);
+    }
+    for (char **arg = c->exec == NULL ? NULL : c->exec->argv; arg != NULL && *arg != NULL; arg++) {
+        buf_printf(&b, "[%s] ", *arg);
+    }
+    for (char **v = c->exec == NULL ? NULL : c->exec->env; v != NULL && *v != NULL; v++) {
+        buf_printf(&b, "{%s} ", *v);
+    }
+    if (c->exec != NULL) {
+        buf_printf(&b, "mode=%d %s%s", (int)c->exec->mode, c->exec->gets_cluster ? "cluster " : "",
+                   c->exec->install_hint == NULL ? "" : "hint ");
     }
     buf_puts(&b, c->is_insecure ? "insecure" : "checked");
     buf_puts(&b, c->is_uncompressed ? " plain" : "");
@@ -101,6 +112,19 @@ static void good_ones(void **state)
         {"acting as nobody else", NULL,
          CONTEXT CLUSTER("") USER("as: '', as-groups: [], as-uid: null, as-user-extra: {}"),
          "server=https://h:6443 context=c checked"},
+        {"a plugin of PATH", NULL,
+         CONTEXT CLUSTER("") USER("exec: {apiVersion: " V1BETA1 ", command: aws, args: [a, 'b c'], "
+                                  "env: [{name: X, value: Y1}, {name: E, value: ''}], installHint: "
+                                  "h, provideClusterInfo: true}"),
+         "server=https://h:6443 context=c [aws] [a] [b c] {X=Y1} {E=} mode=0 cluster hint checked"},
+        {"a plugin beside the kubeconfig", NULL,
+         CONTEXT CLUSTER("")
+             USER("exec: {apiVersion: client.authentication.k8s.io/v1, command: ./bin/login, args: "
+                  "null, env: null, interactiveMode: Never}"),
+         "server=https://h:6443 context=c [/home/u/.kube/./bin/login] mode=1 checked"},
+        {"a token is there: no plugin", NULL,
+         CONTEXT CLUSTER("") USER("token: t, exec: {apiVersion: " V1BETA1 ", command: x}"),
+         "server=https://h:6443 context=c token=t checked"},
         {"as kubectl writes it", NULL,
          "apiVersion: v1\nkind: Config\npreferences: {}\n" CONTEXT
          "clusters:\n- cluster:\n    server: https://127.0.0.1:6443\n  name: k\nusers:\n"
@@ -165,9 +189,36 @@ static void wrong_ones(void **state)
         {"a proxy without host", CONTEXT CLUSTER("proxy-url: 'http://'"), "proxy-url must be"},
         {"compression as a number", CONTEXT CLUSTER("disable-compression: 1"),
          "disable-compression must be true or false"},
-        {"exec", CONTEXT CLUSTER("") USER("exec: {command: aws}"),
-         "/k:4:26: exec is not supported: use a context with a client certificate or a token"},
-        {"auth-provider", CONTEXT CLUSTER("") USER("auth-provider: {name: gcp}"), "auth-provider"},
+        {"exec without command", CONTEXT CLUSTER("") USER("exec: {apiVersion: " V1BETA1 "}"),
+         "/k:4:32: exec has no command"},
+        {"exec of an old version",
+         CONTEXT CLUSTER("") USER("exec: {command: aws, apiVersion: client.authentication.k8s.io/"
+                                  "v1alpha1}"),
+         "/k:4:59: apiVersion of exec must be client.authentication.k8s.io/v1 or v1beta1 (got "
+         "'client.authentication.k8s.io/v1alpha1'); write the kubeconfig again"},
+        {"exec without version", CONTEXT CLUSTER("") USER("exec: {command: aws}"), "(got '')"},
+        {"exec as a text", CONTEXT CLUSTER("") USER("exec: aws"), "exec must be a map"},
+        {"exec v1 without a mode",
+         CONTEXT CLUSTER("")
+             USER("exec: {command: a, apiVersion: client.authentication.k8s.io/v1}"),
+         "interactiveMode of exec must be Never, IfAvailable or Always (got '')"},
+        {"a mode that does not exist",
+         CONTEXT CLUSTER("")
+             USER("exec: {command: a, interactiveMode: no!, apiVersion: " V1BETA1 "}"),
+         "(got 'no!')"},
+        {"an argument as a number",
+         CONTEXT CLUSTER("") USER("exec: {command: a, args: [1], apiVersion: " V1BETA1 "}"),
+         "an argument must be a string, not a whole number"},
+        {"a variable without name",
+         CONTEXT CLUSTER("") USER("exec: {command: a, env: [{value: x}], apiVersion: " V1BETA1 "}"),
+         "an entry of env must be {name: NAME, value: 'a string'}"},
+        {"a name with =",
+         CONTEXT CLUSTER("")
+             USER("exec: {command: a, env: [{name: A=B, value: x}], apiVersion: " V1BETA1 "}"),
+         "an entry of env"},
+        {"auth-provider", CONTEXT CLUSTER("") USER("auth-provider: {name: gcp}"),
+         "auth-provider is not supported: Kubernetes 1.26 removed it; use the exec plugin of your "
+         "provider (GKE: gke-gcloud-auth-plugin"},
         {"password", CONTEXT CLUSTER("") USER("username: x, password: z"), "username is not"},
         {"groups of nobody", CONTEXT CLUSTER("") USER("as-groups: [x]"),
          "/k:4:26: as-groups without as: name the user to act as, too"},

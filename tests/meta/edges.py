@@ -20,6 +20,7 @@ EDGES = {
         {
             "lib/kube/transport.c": "curl's sockets and timer are the loop's",
             "lib/kube/client.c": "the queue's timer, the clock of retries",
+            "lib/kube/exec_plugin.c": "a credential plugin is a child of the loop",
             "lib/kube/informer.c": "a reflector's timer and clock",
             "lib/kube/follow.c": "waiting between two streams of a log",
             "lib/run/process.c": "one child: its handle, its pipes",
@@ -45,6 +46,7 @@ EDGES = {
             "lib/base/clock.[ch]": "they are defined there",
             "lib/base/log.c": "a log line has a date",
             "lib/store/sql.c": "how long a statement took, for /metrics",
+            "lib/kube/session.c": "a credential says when it expires",
             "lib/run/*.c": "the real clock behind struct wall_clock, and when a child ended",
             "ctl/*.c": "dates for people, a run's creation",
             "daemon/web/health.c": "how long ago the loop turned",

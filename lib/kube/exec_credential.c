@@ -1,0 +1,184 @@
+/* Documents of kind ExecCredential, see exec_credential.h. */
+#include "kube/exec_credential.h"
+
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kube/json.h"
+#include "kube/rfc3339.h"
+
+void kube_exec_credential_done(struct kube_exec_credential *c)
+{
+    free(c->token);
+    free(c->cert_pem);
+    free(c->key_pem);
+    *c = (struct kube_exec_credential){.expires_unix_ms = -1};
+}
+
+/* --- what it is given --- */
+
+static char *base64_dup(const char *text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    struct buf out = BUF_INIT;
+    for (size_t len = strlen(text); len > 0;) {
+        const size_t n = len < 3 ? len : 3;
+        unsigned bits = 0;
+        for (size_t i = 0; i < 3; i++) {
+            bits = bits << 8 | (i < n ? (unsigned char)text[i] : 0);
+        }
+        for (size_t i = 0; i < 4; i++) {
+            buf_putc(&out, i <= n ? digits[bits >> (18 - 6 * i) & 63] : '=');
+        }
+        text += n;
+        len -= n;
+    }
+    return buf_take(&out);
+}
+
+static void set_text(json_t *map, const char *key, const char *value)
+{
+    if (value != NULL) {
+        (void)json_object_set_new(map, key, json_string(value)); /* fails only without memory */
+    }
+}
+
+static json_t *cluster_of(const struct kube_config *config)
+{
+    json_t *cluster = json_object();
+    set_text(cluster, "server", config->server);
+    set_text(cluster, "tls-server-name", config->tls_server_name);
+    set_text(cluster, "proxy-url", config->proxy_url);
+    if (config->is_insecure) {
+        (void)json_object_set_new(cluster, "insecure-skip-tls-verify", json_true());
+    }
+    if (config->is_uncompressed) {
+        (void)json_object_set_new(cluster, "disable-compression", json_true());
+    }
+    if (config->ca_pem != NULL) {
+        _cleanup_(freep) char *data = base64_dup(config->ca_pem);
+        set_text(cluster, "certificate-authority-data", data);
+    }
+    json_t *extension = config->exec_extension == NULL
+                            ? NULL
+                            : json_loads(config->exec_extension, JSON_DECODE_ANY, NULL);
+    (void)json_object_set_new(cluster, "config", extension == NULL ? json_null() : extension);
+    return cluster;
+}
+
+char *kube_exec_info(const struct kube_config *config, bool is_interactive)
+{
+    json_t *info = json_pack("{s:s, s:s, s:{s:b}}", "apiVersion", config->exec->api_version, "kind",
+                             "ExecCredential", "spec", "interactive", is_interactive ? 1 : 0);
+    if (config->exec->gets_cluster) {
+        (void)json_object_set_new(json_object_get(info, "spec"), "cluster", cluster_of(config));
+    }
+    char *text = json_dumps(info, JSON_COMPACT);
+    json_decref(info);
+    char *owned = xstrdup(text == NULL ? "" : text);
+    free(text);
+    return owned;
+}
+
+/* --- what it answers --- */
+
+static const char *text_of(const json_t *map, const char *key)
+{
+    const char *text = json_string_value(json_object_get(map, key));
+    return text == NULL ? "" : text;
+}
+
+static int check_kind(const struct kube_exec *exec, const json_t *document, struct err *err)
+{
+    if (!str_eq(text_of(document, "kind"), "ExecCredential")) {
+        return err_set(err, EINVAL, "its output is not of kind ExecCredential");
+    }
+    return str_eq(text_of(document, "apiVersion"), exec->api_version)
+               ? 0
+               : err_set(err, EINVAL,
+                         "its output has another apiVersion than the kubeconfig (%s); update the "
+                         "command, or write the kubeconfig again",
+                         exec->api_version);
+}
+
+/* The token becomes part of a header. */
+static int check_token(const char *token, struct err *err)
+{
+    for (const char *p = token; *p != '\0'; p++) {
+        if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f) {
+            return err_set(err, EINVAL, "byte %zu of its token is not allowed in a token",
+                           (size_t)(p - token) + 1);
+        }
+    }
+    return 0;
+}
+
+static int check_pair(const char *cert, const char *key, struct err *err)
+{
+    if ((cert[0] == '\0') != (key[0] == '\0')) {
+        return err_set(err, EINVAL, "its output has a client certificate or a key, but not both");
+    }
+    const bool is_pem = strstr(cert, "-----BEGIN ") != NULL && strstr(key, "-----BEGIN ") != NULL;
+    return cert[0] == '\0' || is_pem
+               ? 0
+               : err_set(err, EINVAL, "its client certificate or key is not PEM text");
+}
+
+static int read_expiry(const json_t *status, int64_t *ret_unix_ms, struct err *err)
+{
+    const char *text = text_of(status, "expirationTimestamp");
+    int64_t unix_ns = 0;
+    if (text[0] == '\0') {
+        *ret_unix_ms = -1;
+        return 0;
+    }
+    if (kube_time_parse(text, strlen(text), &unix_ns) < 0) {
+        return err_set(err, EINVAL, "its expirationTimestamp is not a date");
+    }
+    *ret_unix_ms = unix_ns / 1000000;
+    return 0;
+}
+
+static char *dup_or_null(const char *s)
+{
+    return s[0] == '\0' ? NULL : xstrdup(s);
+}
+
+static int read_status(const json_t *status, struct kube_exec_credential *ret, struct err *err)
+{
+    const char *const token = text_of(status, "token");
+    const char *const cert = text_of(status, "clientCertificateData");
+    const char *const key = text_of(status, "clientKeyData");
+    int64_t expires_unix_ms = -1;
+    int r = check_token(token, err);
+    r = r < 0 ? r : check_pair(cert, key, err);
+    r = r < 0 ? r : read_expiry(status, &expires_unix_ms, err);
+    if (r < 0) {
+        return r;
+    }
+    if (token[0] == '\0' && cert[0] == '\0') {
+        return err_set(err, EINVAL, "its output has neither a token nor a client certificate");
+    }
+    *ret = (struct kube_exec_credential){.token = dup_or_null(token),
+                                         .cert_pem = dup_or_null(cert),
+                                         .key_pem = dup_or_null(key),
+                                         .expires_unix_ms = expires_unix_ms};
+    return 0;
+}
+
+int kube_exec_credential_parse(const struct kube_exec *exec, const char *text, size_t len,
+                               struct kube_exec_credential *ret, struct err *err)
+{
+    json_t *document;
+    if (kube_json_load(text, len, &document, NULL) < 0) {
+        return err_set(err, EINVAL, "its output is not JSON");
+    }
+    int r = check_kind(exec, document, err);
+    r = r < 0 ? r : read_status(json_object_get(document, "status"), ret, err);
+    json_decref(document);
+    return r;
+}
