@@ -22,6 +22,8 @@ static struct {
     const struct store_ops *real;
     struct store_ops ops;
     VEC(struct kept) attempts;
+    VEC(char *) claims; /* of the process that runs: uids, owned */
+    bool is_full;       /* a write found it so, and none has succeeded since */
 } disk;
 
 void disk_begin(const char *folder)
@@ -129,8 +131,8 @@ void disk_check(struct store *s)
 
 /* ---- the calls ---- */
 
-/* Before a write: it may fail, or never happen. */
-static int begin_write(const char *uid, struct err *err)
+/* Before a write: it may fail, or never happen. `is_reserved`: a full disk has room for it. */
+static int begin_write_of(const char *uid, bool is_reserved, struct err *err)
 {
     process_crash_within();
     const struct fault *bad;
@@ -141,15 +143,22 @@ static int begin_write(const char *uid, struct err *err)
             return err_set(err, EBADMSG, "simulated: a damaged row");
         }
     }
-    if (fault_is_on(FAULT_DISK_FULL, NULL)) {
+    if (fault_is_on(FAULT_DISK_FULL, NULL) && !is_reserved) {
         sim_trace("disk: full");
+        disk.is_full = true;
         return err_set(err, ENOSPC, "simulated: no space left on device");
     }
     if (fault_is_on(FAULT_DISK_BUSY, NULL)) {
         sim_trace("disk: busy");
         return err_set(err, EBUSY, "simulated: another process writes");
     }
+    disk.is_full = disk.is_full && is_reserved;
     return 0;
+}
+
+static int begin_write(const char *uid, struct err *err)
+{
+    return begin_write_of(uid, false, err);
 }
 
 static int put_run(struct store *s, const struct run_row *row, struct err *err)
@@ -184,18 +193,87 @@ static int rename_run(struct store *s, const char *uid, const char *name, struct
 
 static int delete_run(struct store *s, const char *uid, struct err *err)
 {
-    int r = begin_write(uid, err);
+    int r = begin_write_of(uid, true, err);
     r = r < 0 ? r : disk.real->delete_run(s, uid, err);
     if (r >= 0) {
         sim_trace("disk: %.8s is deleted", uid);
-        const struct sim_run *run = user_find(uid);
-        if (run == NULL || (run->wishes & WISH_DELETE) == 0) {
-            sim_broken("the results of %s are deleted, and nobody asked for it", uid);
-        }
+        promise_results_erased(uid);
         erase(uid);
     }
     process_crash_within();
     return r;
+}
+
+static int set_object(struct store *s, const char *uid, const char *ns, int64_t deleted_unix_ms,
+                      struct err *err)
+{
+    int r = begin_write_of(uid, true, err);
+    r = r < 0 ? r : disk.real->set_object(s, uid, ns, deleted_unix_ms, err);
+    process_crash_within();
+    return r;
+}
+
+static int sync_objects(struct store *s, const char *ns, const char *const *uids, size_t n,
+                        int64_t now_unix_ms, size_t *ret_n_deleted, struct err *err)
+{
+    int r = begin_write_of("", true, err);
+    r = r < 0 ? r : disk.real->sync_objects(s, ns, uids, n, now_unix_ms, ret_n_deleted, err);
+    process_crash_within();
+    return r;
+}
+
+static void get_space(struct store *s, struct store_space *ret)
+{
+    disk.real->get_space(s, ret);
+    ret->is_full = disk.is_full;
+}
+
+static int try_space(struct store *s, struct err *err)
+{
+    (void)s;
+    if (fault_is_on(FAULT_DISK_FULL, NULL)) {
+        return err_set(err, ENOSPC, "simulated: no space left on device");
+    }
+    disk.is_full = false;
+    return 0;
+}
+
+/* ---- claims: each is an open file ---- */
+
+static int claim_run(struct store *s, const char *uid, struct err *err)
+{
+    int r = disk.real->claim_run(s, uid, err);
+    if (r >= 0) {
+        *vec_push(&disk.claims) = xstrdup(uid);
+    }
+    return r;
+}
+
+static void release_run(struct store *s, const char *uid)
+{
+    disk.real->release_run(s, uid);
+    for (size_t i = disk.claims.len; i > 0; i--) {
+        if (str_eq(disk.claims.items[i - 1], uid)) {
+            free(disk.claims.items[i - 1]);
+            disk.claims.items[i - 1] = disk.claims.items[--disk.claims.len];
+        }
+    }
+}
+
+bool disk_is_claimed(const char *uid)
+{
+    vec_each (char *, it, &disk.claims) {
+        if (str_eq(*it, uid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool disk_has_run(struct store *s, const char *uid)
+{
+    struct run_brief brief;
+    return disk.real->get_brief(s, uid, &brief, NULL) >= 0;
 }
 
 static int save_attempt(struct store *s, const char *uid, const struct attempt_row *row,
@@ -221,8 +299,8 @@ static int put_verdict(struct store *s, const char *uid, const struct run_verdic
     r = r < 0 ? r : disk.real->put_verdict(s, uid, verdict, err);
     if (r >= 0) {
         sim_trace("disk: %.8s is judged", uid);
-        promise_verdict_saved(uid);
     }
+    promise_verdict_saved(uid, r >= 0);
     process_crash_within();
     return r;
 }
@@ -255,6 +333,10 @@ int disk_open(struct store **ret)
         sim_broken("the store cannot be opened: %s", err.msg);
     }
     disk.real = (*ret)->ops;
+    while (disk.claims.len > 0) { /* those of the process before are gone */
+        free(disk.claims.items[--disk.claims.len]);
+    }
+    disk.is_full = false;
     disk.ops = *disk.real;
     disk.ops.put_run = put_run;
     disk.ops.put_status = put_status;
@@ -264,6 +346,12 @@ int disk_open(struct store **ret)
     disk.ops.add_event = add_event;
     disk.ops.put_verdict = put_verdict;
     disk.ops.list_attempts = list_attempts;
+    disk.ops.set_object = set_object;
+    disk.ops.sync_objects = sync_objects;
+    disk.ops.get_space = get_space;
+    disk.ops.try_space = try_space;
+    disk.ops.claim_run = claim_run;
+    disk.ops.release_run = release_run;
     (*ret)->ops = &disk.ops;
     return 0;
 }

@@ -9,14 +9,21 @@
 
 #define FIRST_S 2
 #define LAST_S 120
+#define LAST_LATE_S 400
 #define FAULTS_USUAL 12
-#define CLOCK_STEP_MAX_S 120
+#define CLOCK_STEP_MAX_S 7200
 
 static const char *const names[] = {
 #define X(name, text) [FAULT_##name] = text,
     FAULT_KINDS(X)
 #undef X
 };
+
+/* What people do, and the ends of processes, come more often than the rest. */
+static const enum fault_kind frequent[] = {
+    FAULT_CRASH,   FAULT_CRASH_AT_WRITE, FAULT_RESTART, FAULT_FREEZE, FAULT_CANCEL,
+    FAULT_SUSPEND, FAULT_SUSPEND,        FAULT_DELETE,  FAULT_DELETE, FAULT_ERASE};
+#define N_FREQUENT (sizeof(frequent) / sizeof(frequent[0]))
 
 /* How long each lasts at most, in seconds; what `n` is drawn from, 1..n_max. */
 static const struct {
@@ -32,24 +39,30 @@ static const struct {
     [FAULT_ERROR_500] = {20, 3},
     [FAULT_ERROR_429] = {20, 3},
     [FAULT_ERROR_403] = {8, 3},
-    [FAULT_QUOTA] = {40, 1},
+    [FAULT_ERROR_STATUS] = {60, 1},
+    [FAULT_WEBHOOK] = {90, 1},
+    [FAULT_QUOTA] = {90, 1},
     [FAULT_NO_ROOM] = {20, 3},
     [FAULT_CUT_WATCHES] = {0, 1},
     [FAULT_SLOW_WATCHES] = {30, 1},
     [FAULT_COMPACT] = {0, 1},
+    [FAULT_SLOW_GARBAGE] = {200, 1},
     [FAULT_SLOW_NODES] = {60, 1},
+    [FAULT_NODE_LOST] = {60, 1},
     [FAULT_KILL_CONTAINER] = {0, 3},
     [FAULT_DELETE_POD] = {0, 1},
     [FAULT_FORCE_DELETE_POD] = {0, 1},
     [FAULT_EVICT_POD] = {0, 1},
     [FAULT_STEP_CLOCK] = {0, 2 * CLOCK_STEP_MAX_S},
-    [FAULT_RIVAL] = {60, 1},
+    [FAULT_RIVAL] = {120, 2},
     [FAULT_DISK_FULL] = {20, 1},
     [FAULT_DISK_BUSY] = {10, 1},
     [FAULT_DISK_BAD_RUN] = {60, 8},
     [FAULT_CANCEL] = {0, 8},
     [FAULT_SUSPEND] = {60, 8},
-    [FAULT_DELETE] = {0, 8},
+    [FAULT_DELETE] = {0, 12},
+    [FAULT_ERASE] = {0, 8},
+    [FAULT_DROP_KINDS] = {SIM_UNDELETE_S / 2, 2},
 };
 
 static struct fault_plan plan;
@@ -64,12 +77,15 @@ void fault_draw_plan(uint64_t seed, struct fault_plan *ret)
     uint64_t state = seed ^ UINT64_C(0x9e3779b97f4a7c15);
     *ret = (struct fault_plan){.n_runs = 1 + below(&state, 3)};
     ret->n = below(&state, FAULTS_USUAL + 1);
+    const unsigned last_s = below(&state, 4) == 0 ? LAST_LATE_S : LAST_S;
     for (size_t i = 0; i < ret->n; i++) {
-        const enum fault_kind kind = (enum fault_kind)below(&state, FAULT_KIND_COUNT);
+        const bool is_frequent = below(&state, 3) == 0;
+        const enum fault_kind kind = is_frequent ? frequent[below(&state, N_FREQUENT)]
+                                                 : (enum fault_kind)below(&state, FAULT_KIND_COUNT);
         const uint32_t length_ms = limits[kind].length_s * 1000;
         ret->list[i] = (struct fault){
             .kind = kind,
-            .at_ns = (FIRST_S * 1000 + (int64_t)below(&state, (LAST_S - FIRST_S) * 1000)) * SIM_MS,
+            .at_ns = (FIRST_S * 1000 + (int64_t)below(&state, (last_s - FIRST_S) * 1000)) * SIM_MS,
             .length_ns = length_ms == 0 ? 0 : (100 + (int64_t)below(&state, length_ms)) * SIM_MS,
             .n = 1 + below(&state, limits[kind].n_max),
         };
@@ -100,6 +116,30 @@ bool fault_is_on(enum fault_kind kind, const struct fault **ret)
         }
     }
     return false;
+}
+
+/* ---- quiet times ---- */
+
+static bool is_wish(enum fault_kind kind)
+{
+    return kind == FAULT_CANCEL || kind == FAULT_SUSPEND || kind == FAULT_DELETE ||
+           kind == FAULT_ERASE;
+}
+
+int64_t fault_last_ns(enum fault_kind but, bool is_wish_one)
+{
+    int64_t last_ns = sim.begin_ns;
+    for (size_t i = 0; i < plan.n; i++) {
+        const struct fault *f = &plan.list[i];
+        const bool counts = f->kind != but && f->kind != FAULT_SLOW_GARBAGE &&
+                            (is_wish_one || !is_wish(f->kind)) && !f->is_dropped;
+        const int64_t end_ns = f->at_ns + f->length_ns;
+        const int64_t at_ns = end_ns < sim.now_ns ? end_ns : sim.now_ns;
+        if (counts && f->at_ns <= sim.now_ns && at_ns > last_ns) {
+            last_ns = at_ns;
+        }
+    }
+    return last_ns;
 }
 
 /* ---- those that are moments ---- */
@@ -134,7 +174,7 @@ static void happen_to_pod(const struct fault *f)
         node_evict(p);
         break;
     case FAULT_DELETE_POD:
-        server_delete(p->object, false);
+        server_delete(p->object, CASCADE_BACKGROUND);
         break;
     default:
         server_remove(p->object);
@@ -156,11 +196,19 @@ static void happen_to_run(const struct fault *f)
     if (f->kind == FAULT_CANCEL) {
         user_cancel(r);
     } else if (f->kind == FAULT_DELETE) {
-        user_delete(r, f->n % 2 == 0);
+        user_delete(r, (enum sim_cascade)(f->n % CASCADE_COUNT));
+    } else if (f->kind == FAULT_ERASE) {
+        user_erase(r);
     } else {
         user_suspend(r, true);
         sim_after(f->length_ns, resume, r);
     }
+}
+
+static void restore_kinds(void *ctx)
+{
+    const struct fault *f = ctx;
+    server_restore_kinds(f->n == 2);
 }
 
 static void happen(void *ctx)
@@ -193,9 +241,10 @@ static void happen(void *ctx)
         break;
     case FAULT_STEP_CLOCK:
         sim.wall_off_ns += ((int64_t)f->n - CLOCK_STEP_MAX_S) * SIM_S;
+        sim.has_stepped = true;
         break;
     case FAULT_RIVAL:
-        user_rival(f->length_ns);
+        user_rival(f->length_ns, f->n == 1);
         break;
     case FAULT_KILL_CONTAINER:
     case FAULT_DELETE_POD:
@@ -206,7 +255,15 @@ static void happen(void *ctx)
     case FAULT_CANCEL:
     case FAULT_SUSPEND:
     case FAULT_DELETE:
+    case FAULT_ERASE:
         happen_to_run(f);
+        break;
+    case FAULT_NODE_LOST:
+        node_excuse_all(names[f->kind]);
+        break;
+    case FAULT_DROP_KINDS:
+        server_drop_kinds();
+        sim_after(f->length_ns, restore_kinds, ctx);
         break;
     default:
         break; /* a window */

@@ -22,13 +22,6 @@
 #define PATIENCE_NS (3600 * SIM_S) /* after the last fault */
 #define QUIET_NS (20 * SIM_S)      /* after everything has settled */
 
-/* Shared with the child. */
-struct outcome {
-    char verdict[SIM_VERDICT_SIZE]; /* "": all promises were kept */
-    uint64_t n_steps, trace_hash;
-    int64_t broken_ns;
-};
-
 static const char *the_program;
 
 /* ---- one world ---- */
@@ -45,28 +38,27 @@ static void live(void)
         promise_after_step();
         const bool is_settled = sim.now_ns >= sim.faults_end_ns && promise_is_settled(&why);
         settled_ns = !is_settled ? 0 : settled_ns == 0 ? sim.now_ns : settled_ns;
-        if (sim.n_steps > STEPS_MAX || sim.now_ns > sim.faults_end_ns + PATIENCE_NS) {
+        if (sim.outcome->n_steps > STEPS_MAX || sim.now_ns > sim.faults_end_ns + PATIENCE_NS) {
             sim_broken("after %d s and %" PRIu64 " steps %s",
-                       (int)((sim.now_ns - begin_ns) / SIM_S), sim.n_steps, why);
+                       (int)((sim.now_ns - begin_ns) / SIM_S), sim.outcome->n_steps, why);
         }
     }
     promise_at_end();
 }
 
 static _Noreturn void be_world(uint64_t seed, const struct fault_plan *plan, const char *folder,
-                               struct outcome *outcome)
+                               struct sim_outcome *outcome)
 {
     json_object_seed(1);
-    sim.verdict = outcome->verdict;
-    sim_begin(seed);
+    sim_begin(seed, outcome);
     disk_begin(folder);
     server_begin();
     user_begin(plan->n_runs);
     fault_begin(plan);
+    soon_begin();
     process_start();
     live();
     sim_trace("the end");
-    outcome->n_steps = sim.n_steps;
     outcome->trace_hash = sim.trace_hash;
     (void)fflush(stdout);
     _exit(0);
@@ -80,14 +72,14 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
     return remove(path);
 }
 
-static void run_world(uint64_t seed, const struct fault_plan *plan, struct outcome *ret)
+static void run_world(uint64_t seed, const struct fault_plan *plan, struct sim_outcome *ret)
 {
-    static struct outcome *shared;
+    static struct sim_outcome *shared;
     if (shared == NULL) {
         shared =
             mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     }
-    *shared = (struct outcome){0};
+    *shared = (struct sim_outcome){0};
     char folder[] = "/dev/shm/benchd-sim-XXXXXX", otherwise[] = "/tmp/benchd-sim-XXXXXX";
     const char *made = mkdtemp(folder);
     made = made != NULL ? made : mkdtemp(otherwise);
@@ -114,7 +106,7 @@ static void run_world(uint64_t seed, const struct fault_plan *plan, struct outco
 
 /* ---- shrinking ---- */
 
-static bool still_fails(uint64_t seed, const struct fault_plan *plan, struct outcome *ret)
+static bool still_fails(uint64_t seed, const struct fault_plan *plan, struct sim_outcome *ret)
 {
     run_world(seed, plan, ret);
     return ret->verdict[0] != '\0';
@@ -122,14 +114,14 @@ static bool still_fails(uint64_t seed, const struct fault_plan *plan, struct out
 
 /* Leaves out what the failure does not need: faults, one by one until none can go, then runs. The
  * failure may become another one. */
-static void shrink(uint64_t seed, struct fault_plan *plan, struct outcome *ret)
+static void shrink(uint64_t seed, struct fault_plan *plan, struct sim_outcome *ret)
 {
     bool has_changed = true;
     while (has_changed) {
         has_changed = false;
         for (size_t i = 0; i < plan->n; i++) {
             struct fault_plan less = *plan;
-            struct outcome outcome;
+            struct sim_outcome outcome;
             less.list[i].is_dropped = true;
             if (!plan->list[i].is_dropped && still_fails(seed, &less, &outcome)) {
                 *plan = less;
@@ -138,7 +130,7 @@ static void shrink(uint64_t seed, struct fault_plan *plan, struct outcome *ret)
             }
         }
         struct fault_plan less = *plan;
-        struct outcome outcome;
+        struct sim_outcome outcome;
         less.n_runs--;
         if (plan->n_runs > 1 && still_fails(seed, &less, &outcome)) {
             *plan = less;
@@ -205,7 +197,7 @@ static void keep_only(struct fault_plan *plan, const char *keep)
 static int try_seed(const struct request *request, uint64_t seed, uint64_t *n_steps)
 {
     struct fault_plan plan;
-    struct outcome outcome;
+    struct sim_outcome outcome;
     fault_draw_plan(seed, &plan);
     plan.n_runs = request->n_runs > 0 ? (unsigned)request->n_runs : plan.n_runs;
     if (request->keep != NULL) {
@@ -216,7 +208,8 @@ static int try_seed(const struct request *request, uint64_t seed, uint64_t *n_st
     if (outcome.verdict[0] == '\0') {
         return 0;
     }
-    (void)printf("%sseed %" PRIu64 ": %s\n", request->is_test ? "# " : "", seed, outcome.verdict);
+    (void)printf("%sseed %" PRIu64 ", %" PRIu64 " steps: %s\n", request->is_test ? "# " : "", seed,
+                 outcome.n_steps, outcome.verdict);
     if (!request->is_quick) {
         shrink(seed, &plan, &outcome);
         (void)printf("  smaller: %s\n", outcome.verdict);
@@ -254,7 +247,7 @@ static int try_seeds(const struct request *request)
 static bool is_replayed(uint64_t seed)
 {
     struct fault_plan plan;
-    struct outcome a, b;
+    struct sim_outcome a, b;
     fault_draw_plan(seed, &plan);
     run_world(seed, &plan, &a);
     run_world(seed, &plan, &b);

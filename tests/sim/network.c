@@ -152,8 +152,7 @@ static void finish(void *ctx)
             d.res.body = t->answer.body; /* half of it came */
             d.res.body_len = strlen(t->answer.body) / 2;
         }
-        sim_trace("%s: %s: %d/%d", process_identity(p), t->what, (int)d.res.failure,
-                  d.res.http_code);
+        sim_trace("%s: %s: %d/%d", process_name(p), t->what, (int)d.res.failure, d.res.http_code);
         leave(t);
         process_enter(p, call_done, &d);
     }
@@ -181,7 +180,7 @@ static void open_stream(void *ctx)
     struct kube_transfer *t = ctx;
     if (t->process != NULL && !must_wait(t, open_stream)) {
         struct delivery d = {.ctx = t, .res = response_of(t)};
-        sim_trace("%s: %s: open", process_identity(t->process), t->what);
+        sim_trace("%s: %s: open", process_name(t->process), t->what);
         process_enter(t->process, call_open, &d);
     }
     network_drop(t);
@@ -284,7 +283,21 @@ static bool fails_before(const struct sim_request *request, struct sim_answer *r
             return true;
         }
     }
+    const bool is_pod = request->method == KUBE_POST && strstr(request->path, "/pods?") != NULL;
+    if (is_pod && fault_is_on(FAULT_WEBHOOK, NULL)) {
+        soon_pod_refused(FAULT_WEBHOOK);
+        server_status(ret, 500, "InternalError",
+                      "Internal error occurred: failed calling webhook \"w\": connection refused");
+        return true;
+    }
+    if (request->method == KUBE_PATCH && strstr(request->path, "/status") != NULL &&
+        fault_is_on(FAULT_ERROR_STATUS, NULL)) {
+        server_status(ret, 403, "Forbidden",
+                      "benchmarkruns \"r\" is forbidden: User \"u\" cannot patch");
+        return true;
+    }
     if (is_new_pod(request) && fault_is_on(FAULT_QUOTA, NULL)) {
+        soon_pod_refused(FAULT_QUOTA);
         server_status(ret, 403, "Forbidden",
                       "pods \"p\" is forbidden: exceeded quota: q, requested: pods=1, used: "
                       "pods=9, limited: pods=9");
@@ -404,7 +417,7 @@ int __wrap_kube_transfer_start(struct kube_transport *transport,
     t->refs = 1;
     t->deadline_ns = params->is_stream ? INT64_MAX : sim.now_ns + params->timeout_ns;
     *vec_push(&live) = t;
-    sim_trace("%s: %s", process_identity(t->process), t->what);
+    sim_trace("%s: %s", process_name(t->process), t->what);
     promise_request_sent();
     if (is_promised_write(t)) {
         promise_write_sent(t->process, t->what);

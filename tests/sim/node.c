@@ -53,6 +53,17 @@ static int64_t delay(int64_t min_ns, int64_t max_ns)
     return sim_time(DRAW_NODE, min_ns, max_ns) * (fault_is_on(FAULT_SLOW_NODES, NULL) ? 8 : 1);
 }
 
+/* True: the kubelet is silent, and does this when it is back. */
+static bool must_wait(struct sim_pod *p, void (*happen)(void *ctx))
+{
+    const struct fault *f;
+    if (!fault_is_on(FAULT_NODE_LOST, &f)) {
+        return false;
+    }
+    sim_at(f->at_ns + f->length_ns + delay(10 * SIM_MS, 2 * SIM_S), happen, p);
+    return true;
+}
+
 /* ---- what the API is told ---- */
 
 static json_t *container_state(const struct sim_pod *p)
@@ -125,6 +136,9 @@ static void report(struct sim_pod *p)
 static void tell_phase(void *ctx)
 {
     struct sim_pod *p = ctx;
+    if (must_wait(p, tell_phase)) {
+        return;
+    }
     p->is_phase_told = true;
     report(p);
     if (p->is_deleting && p->object != NULL) {
@@ -135,6 +149,9 @@ static void tell_phase(void *ctx)
 static void tell(void *ctx)
 {
     struct sim_pod *p = ctx;
+    if (must_wait(p, tell)) {
+        return;
+    }
     report(p);
     if (p->container.has_ended && !p->is_phase_told) {
         sim_after(delay(10 * SIM_MS, 1500 * SIM_MS), tell_phase, p);
@@ -155,9 +172,14 @@ static char *stamped(const struct sim_line *line)
     return xasprintf("%s %s", date, line->text);
 }
 
+static void feed_later(void *ctx);
+
 /* Sends what a follower has not got yet. */
 static void feed_followers(struct sim_pod *p)
 {
+    if (p->followers.len > 0 && must_wait(p, feed_later)) {
+        return;
+    }
     for (size_t i = p->followers.len; i > 0; i--) {
         struct kube_transfer *stream = p->followers.items[i - 1];
         for (size_t k = p->followed.items[i - 1]; k < p->lines.len; k++) {
@@ -188,6 +210,10 @@ static void feed_later(void *ctx)
 void node_log(struct sim_pod *p, bool is_follow, int64_t since_ns, struct kube_transfer *stream,
               struct sim_answer *ret)
 {
+    if (fault_is_on(FAULT_NODE_LOST, NULL)) {
+        server_status(ret, 500, "InternalError", "dial tcp 10.0.0.9:10250: i/o timeout");
+        return;
+    }
     if (!p->container.has_started) {
         server_status(ret, 400, "BadRequest", "the container is waiting to start");
         return;
@@ -324,7 +350,8 @@ static void step(void *ctx)
     struct buf line = BUF_INIT;
     record_write_step(&line, &me, &record);
     print(p, buf_take(&line));
-    sim_after(delay(SIM_S / 2, 4 * SIM_S), n + 1 < N_STEPS ? step : finish_training, p);
+    const int64_t wait_ns = delay(SIM_S / 2, 4 * SIM_S) * (sim.is_slow ? 40 : 1);
+    sim_after(wait_ns, n + 1 < N_STEPS ? step : finish_training, p);
 }
 
 /* ---- the start ---- */
@@ -348,6 +375,9 @@ static void train_if_complete(const struct sim_pod *p)
 static void start(void *ctx)
 {
     struct sim_pod *p = ctx;
+    if (must_wait(p, start)) {
+        return;
+    }
     if (p->object == NULL || p->is_deleting || p->rejection != NULL) {
         return;
     }
@@ -418,6 +448,9 @@ struct sim_pod *node_new_pod(struct sim_object *o)
     };
     *vec_push(&pods) = p;
     promise_pod_created(p);
+    if (fault_is_on(FAULT_NODE_LOST, NULL)) {
+        promise_excuse(p->run_uid, &p->id.attempt, "node-lost");
+    }
     sim_after(delay(10 * SIM_MS, SIM_S), schedule, p);
     return p;
 }
@@ -427,12 +460,18 @@ struct sim_pod *node_new_pod(struct sim_object *o)
 static void stop(void *ctx)
 {
     struct sim_pod *p = ctx;
+    if (must_wait(p, stop)) {
+        return;
+    }
     end(p, 143);
 }
 
 static void remove_pod(void *ctx)
 {
     struct sim_pod *p = ctx;
+    if (must_wait(p, remove_pod)) {
+        return;
+    }
     if (p->object != NULL && !runs(p)) {
         server_remove(p->object);
     }
@@ -471,4 +510,13 @@ void node_evict(struct sim_pod *p)
     p->rejection = "Evicted";
     end(p, 137);
     report(p);
+}
+
+void node_excuse_all(const char *why)
+{
+    vec_each (struct sim_pod *, it, &pods) {
+        if ((*it)->object != NULL) {
+            promise_excuse((*it)->run_uid, &(*it)->id.attempt, why);
+        }
+    }
 }

@@ -10,6 +10,7 @@
 
 #include "base/exit_code.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "daemon/daemon.h"
 #include "daemon/key.h"
 #include "daemon/web/inspect.h"
@@ -19,7 +20,8 @@
 
 struct sim_process {
     uv_loop_t loop; /* an address, never used */
-    char identity[32];
+    char name[32];
+    char *identity;
     struct options options;
     struct kube_config config;
     struct store *store;
@@ -35,8 +37,14 @@ struct sim_process {
 static struct {
     struct sim_process *current; /* NULL: none runs */
     unsigned n;
+    char host[32];            /* of the current one */
     uint32_t writes_to_death; /* 0: it lives on */
 } processes;
+
+const char *process_host(void)
+{
+    return processes.host;
+}
 
 struct sim_process *process_of_loop(const void *loop)
 {
@@ -53,9 +61,36 @@ int64_t process_wall_off_ns(void)
     return processes.current == NULL ? 0 : processes.current->wall_off_ns;
 }
 
+const char *process_name(const struct sim_process *p)
+{
+    return p->name;
+}
+
 const char *process_identity(const struct sim_process *p)
 {
     return p->identity;
+}
+
+static const unsigned char the_key[KEY_SIZE] = "the key of the simulated benchd";
+
+char *process_identity_of(const char *host, const char *place)
+{
+    char *identity;
+    struct err err;
+    if (key_identity(the_key, host, place, &identity, &err) < 0) {
+        sim_broken("key_identity: %s", err.msg);
+    }
+    return identity;
+}
+
+bool process_is_leading(void)
+{
+    const struct sim_process *p = processes.current;
+    const struct sim_object *lease = server_find(KIND_LEASES, "benchd");
+    const json_t *spec = lease == NULL ? NULL : json_object_get(lease->json, "spec");
+    const char *holder = json_string_value(json_object_get(spec, "holderIdentity"));
+    return p != NULL && holder != NULL && !p->is_ending && process_frozen_until(p) == 0 &&
+           str_eq(holder, p->identity);
 }
 
 bool process_is_running(void)
@@ -75,7 +110,6 @@ static void on_stop(void *ctx);
 static void start_daemon(void *ctx)
 {
     struct sim_process *p = ctx;
-    static const unsigned char key[KEY_SIZE] = "the key of the simulated benchd";
     struct err err = {0};
     p->view = daemon_view_new();
     int r = daemon_new(&(struct daemon_params){.loop = &p->loop,
@@ -85,7 +119,7 @@ static void start_daemon(void *ctx)
                                                .identity = p->identity,
                                                .store = p->store,
                                                .view = p->view,
-                                               .key = key,
+                                               .key = the_key,
                                                .on_stop = on_stop,
                                                .ctx = p},
                        &p->daemon, &err);
@@ -102,17 +136,24 @@ static void start(void *ctx)
         return;
     }
     struct sim_process *p = xnew(struct sim_process);
-    (void)snprintf(p->identity, sizeof(p->identity), "benchd-%u", ++processes.n);
+    (void)snprintf(p->name, sizeof(p->name), "benchd-%u", ++processes.n);
+    if (processes.host[0] == '\0' ||
+        sim_one_in(DRAW_USER, 3)) { /* another pod, and not only a container */
+        (void)snprintf(processes.host, sizeof(processes.host), "host-%u", processes.n);
+    }
+    p->identity = process_identity_of(processes.host, "place-1");
     p->wall_off_ns = sim.wall_off_ns;
-    p->options = (struct options){.lease_name = "benchd", .store = disk_url()};
+    p->options = (struct options){
+        .lease_name = "benchd", .store = disk_url(), .undelete_ms = SIM_UNDELETE_S * INT64_C(1000)};
     p->config = (struct kube_config){.server = (char *)"https://10.0.0.1:443"};
     if (disk_open(&p->store) < 0) {
-        sim_trace("%s: the store cannot be opened", p->identity);
+        sim_trace("%s: the store cannot be opened", p->name);
+        free(p->identity);
         free(p);
         sim_after(sim_time(DRAW_USER, SIM_S, RESTART_MAX_S * SIM_S), start, NULL);
         return;
     }
-    sim_trace("%s starts", p->identity);
+    sim_trace("%s starts", p->name);
     disk_check(p->store);
     processes.current = p;
     process_enter(p, start_daemon, p);
@@ -132,6 +173,7 @@ static void start_again(void)
 
 static void forget(struct sim_process *p)
 {
+    promise_process_gone();
     loop_forget(p);
     network_forget(p);
     processes.current = processes.current == p ? NULL : processes.current;
@@ -165,7 +207,7 @@ static void stopped(void *ctx)
     }
     const struct err *failure;
     const int exit_code = daemon_exit_code(p->daemon, &failure);
-    sim_trace("%s exits with %d%s%s", p->identity, exit_code, failure != NULL ? ": " : "",
+    sim_trace("%s exits with %d%s%s", p->name, exit_code, failure != NULL ? ": " : "",
               failure != NULL ? failure->msg : "");
     if (failure != NULL) {
         promise_process_exits(exit_code, failure->msg);
@@ -191,7 +233,7 @@ void process_terminate(void)
 {
     struct sim_process *p = processes.current;
     if (p != NULL && !p->is_ending) {
-        sim_trace("%s is terminated", p->identity);
+        sim_trace("%s is terminated", p->name);
         process_enter(p, terminate, p);
     }
 }
@@ -200,7 +242,7 @@ void process_terminate(void)
 
 static void die(struct sim_process *p)
 {
-    sim_trace("%s is killed", p->identity);
+    sim_trace("%s is killed", p->name);
     p->is_killed = true;
     if (p->store != NULL) {
         store_close(p->store); /* what the kernel does: locks and descriptors go */
@@ -257,6 +299,6 @@ void process_freeze(int64_t length_ns)
 {
     if (processes.current != NULL) {
         processes.current->thaw_ns = sim.now_ns + length_ns;
-        sim_trace("%s is frozen for %d ms", processes.current->identity, (int)(length_ns / SIM_MS));
+        sim_trace("%s is frozen for %d ms", processes.current->name, (int)(length_ns / SIM_MS));
     }
 }

@@ -10,10 +10,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/phase.h"
+#include "daemon/judge.h"
 #include "store/store.h"
 
 #define REQUESTS_A_SECOND_MAX 300
 #define STEPS_AT_ONCE_MAX 5000
+#define JUDGED_NS (60 * SIM_S) /* a verdict was stored by then, if its process lived */
 
 /* An attempt as it really went. */
 struct truth {
@@ -25,7 +27,10 @@ struct truth {
 struct stored {
     char *uid;
     struct run_status status;
+    int64_t ended_ns;   /* 0: it has not */
+    int64_t judging_ns; /* when it was judged last; 0: never */
     bool is_judged;
+    bool may_judge_again; /* the verdict was lost */
 };
 
 static struct {
@@ -110,13 +115,16 @@ void promise_write_sent(const struct sim_process *p, const char *what)
     const struct sim_object *lease = server_find(KIND_LEASES, "benchd");
     const json_t *spec = lease == NULL ? NULL : json_object_get(lease->json, "spec");
     const char *holder = json_string_value(json_object_get(spec, "holderIdentity"));
-    if (holder != NULL && *holder != '\0' && !str_eq(holder, process_identity(p))) {
-        sim_broken("%s writes (%s) while %s holds the Lease", process_identity(p), what, holder);
+    const bool is_others =
+        holder != NULL && *holder != '\0' && !str_eq(holder, process_identity(p));
+    if (is_others || user_rival_leads()) {
+        sim_broken("%s writes (%s) while %s holds the Lease", process_name(p), what,
+                   user_rival_leads() ? "another benchd" : holder);
     }
     const struct sim_run *run = run_of_pod(what);
     const struct stored *stored = run == NULL ? NULL : find_stored(run->uid);
     if (stored != NULL && run_phase_is_final(stored->status.phase)) {
-        sim_broken("%s: %s of a run that is %s", process_identity(p), what,
+        sim_broken("%s: %s of a run that is %s", process_name(p), what,
                    run_phase_to_string(stored->status.phase));
     }
 }
@@ -221,7 +229,8 @@ static void check_cause(const char *run_uid, const struct attempt_row *row)
 {
     const struct sim_run *run = user_find(run_uid);
     const struct truth *t = find(run_uid, &row->id);
-    if (row->outcome == ATTEMPT_SUCCEEDED || t->excuse != NULL || run == NULL || run->wishes != 0) {
+    if (row->outcome == ATTEMPT_SUCCEEDED || t->excuse != NULL || run == NULL ||
+        (run->wishes & WISH_DELETE) != 0 || run->is_lost || run->back_ns != 0) {
         return;
     }
     sim_broken("attempt p%ut%ua%u is %s (%s), and nothing had happened to it", row->id.point,
@@ -279,6 +288,7 @@ void promise_status_saved(const char *run_uid, const struct run_status *status)
                    run_phase_to_string(status->phase));
     }
     s->status = *status;
+    s->ended_ns = run_phase_is_final(status->phase) ? sim.now_ns : 0;
 }
 
 /* ---- a finished run costs nothing ---- */
@@ -292,14 +302,86 @@ void promise_attempts_read(const char *run_uid)
     }
 }
 
-void promise_verdict_saved(const char *run_uid)
+static void judging_began(const char *run_uid)
 {
     struct stored *s = find_stored(run_uid);
-    if (s == NULL || !run_phase_is_final(s->status.phase) || s->is_judged) {
-        sim_broken("%s is judged %s", run_uid,
+    if (s == NULL || s->ended_ns == 0) {
+        sim_broken("%s is judged before its end", run_uid);
+    }
+    if (s->judging_ns != 0 && !s->may_judge_again) {
+        sim_broken("a run that is %s is judged again", run_phase_to_string(s->status.phase));
+    }
+    s->judging_ns = sim.now_ns;
+    s->may_judge_again = false;
+}
+
+void promise_verdict_saved(const char *run_uid, bool is_stored)
+{
+    struct stored *s = find_stored(run_uid);
+    if (s == NULL || s->ended_ns == 0 || s->is_judged) {
+        sim_broken("%s gets a verdict %s", run_uid,
                    s != NULL && s->is_judged ? "twice" : "before its end");
     }
-    s->is_judged = true;
+    s->is_judged = is_stored;
+    s->may_judge_again = !is_stored;
+}
+
+/* What it knew and had not stored is lost with it: a verdict; that it deletes pods for want of room, and not
+ * somebody else. */
+void promise_process_gone(void)
+{
+    for (size_t i = 0; i < node_count(); i++) {
+        const struct sim_pod *p = node_get(i);
+        if (p->object != NULL && p->is_deleting) {
+            promise_excuse(p->run_uid, &p->id.attempt, "the process that deleted it is gone");
+        }
+    }
+    vec_each (struct stored, s, &promise.runs) {
+        if (s->judging_ns != 0 && !s->is_judged && sim.now_ns - s->judging_ns < JUDGED_NS) {
+            s->may_judge_again = true;
+        }
+    }
+}
+
+struct judge *__real_judge_start(struct uv_loop_s *loop, const char *store_url, const char *uid,
+                                 judge_done_fn on_done, void *ctx);
+struct judge *__wrap_judge_start(struct uv_loop_s *loop, const char *store_url, const char *uid,
+                                 judge_done_fn on_done, void *ctx);
+struct judge *__wrap_judge_start(struct uv_loop_s *loop, const char *store_url, const char *uid,
+                                 judge_done_fn on_done, void *ctx)
+{
+    judging_began(uid);
+    return __real_judge_start(loop, store_url, uid, on_done, ctx);
+}
+
+/* ---- results stay ---- */
+
+void promise_results_erased(const char *run_uid)
+{
+    const struct sim_run *r = user_find(run_uid);
+    if (r == NULL) {
+        sim_broken("results of a run that nobody created are erased: %s", run_uid);
+    }
+    if ((r->wishes & WISH_ERASE) != 0 || soon_is_back_unseen(r)) {
+        return;
+    }
+    if (r->gone_ns == 0 || ((r->wishes & WISH_DELETE) == 0 && !r->is_lost)) {
+        sim_broken("the results of %s are erased, and nobody deleted it", r->name);
+    }
+    if (!sim.has_stepped && sim.now_ns < r->gone_ns + (SIM_UNDELETE_S - 1) * SIM_S) {
+        sim_broken("the results of %s are erased %d s after its object was deleted", r->name,
+                   (int)((sim.now_ns - r->gone_ns) / SIM_S));
+    }
+}
+
+const struct run_status *promise_end_of(const char *run_uid, int64_t *ret_ended_ns)
+{
+    const struct stored *s = find_stored(run_uid);
+    if (s == NULL || s->ended_ns == 0) {
+        return NULL;
+    }
+    *ret_ended_ns = s->ended_ns;
+    return &s->status;
 }
 
 /* ---- benchd goes on ---- */
@@ -320,25 +402,11 @@ static bool is_open(const char *name, const char *what)
     return false;
 }
 
-static const struct sim_object *object_of(const struct sim_run *r)
-{
-    const struct sim_object *o = server_find(KIND_RUNS, r->name);
-    return o != NULL && str_eq(o->uid, r->uid) ? o : NULL;
-}
-
-static const char *phase_in_object(const struct sim_run *r)
-{
-    const struct sim_object *o = object_of(r);
-    const json_t *status = o == NULL ? NULL : json_object_get(o->json, "status");
-    const char *phase = json_string_value(json_object_get(status, "phase"));
-    return phase == NULL ? "" : phase;
-}
-
 static bool has_final_phase(const struct sim_run *r)
 {
     static const char *const finals[] = {"Succeeded", "PartiallyFailed", "Failed", "Cancelled"};
     for (size_t i = 0; i < sizeof(finals) / sizeof(finals[0]); i++) {
-        if (str_eq(phase_in_object(r), finals[i])) {
+        if (str_eq(user_phase_in_object(r), finals[i])) {
             return true;
         }
     }
@@ -353,12 +421,12 @@ bool promise_is_settled(const char **ret_why)
     }
     for (size_t i = 0; i < user_count(); i++) {
         const struct sim_run *r = user_get(i);
-        const bool is_deleted = (r->wishes & WISH_DELETE) != 0;
+        const bool is_deleted = (r->wishes & WISH_DELETE) != 0 || r->is_lost;
         const bool is_brief = r->is_brief && find_stored(r->uid) != NULL;
-        if ((is_deleted || is_brief) && object_of(r) != NULL) {
+        if ((is_deleted || is_brief) && user_object_of(r) != NULL) {
             return is_open(r->name, is_deleted ? "is deleted and still there" : "has not expired");
         }
-        const bool has_expired = r->is_brief && object_of(r) == NULL;
+        const bool has_expired = r->is_brief && user_object_of(r) == NULL;
         if (!is_deleted && !has_expired && !has_final_phase(r)) {
             return is_open(r->name, "has not ended");
         }
@@ -386,14 +454,15 @@ static void check_run(const struct sim_run *r)
     }
     if (s == NULL) {
         if ((r->wishes & WISH_CANCEL) == 0) {
-            sim_broken("%s ended as '%s' and is not in the store", r->name, phase_in_object(r));
+            sim_broken("%s ended as '%s' and is not in the store", r->name,
+                       user_phase_in_object(r));
         }
         return;
     }
     const char *phase = run_phase_to_string(s->status.phase);
-    if (!r->is_brief && !str_eq(phase, phase_in_object(r))) {
+    if (!r->is_brief && !str_eq(phase, user_phase_in_object(r))) {
         sim_broken("%s is %s in the store and %s in its object", r->name, phase,
-                   phase_in_object(r));
+                   user_phase_in_object(r));
     }
     if (s->status.phase == RUN_SUCCEEDED && n_won != r->n_trials) {
         sim_broken("%s succeeded with %u of %u trials", r->name, n_won, r->n_trials);
@@ -412,8 +481,11 @@ void promise_at_end(void)
     disk_check(process_store());
     for (size_t i = 0; i < user_count(); i++) {
         const struct sim_run *r = user_get(i);
-        if ((r->wishes & WISH_DELETE) == 0) {
+        if ((r->wishes & WISH_DELETE) == 0 && !r->is_lost) {
             check_run(r);
+        }
+        if (disk_is_claimed(r->uid)) {
+            sim_broken("%s has ended and still has an open file", r->name);
         }
     }
 }

@@ -42,6 +42,8 @@ static struct {
     VEC(struct sim_object *) objects[KIND_COUNT];
     VEC(struct change) changes[KIND_COUNT];
     VEC(struct watch *) watches;
+    VEC(struct sim_object *) dropped; /* with the definition of their kind */
+    bool lacks_kinds;
 } server;
 
 static void collect_garbage(void *ctx);
@@ -260,6 +262,14 @@ void server_changed(struct sim_object *o)
     tell(o, "MODIFIED");
 }
 
+static void add(struct sim_object *o)
+{
+    set_version(o);
+    *vec_push(&server.objects[o->kind]) = o;
+    tell(o, "ADDED");
+    sim_trace("server: + %s %s", plurals[o->kind], o->name);
+}
+
 struct sim_object *server_create(enum sim_kind kind, json_t *json_take)
 {
     struct sim_object *o = xnew(struct sim_object);
@@ -278,17 +288,14 @@ struct sim_object *server_create(enum sim_kind kind, json_t *json_take)
     if (kind == KIND_PODS) {
         json_object_set_new(o->json, "status", json_pack("{s:s}", "phase", "Pending"));
     }
-    set_version(o);
-    *vec_push(&server.objects[kind]) = o;
-    tell(o, "ADDED");
-    sim_trace("server: + %s %s", plurals[kind], o->name);
+    add(o);
     if (kind == KIND_PODS) {
         o->pod = node_new_pod(o);
     }
     return o;
 }
 
-void server_remove(struct sim_object *o)
+static void take_out(struct sim_object *o)
 {
     for (size_t i = 0; i < server.objects[o->kind].len; i++) {
         if (server.objects[o->kind].items[i] == o) {
@@ -300,6 +307,14 @@ void server_remove(struct sim_object *o)
     set_version(o);
     tell(o, "DELETED");
     sim_trace("server: - %s %s", plurals[o->kind], o->name);
+    if (o->kind == KIND_RUNS) {
+        user_object_gone(o->uid);
+    }
+}
+
+void server_remove(struct sim_object *o)
+{
+    take_out(o);
     if (o->pod != NULL) {
         node_forget_pod(o->pod);
     }
@@ -337,16 +352,79 @@ static void delete_pod(struct sim_object *o, int64_t grace_s)
     node_delete_pod(o->pod, grace_s);
 }
 
-void server_delete(struct sim_object *o, bool is_foreground)
+static int64_t grace_of(const struct sim_object *pod)
+{
+    const json_t *spec = json_object_get(pod->json, "spec");
+    const json_t *grace = json_object_get(spec, "terminationGracePeriodSeconds");
+    return grace == NULL ? 30 : json_integer_value(grace);
+}
+
+static const enum sim_kind dependents[] = {KIND_PODS, KIND_SERVICES, KIND_SECRETS};
+#define N_DEPENDENTS 3
+
+static void set_free(const char *uid)
+{
+    for (size_t k = 0; k < N_DEPENDENTS; k++) {
+        vec_each (struct sim_object *, it, &server.objects[dependents[k]]) {
+            if (has_owner(*it, uid)) {
+                (void)json_object_del(json_object_get((*it)->json, "metadata"), "ownerReferences");
+                server_changed(*it);
+            }
+        }
+    }
+}
+
+void server_delete(struct sim_object *o, enum sim_cascade cascade)
 {
     if (o->kind == KIND_PODS) {
-        delete_pod(o, 30);
-    } else if (is_foreground) {
+        delete_pod(o, grace_of(o));
+    } else if (cascade == CASCADE_FOREGROUND) {
         set_meta(o, "finalizers", json_pack("[s]", "foregroundDeletion"));
         begin_deletion(o);
     } else {
+        if (cascade == CASCADE_ORPHAN) {
+            set_free(o->uid);
+        }
         server_remove(o);
     }
+}
+
+/* ---- the definitions of our kinds ---- */
+
+static bool is_ours(enum sim_kind kind)
+{
+    return kind == KIND_RUNS || kind == KIND_BENCHMARKS;
+}
+
+void server_drop_kinds(void)
+{
+    server.lacks_kinds = true;
+    user_lose_objects();
+    for (int k = 0; k < KIND_COUNT; k++) {
+        while (is_ours((enum sim_kind)k) && server.objects[k].len > 0) {
+            struct sim_object *o = server.objects[k].items[0];
+            *vec_push(&server.dropped) = o;
+            take_out(o);
+        }
+    }
+    server_compact();
+    network_cut();
+}
+
+void server_restore_kinds(bool with_objects)
+{
+    server.lacks_kinds = false;
+    vec_each (struct sim_object *, it, &server.dropped) {
+        struct sim_object *o = *it;
+        const bool is_going = server_meta(o, "deletionTimestamp")[0] != '\0';
+        if (with_objects && !is_going && server_find(o->kind, o->name) == NULL) {
+            add(o);
+            if (o->kind == KIND_RUNS) {
+                user_object_back(o->uid);
+            }
+        } /* else nobody has it any more */
+    }
+    server.dropped.len = 0;
 }
 
 static bool is_owner_here(const struct sim_object *o)
@@ -366,9 +444,8 @@ static bool is_owner_here(const struct sim_object *o)
 
 static bool has_dependents(const char *uid)
 {
-    static const enum sim_kind kinds[] = {KIND_PODS, KIND_SERVICES, KIND_SECRETS};
-    for (size_t k = 0; k < 3; k++) {
-        vec_each (struct sim_object *, it, &server.objects[kinds[k]]) {
+    for (size_t k = 0; k < N_DEPENDENTS; k++) {
+        vec_each (struct sim_object *, it, &server.objects[dependents[k]]) {
             if (has_owner(*it, uid)) {
                 return true;
             }
@@ -381,13 +458,13 @@ static bool has_dependents(const char *uid)
 static void collect_garbage(void *ctx)
 {
     (void)ctx;
-    static const enum sim_kind kinds[] = {KIND_PODS, KIND_SERVICES, KIND_SECRETS};
-    for (size_t k = 0; k < 3; k++) {
-        for (size_t i = server.objects[kinds[k]].len; i > 0; i--) {
-            struct sim_object *o = server.objects[kinds[k]].items[i - 1];
+    const bool is_slow = fault_is_on(FAULT_SLOW_GARBAGE, NULL);
+    for (size_t k = 0; k < N_DEPENDENTS && !is_slow; k++) {
+        for (size_t i = server.objects[dependents[k]].len; i > 0; i--) {
+            struct sim_object *o = server.objects[dependents[k]].items[i - 1];
             if (!is_owner_here(o) && server_meta(o, "deletionTimestamp")[0] == '\0') {
                 sim_trace("garbage: %s", o->name);
-                server_delete(o, false);
+                server_delete(o, CASCADE_BACKGROUND);
             }
         }
     }
@@ -397,7 +474,8 @@ static void collect_garbage(void *ctx)
             server_remove(o);
         }
     }
-    sim_after(sim_time(DRAW_NETWORK, SIM_S, 5 * SIM_S), collect_garbage, NULL);
+    sim_after(sim_time(DRAW_NETWORK, SIM_S, (sim.is_littered ? 200 : 5) * SIM_S), collect_garbage,
+              NULL);
 }
 
 /* ---- requests ---- */
@@ -548,7 +626,7 @@ static void serve_delete(struct sim_object *o, const struct sim_request *req,
         if (o->kind == KIND_PODS && grace != NULL) {
             delete_pod(o, json_integer_value(grace));
         } else {
-            server_delete(o, false);
+            server_delete(o, CASCADE_BACKGROUND);
         }
     }
     json_decref(body);
@@ -597,7 +675,9 @@ void server_serve(const struct sim_request *req, struct kube_transfer *stream,
     if (!read_target(req->path, &t)) {
         sim_broken("a path that no API server has: %s", req->path);
     }
-    if (t.name != NULL) {
+    if (is_ours(t.kind) && server.lacks_kinds) {
+        server_status(ret, 404, "NotFound", "the server could not find the requested resource");
+    } else if (t.name != NULL) {
         serve_object(&t, req, stream, ret);
     } else if (req->method == KUBE_POST) {
         serve_post(&t, req, ret);

@@ -13,6 +13,7 @@
  *   user.c     runs, and what people do with them
  *   fault.c    what goes wrong: a plan, drawn from the seed, as text and back
  *   promise.c  what must hold, always and at the end
+ *   soon.c     what must be done soon, while nothing goes wrong
  *   main.c     the program: seeds, replay, shrinking */
 #pragma once
 
@@ -29,7 +30,8 @@
 
 #define SIM_MS INT64_C(1000000)
 #define SIM_S (1000 * SIM_MS)
-#define SIM_NS "sim" /* the namespace */
+#define SIM_NS "sim"      /* the namespace */
+#define SIM_UNDELETE_S 40 /* benchd --undelete-for */
 
 /* Random numbers are drawn from one stream a purpose, so that less of one does not change the others. */
 enum sim_draw { DRAW_NETWORK, DRAW_NODE, DRAW_USER, DRAW_FAULT, DRAW_COUNT };
@@ -41,25 +43,33 @@ struct sim_event {
     void *ctx;
 };
 
+/* Shared with the parent process. */
+struct sim_outcome {
+    char verdict[1024]; /* "": all promises were kept */
+    uint64_t n_steps, trace_hash;
+};
+
 struct sim {
     uint64_t seed;
     uint64_t draws[DRAW_COUNT];
+    int64_t begin_ns;
     int64_t now_ns;      /* since the machine's start */
     int64_t wall_off_ns; /* what steps of the wall clock have added up to */
+    bool has_stepped;    /* it was ever stepped */
+    bool is_slow;        /* a training takes minutes */
+    bool is_littered;    /* garbage is collected late */
     uint64_t serial;
     VEC(struct sim_event) events; /* a heap */
-    uint64_t n_steps;
     uint64_t trace_hash;
-    bool is_printing;      /* the trace */
-    int64_t faults_end_ns; /* from then on nothing goes wrong any more */
-    char *verdict; /* SIM_VERDICT_SIZE bytes for sim_broken, shared with the parent process */
+    bool is_printing;            /* the trace */
+    int64_t faults_end_ns;       /* from then on nothing goes wrong any more */
+    struct sim_outcome *outcome; /* the count of steps, and what sim_broken says */
 };
-#define SIM_VERDICT_SIZE 1024
 extern struct sim sim;
 
 /* --- world.c --- */
 
-void sim_begin(uint64_t seed);
+void sim_begin(uint64_t seed, struct sim_outcome *outcome);
 void sim_at(int64_t at_ns, void (*happen)(void *ctx), void *ctx);
 void sim_after(int64_t wait_ns, void (*happen)(void *ctx), void *ctx);
 /* The next event or timer. False: there is none. */
@@ -141,8 +151,13 @@ struct sim_object *server_create(enum sim_kind kind, json_t *json_take);
 /* After a change of object->json: a new version, and the watches are told. */
 void server_changed(struct sim_object *o);
 void server_remove(struct sim_object *o);
-/* kubectl delete. */
-void server_delete(struct sim_object *o, bool is_foreground);
+/* kubectl delete --cascade=... */
+enum sim_cascade { CASCADE_BACKGROUND, CASCADE_FOREGROUND, CASCADE_ORPHAN, CASCADE_COUNT };
+void server_delete(struct sim_object *o, enum sim_cascade cascade);
+/* Somebody deletes the definitions of our kinds, and all objects with them; and brings the same objects
+ * back, with their uids, or only the definitions. */
+void server_drop_kinds(void);
+void server_restore_kinds(bool with_objects);
 /* Versions before now are forgotten: 410 for whoever asks for them. */
 void server_compact(void);
 const char *server_meta(const struct sim_object *o, const char *key); /* "": none */
@@ -183,6 +198,8 @@ void node_log(struct sim_pod *p, bool is_follow, int64_t since_ns, struct kube_t
 /* Kills the container, as the node would. */
 void node_kill(struct sim_pod *p, int exit_code);
 void node_evict(struct sim_pod *p);
+/* Something goes wrong with all pods that are there. */
+void node_excuse_all(const char *why);
 bool node_is_alive(const struct sim_pod *p); /* its container runs, and the API knows the pod */
 size_t node_count(void);
 struct sim_pod *node_get(size_t i);
@@ -203,10 +220,15 @@ struct sim_process *process_of_loop(const void *loop);
 bool process_is_gone(const struct sim_process *p);
 int64_t process_frozen_until(const struct sim_process *p); /* 0: it is not */
 int64_t process_wall_off_ns(void); /* sim.wall_off_ns at the start of the current one */
-const char *process_identity(const struct sim_process *p);
+const char *process_name(const struct sim_process *p);
+const char *process_identity(const struct sim_process *p); /* in the Lease */
+/* Of a benchd on that host with its store in that place; all have the same key. Owned. */
+char *process_identity_of(const char *host, const char *place);
 /* Runs a piece of benchd that may crash within. */
 void process_enter(struct sim_process *p, void (*call)(void *ctx), void *ctx);
 bool process_is_running(void);
+bool process_is_leading(void);  /* as the Lease says */
+const char *process_host(void); /* of the one that runs, or ran last */
 struct store;
 struct store *process_store(void); /* NULL: none runs */
 
@@ -217,6 +239,8 @@ const char *disk_url(void);
 int disk_open(struct store **ret);
 /* At the start of a process and at the end: what was acknowledged is there. */
 void disk_check(struct store *s);
+bool disk_is_claimed(const char *uid);
+bool disk_has_run(struct store *s, const char *uid);
 /* What is known of a run; valid until the next call. */
 struct disk_attempt {
     char *run_uid;
@@ -228,24 +252,40 @@ const struct disk_attempt *disk_get_attempt(size_t i);
 
 /* --- user.c --- */
 
-enum sim_wish { WISH_CANCEL = 1, WISH_SUSPEND = 2, WISH_DELETE = 4 };
+enum sim_wish { WISH_CANCEL = 1, WISH_SUSPEND = 2, WISH_DELETE = 4, WISH_ERASE = 8 };
 struct sim_run {
     char *name, *uid;  /* uid NULL: not created yet */
     unsigned wishes;   /* ever */
     bool is_suspended; /* now */
     bool is_brief;     /* its object expires; then another run gets its name */
+    bool is_lost;      /* its object went with the definition of its kind */
+    bool is_orphaning; /* its object went without its pods */
+    int64_t stop_ns;   /* since then nothing of it shall run; 0: it may */
+    int64_t gone_ns;   /* when its object went; 0: it is there */
+    int64_t back_ns;   /* when its object was restored; 0: never */
+    int64_t grace_s;   /* of its pods */
     uint32_t n_trials;
 };
 void user_begin(unsigned n_runs);
 size_t user_count(void);
 struct sim_run *user_get(size_t i);
 struct sim_run *user_find(const char *uid);
+struct sim_object *user_object_of(const struct sim_run *r); /* NULL: it is gone */
+const char *user_phase_in_object(const struct sim_run *r);
 void user_cancel(struct sim_run *r);
 void user_suspend(struct sim_run *r, bool suspend);
-void user_delete(struct sim_run *r, bool is_foreground);
+void user_delete(struct sim_run *r, enum sim_cascade cascade);
+/* benchctl delete: the results at once, too. */
+void user_erase(struct sim_run *r);
+/* The objects of all runs go with the definition of their kind; and some come back. */
+void user_lose_objects(void);
+void user_object_gone(const char *uid);
+void user_object_back(const char *uid);
 bool user_is_done(void); /* every run was created, and none is suspended */
-/* Another benchd, of which nothing is seen but that it takes part in the election. */
-void user_rival(int64_t length_ns);
+/* Another benchd with a copy of the store and its key, of which nothing is seen but that it takes part in
+ * the election. */
+void user_rival(int64_t length_ns, bool is_on_same_host);
+bool user_rival_leads(void);
 
 /* --- fault.c --- */
 
@@ -259,13 +299,17 @@ void user_rival(int64_t length_ns);
     X(LOSE_ANSWERS, "lose-answers")     /* requests have their effect, one in n answers is lost */ \
     X(ERROR_500, "error-500")                                                                      \
     X(ERROR_429, "error-429")                                                                      \
-    X(ERROR_403, "error-403") /* for less than the launcher waits */                               \
-    X(QUOTA, "quota")         /* no pod may be created for length */                               \
-    X(NO_ROOM, "no-room")     /* nodes reject pods for length: OutOfcpu */                         \
+    X(ERROR_403, "error-403")       /* for less than the launcher waits */                         \
+    X(ERROR_STATUS, "error-status") /* no status may be written for length */                      \
+    X(WEBHOOK, "webhook")           /* the admission of pods fails for length */                   \
+    X(QUOTA, "quota")               /* no pod may be created for length */                         \
+    X(NO_ROOM, "no-room")           /* nodes reject pods for length: OutOfcpu */                   \
     X(CUT_WATCHES, "cut-watches")                                                                  \
     X(SLOW_WATCHES, "slow-watches") /* events come up to length later */                           \
     X(COMPACT, "compact")           /* with cut watches: 410 */                                    \
+    X(SLOW_GARBAGE, "slow-garbage") /* dependents of deleted objects stay for length */            \
     X(SLOW_NODES, "slow-nodes")                                                                    \
+    X(NODE_LOST, "node-lost") /* kubelets are silent for length, containers go on */               \
     X(KILL_CONTAINER, "kill-container")                                                            \
     X(DELETE_POD, "delete-pod")                                                                    \
     X(FORCE_DELETE_POD, "force-delete-pod")                                                        \
@@ -277,7 +321,9 @@ void user_rival(int64_t length_ns);
     X(DISK_BAD_RUN, "disk-bad-run") /* what is written of one run fails */                         \
     X(CANCEL, "cancel")                                                                            \
     X(SUSPEND, "suspend") /* and resume after length */                                            \
-    X(DELETE, "delete")
+    X(DELETE, "delete")                                                                            \
+    X(ERASE, "erase")           /* with the results */                                             \
+    X(DROP_KINDS, "drop-kinds") /* and all objects of theirs, for length; then they may be back */
 
 enum fault_kind {
 #define X(name, text) FAULT_##name,
@@ -302,10 +348,12 @@ void fault_print(const struct fault *f, struct buf *out);
 void fault_begin(const struct fault_plan *plan);
 /* A window of that kind is open. *ret may be NULL. */
 bool fault_is_on(enum fault_kind kind, const struct fault **ret);
+/* When something went wrong last but faults of that kind, slow garbage, and (unless with_wishes) what people
+ * wanted. */
+int64_t fault_last_ns(enum fault_kind but, bool with_wishes);
 
 /* --- promise.c --- */
 
-void promise_begin(void);
 void promise_after_step(void);
 void promise_pod_created(const struct sim_pod *p);
 void promise_container_started(const struct sim_pod *p);
@@ -317,7 +365,11 @@ struct replica_log;
 void promise_attempt_saved(const char *run_uid, const struct attempt_row *row,
                            const struct replica_log *logs, size_t n_logs);
 void promise_attempts_read(const char *run_uid);
-void promise_verdict_saved(const char *run_uid);
+void promise_verdict_saved(const char *run_uid, bool is_stored);
+void promise_results_erased(const char *run_uid);
+void promise_process_gone(void);
+/* The end of a run as it was stored; NULL: none was. */
+const struct run_status *promise_end_of(const char *run_uid, int64_t *ret_ended_ns);
 /* It gives up. `reason` is its own. */
 void promise_process_exits(int exit_code, const char *reason);
 void promise_status_saved(const char *run_uid, const struct run_status *status);
@@ -327,3 +379,11 @@ void promise_excuse(const char *run_uid, const struct attempt_id *id, const char
 bool promise_is_settled(const char **ret_why);
 /* What must hold then. */
 void promise_at_end(void);
+
+/* --- soon.c --- */
+
+void soon_begin(void);
+/* The server refuses to create a pod, for this reason. */
+void soon_pod_refused(enum fault_kind why);
+/* Its object was restored, and benchd may not know that yet. */
+bool soon_is_back_unseen(const struct sim_run *r);

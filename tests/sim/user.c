@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "kube/request.h"
 
 #define RUNS_MAX 8
 #define TTL_S 20
@@ -17,7 +18,9 @@ static struct {
 
 /* ---- definitions ---- */
 
-#define TEMPLATE "\"template\":{\"spec\":{\"containers\":[{\"name\":\"m\",\"image\":\"i\"}]}}"
+#define LONG_GRACE_S 100
+#define DEADLINE_S 100000 /* more than a clock is stepped by: the next process goes by it */
+#define ORPHANS_S 250     /* so long people leave pods that nothing owns */
 
 /* The `spec` of a Benchmark: one or two points, one or two trials. */
 static char *definition(struct sim_run *r)
@@ -31,15 +34,22 @@ static char *definition(struct sim_run *r)
     _cleanup_(freep) char *ttl =
         r->is_brief ? xasprintf(",\"ttlSecondsAfterFinished\":%d", TTL_S) : xstrdup("");
     r->n_trials = n_points * n_trials;
+    r->grace_s = sim_one_in(DRAW_USER, 4) ? LONG_GRACE_S : 30;
+    _cleanup_(freep) char *pod =
+        xasprintf("\"template\":{\"spec\":{\"terminationGracePeriodSeconds\":%d,\"containers\":[{"
+                  "\"name\":\"m\","
+                  "\"image\":\"i\"}]}}",
+                  (int)r->grace_s);
     return xasprintf(
         "{\"systems\":[{\"name\":\"benchworker\",\"profile\":\"benchworker\"}],\"workload\":{"
         "\"model\":\"vgg16-fluid-fc512\",\"batchSize\":16},\"sweep\":{\"grid\":{\"pservers\":[1],"
         "\"trainers\":[%s]}},\"baseline\":{\"kind\":\"Point\",\"where\":{\"trainers\":1}},"
         "\"measure\":{\"steps\":3,\"warmupSteps\":0},\"repeats\":{\"min\":%u},"
-        "\"runPolicy\":{\"backoffLimit\":20,\"cleanPodPolicy\":\"%s\"%s},\"addressing\":\"%s\","
-        "\"roles\":{\"pserver\":{\"replicas\":{\"from\":\"pservers\"}," TEMPLATE "},"
-        "\"trainer\":{\"replicas\":{\"from\":\"trainers\"}," TEMPLATE "}}}",
-        n_points == 1 ? "1" : "1,2", n_trials, policy, ttl, naming);
+        "\"runPolicy\":{\"activeDeadlineSeconds\":%d,\"backoffLimit\":20,\"cleanPodPolicy\":\"%s\"%"
+        "s},\"addressing\":\"%s\","
+        "\"roles\":{\"pserver\":{\"replicas\":{\"from\":\"pservers\"},%s},"
+        "\"trainer\":{\"replicas\":{\"from\":\"trainers\"},%s}}}",
+        n_points == 1 ? "1" : "1,2", n_trials, DEADLINE_S, policy, ttl, naming, pod, pod);
 }
 
 static void use_name_again(void *ctx);
@@ -47,6 +57,10 @@ static void use_name_again(void *ctx);
 static void create(void *ctx)
 {
     struct sim_run *r = ctx;
+    if (fault_is_on(FAULT_DROP_KINDS, NULL)) {
+        sim_after(SIM_S, create, r);
+        return;
+    }
     _cleanup_(freep) char *text = definition(r);
     json_t *spec = json_loads(text, 0, NULL);
     json_t *asked;
@@ -84,7 +98,8 @@ static bool has_pods(const struct sim_run *r)
 static void use_name_again(void *ctx)
 {
     struct sim_run *r = ctx;
-    if (server_find(KIND_RUNS, r->name) != NULL || has_pods(r)) {
+    if (server_find(KIND_RUNS, r->name) != NULL || has_pods(r) ||
+        fault_is_on(FAULT_DROP_KINDS, NULL)) {
         sim_after(SIM_S, use_name_again, r);
     } else if ((r->wishes & WISH_DELETE) == 0) {
         struct sim_run *next = &user.runs[user.n++];
@@ -96,6 +111,8 @@ static void use_name_again(void *ctx)
 void user_begin(unsigned n_runs)
 {
     user.n = n_runs;
+    sim.is_slow = sim_one_in(DRAW_USER, 4);
+    sim.is_littered = sim_one_in(DRAW_USER, 3);
     for (unsigned i = 0; i < n_runs; i++) {
         user.runs[i].name = xasprintf("run-%u", i);
         user.runs[i].is_brief = sim_one_in(DRAW_USER, 4);
@@ -135,15 +152,23 @@ bool user_is_done(void)
 
 /* ---- wishes ---- */
 
-static struct sim_object *object_of(const struct sim_run *r)
+struct sim_object *user_object_of(const struct sim_run *r)
 {
     struct sim_object *o = r->uid == NULL ? NULL : server_find(KIND_RUNS, r->name);
     return o != NULL && str_eq(o->uid, r->uid) ? o : NULL;
 }
 
+const char *user_phase_in_object(const struct sim_run *r)
+{
+    const struct sim_object *o = user_object_of(r);
+    const json_t *status = o == NULL ? NULL : json_object_get(o->json, "status");
+    const char *phase = json_string_value(json_object_get(status, "phase"));
+    return phase == NULL ? "" : phase;
+}
+
 static void wish(struct sim_run *r, const char *key, bool value)
 {
-    struct sim_object *o = object_of(r);
+    struct sim_object *o = user_object_of(r);
     if (o == NULL) {
         return;
     }
@@ -155,26 +180,101 @@ static void wish(struct sim_run *r, const char *key, bool value)
     server_changed(o);
 }
 
+static void shall_stop(struct sim_run *r)
+{
+    r->stop_ns = r->stop_ns != 0 ? r->stop_ns : sim.now_ns;
+}
+
 void user_cancel(struct sim_run *r)
 {
     r->wishes |= WISH_CANCEL;
+    shall_stop(r);
     wish(r, "cancel", true);
 }
 
 void user_suspend(struct sim_run *r, bool suspend)
 {
     r->wishes |= WISH_SUSPEND;
-    r->is_suspended = suspend && object_of(r) != NULL;
+    r->is_suspended = suspend && user_object_of(r) != NULL;
+    if (suspend) {
+        shall_stop(r);
+    } else if ((r->wishes & (WISH_CANCEL | WISH_DELETE)) == 0) {
+        r->stop_ns = 0;
+    }
     wish(r, "suspend", suspend);
 }
 
-void user_delete(struct sim_run *r, bool is_foreground)
+/* Who orphans pods looks after them some day. */
+static void remove_orphans(void *ctx)
 {
-    struct sim_object *o = object_of(r);
+    const struct sim_run *r = ctx;
+    for (size_t i = 0; i < node_count(); i++) {
+        const struct sim_pod *p = node_get(i);
+        if (p->object != NULL && !p->container.has_ended && str_eq(p->run_uid, r->uid)) {
+            server_delete(p->object, CASCADE_BACKGROUND);
+        }
+    }
+}
+
+void user_delete(struct sim_run *r, enum sim_cascade cascade)
+{
+    static const char *const words[] = {"", ", its pods first", ", its pods not"};
+    struct sim_object *o = user_object_of(r);
+    if (o == NULL) {
+        return;
+    }
     r->wishes |= WISH_DELETE;
-    if (o != NULL) {
-        sim_trace("user: deletes %s%s", r->name, is_foreground ? ", its pods first" : "");
-        server_delete(o, is_foreground);
+    shall_stop(r);
+    sim_trace("user: deletes %s%s", r->name, words[cascade]);
+    server_delete(o, cascade);
+    if (cascade == CASCADE_ORPHAN) {
+        r->is_orphaning = true;
+        sim_after(ORPHANS_S * SIM_S, remove_orphans, r);
+    }
+}
+
+void user_erase(struct sim_run *r)
+{
+    struct sim_object *o = user_object_of(r);
+    if (o == NULL) {
+        return;
+    }
+    r->wishes |= WISH_ERASE;
+    json_object_set_new(json_object_get(o->json, "metadata"), "annotations",
+                        json_pack("{s:s}", KUBE_ERASE_ANNOTATION, KUBE_ERASE_NOW));
+    server_changed(o);
+    user_delete(r, CASCADE_BACKGROUND);
+}
+
+/* ---- objects that come and go ---- */
+
+void user_lose_objects(void)
+{
+    for (unsigned i = 0; i < user.n; i++) {
+        struct sim_run *r = &user.runs[i];
+        if (user_object_of(r) != NULL) {
+            r->is_lost = true;
+            shall_stop(r);
+        }
+    }
+}
+
+void user_object_gone(const char *uid)
+{
+    struct sim_run *r = user_find(uid);
+    if (r != NULL) {
+        r->gone_ns = sim.now_ns;
+    }
+}
+
+void user_object_back(const char *uid)
+{
+    struct sim_run *r = user_find(uid);
+    if (r != NULL) {
+        r->is_lost = false;
+        r->gone_ns = 0;
+        r->back_ns = sim.now_ns;
+        r->stop_ns = r->is_suspended || (r->wishes & WISH_CANCEL) != 0 ? sim.now_ns : 0;
     }
 }
 
@@ -183,7 +283,8 @@ void user_delete(struct sim_run *r, bool is_foreground)
 static struct {
     int64_t until_ns;
     bool is_leading, is_there;
-    char *seen; /* the record as seen last, and since when; owned */
+    char *identity; /* owned */
+    char *seen;     /* the record as seen last, and since when; owned */
     int64_t seen_ns;
 } rival;
 
@@ -218,23 +319,32 @@ static void campaign(void *ctx)
     }
     free(rival.seen);
     rival.seen = record;
-    const bool is_free = holder != NULL && *holder == '\0';
+    const bool is_free =
+        holder != NULL && (*holder == '\0' || str_eq(holder, rival.identity)); /* or its own */
     const bool is_dead = sim.now_ns - rival.seen_ns >= 15 * SIM_S;
     if (lease != NULL && (rival.is_leading || is_free || is_dead)) {
         if (!rival.is_leading) {
             sim_trace("the rival takes the Lease");
         }
-        write_lease(lease, "rival");
+        write_lease(lease, rival.identity);
         rival.is_leading = true;
     }
     sim_after(2 * SIM_S, campaign, NULL);
 }
 
-void user_rival(int64_t length_ns)
+bool user_rival_leads(void)
+{
+    return rival.is_leading;
+}
+
+void user_rival(int64_t length_ns, bool is_on_same_host)
 {
     rival.until_ns = sim.now_ns + length_ns;
     if (!rival.is_there) {
         rival.is_there = true;
+        free(rival.identity);
+        rival.identity =
+            process_identity_of(is_on_same_host ? process_host() : "host-0", "place-2");
         campaign(NULL);
     }
 }

@@ -17,14 +17,15 @@
 
 struct sim sim;
 
-void sim_begin(uint64_t seed)
+void sim_begin(uint64_t seed, struct sim_outcome *outcome)
 {
     const struct sim old = sim;
     sim = (struct sim){.seed = seed,
+                       .begin_ns = START_NS,
                        .now_ns = START_NS,
                        .trace_hash = UINT64_C(0xcbf29ce484222325),
                        .is_printing = old.is_printing,
-                       .verdict = old.verdict};
+                       .outcome = outcome};
     uint64_t state = seed;
     for (int i = 0; i < DRAW_COUNT; i++) {
         sim.draws[i] = splitmix_next(&state);
@@ -113,7 +114,7 @@ bool sim_step(void)
     if (timer_ns == INT64_MAX && event_ns == INT64_MAX) {
         return false;
     }
-    sim.n_steps++;
+    sim.outcome->n_steps++;
     if (event_ns <= timer_ns) {
         const struct sim_event event = take_first();
         sim.now_ns = event.at_ns;
@@ -149,9 +150,9 @@ void sim_broken(const char *format, ...)
 {
     va_list ap;
     va_start(ap, format);
-    (void)vsnprintf(sim.verdict, SIM_VERDICT_SIZE, format, ap);
+    (void)vsnprintf(sim.outcome->verdict, sizeof(sim.outcome->verdict), format, ap);
     va_end(ap);
-    sim_trace("BROKEN: %s", sim.verdict);
+    sim_trace("BROKEN: %s", sim.outcome->verdict);
     (void)fflush(stdout);
     _exit(SIM_BROKEN);
 }

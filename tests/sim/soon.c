@@ -1,0 +1,139 @@
+/* What benchd shall do it does soon, while nothing goes wrong. Looked at every few seconds. */
+#include "sim.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "core/phase.h"
+#include "core/phase.h"
+
+#define LOOK_EVERY_NS (5 * SIM_S)
+#define SOON_NS (90 * SIM_S)      /* a restart, the Lease, back-offs */
+#define TOLD_NS (25 * SIM_S)      /* why a run waits */
+#define BACK_SEEN_NS (35 * SIM_S) /* benchd knows that an object is back */
+
+static struct {
+    int64_t down_ns;                      /* when no benchd led last */
+    int64_t refused_ns[FAULT_KIND_COUNT]; /* since when pods are, for this reason */
+} soon;
+
+static int64_t last_trouble_ns(enum fault_kind but, bool with_wishes)
+{
+    const int64_t last_ns = fault_last_ns(but, with_wishes);
+    return last_ns > soon.down_ns ? last_ns : soon.down_ns;
+}
+
+static bool is_overdue(int64_t since_ns, int64_t limit_ns)
+{
+    const int64_t trouble_ns = last_trouble_ns(FAULT_KIND_COUNT, false);
+    return since_ns != 0 && sim.now_ns - (since_ns > trouble_ns ? since_ns : trouble_ns) > limit_ns;
+}
+
+/* What happens while benchd cannot see it is lost to it. */
+static bool was_seen(int64_t at_ns)
+{
+    return last_trouble_ns(FAULT_KIND_COUNT, false) + SOON_NS < at_ns;
+}
+
+bool soon_is_back_unseen(const struct sim_run *r)
+{
+    return r->back_ns != 0 && (sim.now_ns - r->back_ns < BACK_SEEN_NS ||
+                               last_trouble_ns(FAULT_KIND_COUNT, false) > r->back_ns);
+}
+
+static int seconds_since(int64_t at_ns)
+{
+    return (int)((sim.now_ns - at_ns) / SIM_S);
+}
+
+static void check_stopped(const struct sim_run *r)
+{
+    for (size_t i = 0; i < node_count(); i++) {
+        const struct sim_pod *p = node_get(i);
+        if (node_is_alive(p) && str_eq(p->run_uid, r->uid)) {
+            sim_broken("%s still runs %d s after its run was cancelled, suspended or deleted",
+                       p->name, seconds_since(r->stop_ns));
+        }
+    }
+}
+
+static void check_ended(const struct sim_run *r, const struct run_status *status, int64_t ended_ns)
+{
+    const char *phase = run_phase_to_string(status->phase);
+    if (disk_is_claimed(r->uid)) {
+        sim_broken("%s is %s for %d s and still has an open file", r->name, phase,
+                   seconds_since(ended_ns));
+    }
+    if (user_object_of(r) != NULL && r->back_ns == 0 && !str_eq(user_phase_in_object(r), phase)) {
+        sim_broken("%s is %s for %d s and its object says '%s'", r->name, phase,
+                   seconds_since(ended_ns), user_phase_in_object(r));
+    }
+}
+
+static void look_at_run(const struct sim_run *r)
+{
+    const int64_t limit_ns = SOON_NS + r->grace_s * SIM_S;
+    if (is_overdue(r->stop_ns, limit_ns) && (!r->is_orphaning || was_seen(r->stop_ns))) {
+        check_stopped(r);
+    }
+    if ((r->wishes & WISH_ERASE) != 0 && is_overdue(r->gone_ns, limit_ns) && was_seen(r->gone_ns) &&
+        disk_has_run(process_store(), r->uid)) {
+        sim_broken("the results of %s are there %d s after they were to be erased", r->name,
+                   seconds_since(r->gone_ns));
+    }
+    int64_t ended_ns;
+    const struct run_status *status = promise_end_of(r->uid, &ended_ns);
+    if (status != NULL && is_overdue(ended_ns, SOON_NS)) {
+        check_ended(r, status, ended_ns);
+    }
+}
+
+void soon_pod_refused(enum fault_kind why)
+{
+    soon.refused_ns[why] = soon.refused_ns[why] == 0 ? sim.now_ns : soon.refused_ns[why];
+}
+
+/* The server's words are in the status of some run. */
+static void check_told(enum fault_kind kind, const char *words)
+{
+    const int64_t since_ns = soon.refused_ns[kind];
+    if (!fault_is_on(kind, NULL)) {
+        soon.refused_ns[kind] = 0;
+        return;
+    }
+    if (since_ns == 0 || sim.now_ns - since_ns < TOLD_NS ||
+        last_trouble_ns(kind, true) + TOLD_NS > since_ns) {
+        return;
+    }
+    for (size_t i = 0; i < server_count(KIND_RUNS); i++) {
+        _cleanup_(freep) char *status =
+            json_dumps(json_object_get(server_get(KIND_RUNS, i)->json, "status"), JSON_ENCODE_ANY);
+        if (status != NULL && strstr(status, words) != NULL) {
+            return;
+        }
+    }
+    sim_broken("pods are refused for %d s ('%s'), and no run's status says so",
+               seconds_since(since_ns), words);
+}
+
+static void look(void *ctx)
+{
+    (void)ctx;
+    if (!process_is_leading()) {
+        soon.down_ns = sim.now_ns;
+    }
+    for (size_t i = 0; i < user_count() && process_is_running(); i++) {
+        if (user_get(i)->uid != NULL) {
+            look_at_run(user_get(i));
+        }
+    }
+    check_told(FAULT_WEBHOOK, "failed calling webhook");
+    check_told(FAULT_QUOTA, "exceeded quota");
+    sim_after(LOOK_EVERY_NS, look, NULL);
+}
+
+void soon_begin(void)
+{
+    sim_after(LOOK_EVERY_NS, look, NULL);
+}
