@@ -330,6 +330,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
     d->store = params->store;
     d->keeper.policy = d->options->keep;
     d->view = params->view;
+    d->turns = params->turns;
     memcpy(d->key, params->key, KEY_SIZE);
     d->read_key = params->read_key == NULL ? NULL : xstrdup(params->read_key);
     d->on_stop = params->on_stop;

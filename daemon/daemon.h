@@ -5,6 +5,7 @@
 #include <uv.h>
 
 #include "base/err.h"
+#include "base/histogram.h"
 #include "daemon/options.h"
 #include "kube/config.h"
 #include "store/store.h"
@@ -14,10 +15,12 @@ struct daemon_params {
     uv_loop_t *loop;
     const struct options *options; /* borrowed */
     const struct kube_config *config;
-    const char *ns;             /* copied */
-    const char *identity;       /* for the Lease, copied */
-    struct store *store;        /* borrowed */
-    struct daemon_view *view;   /* borrowed; the daemon publishes into it */
+    const char *ns;           /* copied */
+    const char *identity;     /* for the Lease, copied */
+    struct store *store;      /* borrowed */
+    struct daemon_view *view; /* borrowed; the daemon publishes into it */
+    const struct histogram
+        *turns; /* of the loop, as loop_meter.h measures them; borrowed, may be NULL */
     const unsigned char *key;   /* KEY_SIZE bytes, copied */
     char *const *environment;   /* what credential plugins inherit; borrowed */
     const char *read_key;       /* for the Lease, copied; NULL: readers need none */

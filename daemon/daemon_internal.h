@@ -29,7 +29,8 @@ struct daemon {
     const struct options *options;
     char *ns, *identity, *address, *read_key; /* owned; read_key may be NULL */
     struct store *store;
-    struct daemon_view *view; /* what other threads see; borrowed */
+    struct daemon_view *view;      /* what other threads see; borrowed */
+    const struct histogram *turns; /* of the loop; borrowed, may be NULL */
     struct kube_client *client;
     struct watches watches;
     struct elector *elector;

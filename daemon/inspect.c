@@ -30,6 +30,8 @@ static bool is_ready(const struct daemon *d, struct err *why)
     return true;
 }
 
+_Static_assert(WATCH_COUNT == DAEMON_N_WATCHES, "each watch has its figures");
+
 static void collect_facts(const struct daemon *d, struct daemon_facts *f)
 {
     f->look_ns = clock_monotonic_ns();
@@ -49,6 +51,20 @@ static void collect_facts(const struct daemon *d, struct daemon_facts *f)
     f->counters.events_sent = d->events.n_sent;
     f->counters.events_dropped = d->events.n_dropped;
     kube_client_get_stats(d->client, &f->kube);
+    if (d->store->ops->get_stats != NULL) {
+        d->store->ops->get_stats(d->store, &f->store);
+    }
+    f->is_leader = d->elector != NULL && elector_state(d->elector) == KUBE_LEASE_LEADER;
+    for (unsigned i = 0; i < WATCH_COUNT; i++) {
+        watches_get_stats(&d->watches, i, &f->watches[i].resource, &f->watches[i].stats);
+    }
+    vec_each (struct run *, run, &d->queue.runs) {
+        const enum run_phase phase = (*run)->status.phase;
+        f->runs[phase] += !run_phase_is_final(phase);
+    }
+    if (d->turns != NULL) {
+        f->turns = *d->turns;
+    }
 }
 
 /* The runs as shown; those that did not change are shared with the list before. NULL: the list would be the
@@ -76,6 +92,7 @@ static struct daemon_runs *list_changes(const struct daemon *d)
 void inspect_publish(struct daemon *d)
 {
     struct daemon_facts facts = {0};
+    struct daemon_runs *changes = list_changes(d); /* also counts waits */
     collect_facts(d, &facts);
-    daemon_view_publish(d->view, &facts, list_changes(d));
+    daemon_view_publish(d->view, &facts, changes);
 }

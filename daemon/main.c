@@ -14,12 +14,14 @@
 #include "daemon/daemon.h"
 #include "daemon/key.h"
 #include "daemon/lock.h"
+#include "daemon/loop_meter.h"
 #include "daemon/memory.h"
 #include "daemon/web/web.h"
 #include "kube/config.h"
 
 struct program {
     uv_loop_t loop;
+    struct loop_meter meter;
     uv_signal_t signals[2];
     struct options options;
     struct kube_config config;
@@ -127,6 +129,7 @@ static int open_all(struct program *p, struct err *err)
                                            .identity = identity,
                                            .store = p->store,
                                            .view = p->view,
+                                           .turns = &p->meter.turns,
                                            .key = p->key,
                                            .environment = environ,
                                            .read_key = read_key,
@@ -174,6 +177,7 @@ static int run(struct program *p)
         return complain(exit_code, &err);
     }
     start_signals(p);
+    loop_meter_start(&p->meter, &p->loop);
     start(p);
     (void)uv_run(&p->loop, UV_RUN_DEFAULT); /* until uv_stop */
     const struct err *failure;
@@ -183,6 +187,7 @@ static int run(struct program *p)
     }
     web_free(p->web); /* until now it has shown why benchd ends */
     daemon_free(p->daemon);
+    loop_meter_stop(&p->meter);
     for (int i = 0; i < 2; i++) {
         uv_close((uv_handle_t *)&p->signals[i], NULL);
     }

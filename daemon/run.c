@@ -12,6 +12,7 @@
 #include "daemon/bmr.h"
 #include "daemon/judge.h"
 #include "daemon/template_check.h"
+#include "decide/policy_wait.h"
 #include "kube/rfc3339.h"
 #include "run/driver.h"
 
@@ -236,6 +237,39 @@ static bool is_history(const struct run *run, int64_t now_unix_ms)
            now_unix_ms - run->status.ended_unix_ms > DAEMON_ENDED_MS;
 }
 
+static int64_t advanced_unix_ms(const struct run *run)
+{
+    return run_is_driven(run) ? run->advanced_unix_ms : 0;
+}
+
+/* What it waits for although it could go on; "": for nothing but its turn. */
+static const char *wait_reason(const struct run *run)
+{
+    if (run_is_final(run)) {
+        return "";
+    }
+    if (run->env->is_store_full) {
+        return "StoreFull";
+    }
+    if (!run_life_is_stored(run->life)) {
+        return run->refusal.reason == NULL ? "" : run->refusal.reason;
+    }
+    return wait_is_in(&run->status) ? run->status.reason : "";
+}
+
+static void refresh_wait(struct run *run, int64_t now_unix_ms)
+{
+    const char *reason = wait_reason(run);
+    if (str_eq(run->wait.reason, reason)) {
+        return;
+    }
+    text_put(run->wait.reason, sizeof(run->wait.reason), "%s", reason);
+    run->wait.since_unix_ms = now_unix_ms;
+    if (reason[0] != '\0') {
+        run->env->counters->waits[daemon_wait_index(reason)]++;
+    }
+}
+
 static bool is_shown_as_it_is(const struct run *run)
 {
     const struct daemon_run *shown = run->shown;
@@ -246,7 +280,8 @@ static bool is_shown_as_it_is(const struct run *run)
            shown->progress.is_known == run->progress.is_known &&
            shown->progress.step == run->progress.step &&
            shown->progress.seen_unix_ms == run->progress.seen_unix_ms &&
-           str_eq(shown->benchmark, run->benchmark);
+           shown->advanced_unix_ms == advanced_unix_ms(run) &&
+           str_eq(shown->wait.reason, run->wait.reason) && str_eq(shown->benchmark, run->benchmark);
 }
 
 /* A run that has ended has no definition any more, but what was shown of it is still true. */
@@ -265,6 +300,7 @@ static struct daemon_frozen frozen_of(const struct run_def *def, const struct da
 void run_refresh_shown(struct run *run, int64_t now_unix_ms)
 {
     struct daemon_run *before = run->shown;
+    refresh_wait(run, now_unix_ms);
     if (is_history(run, now_unix_ms)) {
         run->shown = NULL;
         daemon_run_unref(before);
@@ -280,6 +316,8 @@ void run_refresh_shown(struct run *run, int64_t now_unix_ms)
     shown->is_active = run_is_driven(run);
     shown->is_stored = run_life_is_stored(run->life);
     shown->progress = run->progress;
+    shown->wait = run->wait;
+    shown->advanced_unix_ms = advanced_unix_ms(run);
     if (run->def != NULL && !shown->is_stored) {
         shown->definition_json = json_dumps(run->def->spec->definition, 0);
     }

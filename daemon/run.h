@@ -93,6 +93,8 @@ struct run {
     struct run_status status;
     int64_t eta_s; /* -1: unknown */
     struct daemon_progress progress;
+    struct daemon_wait wait;    /* as of the last run_refresh_shown */
+    int64_t advanced_unix_ms;   /* see struct daemon_run; while it is driven */
     struct run_verdict verdict; /* as stored; ENDED and PAST: of the object's time to live too */
     struct run_judging judging;
     struct run_publication publication;

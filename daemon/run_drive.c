@@ -40,6 +40,7 @@ static void on_attempt(void *ctx, const struct attempt_row *row)
     run->env->counters->attempts[row->outcome]++;
     run->parking.n_times = 0;
     run->progress.is_known = false;
+    run->advanced_unix_ms = clock_steady_unix_ms();
     guess_eta(run);
     run_wake(run);
 }
@@ -61,6 +62,7 @@ static void on_record(void *ctx, const struct replica_id *id, const struct recor
         .loss = step->loss,
         .seen_unix_ms = clock_steady_unix_ms(),
     };
+    run->advanced_unix_ms = run->progress.seen_unix_ms;
 }
 
 static void on_done(void *ctx)
@@ -134,6 +136,7 @@ int run_start(struct run *run, struct err *err)
     run_enter(run, LIFE_ON_STARTED);
     run->at.driven.launcher = launcher;
     run->at.driven.driver = driver;
+    run->advanced_unix_ms = clock_steady_unix_ms();
     log_event(LOG_LEVEL_INFO, "driving a run", "run", run->name, "addressing",
               run_naming(run, run->def) == POD_BY_DNS ? "Dns" : "Ip", NULL);
     driver_start(driver);
@@ -159,7 +162,7 @@ int run_stop(struct run *run, struct err *err)
     run->status = status;
     log_event(LOG_LEVEL_INFO, "a run has ended", "run", run->name, "phase",
               run_phase_to_string(status.phase), "reason", status.reason, NULL);
-    run->env->counters->runs_finished += is_final;
+    run->env->counters->runs_finished[status.phase] += is_final;
     run_enter(run, is_final ? LIFE_ON_STOPPED_FINAL : LIFE_ON_STOPPED_EARLY);
     return r;
 }
@@ -189,7 +192,7 @@ static int end_queued(struct run *run, enum run_phase phase, const char *reason,
     int r = store->ops->put_status(store, run->uid, &status, err);
     if (r == 0) {
         run->status = status;
-        run->env->counters->runs_finished += run_phase_is_final(phase);
+        run->env->counters->runs_finished[phase] += run_phase_is_final(phase);
         run_emit(run, phase == RUN_FAILED ? EVENT_WARNING : EVENT_NORMAL, reason, status.message);
         run_enter(run, LIFE_ON_ENDED_QUEUED);
     }

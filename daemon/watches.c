@@ -95,3 +95,13 @@ const struct kube_cache *watches_cache(const struct watches *w, enum watch_kind 
 {
     return kube_informer_cache(w->informers[kind]);
 }
+
+void watches_get_stats(const struct watches *w, enum watch_kind kind, const char **ret_resource,
+                       struct kube_informer_stats *ret)
+{
+    *ret_resource = kinds[kind].resource->plural;
+    *ret = (struct kube_informer_stats){0};
+    if (w->informers[kind] != NULL) {
+        kube_informer_get_stats(w->informers[kind], ret);
+    }
+}

@@ -35,3 +35,6 @@ bool watches_are_ready(const struct watches *w, struct err *why);
 /* An object by name, NULL: there is none. Borrowed until the loop's next turn. */
 const json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name);
 const struct kube_cache *watches_cache(const struct watches *w, enum watch_kind kind);
+/* For /metrics. `ret_resource` is static: "pods". */
+void watches_get_stats(const struct watches *w, enum watch_kind kind, const char **ret_resource,
+                       struct kube_informer_stats *ret);

@@ -93,6 +93,24 @@ const struct daemon_run *daemon_runs_find(const struct daemon_runs *runs, const 
     return NULL;
 }
 
+/* ---- waits ---- */
+
+const char *const daemon_wait_reasons[DAEMON_N_WAITS] = {
+    "BenchmarkNotFound",  "CreationFails", "DeletionFails",
+    "HeldByAnother",      "NoRoom",        "PodsRemain",
+    "QuotaExceeded",      "RunParked",     "StoreFull",
+    "TemplateCheckFails", "Other",
+};
+
+size_t daemon_wait_index(const char *reason)
+{
+    size_t i = 0;
+    while (i + 1 < DAEMON_N_WAITS && !str_eq(daemon_wait_reasons[i], reason)) {
+        i++;
+    }
+    return i;
+}
+
 /* ---- between the threads ---- */
 
 struct daemon_view *daemon_view_new(void)

@@ -22,6 +22,7 @@
 #include "core/record.h"
 #include "decide/policy_keep.h"
 #include "kube/client.h"
+#include "kube/informer.h"
 #include "spec/spec.h"
 #include "store/store.h"
 
@@ -47,6 +48,12 @@ struct daemon_frozen {
     enum baseline_kind baseline;
 };
 
+/* What a run waits for although it could go on. */
+struct daemon_wait {
+    char reason[64]; /* CamelCase, as in its conditions: QuotaExceeded; "": it waits for nothing */
+    int64_t since_unix_ms;
+};
+
 /* One BenchmarkRun. */
 struct daemon_run {
     atomic_uint n_users;     /* lists that hold it */
@@ -59,6 +66,10 @@ struct daemon_run {
     bool is_active;                  /* its driver runs */
     bool is_stored;                  /* the store has a row of it */
     struct daemon_progress progress; /* of the active one */
+    struct daemon_wait wait;
+    /* When it last got further: a trial was saved, or trainer 0 ended a step. Of the active one, from the
+     * moment when this process began to drive it; else 0. */
+    int64_t advanced_unix_ms;
 };
 /* With one user. `name`, `uid` and `benchmark` are copied. */
 struct daemon_run *daemon_run_new(const char *name, const char *uid, const char *benchmark);
@@ -80,10 +91,19 @@ bool daemon_runs_are_same(const struct daemon_runs *a, const struct daemon_runs 
 /* By name or uid; NULL: not there. */
 const struct daemon_run *daemon_runs_find(const struct daemon_runs *runs, const char *name_or_uid);
 
+/* The reasons that are counted one by one; the last stands for all others. */
+#define DAEMON_N_WAITS 11
+extern const char *const daemon_wait_reasons[DAEMON_N_WAITS];
+size_t daemon_wait_index(const char *reason);
+
+#define DAEMON_N_PHASES (RUN_SUSPENDED + 1)
+#define DAEMON_N_WATCHES 3
+
 /* Since the start of the process. */
 struct daemon_counters {
-    uint64_t attempts[4]; /* saved, by enum attempt_outcome */
-    uint64_t runs_finished;
+    uint64_t attempts[4];                             /* saved, by enum attempt_outcome */
+    uint64_t runs_finished[DAEMON_N_PHASES];          /* by the phase in which they ended */
+    uint64_t waits[DAEMON_N_WAITS];                   /* begun, by daemon_wait_index */
     uint64_t runs_deleted;                            /* their rows, after their objects */
     uint64_t runs_erased[KEEP_N_REASONS];             /* by enum keep_reason */
     uint64_t pods_created, pods_deleted, pods_failed; /* failed: refused for good */
@@ -104,8 +124,16 @@ struct daemon_facts {
     struct err not_healthy;
     struct store_space space;
     int64_t store_used_bytes; /* what its rows take; some seconds old */
+    struct store_stats store;
     struct daemon_counters counters;
     struct kube_client_stats kube;
+    bool is_leader;
+    uint32_t runs[DAEMON_N_PHASES]; /* that have not ended, by phase */
+    struct {
+        const char *resource; /* static; NULL: not started */
+        struct kube_informer_stats stats;
+    } watches[DAEMON_N_WATCHES];
+    struct histogram turns; /* of the loop: how long each kept everything else waiting */
 };
 
 struct daemon_view;

@@ -29,7 +29,7 @@ bool metrics_wants_run(const struct run_status *status, bool is_active, int64_t 
 
 /* --- The daemon ------------------------------------------------------------------------------ */
 
-/* Writes one sample; families with labels have a writer of their own. */
+/* Writes one sample, NaN: none; families with labels have a writer of their own. */
 struct daemon_family {
     struct expo_family family;
     double (*value)(const struct metrics_input *in);
@@ -41,28 +41,33 @@ struct daemon_family {
     {                                                                                              \
         return (double)(expression);                                                               \
     }
-VALUE(start_time, (double)in->counters.started_unix_ms / 1000)
+VALUE(start_time, (double)in->facts->counters.started_unix_ms / 1000)
 VALUE(ready, in->is_ready)
 VALUE(healthy, in->is_healthy)
-VALUE(runs_finished, in->counters.runs_finished)
-VALUE(pods_created, in->counters.pods_created)
-VALUE(pods_deleted, in->counters.pods_deleted)
-VALUE(pods_failed, in->counters.pods_failed)
-VALUE(events_sent, in->counters.events_sent)
-VALUE(events_dropped, in->counters.events_dropped)
-VALUE(status_writes, in->counters.status_writes)
-VALUE(status_failures, in->counters.status_failures)
-VALUE(api_requests, in->kube.requests)
-VALUE(api_retries, in->kube.retries)
-VALUE(api_failures, in->kube.failures)
-VALUE(api_connections, in->kube.connections)
-VALUE(api_received, in->kube.bytes_in)
-VALUE(api_in_flight, in->kube.in_flight)
-VALUE(api_queued, in->kube.queued)
-VALUE(api_streams, in->kube.streams)
-VALUE(store_bytes, in->store.bytes)
-VALUE(store_used_bytes, in->store_used_bytes)
-VALUE(store_full, in->store.is_full)
+VALUE(pods_created, in->facts->counters.pods_created)
+VALUE(pods_deleted, in->facts->counters.pods_deleted)
+VALUE(pods_failed, in->facts->counters.pods_failed)
+VALUE(events_sent, in->facts->counters.events_sent)
+VALUE(events_dropped, in->facts->counters.events_dropped)
+VALUE(status_writes, in->facts->counters.status_writes)
+VALUE(status_failures, in->facts->counters.status_failures)
+VALUE(api_requests, in->facts->kube.requests)
+VALUE(api_retries, in->facts->kube.retries)
+VALUE(api_failures, in->facts->kube.failures)
+VALUE(api_connections, in->facts->kube.connections)
+VALUE(api_received, in->facts->kube.bytes_in)
+VALUE(api_in_flight, in->facts->kube.in_flight)
+VALUE(api_queued, in->facts->kube.queued)
+VALUE(api_streams, in->facts->kube.streams)
+VALUE(store_bytes, in->facts->space.bytes)
+VALUE(store_used_bytes, in->facts->store_used_bytes)
+VALUE(store_full, in->facts->space.is_full)
+VALUE(store_disk, in->facts->space.disk_bytes)
+VALUE(store_disk_free, in->facts->space.disk_free_bytes)
+VALUE(store_busy, in->facts->store.busy)
+VALUE(leader, in->facts->is_leader)
+VALUE(look_age, in->look_age_s)
+VALUE(longest_turn, (double)in->facts->turns.longest_ns / 1e9)
 VALUE(runs_hidden, in->n_runs > METRICS_MAX_RUNS ? in->n_runs - METRICS_MAX_RUNS : 0)
 
 static void write_build_info(const struct metrics_input *in, struct expo *e)
@@ -73,16 +78,16 @@ static void write_build_info(const struct metrics_input *in, struct expo *e)
 
 static void write_attempts(const struct metrics_input *in, struct expo *e)
 {
-    for (size_t i = 0; i < LENGTH(in->counters.attempts); i++) {
+    for (size_t i = 0; i < LENGTH(in->facts->counters.attempts); i++) {
         const struct expo_label labels[] = {
             {"outcome", attempt_outcome_to_string((enum attempt_outcome)i)}};
-        expo_sample(e, labels, LENGTH(labels), (double)in->counters.attempts[i]);
+        expo_sample(e, labels, LENGTH(labels), (double)in->facts->counters.attempts[i]);
     }
 }
 
 static void write_erased(const struct metrics_input *in, struct expo *e)
 {
-    const struct daemon_counters *c = &in->counters;
+    const struct daemon_counters *c = &in->facts->counters;
     const struct {
         const char *reason;
         uint64_t n;
@@ -94,6 +99,98 @@ static void write_erased(const struct metrics_input *in, struct expo *e)
         const struct expo_label labels[] = {{"reason", rows[i].reason}};
         expo_sample(e, labels, LENGTH(labels), (double)rows[i].n);
     }
+}
+
+static void write_phase(struct expo *e, int phase, double value)
+{
+    const struct expo_label labels[] = {{"phase", run_phase_to_string((enum run_phase)phase)}};
+    expo_sample(e, labels, LENGTH(labels), value);
+}
+
+static void write_runs(const struct metrics_input *in, struct expo *e)
+{
+    for (int phase = 0; phase < DAEMON_N_PHASES; phase++) {
+        if (!run_phase_is_final((enum run_phase)phase)) {
+            write_phase(e, phase, in->facts->runs[phase]);
+        }
+    }
+}
+
+static void write_runs_finished(const struct metrics_input *in, struct expo *e)
+{
+    for (int phase = 0; phase < DAEMON_N_PHASES; phase++) {
+        if (run_phase_is_final((enum run_phase)phase)) {
+            write_phase(e, phase, (double)in->facts->counters.runs_finished[phase]);
+        }
+    }
+}
+
+static void write_waits(const struct metrics_input *in, struct expo *e)
+{
+    for (size_t i = 0; i < DAEMON_N_WAITS; i++) {
+        const struct expo_label labels[] = {{"reason", daemon_wait_reasons[i]}};
+        expo_sample(e, labels, LENGTH(labels), (double)in->facts->counters.waits[i]);
+    }
+}
+
+/* All of them from the start: a rate needs to see the first answer of its kind come. */
+static void write_answers(const struct metrics_input *in, struct expo *e)
+{
+    for (int method = 0; method < KUBE_N_METHODS; method++) {
+        for (size_t i = 0; i < KUBE_N_CODES; i++) {
+            const struct expo_label labels[] = {
+                {"method", kube_method_to_string((enum kube_method)method)},
+                {"code", kube_codes[i]}};
+            expo_sample(e, labels, LENGTH(labels),
+                        (double)in->facts->kube.traffic.answers[method][i]);
+        }
+    }
+}
+
+static void write_request_times(const struct metrics_input *in, struct expo *e)
+{
+    for (size_t i = 0; i < KUBE_N_TARGETS; i++) {
+        for (int verb = 0; verb < KUBE_N_VERBS; verb++) {
+            const struct histogram *h = &in->facts->kube.traffic.times[i][verb];
+            const struct expo_label labels[] = {{"verb", kube_verb_to_string((enum kube_verb)verb)},
+                                                {"resource", kube_targets[i]}};
+            if (histogram_count(h) > 0) {
+                expo_histogram(e, labels, LENGTH(labels), h);
+            }
+        }
+    }
+}
+
+static void write_watch_figure(const struct metrics_input *in, struct expo *e, bool are_lists)
+{
+    for (size_t i = 0; i < DAEMON_N_WATCHES; i++) {
+        const struct kube_informer_stats *stats = &in->facts->watches[i].stats;
+        const struct expo_label labels[] = {{"resource", in->facts->watches[i].resource}};
+        if (labels[0].value != NULL) {
+            const uint64_t n = are_lists ? stats->lists : stats->watches;
+            expo_sample(e, labels, LENGTH(labels), (double)(n == 0 || are_lists ? n : n - 1));
+        }
+    }
+}
+
+static void write_watch_restarts(const struct metrics_input *in, struct expo *e)
+{
+    write_watch_figure(in, e, false);
+}
+
+static void write_lists(const struct metrics_input *in, struct expo *e)
+{
+    write_watch_figure(in, e, true);
+}
+
+static void write_statements(const struct metrics_input *in, struct expo *e)
+{
+    expo_histogram(e, NULL, 0, &in->facts->store.statements);
+}
+
+static void write_turns(const struct metrics_input *in, struct expo *e)
+{
+    expo_histogram(e, NULL, 0, &in->facts->turns);
 }
 
 static void write_http_requests(const struct metrics_input *in, struct expo *e)
@@ -114,6 +211,10 @@ static void write_http_requests(const struct metrics_input *in, struct expo *e)
     {                                                                                              \
         name, help, EXPO_COUNTER                                                                   \
     }
+#define HISTOGRAM(name, help)                                                                      \
+    {                                                                                              \
+        name, help, EXPO_HISTOGRAM                                                                 \
+    }
 
 static const struct daemon_family daemon_families[] = {
     {GAUGE("benchd_build_info", "Always 1; the label has the version."), NULL, write_build_info},
@@ -121,10 +222,14 @@ static const struct daemon_family daemon_families[] = {
      start_time, NULL},
     {GAUGE("benchd_ready", "1 if /readyz answers 200."), ready, NULL},
     {GAUGE("benchd_healthy", "1 if /healthz answers 200."), healthy, NULL},
+    {GAUGE("benchd_leader", "1 while this benchd holds the Lease."), leader, NULL},
     {GAUGE("benchd_runs_hidden", "Runs that are not shown because too many are active."),
      runs_hidden, NULL},
-    {COUNTER("benchd_runs_finished_total", "Runs that reached a final phase."), runs_finished,
-     NULL},
+    {GAUGE("benchd_runs", "Runs that have not ended, by phase."), NULL, write_runs},
+    {COUNTER("benchd_runs_finished_total", "Runs that reached a final phase, by that phase."), NULL,
+     write_runs_finished},
+    {COUNTER("benchd_run_waits_total", "Times that a run began to wait, by reason."), NULL,
+     write_waits},
     {COUNTER("benchd_attempts_total", "Attempts saved in the store, by outcome."), NULL,
      write_attempts},
     {COUNTER("benchd_pods_created_total", "Pods created."), pods_created, NULL},
@@ -151,6 +256,15 @@ static const struct daemon_family daemon_families[] = {
     {GAUGE("benchd_api_queued", "Requests to the API server that wait to be sent."), api_queued,
      NULL},
     {GAUGE("benchd_api_streams", "Watches and followed logs."), api_streams, NULL},
+    {COUNTER("rest_client_requests_total", "Answers of the API server, by method and code."), NULL,
+     write_answers},
+    {HISTOGRAM("rest_client_request_duration_seconds",
+               "Time until the API server answered, by verb and resource."),
+     NULL, write_request_times},
+    {COUNTER("benchd_watch_restarts_total", "Watches opened after the first, by resource."), NULL,
+     write_watch_restarts},
+    {COUNTER("benchd_watch_lists_total", "Pages of lists requested for a watch, by resource."),
+     NULL, write_lists},
     {GAUGE("benchd_store_bytes", "Size of the store's files."), store_bytes, NULL},
     {GAUGE("benchd_store_used_bytes",
            "Size of what the store holds, without pages that deleted runs left free."),
@@ -159,6 +273,23 @@ static const struct daemon_family daemon_families[] = {
      write_erased},
     {GAUGE("benchd_store_full", "1: the disk of the store is full, runs wait for space."),
      store_full, NULL},
+    {GAUGE("benchd_store_disk_bytes", "Size of the file system that has the store."), store_disk,
+     NULL},
+    {GAUGE("benchd_store_disk_free_bytes", "Free space of that file system."), store_disk_free,
+     NULL},
+    {HISTOGRAM("benchd_store_statement_duration_seconds",
+               "Time of a statement of the store, until its first row or its end."),
+     NULL, write_statements},
+    {COUNTER("benchd_store_busy_total",
+             "Statements that failed because another process held the write lock."),
+     store_busy, NULL},
+    {HISTOGRAM("benchd_loop_turn_duration_seconds",
+               "Time that a turn of the loop worked, and so delayed everything else."),
+     NULL, write_turns},
+    {GAUGE("benchd_loop_longest_turn_seconds", "Longest turn of the loop since the start."),
+     longest_turn, NULL},
+    {GAUGE("benchd_loop_look_age_seconds", "Time since the loop looked at the runs."), look_age,
+     NULL},
     {COUNTER("benchd_http_requests_total", "Requests that benchd answered, by status."), NULL,
      write_http_requests},
 };
@@ -185,6 +316,7 @@ static double time_or_none(int64_t unix_ms)
 RUN_VALUE(run_created, time_or_none(run->frozen->created_unix_ms))
 RUN_VALUE(run_started, time_or_none(run->status->started_unix_ms))
 RUN_VALUE(run_ended, time_or_none(run->status->ended_unix_ms))
+RUN_VALUE(run_advanced, time_or_none(run->advanced_unix_ms))
 RUN_VALUE(run_points, run->frozen->is_known ? run->frozen->n_points : NAN)
 RUN_VALUE(run_points_shown, run->figures == NULL ? 0 : run->figures->n_points)
 RUN_VALUE(run_trials, run->status->trials_total)
@@ -237,6 +369,16 @@ static void write_run_phase(const struct metrics_run *run, struct expo *e)
     }
 }
 
+static void write_wait(const struct metrics_run *run, struct expo *e)
+{
+    if (run->wait->reason[0] != '\0') {
+        const struct expo_label labels[] = {
+            {"run", run->name},
+            {"reason", daemon_wait_reasons[daemon_wait_index(run->wait->reason)]}};
+        expo_sample(e, labels, LENGTH(labels), (double)run->wait->since_unix_ms / 1000);
+    }
+}
+
 static const struct run_family run_families[] = {
     {GAUGE("bench_run_info", "Always 1; the labels describe the run."), NULL, write_run_info},
     {GAUGE("bench_run_phase", "1 for the phase that the run is in, 0 for all others."), NULL,
@@ -246,6 +388,12 @@ static const struct run_family run_families[] = {
      NULL},
     {GAUGE("bench_run_ended_timestamp_seconds", "When it reached its final phase."), run_ended,
      NULL},
+    {GAUGE("bench_run_wait_start_timestamp_seconds",
+           "Since when a run waits although it could go on, by reason."),
+     NULL, write_wait},
+    {GAUGE("bench_run_advanced_timestamp_seconds",
+           "When the active run last got further: a trial, or a step of trainer 0."),
+     run_advanced, NULL},
     {GAUGE("bench_run_points", "Swept points of a run."), run_points, NULL},
     {GAUGE("bench_run_points_shown", "Swept points of the run on this page: all or none."),
      run_points_shown, NULL},
@@ -431,7 +579,7 @@ void metrics_write(const struct metrics_input *in, enum expo_format format, stru
         expo_begin(&e, &f->family);
         if (f->write != NULL) {
             f->write(in, &e);
-        } else {
+        } else if (!isnan(f->value(in))) {
             expo_sample(&e, NULL, 0, f->value(in));
         }
     }

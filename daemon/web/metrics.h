@@ -1,8 +1,9 @@
 /* What /metrics shows: the registry of all families, and the page made from plain data. Pure;
  * scrape.c collects the data. docs/metrics.md is checked against the registry.
  *
- * Bounded: at most METRICS_MAX_RUNS runs and METRICS_MAX_POINTS points of them, under 2,000 series
- * in all (benchd_series counts them). A run shows all of its points, or none if they do not fit. */
+ * Bounded: at most METRICS_MAX_RUNS runs and METRICS_MAX_POINTS points of them, and times for each kind of
+ * request that was sent: under 3,500 series in all (benchd_series counts them). A run shows all of its
+ * points, or none if they do not fit. */
 #pragma once
 
 #include "daemon/web/inspect.h"
@@ -21,6 +22,8 @@ struct metrics_run {
     const struct run_figures *figures;      /* NULL: none */
     const struct daemon_progress *progress; /* NULL: no step of the current trial was seen */
     bool is_simulated;
+    const struct daemon_wait *wait;
+    int64_t advanced_unix_ms;
 };
 
 /* Answers by status, with the codes that web_codes lists; others count as the last. */
@@ -34,10 +37,8 @@ void web_stats_count(struct web_stats *stats, int code);
 struct metrics_input {
     const char *version;
     bool is_ready, is_healthy;
-    struct daemon_counters counters;
-    struct kube_client_stats kube;
-    struct store_space store;
-    int64_t store_used_bytes;
+    const struct daemon_facts *facts;
+    double look_age_s; /* since the loop looked last; NaN: it has not yet */
     struct web_stats web;
     const struct metrics_run *runs; /* most wanted first; those after METRICS_MAX_RUNS are hidden */
     size_t n_runs;

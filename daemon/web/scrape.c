@@ -1,5 +1,6 @@
 /* Collects what /metrics shows. A run's figures are read from the store only when it has another trial,
  * and reading takes at most 1/FIGURES_SHARE of the time; in between, the last figures stay. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,8 @@ static struct metrics_run metrics_run_of(struct site *site, const struct daemon_
         .frozen = &run->frozen,
         .status = &run->status,
         .progress = run->progress.is_known ? &run->progress : NULL,
+        .wait = &run->wait,
+        .advanced_unix_ms = run->advanced_unix_ms,
     };
     if (!run->frozen.is_known || !run->is_stored ||
         run->frozen.n_points > METRICS_MAX_POINTS) { /* not shown, so not read */
@@ -159,10 +162,8 @@ void scrape_metrics(struct site *site, const struct web_request *req, const char
         .version = BENCHD_VERSION,
         .is_ready = daemon_facts_are_ready(facts, now_ns, NULL),
         .is_healthy = daemon_facts_are_healthy(facts, now_ns, NULL),
-        .counters = facts->counters,
-        .kube = facts->kube,
-        .store = facts->space,
-        .store_used_bytes = facts->store_used_bytes,
+        .facts = facts,
+        .look_age_s = facts->look_ns == 0 ? NAN : (double)(now_ns - facts->look_ns) / 1e9,
         .web = site->stats,
         .runs = runs,
         .n_runs = n_runs,

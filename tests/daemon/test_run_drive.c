@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "daemon/run_drive.h"
 #include "daemon/run_publish.h"
 #include "daemon/run_queue.h"
@@ -545,6 +546,66 @@ static void progress_and_time_left(void **state)
     close_world(run, bmr);
 }
 
+static void expect_wait(struct run *run, int64_t now_unix_ms, const char *reason,
+                        int64_t since_unix_ms)
+{
+    run_refresh_shown(run, now_unix_ms);
+    assert_string_equal(run->shown->wait.reason, reason);
+    assert_int_equal(run->shown->wait.since_unix_ms, since_unix_ms);
+}
+
+/* The alert for a run that waits for long needs the reason, and since when; a count of each reason. */
+static void a_run_shows_what_it_waits_for(void **state)
+{
+    struct world *w = open_world(state);
+    json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
+    struct run *run = run_new(&w->env, bmr);
+    const uint64_t *waits = w->counters.waits;
+    assert_int_equal(take(run, bmr, NULL), 0);
+    expect_wait(run, 1000, "BenchmarkNotFound", 1000);
+    expect_wait(run, 2000, "BenchmarkNotFound", 1000);
+    assert_int_equal(waits[daemon_wait_index("BenchmarkNotFound")], 1);
+    w->env.is_store_full = true;
+    expect_wait(run, 3000, "StoreFull", 3000);
+    w->env.is_store_full = false;
+    expect_wait(run, 4000, "BenchmarkNotFound", 4000);
+    assert_int_equal(waits[daemon_wait_index("BenchmarkNotFound")], 2);
+    run_free(run);
+    json_decref(bmr);
+    bmr = inline_bmr("u2");
+    run = run_new(&w->env, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    run->status.phase = RUN_QUEUED;
+    text_put(run->status.reason, sizeof(run->status.reason), "Queued");
+    expect_wait(run, 5000, "", 0); /* its turn will come */
+    assert_int_equal(run->shown->advanced_unix_ms, 0);
+    const int64_t before_ms = clock_steady_unix_ms();
+    assert_int_equal(run_start(run, NULL), 0);
+    const struct driver_events *events = &run->at.driven.driver->params.events;
+    const struct run_status status = {.phase = RUN_RUNNING, .reason = "QuotaExceeded"};
+    events->status(events->ctx, &status);
+    expect_wait(run, 6000, "QuotaExceeded", 6000);
+    assert_true(run->shown->advanced_unix_ms >= before_ms);
+    run->advanced_unix_ms = 1;
+    const struct replica_id id = {{0, 0, 0}, ROLE_TRAINER, 0};
+    const struct record record = {.type = RECORD_STEP, .step = {.step = 3, .samples = 8}};
+    events->record(events->ctx, &id, &record);
+    expect_wait(run, 6500, "QuotaExceeded", 6000);
+    assert_true(run->shown->advanced_unix_ms >= before_ms);
+    run->advanced_unix_ms = 1;
+    const struct attempt_row row = {.outcome = ATTEMPT_SUCCEEDED};
+    events->attempt(events->ctx, &row);
+    run_refresh_shown(run, 6600);
+    assert_true(run->shown->advanced_unix_ms >= before_ms);
+    const struct run_status done = {.phase = RUN_FAILED, .reason = "QuotaExceeded"};
+    events->status(events->ctx, &done);
+    run_refresh_shown(run, 7000);
+    assert_string_equal(run->shown->wait.reason, "");
+    assert_int_equal(waits[daemon_wait_index("QuotaExceeded")], 1);
+    assert_int_equal(waits[DAEMON_N_WAITS - 1], 0);
+    close_world(run, bmr);
+}
+
 /* A suspended run has an end too, but it goes on. */
 static void only_the_final_end_counts_for_the_time_to_live(void **state)
 {
@@ -652,6 +713,7 @@ int main(void)
         ROW(an_expired_run_can_be_erased),
         ROW(a_driver_hears_what_is_asked_on_a_full_disk),
         ROW(what_is_gone_is_not_accepted),
+        ROW(a_run_shows_what_it_waits_for),
         ROW(progress_and_time_left),
         ROW(only_the_final_end_counts_for_the_time_to_live),
         ROW(a_missed_threshold_is_a_condition),

@@ -4,7 +4,7 @@ metrics: the names that /metrics knows. Standard library only."""
 import re
 
 GRID_WIDTH = 24
-NAME = re.compile(r"\b(?:bench|benchd)_[a-z0-9_]+\b")
+NAME = re.compile(r"\b(?:bench|benchd|rest_client)_[a-z0-9_]+\b")
 RATE = re.compile(r"\b(rate|irate|increase)\s*\((.*?)\[([^\]]*)\]")
 NEVER_OVER_TIME = re.compile(r"\bbench_point_")  # a result has no time
 

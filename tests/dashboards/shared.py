@@ -15,5 +15,9 @@ def load(name="benchd-run.json"):
 
 
 def documented_metrics():
-    """docs/metrics.md, which cli/metrics-doc holds against /metrics."""
-    return re.findall(r"^\| (bench\w+) \| ", (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8"), re.M)
+    """The names of series in docs/metrics.md, which cli/metrics-doc holds against /metrics."""
+    names = []
+    for name, kind in re.findall(r"^\| ((?:bench|rest_client)\w+) \| (\w+) \| ", (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8"),
+                                 re.M):
+        names += [f"{name}{suffix}" for suffix in ("_bucket", "_sum", "_count")] if kind == "histogram" else [name]
+    return names

@@ -28,6 +28,8 @@ static struct daemon_run *shown(const struct fake_run *fake)
     run->is_active = fake->is_active;
     run->is_stored = fake->is_stored;
     run->progress = fake->progress;
+    run->wait = fake->wait;
+    run->advanced_unix_ms = fake->advanced_unix_ms;
     return run;
 }
 
@@ -41,7 +43,8 @@ static bool answer(const char *problem, struct err *why)
 
 void fake_daemon_publish(const struct fake_daemon *d, struct daemon_view *view)
 {
-    struct daemon_facts facts = {.counters = d->counters, .look_ns = d->look_ns};
+    struct daemon_facts facts = d->facts;
+    facts.look_ns = d->look_ns;
     facts.is_ready = answer(d->not_ready, &facts.not_ready);
     facts.is_healthy = answer(d->not_healthy, &facts.not_healthy);
     struct daemon_runs *runs = daemon_runs_new();

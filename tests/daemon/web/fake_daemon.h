@@ -13,11 +13,13 @@ struct fake_run {
     const struct run_status *status;
     bool is_active, is_stored;
     struct daemon_progress progress;
+    struct daemon_wait wait;
+    int64_t advanced_unix_ms;
 };
 
 struct fake_daemon {
     VEC(struct fake_run) runs;
-    struct daemon_counters counters;
+    struct daemon_facts facts;           /* but for what stands below */
     const char *not_ready, *not_healthy; /* NULL: it is */
     int64_t look_ns;                     /* 0: it does not look */
 };

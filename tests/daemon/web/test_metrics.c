@@ -1,4 +1,5 @@
 /* The exposition format, the registry, and the page's limits. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,7 +104,8 @@ static void test_registry(void **state)
         const struct expo_family *f = metrics_family(i);
         const bool is_total = str_has_suffix(f->name, "_total");
         if (strspn(f->name, "abcdefghijklmnopqrstuvwxyz_") != strlen(f->name) ||
-            !(str_has_prefix(f->name, "bench_") || str_has_prefix(f->name, "benchd_")) ||
+            !(str_has_prefix(f->name, "bench_") || str_has_prefix(f->name, "benchd_") ||
+              str_has_prefix(f->name, "rest_client_")) ||
             is_total != (f->kind == EXPO_COUNTER) || strpbrk(f->help, "\\\"\n") != NULL ||
             !str_has_suffix(f->help, ".")) {
             fail_msg("family %zu: '%s' '%s'", i, f->name, f->help);
@@ -166,12 +168,16 @@ static void assert_has_not(const char *page, const char *text)
 }
 
 static const struct daemon_frozen not_accepted;
+static const struct daemon_wait no_wait;
+static struct daemon_facts no_facts;
 
 #define MANY 20
 /* Runs r0, r1, ... with this many points each, every figure known. */
 struct page {
     struct run_status status;
     struct daemon_progress progress;
+    struct daemon_wait wait;
+    struct daemon_facts facts;
     struct run_figures figures[MANY];
     struct metrics_run runs[MANY];
     char names[MANY][8];
@@ -205,6 +211,7 @@ static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
                                   .ended_unix_ms = 2000}};
     p->progress = (struct daemon_progress){
         .is_known = true, .step = 3, .step_ns = 500000000, .samples = 16, .loss = 2.25};
+    p->wait = (struct daemon_wait){"QuotaExceeded", 5500};
     for (size_t i = 0; i < n_runs; i++) {
         (void)snprintf(p->names[i], sizeof(p->names[i]), "r%zu", i);
         p->figures[i] = (struct run_figures){points, n_points[i]};
@@ -215,9 +222,18 @@ static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
             .status = &p->status,
             .figures = &p->figures[i],
             .progress = &p->progress,
+            .wait = &p->wait,
+            .advanced_unix_ms = 7000,
         };
     }
-    const struct metrics_input in = {.version = "1", .runs = p->runs, .n_runs = n_runs};
+    for (size_t i = 0; i < KUBE_N_TARGETS * KUBE_N_VERBS; i++) { /* all that can be there */
+        histogram_add(&p->facts.kube.traffic.times[i % KUBE_N_TARGETS][i / KUBE_N_TARGETS], 1);
+    }
+    for (size_t i = 0; i < DAEMON_N_WATCHES; i++) {
+        p->facts.watches[i].resource = "x";
+    }
+    const struct metrics_input in = {
+        .version = "1", .facts = &p->facts, .runs = p->runs, .n_runs = n_runs};
     metrics_write(&in, EXPO_TEXT, &p->out);
 }
 
@@ -235,6 +251,9 @@ static void test_page(void **state)
     assert_has(page, "\nbench_point_efficiency_low_ratio{run=\"r0\",benchmark=\"b\",system=\"s\","
                      "point=\"0\",pservers=\"1\",trainers=\"2\",batch_size=\"16\",threads=\"1\","
                      "other=\"cpu=1\"} 1\n");
+    assert_has(page, "\nbench_run_wait_start_timestamp_seconds{run=\"r0\","
+                     "reason=\"QuotaExceeded\"} 5.5\n");
+    assert_has(page, "\nbench_run_advanced_timestamp_seconds{run=\"r0\"} 7\n");
     assert_has_not(page, "\nbench_run_created_timestamp_seconds{"); /* no definition: no date */
     buf_done(&p.out);
 }
@@ -246,8 +265,14 @@ static void test_unknown_is_absent(void **state)
         .system = "s", .other = "", .throughput = {.known = true, .value = 5}};
     const struct run_figures figures = {&point, 1};
     const struct run_status status = {.phase = RUN_QUEUED};
-    const struct metrics_run run = {"r", "b", &not_accepted, &status, &figures, NULL, false};
-    const struct metrics_input in = {.version = "1", .runs = &run, .n_runs = 1};
+    const struct metrics_run run = {.name = "r",
+                                    .benchmark = "b",
+                                    .frozen = &not_accepted,
+                                    .status = &status,
+                                    .figures = &figures,
+                                    .wait = &no_wait};
+    const struct metrics_input in = {
+        .version = "1", .facts = &no_facts, .look_age_s = NAN, .runs = &run, .n_runs = 1};
     struct buf out = BUF_INIT;
     metrics_write(&in, EXPO_TEXT, &out);
     assert_has(buf_cstr(&out), "\nbench_point_throughput_samples_per_second{");
@@ -258,6 +283,11 @@ static void test_unknown_is_absent(void **state)
         "\nbench_trainer_step_loss{",
         "\nbench_run_current_point{",
         "\nbench_trial_steps_done{",
+        "\nbench_run_wait_start_timestamp_seconds{",
+        "\nbench_run_advanced_timestamp_seconds{",
+        "\nbenchd_loop_look_age_seconds",
+        "\nbenchd_watch_restarts_total{",
+        "\nrest_client_request_duration_seconds_bucket{",
     };
     for (size_t i = 0; i < N(absent); i++) {
         assert_has_not(buf_cstr(&out), absent[i]);
@@ -279,7 +309,7 @@ static void test_limits(void **state)
     char line[64];
     (void)snprintf(line, sizeof(line), "\nbenchd_series %zu\n", n);
     assert_has(page, line);
-    assert_true(n < 2000);
+    assert_true(n < 3500);
     assert_has(page, "\nbenchd_runs_hidden 4\n");
     assert_has(page, "\nbench_run_trials{run=\"r15\"} 4\n");
     assert_has_not(page, "{run=\"r16\"");
@@ -293,7 +323,7 @@ static void test_points_whole(void **state)
     struct page p;
     write_page(&p, 4, (size_t[]){METRICS_MAX_POINTS - 2, 3, 2, METRICS_MAX_POINTS + 1});
     const char *page = buf_cstr(&p.out);
-    assert_true(count_series(page) < 2000);
+    assert_true(count_series(page) < 3500);
     assert_has(page, "\nbench_run_points_shown{run=\"r0\"} 118\n");
     assert_has(page, "\nbench_run_points_shown{run=\"r1\"} 0\n");
     assert_has(page, "\nbench_run_points_shown{run=\"r2\"} 2\n");
@@ -303,10 +333,101 @@ static void test_points_whole(void **state)
     buf_done(&p.out);
 }
 
+static void test_histogram(void **state)
+{
+    static const struct expo_family family = {"x_seconds", "Times.", EXPO_HISTOGRAM};
+    static const char expected[] = "# HELP x_seconds Times.\n# TYPE x_seconds histogram\n"
+                                   "x_seconds_bucket{l=\"a\",le=\"0.001\"} 1\n"
+                                   "x_seconds_bucket{l=\"a\",le=\"0.005\"} 1\n"
+                                   "x_seconds_bucket{l=\"a\",le=\"0.025\"} 3\n"
+                                   "x_seconds_bucket{l=\"a\",le=\"0.1\"} 3\n"
+                                   "x_seconds_bucket{l=\"a\",le=\"0.25\"} 3\n"
+                                   "x_seconds_bucket{l=\"a\",le=\"0.5\"} 3\n"
+                                   "x_seconds_bucket{l=\"a\",le=\"1\"} 3\n"
+                                   "x_seconds_bucket{l=\"a\",le=\"2\"} 3\n"
+                                   "x_seconds_bucket{l=\"a\",le=\"4\"} 3\n"
+                                   "x_seconds_bucket{l=\"a\",le=\"8\"} 3\n"
+                                   "x_seconds_bucket{l=\"a\",le=\"15\"} 3\n"
+                                   "x_seconds_bucket{l=\"a\",le=\"30\"} 3\n"
+                                   "x_seconds_bucket{l=\"a\",le=\"60\"} 3\n"
+                                   "x_seconds_bucket{l=\"a\",le=\"+Inf\"} 4\n"
+                                   "x_seconds_sum{l=\"a\"} 70.03\n"
+                                   "x_seconds_count{l=\"a\"} 4\n";
+    (void)state;
+    struct histogram h = {0};
+    static const int64_t times_ms[] = {0, 10, 20, 70000};
+    for (size_t i = 0; i < N(times_ms); i++) {
+        histogram_add(&h, times_ms[i] * 1000000);
+    }
+    struct buf out = BUF_INIT;
+    struct expo e = {.out = &out};
+    const struct expo_label label = {"l", "a"};
+    expo_begin(&e, &family);
+    expo_histogram(&e, &label, 1, &h);
+    assert_string_equal(buf_cstr(&out), expected);
+    assert_int_equal(e.n_series, HISTOGRAM_N_BOUNDS + 3);
+    buf_done(&out);
+}
+
+/* Which series says what: a figure in the wrong family would pass every other test. */
+static void test_the_daemon(void **state)
+{
+    (void)state;
+    static struct daemon_facts f;
+    f.is_leader = true;
+    f.runs[RUN_QUEUED] = 3;
+    f.counters.runs_finished[RUN_FAILED] = 4;
+    f.counters.waits[daemon_wait_index("NoRoom")] = 5;
+    f.counters.waits[daemon_wait_index("Whatever")] = 6;
+    f.kube.traffic.answers[KUBE_POST][1] = 7;
+    f.watches[2].resource = "pods";
+    f.watches[2].stats = (struct kube_informer_stats){.lists = 8, .watches = 10};
+    f.watches[0].resource = "benchmarks";
+    f.space.disk_bytes = 11;
+    f.space.disk_free_bytes = 12;
+    f.store.busy = 13;
+    histogram_add(&f.kube.traffic.times[5][KUBE_VERB_POST], 3000000);
+    histogram_add(&f.store.statements, 3000000);
+    histogram_add(&f.turns, 500000000);
+    const struct metrics_input in = {.version = "1", .facts = &f, .look_age_s = 0.5};
+    struct buf out = BUF_INIT;
+    metrics_write(&in, EXPO_TEXT, &out);
+    static const char *const lines[] = {
+        "benchd_leader 1",
+        "benchd_runs{phase=\"Queued\"} 3",
+        "benchd_runs{phase=\"Suspended\"} 0",
+        "benchd_runs_finished_total{phase=\"Failed\"} 4",
+        "benchd_run_waits_total{reason=\"NoRoom\"} 5",
+        "benchd_run_waits_total{reason=\"Other\"} 6",
+        "rest_client_requests_total{method=\"POST\",code=\"201\"} 7",
+        "rest_client_requests_total{method=\"GET\",code=\"<error>\"} 0",
+        "rest_client_request_duration_seconds_count{verb=\"POST\",resource=\"pods\"} 1",
+        "benchd_watch_restarts_total{resource=\"pods\"} 9",
+        "benchd_watch_restarts_total{resource=\"benchmarks\"} 0",
+        "benchd_watch_lists_total{resource=\"pods\"} 8",
+        "benchd_store_disk_bytes 11",
+        "benchd_store_disk_free_bytes 12",
+        "benchd_store_busy_total 13",
+        "benchd_store_statement_duration_seconds_sum 0.003",
+        "benchd_loop_turn_duration_seconds_bucket{le=\"0.25\"} 0",
+        "benchd_loop_turn_duration_seconds_bucket{le=\"0.5\"} 1",
+        "benchd_loop_longest_turn_seconds 0.5",
+        "benchd_loop_look_age_seconds 0.5",
+    };
+    for (size_t i = 0; i < N(lines); i++) {
+        char line[128];
+        (void)snprintf(line, sizeof(line), "\n%s\n", lines[i]);
+        assert_has(buf_cstr(&out), line);
+    }
+    assert_has_not(buf_cstr(&out), "\nbenchd_runs{phase=\"Failed\"}");
+    assert_has_not(buf_cstr(&out), "\nbenchd_runs_finished_total{phase=\"Queued\"}");
+    buf_done(&out);
+}
+
 static void test_answers(void **state)
 {
     (void)state;
-    struct metrics_input in = {.version = "1"};
+    struct metrics_input in = {.version = "1", .facts = &no_facts};
     const int codes[] = {200, 200, 404, 500, 418};
     for (size_t i = 0; i < N(codes); i++) {
         web_stats_count(&in.web, codes[i]);
@@ -325,6 +446,8 @@ int main(void)
         cmocka_unit_test(test_negotiate),
         cmocka_unit_test(test_sample),
         cmocka_unit_test(test_heads),
+        cmocka_unit_test(test_histogram),
+        cmocka_unit_test(test_the_daemon),
         cmocka_unit_test(test_registry),
         cmocka_unit_test(test_wants_run),
         cmocka_unit_test(test_page),

@@ -16,7 +16,7 @@ def families(page):
 
 
 def documented(text):
-    return {name: (kind, meaning) for name, kind, meaning in re.findall(r"^\| (bench\w+) \| (\w+) \| (.*) \|$", text, re.M)}
+    return {name: (kind, meaning) for name, kind, meaning in re.findall(r"^\| ((?:bench|rest_client)\w+) \| (\w+) \| (.*) \|$", text, re.M)}
 
 
 def promtool(page):

@@ -1,0 +1,93 @@
+/* A turn of the loop counts with the time of its callbacks, of timers and of sockets, and without that of
+ * waiting. Nothing sleeps: callbacks work until the clock has moved. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "daemon/loop_meter.h"
+
+#define WORK_NS (30 * INT64_C(1000000))
+#define WAIT_MS 300
+
+static void work(void)
+{
+    const int64_t until_ns = clock_monotonic_ns() + WORK_NS;
+    while (clock_monotonic_ns() < until_ns) {
+    }
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    work();
+    uv_close((uv_handle_t *)timer, NULL);
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    (void)status, (void)events;
+    work();
+    uv_close((uv_handle_t *)poll, NULL);
+}
+
+static void measure(uv_loop_t *loop, struct loop_meter *m)
+{
+    loop_meter_start(m, loop);
+    (void)uv_run(loop, UV_RUN_DEFAULT);
+    loop_meter_stop(m);
+    (void)uv_run(loop, UV_RUN_DEFAULT);
+    assert_int_equal(0, uv_loop_close(loop));
+}
+
+/* It waits for a timer, whose callback works. A busy machine makes the turns longer, never by all of the
+ * wait: the time of this thread's own waiting in the poll is known exactly. */
+static void work_of_a_timer_counts_waiting_does_not(void **state)
+{
+    (void)state;
+    uv_loop_t loop;
+    uv_timer_t timer;
+    struct loop_meter m;
+    assert_int_equal(0, uv_loop_init(&loop));
+    assert_int_equal(0, uv_timer_init(&loop, &timer));
+    assert_int_equal(0, uv_timer_start(&timer, on_timer, WAIT_MS, 0));
+    const int64_t began_ns = clock_monotonic_ns();
+    measure(&loop, &m);
+    const int64_t took_ns = clock_monotonic_ns() - began_ns;
+    assert_true(m.turns.longest_ns >= WORK_NS);
+    assert_true(m.turns.sum_ns <= took_ns - (WAIT_MS - 2) * INT64_C(1000000));
+}
+
+static void work_of_a_socket_counts(void **state)
+{
+    (void)state;
+    uv_loop_t loop;
+    uv_poll_t poll;
+    struct loop_meter m;
+    int fds[2];
+    assert_int_equal(0, pipe(fds));
+    assert_int_equal(1, write(fds[1], "x", 1));
+    assert_int_equal(0, uv_loop_init(&loop));
+    assert_int_equal(0, uv_poll_init(&loop, &poll, fds[0]));
+    assert_int_equal(0, uv_poll_start(&poll, UV_READABLE, on_readable));
+    uv_timer_t timer; /* so that there is a poll after it */
+    assert_int_equal(0, uv_timer_init(&loop, &timer));
+    assert_int_equal(0, uv_timer_start(&timer, on_timer, 1, 0));
+    measure(&loop, &m);
+    assert_true(m.turns.longest_ns >= WORK_NS);
+    assert_true(m.turns.sum_ns >= 2 * WORK_NS);
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(work_of_a_timer_counts_waiting_does_not),
+        cmocka_unit_test(work_of_a_socket_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
