@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes benchd-run.json: python3 dashboards/make.py > dashboards/benchd-run.json. A test compares the bytes.
+"""Writes the dashboards: python3 dashboards/make.py NAME > dashboards/NAME.json. A test compares the bytes.
 
 Classic JSON, schemaVersion 39, written for Grafana 10 to 13. A sweep value is not a time: the curves are trend panels
 over tables that Prometheus answers at one instant, pivoted by Grafana into one frame (x ascending, a column a line).
@@ -176,6 +176,62 @@ PANELS = [
 ]
 
 
+NOT_SCRAPED = "benchd was not scraped in the time shown."
+JOB = '{job="benchd"}'  # client-go's names are those of other controllers too
+
+
+def quantile(metric, by="", ref="A", legend="99%"):
+    """What one in a hundred took at least."""
+    labels = f"le, {by}" if by else "le"
+    return over_time(f"histogram_quantile(0.99, sum by ({labels}) (rate({metric}_bucket{JOB}[$__rate_interval])))", ref, legend)
+
+
+HEALTH = [
+    stat("Leader", "1 if a benchd holds the Lease: only then is anything driven.", "none", (0, 0, 6, 4), "max(benchd_leader)"),
+    stat("Ready", "1 if /readyz answers 200.", "none", (6, 0, 6, 4), "max(benchd_ready)"),
+    stat("Runs that wait for their turn", "One run is driven at a time.", "none", (12, 0, 6, 4), 'sum(benchd_runs{phase="Queued"})'),
+    stat("Free disk of the store", "Share of the file system that has the store. When it is full, runs wait.", "percentunit", (18, 0, 6, 4),
+         "min(benchd_store_disk_free_bytes / benchd_store_disk_bytes)"),
+    row("Runs", 4),
+    time_series("Runs by phase", "Runs that have not ended.", "none", (0, 5, 8, 8),
+                [over_time("sum by (phase) (benchd_runs)", "A", "{{phase}}")], NOT_SCRAPED),
+    time_series("Runs that wait", "For how long, and why; a run that waits for its turn is not here.", "s", (8, 5, 8, 8),
+                [over_time("time() - bench_run_wait_start_timestamp_seconds", "A", "{{run}}: {{reason}}")], "No run waits."),
+    time_series("Since a run got further", "Time since a trial ended or a step of trainer 0 was seen.", "s", (16, 5, 8, 8),
+                [over_time("time() - bench_run_advanced_timestamp_seconds", "A", "{{run}}")], "No run is driven."),
+    row("API server", 13),
+    time_series("Answers by code", "A second; <error>: none came.", "reqps", (0, 14, 8, 8),
+                [over_time(f"sum by (code) (rate(rest_client_requests_total{JOB}[$__rate_interval])) > 0", "A", "{{code}}")],
+                NOT_SCRAPED),
+    time_series("Time of a request", "One in a hundred took at least so long, by verb and resource.", "s", (8, 14, 8, 8),
+                [quantile("rest_client_request_duration_seconds", "verb, resource", legend="{{verb}} {{resource}}")], NOT_SCRAPED),
+    time_series("Restarts of watches", "Watches opened again, an hour. A watch lives 5 to 10 minutes.", "none", (16, 14, 8, 8),
+                [over_time("sum by (resource) (rate(benchd_watch_restarts_total[$__rate_interval])) * 3600", "A", "{{resource}}")],
+                NOT_SCRAPED),
+    row("Loop and store", 22),
+    time_series("Time of a turn of the loop", "One turn in a hundred kept everything else waiting at least so long; the Lease is lost at 10 s.",
+                "s", (0, 23, 8, 8), [quantile("benchd_loop_turn_duration_seconds"),
+                                     over_time("max(benchd_loop_longest_turn_seconds)", "B", "longest since the start")], NOT_SCRAPED),
+    time_series("Time of a statement of the store", "One in a hundred took at least so long, waits for the disk and for other writers included.", "s",
+                (8, 23, 8, 8), [quantile("benchd_store_statement_duration_seconds")], NOT_SCRAPED),
+    time_series("Size of the store", "Its files.", "bytes", (16, 23, 8, 8), [over_time("max(benchd_store_bytes)", "A", "store")], NOT_SCRAPED),
+]
+
+
+def health():
+    for number, item in enumerate(HEALTH, 1):
+        item["id"] = number
+    return {
+        "title": "benchd: health", "uid": "benchd-health", "tags": ["benchd"], "schemaVersion": 39, "version": 1, "editable": True,
+        "description": "Whether benchd itself is well: its queue, the API server as it sees it, its loop and its store.",
+        "time": {"from": "now-6h", "to": "now"}, "refresh": "30s", "timezone": "", "graphTooltip": 1,
+        "annotations": {"list": []}, "links": [],
+        "templating": {"list": [
+            {"name": "prom", "type": "datasource", "query": "prometheus", "label": "Prometheus", "hide": 0, "refresh": 1}]},
+        "panels": HEALTH,
+    }
+
+
 def dashboard():
     for number, item in enumerate(PANELS, 1):
         item["id"] = number
@@ -196,6 +252,8 @@ def dashboard():
     }
 
 
+DASHBOARDS = {"benchd-run": dashboard, "benchd-health": health}
+
 if __name__ == "__main__":
-    json.dump(dashboard(), sys.stdout, indent=1)
+    json.dump(DASHBOARDS[sys.argv[1]](), sys.stdout, indent=1)
     sys.stdout.write("\n")

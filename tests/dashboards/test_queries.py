@@ -253,8 +253,39 @@ class Queries(unittest.TestCase):
             "Attempts by outcome": self.check_attempts,
         }
 
-    def check_panels(self, checks):
-        panels = [p for p in shared.load()["panels"] if p["type"] != "row"]
+    def check_series(self, label, expected):
+        """A check: the numbers by label, to a millionth; None: some number above 0."""
+        def check(panel):
+            for target, numbers in zip(panel["targets"], expected, strict=True):
+                got = {" ".join(labels.get(name, "") for name in label.split()): value for labels, value in self.ask(target)}
+                self.assertEqual(sorted(got), sorted(numbers))
+                for key, value in numbers.items():
+                    self.assertTrue(got[key] > 0 if value is None else math.isclose(got[key], value, rel_tol=1e-6),
+                                    f"{key}: expected {value}, got {got[key]}")
+        return check
+
+    def health_checks(self):
+        """As web_server plays it: one in ten is slow."""
+        def one(value):
+            return lambda p: self.check_one(p, None, value)
+        return {
+            "Leader": one(1), "Ready": one(1), "Runs that wait for their turn": one(3), "Free disk of the store": one(0.25),
+            "Runs by phase": self.check_series("phase", [{"Pending": 0, "Queued": 3, "Running": 1, "Aggregating": 0, "Suspended": 0}]),
+            "Runs that wait": self.check_series("run reason", [{f"{self.name} QuotaExceeded": None}]),
+            "Since a run got further": self.check_series("run", [{self.name: None}]),
+            "Answers by code": self.check_series("code", [{"201": None, "429": None}]),
+            "Time of a request": self.check_series("verb resource", [{"POST pods": 2 + 2 * 0.9}]),
+            "Restarts of watches": self.check_series("resource", [{"benchmarks": 0, "benchmarkruns": 0, "pods": None}]),
+            "Time of a turn of the loop": self.check_series("", [{"": 0.25 + 0.25 * 0.9}, {"": 0.3}]),
+            "Time of a statement of the store": self.check_series("", [{"": 0.025 + 0.075 * 0.9}]),
+            "Size of the store": self.check_series("", [{"": 5000000}]),
+        }
+
+    def test_every_panel_of_the_health_dashboard(self):
+        self.check_panels(self.health_checks(), "benchd-health.json")
+
+    def check_panels(self, checks, dashboard="benchd-run.json"):
+        panels = [p for p in shared.load(dashboard)["panels"] if p["type"] != "row"]
         self.assertEqual([p["title"] for p in panels], list(checks))
         for panel in panels:
             with self.subTest(f"{panel['title']}, {self.name}"):

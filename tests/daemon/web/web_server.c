@@ -45,7 +45,7 @@ static int load(struct served *s, const char *active, struct err *err)
         if (active != NULL && str_eq(row->name, active)) {
             run->is_active = true;
             run->wait = (struct daemon_wait){"QuotaExceeded", clock_unix_ms()};
-            run->advanced_unix_ms = clock_unix_ms();
+            run->advanced_unix_ms = run->wait.since_unix_ms;
             row->status.has_current = true;
             run->progress = (struct daemon_progress){
                 .is_known = true,
@@ -113,8 +113,52 @@ static void on_pulse(uv_timer_t *timer)
     p->last_cpu_ns = cpu_ns;
 }
 
+/* Figures of benchd itself, which tests/dashboards/test_queries.py knows. */
+static void set_figures(struct daemon_facts *f)
+{
+    static const char *const resources[DAEMON_N_WATCHES] = {"benchmarks", "benchmarkruns", "pods"};
+    f->counters.started_unix_ms = clock_unix_ms();
+    f->is_leader = true;
+    f->runs[RUN_QUEUED] = 3;
+    f->runs[RUN_RUNNING] = 1;
+    f->space =
+        (struct store_space){.bytes = 5000000, .disk_bytes = 80000000, .disk_free_bytes = 20000000};
+    for (unsigned i = 0; i < DAEMON_N_WATCHES; i++) {
+        f->watches[i].resource = resources[i];
+        f->watches[i].stats.lists = 1;
+    }
+}
+
+/* The same work again and again, of which one in ten is slow: rates and quantiles have an answer. */
+static void work(struct daemon_facts *f)
+{
+    char path[] = "/api/v1/namespaces/x/pods";
+    const struct kube_request req = {.method = KUBE_POST, .path = path};
+    for (unsigned i = 0; i < 10; i++) {
+        const struct kube_response res = {.http_code = i == 0 ? 429 : 201};
+        histogram_add(&f->turns, i == 0 ? 300000000 : 100000);
+        histogram_add(&f->store.statements, i == 0 ? 90000000 : 100000);
+        kube_traffic_count(&f->kube.traffic, &req, &res, i == 0 ? 3000000000 : 10000000);
+    }
+    f->watches[2].stats.watches++;
+}
+
+#define WORK_MS 100
+struct worker {
+    struct served *served;
+    uv_timer_t timer;
+};
+
+static void on_work(uv_timer_t *timer)
+{
+    const struct worker *worker = timer->data;
+    work(&worker->served->daemon.facts);
+    fake_daemon_publish(&worker->served->daemon, worker->served->view);
+}
+
 struct serving {
     struct web *web;
+    struct worker worker;
     struct pulse pulse;
 };
 
@@ -132,6 +176,7 @@ static void on_stdin(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         struct serving *serving = stream->data;
         uv_close((uv_handle_t *)stream, NULL);
         uv_close((uv_handle_t *)&serving->pulse.timer, NULL);
+        uv_close((uv_handle_t *)&serving->worker.timer, NULL);
         web_free(serving->web);
     }
 }
@@ -140,7 +185,7 @@ static int serve(struct served *s, const char *store_url, struct err *err)
 {
     uv_loop_t loop;
     uv_pipe_t in;
-    struct serving serving = {0};
+    struct serving serving = {.worker = {.served = s}};
     (void)uv_loop_init(&loop);
     s->view = daemon_view_new();
     fake_daemon_publish(&s->daemon, s->view);
@@ -156,36 +201,13 @@ static int serve(struct served *s, const char *store_url, struct err *err)
         (void)uv_timer_init(&loop, &serving.pulse.timer);
         serving.pulse.timer.data = &serving.pulse;
         (void)uv_timer_start(&serving.pulse.timer, on_pulse, PULSE_MS, PULSE_MS);
+        (void)uv_timer_init(&loop, &serving.worker.timer);
+        serving.worker.timer.data = &serving.worker;
+        (void)uv_timer_start(&serving.worker.timer, on_work, WORK_MS, WORK_MS);
         (void)uv_run(&loop, UV_RUN_DEFAULT); /* till everything is closed */
         printf("%lld %lld\n", (long long)serving.pulse.late_ns, (long long)serving.pulse.busy_ns);
     }
     return uv_loop_close(&loop) == 0 ? r : err_set(err, EBUSY, "a handle was left open");
-}
-
-/* Figures of benchd itself, which tests/dashboards/test_queries.py knows. */
-static void measure(struct daemon_facts *f)
-{
-    f->counters.started_unix_ms = clock_unix_ms();
-    f->is_leader = true;
-    f->runs[RUN_QUEUED] = 3;
-    f->runs[RUN_RUNNING] = 1;
-    f->space =
-        (struct store_space){.bytes = 5000000, .disk_bytes = 80000000, .disk_free_bytes = 20000000};
-    for (unsigned i = 0; i < 100; i++) { /* 1 in 100 is long */
-        histogram_add(&f->turns, i == 0 ? 300000000 : 100000);
-        histogram_add(&f->store.statements, i == 0 ? 90000000 : 100000);
-    }
-    static const char *const resources[DAEMON_N_WATCHES] = {"benchmarks", "benchmarkruns", "pods"};
-    for (unsigned i = 0; i < DAEMON_N_WATCHES; i++) {
-        f->watches[i].resource = resources[i];
-        f->watches[i].stats = (struct kube_informer_stats){.lists = 1, .watches = 3 + i};
-    }
-    char path[] = "/api/v1/namespaces/x/pods";
-    const struct kube_request req = {.method = KUBE_POST, .path = path};
-    for (unsigned i = 0; i < 8; i++) {
-        const struct kube_response res = {.http_code = i == 0 ? 429 : 201};
-        kube_traffic_count(&f->kube.traffic, &req, &res, 10000000);
-    }
 }
 
 int main(int argc, char **argv)
@@ -198,7 +220,7 @@ int main(int argc, char **argv)
     }
     int r = store_open(argv[1], false, &s.store, &err);
     if (r >= 0) {
-        measure(&s.daemon.facts);
+        set_figures(&s.daemon.facts);
         r = load(&s, argc > 2 ? argv[2] : NULL, &err);
         r = r < 0 || argc < 4 ? r : add_big_log(&s, &err);
         r = r < 0 ? r : serve(&s, argv[1], &err);

@@ -1,0 +1,80 @@
+"""The alert rules: promtool takes them, their tests pass, and those tests notice an alert that never fires, and one that always
+does. Each alert says what is wrong and names a section of docs/alerts.md; each metric is documented."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lint
+import shared
+import tap
+
+RULES = shared.FOLDER / "alerts.yaml"
+TESTS = shared.ROOT / "tests" / "dashboards" / "alerts_test.yaml"
+PAGE = shared.ROOT / "docs" / "alerts.md"
+# An alert, up to the next one: its name, its text.
+ALERT = re.compile(r"(?ms)^  - alert: (\w+)\n(.*?)(?=^  - |^- |\Z)")
+EXPR = re.compile(r"(?m)^    expr: .*$")
+
+
+def promtool(*args):
+    done = subprocess.run(["promtool", *args], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_rules(text):
+    """promtool's answer to the tests, over these rules."""
+    with tempfile.TemporaryDirectory(prefix="benchd-alerts-") as folder:
+        rules, tests = pathlib.Path(folder, "alerts.yaml"), pathlib.Path(folder, "test.yaml")
+        rules.write_text(text, encoding="utf-8")
+        tests.write_text(TESTS.read_text(encoding="utf-8").replace("../../dashboards/alerts.yaml", str(rules)), encoding="utf-8")
+        return promtool("test", "rules", str(tests))
+
+
+def with_expr(text, expr):
+    """The rules with this expression in all alerts."""
+    return ALERT.sub(lambda match: EXPR.sub(f"    expr: {expr}", match.group(0)), text)
+
+
+def check_tests(t, text, names):
+    """Each alert has a test in which it fires, and one in which it does not."""
+    for expr, what, found in (("vector(1) > 2", "never fires", r"exp:\[\s*0:"), ("vector(1)", "always fires", r"exp:\[\s*\]")):
+        _, out = test_rules(with_expr(text, expr))
+        for name in names:
+            t.match(rf"alertname: {name}, time: \S+,\s+{found}", out, f"the tests see that {name} {what}")
+
+
+def check_alert(t, name, rule, headings):
+    for key in ("summary", "description"):
+        t.match(rf"(?m)^      {key}: \S", rule, f"{name} has a {key}")
+    t.match(r"(?m)^    for: \d+m$", rule, f"{name} waits before it fires")
+    t.match(r"(?m)^    labels: {severity: (critical|warning)", rule, f"{name} has a severity")
+    t.match(rf"(?m)^      runbook_url: docs/alerts.md#{name.lower()}$", rule, f"{name} has a link")
+    t.ok(name in headings, f"docs/alerts.md has a section {name}", headings)
+
+
+def main():
+    t = tap.Tap()
+    text = RULES.read_text(encoding="utf-8")
+    alerts = {match.group(1): match.group(2) for match in ALERT.finditer(text)}
+    headings = re.findall(r"(?m)^## (\w+)$", PAGE.read_text(encoding="utf-8"))
+    t.equal(text.count("- alert:"), len(alerts), "every alert is seen")
+    for name, rule in alerts.items():
+        check_alert(t, name, rule, headings)
+    t.equal([], [h for h in headings if h.startswith("Bench") and h not in alerts], "docs/alerts.md has no section without an alert")
+    recorded = re.findall(r"record: (\S+)", text)
+    names = {name for name in lint.NAME.findall(re.sub("|".join(map(re.escape, recorded)), "", text))}
+    t.equal([], sorted(names - set(shared.documented_metrics())), "each metric is in docs/metrics.md")
+    code, out = promtool("check", "rules", str(RULES))
+    t.ok(code == 0, "promtool check rules", out)
+    code, out = test_rules(text)
+    t.ok(code == 0, "promtool test rules", out)
+    check_tests(t, text, alerts)
+    return t.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
