@@ -362,6 +362,7 @@ int daemon_new(const struct daemon_params *params, struct daemon **ret, struct e
                                   .image_wait_ms = d->options->image_wait_ms,
                                   .undelete_ms = d->options->undelete_ms,
                                   .replica_account = d->options->replica_account,
+                                  .has_policies = d->options->has_policies,
                                   .events = &d->events,
                                   .pod_counters = &d->pods,
                                   .counters = &d->counters,

@@ -25,6 +25,7 @@ static const struct arg_opt opts[] = {
     {"node-wait", 0, "SECONDS", "Fail a pod that fits no node after this time; default: 300"},
     {"image-wait", 0, "SECONDS", "Fail a pod whose image cannot be pulled after this time; default: 120"},
     {"replica-account", 0, "NAME", "ServiceAccount of pods whose template names none; default: the namespace's"},
+    {"network-policy", 0, NULL, "Create a NetworkPolicy per run: its replicas reach each other and DNS, nothing else"},
     {"undelete-for", 0, "AGE", "Erase the results of a run so long after its object was deleted, such as 12h or 7d; default: 7d"},
     {"keep", 0, "AGE", "Erase the results of runs that ended longer ago than this, such as 90d; default: never"},
     {"keep-runs", 0, "N", "Erase the oldest finished runs when the store has more than N; default: no limit"},
@@ -132,6 +133,7 @@ static int read_all(const struct args *a, struct options *ret, struct err *err)
         .address = args_get(a, "address", NULL),
         .lease_name = args_get(a, "lease-name", "benchd"),
         .replica_account = args_get(a, "replica-account", NULL),
+        .has_policies = args_has(a, "network-policy"),
         .needs_read_key = args_has(a, "read-key"),
         .is_debug = args_has(a, "debug"),
     };

@@ -19,6 +19,7 @@ struct options {                           /* texts are borrowed from argv */
     int64_t undelete_ms;         /* after its object was deleted */
     struct keep_policy keep;     /* of finished runs */
     const char *replica_account; /* NULL: the default one */
+    bool has_policies;           /* NetworkPolicies, one a run */
     bool needs_read_key;
     bool has_json_logs;
     bool is_debug;

@@ -23,6 +23,7 @@ struct run_env {
     bool is_store_full;          /* nothing can be accepted or driven */
     int64_t undelete_ms;         /* the results of a run whose object is gone stay so long */
     const char *replica_account; /* ServiceAccount of replicas; NULL: the default one */
+    bool has_policies;           /* each run gets a NetworkPolicy */
     bool has_dns;                /* addressing Auto: do names of the cluster resolve here? */
 
     struct event_recorder *events;

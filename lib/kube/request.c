@@ -16,6 +16,8 @@ const struct kube_resource kube_secrets = {"", "v1", "secrets", "secret"};
 const struct kube_resource kube_core_events = {"", "v1", "events", "event"};
 const struct kube_resource kube_events = {"events.k8s.io", "v1", "events", "event"};
 const struct kube_resource kube_leases = {"coordination.k8s.io", "v1", "leases", "lease"};
+const struct kube_resource kube_network_policies = {"networking.k8s.io", "v1", "networkpolicies",
+                                                    "network policy"};
 const struct kube_resource kube_benchmarks = {"benchd.io", "v1alpha1", "benchmarks", "benchmark"};
 const struct kube_resource kube_benchmark_runs = {"benchd.io", "v1alpha1", "benchmarkruns",
                                                   "benchmark run"};

@@ -8,9 +8,10 @@
 const char *const kube_targets[KUBE_N_TARGETS] = {
     "benchmarkruns", "benchmarkruns/status",
     "benchmarks",    "events",
-    "leases",        "pods",
-    "pods/log",      "secrets",
-    "services",      "other",
+    "leases",        "networkpolicies",
+    "pods",          "pods/log",
+    "secrets",       "services",
+    "other",
 };
 
 /* client-go's word for a request without an answer is "<error>". */

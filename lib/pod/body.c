@@ -417,10 +417,11 @@ void pod_body_renumber(const struct run_def *def, const struct replica_id *id,
 }
 
 /* apiVersion, kind and metadata of an object beside the pods. */
-static json_t *new_object(const struct run_def *def, const char *kind, const char *name)
+static json_t *new_object(const struct run_def *def, const char *api_version, const char *kind,
+                          const char *name)
 {
-    json_t *object = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", kind, "metadata",
-                               "name", name);
+    json_t *object = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion", api_version, "kind", kind,
+                               "metadata", "name", name);
     json_t *metadata = json_object_get(object, "metadata");
     set_run_labels(def, child(metadata, "labels"));
     set_owner(def, metadata);
@@ -430,11 +431,28 @@ static json_t *new_object(const struct run_def *def, const char *kind, const cha
 json_t *pod_service_body(const struct run_def *def)
 {
     _cleanup_(freep) char *name = pod_service_name(def);
-    json_t *object = new_object(def, "Service", name);
+    json_t *object = new_object(def, "v1", "Service", name);
     set(object, "spec",
         json_pack("{s:s, s:b, s:{s:s, s:s}, s:[{s:s, s:i}]}", "clusterIP", "None",
                   "publishNotReadyAddresses", 1, "selector", POD_MANAGED_BY, "benchd",
                   POD_LABEL_RUN, def->name, "ports", "name", "exchange", "port", POD_PORT));
+    return object;
+}
+
+json_t *pod_policy_body(const struct run_def *def)
+{
+    _cleanup_(freep) char *name = pod_service_name(def);
+    json_t *object = new_object(def, "networking.k8s.io/v1", "NetworkPolicy", name);
+    json_t *run = json_pack("{s:{s:s, s:s}}", "matchLabels", POD_MANAGED_BY, "benchd",
+                            POD_LABEL_RUN, def->name);
+    json_t *dns =
+        json_pack("{s:[{s:i, s:s}, {s:i, s:s}], s:[{s:{}}]}", "ports", "port", 53, "protocol",
+                  "UDP", "port", 53, "protocol", "TCP", "to", "namespaceSelector");
+    set(object, "spec",
+        json_pack("{s:O, s:[s, s], s:[{s:[{s:O}]}], s:[{s:[{s:O}]}, o]}", "podSelector", run,
+                  "policyTypes", "Ingress", "Egress", "ingress", "from", "podSelector", run,
+                  "egress", "to", "podSelector", run, dns));
+    json_decref(run);
     return object;
 }
 
@@ -458,7 +476,7 @@ json_t *pod_secret_body(const struct run_def *def, const unsigned char *secret, 
 {
     _cleanup_(freep) char *name = pod_secret_name(def);
     _cleanup_(freep) char *text = base64_dup(secret, len);
-    json_t *object = new_object(def, "Secret", name);
+    json_t *object = new_object(def, "v1", "Secret", name);
     set_text(object, "type", "Opaque");
     set(object, "immutable", json_true());
     set(object, "data", json_pack("{s:s}", POD_SECRET_KEY, text));

@@ -1,5 +1,5 @@
 /* The objects that a run makes in a cluster, as JSON for the API server: the pod of a replica, the
- * headless Service of Dns addressing, the Secret with the run's key. Pure. Used by run/pods.c.
+ * headless Service of Dns addressing, the NetworkPolicy, the Secret with the run's key. Pure. Used by run/pods.c.
  *
  * benchd alone sets restartPolicy, names, owner, environment, the secret's volume and its mount; a
  * template that sets one of them otherwise is refused, never silently overruled. */
@@ -21,7 +21,8 @@
 #define POD_SECRET_KEY "key"
 #define POD_RENDEZVOUS_S 900 /* pods wait for images and nodes; local processes do not */
 
-/* "<run>-<first 8 of uid>": name of the run's Service; with "-key", of its Secret. Owned. */
+/* "<run>-<first 8 of uid>": name of the run's Service and NetworkPolicy; with "-key", of its Secret.
+ * Owned. */
 char *pod_service_name(const struct run_def *def);
 char *pod_secret_name(const struct run_def *def);
 /* "p0t1a0-trainer-7": the pod's host name, unique among the run's attempts. Owned. */
@@ -56,4 +57,7 @@ bool pod_body_is_alike(const struct run_def *def, uint32_t point);
 void pod_body_renumber(const struct run_def *def, const struct replica_id *id,
                        enum pod_naming naming, json_t *pod);
 json_t *pod_service_body(const struct run_def *def);
+/* A NetworkPolicy: the run's pods exchange packets with each other and with DNS, nothing else. Policies add
+ * up, so another one may allow more. */
+json_t *pod_policy_body(const struct run_def *def);
 json_t *pod_secret_body(const struct run_def *def, const unsigned char *secret, size_t len);

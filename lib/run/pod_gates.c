@@ -1,4 +1,4 @@
-/* The Secret and the Service of a run, see pod_gates.h. */
+/* What a run has beside its pods, see pod_gates.h. */
 #include "run/pod_gates.h"
 
 #include <errno.h>
@@ -9,15 +9,24 @@
 #include "pod/body.h"
 #include "run/pods_internal.h"
 
-void pod_gates_init(struct pod_gates *g, struct pods *owner, json_t *secret, json_t *service)
+static const struct {
+    const struct kube_resource *resource;
+    const char *kind; /* for people */
+} gates[GATE_COUNT] = {
+    [GATE_SECRET] = {&kube_secrets, "Secret"},
+    [GATE_SERVICE] = {&kube_services, "Service"},
+    [GATE_POLICY] = {&kube_network_policies, "NetworkPolicy"},
+};
+
+void pod_gates_init(struct pod_gates *g, struct pods *owner, json_t *const bodies_take[GATE_COUNT])
 {
-    json_t *const bodies[] = {[GATE_SECRET] = secret, [GATE_SERVICE] = service};
     for (int i = 0; i < GATE_COUNT; i++) {
         g->list[i] = (struct pod_gate){
             .owner = owner,
-            .resource = i == GATE_SECRET ? &kube_secrets : &kube_services,
-            .body = bodies[i],
-            .step = bodies[i] == NULL ? GATE_OPEN : GATE_SHUT,
+            .resource = gates[i].resource,
+            .kind = gates[i].kind,
+            .body = bodies_take[i],
+            .step = bodies_take[i] == NULL ? GATE_OPEN : GATE_SHUT,
         };
     }
 }
@@ -96,8 +105,8 @@ static void on_found(void *ctx, int r, const struct kube_response *res, const st
         heard(g, GATE_OPEN);
     } else if (r == 0) {
         _cleanup_(freep) char *message =
-            xasprintf("a Service '%s' exists already and does not belong to this run; delete it",
-                      kube_json_metadata(object, "name"));
+            xasprintf("a %s '%s' exists already and does not belong to this run; delete it",
+                      g->kind, kube_json_metadata(object, "name"));
         refuse(g, message);
     } else if (r == -ENOENT || is_transient(g, r, res)) {
         try_again(g, r, res, parsed.msg);
@@ -136,8 +145,7 @@ bool pod_gates_wait(const struct pod_gates *g, struct run_wait *ret)
             text_put(ret->text, sizeof(ret->text), "%s", gate->trouble.words);
         } else {
             text_put(ret->text, sizeof(ret->text),
-                     "the API server does not answer the creation of the %s",
-                     i == GATE_SECRET ? "run's Secret" : "run's Service");
+                     "the API server does not answer the creation of the run's %s", gate->kind);
         }
         return true;
     }

@@ -1,4 +1,4 @@
-/* The Secret and the Service of a run, which must exist before its pods.
+/* The Secret, the Service and the NetworkPolicy of a run, which must exist before its pods.
  *
  *   SHUT --pod_gates_send--> POSTING --on_posted: created------------------------> OPEN
  *     ^                         |  '---on_posted: it exists--> TAKEN (a Secret: OPEN)
@@ -23,21 +23,22 @@ struct pods;
 struct pod_gate {
     struct pods *owner;
     const struct kube_resource *resource;
-    json_t *body; /* owned */
+    const char *kind; /* for people: "Service"; static */
+    json_t *body;     /* owned */
     enum pod_gate_step { GATE_SHUT, GATE_POSTING, GATE_TAKEN, GATE_CHECKING, GATE_OPEN } step;
     struct kube_call *call;     /* POSTING, CHECKING */
     int64_t due_ns;             /* SHUT: not posted before */
     struct pod_trouble trouble; /* why it is still SHUT */
     char *refusal;              /* owned; why it was refused, until taken; NULL: it was not */
 };
-enum { GATE_SECRET, GATE_SERVICE, GATE_COUNT };
+enum { GATE_SECRET, GATE_SERVICE, GATE_POLICY, GATE_COUNT };
 
 struct pod_gates {
     struct pod_gate list[GATE_COUNT];
 };
 
 /* Takes the bodies; NULL: not needed. */
-void pod_gates_init(struct pod_gates *g, struct pods *owner, json_t *secret, json_t *service);
+void pod_gates_init(struct pod_gates *g, struct pods *owner, json_t *const bodies_take[GATE_COUNT]);
 void pod_gates_done(struct pod_gates *g);
 bool pod_gates_are_open(const struct pod_gates *g);
 /* Sends what is due. */

@@ -27,6 +27,7 @@ struct pods_params {
     const struct run_def *def; /* borrowed; its uid is that of the BenchmarkRun */
     enum pod_naming naming;
     const char *account;         /* ServiceAccount of the pods, borrowed; NULL: the default one */
+    bool has_policy;             /* a NetworkPolicy that keeps its pods among themselves */
     const unsigned char *secret; /* the run's key, copied */
     size_t secret_len;           /* at most POD_SECRET_MAX */
     int64_t denied_wait_ms;      /* then a missing right fails the attempt; 0: 12 s */

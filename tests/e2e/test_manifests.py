@@ -15,7 +15,7 @@ CRD = MANIFESTS / "benchmark-crd.yaml"
 ACCOUNT = "system:serviceaccount:benchd:benchd"
 OBJECTS = {"Namespace/benchd", "ServiceAccount/benchd", "ServiceAccount/benchd-replica", "Role/benchd", "RoleBinding/benchd",
            "Service/benchd", "PersistentVolumeClaim/benchd", "Deployment/benchd", "NetworkPolicy/default-deny",
-           "NetworkPolicy/replicas", "NetworkPolicy/benchd", "ValidatingAdmissionPolicy/benchd-replicas",
+           "NetworkPolicy/benchd", "ValidatingAdmissionPolicy/benchd-replicas",
            "ValidatingAdmissionPolicyBinding/benchd-replicas"}
 
 # All that benchd may do: (resource, name or "", verbs).
@@ -28,6 +28,7 @@ ALLOWED = [
     ("pods/log", "", "get"),
     ("services", "", "get create"),
     ("secrets", "", "create"),
+    ("networkpolicies.networking.k8s.io", "", "get create"),
     ("events.events.k8s.io", "", "create"),
     ("leases.coordination.k8s.io", "", "create"),
     ("leases.coordination.k8s.io", "benchd", "get update"),
@@ -46,7 +47,7 @@ FORBIDDEN = [
     ("benchd", "rolebindings.rbac.authorization.k8s.io", "", "create"),
     ("benchd", "deployments.apps", "", "get create patch"),
     ("benchd", "configmaps", "", "get create"),
-    ("benchd", "networkpolicies.networking.k8s.io", "", "delete"),
+    ("benchd", "networkpolicies.networking.k8s.io", "", "list watch update patch delete"),
     ("benchd", "benchmarkruns.benchd.io", "", "create update patch deletecollection"),
     ("benchd", "benchmarks.benchd.io", "", "create update patch delete"),
     ("benchd", "leases.coordination.k8s.io", "", "get list watch"),

@@ -27,6 +27,8 @@ static void a_request_has_a_verb_and_a_kind(void **state)
         {"create", KUBE_POST, "/api/v1/namespaces/x/pods?fieldValidation=Strict", "POST", "pods"},
         {"a namespace called pods", KUBE_POST, "/api/v1/namespaces/pods/secrets", "POST",
          "secrets"},
+        {"policy", KUBE_POST, "/apis/networking.k8s.io/v1/namespaces/x/networkpolicies", "POST",
+         "networkpolicies"},
         {"log", KUBE_GET, "/api/v1/namespaces/x/pods/p/log?follow=true", "GET", "pods/log"},
         {"status", KUBE_PATCH, "/apis/benchd.io/v1alpha1/namespaces/x/benchmarkruns/r/status?f=b",
          "PATCH", "benchmarkruns/status"},

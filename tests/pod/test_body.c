@@ -448,6 +448,31 @@ static void rendezvous_in_pods(void **state)
     run_def_free(def);
 }
 
+/* The whole of it: a selector that is too wide would be accepted, too. */
+static void policy(void **state)
+{
+    (void)state;
+    static const char selector[] = "{\"matchLabels\":{\"app.kubernetes.io/managed-by\":\"benchd\","
+                                   "\"benchd.io/run\":\"sample-1\"}}";
+    struct run_def *def = make_run("spec:", "spec:");
+    json_t *body = pod_policy_body(def);
+    expect(body, "apiVersion", "networking.k8s.io/v1");
+    expect(body, "kind", "NetworkPolicy");
+    expect(body, "metadata/name", "sample-1-0f4c1de2");
+    expect(body, "metadata/ownerReferences/0/uid", UID);
+    _cleanup_(freep) char *expected =
+        xasprintf("{\"podSelector\":%s,\"policyTypes\":[\"Ingress\",\"Egress\"],"
+                  "\"ingress\":[{\"from\":[{\"podSelector\":%s}]}],"
+                  "\"egress\":[{\"to\":[{\"podSelector\":%s}]},"
+                  "{\"ports\":[{\"port\":53,\"protocol\":\"UDP\"},"
+                  "{\"port\":53,\"protocol\":\"TCP\"}],\"to\":[{\"namespaceSelector\":{}}]}]}",
+                  selector, selector, selector);
+    _cleanup_(freep) char *spec = json_dumps(json_object_get(body, "spec"), JSON_COMPACT);
+    assert_string_equal(spec, expected);
+    json_decref(body);
+    run_def_free(def);
+}
+
 static void service_and_secret(void **state)
 {
     (void)state;
@@ -504,6 +529,7 @@ int main(void)
         cmocka_unit_test(parameters_cannot_break_rules),
         cmocka_unit_test(a_system_in_a_pod),
         cmocka_unit_test(rendezvous_in_pods),
+        cmocka_unit_test(policy),
         cmocka_unit_test(service_and_secret),
         cmocka_unit_test(addresses),
     };

@@ -59,6 +59,7 @@ void make_launcher(struct world *w, enum pod_naming naming)
         .def = w->def,
         .naming = naming,
         .account = "replicas",
+        .has_policy = w->has_policy,
         .secret = secret,
         .secret_len = sizeof(secret),
         .counters = &w->counters,

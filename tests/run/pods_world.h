@@ -17,6 +17,7 @@ struct world {
     struct launcher *launcher;
     unsigned n_changes, n_records;
     int64_t node_wait_ms, image_wait_ms, denied_wait_ms;
+    bool has_policy; /* of the next make_launcher */
 };
 
 extern const struct replica_id ids[3];

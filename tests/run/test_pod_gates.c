@@ -90,6 +90,42 @@ static void a_service_that_is_there_is_ours_or_foreign(void **state)
     }
 }
 
+/* Pods that were there before their policy could talk to anybody, or in a namespace that denies by default
+ * to nobody. */
+static void no_pod_comes_before_the_policy(void **state)
+{
+    (void)state;
+    for (int is_foreign = 0; is_foreign < 2; is_foreign++) {
+        struct world w;
+        world_open(&w, POD_BY_IP);
+        w.launcher->ops->free(w.launcher);
+        w.has_policy = true;
+        make_launcher(&w, POD_BY_IP);
+        create_gang(&w, 0);
+        answer(&w, fake_kube_open(0), 0, "{}"); /* the Secret */
+        assert_only_call(KUBE_POST, "/networkpolicies");
+        pass_ms(&w, 6000);
+        struct run_wait wait = {0};
+        w.launcher->ops->wait(w.launcher, &wait);
+        assert_string_equal(
+            wait.text, "the API server does not answer the creation of the run's NetworkPolicy");
+        answer(&w, fake_kube_open(0), is_foreign ? -EEXIST : 0, "{}");
+        if (is_foreign) {
+            assert_only_call(KUBE_GET, "/networkpolicies/");
+            answer(&w, fake_kube_open(0), 0, "{\"metadata\":{\"name\":\"run-1\"}}");
+            turn(&w);
+            assert_string_equal(
+                seen(&w, &ids[0])->message,
+                "a NetworkPolicy 'run-1' exists already and does not belong to this "
+                "run; delete it");
+            assert_int_equal(fake_kube_n_open(), 0);
+        } else {
+            assert_only_call(KUBE_POST, "/pods");
+        }
+        world_close(&w);
+    }
+}
+
 static void a_gate_that_fails_for_now_is_tried_again(void **state)
 {
     (void)state;
@@ -110,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_service_that_is_there_is_ours_or_foreign),
         cmocka_unit_test(a_gate_that_fails_for_now_is_tried_again),
+        cmocka_unit_test(no_pod_comes_before_the_policy),
         cmocka_unit_test(a_service_that_went_meanwhile_is_posted_again),
         cmocka_unit_test(a_refused_secret_is_posted_again_for_the_next_attempt),
     };
