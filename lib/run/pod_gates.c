@@ -18,15 +18,21 @@ static const struct {
     [GATE_POLICY] = {&kube_network_policies, "NetworkPolicy"},
 };
 
-void pod_gates_init(struct pod_gates *g, struct pods *owner, json_t *const bodies_take[GATE_COUNT])
+void pod_gates_init(struct pod_gates *g, struct pods *owner)
 {
+    const struct pods_params *params = &owner->params;
+    json_t *const bodies[GATE_COUNT] = {
+        [GATE_SECRET] = pod_secret_body(params->def, params->secret, params->secret_len),
+        [GATE_SERVICE] = params->naming == POD_BY_DNS ? pod_service_body(params->def) : NULL,
+        [GATE_POLICY] = params->has_policy ? pod_policy_body(params->def) : NULL,
+    };
     for (int i = 0; i < GATE_COUNT; i++) {
         g->list[i] = (struct pod_gate){
             .owner = owner,
             .resource = gates[i].resource,
             .kind = gates[i].kind,
-            .body = bodies_take[i],
-            .step = bodies_take[i] == NULL ? GATE_OPEN : GATE_SHUT,
+            .body = bodies[i],
+            .step = bodies[i] == NULL ? GATE_OPEN : GATE_SHUT,
         };
     }
 }

@@ -37,8 +37,8 @@ struct pod_gates {
     struct pod_gate list[GATE_COUNT];
 };
 
-/* Takes the bodies; NULL: not needed. */
-void pod_gates_init(struct pod_gates *g, struct pods *owner, json_t *const bodies_take[GATE_COUNT]);
+/* What is needed, by the parameters of its owner. */
+void pod_gates_init(struct pod_gates *g, struct pods *owner);
 void pod_gates_done(struct pod_gates *g);
 bool pod_gates_are_open(const struct pod_gates *g);
 /* Sends what is due. */

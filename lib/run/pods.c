@@ -690,12 +690,7 @@ struct launcher *pods_new(const struct pods_params *params)
     l->base.ops = &ops;
     l->params = params_dup(params);
     l->denial.wait_ms = l->params.denied_wait_ms;
-    json_t *const bodies[GATE_COUNT] = {
-        [GATE_SECRET] = pod_secret_body(params->def, params->secret, params->secret_len),
-        [GATE_SERVICE] = params->naming == POD_BY_DNS ? pod_service_body(params->def) : NULL,
-        [GATE_POLICY] = params->has_policy ? pod_policy_body(params->def) : NULL,
-    };
-    pod_gates_init(&l->gates, l, bodies);
+    pod_gates_init(&l->gates, l);
     pod_tick_init(&l->tick, params->loop, on_tick, l);
     vec_each (struct kube_object *, it, &params->cache->objects) {
         struct replica_id id;
