@@ -1,38 +1,23 @@
-/* Pages for people: the list of runs, and a run with the tables that benchctl prints. No scripts;
+/* Pages for people: the list of runs, and a run with what `benchctl report` shows. No scripts;
  * everything from outside is escaped; links are relative, so that the pages work behind the API
  * server's service proxy. */
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "daemon/web/site.h"
-#include "report/layout.h"
-#include "report/notes.h"
+#include "report/report.h"
+#include "report/style.h"
 #include "report/table.h"
 
-#define COLUMNS 80     /* a wider table is split in two */
 #define MAX_LISTED 500 /* rows of a list; the API has all of them */
 #define REFRESH_S 5
-
-static const char style[] =
-    ":root{color-scheme:light dark}\n"
-    "body{font:15px/1.45 ui-monospace,Menlo,Consolas,\"DejaVu Sans Mono\",monospace;margin:1.5em;"
-    "max-width:84ch}\n"
-    "h1{font-size:1.3em;margin:.6em 0}h2{font-size:1em;margin:1.6em 0 .4em}\n"
-    "table{border-collapse:collapse;display:block;overflow-x:auto}\n"
-    "th,td{text-align:left;padding:.15em 1.2em .15em 0;white-space:nowrap}\n"
-    "th:last-child,td:last-child{padding-right:0}\n"
-    "th{border-bottom:1px solid;font-weight:600}.r{text-align:right}\n"
-    "ul{padding-left:2ch;list-style:none}li{margin:.2em 0}\n"
-    "li::before{content:attr(data-mark)\" \"}\n"
-    ".phase{font-weight:600}.bad{color:#b3261e}.note{opacity:.75}\n"
-    "@media(prefers-color-scheme:dark){.bad{color:#ff8a80}}\n";
 
 void html_style(struct site *site, const struct web_request *req, const char *run,
                 struct web_response *res)
 {
     (void)site, (void)req, (void)run;
     res->content_type = "text/css; charset=utf-8";
-    buf_puts(&res->body, style);
+    buf_puts(&res->body, page_style);
 }
 
 /* `up`: the relative path to the root, "" or "../". */
@@ -99,17 +84,19 @@ void html_runs(struct site *site, const struct web_request *req, const char *run
     if (list.items.len == 0) {
         buf_puts(out, "<p>No runs yet. Start one with <code>benchctl run NAME</code>.</p>\n");
     } else {
-        buf_puts(out, "<table>\n<thead><tr><th>NAME</th><th>PHASE</th><th class=\"r\">TRIALS</th>"
+        buf_puts(out, "<div class=\"scroll\" "
+                      "tabindex=\"0\">\n<table>\n<thead><tr><th>NAME</th><th>PHASE</th><th "
+                      "class=\"r\">TRIALS</th>"
                       "<th class=\"r\">FAILED</th><th>CREATED</th></tr></thead>\n<tbody>\n");
         for (size_t i = 0; i < list.items.len && i < MAX_LISTED; i++) {
             put_item(out, &list.items.items[i]);
         }
-        buf_puts(out, "</tbody>\n</table>\n");
+        buf_puts(out, "</tbody>\n</table>\n</div>\n");
     }
     if (list.items.len > MAX_LISTED) {
         buf_printf(
             out,
-            "<p class=\"note\">%zu older runs are listed at <a href=\"api/v1/runs\">api/v1/runs</a>"
+            "<p class=\"soft\">%zu older runs are listed at <a href=\"api/v1/runs\">api/v1/runs</a>"
             "</p>\n",
             list.items.len - MAX_LISTED);
     }
@@ -118,90 +105,6 @@ void html_runs(struct site *site, const struct web_request *req, const char *run
 }
 
 /* --- A run ----------------------------------------------------------------------------------- */
-
-static void put_table(struct buf *out, struct table *t_take)
-{
-    table_format_html(t_take, out);
-    table_free(t_take);
-}
-
-static void put_tables(struct buf *out, const struct layout *l)
-{
-    struct table *grid = layout_grid(l);
-    if (grid != NULL) {
-        struct buf caption = BUF_INIT;
-        layout_grid_caption(l, &caption);
-        put_element(out, "h2", buf_cstr(&caption));
-        buf_done(&caption);
-        buf_putc(out, '\n');
-        put_table(out, grid);
-    }
-    struct table *whole = layout_points(l, LAYOUT_THROUGHPUT | LAYOUT_SCALING);
-    if (table_width(whole) <= COLUMNS) {
-        buf_puts(out, "<h2>Points</h2>\n");
-        put_table(out, whole);
-        return;
-    }
-    table_free(whole);
-    buf_puts(out, "<h2>Throughput of the points</h2>\n");
-    put_table(out, layout_points(l, LAYOUT_THROUGHPUT));
-    buf_puts(out, "<h2>Speedup and efficiency of the points</h2>\n");
-    put_table(out, layout_points(l, LAYOUT_SCALING));
-}
-
-static const char *mark(enum note_kind kind)
-{
-    switch (kind) {
-    case NOTE_INFO:
-        return "";
-    case NOTE_FAILED:
-    case NOTE_FAILED_THRESHOLD:
-        return "✗";
-    case NOTE_PENDING:
-        return "-";
-    case NOTE_PASSED_THRESHOLD:
-        return "✓";
-    case NOTE_UNKNOWN_THRESHOLD:
-        return "?";
-    case NOTE_WARNING:
-        return "!";
-    }
-    return "";
-}
-
-static void put_notes(struct buf *out, const struct layout *l)
-{
-    struct notes notes;
-    notes_init(&notes, l);
-    buf_puts(out, "<ul>\n");
-    vec_each (struct note, n, &notes.list) {
-        const bool is_bad = n->kind == NOTE_FAILED || n->kind == NOTE_FAILED_THRESHOLD;
-        buf_printf(out, "<li data-mark=\"%s\"%s>", mark(n->kind), is_bad ? " class=\"bad\"" : "");
-        html_escape(n->text, out);
-        if (n->details != NULL) {
-            buf_puts(out, "\n<pre>");
-            html_escape(n->details, out);
-            buf_puts(out, "</pre>");
-        }
-        buf_puts(out, "</li>\n");
-    }
-    buf_puts(out, "</ul>\n");
-    notes_done(&notes);
-}
-
-static void put_result(struct buf *out, const struct result *result)
-{
-    struct layout layout;
-    struct buf text = BUF_INIT;
-    layout_init(&layout, result);
-    layout_describe_run(&layout, &text);
-    put_element(out, "p", buf_cstr(&text));
-    buf_done(&text);
-    buf_putc(out, '\n');
-    put_tables(out, &layout);
-    put_notes(out, &layout);
-    layout_done(&layout);
-}
 
 static void put_log_link(struct buf *out, const char *run, const struct replica_row *rep)
 {
@@ -237,15 +140,16 @@ static void put_attempts(struct buf *out, const struct site_run *run)
     if (run->n_rows == 0) {
         return;
     }
-    buf_puts(out, "<h2>Attempts and their logs</h2>\n<table>\n<thead><tr><th class=\"r\">POINT</th>"
+    buf_puts(out, "<h2>Attempts and their logs</h2>\n<div class=\"scroll\" "
+                  "tabindex=\"0\">\n<table>\n<thead><tr><th class=\"r\">POINT</th>"
                   "<th class=\"r\">TRIAL</th><th class=\"r\">ATTEMPT</th><th>OUTCOME</th>"
                   "<th>LOGS</th><th>ERROR</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < run->n_rows && i < MAX_LISTED; i++) {
         put_attempt(out, run->item.row.name, &run->rows[i]);
     }
-    buf_puts(out, "</tbody>\n</table>\n");
+    buf_puts(out, "</tbody>\n</table>\n</div>\n");
     if (run->n_rows > MAX_LISTED) {
-        buf_printf(out, "<p class=\"note\">%zu more attempts are in the API.</p>\n",
+        buf_printf(out, "<p class=\"soft\">%zu more attempts are in the API.</p>\n",
                    run->n_rows - MAX_LISTED);
     }
 }
@@ -271,11 +175,11 @@ static void put_events(const struct site *site, struct buf *out, const struct si
         n == 0) {
         return; /* the rest of the page is useful without them */
     }
-    buf_puts(out, "<h2>Events</h2>\n<table>\n<tbody>\n");
+    buf_puts(out, "<h2>Events</h2>\n<div class=\"scroll\" tabindex=\"0\">\n<table>\n<tbody>\n");
     for (size_t i = n > MAX_LISTED ? n - MAX_LISTED : 0; i < n; i++) {
         put_event(out, &rows[i]);
     }
-    buf_puts(out, "</tbody>\n</table>\n");
+    buf_puts(out, "</tbody>\n</table>\n</div>\n");
     for (size_t i = 0; i < n; i++) {
         event_row_done(&rows[i]);
     }
@@ -285,7 +189,7 @@ static void put_events(const struct site *site, struct buf *out, const struct si
 static void put_status(struct buf *out, const struct site_run *run)
 {
     const struct run_status *st = &run->item.row.status;
-    buf_printf(out, "<p><span class=\"phase%s\">%s%s</span>%s%s &middot; %u of %u trials",
+    buf_printf(out, "<p><span class=\"tag%s\">%s%s</span>%s%s &middot; %u of %u trials",
                st->phase == RUN_FAILED || st->phase == RUN_PARTIALLY_FAILED ? " bad" : "",
                run_phase_to_string(st->phase), run->item.is_interrupted ? " (interrupted)" : "",
                run->item.row.rehearsal ? " REHEARSAL" : "",
@@ -323,7 +227,7 @@ void html_run(struct site *site, const struct web_request *req, const char *name
     buf_putc(out, '\n');
     put_status(out, &run);
     if (run.result != NULL) {
-        put_result(out, run.result);
+        report_html_sections(run.result, out);
         buf_puts(out, "<p><a href=\"../api/v1/runs/");
         html_escape(run.item.row.name, out);
         buf_puts(out, "/results\">Results as JSON</a></p>\n");

@@ -70,6 +70,21 @@ static void put_tag(struct buf *out, const char *class, const char *text)
     buf_printf(out, "<span class=\"tag %s\">%s</span>", class, text);
 }
 
+/* What was run, in a line. */
+static void put_summary(struct buf *out, const struct layout *l)
+{
+    const char *description = l->result->def->spec->description;
+    if (description[0] != '\0') {
+        put_element(out, "p", description);
+    }
+    struct buf text = BUF_INIT;
+    layout_describe_run(l, &text);
+    buf_puts(out, "<p class=\"soft\">");
+    html_escape(buf_cstr(&text), out);
+    buf_puts(out, ".</p>\n");
+    buf_done(&text);
+}
+
 static void put_title(struct buf *out, const struct report_page *page, const struct layout *l)
 {
     const struct result *r = page->result;
@@ -90,15 +105,8 @@ static void put_title(struct buf *out, const struct report_page *page, const str
     buf_puts(out, "<span class=\"soft\">");
     html_escape(r->def->spec->name, out);
     buf_printf(out, ", %s</span></p>\n", page->created);
-    if (r->def->spec->description[0] != '\0') {
-        put_element(out, "p", r->def->spec->description);
-    }
-    struct buf text = BUF_INIT;
-    layout_describe_run(l, &text);
-    buf_puts(out, "<p class=\"soft\">");
-    html_escape(buf_cstr(&text), out);
-    buf_puts(out, ".</p>\n</header>\n<main>\n");
-    buf_done(&text);
+    put_summary(out, l);
+    buf_puts(out, "</header>\n<main>\n");
 }
 
 static void put_choice(struct buf *out, const struct layout *l)
@@ -386,6 +394,26 @@ static void put_definition(struct buf *out, const struct report_page *page)
     buf_puts(out, ".</p>\n</section>\n");
 }
 
+static void put_sections(struct buf *out, const struct layout *l)
+{
+    put_charts(out, l);
+    put_tables(out, l);
+    put_steps(out, l);
+    put_notes(out, l);
+    put_nodes(out, l->result);
+    put_environment(out, l->result);
+}
+
+void report_html_sections(const struct result *r, struct buf *out)
+{
+    struct layout layout;
+    layout_init(&layout, r);
+    put_summary(out, &layout);
+    put_choice(out, &layout);
+    put_sections(out, &layout);
+    layout_done(&layout);
+}
+
 void report_html(const struct report_page *page, struct buf *out)
 {
     struct layout layout;
@@ -396,12 +424,7 @@ void report_html(const struct report_page *page, struct buf *out)
     if (page->comparison != NULL) {
         put_comparison(out, page->comparison);
     }
-    put_charts(out, &layout);
-    put_tables(out, &layout);
-    put_steps(out, &layout);
-    put_notes(out, &layout);
-    put_nodes(out, page->result);
-    put_environment(out, page->result);
+    put_sections(out, &layout);
     put_definition(out, page);
     buf_puts(out, "</main>\n</body>\n</html>\n");
     layout_done(&layout);
