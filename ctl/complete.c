@@ -20,6 +20,7 @@ struct source {
 };
 
 static const struct source sources[] = {
+    {"CHART", complete_charts},
     {"FILE", complete_files},
     {"FORMAT", complete_formats},
     {"HOW", complete_progress},

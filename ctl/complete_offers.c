@@ -13,6 +13,7 @@
 #include "ctl/human.h"
 #include "ctl/progress.h"
 #include "ctl/usage.h"
+#include "report/report.h"
 #include "spec/spec_load.h"
 
 static void offer(struct typing *t, const char *text, const char *help)
@@ -214,6 +215,13 @@ void complete_swept(struct typing *t)
     }
     spec_free(spec);
     t->hints |= COMPLETION_NO_SPACE;
+}
+
+void complete_charts(struct typing *t)
+{
+    for (size_t i = 0; report_chart_names[i] != NULL; i++) {
+        offer(t, report_chart_names[i], "");
+    }
 }
 
 void complete_roles(struct typing *t)
