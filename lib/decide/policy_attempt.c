@@ -160,8 +160,21 @@ static void end_with_missing(struct attempt_verdict *ret, const struct findings 
              f->missing_index, why);
 }
 
+/* What is known of the peer that a survivor names, which still seems to run; NULL: nothing. */
+static const char *known_of_blamed(const struct gang *gang, const struct observed_replica *s)
+{
+    for (size_t i = 0; i < gang->n_members; i++) {
+        const struct observed_replica *r = &gang->members[i];
+        if (s->has_blamed && r->id.role == s->blamed_role && r->id.index == s->blamed_index &&
+            r->state == REPLICA_RUNNING) {
+            return r->message;
+        }
+    }
+    return NULL;
+}
+
 /* Only survivors have failed: the peer that they name is the cause. */
-static void judge_survivor(const struct findings *f, int64_t now_unix_ms,
+static void judge_survivor(const struct findings *f, const struct gang *gang, int64_t now_unix_ms,
                            struct attempt_verdict *ret)
 {
     const struct observed_replica *s = f->survivor;
@@ -174,9 +187,11 @@ static void judge_survivor(const struct findings *f, int64_t now_unix_ms,
     const char *message = s->message != NULL ? s->message : "exit code 11";
     ret->has_ended = true;
     ret->end = ATTEMPT_END_INFRASTRUCTURE;
+    const char *known = known_of_blamed(gang, s);
     if (s->has_blamed) {
-        text_put(ret->error, sizeof(ret->error), "%s/%u: lost, reported by %s/%u: %s",
-                 role_to_string(s->blamed_role), s->blamed_index, role, s->id.index, message);
+        text_put(ret->error, sizeof(ret->error), "%s/%u: %s%slost, reported by %s/%u: %s",
+                 role_to_string(s->blamed_role), s->blamed_index, known == NULL ? "" : known,
+                 known == NULL ? "" : "; ", role, s->id.index, message);
     } else {
         text_put(ret->error, sizeof(ret->error), "%s/%u: lost a peer: %s", role, s->id.index,
                  message);
@@ -271,7 +286,7 @@ void attempt_judge(const struct gang *gang, int64_t now_unix_ms, struct attempt_
     } else if (f.has_missing && f.has_ended) {
         end_with_missing(ret, &f, "was not created before another replica ended");
     } else if (f.survivor != NULL) {
-        judge_survivor(&f, now_unix_ms, ret);
+        judge_survivor(&f, gang, now_unix_ms, ret);
     } else if (!f.has_missing && !f.has_live_trainer) {
         judge_success(&f, now_unix_ms, ret);
     } else if (!f.has_missing) {

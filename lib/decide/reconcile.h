@@ -47,8 +47,8 @@ struct observed_replica {
     bool is_job_summary;       /* its summary is that of all trainers: the others need none */
     bool has_log_rule;         /* its summary is made of its log by a rule */
     const char *message;       /* for a person; borrowed; NULL: none. Without the replica's name:
-                                  "killed by signal 9", "silent for 6 s". Why a log has no figure has
-                                  several lines, of which the first is the cause */
+                                  "killed by signal 9"; of a running one: "node 'n4' is not ready". Why a
+                                  log has no figure has several lines, of which the first is the cause */
     bool has_blamed;           /* its last error record named a peer as the cause: */
     enum role blamed_role;
     uint32_t blamed_index;

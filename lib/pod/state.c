@@ -78,6 +78,16 @@ static void say(struct pod_state *s, const char *words, const char *detail)
     text_put(s->message, sizeof(s->message), "%s%s%s", words, *detail == '\0' ? "" : ": ", detail);
 }
 
+/* The same about its node, which is named where it is known: "evicted by node 'n4': low on memory". */
+static void say_of_node(struct pod_state *s, const char *before, const char *after,
+                        const char *detail)
+{
+    const bool is_known = s->node != NULL;
+    _cleanup_(freep) char *words = xasprintf("%s%s%s%s%s", before, is_known ? "node '" : "the node",
+                                             is_known ? s->node : "", is_known ? "'" : "", after);
+    say(s, words, detail);
+}
+
 /* ---- the termination message: a summary, or the last lines of the log ---- */
 
 struct last_words {
@@ -195,7 +205,7 @@ static void end_container(struct pod_state *s, const struct replica_id *id, cons
         say(s, "the container could not start", text_of(ended, "message"));
     } else if (str_eq(reason, "ContainerStatusUnknown")) {
         fail(s, FAILURE_INFRASTRUCTURE);
-        say(s, "the node does not know how the container ended", text_of(ended, "message"));
+        say_of_node(s, "", " does not know how the container ended", text_of(ended, "message"));
     } else {
         end_by_exit(s, id, ended);
     }
@@ -206,28 +216,29 @@ static void end_container(struct pod_state *s, const struct replica_id *id, cons
 static bool was_disrupted(struct pod_state *s, const json_t *status)
 {
     static const struct {
-        const char *reason, *words;
+        const char *reason;
+        const char *before, *after; /* its node */
     } table[] = {
-        {"PreemptionByScheduler",
-         "preempted by a pod with higher priority; set priorityClassName in the templates"},
-        {"EvictionByEvictionAPI", "evicted through the API, as kubectl drain does"},
-        {"DeletionByTaintManager", "the node was lost or tainted"},
-        {"DeletionByPodGC", "the node no longer exists"},
-        {"TerminationByKubelet", "evicted by the node"},
+        {"PreemptionByScheduler", "preempted on ",
+         " by a pod with higher priority; set priorityClassName in the templates"},
+        {"EvictionByEvictionAPI", "evicted from ", " through the API, as kubectl drain does"},
+        {"DeletionByTaintManager", "", " was lost or tainted"},
+        {"DeletionByPodGC", "", " no longer exists"},
+        {"TerminationByKubelet", "evicted by ", ""},
     };
     const json_t *c = condition(status, "DisruptionTarget");
     if (!str_eq(text_of(c, "status"), "True")) {
         return false;
     }
-    const char *words = "disrupted";
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        if (str_eq(table[i].reason, text_of(c, "reason"))) {
-            words = table[i].words;
-        }
-    }
     fail(s, FAILURE_INFRASTRUCTURE);
     const char *detail = text_of(status, "message");
-    say(s, words, *detail != '\0' ? detail : text_of(c, "message"));
+    detail = *detail != '\0' ? detail : text_of(c, "message");
+    say_of_node(s, "disrupted on ", "", detail);
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        if (str_eq(table[i].reason, text_of(c, "reason"))) {
+            say_of_node(s, table[i].before, table[i].after, detail);
+        }
+    }
     return true;
 }
 
@@ -252,14 +263,15 @@ static bool failed_as_a_pod(struct pod_state *s, const json_t *status)
     }
     if (str_eq(reason, "Evicted") || str_eq(reason, "Preempting")) {
         fail(s, FAILURE_INFRASTRUCTURE);
-        say(s, "evicted by the node", message);
+        say_of_node(s, "evicted by ", "", message);
     } else if (str_has_prefix(reason, "OutOf") || is_one_of(reason, refused)) {
         const bool is_full = str_has_prefix(reason, "OutOf"); /* OutOfcpu, OutOfpods, ... */
         fail(s, is_full ? FAILURE_NO_ROOM : FAILURE_INFRASTRUCTURE);
-        text_put(s->message, sizeof(s->message), "rejected by the node: %s: %s", reason, message);
+        _cleanup_(freep) char *detail = xasprintf("%s: %s", reason, message);
+        say_of_node(s, "rejected by ", "", detail);
     } else if (is_one_of(reason, shut_down)) {
         fail(s, FAILURE_INFRASTRUCTURE);
-        say(s, "the node was shut down", message);
+        say_of_node(s, "", " was shut down", message);
     } else if (str_eq(reason, "DeadlineExceeded")) {
         fail(s, FAILURE_PERMANENT);
         say(s, "ran longer than the pod's activeDeadlineSeconds", "");
@@ -361,6 +373,15 @@ static bool failed_before_its_start(struct pod_state *s, const json_t *status)
     return false;
 }
 
+/* A node that is not ready says nothing more of its pods: the control plane sets their condition Ready to
+ * False, and leaves it without a reason, which a kubelet always gives. */
+static bool is_on_lost_node(const struct pod_state *s, const json_t *status)
+{
+    const json_t *ready = condition(status, "Ready");
+    return s->state == REPLICA_RUNNING && str_eq(text_of(ready, "status"), "False") &&
+           *text_of(ready, "reason") == '\0';
+}
+
 /* Nothing has ended yet. */
 static void look_at_living(struct pod_state *s, const json_t *pod, const json_t *status)
 {
@@ -373,8 +394,16 @@ static void look_at_living(struct pod_state *s, const json_t *pod, const json_t 
     } else if (str_eq(text_of(status, "phase"), "Succeeded")) {
         s->state = REPLICA_SUCCEEDED;
     } else if (json_object_get(json_object_get(pod, "metadata"), "deletionTimestamp") != NULL) {
+        const bool is_lost = is_on_lost_node(s, status);
         fail(s, FAILURE_INFRASTRUCTURE);
-        say(s, "the pod is being deleted", "");
+        if (is_lost) {
+            say_of_node(s, "", " is not ready, and the pod is being deleted", "");
+        } else {
+            say_of_node(s, "the pod is being deleted from ", "", "");
+        }
+    } else if (is_on_lost_node(s, status)) {
+        s->is_node_lost = true;
+        say_of_node(s, "", " is not ready", "");
     } else {
         look_at_waiting(s, status);
     }

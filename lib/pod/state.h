@@ -26,6 +26,8 @@ struct pod_state {
     int exit_code, signal;     /* exit_code -1: not ended, or not by itself */
     bool has_started;          /* its container runs or ran */
     uint32_t n_restarts;       /* of its container, which policy Never does not start again */
+    bool is_node_lost;         /* it ran when its node became NotReady, which nothing may tell apart
+                                  from a node that is gone; `message` says so */
     bool is_simulated;         /* it started without a container: a fake node answered */
     char ip[64];               /* "" until it has one */
     char message[512];         /* why it failed or waits, or that it left a damaged record, for a

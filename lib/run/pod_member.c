@@ -425,7 +425,13 @@ static void end(struct pod_member *m, enum replica_state state, enum failure_cla
 static void end_if_lost(struct pod_member *m)
 {
     if (m->life == MEMBER_LOST) {
-        end(m, REPLICA_LOST, FAILURE_INFRASTRUCTURE, "the pod was deleted, but not by benchd");
+        const char *node = m->state.node;
+        _cleanup_(freep) char *message =
+            node == NULL
+                ? xstrdup("the pod was deleted, but not by benchd")
+                : xasprintf("the pod was deleted, but not by benchd; it was on node '%s'%s", node,
+                            m->state.is_node_lost ? ", which is not ready" : "");
+        end(m, REPLICA_LOST, FAILURE_INFRASTRUCTURE, message);
     }
 }
 
@@ -457,7 +463,8 @@ static void read_pod(struct pod_member *m, const json_t *pod, int64_t now_ns)
     struct pod_state next;
     pod_state_read(pod, &m->id, &next);
     m->has_news = m->has_news || next.state != m->state.state || next.wait != m->state.wait ||
-                  !str_eq(next.ip, m->state.ip) || next.is_simulated != m->state.is_simulated;
+                  !str_eq(next.ip, m->state.ip) || next.is_simulated != m->state.is_simulated ||
+                  next.is_node_lost != m->state.is_node_lost;
     if (next.wait != m->state.wait) {
         m->waiting_since_ns = now_ns; /* only then: a repeated read must not restart the wait */
     }

@@ -420,6 +420,24 @@ static void send_due(struct pods *l, int64_t now_ns)
     }
 }
 
+/* The trial cannot go on, but its pods say nothing before they are deleted, minutes later. */
+static void say_which_node_is_lost(const struct pods *l, struct run_wait *ret)
+{
+    const struct pod_member *first = NULL;
+    size_t n = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (m->life < MEMBER_DYING_POSTING && m->state.is_node_lost) {
+            first = n++ == 0 ? m : first;
+        }
+    }
+    if (first != NULL) {
+        text_put(ret->reason, sizeof(ret->reason), "NodeNotReady");
+        text_put(ret->text, sizeof(ret->text), "%s/%u%s: %s", role_to_string(first->id.role),
+                 first->id.index, n > 1 ? " and others" : "", first->state.message);
+    }
+}
+
 static void on_tick(void *ctx)
 {
     struct pods *l = ctx;
@@ -440,6 +458,9 @@ static void on_tick(void *ctx)
     create_pods(l, &wait, now_ns);
     if (!say_what_is_not_deleted(l, &wait) && wait.reason[0] == '\0') {
         say_what_is_not_created(l, &wait);
+    }
+    if (wait.reason[0] == '\0') {
+        say_which_node_is_lost(l, &wait);
     }
     has_news = take_news(l) || has_news; /* a refused body */
     has_news = pod_wait_look(&l->wait, &wait, now_ns) || has_news;
@@ -531,11 +552,11 @@ static int pods_forget(struct launcher *launcher, const struct replica_id *id, s
     return 0;
 }
 
-/* NULL: it has not failed. Borrowed. */
+/* NULL: it has not failed, and its node is ready. Borrowed. */
 static const char *failure_of(const struct pod_member *m)
 {
-    return m->state.message[0] != '\0' && pod_member_has_ended(m) ? m->state.message
-                                                                  : m->log.end.why;
+    const bool has_failed = pod_member_has_ended(m) || m->state.is_node_lost;
+    return m->state.message[0] != '\0' && has_failed ? m->state.message : m->log.end.why;
 }
 
 /* The summary that it wrote, or that its log rule made. */

@@ -23,6 +23,7 @@ static const struct {
 } words[] = {
     {"wait", {.state = REPLICA_PENDING}},
     {"run", {.state = REPLICA_RUNNING}},
+    {"unready", {.state = REPLICA_RUNNING, .message = "node 'n4' is not ready"}},
     {"done", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .has_summary = true}},
     {"done-10s", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW - 10000, .has_summary = true}},
     {"job", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .has_summary = true, .is_job_summary = true}},
@@ -145,6 +146,10 @@ static void verdicts(void **state)
          1000},
         {"a second later its word counts", {1, 1, 0}, "pserver/0=run trainer/0=left-1s", 0,
          "Infrastructure", "pserver/0: lost, reported by trainer/0: reset", 0},
+        {"what is known of the lost one", {1, 1, 0}, "pserver/0=unready trainer/0=left-1s", 0,
+         "Infrastructure",
+         "pserver/0: node 'n4' is not ready; lost, reported by trainer/0: reset", 0},
+        {"it may come back", {1, 1, 0}, "pserver/0=unready trainer/0=run", 0, NULL, "", 0},
         {"survivors only", {0, 2, 0}, "trainer/0=left trainer/1=left", 0, "Infrastructure",
          "trainer/1: lost, reported by trainer/0: silent for 6 s", 0},
         {"the first survivor speaks", {1, 1, 0}, "pserver/0=left trainer/0=left-1s", 0,

@@ -105,14 +105,24 @@ static const struct row rows[] = {
      POD_WAIT_NONE, "failed"},
     {"preempted", "\"phase\":\"Running\"," MAIN("{\"running\":{}}") ","
      DISRUPTED("PreemptionByScheduler"), REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE,
-     "preempted by a pod with higher priority; set priorityClassName in the templates: m"},
+     "preempted on the node by a pod with higher priority; set priorityClassName in the templates: m"},
     {"drained", "\"phase\":\"Failed\"," ENDED(143, "") "," DISRUPTED("EvictionByEvictionAPI"),
-     REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "evicted through the API, as kubectl drain does: m"},
+     REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "evicted from the node through the API, as kubectl drain does: m"},
     {"node lost", "\"phase\":\"Running\"," MAIN("{\"running\":{}}") ","
      DISRUPTED("DeletionByTaintManager"), REPLICA_FAILED, FAILURE_INFRASTRUCTURE, POD_WAIT_NONE,
      "the node was lost or tainted: m"},
+    {"the node is not ready", "\"phase\":\"Running\"," MAIN("{\"running\":{}}") ","
+     "\"conditions\":[{\"type\":\"ContainersReady\",\"status\":\"True\"},"
+     "{\"type\":\"Ready\",\"status\":\"False\"}]",
+     REPLICA_RUNNING, FAILURE_NONE, POD_WAIT_NONE, "the node is not ready"},
+    {"a probe of the template fails", "\"phase\":\"Running\"," MAIN("{\"running\":{}}") ","
+     "\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\",\"reason\":\"ContainersNotReady\"}]",
+     REPLICA_RUNNING, FAILURE_NONE, POD_WAIT_NONE, ""},
+    {"not started yet", "\"phase\":\"Pending\"," WAITS("ContainerCreating", "") ","
+     "\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\"}]",
+     REPLICA_PENDING, FAILURE_NONE, POD_WAIT_NONE, ""},
     {"a disruption of tomorrow", "\"phase\":\"Running\"," DISRUPTED("Whatever"), REPLICA_FAILED,
-     FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "disrupted: m"},
+     FAILURE_INFRASTRUCTURE, POD_WAIT_NONE, "disrupted on the node: m"},
 
     /* what it waits for */
     {"unschedulable", "\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\","
@@ -221,8 +231,8 @@ static void deleted_by_somebody(void **state)
         const char *status, *message;
         enum replica_state state;
     } cases[] = {
-        {"\"phase\":\"Running\"," MAIN("{\"running\":{}}"), "the pod is being deleted",
-         REPLICA_FAILED},
+        {"\"phase\":\"Running\"," MAIN("{\"running\":{}}"),
+         "the pod is being deleted from the node", REPLICA_FAILED},
         {"\"phase\":\"Succeeded\"," ENDED(0, ""), "", REPLICA_SUCCEEDED},
         {"\"phase\":\"Failed\"," ENDED(2, ""), "exit code 2", REPLICA_FAILED},
     };
@@ -498,6 +508,48 @@ static void node(void **state)
     json_decref(pod);
 }
 
+/* People look for the node first. */
+static void failures_name_the_node(void **state)
+{
+    (void)state;
+#define READY_FALSE "\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\"}]"
+    static const struct {
+        const char *metadata, *status, *message;
+        bool is_node_lost;
+    } cases[] = {
+        {"", "\"phase\":\"Running\"," MAIN("{\"running\":{}}") "," READY_FALSE,
+         "node 'n4' is not ready", true},
+        {"\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"",
+         "\"phase\":\"Running\"," MAIN("{\"running\":{}}") "," READY_FALSE,
+         "node 'n4' is not ready, and the pod is being deleted", false},
+        {"\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"",
+         "\"phase\":\"Running\"," MAIN("{\"running\":{}}"),
+         "the pod is being deleted from node 'n4'", false},
+        {"", DISRUPTED("DeletionByTaintManager"), "node 'n4' was lost or tainted: m", false},
+        {"", DISRUPTED("DeletionByPodGC"), "node 'n4' no longer exists: m", false},
+        {"", DISRUPTED("TerminationByKubelet"), "evicted by node 'n4': m", false},
+        {"", "\"phase\":\"Failed\",\"reason\":\"OutOfcpu\",\"message\":\"m\"",
+         "rejected by node 'n4': OutOfcpu: m", false},
+        {"", "\"phase\":\"Failed\",\"reason\":\"NodeLost\",\"message\":\"m\"",
+         "node 'n4' was shut down: m", false},
+        {"", "\"phase\":\"Failed\"," ENDED(137, ",\"reason\":\"ContainerStatusUnknown\""),
+         "node 'n4' does not know how the container ended", false},
+    };
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        print_message("# case '%s'\n", cases[i].message);
+        json_t *pod = make_pod(cases[i].metadata, cases[i].status);
+        (void)json_object_set_new(json_object_get(pod, "spec"), "nodeName", json_string("n4"));
+        struct pod_state s;
+        pod_state_read(pod, &trainer_1, &s);
+        assert_string_equal(s.message, cases[i].message);
+        assert_int_equal(s.is_node_lost, cases[i].is_node_lost);
+        assert_true(s.failure == FAILURE_INFRASTRUCTURE || s.failure == FAILURE_NO_ROOM ||
+                    cases[i].is_node_lost);
+        pod_state_done(&s);
+        json_decref(pod);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -514,6 +566,7 @@ int main(void)
         cmocka_unit_test(address),
         cmocka_unit_test(image),
         cmocka_unit_test(node),
+        cmocka_unit_test(failures_name_the_node),
     };
     return cmocka_run_group_tests_name("pod/state", tests, NULL, NULL);
 }

@@ -420,6 +420,52 @@ static void a_creation_without_an_answer_is_told(void **state)
     world_close(&w);
 }
 
+/* Its kubelet says no more: the pod seems to run, and only the control plane has touched it. */
+static void a_node_that_is_not_ready_is_told(void **state)
+{
+    (void)state;
+#define READY(status)                                                                              \
+    "{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"" status              \
+    "\"}]," CONTAINER("{\"running\":{}}") "}"
+    struct world w;
+    json_t *pods[3];
+    world_open(&w, POD_BY_DNS);
+    create_gang(&w, 0);
+    open_gates(&w);
+    assert_int_equal(accept_pods(&w, pods), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const char *node = i == 0 ? "n1" : "n4";
+        (void)json_object_set_new(json_object_get(pods[i], "spec"), "nodeName", json_string(node));
+        notify(&w, KUBE_CHANGE_UPDATED, pods[i], READY("True"));
+    }
+    pass_ms(&w, 10000);
+    assert_string_equal(wait_of(&w).reason, "");
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], READY("False"));
+    pass_ms(&w, 6000);
+    assert_string_equal(wait_of(&w).reason, "NodeNotReady");
+    assert_string_equal(wait_of(&w).text, "trainer/0: node 'n4' is not ready");
+    assert_int_equal(seen(&w, &ids[1])->state, REPLICA_RUNNING); /* it may come back */
+    assert_string_equal(seen(&w, &ids[1])->message, "node 'n4' is not ready");
+    notify(&w, KUBE_CHANGE_UPDATED, pods[2], READY("False"));
+    turn(&w);
+    assert_string_equal(wait_of(&w).text, "trainer/0 and others: node 'n4' is not ready");
+    for (size_t i = 1; i < 3; i++) {
+        notify(&w, KUBE_CHANGE_UPDATED, pods[i], READY("True"));
+    }
+    turn(&w);
+    assert_string_equal(wait_of(&w).reason, "");
+    assert_null(seen(&w, &ids[1])->message);
+    notify(&w, KUBE_CHANGE_UPDATED, pods[1], READY("False"));
+    notify(&w, KUBE_CHANGE_REMOVED, pods[1], NULL);
+    turn(&w);
+    assert_int_equal(seen(&w, &ids[1])->failure, FAILURE_INFRASTRUCTURE);
+    assert_string_equal(
+        seen(&w, &ids[1])->message,
+        "the pod was deleted, but not by benchd; it was on node 'n4', which is not ready");
+    drop(pods, 3);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -434,6 +480,7 @@ int main(void)
         cmocka_unit_test(half_a_gang_in_a_full_quota_gives_way),
         cmocka_unit_test(pauses_between_gangs_without_room_become_longer),
         cmocka_unit_test(a_gate_that_stays_shut_is_told),
+        cmocka_unit_test(a_node_that_is_not_ready_is_told),
         cmocka_unit_test(a_creation_without_an_answer_is_told),
     };
     return cmocka_run_group_tests_name("run/pods_wait", tests, NULL, NULL);
