@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "core/address_list.h"
 #include "worker/comm/handshake.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
@@ -74,7 +75,8 @@ static const struct variable {
 /* clang-format on */
 
 static const struct arg_opt other_options[] = {
-    {"pserver-addrs", 0, "LIST", "Addresses of all parameter servers: host:port,host:port"},
+    {"pserver-addrs", 0, "LIST",
+     "Addresses of all parameter servers: host:port,host:port or name-{0..19}:port"},
     {"exchange", 0, "KIND", "Gradient exchange: PServer or None (default PServer)"},
     {"print-digest", 0, NULL, "Print the SHA-256 of the final parameters to stderr"},
 };
@@ -131,6 +133,24 @@ static int read_variable(struct role_env *e, const struct variable *v, struct er
     return 0;
 }
 
+/* Counts all, and keeps those that are wanted. */
+struct address_count {
+    struct role_env *e;
+    int64_t n;
+};
+
+static int take_address(void *ctx, const char *text, struct err *err)
+{
+    struct address_count *count = ctx;
+    struct net_addr addr;
+    int r = net_addr_parse(text, &addr, err);
+    if (r >= 0 && count->n < count->e->n_pservers) {
+        count->e->pserver_addrs[count->n] = addr;
+    }
+    count->n++;
+    return r;
+}
+
 static int read_addrs(struct role_env *e, struct err *err)
 {
     char source[48];
@@ -141,24 +161,15 @@ static int read_addrs(struct role_env *e, struct err *err)
                        "BENCHD_PSERVER_ADDRS, or pass --exchange None");
     }
     e->pserver_addrs = xnew_array(struct net_addr, (size_t)e->n_pservers);
-    int64_t n = 0;
-    for (const char *at = list; at != NULL; n++) {
-        size_t len = strcspn(at, ",");
-        _cleanup_(freep) char *text = xstrndup(at, len);
-        struct net_addr addr;
-        int r = net_addr_parse(text, &addr, err);
-        if (r < 0) {
-            return err_wrap(err, r, "%s", source);
-        }
-        if (n < e->n_pservers) {
-            e->pserver_addrs[n] = addr;
-        }
-        at = at[len] == ',' ? at + len + 1 : NULL;
+    struct address_count count = {.e = e};
+    int r = address_list_read(list, FRAME_MAX_INDEX + 1, take_address, &count, err);
+    if (r < 0) {
+        return err_wrap(err, r, "%s", source);
     }
-    if (n != e->n_pservers) {
+    if (count.n != e->n_pservers) {
         return err_set(err, EINVAL,
                        "%s holds %lld addresses, expected %lld, one per parameter server", source,
-                       (long long)n, (long long)e->n_pservers);
+                       (long long)count.n, (long long)e->n_pservers);
     }
     return 0;
 }

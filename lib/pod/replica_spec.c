@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "core/address_list.h"
 #include "doc/json_pointer.h"
 #include "pod/expand.h"
 #include "spec/profile.h"
@@ -221,8 +222,16 @@ static void add_identity(struct env *env, const struct run_def *def, const struc
     env_set(env, "BENCHD_WORKERS", "%u", point->replicas[ROLE_WORKER]);
 }
 
+/* Who gets a pattern (core/address_list.h): benchworker, which reads it, unless the list is short, because
+ * an older build reads lists; others where a list is long. A kernel takes no string of more than 128 KiB,
+ * and lists in the pods of a gang grow with its square. */
+static bool has_pattern(bool is_native, uint32_t n, const struct buf *list)
+{
+    return is_native ? n > ADDRESS_LIST_NATIVE_MAX : list->len > ADDRESS_LIST_MAX_BYTES;
+}
+
 static void add_addresses(struct env *env, const struct point *point, const struct replica_id *id,
-                          const struct gang_addresses *addresses)
+                          const struct gang_addresses *addresses, bool is_native)
 {
     static const char *const names[ROLE_COUNT] = {
         [ROLE_PSERVER] = "BENCHD_PSERVER_ADDRS",
@@ -234,8 +243,11 @@ static void add_addresses(struct env *env, const struct point *point, const stru
             continue;
         }
         struct buf list = BUF_INIT;
-        for (uint32_t i = 0; i < point->replicas[role]; i++) {
-            buf_printf(&list, "%s%s", i == 0 ? "" : ",", addresses->of_role[role][i]);
+        const uint32_t n = point->replicas[role];
+        address_list_write(addresses->of_role[role], n, &list);
+        if (has_pattern(is_native, n, &list)) {
+            buf_clear(&list);
+            address_list_write_pattern(addresses->of_role[role], n, &list);
         }
         env_set(env, names[role], "%s", buf_cstr(&list));
         buf_done(&list);
@@ -366,12 +378,13 @@ static void add_rendezvous(struct env *env, const struct run_def *def, const str
 /* What benchd and the definition add to the template's environment, in the order of
  * docs/contracts/environment.md. */
 static struct env own_env(const struct run_def *def, const struct point *point,
-                          const struct replica_id *id, const struct gang_addresses *addresses)
+                          const struct replica_id *id, const struct gang_addresses *addresses,
+                          bool is_native)
 {
     const struct system *system = &def->spec->systems.items[point->system];
     struct env env = {0};
     add_identity(&env, def, point, id);
-    add_addresses(&env, point, id, addresses);
+    add_addresses(&env, point, id, addresses, is_native);
     add_workload(&env, def->spec, point);
     add_params(&env, point);
     add_rendezvous(&env, def, point, id, addresses);
@@ -400,6 +413,22 @@ static int expand_all(const struct env *own, const json_t *container, struct exp
     return 0;
 }
 
+/* The kernel starts no program with a longer "NAME=value". */
+static int check_sizes(const struct expand_env *env, struct err *err)
+{
+    vec_each (char *const, it, &env->list) {
+        const size_t len = strlen(*it);
+        if (len > REPLICA_VAR_MAX_BYTES) {
+            return err_set(
+                err, EINVAL,
+                "variable %.*s has %zu bytes and may have %zu with its name; measure fewer "
+                "replicas, or write a rendezvous without a list of addresses",
+                (int)strcspn(*it, "="), *it, len, REPLICA_VAR_MAX_BYTES);
+        }
+    }
+    return 0;
+}
+
 static char **expand_words(char *const *words, const struct expand_env *env)
 {
     struct words expanded = {0};
@@ -418,9 +447,14 @@ static int build_process(const struct run_def *def, const struct point *point,
     if (r < 0) {
         return r;
     }
-    struct env own = own_env(def, point, &spec->id, addresses);
+    const bool is_native = str_eq(system->profile, PROFILE_NATIVE) &&
+                           json_array_size(json_object_get(container, "command")) == 0;
+    struct env own = own_env(def, point, &spec->id, addresses, is_native);
     struct expand_env env;
     r = expand_all(&own, container, &env, err);
+    if (r >= 0 && (r = check_sizes(&env, err)) < 0) {
+        expand_env_done(&env);
+    }
     if (r < 0) {
         env_done(&own);
         return r;

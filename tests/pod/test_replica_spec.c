@@ -435,6 +435,75 @@ static void json_pointers_set(void **state)
     }
 }
 
+/* ---- large local gangs ---- */
+
+static const char large[] =
+    "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
+    "spec:\n  systems: [%s]\n"
+    "  workload: {model: m, batchSize: 16, exchange: {kind: AllReduce}}\n"
+    "  baseline: {kind: Point, where: {workers: %u}}\n"
+    "  sweep: {grid: {workers: [%u]}}\n  roles: {worker: {replicas: {from: workers}}}\n";
+
+/* One worker of n, at ports such as a kernel gives them; `longest` is of its "NAME=value". */
+static int build_large(const char *system, uint32_t n, struct replica_spec *ret,
+                       size_t *ret_longest, struct err *err)
+{
+    _cleanup_(freep) char *text = xasprintf(large, system, n, n);
+    struct run_def *def = make_run(text, NULL, 0);
+    char **list = xnew_array(char *, n);
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = xasprintf("127.0.0.1:%u", 32768 + (i * 7919) % 28232);
+    }
+    const struct gang_addresses addresses = {.of_role = {[ROLE_WORKER] = list}};
+    const struct replica_id id = {.role = ROLE_WORKER, .index = n - 1};
+    const int r = replica_spec_build(def, &id, &addresses, ret, err);
+    *ret_longest = 0;
+    for (char **it = ret->envp; r >= 0 && *it != NULL; it++) {
+        *ret_longest = strlen(*it) > *ret_longest ? strlen(*it) : *ret_longest;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        free(list[i]);
+    }
+    free(list);
+    run_def_free(def);
+    return r;
+}
+
+static void large_gangs_can_be_started(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {2200, 9000, 10000};
+    for (size_t i = 0; i < N_ROWS(sizes); i++) {
+        struct replica_spec spec;
+        struct err err;
+        size_t longest;
+        assert_int_equal(
+            build_large("{name: s, profile: none, command: [a]}", sizes[i], &spec, &longest, &err),
+            0);
+        print_message("# %u replicas: %zu bytes in a string\n", sizes[i], longest);
+        assert_true(longest < 131072);
+        replica_spec_done(&spec);
+    }
+}
+
+/* What a framework wants is not ours to change. */
+static void a_list_that_no_program_can_have(void **state)
+{
+    (void)state;
+    struct replica_spec spec = {0};
+    struct err err;
+    size_t longest;
+    static const char system[] =
+        "{name: s, profile: none, command: [a], rendezvous: [{name: HOSTS, value: "
+        "\"${worker.addresses}\"}]}";
+    assert_int_equal(build_large(system, 2200, &spec, &longest, &err), 0);
+    assert_true(has_env(&spec, "HOSTS=127.0.0.1:32768,127.0.0.1:40687,"));
+    replica_spec_done(&spec);
+    assert_int_equal(build_large(system, 9000, &spec, &longest, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "variable HOSTS has "));
+    assert_non_null(strstr(err.msg, "may have 131071 with its name"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +518,8 @@ int main(void)
         cmocka_unit_test(roles_without_template_have_an_empty_container),
         cmocka_unit_test(bad_values_are_errors),
         cmocka_unit_test(names_replicas),
+        cmocka_unit_test(large_gangs_can_be_started),
+        cmocka_unit_test(a_list_that_no_program_can_have),
         cmocka_unit_test(json_pointers_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,6 +127,21 @@ static void limits(void **state)
          {"--pserver-addrs", "a:1,b:2"},
          {{0}},
          "holds 2 addresses, expected 1"},
+        {"a pattern of too few",
+         ROLE_TRAINER,
+         {"--pserver-addrs", "a-{0..1}:1", "--pservers", "3"},
+         {{0}},
+         "holds 2 addresses, expected 3"},
+        {"a pattern that goes on",
+         ROLE_TRAINER,
+         {"--pserver-addrs", "a-{0..4294967295}:1"},
+         {{0}},
+         "more than 65536 addresses"},
+        {"a pattern that is none",
+         ROLE_TRAINER,
+         {NULL},
+         {{"BENCHD_PSERVER_ADDRS", "a-{0..}:1"}},
+         "BENCHD_PSERVER_ADDRS: 'a-{0..}:1' is not HOST:PORT, and not a pattern"},
         {"a comma at the end", ROLE_TRAINER, {"--pserver-addrs", "a:1,"}, {{0}}, "host:port"},
         {"the role is this one",
          ROLE_TRAINER,
@@ -166,6 +181,21 @@ static void addresses_in_their_order(void **state)
     for (size_t i = 0; i < N_ROWS(ports); i++) {
         assert_string_equal(e.pserver_addrs[i].port, ports[i]);
     }
+    role_env_done(&e);
+}
+
+static void addresses_of_a_pattern(void **state)
+{
+    (void)state;
+    static const char *const words[MAX_WORDS] = {"--pservers", "20"};
+    static const struct setting pattern[] = {
+        {"BENCHD_PSERVER_ADDRS", "p0t1a0-pserver-{0..19}.sample:7164"}, {NULL, NULL}};
+    struct role_env e;
+    struct err err;
+    assert_int_equal(read_env(ROLE_TRAINER, words, pattern, &e, &err), 0);
+    assert_string_equal(e.pserver_addrs[0].host, "p0t1a0-pserver-0.sample");
+    assert_string_equal(e.pserver_addrs[19].host, "p0t1a0-pserver-19.sample");
+    assert_string_equal(e.pserver_addrs[19].port, "7164");
     role_env_done(&e);
 }
 
@@ -223,6 +253,7 @@ int main(void)
         cmocka_unit_test(precedence),
         cmocka_unit_test(limits),
         cmocka_unit_test(addresses_in_their_order),
+        cmocka_unit_test(addresses_of_a_pattern),
         cmocka_unit_test(identity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
