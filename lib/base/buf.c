@@ -40,6 +40,14 @@ void buf_clear(struct buf *b)
     }
 }
 
+void buf_trim(struct buf *b)
+{
+    if (b->data != NULL && b->cap > b->len + 1) {
+        b->cap = b->len + 1;
+        b->data = xrealloc(b->data, b->cap);
+    }
+}
+
 void buf_append(struct buf *b, const void *data, size_t len)
 {
     reserve(b, len);

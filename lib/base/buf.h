@@ -19,6 +19,7 @@ struct buf {
 void buf_init(struct buf *b, size_t max);
 void buf_done(struct buf *b);  /* frees the storage; b is empty and usable again */
 void buf_clear(struct buf *b); /* keeps the storage */
+void buf_trim(struct buf *b);  /* gives back the storage that is not used */
 void buf_append(struct buf *b, const void *data, size_t len);
 void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, char c);

@@ -5,6 +5,9 @@
 
 #include "base/mem.h"
 
+/* Storage for lines that is kept from one to the next. */
+#define LINE_KEPT_BYTES 4096
+
 void capture_init(struct capture *c, size_t max_bytes, capture_line_fn on_line, void *ctx)
 {
     *c = (struct capture){.half = max_bytes / 2, .on_line = on_line, .ctx = ctx};
@@ -74,7 +77,11 @@ static void flush_piece(struct capture *c, enum capture_stream stream, bool is_w
         }
     }
     p->is_torn = !is_whole;
-    buf_clear(&p->line);
+    if (p->line.cap > LINE_KEPT_BYTES) {
+        buf_done(&p->line);
+    } else {
+        buf_clear(&p->line);
+    }
 }
 
 void capture_feed(struct capture *c, enum capture_stream stream, const char *data, size_t len)
@@ -107,7 +114,10 @@ void capture_end(struct capture *c)
         if (c->partial[s].line.len > 0 || c->partial[s].is_torn) {
             flush_piece(c, s, true);
         }
+        buf_done(&c->partial[s].line);
     }
+    buf_trim(&c->head);
+    c->has_ended = true;
 }
 
 /* The ring starts within a line, whose rest is dropped too. */
@@ -121,28 +131,40 @@ static size_t ring_whole_lines(const struct capture *c, struct buf *out)
     return cut < out->len ? cut : 0;
 }
 
-const char *capture_text(struct capture *c, size_t *ret_len)
+/* Head, mark and ring as one text, without storage to spare. */
+static void compose(struct capture *c, struct buf *out)
 {
-    if (c->ring == NULL) {
-        *ret_len = c->head.len;
-        return buf_cstr(&c->head);
-    }
     struct buf tail = BUF_INIT;
     uint64_t dropped = c->total - c->head.len - c->ring_len;
     size_t cut = dropped > 0 ? ring_whole_lines(c, &tail) : 0;
     if (dropped == 0) {
         buf_append(&tail, c->ring, c->ring_len);
     }
-    buf_clear(&c->composed);
-    buf_append(&c->composed, c->head.data, c->head.len);
+    buf_append(out, c->head.data, c->head.len);
     if (dropped > 0) {
-        buf_printf(&c->composed, "\n[benchd: %llu bytes dropped here: the log outgrew %zu bytes]\n",
+        buf_printf(out, "\n[benchd: %llu bytes dropped here: the log outgrew %zu bytes]\n",
                    (unsigned long long)(dropped + cut), 2 * c->half);
     }
-    buf_append(&c->composed, tail.data + cut, tail.len - cut);
+    buf_append(out, tail.data + cut, tail.len - cut);
     buf_done(&tail);
-    *ret_len = c->composed.len;
-    return buf_cstr(&c->composed);
+    buf_trim(out);
+}
+
+const char *capture_text(struct capture *c, size_t *ret_len)
+{
+    const bool is_whole = c->ring == NULL && c->composed.data == NULL;
+    if (c->ring != NULL) {
+        buf_done(&c->composed);
+        compose(c, &c->composed);
+    }
+    if (c->ring != NULL && c->has_ended) {
+        buf_done(&c->head);
+        free(c->ring);
+        c->ring = NULL;
+    }
+    const struct buf *text = is_whole ? &c->head : &c->composed;
+    *ret_len = text->len;
+    return buf_cstr(text);
 }
 
 const char *capture_last_words(const struct capture *c)

@@ -3,7 +3,10 @@
  *
  * A line enters the log when it is complete, so that stderr never splits a record. When a log
  * outgrows its limit, its beginning and its end are kept, half each, and a line between them
- * says how many bytes were dropped. */
+ * says how many bytes were dropped.
+ *
+ * Once the streams have ended, a capture holds its log once and nothing else, so that a thousand of
+ * them take what their limits say. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,7 +33,9 @@ struct capture {
         struct buf line; /* incomplete */
         bool is_torn;    /* a piece of this line is in the log: not a record */
     } partial[2];
-    struct buf composed; /* head, mark and ring as one text, on demand */
+    struct buf composed; /* head, mark and ring as one text, on demand; in place of them once the
+                            streams have ended */
+    bool has_ended;
     char last_words[200];
     capture_line_fn on_line;
     void *ctx;
@@ -39,7 +44,7 @@ struct capture {
 void capture_init(struct capture *c, size_t max_bytes, capture_line_fn on_line, void *ctx);
 void capture_done(struct capture *c);
 void capture_feed(struct capture *c, enum capture_stream stream, const char *data, size_t len);
-/* The streams have ended: incomplete lines are logged as they are. */
+/* The streams have ended: incomplete lines are logged as they are. Nothing is fed afterwards. */
 void capture_end(struct capture *c);
 /* Borrowed until the next call on c. */
 const char *capture_text(struct capture *c, size_t *ret_len);

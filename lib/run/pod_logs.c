@@ -15,7 +15,6 @@
 
 #define ATTEMPT_MAX_BYTES ((size_t)64 << 20) /* shared by its members */
 #define MEMBER_MAX_BYTES ((size_t)10 << 20)
-#define MEMBER_MIN_BYTES ((size_t)256 << 10)
 /* Of a log that is read once. A kubelet rotates at 10 MiB unless it is told otherwise; of more, the head
  * of the newest file is read. */
 #define FETCH_MAX_BYTES ((uint64_t)32 << 20)
@@ -57,9 +56,7 @@ static size_t max_bytes(const struct pods *l)
     }
     n = n > 0 ? n : l->members.len;
     const size_t share = ATTEMPT_MAX_BYTES / (n > 0 ? n : 1);
-    return share < MEMBER_MIN_BYTES   ? MEMBER_MIN_BYTES
-           : share > MEMBER_MAX_BYTES ? MEMBER_MAX_BYTES
-                                      : share;
+    return share > MEMBER_MAX_BYTES ? MEMBER_MAX_BYTES : share;
 }
 
 /* A step that the log rule has found. */

@@ -26,6 +26,7 @@
 #include "run/process_env.h"
 
 #define DEFAULT_LOG_MAX_BYTES ((size_t)64 << 20)
+#define GANG_LOG_MAX_BYTES ((size_t)512 << 20) /* shared by the members of an attempt */
 #define FREE_TIMEOUT_NS (INT64_C(4) * 1000000000)
 
 struct processes {
@@ -143,6 +144,16 @@ static char **strings_dup(char *const *list)
     return copy;
 }
 
+static size_t log_max_bytes(const struct processes *l, const struct gang_spec *gang)
+{
+    size_t n = 0;
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        n += gang->replicas[role];
+    }
+    const size_t share = GANG_LOG_MAX_BYTES / (n > 0 ? n : 1);
+    return share < l->log_max_bytes ? share : l->log_max_bytes;
+}
+
 static int processes_create(struct launcher *launcher, const struct replica_spec *spec,
                             struct err *err)
 {
@@ -159,8 +170,8 @@ static int processes_create(struct launcher *launcher, const struct replica_spec
     }
     _cleanup_(freep) char *secret_fd = xasprintf("BENCHD_SECRET_FD=%d", CHILD_SECRET_FD);
     *slot = process_new(l->loop, launcher, id, strings_dup(spec->argv),
-                        process_env_build(spec->envp, secret_fd), l->node, l->log_max_bytes,
-                        &spec->log);
+                        process_env_build(spec->envp, secret_fd), l->node,
+                        log_max_bytes(l, &g->spec), &spec->log);
     g->n_members++;
     if (l->dying.len > 0) {
         *vec_push(&l->waiting) = *slot;

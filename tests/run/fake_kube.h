@@ -16,7 +16,7 @@ struct kube_call { /* here: one call, open until it was answered or cancelled */
     bool is_open;
 };
 
-#define FAKE_CALLS_MAX 128
+#define FAKE_CALLS_MAX 8192
 struct fake_kube {
     struct kube_call calls[FAKE_CALLS_MAX]; /* in the order in which they were made */
     size_t n;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "run/capture.h"
 
@@ -43,6 +44,31 @@ static const struct feed_row {
      "no\001 data\n{}\n", "{}|", "no? data"},
 };
 /* clang-format on */
+
+/* Whoever asks after the end gets the same text again, and the parts are gone. */
+static void an_ended_log_is_held_once(void **state)
+{
+    (void)state;
+    struct capture c;
+    capture_init(&c, 1000, NULL, NULL);
+    for (int i = 0; i < 100; i++) {
+        capture_feed(&c, CAPTURE_STDOUT, "a line of twenty-two\n", 21);
+    }
+    size_t len, again;
+    _cleanup_(freep) char *live = xstrdup(capture_text(&c, &len));
+    capture_feed(&c, CAPTURE_STDOUT, "the last", 8);
+    capture_end(&c);
+    _cleanup_(freep) char *first = xstrdup(capture_text(&c, &len));
+    assert_string_not_equal(live, first);
+    assert_non_null(strstr(first, "the last\n"));
+    assert_null(c.ring);
+    assert_null(c.head.data);
+    assert_null(c.partial[CAPTURE_STDOUT].line.data);
+    assert_int_equal(c.composed.cap, len + 1);
+    assert_string_equal(capture_text(&c, &again), first);
+    assert_int_equal(again, len);
+    capture_done(&c);
+}
 
 static void lines_become_whole(void **state)
 {
@@ -179,6 +205,7 @@ int main(void)
         cmocka_unit_test(lines_become_whole),
         cmocka_unit_test(both_ends_are_kept),
         cmocka_unit_test(a_line_without_end_is_no_record),
+        cmocka_unit_test(an_ended_log_is_held_once),
         cmocka_unit_test(pieces_make_no_difference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -277,6 +277,20 @@ static void cpus_are_not_shared(void **state)
     }
 }
 
+/* A gang shares 512 MiB: of 512 members each has 1 MiB. */
+static void large_gangs_have_shorter_logs(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, 0);
+    fixture_prepare(&f, 0, 1, 511);
+    const struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
+    fixture_create(&f, &id, SHELL("yes | head -c 3000000"), NULL);
+    fixture_wait_state(&f, &id, REPLICA_SUCCEEDED);
+    assert_in_range(fixture_output(&f, &id).log_len, 1000000, (1 << 20) + 100);
+    fixture_close(&f);
+}
+
 static void ports_are_free_and_reserved(void **state)
 {
     (void)state;
@@ -558,6 +572,7 @@ int main(void)
         cmocka_unit_test(only_the_promised_is_handed_down),
         cmocka_unit_test(signals_are_handled_as_usual),
         cmocka_unit_test(cpus_are_not_shared),
+        cmocka_unit_test(large_gangs_have_shorter_logs),
         cmocka_unit_test(ports_are_free_and_reserved),
         cmocka_unit_test(an_attempt_that_never_began_keeps_no_port),
         cmocka_unit_test(whoever_ignores_term_is_killed),
