@@ -68,6 +68,19 @@ static const char *const steps[SCHEMA_VERSION] = {
     "DROP INDEX run_ended;"
     "CREATE INDEX run_finished ON run (ended_unix_ms)"
     "  WHERE phase IN ('Succeeded', 'PartiallyFailed', 'Failed', 'Cancelled');",
+    /* 4: the replicas of an attempt in one compressed row; replicas_upgrade fills it and drops the old
+     * table. With a rowid, as log. */
+    "CREATE TABLE replicas ("
+    "  run_uid TEXT NOT NULL, point INTEGER NOT NULL, trial INTEGER NOT NULL,"
+    "  attempt INTEGER NOT NULL, zstd BLOB NOT NULL,"
+    "  PRIMARY KEY (run_uid, point, trial, attempt),"
+    "  FOREIGN KEY (run_uid, point, trial, attempt)"
+    "    REFERENCES attempt (run_uid, point, trial, attempt) ON DELETE CASCADE"
+    ") STRICT;",
+};
+/* What a step does beyond SQL, after it; NULL: nothing. */
+static int (*const fills[SCHEMA_VERSION])(struct sqlite_store *s, struct err *err) = {
+    [3] = replicas_upgrade,
 };
 
 static int check_version(struct sqlite_store *s, int64_t version, struct err *err)
@@ -106,6 +119,7 @@ static int apply_steps(struct sqlite_store *s, struct err *err)
     }
     for (int64_t i = version; r >= 0 && i < SCHEMA_VERSION; i++) {
         r = sql_exec(s, steps[i], err);
+        r = r < 0 || fills[i] == NULL ? r : fills[i](s, err);
     }
     if (r >= 0) {
         _cleanup_(freep) char *sql = xasprintf("PRAGMA application_id = %d"

@@ -1,15 +1,11 @@
-/* Attempts, their replicas and logs in the SQLite store. An attempt is written once, completely; a
- * log is compressed before the transaction begins, so that the write lock is held only to write. */
+/* Attempts and their logs in the SQLite store; their replicas are in sqlite_replicas.c. An attempt is
+ * written once, completely; it is compressed before the transaction begins, so that the write lock is
+ * held only to write. */
 #include "store/sqlite_internal.h"
 
 #include <string.h>
 
-#include <zstd.h>
-
 #include "base/mem.h"
-
-#define ZSTD_LEVEL 3
-#define LOG_MAX_BYTES ((size_t)1 << 30) /* limit for the length that a stored log claims */
 
 #define KEY "run_uid = ?1 AND point = ?2 AND trial = ?3 AND attempt = ?4"
 
@@ -33,45 +29,52 @@ static int insert_attempt(struct sqlite_store *s, const char *uid, const struct 
                    row->started_unix_ms, row->ended_unix_ms, row->error, (int64_t)row->simulated);
 }
 
-static int insert_replica(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
-                          const struct replica_row *rep, struct err *err)
+static int pack_log(const struct replica_log *log, struct packed *ret, struct err *err)
 {
-    return sql_run(s, err,
-                   "INSERT INTO replica (run_uid, point, trial, attempt, role, replica_index, "
-                   "exit_code, signal, failure, summary, environment, log_bytes) "
-                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                   "siiisiiisssi", uid, (int64_t)row->id.point, (int64_t)row->id.trial,
-                   (int64_t)row->id.number, role_to_string(rep->id.role), (int64_t)rep->id.index,
-                   (int64_t)rep->exit_code, (int64_t)rep->signal, rep->failure, rep->summary_json,
-                   rep->environment_json, (int64_t)rep->log_bytes);
+    const char *role = role_to_string(log->id.role);
+    if (log->len > BLOB_MAX_BYTES) {
+        return err_set(err, E2BIG, "log of %s/%u: %zu bytes are more than %zu", role, log->id.index,
+                       log->len, BLOB_MAX_BYTES);
+    }
+    const int r = blob_pack(log->data, log->len, ret, err);
+    return r < 0 ? err_wrap(err, r, "log of %s/%u", role, log->id.index) : 0;
 }
 
-struct packed_log {
-    void *data;
-    size_t len;
+/* What a transaction writes of an attempt, compressed before it begins. */
+struct packed_attempt {
+    struct packed replicas;
+    struct packed *logs; /* owned */
+    size_t n_logs;
 };
 
-static int pack_log(const struct replica_log *log, struct packed_log *ret, struct err *err)
+static void packed_attempt_done(struct packed_attempt *p)
 {
-    if (log->len > LOG_MAX_BYTES) {
-        return err_set(err, E2BIG, "log of %s/%u: %zu bytes are more than %zu",
-                       role_to_string(log->id.role), log->id.index, log->len, LOG_MAX_BYTES);
+    free(p->replicas.data);
+    for (size_t i = 0; i < p->n_logs; i++) {
+        free(p->logs[i].data);
     }
-    size_t cap = ZSTD_compressBound(log->len);
-    void *data = xmalloc(cap);
-    size_t len = ZSTD_compress(data, cap, log->data, log->len, ZSTD_LEVEL);
-    if (ZSTD_isError(len)) {
-        free(data);
-        return err_set(err, ENOTRECOVERABLE, "log of %s/%u: compress: %s",
-                       role_to_string(log->id.role), log->id.index, ZSTD_getErrorName(len));
+    free(p->logs);
+}
+
+static int pack_attempt(const struct attempt_row *row, const struct replica_log *logs,
+                        size_t n_logs, struct packed_attempt *ret, struct err *err)
+{
+    struct packed_attempt p = {.logs = xnew_array(struct packed, n_logs + 1), .n_logs = n_logs};
+    int r = replicas_pack(row, &p.replicas, err);
+    for (size_t i = 0; i < n_logs && r >= 0; i++) {
+        r = pack_log(&logs[i], &p.logs[i], err);
     }
-    *ret = (struct packed_log){data, len};
+    if (r < 0) {
+        packed_attempt_done(&p);
+        return r;
+    }
+    *ret = p;
     return 0;
 }
 
 static int write_attempt(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
-                         const struct replica_log *logs, const struct packed_log *packed,
-                         size_t n_logs, struct err *err)
+                         const struct replica_log *logs, const struct packed_attempt *packed,
+                         struct err *err)
 {
     int r = insert_attempt(s, uid, row, err);
     if (r <= 0) {
@@ -80,16 +83,14 @@ static int write_attempt(struct sqlite_store *s, const char *uid, const struct a
     if (row->simulated) {
         r = sql_run(s, err, "UPDATE run SET simulated = 1 WHERE uid = ?", "s", uid);
     }
-    for (size_t i = 0; i < row->replicas.len && r >= 0; i++) {
-        r = insert_replica(s, uid, row, &row->replicas.items[i], err);
-    }
-    for (size_t i = 0; i < n_logs && r >= 0; i++) {
+    r = r < 0 ? r : replicas_insert(s, uid, &row->id, &packed->replicas, err);
+    for (size_t i = 0; i < packed->n_logs && r >= 0; i++) {
         r = sql_run(s, err,
                     "INSERT INTO log (run_uid, point, trial, attempt, role, replica_index, zstd) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?)",
                     "siiisib", uid, (int64_t)row->id.point, (int64_t)row->id.trial,
                     (int64_t)row->id.number, role_to_string(logs[i].id.role),
-                    (int64_t)logs[i].id.index, packed[i].data, packed[i].len);
+                    (int64_t)logs[i].id.index, packed->logs[i].data, packed->logs[i].len);
     }
     return r;
 }
@@ -98,18 +99,12 @@ int attempts_save(struct store *base, const char *uid, const struct attempt_row 
                   const struct replica_log *logs, size_t n_logs, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    struct packed_log *packed = xnew_array(struct packed_log, n_logs + 1);
-    int r = 0;
-    for (size_t i = 0; i < n_logs && r >= 0; i++) {
-        r = pack_log(&logs[i], &packed[i], err);
-    }
+    struct packed_attempt packed = {0};
+    int r = pack_attempt(row, logs, n_logs, &packed, err);
     if (r >= 0 && (r = sql_begin(s, err)) >= 0) {
-        r = sql_end(s, write_attempt(s, uid, row, logs, packed, n_logs, err), err);
+        r = sql_end(s, write_attempt(s, uid, row, logs, &packed, err), err);
     }
-    for (size_t i = 0; i < n_logs; i++) {
-        free(packed[i].data);
-    }
-    free(packed);
+    packed_attempt_done(&packed);
     return r < 0 ? err_wrap(err, r, "save point %u trial %u attempt %u", row->id.point,
                             row->id.trial, row->id.number)
                  : 0;
@@ -148,31 +143,6 @@ static int read_attempt(struct sqlite_store *s, sqlite3_stmt *q, struct attempt_
     return 0;
 }
 
-static int read_replica(struct sqlite_store *s, sqlite3_stmt *q, struct replica_row *ret,
-                        struct err *err)
-{
-    struct replica_row row = {0};
-    int r =
-        read_key(s, q, &row.id.attempt.point, &row.id.attempt.trial, &row.id.attempt.number, err);
-    if (r < 0 || (r = sql_u32(s, q, 4, &row.id.index, err)) < 0) {
-        return r;
-    }
-    const char *text = (const char *)sqlite3_column_text(q, 3);
-    int role = text == NULL ? -EINVAL : role_from_string(text);
-    if (role < 0) {
-        return sql_damaged(s, err, "unknown role of a replica");
-    }
-    row.id.role = (enum role)role;
-    row.exit_code = sqlite3_column_int(q, 5);
-    row.signal = sqlite3_column_int(q, 6);
-    row.failure = sql_text_dup(q, 7);
-    row.summary_json = sql_text_dup(q, 8);
-    row.environment_json = sql_text_dup(q, 9);
-    row.log_bytes = (uint64_t)sqlite3_column_int64(q, 10);
-    *ret = row;
-    return 0;
-}
-
 struct attempts {
     VEC(struct attempt_row) list;
 };
@@ -195,37 +165,26 @@ static int list_attempt_rows(struct sqlite_store *s, const char *uid, struct att
     return r;
 }
 
-static bool same_attempt(const struct attempt_row *a, const struct replica_id *id)
-{
-    return attempt_id_eq(&a->id, &id->attempt);
-}
-
-/* Both lists have the same order: one walk puts every replica into its attempt. */
+/* Both lists have the same order: one walk puts the replicas into their attempts. */
 static int list_replica_rows(struct sqlite_store *s, const char *uid, struct attempts *rows,
                              struct err *err)
 {
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
     int r = sql_prepare(s, &q, err,
-                        "SELECT point, trial, attempt, role, replica_index, exit_code, signal, "
-                        "failure, summary, environment, log_bytes FROM replica WHERE run_uid = ? "
-                        "ORDER BY point, trial, attempt, role, replica_index",
+                        "SELECT point, trial, attempt, zstd FROM replicas WHERE run_uid = ? "
+                        "ORDER BY point, trial, attempt",
                         "s", uid);
     size_t i = 0;
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
-        struct replica_row row;
-        if ((r = read_replica(s, q, &row, err)) < 0) {
+        struct attempt_id id;
+        if ((r = read_key(s, q, &id.point, &id.trial, &id.number, err)) < 0) {
             break;
         }
-        while (i < rows->list.len && !same_attempt(&rows->list.items[i], &row.id)) {
+        while (i < rows->list.len && !attempt_id_eq(&rows->list.items[i].id, &id)) {
             i++;
         }
-        if (i == rows->list.len) {
-            free(row.failure);
-            free(row.summary_json);
-            free(row.environment_json);
-            return sql_damaged(s, err, "a replica without its attempt");
-        }
-        *vec_push(&rows->list.items[i].replicas) = row;
+        r = i == rows->list.len ? sql_damaged(s, err, "replicas without their attempt")
+                                : replicas_read(s, q, 3, &rows->list.items[i], err);
     }
     return r;
 }
@@ -281,25 +240,6 @@ int attempts_list_ids(struct store *base, const char *uid, struct attempt_id **r
     return 0;
 }
 
-static int unpack_log(struct sqlite_store *s, const void *packed, size_t packed_len, char **ret,
-                      size_t *ret_len, struct err *err)
-{
-    unsigned long long len = ZSTD_getFrameContentSize(packed, packed_len);
-    if (len == ZSTD_CONTENTSIZE_ERROR || len == ZSTD_CONTENTSIZE_UNKNOWN || len > LOG_MAX_BYTES) {
-        return sql_damaged(s, err, "a log's length");
-    }
-    char *text = xmalloc((size_t)len + 1);
-    size_t got = ZSTD_decompress(text, (size_t)len, packed, packed_len);
-    if (ZSTD_isError(got) || got != len) {
-        free(text);
-        return sql_damaged(s, err, "a log does not unpack");
-    }
-    text[len] = '\0';
-    *ret = text;
-    *ret_len = (size_t)len;
-    return 0;
-}
-
 int attempts_get_log(struct store *base, const char *uid, const struct replica_id *id, char **ret,
                      size_t *ret_len, struct err *err)
 {
@@ -319,6 +259,5 @@ int attempts_get_log(struct store *base, const char *uid, const struct replica_i
                        s->path, role_to_string(id->role), id->index, id->attempt.point,
                        id->attempt.trial, id->attempt.number);
     }
-    return unpack_log(s, sqlite3_column_blob(q, 0), (size_t)sqlite3_column_bytes(q, 0), ret,
-                      ret_len, err);
+    return blob_unpack(s, q, 0, "a log", ret, ret_len, err);
 }

@@ -4,7 +4,8 @@
  *   sqlite_status.c    the columns of a run's status
  *   sqlite_ends.c      what is left of a run that has ended
  *   sqlite_space.c     a disk that is full: the reserve for deletions
- *   sqlite_attempts.c  attempts, replicas, logs
+ *   sqlite_attempts.c  attempts, logs
+ *   sqlite_replicas.c  the replicas of an attempt, compressed
  *   schema.c           the tables, and their migrations by PRAGMA user_version
  *   sqlite_events.c    events of a run, for people
  *   sqlite_reader.c    what only a reader needs: one state of the store, an end to long reads
@@ -84,7 +85,7 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION 4
 /* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. */
 int schema_prepare(struct sqlite_store *s, struct err *err);
 
@@ -120,6 +121,28 @@ int attempts_list_ids(struct store *base, const char *uid, struct attempt_id **r
                       struct err *err);
 int attempts_get_log(struct store *base, const char *uid, const struct replica_id *id, char **ret,
                      size_t *ret_len, struct err *err);
+
+/* --- sqlite_replicas.c --- */
+
+#define BLOB_ZSTD_LEVEL 3
+#define BLOB_MAX_BYTES ((size_t)1 << 30) /* of a log, or of an attempt's replicas, not compressed */
+struct packed {
+    void *data; /* owned */
+    size_t len;
+};
+int blob_pack(const void *data, size_t len, struct packed *ret, struct err *err);
+/* A column, uncompressed, owned, with a NUL after it; `what` it is, for the error. */
+int blob_unpack(struct sqlite_store *s, sqlite3_stmt *q, int column, const char *what, char **ret,
+                size_t *ret_len, struct err *err);
+/* All replicas of the row. */
+int replicas_pack(const struct attempt_row *row, struct packed *ret, struct err *err);
+int replicas_insert(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
+                    const struct packed *packed, struct err *err);
+/* Adds them to row->replicas. */
+int replicas_read(struct sqlite_store *s, sqlite3_stmt *q, int column, struct attempt_row *row,
+                  struct err *err);
+/* Moves them from schema 3's table, which goes. */
+int replicas_upgrade(struct sqlite_store *s, struct err *err);
 
 /* --- sqlite_ends.c --- */
 

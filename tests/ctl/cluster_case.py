@@ -3,6 +3,7 @@ import json
 import sqlite3
 
 import cli
+import stored
 from fake_cluster import FakeCluster, wait_until
 
 
@@ -13,16 +14,14 @@ def export(path, name):
     run = db.execute("SELECT * FROM run WHERE name = ?", (name,)).fetchone()
     attempts = []
     for a in db.execute("SELECT * FROM attempt ORDER BY point, trial, attempt"):
-        key = (a["point"], a["trial"], a["attempt"])
-        replicas = db.execute("SELECT * FROM replica WHERE point = ? AND trial = ? AND attempt = ? "
-                              "ORDER BY role, replica_index", key).fetchall()
+        rows = stored.replicas(db, a["point"], a["trial"], a["attempt"])
         attempts.append({
             "point": a["point"], "trial": a["trial"], "attempt": a["attempt"], "outcome": a["outcome"],
             "startedUnixMs": a["started_unix_ms"], "endedUnixMs": a["ended_unix_ms"], "error": a["error"],
             "simulated": bool(a["simulated"]),
-            "replicas": [{"role": r["role"], "index": r["replica_index"], "exitCode": r["exit_code"],
+            "replicas": [{"role": r["role"], "index": r["index"], "exitCode": r["exit_code"],
                           "signal": r["signal"], "failure": r["failure"], "summary": r["summary"],
-                          "environment": r["environment"], "logBytes": r["log_bytes"]} for r in replicas]})
+                          "environment": r["environment"], "logBytes": r["log_bytes"]} for r in rows]})
     events = [{"unixMs": e["unix_ms"], "type": "Warning" if e["warning"] else "Normal", "reason": e["reason"],
                "note": e["note"]} for e in db.execute("SELECT * FROM event ORDER BY id")]
     db.close()

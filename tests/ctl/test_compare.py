@@ -7,6 +7,7 @@ import json
 import sqlite3
 
 import cli
+import stored
 
 
 class Compare(cli.CliCase):
@@ -223,8 +224,9 @@ class Compare(cli.CliCase):
 
     def test_other_machines_are_listed_and_strict_refuses(self):
         a, b = self.measure(repeats=1), self.measure(repeats=1)
-        self.change("UPDATE replica SET environment = '{\"cpu_model\":\"other\",\"kernel\":\"6.1\"}' "
-                    "WHERE run_uid = (SELECT uid FROM run WHERE name = ?)", b)
+        with sqlite3.connect(self.folder / "results.db") as db:
+            stored.change(db, b, lambda r: r.update(environment='{"cpu_model":"other","kernel":"6.1"}'))
+        db.close()
         text = self.compare(a, b, code=15).stdout
         self.assertIn("Differs: CPU none -> other\nDiffers: kernel unknown -> 6.1\n", text)
         done = self.compare(a, b, "--strict", code=2)

@@ -11,6 +11,7 @@ import sqlite3
 import time
 
 import cli
+import stored
 
 
 class Results(cli.CliCase):
@@ -115,7 +116,7 @@ class Results(cli.CliCase):
         self.ctl("results", name, "--store", self.store, code=3)
         self.assertIn(f"No runs found (--store {self.store})", self.ctl("get", "runs", "--store", self.store).stderr)
         db = sqlite3.connect(self.folder / "results.db")
-        for table in ("run", "attempt", "replica", "log", "event"):
+        for table in ("run", "attempt", "replicas", "log", "event"):
             self.assertEqual(db.execute(f"SELECT count(*) FROM {table}").fetchone(), (0,), table)
         db.close()
         self.assertEqual(list(self.folder.glob("*.lock")), [])
@@ -200,7 +201,7 @@ class Failures(cli.CliCase):
         run = self.run_tiny(repeats=1)["run"]
         db = sqlite3.connect(self.folder / "results.db")
         with db:
-            db.execute("UPDATE replica SET summary = replace(summary, '\"samples\": 6', '\"samples\": 0')")
+            stored.change(db, None, lambda r: r.update(summary=r["summary"].replace('"samples": 6', '"samples": 0')))
         db.close()
         document = json.loads(self.ctl("results", run, "--store", self.store, "-o", "json").stdout)
         self.assertEqual(document["phase"], "Succeeded")

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "schema_v1.h"
+#include "schema_v2.h"
 
 static void put(struct store *s, const char *uid, const char *ns, enum run_phase phase)
 {
@@ -87,6 +88,88 @@ static void a_file_of_version_1_is_upgraded(void **state)
         free(rows);
         store_close(s);
     }
+    fixture_done(&f);
+}
+
+/* One line an attempt and a replica. Owned. */
+static char *dump(struct store *s, const char *uid)
+{
+    struct attempt_row *rows = NULL;
+    size_t n = 0;
+    struct buf out = BUF_INIT;
+    assert_int_equal(s->ops->list_attempts(s, uid, &rows, &n, NULL), 0);
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(&out, "%u %u %u %s %s\n", rows[i].id.point, rows[i].id.trial, rows[i].id.number,
+                   attempt_outcome_to_string(rows[i].outcome),
+                   rows[i].error == NULL ? "-" : rows[i].error);
+        vec_each (const struct replica_row, r, &rows[i].replicas) {
+            buf_printf(&out, "  %s/%u %d %d %s %s %s %llu\n", role_to_string(r->id.role),
+                       r->id.index, r->exit_code, r->signal, r->failure == NULL ? "-" : r->failure,
+                       r->summary_json == NULL ? "-" : r->summary_json,
+                       r->environment_json == NULL ? "-" : r->environment_json,
+                       (unsigned long long)r->log_bytes);
+        }
+        attempt_row_done(&rows[i]);
+    }
+    free(rows);
+    return buf_take(&out);
+}
+
+static void a_file_of_version_2_keeps_its_results(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, schema_v1, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, schema_v2, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    for (int i = 0; i < 2; i++) {
+        struct store *s = fixture_open(&f);
+        _cleanup_(freep) char *old = dump(s, "old"), *second = dump(s, "second");
+        assert_string_equal(old, "0 0 0 Succeeded -\n  trainer/0 0 0 - {\"a\":1} {\"b\":2} 9\n");
+        assert_string_equal(second, "0 0 0 Void e\n"
+                                    "  trainer/0 11 0 lost - - 5\n"
+                                    "0 0 1 Succeeded -\n"
+                                    "  pserver/0 -1 9 killed - - 0\n"
+                                    "  trainer/9 0 0 - {\"a\":9}  4294967296\n"
+                                    "  trainer/10 0 0 - {\"a\":10} {\"h\":10} 1\n"
+                                    "1 0 0 Failed no pods\n");
+        const struct run_brief brief = brief_of(s, "second");
+        assert_true(brief.verdict.is_judged && brief.has_object);
+        struct finished_runs runs;
+        assert_int_equal(s->ops->list_finished(s, 0, 9, &runs, NULL), 0);
+        assert_int_equal(runs.n_all, 2);
+        finished_runs_done(&runs);
+        store_close(s);
+    }
+    assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
+    assert_int_not_equal(sqlite3_exec(db, "SELECT 1 FROM replica", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    fixture_done(&f);
+}
+
+/* An old file with a damaged row stays as it is. */
+static void a_damaged_file_is_not_upgraded(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, schema_v1, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE replica SET role = 'x'", NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    struct store *s = NULL;
+    struct err err;
+    assert_int_equal(store_open(f.url, false, &s, &err), -EBADMSG);
+    assert_non_null(strstr(err.msg, "unknown role of a replica"));
+    assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "SELECT exit_code FROM replica", NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
     fixture_done(&f);
 }
 
@@ -197,6 +280,8 @@ int main(void)
         cmocka_unit_test(a_verdict_comes_back),
         cmocka_unit_test(finished_runs_are_listed_by_age),
         cmocka_unit_test(a_file_of_version_1_is_upgraded),
+        cmocka_unit_test(a_file_of_version_2_keeps_its_results),
+        cmocka_unit_test(a_damaged_file_is_not_upgraded),
         cmocka_unit_test(objects_that_are_gone_leave_tombstones),
     };
     return cmocka_run_group_tests_name("store/ends", tests, NULL, NULL);

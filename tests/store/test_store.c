@@ -211,10 +211,14 @@ static void test_an_attempt_that_fails_half_way_leaves_nothing(void **state)
     assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
     run_row_done(&run);
     struct attempt_row row = make_attempt(3, 1, 0);
-    row.replicas.items[1].id = row.replicas.items[0].id; /* twice the same */
+    const struct replica_log logs[] = {{row.replicas.items[0].id, "a", 1},
+                                       {row.replicas.items[0].id, "a", 1}}; /* twice the same */
     struct err err = {0};
-    assert_true(s->ops->save_attempt(s, UID, &row, NULL, 0, &err) < 0);
+    assert_true(s->ops->save_attempt(s, UID, &row, logs, 2, &err) < 0);
     assert_has(err.msg, "save point 3 trial 1 attempt 0: store '");
+    row.replicas.items[1].id = row.replicas.items[0].id;
+    assert_true(s->ops->save_attempt(s, UID, &row, NULL, 0, &err) < 0);
+    assert_has(err.msg, "save point 3 trial 1 attempt 0: pserver/0 is there twice");
     attempt_row_done(&row);
     assert_int_equal(count_attempts(s, UID), 0);
     assert_int_equal(save(s, UID, 3, 1, 0, "hello", 5, NULL), 0); /* the store works on */
@@ -329,7 +333,7 @@ static void test_delete_removes_everything(void **state)
     assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_prepare_v2(db,
                                         "SELECT (SELECT count(*) FROM run) + (SELECT count(*) FROM "
-                                        "attempt) + (SELECT count(*) FROM replica) + "
+                                        "attempt) + (SELECT count(*) FROM replicas) + "
                                         "(SELECT count(*) FROM log) + (SELECT count(*) FROM event)",
                                         -1, &q, NULL),
                      SQLITE_OK);
@@ -362,8 +366,11 @@ static const struct open_row open_rows[] = {
      0, -EBADMSG, "not a SQLite file"},
     {"unknown phase", "UPDATE run SET phase = 'Dancing'", NULL, 0, -EBADMSG, "unknown run phase"},
     {"unknown outcome", "UPDATE attempt SET outcome = 'x'", NULL, 0, -EBADMSG, "unknown outcome"},
-    {"unknown role", "UPDATE replica SET role = 'x' WHERE role = 'trainer'", NULL, 0, -EBADMSG,
-     "unknown role"},
+    {"damaged replicas", "UPDATE replicas SET zstd = x'00112233'", NULL, 0, -EBADMSG,
+     "the replicas of an attempt cannot be unpacked"},
+    {"replicas without their attempt",
+     "PRAGMA foreign_keys = OFF; UPDATE replicas SET attempt = 77", NULL, 0, -EBADMSG,
+     "replicas without their attempt"},
     {"unknown verdict", "UPDATE run SET thresholds = 'x'", NULL, 0, -EBADMSG, "unknown verdict"},
     {"negative count", "UPDATE run SET trials_done = -1", NULL, 0, -EBADMSG, "trials_done"},
     {"too large a count", "UPDATE run SET trials_total = 4294967296", NULL, 0, -EBADMSG,

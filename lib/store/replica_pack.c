@@ -1,0 +1,193 @@
+/* See replica_pack.h. */
+#include "store/replica_pack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define VERSION 1
+#define FIXED_BYTES (4 + 4 + 4 + 8)
+#define TEXTS 4 /* role, failure, summary, environment */
+
+static void put_number(struct buf *out, uint64_t value, size_t n_bytes)
+{
+    for (size_t i = 0; i < n_bytes; i++) {
+        buf_putc(out, (char)(unsigned char)(value >> (8 * i)));
+    }
+}
+
+static void put_text(struct buf *out, const char *text)
+{
+    const size_t len = text == NULL ? 0 : strlen(text);
+    put_number(out, text == NULL ? 0 : len + 1, 4);
+    if (len > 0) {
+        buf_append(out, text, len);
+    }
+}
+
+static int by_role_and_index(const void *a, const void *b)
+{
+    const struct replica_id *x = &(*(const struct replica_row *const *)a)->id;
+    const struct replica_id *y = &(*(const struct replica_row *const *)b)->id;
+    const int r = strcmp(role_to_string(x->role), role_to_string(y->role));
+    return r != 0 ? r : (x->index > y->index) - (x->index < y->index);
+}
+
+static const char *text_of(const struct replica_row *rep, int i)
+{
+    const char *texts[TEXTS] = {role_to_string(rep->id.role), rep->failure, rep->summary_json,
+                                rep->environment_json};
+    return texts[i];
+}
+
+int replica_pack(const struct attempt_row *row, struct buf *out, struct err *err)
+{
+    const size_t n = row->replicas.len;
+    _cleanup_(freep) const struct replica_row **sorted =
+        xnew_array(const struct replica_row *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = &row->replicas.items[i];
+    }
+    qsort(sorted, n, sizeof(sorted[0]), by_role_and_index);
+    for (size_t i = 1; i < n; i++) {
+        if (by_role_and_index(&sorted[i - 1], &sorted[i]) == 0) {
+            return err_set(err, ENOTRECOVERABLE, "%s/%u is there twice",
+                           role_to_string(sorted[i]->id.role), sorted[i]->id.index);
+        }
+    }
+    put_number(out, VERSION, 1);
+    put_number(out, n, 4);
+    for (size_t i = 0; i < n; i++) {
+        put_number(out, sorted[i]->id.index, 4);
+        put_number(out, (uint32_t)sorted[i]->exit_code, 4);
+        put_number(out, (uint32_t)sorted[i]->signal, 4);
+        put_number(out, sorted[i]->log_bytes, 8);
+    }
+    for (int text = 0; text < TEXTS; text++) {
+        for (size_t i = 0; i < n; i++) {
+            put_text(out, text_of(sorted[i], text));
+        }
+    }
+    return 0;
+}
+
+struct reader {
+    const unsigned char *at, *end;
+};
+
+static bool get_number(struct reader *r, size_t n_bytes, uint64_t *ret)
+{
+    if ((size_t)(r->end - r->at) < n_bytes) {
+        return false;
+    }
+    *ret = 0;
+    for (size_t i = 0; i < n_bytes; i++) {
+        *ret |= (uint64_t)r->at[i] << (8 * i);
+    }
+    r->at += n_bytes;
+    return true;
+}
+
+/* Owned; NULL: none. A text with a NUL in it is damaged: it would be cut. */
+static bool get_text(struct reader *r, char **ret)
+{
+    uint64_t code;
+    if (!get_number(r, 4, &code) || (code > 0 && (size_t)(r->end - r->at) < code - 1)) {
+        return false;
+    }
+    *ret = NULL;
+    if (code > 0) {
+        const size_t len = (size_t)code - 1;
+        if (len > 0 && memchr(r->at, '\0', len) != NULL) {
+            return false;
+        }
+        *ret = xstrndup((const char *)r->at, len);
+        r->at += len;
+    }
+    return true;
+}
+
+static bool get_fixed(struct reader *r, struct replica_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t index, exit_code, signal;
+        if (!get_number(r, 4, &index) || !get_number(r, 4, &exit_code) ||
+            !get_number(r, 4, &signal) || !get_number(r, 8, &rows[i].log_bytes)) {
+            return false;
+        }
+        rows[i].id.index = (uint32_t)index;
+        rows[i].exit_code = (int)(int32_t)(uint32_t)exit_code;
+        rows[i].signal = (int)(int32_t)(uint32_t)signal;
+    }
+    return true;
+}
+
+static bool get_role(struct reader *r, enum role *ret)
+{
+    _cleanup_(freep) char *text = NULL;
+    const int role = get_text(r, &text) && text != NULL ? role_from_string(text) : -1;
+    if (role < 0) {
+        return false;
+    }
+    *ret = (enum role)role;
+    return true;
+}
+
+static bool get_texts(struct reader *r, struct replica_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!get_text(r, &rows[i].failure)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!get_text(r, &rows[i].summary_json)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!get_text(r, &rows[i].environment_json)) {
+            return false;
+        }
+    }
+    return r->at == r->end;
+}
+
+static const char *get_all(struct reader *r, struct replica_row *rows, size_t n)
+{
+    if (!get_fixed(r, rows, n)) {
+        return "replicas of an attempt are cut short";
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!get_role(r, &rows[i].id.role)) {
+            return "unknown role of a replica";
+        }
+    }
+    return get_texts(r, rows, n) ? NULL : "texts of an attempt's replicas";
+}
+
+int replica_unpack(const void *data, size_t len, struct attempt_row *row, struct err *err)
+{
+    struct reader r = {data, (const unsigned char *)data + len};
+    uint64_t version = 0, n = 0;
+    if (!get_number(&r, 1, &version) || version != VERSION || !get_number(&r, 4, &n) ||
+        n > (size_t)(r.end - r.at) / FIXED_BYTES) {
+        return err_set(err, EBADMSG, "the number of an attempt's replicas");
+    }
+    struct attempt_row got = {0};
+    for (size_t i = 0; i < n; i++) {
+        *vec_push(&got.replicas) = (struct replica_row){.id.attempt = row->id};
+    }
+    const char *fault = get_all(&r, got.replicas.items, (size_t)n);
+    if (fault != NULL) {
+        attempt_row_done(&got);
+        return err_set(err, EBADMSG, "%s", fault);
+    }
+    for (size_t i = 0; i < n; i++) {
+        *vec_push(&row->replicas) = got.replicas.items[i];
+    }
+    vec_done(&got.replicas);
+    return 0;
+}
