@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "ctl/human.h"
+#include "decide/past.h"
 #include "decide/reconcile.h"
 #include "pod/replica_spec.h"
 #include "report/table.h"
@@ -180,7 +181,10 @@ struct names {
 /* The replicas that reconcile would create first, in an empty world. */
 static void first_replicas(const struct run_def *def, struct names *ret)
 {
-    struct observed observed = {.def = def, .now_unix_ms = def->created_unix_ms};
+    struct past none;
+    past_init(&none, def);
+    const struct observed observed = {
+        .def = def, .now_unix_ms = def->created_unix_ms, .past = &none};
     struct plan plan = {0};
     reconcile(&observed, &plan);
     vec_each (const struct action, action, &plan.actions) {
@@ -189,6 +193,7 @@ static void first_replicas(const struct run_def *def, struct names *ret)
         }
     }
     plan_done(&plan);
+    past_done(&none);
 }
 
 static void names_done(struct names *names)

@@ -51,18 +51,21 @@ struct decision {
  * store has lost) turns a healthy gang into a stray; else the first undecided one in the order. */
 static const struct slot *find_slot(const struct decision *d)
 {
-    const struct slot *first = NULL;
-    for (uint32_t i = 0; i < d->def->n_slots; i++) {
+    const struct past *past = d->o->past;
+    const struct run_status *s = &d->o->status;
+    const struct trial *named = s->has_current && past_may_have(past, &s->current)
+                                    ? world_trial(&d->world, s->current.point, s->current.trial)
+                                    : NULL;
+    /* No other trial than the one that the status names has an attempt that the status names. */
+    const bool is_live = named != NULL && !named->is_decided && named->seen.is_status_live;
+    for (uint32_t i = past->first_open; i < d->def->n_slots; i++) {
         const struct slot *slot = &d->def->slots[i];
         const struct trial *t = world_trial(&d->world, slot->point, slot->trial);
-        if (!t->is_decided && t->seen.is_status_live) {
+        if (!t->is_decided && (!is_live || t == named)) {
             return slot;
         }
-        if (!t->is_decided && first == NULL) {
-            first = slot;
-        }
     }
-    return first;
+    return NULL;
 }
 
 /* The trial that is due, its attempt, and its live gang. None once the run has ended. */

@@ -61,6 +61,8 @@ enum run_request {
     REQUEST_SUSPEND, /* until it is withdrawn: nothing runs; the run is Suspended and not final */
 };
 
+struct past; /* decide/past.h */
+
 struct observed {
     const struct run_def *def;
     enum run_request request;
@@ -69,8 +71,7 @@ struct observed {
     struct run_status status;                /* as last written; all zero: never */
     const struct observed_replica *replicas; /* alive, or ended and not yet deleted; any order */
     size_t n_replicas;
-    const struct attempt_row *rows; /* acknowledged by the store, any order */
-    size_t n_rows;
+    const struct past *past; /* of the rows that the store has acknowledged; never NULL */
 };
 
 /* Fills an empty plan. Never fails: if something cannot be decided yet, the plan ends with a

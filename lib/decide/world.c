@@ -15,69 +15,49 @@ static int compare_replicas(const void *pa, const void *pb)
     return r != 0 ? r : compare_u32(a->index, b->index);
 }
 
-struct trial *world_trial(const struct world *w, uint32_t point, uint32_t trial)
+static const struct past *past_of(const struct world *w)
 {
-    return &w->trials[(size_t)point * w->repeats + trial];
+    return w->o->past;
 }
 
-static bool has_attempt(const struct world *w, const struct attempt_id *id)
+const struct trial *world_trial(const struct world *w, uint32_t point, uint32_t trial)
 {
-    return id->point < w->def->matrix.n_points && id->trial < w->repeats &&
-           id->number <= ATTEMPT_NUMBER_MAX;
+    const size_t place = past_place(past_of(w), point, trial);
+    vec_each (const struct touched_trial, t, &w->touched) {
+        if (t->place == place) {
+            return &t->trial;
+        }
+    }
+    return &past_of(w)->trials[place];
+}
+
+/* The same, to change it. */
+static struct trial *touch(struct world *w, uint32_t point, uint32_t trial)
+{
+    const size_t place = past_place(past_of(w), point, trial);
+    vec_each (struct touched_trial, t, &w->touched) {
+        if (t->place == place) {
+            return &t->trial;
+        }
+    }
+    struct touched_trial *t = vec_push(&w->touched);
+    *t = (struct touched_trial){place, past_of(w)->trials[place]};
+    return &t->trial;
 }
 
 static bool has_member(const struct world *w, const struct replica_id *id)
 {
-    return has_attempt(w, &id->attempt) && (unsigned)id->role < ROLE_COUNT &&
+    return past_may_have(past_of(w), &id->attempt) && (unsigned)id->role < ROLE_COUNT &&
            id->index < w->def->matrix.points[id->attempt.point].replicas[id->role];
 }
 
-static void fold_row(struct trial *t, uint32_t attempt, enum attempt_outcome outcome,
-                     const char *error)
+static void fold_status(struct world *w)
 {
-    t->n_rows++;
-    t->seen.is_status_live &= t->seen.last_status != (int64_t)attempt;
-    if ((int64_t)attempt > t->seen.last_row) {
-        t->seen.last_row = attempt;
-    }
-    if (outcome == ATTEMPT_VOID || (t->is_decided && t->decided_by < attempt)) {
-        return;
-    }
-    t->is_decided = true;
-    t->decided_by = attempt;
-    t->outcome = outcome;
-    t->error = error != NULL ? error : "";
-}
-
-static void count_trials(struct world *w)
-{
-    w->counts = (struct trial_counts){.total = w->def->n_slots};
-    for (uint32_t i = 0; i < w->def->n_slots; i++) {
-        const struct trial *t = world_trial(w, w->def->slots[i].point, w->def->slots[i].trial);
-        w->counts.done += t->is_decided;
-        w->counts.failed += t->is_decided && t->outcome != ATTEMPT_SUCCEEDED;
-    }
-}
-
-static void fold_trials(struct world *w)
-{
-    const size_t n = (size_t)w->def->matrix.n_points * w->repeats;
-    w->trials = xnew_array(struct trial, n);
-    for (size_t i = 0; i < n; i++) {
-        w->trials[i].seen = (struct attempt_seen){-1, -1, -1, false};
-    }
-    for (size_t i = 0; i < w->o->n_rows; i++) {
-        const struct attempt_row *row = &w->o->rows[i];
-        if (has_attempt(w, &row->id)) {
-            fold_row(world_trial(w, row->id.point, row->id.trial), row->id.number, row->outcome,
-                     row->error);
-        }
-    }
     const struct run_status *s = &w->o->status;
-    if (s->has_current && has_attempt(w, &s->current)) {
-        world_trial(w, s->current.point, s->current.trial)->seen.last_status = s->current.number;
+    w->counts = past_of(w)->counts;
+    if (s->has_current && past_may_have(past_of(w), &s->current)) {
+        touch(w, s->current.point, s->current.trial)->seen.last_status = s->current.number;
     }
-    count_trials(w);
 }
 
 static void sort_replicas(struct world *w)
@@ -101,17 +81,6 @@ static void sort_replicas(struct world *w)
     free(sorted);
 }
 
-static bool has_row(const struct world *w, const struct replica_id *id)
-{
-    for (size_t i = 0; i < w->o->n_rows; i++) {
-        const struct attempt_row *row = &w->o->rows[i];
-        if (attempt_id_eq(&id->attempt, &row->id)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void fold_live(struct attempt_seen *seen, uint32_t attempt)
 {
     if ((int64_t)attempt > seen->last_live) {
@@ -132,10 +101,10 @@ static void fold_gangs(struct world *w)
             }
         }
         struct observed_gang *g = vec_push(&w->gangs);
-        *g = (struct observed_gang){&r[i], end - i, has_row(w, id), false};
+        *g = (struct observed_gang){&r[i], end - i, past_find(past_of(w), &id->attempt) != NULL,
+                                    false};
         if (!g->has_row) {
-            fold_live(&world_trial(w, id->attempt.point, id->attempt.trial)->seen,
-                      id->attempt.number);
+            fold_live(&touch(w, id->attempt.point, id->attempt.trial)->seen, id->attempt.number);
         }
     }
 }
@@ -145,9 +114,8 @@ void world_init(struct world *w, const struct observed *observed)
     *w = (struct world){
         .o = observed,
         .def = observed->def,
-        .repeats = (uint32_t)observed->def->spec->repeats,
     };
-    fold_trials(w);
+    fold_status(w);
     sort_replicas(w);
     fold_gangs(w);
 }
@@ -157,8 +125,7 @@ void world_done(struct world *w)
     vec_done(&w->replicas);
     vec_done(&w->unknown);
     vec_done(&w->gangs);
-    free(w->trials);
-    w->trials = NULL;
+    vec_done(&w->touched);
 }
 
 void world_add_row(struct world *w, struct observed_gang *gang, enum attempt_outcome outcome,
@@ -166,15 +133,14 @@ void world_add_row(struct world *w, struct observed_gang *gang, enum attempt_out
 {
     const struct replica_id *id = &gang->members[0].id;
     gang->has_row = true;
-    fold_row(world_trial(w, id->attempt.point, id->attempt.trial), id->attempt.number, outcome,
-             error);
-    count_trials(w);
+    trial_add_row(touch(w, id->attempt.point, id->attempt.trial), id->attempt.number, outcome,
+                  error, &w->counts);
 }
 
 void world_cut_short(struct world *w, struct observed_gang *gang)
 {
     const struct attempt_id *id = &gang->members[0].id.attempt;
-    struct attempt_seen *seen = &world_trial(w, id->point, id->trial)->seen;
+    struct attempt_seen *seen = &touch(w, id->point, id->trial)->seen;
     gang->is_cut_short = true;
     if (seen->last_status < (int64_t)id->number) {
         seen->last_status = id->number; /* as if the status named it */

@@ -1,4 +1,4 @@
-/* The world as one call of reconcile sees it: rows and replicas folded into trials and gangs, and
+/* The world as one call of reconcile sees it: the past and the replicas folded into trials and gangs, and
  * kept up to date with the actions that the call plans. For reconcile.c alone. Pure.
  *
  * It borrows from `observed` and owns its arrays; it is made and freed within one call. */
@@ -8,17 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "decide/policy_attempt.h"
-#include "decide/policy_end.h"
+#include "decide/past.h"
 #include "decide/reconcile.h"
 
-struct trial { /* what rows and replicas say about one trial */
-    struct attempt_seen seen;
-    uint32_t n_rows;
-    bool is_decided;     /* by a row that is not Void */
-    uint32_t decided_by; /* its attempt */
-    enum attempt_outcome outcome;
-    const char *error; /* borrowed from that row, or from the caller of world_add_row */
+/* A trial that replicas or planned rows have changed: the past stays as it is. */
+struct touched_trial {
+    size_t place; /* as in past.trials */
+    struct trial trial;
 };
 
 struct observed_gang {                      /* the observed members of one attempt */
@@ -31,17 +27,17 @@ struct observed_gang {                      /* the observed members of one attem
 struct world {
     const struct observed *o;
     const struct run_def *def;
-    uint32_t repeats;
     VEC(struct observed_replica) replicas; /* of the definition, sorted by id */
     VEC(struct replica_id) unknown;        /* the others, sorted */
     VEC(struct observed_gang) gangs;       /* of `replicas`, sorted */
-    struct trial *trials;                  /* [point * repeats + trial] */
+    VEC(struct touched_trial) touched;     /* those of the gangs and of the status: a few */
     struct trial_counts counts;
 };
 
 void world_init(struct world *w, const struct observed *observed);
 void world_done(struct world *w);
-struct trial *world_trial(const struct world *w, uint32_t point, uint32_t trial);
+/* Valid until the next call that changes the world. */
+const struct trial *world_trial(const struct world *w, uint32_t point, uint32_t trial);
 /* A row of `gang` is planned: it counts from now on. `error` must outlive the world. */
 void world_add_row(struct world *w, struct observed_gang *gang, enum attempt_outcome outcome,
                    const char *error);

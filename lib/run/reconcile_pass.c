@@ -11,14 +11,6 @@
 #define BUSY_RETRY_MS 1000 /* another process writes to the store */
 #define FULL_RETRY_MS 5000 /* the disk of the store is full */
 
-static void drop_replicas(struct attempt_row *row)
-{
-    struct attempt_row bare = *row;
-    bare.error = NULL;
-    row->replicas = (__typeof__(row->replicas)){0};
-    attempt_row_done(&bare);
-}
-
 int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *params,
                         struct err *err)
 {
@@ -26,13 +18,14 @@ int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *pa
     struct attempt_row *rows = NULL;
     size_t n = 0;
     struct store *store = params->store;
-    int r = store->ops->list_attempts(store, params->def->uid, &rows, &n, err);
+    int r = store->ops->list_outcomes(store, params->def->uid, &rows, &n, err);
     if (r < 0) {
         return err_wrap(err, r, "read the attempts of run '%s'", params->def->name);
     }
+    past_init(&p->past, params->def);
     for (size_t i = 0; i < n; i++) {
-        drop_replicas(&rows[i]);
-        *vec_push(&p->rows) = rows[i];
+        past_add(&p->past, &rows[i].id, rows[i].outcome, rows[i].error);
+        attempt_row_done(&rows[i]);
     }
     free(rows);
     return 0;
@@ -40,10 +33,7 @@ int reconcile_pass_init(struct reconcile_pass *p, const struct driver_params *pa
 
 void reconcile_pass_done(struct reconcile_pass *p)
 {
-    vec_each (struct attempt_row, row, &p->rows) {
-        attempt_row_done(row);
-    }
-    vec_done(&p->rows);
+    past_done(&p->past);
     vec_each (struct stillborn, s, &p->stillborn) {
         free(s->message);
     }
@@ -128,21 +118,10 @@ static bool create(struct reconcile_pass *p, const struct replica_id *id)
     return false;
 }
 
-static const struct attempt_row *find_row(const struct reconcile_pass *p,
-                                          const struct replica_id *id)
-{
-    vec_each (const struct attempt_row, row, &p->rows) {
-        if (attempt_id_eq(&row->id, &id->attempt)) {
-            return row;
-        }
-    }
-    return NULL;
-}
-
 /* cleanPodPolicy may keep a pod that has ended, so that people can inspect it. */
 static bool stays(const struct reconcile_pass *p, const struct observed_replica *replica)
 {
-    const struct attempt_row *row = find_row(p, &replica->id);
+    const struct past_attempt *row = past_find(&p->past, &replica->id.attempt);
     const bool has_ended = replica->state == REPLICA_SUCCEEDED || replica->state == REPLICA_FAILED;
     return p->params.launcher->ops->forget != NULL && row != NULL && has_ended &&
            cleanup_keeps_ended(p->params.def->spec->run_policy.clean_pod_policy, row->outcome);
@@ -191,9 +170,7 @@ static int save(struct reconcile_pass *p, const struct action *action,
     if (p->params.events.attempt != NULL) {
         p->params.events.attempt(p->params.events.ctx, &output.row);
     }
-    drop_replicas(&output.row);
-    *vec_push(&p->rows) = output.row;
-    output.row = (struct attempt_row){0};
+    past_add(&p->past, &output.row.id, output.row.outcome, output.row.error);
     attempt_output_done(&output);
     return 0;
 }
@@ -373,8 +350,7 @@ int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct e
         .status = p->status,
         .replicas = seen,
         .n_replicas = n_seen,
-        .rows = p->rows.items,
-        .n_rows = p->rows.len,
+        .past = &p->past,
     };
     struct plan plan = {0};
     reconcile(&observed, &plan);

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "decide/past.h"
 #include "decide/reconcile.h"
 #include "run/driver.h"
 
@@ -25,9 +26,9 @@ struct reconcile_pass {
     struct driver_params params; /* without its loop */
     struct run_status status;    /* as last written */
     enum run_request request;
-    /* Acknowledged by the store, without their replicas: reconcile() needs only the outcomes, and
-     * the driver's memory must not grow with the outputs of a long run. */
-    VEC(struct attempt_row) rows;
+    /* Of the rows that the store has acknowledged, without their replicas: reconcile() needs only the
+     * outcomes, and the driver's memory must not grow with the outputs of a long run. */
+    struct past past;
     VEC(struct stillborn) stillborn;
     struct { /* the attempt whose replicas were created last */
         bool is_known;

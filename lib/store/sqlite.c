@@ -228,6 +228,7 @@ static const struct store_ops sqlite_ops = {
     .list_finished = ends_list_finished,
     .save_attempt = attempts_save,
     .list_attempts = attempts_list,
+    .list_outcomes = attempts_list_outcomes,
     .list_attempt_ids = attempts_list_ids,
     .get_version = reader_get_version,
     .get_log = attempts_get_log,

@@ -189,6 +189,28 @@ static int list_replica_rows(struct sqlite_store *s, const char *uid, struct att
     return r;
 }
 
+static void rows_done(struct attempts *rows)
+{
+    vec_each (struct attempt_row, row, &rows->list) {
+        attempt_row_done(row);
+    }
+    vec_done(&rows->list);
+}
+
+int attempts_list_outcomes(struct store *base, const char *uid, struct attempt_row **ret,
+                           size_t *ret_n, struct err *err)
+{
+    struct attempts rows = {0};
+    int r = list_attempt_rows(sqlite_store_of(base), uid, &rows, err);
+    if (r < 0) {
+        rows_done(&rows);
+        return r;
+    }
+    *ret = rows.list.items;
+    *ret_n = rows.list.len;
+    return 0;
+}
+
 int attempts_list(struct store *base, const char *uid, struct attempt_row **ret, size_t *ret_n,
                   struct err *err)
 {
@@ -206,10 +228,7 @@ int attempts_list(struct store *base, const char *uid, struct attempt_row **ret,
     }
     r = is_own ? sql_end(s, r, err) : r;
     if (r < 0) {
-        vec_each (struct attempt_row, row, &rows.list) {
-            attempt_row_done(row);
-        }
-        vec_done(&rows.list);
+        rows_done(&rows);
         return r;
     }
     *ret = rows.list.items;

@@ -201,8 +201,8 @@ static int read_line(char *line, struct scenario *s, uint32_t *repeats)
         return read_status(args, &s->observed.status);
     } else if (str_eq(line, "wait")) {
         return read_wait(args, &s->observed.wait);
-    } else if (str_eq(line, "row") && s->observed.n_rows < SCENARIO_MAX) {
-        return read_row(args, &s->rows[s->observed.n_rows++]);
+    } else if (str_eq(line, "row") && s->n_rows < SCENARIO_MAX) {
+        return read_row(args, &s->rows[s->n_rows++]);
     } else if (str_eq(line, "replica") && s->observed.n_replicas < SCENARIO_MAX) {
         return read_replica(args, &s->replicas[s->observed.n_replicas++]);
     }
@@ -223,7 +223,11 @@ const char *scenario_read(char *text, struct scenario *ret)
             test_run_set_repeats(&ret->run, repeats);
             ret->observed.def = &ret->run.def;
             ret->observed.replicas = ret->replicas;
-            ret->observed.rows = ret->rows;
+            past_init(&ret->past, &ret->run.def);
+            for (size_t i = 0; i < ret->n_rows; i++) {
+                past_add(&ret->past, &ret->rows[i].id, ret->rows[i].outcome, ret->rows[i].error);
+            }
+            ret->observed.past = &ret->past;
             ret->expected = next != NULL ? next : "";
             return NULL;
         }

@@ -20,6 +20,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "decide/past.h"
 #include "decide/reconcile.h"
 #include "../spec/run_def_builder.h"
 
@@ -30,6 +31,8 @@ struct scenario {
     struct observed observed;
     struct observed_replica replicas[SCENARIO_MAX];
     struct attempt_row rows[SCENARIO_MAX];
+    size_t n_rows;
+    struct past past;     /* of `rows`; past_done after scenario_read has returned NULL */
     const char *expected; /* behind the line "plan"; borrowed from the text */
 };
 

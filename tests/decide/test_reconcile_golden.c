@@ -78,6 +78,7 @@ static bool check_scenario(const char *path)
     buf_done(&actual);
     buf_done(&text);
     free(original);
+    past_done(&s->past);
     free(s);
     return is_same;
 }

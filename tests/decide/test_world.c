@@ -20,6 +20,15 @@ static void make_run(struct test_run *run)
     test_run_set_repeats(run, 2);
 }
 
+static void make_past(struct past *past, const struct test_run *run, const struct attempt_row *rows,
+                      size_t n)
+{
+    past_init(past, &run->def);
+    for (size_t i = 0; i < n; i++) {
+        past_add(past, &rows[i].id, rows[i].outcome, rows[i].error);
+    }
+}
+
 static void rows_decide_trials(void **state)
 {
     (void)state;
@@ -84,8 +93,9 @@ static void rows_decide_trials(void **state)
     struct test_run run;
     make_run(&run);
     for (size_t i = 0; i < N_ROWS(cases); i++) {
-        const struct observed observed = {
-            .def = &run.def, .rows = cases[i].rows, .n_rows = cases[i].n};
+        struct past past;
+        make_past(&past, &run, cases[i].rows, cases[i].n);
+        const struct observed observed = {.def = &run.def, .past = &past};
         struct world w;
         world_init(&w, &observed);
         const struct trial *t = world_trial(&w, 0, 0);
@@ -98,6 +108,7 @@ static void rows_decide_trials(void **state)
                      w.counts.done, w.counts.failed);
         }
         world_done(&w);
+        past_done(&past);
     }
 }
 
@@ -116,13 +127,14 @@ static void replicas_become_gangs(void **state)
     const struct attempt_row rows[] = {{.id = {0, 0, 0}, .outcome = ATTEMPT_SUCCEEDED}};
     struct test_run run;
     make_run(&run);
+    struct past past;
+    make_past(&past, &run, rows, N_ROWS(rows));
     const struct observed observed = {
         .def = &run.def,
         .status = {.has_current = true, .current = {0, 1, 0}},
         .replicas = replicas,
         .n_replicas = N_ROWS(replicas),
-        .rows = rows,
-        .n_rows = N_ROWS(rows),
+        .past = &past,
     };
     struct world w;
     world_init(&w, &observed);
@@ -142,13 +154,65 @@ static void replicas_become_gangs(void **state)
     assert_string_equal(world_trial(&w, 0, 1)->error, "cause");
     assert_int_equal(w.counts.done, 2);
     assert_int_equal(w.counts.failed, 1);
+    assert_int_equal(past.counts.done, 1); /* the past is that of the store */
+    assert_int_equal(past.trials[1].n_rows, 0);
     world_done(&w);
+    past_done(&past);
+}
+
+/* A call costs what lives, not what is done: of 2,000 trials that are done it touches none. */
+static void what_is_done_costs_nothing(void **state)
+{
+    (void)state;
+    struct test_run run;
+    make_run(&run);
+    struct point points[1001] = {0};
+    run.def.matrix.points = points;
+    run.def.matrix.n_points = 1001;
+    run.def.n_slots = 1001 * 2;
+    struct slot *before = run.def.slots;
+    run.def.slots = xnew_array(struct slot, 1001 * 2);
+    for (uint32_t i = 0; i < 1001 * 2; i++) {
+        run.def.slots[i] = (struct slot){i / 2, i % 2};
+    }
+    points[1000].replicas[ROLE_TRAINER] = 1;
+    struct past past;
+    past_init(&past, &run.def);
+    for (uint32_t i = 0; i < 1000 * 2; i++) {
+        const uint32_t at = (i * 7) % 2000; /* in any order */
+        past_add(&past, &(struct attempt_id){at / 2, at % 2, 0}, ATTEMPT_VOID, "first");
+        past_add(&past, &(struct attempt_id){at / 2, at % 2, 1}, ATTEMPT_FAILED, "second");
+    }
+    assert_int_equal(past.first_open, 2000);
+    assert_int_equal(past.counts.done, 2000);
+    assert_int_equal(past.counts.failed, 2000);
+    assert_string_equal(past_find(&past, &(struct attempt_id){999, 1, 0})->error, "first");
+    assert_string_equal(past_find(&past, &(struct attempt_id){0, 0, 1})->error, "second");
+    assert_null(past_find(&past, &(struct attempt_id){0, 0, 2}));
+    assert_null(past_find(&past, &(struct attempt_id){1000, 0, 0}));
+    assert_null(past_find(&past, &(struct attempt_id){1001, 0, 0}));
+    const struct observed_replica pod = {.id = {{1000, 0, 3}, ROLE_TRAINER, 0}};
+    const struct observed observed = {.def = &run.def,
+                                      .status = {.has_current = true, .current = {1000, 0, 3}},
+                                      .replicas = &pod,
+                                      .n_replicas = 1,
+                                      .past = &past};
+    struct world w;
+    world_init(&w, &observed);
+    assert_int_equal(w.touched.len, 1);
+    assert_true(world_trial(&w, 1000, 0)->seen.is_status_live);
+    assert_true(world_trial(&w, 3, 0)->is_decided);
+    world_done(&w);
+    past_done(&past);
+    free(run.def.slots);
+    run.def.slots = before;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_decide_trials),
+        cmocka_unit_test(what_is_done_costs_nothing),
         cmocka_unit_test(replicas_become_gangs),
     };
     return cmocka_run_group_tests_name("decide/world", tests, NULL, NULL);

@@ -223,8 +223,9 @@ void sim_observe(const struct sim *sim, struct rng *order, struct snapshot *ret)
         .now_unix_ms = sim->now_ms,
         .status = sim->status,
         .replicas = ret->replicas,
-        .rows = ret->rows,
+        .past = &ret->past,
     };
+    ret->n_rows = 0;
     for (size_t i = 0; i < sim->n_replicas; i++) {
         const size_t at = rng_below(order, (uint32_t)(ret->observed.n_replicas + 1));
         ret->replicas[ret->observed.n_replicas++] = ret->replicas[at];
@@ -235,8 +236,8 @@ void sim_observe(const struct sim *sim, struct rng *order, struct snapshot *ret)
         if (row->acknowledged_ms > sim->now_ms) {
             continue;
         }
-        const size_t at = rng_below(order, (uint32_t)(ret->observed.n_rows + 1));
-        ret->rows[ret->observed.n_rows++] = ret->rows[at];
+        const size_t at = rng_below(order, (uint32_t)(ret->n_rows + 1));
+        ret->rows[ret->n_rows++] = ret->rows[at];
         ret->rows[at] = (struct attempt_row){
             .id.point = row->point,
             .id.trial = row->trial,
@@ -244,6 +245,10 @@ void sim_observe(const struct sim *sim, struct rng *order, struct snapshot *ret)
             .outcome = row->outcome,
             .error = row->error[0] != '\0' ? (char *)row->error : NULL,
         };
+    }
+    past_init(&ret->past, ret->observed.def);
+    for (size_t i = 0; i < ret->n_rows; i++) {
+        past_add(&ret->past, &ret->rows[i].id, ret->rows[i].outcome, ret->rows[i].error);
     }
 }
 

@@ -60,6 +60,7 @@ static struct plan plan_for(struct history *h, const struct sim *sim, struct tot
     sim_observe(sim, &h->rng, &seen);
     struct plan plan = {0};
     reconcile(&seen.observed, &plan);
+    past_done(&seen.past);
     t->plans++;
     return plan;
 }

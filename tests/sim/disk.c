@@ -312,6 +312,13 @@ static int list_attempts(struct store *s, const char *uid, struct attempt_row **
     return disk.real->list_attempts(s, uid, ret, ret_n, err);
 }
 
+static int list_outcomes(struct store *s, const char *uid, struct attempt_row **ret, size_t *ret_n,
+                         struct err *err)
+{
+    promise_attempts_read(uid);
+    return disk.real->list_outcomes(s, uid, ret, ret_n, err);
+}
+
 static int add_event(struct store *s, const char *uid, const struct event_row *row, struct err *err)
 {
     int r = begin_write(uid, err);
@@ -346,6 +353,7 @@ int disk_open(struct store **ret)
     disk.ops.add_event = add_event;
     disk.ops.put_verdict = put_verdict;
     disk.ops.list_attempts = list_attempts;
+    disk.ops.list_outcomes = list_outcomes;
     disk.ops.set_object = set_object;
     disk.ops.sync_objects = sync_objects;
     disk.ops.get_space = get_space;

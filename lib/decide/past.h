@@ -1,0 +1,53 @@
+/* What a run has behind it: the attempts with a row, folded into trials one after another. A driver
+ * keeps it and adds each row that the store has acknowledged, so that a call of reconcile() costs what
+ * has changed and not what is done. Pure. Any order of the same rows gives the same answers. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "decide/policy_attempt.h"
+#include "decide/policy_end.h"
+#include "spec/run_def.h"
+
+struct trial { /* what rows and replicas say about one trial */
+    struct attempt_seen seen;
+    uint32_t n_rows;
+    bool is_decided;     /* by a row that is not Void */
+    uint32_t decided_by; /* its attempt */
+    enum attempt_outcome outcome;
+    const char *error; /* borrowed from that row, or from the caller of trial_add_row */
+    size_t newest;     /* of its attempts, in past.attempts, plus 1; 0: none */
+};
+/* A row of the trial counts from now on, here and in the counts of the run. */
+void trial_add_row(struct trial *t, uint32_t number, enum attempt_outcome outcome,
+                   const char *error, struct trial_counts *counts);
+
+struct past_attempt {
+    struct attempt_id id;
+    enum attempt_outcome outcome;
+    char *error;  /* owned; NULL: none */
+    size_t older; /* of the same trial, plus 1; 0: none */
+};
+
+struct past {
+    const struct run_def *def; /* borrowed */
+    struct trial *trials;      /* [point * repeats + trial], owned */
+    VEC(struct past_attempt) attempts;
+    struct trial_counts counts;
+    uint32_t first_open; /* all slots before it are decided */
+};
+
+void past_init(struct past *p, const struct run_def *def);
+void past_done(struct past *p);
+/* Is there such an attempt, by the definition? */
+bool past_may_have(const struct past *p, const struct attempt_id *id);
+/* Where `trials` has it; past_may_have. */
+size_t past_place(const struct past *p, uint32_t point, uint32_t trial);
+/* A row of the store. One that cannot be of this definition is left out. */
+void past_add(struct past *p, const struct attempt_id *id, enum attempt_outcome outcome,
+              const char *error);
+/* NULL: it has no row. */
+const struct past_attempt *past_find(const struct past *p, const struct attempt_id *id);
