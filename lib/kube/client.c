@@ -303,6 +303,7 @@ static void on_answer(void *ctx, const struct kube_response *res)
     struct kube_client *c = call->client;
     call_stops_running(call);
     kube_traffic_count(&c->stats.traffic, &call->req, res, now() - call->sent_ns);
+    kube_session_heed(c->session, res);
     int64_t wait_ns = 0;
     const bool is_worth_it = kube_session_learn(c->session, now(), res, call->generation);
     const enum kube_verdict verdict = kube_retry_decide(&call->retry, &call->req, res, &wait_ns);
@@ -467,6 +468,7 @@ static void on_stream_open(void *ctx, const struct kube_response *res)
     struct kube_client *c = s->client;
     s->is_open = true;
     s->outage = c->outages;
+    kube_session_heed(c->session, res);
     kube_traffic_count(&c->stats.traffic, &s->req, res, now() - s->sent_ns);
     if (s->ops.on_open != NULL) {
         s->ops.on_open(s->ctx, res); /* may free s */

@@ -24,13 +24,14 @@ struct kube_stream;
 /* Words for the user that are no failure. */
 enum kube_notice {
     KUBE_NOTICE_INSECURE, /* once: the server's certificate is not verified */
+    KUBE_NOTICE_WARNING,  /* of the API server; each text once */
     KUBE_NOTICE_PLUGIN,   /* a line of a credential plugin, or why it failed */
 };
 
 struct kube_client_params {
     struct uv_loop_s *loop;
     const struct kube_config *config; /* copied */
-    const char *user_agent;           /* "benchd/0.1.0" */
+    const char *user_agent;           /* "benchd/0.1.0"; the machine's kind is added */
     unsigned max_in_flight;           /* of KUBE_NORMAL calls, the rest queues; 0: 32 */
     uint64_t seed;                    /* of back-off jitter */
     /* For credential plugins: what they inherit (environ; NULL: nothing), and whether a person is at

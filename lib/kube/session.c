@@ -11,8 +11,17 @@
 #include "kube/login.h"
 #include "kube/retry.h"
 #include "kube/transport.h"
+#include "kube/warning.h"
 
-#define NS_PER_MS INT64_C(1000000)
+/* As Go's programs name it. */
+#if defined(__x86_64__)
+#define ARCHITECTURE "amd64"
+#elif defined(__aarch64__)
+#define ARCHITECTURE "arm64"
+#else
+#define ARCHITECTURE "unknown"
+#endif
+
 #define PLUGIN_TIMEOUT_MS 60000U
 #define PERSON_TIMEOUT_MS 600000U /* who looks for a password, or logs in with a browser */
 
@@ -30,6 +39,7 @@ struct kube_session {
     int64_t now_ns;  /* of the latest look: for callbacks of the plugin */
     unsigned n_open; /* the transport, plugins */
     bool is_insecurity_told;
+    struct kube_warnings warnings;
     void (*on_ready)(void *ctx);
     void (*on_closed)(void *ctx);
     void *ctx;
@@ -61,6 +71,7 @@ static void free_session(struct kube_session *s)
     kube_config_done(&s->config);
     kube_credentials_done(&s->credentials);
     kube_login_done(&s->login);
+    kube_warnings_done(&s->warnings);
     free(s->base_url);
     free(s->connect_to);
     free(s->proxy);
@@ -82,7 +93,7 @@ int kube_session_new(const struct kube_client_params *params, void (*on_ready)(v
         free_session(s);
         return r;
     }
-    s->user_agent = xstrdup(params->user_agent);
+    s->user_agent = xasprintf("%s (linux/" ARCHITECTURE ")", params->user_agent);
     s->config = kube_config_copy(params->config);
     kube_credentials_init(&s->credentials, s->config.token, s->config.token_file);
     s->login.held.expires_unix_ms = -1;
@@ -122,6 +133,16 @@ static void notice(const struct kube_session *s, enum kube_notice kind, const ch
 {
     if (s->params.on_notice != NULL) {
         s->params.on_notice(s->params.notice_ctx, kind, text);
+    }
+}
+
+void kube_session_heed(struct kube_session *s, const struct kube_response *res)
+{
+    const char *at = res->warning;
+    for (char *text; (text = kube_warning_next(&at)) != NULL; free(text)) {
+        if (kube_warnings_add(&s->warnings, text)) {
+            notice(s, KUBE_NOTICE_WARNING, text);
+        }
     }
 }
 

@@ -27,6 +27,8 @@ bool kube_session_is_waiting(const struct kube_session *s, int64_t now_ns);
 /* Fills endpoint and token of *params. *ret_generation: of the credentials, for kube_session_learn. */
 int kube_session_start(struct kube_session *s, int64_t now_ns, struct kube_transfer_params *params,
                        struct kube_transfer **ret, unsigned *ret_generation, struct err *err);
+/* Of every answer: passes on its warnings. */
+void kube_session_heed(struct kube_session *s, const struct kube_response *res);
 /* Renews credentials if the failure was about them. True: there are others, so retry. */
 bool kube_session_learn(struct kube_session *s, int64_t now_ns, const struct kube_response *res,
                         unsigned generation);

@@ -18,7 +18,8 @@
 #define TCP_INTERVAL_S 10L
 #define TCP_DEAD_MS                                                                                \
     30000U /* data or probes without acknowledgement for so long: the connection is lost */
-#define HEADER_MAX 4096 /* kept of one header */
+#define HEADER_MAX 4096    /* kept of one header */
+#define WARNINGS_MAX 65536 /* kept of all Warning headers */
 #define UPLOAD_BUFFER 16384L
 #define FAILURE_MAX ((size_t)64 * 1024) /* kept of a failed stream's body */
 
@@ -70,6 +71,15 @@ static void keep(struct buf *b, const char *value)
     buf_puts(b, value);
 }
 
+/* The server sends one header for each. */
+static void add_warning(struct kube_transfer *t, const char *value)
+{
+    if (t->warning.len + HEADER_MAX < WARNINGS_MAX) {
+        buf_puts(&t->warning, t->warning.len == 0 ? "" : "\n");
+        buf_puts(&t->warning, value);
+    }
+}
+
 static void begin_answer(struct kube_transfer *t, const char *line, size_t len)
 {
     const char *space = memchr(line, ' ', len);
@@ -115,7 +125,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
     } else if (take_header(line, len, "audit-id", value)) {
         keep(&t->audit_id, value);
     } else if (take_header(line, len, "warning", value)) {
-        keep(&t->warning, value);
+        add_warning(t, value);
     } else if (take_header(line, len, "date", value)) {
         const int64_t date_s = curl_getdate(value, NULL);
         t->res.date_unix_ms = date_s < 0 ? -1 : date_s * 1000;

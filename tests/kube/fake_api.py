@@ -148,10 +148,10 @@ def reset(handler):
     return CLOSE
 
 
-def stream(*pieces, end="clean", hold=None):
+def stream(*pieces, end="clean", hold=None, lines=()):
     """A chunked 200. end: clean, rst, close (in the middle of the chunks), silence (until the fake ends)."""
     def answer(fake, handler):
-        handler.wfile.write(head(200, "application/json", "Transfer-Encoding: chunked"))
+        handler.wfile.write(head(200, "application/json", "Transfer-Encoding: chunked", *lines))
         for piece in pieces:
             handler.wfile.write(chunk(piece))
             handler.wfile.flush()

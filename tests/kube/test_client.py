@@ -21,6 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import tap  # noqa: E402
 
 POD = {"kind": "Pod", "metadata": {"name": "a"}}
+ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, "unknown")
 PODS = "/api/v1/namespaces/n/pods"
 CLUSTER = {"certificate-authority", "certificate-authority-data", "insecure-skip-tls-verify", "tls-server-name", "proxy-url",
            "disable-compression"}
@@ -76,13 +77,27 @@ def answers(t):
         got = s.probe.ask("create", resource="pods", ns="n", object=POD)
         s.equal(("create pod 'a': HTTP 409 AlreadyExists: pods a exists", -17), (got.get("error"), got.get("r")), "409")
         request = s.fake.seen("POST", PODS)[0]
-        s.equal(("application/json", "probe/1", "fieldValidation=Strict", POD),
+        s.equal(("application/json", f"probe/1 (linux/{ARCHITECTURE})", "fieldValidation=Strict", POD),
                 (request.headers["content-type"], request.headers["user-agent"], request.path.split("?")[1],
                  json.loads(request.body)), "what was sent")
         s.fake.on("GET", "/big", reply(200, "application/json", "x" * 5000))
         s.match("too large", s.probe.ask("get", path="/big", max_bytes=4999).get("error", ""), "one byte too many")
         s.equal(0, s.probe.ask("get", path="/big", max_bytes=5000).get("r"), "just enough")
         s.equal(1, s.fake.connections - 1, "two connections: a new one after the answer that was cut off")
+
+
+def warnings(t):
+    """The server's words reach the user, each once."""
+    with Scene(t, "warnings") as s:
+        two = ['Warning: 299 - "v1 is old"', 'Warning: 299 - "unknown field \\"x\\""', 'Warning: 199 - "not ours"']
+        s.fake.on("GET", "/x", obj(200, {}, *two))
+        s.fake.on("GET", "/y", status(403, "Forbidden", "no", 'Warning: 299 - "v1 is old", 299 - "another"'))
+        s.fake.on("GET", "/w", stream(end="silence", lines=['Warning: 299 - "of a watch"']))
+        s.equal(0, s.probe.ask("burst", path="/x", n=5).get("r"), "the answers")
+        s.equal(["v1 is old", 'unknown field "x"'], s.probe.notices(), "each once")
+        s.probe.ask("get", path="/y")
+        s.probe.next(s.probe.start("stream", path="/w"))
+        s.equal(["another", "of a watch"], s.probe.notices(), "of a failure, of a stream")
 
 
 def retries(t):
@@ -571,7 +586,7 @@ def client_certificates(t):
 
 def main():
     t = tap.Tap()
-    for test in (answers, retries, pieces, time_outs, lost_answer, unreachable, tokens, informer, informer_deletion,
+    for test in (answers, warnings, retries, pieces, time_outs, lost_answer, unreachable, tokens, informer, informer_deletion,
                  server_restart, server_ends_politely, follow, cancelling, tls, client_certificates, proxies, proxy_url,
                  acting_as):
         test(t)

@@ -1,0 +1,97 @@
+/* Warning headers, see warning.h. */
+#include "kube/warning.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#define TEXT_MAX ((size_t)1000)
+#define CODE "299 "
+
+void kube_warnings_done(struct kube_warnings *w)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        free(w->seen[i]);
+    }
+    free(w->seen);
+    *w = (struct kube_warnings){0};
+}
+
+bool kube_warnings_add(struct kube_warnings *w, const char *text)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        if (str_eq(w->seen[i], text)) {
+            return false;
+        }
+    }
+    if (w->seen == NULL) {
+        w->seen = xnew_array(char *, KUBE_WARNINGS_MAX);
+    }
+    free(w->seen[w->next]);
+    w->seen[w->next] = xstrdup(text);
+    w->next = (w->next + 1) % KUBE_WARNINGS_MAX;
+    w->n += w->n < KUBE_WARNINGS_MAX;
+    return true;
+}
+
+/* Behind the closing quote of the string that begins at `quote`; NULL: there is none in this line. */
+static const char *unquote(const char *quote, struct buf *text)
+{
+    for (const char *p = quote + 1; *p != '\0' && *p != '\n'; p++) {
+        if (*p == '"') {
+            return p + 1;
+        }
+        if (*p == '\\' && p[1] != '\0' && p[1] != '\n') {
+            p++;
+        }
+        buf_putc(text, (unsigned char)*p < ' ' || *p == 0x7f ? ' ' : *p);
+    }
+    return NULL;
+}
+
+/* Behind one warning of whatever code, with its text if the code is 299. A value of a header may hold
+ * several: 299 - "a", 299 - "b" "Sat, 21 Nov 2026 08:00:00 GMT". */
+static const char *read_one(const char *p, struct buf *text)
+{
+    const bool is_wanted = str_has_prefix(p, CODE);
+    const char *end_of_line = p + strcspn(p, "\n");
+    const char *quote = strchr(p, '"');
+    const char *after = quote == NULL || quote > end_of_line ? NULL : unquote(quote, text);
+    if (!is_wanted || after == NULL) {
+        buf_clear(text);
+    }
+    if (after == NULL) {
+        return end_of_line;
+    }
+    while (*after == ' ') {
+        after++;
+    }
+    if (*after == '"') { /* the date */
+        struct buf date = BUF_INIT;
+        const char *behind = unquote(after, &date);
+        buf_done(&date);
+        return behind == NULL ? end_of_line : behind;
+    }
+    return after;
+}
+
+char *kube_warning_next(const char **at)
+{
+    struct buf text = BUF_INIT, clean = BUF_INIT;
+    const char *p = *at;
+    while (text.len == 0 && *p != '\0') {
+        p += strspn(p, " ,\n");
+        if (*p != '\0') {
+            const char *after = read_one(p, &text);
+            p = after > p ? after : p + 1;
+        }
+    }
+    *at = p;
+    if (text.len > 0) {
+        buf_put_utf8(&clean, buf_cstr(&text), TEXT_MAX);
+    }
+    buf_done(&text);
+    return clean.len == 0 ? NULL : buf_take(&clean);
+}
