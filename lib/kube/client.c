@@ -9,6 +9,7 @@
 #include "kube/client.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <sys/queue.h>
 
 #include <uv.h>
@@ -22,6 +23,7 @@
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S (1000 * NS_PER_MS)
 #define DEFAULT_IN_FLIGHT 32
+#define PROMPT_IN_FLIGHT 8
 #define GUARD_NS (100 * NS_PER_MS) /* until a request that may not be sent is examined again */
 #define DEFAULT_TIMEOUT_NS (30 * NS_PER_S)
 #define DEFAULT_MAX_BYTES ((size_t)16 * 1024 * 1024)
@@ -58,8 +60,8 @@ struct kube_stream {
 struct kube_client {
     uv_loop_t *loop;
     uv_timer_t timer;
-    struct kube_session *session;      /* NULL: being freed */
-    unsigned max_in_flight, in_flight; /* of KUBE_NORMAL calls */
+    struct kube_session *session;                                            /* NULL: being freed */
+    unsigned max_in_flight[KUBE_N_PRIORITIES], in_flight[KUBE_N_PRIORITIES]; /* calls */
     uint64_t seed;
     bool is_closing;
     bool is_away;       /* the server did not listen at the latest request */
@@ -88,7 +90,10 @@ int kube_client_new(const struct kube_client_params *params, struct kube_client 
 {
     struct kube_client *c = xnew(struct kube_client);
     c->loop = params->loop;
-    c->max_in_flight = params->max_in_flight == 0 ? DEFAULT_IN_FLIGHT : params->max_in_flight;
+    c->max_in_flight[KUBE_NORMAL] =
+        params->max_in_flight == 0 ? DEFAULT_IN_FLIGHT : params->max_in_flight;
+    c->max_in_flight[KUBE_PROMPT] = PROMPT_IN_FLIGHT;
+    c->max_in_flight[KUBE_URGENT] = UINT_MAX;
     c->seed = params->seed;
     TAILQ_INIT(&c->waiting);
     TAILQ_INIT(&c->running);
@@ -162,9 +167,11 @@ void kube_client_get_stats(const struct kube_client *c, struct kube_client_stats
 
 /* --- what calls and streams share --- */
 
-static bool is_normal(const struct kube_call *call)
+/* Calls of other priorities do not count. */
+static bool has_room(const struct kube_call *call)
 {
-    return call->req.priority == KUBE_NORMAL;
+    const struct kube_client *c = call->client;
+    return c->in_flight[call->req.priority] < c->max_in_flight[call->req.priority];
 }
 
 static bool may_write(const struct kube_client *c)
@@ -174,7 +181,7 @@ static bool may_write(const struct kube_client *c)
 
 static bool needs_guard(const struct kube_call *call)
 {
-    return is_normal(call) && call->req.method != KUBE_GET;
+    return call->req.priority != KUBE_URGENT && call->req.method != KUBE_GET;
 }
 
 /* Starts the timer for the waiting call that is due first. Calls that wait for room need no timer: an
@@ -189,9 +196,8 @@ static void arm(struct kube_client *c)
     int64_t due_ns = INT64_MAX;
     struct kube_call *call;
     TAILQ_FOREACH (call, &c->waiting, link) {
-        const bool has_room = c->in_flight < c->max_in_flight || !is_normal(call);
         const int64_t call_ns = is_shut && needs_guard(call) ? now_ns + GUARD_NS : call->due_ns;
-        due_ns = has_room && call_ns < due_ns ? call_ns : due_ns;
+        due_ns = has_room(call) && call_ns < due_ns ? call_ns : due_ns;
     }
     struct kube_stream *s;
     TAILQ_FOREACH (s, &c->streams, link) {
@@ -264,7 +270,7 @@ static void call_stops_running(struct kube_call *call)
 {
     struct kube_client *c = call->client;
     TAILQ_REMOVE(&c->running, call, link);
-    c->in_flight -= is_normal(call);
+    c->in_flight[call->req.priority]--;
     c->stats.in_flight--;
     call->transfer = NULL;
 }
@@ -351,25 +357,24 @@ static void call_start(struct kube_call *call)
         return;
     }
     TAILQ_INSERT_TAIL(&c->running, call, link);
-    c->in_flight += is_normal(call);
+    c->in_flight[call->req.priority]++;
     c->stats.in_flight++;
 }
 
-/* The next call to start: urgent ones first, then in the order of kube_call. */
+/* The next call to start: by priority, then in the order of kube_call. */
 static struct kube_call *next_call(const struct kube_client *c, int64_t now_ns)
 {
     const bool is_shut = !may_write(c);
     struct kube_call *call, *first = NULL;
     TAILQ_FOREACH (call, &c->waiting, link) {
-        if (call->due_ns > now_ns || (is_shut && needs_guard(call))) {
+        if (call->due_ns > now_ns || !has_room(call) || (is_shut && needs_guard(call))) {
             continue;
         }
-        if (!is_normal(call)) {
-            return call;
+        if (first == NULL || call->req.priority > first->req.priority) {
+            first = call;
         }
-        first = first == NULL ? call : first;
     }
-    return c->in_flight < c->max_in_flight ? first : NULL;
+    return first;
 }
 
 /* --- streams --- */

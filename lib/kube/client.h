@@ -32,7 +32,7 @@ struct kube_client_params {
     struct uv_loop_s *loop;
     const struct kube_config *config; /* copied */
     const char *user_agent;           /* "benchd/0.1.0"; the machine's kind is added */
-    unsigned max_in_flight;           /* of KUBE_NORMAL calls, the rest queues; 0: 32 */
+    unsigned max_in_flight;           /* of KUBE_NORMAL calls (PROMPT: 8), the rest queues; 0: 32 */
     uint64_t seed;                    /* of back-off jitter */
     /* For credential plugins: what they inherit (environ; NULL: nothing), and whether a person is at
      * our standard input. */
@@ -48,7 +48,7 @@ int kube_client_new(const struct kube_client_params *params, struct kube_client 
 void kube_client_free(struct kube_client *c);
 struct uv_loop_s *kube_client_loop(const struct kube_client *c);
 
-/* Called right before a KUBE_NORMAL request that changes something is sent; while it returns false, the
+/* Called right before a request that changes something is sent, unless it is KUBE_URGENT; while it returns false, the
  * request waits. For a leader that may have lost its Lease while the process was stopped. */
 void kube_client_set_guard(struct kube_client *c, bool (*may_write)(void *ctx), void *ctx);
 

@@ -14,8 +14,12 @@
 enum kube_method { KUBE_GET, KUBE_POST, KUBE_PUT, KUBE_PATCH, KUBE_DELETE };
 const char *kube_method_to_string(enum kube_method method); /* "GET" */
 
-/* URGENT bypasses the queue and its limit: renewals of a Lease must not wait behind a burst. */
-enum kube_priority { KUBE_NORMAL, KUBE_URGENT };
+/* In ascending order; each has a limit of its own, so that none waits for another:
+ *   NORMAL  pods and all else
+ *   PROMPT  statuses and events: their number does not grow with the pods
+ *   URGENT  renewals of a Lease, without a limit, also while nothing else may be written */
+enum kube_priority { KUBE_NORMAL, KUBE_PROMPT, KUBE_URGENT };
+#define KUBE_N_PRIORITIES 3
 
 struct kube_request {
     enum kube_method method;

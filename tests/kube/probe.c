@@ -6,7 +6,7 @@
  *   create update delete apply merge dry_run: "resource", "ns", "object" or "name", "uid"
  *   stream: "path"; opened, data, end events   follow: "pod"; line, end events; "ended"
  *   informer: "resource"; added, updated, removed, synced events, "watching" never
- *   cancel: "target"   burst: "n", "path" GETs at once   stats   quit */
+ *   cancel: "target"   burst: "n" at once: GETs of "path", or "object" to create   stats   quit */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -185,10 +185,12 @@ static bool build(const json_t *command, struct kube_request *req)
     const struct kube_resource *res = resource_of(command);
     const char *op = get(command, "op"), *ns = get(command, "ns"), *uid = get(command, "uid");
     const json_t *object = json_object_get(command, "object");
-    if (strcmp(op, "get") == 0 || strcmp(op, "burst") == 0 || strcmp(op, "stream") == 0) {
+    if (strcmp(op, "get") == 0 || strcmp(op, "stream") == 0 ||
+        (strcmp(op, "burst") == 0 && object == NULL)) {
         kube_request_raw(get(command, "path"), "ask", req);
-    } else if (strcmp(op, "create") == 0 || strcmp(op, "dry_run") == 0) {
-        kube_request_create(res, ns, object, op[0] == 'c' ? KUBE_WRITE : KUBE_DRY_RUN, req);
+    } else if (strcmp(op, "create") == 0 || strcmp(op, "dry_run") == 0 ||
+               strcmp(op, "burst") == 0) {
+        kube_request_create(res, ns, object, op[0] != 'd' ? KUBE_WRITE : KUBE_DRY_RUN, req);
     } else if (strcmp(op, "update") == 0) {
         kube_request_update(res, ns, object, req);
     } else if (strcmp(op, "delete") == 0) {

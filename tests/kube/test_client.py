@@ -375,6 +375,51 @@ def cancelling(t):
         s.equal(0, s.probe.ask("get", path="/lease", urgent=True).get("r"), "a renewal passes all of them")
 
 
+RUNS = "/apis/benchd.io/v1alpha1/namespaces/n/benchmarkruns"
+EVENTS = "/apis/events.k8s.io/v1/namespaces/n/events"
+
+
+def priorities(t):
+    """160 pods that a slow server creates: the status of a run, an event and the Lease do not queue behind them."""
+    go = threading.Event()
+
+    def slowly(fake, handler):
+        go.wait(60)
+        obj(201, {})(fake, handler)
+
+    with Scene(t, "160 pods in flight") as s:
+        s.fake.on("POST", PODS, slowly)
+        s.fake.on("PATCH", f"{RUNS}/r/status", obj(200, {}))
+        s.fake.on("POST", EVENTS, obj(201, {}))
+        s.fake.on("GET", "/lease", obj(200, {}))
+        s.probe.ask("get", path="/lease")   # from here on it is known that each request needs a connection
+        pods = s.probe.start("burst", resource="pods", ns="n", object=POD, n=160)
+        s.fake.wait_for("POST", PODS, 32)
+        run = {"kind": "BenchmarkRun", "metadata": {"name": "r"}}
+        for name, op, more in (("a status", "apply", {"resource": "benchmarkruns", "object": run}),
+                               ("an event", "create", {"resource": "events", "object": {"metadata": {"name": "e"}}}),
+                               ("the Lease", "get", {"path": "/lease", "urgent": True})):
+            s.equal(0, s.probe.next(s.probe.start(op, ns="n", **more), 10).get("r"), f"{name} is sent at once")
+        stats = s.probe.ask("stats")
+        s.equal((32, 128), (stats["in_flight"], stats["queued"]), "the pods wait for each other")
+        s.equal(True, s.fake.connections <= 35, f"connections ({s.fake.connections})")
+        go.set()
+        s.equal((0, 160), (s.probe.next(pods).get("r"), len(s.fake.seen("POST", PODS))), "all pods are created")
+    go.clear()
+    with Scene(t, "160 events in flight") as s:
+        s.fake.on("POST", EVENTS, slowly)
+        s.fake.on("POST", PODS, obj(201, {}))
+        s.fake.on("GET", "/lease", obj(200, {}))
+        s.probe.ask("get", path="/lease")
+        events = s.probe.start("burst", resource="events", ns="n", object={"metadata": {"name": "e"}}, n=160)
+        s.fake.wait_for("POST", EVENTS, 8)
+        s.equal(0, s.probe.ask("get", path="/lease", urgent=True).get("r"), "the Lease passes them")
+        s.equal(0, s.probe.ask("create", resource="pods", ns="n", object=POD).get("r"), "they do not keep pods waiting")
+        s.equal(8, s.probe.ask("stats")["in_flight"], "eight at a time")
+        go.set()
+        s.equal(0, s.probe.next(events).get("r"), "all are created")
+
+
 def make_certificate(folder, name, subject):
     pair = folder / f"{name}.crt", folder / f"{name}.key"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
@@ -587,7 +632,7 @@ def client_certificates(t):
 def main():
     t = tap.Tap()
     for test in (answers, warnings, retries, pieces, time_outs, lost_answer, unreachable, tokens, informer, informer_deletion,
-                 server_restart, server_ends_politely, follow, cancelling, tls, client_certificates, proxies, proxy_url,
+                 server_restart, server_ends_politely, follow, cancelling, priorities, tls, client_certificates, proxies, proxy_url,
                  acting_as):
         test(t)
     return t.done()
