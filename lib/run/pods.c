@@ -686,11 +686,6 @@ static const struct launcher_ops ops = {
     .takes_ids = true,
 };
 
-static int64_t or_default(int64_t value, int64_t if_zero)
-{
-    return value != 0 ? value : if_zero;
-}
-
 static struct pods_params params_dup(const struct pods_params *params)
 {
     struct pods_params copy = *params;
@@ -698,9 +693,9 @@ static struct pods_params params_dup(const struct pods_params *params)
     memcpy(secret, params->secret, params->secret_len);
     copy.secret = secret;
     copy.ns = xstrdup(params->ns);
-    copy.denied_wait_ms = or_default(params->denied_wait_ms, DEFAULT_DENIED_WAIT_MS);
-    copy.node_wait_ms = or_default(params->node_wait_ms, DEFAULT_NODE_WAIT_MS);
-    copy.image_wait_ms = or_default(params->image_wait_ms, DEFAULT_IMAGE_WAIT_MS);
+    copy.denied_wait_ms = params->denied_wait_ms ?: DEFAULT_DENIED_WAIT_MS;
+    copy.node_wait_ms = params->node_wait_ms ?: DEFAULT_NODE_WAIT_MS;
+    copy.image_wait_ms = params->image_wait_ms ?: DEFAULT_IMAGE_WAIT_MS;
     copy.now_ns = params->now_ns != NULL ? params->now_ns : clock_monotonic_ns;
     return copy;
 }

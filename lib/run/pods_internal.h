@@ -5,7 +5,7 @@
  * and reports once through on_change. Calls between the files point down:
  *
  *   pods.c            the vtable, the watch, the tick
- *   pod_requests.c    creates, looks up and deletes pods      pod_gates.c   Secret and Service
+ *   pod_requests.c    creates, looks up and deletes pods      pod_gates.c   Secret, Service, policy
  *   pod_logs.c        follows and fetches logs
  *   pod_member.c      the life of one member, and what it makes due
  *   pod_answer.c      which failures are transient            pod_tick.c    the timer
