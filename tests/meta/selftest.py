@@ -16,6 +16,7 @@ import homes
 import layers
 import mentions
 import mutations
+import promises
 import sizes
 import units
 
@@ -198,6 +199,22 @@ class SelfTest(unittest.TestCase):
                 ("tests/z.py", '"""lib/core/no.c"""', "lib/core/no.c"), ("lib/meson.build", "# no.c", "no.c")):
             found = self.findings(mentions.check, {**good, path: "\n" + text + "\n"})
             self.assertEqual(found, [f"{path}:2: {missing} does not exist"])
+
+    def test_promises(self):
+        page = "docs/promises.md"
+        head = "| benchd promises that | held by |\n|---|---|\n"
+        good = {page: head + "| x | `tests/a.c`: `b`, `c`; `tests/d` |\n", "tests/a.c": "b(c)", "tests/d/e.c": "",
+                "docs/kubernetes-checklist.md": "| x | done | `tests/a.c` |\n| y | no | why |\n"}
+        self.assertEqual(self.findings(promises.check, good), [])
+        for path, text, finding in (
+                (page, head + "| x | `tests/none.c` |\n", "tests/none.c does not exist"),
+                (page, head + "| x | `tests/a.c`: `b`, `bc` |\n", "tests/a.c has no bc"),
+                (page, head + "| x | it is so |\n", "a promise without a test"),
+                ("docs/threat-model.md", "| a | b | `tests/a.c`: `z` |\n", "tests/a.c has no z"),
+                ("docs/kubernetes-checklist.md", "| x | done | yes |\n", "done, without a test")):
+            found = self.findings(promises.check, {**good, path: text})
+            self.assertEqual(len(found), 1, found)
+            self.assertIn(finding, found[0])
 
     def test_units(self):
         self.assert_good(units.check, GOOD)
