@@ -75,8 +75,8 @@ def wait_until(is_done, seconds, what):
 
 
 class Cluster:
-    def __init__(self, parts=API, kwok=None, node=None, namespace="benchd", api_options=()):
-        """api_options: more options of kube-apiserver.
+    def __init__(self, parts=API, kwok=None, node=None, namespace="benchd", api_options=(), controller_options=()):
+        """api_options, controller_options: more options of kube-apiserver and of kube-controller-manager.
         kwok: makes KWOK's configuration in a given folder (kwok.py).
         node: the real node of node.py, in whose network all of it runs.
         namespace: made at the start; None leaves that to the manifests under test.
@@ -86,6 +86,7 @@ class Cluster:
         self.node = node
         self.namespace = namespace
         self.api_options = api_options
+        self.controller_options = controller_options
         self.programs = {}
         self.dir = None
         self.servers = {}
@@ -196,6 +197,7 @@ class Cluster:
         # In a network of its own the API server takes the address of the Service "kubernetes" (node.py).
         for port in [443] if self.node else [free_port() for _ in range(PORT_TRIES)]:
             pki = self.dir / "pki"
+            shutil.rmtree(pki, ignore_errors=True)   # of a port that was taken
             certs = [HERE / "kubernetes" / "certs.sh", pki, f"https://127.0.0.1:{port}"]
             subprocess.run([*certs, *([self.node.name] if self.node else [])], check=True)
             to_kubelet = [f"--kubelet-client-certificate={pki}/apiserver-kubelet.crt",
@@ -222,7 +224,7 @@ class Cluster:
             self._spawn("kube-controller-manager", f"--kubeconfig={pki}/kcm.kubeconfig", "--secure-port=0",
                         "--leader-elect=false", "--use-service-account-credentials=true",
                         f"--service-account-private-key-file={pki}/sa.key", f"--root-ca-file={pki}/ca.crt",
-                        "--kube-api-qps=1000", "--kube-api-burst=1000")
+                        "--kube-api-qps=1000", "--kube-api-burst=1000", *self.controller_options)
         if "kube-scheduler" in self.parts:
             (self.dir / "scheduler.yaml").write_text(
                 "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"

@@ -110,8 +110,13 @@ def make_mounts():
             command("mount", "--bind", str(shown), str(path))
 
 
-def make_network():
-    """Nothing but loopback and one interface that leads nowhere: no pod reaches the machine's network, nor back."""
+def make_network(is_joined):
+    """Nothing but loopback and one interface that leads nowhere: no pod reaches the machine's network, nor back.
+    A node that is joined to another has loopback only, until it is (two_nodes.py)."""
+    pathlib.Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
+    if is_joined:
+        command("ip", "link", "set", "lo", "up")
+        return
     for address in SERVICE_IPS:
         command("ip", "address", "add", f"{address}/32", "dev", "lo")
     command("ip", "link", "set", "lo", "up")
@@ -120,7 +125,6 @@ def make_network():
     for link in ("node0", "node0p"):
         command("ip", "link", "set", link, "up")
     command("ip", "route", "add", "default", "dev", "node0")   # the detection of addresses wants one
-    pathlib.Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
 
 
 def be_first_process(keeper, ready):
@@ -131,7 +135,7 @@ def be_first_process(keeper, ready):
     try:
         unshare(_CLONE_NEWNS | _CLONE_NEWNET)
         make_mounts()
-        make_network()
+        make_network("--joined" in sys.argv[1:])
         os.write(ready, b"ready")
     except OSError as e:
         os.write(ready, str(e).encode())

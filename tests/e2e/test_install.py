@@ -10,7 +10,8 @@ import sys
 
 import mkimage
 import tap
-from node import Node, why_not
+from machine import why_not
+from node import Node
 
 MANIFESTS = tap.ROOT / "manifests"
 PROXY = "/api/v1/namespaces/benchd/services/benchd:http/proxy"

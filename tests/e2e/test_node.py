@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The real node leaves nothing behind, and benchworker trains on it in pods made from the shipped template.
+"""The real node leaves nothing behind, nor does one that is joined to it, and benchworker trains on it in pods made from the shipped template.
 
 BENCHD_BUILD_DIR names the build tree whose benchworker goes into the image.
 """
@@ -16,7 +16,9 @@ import tempfile
 import node_keeper
 import tap
 from cluster import becomes, wait_until
-from node import Node, why_not
+from machine import why_not
+from node import Node
+from peer import Peer
 
 HERE = pathlib.Path(__file__).resolve().parent
 END_S = 30
@@ -40,8 +42,12 @@ def machine():
             "routes": lines("ip", "route"), "network namespaces": lines("ip", "netns")}
 
 
-def traces(folder):
-    """Processes, cgroups and files of a node that are still there."""
+def traces(folders):
+    """Processes, cgroups and files of nodes that are still there."""
+    return [trace for folder in folders for trace in traces_of(folder)]
+
+
+def traces_of(folder):
     found = [str(folder)] if folder.exists() else []
     found += [str(path) for hierarchy in node_keeper.hierarchies() for path in hierarchy.glob(folder.name)]
     for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
@@ -63,10 +69,10 @@ def pod_left_running(node):
 
 
 def hold_node():
-    """Child process for check_end: a node with a running pod, until stdin closes."""
-    with Node() as node:
+    """Child process for check_end: a node with a running pod, and another, until stdin closes."""
+    with Node() as node, Peer(node) as peer:
         pod_left_running(node)
-        print(node.dir, flush=True)
+        print(node.dir, peer.dir, flush=True)
         sys.stdin.read()
 
 
@@ -74,15 +80,16 @@ def check_end(t, name, end):
     before = machine()
     child = subprocess.Popen([sys.executable, __file__, "--hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              text=True)
-    folder = pathlib.Path(child.stdout.readline().strip() or "/nonexistent")
-    if not t.ok(folder.exists(), f"{name}: a node with a pod runs"):
+    folders = [pathlib.Path(word) for word in child.stdout.readline().split()]
+    if not t.ok(len(folders) == 2 and all(folder.exists() for folder in folders), f"{name}: two nodes run, one with a pod"):
         return
-    t.ok(len(traces(folder)) > 5, f"{name}: its traces can be seen", traces(folder))
+    for folder in folders:
+        t.ok(len(traces_of(folder)) > 5, f"{name}: its traces can be seen", traces_of(folder))
     t.equal(before, machine(), f"{name}: the machine does not notice")
     end(child)
     child.wait()
-    becomes(lambda: not traces(folder), END_S)
-    t.equal([], traces(folder), f"{name}: no process, cgroup or file is left")
+    becomes(lambda: not traces(folders), END_S)
+    t.equal([], traces(folders), f"{name}: no process, cgroup or file is left")
     t.equal(before, machine(), f"{name}: the machine is as it was")
 
 

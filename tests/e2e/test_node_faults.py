@@ -10,7 +10,8 @@ import time
 
 import tap
 from cluster import becomes, wait_until
-from node import Node, why_not
+from machine import why_not
+from node import Node
 from user import NS, User, definition
 
 KILLS = 10

@@ -10,7 +10,8 @@ import sys
 
 import tap
 from cluster import becomes
-from node import Node, why_not
+from machine import why_not
+from node import Node
 from user import GONE_S, NS, SWEEP, User, definition
 
 TRIALS = 10   # four points and their baseline, twice

@@ -1,7 +1,7 @@
 #!/bin/sh
-# certs.sh DIR SERVER_URL [NODE]   Makes what a throw-away control plane, its clients and its one real node need, in
-# DIR: one CA, the serving certificate, the key for service account tokens, and a kubeconfig for each client. Keys are
-# ECDSA P-256: fast to make.
+# certs.sh DIR SERVER_URL [NODE]   Makes what a throw-away control plane, its clients and its real node need, in DIR: one
+# CA, the serving certificate, the key for service account tokens, and a kubeconfig for each client. Keys are ECDSA
+# P-256: fast to make. If DIR is there already, makes what one more NODE needs, which finds the server at SERVER_URL.
 set -eu
 d=$1
 url=$2
@@ -35,19 +35,24 @@ make() {
     leaf scheduler /CN=system:kube-scheduler clientAuth
     leaf kwok /O=system:masters/CN=kwok clientAuth
     leaf coredns /O=system:masters/CN=coredns clientAuth
-    if [ -n "$node" ]; then
-        leaf kubelet "/O=system:nodes/CN=system:node:$node" clientAuth
-        leaf apiserver-kubelet /O=system:masters/CN=apiserver-kubelet clientAuth
-    fi
+    leaf apiserver-kubelet /O=system:masters/CN=apiserver-kubelet clientAuth
     key sa.key
     openssl ec -in sa.key -pubout -out sa.pub
 }
-make 2> openssl.log || {
+fail() {
     cat openssl.log >&2
     exit 1
 }
+users=
+if [ ! -f sa.pub ]; then
+    make 2> openssl.log || fail
+    users="admin kcm scheduler kwok coredns"
+fi
+if [ -n "$node" ]; then
+    leaf "$node" "/O=system:nodes/CN=system:node:$node" clientAuth 2> openssl.log || fail
+fi
 
-for user in admin kcm scheduler kwok coredns ${node:+kubelet}; do
+for user in $users $node; do
     cat > "$user.kubeconfig" <<Y
 apiVersion: v1
 kind: Config
