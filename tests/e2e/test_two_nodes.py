@@ -82,6 +82,9 @@ class Story:
         trials = [(trial["attempt"], trial["phase"]) for point in result["points"] for trial in point["trials"]]
         self.t.equal(("Succeeded", [(1, "Succeeded")]), (result["phase"], trials), f"{self.name}: by its second attempt")
         self.t.ok(result["points"][0]["throughput"]["value"] > 0, f"{self.name}: and has its result")
+        placed = {item["placement"]["node"] for point in result["points"] for trial in point["trials"]
+                  for item in trial["replicas"]["items"]}
+        self.t.equal({self.here}, placed, f"{self.name}: which names its node")
         self.t.match(f"attempt=0 outcome=Void error: {message}", said, f"{self.name}: the first is void, and why")
         self.user.ctl("delete", self.run)
 
