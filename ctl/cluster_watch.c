@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
+#include "base/vec.h"
 #include "ctl/cluster_internal.h"
 #include "ctl/object.h"
 #include "ctl/progress.h"
@@ -36,23 +38,36 @@ struct watch {
     struct kube_call *call;         /* to benchd or for its Lease; NULL: none is under way */
     struct kube_call *cancellation; /* after --timeout; NULL: none is under way */
     uint64_t asked_ms;
-    struct run_status status;  /* of the object */
-    struct loaded_run run;     /* as it was when the progress began */
-    struct progress *progress; /* NULL: benchd has not accepted the run yet */
-    struct attempt_ids known;  /* attempts that were shown */
-    struct attempt_ids wanted; /* ended attempts to be asked for and shown */
-    size_t n_events;           /* shown */
-    struct replica_step step;  /* the last one shown */
-    struct err err;            /* why the last question failed, or why we may not watch */
+    struct run_status status;   /* of the object */
+    struct loaded_run run;      /* as it was when the progress began */
+    struct progress *progress;  /* NULL: benchd has not accepted the run yet */
+    struct attempt_ids known;   /* attempts that were shown */
+    struct attempt_ids wanted;  /* ended attempts to be asked for and shown */
+    size_t n_events;            /* shown */
+    VEC(struct run_wait) waits; /* shown when the status had them; their events come later */
+    struct replica_step step;   /* the last one shown */
+    struct err err;             /* why the last question failed, or why we may not watch */
 };
 
 static void advance(struct watch *w, enum watch_event event);
 
+static bool is_wait_shown(const struct watch *w, const struct event_row *event)
+{
+    vec_each (const struct run_wait, it, &w->waits) {
+        if (strcmp(it->reason, event->reason) == 0 && strcmp(it->text, event->note) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void show_events(struct watch *w, const struct loaded_run *run)
 {
     for (size_t i = w->n_events; i < run->n_events; i++) {
-        progress_event(w->progress, run->events[i].type, run->events[i].reason,
-                       run->events[i].note);
+        if (!is_wait_shown(w, &run->events[i])) {
+            progress_event(w->progress, run->events[i].type, run->events[i].reason,
+                           run->events[i].note);
+        }
     }
     w->n_events = run->n_events > w->n_events ? run->n_events : w->n_events;
 }
@@ -328,6 +343,9 @@ static void show_phase(struct watch *w, const struct run_status *status)
         status->phase != w->status.phase || strcmp(status->message, w->status.message) != 0;
     if (is_news && w->progress != NULL && wait_is_in(status)) { /* benchd's events come late */
         progress_event(w->progress, EVENT_WARNING, status->reason, status->message);
+        struct run_wait *shown = vec_push(&w->waits);
+        text_put(shown->reason, sizeof(shown->reason), "%s", status->reason);
+        text_put(shown->text, sizeof(shown->text), "%s", status->message);
     }
     if (is_news && w->progress == NULL && w->opts->mode != PROGRESS_NONE) {
         cli_note(w->c->backend.cli, "run/%s: %s%s%s", w->name, run_phase_to_string(status->phase),
@@ -437,6 +455,7 @@ enum watch_state cluster_watch(struct cluster *c, const char *name, const char *
     loaded_run_done(&w->run);
     attempt_ids_done(&w->known);
     attempt_ids_done(&w->wanted);
+    vec_done(&w->waits);
     free(w);
     return end;
 }

@@ -384,21 +384,27 @@ class Running(RunCase):
     def test_what_a_run_waits_for_is_told(self):
         self.put_tiny()
         waiting = [{"type": "Waiting", "status": "True", "reason": "PodsRemain", "message": "pod 'a' on node 'n1'"}]
+        events = [{"unixMs": 1, "type": "Warning", "reason": reason, "note": note}
+                  for reason, note in (("PodsRemain", "pod 'a' on node 'n1'"), ("PodsRemain", "pod 'b' on node 'n1'"))]
 
         def wait(name):
             document = json.loads(json.dumps(self.document))
             document["run"].update(name=name)
-            self.fake.documents[name] = document
+            self.fake.documents[name] = {**document, "attempts": document["attempts"][:-1], "events": []}
             self.fake.set_status(name, phase="Running")
             wait_until(lambda: len(self.sent("GET", "/proxy/")) >= 2)
             self.fake.set_status(name, phase="Running", conditions=waiting)
             n = len(self.sent("GET", "/proxy/"))
             wait_until(lambda: len(self.sent("GET", "/proxy/")) > n)
             self.fake.set_status(name, phase="Running", conditions=waiting, eta="5s")
+            # With the next attempt benchd has events: of that wait, and of one that was over before the status said so.
+            self.fake.documents[name] = {**document, "events": events}
             self.fake.set_status(name, phase="Succeeded", conditions=[])
 
         self.fake.on_create = wait
-        self.assertEqual(self.ctl("run", "tiny").stderr.count("warning PodsRemain: pod 'a' on node 'n1'"), 1)
+        said = self.ctl("run", "tiny").stderr
+        self.assertEqual(said.count("warning PodsRemain: pod 'a' on node 'n1'"), 1)
+        self.assertEqual(said.count("warning PodsRemain: pod 'b' on node 'n1'"), 1)
 
     def test_deleted_meanwhile(self):
         self.put_tiny()
