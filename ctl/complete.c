@@ -21,6 +21,7 @@ struct source {
 
 static const struct source sources[] = {
     {"CHART", complete_charts},
+    {"COMMAND", complete_files},
     {"FILE", complete_files},
     {"FORMAT", complete_formats},
     {"HOW", complete_progress},
@@ -28,6 +29,7 @@ static const struct source sources[] = {
     {"NAME,..", complete_systems},
     {"NAME=V1,V2", complete_swept},
     {"P", complete_points},
+    {"PROFILE", complete_profiles},
     {"ROLE", complete_roles},
     {"RUN", complete_runs},
     {"RUN_A", complete_runs},
@@ -40,10 +42,12 @@ static const struct source sources[] = {
     {"CONTEXT", NULL},
     {"DURATION", NULL},
     {"I", NULL},
+    {"IMAGE", NULL},
     {"N", NULL},
     {"NS", NULL},
     {"RATIO", NULL},
     {"T", NULL},
+    {"TEXT", NULL},
 };
 
 static const struct source *find_source(const char *value_name)

@@ -29,6 +29,7 @@ void complete_swept(struct typing *t);
 void complete_charts(struct typing *t);
 void complete_roles(struct typing *t);
 void complete_formats(struct typing *t);
+void complete_profiles(struct typing *t);
 void complete_colors(struct typing *t);
 void complete_progress(struct typing *t);
 void complete_files(struct typing *t);

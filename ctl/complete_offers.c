@@ -14,6 +14,7 @@
 #include "ctl/progress.h"
 #include "ctl/usage.h"
 #include "report/report.h"
+#include "spec/shipped_profiles.h"
 #include "spec/spec_load.h"
 
 static void offer(struct typing *t, const char *text, const char *help)
@@ -234,6 +235,14 @@ void complete_roles(struct typing *t)
 void complete_formats(struct typing *t)
 {
     complete_choices(t, t->cli.verb == NULL ? NULL : t->cli.verb->formats);
+}
+
+/* Those that bring no program: for the others a definition ships. */
+void complete_profiles(struct typing *t)
+{
+    for (size_t i = 0; shipped_profile_at(i) != NULL; i++) {
+        offer(t, shipped_profile_at(i)->name, "");
+    }
 }
 
 void complete_colors(struct typing *t)

@@ -21,6 +21,7 @@ struct drive {
     uv_loop_t loop;
     uv_signal_t signals[N_SIGNALS];
     uv_timer_t timeout;
+    uv_timer_t enough; /* runs out at once: a record comes while its replica is being read */
     struct launcher *launcher;
     struct driver *driver; /* NULL before and after its time */
     struct progress *progress;
@@ -32,6 +33,23 @@ static void say(const struct drive *d, const char *text)
     if (d->params->mode != PROGRESS_NONE) {
         progress_event(d->progress, EVENT_WARNING, "Cancelling", text);
     }
+}
+
+static void show_outputs(struct drive *d)
+{
+    const struct drive_watch *watch = d->params->watch;
+    struct observed_replica *replicas = NULL;
+    size_t n = 0;
+    if (watch == NULL || d->launcher->ops->observe(d->launcher, &replicas, &n, NULL) < 0) {
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct replica_output output;
+        if (d->launcher->ops->collect(d->launcher, &replicas[i].id, &output, NULL) == 0) {
+            watch->on_output(watch->ctx, &replicas[i].id, &output);
+        }
+    }
+    free(replicas);
 }
 
 static void on_signal(uv_signal_t *handle, int signum)
@@ -47,6 +65,7 @@ static void on_signal(uv_signal_t *handle, int signum)
         return;
     }
     d->end = DRIVE_INTERRUPTED;
+    show_outputs(d);
     say(d, "stopping the run's processes; press Ctrl-C again to kill them");
     driver_cancel(d->driver);
 }
@@ -56,7 +75,18 @@ static void on_timeout(uv_timer_t *timer)
     struct drive *d = timer->data;
     if (d->end == DRIVE_FINISHED && d->driver != NULL) {
         d->end = DRIVE_TIMEOUT;
+        show_outputs(d);
         say(d, "--timeout expired");
+        driver_cancel(d->driver);
+    }
+}
+
+static void on_enough(uv_timer_t *timer)
+{
+    struct drive *d = timer->data;
+    if (d->end == DRIVE_FINISHED && d->driver != NULL) {
+        d->end = DRIVE_ENOUGH;
+        show_outputs(d);
         driver_cancel(d->driver);
     }
 }
@@ -78,7 +108,12 @@ static void on_attempt(void *ctx, const struct attempt_row *row)
 
 static void on_record(void *ctx, const struct replica_id *id, const struct record *record)
 {
-    progress_record(((struct drive *)ctx)->progress, id, record);
+    struct drive *d = ctx;
+    const struct drive_watch *watch = d->params->watch;
+    progress_record(d->progress, id, record);
+    if (watch != NULL && watch->is_enough(watch->ctx, id, record)) {
+        (void)uv_timer_start(&d->enough, on_enough, 0, 0); /* fails only while it closes */
+    }
 }
 
 /* A signal that our parent made us ignore (nohup, a shell's background job) stays ignored. */
@@ -99,7 +134,8 @@ static void start_handles(struct drive *d)
         uv_unref((uv_handle_t *)&d->signals[i]); /* only the driver keeps the loop alive */
     }
     (void)uv_timer_init(&d->loop, &d->timeout); /* always 0 */
-    d->timeout.data = d;
+    (void)uv_timer_init(&d->loop, &d->enough);
+    d->timeout.data = d->enough.data = d;
     if (d->params->timeout_ms > 0) {
         (void)uv_timer_start(&d->timeout, on_timeout, (uint64_t)d->params->timeout_ms, 0);
         uv_unref((uv_handle_t *)&d->timeout);
@@ -114,6 +150,7 @@ static void close_handles(struct drive *d)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
     }
     uv_close((uv_handle_t *)&d->timeout, NULL);
+    uv_close((uv_handle_t *)&d->enough, NULL);
 }
 
 static int run_driver(struct drive *d, struct err *err)

@@ -2,14 +2,25 @@
 #pragma once
 
 #include "ctl/progress.h"
+#include "run/launcher.h"
 #include "result/result.h"
 #include "spec/run_def.h"
 #include "store/store.h"
+
+/* Who looks on at a run and may end it early. */
+struct drive_watch {
+    /* True: enough is known, and the run is cancelled. */
+    bool (*is_enough)(void *ctx, const struct replica_id *id, const struct record *record);
+    /* The output of each replica so far, before a run is cancelled. */
+    void (*on_output)(void *ctx, const struct replica_id *id, const struct replica_output *output);
+    void *ctx;
+};
 
 enum drive_end {
     DRIVE_FINISHED,    /* the run came to its own end */
     DRIVE_INTERRUPTED, /* cancelled by a signal */
     DRIVE_TIMEOUT,     /* cancelled by --timeout */
+    DRIVE_ENOUGH,      /* cancelled by the watch */
     DRIVE_STOPPED,     /* a second signal: nothing runs any more, the run may be resumed */
 };
 
@@ -21,7 +32,8 @@ struct drive_params { /* all borrowed */
     size_t n_rows;
     enum progress_mode mode;
     bool ascii, color;
-    int64_t timeout_ms; /* 0: none */
+    int64_t timeout_ms;              /* 0: none */
+    const struct drive_watch *watch; /* NULL: nobody looks on */
 };
 
 /* Returns when no process of the run is left. -Exxx: the driver gave up (full disk, bad store). */

@@ -23,10 +23,10 @@ struct local_run {
     struct profiles profiles;
 };
 
-/* Stores the run under a new name, and tries another one if a run has it already. */
-static enum exit_code put_new(struct store *s, const struct run_def *def, char **ret_name,
-                              struct err *err)
+/* Tries another name if a run has it already. */
+enum exit_code local_run_put(struct store *s, const struct run_def *def, char **ret_name)
 {
+    struct err storage = {0}, *err = &storage;
     char name[RUN_NAME_SIZE], uid[RUN_UID_SIZE];
     unsigned char random[21];
     int r;
@@ -68,7 +68,6 @@ static enum exit_code create(const struct cli *cli, const struct profiles *profi
     struct definition_file file = {0};
     struct run_def *def = NULL;
     struct buf warning = BUF_INIT;
-    struct err err = {0};
     enum exit_code code = definition_open(cli, &file);
     if (code == EXIT_OK) {
         struct definition_load_params params = {
@@ -85,7 +84,7 @@ static enum exit_code create(const struct cli *cli, const struct profiles *profi
         code = local_store_open(cli, true, ret_store);
     }
     if (code == EXIT_OK) {
-        code = put_new(*ret_store, def, ret_name, &err);
+        code = local_run_put(*ret_store, def, ret_name);
     }
     if (code == EXIT_OK) {
         _cleanup_(freep) char *url = local_store_url(cli);

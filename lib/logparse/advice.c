@@ -5,7 +5,6 @@
 
 #include "base/str.h"
 #include "logparse/guess.h"
-#include "logparse/lines.h"
 #include "logparse/miss.h"
 #include "logparse/suggest.h"
 
@@ -65,30 +64,15 @@ void log_advise(const char *text, size_t len, const struct log_parser_params *wh
     put_advice(text, len, who, is_news ? &guess : NULL, out);
 }
 
-struct last {
-    struct log_miss miss;
-    uint64_t n;
-};
-
-static void on_line(void *ctx, const char *line, size_t len)
-{
-    struct last *last = ctx;
-    log_miss_remember(&last->miss, ++last->n, line, len);
-}
-
 void log_explain_unread(const char *text, size_t len, const struct log_parser_params *who,
                         struct buf *out)
 {
-    struct last last = {0};
-    struct log_lines lines;
-    log_lines_init(&lines, on_line, &last);
-    log_lines_feed(&lines, text, len);
-    log_lines_end(&lines);
-    log_lines_done(&lines);
+    struct buf last = BUF_INIT;
+    log_miss_put_tail(text, len, &last);
     const char *tail = tail_of(text, &len);
     struct log_guess guess;
     const bool is_found = log_guess_rule(tail, len, who, &guess) == 0;
-    if (last.n == 0) {
+    if (last.len == 0) {
         buf_puts(out, "it printed nothing\n");
     } else if (is_found) {
         buf_printf(out, "it printed no record, but the shipped log rule %s reads ", guess.rule);
@@ -97,6 +81,7 @@ void log_explain_unread(const char *text, size_t len, const struct log_parser_pa
     } else {
         buf_puts(out, "it printed no record, and the system has no log rule\n");
     }
-    log_miss_put_last(&last.miss, out);
+    buf_puts(out, buf_cstr(&last));
+    buf_done(&last);
     put_advice(tail, len, who, is_found ? &guess : NULL, out);
 }

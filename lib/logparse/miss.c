@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "logparse/lines.h"
+
 static void quote(struct log_quote *q, uint64_t number, const char *line, size_t len)
 {
     const size_t n = len < sizeof(q->text) - 1 ? len : sizeof(q->text) - 1;
@@ -90,6 +92,28 @@ void log_miss_put_last(const struct log_miss *m, struct buf *out)
     for (uint64_t number = newest - n + 1; number <= newest; number++) {
         put_quote(out, &m->last[(number - 1) % LOG_LAST_LINES]);
     }
+}
+
+struct last {
+    struct log_miss miss;
+    uint64_t n; /* lines so far */
+};
+
+static void on_line(void *ctx, const char *line, size_t len)
+{
+    struct last *last = ctx;
+    log_miss_remember(&last->miss, ++last->n, line, len);
+}
+
+void log_miss_put_tail(const char *text, size_t len, struct buf *out)
+{
+    struct last last = {0};
+    struct log_lines lines;
+    log_lines_init(&lines, on_line, &last);
+    log_lines_feed(&lines, text, len);
+    log_lines_end(&lines);
+    log_lines_done(&lines);
+    log_miss_put_last(&last.miss, out);
 }
 
 void log_miss_format(const struct log_miss *m, const struct log_rule *rule, struct buf *out)

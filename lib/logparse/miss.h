@@ -31,5 +31,7 @@ void log_miss_compare(struct log_miss *m, const struct log_rule *rule, enum role
                       uint64_t number, const char *line, size_t len);
 /* "the last 5 lines:" and the lines, each with its newline; nothing where there is no line. */
 void log_miss_put_last(const struct log_miss *m, struct buf *out);
+/* The same for a whole output. */
+void log_miss_put_tail(const char *text, size_t len, struct buf *out);
 /* The same, then "nearest miss: ...". */
 void log_miss_format(const struct log_miss *m, const struct log_rule *rule, struct buf *out);

@@ -170,6 +170,19 @@ static size_t word_end(const char *line, size_t len, size_t at)
     return at;
 }
 
+/* What stands between "images" and "s"; 0: nothing is divided. */
+static size_t divider_len(const char *line, size_t len, size_t at)
+{
+    static const char *const dividers[] = {"/", " per ", " a ", " each "};
+    for (size_t i = 0; i < sizeof(dividers) / sizeof(dividers[0]); i++) {
+        const size_t n = strlen(dividers[i]);
+        if (len - at > n && strncasecmp(line + at, dividers[i], n) == 0) {
+            return n;
+        }
+    }
+    return 0;
+}
+
 static struct behind read_behind(const char *line, size_t len, size_t at)
 {
     struct behind b = {0};
@@ -179,12 +192,8 @@ static struct behind read_behind(const char *line, size_t len, size_t at)
         return b;
     }
     b.first = word_of(line, at, end);
-    size_t next = end;
-    if (next < len && line[next] == '/') {
-        next++;
-    } else if (len - next > 5 && strncasecmp(line + next, " per ", 5) == 0) {
-        next += 5;
-    } else {
+    const size_t next = end + divider_len(line, len, end);
+    if (next == end) {
         return b;
     }
     const size_t second_end = word_end(line, len, next);

@@ -50,6 +50,7 @@ class Offers(Case):
         self.assertEqual(self.offered("run", "--file", "", hints=0), [])
         self.assertEqual(self.offered("get", "--store", "", hints=NO_SPACE), ["sqlite:"])
         self.assertEqual(self.offered("run", "x", "--steps", ""), [])
+        self.assertEqual(self.offered("init", "--profile", "tf"), ["tf-config-chief", "tf-config"])
 
     def test_words(self):
         self.assertIn("vgg16-pserver-sweep", self.offered("run", "--local", "vgg16-p", hints=0))

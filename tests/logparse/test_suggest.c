@@ -32,6 +32,8 @@ static const struct {
     {"250ms/step", "{lines: [{kind: Step, pattern: '(?<step_ms>)ms/step\\b'}]}", BATCH / 0.25, UNIT_SAMPLES},
     {"it's at 30 fps", "{lines: [{kind: Step, pattern: '(?<![\\w.,])(?<rate>) +fps\\b'}]}", 30, UNIT_SAMPLES},
     {"busbw 12.5 GB/s", "{lines: [{kind: Step, unit: GB, pattern: '(?<![\\w.,])(?<rate>) +GB/s\\b'}]}", 12.5, UNIT_GB},
+    {"98.5 images a second", "{lines: [{kind: Step, pattern: '(?<rate>) +images +a +second\\b'}]}", 98.5, UNIT_SAMPLES},
+    {"98.5 things each sec", "{lines: [{kind: Step, pattern: '(?<rate>) +things +each +sec\\b'}]}", 98.5, UNIT_SAMPLES},
     /* a name before the number */
     {"imgs_per_sec: 98.5", "{lines: [{kind: Step, pattern: 'imgs_per_sec: +(?<rate>)'}]}", 98.5, UNIT_SAMPLES},
     {"{\"step\": 7, \"loss\": 2.1, \"tokens_per_sec\": 4096.5}", "{lines: [{kind: Step, unit: tokens, pattern: '(?<!\\w)step\": +(?<step>).*?(?<!\\w)loss\": +(?<loss>).*?(?<!\\w)tokens_per_sec\": +(?<rate>)'}]}", 4096.5, UNIT_TOKENS},

@@ -21,6 +21,7 @@ NOT_OURS = {
     "ctl/benchctl": "a program, in a build folder",
     "daemon/benchd": "a program",
     "worker/benchworker": "a program",
+    "worker/[0-9]": "a replica",
     "x*.[ch]": "stands for any file",
     "stdio.h": "libc",
     "cpuid.h": "the compiler",

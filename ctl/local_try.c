@@ -1,0 +1,332 @@
+/* benchctl try FILE --local: for each system of the definition, one trial of its smallest point in a store
+ * that is removed at the end, ended as soon as a figure is known. Edge file: makes and removes a folder. */
+#include "ctl/local_try.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "ctl/definition.h"
+#include "ctl/drive.h"
+#include "ctl/host.h"
+#include "ctl/human.h"
+#include "ctl/local_run.h"
+#include "ctl/local_store.h"
+#include "ctl/profiles.h"
+#include "ctl/try_def.h"
+#include "ctl/try_seen.h"
+#include "logparse/miss.h"
+#include "spec/spec_load.h"
+
+#define PLACEHOLDER_UID "00000000-0000-4000-8000-000000000000"
+
+struct local_try {
+    const struct cli *cli;
+    int64_t steps, timeout_ms;
+    struct profiles profiles;
+    char *worker; /* owned */
+    char *folder; /* of the store; owned; NULL: none yet */
+    struct store *store;
+};
+
+/* ---- a store for now ---- */
+
+static enum exit_code make_store(struct local_try *t)
+{
+    const char *tmp = getenv("TMPDIR");
+    t->folder = xasprintf("%s/benchctl-try-XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
+    if (mkdtemp(t->folder) == NULL) {
+        const enum exit_code code = cli_error(EXIT_LOCAL_RESOURCE, "set TMPDIR to another folder",
+                                              "create folder '%s': %s", t->folder, strerror(errno));
+        free(t->folder);
+        t->folder = NULL;
+        return code;
+    }
+    _cleanup_(freep) char *url = xasprintf("sqlite:%s/try.db", t->folder);
+    struct err err = {0};
+    return store_open(url, true, &t->store, &err) < 0
+               ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg)
+               : EXIT_OK;
+}
+
+static void remove_store(struct local_try *t)
+{
+    store_close(t->store);
+    DIR *dir = t->folder == NULL ? NULL : opendir(t->folder);
+    struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        (void)unlinkat(dirfd(dir), entry->d_name, 0); /* "." and ".." stay */
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);    /* only read from */
+        (void)rmdir(t->folder); /* what stays is in the folder for temporary files */
+    }
+    free(t->folder);
+}
+
+/* ---- what came of it ---- */
+
+/* The last lines of a program that failed. */
+static void put_last_lines(const struct local_try *t, const struct loaded_run *run, struct buf *out)
+{
+    const struct trial_result *trial = &run->result->points[0].trials[0];
+    for (size_t i = 0; i < trial->n_replicas; i++) {
+        const struct replica_row *rep = trial->replicas[i].row;
+        struct err err;
+        char *text = NULL;
+        size_t len = 0;
+        if (rep->failure == NULL ||
+            t->store->ops->get_log(t->store, run->row.uid, &rep->id, &text, &len, &err) < 0) {
+            continue; /* without a log it printed nothing */
+        }
+        buf_printf(out, "%s/%u, ", role_to_string(rep->id.role), rep->id.index);
+        log_miss_put_tail(text, len, out);
+        free(text);
+        return;
+    }
+}
+
+/* The run came to its own end: true, if with a figure. */
+static bool put_result(const struct local_try *t, const struct loaded_run *run, struct buf *out)
+{
+    const struct trial_result *trial = &run->result->points[0].trials[0];
+    if (trial->phase != TRIAL_SUCCEEDED) {
+        buf_printf(out, "%s\n", trial->error == NULL ? "it did not end" : trial->error);
+        buf_puts(out, trial->details == NULL ? "" : trial->details);
+        if (trial->details == NULL) {
+            put_last_lines(t, run, out);
+        }
+        return false;
+    }
+    const struct summary *s = NULL;
+    for (size_t i = 0; i < trial->n_replicas; i++) {
+        const struct replica_result *r = &trial->replicas[i];
+        s = s == NULL && r->has_summary && r->throughput.estimate.known ? &r->summary : s;
+    }
+    try_put_figure(out, s == NULL ? 0 : s->steps, trial->throughput.estimate.value,
+                   trial->throughput.unit, s == NULL ? "" : s->source.rule,
+                   s == NULL ? "" : s->source.method);
+    return true;
+}
+
+/* "ours, 1 worker: " */
+static void put_who(const struct run_def *def, struct buf *out)
+{
+    const struct point *p = &def->matrix.points[0];
+    buf_printf(out, "%s", def->spec->systems.items[0].name);
+    const char *separator = " (";
+    for (int role = ROLE_COUNT - 1; role >= 0; role--) {
+        if (p->replicas[role] > 0) {
+            buf_printf(out, "%s%u %s%s", separator, p->replicas[role],
+                       role_to_string((enum role)role), p->replicas[role] == 1 ? "" : "s");
+            separator = ", ";
+        }
+    }
+    buf_puts(out, "): ");
+}
+
+static enum exit_code conclude(const struct local_try *t, const char *name,
+                               const struct try_seen *seen, enum drive_end end)
+{
+    struct loaded_run run;
+    enum exit_code code = local_store_load_run(t->cli, t->store, name, &run);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    struct buf out = BUF_INIT;
+    put_who(run.def, &out);
+    const bool has_figure =
+        end == DRIVE_FINISHED ? put_result(t, &run, &out) : try_seen_format(seen, &out);
+    code = cli_print(&out);
+    if (code == EXIT_OK) {
+        code = end == DRIVE_INTERRUPTED || end == DRIVE_STOPPED ? EXIT_INTERRUPTED
+               : has_figure                                     ? EXIT_OK
+               : end == DRIVE_TIMEOUT                           ? EXIT_TIMEOUT
+                                                                : EXIT_RUN_FAILED;
+    }
+    buf_done(&out);
+    loaded_run_done(&run);
+    return code;
+}
+
+/* ---- one system ---- */
+
+static bool on_record(void *ctx, const struct replica_id *id, const struct record *record)
+{
+    return try_seen_record(ctx, id, record);
+}
+
+static void on_output(void *ctx, const struct replica_id *id, const struct replica_output *output)
+{
+    try_seen_output(ctx, id, output);
+}
+
+static enum exit_code drive_small(const struct local_try *t, const struct run_def *def,
+                                  const char *name)
+{
+    struct try_seen seen;
+    try_seen_init(&seen, def, t->steps);
+    const struct drive_watch watch = {on_record, on_output, &seen};
+    const struct drive_params params = {
+        .def = def,
+        .store = t->store,
+        .benchworker = t->worker,
+        .mode = PROGRESS_NONE,
+        .ascii = t->cli->ascii,
+        .timeout_ms = t->timeout_ms,
+        .watch = &watch,
+    };
+    struct err err = {0};
+    enum drive_end end = DRIVE_FINISHED;
+    const enum exit_code code = drive(&params, &end, &err) < 0
+                                    ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg)
+                                    : conclude(t, name, &seen, end);
+    try_seen_done(&seen);
+    return code;
+}
+
+/* The run of one point; NULL: the diagnostics were printed, and the whole definition had none. */
+static struct run_def *small_def(const struct local_try *t, const struct run_def *def,
+                                 const struct point *point)
+{
+    json_t *document = try_definition(def, point, t->steps);
+    _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
+    json_decref(document);
+    const struct spec_overrides overrides = {.profiles = &t->profiles};
+    struct diags diags = {0};
+    struct spec *spec = NULL;
+    struct run_def *small = NULL;
+    const struct run_def_params params = {.name = "try",
+                                          .uid = PLACEHOLDER_UID,
+                                          .created_unix_ms = clock_unix_ms(),
+                                          .cpus = def->cpus};
+    int r = text == NULL ? -EINVAL : spec_load(text, strlen(text), &overrides, &spec, &diags);
+    if (r >= 0) {
+        r = run_def_new(spec, &params, &small, &diags);
+    }
+    if (r < 0) {
+        struct buf out = BUF_INIT;
+        diags_format(&diags, "(the smallest point)", text == NULL ? "" : text, &out);
+        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
+        buf_done(&out);
+    }
+    diags_done(&diags);
+    return small;
+}
+
+static enum exit_code try_system(const struct local_try *t, const struct run_def *def,
+                                 uint32_t system)
+{
+    const struct point *point = try_smallest_point(def, system);
+    if (point == NULL) {
+        return EXIT_OK; /* the sweep leaves it out */
+    }
+    struct run_def *small = small_def(t, def, point);
+    if (small == NULL) {
+        return EXIT_USAGE;
+    }
+    _cleanup_(freep) char *name = NULL;
+    struct loaded_run run = {0};
+    struct err err;
+    enum exit_code code = local_run_put(t->store, small, &name);
+    run_def_free(small);
+    if (code == EXIT_OK) {
+        code = local_store_load_run(t->cli, t->store, name, &run); /* as it is stored */
+    }
+    if (code == EXIT_OK && profiles_set_commands(&t->profiles, run.def->spec, &err) < 0) {
+        code = cli_error(EXIT_NOT_FOUND, NULL, "%s", err.msg);
+    }
+    if (code == EXIT_OK && t->store->ops->claim_run(t->store, run.row.uid, &err) < 0) {
+        code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    }
+    if (code == EXIT_OK) {
+        char limit[HUMAN_SIZE];
+        human_duration(t->timeout_ms, limit);
+        cli_note(t->cli, "trying %s for %s at most; nothing is stored",
+                 def->spec->systems.items[system].name, limit);
+        code = drive_small(t, run.def, name);
+        t->store->ops->release_run(t->store, run.row.uid);
+    }
+    loaded_run_done(&run);
+    return code;
+}
+
+static enum exit_code try_all(struct local_try *t, const struct run_def *def)
+{
+    enum exit_code worst = EXIT_OK;
+    for (uint32_t i = 0; i < def->spec->systems.len; i++) {
+        const enum exit_code code = try_system(t, def, i);
+        worst = worst == EXIT_OK ? code : worst;
+        if (code == EXIT_INTERRUPTED) {
+            return code;
+        }
+    }
+    if (worst == EXIT_OK) {
+        cli_note(t->cli, "the first steps are in these figures; benchctl run measures");
+    }
+    return worst;
+}
+
+/* ---- the verb ---- */
+
+static enum exit_code take_options(struct local_try *t)
+{
+    const struct args *args = &t->cli->args;
+    const char *timeout = args_get(args, "timeout", TRY_TIMEOUT);
+    if (human_parse_duration(timeout, &t->timeout_ms) < 0) {
+        return cli_error(EXIT_USAGE, "for example --timeout 90s or --timeout 10m",
+                         "--timeout '%s': expected a duration", timeout);
+    }
+    const enum exit_code code = definition_number(t->cli, "steps", 1000000, &t->steps);
+    t->steps = t->steps == 0 ? TRY_STEPS : t->steps;
+    return code;
+}
+
+static enum exit_code load(struct local_try *t, struct run_def **ret)
+{
+    struct definition_file file = {0};
+    enum exit_code code = definition_open(t->cli, &file);
+    if (code == EXIT_OK) {
+        const struct definition_load_params params = {
+            .profiles = &t->profiles, .is_local = true, .created_unix_ms = clock_unix_ms()};
+        code = definition_load(t->cli, &file, &params, ret);
+    }
+    if (code == EXIT_OK) {
+        code = profiles_check(&t->profiles, (*ret)->spec);
+    }
+    definition_file_done(&file);
+    return code;
+}
+
+enum exit_code local_try(const struct cli *cli)
+{
+    struct local_try t = {.cli = cli};
+    struct run_def *def = NULL;
+    struct err err = {0};
+    enum exit_code code = take_options(&t);
+    if (code == EXIT_OK) {
+        code = profiles_open(&t.profiles);
+    }
+    if (code == EXIT_OK && host_find_worker(&t.worker, &err) < 0) {
+        code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
+    }
+    if (code == EXIT_OK) {
+        code = load(&t, &def);
+    }
+    if (code == EXIT_OK) {
+        code = make_store(&t);
+    }
+    if (code == EXIT_OK) {
+        code = try_all(&t, def);
+    }
+    remove_store(&t);
+    run_def_free(def);
+    profiles_done(&t.profiles);
+    free(t.worker);
+    return code;
+}

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""benchctl init: a definition for a command, which is valid, and says what it guessed."""
+import json
+
+import cli
+
+PROFILES = ["jax", "none", "paddle-fleet", "paddle-fluid", "tf-config", "tf-config-chief", "torchrun"]
+
+
+class Init(cli.CliCase):
+    def init(self, *args):
+        """The text, and the definition as `plan` reads it."""
+        text = self.ctl("init", *args).stdout
+        path = self.folder / "made.yaml"
+        path.write_text(text, encoding="utf-8")
+        self.assertIn("is valid", self.ctl("validate", str(path)).stdout)
+        self.assertEqual([line for line in text.splitlines() if len(line) > 120], [])
+        plan = json.loads(self.ctl("plan", str(path), "--local", "-o", "json").stdout)
+        return text, plan
+
+    def line(self, text, key):
+        """What stands behind a key, up to its comment."""
+        found = [line.split(": ", 1)[1].split("  #")[0] for line in text.splitlines()
+                 if line.lstrip(" -").startswith(key + ": ")]
+        self.assertEqual(len(found), 1, text)
+        return found[0]
+
+    def test_every_profile_is_valid(self):
+        for profile in PROFILES:
+            with self.subTest(profile):
+                text, _ = self.init("--profile", profile, "--image", "registry/x:1", "--", "train.py", "--lr", "0.1")
+                self.assertEqual(self.line(text, "profile"), profile)
+                self.assertEqual(self.line(text, "image"), "registry/x:1")
+                self.assertNotIn("guessed", text)
+
+    def test_names_and_commands(self):
+        rows = [  # command, name, line
+            (["train.py"], "train", "[python3, train.py]"),
+            (["src/Train_MNIST.py", "--lr", "0.1"], "train-mnist", '[python3, src/Train_MNIST.py, "--lr", "0.1"]'),
+            (["python3", "-u", "./a.py"], "a", '[python3, "-u", ./a.py]'),
+            (["/opt/bin/bench"], "bench", "[/opt/bin/bench]"),
+            (["./123"], "benchmark", '["./123"]'),
+            (["sh", "-c", 'echo "5 img/s": yes'], "sh", '[sh, "-c", "echo \\"5 img/s\\": yes"]'),
+            (["x", "yes", "~", "12:30", "-1", "a: b", "#x", "", "1e3", ".5", "k=v", "$(BENCHD_STEPS)"], "x",
+             '[x, "yes", "~", "12:30", "-1", "a: b", "#x", "", "1e3", ".5", k=v, "$(BENCHD_STEPS)"]'),
+            (["x", "null", "True", ".nan", ".inf", "=", "0x1f"], "x", '[x, "null", "True", ".nan", ".inf", "=", "0x1f"]'),
+        ]
+        for words, name, command in rows:
+            with self.subTest(" ".join(words)):
+                text, plan = self.init("--", *words)
+                self.assertEqual(self.line(text, "command"), command)
+                self.assertEqual(plan["benchmark"], name)
+
+    def test_the_profile_is_guessed_by_what_shows_it(self):
+        rows = [  # command, text of the script, profile, reason
+            (["torchrun", "train.py"], None, "torchrun", "the command is torchrun"),
+            (["python3", "-m", "torch.distributed.run", "x.py"], None, "torchrun", "the command is torchrun"),
+            (["mpirun", "-np", "2", "./train"], None, "none", "the command starts its own processes"),
+            (["train.py"], "import torch.distributed as dist", "torchrun", "the script names torch.distributed"),
+            (["train.py"], "s = tf.distribute.MultiWorkerMirroredStrategy()", "tf-config", "the script names MultiWorkerMirroredStrategy"),
+            (["train.py"], "os.environ['TF_CONFIG']; ParameterServerStrategy", "tf-config-chief", "the script names ParameterServerStrategy"),
+            (["train.py"], "jax.distributed.initialize()", "jax", "the script names jax.distributed"),
+            (["train.py"], "import torch", "none", "nothing in the command shows another"),
+            (["other.py"], "import torch.distributed", "none", "nothing in the command shows another"),
+        ]
+        for words, script, profile, why in rows:
+            with self.subTest(" ".join(words) + str(script)):
+                (self.folder / "train.py").unlink(missing_ok=True)
+                if script is not None:
+                    (self.folder / "train.py").write_text(script, encoding="utf-8")
+                text, _ = self.init("--", *words)
+                self.assertEqual(self.line(text, "profile"), profile)
+                self.assertIn(f"guessed: {why}\n", text)
+        text, _ = self.init("--", "mpirun", "x")
+        self.assertIn("grid: {workers: [1]}", text)
+
+    def test_what_is_refused(self):
+        rows = [
+            ([], "needs an argument"),
+            (["--profile", "torchru", "--", "x"], "did you mean 'torchrun'?"),
+            (["--profile", "zzzzzzzz", "--", "x"], "use one of "),
+            (["--profile", "benchworker", "--", "x"], "brings its own program"),
+            (["--profile", "pytorch", "--", "x"], "does not support exchange AllReduce"),
+            (["--name", "X_", "--", "x"], "--name 'X_' is not a valid name"),
+        ]
+        for words, text in rows:
+            with self.subTest(" ".join(words)):
+                done = self.ctl("init", *words, code=2)
+                self.assertIn(text, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+
+if __name__ == "__main__":
+    cli.main()
