@@ -137,13 +137,38 @@ static struct kube_call *delete (struct pod_member *m)
     return kube_call(params->client, &req, &once, on_deleted, m);
 }
 
-void pod_requests_send(struct pod_member *m, int64_t now_ns)
+static void send_one(struct pod_member *m, int64_t now_ns)
 {
     const enum member_action action = pod_member_due(m, now_ns);
     if (action == MEMBER_DO_GET) {
         pod_member_sent(m, action, get(m));
     } else if (action == MEMBER_DO_DELETE) {
         pod_member_sent(m, action, delete (m));
+    }
+}
+
+static size_t count_deleting_over(const struct pods *l)
+{
+    size_t n = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        n += (*it)->life == MEMBER_DYING_DELETING && (*it)->remains == POD_OVER;
+    }
+    return n;
+}
+
+void pod_requests_send_due(struct pods *l, int64_t now_ns)
+{
+    const bool is_creating = l->base.ops->is_settling(&l->base);
+    const size_t most = is_creating ? DELETIONS_BESIDE_POSTS : DELETIONS_AHEAD;
+    size_t n = count_deleting_over(l);
+    vec_each (struct pod_member *, it, &l->members) {
+        struct pod_member *m = *it;
+        const bool is_patient =
+            m->remains == POD_OVER && pod_member_due(m, now_ns) == MEMBER_DO_DELETE;
+        if (!is_patient || n < most) {
+            n += is_patient;
+            send_one(m, now_ns);
+        }
     }
 }
 

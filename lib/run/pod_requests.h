@@ -13,8 +13,12 @@
  * room. The pauses between are 14 s together. */
 #define POD_ROOM_TRIES 3
 
-/* Sends the GET or DELETE that is due, if one is. */
-void pod_requests_send(struct pod_member *m, int64_t now_ns);
+/* At most that many deletions of pods that are over at a time. Nothing waits for them, and requests are
+ * sent in order: the next trial's pods must not queue behind those of the last one. */
+#define DELETIONS_AHEAD 16
+#define DELETIONS_BESIDE_POSTS 2
+/* Sends each GET and DELETE that is due, the latter within these limits. */
+void pod_requests_send_due(struct pods *l, int64_t now_ns);
 /* Sends the POST, which must be due. `servers`: the pservers' addresses by index; NULL: pods
  * find each other by name. */
 void pod_requests_post(struct pod_member *m, char **servers, int64_t now_ns);

@@ -20,10 +20,6 @@
 
 /* At most that many members are POSTING, TAKEN or CHECKING at a time. */
 #define POSTS_AHEAD 40
-/* At most that many deletions of pods that are over at a time. Nothing waits for them, and requests are
- * sent in order: the next trial's pods must not queue behind those of the last one. */
-#define DELETIONS_AHEAD 16
-#define DELETIONS_BESIDE_POSTS 2
 
 static struct pod_member *find(const struct pods *l, const struct replica_id *id)
 {
@@ -395,31 +391,6 @@ static bool say_what_is_not_deleted(const struct pods *l, struct run_wait *ret)
     return false;
 }
 
-static size_t count_deleting_over(const struct pods *l)
-{
-    size_t n = 0;
-    vec_each (struct pod_member *, it, &l->members) {
-        n += (*it)->life == MEMBER_DYING_DELETING && (*it)->remains == POD_OVER;
-    }
-    return n;
-}
-
-/* What is due for pods that exist, or may. */
-static void send_due(struct pods *l, int64_t now_ns)
-{
-    const size_t most = pods_is_settling(&l->base) ? DELETIONS_BESIDE_POSTS : DELETIONS_AHEAD;
-    size_t n = count_deleting_over(l);
-    vec_each (struct pod_member *, it, &l->members) {
-        struct pod_member *m = *it;
-        const bool is_deletion =
-            m->remains == POD_OVER && pod_member_due(m, now_ns) == MEMBER_DO_DELETE;
-        if (!is_deletion || n < most) {
-            n += is_deletion;
-            pod_requests_send(m, now_ns);
-        }
-    }
-}
-
 /* The trial cannot go on, but its pods say nothing before they are deleted, minutes later. */
 static void say_which_node_is_lost(const struct pods *l, struct run_wait *ret)
 {
@@ -451,7 +422,7 @@ static void on_tick(void *ctx)
             pod_logs_tick(*it);
         }
     }
-    send_due(l, now_ns);
+    pod_requests_send_due(l, now_ns);
     bool has_news = take_news(l);
     drop_gone(l);
     struct run_wait wait = {0};
