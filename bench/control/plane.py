@@ -26,6 +26,7 @@ RUNS = "/apis/benchd.io/v1alpha1/namespaces/benchd/benchmarkruns"
 PODS = "/api/v1/namespaces/benchd/pods"
 AT_ONCE = 8
 BUSY_TRIES = 30
+IDLE_S = 30   # the API server closes connections that are idle for longer than 90 s
 ENDED = ("Succeeded", "PartiallyFailed", "Failed", "Cancelled")
 
 
@@ -54,7 +55,7 @@ class Api:
         self.port, pki = int(port), cluster.dir / "pki"
         self.context = ssl.create_default_context(cafile=pki / "ca.crt")
         self.context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
-        self.connection = self.connect()
+        self.connection, self.used_s = self.connect(), 0
 
     def connect(self, timeout=120):
         return http.client.HTTPSConnection(self.host, self.port, context=self.context, timeout=timeout)
@@ -66,7 +67,10 @@ class Api:
         return other
 
     def call(self, method, path, body=None, content_type="application/json"):
+        if time.monotonic() - self.used_s > IDLE_S:
+            self.connection.close()   # it opens again by itself
         for left in reversed(range(BUSY_TRIES)):
+            self.used_s = time.monotonic()
             self.connection.request(method, path, json.dumps(body) if body else None, {"Content-Type": content_type})
             answer = self.connection.getresponse()
             text = answer.read()

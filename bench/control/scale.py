@@ -140,8 +140,8 @@ def attempt(work, *args):
     """The row, or why there is none: one part that fails leaves the others their figures."""
     try:
         return work(*args)
-    except plane.Failed as error:
-        return {"failed": str(error)}
+    except plane.FAILURES as error:
+        return {"failed": f"{type(error).__name__}: {error}"}
 
 
 def rounds(options, wanted):
