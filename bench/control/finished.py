@@ -1,4 +1,5 @@
-"""store: 10,000 finished runs in the store, with their objects: how soon benchd decides after a restart, and what it takes idle."""
+"""store: 10,000 runs that finished a day ago, with their objects: how soon benchd decides after a restart, and what it takes idle."""
+import datetime
 import functools
 
 from control import audit, plane, process, seed, single
@@ -18,23 +19,39 @@ def body(model, name):
     return {**{key: model[key] for key in PERSISTENT}, "metadata": {"name": name}}
 
 
+AGO_S = 86400
+TIMES = ("startTime", "completionTime")
+
+
+def ago(time):
+    """The same a day earlier."""
+    then = datetime.datetime.fromisoformat(time) - datetime.timedelta(seconds=AGO_S)
+    return then.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def copies(where, model, count):
-    """Objects like this one, with its status. Returns (name, uid) of each."""
+    """Objects like this one that ended a day ago. Returns (name, uid) of each."""
     made = []
+    status = {**model["status"], **{name: ago(model["status"][name]) for name in TIMES}}
 
     def copy(api, index):
         name = f"copy-{index}"
         uid = api.call("POST", plane.RUNS, body(model, name))["metadata"]["uid"]
-        api.call("PATCH", f"{plane.RUNS}/{name}/status", {"status": model["status"]}, "application/merge-patch+json")
+        api.call("PATCH", f"{plane.RUNS}/{name}/status", {"status": status}, "application/merge-patch+json")
         made.append((name, uid))
     where.api.many(copy, range(count))
     return made
 
 
+def kept():
+    """A run whose object stays."""
+    return {**single.definition(1, "100ms"), "runPolicy": {"activeDeadlineSeconds": 3600}}
+
+
 def deciding_s(where, daemon, run):
     """From the start of the process to the first pod of a run that waited."""
     where.audit.forget()
-    where.api.create_run(run, single.definition(1, "100ms"))
+    where.api.create_run(run, kept())
     began = plane.time.time()
     daemon.start(is_awaited=False)
     plane.wait_for(lambda: audit.creations(where.audit.events(), run), f"a pod of {run}", 300)
@@ -48,12 +65,12 @@ def rounds(options, wanted):
     if not wanted:
         return
     with plane.Plane(1, functools.partial(plane.steered, last_s=0.1)) as where, plane.Daemon(where) as daemon:
-        where.api.create_run("model", single.definition(1, "100ms"))
+        where.api.create_run("model", kept())
         daemon.ended("model")
         plane.time.sleep(2)   # its last status is written
         model = where.api.call("GET", f"{plane.RUNS}/model")
         daemon.stop()
-        seed.runs(daemon.store, "model", copies(where, model, options.finished))
+        seed.runs(daemon.store, "model", copies(where, model, options.finished), AGO_S)
         for i in wanted:
             row = {"load": [process.load()], "deciding_s": deciding_s(where, daemon, f"waits-{i}")}
             plane.time.sleep(SETTLE_S)

@@ -98,9 +98,9 @@ class Seed(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.path = pathlib.Path(folder.name, "store.db")
         db = sqlite3.connect(self.path)
-        db.executescript("CREATE TABLE run (uid TEXT, name TEXT, other TEXT); CREATE TABLE attempt (run_uid TEXT, point INT, outcome TEXT);"
+        db.executescript("CREATE TABLE run (uid TEXT, name TEXT, ended_unix_ms INT); CREATE TABLE attempt (run_uid TEXT, point INT, outcome TEXT);"
                          "CREATE TABLE event (id INTEGER PRIMARY KEY, run_uid TEXT, note TEXT);"
-                         "INSERT INTO run VALUES ('u', 'r', 'x'); INSERT INTO attempt VALUES ('u', 3, 'Succeeded'), ('u', 5, 'Failed');"
+                         "INSERT INTO run VALUES ('u', 'r', 9000); INSERT INTO attempt VALUES ('u', 3, 'Succeeded'), ('u', 5, 'Failed');"
                          "INSERT INTO event VALUES (1, 'u', 'note')")
         db.close()
 
@@ -112,8 +112,8 @@ class Seed(unittest.TestCase):
         self.assertEqual([("u", 2, "Succeeded"), ("u", 3, "Succeeded"), ("u", 4, "Succeeded"), ("u", 5, "Failed")], self.all("attempt"))
 
     def test_runs(self):
-        seed.runs(self.path, "r", [("s", "v")])
-        self.assertEqual([("u", "r", "x"), ("v", "s", "x")], self.all("run"))
+        seed.runs(self.path, "r", [("s", "v")], 2)
+        self.assertEqual([("u", "r", 9000), ("v", "s", 7000)], self.all("run"))
         self.assertEqual([("u", 3, "Succeeded"), ("u", 5, "Failed"), ("v", 3, "Succeeded"), ("v", 5, "Failed")], self.all("attempt"))
         self.assertEqual([(1, "u", "note"), (2, "v", "note")], self.all("event"))
 
