@@ -6,7 +6,7 @@ from control import audit, plane, process, seed, single
 from figures import Bar, Spread
 
 NAME = "store"
-DECIDING_S, IDLE = 3, 0.001
+DECIDING_S, IDLE, PRIVATE = 3, 0.001, 8
 SETTLE_S = 20
 PERSISTENT = ("apiVersion", "kind", "spec")
 
@@ -87,7 +87,8 @@ def bars(rows):
     def of(key):
         return Spread.of([row[key] for row in rows]) if rows else None
     return [Bar("restart to the first pod, s", of("deciding_s"), DECIDING_S, "<="),
-            Bar("CPUs of an idle benchd, in a thousand", thousandths(of("idle_cpu")), IDLE * 1000, "<=")]
+            Bar("CPUs of an idle benchd, in a thousand", thousandths(of("idle_cpu")), IDLE * 1000, "<="),
+            Bar("private memory at rest, MiB", of("private_mib"), PRIVATE, "<=")]
 
 
 def thousandths(spread):

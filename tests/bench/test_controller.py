@@ -152,9 +152,10 @@ class Bars(unittest.TestCase):
         self.check(scale, [([failed], 4, 10)])
 
     def test_store(self):
-        def row(deciding_s, idle_cpu):
-            return {"load": [1], "deciding_s": deciding_s, "idle_cpu": idle_cpu, "private_mib": 3}
-        self.check(finished, [([row(2.9, 0.0009)], 2, 2), ([row(3.1, 0.0009)], 1, 2), ([row(2, 0.0011)], 1, 2), ([], 0, 2)])
+        def row(deciding_s, idle_cpu, private_mib=3):
+            return {"load": [1], "deciding_s": deciding_s, "idle_cpu": idle_cpu, "private_mib": private_mib}
+        self.check(finished, [([row(2.9, 0.0009)], 3, 3), ([row(3.1, 0.0009)], 2, 3), ([row(2, 0.0011)], 2, 3),
+                              ([row(2, 0.0009, 9)], 2, 3), ([], 0, 3)])
 
     def test_http(self):
         def row(late_s, pause_s):
@@ -203,7 +204,7 @@ class Rounds(unittest.TestCase):
 
     def test_the_end(self):
         row = {"load": [1], "deciding_s": 1, "idle_cpu": 0, "private_mib": 3}
-        for rows, why, reached, code in (([row], None, "2 of 2", False), ([row], "Failed: x", "2 of 2", True), ([], None, "0 of 2", True)):
+        for rows, why, reached, code in (([row], None, "3 of 3", False), ([row], "Failed: x", "3 of 3", True), ([], None, "0 of 3", True)):
             with self.subTest(rows=rows, why=why), contextlib.redirect_stdout(io.StringIO()) as out:
                 self.assertEqual(code, controller.report([(finished, rows, why)]))
             self.assertTrue(out.getvalue().endswith(f"reached {reached}\n"), out.getvalue())
