@@ -96,9 +96,8 @@ const struct daemon_run *daemon_runs_find(const struct daemon_runs *runs, const 
 /* ---- waits ---- */
 
 const char *const daemon_wait_reasons[DAEMON_N_WAITS] = {
-    "BenchmarkNotFound",  "CreationFails", "DeletionFails",
-    "HeldByAnother",      "NoRoom",        "PodsRemain",
-    "QuotaExceeded",      "RunParked",     "StoreFull",
+    "BenchmarkNotFound",  "CreationFails", "DeletionFails", "HeldByAnother", "NoRoom",
+    "NodeNotReady",       "PodsRemain",    "QuotaExceeded", "RunParked",     "StoreFull",
     "TemplateCheckFails", "Other",
 };
 
