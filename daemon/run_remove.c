@@ -80,6 +80,17 @@ static int erase(const struct run *run, struct err *err)
     return r;
 }
 
+/* Its object went because its time to live was over: this process asked for that, or the one before, which
+ * has said so in the store. */
+static bool has_expired(const struct run *run)
+{
+    struct run_brief brief;
+    struct store *store = run->env->store;
+    return run->expiry.state != EXPIRY_NOT_DUE ||
+           (store->ops->get_brief(store, run->uid, &brief, NULL) >= 0 && !brief.has_object &&
+            brief.deleted_unix_ms == 0 && brief.verdict.is_judged && brief.verdict.ttl_s >= 0);
+}
+
 /* Rows that cannot be read are included, but not those of a run that another process drives. */
 int run_bury(struct run *run, struct err *err)
 {
@@ -87,7 +98,7 @@ int run_bury(struct run *run, struct err *err)
     int r = 0;
     const bool is_ours =
         run_life_is_claimed(run->life) || store->ops->probe_run(store, run->uid, NULL) != -EBUSY;
-    if (is_ours && (run->asked.erase || run->expiry.state == EXPIRY_NOT_DUE)) {
+    if (is_ours && (run->asked.erase || !has_expired(run))) {
         r = run->asked.erase ? erase(run, err) : leave_tombstone(run, err);
         if (r < 0 && r != -ENOENT) {
             if (run_is_driven(run)) {

@@ -128,10 +128,14 @@ static int sync(struct sqlite_store *s, const char *ns, const char *const *uids,
     if (n_deleted < 0) {
         return n_deleted;
     }
+    /* The object of a run whose time to live is over may be there for a moment longer: benchd has asked the
+     * server to delete it. */
     r = sql_run(s, err,
                 "UPDATE run SET object_ns = ?1, deleted_unix_ms = NULL WHERE uid IN (SELECT uid "
-                "FROM live) AND (object_ns IS NOT ?1 OR deleted_unix_ms IS NOT NULL)",
-                "s", ns);
+                "FROM live) AND (object_ns IS NOT ?1 OR deleted_unix_ms IS NOT NULL) AND NOT "
+                "(object_ns IS NULL AND deleted_unix_ms IS NULL AND ifnull(ttl_s, -1) >= 0 AND "
+                "ended_unix_ms + ttl_s * 1000 <= ?2)",
+                "si", ns, now_unix_ms);
     return r < 0 ? r : n_deleted;
 }
 

@@ -114,7 +114,7 @@ struct store_ops {
     int (*set_object)(struct store *s, const char *uid, const char *ns, int64_t deleted_unix_ms,
                       struct err *err);
     /* All objects of a namespace, by uid: the runs of others there become tombstones of `now`, and those
-     * of `uids` have an object. */
+     * of `uids` have an object, but for one without whose time to live is over. */
     int (*sync_objects)(struct store *s, const char *ns, const char *const *uids, size_t n,
                         int64_t now_unix_ms, size_t *ret_n_deleted, struct err *err);
     /* The oldest tombstone of before that time, as an owned uid; -ENOENT: there is none. */

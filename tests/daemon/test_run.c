@@ -111,12 +111,14 @@ static void what_is_stored_outlives_the_object(void **state)
 {
     static const struct {
         const char *name;
-        bool is_unreadable, is_held, is_expired, erase; /* before */
+        bool is_unreadable, is_held, is_expired, was_expired, erase; /* before */
         bool is_kept, is_tombstone;
     } rows[] = {
         {.name = "deleted", .is_kept = true, .is_tombstone = true},
         {.name = "erased", .erase = true},
         {.name = "its time is over", .is_expired = true, .is_kept = true},
+        {.name = "an earlier process found its time over", .was_expired = true, .is_kept = true},
+        {.name = "the same, erased", .was_expired = true, .erase = true},
         {.name = "cannot be read", .is_unreadable = true, .is_kept = true, .is_tombstone = true},
         {.name = "cannot be read, erased", .is_unreadable = true, .erase = true},
         {.name = "cannot be read, and its time is over",
@@ -138,8 +140,16 @@ static void what_is_stored_outlives_the_object(void **state)
                               .benchmark = (char *)"b",
                               .definition_json = (char *)"{\"kind\":\"Nonsense\"}",
                               .status = {.phase = i % 2 == 0 ? RUN_RUNNING : RUN_SUCCEEDED}};
-        if (rows[i].is_unreadable) {
+        const struct run_verdict verdict = {.is_judged = true, .ttl_s = 60};
+        if (rows[i].was_expired) {
+            row.status.phase = RUN_SUCCEEDED;
+        }
+        if (rows[i].is_unreadable || rows[i].was_expired) {
             assert_int_equal(store->ops->put_run(store, &row, NULL), 0);
+        }
+        if (rows[i].was_expired) { /* and asked the server to delete its object */
+            assert_int_equal(store->ops->put_verdict(store, uid, &verdict, NULL), 0);
+            assert_int_equal(store->ops->set_object(store, uid, NULL, 0, NULL), 0);
         }
         struct store *other = NULL;
         assert_int_equal(store_open(w->url, false, &other, NULL), 0);

@@ -8,6 +8,8 @@
 #include "schema_v1.h"
 #include "schema_v2.h"
 
+#define NOW_MS INT64_C(20000)
+
 static void put(struct store *s, const char *uid, const char *ns, enum run_phase phase)
 {
     struct run_row run = make_run(uid, uid, 1);
@@ -181,21 +183,33 @@ static void objects_that_are_gone_leave_tombstones(void **state)
         const char *uid, *ns; /* the namespace in its row */
         int64_t deleted_unix_ms, after_unix_ms;
         bool has_object; /* after it */
+        int64_t ttl_s;   /* 0: it is not judged; it ended at 0.1 s */
     } rows[] = {
         {"there", "ns", 0, 0, true},
-        {"gone", "ns", 0, 500, false},
+        {"gone", "ns", 0, NOW_MS, false},
         {"in-another", "elsewhere", 0, 0, true},
         {"local-or-expired", NULL, 0, 0, false},
         {"gone-before", NULL, 40, 40, false},
         {"restored", NULL, 30, 0, true},
         {"of-version-1", NULL, 0, 0, true},
+        {"expires-now", NULL, 0, 0, false, 10}, /* its object is being deleted */
+        {"expires-later", NULL, 0, 0, true, 99},
+        {"restored-after-its-time", NULL, 30, 0, true, 10},
     };
-    static const char *const live[] = {"there", "restored", "of-version-1", "not-stored"};
+    static const char *const live[] = {"there",       "restored",      "of-version-1",
+                                       "expires-now", "expires-later", "restored-after-its-time",
+                                       "not-stored"};
     struct fixture f;
     fixture_init(&f);
     struct store *s = fixture_open(&f);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         put(s, rows[i].uid, rows[i].ns, RUN_SUCCEEDED);
+        const struct run_verdict verdict = {.is_judged = true, .ttl_s = rows[i].ttl_s};
+        const struct run_status status = {.phase = RUN_SUCCEEDED, .ended_unix_ms = 100};
+        assert_int_equal(s->ops->put_status(s, rows[i].uid, &status, NULL), 0);
+        if (rows[i].ttl_s != 0) {
+            assert_int_equal(s->ops->put_verdict(s, rows[i].uid, &verdict, NULL), 0);
+        }
         if (rows[i].deleted_unix_ms != 0) {
             assert_int_equal(
                 s->ops->set_object(s, rows[i].uid, NULL, rows[i].deleted_unix_ms, NULL), 0);
@@ -203,7 +217,8 @@ static void objects_that_are_gone_leave_tombstones(void **state)
     }
     for (int pass = 0; pass < 2; pass++) { /* the second time nothing changes */
         size_t n_deleted = 9;
-        assert_int_equal(s->ops->sync_objects(s, "ns", live, 4, 500 + pass, &n_deleted, NULL), 0);
+        assert_int_equal(s->ops->sync_objects(s, "ns", live, 7, NOW_MS + pass, &n_deleted, NULL),
+                         0);
         assert_int_equal(n_deleted, pass == 0 ? 1 : 0);
         for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
             const struct run_brief got = brief_of(s, rows[i].uid);
@@ -216,7 +231,7 @@ static void objects_that_are_gone_leave_tombstones(void **state)
     }
     char *uid = NULL;
     assert_int_equal(s->ops->find_deleted(s, 40, &uid, NULL), -ENOENT);
-    assert_int_equal(s->ops->find_deleted(s, 501, &uid, NULL), 0);
+    assert_int_equal(s->ops->find_deleted(s, NOW_MS + 1, &uid, NULL), 0);
     assert_string_equal(uid, "gone-before"); /* the oldest */
     free(uid);
     assert_int_equal(s->ops->set_object(s, "nobody", NULL, 0, NULL), -ENOENT);
