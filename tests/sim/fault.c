@@ -20,28 +20,29 @@ static const char *const names[] = {
 };
 
 /* What people do, and the ends of processes, come more often than the rest. */
-static const enum fault_kind frequent[] = {
-    FAULT_CRASH,   FAULT_CRASH_AT_WRITE, FAULT_RESTART, FAULT_FREEZE, FAULT_CANCEL,
-    FAULT_SUSPEND, FAULT_SUSPEND,        FAULT_DELETE,  FAULT_DELETE, FAULT_ERASE};
-#define N_FREQUENT (sizeof(frequent) / sizeof(frequent[0]))
+static const enum fault_kind wishes[] = {FAULT_CANCEL, FAULT_SUSPEND, FAULT_SUSPEND,
+                                         FAULT_DELETE, FAULT_DELETE,  FAULT_ERASE};
+static const enum fault_kind ends[] = {FAULT_CRASH, FAULT_CRASH_AT_WRITE, FAULT_RESTART,
+                                       FAULT_FREEZE};
+#define ONE_OF(state, list) (list)[below(state, sizeof(list) / sizeof((list)[0]))]
 
-/* How long each lasts at most, in seconds; what `n` is drawn from, 1..n_max. */
+/* How long each lasts at most, in seconds, usually and one time in four; what `n` is drawn from, 1..n_max. */
 static const struct {
-    unsigned length_s, n_max;
+    unsigned length_s, n_max, long_s;
 } limits[FAULT_KIND_COUNT] = {
     [FAULT_CRASH] = {0, 1},
     [FAULT_CRASH_AT_WRITE] = {0, 12},
     [FAULT_RESTART] = {0, 1},
     [FAULT_FREEZE] = {40, 1},
-    [FAULT_REFUSE] = {20, 1},
+    [FAULT_REFUSE] = {20, 1, 400},
     [FAULT_SILENCE] = {120, 1},
     [FAULT_LOSE_ANSWERS] = {20, 4},
     [FAULT_ERROR_500] = {20, 3},
     [FAULT_ERROR_429] = {20, 3},
     [FAULT_ERROR_403] = {8, 3},
-    [FAULT_ERROR_STATUS] = {60, 1},
-    [FAULT_WEBHOOK] = {90, 1},
-    [FAULT_QUOTA] = {90, 1},
+    [FAULT_ERROR_STATUS] = {60, 1, 400},
+    [FAULT_WEBHOOK] = {90, 1, 400},
+    [FAULT_QUOTA] = {90, 1, 400},
     [FAULT_NO_ROOM] = {20, 3},
     [FAULT_CUT_WATCHES] = {0, 1},
     [FAULT_SLOW_WATCHES] = {30, 1},
@@ -55,7 +56,7 @@ static const struct {
     [FAULT_EVICT_POD] = {0, 1},
     [FAULT_STEP_CLOCK] = {0, 2 * CLOCK_STEP_MAX_S},
     [FAULT_RIVAL] = {120, 2},
-    [FAULT_DISK_FULL] = {20, 1},
+    [FAULT_DISK_FULL] = {20, 1, 600},
     [FAULT_DISK_BUSY] = {10, 1},
     [FAULT_DISK_BAD_RUN] = {60, 8},
     [FAULT_CANCEL] = {0, 8},
@@ -72,23 +73,46 @@ static uint32_t below(uint64_t *state, uint32_t n)
     return splitmix_below(state, n);
 }
 
+static enum fault_kind any_kind(uint64_t *state)
+{
+    switch (below(state, 6)) {
+    case 0:
+        return ONE_OF(state, wishes);
+    case 1:
+        return ONE_OF(state, ends);
+    default:
+        return (enum fault_kind)below(state, FAULT_KIND_COUNT);
+    }
+}
+
+static struct fault any_fault(uint64_t *state, enum fault_kind kind, unsigned last_s)
+{
+    const bool is_long = limits[kind].long_s > 0 && below(state, 4) == 0;
+    const uint32_t length_ms = (is_long ? limits[kind].long_s : limits[kind].length_s) * 1000;
+    return (struct fault){
+        .kind = kind,
+        .at_ns = (FIRST_S * 1000 + (int64_t)below(state, (last_s - FIRST_S) * 1000)) * SIM_MS,
+        .length_ns = length_ms == 0 ? 0 : (100 + (int64_t)below(state, length_ms)) * SIM_MS,
+        .n = 1 + below(state, limits[kind].n_max),
+    };
+}
+
+/* Half of the worlds have faults of all kinds. In the others a promise is held against what is simple: people
+ * alone, or one kind of fault. */
 void fault_draw_plan(uint64_t seed, struct fault_plan *ret)
 {
+    enum { PEOPLE_ALONE = 2, ONE_KIND, SHAPES };
     uint64_t state = seed ^ UINT64_C(0x9e3779b97f4a7c15);
     *ret = (struct fault_plan){.n_runs = 1 + below(&state, 3)};
-    ret->n = below(&state, FAULTS_USUAL + 1);
     const unsigned last_s = below(&state, 4) == 0 ? LAST_LATE_S : LAST_S;
+    const uint32_t shape = below(&state, SHAPES);
+    const enum fault_kind the_kind = (enum fault_kind)below(&state, FAULT_KIND_COUNT);
+    ret->n = shape == ONE_KIND ? 1 + below(&state, 2) : below(&state, FAULTS_USUAL + 1);
     for (size_t i = 0; i < ret->n; i++) {
-        const bool is_frequent = below(&state, 3) == 0;
-        const enum fault_kind kind = is_frequent ? frequent[below(&state, N_FREQUENT)]
-                                                 : (enum fault_kind)below(&state, FAULT_KIND_COUNT);
-        const uint32_t length_ms = limits[kind].length_s * 1000;
-        ret->list[i] = (struct fault){
-            .kind = kind,
-            .at_ns = (FIRST_S * 1000 + (int64_t)below(&state, (last_s - FIRST_S) * 1000)) * SIM_MS,
-            .length_ns = length_ms == 0 ? 0 : (100 + (int64_t)below(&state, length_ms)) * SIM_MS,
-            .n = 1 + below(&state, limits[kind].n_max),
-        };
+        const enum fault_kind kind = shape == PEOPLE_ALONE ? ONE_OF(&state, wishes)
+                                     : shape == ONE_KIND   ? the_kind
+                                                           : any_kind(&state);
+        ret->list[i] = any_fault(&state, kind, last_s);
     }
 }
 

@@ -11,6 +11,7 @@
 
 struct kube_transfer {
     struct sim_process *process; /* NULL: nobody waits for it any more */
+    int64_t sender_began_ns;
     struct kube_transfer_params params;
     struct sim_request request; /* texts owned */
     char *what;
@@ -66,6 +67,11 @@ static void leave(struct kube_transfer *t)
 bool network_is_open(const struct kube_transfer *t)
 {
     return t->process != NULL && t->is_open && !t->is_over;
+}
+
+int64_t network_sender_began_ns(const struct kube_transfer *t)
+{
+    return t->sender_began_ns;
 }
 
 int64_t network_delay(void)
@@ -407,6 +413,7 @@ int __wrap_kube_transfer_start(struct kube_transport *transport,
     (void)err;
     struct kube_transfer *t = xnew(struct kube_transfer);
     t->process = process_of_loop(transport->loop);
+    t->sender_began_ns = process_began_ns(t->process);
     t->params = *params;
     t->request = (struct sim_request){
         .method = (int)params->req->method,

@@ -27,7 +27,7 @@ struct sim_process {
     struct store *store;
     struct daemon_view *view;
     struct daemon *daemon;
-    int64_t thaw_ns, wall_off_ns;
+    int64_t began_ns, thaw_ns, wall_off_ns;
     bool is_killed; /* or has ended and is forgotten */
     bool is_ending; /* daemon_free was called; callbacks still come */
     jmp_buf death;  /* while is_inside */
@@ -64,6 +64,11 @@ int64_t process_wall_off_ns(void)
 const char *process_name(const struct sim_process *p)
 {
     return p->name;
+}
+
+int64_t process_began_ns(const struct sim_process *p)
+{
+    return p->began_ns;
 }
 
 const char *process_identity(const struct sim_process *p)
@@ -142,6 +147,7 @@ static void start(void *ctx)
         (void)snprintf(processes.host, sizeof(processes.host), "host-%u", processes.n);
     }
     p->identity = process_identity_of(processes.host, "place-1");
+    p->began_ns = sim.now_ns;
     p->wall_off_ns = sim.wall_off_ns;
     p->options = (struct options){
         .lease_name = "benchd", .store = disk_url(), .undelete_ms = SIM_UNDELETE_S * INT64_C(1000)};

@@ -27,8 +27,9 @@ struct truth {
 struct stored {
     char *uid;
     struct run_status status;
-    int64_t ended_ns;   /* 0: it has not */
-    int64_t judging_ns; /* when it was judged last; 0: never */
+    int64_t ended_ns;    /* 0: it has not */
+    int64_t wall_off_ns; /* of the process that ended it */
+    int64_t judging_ns;  /* when it was judged last; 0: never */
     bool is_judged;
     bool may_judge_again; /* the verdict was lost */
 };
@@ -289,6 +290,7 @@ void promise_status_saved(const char *run_uid, const struct run_status *status)
     }
     s->status = *status;
     s->ended_ns = run_phase_is_final(status->phase) ? sim.now_ns : 0;
+    s->wall_off_ns = process_wall_off_ns();
 }
 
 /* ---- a finished run costs nothing ---- */
@@ -354,7 +356,37 @@ struct judge *__wrap_judge_start(struct uv_loop_s *loop, const char *store_url, 
     return __real_judge_start(loop, store_url, uid, on_done, ctx);
 }
 
-/* ---- results stay ---- */
+void promise_status_applied(const char *run_uid, bool is_change, int64_t process_began_ns)
+{
+    struct sim_run *r = user_find(run_uid);
+    const struct stored *s = find_stored(run_uid);
+    if (r == NULL || s == NULL || s->ended_ns == 0) {
+        return;
+    }
+    if (!is_change && r->settled_ns != 0 && process_began_ns > r->settled_ns) {
+        sim_broken("the status of %s is written again as it was, %d s after its end", r->name,
+                   (int)((sim.now_ns - s->ended_ns) / SIM_S));
+    }
+    r->settled_ns = sim.now_ns;
+}
+
+/* ---- results and objects stay ---- */
+
+void promise_object_expires(const char *run_uid)
+{
+    const struct sim_run *r = user_find(run_uid);
+    const struct stored *s = find_stored(run_uid);
+    if (r == NULL || !r->is_brief) {
+        sim_broken("benchd deletes the object of %s, which does not expire",
+                   r == NULL ? run_uid : r->name);
+    }
+    const bool is_early =
+        s != NULL && (s->ended_ns == 0 || (s->wall_off_ns == process_wall_off_ns() &&
+                                           sim.now_ns < s->ended_ns + (SIM_TTL_S - 1) * SIM_S));
+    if (is_early) {
+        sim_broken("benchd deletes the object of %s before its time to live is over", r->name);
+    }
+}
 
 void promise_results_erased(const char *run_uid)
 {

@@ -580,7 +580,8 @@ static void serve_put(struct sim_object *o, const struct sim_request *req, struc
 }
 
 /* Server-side apply to a status: a manager owns what it wrote last. benchd has two. */
-static void apply_status(struct sim_object *o, const char *path, const json_t *body)
+static void apply_status(struct sim_object *o, const char *path, const json_t *body,
+                         const struct kube_transfer *stream)
 {
     const bool is_definition = strstr(path, "fieldManager=benchd-definition") != NULL;
     const json_t *given = json_object_get(body, "status");
@@ -591,7 +592,11 @@ static void apply_status(struct sim_object *o, const char *path, const json_t *b
     if (kept != NULL) {
         json_object_set(status, "definition", (json_t *)kept);
     }
-    if (json_equal(status, old)) {
+    const bool is_change = !json_equal(status, old);
+    if (!is_definition) {
+        promise_status_applied(o->uid, is_change, network_sender_began_ns(stream));
+    }
+    if (!is_change) {
         json_decref(status);
         return;
     }
@@ -599,14 +604,15 @@ static void apply_status(struct sim_object *o, const char *path, const json_t *b
     server_changed(o);
 }
 
-static void serve_patch(struct sim_object *o, const struct sim_request *req, struct sim_answer *ret)
+static void serve_patch(struct sim_object *o, const struct sim_request *req,
+                        const struct kube_transfer *stream, struct sim_answer *ret)
 {
     json_t *body = json_loads(req->body, 0, NULL);
     const char *uid = json_string_value(json_object_get(json_object_get(body, "metadata"), "uid"));
     if (uid != NULL && !str_eq(uid, o->uid)) {
         server_status(ret, 409, "Conflict", "the uid is another one");
     } else {
-        apply_status(o, req->path, body);
+        apply_status(o, req->path, body, stream);
         answer_object(ret, 200, o);
     }
     json_decref(body);
@@ -623,6 +629,9 @@ static void serve_delete(struct sim_object *o, const struct sim_request *req,
         server_status(ret, 409, "Conflict", "the uid is another one");
     } else {
         *ret = (struct sim_answer){200, xstrdup("{}"), -1};
+        if (o->kind == KIND_RUNS) {
+            promise_object_expires(o->uid);
+        }
         if (o->kind == KIND_PODS && grace != NULL) {
             delete_pod(o, json_integer_value(grace));
         } else {
@@ -662,7 +671,7 @@ static void serve_object(const struct target *t, const struct sim_request *req,
     } else if (req->method == KUBE_PUT) {
         serve_put(o, req, ret);
     } else if (req->method == KUBE_PATCH) {
-        serve_patch(o, req, ret);
+        serve_patch(o, req, stream, ret);
     } else {
         serve_delete(o, req, ret);
     }

@@ -31,6 +31,7 @@
 #define SIM_MS INT64_C(1000000)
 #define SIM_S (1000 * SIM_MS)
 #define SIM_NS "sim"      /* the namespace */
+#define SIM_TTL_S 20      /* of a run that expires */
 #define SIM_UNDELETE_S 40 /* benchd --undelete-for */
 
 /* Random numbers are drawn from one stream a purpose, so that less of one does not change the others. */
@@ -115,6 +116,8 @@ bool network_is_open(const struct kube_transfer *t);
 void network_send(struct kube_transfer *t, const char *data, size_t len);
 void network_end(struct kube_transfer *t);
 int64_t network_delay(void);
+/* When the process began that sent the request. */
+int64_t network_sender_began_ns(const struct kube_transfer *t);
 
 /* --- server.c --- */
 
@@ -221,6 +224,7 @@ bool process_is_gone(const struct sim_process *p);
 int64_t process_frozen_until(const struct sim_process *p); /* 0: it is not */
 int64_t process_wall_off_ns(void); /* sim.wall_off_ns at the start of the current one */
 const char *process_name(const struct sim_process *p);
+int64_t process_began_ns(const struct sim_process *p);
 const char *process_identity(const struct sim_process *p); /* in the Lease */
 /* Of a benchd on that host with its store in that place; all have the same key. Owned. */
 char *process_identity_of(const char *host, const char *place);
@@ -254,16 +258,17 @@ const struct disk_attempt *disk_get_attempt(size_t i);
 
 enum sim_wish { WISH_CANCEL = 1, WISH_SUSPEND = 2, WISH_DELETE = 4, WISH_ERASE = 8 };
 struct sim_run {
-    char *name, *uid;  /* uid NULL: not created yet */
-    unsigned wishes;   /* ever */
-    bool is_suspended; /* now */
-    bool is_brief;     /* its object expires; then another run gets its name */
-    bool is_lost;      /* its object went with the definition of its kind */
-    bool is_orphaning; /* its object went without its pods */
-    int64_t stop_ns;   /* since then nothing of it shall run; 0: it may */
-    int64_t gone_ns;   /* when its object went; 0: it is there */
-    int64_t back_ns;   /* when its object was restored; 0: never */
-    int64_t grace_s;   /* of its pods */
+    char *name, *uid;   /* uid NULL: not created yet */
+    unsigned wishes;    /* ever */
+    bool is_suspended;  /* now */
+    bool is_brief;      /* its object expires; then another run gets its name */
+    bool is_lost;       /* its object went with the definition of its kind */
+    bool is_orphaning;  /* its object went without its pods */
+    int64_t stop_ns;    /* since then nothing of it shall run; 0: it may */
+    int64_t gone_ns;    /* when its object went; 0: it is there */
+    int64_t back_ns;    /* when its object was restored; 0: never */
+    int64_t settled_ns; /* when its object got its last status; 0: it has no final one */
+    int64_t grace_s;    /* of its pods */
     uint32_t n_trials;
 };
 void user_begin(unsigned n_runs);
@@ -367,6 +372,9 @@ void promise_attempt_saved(const char *run_uid, const struct attempt_row *row,
 void promise_attempts_read(const char *run_uid);
 void promise_verdict_saved(const char *run_uid, bool is_stored);
 void promise_results_erased(const char *run_uid);
+void promise_object_expires(const char *run_uid);
+/* Before a status is applied to a run's object, by a process that began at that time. */
+void promise_status_applied(const char *run_uid, bool is_change, int64_t process_began_ns);
 void promise_process_gone(void);
 /* The end of a run as it was stored; NULL: none was. */
 const struct run_status *promise_end_of(const char *run_uid, int64_t *ret_ended_ns);

@@ -10,6 +10,7 @@
 
 #define LOOK_EVERY_NS (5 * SIM_S)
 #define SOON_NS (90 * SIM_S)      /* a restart, the Lease, back-offs */
+#define AT_ONCE_NS (15 * SIM_S)   /* if nothing went wrong for a while */
 #define TOLD_NS (25 * SIM_S)      /* why a run waits */
 #define BACK_SEEN_NS (35 * SIM_S) /* benchd knows that an object is back */
 
@@ -24,16 +25,16 @@ static int64_t last_trouble_ns(enum fault_kind but, bool with_wishes)
     return last_ns > soon.down_ns ? last_ns : soon.down_ns;
 }
 
-static bool is_overdue(int64_t since_ns, int64_t limit_ns)
+static bool is_overdue(int64_t since_ns, int64_t limit_ns, enum fault_kind but)
 {
-    const int64_t trouble_ns = last_trouble_ns(FAULT_KIND_COUNT, false);
+    const int64_t trouble_ns = last_trouble_ns(but, false);
     return since_ns != 0 && sim.now_ns - (since_ns > trouble_ns ? since_ns : trouble_ns) > limit_ns;
 }
 
 /* What happens while benchd cannot see it is lost to it. */
 static bool was_seen(int64_t at_ns)
 {
-    return last_trouble_ns(FAULT_KIND_COUNT, false) + SOON_NS < at_ns;
+    return last_trouble_ns(FAULT_DISK_FULL, false) + SOON_NS < at_ns;
 }
 
 bool soon_is_back_unseen(const struct sim_run *r)
@@ -65,7 +66,9 @@ static void check_ended(const struct sim_run *r, const struct run_status *status
         sim_broken("%s is %s for %d s and still has an open file", r->name, phase,
                    seconds_since(ended_ns));
     }
-    if (user_object_of(r) != NULL && r->back_ns == 0 && !str_eq(user_phase_in_object(r), phase)) {
+    const bool is_going = (r->wishes & WISH_DELETE) != 0; /* nothing is written to it any more */
+    if (user_object_of(r) != NULL && r->back_ns == 0 && !is_going &&
+        !str_eq(user_phase_in_object(r), phase)) {
         sim_broken("%s is %s for %d s and its object says '%s'", r->name, phase,
                    seconds_since(ended_ns), user_phase_in_object(r));
     }
@@ -73,18 +76,23 @@ static void check_ended(const struct sim_run *r, const struct run_status *status
 
 static void look_at_run(const struct sim_run *r)
 {
-    const int64_t limit_ns = SOON_NS + r->grace_s * SIM_S;
-    if (is_overdue(r->stop_ns, limit_ns) && (!r->is_orphaning || was_seen(r->stop_ns))) {
+    const int64_t grace_ns = r->grace_s * SIM_S, limit_ns = SOON_NS + grace_ns;
+    if (r->stop_ns != 0 && sim.now_ns - r->stop_ns > grace_ns + AT_ONCE_NS &&
+        was_seen(r->stop_ns)) {
         check_stopped(r);
     }
-    if ((r->wishes & WISH_ERASE) != 0 && is_overdue(r->gone_ns, limit_ns) && was_seen(r->gone_ns) &&
-        disk_has_run(process_store(), r->uid)) {
+    if (is_overdue(r->stop_ns, limit_ns, FAULT_DISK_FULL) &&
+        (!r->is_orphaning || was_seen(r->stop_ns))) {
+        check_stopped(r);
+    }
+    if ((r->wishes & WISH_ERASE) != 0 && is_overdue(r->gone_ns, limit_ns, FAULT_DISK_FULL) &&
+        was_seen(r->gone_ns) && disk_has_run(process_store(), r->uid)) {
         sim_broken("the results of %s are there %d s after they were to be erased", r->name,
                    seconds_since(r->gone_ns));
     }
     int64_t ended_ns;
     const struct run_status *status = promise_end_of(r->uid, &ended_ns);
-    if (status != NULL && is_overdue(ended_ns, SOON_NS)) {
+    if (status != NULL && is_overdue(ended_ns, SOON_NS, FAULT_KIND_COUNT)) {
         check_ended(r, status, ended_ns);
     }
 }

@@ -8,8 +8,7 @@
 #include "base/str.h"
 #include "kube/request.h"
 
-#define RUNS_MAX 8
-#define TTL_S 20
+#define RUNS_MAX 16
 
 static struct {
     struct sim_run runs[RUNS_MAX];
@@ -32,7 +31,7 @@ static char *definition(struct sim_run *r)
     const char *policy = policies[sim_below(DRAW_USER, 4)];
     const char *naming = addressing[sim_below(DRAW_USER, 3)];
     _cleanup_(freep) char *ttl =
-        r->is_brief ? xasprintf(",\"ttlSecondsAfterFinished\":%d", TTL_S) : xstrdup("");
+        r->is_brief ? xasprintf(",\"ttlSecondsAfterFinished\":%d", SIM_TTL_S) : xstrdup("");
     r->n_trials = n_points * n_trials;
     r->grace_s = sim_one_in(DRAW_USER, 4) ? LONG_GRACE_S : 30;
     _cleanup_(freep) char *pod =
@@ -93,8 +92,15 @@ static bool has_pods(const struct sim_run *r)
     return false;
 }
 
-/* When its object has expired, and its pods are gone too, another run gets its name; the results of both
- * stay. */
+static struct sim_run *new_run(char *name_take)
+{
+    struct sim_run *r = &user.runs[user.n++];
+    *r = (struct sim_run){.name = name_take};
+    return r;
+}
+
+/* When its object has expired, and its pods are gone too, another run gets its name, and perhaps one more
+ * the name under which benchd would keep the results then; the results of all stay. */
 static void use_name_again(void *ctx)
 {
     struct sim_run *r = ctx;
@@ -102,9 +108,10 @@ static void use_name_again(void *ctx)
         fault_is_on(FAULT_DROP_KINDS, NULL)) {
         sim_after(SIM_S, use_name_again, r);
     } else if ((r->wishes & WISH_DELETE) == 0) {
-        struct sim_run *next = &user.runs[user.n++];
-        *next = (struct sim_run){.name = xstrdup(r->name)};
-        create(next);
+        if (sim_one_in(DRAW_USER, 2)) {
+            create(new_run(xasprintf("%s-%.8s", r->name, r->uid)));
+        }
+        sim_after(sim_time(DRAW_USER, 0, 30 * SIM_S), create, new_run(xstrdup(r->name)));
     }
 }
 
