@@ -303,12 +303,13 @@ int pod_logs_collect(struct pod_member *m)
     return 0;
 }
 
+/* The first trainer's output stands for those of all: trying the rules takes some 10 ms of the loop. */
 void pod_logs_explain(struct pod_member *m)
 {
     const bool is_missed = m->log.reader != NULL && m->log.end.why != NULL;
     const bool is_unread = m->log.reader == NULL && m->state.summary_line == NULL &&
                            m->state.message[0] == '\0' && m->environment_json == NULL;
-    if (m->state.state != REPLICA_SUCCEEDED || m->id.role == ROLE_PSERVER ||
+    if (m->state.state != REPLICA_SUCCEEDED || m->id.role == ROLE_PSERVER || m->id.index > 0 ||
         m->state.is_simulated || m->log.is_explained || !has_capture(&m->log) ||
         (!is_missed && !is_unread)) {
         return;
