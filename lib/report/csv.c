@@ -9,7 +9,8 @@
 
 static const char *const before_params[] = {"kind", "run", "benchmark", "point", "system", "phase"};
 static const char *const after_params[] = {
-    "throughput_samples_per_s",
+    "throughput",
+    "throughput_unit",
     "throughput_low",
     "throughput_high",
     "throughput_method",
@@ -24,7 +25,7 @@ static const char *const after_params[] = {
     "ratio_method",
     "baseline_kind",
     "baseline_point",
-    "baseline_throughput_samples_per_s",
+    "baseline_throughput",
     "trials_succeeded",
     "trials_total",
     "rehearsal",
@@ -139,7 +140,11 @@ void csv_method(struct buf *out, const struct estimate *e)
 
 static void put_figures(struct buf *out, const struct result *r, const struct point_result *p)
 {
-    csv_interval(out, &p->throughput.estimate);
+    const struct estimate *own = &p->throughput.estimate;
+    csv_number(out, own->known ? own->value : NAN);
+    buf_printf(out, ",%s", own->known ? p->throughput.unit : "");
+    csv_number(out, own->known && own->has_interval ? own->low : NAN);
+    csv_number(out, own->known && own->has_interval ? own->high : NAN);
     csv_method(out, &p->throughput.estimate);
     csv_number(out, p->throughput_min);
     csv_number(out, p->throughput_max);

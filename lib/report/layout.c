@@ -40,8 +40,14 @@ void layout_init(struct layout *l, const struct result *r)
 {
     *l = (struct layout){.result = r, .own_baselines = true};
     const struct point *first = r->points[0].point;
+    const char *unit = NULL;
     for (const struct point_result *p = r->points; p < swept_end(r); p++) {
         l->systems = l->systems || p->point->system != first->system;
+        if (p->throughput.estimate.known) {
+            l->mixed_units =
+                l->mixed_units || (unit != NULL && strcmp(unit, p->throughput.unit) != 0);
+            unit = p->throughput.unit;
+        }
         l->own_baselines = l->own_baselines && p->point->baseline_index == p->point->index;
         vec_each (struct param, param, &p->point->params.list) {
             if (!same_value(&p->point->params, &first->params, param->name) &&
@@ -209,7 +215,7 @@ static struct table *grid_of(const struct layout *l, const struct heads *rows,
 struct table *layout_grid(const struct layout *l)
 {
     const uint32_t n_swept = l->result->def->matrix.n_swept;
-    if (l->names.len < 1 || l->names.len > 2 || n_swept > GRID_MAX_POINTS) {
+    if (l->names.len < 1 || l->names.len > 2 || n_swept > GRID_MAX_POINTS || l->mixed_units) {
         return NULL;
     }
     struct heads rows = {0}, columns = {0};
@@ -332,15 +338,26 @@ static void add_identity(struct table *t, const struct layout *l, bool by_index)
     }
 }
 
+/* A narrow table with units has no room for the lowest and the highest trial. */
+static bool has_range(const struct layout *l, unsigned parts)
+{
+    return !l->mixed_units || (parts & LAYOUT_BY_INDEX) == 0;
+}
+
 static void add_columns(struct table *t, const struct layout *l, unsigned parts)
 {
     if ((parts & LAYOUT_THROUGHPUT) != 0) {
         table_column(t, "THROUGHPUT", TABLE_RIGHT);
+        if (l->mixed_units) {
+            table_column(t, "UNIT", TABLE_LEFT);
+        }
         if (any_interval(l, LAYOUT_THROUGHPUT)) {
             table_column(t, "95% INTERVAL", TABLE_RIGHT);
         }
-        table_column(t, "MIN", TABLE_RIGHT);
-        table_column(t, "MAX", TABLE_RIGHT);
+        if (has_range(l, parts)) {
+            table_column(t, "MIN", TABLE_RIGHT);
+            table_column(t, "MAX", TABLE_RIGHT);
+        }
         table_column(t, "TRIALS", TABLE_RIGHT);
     }
     if ((parts & LAYOUT_SCALING) != 0) {
@@ -375,11 +392,16 @@ struct table *layout_points(const struct layout *l, unsigned parts)
         put_identity(t, l, p->point, by_index);
         if ((parts & LAYOUT_THROUGHPUT) != 0) {
             table_figure(t, &p->throughput);
+            if (l->mixed_units) {
+                table_cell(t, "%s", p->throughput.estimate.known ? p->throughput.unit : "-");
+            }
             if (x_interval) {
                 table_interval(t, &p->throughput);
             }
-            put_number(t, p->throughput_min);
-            put_number(t, p->throughput_max);
+            if (has_range(l, parts)) {
+                put_number(t, p->throughput_min);
+                put_number(t, p->throughput_max);
+            }
             table_cell(t, "%zu/%zu", p->n_succeeded, p->n_trials);
         }
         if ((parts & LAYOUT_SCALING) != 0) {

@@ -9,12 +9,13 @@ struct layout {
     const struct result *result; /* borrowed */
     VEC(const char *) names;     /* sweep names with more than one value, in byte order; borrowed */
     bool systems;                /* more than one system */
+    bool mixed_units;            /* of throughputs: each row says its own */
     bool own_baselines; /* every swept point divides by itself: scaling is 1, and says nothing */
 };
 void layout_init(struct layout *l, const struct result *r);
 void layout_done(struct layout *l);
 
-/* Throughput (efficiency) as a grid. NULL unless one or two parameters vary and at least half of
+/* Throughput (efficiency) as a grid. NULL where units are mixed, and unless one or two parameters vary and at least half of
  * the cells have a point. One parameter: one row per system. Two: one row per value of the first,
  * one column per value of the second. */
 struct table *layout_grid(const struct layout *l);

@@ -30,8 +30,9 @@ static enum role training_role(const struct result *r)
     return point_training_role(&r->def->matrix.points[0]);
 }
 
-static void note_throughput(struct notes *notes, const struct result *r)
+static void note_throughput(struct notes *notes, const struct layout *l)
 {
+    const struct result *r = l->result;
     bool methods[INTERVAL_WELCH_LOG + 1] = {false};
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         const struct estimate *e = &r->points[i].throughput.estimate;
@@ -41,8 +42,9 @@ static void note_throughput(struct notes *notes, const struct result *r)
     }
     const struct figure *f = &r->points[0].throughput;
     add(notes, NOTE_INFO,
-        "Throughput X: %s of the whole %s (all %ss together), median over trials.", f->unit,
-        f->scope, role_to_string(training_role(r)));
+        "Throughput X: %s of the whole %s (all %ss together), median over trials.",
+        l->mixed_units ? "in the unit of its row," : f->unit, f->scope,
+        role_to_string(training_role(r)));
     if (methods[INTERVAL_T_LOG]) {
         add(notes, NOTE_INFO,
             "95%% interval: Student's t on log throughput (3 to 5 trials); it may be asymmetric.");
@@ -272,7 +274,7 @@ static void note_thresholds(struct notes *notes, const struct layout *l)
 void notes_init(struct notes *notes, const struct layout *l)
 {
     *notes = (struct notes){0};
-    note_throughput(notes, l->result);
+    note_throughput(notes, l);
     note_logs(notes, l->result);
     if (l->own_baselines) {
         add(notes, NOTE_INFO,

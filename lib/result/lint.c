@@ -33,6 +33,7 @@ const char *warning_code_to_string(enum warning_code code)
         [WARNING_NO_STEADY_STATE] = "NoSteadyState",
         [WARNING_NON_MONOTONIC_TIME] = "NonMonotonicTime",
         [WARNING_SLOW_NODE] = "SlowNode",
+        [WARNING_MIXED_UNITS] = "MixedUnits",
     };
     return names[code];
 }
@@ -385,6 +386,25 @@ static void lint_slow_nodes(struct result *r)
     }
 }
 
+static void lint_units(struct result *r)
+{
+    const struct point_result *first = NULL;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct point_result *p = &r->points[i];
+        if (!p->throughput.estimate.known) {
+            continue;
+        }
+        if (first != NULL && strcmp(first->throughput.unit, p->throughput.unit) != 0) {
+            warn(r, WARNING_MIXED_UNITS,
+                 "mixed units: point %u has %s, point %u %s; they are not compared, and what would "
+                 "divide the one by the other has no speedup",
+                 first->point->index, first->throughput.unit, p->point->index, p->throughput.unit);
+            return;
+        }
+        first = first == NULL ? p : first;
+    }
+}
+
 void result_lint(struct result *r)
 {
     lint_rehearsal(r);
@@ -398,4 +418,5 @@ void result_lint(struct result *r)
     lint_steady_state(r);
     lint_time(r);
     lint_slow_nodes(r);
+    lint_units(r);
 }

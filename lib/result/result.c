@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "core/summary.h"
 #include "result/hardware.h"
 #include "result/lint.h"
@@ -242,6 +243,9 @@ static void divide_by_baseline(struct point_result *p, const struct point_result
     const uint32_t n_base = point_training_replicas(base->point);
     if (n == 0 || n_base == 0) {
         return;
+    }
+    if (!str_eq(p->throughput.unit, base->throughput.unit)) {
+        return; /* tokens are no samples */
     }
     const struct estimate *x = &p->throughput.estimate, *x_base = &base->throughput.estimate;
     p->speedup.estimate = stats_ratio(x, x_base, 1);

@@ -84,6 +84,7 @@ enum warning_code {
     WARNING_NO_STEADY_STATE,
     WARNING_NON_MONOTONIC_TIME,
     WARNING_SLOW_NODE,
+    WARNING_MIXED_UNITS,
 };
 struct warning {
     enum warning_code code;

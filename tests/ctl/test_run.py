@@ -33,7 +33,7 @@ class Results(cli.CliCase):
         text = self.ctl("results", name[-5:], "--store", self.store, "-o", "csv").stdout
         rows = list(csv.DictReader(io.StringIO(text)))
         figures = result["points"] + result["baselines"]
-        self.assertEqual([float(row["throughput_samples_per_s"]) for row in rows],
+        self.assertEqual([float(row["throughput"]) for row in rows],
                          [p["throughput"]["value"] for p in figures])
         self.assertEqual([float(row["efficiency"]) for row in rows], [p["efficiency"]["value"] for p in figures])
         for form in ("text", "markdown"):

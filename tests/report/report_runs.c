@@ -127,11 +127,32 @@ static void wide(struct fixture *f)
     fixture_build(f, RUN_SUCCEEDED);
 }
 
+/* The log of one system counts tokens. */
+static void mixed(struct fixture *f)
+{
+    fixture_init(f, "{grid: {pservers: [1], trainers: [1, 2]}}",
+                 SINGLE_NODE "  repeats: {min: 3}\n"
+                             "  systems: [{name: ours, profile: benchworker},\n"
+                             "            {name: theirs, profile: benchworker}]\n",
+                 8);
+    for (uint32_t p = 0; p < f->def->matrix.n_points; p++) {
+        const bool is_theirs = f->def->matrix.points[p].system == 1;
+        for (uint32_t t = 0; t < 3; t++) {
+            struct attempt_row *row =
+                fixture_throughput(f, p, t, (is_theirs ? 4000 : 40) * (p + 1) + t);
+            if (is_theirs) {
+                fixture_count(row, UNIT_TOKENS);
+            }
+        }
+    }
+    fixture_build(f, RUN_SUCCEEDED);
+}
+
 const struct report_run report_runs[REPORT_RUNS] = {
     {"sweep", sweep},       {"acceleration", acceleration},
     {"trouble", trouble},   {"six-trials", six_trials},
     {"wide", wide},         {"single-node", single_node},
-    {"diagonal", diagonal},
+    {"diagonal", diagonal}, {"mixed", mixed},
 };
 
 const struct report_run *report_run_find(const char *name)

@@ -193,7 +193,7 @@ static void csv_has_the_numbers_of_json(void **state)
     static const struct {
         const char *column, *figure, *part;
     } rows[] = {
-        {"throughput_samples_per_s", "throughput", "value"},
+        {"throughput", "throughput", "value"},
         {"throughput_low", "throughput", "low"},
         {"throughput_high", "throughput", "high"},
         {"throughput_min", "throughputMin", "value"},
@@ -261,7 +261,8 @@ static void csv_quotes_what_it_must(void **state)
                  0);
     struct buf out = BUF_INIT;
     report_csv(fixture_build(&f, RUN_PENDING), &out);
-    assert_non_null(strstr(buf_cstr(&out), ",param_phase,pservers,trainers,throughput_samples"));
+    assert_non_null(
+        strstr(buf_cstr(&out), ",param_phase,pservers,trainers,throughput,throughput_unit"));
     assert_non_null(strstr(buf_cstr(&out), ",Pending,\"a,\"\"b\"\"\",1,1,,,,,,,"));
     buf_done(&out);
     fixture_done(&f);

@@ -22,6 +22,8 @@ struct attempt_row *fixture_succeed(struct fixture *f, uint32_t point, uint32_t 
 /* The same for one trainer or several alike, so that the job makes this throughput. */
 struct attempt_row *fixture_throughput(struct fixture *f, uint32_t point, uint32_t trial,
                                        double samples_per_s);
+/* Its summaries come from a log rule and count this instead of samples. */
+void fixture_count(struct attempt_row *row, enum summary_unit unit);
 /* An attempt that ended otherwise, without replicas. `error` may be NULL. */
 struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t trial, uint32_t attempt,
                                 enum attempt_outcome outcome, const char *error);

@@ -228,6 +228,31 @@ static void time_that_runs_backwards(void **state)
     }
 }
 
+/* A point in tokens has no speedup over one in samples; the others keep theirs. */
+static void units_that_differ(void **state)
+{
+    (void)state;
+    struct fixture f;
+    double x[4][4] = {{50, 50, 50}, {99, 99, 99}, {9000, 9001, 9002}, {300, 300, 300}};
+    fill(&f, x);
+    check(fixture_build(&f, RUN_SUCCEEDED), WARNING_MIXED_UNITS, NULL);
+    vec_each (struct attempt_row, row, &f.rows) {
+        if (row->id.point == 2) {
+            fixture_count(row, UNIT_TOKENS);
+        }
+    }
+    const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+    check(r, WARNING_MIXED_UNITS,
+          "mixed units: point 0 has samples/s, point 2 tokens/s; they are not compared, and what "
+          "would divide the one by the other has no speedup");
+    assert_string_equal(r->points[2].throughput.unit, "tokens/s");
+    assert_false(r->points[2].speedup.estimate.known);
+    assert_false(r->points[2].efficiency.estimate.known);
+    assert_false(r->points[2].efficiency_per_pod.estimate.known);
+    assert_true(r->points[3].speedup.estimate.known);
+    fixture_done(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +260,7 @@ int main(void)
         cmocka_unit_test(a_spread_far_above_the_others),
         cmocka_unit_test(steps_that_still_fall),
         cmocka_unit_test(time_that_runs_backwards),
+        cmocka_unit_test(units_that_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
