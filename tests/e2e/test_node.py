@@ -18,7 +18,7 @@ import tap
 from cluster import becomes, wait_until
 from machine import why_not
 from node import Node
-from peer import Peer
+from second_node import Peer
 
 HERE = pathlib.Path(__file__).resolve().parent
 END_S = 30

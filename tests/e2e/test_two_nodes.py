@@ -12,7 +12,7 @@ import tap
 from cluster import becomes, wait_until
 from machine import why_not
 from node import Node
-from peer import Peer
+from second_node import Peer
 from user import NS, User, definition
 
 START_S, END_S = 60, 120

@@ -123,7 +123,7 @@ void promise_write_sent(const struct sim_process *p, const char *what)
                    user_rival_leads() ? "another benchd" : holder);
     }
     const struct sim_run *run = run_of_pod(what);
-    const struct stored *stored = run == NULL ? NULL : find_stored(run->uid);
+    const struct stored *stored = run == NULL || run->uid == NULL ? NULL : find_stored(run->uid);
     if (stored != NULL && run_phase_is_final(stored->status.phase)) {
         sim_broken("%s: %s of a run that is %s", process_name(p), what,
                    run_phase_to_string(stored->status.phase));
