@@ -72,9 +72,26 @@ static int write_all(int fd, const struct buf *data)
     return 0;
 }
 
-/* A file of that name is replaced as a whole, or stays as it is. */
-static int replace_file(const char *path, const struct buf *data)
+static int write_through(const char *path, const struct buf *data)
 {
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return -errno;
+    }
+    int r = write_all(fd, data);
+    return close(fd) < 0 && r == 0 ? -errno : r;
+}
+
+/* A file of that name is replaced as a whole, or stays as it is. Where a link leads, the file is there.
+ * What is no file, such as /dev/stdout, is written to. */
+static int replace_file(const char *link, const struct buf *data)
+{
+    struct stat st;
+    if (stat(link, &st) == 0 && !S_ISREG(st.st_mode)) {
+        return write_through(link, data);
+    }
+    _cleanup_(freep) char *real = realpath(link, NULL); /* NULL: there is no file yet */
+    const char *path = real == NULL ? link : real;
     _cleanup_(freep) char *aside = xasprintf("%s.XXXXXX", path);
     const int fd = mkostemp(aside, O_CLOEXEC);
     if (fd < 0) {

@@ -242,8 +242,9 @@ static void put_rest(struct buf *out, const struct init_params *p, const char *n
     buf_puts(
         out,
         "  measure:\n    warmupSteps: 10  # steps that do not count, where lines number theirs\n"
-        "    steps: 100       # for programs that read BENCHD_STEPS; others print as many as they "
-        "like\n"
+        "    steps: 100       # for programs that read BENCHD_STEPS; others make as many as they "
+        "like, and "
+        "must end\n"
         "  repeats: {min: 3}  # trials of each point; an interval needs three\n");
 }
 

@@ -267,7 +267,9 @@ static enum exit_code try_all(struct local_try *t, const struct run_def *def)
         }
     }
     if (worst == EXIT_OK) {
-        cli_note(t->cli, "the first steps are in these figures; benchctl run measures");
+        cli_note(t->cli, "the first steps are in these figures; a run leaves out "
+                         "measure.warmupSteps of those whose "
+                         "lines number them, and what the rule's skip says");
     }
     return worst;
 }

@@ -104,7 +104,8 @@ void try_put_figure(struct buf *out, int64_t steps, double rate, const char *uni
     if (rule[0] == '\0') {
         buf_puts(out, "its records\n");
     } else {
-        buf_printf(out, "the rule %s (%s)\n", rule, method);
+        buf_printf(out, "the rule %s", rule);
+        buf_printf(out, "%s%s%s\n", method[0] == 0 ? "" : " (", method, method[0] == 0 ? "" : ")");
     }
 }
 

@@ -85,7 +85,7 @@ void address_list_write_pattern(char *const *addresses, uint32_t n, struct buf *
     bool are_numbers = n >= 2, is_range = true;
     for (uint32_t i = 0; are_numbers && i < n; i++) {
         are_numbers = number_in(addresses[i], &f, &numbers[i]);
-        is_range = is_range && are_numbers && numbers[i] - numbers[0] == i;
+        is_range = is_range && are_numbers && numbers[i] == (uint64_t)numbers[0] + i;
     }
     if (!are_numbers) {
         address_list_write(addresses, n, out);

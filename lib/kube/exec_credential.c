@@ -136,6 +136,13 @@ static int read_expiry(const json_t *status, int64_t *ret_unix_ms, struct err *e
         *ret_unix_ms = -1;
         return 0;
     }
+    const bool is_never = strcmp(text, "2200") > 0 &&
+                          strlen(text) >= sizeof("9999-12-31T23:59:59Z") - 1 &&
+                          strspn(text, "0123456789") == 4;
+    if (is_never) { /* beyond what kube_time_parse takes */
+        *ret_unix_ms = -1;
+        return 0;
+    }
     if (kube_time_parse(text, strlen(text), &unix_ns) < 0) {
         return err_set(err, EINVAL, "its expirationTimestamp is not a date");
     }

@@ -185,6 +185,9 @@ static void on_timer(uv_timer_t *timer)
 static void on_process_exit(uv_process_t *process, int64_t exit_code, int signal)
 {
     struct kube_plugin *p = process->data;
+    if (p->is_term_sent) { /* what it started may not have obeyed; its group has its number as long as one lives */
+        send_signal(p, SIGKILL);
+    }
     p->has_exited = true;
     p->exit_code = exit_code;
     p->signal = signal;

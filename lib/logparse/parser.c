@@ -453,7 +453,11 @@ static void put_reason(const struct log_parser *p, struct buf *out)
     const char *name = rule->name;
     const unsigned long long n = p->n_lines, matched = p->n_matched;
     if (n == 0) {
-        buf_printf(out, "the program printed nothing for the log rule %s", name);
+        buf_printf(
+            out, "the program printed nothing for the log rule %s%s", name,
+            p->params.trainers > 1
+                ? "; where one process prints for all, the rule needs 'scope: Each' or 'scope: Job'"
+                : "");
     } else if (matched == 0) {
         buf_printf(out, "no line of %llu matched the log rule %s", n, name);
     } else if (p->needs_batch) {
@@ -462,7 +466,8 @@ static void put_reason(const struct log_parser *p, struct buf *out)
     } else if (p->n_warmup > 0) {
         buf_printf(out,
                    "%llu lines matched the log rule %s, %llu of them in the warm-up, and no "
-                   "throughput follows from the others",
+                   "throughput follows from the others; lower measure.warmupSteps, or let the "
+                   "program run longer",
                    matched, name, (unsigned long long)p->n_warmup);
     } else {
         buf_printf(out, "%llu lines matched the log rule %s, but no throughput follows from them",

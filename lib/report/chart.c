@@ -18,7 +18,6 @@ void line_chart_done(struct line_chart *c)
             free(m->text);
         }
         vec_done(&s->marks);
-        vec_done(&s->ideal);
         free(s->name);
     }
     vec_done(&c->series);

@@ -18,13 +18,13 @@ enum chart_unit {
 struct chart_mark {
     double x, y;
     double low, high; /* 95% interval of y; NaN: none */
+    double ideal;     /* NaN: not known */
     char *text;       /* what it is, in words: "pservers 2, trainers 4: 120.7 samples/s (...)" */
 };
 
 struct chart_series {
     char *name;
     VEC(struct chart_mark) marks; /* by x */
-    VEC(double) ideal;            /* one a mark, or none; NaN: unknown */
 };
 
 /* y over x, a line a series. */

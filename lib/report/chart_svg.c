@@ -179,9 +179,7 @@ static struct line_plot line_plot_of(const struct line_chart *c)
             widen(m->x, &x_low, &x_high);
             widen(m->y, &y_low, &y_high);
             widen(m->high, &y_low, &y_high);
-        }
-        vec_each (double, ideal, &s->ideal) {
-            widen(*ideal, &y_low, &y_high);
+            widen(m->ideal, &y_low, &y_high);
         }
     }
     struct line_plot p = {.chart = c, .bottom_px = TOP_PX + PLOT_PX};
@@ -256,12 +254,12 @@ static double dodge_px(const struct line_plot *p, size_t series)
 }
 
 static void put_path(struct buf *out, const struct line_plot *p, const struct chart_series *s,
-                     const double *y, const char *classes, size_t series)
+                     bool is_ideal, const char *classes, size_t series)
 {
     const char *move = "M";
     buf_puts(out, "<path d=\"");
     for (size_t i = 0; i < s->marks.len; i++) {
-        const double value = y == NULL ? s->marks.items[i].y : y[i];
+        const double value = is_ideal ? s->marks.items[i].ideal : s->marks.items[i].y;
         if (!isfinite(value)) {
             move = "M"; /* a gap */
             continue;
@@ -287,13 +285,23 @@ static void put_interval(struct buf *out, const struct line_plot *p, const struc
     put_whisker(out, x - 3, high, x + 3, high, series);
 }
 
+static bool has_ideal(const struct chart_series *s)
+{
+    vec_each (struct chart_mark, m, &s->marks) {
+        if (isfinite(m->ideal)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void put_series(struct buf *out, const struct line_plot *p, size_t i)
 {
     const struct chart_series *s = &p->chart->series.items[i];
-    if (s->ideal.len > 0) {
-        put_path(out, p, s, s->ideal.items, "i", i);
+    if (has_ideal(s)) {
+        put_path(out, p, s, true, "i", i);
     }
-    put_path(out, p, s, NULL, "l", i);
+    put_path(out, p, s, false, "l", i);
     vec_each (struct chart_mark, m, &s->marks) {
         put_interval(out, p, m, i);
         put_mark(out, chart_axis_px(&p->x, m->x) + dodge_px(p, i), chart_axis_px(&p->y, m->y), i,
@@ -301,20 +309,14 @@ static void put_series(struct buf *out, const struct line_plot *p, size_t i)
     }
 }
 
-static bool has_ideal(const struct line_chart *c)
-{
-    vec_each (struct chart_series, s, &c->series) {
-        if (s->ideal.len > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void chart_svg_lines(const struct line_chart *c, bool is_file, struct buf *out)
 {
     const struct line_plot p = line_plot_of(c);
-    const bool has_legend = c->series.len > 1, with_ideal = has_ideal(c);
+    const bool has_legend = c->series.len > 1;
+    bool with_ideal = false;
+    vec_each (struct chart_series, s, &c->series) {
+        with_ideal = with_ideal || has_ideal(s);
+    }
     const size_t n_rows = (has_legend ? c->series.len : 0) + (with_ideal ? 1 : 0);
     double y = p.bottom_px + 34;
     put_open(out, c->id, c->title, y + ROW_PX * (double)n_rows + 8, is_file);

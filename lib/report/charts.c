@@ -194,6 +194,15 @@ static const struct figure *efficiency_of(const struct point_result *p)
     return &p->efficiency;
 }
 
+/* What a throughput would be at an efficiency of 1. */
+static double ideal_of(const struct layout *l, const struct point_result *p, const struct figure *f)
+{
+    const struct estimate *e = &p->efficiency.estimate;
+    return f == &p->throughput && !l->own_baselines && e->known && e->value > 0
+               ? f->estimate.value / e->value
+               : NAN;
+}
+
 static void add_series(struct line_chart *c, const struct layout *l, const struct point *like,
                        const char *x, figure_of_fn *figure_of)
 {
@@ -209,6 +218,7 @@ static void add_series(struct line_chart *c, const struct layout *l, const struc
             .y = f->estimate.value,
             .low = f->estimate.has_interval ? f->estimate.low : NAN,
             .high = f->estimate.has_interval ? f->estimate.high : NAN,
+            .ideal = ideal_of(l, p, f),
             .text = mark_text(l, p, f, ""),
         };
     }
@@ -254,31 +264,6 @@ static bool make_lines(struct line_chart *c, const struct layout *l, figure_of_f
     return true;
 }
 
-/* Adds what each throughput would be at an efficiency of 1. */
-static void add_ideals(struct line_chart *c, const struct layout *l)
-{
-    struct line_chart e = {0};
-    if (l->own_baselines || !make_lines(&e, l, efficiency_of)) {
-        return;
-    }
-    size_t k = 0;
-    vec_each (struct chart_series, s, &c->series) {
-        if (k == e.series.len || !str_eq(s->name, e.series.items[k].name)) {
-            continue; /* no point of this line has an efficiency */
-        }
-        const struct chart_series *of = &e.series.items[k++];
-        size_t j = 0;
-        for (size_t i = 0; i < s->marks.len; i++) {
-            while (j < of->marks.len && of->marks.items[j].x < s->marks.items[i].x) {
-                j++;
-            }
-            const bool has = j < of->marks.len && of->marks.items[j].x == s->marks.items[i].x;
-            *vec_push(&s->ideal) = has ? s->marks.items[i].y / of->marks.items[j].y : NAN;
-        }
-    }
-    line_chart_done(&e);
-}
-
 static bool have_one_unit(const struct result *r)
 {
     const char *unit = NULL;
@@ -299,9 +284,8 @@ bool charts_throughput(const struct layout *l, struct line_chart *ret)
     if (!have_one_unit(l->result) || !make_lines(ret, l, throughput_of)) {
         return false;
     }
-    add_ideals(ret, l);
     ret->title = xasprintf("Throughput by %s", ret->x_title);
-    ret->y_title = xstrdup(l->result->points[0].throughput.unit);
+    ret->y_title = xstrdup(l->unit);
     return true;
 }
 

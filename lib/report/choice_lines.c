@@ -79,8 +79,11 @@ static void add_ties(struct choice_lines *lines, const struct layout *l, const s
     }
     if (c->ties.len > 0) {
         add(lines, "Not shown to be slower", &text);
-    } else if (c->n_unsure == 0 && l->result->def->matrix.n_swept > 1) {
-        buf_puts(&text, "every other measured point is shown to be slower (95% each)");
+    }
+    if (c->n_slower > 0) {
+        buf_printf(&text, "%zu %s point%s %s shown to be slower (95%% for each pair)", c->n_slower,
+                   c->ties.len + c->n_unsure > 0 ? "more" : "other", plural(c->n_slower),
+                   c->n_slower == 1 ? "is" : "are");
         add(lines, "How sure", &text);
     }
     if (c->n_unsure > 0) {
@@ -107,11 +110,14 @@ static void add_widest(struct choice_lines *lines, const struct layout *l, const
     put_point(l, p, &text);
     buf_puts(&text, " at ");
     put_percent(e, &text);
-    if (c->widest != NULL && !c->widest_is_sure) {
+    if (e->has_interval && e->low > 1) {
+        buf_puts(&text, "; more than the ideal, which needs an explanation: see the warnings");
+    } else if (c->widest != NULL && !c->widest_is_sure) {
         buf_puts(&text, e->has_interval ? "; not certain, because the interval reaches below"
                                         : "; how sure is not known: there is no interval");
     }
-    buf_printf(&label, "Most %ss at %.0f%% efficiency or more", role, 100 * CHOICE_EFFICIENCY);
+    buf_printf(&label, "Most %ss at %.0f%% efficiency or more%s", role, 100 * CHOICE_EFFICIENCY,
+               c->n_as_wide > 1 ? ", the fastest of them" : "");
     add(lines, buf_cstr(&label), &text);
     buf_done(&label);
 }

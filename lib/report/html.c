@@ -193,18 +193,11 @@ static void put_dot_figure(struct buf *out, struct dot_chart *c)
     dot_chart_done(c);
 }
 
-static void put_charts(struct buf *out, const struct layout *l)
+static void put_figures(struct buf *out, const struct layout *l)
 {
     struct line_chart lines;
     struct dot_chart dots;
     struct bar_chart bars;
-    buf_puts(out, "<section>\n<h2>Scaling</h2>\n");
-    if (l->result->def->matrix.n_swept > MAX_CHARTED) {
-        buf_printf(out, "<p>Charts show up to %d points; this run has more.</p>\n</section>\n",
-                   MAX_CHARTED);
-        return;
-    }
-    buf_puts(out, "<div class=\"charts\">\n");
     if (charts_throughput(l, &lines)) {
         put_line_figure(out, &lines);
     }
@@ -223,10 +216,26 @@ static void put_charts(struct buf *out, const struct layout *l)
         buf_puts(out, "</figure>\n");
         bar_chart_done(&bars);
     }
-    buf_puts(
-        out,
-        "</div>\n<p class=\"soft\">Whiskers are 95% intervals. The pointer on a mark shows its "
-        "figures.</p>\n</section>\n");
+}
+
+static void put_charts(struct buf *out, const struct layout *l)
+{
+    if (l->result->def->matrix.n_swept > MAX_CHARTED) {
+        buf_printf(out,
+                   "<section>\n<h2>Scaling</h2>\n<p>Charts show up to %d points; this run has "
+                   "more.</p>\n</section>\n",
+                   MAX_CHARTED);
+        return;
+    }
+    struct buf figures = BUF_INIT;
+    put_figures(&figures, l);
+    if (figures.len > 0) {
+        buf_puts(out, "<section>\n<h2>Scaling</h2>\n<div class=\"charts\">\n");
+        buf_append(out, figures.data, figures.len);
+        buf_puts(out, "</div>\n<p class=\"soft\">Whiskers are 95% intervals. The pointer on a mark "
+                      "shows its figures.</p>\n</section>\n");
+    }
+    buf_done(&figures);
 }
 
 static void put_steps(struct buf *out, const struct layout *l)
@@ -261,8 +270,10 @@ static void put_tables(struct buf *out, const struct layout *l)
         struct buf caption = BUF_INIT;
         layout_grid_caption(l, &caption);
         put_element(out, "h2", buf_cstr(&caption));
-        buf_printf(out, "<p class=\"soft\">The stronger the colour, the higher the %s.</p>\n",
-                   l->own_baselines ? "throughput" : "efficiency");
+        buf_printf(
+            out,
+            "<p class=\"soft\">The stronger the colour, the higher the %s among these cells.</p>\n",
+            l->own_baselines ? "throughput" : "efficiency");
         put_table(out, buf_cstr(&caption), grid);
         buf_done(&caption);
     }
@@ -356,7 +367,7 @@ static void put_environment(struct buf *out, const struct result *r)
 {
     buf_puts(out, "<section>\n<h2>Environment</h2>\n");
     if (r->hardware.len == 0) {
-        buf_puts(out, "<p>No replica said where it ran.</p>\n");
+        buf_puts(out, "<p>No replica said its CPU and kernel.</p>\n");
     }
     vec_each (const struct hardware, h, &r->hardware) {
         buf_printf(out, "<dl>\n<dt>Replicas</dt>\n<dd>%zu of succeeded trials</dd>\n",
@@ -371,27 +382,33 @@ static void put_environment(struct buf *out, const struct result *r)
     buf_puts(out, "</section>\n");
 }
 
+static void put_origin(struct buf *out, const struct report_page *page)
+{
+    buf_puts(out, "<p class=\"soft\">Run ");
+    html_escape(page->result->def->uid, out);
+    buf_puts(out, ". Page made by ");
+    html_escape(page->program, out);
+    buf_puts(out, ".</p>\n");
+}
+
 static void put_definition(struct buf *out, const struct report_page *page)
 {
     const struct run_def *def = page->result->def;
     const bool is_local = def->cpus > 0;
+    _cleanup_(freep) char *text = json_dumps(def->spec->definition, JSON_INDENT(2));
+    if (text == NULL || strlen(text) > MAX_DEFINITION) {
+        put_origin(out, page);
+        return;
+    }
     buf_puts(out, "<section>\n<h2>Run it again</h2>\n<p>Save the definition below as <code>");
     html_escape(def->spec->name, out);
     buf_puts(out, ".json</code>, then:</p>\n<pre>benchctl run -f ");
     html_escape(def->spec->name, out);
     buf_printf(out, ".json%s</pre>\n", is_local ? " --local" : "");
-    char *text = json_dumps(def->spec->definition, JSON_INDENT(2));
-    if (text != NULL && strlen(text) <= MAX_DEFINITION) {
-        buf_puts(out, "<details><summary>Definition</summary>\n<pre>");
-        html_escape(text, out);
-        buf_puts(out, "</pre></details>\n");
-    }
-    free(text);
-    buf_puts(out, "<p class=\"soft\">Run ");
-    html_escape(def->uid, out);
-    buf_puts(out, ". Page made by ");
-    html_escape(page->program, out);
-    buf_puts(out, ".</p>\n</section>\n");
+    buf_puts(out, "<details><summary>Definition</summary>\n<pre>");
+    html_escape(text, out);
+    buf_puts(out, "</pre></details>\n</section>\n");
+    put_origin(out, page);
 }
 
 static void put_sections(struct buf *out, const struct layout *l)

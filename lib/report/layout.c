@@ -40,13 +40,11 @@ void layout_init(struct layout *l, const struct result *r)
 {
     *l = (struct layout){.result = r, .own_baselines = true};
     const struct point *first = r->points[0].point;
-    const char *unit = NULL;
     for (const struct point_result *p = r->points; p < swept_end(r); p++) {
         l->systems = l->systems || p->point->system != first->system;
         if (p->throughput.estimate.known) {
-            l->mixed_units =
-                l->mixed_units || (unit != NULL && strcmp(unit, p->throughput.unit) != 0);
-            unit = p->throughput.unit;
+            l->unit = l->unit == NULL ? p->throughput.unit : l->unit;
+            l->mixed_units = l->mixed_units || strcmp(l->unit, p->throughput.unit) != 0;
         }
         l->own_baselines = l->own_baselines && p->point->baseline_index == p->point->index;
         vec_each (struct param, param, &p->point->params.list) {
@@ -55,6 +53,9 @@ void layout_init(struct layout *l, const struct result *r)
                 *vec_push(&l->names) = param->name;
             }
         }
+    }
+    if (l->unit == NULL) {
+        l->unit = r->points[0].throughput.unit;
     }
     if (l->names.len > 1) {
         qsort(l->names.items, l->names.len, sizeof(*l->names.items), compare_names);
@@ -231,8 +232,7 @@ struct table *layout_grid(const struct layout *l)
 
 void layout_grid_caption(const struct layout *l, struct buf *out)
 {
-    buf_printf(out, "Throughput in %s%s", l->result->points[0].throughput.unit,
-               l->own_baselines ? "" : " (efficiency)");
+    buf_printf(out, "Throughput in %s%s", l->unit, l->own_baselines ? "" : " (efficiency)");
     if (run_word(l) != NULL) {
         buf_printf(out, ", %s", run_word(l));
     }

@@ -9,7 +9,9 @@ struct layout {
     const struct result *result; /* borrowed */
     VEC(const char *) names;     /* sweep names with more than one value, in byte order; borrowed */
     bool systems;                /* more than one system */
-    bool mixed_units;            /* of throughputs: each row says its own */
+    const char
+        *unit; /* of throughputs: the first known of a point, else of the first point; static */
+    bool mixed_units;   /* of throughputs: each row says its own */
     bool own_baselines; /* every swept point divides by itself: scaling is 1, and says nothing */
 };
 void layout_init(struct layout *l, const struct result *r);

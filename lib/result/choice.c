@@ -53,6 +53,8 @@ static void find_ties(struct choice *c, const struct result *r)
             c->n_unsure++;
         } else if (ratio.high >= 1) {
             *vec_push(&c->ties) = p;
+        } else {
+            c->n_slower++;
         }
     }
     if (c->ties.len > 1) {
@@ -74,6 +76,16 @@ static bool is_wider(const struct point_result *p, const struct point_result *th
     return a > b || (a == b && value_of(&p->throughput) > value_of(&than->throughput));
 }
 
+static void take_wide(struct choice *c, const struct point_result *p)
+{
+    const uint32_t n = point_training_replicas(p->point);
+    const uint32_t most = c->widest == NULL ? 0 : point_training_replicas(c->widest->point);
+    c->n_as_wide = n > most ? 1 : c->n_as_wide + (n == most);
+    if (c->widest == NULL || is_wider(p, c->widest)) {
+        c->widest = p;
+    }
+}
+
 static void find_widest(struct choice *c, const struct result *r)
 {
     const struct point_result *best = NULL;
@@ -85,9 +97,8 @@ static void find_widest(struct choice *c, const struct result *r)
         if (best == NULL || value_of(&p->efficiency) > value_of(&best->efficiency)) {
             best = p;
         }
-        if (value_of(&p->efficiency) >= CHOICE_EFFICIENCY &&
-            (c->widest == NULL || is_wider(p, c->widest))) {
-            c->widest = p;
+        if (value_of(&p->efficiency) >= CHOICE_EFFICIENCY) {
+            take_wide(c, p);
         }
     }
     if (c->widest == NULL) {

@@ -13,10 +13,12 @@ struct choice {
     /* Those that are not shown to be slower: the 95% interval of their ratio to the fastest holds 1.
      * Fastest first. */
     VEC(const struct point_result *) ties;
+    size_t n_slower; /* points that are shown to be */
     size_t n_unsure; /* points without such an interval: they have fewer than 3 trials */
     /* Of the points with more trainers than their baseline: the one with the most trainers (of
      * these the fastest) whose efficiency is at least CHOICE_EFFICIENCY; NULL: none. */
     const struct point_result *widest;
+    size_t n_as_wide;    /* such points with as many trainers, itself among them */
     bool widest_is_sure; /* so is the lower end of its interval */
     /* Where there is no such point: the one with the highest efficiency. NULL: no efficiencies. */
     const struct point_result *most_efficient;

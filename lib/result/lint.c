@@ -131,6 +131,17 @@ static const char *training_role(const struct result *r)
     return role_to_string(point_training_role(&r->def->matrix.points[0]));
 }
 
+/* Does a log rule make some system's figures? */
+static bool reads_logs(const struct result *r)
+{
+    vec_each (struct system, system, &r->def->spec->systems) {
+        if (system->log != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void lint_efficiency(struct result *r)
 {
     struct point_list points = {0};
@@ -143,8 +154,11 @@ static void lint_efficiency(struct result *r)
     if (points.n > 0) {
         warn(r, WARNING_EFFICIENCY_ABOVE_ONE,
              "efficiency is significantly above 1 at %s: point and baseline differ in more than "
-             "their number of %ss",
-             list_text(&points), training_role(r));
+             "their number of %ss%s",
+             list_text(&points), training_role(r),
+             reads_logs(r) ? "; a log whose lines have the rate of the whole job needs 'scope: "
+                             "Job' in its rule"
+                           : "");
     }
     buf_done(&points.text);
 }
@@ -336,9 +350,10 @@ static void lint_steady_state(struct result *r)
     }
     if (points.n > 0) {
         warn(r, WARNING_NO_STEADY_STATE,
-             "no steady state at %s: later steps are faster by %d%% or more; raise "
-             "measure.warmupSteps",
-             list_text(&points), (int)lrint(100 * FALL_MIN));
+             "no steady state at %s: later steps are faster by %d%% or more; raise %s",
+             list_text(&points), (int)lrint(100 * FALL_MIN),
+             reads_logs(r) ? "measure.warmupSteps, or skip in a log rule whose lines have no number"
+                           : "measure.warmupSteps");
     }
     buf_done(&points.text);
 }

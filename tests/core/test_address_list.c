@@ -52,6 +52,7 @@ static void patterns(void **state)
         {"the same twice", {"a-1:1", "a-1:1"}, "a-1:1,a-1:1"},
         {"one is the beginning of the other", {"a-1", "a-12"}, "a-{1,12}"},
         {"no number at one place", {"a-:1", "a-2:1"}, "a-:1,a-2:1"},
+        {"no way round the largest number", {"a-4294967295:1", "a-0:1"}, "a-{4294967295,0}:1"},
         {"too large for a number", {"a-1:1", "a-4294967296:1"}, "a-1:1,a-4294967296:1"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {

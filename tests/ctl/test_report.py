@@ -2,7 +2,9 @@
 """benchctl report: the page and charts of a stored run, made by fake workers."""
 import html
 import json
+import os
 import re
+import subprocess
 import xml.etree.ElementTree
 
 import cli
@@ -73,6 +75,20 @@ class Report(cli.CliCase):
         self.assertIn("cannot write taken: Is a directory", done.stderr)
         self.assertEqual([p.name for p in self.folder.glob("*.html*")], ["page.html"])
         self.assertEqual([p.name for p in self.folder.glob("taken*")], ["taken"])
+
+    def test_links_and_devices_stay(self):
+        target, link, pipe = self.folder / "target.html", self.folder / "link.html", self.folder / "pipe"
+        target.write_text("old", encoding="utf-8")
+        link.symlink_to(target)
+        self.report(self.name, "--file", "link.html")
+        self.assertTrue(link.is_symlink())
+        self.assertIn("<!doctype html>", target.read_text(encoding="utf-8"))
+        os.mkfifo(pipe)
+        reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(reader.kill)
+        self.report(self.name, "--file", "pipe")
+        self.assertTrue(reader.communicate(timeout=cli.WAIT_S)[0].endswith("</html>\n"))
+        self.assertTrue(pipe.is_fifo())
 
     def test_open_starts_the_desktops_program(self):
         tool = self.folder / "bin" / "xdg-open"

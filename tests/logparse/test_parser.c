@@ -174,7 +174,8 @@ static void why_there_is_no_figure(void **state)
          0},
         {"all in the warm-up", RATE, "step 1 5 img/s\nstep 2 5 img/s\n",
          "2 lines matched the log rule mine, 2 of them in the warm-up, and no throughput follows "
-         "from the others\nthe last 2 lines:\n  1: step 1 5 img/s\n  2: step 2 5 img/s\n",
+         "from the others; lower measure.warmupSteps, or let the program run longer\nthe last 2 "
+         "lines:\n  1: step 1 5 img/s\n  2: step 2 5 img/s\n",
          10},
         {"no number", PLAIN, "0 img/s\n",
          "1 lines matched the log rule mine, but no throughput follows from them; 1 refused, line "

@@ -9,6 +9,7 @@
 #include "report/charts.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "report/chart_axis.h"
 #include "report_runs.h"
@@ -62,7 +63,8 @@ static void lines_of_a_sweep(void **state)
     assert_true(s->marks.items[1].low < 70.9 && s->marks.items[1].high > 70.9);
     assert_string_equal(s->marks.items[1].text,
                         "pservers 2, trainers 2: 70.90 samples/s (95%: 70.20..71.61)");
-    assert_true(fabs(s->ideal.items[0] - 37.9) < 1e-6 && fabs(s->ideal.items[1] - 75.8) < 1e-6);
+    assert_true(fabs(s->marks.items[0].ideal - 37.9) < 1e-6 &&
+                fabs(s->marks.items[1].ideal - 75.8) < 1e-6);
     line_chart_done(&c);
     layout_done(&l);
     fixture_done(&f);
@@ -90,6 +92,63 @@ static void names_along_x(void **state)
     assert_string_equal(c.x_names.items[1], "new");
     assert_int_equal(c.series.len, 1);
     assert_true(c.series.items[0].marks.items[1].x == 1);
+    line_chart_done(&c);
+    layout_done(&l);
+    fixture_done(&f);
+}
+
+/* The ideal belongs to its own point, also where the baseline of another was not measured. */
+static void ideals_stand_at_their_points(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct layout l;
+    struct line_chart c;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2], node: [a, b, c]}}",
+                 SINGLE_NODE "  repeats: {min: 1}\n"
+                             "  parameters: [{name: node, targets: [{roles: [trainer], paths: "
+                             "[/spec/priorityClassName]}]}]\n",
+                 8);
+    for (uint32_t p = 0; p < f.def->matrix.n_points; p++) {
+        if (p != f.def->matrix.points[0].baseline_index) {
+            fixture_throughput(&f, p, 0, 10 + p);
+        }
+    }
+    fixture_build(&f, RUN_PARTIALLY_FAILED);
+    layout_init(&l, f.result);
+    assert_true(charts_throughput(&l, &c));
+    const struct chart_series *s = &c.series.items[0];
+    assert_int_equal(s->marks.len, 3);
+    assert_true(isnan(s->marks.items[0].ideal));
+    for (uint32_t i = 1; i < 3; i++) {
+        const double x_1 = 10 + f.def->matrix.points[i].baseline_index;
+        assert_true(fabs(s->marks.items[i].ideal - 2 * x_1) < 1e-6);
+    }
+    line_chart_done(&c);
+    layout_done(&l);
+    fixture_done(&f);
+}
+
+/* The first point has no figure: the unit is that of those that have one. */
+static void the_unit_is_that_of_a_measured_point(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct layout l;
+    struct line_chart c;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
+                 SINGLE_NODE "  repeats: {min: 1}\n", 8);
+    for (uint32_t p = 1; p < f.def->matrix.n_points; p++) {
+        fixture_count(fixture_throughput(&f, p, 0, 10 + p), UNIT_TOKENS);
+    }
+    fixture_build(&f, RUN_PARTIALLY_FAILED);
+    layout_init(&l, f.result);
+    assert_true(charts_throughput(&l, &c));
+    assert_string_equal(c.y_title, "tokens/s");
+    struct buf caption = BUF_INIT;
+    layout_grid_caption(&l, &caption);
+    assert_int_equal(strncmp(buf_cstr(&caption), "Throughput in tokens/s", 22), 0);
+    buf_done(&caption);
     line_chart_done(&c);
     layout_done(&l);
     fixture_done(&f);
@@ -199,6 +258,8 @@ int main(void)
         cmocka_unit_test(ticks_are_round_and_hold_the_values),
         cmocka_unit_test(lines_of_a_sweep),
         cmocka_unit_test(names_along_x),
+        cmocka_unit_test(ideals_stand_at_their_points),
+        cmocka_unit_test(the_unit_is_that_of_a_measured_point),
         cmocka_unit_test(lines_that_are_too_many_are_counted),
         cmocka_unit_test(no_chart_without_something_to_show),
         cmocka_unit_test(units_share_no_axis),

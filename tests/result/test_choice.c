@@ -38,6 +38,7 @@ static void the_fastest_and_who_is_like_it(void **state)
     assert_int_equal(c.ties.len, 1);
     assert_int_equal(c.ties.items[0]->point->index, 2);
     assert_int_equal(c.n_unsure, 0);
+    assert_int_equal(c.n_slower, 2);
     choice_done(&c);
     fixture_done(&f);
 }
@@ -74,6 +75,21 @@ static void most_trainers_that_still_scale(void **state)
     choice_init(&c, f.result);
     assert_int_equal(c.widest->point->index, 2);
     assert_false(c.widest_is_sure);
+    choice_done(&c);
+    fixture_done(&f);
+}
+
+/* Two points have four trainers and 90%: the faster one stands for both. */
+static void of_several_as_wide_the_fastest(void **state)
+{
+    (void)state;
+    static const double x[5] = {190, 365, 192, 372, 100};
+    struct fixture f;
+    struct choice c;
+    make(&f, "{grid: {pservers: [1, 2], trainers: [2, 4]}}", x, 5, 0.001);
+    choice_init(&c, f.result);
+    assert_int_equal(c.widest->point->index, 3);
+    assert_int_equal(c.n_as_wide, 2);
     choice_done(&c);
     fixture_done(&f);
 }
@@ -149,6 +165,7 @@ int main(void)
         cmocka_unit_test(the_fastest_and_who_is_like_it),
         cmocka_unit_test(a_baseline_is_no_choice),
         cmocka_unit_test(most_trainers_that_still_scale),
+        cmocka_unit_test(of_several_as_wide_the_fastest),
         cmocka_unit_test(none_scales),
         cmocka_unit_test(one_trial_says_nothing_about_the_others),
         cmocka_unit_test(nothing_was_measured),
