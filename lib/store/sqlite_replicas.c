@@ -83,29 +83,64 @@ int replicas_read(struct sqlite_store *s, sqlite3_stmt *q, int column, struct at
 
 /* ---- from schema 3, which had a row each ---- */
 
-static int write_old(struct sqlite_store *s, const char *uid, struct attempt_row *row,
-                     struct err *err)
+/* Rows without their attempt belong to nothing: somebody deleted it with foreign keys off. */
+#define DROP_ORPHANS                                                                               \
+    "DELETE FROM replica WHERE NOT EXISTS (SELECT 1 FROM attempt a WHERE "                         \
+    "a.run_uid = replica.run_uid AND a.point = replica.point AND a.trial = replica.trial AND "     \
+    "a.attempt = replica.attempt)"
+/* Leaves the rows of attempts that cannot be read. */
+#define DROP_MOVED                                                                                 \
+    "DELETE FROM replica WHERE EXISTS (SELECT 1 FROM replicas n WHERE "                            \
+    "n.run_uid = replica.run_uid AND n.point = replica.point AND n.trial = replica.trial AND "     \
+    "n.attempt = replica.attempt AND length(n.zstd) > 0)"
+
+struct old_attempt {
+    char *uid; /* owned; NULL: none yet */
+    struct attempt_row row;
+    bool is_damaged;
+};
+
+static void old_attempt_done(struct old_attempt *old)
 {
+    free(old->uid);
+    attempt_row_done(&old->row);
+    *old = (struct old_attempt){0};
+}
+
+/* One that is damaged becomes a row that cannot be unpacked: the results of its run cannot be read, as
+ * before, and nobody takes the attempt for one without replicas. */
+static int write_old(struct sqlite_store *s, struct old_attempt *old, struct err *err)
+{
+    static const struct packed nothing = {"", 0};
     struct packed packed = {0};
-    int r = uid == NULL ? 0 : replicas_pack(row, &packed, err);
-    r = r < 0 || uid == NULL ? r : replicas_insert(s, uid, &row->id, &packed, err);
+    int r = 0;
+    if (old->uid != NULL && old->is_damaged) {
+        r = replicas_insert(s, old->uid, &old->row.id, &nothing, err);
+    } else if (old->uid != NULL && (r = replicas_pack(&old->row, &packed, err)) >= 0) {
+        r = replicas_insert(s, old->uid, &old->row.id, &packed, err);
+    }
     free(packed.data);
-    attempt_row_done(row);
+    old_attempt_done(old);
     return r;
 }
 
-static int read_old(struct sqlite_store *s, sqlite3_stmt *q, struct replica_row *ret,
-                    struct err *err)
+static int read_old_id(struct sqlite_store *s, sqlite3_stmt *q, struct attempt_id *ret,
+                       struct err *err)
 {
-    struct replica_row row = {0};
-    int r = sql_u32(s, q, 1, &row.id.attempt.point, err);
-    r = r < 0 ? r : sql_u32(s, q, 2, &row.id.attempt.trial, err);
-    r = r < 0 ? r : sql_u32(s, q, 3, &row.id.attempt.number, err);
-    r = r < 0 ? r : sql_u32(s, q, 5, &row.id.index, err);
+    int r = sql_u32(s, q, 1, &ret->point, err);
+    r = r < 0 ? r : sql_u32(s, q, 2, &ret->trial, err);
+    return r < 0 ? r : sql_u32(s, q, 3, &ret->number, err);
+}
+
+/* False: the row is damaged. */
+static bool read_old(struct sqlite_store *s, sqlite3_stmt *q, const struct attempt_id *id,
+                     struct replica_row *ret)
+{
+    struct replica_row row = {.id.attempt = *id};
     const char *text = (const char *)sqlite3_column_text(q, 4);
     const int role = text == NULL ? -1 : role_from_string(text);
-    if (r < 0 || role < 0) {
-        return r < 0 ? r : sql_damaged(s, err, "unknown role of a replica");
+    if (role < 0 || sql_u32(s, q, 5, &row.id.index, NULL) < 0) {
+        return false;
     }
     row.id.role = (enum role)role;
     row.exit_code = sqlite3_column_int(q, 6);
@@ -115,36 +150,51 @@ static int read_old(struct sqlite_store *s, sqlite3_stmt *q, struct replica_row 
     row.environment_json = sql_text_dup(q, 10);
     row.log_bytes = (uint64_t)sqlite3_column_int64(q, 11);
     *ret = row;
-    return 0;
+    return true;
+}
+
+/* Adds the row to `old`, or writes that one first if the row is another attempt's. */
+static int move_old(struct sqlite_store *s, sqlite3_stmt *q, struct old_attempt *old,
+                    bool *ret_is_damaged, struct err *err)
+{
+    const char *uid = (const char *)sqlite3_column_text(q, 0);
+    struct attempt_id id;
+    if (read_old_id(s, q, &id, NULL) < 0) {
+        *ret_is_damaged = true; /* as its attempt: nothing to write, list_attempts finds out */
+        return 0;
+    }
+    int r = 0;
+    if (old->uid == NULL || strcmp(old->uid, uid) != 0 || !attempt_id_eq(&old->row.id, &id)) {
+        r = write_old(s, old, err);
+        *old = (struct old_attempt){.uid = xstrdup(uid), .row = {.id = id}};
+    }
+    struct replica_row rep;
+    if (read_old(s, q, &id, &rep)) {
+        *vec_push(&old->row.replicas) = rep;
+    } else {
+        old->is_damaged = *ret_is_damaged = true;
+    }
+    return r;
 }
 
 int replicas_upgrade(struct sqlite_store *s, struct err *err)
 {
     sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT run_uid, point, trial, attempt, role, replica_index, exit_code, "
-                        "signal, failure, summary, environment, log_bytes FROM replica "
-                        "ORDER BY run_uid, point, trial, attempt, role, replica_index",
-                        "");
-    char *uid = NULL; /* of the attempt whose replicas are collected; NULL: none yet */
-    struct attempt_row row = {0};
+    int r = sql_exec(s, DROP_ORPHANS, err);
+    r = r < 0 ? r
+              : sql_prepare(s, &q, err,
+                            "SELECT run_uid, point, trial, attempt, role, replica_index, "
+                            "exit_code, signal, failure, summary, environment, log_bytes "
+                            "FROM replica "
+                            "ORDER BY run_uid, point, trial, attempt, role, replica_index",
+                            "");
+    struct old_attempt old = {0};
+    bool is_damaged = false;
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
-        struct replica_row rep;
-        const char *next_uid = (const char *)sqlite3_column_text(q, 0);
-        if ((r = read_old(s, q, &rep, err)) < 0) {
-            break;
-        }
-        if (uid == NULL || strcmp(uid, next_uid) != 0 || !attempt_id_eq(&row.id, &rep.id.attempt)) {
-            r = write_old(s, uid, &row, err);
-            free(uid);
-            uid = xstrdup(next_uid);
-            row = (struct attempt_row){.id = rep.id.attempt};
-        }
-        *vec_push(&row.replicas) = rep;
+        r = move_old(s, q, &old, &is_damaged, err);
     }
-    r = r < 0 ? r : write_old(s, uid, &row, err);
-    attempt_row_done(&row);
-    free(uid);
+    r = r < 0 ? r : write_old(s, &old, err);
+    old_attempt_done(&old);
     (void)sqlite3_finalize(q); /* before its table goes; repeats the last step's error */
-    return r < 0 ? r : sql_exec(s, "DROP TABLE replica", err);
+    return r < 0 ? r : sql_exec(s, is_damaged ? DROP_MOVED : "DROP TABLE replica", err);
 }

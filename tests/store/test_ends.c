@@ -152,27 +152,82 @@ static void a_file_of_version_2_keeps_its_results(void **state)
     fixture_done(&f);
 }
 
-/* An old file with a damaged row stays as it is. */
-static void a_damaged_file_is_not_upgraded(void **state)
+static void exec_in(const struct fixture *f, const char *sql)
+{
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    }
+    sqlite3_close(db);
+}
+
+/* Rows without their attempt: of a file whose rows were deleted by hand. */
+static void orphans_do_not_stop_an_upgrade(void **state)
 {
     (void)state;
     struct fixture f;
     fixture_init(&f);
-    sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, schema_v1, NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "UPDATE replica SET role = 'x'", NULL, NULL, NULL),
-                     SQLITE_OK);
-    sqlite3_close(db);
-    struct store *s = NULL;
-    struct err err;
-    assert_int_equal(store_open(f.url, false, &s, &err), -EBADMSG);
-    assert_non_null(strstr(err.msg, "unknown role of a replica"));
-    assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "SELECT exit_code FROM replica", NULL, NULL, NULL),
-                     SQLITE_OK);
-    sqlite3_close(db);
+    exec_in(&f, schema_v1);
+    exec_in(&f, schema_v2);
+    exec_in(&f,
+            "PRAGMA foreign_keys = OFF;"
+            "DELETE FROM attempt WHERE run_uid = 'second' AND attempt = 1;"
+            "INSERT INTO replica VALUES ('nobody', 0, 0, 0, 'x', 0, 0, 0, NULL, NULL, NULL, 0)");
+    struct store *s = fixture_open(&f);
+    _cleanup_(freep) char *old = dump(s, "old"), *second = dump(s, "second");
+    assert_string_equal(old, "0 0 0 Succeeded -\n  trainer/0 0 0 - {\"a\":1} {\"b\":2} 9\n");
+    assert_string_equal(second, "0 0 0 Void e\n"
+                                "  trainer/0 11 0 lost - - 5\n"
+                                "1 0 0 Failed no pods\n");
+    store_close(s);
     fixture_done(&f);
+}
+
+/* A row that cannot be read costs its own run's results, as it did before the upgrade; it stays in the file. */
+static void a_damaged_row_costs_its_run_alone(void **state)
+{
+    (void)state;
+    static const char *const damages[] = {
+        "UPDATE replica SET role = 'x' WHERE run_uid = 'second' AND replica_index = 9",
+        "UPDATE replica SET replica_index = -1 WHERE run_uid = 'second' AND replica_index = 10",
+        "UPDATE replica SET role = 'x' WHERE run_uid = 'second'",
+        "PRAGMA foreign_keys = OFF;"
+        "UPDATE attempt SET point = -1 WHERE run_uid = 'second' AND attempt = 1;"
+        "UPDATE replica SET point = -1 WHERE run_uid = 'second' AND attempt = 1",
+    };
+    for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+        struct fixture f;
+        fixture_init(&f);
+        exec_in(&f, schema_v1);
+        exec_in(&f, schema_v2);
+        exec_in(&f, damages[i]);
+        for (int n = 0; n < 2; n++) { /* the second time there is nothing to do */
+            struct store *s = fixture_open(&f);
+            _cleanup_(freep) char *old = dump(s, "old");
+            assert_string_equal(old,
+                                "0 0 0 Succeeded -\n  trainer/0 0 0 - {\"a\":1} {\"b\":2} 9\n");
+            struct attempt_row *rows = NULL;
+            size_t n_rows = 0;
+            assert_int_equal(s->ops->list_attempts(s, "second", &rows, &n_rows, NULL), -EBADMSG);
+            store_close(s);
+        }
+        sqlite3 *db = NULL;
+        sqlite3_stmt *q = NULL;
+        assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM replica", -1, &q, NULL),
+                         SQLITE_OK);
+        assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+        if (sqlite3_column_int(q, 0) != (i == 2 ? 4 : 3)) { /* those of whole attempts */
+            fail_msg("row %zu: %d", i, sqlite3_column_int(q, 0));
+        }
+        sqlite3_finalize(q);
+        sqlite3_close(db);
+        struct store *s = fixture_open(&f);
+        assert_int_equal(s->ops->delete_run(s, "second", NULL), 0);
+        store_close(s);
+        fixture_done(&f);
+    }
 }
 
 /* A row and what it looks like after all objects of "ns" were found to be those of `live`. */
@@ -296,7 +351,8 @@ int main(void)
         cmocka_unit_test(finished_runs_are_listed_by_age),
         cmocka_unit_test(a_file_of_version_1_is_upgraded),
         cmocka_unit_test(a_file_of_version_2_keeps_its_results),
-        cmocka_unit_test(a_damaged_file_is_not_upgraded),
+        cmocka_unit_test(orphans_do_not_stop_an_upgrade),
+        cmocka_unit_test(a_damaged_row_costs_its_run_alone),
         cmocka_unit_test(objects_that_are_gone_leave_tombstones),
     };
     return cmocka_run_group_tests_name("store/ends", tests, NULL, NULL);
