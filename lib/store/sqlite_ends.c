@@ -165,13 +165,14 @@ int ends_sync_objects(struct store *base, const char *ns, const char *const *uid
     return 0;
 }
 
-int ends_find_deleted(struct store *base, int64_t before_unix_ms, char **ret_uid, struct err *err)
+int ends_find_deleted(struct store *base, int64_t before_unix_ms, char **ret_uid,
+                      int64_t *ret_deleted_unix_ms, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
     int r = sql_prepare(s, &q, err,
-                        "SELECT uid FROM run WHERE deleted_unix_ms < ? ORDER BY deleted_unix_ms "
-                        "LIMIT 1",
+                        "SELECT uid, deleted_unix_ms FROM run WHERE deleted_unix_ms < ? "
+                        "ORDER BY deleted_unix_ms LIMIT 1",
                         "i", before_unix_ms);
     if (r < 0 || (r = sql_step(s, q, err)) < 0) {
         return r;
@@ -180,6 +181,7 @@ int ends_find_deleted(struct store *base, int64_t before_unix_ms, char **ret_uid
         return err_set(err, ENOENT, "store '%s': no run is to be erased", s->path);
     }
     *ret_uid = sql_text_dup(q, 0);
+    *ret_deleted_unix_ms = sqlite3_column_int64(q, 1);
     return 0;
 }
 

@@ -117,8 +117,9 @@ struct store_ops {
      * of `uids` have an object, but for one without whose time to live is over. */
     int (*sync_objects)(struct store *s, const char *ns, const char *const *uids, size_t n,
                         int64_t now_unix_ms, size_t *ret_n_deleted, struct err *err);
-    /* The oldest tombstone of before that time, as an owned uid; -ENOENT: there is none. */
-    int (*find_deleted)(struct store *s, int64_t before_unix_ms, char **ret_uid, struct err *err);
+    /* The oldest tombstone of before that time, as an owned uid, and its date; -ENOENT: there is none. */
+    int (*find_deleted)(struct store *s, int64_t before_unix_ms, char **ret_uid,
+                        int64_t *ret_deleted_unix_ms, struct err *err);
 
     /* The first `limit` runs that ended at `from_unix_ms` or later and are final, the oldest first; and how
      * many there are of them. */

@@ -8,6 +8,7 @@
 #include "daemon/run_drive.h"
 #include "daemon/run_publish.h"
 #include "daemon/run_remove.h"
+#include "decide/policy_keep.h"
 #include "run_world.h"
 
 /* Results outlive their object: nothing may keep the name from the next one. */
@@ -235,6 +236,31 @@ static void tombstones_are_erased_when_their_time_is_over(void **state)
     assert_false(is_kept(w, "u0"));
     assert_true(is_kept(w, "u2"));
     assert_true(is_kept(w, "u3"));
+}
+
+/* One that was written before the clock was set has the whole time to be brought back. */
+static void a_tombstone_without_a_date_gets_one(void **state)
+{
+    struct world *w = *state;
+    struct store *store = w->env.store;
+    w->env.undelete_ms = 60000;
+    const int64_t now_ms = clock_steady_unix_ms();
+    struct run_row row = {.uid = (char *)"u0",
+                          .name = (char *)"u0",
+                          .benchmark = (char *)"b",
+                          .definition_json = (char *)"{}",
+                          .status = {.phase = RUN_SUCCEEDED}};
+    assert_int_equal(store->ops->put_run(store, &row, NULL), 0);
+    assert_int_equal(store->ops->set_object(store, "u0", NULL, KEEP_FIRST_DATE_MS - 1, NULL), 0);
+    struct run_brief brief;
+    assert_int_equal(run_purge(&w->env, KEEP_FIRST_DATE_MS - 1, NULL), 0);
+    assert_int_equal(run_purge(&w->env, now_ms, NULL), 1);
+    assert_int_equal(store->ops->get_brief(store, "u0", &brief, NULL), 0);
+    assert_int_equal(brief.deleted_unix_ms, now_ms);
+    assert_int_equal(run_purge(&w->env, now_ms + 60000, NULL), 0);
+    assert_true(is_kept(w, "u0"));
+    assert_int_equal(run_purge(&w->env, now_ms + 60001, NULL), 1);
+    assert_false(is_kept(w, "u0"));
 }
 
 static void a_run_that_another_process_drives_is_waited_for(void **state)
@@ -603,6 +629,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_stored_outlives_the_object, world_setup,
                                         world_teardown),
         cmocka_unit_test_setup_teardown(a_tombstone_goes_when_the_object_is_back, world_setup,
+                                        world_teardown),
+        cmocka_unit_test_setup_teardown(a_tombstone_without_a_date_gets_one, world_setup,
                                         world_teardown),
         cmocka_unit_test_setup_teardown(tombstones_are_erased_when_their_time_is_over, world_setup,
                                         world_teardown),

@@ -285,8 +285,10 @@ static void objects_that_are_gone_leave_tombstones(void **state)
         }
     }
     char *uid = NULL;
-    assert_int_equal(s->ops->find_deleted(s, 40, &uid, NULL), -ENOENT);
-    assert_int_equal(s->ops->find_deleted(s, NOW_MS + 1, &uid, NULL), 0);
+    int64_t deleted_unix_ms = 0;
+    assert_int_equal(s->ops->find_deleted(s, 40, &uid, &deleted_unix_ms, NULL), -ENOENT);
+    assert_int_equal(s->ops->find_deleted(s, NOW_MS + 1, &uid, &deleted_unix_ms, NULL), 0);
+    assert_int_equal(deleted_unix_ms, 40);
     assert_string_equal(uid, "gone-before"); /* the oldest */
     free(uid);
     assert_int_equal(s->ops->set_object(s, "nobody", NULL, 0, NULL), -ENOENT);
