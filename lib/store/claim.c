@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -98,6 +99,22 @@ int claim_probe(struct store *base, const char *uid, struct err *err)
         r = err_set_errno(err, errno, "lock file '%s'", path);
     } else if (lock.l_type != F_UNLCK) {
         r = busy(fd, err);
+    }
+    (void)close(fd);
+    return r;
+}
+
+int claim_probe_benchd(const struct sqlite_store *s, struct err *err)
+{
+    _cleanup_(freep) char *path = xasprintf("%s.lock", s->path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return errno == ENOENT ? 0 : err_set_errno(err, errno, "lock file '%s'", path);
+    }
+    int r = 0;
+    if (flock(fd, LOCK_SH | LOCK_NB) < 0) { /* it cannot be asked for without taking it */
+        r = errno == EWOULDBLOCK ? err_set(err, EBUSY, "a benchd works with it")
+                                 : err_set_errno(err, errno, "lock file '%s'", path);
     }
     (void)close(fd);
     return r;

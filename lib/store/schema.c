@@ -110,12 +110,45 @@ static int check_version(struct sqlite_store *s, int64_t version, struct err *er
     return r;
 }
 
+static int probe_runs(struct sqlite_store *s, struct err *err)
+{
+    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
+    int r = sql_prepare(s, &q, err, "SELECT uid FROM run", "");
+    while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
+        struct err fault;
+        const char *uid = (const char *)sqlite3_column_text(q, 0);
+        if ((r = claim_probe(&s->base, uid, &fault)) < 0) {
+            r = err_set(err, -r, "run %s: %s", uid, fault.msg);
+        }
+    }
+    return r;
+}
+
+/* A process that has opened the file knows the tables as they were: after an upgrade it could save nothing
+ * more. */
+static int check_unused(struct sqlite_store *s, int64_t version, struct err *err)
+{
+    struct err fault;
+    int r = claim_probe_benchd(s, &fault);
+    r = r < 0 ? r : probe_runs(s, &fault);
+    if (r == -EBUSY) {
+        return err_set(err, EBUSY,
+                       "store '%s': another process of an older version works with this store "
+                       "(%s); end it first: this program upgrades the file from schema %lld to %d",
+                       s->path, fault.msg, (long long)version, SCHEMA_VERSION);
+    }
+    return r < 0 ? err_set(err, -r, "store '%s': %s", s->path, fault.msg) : 0;
+}
+
 static int apply_steps(struct sqlite_store *s, struct err *err)
 {
     int64_t version = 0;
     int r = sql_get_int(s, "PRAGMA user_version", &version, err);
     if (r >= 0) {
         r = check_version(s, version, err);
+    }
+    if (r >= 0 && version > 0 && version < SCHEMA_VERSION) {
+        r = check_unused(s, version, err);
     }
     for (int64_t i = version; r >= 0 && i < SCHEMA_VERSION; i++) {
         r = sql_exec(s, steps[i], err);

@@ -2,6 +2,8 @@
 #include "store_fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
 
 #include <sqlite3.h>
 
@@ -160,6 +162,35 @@ static void exec_in(const struct fixture *f, const char *sql)
         fail_msg("%s: %s", sql, sqlite3_errmsg(db));
     }
     sqlite3_close(db);
+}
+
+/* A process of the older version that works with the file could not save any more. */
+static void a_file_in_use_is_not_upgraded(void **state)
+{
+    (void)state;
+    static const char *const locks[] = {"-old.lock", ".lock"}; /* of a run; of a benchd */
+    for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
+        struct fixture f;
+        fixture_init(&f);
+        exec_in(&f, schema_v1);
+        _cleanup_(freep) char *path = xasprintf("%s%s", f.path, locks[i]);
+        const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        assert_true(fd >= 0);
+        struct flock run = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        assert_int_equal(i == 0 ? fcntl(fd, F_OFD_SETLK, &run) : flock(fd, LOCK_EX), 0);
+        struct store *s = NULL;
+        struct err err = {0};
+        assert_int_equal(store_open(f.url, true, &s, &err), -EBUSY);
+        assert_non_null(strstr(err.msg, "end it first"));
+        exec_in(&f, "SELECT exit_code FROM replica");
+        assert_int_equal(close(fd), 0); /* a file that is left behind holds nothing */
+        s = fixture_open(&f);
+        _cleanup_(freep) char *old = dump(s, "old");
+        assert_string_equal(old, "0 0 0 Succeeded -\n  trainer/0 0 0 - {\"a\":1} {\"b\":2} 9\n");
+        store_close(s);
+        assert_int_equal(unlink(path), 0);
+        fixture_done(&f);
+    }
 }
 
 /* Rows without their attempt: of a file whose rows were deleted by hand. */
@@ -353,6 +384,7 @@ int main(void)
         cmocka_unit_test(finished_runs_are_listed_by_age),
         cmocka_unit_test(a_file_of_version_1_is_upgraded),
         cmocka_unit_test(a_file_of_version_2_keeps_its_results),
+        cmocka_unit_test(a_file_in_use_is_not_upgraded),
         cmocka_unit_test(orphans_do_not_stop_an_upgrade),
         cmocka_unit_test(a_damaged_row_costs_its_run_alone),
         cmocka_unit_test(objects_that_are_gone_leave_tombstones),
