@@ -201,7 +201,8 @@ class Http(serve.ServedCase):
             self.assertIn(b" 200 ", client.recv(1000))
             late = stack.enter_context(self.connect())
             serve.cli.wait_for("the server is at rest", self.is_at_rest)
-            self.assertEqual(select.select([late], [], [], 0)[0], [])
+            if select.select([late], [], [], 0)[0]:
+                self.assertEqual(late.recv(1), b"", "closed as idle, if the machine is slow, and never answered")
 
     def test_ends_while_clients_are_there(self):
         with self.connect() as idle, self.connect() as half:
