@@ -18,8 +18,10 @@ TRIALS = 10   # four points and their baseline, twice
 # In a cluster nobody knows how many CPUs there are.
 # The CPUs of a run are known here, those of a point only where pods have limits: a rehearsal shares them.
 OF_POINTS = [f"{points}[].{key}" for points in ("points", "baselines") for key in ("cpus", "efficiencyPerCpu.value")]
-ONLY_LOCAL = {"cpus: int", *(f"{key}: NoneType" for key in OF_POINTS)}
-ONLY_CLUSTER = {"cpus: NoneType", *(f"{key}: number" for key in OF_POINTS)}
+# A process has no image.
+IMAGES = [f"{points}[].trials[].replicas.items[].placement.imageId" for points in ("points", "baselines")]
+ONLY_LOCAL = {"cpus: int", *(f"{key}: NoneType" for key in (*OF_POINTS, *IMAGES))}
+ONLY_CLUSTER = {"cpus: NoneType", *(f"{key}: number" for key in OF_POINTS), *(f"{key}: str" for key in IMAGES)}
 
 
 def shape(value, path=""):
