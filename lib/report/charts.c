@@ -27,17 +27,6 @@ static const char *training_role(const struct result *r)
 
 /* ---- words ---- */
 
-static void put_interval(struct buf *out, const struct estimate *e, double factor, const char *unit)
-{
-    if (e->has_interval) {
-        buf_puts(out, " (95%: ");
-        number_format(factor * e->low, out);
-        buf_puts(out, "..");
-        number_format(factor * e->high, out);
-        buf_printf(out, "%s)", unit);
-    }
-}
-
 /* "pservers 2, trainers 4: 120.7 samples/s (95%: 118.1..122.9)". Owned. */
 static char *mark_text(const struct layout *l, const struct point_result *p, const struct figure *f,
                        const char *what)
@@ -46,12 +35,9 @@ static char *mark_text(const struct layout *l, const struct point_result *p, con
     layout_describe_point(l, p->point->index, &text);
     buf_printf(&text, ": %s", what);
     if (str_eq(f->unit, "ratio")) {
-        buf_printf(&text, "%.1f%%", 100 * f->estimate.value);
-        put_interval(&text, &f->estimate, 100, "%");
+        words_put_percent(&f->estimate, &text);
     } else {
-        number_format(f->estimate.value, &text);
-        buf_printf(&text, " %s", f->unit);
-        put_interval(&text, &f->estimate, 1, "");
+        words_put_estimate(&f->estimate, f->unit, &text);
     }
     return buf_take(&text);
 }
@@ -67,36 +53,12 @@ static char *point_name(const struct layout *l, const struct point_result *p)
     return buf_take(&text);
 }
 
-/* "fluid, 2, 4": the values of row_names(). Owned. */
-static char *row_name(const struct layout *l, const struct point_result *p)
+/* Owned. */
+static char *words_of(const struct layout *l, const struct point *p, enum words_form form)
 {
     struct buf text = BUF_INIT;
-    const char *separator = "";
-    if (l->systems) {
-        buf_puts(&text, l->result->def->spec->systems.items[p->point->system].name);
-        separator = ", ";
-    }
-    vec_each (const char *, name, &l->names) {
-        buf_puts(&text, separator);
-        value_format(params_get(&p->point->params, *name), &text);
-        separator = ", ";
-    }
-    return buf_take(&text);
-}
-
-/* "system, pservers, trainers". Owned. */
-static char *row_names(const struct layout *l)
-{
-    struct buf text = BUF_INIT;
-    const char *separator = "";
-    if (l->systems) {
-        buf_puts(&text, "system");
-        separator = ", ";
-    }
-    vec_each (const char *, name, &l->names) {
-        buf_printf(&text, "%s%s", separator, *name);
-        separator = ", ";
-    }
+    const struct point_words words = layout_words(l);
+    words_put_point(&words, p, form, &text);
     return buf_take(&text);
 }
 
@@ -144,18 +106,9 @@ static bool is_same_line(const struct layout *l, const struct point *a, const st
 static char *line_name(const struct layout *l, const struct point *p, const char *x)
 {
     struct buf text = BUF_INIT;
-    const char *separator = "";
-    if (l->systems) {
-        buf_puts(&text, l->result->def->spec->systems.items[p->system].name);
-        separator = ", ";
-    }
-    vec_each (const char *, name, &l->names) {
-        if (!str_eq(*name, x)) {
-            buf_printf(&text, "%s%s ", separator, *name);
-            value_format(params_get(&p->params, *name), &text);
-            separator = ", ";
-        }
-    }
+    struct point_words words = layout_words(l);
+    words.without = x;
+    words_put_point(&words, p, WORDS_FULL, &text);
     return buf_take(&text);
 }
 
@@ -264,24 +217,10 @@ static bool make_lines(struct line_chart *c, const struct layout *l, figure_of_f
     return true;
 }
 
-static bool have_one_unit(const struct result *r)
-{
-    const char *unit = NULL;
-    for (const struct point_result *p = r->points; p < swept_end(r); p++) {
-        if (p->throughput.estimate.known) {
-            if (unit != NULL && !str_eq(unit, p->throughput.unit)) {
-                return false;
-            }
-            unit = p->throughput.unit;
-        }
-    }
-    return true;
-}
-
 bool charts_throughput(const struct layout *l, struct line_chart *ret)
 {
     *ret = (struct line_chart){.id = "throughput", .reference = NAN};
-    if (!have_one_unit(l->result) || !make_lines(ret, l, throughput_of)) {
+    if (l->mixed_units || !make_lines(ret, l, throughput_of)) {
         return false;
     }
     ret->title = xasprintf("Throughput by %s", ret->x_title);
@@ -335,7 +274,7 @@ bool charts_resources(const struct layout *l, struct dot_chart *ret)
             }
         }
         if (row.dots.len > 0) {
-            row.name = row_name(l, p);
+            row.name = words_of(l, p->point, WORDS_VALUES);
             *vec_push(&ret->rows) = row;
         }
     }
@@ -353,7 +292,7 @@ bool charts_resources(const struct layout *l, struct dot_chart *ret)
     }
     ret->title = xstrdup("Efficiency by what is paid for");
     ret->x_title = xstrdup("of the ideal");
-    ret->names = row_names(l);
+    ret->names = words_of(l, NULL, WORDS_NAMES);
     return true;
 }
 
@@ -378,7 +317,7 @@ bool charts_trials(const struct layout *l, struct dot_chart *ret)
             add_dot(&row, 0, &ratio, buf_take(&text));
         }
         if (row.dots.len > 0) {
-            row.name = row_name(l, p);
+            row.name = words_of(l, p->point, WORDS_VALUES);
             *vec_push(&ret->rows) = row;
         }
     }
@@ -386,7 +325,7 @@ bool charts_trials(const struct layout *l, struct dot_chart *ret)
         return false;
     }
     *vec_push(&ret->series) = xstrdup("a trial");
-    ret->names = row_names(l);
+    ret->names = words_of(l, NULL, WORDS_NAMES);
     ret->title = xstrdup("Spread of trials");
     ret->x_title = xstrdup("from the median of the point");
     return true;
@@ -397,6 +336,7 @@ bool charts_comparison(const struct comparison *c, struct dot_chart *ret)
     *ret = (struct dot_chart){.id = "comparison", .unit = CHART_CHANGE, .reference = 1};
     struct compare_identity id;
     compare_identity_init(&id, c);
+    const struct point_words words = compare_identity_words(&id, c);
     vec_each (const struct compared_point, p, &c->points) {
         if (!p->ratio.estimate.known) {
             continue;
@@ -404,22 +344,22 @@ bool charts_comparison(const struct comparison *c, struct dot_chart *ret)
         struct chart_row row = {0};
         struct buf name = BUF_INIT, text = BUF_INIT;
         compare_identity_describe(&id, c, p, &text);
-        compare_identity_values(&id, c, p, &name);
+        words_put_point(&words, p->base->point, WORDS_VALUES, &name);
         buf_puts(&text, ": ratio ");
-        number_format(p->ratio.estimate.value, &text);
-        put_interval(&text, &p->ratio.estimate, 1, "");
+        words_put_estimate(&p->ratio.estimate, "", &text);
         add_dot(&row, 0, &p->ratio.estimate, buf_take(&text));
         row.name = buf_take(&name);
         *vec_push(&ret->rows) = row;
     }
-    char *names = compare_identity_names(&id);
+    struct buf names = BUF_INIT;
+    words_put_point(&words, NULL, WORDS_NAMES, &names);
     compare_identity_done(&id);
     if (ret->rows.len == 0) {
-        free(names);
+        buf_done(&names);
         return false;
     }
     *vec_push(&ret->series) = xstrdup("the candidate");
-    ret->names = names;
+    ret->names = buf_take(&names);
     ret->title = xstrdup("The candidate's throughput against the base's");
     ret->x_title = xstrdup("change of throughput, with its 95% interval");
     return true;
@@ -472,7 +412,7 @@ bool charts_phases(const struct layout *l, struct bar_chart *ret)
             continue;
         }
         struct bar_row *row = &ret->rows[ret->n_rows++];
-        row->name = row_name(l, p);
+        row->name = words_of(l, p->point, WORDS_VALUES);
         row->text = point_name(l, p);
         for (int k = 0; k < PHASE_COUNT; k++) {
             row->parts[k] = m.phase_ms[k] / (double)m.n;
@@ -488,7 +428,7 @@ bool charts_phases(const struct layout *l, struct bar_chart *ret)
     }
     ret->title = xasprintf("What a %s's step consists of", training_role(l->result));
     ret->x_title = xstrdup("ms a step");
-    ret->names = row_names(l);
+    ret->names = words_of(l, NULL, WORDS_NAMES);
     return true;
 }
 

@@ -23,39 +23,18 @@ static void put_point(const struct layout *l, const struct point_result *p, stru
     }
 }
 
-static void put_estimate(const struct estimate *e, struct buf *out)
-{
-    number_format(e->value, out);
-    if (e->has_interval) {
-        buf_puts(out, " (95%: ");
-        number_format(e->low, out);
-        buf_puts(out, "..");
-        number_format(e->high, out);
-        buf_putc(out, ')');
-    }
-}
-
-static void put_percent(const struct estimate *e, struct buf *out)
-{
-    buf_printf(out, "%.1f%%", 100 * e->value);
-    if (e->has_interval) {
-        buf_printf(out, " (95%%: %.1f..%.1f%%)", 100 * e->low, 100 * e->high);
-    }
-}
-
 static void add_fastest(struct choice_lines *lines, const struct layout *l, const struct choice *c)
 {
     struct buf text = BUF_INIT;
     const struct point_result *p = c->fastest;
     put_point(l, p, &text);
     buf_puts(&text, " with ");
-    put_estimate(&p->throughput.estimate, &text);
-    buf_printf(&text, " %s", p->throughput.unit);
+    words_put_estimate(&p->throughput.estimate, p->throughput.unit, &text);
     if (p->speedup.estimate.known && p->point->baseline_index != p->point->index) {
         buf_puts(&text, ", ");
         number_format(p->speedup.estimate.value, &text);
         buf_puts(&text, " times its baseline, at an efficiency of ");
-        put_percent(&p->efficiency.estimate, &text);
+        words_put_percent(&p->efficiency.estimate, &text);
     }
     add(lines, "Fastest", &text);
 }
@@ -109,7 +88,7 @@ static void add_widest(struct choice_lines *lines, const struct layout *l, const
     }
     put_point(l, p, &text);
     buf_puts(&text, " at ");
-    put_percent(e, &text);
+    words_put_percent(e, &text);
     if (e->has_interval && e->low > 1) {
         buf_puts(&text, "; more than the ideal, which needs an explanation: see the warnings");
     } else if (c->widest != NULL && !c->widest_is_sure) {

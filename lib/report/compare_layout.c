@@ -67,52 +67,26 @@ void compare_identity_done(struct compare_identity *id)
     vec_done(&id->names);
 }
 
+struct point_words compare_identity_words(const struct compare_identity *id,
+                                          const struct comparison *c)
+{
+    return (struct point_words){
+        .spec = c->base->def->spec,
+        .names = id->names.items,
+        .n_names = id->names.len,
+        .systems = id->systems,
+    };
+}
+
 void compare_identity_describe(const struct compare_identity *id, const struct comparison *c,
                                const struct compared_point *p, struct buf *out)
 {
-    const char *separator = "";
-    if (id->systems) {
-        buf_puts(out, system_of(c->base, point_of(p)));
-        separator = ", ";
-    }
-    vec_each (const char *, name, &id->names) {
-        buf_printf(out, "%s%s ", separator, *name);
-        put_param(point_of(p), *name, out);
-        separator = ", ";
-    }
-    if (*separator == '\0') {
+    const size_t begin = out->len;
+    const struct point_words words = compare_identity_words(id, c);
+    words_put_point(&words, point_of(p), WORDS_FULL, out);
+    if (out->len == begin) {
         buf_puts(out, "all");
     }
-}
-
-void compare_identity_values(const struct compare_identity *id, const struct comparison *c,
-                             const struct compared_point *p, struct buf *out)
-{
-    const char *separator = "";
-    if (id->systems) {
-        buf_puts(out, system_of(c->base, point_of(p)));
-        separator = ", ";
-    }
-    vec_each (const char *, name, &id->names) {
-        buf_puts(out, separator);
-        put_param(point_of(p), *name, out);
-        separator = ", ";
-    }
-}
-
-char *compare_identity_names(const struct compare_identity *id)
-{
-    struct buf text = BUF_INIT;
-    const char *separator = "";
-    if (id->systems) {
-        buf_puts(&text, "system");
-        separator = ", ";
-    }
-    vec_each (const char *, name, &id->names) {
-        buf_printf(&text, "%s%s", separator, *name);
-        separator = ", ";
-    }
-    return buf_take(&text);
 }
 
 /* ---- the table ---- */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "report/table.h"
+#include "report/words.h"
 #include "result/compare.h"
 
 /* A row a common point, and one for the geometric mean. `by_index`: the base's number of a point
@@ -19,8 +20,6 @@ void compare_identity_done(struct compare_identity *id);
 /* What varies of a common point: "pservers 1, trainers 2"; "all" if nothing does. */
 void compare_identity_describe(const struct compare_identity *id, const struct comparison *c,
                                const struct compared_point *p, struct buf *out);
-/* The same for a narrow place: "1, 2", the values of compare_identity_names, "pservers, trainers"
- * (owned). */
-void compare_identity_values(const struct compare_identity *id, const struct comparison *c,
-                             const struct compared_point *p, struct buf *out);
-char *compare_identity_names(const struct compare_identity *id);
+/* The same for words.h; valid as long as the identity. */
+struct point_words compare_identity_words(const struct compare_identity *id,
+                                          const struct comparison *c);

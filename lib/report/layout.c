@@ -149,23 +149,32 @@ static const struct estimate *shaded(const struct layout *l, const struct point_
     return l->own_baselines ? &p->throughput.estimate : &p->efficiency.estimate;
 }
 
-/* The lowest value has the lightest shade, the highest the darkest; of equal ones none. */
-static int shade_of(const struct layout *l, const struct point_result *p)
+struct shading {
+    double low, high; /* of all swept points */
+};
+
+static struct shading shading_of(const struct layout *l)
 {
-    double low = INFINITY, high = -INFINITY;
-    for (const struct point_result *q = l->result->points; q < swept_end(l->result); q++) {
-        if (shaded(l, q)->known) {
-            low = fmin(low, shaded(l, q)->value);
-            high = fmax(high, shaded(l, q)->value);
+    struct shading s = {INFINITY, -INFINITY};
+    for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
+        if (shaded(l, p)->known) {
+            s.low = fmin(s.low, shaded(l, p)->value);
+            s.high = fmax(s.high, shaded(l, p)->value);
         }
     }
-    const struct estimate *e = shaded(l, p);
-    return !e->known || high <= low
-               ? TABLE_NO_SHADE
-               : (int)lround((TABLE_SHADES - 1) * (e->value - low) / (high - low));
+    return s;
 }
 
-static void put_grid_cell(struct table *t, const struct layout *l, const struct point_result *p)
+/* The lowest value has the lightest shade, the highest the darkest; of equal ones none. */
+static int shade_of(const struct shading *s, const struct estimate *e)
+{
+    return !e->known || s->high <= s->low
+               ? TABLE_NO_SHADE
+               : (int)lround((TABLE_SHADES - 1) * (e->value - s->low) / (s->high - s->low));
+}
+
+static void put_grid_cell(struct table *t, const struct layout *l, const struct shading *shading,
+                          const struct point_result *p)
 {
     if (p == NULL) { /* excluded from the sweep */
         table_cell(t, "-");
@@ -177,13 +186,14 @@ static void put_grid_cell(struct table *t, const struct layout *l, const struct 
         buf_printf(&text, " (%.1f%%)", 100 * p->efficiency.estimate.value);
     }
     table_cell(t, "%s", buf_cstr(&text));
-    table_shade(t, shade_of(l, p));
+    table_shade(t, shade_of(shading, shaded(l, p)));
     buf_done(&text);
 }
 
 static struct table *grid_of(const struct layout *l, const struct heads *rows,
                              const struct heads *columns)
 {
+    const struct shading shading = shading_of(l);
     const bool row_name = l->names.len == 2, row_system = l->systems || !row_name;
     struct table *t = table_new();
     if (row_system) {
@@ -207,7 +217,7 @@ static struct table *grid_of(const struct layout *l, const struct heads *rows,
             table_cell(t, "%s", text);
         }
         vec_each (const struct point_result *const, column, &columns->list) {
-            put_grid_cell(t, l, find_cell(l, like, (*column)->point));
+            put_grid_cell(t, l, &shading, find_cell(l, like, (*column)->point));
         }
     }
     return t;
@@ -422,20 +432,22 @@ struct table *layout_points(const struct layout *l, unsigned parts)
 
 /* ---- in words ---- */
 
+struct point_words layout_words(const struct layout *l)
+{
+    return (struct point_words){
+        .spec = l->result->def->spec,
+        .names = l->names.items,
+        .n_names = l->names.len,
+        .systems = l->systems,
+    };
+}
+
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out)
 {
-    const struct point *p = l->result->points[point].point;
-    const char *separator = "";
-    if (l->systems) {
-        buf_puts(out, system_name(l, p));
-        separator = ", ";
-    }
-    vec_each (const char *, name, &l->names) {
-        _cleanup_(freep) char *text = value_text(p, *name);
-        buf_printf(out, "%s%s %s", separator, *name, text);
-        separator = ", ";
-    }
-    if (*separator == '\0') {
+    const size_t begin = out->len;
+    const struct point_words words = layout_words(l);
+    words_put_point(&words, l->result->points[point].point, WORDS_FULL, out);
+    if (out->len == begin) {
         buf_puts(out, "all");
     }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "report/report.h"
+#include "report/words.h"
 #include "result/result.h"
 
 /* What varies over the swept points, and so needs columns. */
@@ -41,6 +42,8 @@ struct table *layout_nodes(const struct result *r);
 extern const char layout_nodes_method[];
 void layout_describe_slow(const struct slow_replica *s, struct buf *out);
 
+/* What varies, for words.h; valid as long as the layout. */
+struct point_words layout_words(const struct layout *l);
 /* "pservers 1, trainers 2", of all the point's parameters that vary; "all" if none does. */
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out);
 /* "batch_size 16; threads 1; 4 points and 1 for the baseline; 3 trials each, ..." */

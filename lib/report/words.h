@@ -1,0 +1,31 @@
+/* Points and figures in words: in sentences, in rows of charts, at marks. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "result/stats.h"
+#include "spec/matrix.h"
+
+/* What tells points apart. All borrowed. */
+struct point_words {
+    const struct spec *spec;
+    const char *const *names; /* of parameters */
+    size_t n_names;
+    bool systems;        /* their systems differ, too */
+    const char *without; /* one of the names, to be left out; NULL: none */
+};
+enum words_form {
+    WORDS_FULL,   /* "fluid, pservers 2" */
+    WORDS_VALUES, /* "fluid, 2" */
+    WORDS_NAMES,  /* "system, pservers"; the point is not looked at */
+};
+/* Nothing where nothing tells points apart; "-" for a parameter that the point does not have. */
+void words_put_point(const struct point_words *words, const struct point *p, enum words_form form,
+                     struct buf *out);
+
+/* "120.7 samples/s (95%: 118.1..122.9)"; without an interval, or with a `unit` "", without that. */
+void words_put_estimate(const struct estimate *e, const char *unit, struct buf *out);
+/* A ratio: "64.8% (95%: 56.4..75.1%)". */
+void words_put_percent(const struct estimate *e, struct buf *out);
