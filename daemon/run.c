@@ -222,12 +222,12 @@ void run_free(struct run *run)
 
 static int64_t created_unix_ms(const struct run *run)
 {
-    int64_t unix_ns = 0;
+    int64_t unix_ns;
     if (run->def != NULL) {
         return run->def->created_unix_ms;
     }
-    (void)kube_time_parse(run->created, strlen(run->created), &unix_ns); /* else it stays unknown */
-    return unix_ns / 1000000;
+    const int r = kube_time_parse(run->created, strlen(run->created), &unix_ns);
+    return r < 0 ? 0 : unix_ns / 1000000; /* 0: unknown */
 }
 
 /* The store has all of it, and nothing that /metrics shows changes. */

@@ -136,17 +136,13 @@ static int read_expiry(const json_t *status, int64_t *ret_unix_ms, struct err *e
         *ret_unix_ms = -1;
         return 0;
     }
-    const bool is_never = strcmp(text, "2200") > 0 &&
-                          strlen(text) >= sizeof("9999-12-31T23:59:59Z") - 1 &&
-                          strspn(text, "0123456789") == 4;
-    if (is_never) { /* beyond what kube_time_parse takes */
-        *ret_unix_ms = -1;
-        return 0;
-    }
-    if (kube_time_parse(text, strlen(text), &unix_ns) < 0) {
+    const int r = kube_time_parse(text, strlen(text), &unix_ns);
+    if (r == -EINVAL) {
         return err_set(err, EINVAL, "its expirationTimestamp is not a date");
     }
-    *ret_unix_ms = unix_ns / 1000000;
+    *ret_unix_ms = unix_ns == INT64_MAX   ? -1 /* the year 9999 means never */
+                   : unix_ns == INT64_MIN ? 0
+                                          : unix_ns / 1000000;
     return 0;
 }
 

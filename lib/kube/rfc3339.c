@@ -83,9 +83,13 @@ int kube_time_parse(const char *s, size_t len, int64_t *ret_unix_ns)
         offset_s += number(&c, 2) * 60;
         offset_s = zone == '-' ? -offset_s : offset_s;
     }
-    if (c.is_bad || c.s != c.end || year < 1970 || year > 2200 || month < 1 || month > 12 ||
-        day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60) {
+    if (c.is_bad || c.s != c.end || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 ||
+        minute > 59 || second > 60) {
         return -EINVAL;
+    }
+    if (year < 1970 || year > 2200) {
+        *ret_unix_ns = year < 1970 ? INT64_MIN : INT64_MAX;
+        return -ERANGE;
     }
     const int64_t seconds =
         days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset_s;

@@ -5,7 +5,8 @@
 #include <stdint.h>
 
 /* "2026-11-20T08:52:51.123456789+01:00": any number of fraction digits, Z or an offset, 1970 to
- * 2200. Nanoseconds since 1970. -EINVAL. */
+ * 2200. Nanoseconds since 1970. -EINVAL: no date; -ERANGE: of another year, with INT64_MIN or
+ * INT64_MAX. */
 int kube_time_parse(const char *s, size_t len, int64_t *ret_unix_ns);
 
 #define KUBE_TIME_SIZE 40

@@ -133,7 +133,9 @@ static void times(void **state)
         {"2026-13-20T08:52:51Z", -EINVAL, 0},
         {"2026-11-20T08:52:51Zx", -EINVAL, 0},
         {"26-11-20T08:52:51Z", -EINVAL, 0},
-        {"9999-11-20T08:52:51Z", -EINVAL, 0},
+        {"9999-11-20T08:52:51Z", -ERANGE, INT64_MAX},
+        {"0001-01-01T00:00:00Z", -ERANGE, INT64_MIN},
+        {"9999-13-20T08:52:51Z", -EINVAL, 0},
         {"", -EINVAL, 0},
     };
     for (size_t i = 0; i < LEN(rows); i++) {

@@ -114,6 +114,8 @@ static void documents(void **state)
         int64_t expires_unix_ms;
     } rows[] = {
         {"a token", HEAD "{\"token\":\"a.b\"}}", NULL, "a.b", -1},
+        {"that was over before it began",
+         HEAD "{\"token\":\"a\",\"expirationTimestamp\":\"0001-01-01T00:00:00Z\"}}", NULL, "a", 0},
         {"with a date that means never",
          HEAD "{\"token\":\"a\",\"expirationTimestamp\":\"9999-12-31T23:59:59Z\"}}", NULL, "a", -1},
         {"with a date", HEAD "{\"token\":\"a\",\"expirationTimestamp\":\"2027-01-15T08:00:00Z\"}}",
