@@ -15,58 +15,8 @@
 #include "daemon/run_publish.h"
 #include "daemon/run_queue.h"
 #include "daemon/run_remove.h"
+#include "fake_driver.h"
 #include "result_fixture.h"
-#include "run/driver.h"
-
-/* ---- the driver ---- */
-
-struct driver {
-    struct driver_params params;
-    unsigned n_cancels, n_suspends, n_abandons;
-};
-static unsigned n_drivers; /* made so far */
-
-int driver_new(const struct driver_params *params, struct driver **ret, struct err *err)
-{
-    (void)err;
-    *ret = xnew(struct driver);
-    (*ret)->params = *params;
-    n_drivers++;
-    return 0;
-}
-
-void driver_start(struct driver *d)
-{
-    (void)d;
-}
-
-void driver_cancel(struct driver *d)
-{
-    d->n_cancels++;
-}
-
-void driver_abandon(struct driver *d)
-{
-    d->n_abandons++;
-}
-
-void driver_suspend(struct driver *d)
-{
-    d->n_suspends++;
-}
-
-static int finish_code; /* what driver_finish answers */
-
-int driver_finish(struct driver *d, struct run_status *ret, struct err *err)
-{
-    *ret = d->params.status;
-    return finish_code == 0 ? 0 : err_set(err, -finish_code, "the driver gave up");
-}
-
-void driver_free(struct driver *d)
-{
-    free(d);
-}
 
 /* ---- objects ---- */
 
@@ -92,7 +42,7 @@ static struct world *open_world(void **state)
     w->env.pods = &no_pods;
     w->env.pod_counters = &pod_counters;
     w->env.key = key;
-    n_drivers = 0;
+    fake_driver_made = 0;
     return w;
 }
 
@@ -131,6 +81,16 @@ static struct run *take_over(struct world *w, json_t *bmr, enum run_phase phase)
     run_free(run);
     run = run_new(&w->env, bmr);
     assert_int_equal(take_good(run, bmr, NULL), 1);
+    return run;
+}
+
+/* A run that is accepted, in the queue, and driven. */
+static struct run *drive(struct world *w, struct run_queue *q, json_t *bmr)
+{
+    struct run *run = run_new(&w->env, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    run_queue_add(q, run);
+    assert_int_equal(run_queue_advance(q, NULL), 0);
     return run;
 }
 
@@ -238,14 +198,14 @@ static void one_run_is_driven_at_a_time(void **state)
     }
     assert_int_equal(run_queue_advance(&q, NULL), 0);
     assert_int_equal(run_queue_advance(&q, NULL), 0);
-    assert_int_equal(n_drivers, 1);
+    assert_int_equal(fake_driver_made, 1);
     struct run *active = run_queue_active(&q);
     assert_string_equal(active->name, "r0");
     active->at.driven.driver->params.status.phase = RUN_SUCCEEDED;
     const struct driver_events *events = &active->at.driven.driver->params.events;
     events->done(events->ctx);
     assert_int_equal(run_queue_advance(&q, NULL), 0);
-    assert_int_equal(n_drivers, 2);
+    assert_int_equal(fake_driver_made, 2);
     assert_string_equal(run_queue_active(&q)->name, "r1");
     run_queue_done(&q);
     json_decref(bmrs[1]);
@@ -265,16 +225,13 @@ static void an_error_of_one_run_parks_it(void **state)
         _cleanup_(freep) char *uid = xasprintf("u%zu", i);
         struct run_queue q = {0};
         json_t *bmr = inline_bmr(uid);
-        struct run *run = run_new(&w->env, bmr);
-        assert_int_equal(take_good(run, bmr, NULL), 1);
-        run_queue_add(&q, run);
-        assert_int_equal(run_queue_advance(&q, NULL), 0);
+        struct run *run = drive(w, &q, bmr);
         assert_int_equal(run->life, LIFE_DRIVEN);
         run->at.driven.driver->params.events.done(run);
-        finish_code = rows[i].code;
+        fake_driver_finish_code = rows[i].code;
         struct err err = {0};
         assert_int_equal(run_queue_advance(&q, &err), rows[i].is_fatal ? rows[i].code : 0);
-        finish_code = 0;
+        fake_driver_finish_code = 0;
         assert_int_equal(run->life, LIFE_ACCEPTED);
         if (run_is_parked(run) == rows[i].is_fatal) {
             fail_msg("code %d: parked %d", rows[i].code, run_is_parked(run));
@@ -301,7 +258,7 @@ static void a_run_whose_driver_always_fails_ends(void **state)
     json_t *bmr = inline_bmr("u1");
     struct run *run = take_over(w, bmr, RUN_RUNNING);
     run_queue_add(&q, run);
-    finish_code = -EBADMSG;
+    fake_driver_finish_code = -EBADMSG;
     int n = 0;
     for (; n < 20 && run->life == LIFE_ACCEPTED; n++) {
         run->parking.until_ns = 0;
@@ -315,7 +272,7 @@ static void a_run_whose_driver_always_fails_ends(void **state)
             assert_non_null(strstr(run->status.message, "the driver gave up; tried again in 5 s"));
         }
     }
-    finish_code = 0;
+    fake_driver_finish_code = 0;
     assert_int_equal(n, 9);
     assert_int_equal(run->life, LIFE_ENDED);
     struct run_row row;
@@ -391,10 +348,7 @@ static void rows_that_cannot_be_deleted_are_tried_again(void **state)
     struct world *w = open_world(state);
     struct run_queue q = {0};
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->env, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
-    run_queue_add(&q, run);
-    assert_int_equal(run_queue_advance(&q, NULL), 0);
+    struct run *run = drive(w, &q, bmr);
     run->asked.is_gone = run->asked.erase = true;
     struct driver *driver = run->at.driven.driver;
     assert_int_equal(run_queue_bury(&q, NULL), 0);
@@ -427,10 +381,7 @@ static void a_full_disk_keeps_no_run_that_is_to_be_erased(void **state)
     struct world *w = open_world(state);
     struct run_queue q = {0};
     json_t *bmr = inline_bmr("u1");
-    struct run *run = run_new(&w->env, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
-    run_queue_add(&q, run);
-    assert_int_equal(run_queue_advance(&q, NULL), 0);
+    struct run *run = drive(w, &q, bmr);
     struct driver *driver = run->at.driven.driver;
     w->env.is_store_full = true;
     run->asked.is_gone = true;
@@ -440,10 +391,10 @@ static void a_full_disk_keeps_no_run_that_is_to_be_erased(void **state)
     assert_int_equal(run_queue_bury(&q, NULL), 0);
     assert_int_equal(driver->n_abandons, 1);
     assert_int_equal(q.runs.len, 1); /* until its pods are gone */
-    finish_code = -ECANCELED;
+    fake_driver_finish_code = -ECANCELED;
     driver->params.events.done(driver->params.events.ctx);
     assert_int_equal(run_queue_bury(&q, NULL), 0);
-    finish_code = 0;
+    fake_driver_finish_code = 0;
     assert_int_equal(q.runs.len, 0);
     struct run_row row;
     assert_int_equal(w->env.store->ops->get_run(w->env.store, "u1", &row, NULL), -ENOENT);
@@ -483,10 +434,7 @@ static void a_driver_hears_what_is_asked_on_a_full_disk(void **state)
     struct world *w = open_world(state);
     struct run_queue q = {0};
     json_t *bmr = inline_bmr("u1"), *next = inline_bmr("u2");
-    struct run *run = run_new(&w->env, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
-    run_queue_add(&q, run);
-    assert_int_equal(run_queue_advance(&q, NULL), 0);
+    struct run *run = drive(w, &q, bmr);
     run_queue_add(&q, run_new(&w->env, next));
     w->env.is_store_full = true;
     watched = bmr;
