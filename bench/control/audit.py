@@ -22,8 +22,8 @@ rules:
 - {level: None}
 """
 DRY_RUN = b"dryRun=All"  # benchd tries a template of each role first; nothing is made
-TOLD = b'"username":"kwok"'  # in lines of NODE
-NODE = "kwok"            # who tells the state of pods
+KWOK = "kwok"                      # the user that writes the statuses of pods
+BY_KWOK = b'"username":"kwok"'    # stands in the lines of its requests
 
 
 def options(folder):
@@ -55,12 +55,12 @@ def creations(found, prefix):
 
 
 def states(found, prefix):
-    """{pod: [when its node told a state of it, ...]}: running first, then ended."""
-    told = {}
+    """{pod: [when its status was written, ...]}: running first, then ended."""
+    written = {}
     for verb, what, name, user, _, end in sorted(found, key=lambda event: event[5]):
-        if verb in ("patch", "update") and what == "pods/status" and user == NODE and name.startswith(prefix):
-            told.setdefault(name, []).append(end)
-    return told
+        if verb in ("patch", "update") and what == "pods/status" and user == KWOK and name.startswith(prefix):
+            written.setdefault(name, []).append(end)
+    return written
 
 
 def asked(found, resource, name):

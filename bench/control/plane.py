@@ -146,11 +146,7 @@ class Plane:
             self.cluster = stack.enter_context(Cluster(
                 parts=CONTROLLERS if self.nodes else API, kwok=self.configuration if self.nodes else None,
                 api_options=audit.options(self.folder)))
-            crd = ROOT / "manifests" / "benchmark-crd.yaml"
-            if not self.nodes:
-                self.cluster.kubectl("create", "serviceaccount", "default")   # its controller is not here
-            self.cluster.kubectl("apply", "-f", crd)
-            self.cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", crd)
+            self.cluster.apply_kinds()
             if self.nodes:
                 kwok.make_nodes(self.cluster, self.nodes, cpu="64")
             self.api = Api(self.cluster)

@@ -188,7 +188,7 @@ def one_point(where, rival, job, counts=None, settle_s=1):
     servers = {"api_cpu_s": where.pid("kube-apiserver"), **({"own_cpu_s": rival.pid} if rival.pid else {})}
     before = {name: process.cpu_s(pid) for name, pid in servers.items()}
     rival.make(job, counts)
-    told = where.audit.counter(audit.TOLD, f"/{rival.prefix(job)}".encode())
+    told = where.audit.counter(audit.BY_KWOK, f"/{rival.prefix(job)}".encode())
     plane.wait_for(lambda: told() >= n, f"all {n} pods of {rival.name} run", 300)
     plane.time.sleep(settle_s)
     cpu = {name: process.cpu_s(pid) - before[name] for name, pid in servers.items()}

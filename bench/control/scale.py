@@ -96,7 +96,7 @@ def gang(where, daemon, count):
     where.empty(1200)
     peak, run = Peak(daemon), f"gang-{count}"
     began, bytes_before, cpu = plane.time.monotonic(), etcd_bytes(where), process.cpu_s(daemon.pid)
-    told = where.audit.counter(audit.TOLD, f"/{run}-p0".encode())
+    told = where.audit.counter(audit.BY_KWOK, f"/{run}-p0".encode())
 
     def is_over():
         peak.look()

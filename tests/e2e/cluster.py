@@ -129,6 +129,13 @@ class Cluster:
         path.write_text(json.dumps(config, indent=1))
         return path
 
+    def apply_kinds(self):
+        """Benchmark and BenchmarkRun; and the account that pods name, whose controller may not be there."""
+        crd = pathlib.Path(__file__).resolve().parents[2] / "manifests" / "benchmark-crd.yaml"
+        self.kubectl("create", "serviceaccount", "default", check=False)
+        self.kubectl("apply", "-f", crd)
+        self.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", crd)
+
     def kubectl(self, *args, check=True, stdin=None):
         """Runs kubectl as administrator in the namespace benchd; returns the finished process with its output."""
         done = self.run(self.programs["kubectl"], *args, stdin=stdin)

@@ -13,7 +13,6 @@ from cluster import Cluster, becomes
 from kubeconfigs import set_token
 from rest import MERGE, NS, RUNS, Api
 
-CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
 RBAC = tap.ROOT / "manifests" / "rbac.yaml"
 FINAL = ("Succeeded", "PartiallyFailed", "Failed", "Cancelled")
 
@@ -31,10 +30,8 @@ def cluster_for_runs(api_options=()):
     """An API server with benchd's kinds and rights, without controllers."""
     with Cluster(api_options=api_options) as cluster:
         k = cluster.kubectl
-        k("apply", "-f", CRD)
+        cluster.apply_kinds()
         k("apply", "-n", "benchd", "-f", RBAC)
-        k("create", "serviceaccount", "default", check=False)   # its controller is not here
-        k("wait", "--for=condition=Established", "--timeout=60s", "-f", CRD)
         yield cluster
 
 

@@ -12,7 +12,6 @@ sys.path.insert(0, str(tap.ROOT / "tests" / "kube"))
 from probe import Probe  # noqa: E402
 
 NS = "benchd"
-CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": {"app.kubernetes.io/managed-by": "benchd"}},
        "spec": {"restartPolicy": "Never", "automountServiceAccountToken": False,
                 "containers": [{"name": "main", "image": "none"}]}}
@@ -158,9 +157,7 @@ def main():
     t = tap.Tap()
     with Cluster() as cluster:
         k = cluster.kubectl
-        k("create", "serviceaccount", "default", check=False)   # a controller's job elsewhere
-        k("apply", "-f", CRD)
-        k("wait", "--for=condition=Established", "--timeout=60s", "-f", CRD)
+        cluster.apply_kinds()
         p = Probe(cluster.kubeconfig)
         pods = check_pods(t, p)
         check_speed(t, p, pods)

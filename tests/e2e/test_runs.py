@@ -9,7 +9,6 @@ import tap
 from benchd import Benchd, Kubelet, definition, wait_for
 from cluster import Cluster
 
-CRD = tap.ROOT / "manifests" / "benchmark-crd.yaml"
 FINAL = ("Succeeded", "PartiallyFailed", "Failed", "Cancelled")
 
 
@@ -298,9 +297,7 @@ def main():
     t = tap.Tap()
     with Cluster() as cluster:
         k = cluster.kubectl
-        k("create", "serviceaccount", "default", check=False)   # its controller is not here
-        k("apply", "-f", CRD)
-        k("wait", "--for=condition=Established", "--timeout=60s", "-f", CRD)
+        cluster.apply_kinds()
         node = Kubelet(k)
         with Benchd(cluster, "--node-wait", "2", "--image-wait", "2") as daemon:
             check_plain(t, k, node, daemon)

@@ -17,7 +17,7 @@ import kubeconfigs
 import tap
 from benchd import Benchd, Kubelet, definition, wait_for
 from cluster import Cluster
-from test_runs import CRD, FINAL, create, delete, get, wait_phase
+from test_runs import FINAL, create, delete, get, wait_phase
 
 KINDS = "services,events,events.events.k8s.io,networkpolicies,leases,benchmarks,benchmarkruns,configmaps"
 PATHS = ("/metrics", "/healthz", "/readyz", "/", "/api/v1/runs", "/runs/RUN", "/api/v1/runs/RUN", "/api/v1/runs/RUN/attempts",
@@ -114,9 +114,7 @@ def main():
     t = tap.Tap()
     with Cluster() as cluster:
         k = cluster.kubectl
-        k("create", "serviceaccount", "default", check=False)   # its controller is not here
-        k("apply", "-f", CRD)
-        k("wait", "--for=condition=Established", "--timeout=60s", "-f", CRD)
+        cluster.apply_kinds()
         node = Kubelet(k)
         token = make_token(k)
         config = cluster.make_kubeconfig("operator", kubeconfigs.set_token(token))
