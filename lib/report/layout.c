@@ -39,13 +39,10 @@ static int compare_names(const void *a, const void *b)
 void layout_init(struct layout *l, const struct result *r)
 {
     *l = (struct layout){.result = r, .own_baselines = true};
+    l->unit = result_unit(r, &l->mixed_units);
     const struct point *first = r->points[0].point;
     for (const struct point_result *p = r->points; p < swept_end(r); p++) {
         l->systems = l->systems || p->point->system != first->system;
-        if (p->throughput.estimate.known) {
-            l->unit = l->unit == NULL ? p->throughput.unit : l->unit;
-            l->mixed_units = l->mixed_units || strcmp(l->unit, p->throughput.unit) != 0;
-        }
         l->own_baselines = l->own_baselines && p->point->baseline_index == p->point->index;
         vec_each (struct param, param, &p->point->params.list) {
             if (!same_value(&p->point->params, &first->params, param->name) &&
@@ -53,9 +50,6 @@ void layout_init(struct layout *l, const struct result *r)
                 *vec_push(&l->names) = param->name;
             }
         }
-    }
-    if (l->unit == NULL) {
-        l->unit = r->points[0].throughput.unit;
     }
     if (l->names.len > 1) {
         qsort(l->names.items, l->names.len, sizeof(*l->names.items), compare_names);

@@ -10,17 +10,16 @@ struct layout {
     const struct result *result; /* borrowed */
     VEC(const char *) names;     /* sweep names with more than one value, in byte order; borrowed */
     bool systems;                /* more than one system */
-    const char
-        *unit; /* of throughputs: the first known of a point, else of the first point; static */
-    bool mixed_units;   /* of throughputs: each row says its own */
+    const char *unit;            /* of throughputs, as result_unit says; static */
+    bool mixed_units;            /* of throughputs: each row says its own */
     bool own_baselines; /* every swept point divides by itself: scaling is 1, and says nothing */
 };
 void layout_init(struct layout *l, const struct result *r);
 void layout_done(struct layout *l);
 
-/* Throughput (efficiency) as a grid. NULL where units are mixed, and unless one or two parameters vary and at least half of
- * the cells have a point. One parameter: one row per system. Two: one row per value of the first,
- * one column per value of the second. */
+/* Throughput (efficiency) as a grid. NULL where units are mixed, and unless one or two parameters
+ * vary and at least half of the cells have a point. One parameter: one row per system. Two: one row
+ * per value of the first, one column per value of the second. */
 struct table *layout_grid(const struct layout *l);
 /* The line above the grid, without its newline; call it only if there is a grid. */
 void layout_grid_caption(const struct layout *l, struct buf *out);

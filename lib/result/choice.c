@@ -1,7 +1,7 @@
 /* See choice.h. */
 #include "result/choice.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 static bool is_measured(const struct point_result *p)
 {
@@ -15,21 +15,13 @@ static double value_of(const struct figure *f)
 
 static void find_fastest(struct choice *c, const struct result *r)
 {
-    const char *unit = NULL;
-    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+    (void)result_unit(r, &c->units_differ);
+    for (uint32_t i = 0; i < r->def->matrix.n_swept && !c->units_differ; i++) {
         const struct point_result *p = &r->points[i];
-        if (!is_measured(p)) {
-            continue;
-        }
-        c->units_differ =
-            c->units_differ || (unit != NULL && strcmp(unit, p->throughput.unit) != 0);
-        unit = p->throughput.unit;
-        if (c->fastest == NULL || value_of(&p->throughput) > value_of(&c->fastest->throughput)) {
+        if (is_measured(p) &&
+            (c->fastest == NULL || value_of(&p->throughput) > value_of(&c->fastest->throughput))) {
             c->fastest = p;
         }
-    }
-    if (c->units_differ) {
-        c->fastest = NULL;
     }
 }
 

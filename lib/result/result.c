@@ -389,6 +389,20 @@ void result_free(struct result *r)
 
 /* ---- for people ---- */
 
+const char *result_unit(const struct result *r, bool *ret_is_mixed)
+{
+    const char *unit = NULL;
+    *ret_is_mixed = false;
+    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+        const struct figure *f = &r->points[i].throughput;
+        if (f->estimate.known) {
+            unit = unit == NULL ? f->unit : unit;
+            *ret_is_mixed = *ret_is_mixed || !str_eq(unit, f->unit);
+        }
+    }
+    return unit == NULL ? r->points[0].throughput.unit : unit;
+}
+
 void result_describe_baseline(const struct result *r, const struct point_result *p, struct buf *out)
 {
     const struct point_result *base = &r->points[p->point->baseline_index];

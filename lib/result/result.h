@@ -108,6 +108,9 @@ struct result {
 struct result *result_build(const struct run_def *def, enum run_phase phase,
                             const struct attempt_row *rows, size_t n_rows);
 void result_free(struct result *r); /* NULL is fine */
+/* The unit of the swept points' throughputs: of the first that is known, else of the first point.
+ * *ret_is_mixed: another one has another unit. Static. */
+const char *result_unit(const struct result *r, bool *ret_is_mixed);
 /* "SingleNode, point 4: 1 trainer, no pserver, batch_size 16: 61.20 samples/s" for the line under a
  * table; p is any point that divides by it. */
 void result_describe_baseline(const struct result *r, const struct point_result *p,
