@@ -9,33 +9,8 @@
 #include "base/str.h"
 #include "spec/matrix.h"
 #include "spec/profile.h"
+#include "spec/spec_hints.h"
 #include "spec/spec_internal.h"
-
-/* The node a path such as "spec.sweep.exclude[0]" names, or the last one there is on the way. */
-static const struct node *find_node(const struct node *root, const char *path)
-{
-    const struct node *node = root;
-    while (*path != '\0') {
-        const struct node *next = NULL;
-        size_t len = strcspn(path + 1, ".[") + 1;
-        _cleanup_(freep) char *step = xstrndup(path, len);
-        if (step[0] == '[') {
-            uint64_t index;
-            step[len - 1] = '\0'; /* the ']' */
-            if (parse_u64(step + 1, &index) == 0 && index < node->n_children) {
-                next = node->children[index];
-            }
-        } else {
-            next = tree_get(node, step[0] == '.' ? step + 1 : step);
-        }
-        if (next == NULL) {
-            break;
-        }
-        node = next;
-        path += len;
-    }
-    return node;
-}
 
 /* What only shows when the points are made: found here, where places are still known. */
 static void check_expansion(const struct node *root, const struct spec *spec, struct diags *diags)
@@ -47,7 +22,7 @@ static void check_expansion(const struct node *root, const struct spec *spec, st
         return;
     }
     vec_each (struct diag, it, &found.list) {
-        const struct node *node = find_node(root, it->path);
+        const struct node *node = tree_at(root, it->path);
         it->mark = node->key_mark.line != 0 ? node->key_mark : node->mark;
         it->origin = node->origin == NULL ? NULL : xstrdup(node->origin);
         if (node->from_local) {
@@ -107,7 +82,7 @@ static void check_thresholds(const struct node *root, const struct spec *spec, s
             continue;
         }
         _cleanup_(freep) char *path = xasprintf("spec.thresholds[%zu].where", i);
-        const struct node *node = find_node(root, path);
+        const struct node *node = tree_at(root, path);
         diags_add(diags, node->key_mark, path, "use values of the sweep",
                   "no point has these values, so the threshold would never apply");
     }
@@ -117,6 +92,9 @@ static void check_thresholds(const struct node *root, const struct spec *spec, s
 static struct spec *load_tree(struct node *root, const struct spec_overrides *overrides,
                               struct diags *diags)
 {
+    if (spec_hints_refuse_kind(root, diags)) {
+        return NULL;
+    }
     profiles_merge_rendezvous(overrides->profiles, root);
     if (overrides->local) {
         spec_merge_local(root, diags);
@@ -129,6 +107,7 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
         check_thresholds(root, spec, diags);
     }
     if (diags->list.len > 0) {
+        spec_hints_apply(root, diags);
         spec_free(spec);
         return NULL;
     }

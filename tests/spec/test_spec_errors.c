@@ -23,7 +23,7 @@ static const struct {
 } mistakes[] = {
     {"benchd.io/v1alpha1", "benchd.io/v1", "1:13", "apiVersion: unknown value 'benchd.io/v1'",
      "the only value is benchd.io/v1alpha1"},
-    {"kind: Benchmark", "kind: BenchmarkRun", "2:7", "kind: unknown value 'BenchmarkRun'", NULL},
+    {"kind: Benchmark", "kind: Benchmarks", "2:7", "kind: unknown value 'Benchmarks'", NULL},
     {"name: sample", "name: Sample", "3:18", "metadata.name: 'Sample' is not a valid name", NULL},
     {"metadata: {name: sample}", "metadata: {}", "3:1",
      "metadata.name: required field 'name' is missing", "add 'name: ...'"},
@@ -71,7 +71,9 @@ static const struct {
      NULL},
     {"batch_size: [16]", "cpu: [a, a]", "12:60", "spec.sweep.grid.cpu[1]: duplicate value a", NULL},
     {"batch_size: [16]", "batch_size: 16", "12:63", "spec.sweep.grid.batch_size: must be a list",
-     NULL},
+     "write 'batch_size: [16]'"},
+    {"batch_size: [16]", "batch_size: \"16, 32,64\"", "12:63",
+     "spec.sweep.grid.batch_size: must be a list", "write 'batch_size: [16, 32, 64]'"},
     {"trainers: [1, 2, 4]", "trainer: [1, 2, 4]", "12:30",
      "spec.sweep.grid.trainer: unknown sweep parameter 'trainer'", "did you mean 'trainers'?"},
     {"    grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}\n",
@@ -139,6 +141,24 @@ static const struct {
      "write 0.95, or remove it to judge the value alone"},
     {"  repeats:", "  thresholds: [{metric: efficiency, max: 90}]\n  repeats:", "21:42",
      "spec.thresholds[0].max: efficiency is a ratio", "write 0.9 for 90%"},
+    {"baseline: {kind: SingleNode}", "baseline: SingleNode", "16:13",
+     "spec.baseline: must be a map, not a string", "write 'baseline: {kind: SingleNode}'"},
+    {"repeats: {min: 2, order: Interleaved}", "repeats: 5", "21:12",
+     "spec.repeats: must be a map, not a whole number", "write 'repeats: {min: 5}'"},
+    {"warmupSteps: 1", "warmup: 3", "20:13", "spec.measure.warmup: unknown field",
+     "write 'warmupSteps: 3'"},
+    {"  measure:", "  workers: [1, 2]\n  measure:", "20:3", "spec.workers: unknown field",
+     "write 'sweep: {grid: {workers: [1, 2]}}'"},
+    {"  measure:", "  runPolicy: {activeDeadlineSeconds: 4h}\n  measure:", "20:38",
+     "spec.runPolicy.activeDeadlineSeconds: must be a whole number, not the string '4h'",
+     "write 'activeDeadlineSeconds: 14400'"},
+    {"  measure:", "  runPolicy: {activeDeadlineSeconds: 4w}\n  measure:", "20:38",
+     "spec.runPolicy.activeDeadlineSeconds: must be a whole number, not the string '4w'",
+     "write a whole number from 1 to"},
+    {"  repeats:", "  local: {repeats: 3}\n  repeats:", "21:20",
+     "spec.local.repeats: must be a map, not a whole number", "write 'repeats: {min: 3}'"},
+    {"  repeats:", "  local: {baseline: SingleNode}\n  repeats:", "21:11",
+     "spec.local.baseline: 'baseline' is not a field that local can override", NULL},
     {"  repeats:", "  local: {roles: {}}\n  repeats:", "21:11",
      "spec.local.roles: 'roles' is not a field that local can override", NULL},
     {"  repeats:", "  local: {sweep: {grid: {pservers: [0]}}}\n  repeats:", "21:37",
@@ -168,6 +188,31 @@ static void reports_what_is_wrong(void **state)
         }
     }
     assert_int_equal(n_failed, 0);
+}
+
+/* Everything in it would be wrong: that it is something else is the one thing to say. */
+static void another_kind_is_one_problem(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head, *message, *fix;
+    } rows[] = {
+        {"apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n",
+         "f.yaml:2:7: error: kind: a PyTorchJob is not a Benchmark",
+         "benchctl init --profile torchrun "},
+        {"apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\n",
+         "f.yaml:2:7: error: kind: a MPIJob is not a Benchmark", "benchctl init --profile none "},
+        {"apiVersion: benchd.io/v1alpha1\nkind: BenchmarkRun\n",
+         "f.yaml:2:7: error: kind: a BenchmarkRun is one run of a Benchmark", "spec.benchmarkRef"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *text =
+            xasprintf("%sspec: {runPolicy: {cleanPodPolicy: None}}\n", rows[i].head);
+        _cleanup_(freep) char *errors = definition_errors(text, NULL);
+        assert_non_null(strstr(errors, rows[i].message));
+        assert_non_null(strstr(errors, rows[i].fix));
+        assert_non_null(strstr(errors, "\n1 error in f.yaml\n"));
+    }
 }
 
 static void reports_all_at_once(void **state)
@@ -233,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports_what_is_wrong),
+        cmocka_unit_test(another_kind_is_one_problem),
         cmocka_unit_test(reports_all_at_once),
         cmocka_unit_test(wrong_options_name_themselves),
     };
