@@ -18,6 +18,8 @@ const struct kube_resource kube_events = {"events.k8s.io", "v1", "events", "even
 const struct kube_resource kube_leases = {"coordination.k8s.io", "v1", "leases", "lease"};
 const struct kube_resource kube_network_policies = {"networking.k8s.io", "v1", "networkpolicies",
                                                     "network policy"};
+const struct kube_resource kube_endpoint_slices = {"discovery.k8s.io", "v1", "endpointslices",
+                                                   "endpoint slice"};
 const struct kube_resource kube_benchmarks = {"benchd.io", "v1alpha1", "benchmarks", "benchmark"};
 const struct kube_resource kube_benchmark_runs = {"benchd.io", "v1alpha1", "benchmarkruns",
                                                   "benchmark run"};

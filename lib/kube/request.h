@@ -42,7 +42,8 @@ struct kube_resource {
     const char *noun; /* for messages: "pod" */
 };
 extern const struct kube_resource kube_pods, kube_services, kube_secrets, kube_core_events,
-    kube_events, kube_leases, kube_network_policies, kube_benchmarks, kube_benchmark_runs;
+    kube_events, kube_leases, kube_network_policies, kube_endpoint_slices, kube_benchmarks,
+    kube_benchmark_runs;
 
 /* Of a BenchmarkRun: benchctl writes it before it deletes the object, and benchd then erases the run's
  * results at once. */

@@ -6,12 +6,12 @@
 #define NAMESPACES "/namespaces/"
 
 const char *const kube_targets[KUBE_N_TARGETS] = {
-    "benchmarkruns", "benchmarkruns/status",
-    "benchmarks",    "events",
-    "leases",        "networkpolicies",
-    "pods",          "pods/log",
-    "secrets",       "services",
-    "other",
+    "benchmarkruns",   "benchmarkruns/status",
+    "benchmarks",      "endpointslices",
+    "events",          "leases",
+    "networkpolicies", "pods",
+    "pods/log",        "secrets",
+    "services",        "other",
 };
 
 /* client-go's word for a request without an answer is "<error>". */

@@ -23,7 +23,7 @@ enum kube_verb {
 const char *kube_verb_to_string(enum kube_verb verb); /* "LIST" */
 enum kube_verb kube_verb_of(const struct kube_request *req);
 
-#define KUBE_N_TARGETS 11
+#define KUBE_N_TARGETS 12
 extern const char
     *const kube_targets[KUBE_N_TARGETS]; /* "pods", "pods/log", ...; the last: "other" */
 size_t kube_target_of(const struct kube_request *req); /* an index of kube_targets */

@@ -433,10 +433,32 @@ json_t *pod_service_body(const struct run_def *def)
     _cleanup_(freep) char *name = pod_service_name(def);
     json_t *object = new_object(def, "v1", "Service", name);
     set(object, "spec",
-        json_pack("{s:s, s:b, s:{s:s, s:s}, s:[{s:s, s:i}]}", "clusterIP", "None",
-                  "publishNotReadyAddresses", 1, "selector", POD_MANAGED_BY, "benchd",
-                  POD_LABEL_RUN, def->name, "ports", "name", "exchange", "port", POD_PORT));
+        json_pack("{s:s, s:[{s:s, s:i}]}", "clusterIP", "None", "ports", "name", "exchange", "port",
+                  POD_PORT));
     return object;
+}
+
+json_t *pod_slice_body(const struct run_def *def, unsigned number, bool is_ipv6)
+{
+    _cleanup_(freep) char *service = pod_service_name(def);
+    _cleanup_(freep) char *name = xasprintf("%s-%u%s", service, number, is_ipv6 ? "-v6" : "");
+    json_t *object = new_object(def, "discovery.k8s.io/v1", "EndpointSlice", name);
+    json_t *labels = json_object_get(json_object_get(object, "metadata"), "labels");
+    set_text(labels, "kubernetes.io/service-name", service);
+    set_text(labels, "endpointslice.kubernetes.io/managed-by", "benchd.io");
+    set_text(labels, "service.kubernetes.io/headless", ""); /* nothing for kube-proxy to do */
+    set_text(object, "addressType", is_ipv6 ? "IPv6" : "IPv4");
+    set(object, "ports", json_pack("[{s:s, s:i}]", "name", "exchange", "port", POD_PORT));
+    set(object, "endpoints", json_array());
+    return object;
+}
+
+void pod_slice_add(json_t *slice, const struct replica_id *id, const char *ip)
+{
+    _cleanup_(freep) char *host = pod_host_name(id);
+    json_array_append_new(json_object_get(slice, "endpoints"),
+                          json_pack("{s:[s], s:s, s:{s:b}}", "addresses", ip, "hostname", host,
+                                    "conditions", "ready", 1));
 }
 
 json_t *pod_policy_body(const struct run_def *def)

@@ -56,7 +56,12 @@ bool pod_body_is_alike(const struct run_def *def, uint32_t point);
  * than pod_body() where there are a thousand. */
 void pod_body_renumber(const struct run_def *def, const struct replica_id *id,
                        enum pod_naming naming, json_t *pod);
+/* Headless and without a selector: pod_slice_body() makes its addresses. */
 json_t *pod_service_body(const struct run_def *def);
+/* EndpointSlice `number` of the Service, still without addresses. Host names resolve as soon as a slice
+ * has them: whether a pod is ready does not matter. */
+json_t *pod_slice_body(const struct run_def *def, unsigned number, bool is_ipv6);
+void pod_slice_add(json_t *slice, const struct replica_id *id, const char *ip);
 /* A NetworkPolicy: the run's pods exchange packets with each other and with DNS, nothing else. Policies add
  * up, so another one may allow more. */
 json_t *pod_policy_body(const struct run_def *def);

@@ -425,6 +425,7 @@ static void on_tick(void *ctx)
     pod_requests_send_due(l, now_ns);
     bool has_news = take_news(l);
     drop_gone(l);
+    pod_slices_tick(&l->slices, now_ns);
     struct run_wait wait = {0};
     create_pods(l, &wait, now_ns);
     if (!say_what_is_not_deleted(l, &wait) && wait.reason[0] == '\0') {
@@ -432,6 +433,9 @@ static void on_tick(void *ctx)
     }
     if (wait.reason[0] == '\0') {
         say_which_node_is_lost(l, &wait);
+    }
+    if (wait.reason[0] == '\0') {
+        (void)pod_slices_wait(&l->slices, &wait); /* true: wait has why */
     }
     has_news = take_news(l) || has_news; /* a refused body */
     has_news = pod_wait_look(&l->wait, &wait, now_ns) || has_news;
@@ -640,6 +644,7 @@ static void pods_free(struct launcher *launcher)
     }
     l->members.len = 0;
     pod_gates_done(&l->gates);
+    pod_slices_done(&l->slices);
     pod_tick_close(&l->tick, on_tick_closed);
 }
 
@@ -678,6 +683,7 @@ struct launcher *pods_new(const struct pods_params *params)
     l->params = params_dup(params);
     l->denial.wait_ms = l->params.denied_wait_ms;
     pod_gates_init(&l->gates, l);
+    pod_slices_init(&l->slices, l);
     pod_tick_init(&l->tick, params->loop, on_tick, l);
     vec_each (struct kube_object *, it, &params->cache->objects) {
         struct replica_id id;

@@ -6,7 +6,7 @@
  *
  *   pods.c            the vtable, the watch, the tick
  *   pod_requests.c    creates, looks up and deletes pods      pod_gates.c   Secret, Service, policy
- *   pod_logs.c        follows and fetches logs
+ *   pod_logs.c        follows and fetches logs                pod_slices.c  addresses by name
  *   pod_member.c      the life of one member, and what it makes due
  *   pod_answer.c      which failures are transient            pod_tick.c    the timer
  *   pod_leftovers.c   what else may run in the namespace      pod_wait.c    when a wait is told
@@ -21,6 +21,7 @@
 #include "run/pod_gates.h"
 #include "run/pod_member.h"
 #include "run/pod_room.h"
+#include "run/pod_slices.h"
 #include "run/pod_tick.h"
 #include "run/pod_wait.h"
 #include "run/pods.h"
@@ -31,6 +32,7 @@ struct pods {
     struct pod_tick tick;
     VEC(struct pod_member *) members; /* in the order of their creation, the dying among them */
     struct pod_gates gates;
+    struct pod_slices slices;
     struct pod_denial denial;
     struct gang_spec gang; /* prepared last */
     bool has_gang;

@@ -89,10 +89,15 @@ def check_dns(t, k, node):
     pod = node.pods()[0]
     service = json.loads(k("get", "services", "-o", "json").stdout)["items"]
     own = [s for s in service if s["metadata"]["name"].startswith("dns-")]
-    t.equal(("None", True), (own[0]["spec"]["clusterIP"], own[0]["spec"]["publishNotReadyAddresses"]),
-            "a headless Service")
+    t.equal(("None", None), (own[0]["spec"]["clusterIP"], own[0]["spec"].get("selector")),
+            "a headless Service without a selector: nobody else writes its addresses")
     t.equal(own[0]["metadata"]["name"], pod["spec"]["subdomain"], "pods are named behind it")
     t.equal("Succeeded", wait_phase(k, "dns", FINAL, node), "it ends well")
+    slices = json.loads(k("get", "endpointslices", "-l", f"kubernetes.io/service-name={own[0]['metadata']['name']}",
+                          "-o", "json").stdout)["items"]
+    t.equal(1, len(slices), "one slice has all addresses")
+    t.ok(pod["spec"]["hostname"].split("-", 1)[1] in {e["hostname"].split("-", 1)[1] for e in slices[0]["endpoints"]},
+         "by host name", slices[0]["endpoints"])
     delete(k, "dns")
 
 

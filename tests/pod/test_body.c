@@ -598,6 +598,35 @@ static void policy(void **state)
     run_def_free(def);
 }
 
+/* What DNS needs to answer for p0t0a1-trainer-1.<service>. */
+static void slice(void **state)
+{
+    (void)state;
+    struct run_def *def = make_run("spec:", "spec:");
+    json_t *slice = pod_slice_body(def, 0, false);
+    const struct replica_id id = {{.number = 1}, ROLE_TRAINER, 1};
+    pod_slice_add(slice, &id, "10.0.0.7");
+    expect(slice, "apiVersion", "discovery.k8s.io/v1");
+    expect(slice, "kind", "EndpointSlice");
+    expect(slice, "metadata/name", "sample-1-0f4c1de2-0");
+    expect(slice, "metadata/ownerReferences/0/uid", UID);
+    char *of = NULL;
+    json_unpack(slice, "{s:{s:{s:s}}}", "metadata", "labels", "kubernetes.io/service-name", &of);
+    assert_string_equal(of, "sample-1-0f4c1de2");
+    expect(slice, "addressType", "IPv4");
+    expect(slice, "ports/0/port", "7164");
+    expect(slice, "endpoints/0/addresses/0", "10.0.0.7");
+    expect(slice, "endpoints/0/hostname", "p0t0a1-trainer-1");
+    expect(slice, "endpoints/0/conditions/ready", "true");
+    json_decref(slice);
+    slice = pod_slice_body(def, 2, true);
+    expect(slice, "metadata/name", "sample-1-0f4c1de2-2-v6");
+    expect(slice, "addressType", "IPv6");
+    expect(slice, "endpoints", "[]");
+    json_decref(slice);
+    run_def_free(def);
+}
+
 static void service_and_secret(void **state)
 {
     (void)state;
@@ -606,7 +635,7 @@ static void service_and_secret(void **state)
     expect(service, "metadata/name", "sample-1-0f4c1de2");
     expect(service, "metadata/ownerReferences/0/uid", UID);
     expect(service, "spec/clusterIP", "None");
-    expect(service, "spec/publishNotReadyAddresses", "true");
+    expect(service, "spec/selector", ""); /* its addresses are ours to write */
     expect(service, "spec/ports/0/port", "7164");
     json_decref(service);
 
@@ -657,6 +686,7 @@ int main(void)
         cmocka_unit_test(policy),
         cmocka_unit_test(bodies_are_linear_in_replicas),
         cmocka_unit_test(lists_of_other_programs_are_bounded),
+        cmocka_unit_test(slice),
         cmocka_unit_test(service_and_secret),
         cmocka_unit_test(addresses),
     };

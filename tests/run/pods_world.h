@@ -48,6 +48,8 @@ void create_gang(struct world *w, uint32_t attempt);
 void remove_gang(struct world *w);
 /* The Secret and, with names, the Service. */
 void open_gates(struct world *w);
+/* What is written of their addresses. */
+void answer_slices(struct world *w);
 /* The pod of a POST as the server returns it; its uid is its name. Owned. */
 json_t *pod_of(const struct kube_call *call);
 void notify(struct world *w, enum kube_change change, json_t *pod, const char *status);

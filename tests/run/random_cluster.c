@@ -192,7 +192,9 @@ static bool is_for(const struct kube_call *call, const char *kind)
 static void serve_post(struct world *w, struct kube_call *call)
 {
     json_t *json = json_loads(call->req.body, 0, NULL);
-    if (!is_for(call, "/pods")) {
+    if (is_for(call, "/endpointslices/")) {
+        answer_with(call, 0, 200, xstrdup("{}"));
+    } else if (!is_for(call, "/pods")) {
         bool *has = is_for(call, "/secrets") ? &w->has_secret : &w->has_service;
         answer_with(call, *has ? -EEXIST : 0, *has ? 409 : 201, xstrdup("{}"));
         *has = true;
@@ -247,6 +249,7 @@ static void serve(struct world *w, struct kube_call *call)
 {
     switch (call->req.method) {
     case KUBE_POST:
+    case KUBE_PATCH:
         serve_post(w, call);
         break;
     case KUBE_GET:

@@ -91,6 +91,7 @@ static void trainer_0_is_followed_the_others_are_read(void **state)
     assert_int_equal(accept_pods(&w, pods), 3);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
+    answer_slices(&w);
     assert_true(fake_kube.is_following);
     assert_string_equal(fake_kube.follow.pod, "test-abcde-p0t0a0-trainer-0");
     struct buf line = BUF_INIT;
@@ -427,6 +428,7 @@ static void a_restart_is_noted(void **state)
     json_t *pods[3];
     assert_int_equal(accept_pods(&w, pods), 3);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING); /* trainer 0 is followed */
+    answer_slices(&w);
     fake_kube.follow.on_line(fake_kube.follow.ctx, "before", 6);
     notify(&w, KUBE_CHANGE_UPDATED, pods[1], STARTED_AGAIN);
     notify(&w, KUBE_CHANGE_UPDATED, pods[2], STARTED_AGAIN);

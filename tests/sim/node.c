@@ -101,6 +101,13 @@ static const char *container_name(const struct sim_pod *p)
     return json_string_value(json_object_get(first, "name"));
 }
 
+/* Owned. */
+static char *ip_of(const struct sim_pod *p)
+{
+    return xasprintf("10.0.%d.%d", (int)(p->container.nonce / 250 % 250),
+                     (int)(p->container.nonce % 250 + 1));
+}
+
 static void report(struct sim_pod *p)
 {
     if (p->object == NULL) {
@@ -114,9 +121,8 @@ static void report(struct sim_pod *p)
                                       container_state(p)));
     }
     if (p->container.has_started) {
-        json_object_set_new(status, "podIP",
-                            json_sprintf("10.0.%d.%d", (int)(p->container.nonce / 250 % 250),
-                                         (int)(p->container.nonce % 250 + 1)));
+        _cleanup_(freep) char *ip = ip_of(p);
+        json_object_set_new(status, "podIP", json_string(ip));
     }
     if (p->rejection != NULL) {
         json_object_set_new(status, "reason", json_string(p->rejection));
@@ -356,13 +362,32 @@ static void step(void *ctx)
 
 /* ---- the start ---- */
 
-static void train_if_complete(const struct sim_pod *p)
+/* Its host name leads to it, where its pod has one. */
+static bool is_found(const struct sim_pod *p)
 {
+    const json_t *spec = p->object == NULL ? NULL : json_object_get(p->object->json, "spec");
+    const char *host = json_string_value(json_object_get(spec, "hostname"));
+    _cleanup_(freep) char *ip = ip_of(p);
+    return host == NULL ||
+           server_resolves(json_string_value(json_object_get(spec, "subdomain")), host, ip);
+}
+
+static void train_if_complete(void *ctx)
+{
+    struct sim_pod *p = ctx;
     uint32_t n = 0;
+    bool are_found = true;
     vec_each (struct sim_pod *, it, &pods) {
-        n += is_of_gang(*it, p) && runs(*it);
+        if (is_of_gang(*it, p) && runs(*it)) {
+            n++;
+            are_found = are_found && is_found(*it);
+        }
     }
     if (n < p->n_servers + p->n_trainers) {
+        return;
+    }
+    if (!are_found) { /* they look it up again and again */
+        sim_after(delay(200 * SIM_MS, SIM_S), train_if_complete, p);
         return;
     }
     vec_each (struct sim_pod *, it, &pods) {

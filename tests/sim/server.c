@@ -33,7 +33,7 @@ static const char *const plurals[KIND_COUNT] = {
     [KIND_PODS] = "pods",          [KIND_SERVICES] = "services",
     [KIND_SECRETS] = "secrets",    [KIND_BENCHMARKS] = "benchmarks",
     [KIND_RUNS] = "benchmarkruns", [KIND_LEASES] = "leases",
-    [KIND_EVENTS] = "events",
+    [KIND_EVENTS] = "events",      [KIND_SLICES] = "endpointslices",
 };
 
 static struct {
@@ -359,8 +359,8 @@ static int64_t grace_of(const struct sim_object *pod)
     return grace == NULL ? 30 : json_integer_value(grace);
 }
 
-static const enum sim_kind dependents[] = {KIND_PODS, KIND_SERVICES, KIND_SECRETS};
-#define N_DEPENDENTS 3
+static const enum sim_kind dependents[] = {KIND_PODS, KIND_SERVICES, KIND_SECRETS, KIND_SLICES};
+#define N_DEPENDENTS 4
 
 static void set_free(const char *uid)
 {
@@ -618,6 +618,38 @@ static void serve_patch(struct sim_object *o, const struct sim_request *req,
     json_decref(body);
 }
 
+/* Server-side apply to an object that one manager owns whole: it is created, or is as given. */
+static void apply_slice(struct sim_object *o, const struct sim_request *req, struct sim_answer *ret)
+{
+    json_t *json = json_loads(req->body, 0, NULL);
+    if (o == NULL) {
+        answer_object(ret, 201, server_create(KIND_SLICES, json));
+        return;
+    }
+    json_object_set(o->json, "endpoints", json_object_get(json, "endpoints"));
+    json_decref(json);
+    server_changed(o);
+    answer_object(ret, 200, o);
+}
+
+bool server_resolves(const char *service, const char *host, const char *ip)
+{
+    vec_each (struct sim_object *, it, &server.objects[KIND_SLICES]) {
+        const json_t *labels = json_object_get(json_object_get((*it)->json, "metadata"), "labels");
+        const char *of = json_string_value(json_object_get(labels, "kubernetes.io/service-name"));
+        size_t i;
+        json_t *endpoint;
+        json_array_foreach (json_object_get((*it)->json, "endpoints"), i, endpoint) {
+            const json_t *first = json_array_get(json_object_get(endpoint, "addresses"), 0);
+            if (str_eq(of, service) && str_eq(json_string_value(first), ip) &&
+                str_eq(json_string_value(json_object_get(endpoint, "hostname")), host)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static void serve_delete(struct sim_object *o, const struct sim_request *req,
                          struct sim_answer *ret)
 {
@@ -661,7 +693,9 @@ static void serve_object(const struct target *t, const struct sim_request *req,
                          struct kube_transfer *stream, struct sim_answer *ret)
 {
     struct sim_object *o = server_find(t->kind, t->name);
-    if (o == NULL) {
+    if (t->kind == KIND_SLICES && req->method == KUBE_PATCH) {
+        apply_slice(o, req, ret);
+    } else if (o == NULL) {
         server_status(ret, 404, "NotFound", "not found");
     } else if (t->sub != NULL && str_eq(t->sub, "log")) {
         node_log(o->pod, strstr(req->path, "follow=true") != NULL, since_of(req->path), stream,

@@ -124,6 +124,7 @@ int64_t network_sender_began_ns(const struct kube_transfer *t);
 enum sim_kind {
     KIND_PODS,
     KIND_SERVICES,
+    KIND_SLICES,
     KIND_SECRETS,
     KIND_BENCHMARKS,
     KIND_RUNS,
@@ -164,6 +165,8 @@ void server_restore_kinds(bool with_objects);
 /* Versions before now are forgotten: 410 for whoever asks for them. */
 void server_compact(void);
 const char *server_meta(const struct sim_object *o, const char *key); /* "": none */
+/* What DNS says, from the slices of the Service. */
+bool server_resolves(const char *service, const char *host, const char *ip);
 void server_status(struct sim_answer *ret, int code, const char *reason, const char *message);
 
 /* --- node.c --- */

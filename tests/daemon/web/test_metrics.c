@@ -386,7 +386,7 @@ static void test_the_daemon(void **state)
     f.space.disk_bytes = 11;
     f.space.disk_free_bytes = 12;
     f.store.busy = 13;
-    histogram_add(&f.kube.traffic.times[6][KUBE_VERB_POST], 3000000);
+    histogram_add(&f.kube.traffic.times[7][KUBE_VERB_POST], 3000000);
     histogram_add(&f.store.statements, 3000000);
     histogram_add(&f.turns, 500000000);
     const struct metrics_input in = {.version = "1", .facts = &f, .look_age_s = 0.5};
