@@ -487,7 +487,23 @@ bool pod_has_stopped(const json_t *pod)
     return json_array_size(json_object_get(status, "containerStatuses")) > 0;
 }
 
-void pod_prune(json_t *pod)
+/* ---- what is kept of it ---- */
+
+/* Removes all members but those of `keys`, whose last is NULL; nothing if it is no object. */
+static void keep_only(json_t *object, const char *const *keys)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(object, next, key, value)
+    {
+        if (!is_one_of(key, keys)) {
+            (void)json_object_del(object, key);
+        }
+    }
+}
+
+static void prune_spec(json_t *pod)
 {
     json_t *spec = json_object_get(pod, "spec");
     const json_t *container = pod_main_container(pod);
@@ -502,5 +518,55 @@ void pod_prune(json_t *pod)
     if (node != NULL) {
         (void)json_object_set_new(spec, "nodeName", node);
     }
-    (void)json_object_del(json_object_get(pod, "metadata"), "annotations"); /* may be absent */
+}
+
+static void prune_status(json_t *status)
+{
+    static const char *const of_status[] = {"phase",
+                                            "reason",
+                                            "message",
+                                            "podIP",
+                                            "conditions",
+                                            "initContainerStatuses",
+                                            "containerStatuses",
+                                            NULL};
+    static const char *const of_condition[] = {"type", "status", "reason", "message", NULL};
+    static const char *const of_container[] = {"name",         "image", "imageID", "containerID",
+                                               "restartCount", "state", NULL};
+    static const char *const read_types[] = {"DisruptionTarget", "PodScheduled", "Ready", NULL};
+    static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
+    keep_only(status, of_status);
+    json_t *conditions = json_object_get(status, "conditions");
+    for (size_t i = json_array_size(conditions); i > 0; i--) {
+        json_t *item = json_array_get(conditions, i - 1);
+        if (is_one_of(text_of(item, "type"), read_types)) {
+            keep_only(item, of_condition);
+        } else {
+            (void)json_array_remove(conditions, i - 1); /* it is there */
+        }
+    }
+    for (size_t l = 0; l < sizeof(lists) / sizeof(lists[0]); l++) {
+        json_t *list = json_object_get(status, lists[l]);
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            keep_only(json_array_get(list, i), of_container);
+        }
+    }
+}
+
+void pod_prune(json_t *pod)
+{
+    static const char *const of_pod[] = {"metadata", "spec", "status", NULL};
+    static const char *const of_metadata[] = {"name",
+                                              "uid",
+                                              "resourceVersion",
+                                              "labels",
+                                              "ownerReferences",
+                                              "creationTimestamp",
+                                              "deletionTimestamp",
+                                              "deletionGracePeriodSeconds",
+                                              NULL};
+    keep_only(pod, of_pod);
+    keep_only(json_object_get(pod, "metadata"), of_metadata);
+    prune_spec(pod);
+    prune_status(json_object_get(pod, "status"));
 }

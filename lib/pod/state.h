@@ -59,6 +59,10 @@ bool pod_is_over(const json_t *pod);
 /* Every container of it has ended, and its phase is about to change. */
 bool pod_has_stopped(const json_t *pod);
 
-/* Removes what neither this file nor pod_identify reads, which is most of a pod, but keeps its node:
- * for callers that keep many pods. */
+/* Removes what neither this file nor pod_identify nor who waits for a pod's end reads, which is most of a
+ * pod: for callers that keep many pods. What stays:
+ *   metadata  name, uid, resourceVersion, labels, ownerReferences, the dates of creation and deletion
+ *   spec      the node; of the container that counts its name and limits
+ *   status    phase, reason, message, podIP; the conditions that say why a pod waits, or was disrupted;
+ *             of each container its name, image, id, restarts and state */
 void pod_prune(json_t *pod);

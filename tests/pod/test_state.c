@@ -207,15 +207,20 @@ static void pruned_of_all_else(void **state)
 {
     (void)state;
     json_t *pod = json_loads(
-        "{\"metadata\":{\"name\":\"p\",\"annotations\":{\"a\":\"b\"}},\"spec\":{"
+        "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"annotations\":{\"a\":\"b\"}},\"spec\":{"
         "\"hostname\":\"h\",\"nodeName\":\"n\",\"containers\":[{\"name\":\"main\",\"image\":\"i\"},"
-        "{\"name\":\"side\"}]}}",
+        "{\"name\":\"side\"}]},\"status\":{\"hostIP\":\"10.0.0.1\",\"conditions\":[{\"type\":"
+        "\"Initialized\",\"status\":\"True\"},{\"type\":\"Ready\",\"status\":\"False\","
+        "\"lastProbeTime\":null},{\"type\":\"ContainersReady\"}],\"containerStatuses\":[{\"name\":"
+        "\"main\",\"lastState\":{},\"started\":true}]}}",
         0, NULL);
     assert_non_null(pod);
     pod_prune(pod);
     _cleanup_(freep) char *text = json_dumps(pod, JSON_COMPACT);
     assert_string_equal(text, "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":"
-                              "\"main\",\"resources\":{}}],\"nodeName\":\"n\"}}");
+                              "\"main\",\"resources\":{}}],\"nodeName\":\"n\"},\"status\":{"
+                              "\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\"}],"
+                              "\"containerStatuses\":[{\"name\":\"main\"}]}}");
     json_decref(pod);
     pod = json_object();
     pod_prune(pod); /* nothing to take out */
