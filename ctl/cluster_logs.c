@@ -124,21 +124,21 @@ static bool was_seen(const struct following *f, const char *uid)
     return false;
 }
 
-static void begin(struct following *f, const struct kube_object *pod)
+static void begin(struct following *f, const char *name, const char *uid, const json_t *pod)
 {
     const struct kube_follow_params params = {.ns = f->c->ns,
-                                              .pod = pod->name,
-                                              .container = container_name(pod->json),
+                                              .pod = name,
+                                              .container = container_name(pod),
                                               .on_line = on_line,
                                               .on_end = on_log_end,
                                               .ctx = f};
-    cli_note(f->c->backend.cli, "==> %s", pod->name);
-    *vec_push(&f->seen) = xstrdup(pod->uid);
-    f->pod = xstrdup(pod->name);
-    f->pod_uid = xstrdup(pod->uid);
+    cli_note(f->c->backend.cli, "==> %s", name);
+    *vec_push(&f->seen) = xstrdup(uid);
+    f->pod = xstrdup(name);
+    f->pod_uid = xstrdup(uid);
     f->is_follow_over = false;
     f->follow = kube_follow_new(f->c->client, &params);
-    if (has_ended(pod->json)) {
+    if (has_ended(pod)) {
         kube_follow_container_ended(f->follow);
     }
 }
@@ -162,20 +162,26 @@ static void next(struct following *f)
     if (f->follow != NULL || f->is_over) {
         return;
     }
-    const struct kube_object *oldest = NULL;
+    const struct kube_entry *oldest = NULL;
     int64_t oldest_ms = 0;
     const struct kube_cache *cache = kube_informer_cache(f->pods);
-    for (size_t i = 0; i < cache->objects.len; i++) {
-        const struct kube_object *pod = cache->objects.items[i];
-        const int64_t ms = object_time(json_object_get(pod->json, "metadata"), "creationTimestamp");
-        if (is_selected(f, pod->json) && has_started(pod->json) && !was_seen(f, pod->uid) &&
-            (oldest == NULL || ms < oldest_ms)) {
-            oldest = pod;
+    for (size_t i = 0; i < cache->entries.len; i++) {
+        const struct kube_entry *entry = cache->entries.items[i];
+        if (was_seen(f, kube_entry_uid(entry))) {
+            continue;
+        }
+        json_t *pod = kube_cache_json(cache, entry);
+        const int64_t ms = object_time(json_object_get(pod, "metadata"), "creationTimestamp");
+        if (is_selected(f, pod) && has_started(pod) && (oldest == NULL || ms < oldest_ms)) {
+            oldest = entry;
             oldest_ms = ms;
         }
+        json_decref(pod);
     }
     if (oldest != NULL) {
-        begin(f, oldest);
+        json_t *pod = kube_cache_json(cache, oldest);
+        begin(f, kube_entry_name(oldest), kube_entry_uid(oldest), pod);
+        json_decref(pod);
     } else if (f->is_run_over) {
         f->is_over = true;
         if (f->seen.len == 0) {
@@ -219,8 +225,8 @@ static void on_synced(void *ctx)
 static void on_runs_synced(void *ctx)
 {
     struct following *f = ctx;
-    const struct kube_object *run = kube_cache_get(kube_informer_cache(f->runs), f->run_name);
-    if ((run == NULL || !str_eq(run->uid, f->run_uid)) && !f->is_run_over) {
+    const struct kube_entry *run = kube_cache_get(kube_informer_cache(f->runs), f->run_name);
+    if ((run == NULL || !str_eq(kube_entry_uid(run), f->run_uid)) && !f->is_run_over) {
         f->is_over = true;
         f->code = cli_error(EXIT_NOT_FOUND, NULL, "run/%s was deleted", f->run_name);
     }

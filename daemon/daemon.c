@@ -145,12 +145,12 @@ static int learn_objects(struct daemon *d, struct err *err)
         return 0;
     }
     const struct kube_cache *cache = watches_cache(&d->watches, WATCH_RUNS);
-    _cleanup_(freep) const char **uids = xnew_array(const char *, cache->objects.len + 1);
-    for (size_t i = 0; i < cache->objects.len; i++) {
-        uids[i] = cache->objects.items[i]->uid;
+    _cleanup_(freep) const char **uids = xnew_array(const char *, cache->entries.len + 1);
+    for (size_t i = 0; i < cache->entries.len; i++) {
+        uids[i] = kube_entry_uid(cache->entries.items[i]);
     }
     size_t n_deleted;
-    int r = d->store->ops->sync_objects(d->store, d->ns, uids, cache->objects.len,
+    int r = d->store->ops->sync_objects(d->store, d->ns, uids, cache->entries.len,
                                         clock_steady_unix_ms(), &n_deleted, err);
     if (r < 0) {
         return r;

@@ -342,7 +342,7 @@ static struct run_def *define(struct run *run, const json_t *bmr, const json_t *
     return def;
 }
 
-static bool may_accept(const struct run *run)
+bool run_may_accept(const struct run *run)
 {
     switch (run->life) {
     case LIFE_WAITING:
@@ -364,7 +364,7 @@ static bool may_accept(const struct run *run)
 
 int run_accept(struct run *run, const json_t *bmr, const json_t *benchmark, struct err *err)
 {
-    if (!may_accept(run)) {
+    if (!run_may_accept(run)) {
         return run_life_is_stored(run->life);
     }
     run->verdict.ttl_s = bmr_read_ttl_s(bmr); /* also of one that is never accepted */

@@ -168,13 +168,22 @@ int run_queue_bury(struct run_queue *q, struct err *err)
     return 0;
 }
 
+static int accept(struct run *run, const struct watches *watches, struct err *err)
+{
+    json_t *bmr = watches_get(watches, WATCH_RUNS, run->name);
+    json_t *benchmark = watches_get(watches, WATCH_BENCHMARKS, run->benchmark);
+    const int r = bmr == NULL ? 0 : run_accept(run, bmr, benchmark, err);
+    json_decref(bmr);
+    json_decref(benchmark);
+    return r;
+}
+
 int run_queue_accept(struct run_queue *q, const struct watches *watches, struct err *err)
 {
     unsigned n_new = 0;
     vec_each (struct run *, it, &q->runs) {
         struct run *run = *it;
-        const json_t *bmr = watches_get(watches, WATCH_RUNS, run->name);
-        if (bmr == NULL || run->asked.is_gone || run_is_parked(run)) {
+        if (run->asked.is_gone || run_is_parked(run)) {
             continue;
         }
         struct err why = {0};
@@ -186,8 +195,7 @@ int run_queue_accept(struct run_queue *q, const struct watches *watches, struct 
             continue;
         }
         run->is_seen = true;
-        const json_t *benchmark = watches_get(watches, WATCH_BENCHMARKS, run->benchmark);
-        int r = run_accept(run, bmr, benchmark, &why);
+        int r = run_may_accept(run) ? accept(run, watches, &why) : 0;
         r = r < 0 ? r : run_steer(run, &why);
         r = contain(run, r, &why, err);
         if (r < 0) {
@@ -288,11 +296,12 @@ static void wake_expired(struct run_queue *q, const struct run_env *env,
     const int64_t now_unix_ms = clock_steady_unix_ms();
     for (size_t i = q->resting.len; i > 0; i--) {
         const struct resting_run *r = &q->resting.items[i - 1];
-        const json_t *bmr =
+        json_t *bmr =
             r->expires_unix_ms > now_unix_ms ? NULL : watches_get(watches, WATCH_RUNS, r->name);
         if (bmr != NULL) {
             run_queue_add(q, run_new(env, bmr));
         }
+        json_decref(bmr);
     }
 }
 

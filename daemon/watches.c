@@ -4,6 +4,7 @@
 #include "daemon/bmr.h"
 #include "pod/body.h"
 #include "pod/state.h"
+#include "run/pod_leftovers.h"
 
 static const struct {
     const struct kube_resource *resource;
@@ -11,12 +12,13 @@ static const struct {
     const char *label_selector;
     const char *skip_list;
     kube_prune_fn prune;
+    kube_mark_fn mark;
 } kinds[WATCH_COUNT] = {
-    [WATCH_BENCHMARKS] = {&kube_benchmarks, "Benchmarks", NULL, NULL, NULL},
+    [WATCH_BENCHMARKS] = {&kube_benchmarks, "Benchmarks", NULL, NULL, NULL, NULL},
     /* Thousands of runs that have ended may be there. */
-    [WATCH_RUNS] = {&kube_benchmark_runs, "BenchmarkRuns", NULL, NULL, bmr_prune},
+    [WATCH_RUNS] = {&kube_benchmark_runs, "BenchmarkRuns", NULL, NULL, bmr_prune, NULL},
     /* Each pod's environment has thousands of addresses, and nobody reads them. */
-    [WATCH_PODS] = {&kube_pods, "pods", POD_SELECTOR, "env", pod_prune},
+    [WATCH_PODS] = {&kube_pods, "pods", POD_SELECTOR, "env", pod_prune, pod_leftover_mark},
 };
 
 void watches_start(struct watches *w, const struct watches_params *params)
@@ -28,6 +30,7 @@ void watches_start(struct watches *w, const struct watches_params *params)
             .label_selector = kinds[i].label_selector,
             .skip_list = kinds[i].skip_list,
             .prune = kinds[i].prune,
+            .mark = kinds[i].mark,
             .on_change = params->on_change[i],
             .on_synced = params->on_synced,
             .ctx = params->ctx,
@@ -85,10 +88,11 @@ bool watches_are_ready(const struct watches *w, struct err *why)
     return true;
 }
 
-const json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
+json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
 {
-    const struct kube_object *object = kube_cache_get(watches_cache(w, kind), name);
-    return object == NULL ? NULL : object->json;
+    const struct kube_cache *cache = watches_cache(w, kind);
+    const struct kube_entry *entry = kube_cache_get(cache, name);
+    return entry == NULL ? NULL : kube_cache_json(cache, entry);
 }
 
 const struct kube_cache *watches_cache(const struct watches *w, enum watch_kind kind)

@@ -32,8 +32,8 @@ bool watches_are_synced(const struct watches *w);
 const struct err *watches_error(const struct watches *w);
 /* Synced and without a failure; `why` (may be NULL) names the first that is not. */
 bool watches_are_ready(const struct watches *w, struct err *why);
-/* An object by name, NULL: there is none. Borrowed until the loop's next turn. */
-const json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name);
+/* An object by name, NULL: there is none. A new tree, owned. */
+json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name);
 const struct kube_cache *watches_cache(const struct watches *w, enum watch_kind kind);
 /* For /metrics. `ret_resource` is static: "pods". */
 void watches_get_stats(const struct watches *w, enum watch_kind kind, const char **ret_resource,

@@ -127,6 +127,107 @@ int kube_json_load_lean(const char *data, size_t len, const char *skip, json_t *
     return r;
 }
 
+/* ---- lists ---- */
+
+/* The text between the brackets of the object's own "items"; false: it is not found. Only a key is followed
+ * by a colon, and only the object's own are at depth 1. */
+static bool find_items(const char *data, size_t len, size_t *ret_from, size_t *ret_to)
+{
+    static const char key[] = "\"items\":[";
+    const size_t key_len = sizeof(key) - 1;
+    size_t depth = 0;
+    for (size_t i = 0; i < len; i++) {
+        const char c = data[i];
+        if (depth == 1 && len - i > key_len && memcmp(data + i, key, key_len) == 0) {
+            const size_t n = array_length(data + i + key_len - 1, len - i - key_len + 1);
+            *ret_from = i + key_len;
+            *ret_to = i + key_len + n - 2;
+            return n != 0;
+        }
+        if (c == '"') {
+            for (i++; i < len && data[i] != '"'; i++) {
+                i += data[i] == '\\';
+            }
+        } else if (c == '[' || c == '{') {
+            depth++;
+        } else if (c == ']' || c == '}') {
+            depth--;
+        }
+    }
+    return false;
+}
+
+static size_t skip_space(const char *data, size_t len, size_t i)
+{
+    while (i < len && strchr(" \t\r\n", data[i]) != NULL && data[i] != '\0') {
+        i++;
+    }
+    return i;
+}
+
+/* Loads one object after the other: `data` is what is between the brackets. */
+static int load_items(const char *data, size_t len, const char *skip, kube_item_fn each, void *ctx,
+                      struct err *err)
+{
+    for (size_t i = skip_space(data, len, 0); i < len;) {
+        const size_t n = data[i] == '{' ? array_length(data + i, len - i) : 0;
+        json_t *item;
+        if (n == 0) {
+            return err_set(err, EPROTO, "an item is not an object");
+        }
+        const int r = kube_json_load_lean(data + i, n, skip, &item, err);
+        if (r < 0) {
+            return err_wrap(err, r, "an item");
+        }
+        each(ctx, item);
+        json_decref(item);
+        i = skip_space(data, len, i + n);
+        if (i < len && data[i] != ',') {
+            return err_set(err, EPROTO, "no comma after an item");
+        }
+        i = i < len ? skip_space(data, len, i + 1) : i;
+    }
+    return 0;
+}
+
+/* Text of a kind that find_items does not know: with spaces, or without items. */
+static int load_whole_list(const char *data, size_t len, const char *skip, kube_item_fn each,
+                           void *ctx, json_t **ret, struct err *err)
+{
+    json_t *item;
+    size_t i;
+    const int r = kube_json_load_lean(data, len, skip, ret, err);
+    json_array_foreach (r < 0 ? NULL : json_object_get(*ret, "items"), i, item) {
+        each(ctx, item);
+    }
+    return r;
+}
+
+int kube_json_load_list(const char *data, size_t len, const char *skip, kube_item_fn each,
+                        void *ctx, json_t **ret, struct err *err)
+{
+    size_t from, to;
+    if (!find_items(data, len, &from, &to)) {
+        return load_whole_list(data, len, skip, each, ctx, ret, err);
+    }
+    struct buf rest = BUF_INIT;
+    json_t *list;
+    buf_append(&rest, data, from);
+    buf_append(&rest, data + to, len - to);
+    int r = kube_json_load(rest.data, rest.len, &list, err);
+    buf_done(&rest);
+    if (r < 0) {
+        return r;
+    }
+    r = load_items(data + from, to - from, skip, each, ctx, err);
+    if (r < 0) {
+        json_decref(list);
+        return r;
+    }
+    *ret = list;
+    return 0;
+}
+
 const char *kube_json_metadata(const json_t *object, const char *key)
 {
     const char *value =

@@ -32,9 +32,8 @@ struct kube_reflector {
     struct kube_backoff backoff;
     uint64_t jitter;
 
-    VEC(json_t *) page_items; /* of the pages so far */
-    char *continue_token;     /* of the next page; NULL: the first */
-    char *resource_version;   /* of the latest list or event */
+    char *continue_token;   /* of the next page; NULL: the first */
+    char *resource_version; /* of the latest list or event */
     bool is_synced;
 
     int64_t watch_began_ns, heard_ns, relist_ns;
@@ -63,7 +62,10 @@ struct kube_reflector *kube_reflector_new(const struct kube_reflector_params *pa
     r->due_ns = INT64_MIN;
     r->jitter = params->seed ^ 0x5bf03635;
     r->retry_after_s = -1;
-    kube_cache_init(&r->cache, params->prune, params->on_change, params->ctx);
+    kube_cache_init(&r->cache, &(struct kube_cache_params){.prune = params->prune,
+                                                           .mark = params->mark,
+                                                           .on_change = params->on_change,
+                                                           .ctx = params->ctx});
     kube_watch_parser_init(&r->parser, params->line_max == 0 ? KUBE_LINE_MAX : params->line_max,
                            on_event, r);
     r->parser.skip_list = params->skip_list;
@@ -71,24 +73,14 @@ struct kube_reflector *kube_reflector_new(const struct kube_reflector_params *pa
     return r;
 }
 
-static void drop_pages(struct kube_reflector *r)
-{
-    vec_each (json_t *, it, &r->page_items) {
-        json_decref(*it);
-    }
-    vec_done(&r->page_items);
-    free(r->continue_token);
-    r->continue_token = NULL;
-}
-
 void kube_reflector_free(struct kube_reflector *r)
 {
     if (r == NULL) {
         return;
     }
-    drop_pages(r);
     kube_cache_done(&r->cache);
     kube_watch_parser_done(&r->parser);
+    free(r->continue_token);
     free(r->resource_version);
     free(r->ns);
     free(r->label_selector);
@@ -191,12 +183,7 @@ static int64_t backoff_until(struct kube_reflector *r, int64_t now_ns, int64_t r
 
 static void take_list(struct kube_reflector *r, int64_t now_ns)
 {
-    kube_cache_begin_list(&r->cache);
-    vec_each (json_t *, it, &r->page_items) {
-        kube_cache_put(&r->cache, *it);
-    }
     kube_cache_end_list(&r->cache);
-    drop_pages(r);
     r->is_synced = true;
     r->error = (struct err){0};
     r->empty_watches = r->silent_watches = r->watch_failures = 0;
@@ -207,27 +194,30 @@ static void take_list(struct kube_reflector *r, int64_t now_ns)
     }
 }
 
+static void take_item(void *ctx, json_t *item)
+{
+    struct kube_reflector *r = ctx;
+    kube_cache_add_listed(&r->cache, item);
+}
+
 /* One page: its items join the others. */
 static int take_page(struct kube_reflector *r, const struct kube_response *res, struct err *err)
 {
     json_t *list;
-    const int code = kube_json_load_lean(res->body, res->body_len, r->params.skip_list, &list, err);
+    if (r->continue_token == NULL) {
+        kube_cache_begin_list(&r->cache);
+    }
+    const int code = kube_json_load_list(res->body, res->body_len, r->params.skip_list, take_item,
+                                         r, &list, err);
     if (code < 0) {
         return err_wrap(err, code, "list %s in '%s'", r->params.resource->plural, r->ns);
     }
-    json_t *items = json_object_get(list, "items");
+    const json_t *items = json_object_get(list, "items");
     const char *version = kube_json_metadata(list, "resourceVersion");
     if (version[0] == '\0' || !(json_is_array(items) || json_is_null(items))) {
         json_decref(list);
         return err_set(err, EPROTO, "list %s in '%s': the answer is not a list",
                        r->params.resource->plural, r->ns);
-    }
-    size_t i;
-    json_t *item;
-    json_array_foreach (items, i, item) {
-        json_t *metadata = json_object_get(item, "metadata");
-        (void)json_object_del(metadata, "managedFields"); /* most of the bytes; may be absent */
-        *vec_push(&r->page_items) = json_incref(item);
     }
     free(r->resource_version);
     r->resource_version = xstrdup(version);
@@ -243,7 +233,8 @@ static void fail_list(struct kube_reflector *r, int64_t now_ns, const struct kub
     /* A 410 for a continue token that is too old, or a page that cannot be read: list from the start.
      * The back-off applies to the first such failure, too; otherwise a server that always answers so
      * would be asked in a busy loop. */
-    drop_pages(r);
+    free(r->continue_token);
+    r->continue_token = NULL;
     become(r, LIST_DUE, backoff_until(r, now_ns, res->retry_after_s));
 }
 

@@ -30,6 +30,7 @@ struct kube_reflector_params {
     const char *label_selector, *field_selector; /* NULL: all */
     const char *skip_list; /* NULL, or the key of lists that nobody reads: emptied before parsing */
     kube_prune_fn prune;   /* NULL: only managedFields are removed */
+    kube_mark_fn mark;     /* NULL: none, see cache.h */
     kube_change_fn on_change;     /* may be NULL */
     void (*on_synced)(void *ctx); /* after each complete list; may be NULL */
     void *ctx;

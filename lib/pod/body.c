@@ -124,21 +124,26 @@ static bool label_number(const json_t *labels, const char *key, uint32_t *ret)
     return true;
 }
 
-bool pod_is_owned(const struct run_def *def, const json_t *object)
+const char *pod_owner_uid(const json_t *object)
 {
     const json_t *metadata = json_object_get(object, "metadata");
     const json_t *owner = json_array_get(json_object_get(metadata, "ownerReferences"), 0);
-    const char *uid = json_string_value(json_object_get(owner, "uid"));
+    return json_string_value(json_object_get(owner, "uid"));
+}
+
+bool pod_is_owned(const struct run_def *def, const json_t *object)
+{
+    const char *uid = pod_owner_uid(object);
     return uid != NULL && str_eq(uid, def->uid);
 }
 
-bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_id *ret)
+bool pod_read_id(const json_t *pod, struct replica_id *ret)
 {
     const json_t *metadata = json_object_get(pod, "metadata");
     const json_t *labels = json_object_get(metadata, "labels");
     const char *role = json_string_value(json_object_get(labels, "benchd.io/role"));
     const int known = role == NULL ? -EINVAL : role_from_string(role);
-    if (!pod_is_owned(def, pod) || known < 0) {
+    if (known < 0) {
         return false;
     }
     ret->role = (enum role)known;
@@ -146,6 +151,11 @@ bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_i
            label_number(labels, "benchd.io/trial", &ret->attempt.trial) &&
            label_number(labels, "benchd.io/attempt", &ret->attempt.number) &&
            label_number(labels, "benchd.io/replica-index", &ret->index);
+}
+
+bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_id *ret)
+{
+    return pod_is_owned(def, pod) && pod_read_id(pod, ret);
 }
 
 static void set_parameters(const struct point *point, json_t *annotations)

@@ -31,8 +31,12 @@ char *pod_host_name(const struct replica_id *id);
 char *pod_dns_address(const struct run_def *def, const struct replica_id *id);
 /* "10.0.0.7:7164", "[fd00::7]:7164". Owned. */
 char *pod_ip_address(const char *ip);
+/* Of the object that owns it; borrowed; NULL: none. */
+const char *pod_owner_uid(const json_t *object);
 /* Is an object the run's own, by its owner's uid? */
 bool pod_is_owned(const struct run_def *def, const json_t *object);
+/* Which replica of its owner a pod is, by its labels; false: they do not say. */
+bool pod_read_id(const json_t *pod, struct replica_id *ret);
 /* Which replica of the run a pod is, by its labels and its owner's uid; false: none of it. */
 bool pod_identify(const struct run_def *def, const json_t *pod, struct replica_id *ret);
 

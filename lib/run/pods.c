@@ -53,32 +53,31 @@ static void drop_gone(struct pods *l)
 /* ---- the watch ---- */
 
 /* By uid; a member that has none yet, by its name. */
-static struct pod_member *find_dying(const struct pods *l, const struct kube_object *object)
+static struct pod_member *find_dying(const struct pods *l, const char *name, const char *uid)
 {
-    const char *name = kube_json_metadata(object->json, "name");
     vec_each (struct pod_member *, it, &l->members) {
         struct pod_member *m = *it;
         if (member_life_is_dying(m->life) &&
-            (m->uid != NULL ? str_eq(m->uid, object->uid) : str_eq(m->name, name))) {
+            (m->uid != NULL ? str_eq(m->uid, uid) : str_eq(m->name, name))) {
             return m;
         }
     }
     return NULL;
 }
 
-static void adopt(struct pods *l, const struct replica_id *id, const struct kube_object *object)
+static void adopt(struct pods *l, const struct replica_id *id, const char *uid, const json_t *pod)
 {
     *vec_push(&l->members) =
-        pod_member_adopt(l, l->params.def->name, id, object->uid, object->json, l->params.now_ns());
+        pod_member_adopt(l, l->params.def->name, id, uid, pod, l->params.now_ns());
 }
 
 static void pod_seen(struct pods *l, enum kube_change change, const struct replica_id *id,
                      const struct kube_object *object)
 {
-    struct pod_member *m = find_dying(l, object);
+    struct pod_member *m = find_dying(l, kube_json_metadata(object->json, "name"), object->uid);
     m = m != NULL ? m : find(l, id);
     if (m == NULL && change == KUBE_CHANGE_ADDED) {
-        adopt(l, id, object); /* from a late POST of an earlier benchd process */
+        adopt(l, id, object->uid, object->json); /* from a late POST of an earlier benchd process */
     } else if (m != NULL && (m->uid == NULL || str_eq(m->uid, object->uid))) {
         pod_member_seen(m, object->uid, object->json, l->params.now_ns());
     } else if (m != NULL) { /* a second pod of that name, which nobody else would delete */
@@ -90,7 +89,7 @@ static void pod_seen(struct pods *l, enum kube_change change, const struct repli
 static void pod_vanished(struct pods *l, const struct replica_id *id,
                          const struct kube_object *object)
 {
-    struct pod_member *dying = find_dying(l, object);
+    struct pod_member *dying = find_dying(l, kube_json_metadata(object->json, "name"), object->uid);
     struct pod_member *m = dying != NULL ? dying : find(l, id);
     if (m == NULL || (m != dying && (m->uid == NULL || !str_eq(m->uid, object->uid)))) {
         return;
@@ -107,7 +106,7 @@ static void pod_vanished(struct pods *l, const struct replica_id *id,
 static void stranger_changed(struct pods *l, enum kube_change change,
                              const struct kube_object *object)
 {
-    struct pod_member *dying = find_dying(l, object);
+    struct pod_member *dying = find_dying(l, kube_json_metadata(object->json, "name"), object->uid);
     if (dying != NULL && change == KUBE_CHANGE_REMOVED) {
         pod_member_vanished(dying, l->params.now_ns());
     } else if (dying != NULL) {
@@ -147,19 +146,20 @@ static const struct pod_member *find_alive_dying(const struct pods *l)
 
 /* Pods of ours that are not of the attempt that is due and may run, and the first of them. Begins to
  * delete those that nobody else deletes. */
-static size_t look_for_leftovers(struct pods *l, const struct kube_object **ret_first,
+static size_t look_for_leftovers(struct pods *l, const struct kube_entry **ret_first,
                                  int64_t now_ns)
 {
     size_t n = 0;
-    vec_each (struct kube_object *, it, &l->params.cache->objects) {
-        const struct kube_object *object = *it;
-        if (!pod_is_leftover(l->params.def, &l->gang.attempt, object->json)) {
+    vec_each (struct kube_entry *, it, &l->params.cache->entries) {
+        const char *name = kube_entry_name(*it), *uid = kube_entry_uid(*it);
+        if (!pod_is_leftover(l->params.cache, *it, l->params.def, &l->gang.attempt)) {
             continue;
         }
-        *ret_first = n++ == 0 ? object : *ret_first;
-        if (pod_leftover_is_abandoned(object->json) && find_dying(l, object) == NULL) {
-            *vec_push(&l->members) =
-                pod_member_for_leftover(l, object->name, object->uid, object->json, now_ns);
+        *ret_first = n++ == 0 ? *it : *ret_first;
+        if (pod_leftover_is_abandoned(*it) && find_dying(l, name, uid) == NULL) {
+            json_t *pod = kube_cache_json(l->params.cache, *it);
+            *vec_push(&l->members) = pod_member_for_leftover(l, name, uid, pod, now_ns);
+            json_decref(pod);
             pod_tick_soon(&l->tick);
         }
     }
@@ -170,11 +170,13 @@ static size_t look_for_leftovers(struct pods *l, const struct kube_object **ret_
  * until its first pod is created: nobody else creates any then. */
 static bool is_namespace_clear(struct pods *l, struct run_wait *ret_wait, int64_t now_ns)
 {
-    const struct kube_object *first = NULL;
+    const struct kube_entry *first = NULL;
     const struct pod_member *dying = find_alive_dying(l);
     const size_t n = l->is_probed ? 0 : look_for_leftovers(l, &first, now_ns);
     if (n > 0) {
-        pod_leftover_say(first, n - 1, ret_wait->text, sizeof(ret_wait->text));
+        json_t *pod = kube_cache_json(l->params.cache, first);
+        pod_leftover_say(pod, n - 1, ret_wait->text, sizeof(ret_wait->text));
+        json_decref(pod);
     } else if (dying != NULL) {
         text_put(ret_wait->text, sizeof(ret_wait->text),
                  "pod '%s' of an earlier attempt may still run", dying->name);
@@ -685,11 +687,13 @@ struct launcher *pods_new(const struct pods_params *params)
     pod_gates_init(&l->gates, l);
     pod_slices_init(&l->slices, l);
     pod_tick_init(&l->tick, params->loop, on_tick, l);
-    vec_each (struct kube_object *, it, &params->cache->objects) {
+    vec_each (struct kube_entry *, it, &params->cache->entries) {
+        json_t *pod = kube_cache_json(params->cache, *it);
         struct replica_id id;
-        if (pod_identify(params->def, (*it)->json, &id) && find(l, &id) == NULL) {
-            adopt(l, &id, *it);
+        if (pod_identify(params->def, pod, &id) && find(l, &id) == NULL) {
+            adopt(l, &id, kube_entry_uid(*it), pod);
         }
+        json_decref(pod);
     }
     if (l->members.len > 0) {
         pod_tick_soon(&l->tick);

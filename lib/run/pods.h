@@ -22,7 +22,8 @@ struct pods_counters {
 struct pods_params {
     struct uv_loop_s *loop;
     struct kube_client *client;
-    const struct kube_cache *cache; /* POD_SELECTOR in `ns`, complete; lives longer */
+    const struct kube_cache
+        *cache; /* POD_SELECTOR in `ns`, complete, with pod_leftover_mark; lives longer */
     const char *ns;
     const struct run_def *def; /* borrowed; its uid is that of the BenchmarkRun */
     enum pod_naming naming;

@@ -7,7 +7,7 @@
 #include "daemon/eraser.h"
 
 /* As in test_run_queue.c: the real one needs a client. */
-const json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
+json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
 {
     (void)w, (void)kind, (void)name;
     return NULL;

@@ -23,11 +23,11 @@
 static json_t *objects[N_RUNS];
 static size_t n_objects;
 
-const json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
+json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
 {
     (void)w;
     const long i = kind == WATCH_RUNS ? strtol(name + 1, NULL, 10) : -1;
-    return i < 0 || (size_t)i >= n_objects ? NULL : objects[i];
+    return i < 0 || (size_t)i >= n_objects ? NULL : json_incref(objects[i]);
 }
 
 /* As benchd leaves it when the run has ended. */

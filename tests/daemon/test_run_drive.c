@@ -16,16 +16,17 @@
 #include "daemon/run_queue.h"
 #include "daemon/run_remove.h"
 #include "fake_driver.h"
+#include "run/pod_leftovers.h"
 #include "result_fixture.h"
 
 /* ---- objects ---- */
 
-static const json_t *watched; /* what the watch has, whatever the name */
+static json_t *watched; /* what the watch has, whatever the name */
 
-const json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
+json_t *watches_get(const struct watches *w, enum watch_kind kind, const char *name)
 {
     (void)w, (void)name;
-    return kind == WATCH_RUNS ? watched : NULL;
+    return kind == WATCH_RUNS ? json_incref(watched) : NULL;
 }
 
 static uv_loop_t loop;
@@ -37,7 +38,7 @@ static struct world *open_world(void **state)
 {
     struct world *w = *state;
     assert_int_equal(uv_loop_init(&loop), 0);
-    kube_cache_init(&no_pods, NULL, NULL, NULL);
+    kube_cache_init(&no_pods, &(struct kube_cache_params){.mark = pod_leftover_mark});
     w->env.loop = &loop;
     w->env.pods = &no_pods;
     w->env.pod_counters = &pod_counters;

@@ -145,9 +145,10 @@ static void expect_cache(struct story *s, const char *wanted)
 {
     struct buf got = BUF_INIT;
     const struct kube_cache *c = kube_reflector_cache(s->reflector);
-    vec_each (struct kube_object *, it, &c->objects) {
-        buf_printf(&got, "%s%s@%s", got.len > 0 ? " " : "", (*it)->name, (*it)->resource_version);
-        assert_ptr_equal(kube_cache_get(c, (*it)->name), *it);
+    vec_each (struct kube_entry *, it, &c->entries) {
+        buf_printf(&got, "%s%s@%s", got.len > 0 ? " " : "", kube_entry_name(*it),
+                   kube_entry_version(*it));
+        assert_ptr_equal(kube_cache_get(c, kube_entry_name(*it)), *it);
     }
     if (strcmp(buf_cstr(&got), wanted) != 0) {
         FAIL(s, "expected cache '%s', got '%s'", wanted, buf_cstr(&got));
@@ -353,13 +354,15 @@ static void keeps_only_what_is_needed(void **state)
 {
     (void)state;
     struct kube_cache c;
-    kube_cache_init(&c, prune_kind, NULL, NULL);
+    kube_cache_init(&c, &(struct kube_cache_params){.prune = prune_kind});
     json_t *object = json_loads("{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"managedFields\":"
                                 "[{}]},\"spec\":{}}",
                                 0, NULL);
     assert_true(kube_cache_put(&c, object));
     json_decref(object);
-    char *text = json_dumps(kube_cache_get(&c, "a")->json, JSON_COMPACT | JSON_SORT_KEYS);
+    json_t *kept = kube_cache_json(&c, kube_cache_get(&c, "a"));
+    char *text = json_dumps(kept, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(kept);
     assert_string_equal(text, "{\"metadata\":{\"name\":\"a\"},\"spec\":{}}");
     free(text);
     assert_null(kube_cache_get(&c, "b"));

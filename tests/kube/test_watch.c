@@ -232,10 +232,66 @@ static void managed_fields_are_not_parsed(void **state)
     }
 }
 
+static void note_item(void *ctx, json_t *item)
+{
+    _cleanup_(freep) char *text = json_dumps(item, JSON_COMPACT | JSON_ENCODE_ANY);
+    buf_printf(ctx, "%s;", text);
+}
+
+static void lists_are_read_item_by_item(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text, *items, *rest; /* rest NULL: -EPROTO */
+    } rows[] = {
+        {"none", "{\"items\":[],\"a\":1}", "", "{\"items\":[],\"a\":1}"},
+        {"two", "{\"a\":1,\"items\":[{\"b\":2},{\"c\":[3]}],\"d\":4}", "{\"b\":2};{\"c\":[3]};",
+         "{\"a\":1,\"items\":[],\"d\":4}"},
+        {"items within items", "{\"items\":[{\"items\":[{\"b\":2}]},{\"c\":3}]}",
+         "{\"items\":[{\"b\":2}]};{\"c\":3};", "{\"items\":[]}"},
+        {"items before its own", "{\"a\":{\"items\":[{\"b\":2}]},\"items\":[{\"c\":3}]}",
+         "{\"c\":3};", "{\"a\":{\"items\":[{\"b\":2}]},\"items\":[]}"},
+        {"the word as a value", "{\"a\":\"items\",\"items\":[{\"c\":3}]}", "{\"c\":3};",
+         "{\"a\":\"items\",\"items\":[]}"},
+        {"brackets and quotes in texts", "{\"a\":\"]}\\\"\",\"items\":[{\"b\":\"}\\\"]\"},{}]}",
+         "{\"b\":\"}\\\"]\"};{};", "{\"a\":\"]}\\\"\",\"items\":[]}"},
+        {"spaces between them", "{\"items\":[ {\"b\":2} ,\n{\"c\":3} ]}", "{\"b\":2};{\"c\":3};",
+         "{\"items\":[]}"},
+        {"spaces elsewhere too", "{ \"items\" : [ {\"b\":2} ] }", "{\"b\":2};",
+         "{\"items\":[{\"b\":2}]}"},
+        {"null", "{\"items\":null}", "", "{\"items\":null}"},
+        {"lean", "{\"items\":[{\"managedFields\":[{}],\"env\":[1]}]}",
+         "{\"managedFields\":[],\"env\":[]};", "{\"items\":[]}"},
+        {"cut off", "{\"items\":[{\"b\":2},{\"c\":", "", NULL},
+        {"a bad item", "{\"items\":[{\"b\":2},{\"c\"}]}", "{\"b\":2};", NULL},
+        {"no comma", "{\"items\":[{\"b\":2}{\"c\":3}]}", "{\"b\":2};", NULL},
+        {"no objects", "{\"items\":[1]}", "", NULL},
+        {"a bad rest", "{\"items\":[{\"b\":2}],}", "", NULL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct buf items = BUF_INIT;
+        json_t *rest = NULL;
+        struct err err = {0};
+        const int r = kube_json_load_list(rows[i].text, strlen(rows[i].text), "env", note_item,
+                                          &items, &rest, &err);
+        _cleanup_(freep) char *got = r < 0 ? NULL : json_dumps(rest, JSON_COMPACT);
+        const bool is_right =
+            strcmp(buf_cstr(&items), rows[i].items) == 0 &&
+            (rows[i].rest == NULL ? r == -EPROTO : got != NULL && strcmp(got, rows[i].rest) == 0);
+        if (!is_right) {
+            fail_msg("row '%s': got %d '%s' and %s, %s", rows[i].name, r, buf_cstr(&items), got,
+                     err.msg);
+        }
+        json_decref(rest);
+        buf_done(&items);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(managed_fields_are_not_parsed),
+        cmocka_unit_test(lists_are_read_item_by_item),
         cmocka_unit_test(same_events_however_split),
         cmocka_unit_test(same_events_byte_by_byte),
         cmocka_unit_test(refuses_what_is_no_event),

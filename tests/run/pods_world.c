@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "core/record.h"
+#include "run/pod_leftovers.h"
 #include "test_def.h"
 
 int64_t world_now_ns;
@@ -88,7 +89,7 @@ void world_open_with_log(struct world *w, enum pod_naming naming, const char *lo
                                                     .baseline_trainers = 2,
                                                     .repeats = 1,
                                                     .log = log});
-    kube_cache_init(&w->cache, NULL, NULL, NULL);
+    kube_cache_init(&w->cache, &(struct kube_cache_params){.mark = pod_leftover_mark});
     make_launcher(w, naming);
 }
 

@@ -144,7 +144,7 @@ void relist(struct world *w)
     kube_cache_begin_list(&w->cache);
     vec_each (struct server_pod, p, &w->pods) {
         json_t *copy = json_deep_copy(p->json);
-        (void)kube_cache_put(&w->cache, copy);
+        kube_cache_add_listed(&w->cache, copy);
         json_decref(copy);
     }
     kube_cache_end_list(&w->cache);

@@ -1,0 +1,42 @@
+/* JSON in few bytes, for who keeps thousands of objects and reads one now and then: one block an object
+ * instead of a tree of small ones. Pure. Used by cache.c.
+ *
+ * Objects of one kind say the same again and again (keys, labels, images). Such texts are words: kept
+ * once, with a count of their uses, in a struct kube_words that all objects share. A key is a word at
+ * once, a value when it is seen a second time. What a packed object says in `own` (its name, say) costs a
+ * byte. */
+#pragma once
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/vec.h"
+
+struct kube_word {
+    char *text; /* owned; NULL: a free place */
+    uint32_t len, hash, n_uses;
+    uint32_t next; /* place + 1 in the list of its bucket, or of the free ones; 0: the last */
+};
+struct kube_words {
+    VEC(struct kube_word) list;
+    uint32_t *buckets; /* by hash: place + 1 of the first; NULL until the first word */
+    uint32_t *seen;    /* hashes of values that were no words yet */
+    uint32_t free;     /* place + 1 of the first free one */
+};
+void kube_words_done(struct kube_words *w);
+
+/* Texts that are kept beside the packed object, and are often in it. */
+#define KUBE_PACK_OWN 3
+struct kube_pack_own {
+    const char *text[KUBE_PACK_OWN];
+};
+
+/* Appends; the words in it stay until kube_packed_forget. */
+void kube_pack(struct kube_words *w, const json_t *value, const struct kube_pack_own *own,
+               struct buf *ret);
+/* What kube_pack was given; owned. `data` is of kube_pack with the same words and own texts. */
+json_t *kube_unpack(const struct kube_words *w, const char *data, const struct kube_pack_own *own);
+/* Before it is freed. */
+void kube_packed_forget(struct kube_words *w, const char *data, size_t len);
