@@ -197,6 +197,13 @@ bool bmr_is_settled(const json_t *bmr)
            json_object_get(metadata, "deletionTimestamp") == NULL && !is_to_be_erased(metadata);
 }
 
+bool bmr_ended_before(const json_t *bmr, int64_t unix_ms)
+{
+    struct run_status status;
+    bmr_read_status(bmr, &status);
+    return bmr_is_settled(bmr) && status.ended_unix_ms < unix_ms;
+}
+
 /* Removes all members but those of `keys`. */
 static void keep_only(json_t *object, const char *const *keys, size_t n)
 {

@@ -42,6 +42,8 @@ int64_t bmr_read_ttl_s(const json_t *bmr);
 /* The final status is written, for the spec as it is, and nobody is about to delete it: it needs no more
  * attention. */
 bool bmr_is_settled(const json_t *bmr);
+/* It is settled, and its status says that its run ended before that moment. */
+bool bmr_ended_before(const json_t *bmr, int64_t unix_ms);
 /* Keeps of a settled object what the functions above read, a tenth or less; of another one, all. */
 void bmr_prune(json_t *bmr);
 

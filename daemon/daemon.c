@@ -71,6 +71,10 @@ static void on_run(void *ctx, enum kube_change change, const struct kube_object 
     }
     if (run != NULL) {
         run_update(run, object->json);
+    } else if (change == KUBE_CHANGE_ADDED && !d->are_objects_known &&
+               bmr_ended_before(object->json, clock_steady_unix_ms() - DAEMON_ENDED_MS)) {
+        run_queue_add_ended(&d->queue, object->json); /* learn_objects asks the store about it */
+        return;
     } else if (change == KUBE_CHANGE_REMOVED || !run_queue_is_resting(&d->queue, object->uid) ||
                !bmr_is_settled(object->json)) {
         run = run_new(&d->run_env, object->json);
@@ -138,6 +142,25 @@ static bool check_health(struct daemon *d)
     return !d->is_stopping;
 }
 
+/* Objects say of many runs that they are over. Of those that the store knows otherwise, or that ended a
+ * moment ago, somebody has to look after. */
+static int wake_open_runs(struct daemon *d, struct err *err)
+{
+    char **uids;
+    size_t n;
+    const int64_t from_unix_ms = clock_steady_unix_ms() - DAEMON_ENDED_MS;
+    int r = d->store->ops->list_open(d->store, d->ns, from_unix_ms, &uids, &n, err);
+    if (r < 0) {
+        return r;
+    }
+    run_queue_wake(&d->queue, &d->run_env, &d->watches, uids, n);
+    for (size_t i = 0; i < n; i++) {
+        free(uids[i]);
+    }
+    free(uids);
+    return 0;
+}
+
 /* Runs whose objects were deleted while no benchd ran get their tombstones. */
 static int learn_objects(struct daemon *d, struct err *err)
 {
@@ -152,6 +175,7 @@ static int learn_objects(struct daemon *d, struct err *err)
     size_t n_deleted;
     int r = d->store->ops->sync_objects(d->store, d->ns, uids, cache->entries.len,
                                         clock_steady_unix_ms(), &n_deleted, err);
+    r = r < 0 ? r : wake_open_runs(d, err);
     if (r < 0) {
         return r;
     }

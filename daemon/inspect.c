@@ -75,6 +75,7 @@ static struct daemon_runs *list_changes(const struct daemon *d)
     struct daemon_runs *runs = daemon_runs_new();
     vec_each (struct run *, run, &d->queue.runs) {
         run_refresh_shown(*run, now_unix_ms);
+        run_drop_def(*run);
         if ((*run)->shown != NULL) {
             *vec_push(&runs->list) = daemon_run_ref((*run)->shown);
         }

@@ -226,6 +226,9 @@ static int64_t created_unix_ms(const struct run *run)
     if (run->def != NULL) {
         return run->def->created_unix_ms;
     }
+    if (run->shown != NULL && run->shown->frozen.is_known) {
+        return run->shown->created_unix_ms;
+    }
     const int r = kube_time_parse(run->created, strlen(run->created), &unix_ns);
     return r < 0 ? 0 : unix_ns / 1000000; /* 0: unknown */
 }
@@ -323,4 +326,13 @@ void run_refresh_shown(struct run *run, int64_t now_unix_ms)
     }
     run->shown = shown;
     daemon_run_unref(before);
+}
+
+void run_drop_def(struct run *run)
+{
+    const bool is_shown = run->shown != NULL && run->shown->frozen.is_known;
+    if (run->life == LIFE_ENDED && run->verdict.is_judged && is_shown) {
+        run_def_free(run->def);
+        run->def = NULL;
+    }
 }

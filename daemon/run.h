@@ -88,7 +88,7 @@ struct run {
     enum run_life life; /* changed by run_enter alone */
     union run_at at;
     struct run_refusal refusal;
-    struct run_def *def; /* owned; NULL before it is accepted, and once it has ended long ago */
+    struct run_def *def; /* owned; NULL before it is accepted, and after run_drop_def */
     bool is_seen;        /* run_accept has looked at it */
     struct run_status status;
     int64_t eta_s; /* -1: unknown */
@@ -130,5 +130,7 @@ enum pod_naming run_naming(const struct run *run, const struct run_def *def);
 /* An Event of the object. */
 void run_emit(const struct run *run, enum event_type type, const char *reason, const char *note);
 void run_wake(const struct run *run);
+/* Of a run that has ended: its verdict and `shown` have all that is asked of its definition. */
+void run_drop_def(struct run *run);
 /* Replaces `shown` if something in it has changed; NULL for a run that ended long ago. */
 void run_refresh_shown(struct run *run, int64_t now_unix_ms);

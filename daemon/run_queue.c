@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "daemon/bmr.h"
 #include "daemon/run_accept.h"
 #include "daemon/run_drive.h"
 #include "daemon/run_publish.h"
@@ -14,19 +15,13 @@
 
 /* ---- who is there ---- */
 
-static void resting_done(struct resting_run *r)
-{
-    free(r->uid);
-    free(r->name);
-}
-
 void run_queue_done(struct run_queue *q)
 {
     vec_each (struct run *, it, &q->runs) {
         run_free(*it);
     }
-    vec_each (struct resting_run, r, &q->resting) {
-        resting_done(r);
+    vec_each (struct resting_run *, it, &q->resting) {
+        free(*it);
     }
     vec_done(&q->runs);
     vec_done(&q->by_uid);
@@ -56,7 +51,7 @@ static bool find_resting(const struct run_queue *q, const char *uid, size_t *ret
     size_t low = 0, high = q->resting.len;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(q->resting.items[middle].uid, uid);
+        const int order = strcmp(q->resting.items[middle]->uid, uid);
         if (order == 0) {
             *ret = middle;
             return true;
@@ -94,8 +89,8 @@ void run_queue_add(struct run_queue *q, struct run *run_take)
 {
     size_t at;
     if (find_resting(q, run_take->uid, &at)) {
-        struct resting_run *items = q->resting.items;
-        resting_done(&items[at]);
+        struct resting_run **items = q->resting.items;
+        free(items[at]);
         memmove(&items[at], &items[at + 1], (--q->resting.len - at) * sizeof(items[0]));
     }
     *vec_push(&q->runs) = run_take;
@@ -276,32 +271,82 @@ static bool may_rest(const struct run *run)
            expires_unix_ms(run) > clock_steady_unix_ms();
 }
 
+static void add_resting(struct run_queue *q, const char *uid, const char *name,
+                        int64_t expires_unix_ms)
+{
+    const size_t uid_size = strlen(uid) + 1, name_size = strlen(name) + 1;
+    struct resting_run *r = xmalloc(sizeof(*r) + uid_size + name_size);
+    r->expires_unix_ms = expires_unix_ms;
+    memcpy(r->uid, uid, uid_size);
+    memcpy(r->uid + uid_size, name, name_size);
+    r->name = r->uid + uid_size;
+    size_t at;
+    (void)find_resting(q, uid, &at); /* it is not there */
+    (void)vec_push(&q->resting);     /* the room; its place is made next */
+    struct resting_run **items = q->resting.items;
+    memmove(&items[at + 1], &items[at], (q->resting.len - 1 - at) * sizeof(items[0]));
+    items[at] = r;
+    if (q->resting.len == 1 || expires_unix_ms < q->next_expiry_unix_ms) {
+        q->next_expiry_unix_ms = expires_unix_ms;
+    }
+}
+
 static void put_to_rest(struct run_queue *q, size_t i)
 {
     struct run *run = q->runs.items[i];
-    size_t at;
-    (void)find_resting(q, run->uid, &at); /* it is not there */
-    (void)vec_push(&q->resting);
-    struct resting_run *items = q->resting.items;
-    memmove(&items[at + 1], &items[at], (q->resting.len - 1 - at) * sizeof(items[0]));
-    items[at] = (struct resting_run){xstrdup(run->uid), xstrdup(run->name), expires_unix_ms(run)};
+    add_resting(q, run->uid, run->name, expires_unix_ms(run));
     take_out(q, i);
     run_free(run);
 }
 
+void run_queue_add_ended(struct run_queue *q, const json_t *bmr)
+{
+    struct bmr_spec spec;
+    struct run_status status;
+    bmr_read(bmr, &spec);
+    bmr_read_status(bmr, &status);
+    const int64_t ttl_s = bmr_read_ttl_s(bmr);
+    add_resting(q, spec.uid, spec.name,
+                ttl_s < 0 ? INT64_MAX : status.ended_unix_ms + ttl_s * 1000);
+}
+
 /* As after a restart: its object is all that is needed. */
+static void wake_one(struct run_queue *q, const struct run_env *env, const struct watches *watches,
+                     const struct resting_run *r)
+{
+    json_t *bmr = watches_get(watches, WATCH_RUNS, r->name);
+    if (bmr != NULL) {
+        run_queue_add(q, run_new(env, bmr));
+    }
+    json_decref(bmr);
+}
+
+void run_queue_wake(struct run_queue *q, const struct run_env *env, const struct watches *watches,
+                    char *const *uids, size_t n)
+{
+    size_t at;
+    for (size_t i = 0; i < n; i++) {
+        if (find_resting(q, uids[i], &at)) {
+            wake_one(q, env, watches, q->resting.items[at]);
+        }
+    }
+}
+
 static void wake_expired(struct run_queue *q, const struct run_env *env,
                          const struct watches *watches)
 {
     const int64_t now_unix_ms = clock_steady_unix_ms();
+    if (now_unix_ms < q->next_expiry_unix_ms) {
+        return;
+    }
+    q->next_expiry_unix_ms = INT64_MAX;
     for (size_t i = q->resting.len; i > 0; i--) {
-        const struct resting_run *r = &q->resting.items[i - 1];
-        json_t *bmr =
-            r->expires_unix_ms > now_unix_ms ? NULL : watches_get(watches, WATCH_RUNS, r->name);
-        if (bmr != NULL) {
-            run_queue_add(q, run_new(env, bmr));
+        const struct resting_run *r = q->resting.items[i - 1];
+        if (r->expires_unix_ms <= now_unix_ms) {
+            wake_one(q, env, watches, r);
+        } else if (r->expires_unix_ms < q->next_expiry_unix_ms) {
+            q->next_expiry_unix_ms = r->expires_unix_ms;
         }
-        json_decref(bmr);
     }
 }
 

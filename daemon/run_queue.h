@@ -10,16 +10,18 @@
 #define RUN_QUEUE_SLICE                                                                            \
     64 /* runs that are new, or written, in one turn of the loop: some milliseconds */
 
-/* A run that ended long ago, with nothing left to do before its time to live is over. */
+/* A run that ended long ago, with nothing left to do before its time to live is over: one small block. */
 struct resting_run {
-    char *uid, *name;        /* owned */
     int64_t expires_unix_ms; /* INT64_MAX: never */
+    const char *name;        /* in `uid`, after it */
+    char uid[];
 };
 
 struct run_queue {
-    VEC(struct run *) runs;          /* in the order in which they are driven */
-    VEC(struct run *) by_uid;        /* the same */
-    VEC(struct resting_run) resting; /* by uid */
+    VEC(struct run *) runs;            /* in the order in which they are driven */
+    VEC(struct run *) by_uid;          /* the same */
+    VEC(struct resting_run *) resting; /* by uid */
+    int64_t next_expiry_unix_ms;       /* no resting one expires before that */
 };
 void run_queue_done(struct run_queue *q); /* frees the runs; their pods live on */
 
@@ -43,5 +45,11 @@ int run_queue_accept(struct run_queue *q, const struct watches *watches, struct 
 int run_queue_advance(struct run_queue *q, struct err *err);
 /* Writes statuses, and removes objects whose time to live is over. True: more is to be written. */
 bool run_queue_publish(struct run_queue *q);
+/* An object whose final status says that its run ended long ago, in the first list of objects: it rests
+ * without ever having been a struct run. The store may know better: run_queue_wake(). */
+void run_queue_add_ended(struct run_queue *q, const json_t *bmr);
+/* Takes up again those of these runs that rest. */
+void run_queue_wake(struct run_queue *q, const struct run_env *env, const struct watches *watches,
+                    char *const *uids, size_t n);
 /* Lets go of runs that ended long ago, and takes up again those whose time to live is over. */
 void run_queue_rest(struct run_queue *q, const struct run_env *env, const struct watches *watches);

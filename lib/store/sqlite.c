@@ -226,6 +226,7 @@ static const struct store_ops sqlite_ops = {
     .sync_objects = ends_sync_objects,
     .find_deleted = ends_find_deleted,
     .list_finished = ends_list_finished,
+    .list_open = ends_list_open,
     .save_attempt = attempts_save,
     .list_attempts = attempts_list,
     .list_outcomes = attempts_list_outcomes,

@@ -236,3 +236,28 @@ int ends_list_finished(struct store *base, int64_t from_unix_ms, size_t limit,
     *ret = runs;
     return 0;
 }
+
+int ends_list_open(struct store *base, const char *ns, int64_t from_unix_ms, char ***ret,
+                   size_t *ret_n, struct err *err)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
+    VEC(char *) uids = {0};
+    int r = sql_prepare(s, &q, err,
+                        "SELECT uid FROM run WHERE object_ns = ? AND (phase IS NULL OR NOT "
+                        "(" IS_FINISHED ") OR thresholds IS NULL OR ended_unix_ms >= ?)",
+                        "si", ns, from_unix_ms);
+    while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
+        *vec_push(&uids) = sql_text_dup(q, 0);
+    }
+    if (r < 0) {
+        vec_each (char *, it, &uids) {
+            free(*it);
+        }
+        vec_done(&uids);
+        return r;
+    }
+    *ret = uids.items;
+    *ret_n = uids.len;
+    return 0;
+}

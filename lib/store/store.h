@@ -126,6 +126,11 @@ struct store_ops {
     int (*list_finished)(struct store *s, int64_t from_unix_ms, size_t limit,
                          struct finished_runs *ret, struct err *err);
 
+    /* The runs of a namespace's objects that are not over: they have not ended for good, are not judged, or
+     * ended at `from_unix_ms` or later. Their uids; the array and the texts are the caller's. */
+    int (*list_open)(struct store *s, const char *ns, int64_t from_unix_ms, char ***ret,
+                     size_t *ret_n, struct err *err);
+
     /* One transaction: the row, its replicas and their logs; a simulated one makes the run so.
      * Idempotent: the same (run, point, trial, attempt) again is 0 and changes nothing. */
     int (*save_attempt)(struct store *s, const char *uid, const struct attempt_row *row,

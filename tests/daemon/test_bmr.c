@@ -394,6 +394,8 @@ static void a_settled_object_is_pruned(void **state)
         assert_int_equal(bmr_is_settled(bmr), rows[i].is_settled);
         assert_int_equal(bmr_read_ttl_s(bmr), 60);
         assert_int_equal(status.ended_unix_ms, 5000);
+        assert_false(bmr_ended_before(bmr, 5000));
+        assert_int_equal(bmr_ended_before(bmr, 5001), rows[i].is_settled);
         assert_string_equal(spec.uid, "u");
         assert_int_equal(spec.generation, 4);
         const json_t *object = json_object_get(bmr, "status");

@@ -214,6 +214,80 @@ static void they_cost_nothing_after_a_restart(void **state)
     drop_objects();
 }
 
+/* Of 1,500 objects that say so, one is of a run that the store has as running: a copy of an older store. */
+static void objects_say_that_they_are_over(void **state)
+{
+    struct world *w = *state;
+    struct store *s = w->env.store;
+    for (size_t i = 0; i < N_RUNS; i++) {
+        objects[n_objects++] = ended_bmr(i, i == 9 ? 60 : -1);
+    }
+    put_row(w, objects[7], true, 1000);
+    const struct run_status running = {.phase = RUN_RUNNING};
+    assert_int_equal(s->ops->put_status(s, "00000007-u", &running, NULL), 0);
+    assert_int_equal(s->ops->set_object(s, "00000007-u", "ns", 0, NULL), 0);
+    for (size_t i = 0; i < N_RUNS; i++) {
+        bmr_prune(objects[i]);
+    }
+    const size_t used_bytes = mallinfo2().uordblks;
+    struct run_queue q = {0};
+    for (size_t i = N_RUNS; i > 0; i--) {
+        run_queue_add_ended(&q, objects[i - 1]);
+    }
+    const size_t a_run_bytes = (mallinfo2().uordblks - used_bytes) / N_RUNS;
+    if (a_run_bytes > 90) { /* under a sanitizer: always 0 */
+        fail_msg("%zu bytes a run", a_run_bytes);
+    }
+    assert_int_equal(q.resting.len, N_RUNS);
+    assert_int_equal(q.runs.len, 0);
+    for (size_t i = 1; i < N_RUNS; i++) {
+        assert_true(strcmp(q.resting.items[i - 1]->uid, q.resting.items[i]->uid) < 0);
+    }
+    char **uids;
+    size_t n;
+    assert_int_equal(s->ops->list_open(s, "ns", 5000, &uids, &n, NULL), 0);
+    assert_int_equal(n, 1);
+    run_queue_wake(&q, &w->env, NULL, uids, n);
+    assert_int_equal(q.runs.len, 1);
+    assert_string_equal(run_queue_find(&q, uids[0])->name, "r7");
+    assert_int_equal(q.resting.len, N_RUNS - 1);
+    run_queue_wake(&q, &w->env, NULL, uids, n); /* it is awake */
+    assert_int_equal(q.runs.len, 1);
+    run_queue_rest(&q, &w->env, NULL); /* another's time to live is over since long ago */
+    assert_non_null(run_queue_find(&q, "00000009-u"));
+    assert_int_equal(q.runs.len, 2);
+    assert_int_equal(q.next_expiry_unix_ms, INT64_MAX);
+    free(uids[0]);
+    free(uids);
+    run_queue_done(&q);
+    drop_objects();
+}
+
+/* The earliest of those that rest is the next. */
+static void nothing_is_looked_at_before_it_expires(void **state)
+{
+    struct world *w = *state;
+    static const int64_t ttls_s[] = {7200, 3600, -1, 5400};
+    const int64_t now_unix_ms = clock_steady_unix_ms();
+    struct run_queue q = {0};
+    char date[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(now_unix_ms, date);
+    for (size_t i = 0; i < 4; i++) {
+        objects[n_objects++] = ended_bmr(i, ttls_s[i]);
+        json_object_set_new(json_object_get(objects[i], "status"), "completionTime",
+                            json_string(date));
+        run_queue_add_ended(&q, objects[i]);
+    }
+    const int64_t hour_ms = 3600 * 1000;
+    assert_in_range(q.next_expiry_unix_ms, now_unix_ms + hour_ms - 1000, now_unix_ms + hour_ms);
+    q.next_expiry_unix_ms = now_unix_ms - 1; /* nothing is due: the next one is found again */
+    run_queue_rest(&q, &w->env, NULL);
+    assert_int_equal(q.resting.len, 4);
+    assert_in_range(q.next_expiry_unix_ms, now_unix_ms + hour_ms - 1000, now_unix_ms + hour_ms);
+    run_queue_done(&q);
+    drop_objects();
+}
+
 /* The object goes when its time is over, and changes of it are heard. */
 static void they_wake_when_something_is_to_be_done(void **state)
 {
@@ -229,7 +303,8 @@ static void they_wake_when_something_is_to_be_done(void **state)
     run_queue_add(&q, run_new(&w->env, objects[1]));
     (void)look(w, &q);
     assert_int_equal(q.resting.len, 2);
-    q.resting.items[0].expires_unix_ms -= 2 * hour_ms;
+    q.resting.items[0]->expires_unix_ms -= 2 * hour_ms;
+    q.next_expiry_unix_ms -= 2 * hour_ms;
     struct run_brief brief;
     assert_int_equal(w->env.store->ops->get_brief(w->env.store, "00000000-u", &brief, NULL), 0);
     brief.status.ended_unix_ms -= hour_ms;
@@ -364,6 +439,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(they_cost_nothing_after_a_restart),
+        ROW(objects_say_that_they_are_over),
+        ROW(nothing_is_looked_at_before_it_expires),
         ROW(they_wake_when_something_is_to_be_done),
         ROW(they_are_judged_once),
         ROW(a_run_that_cannot_be_judged_ends_too),

@@ -377,11 +377,51 @@ static void finished_runs_are_listed_by_age(void **state)
     fixture_done(&f);
 }
 
+static void runs_that_are_not_over_are_listed(void **state)
+{
+    (void)state;
+    static const struct run_verdict verdict = {.is_judged = true, .ttl_s = -1};
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    put_end(s, "a-over", "ns", RUN_SUCCEEDED, 499);
+    put_end(s, "b-just-over", "ns", RUN_CANCELLED, 500);
+    put_end(s, "c-not-judged", "ns", RUN_SUCCEEDED, 100);
+    put_end(s, "d-runs", "ns", RUN_RUNNING, 0);
+    put_end(s, "e-paused", "ns", RUN_SUSPENDED, 100);
+    put_end(s, "f-of-others", "other", RUN_RUNNING, 0);
+    put_end(s, "g-without-object", NULL, RUN_RUNNING, 0);
+    static const char *const judged[] = {"a-over", "b-just-over", "d-runs", "e-paused"};
+    for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++) {
+        assert_int_equal(s->ops->put_verdict(s, judged[i], &verdict, NULL), 0);
+    }
+    static const char *const expected[] = {"b-just-over", "c-not-judged", "d-runs", "e-paused"};
+    char **uids;
+    size_t n;
+    assert_int_equal(s->ops->list_open(s, "ns", 500, &uids, &n, NULL), 0);
+    assert_int_equal(n, sizeof(expected) / sizeof(expected[0]));
+    for (size_t i = 0; i < n; i++) { /* in any order: SQLite takes that of its index */
+        size_t k = 0;
+        while (k < n && strcmp(uids[i], expected[k]) != 0) {
+            k++;
+        }
+        assert_in_range(k, 0, n - 1);
+        free(uids[i]);
+    }
+    free(uids);
+    assert_int_equal(s->ops->list_open(s, "none", 500, &uids, &n, NULL), 0);
+    assert_int_equal(n, 0);
+    free(uids);
+    store_close(s);
+    fixture_done(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_verdict_comes_back),
         cmocka_unit_test(finished_runs_are_listed_by_age),
+        cmocka_unit_test(runs_that_are_not_over_are_listed),
         cmocka_unit_test(a_file_of_version_1_is_upgraded),
         cmocka_unit_test(a_file_of_version_2_keeps_its_results),
         cmocka_unit_test(a_file_in_use_is_not_upgraded),
