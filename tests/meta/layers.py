@@ -14,7 +14,7 @@ LIBC_PURE = {
     "strings.h",
 }  # stdio.h for snprintf; edges.py keeps its streams out of pure folders
 ANY = None  # any libc or system header
-LIBRARY = ["base", "core", "doc", "logparse", "spec", "decide", "result", "pod", "kube", "store", "report", "run"]
+LIBRARY = ["base", "core", "doc", "logparse", "reference", "spec", "decide", "result", "pod", "kube", "store", "report", "run"]
 
 # folder: (folders it may include, third-party headers it may include, libc headers)
 RULES = {
@@ -22,13 +22,14 @@ RULES = {
     "core": (["base", "core"], ["jansson.h"], LIBC_PURE),
     "doc": (["base", "doc"], ["jansson.h", "yaml.h"], LIBC_PURE),
     "logparse": (["base", "core", "doc", "logparse"], ["pcre2.h"], LIBC_PURE),
+    "reference": (["base", "doc", "reference"], [], LIBC_PURE),
     "spec": (["base", "core", "doc", "logparse", "spec"], ["jansson.h"], LIBC_PURE),
     "decide": (["base", "core", "spec", "decide"], [], LIBC_PURE),
     "result": (["base", "core", "spec", "result"], ["jansson.h"], LIBC_PURE),
     "pod": (["base", "core", "doc", "logparse", "spec", "pod"], ["jansson.h"], LIBC_PURE),
     "kube": (["base", "doc", "kube"], ["jansson.h", "curl/", "uv.h", "openssl/"], ANY),
     "store": (["base", "core", "spec", "store"], ["jansson.h", "sqlite3.h", "zstd.h"], ANY),
-    "report": (["base", "core", "spec", "result", "report"], ["jansson.h"], LIBC_PURE),
+    "report": (["base", "core", "reference", "spec", "result", "report"], ["jansson.h"], LIBC_PURE),
     "run": (["base", "core", "logparse", "spec", "decide", "pod", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
     "ctl": (LIBRARY + ["ctl"], ["jansson.h", "uv.h"], ANY),
     "daemon": (LIBRARY + ["daemon"], ["jansson.h", "uv.h", "microhttpd.h", "openssl/"], ANY),
@@ -46,7 +47,7 @@ RULES = {
 
 # Pure code takes time as data and does not log.
 IMPURE_BASE = {"base/clock.h", "base/log.h"}
-PURE = {"core", "doc", "logparse", "spec", "decide", "result", "pod", "report"}
+PURE = {"core", "doc", "logparse", "reference", "spec", "decide", "result", "pod", "report"}
 
 # By Meson: version, data folder and build options; the source, which each build asks for anew; texts of profiles.
 GENERATED = {"config.h", "base/build_source.h", "shipped_profiles.inc"}

@@ -1,0 +1,165 @@
+/* See check.h. */
+#include "reference/check.h"
+
+#include <math.h>
+
+#include "doc/diag.h"
+#include "reference/derive.h"
+
+/* Printed numbers are decimal, doubles are not: 1.005 may be just below its tie. */
+#define SLACK 1e-9
+
+static double factor_of(enum reference_figure figure)
+{
+    return figure == REFERENCE_EFFICIENCY ? 100 : 1;
+}
+
+double reference_published(const struct reference_row *row, enum reference_figure figure,
+                           size_t column)
+{
+    return row->published[figure] == NULL ? NAN
+                                          : row->published[figure][column] / factor_of(figure);
+}
+
+static const char *article_of(enum reference_figure figure)
+{
+    return figure == REFERENCE_EFFICIENCY ? "an" : "a";
+}
+
+/* Half a unit of the last printed decimal. */
+static double half_of(const struct reference_row *row, double printed)
+{
+    return pow(10, -reference_decimals(printed, row->published_digits)) / 2;
+}
+
+bool reference_differs(const struct reference *r, const struct reference_table *t,
+                       enum reference_figure figure, size_t row, size_t column)
+{
+    const struct reference_row *x = reference_row_at(t, row);
+    const struct reference_span s = reference_derive(r, t, figure, row, column);
+    if (x->published[figure] == NULL || isnan(x->published[figure][column]) || !s.known) {
+        return false;
+    }
+    const double printed = x->published[figure][column];
+    return fabs(s.value * factor_of(figure) - printed) > half_of(x, printed) + SLACK;
+}
+
+static bool is_excused(const struct reference_table *t, enum reference_figure figure, size_t row,
+                       size_t column)
+{
+    vec_each (const struct reference_erratum, e, &t->errata) {
+        if (e->figure == figure && (e->row == row || e->row == REFERENCE_NO_ROW) &&
+            (e->column == column || e->column == REFERENCE_NO_ROW)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_figure(const struct reference *r, const struct reference_table *t,
+                         enum reference_figure figure, size_t row, size_t column,
+                         struct diags *diags)
+{
+    const struct reference_row *x = reference_row_at(t, row);
+    if (x->published[figure] == NULL || isnan(x->published[figure][column])) {
+        return;
+    }
+    const double printed = x->published[figure][column], factor = factor_of(figure);
+    const struct reference_span s = reference_derive(r, t, figure, row, column);
+    if (!s.known) {
+        diags_add(
+            diags, x->mark, t->name, "remove it, or give what it is derived from",
+            "row '%s' prints %s %s of %g at %g, and the set has no figures that it follows from",
+            x->name, article_of(figure), reference_figure_to_string(figure), printed,
+            t->columns[column]);
+        return;
+    }
+    const double half = half_of(x, printed) + SLACK;
+    if ((printed + half < s.low * factor || printed - half > s.high * factor) &&
+        !is_excused(t, figure, row, column)) {
+        diags_add(diags, x->mark, t->name,
+                  "correct the number, or add an erratum that names row, column and figure",
+                  "row '%s' prints %s %s of %g at %g, but its own figures give %.6g", x->name,
+                  article_of(figure), reference_figure_to_string(figure), printed,
+                  t->columns[column], s.value * factor);
+    }
+}
+
+static void check_sum(const struct reference_table *t, const struct reference_row *row,
+                      struct diags *diags)
+{
+    double sum = 0, half = 0;
+    if (isnan(row->sum)) {
+        return;
+    }
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (!isnan(row->values[c])) {
+            sum += row->values[c];
+            half += pow(10, -reference_decimals(row->values[c], row->digits)) / 2;
+        }
+    }
+    if (fabs(sum - row->sum) > half + half_of(row, row->sum) + SLACK) {
+        diags_add(diags, row->mark, t->name, "correct one of them",
+                  "row '%s' prints a sum of %g, but its figures add up to %g", row->name, row->sum,
+                  sum);
+    }
+}
+
+static void check_overall(const struct reference *r, const struct reference_table *t,
+                          struct diags *diags)
+{
+    if (isnan(t->overall_median)) {
+        return;
+    }
+    const struct reference_span s = reference_overall_median(r, t);
+    const double half = half_of(&t->rows.items[0], t->overall_median) + SLACK;
+    if (!s.known || t->overall_median + half < s.low || t->overall_median - half > s.high) {
+        diags_add(diags, t->mark, t->name, "correct it",
+                  "a median of %g is printed, but that of all cells is %.6g", t->overall_median,
+                  s.value);
+    }
+}
+
+/* Does an erratum name anything that is not as printed? */
+static bool has_cause(const struct reference *r, const struct reference_table *t,
+                      const struct reference_erratum *e)
+{
+    for (size_t row = 0; row < t->rows.len + (t->has_median ? 1 : 0); row++) {
+        for (size_t c = 0; c < t->n_columns; c++) {
+            if ((e->row != row && e->row != REFERENCE_NO_ROW) ||
+                (e->column != c && e->column != REFERENCE_NO_ROW)) {
+                continue;
+            }
+            const struct reference_span s = reference_derive(r, t, e->figure, row, c);
+            if (reference_differs(r, t, e->figure, row, c) ||
+                (!isnan(e->printed) && s.known &&
+                 fabs(e->printed - s.value * factor_of(e->figure)) > SLACK)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void reference_check(const struct reference *r, struct diags *diags)
+{
+    vec_each (const struct reference_table, t, &r->tables) {
+        for (size_t row = 0; row < t->rows.len + (t->has_median ? 1 : 0); row++) {
+            for (size_t c = 0; c < t->n_columns; c++) {
+                for (int figure = 0; figure < REFERENCE_FIGURE_COUNT; figure++) {
+                    check_figure(r, t, (enum reference_figure)figure, row, c, diags);
+                }
+            }
+        }
+        vec_each (const struct reference_row, row, &t->rows) {
+            check_sum(t, row, diags);
+        }
+        check_overall(r, t, diags);
+        vec_each (const struct reference_erratum, e, &t->errata) {
+            if (!has_cause(r, t, e)) {
+                diags_add(diags, e->mark, t->name, "remove it, or write it as a note",
+                          "the erratum names nothing that is printed otherwise than it is");
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+/* Figures that others published, as data (docs/references.md): a set has tables, a table has rows and columns. Sets that
+ * ship are YAML files in benchmarks/reference, compiled into the programs (shipped.h). A set is read whole or refused:
+ * what the source derived from its own figures must follow from them, or an erratum says that it does not (check.h).
+ * Pure: text in, structs out. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "doc/diag.h"
+
+/* How a figure came into the file. */
+enum reference_quality {
+    REFERENCE_TABLE,   /* printed as text */
+    REFERENCE_LABEL,   /* printed on a bar or a point of a picture */
+    REFERENCE_READING, /* read off the axis of a picture; reading_error says how well */
+    REFERENCE_RAW,     /* written by the program that measured */
+};
+enum reference_measure {
+    REFERENCE_THROUGHPUT, /* more is better */
+    REFERENCE_TIME,       /* less is better */
+    REFERENCE_RATIO,      /* a speedup or another ratio */
+    REFERENCE_OTHER,      /* an accuracy, a share: nothing is derived from it */
+};
+enum reference_scope { REFERENCE_JOB, REFERENCE_WORKER, REFERENCE_THREAD };
+/* What is known at a row and a column. */
+enum reference_figure {
+    REFERENCE_VALUE,
+    REFERENCE_SPEEDUP,
+    REFERENCE_EFFICIENCY,  /* a ratio; files write it in percent */
+    REFERENCE_PRICE_INDEX, /* k / S^2: price over performance; above 1 it does not pay */
+    REFERENCE_COST,        /* hours x price x columns */
+};
+#define REFERENCE_FIGURE_COUNT 5
+
+struct reference_source { /* owned texts; "" where not known */
+    char *id, *title, *repository, *file, *commit;
+};
+
+#define REFERENCE_MAX_COLUMNS 64
+#define REFERENCE_NO_ROW SIZE_MAX
+struct reference_row {
+    char *name;     /* owned */
+    char *model;    /* owned; NULL: its table's */
+    char *workload; /* owned; NULL: none; a model of benchd that trains the same network */
+    double *values; /* one a column, NaN: not given; owned */
+    int digits;     /* decimals that the source prints; -1: as they are */
+    double price;   /* of a worker's hour; NaN: not known */
+    double sum;     /* that the source prints; NaN: none */
+    double *published[REFERENCE_FIGURE_COUNT]; /* by column; NULL: none; owned */
+    int published_digits;
+    size_t of,
+        over; /* rows of the table that ratios are made of; NO_ROW: it has values of its own */
+    struct mark mark; /* where the file has it */
+};
+
+/* A coordinate that all figures of a table have: "batch_size" 128. */
+struct reference_at {
+    char *name; /* owned */
+    double value;
+};
+
+struct reference_erratum {
+    size_t row;    /* n_rows: the median; NO_ROW: all of them */
+    size_t column; /* NO_ROW: all of them */
+    enum reference_figure figure;
+    double printed; /* NaN: not said */
+    char *what;     /* owned */
+    struct mark mark;
+};
+
+enum reference_base { REFERENCE_NO_BASE, REFERENCE_BASE_COLUMN, REFERENCE_BASE_SAME };
+struct reference_table {
+    char *name, *title; /* owned */
+    size_t source;      /* index */
+    enum reference_quality quality;
+    enum reference_measure measure;
+    enum reference_scope scope;
+    char *unit, *axis;                     /* owned; axis: what the columns vary */
+    char *model, *hardware, *software;     /* owned; NULL: the set's */
+    double columns[REFERENCE_MAX_COLUMNS]; /* ascending */
+    size_t n_columns;
+    double reading_error; /* 0 unless a Reading */
+    VEC(struct reference_at) at;
+    VEC(struct reference_row) rows;
+    bool has_median;             /* over rows */
+    struct reference_row median; /* what the source prints of it; without values */
+    bool has_price_index;
+    double overall_median; /* of all cells, as the source prints it; NaN: none */
+    size_t ratio_of;       /* index of a table before it; NO_ROW: its rows have values */
+    enum reference_figure ratio_figure; /* value, or speedup */
+    /* What speedups divide by: the row of the same name in a table, at a column or at the same one. */
+    enum reference_base base;
+    size_t base_table, base_column;
+    double scale; /* efficiency = speedup / scale; 0: scale is the column over the base's column */
+    bool has_efficiency;
+    VEC(struct reference_erratum) errata;
+    VEC(char *) notes;
+    struct mark mark;
+};
+
+struct reference {
+    char *name, *title, *description, *model, *hardware, *software; /* owned; "" if not given */
+    int64_t year;
+    VEC(struct reference_source) sources;
+    VEC(struct reference_table) tables;
+    VEC(char *) notes;
+};
+
+/* Reads one document (reference_read.c). 0 and an owned set; or -EINVAL with a diagnostic for every problem. */
+int reference_load(const char *text, size_t len, struct reference **ret, struct diags *diags);
+void reference_free(struct reference *r); /* NULL is fine */
+
+const char *reference_quality_to_string(enum reference_quality quality); /* "Table", ... */
+const char *reference_measure_to_string(enum reference_measure measure); /* "Throughput", ... */
+const char *reference_scope_to_string(enum reference_scope scope);       /* "Job", ... */
+const char *reference_figure_to_string(enum reference_figure figure);    /* "value", ... */
+/* Its own, or else the set's; "" where neither says it. Borrowed. */
+const char *reference_model(const struct reference *r, const struct reference_table *t,
+                            const struct reference_row *row);
+const char *reference_hardware(const struct reference *r, const struct reference_table *t);
+const char *reference_software(const struct reference *r, const struct reference_table *t);
+/* Its row, or the median's for n_rows. */
+const struct reference_row *reference_row_at(const struct reference_table *t, size_t row);
+/* SIZE_MAX: there is none. */
+size_t reference_find_row(const struct reference_table *t, const char *name);
+size_t reference_find_column(const struct reference_table *t, double column);

@@ -1,0 +1,586 @@
+/* Reading sets, see reference.h and docs/references.md. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "doc/reader.h"
+#include "reference/check.h"
+#include "reference/reference.h"
+
+#define TEXT_MAX 400
+#define SOURCES_MAX 32
+#define TABLES_MAX 64
+#define ROWS_MAX 128
+#define LIST_MAX 64
+#define NUMBER_MAX 1e15
+#define YEAR_MIN 1950
+#define YEAR_MAX 2100
+#define DIGITS_MAX 9
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-"
+
+struct reading {
+    struct diags *d;
+    struct reference *r;
+};
+
+/* Owned; NULL: absent, or wrong, which was reported. */
+static char *read_owned(struct diags *d, const struct place *map, const char *key)
+{
+    struct place place = place_get(map, key);
+    const char *text;
+    return read_text(d, &place, TEXT_MAX, &text) ? xstrdup(text) : NULL;
+}
+
+static char *read_owned_or_empty(struct diags *d, const struct place *map, const char *key)
+{
+    char *text = read_owned(d, map, key);
+    return text == NULL ? xstrdup("") : text;
+}
+
+static char *read_name(struct diags *d, const struct place *map, const char *key)
+{
+    char *name = read_owned_or_empty(d, map, key);
+    struct place place = place_get(map, key);
+    if (place.node != NULL && (name[0] == '\0' || name[strspn(name, NAME_CHARS)] != '\0')) {
+        reader_complain(d, &place, "use a-z, 0-9 and '-'", "'%s' is not a name", name);
+    }
+    return name;
+}
+
+static double read_number_or(struct diags *d, const struct place *map, const char *key, double min,
+                             double max, double fallback)
+{
+    struct place place = place_get(map, key);
+    double value = fallback;
+    (void)read_number(d, &place, min, max, &value); /* a wrong one was reported */
+    return value;
+}
+
+static bool read_bool(struct diags *d, const struct place *map, const char *key)
+{
+    struct place place = place_get(map, key);
+    if (place.node == NULL) {
+        return false;
+    }
+    if (place.node->kind != NODE_BOOL) {
+        reader_complain(d, &place, "write true or false", "it must be true or false, not %s",
+                        node_kind_to_string(place.node->kind));
+        return false;
+    }
+    return place.node->b;
+}
+
+/* A number for each column, null where the source has none. Owned; NULL: absent, or wrong. */
+static double *read_cells(struct diags *d, const struct place *map, const char *key, size_t n)
+{
+    struct place list = place_get(map, key);
+    if (!read_list(d, &list, REFERENCE_MAX_COLUMNS)) {
+        return NULL;
+    }
+    if (list.node->n_children != n) {
+        reader_complain(d, &list, "give one a column, null where there is none",
+                        "%zu numbers for %zu columns", list.node->n_children, n);
+        return NULL;
+    }
+    double *values = xnew_array(double, n);
+    for (size_t i = 0; i < n; i++) {
+        struct place item = place_item(&list, i);
+        values[i] = NAN;
+        if (item.node->kind != NODE_NULL) {
+            (void)read_number(d, &item, -NUMBER_MAX, NUMBER_MAX, &values[i]); /* reported */
+        }
+    }
+    return values;
+}
+
+static void read_published(struct diags *d, const struct place *map, struct reference_row *row,
+                           size_t n_columns)
+{
+    struct field fields[REFERENCE_FIGURE_COUNT + 1] = {{"digits", FIELD_OPTIONAL}};
+    for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
+        fields[f + 1] =
+            (struct field){reference_figure_to_string((enum reference_figure)f), FIELD_OPTIONAL};
+    }
+    struct place place = place_get(map, "published");
+    row->published_digits = -1;
+    if (!read_map(d, &place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    row->published_digits = (int)read_int_or(d, &place, "digits", 0, DIGITS_MAX, -1);
+    for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
+        row->published[f] =
+            read_cells(d, &place, reference_figure_to_string((enum reference_figure)f), n_columns);
+    }
+}
+
+/* ---- rows ---- */
+
+/* A row that is a ratio of two of another table. */
+static size_t read_part(struct diags *d, const struct place *item, const char *key,
+                        const struct reference_table *from)
+{
+    struct place place = place_get(item, key);
+    const char *name;
+    if (!read_text(d, &place, TEXT_MAX, &name)) {
+        return 0; /* reported, or by read_map: it is required */
+    }
+    const size_t row = reference_find_row(from, name);
+    if (row == REFERENCE_NO_ROW) {
+        reader_complain(d, &place, NULL, "table '%s' has no row '%s'", from->name, name);
+        return 0;
+    }
+    return row;
+}
+
+static void read_row(const struct reading *in, const struct place *item,
+                     const struct reference_table *t, int digits, struct reference_row *row)
+{
+    const bool is_ratio = t->ratio_of != REFERENCE_NO_ROW;
+    const enum field_rule own = is_ratio ? FIELD_UNSUPPORTED : FIELD_REQUIRED;
+    const enum field_rule may = is_ratio ? FIELD_UNSUPPORTED : FIELD_OPTIONAL;
+    const enum field_rule part = is_ratio ? FIELD_REQUIRED : FIELD_UNSUPPORTED;
+    const struct field fields[] = {
+        {"name", FIELD_REQUIRED},
+        {"values", own},
+        {"digits", may},
+        {"price", may},
+        {"sum", may},
+        {"of", part},
+        {"over", part},
+        {"published", FIELD_OPTIONAL},
+        {"model", FIELD_OPTIONAL},
+        {"workload", FIELD_OPTIONAL},
+    };
+    *row = (struct reference_row){.digits = digits,
+                                  .price = NAN,
+                                  .sum = NAN,
+                                  .of = REFERENCE_NO_ROW,
+                                  .over = REFERENCE_NO_ROW,
+                                  .mark = item->node->mark};
+    if (!read_map(in->d, item, fields, COUNT_OF(fields))) {
+        return;
+    }
+    row->name = read_owned_or_empty(in->d, item, "name");
+    row->model = read_owned(in->d, item, "model");
+    row->workload = read_owned(in->d, item, "workload");
+    read_published(in->d, item, row, t->n_columns);
+    if (is_ratio) {
+        const struct reference_table *from = &in->r->tables.items[t->ratio_of];
+        row->of = read_part(in->d, item, "of", from);
+        row->over = read_part(in->d, item, "over", from);
+        return;
+    }
+    row->values = read_cells(in->d, item, "values", t->n_columns);
+    row->digits = (int)read_int_or(in->d, item, "digits", 0, DIGITS_MAX, digits);
+    row->price = read_number_or(in->d, item, "price", 0, NUMBER_MAX, NAN);
+    row->sum = read_number_or(in->d, item, "sum", -NUMBER_MAX, NUMBER_MAX, NAN);
+}
+
+static void read_rows(const struct reading *in, const struct place *map, struct reference_table *t)
+{
+    const int digits = (int)read_int_or(in->d, map, "digits", 0, DIGITS_MAX, -1);
+    struct place list = place_get(map, "rows");
+    if (!read_list(in->d, &list, ROWS_MAX)) {
+        return;
+    }
+    for (size_t i = 0; i < list.node->n_children; i++) {
+        struct place item = place_item(&list, i);
+        struct reference_row row;
+        read_row(in, &item, t, digits, &row);
+        if (row.name != NULL && reference_find_row(t, row.name) != REFERENCE_NO_ROW) {
+            reader_complain(in->d, &item, "rename one of them", "a row is named '%s' already",
+                            row.name);
+        }
+        if (row.name == NULL) {
+            row.name = xstrdup("");
+        }
+        *vec_push(&t->rows) = row;
+    }
+}
+
+static void read_median(struct diags *d, const struct place *map, struct reference_table *t)
+{
+    static const struct field fields[] = {{"published", FIELD_OPTIONAL}};
+    struct place place = place_get(map, "median");
+    t->median = (struct reference_row){.name = xstrdup("median"), .price = NAN, .sum = NAN};
+    if (read_map(d, &place, fields, COUNT_OF(fields))) {
+        t->has_median = true;
+        t->median.mark = place.node->mark;
+        read_published(d, &place, &t->median, t->n_columns);
+    }
+}
+
+/* ---- tables ---- */
+
+static void read_columns(struct diags *d, const struct place *map, struct reference_table *t)
+{
+    struct place list = place_get(map, "columns");
+    if (!read_list(d, &list, REFERENCE_MAX_COLUMNS)) {
+        return;
+    }
+    for (size_t i = 0; i < list.node->n_children; i++) {
+        struct place item = place_item(&list, i);
+        double value = (double)i;
+        (void)read_number(d, &item, 0, NUMBER_MAX, &value); /* a wrong one was reported */
+        if (i > 0 && value <= t->columns[i - 1]) {
+            reader_complain(d, &item, "sort them", "columns must ascend");
+        }
+        t->columns[t->n_columns++] = value;
+    }
+}
+
+static void read_at(struct diags *d, const struct place *map, struct reference_table *t)
+{
+    struct place place = place_get(map, "at");
+    if (place.node == NULL) {
+        return;
+    }
+    if (place.node->kind != NODE_MAP) {
+        reader_complain(d, &place, "write {batch_size: 128}", "it must be a map");
+        return;
+    }
+    for (size_t i = 0; i < place.node->n_children; i++) {
+        const char *name = place.node->children[i]->key;
+        struct place item = place_get(&place, name);
+        double value;
+        if (read_number(d, &item, 0, NUMBER_MAX, &value)) {
+            *vec_push(&t->at) = (struct reference_at){xstrdup(name), value};
+        }
+    }
+}
+
+/* An earlier table of the set by its name, or this one. */
+static size_t find_table(const struct reference *r, const char *name)
+{
+    for (size_t i = 0; i < r->tables.len; i++) {
+        if (str_eq(r->tables.items[i].name, name)) {
+            return i;
+        }
+    }
+    return REFERENCE_NO_ROW;
+}
+
+static void read_base(const struct reading *in, const struct place *map, struct reference_table *t)
+{
+    static const struct field fields[] = {{"table", FIELD_OPTIONAL}, {"column", FIELD_OPTIONAL}};
+    struct place place = place_get(map, "baseline");
+    if (!read_map(in->d, &place, fields, COUNT_OF(fields))) {
+        return;
+    }
+    struct place table = place_get(&place, "table"), column = place_get(&place, "column");
+    const char *name;
+    const struct reference_table *base = t;
+    t->base_table = in->r->tables.len;
+    if (read_text(in->d, &table, TEXT_MAX, &name)) {
+        t->base_table = find_table(in->r, name);
+        if (t->base_table == REFERENCE_NO_ROW) {
+            reader_complain(in->d, &table, "name a table above this one", "there is no table '%s'",
+                            name);
+            return;
+        }
+        base = &in->r->tables.items[t->base_table];
+    } else if (column.node == NULL) {
+        reader_complain(in->d, &place, "write {column: 1}, {table: NAME} or both",
+                        "the baseline must be said");
+        return;
+    }
+    double at = 0;
+    t->base = column.node == NULL ? REFERENCE_BASE_SAME : REFERENCE_BASE_COLUMN;
+    if (read_number(in->d, &column, 0, NUMBER_MAX, &at)) {
+        t->base_column = reference_find_column(base, at);
+        if (t->base_column == REFERENCE_NO_ROW) {
+            reader_complain(in->d, &column, NULL, "table '%s' has no column %g", base->name, at);
+            t->base = REFERENCE_NO_BASE;
+        }
+    }
+}
+
+/* What efficiency divides the speedup by: the column, or a number that all have. */
+static void read_efficiency(struct diags *d, const struct place *map, struct reference_table *t)
+{
+    struct place place = place_get(map, "efficiency");
+    if (place.node == NULL) {
+        return;
+    }
+    t->has_efficiency = true;
+    if (place.node->kind != NODE_STRING || !str_eq(place.node->s, "Columns")) {
+        if (!read_number(d, &place, 1, NUMBER_MAX, &t->scale)) {
+            t->has_efficiency = false;
+        }
+    }
+    if (t->base == REFERENCE_NO_BASE && t->measure != REFERENCE_RATIO) {
+        reader_complain_key(d, &place, "add a baseline",
+                            "without a speedup there is no efficiency");
+    }
+}
+
+static size_t read_source_of(const struct reading *in, const struct place *map)
+{
+    struct place place = place_get(map, "source");
+    const char *id;
+    if (!read_text(in->d, &place, TEXT_MAX, &id)) {
+        return 0;
+    }
+    for (size_t i = 0; i < in->r->sources.len; i++) {
+        if (str_eq(in->r->sources.items[i].id, id)) {
+            return i;
+        }
+    }
+    reader_complain(in->d, &place, "add it to sources", "there is no source '%s'", id);
+    return 0;
+}
+
+static void read_ratio_of(const struct reading *in, const struct place *map,
+                          struct reference_table *t)
+{
+    struct place place = place_get(map, "ratioOf");
+    const char *name;
+    t->ratio_of = REFERENCE_NO_ROW;
+    if (!read_text(in->d, &place, TEXT_MAX, &name)) {
+        return;
+    }
+    const size_t from = find_table(in->r, name);
+    if (from == REFERENCE_NO_ROW || in->r->tables.items[from].ratio_of != REFERENCE_NO_ROW) {
+        reader_complain(in->d, &place, "name a table above this one that has values",
+                        "there is no such table '%s'", name);
+        return;
+    }
+    const struct reference_table *x = &in->r->tables.items[from];
+    if (x->n_columns != t->n_columns ||
+        memcmp(x->columns, t->columns, t->n_columns * sizeof(t->columns[0])) != 0) {
+        reader_complain(in->d, &place, "give both the same columns", "table '%s' has other columns",
+                        name);
+        return;
+    }
+    t->ratio_of = from;
+    const char *const figures[] = {"Value", "Speedup"};
+    t->ratio_figure = (enum reference_figure)read_enum_or(in->d, map, "ratioFigure", figures,
+                                                          COUNT_OF(figures), NULL, REFERENCE_VALUE);
+}
+
+/* ---- errata ---- */
+
+static void read_erratum(struct diags *d, const struct place *item, struct reference_table *t)
+{
+    static const struct field fields[] = {{"row", FIELD_OPTIONAL},
+                                          {"column", FIELD_OPTIONAL},
+                                          {"figure", FIELD_OPTIONAL},
+                                          {"printed", FIELD_OPTIONAL},
+                                          {"what", FIELD_REQUIRED}};
+    if (!read_map(d, item, fields, COUNT_OF(fields))) {
+        return;
+    }
+    const char *names[REFERENCE_FIGURE_COUNT];
+    for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
+        names[f] = reference_figure_to_string((enum reference_figure)f);
+    }
+    struct reference_erratum e = {
+        .row = REFERENCE_NO_ROW, .column = REFERENCE_NO_ROW, .mark = item->node->mark};
+    e.figure = (enum reference_figure)read_enum_or(d, item, "figure", names, COUNT_OF(names), NULL,
+                                                   REFERENCE_VALUE);
+    e.printed = read_number_or(d, item, "printed", -NUMBER_MAX, NUMBER_MAX, NAN);
+    e.what = read_owned_or_empty(d, item, "what");
+    struct place row = place_get(item, "row"), column = place_get(item, "column");
+    const char *name;
+    if (read_text(d, &row, TEXT_MAX, &name)) {
+        e.row = reference_find_row(t, name);
+        if (e.row == REFERENCE_NO_ROW && t->has_median && str_eq(name, t->median.name)) {
+            e.row = t->rows.len;
+        } else if (e.row == REFERENCE_NO_ROW) {
+            reader_complain(d, &row, NULL, "there is no row '%s'", name);
+        }
+    }
+    double at;
+    if (read_number(d, &column, 0, NUMBER_MAX, &at)) {
+        e.column = reference_find_column(t, at);
+        if (e.column == REFERENCE_NO_ROW) {
+            reader_complain(d, &column, NULL, "there is no column %g", at);
+        }
+    }
+    *vec_push(&t->errata) = e;
+}
+
+static void read_errata(struct diags *d, const struct place *map, struct reference_table *t)
+{
+    struct place list = place_get(map, "errata");
+    if (read_list(d, &list, LIST_MAX)) {
+        for (size_t i = 0; i < list.node->n_children; i++) {
+            struct place item = place_item(&list, i);
+            read_erratum(d, &item, t);
+        }
+    }
+}
+
+/* Texts, each owned. */
+#define read_notes(d, map, notes)                                                                  \
+    do {                                                                                           \
+        struct place list_ = place_get(map, "notes");                                              \
+        if (read_list(d, &list_, LIST_MAX)) {                                                      \
+            for (size_t i_ = 0; i_ < list_.node->n_children; i_++) {                               \
+                struct place item_ = place_item(&list_, i_);                                       \
+                const char *text_;                                                                 \
+                if (read_text(d, &item_, TEXT_MAX, &text_)) {                                      \
+                    *vec_push(notes) = xstrdup(text_);                                             \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+
+static void read_kind(struct diags *d, const struct place *map, struct reference_table *t)
+{
+    const char *quality[] = {"Table", "Label", "Reading", "Raw"};
+    const char *measure[] = {"Throughput", "Time", "Ratio", "Other"};
+    const char *scope[] = {"Job", "Worker", "Thread"};
+    t->quality = (enum reference_quality)read_enum_or(d, map, "quality", quality, COUNT_OF(quality),
+                                                      NULL, REFERENCE_TABLE);
+    t->measure = (enum reference_measure)read_enum_or(d, map, "measure", measure, COUNT_OF(measure),
+                                                      NULL, REFERENCE_THROUGHPUT);
+    t->scope = (enum reference_scope)read_enum_or(d, map, "scope", scope, COUNT_OF(scope), NULL,
+                                                  REFERENCE_JOB);
+    struct place error = place_get(map, "readingError");
+    t->reading_error = read_number_or(d, map, "readingError", 0, NUMBER_MAX, 0);
+    if ((t->quality == REFERENCE_READING) != (error.node != NULL)) {
+        reader_complain(d, map, "readings have one, and only they",
+                        "readingError must say how far off a figure of quality Reading may be");
+    }
+}
+
+static void read_table(const struct reading *in, const struct place *item)
+{
+    static const struct field fields[] = {
+        {"name", FIELD_REQUIRED},
+        {"title", FIELD_REQUIRED},
+        {"source", FIELD_REQUIRED},
+        {"quality", FIELD_REQUIRED},
+        {"unit", FIELD_REQUIRED},
+        {"axis", FIELD_REQUIRED},
+        {"columns", FIELD_REQUIRED},
+        {"rows", FIELD_REQUIRED},
+        {"measure", FIELD_OPTIONAL},
+        {"scope", FIELD_OPTIONAL},
+        {"readingError", FIELD_OPTIONAL},
+        {"digits", FIELD_OPTIONAL},
+        {"at", FIELD_OPTIONAL},
+        {"baseline", FIELD_OPTIONAL},
+        {"efficiency", FIELD_OPTIONAL},
+        {"priceIndex", FIELD_OPTIONAL},
+        {"median", FIELD_OPTIONAL},
+        {"ratioOf", FIELD_OPTIONAL},
+        {"model", FIELD_OPTIONAL},
+        {"hardware", FIELD_OPTIONAL},
+        {"software", FIELD_OPTIONAL},
+        {"errata", FIELD_OPTIONAL},
+        {"notes", FIELD_OPTIONAL},
+        {"ratioFigure", FIELD_OPTIONAL},
+        {"overallMedian", FIELD_OPTIONAL},
+    };
+    if (!read_map(in->d, item, fields, COUNT_OF(fields))) {
+        return;
+    }
+    struct reference_table t = {.mark = item->node->mark};
+    t.name = read_name(in->d, item, "name");
+    if (find_table(in->r, t.name) != REFERENCE_NO_ROW) {
+        reader_complain(in->d, item, "rename one of them", "a table is named '%s' already", t.name);
+    }
+    t.title = read_owned_or_empty(in->d, item, "title");
+    t.unit = read_owned_or_empty(in->d, item, "unit");
+    t.axis = read_owned_or_empty(in->d, item, "axis");
+    t.model = read_owned(in->d, item, "model");
+    t.hardware = read_owned(in->d, item, "hardware");
+    t.software = read_owned(in->d, item, "software");
+    t.source = read_source_of(in, item);
+    read_kind(in->d, item, &t);
+    read_columns(in->d, item, &t);
+    read_at(in->d, item, &t);
+    read_ratio_of(in, item, &t);
+    read_base(in, item, &t);
+    read_efficiency(in->d, item, &t);
+    t.has_price_index = read_bool(in->d, item, "priceIndex");
+    read_rows(in, item, &t);
+    read_median(in->d, item, &t);
+    t.overall_median = read_number_or(in->d, item, "overallMedian", -NUMBER_MAX, NUMBER_MAX, NAN);
+    read_errata(in->d, item, &t);
+    read_notes(in->d, item, &t.notes);
+    *vec_push(&in->r->tables) = t;
+}
+
+/* ---- the set ---- */
+
+static void read_sources(const struct reading *in, const struct place *root)
+{
+    static const struct field fields[] = {{"id", FIELD_REQUIRED},
+                                          {"title", FIELD_REQUIRED},
+                                          {"repository", FIELD_OPTIONAL},
+                                          {"file", FIELD_OPTIONAL},
+                                          {"commit", FIELD_OPTIONAL}};
+    struct place list = place_get(root, "sources");
+    if (!read_list(in->d, &list, SOURCES_MAX)) {
+        return;
+    }
+    for (size_t i = 0; i < list.node->n_children; i++) {
+        struct place item = place_item(&list, i);
+        if (read_map(in->d, &item, fields, COUNT_OF(fields))) {
+            *vec_push(&in->r->sources) = (struct reference_source){
+                .id = read_name(in->d, &item, "id"),
+                .title = read_owned_or_empty(in->d, &item, "title"),
+                .repository = read_owned_or_empty(in->d, &item, "repository"),
+                .file = read_owned_or_empty(in->d, &item, "file"),
+                .commit = read_owned_or_empty(in->d, &item, "commit"),
+            };
+        }
+    }
+}
+
+static void read_set(const struct reading *in, const struct place *root)
+{
+    static const struct field fields[] = {
+        {"name", FIELD_REQUIRED},        {"title", FIELD_REQUIRED},    {"year", FIELD_REQUIRED},
+        {"sources", FIELD_REQUIRED},     {"tables", FIELD_REQUIRED},   {"model", FIELD_OPTIONAL},
+        {"description", FIELD_OPTIONAL}, {"hardware", FIELD_OPTIONAL}, {"software", FIELD_OPTIONAL},
+        {"notes", FIELD_OPTIONAL},
+    };
+    if (!read_map(in->d, root, fields, COUNT_OF(fields))) {
+        return;
+    }
+    in->r->name = read_name(in->d, root, "name");
+    in->r->title = read_owned_or_empty(in->d, root, "title");
+    in->r->description = read_owned_or_empty(in->d, root, "description");
+    in->r->model = read_owned_or_empty(in->d, root, "model");
+    in->r->hardware = read_owned_or_empty(in->d, root, "hardware");
+    in->r->software = read_owned_or_empty(in->d, root, "software");
+    in->r->year = read_int_or(in->d, root, "year", YEAR_MIN, YEAR_MAX, YEAR_MIN);
+    read_notes(in->d, root, &in->r->notes);
+    read_sources(in, root);
+    struct place list = place_get(root, "tables");
+    if (read_list(in->d, &list, TABLES_MAX)) {
+        for (size_t i = 0; i < list.node->n_children; i++) {
+            struct place item = place_item(&list, i);
+            read_table(in, &item);
+        }
+    }
+}
+
+int reference_load(const char *text, size_t len, struct reference **ret, struct diags *diags)
+{
+    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
+    const size_t n_before = diags->list.len + diags->n_dropped;
+    struct node *root;
+    if (tree_parse(text, len, &limits, &root, diags) < 0) {
+        return -EINVAL;
+    }
+    struct place place = place_root(root);
+    struct reference *r = xnew(struct reference);
+    read_set(&(struct reading){diags, r}, &place);
+    tree_free(root);
+    if (diags->list.len + diags->n_dropped == n_before) {
+        reference_check(r, diags);
+    }
+    if (diags->list.len + diags->n_dropped != n_before) {
+        reference_free(r);
+        return -EINVAL;
+    }
+    *ret = r;
+    return 0;
+}

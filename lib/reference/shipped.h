@@ -1,0 +1,18 @@
+/* The sets of benchmarks/reference, compiled in: they print without a file and without a network. */
+#pragma once
+
+#include <stddef.h>
+
+#include "reference/reference.h"
+
+struct reference_shipped {
+    const char *name;
+    const char *text; /* of the YAML file */
+};
+extern const struct reference_shipped reference_shipped[]; /* sorted by name; made by embed.py */
+extern const size_t reference_shipped_count;
+
+/* Owned; NULL: no set of this name ships. */
+struct reference *reference_shipped_load(const char *name);
+/* The shipped name that was probably meant; NULL: none. */
+const char *reference_shipped_suggest(const char *name);

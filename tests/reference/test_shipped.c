@@ -1,0 +1,152 @@
+/* The sets that ship: each is read, and what the sources derived follows from their figures. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "reference/shipped.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "reference/check.h"
+#include "reference/derive.h"
+
+static const struct reference_table *table_of(const struct reference *r, const char *name)
+{
+    vec_each (const struct reference_table, t, &r->tables) {
+        if (strcmp(t->name, name) == 0) {
+            return t;
+        }
+    }
+    fail_msg("no table '%s'", name);
+    return NULL;
+}
+
+static void each_is_read(void **state)
+{
+    (void)state;
+    size_t n_figures = 0;
+    struct buf problems = BUF_INIT;
+    assert_true(reference_shipped_count >= 10);
+    for (size_t i = 0; i < reference_shipped_count; i++) {
+        struct reference *r = NULL;
+        struct diags diags = {0};
+        const char *text = reference_shipped[i].text;
+        if (reference_load(text, strlen(text), &r, &diags) < 0) {
+            diags_format(&diags, reference_shipped[i].name, text, &problems);
+            diags_done(&diags);
+            continue;
+        }
+        assert_string_equal(r->name,
+                            reference_shipped[i].name); /* the file is called like its set */
+        vec_each (const struct reference_table, t, &r->tables) {
+            if (reference_model(r, t, &t->rows.items[0])[0] == '\0') {
+                buf_printf(&problems, "%s: table '%s' has no model\n", r->name, t->name);
+            }
+            vec_each (const struct reference_row, row, &t->rows) {
+                for (size_t c = 0; row->values != NULL && c < t->n_columns; c++) {
+                    n_figures += !isnan(row->values[c]);
+                }
+            }
+        }
+        reference_free(r);
+        diags_done(&diags);
+    }
+    if (problems.len > 0) {
+        fail_msg("%s", buf_cstr(&problems));
+    }
+    assert_true(n_figures > 800);
+    assert_null(reference_shipped_load("tf-sheet"));
+    assert_string_equal(reference_shipped_suggest("tf-shet-2017"), "tf-sheet-2017");
+}
+
+static void eight_percentages_of_vgg16(void **state)
+{
+    (void)state;
+    static const double printed[2][4] = {{78.64, 77.47, 62.44, 60.89},
+                                         {92.85, 75.93, 60.60, 59.20}};
+    struct reference *r = reference_shipped_load("paddle-vgg16-cpu-2018");
+    const struct reference_table *t = table_of(r, "acceleration");
+    for (size_t row = 0; row < 2; row++) {
+        for (size_t c = 0; c < 4; c++) {
+            const struct reference_span s = reference_derive(r, t, REFERENCE_EFFICIENCY, row, c);
+            assert_true(s.known);
+            assert_true(fabs(100 * s.value - printed[row][c]) < 0.01);
+            assert_true(
+                fabs(100 * reference_published(&t->rows.items[row], REFERENCE_EFFICIENCY, c) -
+                     printed[row][c]) < 1e-9);
+        }
+    }
+    assert_true(reference_differs(r, t, REFERENCE_EFFICIENCY, 0, 1)); /* cut off, not rounded */
+    assert_false(reference_differs(r, t, REFERENCE_EFFICIENCY, 0, 0));
+    const struct reference_table *batch = table_of(r, "batch-size");
+    const struct reference_span s = reference_derive(r, batch, REFERENCE_EFFICIENCY, 0, 2);
+    assert_true(fabs(s.value - 247.40 / (20 * 16.74)) < 1e-12); /* its own batch's baseline */
+    reference_free(r);
+}
+
+static void medians_of_the_sheet(void **state)
+{
+    (void)state;
+    static const double right[] = {100, 96.36, 96.04, 93.03};
+    struct reference *r = reference_shipped_load("tf-sheet-2017");
+    const struct reference_table *t = table_of(r, "throughput");
+    for (size_t c = 0; c < 4; c++) {
+        const struct reference_span s =
+            reference_derive(r, t, REFERENCE_EFFICIENCY, t->rows.len, c);
+        assert_true(fabs(100 * s.value - right[c]) < 0.005);
+    }
+    assert_true(
+        reference_differs(r, t, REFERENCE_EFFICIENCY, t->rows.len, 2)); /* 96.84 is printed */
+    assert_true(fabs(reference_derive(r, t, REFERENCE_SPEEDUP, 0, 2).value - 569.0 / 142) < 1e-12);
+    const struct reference_table *gpus = table_of(r, "p100-over-k80");
+    assert_true(fabs(reference_overall_median(r, gpus).value - 4.40) < 0.005);
+    const struct reference_table *models = table_of(r, "resnet-50-over-inception-v3");
+    assert_true(fabs(reference_overall_median(r, models).value - 1.61) < 0.005);
+    const struct reference_table *batches = table_of(r, "batch-64-over-32"); /* of speedups */
+    assert_true(fabs(reference_derive(r, batches, REFERENCE_VALUE, 2, 1).value -
+                     (422.0 / 219) / (368.0 / 195)) < 1e-12);
+    reference_free(r);
+}
+
+static void a_cost_is_60_times_too_high(void **state)
+{
+    (void)state;
+    struct reference *r = reference_shipped_load("mlbench-charts-2019");
+    const struct reference_table *t = table_of(r, "1a-baselines");
+    assert_true(fabs(reference_derive(r, t, REFERENCE_COST, 0, 0).value - 0.0655) < 5e-5);
+    assert_true(fabs(reference_derive(r, t, REFERENCE_COST, 1, 0).value - 0.0198) < 5e-5);
+    assert_true(fabs(reference_derive(r, t, REFERENCE_COST, 2, 1).value - 0.116) < 5e-4);
+    assert_int_equal(t->errata.len, 1);
+    reference_free(r);
+}
+
+static void price_indices(void **state)
+{
+    (void)state;
+    struct reference *r = reference_shipped_load("mlbench-raw-2021");
+    const struct reference_table *t = table_of(r, "tasks-4");
+    static const double right[2][5] = {{1, 0.66, 0.78, 1.16, 2.08}, {1, 0.93, 0.73, 1.00, 1.83}};
+    for (size_t row = 0; row < 2; row++) {
+        for (size_t c = 0; c < 5; c++) {
+            const double index = reference_derive(r, t, REFERENCE_PRICE_INDEX, row, c).value;
+            assert_true(fabs(index - right[row][c]) < 0.0051);
+        }
+    }
+    reference_free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_is_read),         cmocka_unit_test(eight_percentages_of_vgg16),
+        cmocka_unit_test(medians_of_the_sheet), cmocka_unit_test(a_cost_is_60_times_too_high),
+        cmocka_unit_test(price_indices),
+    };
+    return cmocka_run_group_tests_name("reference/shipped", tests, NULL, NULL);
+}
