@@ -1,0 +1,440 @@
+/* Published figures beside a run's, see reference.h: which points share a column, and what may not be compared. */
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "reference/derive.h"
+#include "report/layout.h"
+#include "report/reference.h"
+#include "report/reference_layout.h"
+#include "report/terminal.h"
+#include "result/number.h"
+
+/* ---- which points ---- */
+
+/* What a point has for a coordinate of a set; false: the run knows no such thing. `ret_is_other`: the set counts GPUs or
+ * nodes where the run counts replicas. */
+static bool coordinate_of(const struct point *p, const char *name, double *ret, bool *ret_is_other)
+{
+    const struct value *v = params_get(&p->params, name);
+    *ret_is_other = false;
+    if (v != NULL && v->is_int) {
+        *ret = (double)v->i;
+    } else if (str_eq(name, "batch_size")) {
+        *ret = (double)p->batch_size;
+    } else if (str_eq(name, "threads")) {
+        *ret = (double)p->threads;
+    } else if (str_eq(name, "trainers")) {
+        *ret = p->replicas[ROLE_TRAINER];
+    } else if (str_eq(name, "pservers")) {
+        *ret = p->replicas[ROLE_PSERVER];
+    } else if (str_eq(name, "workers") || str_eq(name, "gpus") || str_eq(name, "nodes")) {
+        *ret = point_training_replicas(p);
+        *ret_is_other = !str_eq(name, "workers");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The column of a table that a point shares; REFERENCE_NO_ROW: none. */
+static size_t column_of(const struct reference_table *t, const struct point *p)
+{
+    double at;
+    bool is_other;
+    return coordinate_of(p, t->axis, &at, &is_other) ? reference_find_column(t, at)
+                                                     : REFERENCE_NO_ROW;
+}
+
+/* Does it also have what all figures of the table have: their batch size, their servers? */
+static bool has_conditions(const struct reference_table *t, const struct point *p)
+{
+    vec_each (const struct reference_at, at, &t->at) {
+        double here;
+        bool is_other;
+        if (!coordinate_of(p, at->name, &here, &is_other) || here != at->value) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Did the run vary what the table's columns vary? */
+static bool varies(const struct result *r, const struct reference_table *t)
+{
+    double first = NAN, here;
+    bool is_other;
+    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+        if (!coordinate_of(r->points[i].point, t->axis, &here, &is_other)) {
+            return false;
+        }
+        first = i == 0 ? here : first;
+        if (here != first) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Which points stand beside a table: those at one of its columns with its conditions; where there are none, those at a
+ * column, if the run varies it. */
+enum sharing { SHARES_NOTHING, SHARES_COLUMNS, SHARES_CONDITIONS };
+
+static enum sharing sharing_of(const struct reference_beside *b, const struct reference_table *t)
+{
+    enum sharing sharing = SHARES_NOTHING;
+    for (uint32_t i = 0; i < b->result->def->matrix.n_swept; i++) {
+        const struct point *p = b->result->points[i].point;
+        if (column_of(t, p) == REFERENCE_NO_ROW) {
+            continue;
+        }
+        if (has_conditions(t, p)) {
+            return SHARES_CONDITIONS;
+        }
+        if (varies(b->result, t)) {
+            sharing = SHARES_COLUMNS;
+        }
+    }
+    return sharing;
+}
+
+static bool is_shared(const struct reference_table *t, const struct point *p, enum sharing sharing)
+{
+    return column_of(t, p) != REFERENCE_NO_ROW &&
+           (sharing != SHARES_CONDITIONS || has_conditions(t, p));
+}
+
+/* ---- the table ---- */
+
+static void own_cell(struct table *table, const struct point_result *p)
+{
+    struct buf text = BUF_INIT;
+    figure_format(&p->throughput, &text);
+    if (p->efficiency.estimate.known) {
+        buf_printf(&text, " (%.2f%%)", 100 * p->efficiency.estimate.value);
+    }
+    table_cell(table, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+static void their_cell(struct table *table, const struct reference_beside *b,
+                       const struct reference_table *t, size_t row, size_t column)
+{
+    struct buf text = BUF_INIT;
+    reference_layout_put(b->reference, t, REFERENCE_VALUE, row, column, &text);
+    if (reference_derive(b->reference, t, REFERENCE_EFFICIENCY, row, column).known) {
+        buf_puts(&text, " (");
+        reference_layout_put(b->reference, t, REFERENCE_EFFICIENCY, row, column, &text);
+        buf_putc(&text, ')');
+    }
+    table_cell(table, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+/* A row a shared point and row of the set: "trainers 20", the run's figure, whose, theirs. */
+static struct table *shared_table(const struct reference_beside *b, const struct reference_table *t,
+                                  enum sharing sharing)
+{
+    struct layout l;
+    layout_init(&l, b->result);
+    struct table *table = table_new();
+    table_column(table, "POINT", TABLE_LEFT);
+    table_column(table, "THIS RUN", TABLE_RIGHT);
+    table_column(table, "PUBLISHED", TABLE_RIGHT);
+    table_column(table, "OF", TABLE_LEFT);
+    for (uint32_t i = 0; i < b->result->def->matrix.n_swept; i++) {
+        const struct point *p = b->result->points[i].point;
+        const size_t column = column_of(t, p);
+        for (size_t row = 0; is_shared(t, p, sharing) && row < t->rows.len; row++) {
+            struct buf point = BUF_INIT;
+            layout_describe_point(&l, i, &point);
+            table_cell(table, "%s", row == 0 ? buf_cstr(&point) : "");
+            if (row == 0) {
+                own_cell(table, &b->result->points[i]);
+            } else {
+                table_cell(table, "%s", "");
+            }
+            their_cell(table, b, t, row, column);
+            table_cell(table, "%s", t->rows.items[row].name);
+            buf_done(&point);
+        }
+    }
+    layout_done(&l);
+    return table;
+}
+
+/* ---- what may not be compared ---- */
+
+/* Adds "; why" to a list of reasons. */
+static __attribute__((format(printf, 2, 3))) void add_reason(struct buf *reasons, const char *fmt,
+                                                             ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    char *text = xvasprintf(fmt, ap);
+    va_end(ap);
+    buf_printf(reasons, "%s%s", reasons->len == 0 ? "" : "; ", text);
+    free(text);
+}
+
+static void add_hardware(const struct reference_beside *b, const struct reference_table *t,
+                         struct buf *reasons)
+{
+    const char *theirs = reference_hardware(b->reference, t);
+    const char *ours = NULL;
+    bool is_same = b->result->hardware.len > 0;
+    vec_each (const struct hardware, h, &b->result->hardware) {
+        ours = h->cpu_model != NULL ? h->cpu_model : ours;
+        is_same = is_same && h->cpu_model != NULL && str_eq(h->cpu_model, theirs);
+    }
+    if (!is_same) {
+        add_reason(reasons, "other hardware (here %s%s, there %s)",
+                   ours == NULL ? "not known" : ours,
+                   b->result->hardware.len > 1 ? " and other" : "",
+                   theirs[0] == '\0' ? "not said" : theirs);
+    }
+}
+
+static void add_model(const struct reference_beside *b, const struct reference_table *t,
+                      struct buf *reasons)
+{
+    const char *ours = b->result->def->spec->workload.model;
+    bool is_same = true;
+    vec_each (const struct reference_row, row, &t->rows) {
+        is_same = is_same && row->workload != NULL && str_eq(row->workload, ours);
+    }
+    if (is_same) {
+        return;
+    }
+    vec_each (const struct reference_row, row, &t->rows) {
+        if (row->workload != NULL && str_eq(row->workload, ours)) {
+            add_reason(reasons, "another model in all rows but '%s' (here %s)", row->name, ours);
+            return;
+        }
+    }
+    add_reason(reasons, "another model (here %s, there %s)", ours,
+               reference_model(b->reference, t, &t->rows.items[0]));
+}
+
+static void add_unit(const struct reference_beside *b, const struct reference_table *t,
+                     struct buf *reasons)
+{
+    bool is_mixed;
+    const char *ours = result_unit(b->result, &is_mixed);
+    if (!str_eq(ours, t->unit) || is_mixed) {
+        add_reason(reasons, "another unit (here %s%s, there %s)", ours,
+                   is_mixed ? " and others" : "", t->unit);
+    }
+    if (t->scope != REFERENCE_JOB) {
+        add_reason(reasons, "another scope (here the whole job, there one %s)",
+                   t->scope == REFERENCE_WORKER ? "worker" : "thread");
+    }
+}
+
+/* A condition that all figures of the table have: do all shared points have it, too? */
+static void add_condition(const struct reference_beside *b, const struct reference_table *t,
+                          const struct reference_at *at, enum sharing sharing, struct buf *reasons)
+{
+    for (uint32_t i = 0; i < b->result->def->matrix.n_swept; i++) {
+        const struct point *p = b->result->points[i].point;
+        double here = NAN;
+        bool is_other;
+        if (!is_shared(t, p, sharing)) {
+            continue;
+        }
+        if (!coordinate_of(p, at->name, &here, &is_other)) {
+            add_reason(reasons, "other %s (here not known, there %g)", at->name, at->value);
+            return;
+        }
+        if (here != at->value) {
+            add_reason(reasons, "other %s (here %g%s, there %g)", at->name, here,
+                       i + 1 < b->result->def->matrix.n_swept ? " or others" : "", at->value);
+            return;
+        }
+    }
+}
+
+static void add_batch(const struct reference_beside *b, const struct reference_table *t,
+                      struct buf *reasons)
+{
+    bool is_said = str_eq(t->axis, "batch_size");
+    vec_each (const struct reference_at, at, &t->at) {
+        is_said = is_said || str_eq(at->name, "batch_size");
+    }
+    if (!is_said) {
+        add_reason(reasons, "the batch size there is not said for the table (here %lld)",
+                   (long long)b->result->points[0].point->batch_size);
+    }
+}
+
+static void add_counting(const struct reference_table *t, const struct point *p,
+                         struct buf *reasons)
+{
+    double at;
+    bool is_other;
+    if (coordinate_of(p, t->axis, &at, &is_other) && is_other) {
+        add_reason(reasons, "there %s are counted, here %ss", t->axis,
+                   role_to_string(point_training_role(p)));
+    }
+}
+
+static void collect_reasons(const struct reference_beside *b, const struct reference_table *t,
+                            enum sharing sharing, struct buf *reasons)
+{
+    add_hardware(b, t, reasons);
+    add_model(b, t, reasons);
+    add_unit(b, t, reasons);
+    add_batch(b, t, reasons);
+    vec_each (const struct reference_at, at, &t->at) {
+        add_condition(b, t, at, sharing, reasons);
+    }
+    add_counting(t, b->result->points[0].point, reasons);
+    if (b->year != b->reference->year) {
+        add_reason(reasons, "another year (here %d, there %lld)", b->year,
+                   (long long)b->reference->year);
+    }
+    if (b->result->simulated || b->result->def->rehearsal) {
+        add_reason(reasons, "this run is %s", b->result->simulated ? "simulated" : "a rehearsal");
+    }
+    if (t->quality == REFERENCE_READING) {
+        add_reason(reasons, "the published figures are read off a chart, to about %g",
+                   t->reading_error);
+    }
+}
+
+/* Does one replica that trains, without a server, make 100% on both sides? */
+static bool is_same_baseline(const struct reference_beside *b, const struct reference_table *t)
+{
+    const struct point *ours = b->result->points[b->result->points[0].point->baseline_index].point;
+    const struct reference_table *base = &b->reference->tables.items[t->base_table];
+    double trainers = NAN, pservers = 0;
+    vec_each (const struct reference_at, at, &base->at) {
+        trainers =
+            str_eq(at->name, "trainers") || str_eq(at->name, "workers") ? at->value : trainers;
+        pservers = str_eq(at->name, "pservers") ? at->value : pservers;
+    }
+    if (t->base == REFERENCE_BASE_COLUMN &&
+        (str_eq(base->axis, "trainers") || str_eq(base->axis, "workers"))) {
+        trainers = base->columns[t->base_column];
+    }
+    return t->base != REFERENCE_NO_BASE && point_training_replicas(ours) == trainers &&
+           ours->replicas[ROLE_PSERVER] == pservers;
+}
+
+static void compare_sentences(const struct reference_beside *b, const struct reference_table *t,
+                              enum sharing sharing, struct reference_sentences *ret)
+{
+    struct buf reasons = BUF_INIT;
+    collect_reasons(b, t, sharing, &reasons);
+    if (reasons.len > 0) {
+        reference_sentences_add(ret, "Do not compare the %ss: %s.",
+                                t->measure == REFERENCE_THROUGHPUT ? "throughput" : "figure",
+                                buf_cstr(&reasons));
+    }
+    buf_done(&reasons);
+    if (!t->has_efficiency) {
+        return;
+    }
+    if (is_same_baseline(b, t)) {
+        reference_sentences_add(ret,
+                                "Efficiencies have the same kind of baseline: their course may be "
+                                "compared, with the differences above in mind.");
+    } else {
+        reference_sentences_add(ret, "Do not compare the efficiencies: their baselines differ.");
+    }
+}
+
+/* ---- printing ---- */
+
+struct beside_out {
+    struct buf *out;
+    const struct terminal *term; /* NULL: Markdown */
+};
+
+static void put_line(const struct beside_out *o, const char *text)
+{
+    if (o->term != NULL) {
+        terminal_wrapped(o->out, o->term, text, 0, 2);
+        return;
+    }
+    buf_puts(o->out, "- ");
+    markdown_escape(text, o->out);
+    buf_putc(o->out, '\n');
+}
+
+static void put_title(const struct beside_out *o, const struct reference_table *t)
+{
+    buf_putc(o->out, '\n');
+    if (o->term != NULL) {
+        terminal_colored(o->out, o->term, TERMINAL_BOLD, t->name);
+        buf_puts(o->out, ": ");
+        terminal_wrapped(o->out, o->term, t->title, strlen(t->name) + 2, 2);
+        return;
+    }
+    buf_puts(o->out, "### ");
+    markdown_escape(t->title, o->out);
+    buf_puts(o->out, "\n\n");
+}
+
+static void put_shared(const struct beside_out *o, const struct reference_beside *b,
+                       const struct reference_table *t)
+{
+    struct reference_sentences s = {0};
+    put_title(o, t);
+    const enum sharing sharing = sharing_of(b, t);
+    if (sharing == SHARES_NOTHING) {
+        reference_sentences_add(&s,
+                                "Nothing of this run stands beside this table: no point has its "
+                                "conditions and its columns (%s %g to %g).",
+                                t->axis, t->columns[0], t->columns[t->n_columns - 1]);
+    } else {
+        struct table *table = shared_table(b, t, sharing);
+        if (o->term == NULL) {
+            table_format_markdown(table, o->out);
+        } else if (!terminal_table(o->out, o->term, table)) {
+            buf_putc(o->out, '\n');
+            table_format(table, true, o->out);
+        }
+        table_free(table);
+        buf_putc(o->out, '\n');
+        compare_sentences(b, t, sharing, &s);
+    }
+    vec_each (char *, text, &s.list) {
+        put_line(o, *text);
+    }
+    reference_sentences_done(&s);
+}
+
+static void put_all(const struct beside_out *o, const struct reference_beside *b)
+{
+    struct reference_sentences s = {0};
+    vec_each (const struct reference_table, t, &b->reference->tables) {
+        put_shared(o, b, t);
+    }
+    reference_sentences_add(&s,
+                            "All of these figures, with sources and errata: benchctl reference %s",
+                            b->reference->name);
+    buf_putc(o->out, '\n');
+    put_line(o, s.list.items[0]);
+    reference_sentences_done(&s);
+}
+
+void report_beside_text(const struct reference_beside *b, const struct report_opts *opts,
+                        struct buf *out)
+{
+    const struct terminal term = terminal_of(opts);
+    buf_puts(out, "\nBeside ");
+    terminal_colored(out, &term, TERMINAL_BOLD, b->reference->name);
+    buf_printf(out, "   %lld\n", (long long)b->reference->year);
+    terminal_wrapped(out, &term, b->reference->title, 0, 2);
+    put_all(&(struct beside_out){out, &term}, b);
+}
+
+void report_beside_markdown(const struct reference_beside *b, struct buf *out)
+{
+    buf_puts(out, "\n## Beside ");
+    markdown_escape(b->reference->title, out);
+    buf_printf(out, " (%lld)\n", (long long)b->reference->year);
+    put_all(&(struct beside_out){out, NULL}, b);
+}

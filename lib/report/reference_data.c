@@ -1,0 +1,218 @@
+/* A set of published figures as CSV and JSON, see reference.h and docs/references.md. */
+#include <math.h>
+
+#include "reference/check.h"
+#include "reference/derive.h"
+#include "report/csv.h"
+#include "report/json_text.h"
+#include "report/reference.h"
+
+/* ---- CSV ---- */
+
+static const struct reference_erratum *erratum_of(const struct reference_table *t,
+                                                  enum reference_figure figure, size_t row,
+                                                  size_t column)
+{
+    vec_each (const struct reference_erratum, e, &t->errata) {
+        if (e->figure == figure && (e->row == row || e->row == REFERENCE_NO_ROW) &&
+            (e->column == column || e->column == REFERENCE_NO_ROW)) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+/* What the source prints: its own derived figure, or the number that an erratum corrects. */
+static double printed_of(const struct reference_table *t, enum reference_figure figure, size_t row,
+                         size_t column)
+{
+    const double published = reference_published(reference_row_at(t, row), figure, column);
+    const struct reference_erratum *e = erratum_of(t, figure, row, column);
+    if (!isnan(published) || e == NULL || e->column == REFERENCE_NO_ROW) {
+        return published;
+    }
+    return figure == REFERENCE_EFFICIENCY ? e->printed / 100 : e->printed;
+}
+
+static void put_line(struct buf *out, const struct reference *r, const struct reference_table *t,
+                     size_t row, size_t column)
+{
+    const struct reference_row *x = reference_row_at(t, row);
+    const struct reference_source *s = &r->sources.items[t->source];
+    csv_text(out, r->name);
+    buf_printf(out, ",%lld,%s,", (long long)r->year, t->name);
+    csv_text(out, x->name);
+    buf_putc(out, ',');
+    csv_text(out, reference_model(r, t, x));
+    buf_printf(out, ",%s", t->axis);
+    csv_number(out, t->columns[column]);
+    buf_putc(out, ',');
+    csv_text(out, t->unit);
+    buf_printf(out, ",%s,%s", reference_scope_to_string(t->scope),
+               reference_quality_to_string(t->quality));
+    csv_number(out, t->quality == REFERENCE_READING ? t->reading_error : NAN);
+    for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
+        const struct reference_span span =
+            reference_derive(r, t, (enum reference_figure)f, row, column);
+        csv_number(out, span.known ? span.value : NAN);
+    }
+    for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
+        csv_number(out, printed_of(t, (enum reference_figure)f, row, column));
+    }
+    const struct reference_erratum *e = NULL;
+    for (int f = 0; f < REFERENCE_FIGURE_COUNT && e == NULL; f++) {
+        e = erratum_of(t, (enum reference_figure)f, row, column);
+    }
+    buf_putc(out, ',');
+    csv_text(out, e == NULL ? "" : e->what);
+    buf_putc(out, ',');
+    csv_text(out, s->title);
+    buf_putc(out, ',');
+    csv_text(out, s->commit);
+    buf_putc(out, '\n');
+}
+
+void report_reference_csv(const struct reference *r, struct buf *out)
+{
+    buf_puts(out, "set,year,table,row,model,axis,column,unit,scope,quality,reading_error,value,"
+                  "speedup,efficiency,"
+                  "price_index,cost,printed_value,printed_speedup,printed_efficiency,"
+                  "printed_price_index,printed_cost,erratum,source,commit\n");
+    vec_each (const struct reference_table, t, &r->tables) {
+        for (size_t row = 0; row < t->rows.len + (t->has_median ? 1 : 0); row++) {
+            for (size_t c = 0; c < t->n_columns; c++) {
+                if (reference_derive(r, t, REFERENCE_VALUE, row, c).known) {
+                    put_line(out, r, t, row, c);
+                }
+            }
+        }
+    }
+}
+
+/* ---- JSON ---- */
+
+static json_t *text_or_null(const char *text)
+{
+    return text == NULL || text[0] == '\0' ? json_null() : json_string(text);
+}
+
+static json_t *number_or_null(double value)
+{
+    return isnan(value) ? json_null() : json_real(value);
+}
+
+static void put_figures(json_t *object, const struct reference *r, const struct reference_table *t,
+                        size_t row, size_t column)
+{
+    json_t *printed = json_object();
+    for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
+        const enum reference_figure figure = (enum reference_figure)f;
+        const struct reference_span s = reference_derive(r, t, figure, row, column);
+        const double p = printed_of(t, figure, row, column);
+        if (s.known) {
+            (void)json_object_set_new(object, reference_figure_to_string(figure),
+                                      json_real(s.value));
+        }
+        if (!isnan(p)) {
+            (void)json_object_set_new(printed, reference_figure_to_string(figure), json_real(p));
+        }
+    }
+    if (json_object_size(printed) > 0) {
+        (void)json_object_set(object, "printed", printed); /* grows in memory only */
+    }
+    json_decref(printed);
+}
+
+static json_t *row_to_json(const struct reference *r, const struct reference_table *t, size_t row)
+{
+    const struct reference_row *x = reference_row_at(t, row);
+    json_t *figures = json_array();
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (reference_derive(r, t, REFERENCE_VALUE, row, c).known) {
+            json_t *figure = json_pack("{s:f}", "column", t->columns[c]);
+            put_figures(figure, r, t, row, c);
+            (void)json_array_append_new(figures, figure); /* grows in memory only */
+        }
+    }
+    return json_pack("{s:s, s:o, s:o}", "name", x->name, "model",
+                     text_or_null(reference_model(r, t, x)), "figures", figures);
+}
+
+static json_t *errata_to_json(const struct reference_table *t)
+{
+    json_t *list = json_array();
+    vec_each (const struct reference_erratum, e, &t->errata) {
+        json_t *row = e->row == REFERENCE_NO_ROW ? json_null()
+                                                 : json_string(reference_row_at(t, e->row)->name);
+        (void)json_array_append_new(
+            list,
+            json_pack("{s:o, s:o, s:s, s:o, s:s}", "row", row, "column",
+                      number_or_null(e->column == REFERENCE_NO_ROW ? NAN : t->columns[e->column]),
+                      "figure", reference_figure_to_string(e->figure), "printed",
+                      number_or_null(e->printed), "what", e->what));
+    }
+    return list;
+}
+
+static json_t *base_to_json(const struct reference *r, const struct reference_table *t)
+{
+    if (t->base == REFERENCE_NO_BASE) {
+        return json_null();
+    }
+    const struct reference_table *b = &r->tables.items[t->base_table];
+    return json_pack(
+        "{s:s, s:o}", "table", b->name, "column",
+        number_or_null(t->base == REFERENCE_BASE_SAME ? NAN : b->columns[t->base_column]));
+}
+
+static json_t *table_to_json(const struct reference *r, const struct reference_table *t)
+{
+    json_t *rows = json_array(), *at = json_object(), *notes = json_array();
+    for (size_t row = 0; row < t->rows.len; row++) {
+        (void)json_array_append_new(rows, row_to_json(r, t, row)); /* grow in memory only */
+    }
+    vec_each (const struct reference_at, it, &t->at) {
+        (void)json_object_set_new(at, it->name, json_real(it->value));
+    }
+    vec_each (char *, note, &t->notes) {
+        (void)json_array_append_new(notes, json_string(*note));
+    }
+    json_t *efficiency = !t->has_efficiency ? json_null()
+                         : t->scale > 0     ? json_real(t->scale)
+                                            : json_string("Columns");
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o}",
+        "name", t->name, "title", t->title, "source", r->sources.items[t->source].id, "quality",
+        reference_quality_to_string(t->quality), "measure", reference_measure_to_string(t->measure),
+        "scope", reference_scope_to_string(t->scope), "unit", t->unit, "axis", t->axis,
+        "readingError", number_or_null(t->quality == REFERENCE_READING ? t->reading_error : NAN),
+        "hardware", text_or_null(reference_hardware(r, t)), "software",
+        text_or_null(reference_software(r, t)), "at", at, "baseline", base_to_json(r, t),
+        "efficiency", efficiency, "rows", rows, "median",
+        t->has_median ? row_to_json(r, t, t->rows.len) : json_null(), "errata", errata_to_json(t),
+        "notes", notes);
+}
+
+void report_reference_json(const struct reference *r, struct buf *out)
+{
+    json_t *sources = json_array(), *tables = json_array(), *notes = json_array();
+    vec_each (const struct reference_source, s, &r->sources) {
+        (void)json_array_append_new(
+            sources, json_pack("{s:s, s:s, s:o, s:o, s:o}", "id", s->id, "title", s->title,
+                               "repository", text_or_null(s->repository), "file",
+                               text_or_null(s->file), "commit", text_or_null(s->commit)));
+    }
+    vec_each (const struct reference_table, t, &r->tables) {
+        (void)json_array_append_new(tables, table_to_json(r, t));
+    }
+    vec_each (char *, note, &r->notes) {
+        (void)json_array_append_new(notes, json_string(*note));
+    }
+    json_text_put(json_pack("{s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "apiVersion",
+                            "benchd.io/v1alpha1", "kind", "Reference", "name", r->name, "title",
+                            r->title, "year", (json_int_t)r->year, "description",
+                            text_or_null(r->description), "sources", sources, "tables", tables,
+                            "notes", notes),
+                  out);
+}

@@ -1,0 +1,304 @@
+/* See reference_layout.h. */
+#include "report/reference_layout.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+
+#include "reference/check.h"
+#include "reference/derive.h"
+#include "result/number.h"
+
+static const char *const captions[] = {
+    [REFERENCE_SPEEDUP] = "Speedup",
+    [REFERENCE_EFFICIENCY] = "Efficiency",
+    [REFERENCE_PRICE_INDEX] = "Price index k / S^2: below 1 more of it pays",
+    [REFERENCE_COST] = "Cost in dollars",
+};
+
+/* ---- cells ---- */
+
+static bool has_erratum(const struct reference_table *t, enum reference_figure figure, size_t row,
+                        size_t column)
+{
+    vec_each (const struct reference_erratum, e, &t->errata) {
+        if (e->figure == figure && e->row == row && e->column == column) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_value(const struct reference_table *t, const struct reference_row *row,
+                      double value, struct buf *out)
+{
+    const bool is_own = row->values != NULL;
+    if (is_own && t->quality == REFERENCE_READING) {
+        buf_putc(out, '~');
+    }
+    if (is_own) {
+        buf_printf(out, "%.*f", reference_decimals(value, row->digits), value);
+    } else {
+        number_format(value, out);
+    }
+}
+
+void reference_layout_put(const struct reference *r, const struct reference_table *t,
+                          enum reference_figure figure, size_t row, size_t column, struct buf *out)
+{
+    const struct reference_span s = reference_derive(r, t, figure, row, column);
+    if (!s.known) {
+        buf_putc(out, '-');
+        return;
+    }
+    if (figure == REFERENCE_VALUE) {
+        put_value(t, reference_row_at(t, row), s.value, out);
+    } else if (figure == REFERENCE_EFFICIENCY) {
+        buf_printf(out, "%.2f%%", 100 * s.value);
+    } else {
+        number_format(s.value, out);
+    }
+    if (has_erratum(t, figure, row, column) || reference_differs(r, t, figure, row, column)) {
+        buf_putc(out, '*');
+    }
+}
+
+static void column_title(struct table *table, const char *name, enum table_align align)
+{
+    _cleanup_(freep) char *title = xstrdup(name);
+    for (char *c = title; *c != '\0'; c++) {
+        *c = (char)toupper((unsigned char)*c);
+    }
+    table_column(table, title, align);
+}
+
+static void figure_cell(struct table *table, const struct reference *r,
+                        const struct reference_table *t, enum reference_figure figure, size_t row,
+                        size_t column)
+{
+    struct buf text = BUF_INIT;
+    reference_layout_put(r, t, figure, row, column, &text);
+    table_cell(table, "%s", buf_cstr(&text));
+    buf_done(&text);
+}
+
+static void column_text(double column, struct buf *out)
+{
+    buf_printf(out, "%.*f", reference_decimals(column, -1), column);
+}
+
+struct table *reference_layout_table(const struct reference *r, const struct reference_table *t,
+                                     enum reference_figure figure, bool is_turned)
+{
+    struct table *table = table_new();
+    const size_t n_rows = t->rows.len + (t->has_median ? 1 : 0);
+    column_title(table, t->axis, is_turned ? TABLE_RIGHT : TABLE_LEFT);
+    for (size_t i = 0; i < (is_turned ? n_rows : t->n_columns); i++) {
+        struct buf title = BUF_INIT;
+        if (is_turned) {
+            buf_puts(&title, reference_row_at(t, i)->name);
+        } else {
+            column_text(t->columns[i], &title);
+        }
+        table_column(table, buf_cstr(&title), TABLE_RIGHT);
+        buf_done(&title);
+    }
+    for (size_t i = 0; i < (is_turned ? t->n_columns : n_rows); i++) {
+        struct buf head = BUF_INIT;
+        if (is_turned) {
+            column_text(t->columns[i], &head);
+        } else {
+            buf_puts(&head, reference_row_at(t, i)->name);
+        }
+        table_cell(table, "%s", buf_cstr(&head));
+        buf_done(&head);
+        for (size_t k = 0; k < (is_turned ? n_rows : t->n_columns); k++) {
+            figure_cell(table, r, t, figure, is_turned ? k : i, is_turned ? i : k);
+        }
+    }
+    return table;
+}
+
+void reference_layout_caption(const struct reference_table *t, enum reference_figure figure,
+                              struct buf *out)
+{
+    static const char *const of_scope[] = {"the whole job", "one worker", "one thread"};
+    if (figure != REFERENCE_VALUE) {
+        buf_puts(out, captions[figure]);
+        return;
+    }
+    if (t->measure == REFERENCE_RATIO) {
+        buf_puts(out, "Ratio");
+        return;
+    }
+    buf_printf(out, "%s in %s, %s",
+               t->measure == REFERENCE_OTHER ? "Figure" : reference_measure_to_string(t->measure),
+               t->unit, of_scope[t->scope]);
+}
+
+/* ---- sentences ---- */
+
+void reference_sentences_add(struct reference_sentences *s, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    *vec_push(&s->list) = xvasprintf(fmt, ap);
+    va_end(ap);
+}
+
+void reference_sentences_done(struct reference_sentences *s)
+{
+    vec_each (char *, text, &s->list) {
+        free(*text);
+    }
+    vec_done(&s->list);
+}
+
+void reference_layout_head(const struct reference *r, struct reference_sentences *ret)
+{
+    if (r->description[0] != '\0') {
+        reference_sentences_add(ret, "%s.", r->description);
+    }
+    if (r->model[0] != '\0') {
+        reference_sentences_add(ret, "Model: %s.", r->model);
+    }
+    if (r->hardware[0] != '\0') {
+        reference_sentences_add(ret, "Hardware: %s.", r->hardware);
+    }
+    if (r->software[0] != '\0') {
+        reference_sentences_add(ret, "Software: %s.", r->software);
+    }
+    vec_each (char *, note, &r->notes) {
+        reference_sentences_add(ret, "%s.", *note);
+    }
+}
+
+static void add_conditions(const struct reference_table *t, struct reference_sentences *ret)
+{
+    struct buf text = BUF_INIT;
+    vec_each (const struct reference_at, at, &t->at) {
+        buf_printf(&text, "%s%s ", text.len == 0 ? "" : ", ", at->name);
+        column_text(at->value, &text);
+    }
+    if (text.len > 0) {
+        reference_sentences_add(ret, "All with %s.", buf_cstr(&text));
+    }
+    buf_done(&text);
+    if (t->model != NULL) {
+        reference_sentences_add(ret, "Model: %s.", t->model);
+    }
+    if (t->hardware != NULL) {
+        reference_sentences_add(ret, "Hardware: %s.", t->hardware);
+    }
+    if (t->software != NULL) {
+        reference_sentences_add(ret, "Software: %s.", t->software);
+    }
+}
+
+static void add_derivation(const struct reference *r, const struct reference_table *t,
+                           struct reference_sentences *ret)
+{
+    if (t->base != REFERENCE_NO_BASE) {
+        const struct reference_table *base = &r->tables.items[t->base_table];
+        const bool is_time = t->measure == REFERENCE_TIME;
+        struct buf at = BUF_INIT;
+        if (t->base == REFERENCE_BASE_SAME) {
+            buf_printf(&at, "the same %s", base->axis);
+        } else {
+            buf_printf(&at, "%s ", base->axis);
+            column_text(base->columns[t->base_column], &at);
+        }
+        reference_sentences_add(ret,
+                                "Recomputed here: speedup S = %s, X_1 of the same row at %s%s%s.",
+                                is_time ? "X_1 / X" : "X / X_1", buf_cstr(&at),
+                                base == t ? "" : " of the table ", base == t ? "" : base->name);
+        buf_done(&at);
+    }
+    if (t->has_efficiency) {
+        if (t->scale > 0) {
+            reference_sentences_add(ret, "Efficiency E = S / %g.", t->scale);
+        } else if (t->base == REFERENCE_BASE_COLUMN && &r->tables.items[t->base_table] == t &&
+                   t->columns[t->base_column] != 1) {
+            reference_sentences_add(ret, "Efficiency E = S / (%s / %g).", t->axis,
+                                    t->columns[t->base_column]);
+        } else {
+            reference_sentences_add(ret, "Efficiency E = S / %s.", t->axis);
+        }
+    }
+}
+
+static void add_source(const struct reference *r, const struct reference_table *t,
+                       struct reference_sentences *ret)
+{
+    static const char *const how[] = {
+        [REFERENCE_TABLE] = "printed as text",
+        [REFERENCE_LABEL] = "printed as labels in a chart",
+        [REFERENCE_READING] = "read off a chart",
+        [REFERENCE_RAW] = "written by the program that measured",
+    };
+    const struct reference_source *s = &r->sources.items[t->source];
+    struct buf text = BUF_INIT;
+    buf_printf(&text, "Source: %s", s->title);
+    if (s->repository[0] != '\0') {
+        buf_printf(&text, "; %s", s->repository);
+    }
+    if (s->file[0] != '\0') {
+        buf_printf(&text, ", %s", s->file);
+    }
+    if (s->commit[0] != '\0') {
+        buf_printf(&text, " @ %s", s->commit);
+    }
+    buf_printf(&text, "; %s", how[t->quality]);
+    if (t->quality == REFERENCE_READING) {
+        buf_printf(&text, " to about %g", t->reading_error);
+    }
+    reference_sentences_add(ret, "%s.", buf_cstr(&text));
+    buf_done(&text);
+}
+
+static void add_erratum(const struct reference_table *t, const struct reference_erratum *e,
+                        struct reference_sentences *ret)
+{
+    struct buf where = BUF_INIT;
+    if (e->row != REFERENCE_NO_ROW) {
+        buf_printf(&where, "%s, ", reference_row_at(t, e->row)->name);
+    }
+    if (e->column != REFERENCE_NO_ROW) {
+        buf_printf(&where, "%s ", t->axis);
+        column_text(t->columns[e->column], &where);
+        buf_puts(&where, ", ");
+    }
+    buf_puts(&where, reference_figure_to_string(e->figure));
+    if (!isnan(e->printed)) {
+        buf_printf(&where, " (printed %.*f%s)", reference_decimals(e->printed, -1), e->printed,
+                   e->figure == REFERENCE_EFFICIENCY ? "%" : "");
+    }
+    reference_sentences_add(ret, "Erratum: %s: %s.", buf_cstr(&where), e->what);
+    buf_done(&where);
+}
+
+void reference_layout_sentences(const struct reference *r, const struct reference_table *t,
+                                struct reference_sentences *ret)
+{
+    add_conditions(t, ret);
+    add_derivation(r, t, ret);
+    if (!isnan(t->overall_median)) {
+        struct buf text = BUF_INIT;
+        number_format(reference_overall_median(r, t).value, &text);
+        reference_sentences_add(ret, "Median of all cells: %s (printed %.2f).", buf_cstr(&text),
+                                t->overall_median);
+        buf_done(&text);
+    }
+    vec_each (const struct reference_row, row, &t->rows) {
+        if (!isnan(row->sum)) {
+            reference_sentences_add(ret, "%s adds up to %g, as is printed.", row->name, row->sum);
+        }
+    }
+    add_source(r, t, ret);
+    vec_each (const struct reference_erratum, e, &t->errata) {
+        add_erratum(t, e, ret);
+    }
+    vec_each (char *, note, &t->notes) {
+        reference_sentences_add(ret, "%s.", *note);
+    }
+}

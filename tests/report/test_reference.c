@@ -1,0 +1,160 @@
+/* Published figures: whole outputs in golden/, and what may not be compared with a run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/reference.h"
+
+#include <string.h>
+
+#include "../golden_csv.h"
+#include "../golden_json.h"
+#include "reference/shipped.h"
+#include "report_runs.h"
+
+static void the_first_of_the_seeds_on_a_terminal(void **state)
+{
+    (void)state;
+    struct reference *r = reference_shipped_load("paddle-vgg16-cpu-2018");
+    struct buf out = BUF_INIT;
+    report_reference_text(r, &(struct report_opts){.columns = 80}, &out);
+    golden_check("tests/report/golden/reference.txt", buf_cstr(&out));
+    buf_done(&out);
+    reference_free(r);
+}
+
+/* No line of any set is wider than the terminal: tables turn, and numbers do not break. */
+static void every_set_fits_a_terminal(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < reference_shipped_count; i++) {
+        struct reference *r = reference_shipped_load(reference_shipped[i].name);
+        struct buf out = BUF_INIT;
+        report_reference_text(r, &(struct report_opts){.columns = 80}, &out);
+        for (const char *line = buf_cstr(&out); *line != '\0';) {
+            const size_t len = strcspn(line, "\n");
+            if (len > 80) {
+                fail_msg("%s: %zu characters: %.*s", r->name, len, (int)len, line);
+            }
+            line += len + (line[len] != '\0');
+        }
+        buf_done(&out);
+        reference_free(r);
+    }
+}
+
+static void other_forms(void **state)
+{
+    (void)state;
+    struct reference *r = reference_shipped_load("mlbench-charts-2019");
+    struct buf out = BUF_INIT;
+    report_reference_markdown(r, &out);
+    golden_check("tests/report/golden/reference.md", buf_cstr(&out));
+    buf_clear(&out);
+    report_reference_csv(r, &out);
+    golden_check_csv("tests/report/golden/reference.csv", buf_cstr(&out), 1e-9);
+    buf_clear(&out);
+    reference_free(r);
+    r = reference_shipped_load("horovod-2017");
+    report_reference_json(r, &out);
+    json_t *document = json_loads(buf_cstr(&out), 0, NULL);
+    golden_check_json("tests/report/golden/reference.json", document);
+    json_decref(document);
+    buf_done(&out);
+    reference_free(r);
+}
+
+static void beside(const char *run, const char *set, const char *golden)
+{
+    struct fixture f;
+    report_run_find(run)->make(&f);
+    struct reference *r = reference_shipped_load(set);
+    const struct reference_beside b = {.reference = r, .result = f.result, .year = 2026};
+    struct buf out = BUF_INIT;
+    if (strstr(golden, ".md") != NULL) {
+        report_beside_markdown(&b, &out);
+    } else {
+        report_beside_text(&b, &(struct report_opts){.columns = 80}, &out);
+    }
+    golden_check(golden, buf_cstr(&out));
+    buf_done(&out);
+    reference_free(r);
+    fixture_done(&f);
+}
+
+static void the_run_of_the_same_points(void **state)
+{
+    (void)state;
+    beside("acceleration", "paddle-vgg16-cpu-2018", "tests/report/golden/beside.txt");
+}
+
+static void a_run_of_another_kind(void **state)
+{
+    (void)state;
+    beside("sweep", "mlbench-charts-2019", "tests/report/golden/beside.md");
+}
+
+/* Hardware, model, unit, batch, year: of each that is the same nothing is said. */
+static void what_is_the_same_is_not_listed(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "name: mine\ntitle: T\nyear: 2026\nmodel: M\n"
+        "hardware: Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz\n"
+        "sources: [{id: s, title: S}]\ntables:\n"
+        "- name: one\n  title: T\n  source: s\n  quality: Table\n  unit: samples/s\n"
+        "  axis: trainers\n  columns: [1]\n  at: {pservers: 0}\n  rows: [{name: a, values: [16]}]\n"
+        "- name: t\n  baseline: {table: one, column: 1}\n  efficiency: Columns\n  title: T\n  "
+        "source: s\n  quality: Table\n  unit: samples/s\n"
+        "  axis: trainers\n  columns: [1, 20]\n  at: {pservers: 20, batch_size: 128}\n"
+        "  rows: [{name: a, workload: vgg16-fluid-fc512, values: [16, 260]}]\n";
+    struct diags diags = {0};
+    struct reference *r = NULL;
+    struct fixture f;
+    report_run_find("acceleration")->make(&f);
+    assert_int_equal(reference_load(text, strlen(text), &r, &diags), 0);
+    struct reference_beside b = {.reference = r, .result = f.result, .year = 2026};
+    struct buf out = BUF_INIT;
+    report_beside_text(&b, &(struct report_opts){.columns = 400}, &out);
+    assert_null(strstr(buf_cstr(&out), "Do not compare the throughputs"));
+    assert_non_null(strstr(buf_cstr(&out), "263.3 (78.64%)"));
+    assert_non_null(strstr(buf_cstr(&out), "260 (81.25%)"));
+    assert_null(strstr(buf_cstr(&out), "baselines differ"));
+    b.year = 2027;
+    buf_clear(&out);
+    report_beside_text(&b, &(struct report_opts){.columns = 400}, &out);
+    assert_non_null(strstr(
+        buf_cstr(&out), "Do not compare the throughputs: another year (here 2027, there 2026)."));
+    b.year = 2026;
+    free(r->tables.items[1].rows.items[0].workload);
+    r->tables.items[1].rows.items[0].workload = NULL;
+    buf_clear(&out);
+    report_beside_text(&b, &(struct report_opts){.columns = 400}, &out);
+    assert_non_null(
+        strstr(buf_cstr(&out), "throughputs: another model (here vgg16-fluid-fc512, there M).\n"));
+    r->tables.items[1].at.items[1].value = 64;
+    r->tables.items[1].at.items[0].value = 10;
+    buf_clear(&out);
+    report_beside_text(&b, &(struct report_opts){.columns = 400}, &out);
+    assert_non_null(strstr(buf_cstr(&out), "other pservers (here 20"));
+    assert_non_null(strstr(buf_cstr(&out), "other batch_size (here 128"));
+    buf_done(&out);
+    reference_free(r);
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_of_the_seeds_on_a_terminal),
+        cmocka_unit_test(every_set_fits_a_terminal),
+        cmocka_unit_test(other_forms),
+        cmocka_unit_test(the_run_of_the_same_points),
+        cmocka_unit_test(a_run_of_another_kind),
+        cmocka_unit_test(what_is_the_same_is_not_listed),
+    };
+    return cmocka_run_group_tests_name("report/reference", tests, NULL, NULL);
+}
