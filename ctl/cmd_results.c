@@ -1,6 +1,7 @@
 /* benchctl results RUN: prints the tables of a run. */
 #include "base/str.h"
 #include "ctl/backend.h"
+#include "ctl/reference.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
 
@@ -16,12 +17,30 @@ static enum exit_code take_by(const struct cli *cli, bool *ret_is_by_node)
     return EXIT_OK;
 }
 
+/* --reference NAME: *ret stays NULL without it. */
+static enum exit_code take_reference(const struct cli *cli, struct reference **ret)
+{
+    const char *name = args_get(&cli->args, "reference", NULL);
+    if (name == NULL) {
+        return EXIT_OK;
+    }
+    if (cli_output_is(cli, "csv") || cli_output_is(cli, "json")) {
+        return cli_error(EXIT_USAGE, "print both: results RUN, and reference NAME",
+                         "--reference has text and markdown (got -o %s)", cli->output);
+    }
+    return reference_open(name, ret);
+}
+
 static enum exit_code run(struct cli *cli)
 {
+    struct reference *reference = NULL;
     bool is_by_node;
     struct backend *b = NULL;
     struct loaded_run run = {0};
     enum exit_code code = take_by(cli, &is_by_node);
+    if (code == EXIT_OK) {
+        code = take_reference(cli, &reference);
+    }
     if (code == EXIT_OK) {
         code = backend_open(cli, &b);
     }
@@ -34,6 +53,10 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK) {
         code = (is_by_node ? show_nodes : show_result)(cli, run.result);
     }
+    if (code == EXIT_OK && reference != NULL) {
+        code = reference_show_beside(cli, reference, run.result);
+    }
+    reference_free(reference);
     loaded_run_done(&run);
     backend_free(b);
     return code;
@@ -41,6 +64,7 @@ static enum exit_code run(struct cli *cli)
 
 static const struct arg_opt opts[] = {
     {"by", 0, "point|node", "Print a row for each point (the default) or for each node"},
+    {"reference", 0, "SET", "Print a set of published figures beside it; see: benchctl reference"},
 };
 
 const struct verb verb_results = {
@@ -50,6 +74,7 @@ const struct verb verb_results = {
     .examples = "  benchctl results 7k3fq\n"
                 "  benchctl results vgg16-pserver-sweep-7k3fq -o csv > results.csv\n"
                 "  benchctl results 7k3fq --by node\n"
+                "  benchctl results 7k3fq --reference paddle-vgg16-cpu-2018\n"
                 "  benchctl results 7k3fq --store sqlite:results.db -o json\n",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),

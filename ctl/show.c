@@ -20,7 +20,7 @@ unsigned show_columns(int fd)
     return columns != NULL && parse_i64_in(columns, 20, 1000, &n) == 0 ? (unsigned)n : 80;
 }
 
-static struct report_opts terminal_opts(const struct cli *cli)
+struct report_opts show_opts(const struct cli *cli)
 {
     return (struct report_opts){
         .columns = show_columns(STDOUT_FILENO),
@@ -39,7 +39,7 @@ enum exit_code show_result(const struct cli *cli, const struct result *result)
     } else if (cli_output_is(cli, "markdown")) {
         report_markdown(result, &out);
     } else {
-        const struct report_opts opts = terminal_opts(cli);
+        const struct report_opts opts = show_opts(cli);
         report_text(result, &opts, &out);
     }
     enum exit_code code = cli_print(&out);
@@ -57,7 +57,7 @@ enum exit_code show_nodes(const struct cli *cli, const struct result *result)
     } else if (cli_output_is(cli, "markdown")) {
         report_nodes_markdown(result, &out);
     } else {
-        const struct report_opts opts = terminal_opts(cli);
+        const struct report_opts opts = show_opts(cli);
         report_nodes_text(result, &opts, &out);
     }
     enum exit_code code = cli_print(&out);
@@ -75,7 +75,7 @@ enum exit_code show_comparison(const struct cli *cli, const struct comparison *c
     } else if (cli_output_is(cli, "markdown")) {
         report_compare_markdown(comparison, &out);
     } else {
-        const struct report_opts opts = terminal_opts(cli);
+        const struct report_opts opts = show_opts(cli);
         report_compare_text(comparison, &opts, &out);
     }
     enum exit_code code = cli_print(&out);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ctl/cli.h"
+#include "report/report.h"
 #include "result/result.h"
 
 #define SHOW_FORMATS "text|markdown|csv|json"
@@ -14,5 +15,7 @@ enum exit_code show_comparison(const struct cli *cli, const struct comparison *c
 /* EXIT_RUN_FAILED if the run or a trial failed, else EXIT_THRESHOLD if a threshold was missed or
  * could not be judged, else EXIT_OK. */
 enum exit_code show_exit_code(const struct result *result);
+/* How stdout is: its width, colour and characters. */
+struct report_opts show_opts(const struct cli *cli);
 /* Columns of the terminal at `fd`: its width, $COLUMNS, or 80. */
 unsigned show_columns(int fd);

@@ -5,7 +5,7 @@ import pathlib
 
 import cli
 
-VERBS = ["init", "try", "validate", "plan", "run", "get", "describe", "results", "report", "compare", "logs",
+VERBS = ["init", "try", "validate", "plan", "run", "get", "describe", "results", "report", "compare", "reference", "logs",
          "attach", "cancel", "delete", "undelete", "version", "help"]
 SHIPPED = sorted(path.stem for path in (cli.ROOT / "benchmarks").glob("*.yaml"))
 

@@ -1,0 +1,77 @@
+/* See reference.h. */
+#include "ctl/reference.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "ctl/find.h"
+#include "ctl/show.h"
+#include "reference/shipped.h"
+#include "report/reference.h"
+
+static enum exit_code open_file(const char *path, struct reference **ret)
+{
+    struct definition_file file = {0};
+    struct diags diags = {0};
+    struct err err;
+    const int r = definition_read(path, &file, &err);
+    enum exit_code code = EXIT_OK;
+    if (r < 0) {
+        code = cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    } else if (reference_load(file.text, file.len, ret, &diags) < 0) {
+        struct buf out = BUF_INIT;
+        diags_format(&diags, file.path, file.text, &out);
+        (void)fputs(buf_cstr(&out), stderr); /* the exit code says so too */
+        buf_done(&out);
+        code = EXIT_USAGE;
+    }
+    diags_done(&diags);
+    definition_file_done(&file);
+    return code;
+}
+
+enum exit_code reference_open(const char *name, struct reference **ret)
+{
+    if (definition_is_file(name)) {
+        return open_file(name, ret);
+    }
+    *ret = reference_shipped_load(name);
+    if (*ret != NULL) {
+        return EXIT_OK;
+    }
+    const char *meant = reference_shipped_suggest(name);
+    _cleanup_(freep) char *fix = meant == NULL ? xstrdup("list them with: benchctl reference")
+                                               : xasprintf("did you mean '%s'?", meant);
+    return cli_error(EXIT_NOT_FOUND, fix, "there is no reference '%s'", name);
+}
+
+static int year_of(int64_t unix_ms)
+{
+    char date[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(unix_ms, date);
+    int64_t year = 0;
+    date[4] = '\0';                           /* of "2026-11-21T..." */
+    (void)parse_i64_in(date, 0, 9999, &year); /* our own text */
+    return (int)year;
+}
+
+enum exit_code reference_show_beside(const struct cli *cli, const struct reference *r,
+                                     const struct result *result)
+{
+    const struct reference_beside beside = {
+        .reference = r, .result = result, .year = year_of(result->def->created_unix_ms)};
+    struct buf out = BUF_INIT;
+    if (cli_output_is(cli, "markdown")) {
+        report_beside_markdown(&beside, &out);
+    } else {
+        const struct report_opts opts = show_opts(cli);
+        report_beside_text(&beside, &opts, &out);
+    }
+    const enum exit_code code = cli_print(&out);
+    buf_done(&out);
+    return code;
+}

@@ -1,0 +1,13 @@
+/* Published figures on the command line: the sets that ship, and files of the same form. */
+#pragma once
+
+#include "base/exit_code.h"
+#include "ctl/cli.h"
+#include "reference/reference.h"
+#include "result/result.h"
+
+/* NAME: a file (as definition_is_file says), or a shipped set. Owned; or prints what is wrong. */
+enum exit_code reference_open(const char *name, struct reference **ret);
+/* Prints it beside a run, as `-o` asks: text or markdown. */
+enum exit_code reference_show_beside(const struct cli *cli, const struct reference *r,
+                                     const struct result *result);

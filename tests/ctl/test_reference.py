@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""benchctl reference, and results --reference: what is printed, and all that follows from published figures computed
+again here, without the code that is tested."""
+import csv
+import io
+import json
+import math
+import statistics
+
+import cli
+
+FOLDER = cli.ROOT / "benchmarks" / "reference"
+SHIPPED = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+BAD = "name: mine\ntitle: T\nyear: 2020\nsources: [{id: s, title: S}]\ntables: []\n"
+
+
+def close(a, b):
+    return math.isclose(a, b, rel_tol=1e-12)
+
+
+class Reference(cli.CliCase):
+    def document(self, name):
+        return json.loads(self.ctl("reference", name, "-o", "json").stdout)
+
+    def test_the_list_has_every_file(self):
+        items = json.loads(self.ctl("reference", "-o", "json").stdout)["items"]
+        self.assertEqual([item["name"] for item in items], SHIPPED)
+        self.assertGreaterEqual(len(SHIPPED), 10)
+        rows = list(csv.DictReader(io.StringIO(self.ctl("reference", "-o", "csv").stdout)))
+        self.assertEqual([row["name"] for row in rows], SHIPPED)
+        self.assertEqual([int(row["figures"]) for row in rows], [item["figures"] for item in items])
+        text = self.ctl("reference").stdout
+        self.assertEqual([line.split()[0] for line in text.splitlines()], ["NAME", *SHIPPED])
+        self.assertIn("| tf-sheet-2017 |", self.ctl("reference", "-o", "markdown").stdout)
+
+    def test_every_set_has_every_form(self):
+        for name in SHIPPED:
+            with self.subTest(name):
+                document = self.document(name)
+                self.assertEqual((document["apiVersion"], document["kind"], document["name"]),
+                                 ("benchd.io/v1alpha1", "Reference", name))
+                sources = {source["id"] for source in document["sources"]}
+                rows = list(csv.DictReader(io.StringIO(self.ctl("reference", name, "-o", "csv").stdout)))
+                figures = 0
+                for table in document["tables"]:
+                    self.assertIn(table["source"], sources)
+                    self.assertEqual(table["readingError"] is not None, table["quality"] == "Reading")
+                    figures += sum(len(row["figures"]) for row in table["rows"] + [table["median"] or {"figures": []}])
+                self.assertEqual(len(rows), figures)
+                self.assertTrue(all(row["quality"] == "Reading" or row["reading_error"] == "" for row in rows))
+                self.assertTrue(self.ctl("reference", name).stdout.startswith(f"{name}   {document['year']}\n"))
+                self.assertIn(f"({document['year']})", self.ctl("reference", name, "-o", "markdown").stdout.splitlines()[0])
+
+    def recompute(self, tables, table, row, figure):
+        """(speedup, efficiency) of a figure, None where nothing follows."""
+        base, column = table["baseline"], figure["column"]
+        speedup = figure["value"] if table["measure"] == "Ratio" else None
+        if base is not None:
+            at = column if base["column"] is None else base["column"]
+            one = [f["value"] for r in tables[base["table"]]["rows"] if r["name"] == row["name"]
+                   for f in r["figures"] if f["column"] == at]
+            if one:
+                speedup = one[0] / figure["value"] if table["measure"] == "Time" else figure["value"] / one[0]
+        efficiency = table["efficiency"]
+        if speedup is None or efficiency is None:
+            return speedup, None
+        if efficiency == "Columns":
+            unit = base["column"] if base is not None and base["table"] == table["name"] else 1
+            return speedup, speedup / (column / unit)
+        return speedup, speedup / efficiency
+
+    def test_what_follows_from_figures_is_computed_again(self):
+        seen = 0
+        for name in SHIPPED:
+            tables = {table["name"]: table for table in self.document(name)["tables"]}
+            for table in tables.values():
+                excused = {(e["row"], e["column"], e["figure"]) for e in table["errata"]}
+                for row in table["rows"]:
+                    for figure in row["figures"]:
+                        speedup, efficiency = self.recompute(tables, table, row, figure)
+                        for key, value in (("speedup", speedup), ("efficiency", efficiency)):
+                            with self.subTest(f"{name} {table['name']} {row['name']} {figure['column']} {key}"):
+                                if key in figure:
+                                    self.assertTrue(close(figure[key], value), (figure[key], value))
+                                printed = figure.get("printed", {}).get(key)
+                                if printed is None:
+                                    continue
+                                seen += 1
+                                names = {(r, c, key) for r in (row["name"], None) for c in (figure["column"], None)}
+                                if not excused & names:  # two decimals are printed, of figures of two to four digits
+                                    self.assertAlmostEqual(printed, value, delta=0.05 if key == "speedup" else 0.005)
+        self.assertGreater(seen, 100)
+
+    def test_the_eight_percentages(self):
+        table, = [t for t in self.document("paddle-vgg16-cpu-2018")["tables"] if t["name"] == "acceleration"]
+        one = {"PaddlePaddle Fluid": 16.74, "PaddlePaddle v2": 17.60}
+        printed = [78.64, 77.47, 62.44, 60.89, 92.85, 75.93, 60.60, 59.20]
+        cells = [(row["name"], figure) for row in table["rows"] for figure in row["figures"]]
+        self.assertEqual(len(cells), 8)
+        for (name, figure), percent in zip(cells, printed):
+            self.assertLess(abs(100 * figure["efficiency"] - percent), 0.01)
+            self.assertTrue(close(figure["efficiency"], figure["value"] / (figure["column"] * one[name])))
+        text = self.ctl("reference", "paddle-vgg16-cpu-2018").stdout
+        self.assertIn("PaddlePaddle Fluid    78.64%   77.48%*   62.44%   60.89%\n", text)
+
+    def test_the_medians_of_the_sheet(self):
+        table = self.document("tf-sheet-2017")["tables"][0]
+        medians = {f["column"]: f for f in table["median"]["figures"]}
+        self.assertEqual([f"{100 * medians[n]['efficiency']:.2f}" for n in (2, 4, 8)], ["96.36", "96.04", "93.03"])
+        for n, figure in medians.items():
+            cells = [f["efficiency"] for row in table["rows"] for f in row["figures"] if f["column"] == n]
+            self.assertEqual(len(cells), 16)
+            self.assertTrue(close(statistics.median(cells), figure["efficiency"]))
+        swapped, = [e for e in table["errata"] if e["printed"] == 596]
+        self.assertEqual((swapped["column"], swapped["figure"]), (4, "value"))
+
+    def test_names_and_files(self):
+        self.assertIn("did you mean 'tf-sheet-2017'?", self.ctl("reference", "tf-shet-2017", code=3).stderr)
+        self.assertIn("list them with: benchctl reference", self.ctl("reference", "x", code=3).stderr)
+        path = self.folder / "mine.yaml"
+        path.write_text((FOLDER / "horovod-2017.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+        self.assertEqual(self.ctl("reference", str(path)).stdout, self.ctl("reference", "horovod-2017").stdout)
+        path.write_text(BAD, encoding="utf-8")
+        self.assertIn("mine.yaml:5:9: error: tables: the list is empty", self.ctl("reference", str(path), code=2).stderr)
+        self.ctl("reference", "./none.yaml", code=3)
+
+    def test_beside_a_run(self):
+        run = self.run_tiny(pservers=(3,), trainers=(1, 2), repeats=1)["run"]
+        done = self.ctl("results", run, "--store", self.store, "--reference", "mlbench-raw-2021")
+        self.assertTrue(done.stdout.startswith(self.ctl("results", run, "--store", self.store).stdout))
+        text = " ".join(done.stdout.split())
+        self.assertIn("trainers 2", text)
+        self.assertIn("105.973 (80.75%) MPI", text)
+        for reason in ("other hardware (here ", "another model (here vgg16-fluid-fc512, there ResNet-20, CIFAR-10)",
+                       "another unit (here samples/s, there s)", "another year (here 2", "this run is a rehearsal"):
+            self.assertIn(reason, text)
+        self.assertIn("Nothing of this run stands beside this table", " ".join(
+            self.ctl("results", run, "--store", self.store, "--reference", "paddle-vgg16-cpu-2018").stdout.split()))
+        markdown = self.ctl("results", run, "--store", self.store, "--reference", "horovod-2017", "-o", "markdown").stdout
+        self.assertIn("## Beside Horovod beside parameter servers on 16 GPUs (2017)", markdown)
+        self.ctl("results", run, "--store", self.store, "--reference", "nosuch", code=3)
+        for form in ("csv", "json"):
+            done = self.ctl("results", run, "--store", self.store, "--reference", "horovod-2017", "-o", form, code=2)
+            self.assertIn("--reference has text and markdown", done.stderr)
+
+
+if __name__ == "__main__":
+    cli.main()
