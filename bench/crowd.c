@@ -3,6 +3,8 @@
  *
  *   crowd TRAINERS SERVERS STEPS COMPUTE_MS
  *
+ * With 0 servers the trainers only sleep: what a step takes without an exchange.
+ *
  * The trainers send the same gradient, which they share, and receive the parameters into the same
  * memory: the last one to finish a step writes what the first one wrote. So 100 trainers need the
  * memory of one. What they receive is checked against one process that computes it alone: each
@@ -39,7 +41,9 @@
 /* Shared by all processes. */
 struct shared {
     int64_t step_ns[MAX_PROCESSES]; /* of trainer 0 */
-    size_t early_peak_bytes[MAX_PROCESSES];
+    int64_t duration_ns;            /* of trainer 0, from the barrier to the end of the last step */
+    int64_t trainer_cpu_ns[MAX_PROCESSES]; /* from the barrier to the end, without checking */
+    struct ps_server_stats servers[MAX_PROCESSES]; /* round_ns is not kept */
 };
 
 struct crowd {
@@ -52,6 +56,7 @@ struct crowd {
     float *grad, *params; /* (N_PARAMS) shared */
     uint32_t *want;       /* (steps + WARMUP, slices.n) CRCs of the parameters */
     struct shared *shared;
+    int64_t checked_cpu_ns; /* of this process: what check_params has used */
 };
 
 static void must(int r, const char *who, uint32_t index, const char *why)
@@ -135,7 +140,8 @@ static void serve(struct crowd *c, uint32_t index)
     struct err err;
     int r = ps_server_run(&p, c->listeners[index], &stats, &fault, &err);
     must(r, "pserver", index, err.msg);
-    c->shared->early_peak_bytes[index] = stats.early_peak_bytes;
+    stats.round_ns = NULL;
+    c->shared->servers[index] = stats;
     _exit(0);
 }
 
@@ -147,14 +153,19 @@ static void sleep_for(int64_t ns)
     }
 }
 
-static void check_params(const struct crowd *c, uint32_t index, uint32_t step)
+static void check_params(struct crowd *c, uint32_t index, uint32_t step)
 {
+    if (c->n_servers == 0) {
+        return; /* nothing was received */
+    }
+    const int64_t begin_ns = clock_thread_cpu_ns();
     for (uint32_t i = (index + step) % CHECKED_EACH; i < c->slices.n; i += CHECKED_EACH) {
         struct slice s = slices_get(&c->slices, i);
         uint32_t got = crc32c(0, c->params + s.offset, s.len * sizeof(float));
         bool is_right = got == c->want[(size_t)step * c->slices.n + i];
         must(is_right ? 0 : -1, "trainer", index, "it received a wrong sum");
     }
+    c->checked_cpu_ns += clock_thread_cpu_ns() - begin_ns;
 }
 
 /* A forward pass of a third of the time, then a backward pass: in parts, with the bytes of VGG16's
@@ -186,8 +197,20 @@ static void compute_backward(const struct crowd *c, struct exchange *x)
     }
 }
 
-static void train(struct crowd *c, uint32_t index)
+static void apply_nothing(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
+                          const float *grad_sum, float grad_scale)
 {
+    (void)ctx, (void)t, (void)offset, (void)n, (void)params, (void)grad_sum, (void)grad_scale;
+}
+
+static struct exchange *open_exchange(struct crowd *c, uint32_t index)
+{
+    struct err err;
+    struct exchange *x;
+    if (c->n_servers == 0) {
+        must(exchange_none_new(apply_nothing, NULL, N_PARAMS, &x, &err), "trainer", index, err.msg);
+        return x;
+    }
     struct net_addr *addrs = xnew_array(struct net_addr, c->n_servers);
     struct exchange_ps_params p = {
         .self = id_of(ROLE_TRAINER, index),
@@ -195,7 +218,6 @@ static void train(struct crowd *c, uint32_t index)
         .slices = c->slices,
         .rendezvous_ns = RENDEZVOUS_NS,
     };
-    struct err err;
     for (uint32_t s = 0; s < c->n_servers; s++) {
         char text[32];
         (void)snprintf(text, sizeof(text), "127.0.0.1:%u", c->ports[s]);
@@ -203,12 +225,23 @@ static void train(struct crowd *c, uint32_t index)
     }
     memcpy(p.secret, c->secret, sizeof(p.secret));
     memcpy(p.digest, c->digest, sizeof(p.digest));
-    struct exchange *x;
-    struct exchange_times times;
     must(exchange_ps_new(&p, &x, &err), "trainer", index, err.msg);
+    free(addrs);
+    return x;
+}
+
+static void train(struct crowd *c, uint32_t index)
+{
+    struct exchange *x = open_exchange(c, index);
+    struct exchange_times times;
+    struct err err;
+    int64_t barrier_ns = 0, cpu_ns = 0;
     for (uint32_t step = 0; step < c->steps + WARMUP; step++) {
         if (step == WARMUP) {
             must(x->ops->barrier(x, &err), "trainer", index, err.msg);
+            barrier_ns = clock_monotonic_ns();
+            c->checked_cpu_ns = 0;
+            cpu_ns = clock_process_cpu_ns();
         }
         int64_t begin_ns = clock_monotonic_ns();
         compute_forward(c, x, index);
@@ -224,8 +257,10 @@ static void train(struct crowd *c, uint32_t index)
         }
         if (index == 0 && step >= WARMUP) {
             c->shared->step_ns[step - WARMUP] = clock_monotonic_ns() - begin_ns;
+            c->shared->duration_ns = clock_monotonic_ns() - barrier_ns;
         }
     }
+    c->shared->trainer_cpu_ns[index] = clock_process_cpu_ns() - cpu_ns - c->checked_cpu_ns;
     must(x->ops->goodbye(x, &err), "trainer", index, err.msg);
     x->ops->free(x);
     _exit(0);
@@ -278,23 +313,37 @@ static void print_result(struct crowd *c, uint32_t n_failed)
     (void)getrusage(RUSAGE_CHILDREN, &used); /* cannot fail */
     size_t early_bytes = 0;
     for (uint32_t s = 0; s < c->n_servers; s++) {
-        early_bytes += c->shared->early_peak_bytes[s];
+        early_bytes += c->shared->servers[s].early_peak_bytes;
+    }
+    int64_t receive_ns = 0, update_ns = 0, send_ns = 0, trainers_ns = 0;
+    for (uint32_t s = 0; s < c->n_servers; s++) {
+        const struct ps_server_stats *stats = &c->shared->servers[s];
+        receive_ns += stats->receive.cpu_ns;
+        update_ns += stats->update.cpu_ns;
+        send_ns += stats->send.cpu_ns + stats->wait.cpu_ns;
+    }
+    for (uint32_t t = 0; t < c->n_trainers; t++) {
+        trainers_ns += c->shared->trainer_cpu_ns[t];
     }
     qsort(c->shared->step_ns, c->steps, sizeof(int64_t), by_value);
     const double cpu_s = (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
                          (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
     printf("{\"trainers\": %" PRIu32 ", \"servers\": %" PRIu32 ", \"steps\": %" PRIu32
            ", \"compute_s\": %.3f, \"failed\": %" PRIu32 ", \"step_s\": %.3f, \"cpu_s\": %.1f"
-           ", \"early_peak_bytes\": %zu, \"rss_peak_bytes\": %ld}\n",
+           ", \"early_peak_bytes\": %zu, \"rss_peak_bytes\": %ld, \"mean_step_s\": %.4f"
+           ", \"gradient_bytes\": %.0f, \"receive_cpu_s\": %.4f, \"update_cpu_s\": %.4f"
+           ", \"send_cpu_s\": %.4f, \"trainers_cpu_s\": %.4f}\n",
            c->n_trainers, c->n_servers, c->steps, (double)c->compute_ns / 1e9, n_failed,
            (double)c->shared->step_ns[c->steps / 2] / 1e9, cpu_s, early_bytes,
-           used.ru_maxrss * 1024);
+           used.ru_maxrss * 1024, (double)c->shared->duration_ns / 1e9 / (double)c->steps,
+           (double)N_PARAMS * sizeof(float) * c->n_trainers * c->steps, (double)receive_ns / 1e9,
+           (double)update_ns / 1e9, (double)send_ns / 1e9, (double)trainers_ns / 1e9);
 }
 
 /* The four numbers of the command line; false: said why. */
 static bool read_args(char **argv, struct crowd *c)
 {
-    static const int64_t min[] = {1, 1, 1, 0};
+    static const int64_t min[] = {1, 0, 1, 0};
     static const int64_t max[] = {MAX_PROCESSES, MAX_PROCESSES, MAX_PROCESSES, 600000};
     int64_t v[4] = {0};
     for (int i = 0; i < 4; i++) {
@@ -335,7 +384,7 @@ int main(int argc, char **argv)
         free(c);
         return 2;
     }
-    c->slices = slices_plan(N_PARAMS, c->n_servers, SLICES_MAX_BYTES);
+    c->slices = slices_plan(N_PARAMS, c->n_servers > 0 ? c->n_servers : 1, SLICES_MAX_BYTES);
     handshake_digest("crowd", 1, c->n_trainers, &c->slices, c->digest);
     struct err err;
     must(auth_nonce(c->secret, &err), "parent", 0, err.msg);
@@ -344,7 +393,9 @@ int main(int argc, char **argv)
     c->shared = shared_memory(sizeof(*c->shared));
     c->want = xnew_array(uint32_t, (size_t)(c->steps + WARMUP) * c->slices.n);
     make_gradient(c->grad);
-    compute_alone(c, c->params);
+    if (c->n_servers > 0) {
+        compute_alone(c, c->params);
+    }
     listen_all(c);
     start_all(c);
     uint32_t n_failed = wait_for_all();

@@ -41,13 +41,15 @@ static int write_summary(struct report *report, const struct ps_server_stats *st
         .steps = (uint32_t)stats->n_rounds,
         .bytes_tx = stats->bytes_tx,
         .bytes_rx = stats->bytes_rx,
+        .cpu_ns =
+            stats->receive.cpu_ns + stats->update.cpu_ns + stats->send.cpu_ns + stats->wait.cpu_ns,
         .loss_first = NAN,
         .loss_last = NAN,
     };
-    s.phase_ns[PHASE_SEND] = stats->send_ns;
-    s.phase_ns[PHASE_WAIT] = stats->wait_ns;
-    s.phase_ns[PHASE_UPDATE] = stats->update_ns;
-    s.phase_ns[PHASE_RECEIVE] = stats->receive_ns;
+    s.phase_ns[PHASE_SEND] = stats->send.ns;
+    s.phase_ns[PHASE_WAIT] = stats->wait.ns;
+    s.phase_ns[PHASE_UPDATE] = stats->update.ns;
+    s.phase_ns[PHASE_RECEIVE] = stats->receive.ns;
     return report_summary(report, &s, stats->round_ns, stats->n_rounds, err);
 }
 

@@ -31,7 +31,7 @@ struct trainer {
     struct learner learner;
     struct adam adam; /* without peers only */
     int64_t *step_ns; /* (steps) measured */
-    int64_t barrier_ns;
+    int64_t barrier_ns, barrier_cpu_ns;
     struct summary summary;
     struct model_hooks hooks;
     bool is_in_exchange; /* the last step's parameters may not be all there */
@@ -226,6 +226,7 @@ static void count_step(struct trainer *t, const struct record_step *record)
         s->phase_ns[i] += record->phase_ns[i];
     }
     s->duration_ns = record->t_ns;
+    s->cpu_ns = clock_process_cpu_ns() - t->barrier_cpu_ns;
 }
 
 static int train(struct trainer *t, struct err *err)
@@ -241,6 +242,7 @@ static int train(struct trainer *t, struct err *err)
                 return r;
             }
             t->barrier_ns = clock_monotonic_ns();
+            t->barrier_cpu_ns = clock_process_cpu_ns();
             report_barrier(t->report);
         }
         int r = one_step(t, step, &record, err);

@@ -211,6 +211,9 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
     set_time(o, "throttled_ns", s->throttled_ns);
     set_count(o, "throttled_periods", s->throttled_periods);
     set_count(o, "max_rss_bytes", s->max_rss_bytes);
+    if (s->cpu_ns > 0) {
+        set_time(o, "cpu_ns", s->cpu_ns);
+    }
     json_object_set_new(o, "environment_digest",
                         s->environment_digest[0] == '\0' ? json_null()
                                                          : json_string(s->environment_digest));

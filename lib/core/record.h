@@ -85,6 +85,7 @@ struct summary {
     int64_t throttled_ns;         /* of it, the cgroup kept the replica from running, */
     uint64_t throttled_periods;   /* in so many scheduling periods */
     uint64_t max_rss_bytes;
+    int64_t cpu_ns; /* CPU time of the replica's process in the measured steps; 0: not known */
     char environment_digest[65]; /* SHA-256 of the start record's environment, hex */
     /* Step times: series_us[i] is the mean of steps i*k .. i*k+k-1. Written as u16 each
      * (round(2048*log2(us)) less the minimum), so read back with an error of 0.02%. */

@@ -242,6 +242,7 @@ static int read_summary(const json_t *o, struct summary *s, struct err *err)
         (r = get_time(o, "throttled_ns", OPTIONAL, &s->throttled_ns, err)) < 0 ||
         (r = get_u64(o, "throttled_periods", OPTIONAL, &s->throttled_periods, err)) < 0 ||
         (r = get_u64(o, "max_rss_bytes", OPTIONAL, &s->max_rss_bytes, err)) < 0 ||
+        (r = get_time(o, "cpu_ns", OPTIONAL, &s->cpu_ns, err)) < 0 ||
         (r = get_text(o, "environment_digest", OPTIONAL, &digest, err)) < 0) {
         return r;
     }

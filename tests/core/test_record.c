@@ -96,6 +96,7 @@ static struct summary golden_summary(void)
         .loss_last = 2.25,
         .throttled_ns = 0,
         .max_rss_bytes = 734003200,
+        .cpu_ns = 3104000000,
         .environment_digest = "5b1c6a0f6f6c2d1f9a3e4d8b7c605142333435363738394041424344454647aa",
     };
 }
@@ -121,6 +122,7 @@ static void golden_summary_is_what_is_written(void **state)
     assert_string_equal(r.summary.environment_digest, s.environment_digest);
     assert_true(r.summary.loss_first == 2.375);
     assert_int_equal(r.summary.max_rss_bytes, 734003200);
+    assert_int_equal(r.summary.cpu_ns, 3104000000);
     assert_int_equal(r.summary.series_k, 1);
     assert_int_equal(r.summary.n_series, 8);
     for (int i = 0; i < 8; i++) {
@@ -222,6 +224,7 @@ static struct summary worst_summary(void)
         .throttled_ns = INT64_MAX,
         .throttled_periods = UINT64_MAX,
         .max_rss_bytes = UINT64_MAX,
+        .cpu_ns = INT64_MAX,
         .environment_digest = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
         .source = {.unit = UNIT_SAMPLES, .accuracy_last = -2.2250738585072014e-308},
     };

@@ -26,6 +26,7 @@
 struct optimiser {
     int64_t slow_ns;
     int64_t step_ns[WARMUP + STEPS]; /* inside, of all slices */
+    int64_t cpu_ns[WARMUP + STEPS];  /* the same in CPU time */
     uint64_t last_step;
     size_t n_left; /* parameters of that step that come before the last ones applied */
     bool is_wrong;
@@ -44,7 +45,7 @@ static void slow_apply(void *ctx, uint64_t t, size_t offset, size_t n, float *pa
                        const float *grad_sum, float grad_scale)
 {
     struct optimiser *o = ctx;
-    int64_t begin_ns = clock_monotonic_ns();
+    const int64_t begin_ns = clock_monotonic_ns(), cpu_begin_ns = clock_thread_cpu_ns();
     /* Each step from the last slice to the first. */
     bool is_next = t == o->last_step + 1 && o->n_left == 0, is_same = t == o->last_step;
     o->is_wrong |= !(is_next || (is_same && offset + n == o->n_left));
@@ -54,6 +55,7 @@ static void slow_apply(void *ctx, uint64_t t, size_t offset, size_t n, float *pa
     pass(o->slow_ns);
     if (t >= 1 && t <= WARMUP + STEPS) {
         o->step_ns[t - 1] += clock_monotonic_ns() - begin_ns;
+        o->cpu_ns[t - 1] += clock_thread_cpu_ns() - cpu_begin_ns;
     }
 }
 
@@ -140,25 +142,33 @@ static void check_server(const struct rig *rig, const struct optimiser *o,
                          const struct trainer *trainers)
 {
     const struct ps_server_stats *s = &rig->servers[0].stats;
-    int64_t rounds_ns = 0, applied_ns = 0, late_ns = 0;
+    int64_t rounds_ns = 0, applied_ns = 0, applied_cpu_ns = 0, late_ns = 0;
     assert_int_equal(s->n_rounds, STEPS);
     for (int i = 0; i < STEPS; i++) {
         assert_between("a round holds its update", o->step_ns[WARMUP + i], s->round_ns[i],
                        INT64_MAX);
         rounds_ns += s->round_ns[i];
         applied_ns += o->step_ns[WARMUP + i];
+        applied_cpu_ns += o->cpu_ns[WARMUP + i];
         late_ns += trainers[1].late_ns;
     }
     late_ns -= trainers[1].late_ns; /* it came late to the barrier, which is before the first */
     assert_between("the rounds sum to the duration", s->duration_ns, rounds_ns, s->duration_ns);
     assert_between("duration: what the trainers see", applied_ns + late_ns, s->duration_ns,
                    trainers[1].end_ns - trainers[1].begin_ns);
-    assert_between("receive", 0, s->receive_ns, s->duration_ns - applied_ns);
-    assert_between("send", 0, s->send_ns, s->duration_ns - applied_ns);
-    assert_between("wait", 0, s->wait_ns, s->duration_ns - applied_ns);
-    assert_between("update", applied_ns, s->update_ns, s->duration_ns);
+    assert_between("receive", 0, s->receive.ns, s->duration_ns - applied_ns);
+    assert_between("send", 0, s->send.ns, s->duration_ns - applied_ns);
+    assert_between("wait", 0, s->wait.ns, s->duration_ns - applied_ns);
+    assert_between("update", applied_ns, s->update.ns, s->duration_ns);
     assert_between("the phases sum to the duration", s->duration_ns,
-                   s->receive_ns + s->send_ns + s->wait_ns + s->update_ns, s->duration_ns);
+                   s->receive.ns + s->send.ns + s->wait.ns + s->update.ns, s->duration_ns);
+    const int64_t receive_cpu_ns = s->receive.cpu_ns, send_cpu_ns = s->send.cpu_ns;
+    assert_between("CPU of update", applied_cpu_ns, s->update.cpu_ns, s->update.ns);
+    assert_between("CPU of receive", 1, receive_cpu_ns, s->receive.ns);
+    assert_between("CPU of send", 1, send_cpu_ns, s->send.ns);
+    assert_between("CPU of all", 1,
+                   receive_cpu_ns + send_cpu_ns + s->wait.cpu_ns + s->update.cpu_ns,
+                   rig->servers[0].cpu_ns);
 }
 
 static void check_bytes(const struct rig *rig)

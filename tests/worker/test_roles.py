@@ -134,6 +134,7 @@ def times(tap, steps, summary, took_s):
                   "alone: the phases that take time")
     tap.equal({k: sum(r["phase_ns"][k] for r in measured) for k in measured[0]["phase_ns"]}, summary["phase_ns"],
               "alone: the summary adds up the measured phases")
+    tap.ok(0 < summary["cpu_ns"] <= summary["duration_ns"], "alone: one thread's CPU time is within the measured steps", summary)
     tap.equal((measured[0]["loss"], measured[-1]["loss"]), (summary["loss_first"], summary["loss_last"]),
               "alone: the first and the last measured loss")
 

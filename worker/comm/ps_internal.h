@@ -41,7 +41,8 @@ struct ps_server {
     uint64_t round;        /* completed rounds, including warm-up */
 
     bool measuring;
-    int64_t barrier_ns, round_began_ns, lap_ns; /* lap_ns: up to where phases are counted */
+    int64_t barrier_ns, round_began_ns;
+    int64_t lap_ns, lap_cpu_ns; /* up to where phases are counted */
     uint64_t barrier_bytes_tx, barrier_bytes_rx;
     VEC(int64_t) round_ns;
     struct ps_server_stats stats;      /* of the current phases */
@@ -60,6 +61,6 @@ int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame
                    const uint8_t *payload, struct err *err);
 /* Counts the time since the last call as time of `phase`, one of s->stats. Every moment from the
  * barrier to the end of the last round is counted once. */
-void ps_round_lap(struct ps_server *s, int64_t *phase);
+void ps_round_lap(struct ps_server *s, struct ps_server_time *phase);
 /* Bytes of all trainers' connections since they were accepted. */
 void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_rx);

@@ -166,11 +166,13 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
     return peer->receiving;
 }
 
-void ps_round_lap(struct ps_server *s, int64_t *phase)
+void ps_round_lap(struct ps_server *s, struct ps_server_time *phase)
 {
-    int64_t now_ns = clock_monotonic_ns();
-    *phase += now_ns - s->lap_ns;
+    const int64_t now_ns = clock_monotonic_ns(), cpu_ns = clock_thread_cpu_ns();
+    phase->ns += now_ns - s->lap_ns;
+    phase->cpu_ns += cpu_ns - s->lap_cpu_ns;
     s->lap_ns = now_ns;
+    s->lap_cpu_ns = cpu_ns;
 }
 
 static void end_round(struct ps_server *s)
@@ -180,7 +182,7 @@ static void end_round(struct ps_server *s)
     if (!s->measuring) {
         return;
     }
-    ps_round_lap(s, &s->stats.receive_ns);
+    ps_round_lap(s, &s->stats.receive);
     *vec_push(&s->round_ns) = s->lap_ns - s->round_began_ns;
     s->round_began_ns = s->lap_ns;
     s->stats.duration_ns = s->lap_ns - s->barrier_ns;
@@ -193,10 +195,10 @@ static void finish_slice(struct ps_server *s, size_t i)
     const struct ps_server_params *p = &s->params;
     struct slice slice = own_slice(s, i);
     float *params = p->params + s->param_offsets[i];
-    ps_round_lap(s, &s->stats.receive_ns); /* this function is called while reading */
+    ps_round_lap(s, &s->stats.receive); /* this function is called while reading */
     p->apply(p->apply_ctx, s->round + 1, s->param_offsets[i], slice.len, params,
              s->reduce.slices[i].sum, 1.0f / (float)p->n_trainers);
-    ps_round_lap(s, &s->stats.update_ns);
+    ps_round_lap(s, &s->stats.update);
 
     s->param_crcs[i] = crc32c(0, params, slice.len * sizeof(float));
     for (uint32_t t = 0; t < p->n_trainers; t++) {
@@ -365,6 +367,7 @@ static int on_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
     }
     s->measuring = true;
     s->barrier_ns = s->round_began_ns = s->lap_ns = clock_monotonic_ns();
+    s->lap_cpu_ns = clock_thread_cpu_ns();
     s->stats = (struct ps_server_stats){0};
     ps_round_bytes(s, &s->barrier_bytes_tx, &s->barrier_bytes_rx);
     return 0;

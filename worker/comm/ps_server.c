@@ -363,13 +363,13 @@ static int one_turn(struct ps_server *s, struct err *err)
     size_t n = s->peers.len;
     _cleanup_(freep) struct pollfd *fds = xnew_array(struct pollfd, n + 1);
     wait_turn(s, fds);
-    ps_round_lap(s, &s->stats.wait_ns);
+    ps_round_lap(s, &s->stats.wait);
     s->now_ns = s->lap_ns;
     int r = check_self(s, err);
     if (r >= 0) {
         r = read_all(s, fds, n, err);
     }
-    ps_round_lap(s, &s->stats.receive_ns);
+    ps_round_lap(s, &s->stats.receive);
     if (r >= 0) {
         r = check_life(s, err);
     }
@@ -382,7 +382,7 @@ static int one_turn(struct ps_server *s, struct err *err)
     if (r >= 0) {
         r = check_rendezvous(s, err);
     }
-    ps_round_lap(s, &s->stats.send_ns);
+    ps_round_lap(s, &s->stats.send);
     return r;
 }
 
@@ -452,6 +452,7 @@ int ps_server_run(const struct ps_server_params *params, int listen_fd,
     err = err != NULL ? err : &local;
     s.trainers = xnew_array(struct ps_peer *, params->n_trainers);
     s.now_ns = s.lap_ns = clock_monotonic_ns();
+    s.lap_cpu_ns = clock_thread_cpu_ns();
     s.rendezvous_by_ns = s.now_ns + params->rendezvous_ns;
     ps_round_init(&s);
     int r = 0;

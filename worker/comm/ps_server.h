@@ -38,14 +38,19 @@ struct ps_server_params {
     int64_t handshake_ns;  /* time limit of one connection for its handshake */
 };
 
+struct ps_server_time {
+    int64_t ns;
+    int64_t cpu_ns; /* CPU time of the server's thread in it, system calls included */
+};
+
 /* Measured from the barrier to the end of the last round. The four phases add up to the duration;
  * sending the last parameters and waiting for the goodbyes are after it. */
 struct ps_server_stats {
     int64_t duration_ns;
-    int64_t receive_ns; /* reading, checking and adding */
-    int64_t update_ns;  /* in `apply` */
-    int64_t send_ns;
-    int64_t wait_ns;             /* in poll */
+    struct ps_server_time receive; /* reading, checking and adding */
+    struct ps_server_time update;  /* in `apply` */
+    struct ps_server_time send;
+    struct ps_server_time wait;  /* in poll */
     uint64_t bytes_tx, bytes_rx; /* from the barrier to the goodbyes */
     int64_t *round_ns;           /* (n_rounds) owned: end of the round before, or barrier, to end */
     size_t n_rounds;

@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""script/bench exchange: what the exchange of gradients costs, and how much of it is hidden.
+
+Parts (--part NAME, several are possible; default: core, native, equal):
+  core    CPU time of one server for each byte of gradients: receive and add, and all it does; 2 and 8 trainers that only send
+  native  two trainers and one or two servers that train at full speed, beside two copies that exchange nothing
+  equal   two trainers that sleep instead of computing (450 and 1,600 ms a step) and one server, beside the same sleep alone
+  scale   20 to 100 trainers that sleep 7.65 s a step and 3 to 20 servers, real bytes; takes half an hour a round
+
+Each round measures all cases of its parts, one after another, so that what disturbs the machine disturbs all alike; a share is taken
+within a round. core and scale run bench/crowd.c, real processes whose sums are checked; native runs benchworker.
+System calls and checksums are part of all CPU time. scale runs on two cores, so it prints beside each share what these two
+cores' CPU time alone would allow, and the peak memory: private and shared memory of all processes and the kernel's TCP.
+
+With --json FILE each measurement is a line of FILE, and those that are in FILE already are not repeated.
+Ends with "reached N of M"; exit 1 where a bar is missed."""
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from faults import CORES, Kernel, two_cores
+from figures import Bar, Spread, check_files, table
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIMIT_S = 1800
+LOOK_S = 0.5
+MEMORY_BAR_GIB = 12
+NATIVE = {32: (16, 0.78), 128: (6, 0.95)}    # batch: measured steps, the least share of two copies
+EQUAL = {450: 0.92, 1600: 0.98}              # ms of sleep: the least share
+SCALE_MS = 7650
+SCALE = {(20, 20): 0.97, (40, 20): 0.96, (80, 20): 0.92, (100, 20): 0.90,
+         (60, 3): 0.90, (60, 6): 0.90, (60, 10): 0.90, (60, 20): 0.90}   # trainers, servers: the least share
+CORE_BARS = {"receive": 4.5, "all": 2.4}     # gradient GB for each CPU-second of a server, with 8 trainers
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One measurement of a round: two numbers say which."""
+    part: str
+    a: int  # trainers, batch or milliseconds
+    b: int  # servers; 0: no exchange
+
+    @property
+    def name(self):
+        return f"{self.part} {self.a} {self.b}"
+
+
+CASES = {
+    "core": [Case("core", 2, 1), Case("core", 8, 1)],
+    "native": [Case("native", batch, servers) for batch in NATIVE for servers in (0, 1, 2)],
+    "equal": [Case("equal", ms, servers) for ms in EQUAL for servers in (0, 1)],
+    "scale": [Case("scale", *pair) for pair in SCALE],
+}
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(prog="script/bench exchange", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", action="append", choices=sorted(CASES), metavar="NAME", help="core, native, equal or scale")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default 5")
+    parser.add_argument("--steps", type=int, default=0, metavar="N", help="of each trainer (default: 8, of native 16 and 6, of scale 4)")
+    parser.add_argument("--json", metavar="FILE", help="keeps every measurement, and goes on after those that it has")
+    args = parser.parse_args(argv)
+    if args.rounds < 1 or args.steps < 0:
+        parser.error("expected positive numbers")
+    args.part = args.part or ["core", "native", "equal"]
+    return args
+
+
+class Failed(Exception):
+    """A measurement that did not end well, with the last words of its processes."""
+
+
+class Memory(threading.Thread):
+    """The most that the processes of a session held at a time: private, and shared counted once."""
+
+    def __init__(self, session):
+        super().__init__(daemon=True)
+        self.session, self.peak_bytes, self.is_over = session, 0, threading.Event()
+
+    def look(self):
+        private, shared = 0, 0
+        for status in pathlib.Path("/proc").glob("[0-9]*/status"):
+            try:
+                if os.getsid(int(status.parent.name)) != self.session:
+                    continue
+                words = dict(line.split(":", 1) for line in status.read_text(encoding="ascii", errors="replace").splitlines())
+            except (OSError, ValueError):
+                continue  # it has ended
+            kib = {key: int(words.get(key, "0 kB").split()[0]) for key in ("RssAnon", "RssShmem")}
+            private += kib["RssAnon"]
+            shared = max(shared, kib["RssShmem"])
+        self.peak_bytes = max(self.peak_bytes, (private + shared) * 1024)
+
+    def run(self):
+        while not self.is_over.wait(LOOK_S):
+            self.look()
+
+
+def run_crowd(trainers, servers, steps, compute_ms, limits=lambda: None):
+    crowd = os.environ.get("CROWD", str(ROOT / "build" / "bench" / "crowd"))
+    argv = [str(word) for word in (crowd, trainers, servers, steps, compute_ms)]
+    kernel = Kernel()
+    kernel.start()
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          preexec_fn=limits, start_new_session=True) as process:
+        memory = Memory(process.pid)
+        memory.start()
+        try:
+            out, err = process.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired as late:
+            os.killpg(process.pid, 9)  # its own session: the gang and nobody else
+            process.communicate()
+            raise Failed(f"{' '.join(argv)}: not over after {LIMIT_S} s") from late
+        finally:
+            memory.is_over.set()
+            seen = kernel.end()
+    if process.returncode != 0:
+        raise Failed(f"{' '.join(argv)}: exit code {process.returncode}\n  {err.strip()[-300:]}")
+    return {**json.loads(out), **seen, "memory_peak_bytes": memory.peak_bytes + seen["tcp_peak_bytes"]}
+
+
+def own_addresses(n):
+    """On a loopback address of this process alone: a port that is only known to be free may be another's by then."""
+    pid = os.getpid()
+    return [f"127.{128 + (pid >> 16) % 64}.{pid >> 8 & 255}.{pid & 255}:{20000 + i}" for i in range(n)]
+
+
+def native_argvs(batch, servers, steps, key):
+    """The command lines of a gang, or of two copies without an exchange."""
+    worker = os.environ.get("BENCHWORKER", str(ROOT / "build" / "worker" / "benchworker"))
+    common = ["--batch-size", batch, "--steps", steps, "--warmup-steps", 2, "--threads", 1]
+    if servers == 0:
+        return [[worker, "trainer", "--run", f"alone{i}", "--index", 0, "--trainers", 1, "--exchange", "None", *common]
+                for i in range(2)]
+    addrs = own_addresses(servers)
+    gang = ["--run", "gang", "--pservers", servers, "--trainers", 2, "--secret-file", key]
+    return [[worker, "pserver", "--index", i, "--listen", addr, *gang] for i, addr in enumerate(addrs)] + \
+        [[worker, "trainer", "--index", i, "--pserver-addrs", ",".join(addrs), *gang, *common] for i in range(2)]
+
+
+def run_native(batch, servers, steps):
+    """Samples a second of both trainers, and the CPU seconds of a step of all processes."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("BENCHD_")}
+    with tempfile.TemporaryDirectory() as folder:
+        key = os.path.join(folder, "key")
+        with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
+            f.write(os.urandom(32))
+        argvs = [[str(word) for word in argv] for argv in native_argvs(batch, servers, steps, key)]
+        processes = [subprocess.Popen(argv, env=clean, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      text=True) for argv in argvs]
+        readers = [threading.Thread(target=lambda p=p: setattr(p, "said", p.communicate())) for p in processes]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join()
+    summaries = []
+    for process in processes:
+        if process.returncode != 0:
+            raise Failed(f"{' '.join(process.args)}: exit code {process.returncode}\n  {process.said[1].strip()[-300:]}")
+        summaries.append(json.loads(process.said[0].strip().splitlines()[-1]))
+    trainers = [s for s in summaries if s["role"] == "trainer"]
+    return {"rate": sum(s["samples"] / (s["duration_ns"] / 1e9) for s in trainers),
+            "cpu_s": sum(s["cpu_ns"] for s in summaries) / 1e9 / steps,
+            "bytes": sum(s["bytes_tx"] + s["bytes_rx"] for s in trainers) / steps}
+
+
+def measure(case, steps):
+    if case.part == "core":
+        return run_crowd(case.a, case.b, steps or 8, 0)
+    if case.part == "native":
+        return run_native(case.a, case.b, steps or NATIVE[case.a][0])
+    if case.part == "equal":
+        return run_crowd(2, case.b, steps or 8, case.a)
+    return run_crowd(case.a, case.b, steps or 4, SCALE_MS, two_cores)
+
+
+def kept(args):
+    """{(case name, round): values} of FILE, with these steps."""
+    if not args.json or not os.path.exists(args.json):
+        return {}
+    lines = [json.loads(line) for line in pathlib.Path(args.json).read_text(encoding="utf-8").splitlines()]
+    return {(line["case"], line["round"]): line for line in lines if line["asked_steps"] == args.steps}
+
+
+def measure_all(args):
+    done = kept(args)
+    for number in range(args.rounds):
+        for case in (case for part in args.part for case in CASES[part]):
+            if (case.name, number) in done:
+                continue
+            begin = time.monotonic()
+            line = {"case": case.name, "round": number, "asked_steps": args.steps, **measure(case, args.steps),
+                    "load": os.getloadavg()[0]}
+            done[case.name, number] = line
+            if args.json:
+                with open(args.json, "a", encoding="utf-8") as f:
+                    f.write(json.dumps(line) + "\n")
+            print(f"round {number + 1}: {case.name}: {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
+    return done
+
+
+def rounds_of(args, done, case):
+    return [done[case.name, number] for number in range(args.rounds)]
+
+
+def spread(values, digits=2):
+    return Spread.of(values).text(digits)
+
+
+def core_speeds(line):
+    """Gradient GB for each CPU-second of the server: receiving and adding, and all."""
+    receive, rest = line["receive_cpu_s"], line["update_cpu_s"] + line["send_cpu_s"]
+    return {"receive": line["gradient_bytes"] / receive / 1e9, "all": line["gradient_bytes"] / (receive + rest) / 1e9}
+
+
+def report_core(args, done):
+    lines, bars = [], []
+    for case in CASES["core"]:
+        rounds = rounds_of(args, done, case)
+        speeds = {key: [core_speeds(line)[key] for line in rounds] for key in CORE_BARS}
+        parts = [spread([1e9 * line[key] / line["gradient_bytes"] for line in rounds], 3)
+                 for key in ("receive_cpu_s", "update_cpu_s", "send_cpu_s", "trainers_cpu_s")]
+        lines.append([f"{case.a} trainers", *(spread(speeds[key]) for key in CORE_BARS), *parts])
+    bars.append(Bar("receive and add, gradient GB a CPU-second", Spread.of(speeds["receive"]), CORE_BARS["receive"]))
+    bars.append(Bar("receive, add, Adam and send, gradient GB a CPU-second", Spread.of(speeds["all"]), CORE_BARS["all"]))
+    print(table(["one server", "RECEIVE+ADD GB/CPU-s", "ALL GB/CPU-s", "RECEIVE+ADD ns/B", "ADAM ns/B", "SEND ns/B", "TRAINERS ns/B"],
+                lines))
+    return bars
+
+
+def report_native(args, done):
+    lines, bars = [], []
+    for batch, (_, least) in NATIVE.items():
+        alone = rounds_of(args, done, Case("native", batch, 0))
+        lines.append([f"batch {batch}, two copies", spread([line["rate"] for line in alone], 1), "",
+                      spread([line["cpu_s"] for line in alone], 3), "", ""])
+        for servers in (1, 2):
+            rounds = rounds_of(args, done, Case("native", batch, servers))
+            shares = [a["rate"] / b["rate"] for a, b in zip(rounds, alone)]
+            extra = [a["cpu_s"] - b["cpu_s"] for a, b in zip(rounds, alone)]
+            # On two cores that are always busy, the CPU time that the exchange adds is all that it can cost.
+            bound = [b["cpu_s"] / a["cpu_s"] for a, b in zip(rounds, alone)]
+            lines.append([f"batch {batch}, {servers} servers", spread([line["rate"] for line in rounds], 1), spread(shares),
+                          spread([line["cpu_s"] for line in rounds], 3),
+                          spread([1e9 * more / line["bytes"] for more, line in zip(extra, rounds)]), spread(bound)])
+            bars.append(Bar(f"two trainers, {servers} servers, batch {batch}: share of two copies", Spread.of(shares), least))
+    print(table(["full training", "SAMPLES/S", "SHARE", "CPU-s A STEP", "EXTRA CPU-ns A BYTE", "SHARE BY CPU ALONE"], lines))
+    return bars
+
+
+def report_equal(args, done):
+    lines, bars = [], []
+    for ms, least in EQUAL.items():
+        alone, rounds = (rounds_of(args, done, Case("equal", ms, servers)) for servers in (0, 1))
+        shares = [b["mean_step_s"] / a["mean_step_s"] for a, b in zip(rounds, alone)]
+        lines.append([f"{ms} ms", *(spread([line["mean_step_s"] for line in some], 3) for some in (alone, rounds)), spread(shares)])
+        bars.append(Bar(f"equal compute of {ms} ms: share of the same without exchange", Spread.of(shares), least))
+    print(table(["two trainers, one server", "STEP ALONE s", "STEP s", "SHARE"], lines))
+    return bars
+
+
+def report_scale(args, done):
+    lines, bars = [], []
+    for case in CASES["scale"]:
+        rounds = rounds_of(args, done, case)
+        shares = [line["compute_s"] / line["mean_step_s"] for line in rounds]
+        cpu = [(line["receive_cpu_s"] + line["update_cpu_s"] + line["send_cpu_s"] + line["trainers_cpu_s"]) / line["steps"]
+               for line in rounds]
+        bound = [min(1.0, line["compute_s"] * CORES / seconds) for line, seconds in zip(rounds, cpu)]
+        memory = [line["memory_peak_bytes"] / 2**30 for line in rounds]
+        what = f"{case.a} trainers, {case.b} servers"
+        lines.append([what, spread([line["mean_step_s"] for line in rounds]), spread(shares), spread(cpu), spread(bound), spread(memory)])
+        bars += [Bar(f"{what}: share of the compute time", Spread.of(shares), SCALE[case.a, case.b]),
+                 Bar(f"{what}: peak memory, GiB", Spread.of(memory), MEMORY_BAR_GIB, "<=")]
+    print(table([f"emulated compute of {SCALE_MS / 1000:g} s", "STEP s", "SHARE", "CPU-s A STEP", "SHARE BY CPU ALONE", "PEAK GiB"], lines))
+    return bars
+
+
+REPORTS = {"core": report_core, "native": report_native, "equal": report_equal, "scale": report_scale}
+
+
+def report(args, done):
+    bars = []
+    for part in args.part:
+        bars += REPORTS[part](args, done)
+        print()
+    print(f"load average {spread([line['load'] for line in done.values()], 1)}, {os.cpu_count()} CPUs")
+    for bar in bars:
+        print(bar.text())
+    n_reached = sum(bar.is_reached for bar in bars)
+    print(f"reached {n_reached} of {len(bars)}")
+    return 0 if n_reached == len(bars) else 1
+
+
+def main(argv):
+    args = parse(argv)
+    try:
+        check_files(args.json)
+        return report(args, measure_all(args))
+    except (Failed, OSError) as problem:
+        print(f"script/bench exchange: {problem}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""script/bench exchange with programs that only say numbers, and once with a small real crowd and gang."""
+import contextlib
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import unittest.mock
+
+import bench_case
+import exchange
+
+BUILD = pathlib.Path(os.environ["BENCHD_BUILD_DIR"])
+CROWD = """#!/bin/sh
+echo "$*" >> "$0.runs"
+printf '{"trainers": %d, "servers": %d, "steps": %d, "compute_s": %s, "failed": 0, "mean_step_s": %s, "gradient_bytes": 1e9' $1 $2 $3 7.65 ${STEP:-8}
+printf ', "receive_cpu_s": 0.2, "update_cpu_s": 0.1, "send_cpu_s": 0.1, "trainers_cpu_s": 0.4}'
+"""
+WORKER = """#!/bin/sh
+case "$* " in
+pserver*) echo '{"role": "pserver", "cpu_ns": 1000000000, "bytes_tx": 9, "bytes_rx": 9}' ;;
+*"--exchange None"*) echo '{"role": "trainer", "samples": 100, "duration_ns": 1000000000, "cpu_ns": 4000000000, "bytes_tx": 0, "bytes_rx": 0}' ;;
+*) echo '{"role": "trainer", "samples": 90, "duration_ns": 1000000000, "cpu_ns": 4500000000, "bytes_tx": 600000000, "bytes_rx": 400000000}' ;;
+esac
+"""
+
+
+class Exchange(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.addCleanup(self.dir.cleanup)
+        self.file = pathlib.Path(self.dir.name, "file")
+
+    def program(self, name, script):
+        path = pathlib.Path(self.dir.name, name)
+        path.write_text(script, encoding="utf-8")
+        path.chmod(0o700)
+        return str(path)
+
+    def run_with(self, *args, crowd=CROWD, worker=WORKER, **env):
+        return subprocess.run([sys.executable, bench_case.ROOT / "bench" / "exchange.py", *args], capture_output=True, text=True,
+                              check=False, env={**os.environ, "CROWD": self.program("crowd", crowd),
+                                                "BENCHWORKER": self.program("worker", worker), **env})
+
+    def crowds(self):
+        return pathlib.Path(self.dir.name, "crowd.runs").read_text(encoding="utf-8").split("\n")[:-1]
+
+    def test_core(self):
+        done = self.run_with("--part", "core", "--rounds", "2", "--steps", "3")
+        self.assertEqual(["2 1 3 0", "8 1 3 0"] * 2, self.crowds())
+        self.assertIn("reached  receive and add, gradient GB a CPU-second: 5.00 (5.00-5.00) >= 4.5", done.stdout)
+        self.assertIn("reached  receive, add, Adam and send, gradient GB a CPU-second: 2.50 (2.50-2.50) >= 2.4", done.stdout)
+        self.assertEqual(("reached 2 of 2", 0), (done.stdout.splitlines()[-1], done.returncode))
+
+    def test_native(self):
+        done = self.run_with("--part", "native", "--rounds", "1", "--steps", "2")
+        for text in ("reached  two trainers, 1 servers, batch 32: share of two copies: 0.90 (0.90-0.90) >= 0.78",
+                     "MISSED   two trainers, 2 servers, batch 128: share of two copies: 0.90 (0.90-0.90) >= 0.95"):
+            self.assertIn(text, done.stdout, done.stderr)
+        # One server: 2 x 4.5 + 1 - 2 x 4 = 2 s more in two steps, which move 2 GB.
+        row = next(line.split("   ") for line in done.stdout.splitlines() if line.startswith("batch 32, 1 servers"))
+        self.assertEqual(["5.000 (5.000-5.000)", "1.00 (1.00-1.00)", "0.80 (0.80-0.80)"], [cell.strip() for cell in row if cell][-3:])
+        self.assertEqual(1, done.returncode)
+
+    def test_equal(self):
+        done = self.run_with("--part", "equal", "--rounds", "1", crowd=CROWD.replace("${STEP:-8}", "$([ $2 = 0 ] && echo 4.7 || echo 5)"))
+        self.assertEqual(["2 0 8 450", "2 1 8 450", "2 0 8 1600", "2 1 8 1600"], self.crowds())
+        self.assertIn("reached  equal compute of 450 ms: share of the same without exchange: 0.94 (0.94-0.94) >= 0.92", done.stdout)
+        self.assertIn("MISSED   equal compute of 1600 ms: share of the same without exchange: 0.94 (0.94-0.94) >= 0.98", done.stdout)
+
+    def test_scale(self):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            line = {"steps": 4, "compute_s": 7.65, "mean_step_s": 8.5, "receive_cpu_s": 16, "update_cpu_s": 4, "send_cpu_s": 20,
+                    "trainers_cpu_s": 32, "memory_peak_bytes": 13 * 2**30, "load": 1.0}
+            done = {(case.name, 0): line for case in exchange.CASES["scale"]}
+            code = exchange.report(exchange.parse(["--part", "scale", "--rounds", "1"]), done)
+        self.assertIn("reached  100 trainers, 20 servers: share of the compute time: 0.90 (0.90-0.90) >= 0.9", out.getvalue())
+        self.assertIn("MISSED   100 trainers, 20 servers: peak memory, GiB: 13.00 (13.00-13.00) <= 12", out.getvalue())
+        self.assertRegex(out.getvalue(), r"18\.00 \(18\.00-18\.00\) +0\.85 \(0\.85-0\.85\)")  # 18 CPU-s a step, two cores, 7.65 s
+        self.assertEqual(("reached 5 of 16", 1), (out.getvalue().splitlines()[-1], code))
+
+    def test_the_kernels_memory_counts(self):
+        os.environ["CROWD"], real = self.program("crowd", CROWD), os.environ["CROWD"]
+        self.addCleanup(os.environ.update, CROWD=real)
+        with unittest.mock.patch.object(exchange.Kernel, "end", lambda kernel: kernel.is_over.set() or {"tcp_peak_bytes": 2**40}):
+            self.assertGreaterEqual(exchange.run_crowd(2, 1, 1, 0)["memory_peak_bytes"], 2**40)
+
+    def test_measurements_that_are_kept_are_not_repeated(self):
+        args = ("--part", "core", "--json", str(self.file))
+        self.assertEqual(0, self.run_with(*args, "--rounds", "1").returncode)
+        self.assertEqual(0, self.run_with(*args, "--rounds", "2").returncode)
+        self.assertEqual((4, 4), (len(self.crowds()), len(self.file.read_text(encoding="utf-8").splitlines())))
+        self.assertEqual(0, self.run_with(*args, "--rounds", "1", "--steps", "2").returncode)  # other steps are other measurements
+        self.assertEqual(6, len(self.crowds()))
+
+    def test_a_failure_says_why_and_keeps_what_is_done(self):
+        done = self.run_with("--part", "core", "--rounds", "1", "--json", str(self.file),
+                             crowd=CROWD.replace("printf '{", "[ $1 = 2 ] || { echo 'crowd: pserver/0: no' >&2; exit 1; }; printf '{"))
+        self.assertIn("8 1 8 0: exit code 1\n  crowd: pserver/0: no", done.stderr)
+        self.assertEqual((1, 1), (done.returncode, len(self.file.read_text(encoding="utf-8").splitlines())))
+        done = self.run_with("--part", "native", "--rounds", "1", worker="#!/bin/sh\necho 'no data' >&2; exit 10\n")
+        self.assertIn("exit code 10\n  no data", done.stderr)
+        self.assertEqual(1, done.returncode)
+
+    def test_real_programs(self):
+        line = exchange.run_crowd(2, 1, 1, 0)
+        self.assertEqual(2 * 15254602 * 4, line["gradient_bytes"])
+        for key in ("receive_cpu_s", "update_cpu_s", "send_cpu_s", "trainers_cpu_s", "mean_step_s"):
+            self.assertGreater(line[key], 0, key)
+        self.assertGreater(line["memory_peak_bytes"], 61e6)
+        alone = exchange.run_crowd(1, 0, 1, 20)
+        self.assertGreaterEqual(alone["mean_step_s"], 0.02)
+        self.assertEqual((0, 0), (alone["receive_cpu_s"], alone["update_cpu_s"]))
+        gang = exchange.run_native(2, 1, 1)
+        self.assertGreater(gang["rate"], 0)
+        self.assertGreaterEqual(gang["bytes"], 4 * 15254602 * 4)  # two trainers, each way
+
+
+os.environ.update(CROWD=str(BUILD / "bench" / "crowd"), BENCHWORKER=str(BUILD / "worker" / "benchworker"))
+if __name__ == "__main__":
+    bench_case.main()
