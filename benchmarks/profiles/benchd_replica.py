@@ -69,7 +69,8 @@ def _series(step_ns):
 class Replica:
     """This process as the contract describes it."""
 
-    def __init__(self, environ=None):
+    def __init__(self, environ=None, exchanges=("None",), roles=("trainer",)):
+        """`exchanges` and `roles`: what the script can do."""
         env = os.environ if environ is None else environ
         self.role, self.index = env.get("BENCHD_ROLE", "trainer"), int(env.get("BENCHD_INDEX", "0"))
         self.attempt = int(env.get("BENCHD_ATTEMPT", "0"))
@@ -78,11 +79,15 @@ class Replica:
         self.seed = int(env.get("BENCHD_SEED", "1"))
         self.warmup_steps, self.steps = int(env.get("BENCHD_WARMUP_STEPS", "2")), int(env.get("BENCHD_STEPS", "8"))
         self.summary_file = env.get("BENCHD_SUMMARY_FILE")
+        self.exchange = env.get("BENCHD_EXCHANGE", "None")
+        # Of workers, and of trainers where there are none: how many train, each with data of its own.
+        self.training = int(env.get("BENCHD_WORKERS", "0")) or int(env.get("BENCHD_TRAINERS", "1"))
         self.environment = {}
-        for name, only in (("BENCHD_MODEL", MODEL), ("BENCHD_DATA", "synthetic"), ("BENCHD_EXCHANGE", "None"),
-                           ("BENCHD_ROLE", "trainer")):
-            if env.get(name, only) != only:
-                self.fail(EXIT_USAGE, f"{name} is '{env[name]}'; this profile has '{only}' only")
+        for name, known in (("BENCHD_MODEL", (MODEL,)), ("BENCHD_DATA", ("synthetic",)), ("BENCHD_EXCHANGE", exchanges),
+                            ("BENCHD_ROLE", roles)):
+            if env.get(name, known[0]) not in known:
+                has = "', '".join(known)
+                self.fail(EXIT_USAGE, f"{name} is '{env[name]}'; this profile has '{has}' only")
 
     def limit_threads(self):
         """Before the framework is imported: its libraries read these once."""
@@ -119,7 +124,7 @@ class Replica:
     def batches(self):
         """Synthetic batches, each ready in memory: x (N, 3, 32, 32) in [0, 1) and labels (N)."""
         import numpy
-        random = numpy.random.default_rng(self.seed)
+        random = numpy.random.default_rng([self.seed, self.index] if self.index else self.seed)
         return [(random.random((self.batch, 3, 32, 32), dtype=numpy.float32),
                  random.integers(0, CLASSES, self.batch)) for _ in range(math.ceil(POOL_SAMPLES / self.batch))]
 

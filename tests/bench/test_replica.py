@@ -6,7 +6,9 @@ import io
 import json
 import struct
 import sys
+import types
 import unittest
+from unittest import mock
 
 import bench_case
 
@@ -78,6 +80,27 @@ class Replica(unittest.TestCase):
                 benchd_replica.Replica({f"BENCHD_{name}": value})
             self.assertEqual(benchd_replica.EXIT_USAGE, end.exception.code)
             self.assertIn(f"BENCHD_{name} is '{value}'", json.loads(out.getvalue())["message"])
+
+    def test_what_a_script_says_it_can_do(self):
+        made = benchd_replica.Replica({"BENCHD_EXCHANGE": "AllReduce", "BENCHD_ROLE": "worker", "BENCHD_WORKERS": "3",
+                                       "BENCHD_TRAINERS": "0"}, ("None", "AllReduce"), ("trainer", "worker"))
+        self.assertEqual(("AllReduce", "worker", 3), (made.exchange, made.role, made.training))
+        self.assertEqual(2, benchd_replica.Replica({"BENCHD_TRAINERS": "2", "BENCHD_WORKERS": "0"}).training)
+        self.assertEqual(1, benchd_replica.Replica({}).training)
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()), \
+                self.assertRaises(SystemExit):
+            benchd_replica.Replica({"BENCHD_EXCHANGE": "PServer"}, ("None", "AllReduce"))
+        self.assertIn("this profile has 'None', 'AllReduce' only", out.getvalue())
+
+    def test_each_replica_has_data_of_its_own(self):
+        """The first one the same as a replica alone."""
+        seeds = []
+        numpy = types.SimpleNamespace(float32=None, random=types.SimpleNamespace(
+            default_rng=lambda seed: seeds.append(seed) or mock.Mock()))
+        with mock.patch.dict(sys.modules, numpy=numpy):
+            for index in "012":
+                benchd_replica.Replica({"BENCHD_INDEX": index, "BENCHD_SEED": "7"}).batches()
+        self.assertEqual([7, [7, 1], [7, 2]], seeds)
 
 
 if __name__ == "__main__":

@@ -75,12 +75,16 @@ class Init(cli.CliCase):
         self.assertIn("grid: {workers: [1]}", text)
 
     def test_what_is_refused(self):
+        lone = self.folder / "place" / "profiles" / "lone"
+        lone.mkdir(parents=True)
+        (lone / "profile.yaml").write_text("name: lone\nexchanges: [None]\n", encoding="utf-8")
+        self.env["BENCHCTL_PATH"] = str(self.folder / "place")
         rows = [
             ([], "needs an argument"),
             (["--profile", "torchru", "--", "x"], "did you mean 'torchrun'?"),
             (["--profile", "zzzzzzzz", "--", "x"], "use one of "),
             (["--profile", "benchworker", "--", "x"], "brings its own program"),
-            (["--profile", "pytorch", "--", "x"], "does not support exchange AllReduce"),
+            (["--profile", "lone", "--", "x"], "does not support exchange AllReduce"),
             (["--name", "X_", "--", "x"], "--name 'X_' is not a valid name"),
         ]
         for words, text in rows:

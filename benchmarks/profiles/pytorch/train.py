@@ -1,6 +1,9 @@
 """VGG16 (Fluid, FC 512) in PyTorch: eager, Adam, synthetic CIFAR-10 shapes. Reads BENCHD_*, prints records.
 
-train.py [--precision fp32|bf16] [--layout channels_last|nchw]"""
+train.py [--precision fp32|bf16] [--layout channels_last|nchw]
+
+With exchange AllReduce each replica is a rank of DistributedDataParallel over gloo, and reads MASTER_ADDR, MASTER_PORT,
+RANK and WORLD_SIZE too. A rank alone is the plain network: there is nobody to exchange with."""
 import argparse
 import pathlib
 import sys
@@ -38,12 +41,23 @@ def optimizer(torch, model):
                             eps=benchd.ADAM_EPSILON, fused=True)
 
 
+def distribute(torch, model, replica):
+    """The network whose gradients are the mean of all ranks'. Batch norm counts by itself, as Fluid's does."""
+    if replica.training == 1:
+        return model
+    torch.distributed.init_process_group("gloo")
+    torch.manual_seed(replica.seed + replica.index)  # dropout: each rank its own
+    # What a rank waits for in its first step is the others' start: not part of a warm-up.
+    torch.distributed.barrier()
+    return torch.nn.parallel.DistributedDataParallel(model, broadcast_buffers=False, gradient_as_bucket_view=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--layout", choices=("channels_last", "nchw"), default="channels_last")
     args = parser.parse_args()
-    replica = benchd.Replica()
+    replica = benchd.Replica(exchanges=("None", "AllReduce"), roles=("trainer", "worker"))
     replica.limit_threads()
     import torch
     torch.set_num_threads(replica.threads)
@@ -51,7 +65,7 @@ def main():
     layout = torch.channels_last if args.layout == "channels_last" else torch.contiguous_format
     replica.start("PyTorch", torch.__version__, args.precision, layout=args.layout,
                   cpu_features=torch.backends.cpu.get_cpu_capability())
-    model = build(torch).to(memory_format=layout).train()
+    model = distribute(torch, build(torch).to(memory_format=layout).train(), replica)
     adam = optimizer(torch, model)
     cross_entropy = torch.nn.functional.cross_entropy
 
@@ -65,6 +79,8 @@ def main():
 
     replica.train(step, [(torch.from_numpy(x).contiguous(memory_format=layout), torch.from_numpy(labels))
                          for x, labels in replica.batches()])
+    if replica.training > 1:
+        torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""benchmarks/profiles/*/train.py: how replicas join, with stand-ins for the frameworks."""
+import importlib.util
+import types
+import unittest
+from unittest import mock
+
+import bench_case
+
+
+def script(profile):
+    """Its train.py as a module; nothing of a framework is imported."""
+    path = bench_case.ROOT / "benchmarks" / "profiles" / profile / "train.py"
+    spec = importlib.util.spec_from_file_location(f"train_{profile}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def replica(training, index=0):
+    return types.SimpleNamespace(training=training, index=index, seed=7)
+
+
+class PyTorch(unittest.TestCase):
+    def setUp(self):
+        self.torch = mock.MagicMock()
+
+    def distribute(self, training, index=0):
+        return script("pytorch").distribute(self.torch, "the network", replica(training, index))
+
+    def test_a_worker_alone_exchanges_nothing(self):
+        self.assertEqual("the network", self.distribute(1))
+        self.assertEqual([], self.torch.mock_calls)
+
+    def test_ranks_exchange_by_gloo(self):
+        model = self.distribute(2, index=1)
+        self.torch.distributed.init_process_group.assert_called_once_with("gloo")
+        parallel = self.torch.nn.parallel.DistributedDataParallel
+        self.assertIs(parallel.return_value, model)
+        self.assertEqual(("the network",), parallel.call_args.args)
+        self.assertIs(False, parallel.call_args.kwargs["broadcast_buffers"])  # batch norm counts by itself, as Fluid's
+
+    def test_each_rank_drops_others(self):
+        self.distribute(2, index=0)
+        self.distribute(2, index=1)
+        self.assertEqual([mock.call(7), mock.call(8)], self.torch.manual_seed.call_args_list)
+
+
+if __name__ == "__main__":
+    bench_case.main()
