@@ -162,6 +162,7 @@ static int run_driver(struct drive *d, struct err *err)
         .launcher = d->launcher,
         .store = d->params->store,
         .clock = wall_clock_real,
+        .where = d->params->where,
         .events = {.status = on_status, .event = on_event, .attempt = on_attempt,
                    .record = on_record, .ctx = d},
         /* A resumed run has no live replicas, so it starts like a new one after the trials that

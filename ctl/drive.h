@@ -32,6 +32,7 @@ struct drive_params { /* all borrowed */
     size_t n_rows;
     enum progress_mode mode;
     bool ascii, color;
+    const char *where;               /* "--local": options of commands that a message names */
     int64_t timeout_ms;              /* 0: none */
     const struct drive_watch *watch; /* NULL: nobody looks on */
 };

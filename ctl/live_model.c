@@ -114,7 +114,9 @@ int64_t live_model_eta_ms(const struct live_model *m, int64_t now_unix_ms)
     }
     double weight = 0;
     for (uint32_t i = 0; i < m->def->matrix.n_points; i++) {
-        int64_t left = m->def->spec->repeats - m->points[i].done;
+        const struct live_model_point *p = &m->points[i];
+        const bool is_given_up = point_is_given_up(p->done - p->failed, p->failed);
+        int64_t left = is_given_up ? 0 : m->def->spec->repeats - p->done;
         weight += left > 0 ? (double)left * trial_weight(m->def, i) : 0;
     }
     double ms = weight * (double)m->spent_ms / m->weight_done;

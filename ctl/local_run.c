@@ -132,6 +132,7 @@ static enum exit_code conclude(const struct cli *cli, struct store *s, const cha
 static enum exit_code drive_claimed(const struct cli *cli, struct store *s,
                                     const struct loaded_run *run, const struct local_run *how)
 {
+    _cleanup_(freep) char *where = local_store_options(cli);
     struct drive_params params = {
         .def = run->def,
         .store = s,
@@ -141,6 +142,7 @@ static enum exit_code drive_claimed(const struct cli *cli, struct store *s,
         .mode = how->opts.mode,
         .ascii = cli->ascii,
         .color = cli->color_stderr,
+        .where = where,
         .timeout_ms = how->opts.timeout_ms,
     };
     local_store_note_others(cli, s, run->row.uid);

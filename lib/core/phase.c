@@ -71,6 +71,11 @@ bool run_phase_is_final(enum run_phase phase)
            phase == RUN_CANCELLED;
 }
 
+bool point_is_given_up(uint32_t n_succeeded, uint32_t n_failed)
+{
+    return n_failed > 0 && n_succeeded == 0;
+}
+
 const char *threshold_verdict_to_string(enum threshold_verdict verdict)
 {
     return threshold_verdicts[verdict];

@@ -45,6 +45,10 @@ enum attempt_outcome {
 const char *attempt_outcome_to_string(enum attempt_outcome outcome);
 int attempt_outcome_from_string(const char *s);
 
+/* A point is given up once a trial of it has failed for good and none has succeeded: its other trials
+ * would most likely fail alike. A point that has succeeded once can, so there the others go on. */
+bool point_is_given_up(uint32_t n_succeeded, uint32_t n_failed);
+
 /* Of a threshold, or of all thresholds of a run together. */
 enum threshold_verdict { THRESHOLD_PASSED, THRESHOLD_FAILED, THRESHOLD_UNKNOWN };
 const char *threshold_verdict_to_string(enum threshold_verdict verdict); /* "Passed", ... */

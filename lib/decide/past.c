@@ -10,8 +10,33 @@ static bool has_failed(const struct trial *t)
     return t->is_decided && t->outcome != ATTEMPT_SUCCEEDED;
 }
 
+bool point_tally_is_given_up(const struct point_tally *point)
+{
+    return point_is_given_up(point->done - point->failed, point->failed);
+}
+
+static void count_point(const struct point_tally *p, struct trial_counts *counts)
+{
+    counts->done += p->done;
+    counts->failed += p->failed;
+    if (point_tally_is_given_up(p)) {
+        counts->n_given_up++;
+        counts->not_run += p->n_trials - p->done;
+    }
+}
+
+static void uncount_point(const struct point_tally *p, struct trial_counts *counts)
+{
+    counts->done -= p->done;
+    counts->failed -= p->failed;
+    if (point_tally_is_given_up(p)) {
+        counts->n_given_up--;
+        counts->not_run -= p->n_trials - p->done;
+    }
+}
+
 void trial_add_row(struct trial *t, uint32_t number, enum attempt_outcome outcome,
-                   const char *error, struct trial_counts *counts)
+                   const char *error, struct point_tally *point, struct trial_counts *counts)
 {
     t->n_rows++;
     t->seen.is_status_live &= t->seen.last_status != (int64_t)number;
@@ -21,14 +46,16 @@ void trial_add_row(struct trial *t, uint32_t number, enum attempt_outcome outcom
     if (outcome == ATTEMPT_VOID || (t->is_decided && t->decided_by < number)) {
         return;
     }
-    counts->done -= t->is_decided;
-    counts->failed -= has_failed(t);
+    uncount_point(point, counts);
+    point->done -= t->is_decided;
+    point->failed -= has_failed(t);
     t->is_decided = true;
     t->decided_by = number;
     t->outcome = outcome;
     t->error = error != NULL ? error : "";
-    counts->done += t->is_decided;
-    counts->failed += has_failed(t);
+    point->done += t->is_decided;
+    point->failed += has_failed(t);
+    count_point(point, counts);
 }
 
 size_t past_place(const struct past *p, uint32_t point, uint32_t trial)
@@ -44,6 +71,10 @@ void past_init(struct past *p, const struct run_def *def)
     for (size_t i = 0; i < n; i++) {
         p->trials[i].seen = (struct attempt_seen){-1, -1, -1, false};
     }
+    p->points = xnew_array(struct point_tally, def->matrix.n_points + 1);
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        p->points[i].n_trials = (uint32_t)def->spec->repeats;
+    }
 }
 
 void past_done(struct past *p)
@@ -53,13 +84,21 @@ void past_done(struct past *p)
     }
     vec_done(&p->attempts);
     free(p->trials);
+    free(p->points);
     p->trials = NULL;
+    p->points = NULL;
 }
 
 bool past_may_have(const struct past *p, const struct attempt_id *id)
 {
     return id->point < p->def->matrix.n_points && (int64_t)id->trial < p->def->spec->repeats &&
            id->number <= ATTEMPT_NUMBER_MAX;
+}
+
+static bool is_open(const struct past *p, const struct slot *slot)
+{
+    return !p->trials[past_place(p, slot->point, slot->trial)].is_decided &&
+           !point_tally_is_given_up(&p->points[slot->point]);
 }
 
 void past_add(struct past *p, const struct attempt_id *id, enum attempt_outcome outcome,
@@ -72,12 +111,13 @@ void past_add(struct past *p, const struct attempt_id *id, enum attempt_outcome 
     struct past_attempt *a = vec_push(&p->attempts);
     *a = (struct past_attempt){*id, outcome, error == NULL ? NULL : xstrdup(error), t->newest};
     t->newest = p->attempts.len;
-    trial_add_row(t, id->number, outcome, a->error, &p->counts);
-    while (p->first_open < p->def->n_slots) {
-        const struct slot *slot = &p->def->slots[p->first_open];
-        if (!p->trials[past_place(p, slot->point, slot->trial)].is_decided) {
-            break;
-        }
+    struct point_tally *point = &p->points[id->point];
+    const bool was_given_up = point_tally_is_given_up(point);
+    trial_add_row(t, id->number, outcome, a->error, point, &p->counts);
+    if (was_given_up && !point_tally_is_given_up(point)) {
+        p->first_open = 0; /* rows came in another order than attempts end */
+    }
+    while (p->first_open < p->def->n_slots && !is_open(p, &p->def->slots[p->first_open])) {
         p->first_open++;
     }
 }

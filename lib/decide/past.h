@@ -21,9 +21,13 @@ struct trial { /* what rows and replicas say about one trial */
     const char *error; /* borrowed from that row, or from the caller of trial_add_row */
     size_t newest;     /* of its attempts, in past.attempts, plus 1; 0: none */
 };
-/* A row of the trial counts from now on, here and in the counts of the run. */
+struct point_tally { /* the trials of one point */
+    uint32_t n_trials, done, failed;
+};
+/* A row of the trial counts from now on: here, in the tally of its point, in the counts of the run. */
 void trial_add_row(struct trial *t, uint32_t number, enum attempt_outcome outcome,
-                   const char *error, struct trial_counts *counts);
+                   const char *error, struct point_tally *point, struct trial_counts *counts);
+bool point_tally_is_given_up(const struct point_tally *point);
 
 struct past_attempt {
     struct attempt_id id;
@@ -33,11 +37,12 @@ struct past_attempt {
 };
 
 struct past {
-    const struct run_def *def; /* borrowed */
-    struct trial *trials;      /* [point * repeats + trial], owned */
+    const struct run_def *def;  /* borrowed */
+    struct trial *trials;       /* [point * repeats + trial], owned */
+    struct point_tally *points; /* by point, owned */
     VEC(struct past_attempt) attempts;
     struct trial_counts counts;
-    uint32_t first_open; /* all slots before it are decided */
+    uint32_t first_open; /* all slots before it are decided, or of a point that is given up */
 };
 
 void past_init(struct past *p, const struct run_def *def);

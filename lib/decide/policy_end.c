@@ -10,14 +10,15 @@ struct run_end run_end_decide(const struct trial_counts *counts,
     if ((int64_t)counts->failed > policy->max_failed_trials) {
         return (struct run_end){true, RUN_FAILED, "TooManyFailedTrials"};
     }
-    if (counts->done < counts->total) {
+    if (counts->done + counts->not_run < counts->total) {
         return (struct run_end){false, RUN_RUNNING, "Running"};
     }
     if (counts->failed == 0) {
         return (struct run_end){true, RUN_SUCCEEDED, "Completed"};
     }
-    if (counts->failed == counts->total) {
+    if (counts->failed == counts->done) {
         return (struct run_end){true, RUN_FAILED, "NoTrialSucceeded"};
     }
-    return (struct run_end){true, RUN_PARTIALLY_FAILED, "SomeTrialsFailed"};
+    return (struct run_end){true, RUN_PARTIALLY_FAILED,
+                            counts->n_given_up > 0 ? "SomePointsFailed" : "SomeTrialsFailed"};
 }

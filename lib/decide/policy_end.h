@@ -1,4 +1,4 @@
-/* Whether and how a run ends: onTrialFailure Stop, maxFailedTrials, all trials decided. Pure. */
+/* Whether and how a run ends: onTrialFailure Stop, maxFailedTrials, nothing left to run. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,8 +9,10 @@
 
 struct trial_counts {
     uint32_t total;
-    uint32_t done;   /* decided, failed ones too */
-    uint32_t failed; /* Failed or MetricsUnavailable: without a number */
+    uint32_t done;       /* decided, failed ones too */
+    uint32_t failed;     /* Failed or MetricsUnavailable: without a number */
+    uint32_t n_given_up; /* points */
+    uint32_t not_run;    /* undecided ones of these points */
 };
 
 struct run_end {
@@ -19,7 +21,7 @@ struct run_end {
     const char *reason;   /* CamelCase, static */
 };
 
-/* Decides from the decided trials alone. A run in which every trial failed is Failed and not
+/* Decides from the counts alone. A run in which every trial failed is Failed and not
  * PartiallyFailed, whatever maxFailedTrials allows. */
 struct run_end run_end_decide(const struct trial_counts *counts,
                               const struct failure_policy *policy);

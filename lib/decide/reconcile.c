@@ -12,6 +12,7 @@
  *   trial    undecided --find_slot-----> current --judge_current, row not Void--> decided
  *                                        |     ^
  *                                        +-----+ judge_current, row Void: the next attempt
+ *            undecided --judge_current, the point is given up--> never run
  *
  *   attempt  nothing --create_gang--> alive --judge_current--> row kept --delete_gang--> gone
  *                                     |   |                        ^
@@ -57,11 +58,13 @@ static const struct slot *find_slot(const struct decision *d)
                                     ? world_trial(&d->world, s->current.point, s->current.trial)
                                     : NULL;
     /* No other trial than the one that the status names has an attempt that the status names. */
-    const bool is_live = named != NULL && !named->is_decided && named->seen.is_status_live;
+    const bool is_live = named != NULL && !named->is_decided && named->seen.is_status_live &&
+                         !world_is_given_up(&d->world, s->current.point);
     for (uint32_t i = past->first_open; i < d->def->n_slots; i++) {
         const struct slot *slot = &d->def->slots[i];
         const struct trial *t = world_trial(&d->world, slot->point, slot->trial);
-        if (!t->is_decided && (!is_live || t == named)) {
+        if (!t->is_decided && !world_is_given_up(&d->world, slot->point) &&
+            (!is_live || t == named)) {
             return slot;
         }
     }
@@ -77,7 +80,7 @@ static void find_current(struct decision *d)
         return;
     }
     const struct slot *slot =
-        find_slot(d); /* not NULL: with all trials decided the run has ended */
+        find_slot(d); /* not NULL: with nothing left to run, the run has ended */
     d->has_current = true;
     d->current = (struct attempt_id){
         slot->point, slot->trial,
@@ -190,6 +193,30 @@ static void announce_attempt(struct decision *d, const struct replica_id *id,
     plan_event(d->plan, EVENT_WARNING, texts[outcome].reason, note);
 }
 
+/* The command that shows the output of a trial: that of the point's first one needs no number. */
+static void put_logs_command(const struct decision *d, uint32_t point, uint32_t trial, char *dst,
+                             size_t size)
+{
+    const bool has_where = d->o->where != NULL && d->o->where[0] != '\0';
+    char number[32] = "";
+    if (trial > 0) {
+        text_put(number, sizeof(number), " --trial %u", trial);
+    }
+    text_put(dst, size, "benchctl logs %s%s%s --point %u%s", d->def->name, has_where ? " " : "",
+             has_where ? d->o->where : "", point, number);
+}
+
+/* The trials of a point that has been given up are not run. */
+static void announce_point(struct decision *d, const struct attempt_id *id, uint32_t n_not_run)
+{
+    char command[192], note[256];
+    put_logs_command(d, id->point, id->trial, command, sizeof(command));
+    text_put(note, sizeof(note), "point %u has failed, so %u trial%s of it %s not run; see %s",
+             id->point, n_not_run, n_not_run == 1 ? "" : "s", n_not_run == 1 ? "is" : "are",
+             command);
+    plan_event(d->plan, EVENT_WARNING, "PointGivenUp", note);
+}
+
 /* Decides the outcome of an ended attempt and writes its cause, for a person, to d->error. */
 static enum attempt_outcome decide_outcome(struct decision *d,
                                            const struct attempt_verdict *verdict)
@@ -254,10 +281,15 @@ static void judge_current(struct decision *d)
         return;
     }
     const enum attempt_outcome outcome = decide_outcome(d, &verdict);
+    const uint32_t not_run = d->world.counts.not_run;
     save_attempt(d, g, outcome, d->error);
     announce_attempt(d, &g->members[0].id, outcome);
     delete_gang(d, g);
+    const struct attempt_id ended = d->current;
     find_current(d);
+    if (d->has_current && d->world.counts.not_run > not_run) { /* else the end says it */
+        announce_point(d, &ended, d->world.counts.not_run - not_run);
+    }
 }
 
 static void count_trials(struct decision *d)
@@ -353,19 +385,31 @@ static void start_run(struct decision *d)
     d->is_interrupted = d->o->request != REQUEST_NONE || d->deadline_ms == 0;
 }
 
-/* The counts, and the first failure in the order of trials. */
+/* "5 of 8 trials done, 1 failed, 2 not run" */
+static void put_counts(const struct trial_counts *n, char *dst, size_t size)
+{
+    char not_run[32] = "";
+    if (n->not_run > 0) {
+        text_put(not_run, sizeof(not_run), ", %u not run", n->not_run);
+    }
+    text_put(dst, size, "%u of %u trials done, %u failed%s", n->done, n->total, n->failed, not_run);
+}
+
+/* The counts, and the first failure in the order of trials, with the command that shows more of it. */
 static void describe_end(struct decision *d)
 {
-    char *dst = d->status.message;
-    const size_t size = sizeof(d->status.message);
-    const struct trial_counts *n = &d->world.counts;
-    text_put(dst, size, "%u of %u trials done, %u failed", n->done, n->total, n->failed);
+    char counts[96];
+    put_counts(&d->world.counts, counts, sizeof(counts));
+    text_put(d->status.message, sizeof(d->status.message), "%s", counts);
     for (uint32_t i = 0; i < d->def->n_slots; i++) {
         const struct slot *slot = &d->def->slots[i];
         const struct trial *t = world_trial(&d->world, slot->point, slot->trial);
         if (t->is_decided && t->outcome != ATTEMPT_SUCCEEDED) {
-            text_put(dst, size, "%u of %u trials done, %u failed; point %u, trial %u: %s", n->done,
-                     n->total, n->failed, slot->point, slot->trial, t->error);
+            char command[128];
+            put_logs_command(d, slot->point, slot->trial, command, sizeof(command));
+            text_put(d->status.message, sizeof(d->status.message),
+                     "%s; point %u, trial %u (%s): %s", counts, slot->point, slot->trial, command,
+                     t->error);
             return;
         }
     }
@@ -402,7 +446,6 @@ static void pause_run(struct decision *d)
 {
     const struct run_status *before = &d->o->status;
     const bool is_new = before->phase != RUN_SUSPENDED;
-    const struct trial_counts *n = &d->world.counts;
     if (d->current_gang != NULL) {
         delete_gang(d, d->current_gang);
     }
@@ -414,8 +457,7 @@ static void pause_run(struct decision *d)
         d->status.started_unix_ms = before->started_unix_ms;
     }
     text_put(d->status.reason, sizeof(d->status.reason), "SuspendRequested");
-    text_put(d->status.message, sizeof(d->status.message), "%u of %u trials done, %u failed",
-             n->done, n->total, n->failed);
+    put_counts(&d->world.counts, d->status.message, sizeof(d->status.message));
     if (is_new) {
         plan_event(d->plan, EVENT_NORMAL, "Suspended", d->status.message);
     }

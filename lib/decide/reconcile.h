@@ -71,6 +71,7 @@ struct observed {
     struct run_status status;                /* as last written; all zero: never */
     const struct observed_replica *replicas; /* alive, or ended and not yet deleted; any order */
     size_t n_replicas;
+    const char *where; /* how benchctl finds the run: "--local"; NULL or "": it needs nothing */
     const struct past *past; /* of the rows that the store has acknowledged; never NULL */
 };
 

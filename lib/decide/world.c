@@ -45,6 +45,28 @@ static struct trial *touch(struct world *w, uint32_t point, uint32_t trial)
     return &t->trial;
 }
 
+static struct point_tally *touch_point(struct world *w, uint32_t point)
+{
+    vec_each (struct touched_point, t, &w->touched_points) {
+        if (t->point == point) {
+            return &t->tally;
+        }
+    }
+    struct touched_point *t = vec_push(&w->touched_points);
+    *t = (struct touched_point){point, past_of(w)->points[point]};
+    return &t->tally;
+}
+
+bool world_is_given_up(const struct world *w, uint32_t point)
+{
+    vec_each (const struct touched_point, t, &w->touched_points) {
+        if (t->point == point) {
+            return point_tally_is_given_up(&t->tally);
+        }
+    }
+    return point_tally_is_given_up(&past_of(w)->points[point]);
+}
+
 static bool has_member(const struct world *w, const struct replica_id *id)
 {
     return past_may_have(past_of(w), &id->attempt) && (unsigned)id->role < ROLE_COUNT &&
@@ -126,6 +148,7 @@ void world_done(struct world *w)
     vec_done(&w->unknown);
     vec_done(&w->gangs);
     vec_done(&w->touched);
+    vec_done(&w->touched_points);
 }
 
 void world_add_row(struct world *w, struct observed_gang *gang, enum attempt_outcome outcome,
@@ -134,7 +157,7 @@ void world_add_row(struct world *w, struct observed_gang *gang, enum attempt_out
     const struct replica_id *id = &gang->members[0].id;
     gang->has_row = true;
     trial_add_row(touch(w, id->attempt.point, id->attempt.trial), id->attempt.number, outcome,
-                  error, &w->counts);
+                  error, touch_point(w, id->attempt.point), &w->counts);
 }
 
 void world_cut_short(struct world *w, struct observed_gang *gang)

@@ -17,6 +17,11 @@ struct touched_trial {
     struct trial trial;
 };
 
+struct touched_point { /* likewise */
+    uint32_t point;
+    struct point_tally tally;
+};
+
 struct observed_gang {                      /* the observed members of one attempt */
     const struct observed_replica *members; /* by role, then index; in world.replicas */
     size_t n_members;
@@ -31,6 +36,7 @@ struct world {
     VEC(struct replica_id) unknown;        /* the others, sorted */
     VEC(struct observed_gang) gangs;       /* of `replicas`, sorted */
     VEC(struct touched_trial) touched;     /* those of the gangs and of the status: a few */
+    VEC(struct touched_point) touched_points;
     struct trial_counts counts;
 };
 
@@ -38,6 +44,7 @@ void world_init(struct world *w, const struct observed *observed);
 void world_done(struct world *w);
 /* Valid until the next call that changes the world. */
 const struct trial *world_trial(const struct world *w, uint32_t point, uint32_t trial);
+bool world_is_given_up(const struct world *w, uint32_t point);
 /* A row of `gang` is planned: it counts from now on. `error` must outlive the world. */
 void world_add_row(struct world *w, struct observed_gang *gang, enum attempt_outcome outcome,
                    const char *error);

@@ -190,17 +190,20 @@ static void note_failure(struct notes *notes, const struct layout *l, const stru
 static void note_failures(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
-    size_t failed = 0, pending = 0;
+    size_t failed = 0, pending = 0, not_run = 0, given_up = 0;
     _cleanup_(freep) bool *is_shown = xnew_array(bool, r->def->spec->systems.len);
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         const struct point_result *p = &r->points[i];
+        const bool is_given_up = point_result_is_given_up(p);
+        given_up += is_given_up;
         for (size_t j = 0; j < p->n_trials; j++) {
             const struct trial_result *t = &p->trials[j];
             if (t->phase == TRIAL_SUCCEEDED) {
                 continue;
             }
             if (t->phase == TRIAL_PENDING || t->phase == TRIAL_RUNNING) {
-                pending++;
+                not_run += is_given_up;
+                pending += !is_given_up;
             } else if (++failed <= MAX_FAILED) {
                 /* The trials of a system mostly fail alike: the first one is shown. */
                 bool *shown = &is_shown[p->point->system];
@@ -211,6 +214,10 @@ static void note_failures(struct notes *notes, const struct layout *l)
     }
     if (failed > MAX_FAILED) {
         add(notes, NOTE_FAILED, "%zu more: see -o json", failed - MAX_FAILED);
+    }
+    if (not_run > 0) {
+        add(notes, NOTE_FAILED, "%zu trial%s not run, because %zu point%s failed", not_run,
+            not_run == 1 ? "" : "s", given_up, given_up == 1 ? "" : "s");
     }
     if (pending > 0) {
         add(notes, NOTE_PENDING, "%zu trial%s %s", pending, pending == 1 ? "" : "s",

@@ -214,6 +214,19 @@ static enum trial_phase point_phase(const struct point_result *p, enum run_phase
     return begun && !run_phase_is_final(run_phase) ? TRIAL_RUNNING : TRIAL_PENDING;
 }
 
+bool point_result_is_given_up(const struct point_result *p)
+{
+    uint32_t n_succeeded = 0, n_failed = 0;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct attempt_row *row = p->trials[i].row;
+        if (row != NULL && row->outcome != ATTEMPT_VOID) {
+            n_succeeded += row->outcome == ATTEMPT_SUCCEEDED;
+            n_failed += row->outcome != ATTEMPT_SUCCEEDED;
+        }
+    }
+    return point_is_given_up(n_succeeded, n_failed);
+}
+
 static void build_point(struct point_result *p, enum run_phase run_phase)
 {
     _cleanup_(freep) double *values = xnew_array(double, p->n_trials);

@@ -108,6 +108,8 @@ struct result {
 struct result *result_build(const struct run_def *def, enum run_phase phase,
                             const struct attempt_row *rows, size_t n_rows);
 void result_free(struct result *r); /* NULL is fine */
+/* Its trials without an attempt are not run: core/phase.h, point_is_given_up. */
+bool point_result_is_given_up(const struct point_result *p);
 /* The unit of the swept points' throughputs: of the first that is known, else of the first point.
  * *ret_is_mixed: another one has another unit. Static. */
 const char *result_unit(const struct result *r, bool *ret_is_mixed);

@@ -33,6 +33,7 @@ struct driver_params {
     struct driver_events events;
     struct run_status status; /* as stored: all zero for a new run */
     bool waits_for_space;     /* on a full disk; else it gives up */
+    const char *where;        /* borrowed; as observed.where: how benchctl finds the run */
     int64_t resync_ms;        /* a pass runs so often even if nothing is heard; 0: 60 s */
 };
 

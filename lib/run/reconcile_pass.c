@@ -350,6 +350,7 @@ int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct e
         .status = p->status,
         .replicas = seen,
         .n_replicas = n_seen,
+        .where = p->params.where,
         .past = &p->past,
     };
     struct plan plan = {0};

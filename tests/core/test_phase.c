@@ -134,6 +134,16 @@ static void final_phases(void **state)
     }
 }
 
+static void points_given_up(void **state)
+{
+    (void)state;
+    assert_false(point_is_given_up(0, 0));
+    assert_true(point_is_given_up(0, 1));
+    assert_true(point_is_given_up(0, 5));
+    assert_false(point_is_given_up(1, 0));
+    assert_false(point_is_given_up(1, 4));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +151,7 @@ int main(void)
         cmocka_unit_test(finds_the_replica_that_is_meant),
         cmocka_unit_test(any_change_of_a_status_is_seen),
         cmocka_unit_test(final_phases),
+        cmocka_unit_test(points_given_up),
     };
     return cmocka_run_group_tests_name("core/phase", tests, NULL, NULL);
 }

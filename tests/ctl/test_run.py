@@ -218,9 +218,23 @@ class Failures(cli.CliCase):
         self.assertRegex(text, r"point 1, trial 0, attempt 0: Failed: trainer/0: .*told to fail")
         command = re.search(r"^ +benchctl (logs .*)$", text, re.M).group(1)
         self.assertIn("told to fail", self.ctl(*command.split()).stdout)
-        self.assertRegex(text, r"Complete +True +SomeTrialsFailed")
+        self.assertRegex(text, r"Complete +True +SomePointsFailed")
         self.assertRegex(text, r"Warning +TrialFailed")
         self.assertRegex(text, r"host: +fake")
+
+    def test_a_point_is_given_up_and_the_others_go_on(self):
+        result = self.run_tiny(repeats=3, env={"FAKE_FAIL": "0.*.*=12"}, code=1,
+                               extra={"repeats": {"min": 3, "order": "Interleaved"}})
+        self.assertEqual(result["phase"], "PartiallyFailed")
+        self.assertEqual([[t["phase"] for t in p["trials"]] for p in result["points"]],
+                         [["Failed", "Pending", "Pending"]] + [["Succeeded"] * 3] * (len(result["points"]) - 1))
+        text = self.ctl("describe", result["run"], "--store", self.store).stdout
+        self.assertRegex(text, r"Warning +PointGivenUp +point 0 has failed, so 2 trials of it are not run; see benchctl")
+        ended = re.search(r"SomePointsFailed.*?\((benchctl logs [^)]*)\)", " ".join(text.split())).group(1)
+        self.assertEqual(ended, f"benchctl logs {result['run']} --store {self.store} --point 0")
+        self.assertIn("told to fail", self.ctl(*ended.split()[1:]).stdout)
+        table = self.ctl("results", result["run"], "--store", self.store).stdout
+        self.assertIn("2 trials not run, because 1 point failed", " ".join(table.split()))
 
     def test_an_infrastructure_failure_is_tried_again(self):
         result = self.run_tiny(env={"FAKE_FAIL": "0.1.0=13"})

@@ -18,7 +18,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 
-#define MAX_CELLS 8
+#define MAX_CELLS 9
 
 struct row {
     char *cells[MAX_CELLS];
@@ -128,16 +128,18 @@ static void check_outcome(const struct row *row)
 
 static void check_end(const struct row *row)
 {
-    assert_int_equal(row->n_cells, 7);
+    assert_int_equal(row->n_cells, 9);
     const struct trial_counts counts = {
         .total = (uint32_t)number(row->cells[0]),
         .done = (uint32_t)number(row->cells[1]),
         .failed = (uint32_t)number(row->cells[2]),
+        .not_run = (uint32_t)number(row->cells[3]),
+        .n_given_up = (uint32_t)number(row->cells[4]),
     };
-    const struct failure_policy policy = {on_trial_failure(row->cells[3]), number(row->cells[4])};
+    const struct failure_policy policy = {on_trial_failure(row->cells[5]), number(row->cells[6])};
     const struct run_end actual = run_end_decide(&counts, &policy);
-    assert_string_equal(run_phase_to_string(actual.phase), row->cells[5]);
-    assert_string_equal(actual.reason, row->cells[6]);
+    assert_string_equal(run_phase_to_string(actual.phase), row->cells[7]);
+    assert_string_equal(actual.reason, row->cells[8]);
     assert_int_equal(actual.is_end, run_phase_is_final(actual.phase));
 }
 

@@ -160,6 +160,67 @@ static void replicas_become_gangs(void **state)
     past_done(&past);
 }
 
+/* A point with a failed trial and none that succeeded is not tried again, whatever order the rows come in. */
+static void failed_points_are_given_up(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        struct attempt_row rows[3];
+        size_t n;
+        bool is_given_up;
+        uint32_t not_run, first_open;
+    } cases[] = {
+        {"no row", {{.outcome = ATTEMPT_VOID}}, 0, false, 0, 0},
+        {"void alone", {{{0, 0, 0}, ATTEMPT_VOID}}, 1, false, 0, 0},
+        {"a failure", {{{0, 0, 0}, ATTEMPT_FAILED}}, 1, true, 2, 3},
+        {"without metrics", {{{0, 1, 0}, ATTEMPT_METRICS_UNAVAILABLE}}, 1, true, 2, 3},
+        {"a success before it",
+         {{{0, 0, 0}, ATTEMPT_SUCCEEDED}, {{0, 1, 0}, ATTEMPT_FAILED}},
+         2,
+         false,
+         0,
+         2},
+        {"a success after it, seen later",
+         {{{0, 0, 0}, ATTEMPT_FAILED}, {{0, 1, 0}, ATTEMPT_SUCCEEDED}},
+         2,
+         false,
+         0,
+         2},
+        {"the lower attempt decides, seen later",
+         {{{0, 0, 1}, ATTEMPT_FAILED}, {{0, 0, 0}, ATTEMPT_SUCCEEDED}},
+         2,
+         false,
+         0,
+         1},
+        {"all have failed",
+         {{{0, 0, 0}, ATTEMPT_FAILED}, {{0, 1, 0}, ATTEMPT_FAILED}, {{0, 2, 0}, ATTEMPT_FAILED}},
+         3,
+         true,
+         0,
+         3},
+    };
+    struct test_run run;
+    make_run(&run);
+    test_run_set_repeats(&run, 3);
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        struct past past;
+        make_past(&past, &run, cases[i].rows, cases[i].n);
+        const struct observed observed = {.def = &run.def, .past = &past};
+        struct world w;
+        world_init(&w, &observed);
+        if (world_is_given_up(&w, 0) != cases[i].is_given_up ||
+            w.counts.n_given_up != (uint32_t)cases[i].is_given_up ||
+            w.counts.not_run != cases[i].not_run || past.first_open != cases[i].first_open) {
+            fail_msg("'%s': given up %d (%u points), %u not run, first open %u", cases[i].name,
+                     world_is_given_up(&w, 0), w.counts.n_given_up, w.counts.not_run,
+                     past.first_open);
+        }
+        world_done(&w);
+        past_done(&past);
+    }
+}
+
 /* A call costs what lives, not what is done: of 2,000 trials that are done it touches none. */
 static void what_is_done_costs_nothing(void **state)
 {
@@ -212,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_decide_trials),
+        cmocka_unit_test(failed_points_are_given_up),
         cmocka_unit_test(what_is_done_costs_nothing),
         cmocka_unit_test(replicas_become_gangs),
     };

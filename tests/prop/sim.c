@@ -275,6 +275,20 @@ static struct sim_row *find_row(struct sim *sim, uint32_t point, uint32_t trial,
     return NULL;
 }
 
+bool sim_point_is_given_up(const struct sim *sim, uint32_t point)
+{
+    bool has_failed = false, has_succeeded = false;
+    for (size_t i = 0; i < sim->n_rows; i++) {
+        const struct sim_row *row = &sim->rows[i];
+        if (row->point == point) {
+            has_succeeded |= row->outcome == ATTEMPT_SUCCEEDED;
+            has_failed |=
+                row->outcome == ATTEMPT_FAILED || row->outcome == ATTEMPT_METRICS_UNAVAILABLE;
+        }
+    }
+    return has_failed && !has_succeeded;
+}
+
 static bool is_of_run(const struct sim *sim, const struct replica_id *id)
 {
     return id->attempt.point < sim->run->def.matrix.n_points &&
@@ -304,6 +318,9 @@ static const char *apply_create(struct sim *sim, const struct replica_id *id)
     }
     if (find_row(sim, id->attempt.point, id->attempt.trial, id->attempt.number) != NULL) {
         return "no replica of an attempt that has a row";
+    }
+    if (sim_point_is_given_up(sim, id->attempt.point)) {
+        return "a point that is given up is not tried again";
     }
     sim->replicas[sim->n_replicas++] = (struct sim_replica){
         .seen = {.id = *id, .state = REPLICA_PENDING},

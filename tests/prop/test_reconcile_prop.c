@@ -203,7 +203,8 @@ static void pass_time(struct history *h, struct totals *t)
 }
 
 struct tally { /* of the rows, counted apart from reconcile */
-    uint32_t done, failed;
+    uint32_t done, failed, not_run;
+    bool has_given_up;
 };
 
 static struct tally tally_rows(struct history *h)
@@ -230,6 +231,9 @@ static struct tally tally_rows(struct history *h)
               "backoffLimit attempts after the first");
         tally.done += n_deciding > 0;
         tally.failed += has_failed;
+        const bool is_given_up = sim_point_is_given_up(sim, slot->point);
+        tally.not_run += n_deciding == 0 && is_given_up;
+        tally.has_given_up |= is_given_up;
     }
     return tally;
 }
@@ -242,7 +246,7 @@ static void check_end(struct history *h)
     const struct tally n = tally_rows(h);
     check(h, sim, NULL, s->trials_done == n.done && s->trials_failed == n.failed,
           "the status counts the rows");
-    const bool is_all = n.done == sim->run->def.n_slots;
+    const bool is_all = n.done + n.not_run == sim->run->def.n_slots;
     enum run_phase phase = RUN_CANCELLED;
     if ((spec->failure_policy.on_trial_failure == ON_FAILURE_STOP && n.failed > 0) ||
         n.failed > spec->failure_policy.max_failed_trials || (is_all && n.failed == n.done)) {
@@ -254,6 +258,10 @@ static void check_end(struct history *h)
         check(h, sim, NULL, spec->run_policy.active_deadline_s > 0, "unfinished without a reason");
     }
     check(h, sim, NULL, s->phase == phase, "the phase follows from the rows");
+    const bool says_points = strcmp(s->reason, "SomePointsFailed") == 0;
+    check(h, sim, NULL,
+          phase == RUN_PARTIALLY_FAILED ? says_points == n.has_given_up : !says_points,
+          "the reason says whether points have failed");
     check(h, sim, NULL, !s->has_current && s->ended_unix_ms != 0, "an end has a date");
 }
 

@@ -330,6 +330,22 @@ static void holes_and_trials_to_come(void **state)
     fixture_done(&f);
 }
 
+static void trials_of_given_up_points(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1, 2], trainers: [1]}}",
+                 SINGLE_NODE "  repeats: {min: 3}\n", 0);
+    (void)fixture_end(&f, 0, 0, 0, ATTEMPT_FAILED, "trainer/0: exit code 1");
+    fixture_throughput(&f, 1, 0, 70);
+    struct buf out = BUF_INIT;
+    report_text(fixture_build(&f, RUN_RUNNING), &(struct report_opts){0}, &out);
+    assert_non_null(strstr(buf_cstr(&out), "2 trials not run, because 1 point failed"));
+    assert_non_null(strstr(buf_cstr(&out), "5 trials pending; the figures are preliminary"));
+    buf_done(&out);
+    fixture_done(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +359,7 @@ int main(void)
         cmocka_unit_test(csv_quotes_what_it_must),
         cmocka_unit_test(csv_texts),
         cmocka_unit_test(many_failures_are_counted),
+        cmocka_unit_test(trials_of_given_up_points),
         cmocka_unit_test(holes_and_trials_to_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
