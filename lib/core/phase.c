@@ -152,5 +152,6 @@ bool run_status_eq(const struct run_status *a, const struct run_status *b)
            strcmp(a->message, b->message) == 0 && a->trials_done == b->trials_done &&
            a->trials_failed == b->trials_failed && a->trials_total == b->trials_total &&
            a->has_current == b->has_current && attempt_id_eq(&a->current, &b->current) &&
-           a->started_unix_ms == b->started_unix_ms && a->ended_unix_ms == b->ended_unix_ms;
+           a->is_cut_short == b->is_cut_short && a->started_unix_ms == b->started_unix_ms &&
+           a->ended_unix_ms == b->ended_unix_ms;
 }

@@ -99,6 +99,7 @@ struct run_status {
     uint32_t trials_done, trials_failed, trials_total;
     bool has_current;
     struct attempt_id current; /* the attempt that runs, if has_current */
+    bool is_cut_short;         /* and never ends: what is left of it goes, and it gets no row */
     /* 0: not yet. Suspended: `ended` is when; resuming moves the start by the pause. */
     int64_t started_unix_ms, ended_unix_ms;
 };

@@ -67,8 +67,8 @@ static void format_status(const struct run_status *s, struct buf *out)
     buf_printf(out, "status %s %s %u/%u done %u failed", run_phase_to_string(s->phase), s->reason,
                s->trials_done, s->trials_total, s->trials_failed);
     if (s->has_current) {
-        buf_printf(out, " current p%ut%ua%u", s->current.point, s->current.trial,
-                   s->current.number);
+        buf_printf(out, " current p%ut%ua%u%s", s->current.point, s->current.trial,
+                   s->current.number, s->is_cut_short ? " cut short" : "");
     }
     buf_printf(out, " started %" PRId64, s->started_unix_ms);
     if (s->ended_unix_ms != 0) {

@@ -18,7 +18,8 @@
  *                                     |   |                        ^
  *                                     |   +- delete_strays: Void --+  (it should not be there)
  *                                     +-- end_run: cut short, no row -----delete_gang--> gone
- *                                     +-- delete_suspended, give_way: the same --------> gone
+ *                                     +-- pause_run, give_way, delete_cut_short: the status
+ *                                         says so first ------------------delete_gang--> gone
  *
  * Nothing is owned beyond the call; `observed` is only read. */
 #include "decide/reconcile.h"
@@ -124,22 +125,41 @@ static void delete_unknown(struct decision *d)
     }
 }
 
+/* Says that an attempt never ends. A process that finds the rest of it later must not take it for a failure,
+ * whoever deletes it then. */
+static void say_cut_short(struct decision *d, const struct attempt_id *id)
+{
+    struct run_status status;
+    memcpy(&status, &d->o->status, sizeof(status)); /* with the padding, as the plan has it */
+    status.has_current = true;
+    status.current = *id;
+    status.is_cut_short = true;
+    if (!run_status_eq(&status, &d->o->status)) {
+        plan_status(d->plan, &status);
+    }
+}
+
 /* Deletes a gang that never ends. Nothing is kept of it. */
 static void cut_short(struct decision *d, struct observed_gang *g)
 {
     const struct cleanup_facts facts = {.in_definition = true, .is_interrupted = true};
+    say_cut_short(d, &g->members[0].id.attempt);
     world_cut_short(&d->world, g);
     for (size_t i = 0; i < g->n_members && cleanup_may_delete(&facts); i++) {
         plan_delete(d->plan, &g->members[i].id);
     }
 }
 
-/* A suspended run has no attempt. What is still seen of one is about to go: its pods have a grace
- * period, which may last longer than the suspension. */
-static void delete_suspended(struct decision *d)
+/* A suspended run has no attempt, and one that was cut short is none. What is still seen of either is about to
+ * go: its pods have a grace period, which may last longer than the suspension, or than the process that
+ * deleted them. */
+static void delete_cut_short(struct decision *d)
 {
+    const struct run_status *s = &d->o->status;
     vec_each (struct observed_gang, g, &d->world.gangs) {
-        if (d->o->status.phase == RUN_SUSPENDED && !g->has_row) {
+        const bool is_named = s->has_current && s->is_cut_short &&
+                              attempt_id_eq(&g->members[0].id.attempt, &s->current);
+        if ((s->phase == RUN_SUSPENDED || is_named) && !g->has_row) {
             cut_short(d, g);
         }
     }
@@ -312,6 +332,7 @@ static void leave_suspension(struct decision *d)
     if (d->status.has_current) {
         d->status.current = d->current;
         d->status.current.number--;
+        d->status.is_cut_short = true;
     }
     text_put(d->status.message, sizeof(d->status.message), "resumed");
     plan_status(d->plan, &d->status);
@@ -335,6 +356,7 @@ static void create_gang(struct decision *d)
     }
     d->status.has_current = true;
     d->status.current = d->current;
+    d->status.is_cut_short = false;
     text_put(d->status.message, sizeof(d->status.message), "point %u, trial %u, attempt %u",
              d->current.point, d->current.trial, d->current.number);
 }
@@ -440,18 +462,22 @@ static bool end_run(struct decision *d)
     return true;
 }
 
-/* Like an end, but not final: a live gang is deleted without a row, and the status still names the
- * attempt, so that the next one gets another number. */
+/* Like an end, but not final: a live gang is deleted without a row, and the status names that attempt, so
+ * that the next one gets another number. */
 static void pause_run(struct decision *d)
 {
     const struct run_status *before = &d->o->status;
     const bool is_new = before->phase != RUN_SUSPENDED;
-    if (d->current_gang != NULL) {
-        delete_gang(d, d->current_gang);
-    }
-    d->status.phase = RUN_SUSPENDED;
     d->status.has_current = before->has_current;
     d->status.current = before->current;
+    d->status.is_cut_short = before->is_cut_short;
+    if (d->current_gang != NULL) {
+        d->status.has_current = true;
+        d->status.current = d->current;
+        d->status.is_cut_short = true;
+        cut_short(d, d->current_gang);
+    }
+    d->status.phase = RUN_SUSPENDED;
     d->status.ended_unix_ms = is_new ? d->o->now_unix_ms : before->ended_unix_ms;
     if (!is_new) {
         d->status.started_unix_ms = before->started_unix_ms;
@@ -474,7 +500,7 @@ static void write_status(struct decision *d)
 static void go_on(struct decision *d)
 {
     start_run(d);
-    delete_suspended(d);
+    delete_cut_short(d);
     find_current(d);
     delete_strays(d);
     judge_current(d);

@@ -12,7 +12,8 @@
  *   row saved -- DELETE_REPLICA every live member --> next attempt (Void), next trial, or the end
  * One trial runs at a time. A finished run creates nothing. An ended replica is deleted only after
  * the row of its attempt is stored; the exception is an attempt that a cancellation, a suspension
- * or the deadline interrupts: it never ended and gets no row.
+ * or the deadline interrupts, or that finds no room: it never ended and gets no row. Of a suspension and
+ * of one without room the status says so before anything is deleted.
  *
  * One plan goes as far as can be decided: it saves an ended attempt, deletes its gang and creates
  * the next one. The driver must keep two promises:

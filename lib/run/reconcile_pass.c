@@ -175,16 +175,19 @@ static int save(struct reconcile_pass *p, const struct action *action,
     return 0;
 }
 
-/* The wanted status, except that it names an attempt only when all its members are known to
- * exist. */
+/* The wanted status, except that it names an attempt only when all its members are known to exist, or
+ * when it goes. */
 static struct run_status status_so_far(const struct reconcile_pass *p,
                                        const struct run_status *status)
 {
     struct run_status s = *status;
     const struct launcher *launcher = p->params.launcher;
-    if (launcher->ops->is_settling != NULL && launcher->ops->is_settling(launcher)) {
+    const bool is_settling =
+        launcher->ops->is_settling != NULL && launcher->ops->is_settling(launcher);
+    if (is_settling && !s.is_cut_short) {
         s.has_current = p->status.has_current;
         s.current = p->status.current;
+        s.is_cut_short = p->status.is_cut_short;
     }
     return s;
 }

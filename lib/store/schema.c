@@ -77,6 +77,8 @@ static const char *const steps[SCHEMA_VERSION] = {
     "  FOREIGN KEY (run_uid, point, trial, attempt)"
     "    REFERENCES attempt (run_uid, point, trial, attempt) ON DELETE CASCADE"
     ") STRICT;",
+    /* 5: the current attempt never ends. NULL in rows of older versions: it does. */
+    "ALTER TABLE run ADD COLUMN current_cut_short INTEGER;",
 };
 /* What a step does beyond SQL, after it; NULL: nothing. */
 static int (*const fills[SCHEMA_VERSION])(struct sqlite_store *s, struct err *err) = {

@@ -85,7 +85,7 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 5
 /* Brings a new or older file to SCHEMA_VERSION; refuses newer ones and other programs' files. */
 int schema_prepare(struct sqlite_store *s, struct err *err);
 
@@ -93,7 +93,7 @@ int schema_prepare(struct sqlite_store *s, struct err *err);
 
 #define STATUS_COLUMNS                                                                             \
     "phase, reason, message, trials_done, trials_failed, trials_total, current_point, "            \
-    "current_trial, current_attempt, started_unix_ms, ended_unix_ms"
+    "current_trial, current_attempt, current_cut_short, started_unix_ms, ended_unix_ms"
 /* From the columns STATUS_COLUMNS, the first of which is `first`. */
 int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_status *ret,
                 struct err *err);

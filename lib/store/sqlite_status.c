@@ -11,12 +11,13 @@ int status_write(struct sqlite_store *s, const char *uid, const struct run_statu
                     "UPDATE run SET phase = ?, reason = ?, message = ?, trials_done = ?, "
                     "trials_failed = ?, trials_total = ?, started_unix_ms = ?, ended_unix_ms = ?, "
                     "current_point = iif(?9, ?10, NULL), current_trial = iif(?9, ?11, NULL), "
-                    "current_attempt = iif(?9, ?12, NULL) WHERE uid = ?13",
-                    "sssiiiiiiiiis", run_phase_to_string(st->phase), st->reason, st->message,
+                    "current_attempt = iif(?9, ?12, NULL), current_cut_short = iif(?9, ?13, NULL) "
+                    "WHERE uid = ?14",
+                    "sssiiiiiiiiiis", run_phase_to_string(st->phase), st->reason, st->message,
                     (int64_t)st->trials_done, (int64_t)st->trials_failed, (int64_t)st->trials_total,
                     st->started_unix_ms, st->ended_unix_ms, (int64_t)st->has_current,
                     (int64_t)st->current.point, (int64_t)st->current.trial,
-                    (int64_t)st->current.number, uid);
+                    (int64_t)st->current.number, (int64_t)st->is_cut_short, uid);
     return r == 0 ? err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid) : r;
 }
 
@@ -44,8 +45,9 @@ int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_s
         (r = sql_u32(s, q, first + 8, &st.current.number, err)) < 0) {
         return r;
     }
-    st.started_unix_ms = sqlite3_column_int64(q, first + 9);
-    st.ended_unix_ms = sqlite3_column_int64(q, first + 10);
+    st.is_cut_short = sqlite3_column_int64(q, first + 9) != 0;
+    st.started_unix_ms = sqlite3_column_int64(q, first + 10);
+    st.ended_unix_ms = sqlite3_column_int64(q, first + 11);
     *ret = st;
     return 0;
 }

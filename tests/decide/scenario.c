@@ -77,6 +77,7 @@ static int read_status(char *args, struct run_status *s)
         }
         s->has_current = true;
         s->current = id.attempt;
+        s->is_cut_short = strstr(at, " cut short ") != NULL;
     }
     at = strstr(args, "started ");
     if (at == NULL || sscanf(at, "started %" SCNd64, &s->started_unix_ms) != 1) {

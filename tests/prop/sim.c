@@ -339,11 +339,14 @@ static const char *apply_delete(struct sim *sim, const struct replica_id *id)
         find_row(sim, id->attempt.point, id->attempt.trial, id->attempt.number);
     const bool is_kept = row != NULL && row->acknowledged_ms <= sim->now_ms;
     const int64_t deadline_ms = sim->run->spec.run_policy.active_deadline_s * 1000;
-    const bool is_cut_short = sim->request != REQUEST_NONE || sim->status.phase == RUN_SUSPENDED ||
+    const bool is_named = sim->status.is_cut_short && sim->status.has_current &&
+                          attempt_id_eq(&sim->status.current, &id->attempt);
+    const bool is_cut_short = is_named || sim->request == REQUEST_CANCEL ||
                               (deadline_ms != 0 && sim->status.started_unix_ms != 0 &&
                                sim->now_ms >= sim->status.started_unix_ms + deadline_ms);
     if (!is_kept && !is_cut_short && is_of_run(sim, id) && !run_phase_is_final(sim->status.phase)) {
-        return "no replica is deleted before its row is kept";
+        return "no replica is deleted before its row is kept, or its attempt is said to be cut "
+               "short";
     }
     *r = sim->replicas[--sim->n_replicas];
     return NULL;

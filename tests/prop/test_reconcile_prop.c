@@ -72,8 +72,9 @@ static bool plan_eq(const struct plan *a, const struct plan *b)
                                           a->actions.len * sizeof(*a->actions.items)) == 0);
 }
 
-/* Status behind everything else, except one that leaves a suspension before anything is created; an
- * event only with what it reports, a requeue at the very end. */
+/* Status behind everything else, except one that leaves a suspension before anything is created, and one
+ * that says that an attempt is cut short before anything of it is deleted; an event only with what it
+ * reports, a requeue at the very end. */
 static void check_shape(struct history *h, const struct plan *plan)
 {
     const struct sim *sim = &h->sim;
@@ -85,10 +86,12 @@ static void check_shape(struct history *h, const struct plan *plan)
               "nothing but a requeue behind the status");
         const bool resumes =
             !has_resumed && a->kind == ACTION_PATCH_STATUS && a->status.phase == RUN_RUNNING;
+        const bool cuts_short = a->kind == ACTION_PATCH_STATUS && a->status.is_cut_short &&
+                                a->status.phase == sim->status.phase;
         check(h, sim, plan, has_resumed || a->kind != ACTION_CREATE_REPLICA,
               "a suspended run creates nothing");
         has_resumed |= resumes;
-        has_status |= a->kind == ACTION_PATCH_STATUS && !resumes;
+        has_status |= a->kind == ACTION_PATCH_STATUS && !resumes && !cuts_short;
         has_requeue |= a->kind == ACTION_REQUEUE_AFTER;
         n_events += a->kind == ACTION_EMIT_EVENT;
         n_changes += a->kind != ACTION_EMIT_EVENT && a->kind != ACTION_REQUEUE_AFTER;

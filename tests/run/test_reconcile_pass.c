@@ -393,6 +393,31 @@ static void the_status_waits_for_creations(void **state)
     world_close(&w);
 }
 
+/* An attempt that is given up for want of room is named although it was never complete, so that the next
+ * process knows what the rest of it is; until the next attempt is. */
+static void what_is_given_up_is_named(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w, &(struct test_def_params)ONE_POINT);
+    w.launcher.is_settling = true;
+    assert_int_equal(world_turn_init(&w), 0);
+    assert_int_equal(settle(&w), PASS_WAIT);
+    struct observed_replica *trainer = &fake_launcher_find(&w.launcher, ROLE_TRAINER, 0)->seen;
+    trainer->state = REPLICA_FAILED;
+    trainer->failure = FAILURE_NO_ROOM;
+    trainer->ended_unix_ms = w.clock.now_ms;
+    assert_int_equal(settle(&w), PASS_WAIT);
+    assert_int_equal(fake_launcher_find(&w.launcher, ROLE_TRAINER, 0)->seen.id.attempt.number, 1);
+    assert_true(w.store.status.has_current && w.store.status.is_cut_short);
+    assert_int_equal(w.store.status.current.number, 0);
+    w.launcher.is_settling = false;
+    assert_int_equal(settle(&w), PASS_WAIT);
+    assert_int_equal(w.store.status.current.number, 1);
+    assert_false(w.store.status.is_cut_short);
+    world_close(&w);
+}
+
 /* Nobody looks after a run that has ended, or is suspended: killed before its removals have arrived,
  * the next process must find it as one that is to be ended. */
 static void the_end_waits_for_removals(void **state)
@@ -544,6 +569,7 @@ int main(void)
         cmocka_unit_test(a_broken_store_stops_the_run_and_resume_ends_it),
         cmocka_unit_test(a_killed_driver_is_resumed),
         cmocka_unit_test(the_status_waits_for_creations),
+        cmocka_unit_test(what_is_given_up_is_named),
         cmocka_unit_test(the_end_waits_for_removals),
         cmocka_unit_test(a_wait_is_told),
         cmocka_unit_test(outputs_are_waited_for),

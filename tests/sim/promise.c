@@ -328,16 +328,9 @@ void promise_verdict_saved(const char *run_uid, bool is_stored)
     s->may_judge_again = !is_stored;
 }
 
-/* What it knew and had not stored is lost with it: a verdict; that it deletes pods for want of room, and not
- * somebody else. */
+/* What it knew and had not stored is lost with it: a verdict. */
 void promise_process_gone(void)
 {
-    for (size_t i = 0; i < node_count(); i++) {
-        const struct sim_pod *p = node_get(i);
-        if (p->object != NULL && p->is_deleting) {
-            promise_excuse(p->run_uid, &p->id.attempt, "the process that deleted it is gone");
-        }
-    }
     vec_each (struct stored, s, &promise.runs) {
         if (s->judging_ns != 0 && !s->is_judged && sim.now_ns - s->judging_ns < JUDGED_NS) {
             s->may_judge_again = true;

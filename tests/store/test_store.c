@@ -23,6 +23,7 @@ static void test_run_comes_back(void **state)
     row.status.phase = RUN_RUNNING;
     row.status.has_current = true;
     row.status.current.point = 2;
+    row.status.is_cut_short = true;
     assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
     store_close(s);
 
@@ -41,6 +42,7 @@ static void test_run_comes_back(void **state)
         assert_int_equal(got.status.phase, RUN_RUNNING);
         assert_true(got.status.has_current);
         assert_int_equal(got.status.current.point, 2);
+        assert_true(got.status.is_cut_short);
         assert_int_equal(got.status.trials_total, 4);
         run_row_done(&got);
     }
