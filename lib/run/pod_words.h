@@ -1,0 +1,9 @@
+/* What a launcher waits for, in words. */
+#pragma once
+
+#include "run/launcher.h"
+
+struct pods;
+
+/* A deletion that fails; else what *ret has already; else a creation, a node or the addresses. */
+void pod_words_wait(const struct pods *l, struct run_wait *ret);
