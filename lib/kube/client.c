@@ -26,12 +26,16 @@
 #define PROMPT_IN_FLIGHT 8
 #define GUARD_NS (100 * NS_PER_MS) /* until a request that may not be sent is examined again */
 #define DEFAULT_TIMEOUT_NS (30 * NS_PER_S)
+#define DEFAULT_SILENCE_NS                                                                         \
+    (15 * NS_PER_S) /* with a third until it is noticed, and half for the answer: 27 s */
+#define N_POOLS (KUBE_POOL_FOLLOW + 1)
 #define DEFAULT_MAX_BYTES ((size_t)16 * 1024 * 1024)
 
 struct kube_call {
     struct kube_client *client;
     struct kube_request req;
     struct kube_call_options options;
+    enum kube_pool pool;
     kube_done_fn on_done;
     void *ctx;
     struct kube_retry retry;
@@ -57,16 +61,25 @@ struct kube_stream {
     TAILQ_ENTRY(kube_stream) link;
 };
 
+/* Asks the connections of a kind whether they live. */
+struct health {
+    struct kube_client *client;
+    struct kube_call *call; /* NULL: not asked */
+};
+
 struct kube_client {
     uv_loop_t *loop;
     uv_timer_t timer;
+    uv_timer_t health_timer;
+    struct health health[N_POOLS]; /* by enum kube_pool */
+    int64_t silence_ns;
     struct kube_session *session;                                            /* NULL: being freed */
     unsigned max_in_flight[KUBE_N_PRIORITIES], in_flight[KUBE_N_PRIORITIES]; /* calls */
     uint64_t seed;
     bool is_closing;
     bool is_away;       /* the server did not listen at the latest request */
     unsigned outages;   /* how often the server became unreachable */
-    unsigned n_handles; /* the timer, the session */
+    unsigned n_handles; /* the timers, the session */
     TAILQ_HEAD(, kube_call) waiting, running;
     TAILQ_HEAD(, kube_stream) streams;
     struct kube_client_stats stats;
@@ -84,6 +97,7 @@ static int64_t now(void)
 /* --- life --- */
 
 static void on_ready(void *ctx);
+static void health_start(struct kube_client *c, int64_t silence_ns);
 
 int kube_client_new(const struct kube_client_params *params, struct kube_client **ret,
                     struct err *err)
@@ -105,7 +119,8 @@ int kube_client_new(const struct kube_client_params *params, struct kube_client 
     }
     (void)uv_timer_init(c->loop, &c->timer); /* cannot fail */
     c->timer.data = c;
-    c->n_handles = 2;
+    health_start(c, params->silence_ns == 0 ? DEFAULT_SILENCE_NS : params->silence_ns);
+    c->n_handles = 3;
     *ret = c;
     return 0;
 }
@@ -144,6 +159,7 @@ void kube_client_free(struct kube_client *c)
         kube_stream_cancel(s);
     }
     uv_close((uv_handle_t *)&c->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&c->health_timer, on_timer_closed);
     kube_session_free(take_ptr(c->session), on_session_closed);
 }
 
@@ -341,7 +357,7 @@ static void call_start(struct kube_call *call)
     struct kube_client *c = call->client;
     call_stops_waiting(call);
     struct kube_transfer_params params = {.req = &call->req,
-                                          .pool = KUBE_POOL_ORDINARY,
+                                          .pool = call->pool,
                                           .max_bytes = call->options.max_bytes,
                                           .timeout_ns = call->options.timeout_ns,
                                           .on_data =
@@ -538,6 +554,59 @@ static struct kube_stream *next_stream(const struct kube_client *c)
         }
     }
     return NULL;
+}
+
+/* --- silence --- */
+
+static void check_health(struct health *h);
+
+static void on_health(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    (void)r; /* any answer is one, and after none the transport has left these connections */
+    (void)res;
+    (void)err;
+    struct health *h = ctx;
+    h->call = NULL;
+    check_health(h);
+}
+
+/* Any answer will do, also a refusal. */
+static void check_health(struct health *h)
+{
+    struct kube_client *c = h->client;
+    const enum kube_pool kind = (enum kube_pool)(h - c->health);
+    if (c->is_closing || h->call != NULL ||
+        !kube_transport_check(kube_session_transport(c->session), kind, c->silence_ns)) {
+        return;
+    }
+    const struct kube_call_options once = {.timeout_ns = c->silence_ns / 2, .max_tries = 1};
+    struct kube_request req;
+    kube_request_raw("/version", "ask whether the connection lives", &req);
+    req.priority = KUBE_URGENT;
+    h->call = kube_call(c, &req, &once, on_health, h);
+    h->call->pool = kind;
+}
+
+static void on_health_timer(uv_timer_t *timer)
+{
+    struct kube_client *c = timer->data;
+    for (size_t i = 0; i < N_POOLS; i++) {
+        check_health(&c->health[i]);
+    }
+}
+
+static void health_start(struct kube_client *c, int64_t silence_ns)
+{
+    const uint64_t every_ms = (uint64_t)(silence_ns / 3 / NS_PER_MS);
+    c->silence_ns = silence_ns;
+    for (size_t i = 0; i < N_POOLS; i++) {
+        c->health[i].client = c;
+    }
+    (void)uv_timer_init(c->loop, &c->health_timer); /* cannot fail */
+    c->health_timer.data = c;
+    /* Fails only for a closing handle. */
+    (void)uv_timer_start(&c->health_timer, on_health_timer, every_ms, every_ms);
+    uv_unref((uv_handle_t *)&c->health_timer); /* it keeps no loop going */
 }
 
 /* False: its credentials are on their way. */

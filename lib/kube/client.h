@@ -39,6 +39,9 @@ struct kube_client_params {
     char *const *environment;
     bool is_interactive;
     uint64_t plugin_timeout_ms; /* 0: a minute, or ten for a person */
+    /* A connection with streams that has said nothing for so long is asked, and its streams end unless
+     * an answer comes in half of that time. 0: 15 s. */
+    int64_t silence_ns;
     /* NULL, or called from the loop; it must not free the client. */
     void (*on_notice)(void *ctx, enum kube_notice notice, const char *text);
     void *notice_ctx;

@@ -124,7 +124,7 @@ void kube_session_free(struct kube_session *s, void (*on_closed)(void *ctx))
     kube_transport_free(s->transport, release, s);
 }
 
-const struct kube_transport *kube_session_transport(const struct kube_session *s)
+struct kube_transport *kube_session_transport(const struct kube_session *s)
 {
     return s->transport;
 }

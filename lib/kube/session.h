@@ -17,7 +17,7 @@ int kube_session_new(const struct kube_client_params *params, void (*on_ready)(v
                      void *ctx, struct kube_session **ret, struct err *err);
 /* Only without transfers. on_closed: its handles have closed; it is freed. */
 void kube_session_free(struct kube_session *s, void (*on_closed)(void *ctx));
-const struct kube_transport *kube_session_transport(const struct kube_session *s);
+struct kube_transport *kube_session_transport(const struct kube_session *s);
 
 /* True: requests can be sent, or fail at once. False: a plugin is running; on_ready follows. Starts the
  * plugin where it is needed. */

@@ -14,8 +14,8 @@
 
 #define CONNECT_TIMEOUT_MS 10000L
 #define NS_PER_MS 1000000
-#define TCP_IDLE_S 30L /* then keep-alive probes */
-#define TCP_INTERVAL_S 10L
+#define TCP_IDLE_S 15L /* then keep-alive probes */
+#define TCP_INTERVAL_S 5L
 #define TCP_DEAD_MS                                                                                \
     30000U /* data or probes without acknowledgement for so long: the connection is lost */
 #define HEADER_MAX 4096    /* kept of one header */
@@ -116,6 +116,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
     struct kube_transfer *t = ctx;
     const size_t len = size * n;
     char value[HEADER_MAX];
+    pool_heard(t->item.pool);
     if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
         begin_answer(t, line, len);
     } else if (t->has_headers) {
@@ -143,6 +144,7 @@ static size_t on_write(char *data, size_t size, size_t n, void *ctx)
     struct kube_transfer *t = ctx;
     const size_t len = size * n;
     pool_count_bytes(t->item.pool, len);
+    pool_heard(t->item.pool);
     if (t->params.on_data != NULL && is_success(t)) {
         buf_append(&t->body, data, len); /* delivered, and emptied, when curl returns */
         pool_item_ready(&t->item);
@@ -495,6 +497,7 @@ int kube_transfer_start(struct kube_transport *t, const struct kube_transfer_par
 {
     struct kube_transfer *transfer = xnew(struct kube_transfer);
     transfer->params = *params;
+    transfer->item.is_stream = params->is_stream;
     transfer->item.deliver = on_deliver;
     transfer->item.cancel = on_cancel;
     int r = prepare(transfer, err);

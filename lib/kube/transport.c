@@ -28,6 +28,8 @@ struct pool {
     TAILQ_HEAD(, pool_item) ready; /* with something to deliver */
     LIST_HEAD(, socket_watch) sockets;
     unsigned n_handles; /* not yet closed */
+    unsigned n_streams; /* of the items */
+    uint64_t heard_ns;  /* when a byte came, or its first stream began; of uv_hrtime() */
     LIST_ENTRY(pool) in_transport;
 };
 
@@ -259,6 +261,9 @@ int pool_add(struct kube_transport *t, enum kube_pool kind, struct pool_item *it
         return err_set(err, EIO, "%s: %s", what, curl_multi_strerror(code));
     }
     TAILQ_INSERT_TAIL(&p->items, item, in_all);
+    if (item->is_stream && p->n_streams++ == 0) {
+        p->heard_ns = uv_hrtime();
+    }
     return 0;
 }
 
@@ -270,6 +275,7 @@ void pool_remove(struct pool_item *item)
         item->is_ready = false;
     }
     TAILQ_REMOVE(&p->items, item, in_all);
+    p->n_streams -= item->is_stream;
     (void)curl_multi_remove_handle(p->multi, item->easy); /* it is there; we are not in curl */
     close_if_left(p);
 }
@@ -282,6 +288,54 @@ void pool_count_connection(struct pool *p)
 void pool_count_bytes(struct pool *p, size_t n)
 {
     p->transport->bytes_in += n;
+}
+
+void pool_heard(struct pool *p)
+{
+    p->heard_ns = uv_hrtime();
+}
+
+/* --- silence --- */
+
+static bool is_silent(const struct pool *p, enum kube_pool kind, int64_t silent_ns)
+{
+    return p->kind == kind && p->n_streams > 0 && uv_hrtime() - p->heard_ns >= (uint64_t)silent_ns;
+}
+
+/* A silent pool that was left and has streams which nobody has ended yet; NULL: none. */
+static struct pool *find_dead(const struct kube_transport *t, enum kube_pool kind,
+                              int64_t silent_ns)
+{
+    struct pool *p;
+    LIST_FOREACH(p, &t->pools, in_transport)
+    {
+        if (p != t->current[kind] && is_silent(p, kind, silent_ns)) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+static void end_streams(struct pool *p)
+{
+    struct pool_item *item;
+    TAILQ_FOREACH (item, &p->items, in_all) {
+        if (item->is_stream && !item->is_done) {
+            item->is_done = true;
+            item->result = CURLE_OPERATION_TIMEDOUT;
+            pool_item_ready(item);
+        }
+    }
+    deliver(p);
+}
+
+bool kube_transport_check(struct kube_transport *t, enum kube_pool kind, int64_t silent_ns)
+{
+    /* A callback may free the transport, whose memory stays until its handles have closed. */
+    for (struct pool *p; !t->is_closing && (p = find_dead(t, kind, silent_ns)) != NULL;) {
+        end_streams(p);
+    }
+    return !t->is_closing && is_silent(t->current[kind], kind, silent_ns);
 }
 
 /* --- the transport --- */

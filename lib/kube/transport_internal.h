@@ -14,9 +14,10 @@
 /* A multi handle: connections that may share requests. */
 struct pool;
 
-/* One request in a pool; part of its transfer, which fills the first three. */
+/* One request in a pool; part of its transfer, which fills the first four. */
 struct pool_item {
     CURL *easy;
+    bool is_stream;                          /* it has no timeout of its own */
     void (*deliver)(struct pool_item *item); /* curl has returned; may free the item */
     void (*cancel)(struct pool_item *item);  /* the transport is being freed: remove and free it */
     /* Kept by transport.c. */
@@ -37,4 +38,6 @@ void pool_item_ready(struct pool_item *item);
 /* New requests get other connections than these. */
 void pool_leave(struct pool *p);
 void pool_count_connection(struct pool *p);
+/* A byte came, of a header too. */
+void pool_heard(struct pool *p);
 void pool_count_bytes(struct pool *p, size_t n);

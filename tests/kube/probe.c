@@ -388,8 +388,10 @@ int main(int argc, char **argv)
     struct probe p = {0};
     struct kube_config config;
     struct err err = {0};
-    int64_t timeout_ms = 0;
-    const bool is_usage = argc == 2 || (argc == 3 && parse_i64(argv[2], &timeout_ms) == 0);
+    int64_t timeout_ms = 0, silence_ms = 0;
+    const bool is_usage = argc >= 2 && argc <= 4 &&
+                          (argc < 3 || parse_i64(argv[2], &timeout_ms) == 0) &&
+                          (argc < 4 || parse_i64(argv[3], &silence_ms) == 0);
     if (!is_usage || kube_config_load(argv[1], NULL, &config, &err) < 0) {
         fprintf(stderr, "probe: %s\n", err.msg);
         return 2;
@@ -401,6 +403,7 @@ int main(int argc, char **argv)
                                               .seed = 1,
                                               .environment = environ,
                                               .plugin_timeout_ms = (uint64_t)timeout_ms,
+                                              .silence_ns = silence_ms * 1000000,
                                               .on_notice = on_notice};
     if (kube_client_new(&params, &p.client, &err) < 0) {
         fprintf(stderr, "probe: %s\n", err.msg);

@@ -3,6 +3,7 @@
 import pathlib
 import sys
 import tempfile
+import time
 
 import fake_api
 import fake_h2
@@ -17,14 +18,14 @@ POD = {"kind": "Pod", "metadata": {"name": "a"}}
 
 
 class Scene:
-    def __init__(self, t, name, folder, pair):
+    def __init__(self, t, name, folder, pair, silence_ms=0):
         self.t, self.name = t, name
         self.fake = fake_h2.FakeH2(fake_api.tls_context(*pair))
-        self.config = kubeconfig(folder, self.fake.url, **{"certificate-authority": "h2.crt"})
+        self.silence_ms, self.config = silence_ms, kubeconfig(folder, self.fake.url, **{"certificate-authority": "h2.crt"})
 
     def __enter__(self):
         self.fake.__enter__()
-        self.probe = Probe(self.config)
+        self.probe = Probe(self.config, more=("0", str(self.silence_ms)))
         return self
 
     def __exit__(self, kind, *_):
@@ -116,12 +117,50 @@ def forgotten(t, *where):
         s.equal(2, len(s.fake.connections), "by one new connection")
 
 
+def silences(t, *where):
+    """A stream may have nothing to say for minutes; whether its connection lives is asked."""
+    with Scene(t, "a black hole under an idle watch", *where, silence_ms=600) as s:
+        s.fake.answer(fake_h2.begun)
+        watch = s.probe.start("stream", path="/watch")
+        s.probe.until(watch, "data")
+        s.fake.freeze()
+        frozen = time.monotonic()
+        s.equal(("end", -110), (lambda e: (e.get("event"), e.get("r")))(s.probe.next(watch)), "its stream ends")
+        s.t.ok(time.monotonic() - frozen < 20 * 0.6, "a black hole under an idle watch: soon", time.monotonic() - frozen)
+        watch = s.probe.start("stream", path="/watch")
+        s.t.ok(s.probe.until(watch, "data"), "a black hole under an idle watch: the next stream is answered")
+        s.equal(1, s.fake.requests[-1][0], "on a new connection")
+    with Scene(t, "the same under a log that is followed", *where, silence_ms=600) as s:
+        s.fake.answer(fake_h2.begun)
+        number = s.probe.start("follow", ns="n", pod="a")
+        s.fake.wait_for(1)
+        s.probe.until(number, "line")
+        s.fake.freeze()
+        s.t.ok(s.fake.wait_for(3), "the same under a log that is followed: opened again")   # one was the question
+        s.equal(1, s.fake.requests[-1][0], "on a new connection")
+    with Scene(t, "a watch without events", *where, silence_ms=300) as s:
+        s.fake.answer(fake_h2.begun, ok)
+        watch = s.probe.start("stream", path="/watch")
+        s.probe.until(watch, "data")
+        s.t.ok(s.fake.wait_for(5), "a watch without events: is asked about, again and again")
+        more(s.fake.connections[0], 1, b"an event", end=True)
+        s.equal("an event", (s.probe.until(watch, "data") or [{}])[-1].get("data"), "it goes on")
+        s.equal({0}, {number for number, _ in s.fake.requests}, "on its connection")
+    with Scene(t, "a request that is slow beside a watch that lives", *where, silence_ms=60000) as s:
+        s.fake.answer(fake_h2.begun, fake_h2.silent, ok)
+        watch = s.probe.start("stream", path="/watch")
+        s.probe.until(watch, "data")
+        s.equal(0, s.get(timeout_ms=300, tries=2), "is answered by another connection")
+        more(s.fake.connections[0], 1, b"an event", end=True)
+        s.equal("an event", (s.probe.until(watch, "data") or [{}])[-1].get("data"), "the watch goes on")
+
+
 def main():
     t = tap.Tap()
     with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
         folder = pathlib.Path(folder)
         pair = make_certificate(folder, "h2", "IP:127.0.0.1")
-        for test in (one_connection, goaways, resets, early_answers, forgotten):
+        for test in (one_connection, goaways, resets, early_answers, forgotten, silences):
             test(t, folder, pair)
     return t.done()
 
