@@ -2,6 +2,7 @@
  * code 0 may hide it), then how the container ended, then what it waits for. */
 #include "pod/state.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -72,10 +73,27 @@ static void fail(struct pod_state *s, enum failure_class failure)
     s->wait = POD_WAIT_NONE;
 }
 
+const char *pod_state_message(const struct pod_state *state)
+{
+    return state->message == NULL ? "" : state->message;
+}
+
+void pod_state_say(struct pod_state *state, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, fmt);
+    _cleanup_(freep) char *whole = xvasprintf(fmt, args);
+    va_end(args);
+    text_put(text, sizeof(text), "%s", whole);
+    free(state->message);
+    state->message = text[0] == '\0' ? NULL : xstrdup(text);
+}
+
 /* "words: detail", or the words alone. */
 static void say(struct pod_state *s, const char *words, const char *detail)
 {
-    text_put(s->message, sizeof(s->message), "%s%s%s", words, *detail == '\0' ? "" : ": ", detail);
+    pod_state_say(s, "%s%s%s", words, *detail == '\0' ? "" : ": ", detail);
 }
 
 /* The same about its node, which is named where it is known: "evicted by node 'n4': low on memory". */
@@ -155,11 +173,10 @@ static void end_by_exit(struct pod_state *s, const struct replica_id *id, const 
         if (s->has_blamed) {
             say(s, said, "");
         } else if (signal != 0) {
-            text_put(s->message, sizeof(s->message), "killed by signal %d%s", signal,
-                     signal == 9 ? ", not by the OOM killer" : "");
+            pod_state_say(s, "killed by signal %d%s", signal,
+                          signal == 9 ? ", not by the OOM killer" : "");
         } else {
-            text_put(s->message, sizeof(s->message), "exit code %d%s%s", code,
-                     *said == '\0' ? "" : ": ", said);
+            pod_state_say(s, "exit code %d%s%s", code, *said == '\0' ? "" : ": ", said);
         }
     }
     free(words.error);
@@ -184,9 +201,8 @@ static void say_memory(struct pod_state *s, const json_t *pod)
     if (*limit == '\0') {
         say(s, "out of memory; the container has no limit, so its node has too little memory", "");
     } else {
-        text_put(s->message, sizeof(s->message),
-                 "out of memory; raise its limit of %s, for example with --set memory=VALUE",
-                 limit);
+        pod_state_say(
+            s, "out of memory; raise its limit of %s, for example with --set memory=VALUE", limit);
     }
 }
 
@@ -458,6 +474,8 @@ void pod_state_done(struct pod_state *state)
     state->image_id = NULL;
     free(state->node);
     state->node = NULL;
+    free(state->message);
+    state->message = NULL;
 }
 
 char *pod_state_environment(const struct pod_state *state, const char *environment_json)

@@ -29,9 +29,9 @@ struct pod_state {
     bool is_node_lost;         /* it ran when its node became NotReady, which nothing may tell apart
                                   from a node that is gone; `message` says so */
     bool is_simulated;         /* it started without a container: a fake node answered */
-    char ip[64];               /* "" until it has one */
-    char message[512];         /* why it failed or waits, or that it left a damaged record, for a
-                              person; "" if all is well */
+    char ip[48];               /* "" until it has one */
+    char *message;             /* why it failed or waits, or that it left a damaged record, for a
+                                  person; owned; NULL: all is well, as of nearly all */
     char *image_id;            /* of its container: the digest that ran; owned; NULL: not known */
     char *node;                /* where it was scheduled; owned; NULL: nowhere yet */
     char *summary_line;        /* owned; NULL: none */
@@ -44,6 +44,11 @@ struct pod_state {
 /* `id` is the replica that the pod should be: the summary of another one is ignored. */
 void pod_state_read(const json_t *pod, const struct replica_id *id, struct pod_state *ret);
 void pod_state_done(struct pod_state *state);
+/* "" if all is well. Borrowed. */
+const char *pod_state_message(const struct pod_state *state);
+/* One line of at most 511 bytes, see base/text.h; "" takes the last one away. */
+void pod_state_say(struct pod_state *state, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* The environment of the replica's start record (NULL: none came) with what only the cluster knows:
  * `image_id` and `node`. Owned; NULL if nothing is known. */

@@ -20,12 +20,6 @@
 #define FETCH_MAX_BYTES ((uint64_t)32 << 20)
 #define FETCH_TIMEOUT_NS (120 * INT64_C(1000000000))
 
-static bool has_capture(const struct pod_log *log)
-{
-    return log->step == POD_LOG_FOLLOWING || log->step == POD_LOG_FETCHING ||
-           log->step == POD_LOG_THERE;
-}
-
 static void on_line(void *ctx, const char *line, size_t len)
 {
     struct pod_member *m = ctx;
@@ -99,10 +93,10 @@ static void finish(struct pod_member *m, const char *failure)
 {
     if (failure != NULL) {
         _cleanup_(freep) char *line = xasprintf("benchd: the log could not be read: %s\n", failure);
-        capture_feed(&m->log.capture, CAPTURE_STDERR, line, strlen(line));
+        capture_feed(m->log.capture, CAPTURE_STDERR, line, strlen(line));
         m->log.is_explained = true; /* nobody knows what it printed */
     }
-    capture_end(&m->log.capture);
+    capture_end(m->log.capture);
     m->log.step = POD_LOG_THERE;
     m->has_news = true;
     pod_tick_soon(&m->owner->tick);
@@ -111,7 +105,7 @@ static void finish(struct pod_member *m, const char *failure)
 /* A line of benchd's own, at the place in the log where something is missing. */
 static void mark(struct pod_member *m, const char *line)
 {
-    capture_feed(&m->log.capture, CAPTURE_STDERR, line, strlen(line));
+    capture_feed(m->log.capture, CAPTURE_STDERR, line, strlen(line));
 }
 
 static void note_restarts(struct pod_member *m)
@@ -122,14 +116,29 @@ static void note_restarts(struct pod_member *m)
     }
 }
 
+static void drop_capture(struct pod_log *log)
+{
+    if (log->capture != NULL) {
+        capture_done(log->capture);
+        free(log->capture);
+        log->capture = NULL;
+    }
+}
+
+static void begin_capture(struct pod_member *m)
+{
+    m->log.capture = xnew(struct capture);
+    capture_init(m->log.capture, max_bytes(m->owner), on_line, m);
+}
+
 /* ---- following ---- */
 
 static void on_follow_line(void *ctx, const char *line, size_t len)
 {
     struct pod_member *m = ctx;
     m->log.output_unix_ms = clock_steady_unix_ms();
-    capture_feed(&m->log.capture, CAPTURE_STDOUT, line, len);
-    capture_feed(&m->log.capture, CAPTURE_STDOUT, "\n", 1);
+    capture_feed(m->log.capture, CAPTURE_STDOUT, line, len);
+    capture_feed(m->log.capture, CAPTURE_STDOUT, "\n", 1);
     if (m->log.reader != NULL) {
         const int64_t t_ns = line_ns(m);
         replica_log_feed(m->log.reader, LOG_STDOUT, line, len, t_ns);
@@ -157,7 +166,7 @@ static void on_follow_end(void *ctx, int r, const struct err *err)
 static void start_follow(struct pod_member *m)
 {
     const struct pods_params *params = &m->owner->params;
-    capture_init(&m->log.capture, max_bytes(m->owner), on_line, m);
+    begin_capture(m);
     if (pod_logs_has_figures(m)) {
         const struct log_parser_params rule = log_rule_params(params->def, &m->id);
         m->log.reader = replica_log_new(&rule, &m->id, on_step, m);
@@ -180,7 +189,7 @@ static void start_follow(struct pod_member *m)
 
 static void begin_fetch(struct pod_member *m)
 {
-    capture_init(&m->log.capture, max_bytes(m->owner), on_line, m);
+    begin_capture(m);
     m->log.n_restarts = 0;
     m->log.n_fetched = 0;
     note_restarts(m);
@@ -190,14 +199,14 @@ static void on_piece(void *ctx, const char *data, size_t len)
 {
     struct pod_member *m = ctx;
     m->log.n_fetched += len;
-    capture_feed(&m->log.capture, CAPTURE_STDOUT, data, len);
+    capture_feed(m->log.capture, CAPTURE_STDOUT, data, len);
 }
 
 /* What came of the first answer comes again. */
 static void on_again(void *ctx)
 {
     struct pod_member *m = ctx;
-    capture_done(&m->log.capture);
+    drop_capture(&m->log);
     begin_fetch(m);
 }
 
@@ -308,15 +317,15 @@ void pod_logs_explain(struct pod_member *m)
 {
     const bool is_missed = m->log.reader != NULL && m->log.end.why != NULL;
     const bool is_unread = m->log.reader == NULL && m->state.summary_line == NULL &&
-                           m->state.message[0] == '\0' && m->environment_json == NULL;
+                           m->state.message == NULL && m->environment_json == NULL;
     if (m->state.state != REPLICA_SUCCEEDED || m->id.role == ROLE_PSERVER || m->id.index > 0 ||
-        m->state.is_simulated || m->log.is_explained || !has_capture(&m->log) ||
+        m->state.is_simulated || m->log.is_explained || m->log.capture == NULL ||
         (!is_missed && !is_unread)) {
         return;
     }
     const struct log_parser_params who = log_rule_params(m->owner->params.def, &m->id);
     size_t len;
-    const char *text = capture_text(&m->log.capture, &len);
+    const char *text = capture_text(m->log.capture, &len);
     m->log.end.why = replica_log_advise(m->log.end.why, text, len, &who);
     m->log.is_explained = true;
 }
@@ -324,7 +333,7 @@ void pod_logs_explain(struct pod_member *m)
 const char *pod_logs_text(struct pod_member *m, size_t *ret_len)
 {
     *ret_len = 0;
-    return has_capture(&m->log) ? capture_text(&m->log.capture, ret_len) : "";
+    return m->log.capture != NULL ? capture_text(m->log.capture, ret_len) : "";
 }
 
 void pod_logs_close(struct pod_member *m)
@@ -334,9 +343,7 @@ void pod_logs_close(struct pod_member *m)
     } else if (m->log.step == POD_LOG_FETCHING) {
         kube_call_cancel(m->log.call);
     }
-    if (has_capture(&m->log)) {
-        capture_done(&m->log.capture);
-    }
+    drop_capture(&m->log);
     replica_log_free(m->log.reader);
     m->log.reader = NULL;
     drop_end(&m->log);

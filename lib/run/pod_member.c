@@ -417,7 +417,7 @@ static void end(struct pod_member *m, enum replica_state state, enum failure_cla
     m->state.state = state;
     m->state.failure = failure;
     m->state.wait = POD_WAIT_NONE;
-    text_put(m->state.message, sizeof(m->state.message), "%s", message);
+    pod_state_say(&m->state, "%s", message);
     m->ended_unix_ms = clock_steady_unix_ms();
     m->has_news = true;
 }
@@ -593,7 +593,7 @@ void pod_member_time_out(struct pod_member *m, const struct member_limits *limit
     if (m->life == MEMBER_DYING_DELETED && now_ns > m->due_ns) {
         apply(m, MEMBER_TIMED_OUT, now_ns);
     } else if (is_wait_over(m, limits, now_ns)) {
-        _cleanup_(freep) char *message = xstrdup(m->state.message);
+        _cleanup_(freep) char *message = xstrdup(pod_state_message(&m->state));
         end(m, REPLICA_FAILED, FAILURE_PERMANENT, message);
     }
 }

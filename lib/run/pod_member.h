@@ -141,10 +141,10 @@ struct pod_log {
         struct kube_follow *follow;
         struct kube_call *call;
     };
-    uint64_t n_fetched;     /* bytes, while FETCHING */
-    uint32_t n_restarts;    /* of the container, as noted in the capture */
-    int64_t output_unix_ms; /* while FOLLOWING: the last line, or the begin */
-    struct capture capture;
+    uint64_t n_fetched;         /* bytes, while FETCHING */
+    uint32_t n_restarts;        /* of the container, as noted in the capture */
+    int64_t output_unix_ms;     /* while FOLLOWING: the last line, or the begin */
+    struct capture *capture;    /* owned; FOLLOWING, FETCHING, THERE; NULL in other steps */
     struct replica_log *reader; /* beside a capture, owned; NULL: the replica writes records */
     struct replica_log_end end; /* of the reader, once THERE; owned */
     bool is_explained;          /* end.why has the advice */

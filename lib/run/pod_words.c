@@ -50,7 +50,7 @@ static void say_which_node_is_lost(const struct pods *l, struct run_wait *ret)
     if (first != NULL) {
         text_put(ret->reason, sizeof(ret->reason), "NodeNotReady");
         text_put(ret->text, sizeof(ret->text), "%s/%u%s: %s", role_to_string(first->id.role),
-                 first->id.index, n > 1 ? " and others" : "", first->state.message);
+                 first->id.index, n > 1 ? " and others" : "", pod_state_message(&first->state));
     }
 }
 

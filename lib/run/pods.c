@@ -322,14 +322,12 @@ static void look_for_room(struct pods *l, int64_t now_ns)
     vec_each (struct pod_member *, it, &l->members) {
         const struct pod_member *m = *it;
         const bool is_refused = member_life_is_refused(m->life);
-        if (m->life >= MEMBER_DYING_POSTING) {
-            continue;
-        }
-        if (m->state.failure == FAILURE_NO_ROOM) {
+        const bool is_wanted = m->life < MEMBER_DYING_POSTING;
+        if (is_wanted && m->state.failure == FAILURE_NO_ROOM) {
             pod_room_lacks(&l->room, &m->id.attempt,
-                           is_refused ? pod_answer_reason(-EDQUOT) : "NoRoom", m->state.message,
-                           now_ns);
-        } else if (m->state.state == REPLICA_SUCCEEDED) {
+                           is_refused ? pod_answer_reason(-EDQUOT) : "NoRoom",
+                           pod_state_message(&m->state), now_ns);
+        } else if (is_wanted && m->state.state == REPLICA_SUCCEEDED) {
             pod_room_found(&l->room);
         }
     }
@@ -476,7 +474,7 @@ static int pods_forget(struct launcher *launcher, const struct replica_id *id, s
 static const char *failure_of(const struct pod_member *m)
 {
     const bool has_failed = pod_member_has_ended(m) || m->state.is_node_lost;
-    return m->state.message[0] != '\0' && has_failed ? m->state.message : m->log.end.why;
+    return m->state.message != NULL && has_failed ? m->state.message : m->log.end.why;
 }
 
 /* The summary that it wrote, or that its log rule made. */

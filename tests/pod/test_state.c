@@ -186,10 +186,10 @@ static void check_every_class(bool is_pruned)
         struct pod_state s;
         pod_state_read(pod, &trainer_1, &s);
         if (s.state != rows[i].state || s.failure != rows[i].failure || s.wait != rows[i].wait ||
-            strcmp(s.message, rows[i].message) != 0) {
+            strcmp(pod_state_message(&s), rows[i].message) != 0) {
             fail_msg("row '%s': expected state %d class %d wait %d '%s', got %d %d %d '%s'",
                      rows[i].name, rows[i].state, rows[i].failure, rows[i].wait, rows[i].message,
-                     s.state, s.failure, s.wait, s.message);
+                     s.state, s.failure, s.wait, pod_state_message(&s));
         }
         pod_state_done(&s);
         json_decref(pod);
@@ -246,7 +246,7 @@ static void deleted_by_somebody(void **state)
         struct pod_state s;
         pod_state_read(pod, &trainer_1, &s);
         assert_int_equal(s.state, cases[i].state);
-        assert_string_equal(s.message, cases[i].message);
+        assert_string_equal(pod_state_message(&s), cases[i].message);
         pod_state_done(&s);
         json_decref(pod);
     }
@@ -297,7 +297,8 @@ static void killed_for_memory_without_a_limit(void **state)
     pod_state_read(pod, &trainer_1, &s);
     assert_int_equal(s.failure, FAILURE_PERMANENT);
     assert_string_equal(
-        s.message, "out of memory; the container has no limit, so its node has too little memory");
+        pod_state_message(&s),
+        "out of memory; the container has no limit, so its node has too little memory");
     pod_state_done(&s);
     json_decref(pod);
 }
@@ -323,8 +324,9 @@ static void another_container_in_front(void **state)
         pod_state_read(pod, &trainer_1, &s);
         assert_int_equal(s.state, REPLICA_FAILED);
         assert_int_equal(s.n_restarts, 2);
-        assert_string_equal(s.message, "out of memory; raise its limit of 5Gi, for example with "
-                                       "--set memory=VALUE");
+        assert_string_equal(pod_state_message(&s),
+                            "out of memory; raise its limit of 5Gi, for example with "
+                            "--set memory=VALUE");
         assert_string_equal(json_string_value(json_object_get(pod_main_container(pod), "name")),
                             "work");
         pod_state_done(&s);
@@ -396,7 +398,7 @@ static void why_a_summary_cannot_be_used(void **state)
         assert_int_equal(s.summary_line != NULL, i < 2);
         assert_string_equal(s.summary_fault == NULL ? "" : s.summary_fault,
                             messages[i].fault == NULL ? "" : messages[i].fault);
-        assert_string_equal(s.message, messages[i].message);
+        assert_string_equal(pod_state_message(&s), messages[i].message);
         pod_state_done(&s);
         json_decref(pod);
     }
@@ -413,7 +415,7 @@ static void error_record_in_message(void **state)
     struct pod_state s;
     pod_state_read(pod, &trainer_1, &s);
     assert_int_equal(s.failure, FAILURE_CONSEQUENCE);
-    assert_string_equal(s.message, "pserver/0 was silent for 6.0 s");
+    assert_string_equal(pod_state_message(&s), "pserver/0 was silent for 6.0 s");
     assert_true(s.has_blamed);
     assert_int_equal(s.blamed_role, ROLE_PSERVER);
     assert_int_equal(s.blamed_index, 0);
@@ -546,7 +548,7 @@ static void failures_name_the_node(void **state)
         (void)json_object_set_new(json_object_get(pod, "spec"), "nodeName", json_string("n4"));
         struct pod_state s;
         pod_state_read(pod, &trainer_1, &s);
-        assert_string_equal(s.message, cases[i].message);
+        assert_string_equal(pod_state_message(&s), cases[i].message);
         assert_int_equal(s.is_node_lost, cases[i].is_node_lost);
         assert_true(s.failure == FAILURE_INFRASTRUCTURE || s.failure == FAILURE_NO_ROOM ||
                     cases[i].is_node_lost);
