@@ -29,6 +29,7 @@ static const struct source sources[] = {
     {"NAME,..", complete_systems},
     {"NAME=V1,V2", complete_swept},
     {"P", complete_points},
+    {"PATH", complete_paths},
     {"PROFILE", complete_profiles},
     {"ROLE", complete_roles},
     {"RUN", complete_runs},

@@ -12,6 +12,7 @@
 #include "ctl/definition.h"
 #include "ctl/human.h"
 #include "ctl/progress.h"
+#include "ctl/schema.h"
 #include "ctl/usage.h"
 #include "report/report.h"
 #include "spec/shipped_profiles.h"
@@ -243,6 +244,36 @@ void complete_profiles(struct typing *t)
     for (size_t i = 0; shipped_profile_at(i) != NULL; i++) {
         offer(t, shipped_profile_at(i)->name, "");
     }
+}
+
+struct offered_paths {
+    struct typing *typing;
+    const struct schema *schema;
+    const char *prefix;
+};
+
+/* The next level only: everything below at once would be a wall. */
+static void offer_path(void *ctx, const char *path, const struct schema_field *field)
+{
+    const struct offered_paths *o = ctx;
+    _cleanup_(freep) char *whole = xasprintf("%s%s", o->prefix, path);
+    const char *typed = o->typing->end.text;
+    const size_t len = strlen(typed);
+    if (str_has_prefix(whole, typed) && strchr(whole + len, '.') == NULL) {
+        offer(o->typing, whole, schema_description(o->schema, field));
+    }
+}
+
+void complete_paths(struct typing *t)
+{
+    struct schema s;
+    if (schema_open(&s, NULL) < 0) {
+        return;
+    }
+    schema_each_path(&s, "Benchmark", offer_path, &(struct offered_paths){t, &s, ""});
+    schema_each_path(&s, "BenchmarkRun", offer_path,
+                     &(struct offered_paths){t, &s, "benchmarkrun."});
+    schema_done(&s);
 }
 
 void complete_colors(struct typing *t)

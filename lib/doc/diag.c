@@ -10,6 +10,11 @@
 #define LINE_SHOWN_MAX 120
 #define LINE_BEFORE_CARET 80
 
+struct diags diags_beside(const struct diags *d)
+{
+    return (struct diags){.on_map = d->on_map, .on_map_ctx = d->on_map_ctx};
+}
+
 void diags_done(struct diags *d)
 {
     vec_each (struct diag, it, &d->list) {

@@ -148,6 +148,10 @@ bool read_map(struct diags *d, const struct place *place, const struct field *fi
     if (place->node == NULL) {
         return false;
     }
+    if (d->on_map != NULL) {
+        _cleanup_(freep) char *path = place_path(place);
+        d->on_map(d->on_map_ctx, path, fields, n);
+    }
     if (place->node->kind != NODE_MAP) {
         reader_complain(d, place, "write its fields as a map: {name: value, ...}",
                         "must be a map, not %s", node_kind_to_string(place->node->kind));

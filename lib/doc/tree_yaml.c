@@ -253,6 +253,9 @@ static void check_key(struct loader *l, const yaml_event_t *event)
     if (event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE || event->data.scalar.tag != NULL) {
         return;
     }
+    if (str_eq(text, "<<") && l->limits->has_merge_keys) {
+        return;
+    }
     if (str_eq(text, "<<")) {
         complain(l, mark, "write the keys out, or use an alias for the whole value",
                  "merge keys ('<<') are not supported");

@@ -39,7 +39,7 @@ static struct spec *read_tree(const struct node *root, const struct profiles *pr
                               struct diags *diags)
 {
     struct spec *spec = xnew(struct spec);
-    struct diags found = {0};
+    struct diags found = diags_beside(diags);
     spec_read(root, profiles, spec, &found);
     if (found.list.len == 0) {
         check_expansion(root, spec, &found);
@@ -64,7 +64,7 @@ static void check_with_local(const struct node *root, const struct profiles *pro
         return;
     }
     struct node *copy = tree_copy(root);
-    struct diags found = {0};
+    struct diags found = diags_beside(diags);
     spec_merge_local(copy, &found);
     spec_free(read_tree(copy, profiles, &found));
     diags_move(diags, &found);
@@ -119,7 +119,7 @@ int spec_load(const char *text, size_t len, const struct spec_overrides *overrid
 {
     static const struct spec_overrides none = {0};
     static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
-    struct diags found = {0};
+    struct diags found = diags_beside(diags);
     struct node *root;
     struct spec *spec = NULL;
     if (tree_parse(text, len, &limits, &root, &found) == 0) {

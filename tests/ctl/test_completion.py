@@ -51,6 +51,9 @@ class Offers(Case):
         self.assertEqual(self.offered("get", "--store", "", hints=NO_SPACE), ["sqlite:"])
         self.assertEqual(self.offered("run", "x", "--steps", ""), [])
         self.assertEqual(self.offered("init", "--profile", "tf"), ["tf-config-chief", "tf-config"])
+        self.assertEqual(sorted(self.offered("explain", "spec.s")), ["spec.sweep", "spec.systems"])
+        self.assertEqual(self.offered("explain", "spec.systems.log.l"), ["spec.systems.log.lines"])
+        self.assertIn("benchmarkrun.status", self.offered("explain", "benchmarkrun."))
 
     def test_words(self):
         self.assertIn("vgg16-pserver-sweep", self.offered("run", "--local", "vgg16-p", hints=0))

@@ -5,8 +5,8 @@ import pathlib
 
 import cli
 
-VERBS = ["init", "try", "validate", "plan", "run", "get", "describe", "results", "report", "compare", "reference", "logs",
-         "attach", "cancel", "delete", "undelete", "version", "help"]
+VERBS = ["init", "try", "explain", "validate", "plan", "run", "get", "describe", "results", "report", "compare", "reference",
+         "logs", "attach", "cancel", "delete", "undelete", "version", "help"]
 SHIPPED = sorted(path.stem for path in (cli.ROOT / "benchmarks").glob("*.yaml"))
 
 
@@ -125,6 +125,25 @@ class Benchmarks(cli.CliCase):
 
 
 class Validate(cli.CliCase):
+    def test_explain_prints_what_a_field_means(self):
+        text = self.ctl("explain", "spec.systems.log").stdout
+        self.assertRegex(text, r"(?m)^FIELD:  spec\.systems\.log   <string or object>$")
+        self.assertRegex(text, r"(?m)^  lines   <\[\]object>   required$")
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+        text = self.ctl("explain", "spec.measure").stdout
+        self.assertRegex(text, r"steps   <integer>   1 to 1000000\n    Measured steps; default 100\.")
+        text = self.ctl("explain", "--recursive").stdout
+        self.assertRegex(text, r"(?m)^        lines   <\[\]object>   required\n          kind   <string>   required   one of")
+        self.assertIn("FIELD:  bmr.status.eta", self.ctl("explain", "bmr.status.eta").stdout)
+
+    def test_explain_knows_no_such_field(self):
+        for path, fix in (("spec.systms", "did you mean 'spec.systems'?"),
+                          ("spec.systems[0].log.line", "did you mean 'spec.systems[0].log.lines'?"),
+                          ("spec.xyzzy", "it has: description, systems,"),
+                          ("spec.measure.steps.x", "it has no fields of its own")):
+            with self.subTest(path=path):
+                self.assertIn(f"fix: {fix}", self.ctl("explain", path, code=2).stderr)
+
     def test_shipped_definitions_are_valid(self):
         done = self.ctl("validate", *SHIPPED)
         self.assertEqual(len(done.stdout.splitlines()), len(SHIPPED))

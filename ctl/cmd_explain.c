@@ -1,0 +1,145 @@
+/* benchctl explain PATH: what a field of a definition means. Offline. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "ctl/schema.h"
+#include "ctl/verbs.h"
+#include "doc/reader.h"
+#include "report/terminal.h"
+
+#define INDENT 4
+
+static void put_wrapped(const char *text, unsigned indent, struct buf *out)
+{
+    const struct terminal t = {.columns = 80};
+    buf_printf(out, "%*s", (int)indent, "");
+    terminal_wrapped(out, &t, text, indent, indent);
+}
+
+/* "name   <string>   required   one of A, B" */
+static void put_head(const struct schema_field *field, const char *name, struct buf *out)
+{
+    buf_printf(out, "%s   <", name);
+    schema_put_type(field, out);
+    buf_puts(out, field->is_required ? ">   required" : ">");
+    struct buf bounds = BUF_INIT;
+    schema_put_bounds(field, &bounds);
+    buf_printf(out, "%s%s\n", bounds.len == 0 ? "" : "   ", buf_cstr(&bounds));
+    buf_done(&bounds);
+}
+
+static void put_names(const struct schema *s, const struct schema_field *field, unsigned indent,
+                      struct buf *out)
+{
+    struct schema_field child;
+    for (size_t i = 0; schema_child(s, field, i, &child); i++) {
+        buf_printf(out, "%*s", (int)indent, "");
+        put_head(&child, child.name, out);
+        put_names(s, &child, indent + 2, out);
+    }
+}
+
+static void put_children(const struct schema *s, const struct schema_field *field, struct buf *out)
+{
+    struct schema_field child;
+    for (size_t i = 0; schema_child(s, field, i, &child); i++) {
+        buf_puts(out, i == 0 ? "\nFIELDS:\n" : "");
+        buf_puts(out, "  ");
+        put_head(&child, child.name, out);
+        const char *text = schema_description(s, &child);
+        if (text[0] != '\0') {
+            put_wrapped(text, INDENT, out);
+        }
+    }
+}
+
+static void explain(const struct schema *s, const struct schema_field *field, const char *path,
+                    bool is_recursive, struct buf *out)
+{
+    buf_printf(out, "KIND:   %s   (benchd.io/v1alpha1)\n", field->kind);
+    if (field->name[0] != '\0') {
+        buf_puts(out, "FIELD:  ");
+        put_head(field, path, out);
+    }
+    const char *text = schema_description(s, field);
+    if (text[0] != '\0') {
+        buf_putc(out, '\n');
+        put_wrapped(text, 0, out);
+    }
+    if (is_recursive) {
+        buf_puts(out, "\nFIELDS:\n");
+        put_names(s, field, 2, out);
+    } else {
+        put_children(s, field, out);
+    }
+}
+
+/* "did you mean 'spec.systems'?", or the fields that there are. */
+static void put_fix(const struct schema *s, const struct schema_field *at, const char *path,
+                    const char *wrong, struct buf *out)
+{
+    const char *names[64];
+    size_t n = 0;
+    struct schema_field child;
+    while (n < sizeof(names) / sizeof(names[0]) && schema_child(s, at, n, &child)) {
+        names[n++] = child.name;
+    }
+    const char *meant = suggest_name(wrong, names, n);
+    if (meant != NULL) {
+        const char *place = strstr(path, wrong); /* the first place: the way before it was found */
+        buf_printf(out, "did you mean '%.*s%s'?", (int)(place - path), path, meant);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(out, "%s%s", i == 0 ? "it has: " : ", ", names[i]);
+    }
+    buf_puts(out, n == 0 ? "it has no fields of its own" : "");
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct schema s;
+    struct err err = {0};
+    if (schema_open(&s, &err) < 0) {
+        return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    }
+    const char *path = cli->args.n_words > 0 ? cli->args.words[0] : "";
+    struct schema_field field;
+    struct buf out = BUF_INIT;
+    _cleanup_(freep) char *wrong = NULL;
+    enum exit_code code;
+    if (schema_find(&s, path, &field, &wrong, &err) < 0) {
+        put_fix(&s, &field, path, wrong, &out);
+        code = cli_error(EXIT_USAGE, buf_cstr(&out), "%s", err.msg);
+    } else {
+        explain(&s, &field, path, args_has(&cli->args, "recursive"), &out);
+        code = cli_print(&out);
+    }
+    buf_done(&out);
+    schema_done(&s);
+    return code;
+}
+
+static const struct arg_opt opts[] = {
+    {"recursive", 0, NULL, "Print all fields below it, without their descriptions"},
+};
+
+const struct verb verb_explain = {
+    .name = "explain",
+    .args = "[PATH] [option...]",
+    .summary = "Explain the fields of a definition",
+    .examples = "  benchctl explain spec.systems\n"
+                "  benchctl explain spec.systems.log\n"
+                "  benchctl explain benchmarkrun.spec --recursive\n",
+    .details = "Prints a field's type and bounds, whether it is required, what it means with its\n"
+               "default, and the fields in it. PATH is as in the messages of validate; indexes\n"
+               "of lists may be left out. Nothing is asked of a cluster. Without PATH: the\n"
+               "fields of a Benchmark; behind 'benchmarkrun' (bmr): those of a BenchmarkRun.\n"
+               "\n"
+               "Exit codes: 2 there is no such field.",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .max_words = 1,
+    .run = run,
+};

@@ -1,0 +1,44 @@
+/* The fields of the two kinds as people read them: the schema of manifests/benchmark-crd.yaml, by which a
+ * cluster checks them, and that of a log rule. Compiled in. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "doc/tree.h"
+
+struct schema {
+    struct node *kinds, *rule;
+};
+
+/* Fails only if the compiled-in text is damaged. */
+int schema_open(struct schema *ret, struct err *err);
+void schema_done(struct schema *s);
+
+struct schema_field {
+    const char *kind;        /* "Benchmark" or "BenchmarkRun"; static */
+    const char *name;        /* borrowed; "" for the kind itself */
+    const struct node *node; /* borrowed */
+    bool is_required;
+};
+
+/* The field at "spec.systems.log", at "bmr.spec" or "benchmarkrun.status" of the other kind, or at "": the
+ * kind itself. Lists and their indexes are passed over: "spec.systems[0].log". -ENOENT: there is none; err
+ * names the field that lacks it, *ret the last one on the way, *ret_wrong (owned) the word. */
+int schema_find(const struct schema *s, const char *path, struct schema_field *ret,
+                char **ret_wrong, struct err *err);
+/* The i-th field in it; false: there are no more. */
+bool schema_child(const struct schema *s, const struct schema_field *field, size_t i,
+                  struct schema_field *ret);
+/* "[]string", "integer", "map[string][]integer or string". */
+void schema_put_type(const struct schema_field *field, struct buf *out);
+/* "1 to 64", "one of Sync"; nothing without a bound. */
+void schema_put_bounds(const struct schema_field *field, struct buf *out);
+/* What it means; "" where the schema does not say. Borrowed. */
+const char *schema_description(const struct schema *s, const struct schema_field *field);
+/* The path of each field of a kind, in the order of the schema. */
+void schema_each_path(const struct schema *s, const char *kind,
+                      void (*each)(void *ctx, const char *path, const struct schema_field *field),
+                      void *ctx);

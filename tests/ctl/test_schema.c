@@ -1,0 +1,313 @@
+/* What `benchctl explain` explains is what the readers of a definition know: no field more, none less. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "ctl/schema.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "doc/reader.h"
+#include "spec/spec_load.h"
+
+/* Every map that a definition can have, in two definitions, because roles exclude each other. */
+static const char servers[] =
+    "apiVersion: benchd.io/v1alpha1\n"
+    "kind: Benchmark\n"
+    "metadata: {name: all}\n"
+    "spec:\n"
+    "  systems:\n"
+    "  - name: a\n"
+    "    profile: none\n"
+    "    image: i\n"
+    "    command: [c]\n"
+    "    env: [{name: A, value: b}]\n"
+    "    roles: {pserver: {command: [s], env: [{name: A, value: b}]}, trainer: {args: [x], env: "
+    "[{name: A, value: b}]}}\n"
+    "    rendezvous: [{name: A, value: '${index}'}]\n"
+    "    patches: [{path: /spec/nodeSelector/x, value: z}]\n"
+    "    log: {lines: [{kind: Step, pattern: 'x (?<rate>)', skip: {lines: 1}}]}\n"
+    "  workload: {model: m, batchSize: 1, dataset: {kind: Synthetic}, exchange: {kind: PServer}}\n"
+    "  sweep: {grid: {pservers: [1], trainers: [1, 2]}, exclude: [{trainers: 2}]}\n"
+    "  parameters: [{name: p, targets: [{roles: [trainer], env: [P]}]}]\n"
+    "  baseline: {kind: Point, where: {trainers: 1}}\n"
+    "  roles:\n"
+    "    pserver: {replicas: {from: pservers}, template: {metadata: {labels: {a: b}}, spec: "
+    "{containers: [{name: c}]}}}\n"
+    "    trainer: {replicas: {from: trainers}, template: {metadata: {labels: {a: b}}, spec: "
+    "{containers: [{name: c}]}}}\n"
+    "  measure: {steps: 1}\n"
+    "  repeats: {min: 1}\n"
+    "  thresholds: [{metric: throughput, min: 1}]\n"
+    "  failurePolicy: {maxFailedTrials: 1}\n"
+    "  runPolicy: {backoffLimit: 1}\n"
+    "  local: {workload: {batchSize: 2, dataset: {kind: Synthetic}, exchange: {kind: PServer}},\n"
+    "    sweep: {grid: {trainers: [1, 2]}}, measure: {steps: 1}, repeats: {min: 1}}\n";
+static const char workers[] = "apiVersion: benchd.io/v1alpha1\n"
+                              "kind: Benchmark\n"
+                              "metadata: {name: all}\n"
+                              "spec:\n"
+                              "  systems:\n"
+                              "  - {name: a, profile: none, image: i, command: [c], roles: "
+                              "{worker: {args: [x], env: [{name: A, value: b}]}}}\n"
+                              "  workload: {model: m, batchSize: 1, exchange: {kind: AllReduce}}\n"
+                              "  sweep: {grid: {workers: [1]}}\n"
+                              "  roles: {worker: {replicas: {from: workers}, template: {metadata: "
+                              "{labels: {a: b}}, spec: {containers: [{name: c}]}}}}\n";
+
+struct seen {
+    const struct schema *schema;
+    VEC(char *) paths; /* of the maps that were read, without the indexes of lists */
+    unsigned n_bad;
+};
+
+static char *without_indexes(const char *path)
+{
+    struct buf out = BUF_INIT;
+    for (const char *c = path; *c != '\0'; c++) {
+        const char *end = *c == '[' ? strchr(c, ']') : NULL;
+        if (end == NULL) {
+            buf_putc(&out, *c);
+        } else {
+            c = end;
+        }
+    }
+    return buf_take(&out);
+}
+
+static bool knows(const struct field *fields, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(fields[i].name, name) && fields[i].rule != FIELD_UNSUPPORTED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void on_map(void *ctx, const char *place, const struct field *fields, size_t n)
+{
+    struct seen *seen = ctx;
+    char *path = without_indexes(place);
+    struct schema_field field, child;
+    char *wrong = NULL;
+    struct err err = {0};
+    *vec_push(&seen->paths) = path;
+    if (str_eq(path, "metadata")) {
+        return; /* that of Kubernetes */
+    }
+    if (schema_find(seen->schema, path, &field, &wrong, &err) < 0) {
+        print_message("# '%s' is read and not explained: %s\n", path, err.msg);
+        seen->n_bad++;
+        free(wrong);
+        return;
+    }
+    for (size_t i = 0; schema_child(seen->schema, &field, i, &child); i++) {
+        if (!knows(fields, n, child.name)) {
+            print_message("# '%s.%s' is explained and not read\n", path, child.name);
+            seen->n_bad++;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        bool is_explained = fields[i].rule == FIELD_UNSUPPORTED || str_eq(fields[i].name, "status");
+        for (size_t k = 0; schema_child(seen->schema, &field, k, &child); k++) {
+            const bool is_it = str_eq(child.name, fields[i].name);
+            is_explained |= is_it;
+            /* Without apiVersion, kind and metadata there is no object that a schema could check. */
+            const bool is_required = fields[i].rule == FIELD_REQUIRED;
+            const bool depends =
+                path[0] == '\0' || str_eq(path, "spec.roles"); /* on the exchange */
+            if (is_it && child.is_required != is_required && !depends) {
+                print_message("# '%s.%s' is explained as required: %d\n", path, child.name,
+                              child.is_required);
+                seen->n_bad++;
+            }
+        }
+        if (!is_explained) {
+            print_message("# '%s.%s' is read and not explained\n", path, fields[i].name);
+            seen->n_bad++;
+        }
+    }
+}
+
+static void load(struct seen *seen, const char *text, bool is_local)
+{
+    struct diags diags = {.on_map = on_map, .on_map_ctx = seen};
+    struct spec *spec = NULL;
+    const struct spec_overrides overrides = {.local = is_local};
+    if (spec_load(text, strlen(text), &overrides, &spec, &diags) < 0) {
+        struct buf out = BUF_INIT;
+        diags_format(&diags, "definition", text, &out);
+        print_message("# %s\n", buf_cstr(&out));
+        buf_done(&out);
+        fail();
+    }
+    spec_free(spec);
+    diags_done(&diags);
+}
+
+/* What is local is merged into the definition before that is read: it has the fields of the same place. */
+static void is_as_in_spec(struct seen *seen, const char *path, const struct schema_field *local)
+{
+    struct schema_field spec, a, b;
+    char *wrong = NULL;
+    struct err err = {0};
+    char *other = xasprintf("spec.%s", path + strlen("spec.local."));
+    bool is_same = schema_find(seen->schema, other, &spec, &wrong, &err) == 0;
+    for (size_t i = 0; is_same; i++) {
+        const bool has_a = schema_child(seen->schema, local, i, &a);
+        const bool has_b = schema_child(seen->schema, &spec, i, &b);
+        if (!has_a && !has_b) {
+            break;
+        }
+        is_same = has_a && has_b && str_eq(a.name, b.name);
+    }
+    if (!is_same) {
+        print_message("# '%s' is not as '%s'\n", path, other);
+        seen->n_bad++;
+    }
+    free(wrong);
+    free(other);
+}
+
+static void was_read(void *ctx, const char *path, const struct schema_field *field)
+{
+    struct seen *seen = ctx;
+    struct schema_field child;
+    if (str_eq(path, "metadata") || !schema_child(seen->schema, field, 0, &child)) {
+        return;
+    }
+    if (str_has_prefix(path, "spec.local.")) {
+        is_as_in_spec(seen, path, field);
+        return;
+    }
+    /* spec_merge.c reads the one, template_rules.c the other, both without a table of fields. */
+    if (str_eq(path, "spec.local") || str_has_suffix(path, ".template.metadata")) {
+        return;
+    }
+    vec_each (char *, p, &seen->paths) {
+        if (str_eq(*p, path)) {
+            return;
+        }
+    }
+    print_message("# '%s' is explained and was not read\n", path);
+    seen->n_bad++;
+}
+
+static void explains_what_is_read(void **state)
+{
+    (void)state;
+    struct schema schema;
+    struct err err = {0};
+    assert_int_equal(schema_open(&schema, &err), 0);
+    struct seen seen = {.schema = &schema};
+    load(&seen, servers, false);
+    load(&seen, servers, true);
+    load(&seen, workers, false);
+    schema_each_path(&schema, "Benchmark", was_read, &seen);
+    assert_int_equal(seen.n_bad, 0);
+    vec_each (char *, p, &seen.paths) {
+        free(*p);
+    }
+    vec_done(&seen.paths);
+    schema_done(&schema);
+}
+
+/* A choice or a number that may be left out says what it then is. */
+static void says_the_default(void *ctx, const char *path, const struct schema_field *field)
+{
+    struct seen *seen = ctx;
+    struct buf bounds = BUF_INIT;
+    schema_put_bounds(field, &bounds);
+    const char *text = schema_description(seen->schema, field);
+    static const char *const words[] = {"efault", "Absent", "xactly one", "equired unless"};
+    bool is_said = field->is_required || bounds.len == 0 || !str_has_prefix(path, "spec.");
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        is_said |= strstr(text, words[i]) != NULL;
+    }
+    if (!is_said) {
+        print_message("# '%s': no default: %s\n", path, text);
+        seen->n_bad++;
+    }
+    buf_done(&bounds);
+}
+
+static void defaults_are_said(void **state)
+{
+    (void)state;
+    struct schema schema;
+    struct err err = {0};
+    assert_int_equal(schema_open(&schema, &err), 0);
+    struct seen seen = {.schema = &schema};
+    schema_each_path(&schema, "Benchmark", says_the_default, &seen);
+    assert_int_equal(seen.n_bad, 0);
+    schema_done(&schema);
+}
+
+static void finds_fields(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *kind, *type, *bounds;
+        bool is_required;
+    } rows[] = {
+        {"", "Benchmark", "object", "", false},
+        {"bm", "Benchmark", "object", "", false},
+        {"spec.systems", "Benchmark", "[]object", "", true},
+        {"spec.systems[3].name", "Benchmark", "string", "", true},
+        {"benchmark.spec.systems.log.lines.kind", "Benchmark", "string",
+         "one of Summary, Epoch, Step, Info", true},
+        {"spec.workload.batchSize", "Benchmark", "integer", "1 to 65536", false},
+        {"spec.sweep.grid", "Benchmark", "map[string][]integer or string", "", false},
+        {"spec.systems.log", "Benchmark", "string or object", "", false},
+        {"spec.systems.patches.value", "Benchmark", "any", "", true},
+        {"spec.systems.rendezvous.with", "Benchmark", "[]string", "one of pserver, trainer, worker",
+         false},
+        {"bmr.spec.definition.systems.name", "BenchmarkRun", "string", "", true},
+        {"benchmarkrun.status.failed", "BenchmarkRun", "integer", "0 or more", false},
+    };
+    struct schema schema;
+    struct err err = {0};
+    assert_int_equal(schema_open(&schema, &err), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct schema_field field;
+        char *wrong = NULL;
+        assert_int_equal(schema_find(&schema, rows[i].path, &field, &wrong, &err), 0);
+        struct buf type = BUF_INIT, bounds = BUF_INIT;
+        schema_put_type(&field, &type);
+        schema_put_bounds(&field, &bounds);
+        if (!str_eq(field.kind, rows[i].kind) || !str_eq(buf_cstr(&type), rows[i].type) ||
+            !str_eq(buf_cstr(&bounds), rows[i].bounds) ||
+            field.is_required != rows[i].is_required) {
+            fail_msg("'%s': %s <%s> '%s' required %d", rows[i].path, field.kind, buf_cstr(&type),
+                     buf_cstr(&bounds), field.is_required);
+        }
+        buf_done(&type);
+        buf_done(&bounds);
+    }
+    struct schema_field at;
+    char *wrong = NULL;
+    assert_int_equal(schema_find(&schema, "spec.systems.nam.x", &at, &wrong, &err), -ENOENT);
+    assert_string_equal(wrong, "nam");
+    assert_string_equal(at.name, "systems");
+    free(wrong);
+    schema_done(&schema);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(explains_what_is_read),
+        cmocka_unit_test(defaults_are_said),
+        cmocka_unit_test(finds_fields),
+    };
+    return cmocka_run_group_tests_name("ctl/schema", tests, NULL, NULL);
+}
