@@ -5,16 +5,27 @@
 #include "ctl/show.h"
 #include "ctl/verbs.h"
 
-/* By point unless --by says otherwise. */
-static enum exit_code take_by(const struct cli *cli, bool *ret_is_by_node)
+typedef enum exit_code show_fn(const struct cli *cli, const struct result *result);
+
+/* A row of what; the first is the default. */
+static const struct by {
+    const char *word;
+    show_fn *show;
+} bys[] = {{"point", show_result}, {"node", show_nodes}, {"curve", show_curves}};
+
+static enum exit_code take_by(const struct cli *cli, show_fn **ret)
 {
-    const char *by = args_get(&cli->args, "by", "point");
-    *ret_is_by_node = str_eq(by, "node");
-    if (!*ret_is_by_node && !str_eq(by, "point")) {
-        return cli_error(EXIT_USAGE, "write --by point or --by node",
-                         "--by '%s' is not known; tables have a row a point or a row a node", by);
+    const char *word = args_get(&cli->args, "by", bys[0].word);
+    for (size_t i = 0; i < sizeof(bys) / sizeof(bys[0]); i++) {
+        if (str_eq(word, bys[i].word)) {
+            *ret = bys[i].show;
+            return EXIT_OK;
+        }
     }
-    return EXIT_OK;
+    return cli_error(EXIT_USAGE, "write --by point, --by node or --by curve",
+                     "--by '%s' is not known; tables have a row a point or a row a node, or the "
+                     "models of each curve",
+                     word);
 }
 
 /* --reference NAME: *ret stays NULL without it. */
@@ -34,10 +45,10 @@ static enum exit_code take_reference(const struct cli *cli, struct reference **r
 static enum exit_code run(struct cli *cli)
 {
     struct reference *reference = NULL;
-    bool is_by_node;
+    show_fn *show = NULL;
     struct backend *b = NULL;
     struct loaded_run run = {0};
-    enum exit_code code = take_by(cli, &is_by_node);
+    enum exit_code code = take_by(cli, &show);
     if (code == EXIT_OK) {
         code = take_reference(cli, &reference);
     }
@@ -51,7 +62,7 @@ static enum exit_code run(struct cli *cli)
         code = loaded_run_check(cli, &run);
     }
     if (code == EXIT_OK) {
-        code = (is_by_node ? show_nodes : show_result)(cli, run.result);
+        code = show(cli, run.result);
     }
     if (code == EXIT_OK && reference != NULL) {
         code = reference_show_beside(cli, reference, run.result);
@@ -63,7 +74,8 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
-    {"by", 0, "point|node", "Print a row for each point (the default) or for each node"},
+    {"by", 0, "point|node|curve",
+     "Print a row for each point (the default), for each node, or the models of each curve"},
     {"reference", 0, "SET", "Print a set of published figures beside it; see: benchctl reference"},
 };
 

@@ -8,8 +8,9 @@
 #define SHOW_FORMATS "text|markdown|csv|json"
 
 enum exit_code show_result(const struct cli *cli, const struct result *result);
-/* The same by node; `-o json` has both in one document. */
+/* The same by node, and by curve; `-o json` has all in one document. */
 enum exit_code show_nodes(const struct cli *cli, const struct result *result);
+enum exit_code show_curves(const struct cli *cli, const struct result *result);
 struct comparison;
 enum exit_code show_comparison(const struct cli *cli, const struct comparison *comparison);
 /* EXIT_RUN_FAILED if the run or a trial failed, else EXIT_THRESHOLD if a threshold was missed or

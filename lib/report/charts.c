@@ -10,6 +10,7 @@
 #include "report/compare_layout.h"
 #include "result/compare.h"
 #include "result/number.h"
+#include "result/phases.h"
 
 #define MS_PER_NS 1e-6
 #define MS_PER_US 1e-3
@@ -367,57 +368,22 @@ bool charts_comparison(const struct comparison *c, struct dot_chart *ret)
 
 /* ---- phases ---- */
 
-struct step_mean {
-    double phase_ms[PHASE_COUNT], whole_ms;
-    size_t n; /* replicas */
-};
-
-/* Over the trainers of all succeeded trials whose programs count phases. */
-static struct step_mean step_mean_of(const struct point_result *p)
-{
-    struct step_mean m = {0};
-    for (size_t t = 0; t < p->n_trials; t++) {
-        const struct trial_result *trial = &p->trials[t];
-        for (size_t i = 0; i < trial->n_replicas && trial->phase == TRIAL_SUCCEEDED; i++) {
-            const struct replica_result *rep = &trial->replicas[i];
-            const struct summary *s = &rep->summary;
-            if (!rep->has_summary || rep->row->id.role != point_training_role(p->point) ||
-                s->steps == 0) {
-                continue;
-            }
-            double sum = 0;
-            for (int k = 0; k < PHASE_COUNT; k++) {
-                sum += (double)s->phase_ns[k];
-            }
-            if (sum <= 0) {
-                continue;
-            }
-            for (int k = 0; k < PHASE_COUNT; k++) {
-                m.phase_ms[k] += MS_PER_NS * (double)s->phase_ns[k] / s->steps;
-            }
-            m.whole_ms += MS_PER_NS * (double)s->duration_ns / s->steps;
-            m.n++;
-        }
-    }
-    return m;
-}
-
 bool charts_phases(const struct layout *l, struct bar_chart *ret)
 {
     *ret = (struct bar_chart){.id = "phases"};
     ret->rows = xnew_array(struct bar_row, l->result->def->matrix.n_swept);
     for (const struct point_result *p = l->result->points; p < swept_end(l->result); p++) {
-        const struct step_mean m = step_mean_of(p);
-        if (m.n == 0) {
+        const struct step_means m = phases_of(p);
+        if (m.n_replicas == 0) {
             continue;
         }
         struct bar_row *row = &ret->rows[ret->n_rows++];
         row->name = words_of(l, p->point, WORDS_VALUES);
         row->text = point_name(l, p);
         for (int k = 0; k < PHASE_COUNT; k++) {
-            row->parts[k] = m.phase_ms[k] / (double)m.n;
+            row->parts[k] = MS_PER_NS * m.phase_ns[k];
         }
-        row->whole = m.whole_ms / (double)m.n;
+        row->whole = MS_PER_NS * m.step_ns;
     }
     if (ret->n_rows == 0) {
         bar_chart_done(ret);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/str.h"
+#include "report/scaling_lines.h"
 #include "result/choice.h"
 #include "result/number.h"
 
@@ -101,6 +103,37 @@ static void add_widest(struct choice_lines *lines, const struct layout *l, const
     buf_done(&label);
 }
 
+static bool all_equal(const struct choice_lines *lines)
+{
+    vec_each (const struct choice_line, line, &lines->list) {
+        if (!str_eq(line->text, lines->list.items[0].text)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A curve's model and loss. Its throughput is said already: of the fastest point, and of the one that
+ * still scales. */
+static void add_scaling(struct choice_lines *lines, const struct layout *l)
+{
+    struct choice_lines scaling;
+    scaling_lines_init(&scaling, l, SCALING_MODEL | SCALING_LOSS, 0);
+    const bool is_one = all_equal(&scaling);
+    choice_lines_done(&scaling);
+    scaling_lines_init(&scaling, l, SCALING_MODEL | SCALING_LOSS, SCALING_LINES_MAX);
+    for (size_t i = 0; i < scaling.list.len && (i == 0 || !is_one); i++) {
+        const struct choice_line *line = &scaling.list.items[i];
+        struct buf text = BUF_INIT;
+        if (!is_one && line->label[0] != '\0') {
+            buf_printf(&text, "%s: ", line->label);
+        }
+        buf_puts(&text, line->text);
+        add(lines, "Scaling", &text);
+    }
+    choice_lines_done(&scaling);
+}
+
 static void add_caveats(struct choice_lines *lines, const struct result *r)
 {
     struct buf text = BUF_INIT;
@@ -138,6 +171,7 @@ void choice_lines_init(struct choice_lines *lines, const struct layout *l)
         add_ties(lines, l, &c);
     }
     add_widest(lines, l, &c);
+    add_scaling(lines, l);
     add_caveats(lines, l->result);
     choice_done(&c);
 }

@@ -2,6 +2,7 @@
 #include "report/layout.h"
 #include "report/notes.h"
 #include "report/report.h"
+#include "report/scaling_lines.h"
 #include "report/table.h"
 
 static void put_table(struct buf *out, struct table *t)
@@ -51,6 +52,22 @@ static void put_head(struct buf *out, const struct layout *l)
     buf_done(&text);
 }
 
+static void put_scaling(struct buf *out, const struct layout *l)
+{
+    struct choice_lines lines;
+    scaling_lines_init(&lines, l, SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS,
+                       SCALING_LINES_MAX);
+    buf_puts(out, lines.list.len > 0 ? "\n" : "");
+    vec_each (struct choice_line, line, &lines.list) {
+        buf_puts(out, "- ");
+        markdown_escape(line->label, out);
+        buf_puts(out, line->label[0] == '\0' ? "" : ", ");
+        markdown_escape(line->text, out);
+        buf_puts(out, ".\n");
+    }
+    choice_lines_done(&lines);
+}
+
 /* A block of code inside the item of a list. */
 static void put_details(struct buf *out, const char *details)
 {
@@ -72,6 +89,7 @@ void report_markdown(const struct result *r, struct buf *out)
     layout_init(&layout, r);
     notes_init(&notes, &layout);
     put_head(out, &layout);
+    put_scaling(out, &layout);
     struct table *grid = layout_grid(&layout);
     if (grid != NULL) {
         struct buf caption = BUF_INIT;

@@ -26,6 +26,10 @@ void report_csv(const struct result *r, struct buf *out);
 void report_nodes_text(const struct result *r, const struct report_opts *opts, struct buf *out);
 void report_nodes_markdown(const struct result *r, struct buf *out);
 void report_nodes_csv(const struct result *r, struct buf *out);
+/* By curve: what each says of scaling, and the models fitted to it, in curves.c. */
+void report_curves_text(const struct result *r, const struct report_opts *opts, struct buf *out);
+void report_curves_markdown(const struct result *r, struct buf *out);
+void report_curves_csv(const struct result *r, struct buf *out);
 /* The document of docs/contracts/result.md, indented, with a final newline. */
 void report_json(const struct result *r, struct buf *out);
 

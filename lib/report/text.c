@@ -4,6 +4,7 @@
 #include "report/layout.h"
 #include "report/notes.h"
 #include "report/report.h"
+#include "report/scaling_lines.h"
 #include "report/table.h"
 #include "report/terminal.h"
 
@@ -25,6 +26,22 @@ static void put_head(struct buf *out, const struct layout *l, const struct termi
     layout_describe_run(l, &text);
     terminal_wrapped(out, term, buf_cstr(&text), 0, 2);
     buf_done(&text);
+}
+
+/* "4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%); ..." */
+static void put_scaling(struct buf *out, const struct layout *l, const struct terminal *term)
+{
+    struct choice_lines lines;
+    scaling_lines_init(&lines, l, SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS,
+                       SCALING_LINES_MAX);
+    buf_puts(out, lines.list.len > 0 ? "\n" : "");
+    vec_each (struct choice_line, line, &lines.list) {
+        struct buf text = BUF_INIT;
+        buf_printf(&text, "%s%s%s.", line->label, line->label[0] == '\0' ? "" : ", ", line->text);
+        terminal_wrapped(out, term, buf_cstr(&text), 0, 2);
+        buf_done(&text);
+    }
+    choice_lines_done(&lines);
 }
 
 static void put_grid(struct buf *out, const struct layout *l, const struct terminal *term)
@@ -175,6 +192,7 @@ void report_text(const struct result *r, const struct report_opts *opts, struct 
     layout_init(&layout, r);
     notes_init(&notes, &layout);
     put_head(out, &layout, &term);
+    put_scaling(out, &layout, &term);
     put_grid(out, &layout, &term);
     put_points(out, &layout, &term);
     put_notes(out, &notes, &term);

@@ -360,6 +360,7 @@ struct result *result_build(const struct run_def *def, enum run_phase phase,
     hardware_collect(r);
     nodes_collect(r);
     pace_find_slow(r);
+    curves_collect(r);
     result_lint(r);
     return r;
 }
@@ -393,6 +394,7 @@ void result_free(struct result *r)
     vec_done(&r->hardware);
     vec_done(&r->nodes);
     vec_done(&r->slow);
+    curves_done(&r->curves);
     vec_each (struct warning, w, &r->warnings) {
         free(w->message);
     }

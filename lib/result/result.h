@@ -10,6 +10,7 @@
 
 #include "core/phase.h"
 #include "core/record.h"
+#include "result/curves.h"
 #include "result/nodes.h"
 #include "result/pace.h"
 #include "result/stats.h"
@@ -100,6 +101,7 @@ struct result {
     VEC(struct hardware) hardware;
     VEC(struct node_result) nodes;
     VEC(struct slow_replica) slow;
+    struct curves curves;
     VEC(struct warning) warnings;
 };
 

@@ -6,33 +6,14 @@
 
 #include "core/json_field.h"
 #include "core/placement.h"
+#include "result/curves_json.h"
 #include "result/lint.h"
 #include "result/resources.h"
 #include "result/threshold.h"
 
-json_t *json_number_or_null(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *count(uint64_t n)
 {
     return json_integer((json_int_t)n); /* summaries hold no count beyond INT64_MAX */
-}
-
-json_t *figure_to_json(const struct figure *f)
-{
-    const struct estimate *e = &f->estimate;
-    const bool has_interval = e->known && e->has_interval;
-    json_t *o = json_object();
-    json_object_set_new(o, "value", json_number_or_null(e->known ? e->value : NAN));
-    json_object_set_new(o, "low", json_number_or_null(has_interval ? e->low : NAN));
-    json_object_set_new(o, "high", json_number_or_null(has_interval ? e->high : NAN));
-    json_object_set_new(
-        o, "method", json_text_or_null(has_interval ? interval_method_to_string(e->method) : NULL));
-    json_object_set_new(o, "unit", json_string(f->unit));
-    json_object_set_new(o, "scope", json_string(f->scope));
-    return o;
 }
 
 /* A number over trials without an interval, as a figure of the same unit as `like`. */
@@ -338,6 +319,7 @@ json_t *result_to_json(const struct result *r)
     json_object_set_new(o, "points", points_to_json(r, 0, def->matrix.n_swept));
     json_object_set_new(o, "baselines",
                         points_to_json(r, def->matrix.n_swept, def->matrix.n_points));
+    json_object_set_new(o, "curves", curves_to_json(r));
     json_object_set_new(o, "thresholds", thresholds_to_json(r));
     json_object_set_new(o, "warnings", warnings_to_json(r));
     return o;

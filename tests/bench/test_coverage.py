@@ -52,6 +52,36 @@ class Coverage(unittest.TestCase):
             self.assertIn("usage: ", done.stderr)
 
 
+class Models(unittest.TestCase):
+    PROGRAM = PROGRAM.parent / "model_coverage"
+
+    def check(self, experiments):
+        done = subprocess.run([self.PROGRAM, experiments], capture_output=True, text=True, check=False)
+        lines = done.stdout.splitlines()
+        rows = [line.split() for line in lines if re.match(r".* (normal|exponential|unequal) +[15]% ", line)]
+        rows = [row for row in rows if row[0] != "MISSED"]
+        self.assertEqual(5 * 8, len(rows))
+        for row in rows:
+            for word in row[-6:-1]:
+                self.assertGreater(float(word), 70, row)
+        missed = sum(line.startswith("MISSED  ") for line in lines)
+        self.assertEqual(f"reached {200 - missed} of 200", lines[-1])
+        self.assertEqual(1 if missed else 0, done.returncode)
+        return missed
+
+    def test_many_experiments_are_within_the_bars(self):
+        self.assertLess(self.check("1000"), 30)  # of 200; the deviation of a figure is 0.7
+
+    def test_few_experiments_miss_bars(self):
+        self.assertGreater(self.check("50"), 40)  # steps of 2 cannot be held to 94 to 97
+
+    def test_usage(self):
+        for args in (["0"], ["x"], ["1", "2"]):
+            done = subprocess.run([self.PROGRAM, *args], capture_output=True, text=True, check=False)
+            self.assertEqual(2, done.returncode, args)
+            self.assertIn("usage: ", done.stderr)
+
+
 class FalseAlarms(unittest.TestCase):
     PROGRAM = PROGRAM.parent / "false_alarms"
 

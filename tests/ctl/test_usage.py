@@ -54,7 +54,7 @@ class Usage(cli.CliCase):
             (["compare", "x", "y", "--local", "--threshold", "2"], 2, "--threshold 2% or --threshold 0.02"),
             (["compare", "x", "y", "--local", "--threshold", "%"], 2, "--threshold '%' must be a ratio"),
             (["results", "a", "b", "--local"], 2, "does not take 'b'"),
-            (["results", "a", "--by", "host", "--local"], 2, "write --by point or --by node"),
+            (["results", "a", "--by", "host", "--local"], 2, "write --by point, --by node or --by curve"),
             (["get", "pods", "--local"], 2, "cannot list 'pods'"),
             (["get", "runs", "--store", "results.db"], 2, "write sqlite:FILE"),
             (["run", "vgg16-single-node"], 5, "add --local"),

@@ -148,11 +148,29 @@ static void mixed(struct fixture *f)
     fixture_build(f, RUN_SUCCEEDED);
 }
 
+/* Two curves with models: one turns over, the other goes on. Waiting grows. */
+static void scaling(struct fixture *f)
+{
+    static const double x[9] = {95.2, 172.1, 264.4, 301.5, 96.1, 186.5, 345.9, 603.2, 100.4};
+    static const double noise[3] = {-0.011, 0.004, 0.009};
+    static const double wait_ms[9] = {4, 19, 75, 240, 3, 12, 25, 40, 0};
+    fixture_init(f, "{grid: {pservers: [1, 2], trainers: [1, 2, 4, 8]}}",
+                 SINGLE_NODE "  repeats: {min: 3}\n", 64);
+    for (uint32_t p = 0; p < 9; p++) {
+        for (uint32_t t = 0; t < 3; t++) {
+            fixture_spend(fixture_throughput(f, p, t, x[p] * (1 + noise[(p + t) % 3])), 160,
+                          wait_ms[p]);
+        }
+    }
+    fixture_build(f, RUN_SUCCEEDED);
+}
+
 const struct report_run report_runs[REPORT_RUNS] = {
     {"sweep", sweep},       {"acceleration", acceleration},
     {"trouble", trouble},   {"six-trials", six_trials},
     {"wide", wide},         {"single-node", single_node},
     {"diagonal", diagonal}, {"mixed", mixed},
+    {"scaling", scaling},
 };
 
 const struct report_run *report_run_find(const char *name)

@@ -191,6 +191,28 @@ void fixture_count(struct attempt_row *row, enum summary_unit unit)
     }
 }
 
+void fixture_spend(struct attempt_row *row, double forward_ms, double wait_ms)
+{
+    vec_each (struct replica_row, replica, &row->replicas) {
+        struct summary s;
+        struct err err = {0};
+        if (summary_read(replica->summary_json, &replica->id, &s, &err) < 0) {
+            fail_msg("%s", err.msg);
+        }
+        for (int k = 0; k < PHASE_COUNT; k++) {
+            s.phase_ns[k] = 0;
+        }
+        s.phase_ns[PHASE_FORWARD] = llrint(8e6 * forward_ms);
+        s.phase_ns[PHASE_WAIT] = llrint(8e6 * wait_ms);
+        const struct record_who who = {replica->id.role, replica->id.index, row->id.number};
+        struct buf line = BUF_INIT;
+        record_write_summary(&line, &who, &s, NULL, 0);
+        summary_done(&s);
+        free(replica->summary_json);
+        replica->summary_json = buf_take(&line);
+    }
+}
+
 struct result *fixture_build(struct fixture *f, enum run_phase phase)
 {
     result_free(f->result);

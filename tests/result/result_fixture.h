@@ -32,6 +32,9 @@ struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t tria
  * step: in forward of a trainer, in update of a pserver. */
 void fixture_place(struct attempt_row *row, size_t i, const char *node, double work_ms);
 
+/* All replicas of an attempt worked so long in forward and waited so long, in ms a step; no other phase. */
+void fixture_spend(struct attempt_row *row, double forward_ms, double wait_ms);
+
 /* More runs of the same thing: each has the trials of `base` times a factor. Borrows from it. */
 #define FIXTURE_HISTORY 5
 struct fixture_history {

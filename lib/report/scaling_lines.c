@@ -1,0 +1,192 @@
+/* See scaling_lines.h. */
+#include "report/scaling_lines.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "result/curves.h"
+#include "result/number.h"
+
+#define MS_PER_NS 1e-6
+
+static uint32_t trainers_of(const struct point_result *p)
+{
+    return point_training_replicas(p->point);
+}
+
+static const char *role_of(const struct curve *c)
+{
+    return role_to_string(point_training_role(c->points.items[0]->point));
+}
+
+/* "pservers 2", of what tells curves apart; nothing where there is one. Owned. */
+static char *curve_name(const struct layout *l, const struct curve *c)
+{
+    struct buf name = BUF_INIT;
+    const struct point_words words = {
+        .spec = l->result->def->spec,
+        .names = l->result->curves.names.items,
+        .n_names = l->result->curves.names.len,
+        .systems = l->systems,
+    };
+    words_put_point(&words, c->points.items[0]->point, WORDS_FULL, &name);
+    return buf_take(&name);
+}
+
+/* Sentences of a line are joined by "; ". */
+static void begin_part(struct buf *out)
+{
+    buf_puts(out, out->len == 0 ? "" : "; ");
+}
+
+/* ---- the verdict ---- */
+
+static void put_verdict(const struct curve *c, struct buf *out)
+{
+    const struct point_result *p = curve_widest(c);
+    if (p == NULL) {
+        return;
+    }
+    const struct estimate *e = &p->efficiency.estimate;
+    begin_part(out);
+    buf_printf(out, "%u %ss: ", trainers_of(p), role_of(c));
+    if (!e->known || p->point->baseline_index == p->point->index) {
+        words_put_estimate(&p->throughput.estimate, p->throughput.unit, out);
+        return;
+    }
+    number_format(p->speedup.estimate.value, out);
+    buf_printf(out, "x (%.1f%%", 100 * e->value);
+    if (e->has_interval) {
+        buf_printf(out, "; 95%%: %.1f..%.1f%%", 100 * e->low, 100 * e->high);
+    }
+    buf_putc(out, ')');
+}
+
+/* ---- the model ---- */
+
+static void put_why_not(const struct curve *c, struct buf *out)
+{
+    const struct scaling_fit *usl = &c->fits[SCALING_USL];
+    buf_puts(out, "no model: ");
+    if (c->n_sizes < SCALING_MIN_SIZES) {
+        buf_printf(out, "%zu numbers of %ss, %d are needed", c->n_sizes, role_of(c),
+                   SCALING_MIN_SIZES);
+    } else if (usl->gap == SCALING_FEW_SIZES) {
+        buf_printf(out, "%zu of %zu numbers of %ss have 3 trials, %d are needed", c->n_trusted,
+                   c->n_sizes, role_of(c), SCALING_MIN_SIZES);
+    } else if (usl->gap == SCALING_FITTED) {
+        buf_puts(out, "the trials contradict the USL (p ");
+        number_format(usl->misfit_p, out);
+        buf_putc(out, ')');
+    } else {
+        buf_puts(out, "no USL comes near the trials");
+    }
+}
+
+/* " (95%: 4..7)", " (95%: 4 or more)", " (95%: not known)"; numbers from 1 on. */
+static void put_ends(const struct scaling_range *x, struct buf *out)
+{
+    if (x->low <= 1 && isinf(x->high)) {
+        buf_puts(out, " (95%: not known)");
+        return;
+    }
+    buf_printf(out, " (95%%: %.0f", floor(x->low));
+    if (isinf(x->high)) {
+        buf_puts(out, " or more)");
+    } else {
+        buf_printf(out, "..%.0f)", ceil(x->high));
+    }
+}
+
+static void put_peak(const struct curve *c, struct buf *out)
+{
+    const struct scaling_peak *peak = &c->peak;
+    if (peak->is_within) {
+        buf_printf(out, "most throughput with %.0f %ss", peak->at.value, role_of(c));
+        put_ends(&peak->at, out);
+        return;
+    }
+    buf_printf(out, "no peak up to %.0f %ss", peak->limit, role_of(c));
+    if (peak->at.low <= 1) {
+        buf_puts(out, ", but that is not certain (95%)");
+    } else if (peak->at.low < peak->limit) {
+        buf_printf(out, ", but one from %.0f on is not excluded (95%%)", floor(peak->at.low));
+    }
+}
+
+static void put_useful(const struct curve *c, struct buf *out)
+{
+    const struct scaling_useful *u = &c->useful;
+    const bool is_open = u->upto.value >= u->limit;
+    buf_printf(out, "; each %s adds %.0f%% or more of one alone up to %.0f", role_of(c),
+               100 * SCALING_USEFUL_GAIN, u->upto.value);
+    if (u->upto.low >= u->limit) {
+        buf_puts(out, " at least");
+    } else {
+        buf_printf(out, "%s (95%%: %.0f..%.0f%s)", is_open ? " or more" : "", u->upto.low,
+                   u->upto.high, u->upto.high >= u->limit ? " or more" : "");
+    }
+}
+
+static void put_model(const struct curve *c, struct buf *out)
+{
+    begin_part(out);
+    if (scaling_fit_holds(&c->fits[SCALING_USL])) {
+        put_peak(c, out);
+        put_useful(c, out);
+    } else {
+        put_why_not(c, out);
+    }
+}
+
+/* ---- the loss ---- */
+
+/* Not where the interval holds no loss at all, and not of two sizes: their efficiency says it. */
+static void put_loss(const struct curve *c, struct buf *out)
+{
+    const struct curve_loss *loss = &c->loss;
+    const struct estimate *kept = &loss->kept;
+    if (loss->from == NULL || c->n_sizes < 3 || (kept->has_interval && kept->high >= 1)) {
+        return;
+    }
+    begin_part(out);
+    buf_printf(out, "biggest loss between %u and %u %ss: %.1f%% of each one's throughput",
+               trainers_of(loss->from), trainers_of(loss->to), role_of(c), 100 * (1 - kept->value));
+    if (kept->has_interval) {
+        buf_printf(out, " (95%%: %.1f..%.1f%%)", 100 * (1 - kept->high), 100 * (1 - kept->low));
+    }
+    if (loss->has_phases && loss->phase_ns > 0) {
+        buf_printf(out, "; %s grew most, by ", loss->phase);
+        number_format(MS_PER_NS * loss->phase_ns, out);
+        buf_puts(out, " ms a step");
+    }
+}
+
+void scaling_lines_init(struct choice_lines *lines, const struct layout *l, unsigned parts,
+                        size_t max)
+{
+    *lines = (struct choice_lines){0};
+    const size_t n = l->result->curves.list.len;
+    for (size_t i = 0; i < n && (max == 0 || i < max); i++) {
+        const struct curve *c = &l->result->curves.list.items[i];
+        struct buf text = BUF_INIT;
+        if ((parts & SCALING_VERDICT) != 0) {
+            put_verdict(c, &text);
+        }
+        if ((parts & SCALING_MODEL) != 0) {
+            put_model(c, &text);
+        }
+        if ((parts & SCALING_LOSS) != 0) {
+            put_loss(c, &text);
+        }
+        *vec_push(&lines->list) =
+            (struct choice_line){.label = curve_name(l, c), .text = buf_take(&text)};
+    }
+    if (max > 0 && n > max) {
+        *vec_push(&lines->list) = (struct choice_line){
+            .label = xstrdup(""),
+            .text = xasprintf("%zu more curve%s: benchctl results RUN --by curve", n - max,
+                              n - max == 1 ? "" : "s"),
+        };
+    }
+}

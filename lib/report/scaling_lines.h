@@ -1,0 +1,16 @@
+/* What the curves of a result say about scaling, in sentences. Pure. */
+#pragma once
+
+#include "report/choice_lines.h"
+#include "report/layout.h"
+
+#define SCALING_LINES_MAX 4 /* curves that have a line; the others are counted */
+
+enum scaling_part {
+    SCALING_VERDICT = 1, /* "4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%)" */
+    SCALING_MODEL = 2,   /* the peak and the useful number of trainers, or why there is no model */
+    SCALING_LOSS = 4,    /* between which numbers of trainers each loses most, and by what */
+};
+/* One line a curve; the label is the curve's name, "" where there is one curve. `max` 0: all. */
+void scaling_lines_init(struct choice_lines *lines, const struct layout *l, unsigned parts,
+                        size_t max);

@@ -1,0 +1,280 @@
+/* See curves.h. */
+#include "result/curves.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "result/phases.h"
+#include "result/result.h"
+
+static uint32_t size_of(const struct point_result *p)
+{
+    return point_training_replicas(p->point);
+}
+
+static const struct estimate *speed_of(const struct point_result *p)
+{
+    return &p->throughput.estimate;
+}
+
+/* ---- which points make a curve ---- */
+
+static int compare_numbers(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_values(const struct value *a, const struct value *b)
+{
+    if (a == NULL || b == NULL || a->is_int != b->is_int) {
+        return compare_numbers(a == NULL ? 0 : 1 + a->is_int, b == NULL ? 0 : 1 + b->is_int);
+    }
+    return a->is_int ? compare_numbers(a->i, b->i) : strcmp(a->s, b->s);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const struct point_result *x = *(const struct point_result *const *)a;
+    const struct point_result *y = *(const struct point_result *const *)b;
+    const int size = compare_numbers(size_of(x), size_of(y));
+    return size != 0 ? size : compare_numbers(x->point->index, y->point->index);
+}
+
+/* Does the number of trainers alone say which value it has? Zipped parameters, as a global batch that
+ * is divided by the trainers, belong to a curve and not to its name. */
+static bool follows_size(const struct point_result *const *by_n, uint32_t n, const char *name)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        if (size_of(by_n[i]) == size_of(by_n[i - 1]) &&
+            compare_values(params_get(&by_n[i]->point->params, name),
+                           params_get(&by_n[i - 1]->point->params, name)) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Swept points, by size; owned. */
+static const struct point_result **sorted_points(const struct result *r)
+{
+    const uint32_t n = r->def->matrix.n_swept;
+    const struct point_result **list = xnew_array(const struct point_result *, n);
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = &r->points[i];
+    }
+    qsort(list, n, sizeof(const struct point_result *), by_size);
+    return list;
+}
+
+static void collect_names(struct result *r, const struct point_result *const *by_n)
+{
+    const uint32_t n = r->def->matrix.n_swept;
+    vec_each (const struct param, p, &r->points[0].point->params.list) {
+        if (!follows_size(by_n, n, p->name)) {
+            *vec_push(&r->curves.names) = p->name;
+        }
+    }
+}
+
+static int compare_curves(const struct curves *c, const struct point *a, const struct point *b)
+{
+    int order = compare_numbers(a->system, b->system);
+    for (size_t i = 0; i < c->names.len && order == 0; i++) {
+        order = compare_values(params_get(&a->params, c->names.items[i]),
+                               params_get(&b->params, c->names.items[i]));
+    }
+    return order;
+}
+
+static int by_curve(const void *a, const void *b, void *arg)
+{
+    const struct point_result *x = *(const struct point_result *const *)a;
+    const struct point_result *y = *(const struct point_result *const *)b;
+    const int order = compare_curves(arg, x->point, y->point);
+    return order != 0 ? order : by_size(a, b);
+}
+
+/* The lowest index: curves stand in the order of the sweep. */
+static uint32_t first_index(const struct curve *c)
+{
+    uint32_t least = UINT32_MAX;
+    vec_each (const struct point_result *const, p, &c->points) {
+        least = (*p)->point->index < least ? (*p)->point->index : least;
+    }
+    return least;
+}
+
+static int by_first_index(const void *a, const void *b)
+{
+    return compare_numbers(first_index(a), first_index(b));
+}
+
+/* ---- what a curve says ---- */
+
+double curve_load(const struct point_result *p, const struct point_result *like)
+{
+    const double n = size_of(p), servers = p->point->replicas[ROLE_PSERVER];
+    const double batches = (double)p->point->batch_size / (double)like->point->batch_size;
+    switch (p->point->exchange) {
+    case EXCHANGE_NONE:
+        return 0;
+    case EXCHANGE_PSERVER:
+        return (servers == 0 ? 0 : fmax(1, n / servers)) / batches;
+    case EXCHANGE_ALL_REDUCE:
+        return 2 * (n - 1) / n / batches;
+    case EXCHANGE_OTHER:
+        break;
+    }
+    return NAN;
+}
+
+/* The i-th size: the single one first. NULL: there is no such. */
+static const struct point_result *size_at(const struct curve *c, size_t i)
+{
+    if (c->single != NULL) {
+        return i == 0 ? c->single : i - 1 < c->points.len ? c->points.items[i - 1] : NULL;
+    }
+    return i < c->points.len ? c->points.items[i] : NULL;
+}
+
+static bool is_measured(const struct curve *c, const struct point_result *p)
+{
+    return speed_of(p)->known && speed_of(p)->value > 0 &&
+           str_eq(p->throughput.unit, c->points.items[0]->throughput.unit);
+}
+
+static void take_single(struct curve *c, const struct result *r)
+{
+    const struct point_result *first = c->points.items[0];
+    const struct point_result *base = &r->points[first->point->baseline_index];
+    if (size_of(first) > 1 && size_of(base) == 1 && base->point->system == first->point->system) {
+        c->single = base;
+    }
+}
+
+static void fit(struct curve *c)
+{
+    _cleanup_(freep) struct scaling_size *sizes =
+        xnew_array(struct scaling_size, c->points.len + 1);
+    const struct point_result *widest = NULL, *p;
+    for (size_t i = 0; (p = size_at(c, i)) != NULL; i++) {
+        const bool measured = is_measured(c, p);
+        c->n_sizes += measured;
+        if (measured && speed_of(p)->logs.df > 0) {
+            widest = p;
+            sizes[c->n_trusted++] = (struct scaling_size){
+                .n = size_of(p),
+                .load = curve_load(p, c->points.items[0]),
+                .logs = speed_of(p)->logs,
+            };
+        }
+    }
+    for (int m = 0; m < SCALING_MODEL_COUNT; m++) {
+        c->fits[m] = scaling_fit_model((enum scaling_model)m, sizes, c->n_trusted);
+    }
+    const struct scaling_fit *usl = &c->fits[SCALING_USL], *exchange = &c->fits[SCALING_EXCHANGE];
+    if (scaling_fit_holds(usl)) {
+        c->peak = scaling_find_peak(usl, size_of(widest));
+        c->useful = scaling_find_useful(usl, size_of(widest));
+    }
+    c->exchange_share = (struct scaling_range){NAN, NAN, NAN};
+    if (scaling_fit_holds(exchange)) {
+        c->exchange_share =
+            scaling_exchange_share(exchange, curve_load(widest, c->points.items[0]));
+    }
+}
+
+static void explain(struct curve_loss *loss)
+{
+    const struct step_means from = phases_of(loss->from), to = phases_of(loss->to);
+    if (from.n_replicas == 0 || to.n_replicas == 0) {
+        return;
+    }
+    loss->has_phases = true;
+    loss->step_ns = to.step_ns - from.step_ns;
+    loss->phase = "exchange";
+    loss->phase_ns = phases_exchange_ns(&to) - phases_exchange_ns(&from);
+    for (int k = 0; k < PHASE_COUNT; k++) {
+        const double growth = to.phase_ns[k] - from.phase_ns[k];
+        if (phase_is_own((enum phase)k) && growth > loss->phase_ns) {
+            loss->phase = phase_to_string((enum phase)k);
+            loss->phase_ns = growth;
+        }
+    }
+}
+
+static void find_loss(struct curve *c)
+{
+    const struct point_result *before = NULL, *p;
+    double least = 1;
+    for (size_t i = 0; (p = size_at(c, i)) != NULL; i++) {
+        if (!is_measured(c, p)) {
+            continue;
+        }
+        if (before != NULL) {
+            const struct estimate kept =
+                stats_ratio(speed_of(p), speed_of(before), (double)size_of(before) / size_of(p));
+            if (kept.value < least) {
+                least = kept.value;
+                c->loss = (struct curve_loss){.from = before, .to = p, .kept = kept};
+            }
+        }
+        before = p;
+    }
+    if (c->loss.from != NULL) {
+        explain(&c->loss);
+    }
+}
+
+const struct point_result *curve_widest(const struct curve *c)
+{
+    for (size_t i = c->points.len; i-- > 0;) {
+        if (speed_of(c->points.items[i])->known) {
+            return c->points.items[i];
+        }
+    }
+    return NULL;
+}
+
+/* Takes it if it has two sizes. */
+static void end_curve(struct result *r, struct curve *c)
+{
+    take_single(c, r);
+    fit(c);
+    if (c->n_sizes < 2) {
+        vec_done(&c->points);
+        return;
+    }
+    find_loss(c);
+    *vec_push(&r->curves.list) = *c;
+}
+
+void curves_collect(struct result *r)
+{
+    const uint32_t n = r->def->matrix.n_swept;
+    _cleanup_(freep) const struct point_result **points = sorted_points(r);
+    collect_names(r, points);
+    qsort_r(points, n, sizeof(const struct point_result *), by_curve, &r->curves);
+    for (uint32_t i = 0; i < n;) {
+        struct curve c = {0};
+        const struct point *first = points[i]->point;
+        for (; i < n && compare_curves(&r->curves, first, points[i]->point) == 0; i++) {
+            *vec_push(&c.points) = points[i];
+        }
+        end_curve(r, &c);
+    }
+    if (r->curves.list.len > 1) {
+        qsort(r->curves.list.items, r->curves.list.len, sizeof(struct curve), by_first_index);
+    }
+}
+
+void curves_done(struct curves *curves)
+{
+    vec_each (struct curve, c, &curves->list) {
+        vec_done(&c->points);
+    }
+    vec_done(&curves->list);
+    vec_done(&curves->names);
+}

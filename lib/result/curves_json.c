@@ -1,0 +1,125 @@
+/* See curves_json.h. Keys stand in the contract's order. */
+#include "result/curves_json.h"
+
+#include "core/json_field.h"
+#include "result/figure_json.h"
+#include "result/result.h"
+
+static json_t *count(uint64_t n)
+{
+    return json_integer((json_int_t)n);
+}
+
+/* An end at infinity is null: there is none. */
+static json_t *range_to_json(const struct scaling_range *x)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "value", json_number_or_null(x->value));
+    json_object_set_new(o, "low", json_number_or_null(x->low));
+    json_object_set_new(o, "high", json_number_or_null(x->high));
+    return o;
+}
+
+static json_t *fit_to_json(const struct scaling_fit *f)
+{
+    const bool is_fitted = f->gap == SCALING_FITTED;
+    json_t *parameters = json_object();
+    for (size_t i = 0; i < f->n_coefficients && is_fitted; i++) {
+        json_object_set_new(parameters, f->parameters[i].name,
+                            range_to_json(&f->parameters[i].range));
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "model", json_string(scaling_model_to_string(f->model)));
+    json_object_set_new(o, "state", json_string(scaling_gap_to_string(f->gap)));
+    json_object_set_new(o, "holds", json_boolean(scaling_fit_holds(f)));
+    json_object_set_new(o, "parameters", parameters);
+    json_object_set_new(o, "deviation", is_fitted ? json_real(f->deviation) : json_null());
+    json_object_set_new(o, "misfitP", is_fitted ? json_number_or_null(f->misfit_p) : json_null());
+    return o;
+}
+
+static json_t *fits_to_json(const struct curve *c)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < SCALING_MODEL_COUNT; i++) {
+        json_array_append_new(list, fit_to_json(&c->fits[i]));
+    }
+    return list;
+}
+
+static json_t *peak_to_json(const struct curve *c)
+{
+    if (!scaling_fit_holds(&c->fits[SCALING_USL])) {
+        return json_null();
+    }
+    json_t *o = range_to_json(&c->peak.at);
+    json_object_set_new(o, "within", json_boolean(c->peak.is_within));
+    json_object_set_new(o, "limit", json_number_or_null(c->peak.limit));
+    return o;
+}
+
+static json_t *useful_to_json(const struct curve *c)
+{
+    if (!scaling_fit_holds(&c->fits[SCALING_USL])) {
+        return json_null();
+    }
+    json_t *o = range_to_json(&c->useful.upto);
+    json_object_set_new(o, "gain", json_real(SCALING_USEFUL_GAIN));
+    json_object_set_new(o, "limit", json_number_or_null(c->useful.limit));
+    return o;
+}
+
+static json_t *loss_to_json(const struct curve_loss *loss)
+{
+    if (loss->from == NULL) {
+        return json_null();
+    }
+    const struct figure kept = {.estimate = loss->kept, .unit = "ratio", .scope = "replica"};
+    json_t *o = json_object();
+    json_object_set_new(o, "fromPoint", count(loss->from->point->index));
+    json_object_set_new(o, "toPoint", count(loss->to->point->index));
+    json_object_set_new(o, "kept", figure_to_json(&kept));
+    json_object_set_new(o, "phase", json_text_or_null(loss->has_phases ? loss->phase : NULL));
+    json_object_set_new(o, "phaseNs", loss->has_phases ? json_real(loss->phase_ns) : json_null());
+    json_object_set_new(o, "stepNs", loss->has_phases ? json_real(loss->step_ns) : json_null());
+    return o;
+}
+
+static json_t *curve_to_json(const struct result *r, const struct curve *c)
+{
+    const struct point *first = c->points.items[0]->point;
+    json_t *parameters = json_object(), *points = json_array();
+    vec_each (const char *const, name, &r->curves.names) {
+        const struct value *v = params_get(&first->params, *name);
+        json_object_set_new(parameters, *name,
+                            v == NULL   ? json_null()
+                            : v->is_int ? json_integer(v->i)
+                                        : json_string(v->s));
+    }
+    vec_each (const struct point_result *const, p, &c->points) {
+        json_array_append_new(points, count((*p)->point->index));
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "system", json_string(r->def->spec->systems.items[first->system].name));
+    json_object_set_new(o, "parameters", parameters);
+    json_object_set_new(o, "points", points);
+    json_object_set_new(o, "single",
+                        c->single == NULL ? json_null() : count(c->single->point->index));
+    json_object_set_new(o, "sizes", count(c->n_sizes));
+    json_object_set_new(o, "sizesFitted", count(c->n_trusted));
+    json_object_set_new(o, "models", fits_to_json(c));
+    json_object_set_new(o, "peak", peak_to_json(c));
+    json_object_set_new(o, "useful", useful_to_json(c));
+    json_object_set_new(o, "exchangeShare", range_to_json(&c->exchange_share));
+    json_object_set_new(o, "biggestLoss", loss_to_json(&c->loss));
+    return o;
+}
+
+json_t *curves_to_json(const struct result *r)
+{
+    json_t *list = json_array();
+    vec_each (const struct curve, c, &r->curves.list) {
+        json_array_append_new(list, curve_to_json(r, c));
+    }
+    return list;
+}

@@ -1,0 +1,201 @@
+/* The models of each curve, report/curves.c, and the sentences about them, report/scaling_lines.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/report.h"
+#include "report/scaling_lines.h"
+
+#include <string.h>
+
+#include "../golden_csv.h"
+#include "report_runs.h"
+
+static void three_forms(void **state)
+{
+    (void)state;
+    struct fixture f;
+    report_run_find("scaling")->make(&f);
+    struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
+    report_curves_text(f.result, &(struct report_opts){.columns = 80}, &text);
+    report_curves_markdown(f.result, &markdown);
+    report_curves_csv(f.result, &csv);
+    golden_check("tests/report/golden/curves.txt", buf_cstr(&text));
+    golden_check("tests/report/golden/curves.md", buf_cstr(&markdown));
+    golden_check_csv("tests/report/golden/curves.csv", buf_cstr(&csv), 1e-9);
+    buf_done(&text);
+    buf_done(&markdown);
+    buf_done(&csv);
+    fixture_done(&f);
+}
+
+/* Sixty columns hold every row of a curve's table. */
+static void narrow_tables_are_not_wrapped(void **state)
+{
+    (void)state;
+    struct fixture f;
+    report_run_find("scaling")->make(&f);
+    struct buf text = BUF_INIT;
+    report_curves_text(f.result, &(struct report_opts){.columns = 60}, &text);
+    for (const char *line = buf_cstr(&text); *line != '\0'; line += strcspn(line, "\n") + 1) {
+        assert_true(strcspn(line, "\n") <= 60);
+    }
+    buf_done(&text);
+    fixture_done(&f);
+}
+
+/* ---- sentences ---- */
+
+/* One curve of 1, 2, 4 .. trainers with these throughputs; three trials that differ by `spread`. */
+static void make(struct fixture *f, const double *x, uint32_t n, double spread, int64_t repeats)
+{
+    static const char *const sweeps[] = {"[1, 2]", "[1, 2, 4]", "[1, 2, 4, 8]", "[1, 2, 4, 8, 16]"};
+    _cleanup_(freep) char *sweep =
+        xasprintf("{grid: {pservers: [1], trainers: %s}}", sweeps[n - 2]);
+    _cleanup_(freep) char *more =
+        xasprintf("  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: %lld}\n",
+                  (long long)repeats);
+    fixture_init(f, sweep, more, 64);
+    for (uint32_t p = 0; p < n; p++) {
+        for (uint32_t t = 0; t < repeats; t++) {
+            fixture_throughput(f, p, t, x[p] * (1 + spread * ((double)t - 1)));
+        }
+    }
+    fixture_build(f, RUN_SUCCEEDED);
+}
+
+static void assert_says(const double *x, uint32_t n, double spread, int64_t repeats,
+                        const char *expected)
+{
+    struct fixture f;
+    struct layout l;
+    struct choice_lines lines;
+    make(&f, x, n, spread, repeats);
+    layout_init(&l, f.result);
+    scaling_lines_init(&lines, &l, SCALING_VERDICT | SCALING_MODEL | SCALING_LOSS, 0);
+    assert_int_equal(lines.list.len, 1);
+    assert_string_equal(lines.list.items[0].label, "");
+    assert_string_equal(lines.list.items[0].text, expected);
+    choice_lines_done(&lines);
+    layout_done(&l);
+    fixture_done(&f);
+}
+
+static void what_is_said_of_a_curve(void **state)
+{
+    (void)state;
+    static const double two[] = {100, 150}, peak[] = {100, 171.4, 248.4, 259.7, 177.8};
+    static const double linear[] = {100, 200, 400, 800, 1600}, odd[] = {100, 100, 400, 100, 400};
+    assert_says(two, 2, 0.01, 3,
+                "2 trainers: 1.500x (75.0%; 95%: 73.3..76.7%); no model: 2 numbers of trainers, 3 "
+                "are needed");
+    assert_says(two, 2, 0.01, 1,
+                "2 trainers: 1.500x (75.0%); no model: 2 numbers of trainers, 3 are needed");
+    assert_says(
+        peak, 3, 0.01, 2,
+        "4 trainers: 2.484x (62.1%); no model: 0 of 3 numbers of trainers have 3 trials, 3 are "
+        "needed; biggest loss between 2 and 4 trainers: 27.5% of each one's throughput");
+    assert_says(peak, 5, 0.004, 3,
+                "16 trainers: 1.778x (11.1%; 95%: 11.0..11.2%); no model: the trials contradict "
+                "the USL (p 3.621e-07); biggest loss between 8 and 16 trainers: 65.8% of each "
+                "one's throughput (95%: 65.5..66.1%)");
+    assert_says(
+        peak, 5, 0.08, 3,
+        "16 trainers: 1.778x (11.1%; 95%: 9.3..13.3%); most throughput with 6 trainers (95%: "
+        "5..7); each trainer adds 50% or more of one alone up to 2 (95%: 2..3); biggest loss "
+        "between 8 and 16 trainers: 65.8% of each one's throughput (95%: 58.9..71.5%)");
+    assert_says(linear, 4, 0.004, 3,
+                "8 trainers: 8.000x (100.0%; 95%: 99.1..100.9%); no peak up to 16 trainers; each "
+                "trainer adds 50% or more of one alone up to 16 at least");
+    assert_says(linear, 4, 0.05, 3,
+                "8 trainers: 8.000x (100.0%; 95%: 89.3..112.0%); no peak up to 16 trainers, but "
+                "one from 13 on is not excluded (95%); each trainer adds 50% or more of one alone "
+                "up to 16 or more (95%: 9..16 or more)");
+    assert_says(odd, 5, 0.004, 3,
+                "16 trainers: 4.000x (25.0%; 95%: 24.8..25.2%); no model: the trials contradict "
+                "the USL (p 6.879e-23); biggest loss between 4 and 8 trainers: 87.5% of each one's "
+                "throughput (95%: 87.4..87.6%)");
+    assert_says(linear, 4, 0.4, 3,
+                "8 trainers: 8.000x (100.0%; 95%: 38.0..263.0%); no peak up to 16 trainers, but "
+                "one from 5 on is not excluded (95%); each trainer adds 50% or more of one alone "
+                "up to 16 or more (95%: 1..16 or more)");
+    assert_says(linear, 3, 0.4, 3,
+                "4 trainers: 4.000x (100.0%; 95%: 38.0..263.0%); no peak up to 8 trainers, but "
+                "that is not certain (95%); each trainer adds 50% or more of one alone up to 8 or "
+                "more (95%: 1..8 or more)");
+    assert_says(
+        peak, 3, 0.3, 3,
+        "4 trainers: 2.484x (62.1%; 95%: 30.7..125.6%); most throughput with 7 trainers (95%: not "
+        "known); each trainer adds 50% or more of one alone up to 2 (95%: 1..8 or more)");
+    assert_says(
+        peak, 4, 0.1, 3,
+        "8 trainers: 2.597x (32.5%; 95%: 25.9..40.8%); most throughput with 6 trainers (95%: "
+        "4..18); each trainer adds 50% or more of one alone up to 2 (95%: 2..3); biggest loss "
+        "between 4 and 8 trainers: 47.7% of each one's throughput (95%: 34.4..58.4%)");
+    assert_says(peak, 4, 0.002, 3,
+                "8 trainers: 2.597x (32.5%; 95%: 32.3..32.6%); no model: the trials contradict the "
+                "USL (p 0.0004105); biggest loss between 4 and 8 trainers: 47.7% of each one's "
+                "throughput (95%: 47.5..48.0%)");
+}
+
+static void curves_beyond_the_first_are_counted(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1, 2, 3, 4, 5, 6], trainers: [1, 2]}}",
+                 "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n", 64);
+    for (uint32_t p = 0; p < 13; p++) {
+        fixture_throughput(&f, p, 0, 100);
+    }
+    fixture_build(&f, RUN_SUCCEEDED);
+    struct layout l;
+    struct choice_lines lines;
+    layout_init(&l, f.result);
+    scaling_lines_init(&lines, &l, SCALING_MODEL, SCALING_LINES_MAX);
+    assert_int_equal(lines.list.len, SCALING_LINES_MAX + 1);
+    assert_string_equal(lines.list.items[0].label, "pservers 1");
+    assert_string_equal(lines.list.items[SCALING_LINES_MAX].text,
+                        "2 more curves: benchctl results RUN --by curve");
+    choice_lines_done(&lines);
+    scaling_lines_init(&lines, &l, SCALING_MODEL, 6);
+    assert_int_equal(lines.list.len, 6);
+    choice_lines_done(&lines);
+    layout_done(&l);
+    struct buf page = BUF_INIT; /* six times the same is said once */
+    report_html_sections(f.result, &page);
+    const char *first = strstr(buf_cstr(&page), "<dt>Scaling</dt>");
+    assert_non_null(first);
+    assert_non_null(strstr(first, "<dd>no model: 2 numbers of trainers, 3 are needed</dd>"));
+    buf_done(&page);
+    fixture_done(&f);
+}
+
+static void no_curve(void **state)
+{
+    (void)state;
+    struct fixture f;
+    report_run_find("single-node")->make(&f);
+    struct buf text = BUF_INIT;
+    report_curves_text(f.result, &(struct report_opts){.columns = 200}, &text);
+    assert_non_null(strstr(buf_cstr(&text), "No curve: no system was measured with two numbers"));
+    buf_clear(&text);
+    report_curves_markdown(f.result, &text);
+    assert_non_null(strstr(buf_cstr(&text), "No curve: no system was measured with two numbers"));
+    buf_done(&text);
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_forms),
+        cmocka_unit_test(narrow_tables_are_not_wrapped),
+        cmocka_unit_test(what_is_said_of_a_curve),
+        cmocka_unit_test(curves_beyond_the_first_are_counted),
+        cmocka_unit_test(no_curve),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

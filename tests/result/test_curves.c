@@ -1,0 +1,198 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "result/curves.h"
+#include "result/phases.h"
+
+#include "result_fixture.h"
+
+#include <math.h>
+
+#define SINGLE_NODE "  baseline: {kind: SingleNode}\n  repeats: {min: 3}\n"
+
+/* Every point makes what this says of its trainers, in three trials that differ by 0.1%. */
+static void measure(struct fixture *f, double (*speed)(const struct point *p))
+{
+    for (uint32_t p = 0; p < f->def->matrix.n_points; p++) {
+        const double x = speed(&f->def->matrix.points[p]);
+        for (uint32_t t = 0; t < 3; t++) {
+            fixture_throughput(f, p, t, x * (1 + 0.001 * ((double)t - 1)));
+        }
+    }
+    fixture_build(f, RUN_SUCCEEDED);
+}
+
+static double usl(const struct point *p)
+{
+    const double n = p->replicas[ROLE_TRAINER];
+    return 100 * n / (1 + 0.05 * (n - 1) + 0.01 * n * (n - 1));
+}
+
+static void a_curve_for_each_value_of_the_others(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [2, 1], trainers: [4, 1, 2], batch_size: [16]}}",
+                 SINGLE_NODE, 64);
+    measure(&f, usl);
+    const struct curves *c = &f.result->curves;
+    assert_int_equal(c->names.len, 1);
+    assert_string_equal(c->names.items[0], "pservers");
+    assert_int_equal(c->list.len, 2);
+    for (size_t i = 0; i < 2; i++) { /* in the order of the sweep; each by trainers */
+        const struct curve *curve = &c->list.items[i];
+        assert_int_equal(curve->points.len, 3);
+        assert_int_equal(curve->points.items[0]->point->replicas[ROLE_PSERVER], 2 - i);
+        for (size_t k = 0; k < 3; k++) {
+            assert_int_equal(curve->points.items[k]->point->replicas[ROLE_TRAINER], 1 << k);
+        }
+        assert_null(curve->single); /* it has a point with one trainer */
+        assert_int_equal(curve->n_sizes, 3);
+        assert_int_equal(curve->n_trusted, 3);
+        assert_true(scaling_fit_holds(&curve->fits[SCALING_USL]));
+        assert_true(fabs(curve->peak.at.value - sqrt(95)) < 0.1);
+        assert_false(curve->peak.is_within); /* 9.7 is beyond twice 4 */
+        assert_int_equal(curve_widest(curve)->point->replicas[ROLE_TRAINER], 4);
+    }
+    fixture_done(&f);
+}
+
+/* What is zipped with the trainers does not tell curves apart; a curve without a single trainer takes its
+ * baseline for one. */
+static void zipped_parameters_belong_to_the_curve(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{zip: {pservers: [1, 2, 4], trainers: [2, 4, 8]}}", SINGLE_NODE, 64);
+    measure(&f, usl);
+    const struct curves *c = &f.result->curves;
+    assert_int_equal(c->names.len, 0);
+    assert_int_equal(c->list.len, 1);
+    assert_int_equal(c->list.items[0].points.len, 3);
+    assert_non_null(c->list.items[0].single);
+    assert_int_equal(c->list.items[0].n_sizes, 4);
+    assert_true(fabs(c->list.items[0].fits[SCALING_USL].parameters[0].range.value - 100) < 0.5);
+    fixture_done(&f);
+}
+
+/* Without another number of trainers nothing scales. */
+static void no_curve_of_one_size(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1, 2], trainers: [1]}}", SINGLE_NODE, 64);
+    measure(&f, usl);
+    assert_int_equal(f.result->curves.list.len, 0);
+    fixture_done(&f);
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4]}}", SINGLE_NODE, 64);
+    fixture_throughput(&f, 1, 0, 100); /* one size was measured, once */
+    fixture_build(&f, RUN_RUNNING);
+    assert_int_equal(f.result->curves.list.len, 0);
+    fixture_done(&f);
+}
+
+/* Points of a single trial are no part of a fit, but of the curve. */
+static void a_size_without_an_interval_is_not_fitted(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4]}}", SINGLE_NODE, 64);
+    for (uint32_t p = 0; p < 3; p++) {
+        for (uint32_t t = 0; t < (p == 1 ? 2 : 3); t++) {
+            fixture_throughput(&f, p, t, 100 * (p + 1) + t);
+        }
+    }
+    fixture_build(&f, RUN_PARTIALLY_FAILED);
+    const struct curve *c = &f.result->curves.list.items[0];
+    assert_int_equal(c->n_sizes, 3);
+    assert_int_equal(c->n_trusted, 2);
+    assert_int_equal(c->fits[SCALING_USL].gap, SCALING_FEW_SIZES);
+    assert_true(isnan(c->exchange_share.value));
+    fixture_done(&f);
+}
+
+/* From 1 to 2 trainers each keeps 95%, from 2 to 4 80%, from 4 to 8 90%. */
+static void the_biggest_loss_and_its_phase(void **state)
+{
+    (void)state;
+    static const double x[] = {100, 190, 304, 547.2, 100};
+    static const double forward[] = {50, 51, 52, 53, 50}, wait[] = {1, 3, 20, 22, 0};
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}", SINGLE_NODE, 64);
+    for (uint32_t p = 0; p < 5; p++) {
+        for (uint32_t t = 0; t < 3; t++) {
+            fixture_spend(fixture_throughput(&f, p, t, x[p] * (1 + 0.001 * ((double)t - 1))),
+                          forward[p], wait[p]);
+        }
+    }
+    fixture_build(&f, RUN_SUCCEEDED);
+    const struct curve_loss *loss = &f.result->curves.list.items[0].loss;
+    assert_int_equal(loss->from->point->replicas[ROLE_TRAINER], 2);
+    assert_int_equal(loss->to->point->replicas[ROLE_TRAINER], 4);
+    assert_true(fabs(loss->kept.value - 0.8) < 1e-9);
+    assert_true(loss->kept.has_interval && loss->kept.low > 0.79 && loss->kept.high < 0.81);
+    assert_true(loss->has_phases);
+    assert_string_equal(loss->phase, "exchange");
+    assert_true(fabs(loss->phase_ns - 17e6) < 1e3);
+    fixture_done(&f);
+}
+
+static void nothing_is_lost_where_each_keeps_all(void **state)
+{
+    (void)state;
+    static const double x[] = {100, 200, 400, 800, 100};
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}", SINGLE_NODE, 64);
+    for (uint32_t p = 0; p < 5; p++) {
+        fixture_throughput(&f, p, 0, x[p] * (1 + 0.001 * p));
+    }
+    fixture_build(&f, RUN_PARTIALLY_FAILED);
+    assert_null(f.result->curves.list.items[0].loss.from);
+    fixture_done(&f);
+}
+
+/* Two servers carry four trainers' models twice each; a ring of 4 sends 1.5 models; in a batch half as
+ * large the same exchange weighs twice as much. */
+static void the_load_of_an_exchange(void **state)
+{
+    (void)state;
+    const struct point base = {.replicas = {[ROLE_PSERVER] = 2, [ROLE_TRAINER] = 4},
+                               .batch_size = 16,
+                               .exchange = EXCHANGE_PSERVER};
+    struct point one = base, half = base, ring = base, none = base, other = base;
+    one.replicas[ROLE_TRAINER] = 1;
+    half.batch_size = 8;
+    ring.replicas[ROLE_PSERVER] = ring.replicas[ROLE_TRAINER] = 0;
+    ring.replicas[ROLE_WORKER] = 4;
+    ring.exchange = EXCHANGE_ALL_REDUCE;
+    none.exchange = EXCHANGE_NONE;
+    other.exchange = EXCHANGE_OTHER;
+    const struct point_result like = {.point = &base};
+    const struct {
+        const struct point *point;
+        double load;
+    } rows[] = {{&base, 2}, {&one, 1}, {&half, 4}, {&ring, 1.5}, {&none, 0}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct point_result p = {.point = rows[i].point};
+        assert_true(fabs(curve_load(&p, &like) - rows[i].load) < 1e-12);
+    }
+    assert_true(isnan(curve_load(&(struct point_result){.point = &other}, &like)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_curve_for_each_value_of_the_others),
+        cmocka_unit_test(zipped_parameters_belong_to_the_curve),
+        cmocka_unit_test(no_curve_of_one_size),
+        cmocka_unit_test(a_size_without_an_interval_is_not_fitted),
+        cmocka_unit_test(the_biggest_loss_and_its_phase),
+        cmocka_unit_test(nothing_is_lost_where_each_keeps_all),
+        cmocka_unit_test(the_load_of_an_exchange),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
