@@ -256,7 +256,7 @@ static struct frame honest(const struct server *v, uint32_t t, enum frame_type t
 
 static void fuzz_server(const uint8_t *data, size_t len)
 {
-    static const struct conn_handler handler = {server_place, server_frame};
+    static const struct conn_handler handler = {.place = server_place, .frame = server_frame};
     struct server v;
     struct err err = {0};
     int r = 0;

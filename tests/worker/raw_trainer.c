@@ -113,7 +113,7 @@ void raw_count(struct raw_trainer *t, enum frame_type type, uint64_t step, uint3
 /* Reads once; false at the end of the stream and when nothing comes. */
 static bool read_some(struct raw_trainer *t)
 {
-    static const struct conn_handler handler = {on_place, on_frame};
+    static const struct conn_handler handler = {.place = on_place, .frame = on_frame};
     struct err err;
     check(wait_for(t, POLLIN) > 0, "read", "the server says nothing for 20 s");
     t->is_over = conn_pump_rx(&t->conn, 0, SIZE_MAX, &handler, t, &err) < 0;

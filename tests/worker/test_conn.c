@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "worker/comm/conn.h"
+#include "worker/comm/crc32c.h"
 
 #define S INT64_C(1000000000)
 #define LEN (FRAME_MAX_PAYLOAD / sizeof(float))
@@ -28,6 +29,7 @@ struct seen { /* what a connection has read */
     size_t n;
     bool stops; /* after each frame */
     float *to;
+    size_t n_part; /* bytes of a payload that it was last told of */
 };
 
 static void *on_place(void *ctx, struct conn *c, const struct frame *f, struct err *err)
@@ -51,7 +53,13 @@ static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint
     return seen->stops ? 1 : 0;
 }
 
-static const struct conn_handler handler = {on_place, on_frame};
+static void on_part(void *ctx, struct conn *c, size_t n)
+{
+    (void)c;
+    ((struct seen *)ctx)->n_part = n;
+}
+
+static const struct conn_handler handler = {on_place, on_frame, on_part};
 
 struct pair { /* a trainer and a server after the handshake, at second 1 */
     struct conn a, b;
@@ -166,16 +174,20 @@ static void trickling_payload(void **state)
     struct pair p;
     struct err err = {0};
     uint8_t header[FRAME_HEADER_SIZE];
-    uint8_t *zeros = calloc(1, CONN_LIFE_BYTES);
+    uint8_t *zeros = calloc(1, FRAME_MAX_PAYLOAD);
     open_pair(&p);
     make_frame(&p,
                &(struct frame){.type = FRAME_GRADIENT,
                                .dtype = FRAME_DTYPE_F32,
-                               .payload_len = FRAME_MAX_PAYLOAD},
+                               .payload_len = FRAME_MAX_PAYLOAD,
+                               .payload_crc = crc32c(0, zeros, FRAME_MAX_PAYLOAD)},
                header);
     assert_int_equal(trickle(&p, header, sizeof(header), 2 * S, &err), 0);
+    assert_int_equal(p.seen.n_part, 0);
     assert_int_equal(trickle(&p, zeros, 1, 3 * S, &err), 0);
+    assert_int_equal(p.seen.n_part, 1);
     assert_int_equal(trickle(&p, zeros, 1, 4 * S, &err), 0);
+    assert_int_equal(p.seen.n_part, 2);
     assert_int_equal(p.b.heartbeat.last_heard_ns, S);
     assert_true(heartbeat_is_lost(&p.b.heartbeat, 7 * S));
     for (int i = 1; i < 5; i++) {
@@ -183,10 +195,20 @@ static void trickling_payload(void **state)
             assert_int_equal(trickle(&p, zeros, 4096, (10 + i) * S, &err), 0);
         }
         assert_int_equal(p.b.heartbeat.last_heard_ns, (10 + i) * S);
+        assert_int_equal(p.seen.n_part, 2 + (size_t)i * CONN_LIFE_BYTES);
     }
     assert_int_equal(trickle(&p, zeros, 1, 20 * S, &err), 0);
     assert_int_equal(p.b.heartbeat.last_heard_ns, 14 * S);
     assert_int_equal(p.seen.n, 0);
+    for (size_t sent = 3 + 4 * CONN_LIFE_BYTES; sent < FRAME_MAX_PAYLOAD; sent += 4096) {
+        const size_t left = FRAME_MAX_PAYLOAD - sent;
+        assert_int_equal(trickle(&p, zeros, left < 4096 ? left : 4096, 21 * S, &err), 0);
+    }
+    assert_int_equal(p.seen.n, 1);
+    const size_t n_part = p.seen.n_part;
+    assert_true(n_part < FRAME_MAX_PAYLOAD); /* of the whole frame it was told otherwise */
+    assert_int_equal(trickle(&p, header, 10, 22 * S, &err), 0);
+    assert_int_equal(p.seen.n_part, n_part); /* a header is no payload */
     close_pair(&p);
     free(zeros);
 }

@@ -234,7 +234,7 @@ void link_tell_taken(struct client *c, struct link *l)
 
 int link_read(struct client *c, struct link *l, struct err *err)
 {
-    static const struct conn_handler handler = {on_place, on_frame};
+    static const struct conn_handler handler = {.place = on_place, .frame = on_frame};
     void *ctx[2] = {c, l};
     int r = conn_pump_rx(&l->conn, c->now_ns, TURN_BYTES, &handler, ctx, err);
     if (r == 0) {

@@ -241,6 +241,10 @@ static int handle(struct conn *c, int event, int64_t now_ns, const struct conn_h
     if (event == FRAME_COMPLETE) {
         return handler->frame(ctx, c, &c->rx.frame, c->rx.payload, err);
     }
+    if (event == FRAME_MORE && handler->part != NULL && c->rx.frame.dtype == FRAME_DTYPE_F32 &&
+        frame_parser_arrived(&c->rx) > 0) {
+        handler->part(ctx, c, frame_parser_arrived(&c->rx));
+    }
     return event; /* FRAME_MORE is 0 */
 }
 

@@ -27,6 +27,9 @@ struct conn_handler {
      * conn_pump_rx returns it. */
     int (*frame)(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
                  struct err *err);
+    /* More of the payload of this GRADIENT or PARAMS is where `place` said: n bytes by now, not all,
+     * and not verified: a wrong CRC makes conn_pump_rx fail later. NULL: nobody wants to know. */
+    void (*part)(void *ctx, struct conn *c, size_t n);
 };
 
 struct conn_item {

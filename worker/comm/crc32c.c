@@ -4,19 +4,30 @@
  * ranges of BLOCK bytes are computed in parallel and then combined: the CRC of "a then b" is the
  * CRC of a, advanced over as many zero bytes as b has, xor the CRC of b. Advancing is linear over
  * GF(2), so for the one length that is needed it takes four table look-ups. The tables are written
- * once, before anyone reads them. */
+ * once, before anyone reads them.
+ *
+ * With carry-less products of vectors 256 bytes are 16 polynomials a(x) of 128 bits. A product with
+ * x^2048 mod P adds each to the one 256 bytes further on, and the CRC stays the same. So all but the
+ * last 256 bytes are folded away, and the instruction above computes the CRC of what is left (Gopal et
+ * al., Fast CRC Computation for Generic Polynomials Using PCLMULQDQ, 2009). */
 #include "worker/comm/crc32c.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #define POLYNOMIAL 0x82f63b78u /* reflected 0x1edc6f41 */
 #define BLOCK 8192             /* bytes of each of the three ranges */
+#define FOLD 256               /* bytes that are folded at a time */
 
 static uint32_t byte_table[256];    /* one byte */
 static uint32_t skip_table[4][256]; /* BLOCK zero bytes, by byte of the state */
-static bool has_sse42;
+static bool has_sse42, has_avx512;
+/* x^2080 and x^2016 mod P, for the low and the high 64 bits of a polynomial; reflected, so shifted. */
+static uint64_t fold_low, fold_high;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static uint32_t advance_by_zeros(uint32_t state, size_t n)
@@ -46,7 +57,11 @@ static void fill_tables(void)
     }
 #if defined(__x86_64__)
     has_sse42 = __builtin_cpu_supports("sse4.2") != 0;
+    has_avx512 = has_sse42 && __builtin_cpu_supports("avx512f") != 0 &&
+                 __builtin_cpu_supports("vpclmulqdq") != 0;
 #endif
+    fold_low = (uint64_t)advance_by_zeros(0x80000000u, (FOLD + 4)) << 1;
+    fold_high = (uint64_t)advance_by_zeros(0x80000000u, (FOLD - 4)) << 1;
 }
 
 static uint32_t by_table(uint32_t state, const uint8_t *p, size_t n)
@@ -97,21 +112,66 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t state,
     return state;
 }
 
+/* a moved on by FOLD bytes, plus the bytes there. */
+__attribute__((target("avx512f,vpclmulqdq"))) static __m512i fold(__m512i a, __m512i by,
+                                                                  const uint8_t *next)
+{
+    const __m512i low = _mm512_clmulepi64_epi128(a, by, 0x00);
+    const __m512i high = _mm512_clmulepi64_epi128(a, by, 0x11);
+    const int xor_of_three = 0x96;
+    return _mm512_ternarylogic_epi64(low, high, _mm512_loadu_si512(next), xor_of_three);
+}
+
+__attribute__((target("avx512f,vpclmulqdq"))) static uint32_t by_folding(uint32_t state,
+                                                                         const uint8_t *p, size_t n)
+{
+    if (n < 2 * FOLD) {
+        return by_instruction(state, p, n);
+    }
+    const __m512i by = _mm512_set4_epi64((long long)fold_high, (long long)fold_low,
+                                         (long long)fold_high, (long long)fold_low);
+    __m512i a = _mm512_loadu_si512(p), b = _mm512_loadu_si512(p + 64);
+    __m512i c = _mm512_loadu_si512(p + 128), d = _mm512_loadu_si512(p + 192);
+    a = _mm512_xor_si512(a, _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)state)));
+    for (p += FOLD, n -= FOLD; n >= FOLD; p += FOLD, n -= FOLD) {
+        a = fold(a, by, p);
+        b = fold(b, by, p + 64);
+        c = fold(c, by, p + 128);
+        d = fold(d, by, p + 192);
+    }
+    uint8_t left[FOLD];
+    _mm512_storeu_si512(left, a);
+    _mm512_storeu_si512(left + 64, b);
+    _mm512_storeu_si512(left + 128, c);
+    _mm512_storeu_si512(left + 192, d);
+    return by_instruction(by_instruction(0, left, FOLD), p, n);
+}
+
+#else
+
+#define by_instruction by_table
+#define by_folding by_table
+
 #endif
 
-uint32_t crc32c_portable(uint32_t crc, const void *data, size_t n)
+bool crc32c_by(enum crc32c_way way, uint32_t crc, const void *data, size_t n, uint32_t *ret)
 {
     (void)pthread_once(&once, fill_tables); /* fails only for a broken `once` */
-    return ~by_table(~crc, data, n);
+    if ((way == CRC32C_AVX512 && !has_avx512) || (way == CRC32C_SSE42 && !has_sse42)) {
+        return false;
+    }
+    *ret = way == CRC32C_AVX512  ? ~by_folding(~crc, data, n)
+           : way == CRC32C_SSE42 ? ~by_instruction(~crc, data, n)
+                                 : ~by_table(~crc, data, n);
+    return true;
 }
 
 uint32_t crc32c(uint32_t crc, const void *data, size_t n)
 {
-    (void)pthread_once(&once, fill_tables);
-#if defined(__x86_64__)
-    if (has_sse42) {
-        return ~by_instruction(~crc, data, n);
+    uint32_t value = 0;
+    enum crc32c_way way = CRC32C_AVX512;
+    while (!crc32c_by(way, crc, data, n, &value)) {
+        way--; /* the table is always there */
     }
-#endif
-    return ~by_table(~crc, data, n);
+    return value;
 }

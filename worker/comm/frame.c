@@ -144,13 +144,15 @@ void frame_parser_secure(struct frame_parser *p, const struct auth_key *key,
 
 size_t frame_parser_space(struct frame_parser *p, uint8_t **ret)
 {
+    size_t room;
     switch (p->state) {
     case PARSER_HEADER:
         *ret = p->header + p->got;
         return FRAME_HEADER_SIZE - p->got;
     case PARSER_PAYLOAD:
         *ret = p->at + p->got;
-        return p->frame.payload_len - p->got;
+        room = p->frame.payload_len - p->got;
+        return room < FRAME_READ_BYTES ? room : FRAME_READ_BYTES;
     default:
         return 0;
     }
@@ -237,13 +239,13 @@ static int check_header(struct frame_parser *p, struct err *err)
 
 static int finish_payload(struct frame_parser *p, struct err *err)
 {
-    uint32_t crc = crc32c(0, p->payload, p->frame.payload_len);
-    if (crc != p->frame.payload_crc) {
+    if (p->crc != p->frame.payload_crc) {
         p->state = PARSER_DEAD;
         return err_set(err, EPROTO,
                        "frame %" PRIu64 ": %s: CRC of the payload is %08" PRIx32
                        ", the header says %08" PRIx32,
-                       p->sequence, frame_type_to_string(p->frame.type), crc, p->frame.payload_crc);
+                       p->sequence, frame_type_to_string(p->frame.type), p->crc,
+                       p->frame.payload_crc);
     }
     p->sequence++;
     p->got = 0;
@@ -251,8 +253,16 @@ static int finish_payload(struct frame_parser *p, struct err *err)
     return FRAME_COMPLETE;
 }
 
+size_t frame_parser_arrived(const struct frame_parser *p)
+{
+    return p->state == PARSER_PAYLOAD ? p->got : 0;
+}
+
 int frame_parser_advance(struct frame_parser *p, size_t n, struct err *err)
 {
+    if (p->state == PARSER_PAYLOAD) { /* now, while the cache holds it */
+        p->crc = crc32c(p->crc, p->at + p->got, n);
+    }
     p->got += n;
     if (p->state == PARSER_HEADER) {
         assert(p->got <= FRAME_HEADER_SIZE);
@@ -274,6 +284,7 @@ int frame_parser_place(struct frame_parser *p, void *to, struct err *err)
     p->at = to != NULL ? to : p->small;
     p->payload = p->at;
     p->got = 0;
+    p->crc = 0;
     p->state = PARSER_PAYLOAD;
     return p->frame.payload_len == 0 ? finish_payload(p, err) : FRAME_MORE;
 }

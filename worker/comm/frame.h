@@ -25,6 +25,8 @@
 #define FRAME_HEADER_SIZE 80
 #define FRAME_MAC_SIZE 16
 #define FRAME_MAX_PAYLOAD (1u << 20)
+#define FRAME_READ_BYTES                                                                           \
+    ((size_t)256 << 10)         /* of a payload at a time: the second-level cache holds it */
 #define FRAME_SMALL_PAYLOAD 512 /* of every type but GRADIENT and PARAMS */
 #define FRAME_MAX_INDEX 65535
 
@@ -89,6 +91,7 @@ struct frame_parser {
     uint8_t small[FRAME_SMALL_PAYLOAD];
     uint8_t *at;
     size_t got;
+    uint32_t crc; /* of the payload so far */
     bool keyed;
     struct auth_key key;
     struct frame_id from; /* checked once keyed */
@@ -109,3 +112,6 @@ int frame_parser_advance(struct frame_parser *p, size_t n, struct err *err);
 /* The answer to FRAME_HEADER_DONE: `to` has room for frame.payload_len bytes; NULL: the parser
  * keeps them itself, at most FRAME_SMALL_PAYLOAD. Returns FRAME_COMPLETE if there is no payload. */
 int frame_parser_place(struct frame_parser *p, void *to, struct err *err);
+/* Bytes of the payload of p->frame that have arrived; 0 while a header arrives. Nothing has verified
+ * them yet: a wrong CRC is found when the last one is there. */
+size_t frame_parser_arrived(const struct frame_parser *p);

@@ -57,6 +57,7 @@ void ps_round_done(struct ps_server *s);
  * gets -EPROTO blames the sender, unless s->fault names another. */
 void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                      struct err *err);
+void ps_round_part(struct ps_server *s, struct ps_peer *peer, size_t n);
 int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame *f,
                    const uint8_t *payload, struct err *err);
 /* Counts the time since the last call as time of `phase`, one of s->stats. Every moment from the

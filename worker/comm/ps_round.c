@@ -166,6 +166,12 @@ void *ps_round_place(struct ps_server *s, struct ps_peer *peer, const struct fra
     return peer->receiving;
 }
 
+void ps_round_part(struct ps_server *s, struct ps_peer *peer, size_t n)
+{
+    reduce_add_part(&s->reduce, peer->next, peer->conn.peer.index, peer->receiving,
+                    n / sizeof(float));
+}
+
 void ps_round_lap(struct ps_server *s, struct ps_server_time *phase)
 {
     const int64_t now_ns = clock_monotonic_ns(), cpu_ns = clock_thread_cpu_ns();

@@ -181,6 +181,13 @@ static void *on_place(void *ctx, struct conn *c, const struct frame *f, struct e
     return ps_round_place(sender->server, sender->peer, f, err);
 }
 
+static void on_part(void *ctx, struct conn *c, size_t n)
+{
+    struct sender *sender = ctx;
+    (void)c;
+    ps_round_part(sender->server, sender->peer, n);
+}
+
 static int on_frame(void *ctx, struct conn *c, const struct frame *f, const uint8_t *payload,
                     struct err *err)
 {
@@ -218,7 +225,7 @@ static int blame(struct ps_server *s, const struct frame_id *id, int r, struct e
 
 static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
 {
-    static const struct conn_handler handler = {on_place, on_frame};
+    static const struct conn_handler handler = {on_place, on_frame, on_part};
     struct sender sender = {s, peer};
     const bool has_left = peer->gone; /* it has said goodbye: its end is no fault */
     int r = conn_pump_rx(&peer->conn, s->now_ns, TURN_BYTES, &handler, &sender, err);
@@ -240,19 +247,36 @@ static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
     return 0;
 }
 
+/* Sums are made slice by slice and in trainer order: what is added at once need not wait in a buffer,
+ * out of the cache. Strangers come last. */
+static int by_order_of_sums(const void *a, const void *b)
+{
+    const struct ps_peer *p = *(struct ps_peer *const *)a, *q = *(struct ps_peer *const *)b;
+    if (p->joined != q->joined || !p->joined) {
+        return (int)q->joined - (int)p->joined;
+    }
+    if (p->step != q->step || p->next != q->next) {
+        return p->step < q->step || (p->step == q->step && p->next < q->next) ? -1 : 1;
+    }
+    return p->conn.peer.index < q->conn.peer.index ? -1 : 1;
+}
+
 static int read_all(struct ps_server *s, const struct pollfd *fds, size_t n, struct err *err)
 {
-    /* In reverse, because rejecting a peer moves the last one into its place. */
-    for (size_t i = n; i-- > 0;) {
-        struct ps_peer *peer = s->peers.items[i];
+    /* A list of its own, because a rejected peer moves others of s->peers. */
+    _cleanup_(freep) struct ps_peer **list = xnew_array(struct ps_peer *, n + 1);
+    size_t n_list = 0;
+    for (size_t i = 0; i < n; i++) {
         if (fds[i].fd >= 0 && fds[i].revents != 0) {
-            int r = read_peer(s, peer, err);
-            if (r < 0) {
-                return r;
-            }
+            list[n_list++] = s->peers.items[i];
         }
     }
-    return 0;
+    qsort(list, n_list, sizeof(*list), by_order_of_sums);
+    int r = 0;
+    for (size_t i = 0; i < n_list && r >= 0; i++) {
+        r = read_peer(s, list[i], err);
+    }
+    return r;
 }
 
 static int write_all(struct ps_server *s, struct err *err)

@@ -95,6 +95,17 @@ void reduce_drop(struct reduce *r, size_t i, uint32_t trainer, float *grad)
     r->spare[r->n_spare++] = grad;
 }
 
+void reduce_add_part(struct reduce *r, size_t i, uint32_t trainer, const float *grad, size_t n)
+{
+    struct reduce_slice *s = &r->slices[i];
+    if (trainer == 0 || trainer != s->next) {
+        return;
+    }
+    assert(n >= s->n_added && n <= s->len);
+    grad_add(s->sum + s->n_added, grad + s->n_added, n - s->n_added);
+    s->n_added = n;
+}
+
 bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, float *grad)
 {
     struct reduce_slice *s = &r->slices[i];
@@ -105,7 +116,8 @@ bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, float *grad)
     }
     while (grad != NULL) {
         if (s->next > 0) {
-            grad_add(s->sum, grad, s->len);
+            reduce_add_part(r, i, s->next, grad, s->len);
+            s->n_added = 0;
             reduce_drop(r, i, s->next, grad);
         }
         s->next++;

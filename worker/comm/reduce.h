@@ -15,10 +15,11 @@
 #include <stdint.h>
 
 struct reduce_slice {
-    size_t len;    /* floats */
-    float *sum;    /* (len) owned; trainer 0's gradient lands here */
-    uint32_t next; /* the trainer whose gradient is added next */
-    float **early; /* (n_trainers) owned buffers of early gradients, NULL: none */
+    size_t len;     /* floats */
+    float *sum;     /* (len) owned; trainer 0's gradient lands here */
+    uint32_t next;  /* the trainer whose gradient is added next */
+    size_t n_added; /* floats of that gradient that are in the sum already */
+    float **early;  /* (n_trainers) owned buffers of early gradients, NULL: none */
 };
 
 struct reduce {
@@ -44,6 +45,9 @@ bool reduce_has_room(const struct reduce *r, size_t i, uint32_t trainer);
 void reduce_reserve(struct reduce *r, size_t i, uint32_t trainer);
 /* The buffer for a gradient whose memory is reserved. Return it with reduce_add or reduce_drop. */
 float *reduce_take(struct reduce *r, size_t i, uint32_t trainer);
+/* The first n floats of a gradient have arrived in `grad` (from reduce_take). Adds them if it is this
+ * trainer's turn, while the cache holds them; else reduce_add does it later. */
+void reduce_add_part(struct reduce *r, size_t i, uint32_t trainer, const float *grad, size_t n);
 /* Adds the complete gradient in `grad` (from reduce_take). True: slices[i].sum holds the sum over
  * all trainers, until the next reduce_take for trainer 0, which begins the next round. */
 bool reduce_add(struct reduce *r, size_t i, uint32_t trainer, float *grad);
