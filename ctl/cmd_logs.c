@@ -34,7 +34,7 @@ static enum exit_code take_wanted(const struct cli *cli, struct log_wanted *ret)
     const char *role = args_get(&cli->args, "role", NULL);
     ret->role = role == NULL ? NOT_GIVEN : role_from_string(role);
     if (role != NULL && ret->role < 0) {
-        return cli_error(EXIT_USAGE, "use --role pserver, trainer or worker",
+        return cli_error(EXIT_USAGE, "use --role pserver, trainer, worker or launcher",
                          "--role '%s' is unknown", role);
     }
     return EXIT_OK;
@@ -136,7 +136,8 @@ static const struct arg_opt opts[] = {
     {"point", 0, "P", "Point, as listed by benchctl describe RUN"},
     {"trial", 0, "T", "Trial; default: the first of the point"},
     {"attempt", 0, "A", "Attempt; default: the last of the trial"},
-    {"role", 0, "ROLE", "Role: pserver, trainer or worker (default: whoever trains)"},
+    {"role", 0, "ROLE",
+     "Role: pserver, trainer, worker or launcher (default: the launcher, or whoever trains)"},
     {"index", 0, "I", "Index of the replica in its role; default: 0"},
 };
 

@@ -24,9 +24,13 @@ void live_model_done(struct live_model *m)
 double live_model_throughput(const struct attempt_row *row)
 {
     double sum = 0;
+    uint32_t sizes[ROLE_COUNT] = {0};
+    vec_each (const struct replica_row, rep, &row->replicas) {
+        sizes[rep->id.role]++;
+    }
     vec_each (const struct replica_row, rep, &row->replicas) {
         struct summary summary;
-        if (rep->id.role == ROLE_PSERVER) {
+        if (!role_leads(rep->id.role, sizes)) {
             continue;
         }
         if (summary_read_usable(rep->summary_json, &rep->id, &summary, NULL) < 0) {

@@ -21,7 +21,7 @@ static const struct point *point_of(const struct try_seen *seen)
 void try_seen_init(struct try_seen *seen, const struct run_def *def, int64_t steps)
 {
     *seen = (struct try_seen){.def = def, .steps = steps};
-    seen->n = point_training_replicas(point_of(seen));
+    seen->n = point_of(seen)->replicas[point_leading_role(point_of(seen))];
     seen->list = xnew_array(struct try_replica, seen->n);
 }
 
@@ -37,14 +37,14 @@ void try_seen_done(struct try_seen *seen)
 /* NULL: a server. */
 static struct try_replica *replica_of(const struct try_seen *seen, const struct replica_id *id)
 {
-    return id->role == point_training_role(point_of(seen)) && id->index < seen->n
+    return id->role == point_leading_role(point_of(seen)) && id->index < seen->n
                ? &seen->list[id->index]
                : NULL;
 }
 
 static struct replica_id id_of(const struct try_seen *seen, uint32_t index)
 {
-    return (struct replica_id){.role = point_training_role(point_of(seen)), .index = index};
+    return (struct replica_id){.role = point_leading_role(point_of(seen)), .index = index};
 }
 
 /* Does a line of kind Step speak for all trainers? */

@@ -15,6 +15,7 @@
 
 #define RUN_PURPOSE "benchd run key 1:"
 #define IDENTITY_PURPOSE "benchd identity 2:"
+#define SSH_PURPOSE "benchd ssh key 1:"
 #define READ_PURPOSE "benchd read key 1:"
 #define READ_KEY_BYTES 16
 
@@ -101,6 +102,27 @@ int key_derive(const unsigned char key[static KEY_SIZE], const char *run_uid,
                unsigned char ret[static KEY_SIZE], struct err *err)
 {
     return derive(key, RUN_PURPOSE, run_uid, ret, err);
+}
+
+int key_derive_ssh(const unsigned char secret[static KEY_SIZE], struct ssh_key *ret,
+                   struct err *err)
+{
+    struct ssh_key key;
+    size_t len = sizeof(key.public);
+    int r = derive(secret, SSH_PURPOSE, "", key.seed, err);
+    if (r < 0) {
+        return r;
+    }
+    EVP_PKEY *pair =
+        EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, key.seed, sizeof(key.seed));
+    if (pair == NULL || EVP_PKEY_get_raw_public_key(pair, key.public, &len) != 1) {
+        r = err_set(err, ENOSYS, "this OpenSSL has no Ed25519");
+    } else {
+        *ret = key;
+    }
+    EVP_PKEY_free(pair);
+    explicit_bzero(&key, sizeof(key));
+    return r;
 }
 
 int key_identity(const unsigned char key[static KEY_SIZE], const char *host, const char *place,

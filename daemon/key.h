@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "pod/ssh_key.h"
 
 #define KEY_SIZE 32
 
@@ -11,6 +12,9 @@ int key_load(const char *path, unsigned char ret[static KEY_SIZE], struct err *e
 /* HMAC-SHA256 of the run's uid: the same after every restart, so it is not stored. */
 int key_derive(const unsigned char key[static KEY_SIZE], const char *run_uid,
                unsigned char ret[static KEY_SIZE], struct err *err);
+/* The pair of SSH keys of a run, from its secret: the same after every restart, too. */
+int key_derive_ssh(const unsigned char secret[static KEY_SIZE], struct ssh_key *ret,
+                   struct err *err);
 /* The identity on the Lease, "<host>_<16 hex digits>". `place` is lock_place() of the lock that this
  * process holds: no two living processes have the same identity, also with copies of a key or a store.
  * The next process in the same place has the same, so that after a kill -9 it continues at once

@@ -85,7 +85,8 @@ bool run_is_due(const struct run *run)
 }
 
 static struct launcher *make_launcher(const struct run *run,
-                                      const unsigned char secret[static KEY_SIZE])
+                                      const unsigned char secret[static KEY_SIZE],
+                                      const struct ssh_key *ssh)
 {
     const struct run_env *env = run->env;
     return pods_new(&(struct pods_params){
@@ -99,6 +100,7 @@ static struct launcher *make_launcher(const struct run *run,
         .has_policy = env->has_policies,
         .secret = secret,
         .secret_len = KEY_SIZE,
+        .ssh = ssh,
         .node_wait_ms = env->node_wait_ms,
         .image_wait_ms = env->image_wait_ms,
         .counters = env->pod_counters,
@@ -113,8 +115,16 @@ int run_start(struct run *run, struct err *err)
     if (r < 0) {
         return r;
     }
-    struct launcher *launcher = make_launcher(run, secret);
+    const bool has_launcher = run->def->spec->roles[ROLE_LAUNCHER].present;
+    struct ssh_key ssh;
+    r = has_launcher ? key_derive_ssh(secret, &ssh, err) : 0;
+    if (r < 0) {
+        explicit_bzero(secret, sizeof(secret));
+        return r;
+    }
+    struct launcher *launcher = make_launcher(run, secret, has_launcher ? &ssh : NULL);
     explicit_bzero(secret, sizeof(secret));
+    explicit_bzero(&ssh, sizeof(ssh));
     /* clang-format off */
     const struct driver_params params = {
         .loop = run->env->loop,

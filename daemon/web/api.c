@@ -229,7 +229,7 @@ static bool take_wanted(const struct web_request *req, struct wanted *ret, struc
         if (str_eq(arg->name, "role")) {
             ret->role = role_from_string(arg->value);
             if (ret->role < 0) {
-                web_fail(res, 400, "unknown role '%.64s'; use pserver, trainer or worker",
+                web_fail(res, 400, "unknown role '%.64s'; use pserver, trainer, worker or launcher",
                          arg->value);
                 return false;
             }

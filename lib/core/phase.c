@@ -136,9 +136,13 @@ const struct attempt_row *attempt_rows_find(const struct attempt_row *rows, size
 const struct replica_row *attempt_row_find_replica(const struct attempt_row *row, int role,
                                                    int64_t index)
 {
+    uint32_t sizes[ROLE_COUNT] = {0};
+    vec_each (const struct replica_row, replica, &row->replicas) {
+        sizes[replica->id.role]++;
+    }
     vec_each (const struct replica_row, replica, &row->replicas) {
         const bool is_of_role =
-            role < 0 ? replica->id.role != ROLE_PSERVER : (int)replica->id.role == role;
+            role < 0 ? role_leads(replica->id.role, sizes) : (int)replica->id.role == role;
         if (is_of_role && replica->id.index == (index < 0 ? 0 : index)) {
             return replica;
         }

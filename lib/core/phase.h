@@ -86,7 +86,7 @@ bool attempt_wanted_matches(const struct attempt_wanted *wanted, const struct at
  * trial, attempt. NULL: no row matches. Borrowed. */
 const struct attempt_row *attempt_rows_find(const struct attempt_row *rows, size_t n,
                                             const struct attempt_wanted *wanted);
-/* The replica of a role; role -1: the trainer, index -1: the first. NULL: there is none.
+/* The replica of a role; role -1: one that leads (role.h), index -1: the first. NULL: there is none.
  * Borrowed. */
 const struct replica_row *attempt_row_find_replica(const struct attempt_row *row, int role,
                                                    int64_t index);

@@ -9,6 +9,7 @@ static const char *const names[ROLE_COUNT] = {
     [ROLE_PSERVER] = "pserver",
     [ROLE_TRAINER] = "trainer",
     [ROLE_WORKER] = "worker",
+    [ROLE_LAUNCHER] = "launcher",
 };
 
 const char *role_to_string(enum role role)
@@ -24,4 +25,9 @@ int role_from_string(const char *s)
         }
     }
     return -EINVAL;
+}
+
+bool role_leads(enum role role, const uint32_t sizes[static ROLE_COUNT])
+{
+    return sizes[ROLE_LAUNCHER] > 0 ? role == ROLE_LAUNCHER : role != ROLE_PSERVER;
 }

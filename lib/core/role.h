@@ -1,12 +1,22 @@
-/* The roles of a replica. */
+/* The roles of a replica.
+ *
+ * A launcher starts the program in its gang's other replicas (mpirun) and prints what comes of it. A gang
+ * has one or none. Where there is one, it leads: its end is the attempt's end, its figures are the
+ * attempt's figures, and all others are servers, which need not end (sshd). */
 #pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
 
 enum role {
     ROLE_PSERVER,
     ROLE_TRAINER,
     ROLE_WORKER,
+    ROLE_LAUNCHER, /* last: created when the others are */
 };
-#define ROLE_COUNT 3
+#define ROLE_COUNT 4
 
-const char *role_to_string(enum role role); /* "pserver", "trainer", "worker" */
+const char *role_to_string(enum role role); /* "pserver", "trainer", "worker", "launcher" */
 int role_from_string(const char *s);        /* enum role, or -EINVAL */
+/* Does a role of a gang of these sizes end the attempt and have its figures? */
+bool role_leads(enum role role, const uint32_t sizes[static ROLE_COUNT]);

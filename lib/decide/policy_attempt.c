@@ -12,6 +12,7 @@
 /* What one walk over the gang finds. */
 struct findings {
     const struct observed_replica *cause;    /* the first failure that is no consequence */
+    const struct observed_replica *launcher; /* it failed */
     const struct observed_replica *survivor; /* the first that lost a peer */
     const struct observed_replica *silent;   /* a trainer or worker that succeeded without a summary
                                               that can be used */
@@ -21,7 +22,7 @@ struct findings {
     uint32_t missing_index;
     bool has_ended;                                  /* any */
     bool has_live;                                   /* any pending or running */
-    bool has_live_trainer;                           /* or worker: whatever is no pserver */
+    bool has_live_trainer;                           /* whoever leads (core/role.h) */
     int64_t trainers_ended_unix_ms;                  /* the last one */
     const struct observed_replica *live_trainer;     /* or worker: the first that has not exited */
     const struct observed_replica *observed_trainer; /* the first whose output is seen live */
@@ -43,8 +44,12 @@ static bool is_earlier(const struct observed_replica *a, const struct observed_r
 
 static void look_at_failure(struct findings *f, const struct observed_replica *r)
 {
-    const struct observed_replica **first =
-        failure_of_replica(r) == FAILURE_CONSEQUENCE ? &f->survivor : &f->cause;
+    const struct observed_replica **first = &f->cause;
+    if (r->id.role == ROLE_LAUNCHER) {
+        first = &f->launcher;
+    } else if (failure_of_replica(r) == FAILURE_CONSEQUENCE) {
+        first = &f->survivor;
+    }
     if (*first == NULL || is_earlier(r, *first)) {
         *first = r;
     }
@@ -72,9 +77,10 @@ static void look_at_times(struct findings *f, const struct observed_replica *r, 
     }
 }
 
-static void look_at_member(struct findings *f, const struct observed_replica *r)
+static void look_at_member(struct findings *f, const struct gang *gang,
+                           const struct observed_replica *r)
 {
-    const bool is_trainer = r->id.role != ROLE_PSERVER;
+    const bool is_trainer = role_leads(r->id.role, gang->size);
     switch (r->state) {
     case REPLICA_PENDING:
     case REPLICA_RUNNING:
@@ -108,7 +114,7 @@ static struct findings look_at_gang(const struct gang *gang)
         for (uint32_t index = 0; index < gang->size[role]; index++) {
             const struct observed_replica *r = &gang->members[next];
             if (next < gang->n_members && r->id.role == role && r->id.index == index) {
-                look_at_member(&f, r);
+                look_at_member(&f, gang, r);
                 next++;
             } else if (!f.has_missing) {
                 f.has_missing = true;
@@ -173,14 +179,23 @@ static const char *known_of_blamed(const struct gang *gang, const struct observe
     return NULL;
 }
 
+/* Somebody still runs, and may be seen to have failed until then. */
+static bool may_show_cause(const struct findings *f, int64_t until_unix_ms, int64_t now_unix_ms,
+                           struct attempt_verdict *ret)
+{
+    if (!f->has_live || now_unix_ms >= until_unix_ms) {
+        return false;
+    }
+    ret->recheck_unix_ms = until_unix_ms;
+    return true;
+}
+
 /* Only survivors have failed: the peer that they name is the cause. */
 static void judge_survivor(const struct findings *f, const struct gang *gang, int64_t now_unix_ms,
                            struct attempt_verdict *ret)
 {
     const struct observed_replica *s = f->survivor;
-    const int64_t until_unix_ms = s->ended_unix_ms + ATTEMPT_CONSEQUENCE_GRACE_MS;
-    if (f->has_live && now_unix_ms < until_unix_ms) {
-        ret->recheck_unix_ms = until_unix_ms;
+    if (may_show_cause(f, s->ended_unix_ms + ATTEMPT_CONSEQUENCE_GRACE_MS, now_unix_ms, ret)) {
         return;
     }
     const char *role = role_to_string(s->id.role);
@@ -217,10 +232,20 @@ static void say_silent(struct attempt_verdict *ret, const struct observed_replic
              why == NULL ? "" : why);
 }
 
-static void judge_success(const struct findings *f, int64_t now_unix_ms,
+/* The launcher failed, and nobody else yet. */
+static void judge_launcher(const struct findings *f, int64_t now_unix_ms,
+                           struct attempt_verdict *ret)
+{
+    const int64_t until_unix_ms = f->launcher->ended_unix_ms + ATTEMPT_LAUNCHER_GRACE_MS;
+    if (!may_show_cause(f, until_unix_ms, now_unix_ms, ret)) {
+        end_with_cause(ret, f->launcher);
+    }
+}
+
+static void judge_success(const struct findings *f, const struct gang *gang, int64_t now_unix_ms,
                           struct attempt_verdict *ret)
 {
-    if (f->has_live) { /* pservers alone */
+    if (f->has_live && gang->size[ROLE_LAUNCHER] == 0) { /* pservers alone */
         const int64_t until_unix_ms = f->trainers_ended_unix_ms + ATTEMPT_PSERVER_GRACE_MS;
         if (now_unix_ms < until_unix_ms) {
             ret->recheck_unix_ms = until_unix_ms;
@@ -287,8 +312,10 @@ void attempt_judge(const struct gang *gang, int64_t now_unix_ms, struct attempt_
         end_with_missing(ret, &f, "was not created before another replica ended");
     } else if (f.survivor != NULL) {
         judge_survivor(&f, gang, now_unix_ms, ret);
+    } else if (f.launcher != NULL) {
+        judge_launcher(&f, now_unix_ms, ret);
     } else if (!f.has_missing && !f.has_live_trainer) {
-        judge_success(&f, now_unix_ms, ret);
+        judge_success(&f, gang, now_unix_ms, ret);
     } else if (!f.has_missing) {
         judge_limits(&f, gang, now_unix_ms, ret);
     }

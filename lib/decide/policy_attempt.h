@@ -5,9 +5,10 @@
  *   1. A failed or vanished member ends the attempt. The cause is the failure that came first; an
  *      exit 11 (a survivor) is never the cause while another failure is known. When survivors are
  *      all there is, the members that still run get one second to fail; after that the peer that
- *      the survivors name is the cause.
+ *      the survivors name is the cause. A launcher is a survivor of all others: when it fails, they
+ *      get three seconds to, and then it is the cause itself.
  *   2. All trainers and workers succeeded: the attempt ends when the pservers have ended too, or
- *      10 s after the last trainer. A summary that is missing or cannot be used makes it NO_SUMMARY.
+ *      10 s after the last trainer. With a launcher it ends when that succeeded. A summary that is missing or cannot be used makes it NO_SUMMARY.
  *   3. All run, and some trainer or worker longer than runPolicy.trialTimeoutSeconds, or all whose
  *      output is seen without any for runPolicy.stallSeconds: it is ended.
  *   4. Otherwise it is alive. */
@@ -22,6 +23,9 @@
 #define ATTEMPT_PSERVER_GRACE_MS 10000
 /* The status of a cause may arrive after the status of its consequences. */
 #define ATTEMPT_CONSEQUENCE_GRACE_MS 1000
+/* The same for a launcher, whose program breaks at once when a worker is gone; a kubelet looks at its
+ * containers once a second. */
+#define ATTEMPT_LAUNCHER_GRACE_MS 3000
 
 /* What it means if a member of the gang is not observed. */
 enum missing_means {

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -20,25 +21,6 @@ void kube_exec_credential_done(struct kube_exec_credential *c)
 }
 
 /* --- what it is given --- */
-
-static char *base64_dup(const char *text)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    struct buf out = BUF_INIT;
-    for (size_t len = strlen(text); len > 0;) {
-        const size_t n = len < 3 ? len : 3;
-        unsigned bits = 0;
-        for (size_t i = 0; i < 3; i++) {
-            bits = bits << 8 | (i < n ? (unsigned char)text[i] : 0);
-        }
-        for (size_t i = 0; i < 4; i++) {
-            buf_putc(&out, i <= n ? digits[bits >> (18 - 6 * i) & 63] : '=');
-        }
-        text += n;
-        len -= n;
-    }
-    return buf_take(&out);
-}
 
 static void set_text(json_t *map, const char *key, const char *value)
 {
@@ -60,7 +42,7 @@ static json_t *cluster_of(const struct kube_config *config)
         (void)json_object_set_new(cluster, "disable-compression", json_true());
     }
     if (config->ca_pem != NULL) {
-        _cleanup_(freep) char *data = base64_dup(config->ca_pem);
+        _cleanup_(freep) char *data = base64_dup(config->ca_pem, strlen(config->ca_pem));
         set_text(cluster, "certificate-authority-data", data);
     }
     json_t *extension = config->exec_extension == NULL

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "pod/expand.h"
+#include "pod/ssh_key.h"
 #include "spec/template_rules.h"
 #include "spec/profile.h"
 #include "spec/system_template.h"
@@ -189,7 +191,8 @@ static bool is_replaced(const struct replica_spec *spec, size_t from, const char
 
 /* The template's entries without those of the contract's names, then what is added. Each name is
  * there once. */
-static void set_env(json_t *container, const struct replica_spec *spec, const char *summary_file)
+static void set_env(json_t *container, const struct replica_spec *spec, bool has_launcher,
+                    const char *summary_file)
 {
     const json_t *old = json_object_get(container, "env");
     json_t *list = json_array();
@@ -211,6 +214,9 @@ static void set_env(json_t *container, const struct replica_spec *spec, const ch
     _cleanup_(freep) char *wait = xasprintf("%d", POD_RENDEZVOUS_S);
     add_env(list, "BENCHD_RENDEZVOUS_S", wait);
     add_env(list, "BENCHD_SECRET_FILE", POD_SECRET_DIR "/" POD_SECRET_KEY);
+    if (has_launcher) {
+        add_env(list, "BENCHD_SSH_KEY_FILE", POD_SECRET_DIR "/" POD_SSH_KEY);
+    }
     add_env(list, "BENCHD_SUMMARY_FILE", summary_file);
     set(container, "env", list);
 }
@@ -233,13 +239,13 @@ static void set_command(json_t *container, const struct replica_spec *spec)
     set(container, "command", words);
 }
 
-static void set_container(json_t *container, const struct replica_spec *spec)
+static void set_container(json_t *container, const struct replica_spec *spec, bool has_launcher)
 {
     const char *path = json_string_value(json_object_get(container, "terminationMessagePath"));
     if (json_object_get(container, "name") == NULL) {
         set_text(container, "name", "main");
     }
-    set_env(container, spec, path == NULL ? "/dev/termination-log" : path);
+    set_env(container, spec, has_launcher, path == NULL ? "/dev/termination-log" : path);
     set_command(container, spec);
     set_text(container, "terminationMessagePolicy", "FallbackToLogsOnError");
     (void)json_array_append_new(child_list(container, "volumeMounts"),
@@ -311,7 +317,8 @@ int pod_check_systems(const struct spec *spec, struct err *err)
 {
     vec_each (const struct system, system, &spec->systems) {
         for (enum role role = 0; role < ROLE_COUNT; role++) {
-            int r = spec->roles[role].present ? check_system(spec, system, role, err) : 0;
+            const bool has_role = spec_system_has_role(spec, system, role);
+            int r = has_role ? check_system(spec, system, role, err) : 0;
             if (r < 0) {
                 return r;
             }
@@ -383,7 +390,8 @@ int pod_body(const struct run_def *def, const struct replica_id *id,
     set_owner(def, metadata);
     json_t *spec = child(pod, "spec");
     set_spec(def, id, naming, spec);
-    set_container(json_array_get(json_object_get(spec, "containers"), 0), &replica);
+    set_container(json_array_get(json_object_get(spec, "containers"), 0), &replica,
+                  point->replicas[ROLE_LAUNCHER] > 0);
     replica_spec_done(&replica);
     *ret = pod;
     return 0;
@@ -488,29 +496,27 @@ json_t *pod_policy_body(const struct run_def *def)
     return object;
 }
 
-static char *base64_dup(const unsigned char *data, size_t len)
+static void set_base64(json_t *data, const char *key, const void *bytes, size_t len)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    struct buf out = BUF_INIT;
-    for (size_t i = 0; i < len; i += 3) {
-        const size_t n = len - i < 3 ? len - i : 3;
-        const unsigned b = (unsigned)data[i] << 16 | (n > 1 ? (unsigned)data[i + 1] << 8 : 0) |
-                           (n > 2 ? data[i + 2] : 0);
-        buf_putc(&out, digits[b >> 18]);
-        buf_putc(&out, digits[b >> 12 & 63]);
-        buf_putc(&out, n > 1 ? digits[b >> 6 & 63] : '=');
-        buf_putc(&out, n > 2 ? digits[b & 63] : '=');
-    }
-    return buf_take(&out);
+    _cleanup_(freep) char *text = base64_dup(bytes, len);
+    set_text(data, key, text);
 }
 
-json_t *pod_secret_body(const struct run_def *def, const unsigned char *secret, size_t len)
+json_t *pod_secret_body(const struct run_def *def, const unsigned char *secret, size_t len,
+                        const struct ssh_key *ssh)
 {
     _cleanup_(freep) char *name = pod_secret_name(def);
-    _cleanup_(freep) char *text = base64_dup(secret, len);
     json_t *object = new_object(def, "v1", "Secret", name);
     set_text(object, "type", "Opaque");
     set(object, "immutable", json_true());
-    set(object, "data", json_pack("{s:s}", POD_SECRET_KEY, text));
+    json_t *data = child(object, "data");
+    set_base64(data, POD_SECRET_KEY, secret, len);
+    if (ssh != NULL) {
+        _cleanup_(freep) char *private = ssh_key_private_dup(ssh);
+        _cleanup_(freep) char *public = ssh_key_public_dup(ssh);
+        set_base64(data, POD_SSH_KEY, private, strlen(private));
+        set_base64(data, POD_SSH_KEY ".pub", public, strlen(public));
+        explicit_bzero(private, strlen(private));
+    }
     return object;
 }

@@ -14,12 +14,15 @@
 #include "base/err.h"
 #include "pod/replica_spec.h"
 
+struct ssh_key; /* pod/ssh_key.h */
+
 #define POD_LABEL_RUN "benchd.io/run"
 #define POD_MANAGED_BY "app.kubernetes.io/managed-by"
 #define POD_SELECTOR POD_MANAGED_BY "=benchd"
 #define POD_SECRET_DIR "/var/run/benchd"
 #define POD_SECRET_KEY "key"
-#define POD_RENDEZVOUS_S 900 /* pods wait for images and nodes; local processes do not */
+#define POD_SSH_KEY "id_ed25519" /* of runs with a launcher; with ".pub", its public half */
+#define POD_RENDEZVOUS_S 900     /* pods wait for images and nodes; local processes do not */
 
 /* "<run>-<first 8 of uid>": name of the run's Service and NetworkPolicy; with "-key", of its Secret.
  * Owned. */
@@ -69,4 +72,6 @@ void pod_slice_add(json_t *slice, const struct replica_id *id, const char *ip);
 /* A NetworkPolicy: the run's pods exchange packets with each other and with DNS, nothing else. Policies add
  * up, so another one may allow more. */
 json_t *pod_policy_body(const struct run_def *def);
-json_t *pod_secret_body(const struct run_def *def, const unsigned char *secret, size_t len);
+/* `ssh`: the key pair of the run's replicas; NULL: it has none. */
+json_t *pod_secret_body(const struct run_def *def, const unsigned char *secret, size_t len,
+                        const struct ssh_key *ssh);

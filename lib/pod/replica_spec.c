@@ -237,6 +237,7 @@ static void add_addresses(struct env *env, const struct point *point, const stru
         [ROLE_PSERVER] = "BENCHD_PSERVER_ADDRS",
         [ROLE_TRAINER] = "BENCHD_TRAINER_ADDRS",
         [ROLE_WORKER] = "BENCHD_WORKER_ADDRS",
+        [ROLE_LAUNCHER] = "BENCHD_LAUNCHER_ADDRS",
     };
     for (int role = 0; role < ROLE_COUNT; role++) {
         if (addresses->of_role[role] == NULL || point->replicas[role] == 0) {

@@ -450,7 +450,7 @@ static bool make_spark(const struct layout *l, const struct point_result *p, str
 {
     const struct trial_result *t = nearest_trial(p);
     const struct replica_row *rep =
-        t == NULL ? NULL : attempt_row_find_replica(t->row, (int)point_training_role(p->point), 0);
+        t == NULL ? NULL : attempt_row_find_replica(t->row, (int)point_leading_role(p->point), 0);
     struct summary s;
     struct err err = {0};
     if (rep == NULL || summary_read(rep->summary_json, &rep->id, &s, &err) < 0) {

@@ -59,8 +59,8 @@ static void note_throughput(struct notes *notes, const struct layout *l)
     }
 }
 
-/* The first summary of a system that its log rule made; NULL: none. */
-static const struct summary *log_summary(const struct result *r, uint32_t system)
+/* The first replica of a system with a summary that its log rule made; NULL: none. */
+static const struct replica_result *log_replica(const struct result *r, uint32_t system)
 {
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         const struct point_result *p = &r->points[i];
@@ -69,7 +69,7 @@ static const struct summary *log_summary(const struct result *r, uint32_t system
                 const struct replica_result *replica = &p->trials[j].replicas[k];
                 if (replica->has_summary && replica->throughput.estimate.known &&
                     replica->summary.source.rule[0] != '\0') {
-                    return &replica->summary;
+                    return replica;
                 }
             }
         }
@@ -80,12 +80,17 @@ static const struct summary *log_summary(const struct result *r, uint32_t system
 static void note_logs(struct notes *notes, const struct result *r)
 {
     for (size_t i = 0; i < r->def->spec->systems.len; i++) {
-        const struct summary *s = log_summary(r, (uint32_t)i);
-        if (s != NULL) {
+        const struct replica_result *replica = log_replica(r, (uint32_t)i);
+        if (replica != NULL) {
+            const struct summary *s = &replica->summary;
+            const enum role role = replica->row->id.role;
             add(notes, NOTE_INFO, "System %s: %s/s of its log, by the rule %s: %s, of %s%s.",
                 r->def->spec->systems.items[i].name, summary_unit_names[s->source.unit],
-                s->source.rule, s->source.method, s->source.is_job ? "the whole job" : "each ",
-                s->source.is_job ? "" : role_to_string(training_role(r)));
+                s->source.rule, s->source.method,
+                s->source.is_job        ? "the whole job"
+                : role == ROLE_LAUNCHER ? "the "
+                                        : "each ",
+                s->source.is_job ? "" : role_to_string(role));
         }
     }
 }

@@ -288,6 +288,7 @@ static void compare_templates(struct comparison *c)
         [ROLE_PSERVER] = "pserver template",
         [ROLE_TRAINER] = "trainer template",
         [ROLE_WORKER] = "worker template",
+        [ROLE_LAUNCHER] = "launcher template",
     };
     const struct run_def *a = c->base->def, *b = c->candidate->def;
     for (enum role role = 0; a->cpus == 0 && b->cpus == 0 && role < ROLE_COUNT; role++) {

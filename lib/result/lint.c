@@ -304,12 +304,12 @@ static void lint_wide_spread(struct result *r)
 }
 
 /* The mean over a trial's trainers or workers; NaN: one did not say. */
-static double fall_of(const struct trial_result *t)
+static double fall_of(const struct point *point, const struct trial_result *t)
 {
     double sum = 0;
     size_t n = 0;
     for (size_t i = 0; i < t->n_replicas; i++) {
-        if (t->replicas[i].row->id.role != ROLE_PSERVER) {
+        if (role_leads(t->replicas[i].row->id.role, point->replicas)) {
             sum += t->replicas[i].steps.fall;
             n++;
         }
@@ -324,7 +324,7 @@ static double p_of_fall(const struct point_result *p)
     size_t n = 0;
     for (size_t i = 0; i < p->n_trials; i++) {
         if (p->trials[i].phase == TRIAL_SUCCEEDED) {
-            falls[n++] = fall_of(&p->trials[i]);
+            falls[n++] = fall_of(p->point, &p->trials[i]);
         }
     }
     const struct contrast c = significance_mean(&(struct sample){falls, n});

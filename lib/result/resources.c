@@ -7,7 +7,7 @@ uint32_t resources_pods(const struct point *point)
 {
     uint32_t n = 0;
     for (int role = 0; role < ROLE_COUNT; role++) {
-        n += point->replicas[role];
+        n += role == ROLE_LAUNCHER ? 0 : point->replicas[role]; /* a launcher computes nothing */
     }
     return n;
 }

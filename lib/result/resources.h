@@ -3,7 +3,7 @@
 
 #include "result/result.h"
 
-/* Replicas of all roles. */
+/* Replicas of all roles but a launcher, which computes nothing. */
 uint32_t resources_pods(const struct point *point);
 /* CPUs of all replicas. In a local run the busy threads. In a cluster the sum of the CPU limits that
  * the start records of a succeeded trial name. NaN: a replica has no limit or did not say, no trial

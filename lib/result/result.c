@@ -102,7 +102,7 @@ static bool take_job_figures(struct trial_result *t)
 /* X = sum over trainers (or workers) of samples / duration. If one has no numbers, there is no X. */
 static void sum_trainers(struct trial_result *t, const struct point *point)
 {
-    const enum role role = point_training_role(point);
+    const enum role role = point_leading_role(point);
     const uint32_t n_trainers = point->replicas[role];
     _cleanup_(freep) const struct replica_result **trainers =
         xnew_array(const struct replica_result *, n_trainers);

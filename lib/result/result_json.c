@@ -38,7 +38,9 @@ json_t *counts_to_json(const uint32_t counts[ROLE_COUNT])
 {
     json_t *o = json_object();
     for (int i = 0; i < ROLE_COUNT; i++) {
-        json_object_set_new(o, role_to_string((enum role)i), count(counts[i]));
+        if (i != ROLE_LAUNCHER || counts[i] > 0) { /* most systems know of none */
+            json_object_set_new(o, role_to_string((enum role)i), count(counts[i]));
+        }
     }
     return o;
 }

@@ -49,6 +49,8 @@ bool cpus_for_member(const struct gang_spec *gang, uint32_t cpus, enum role role
     } else if (role == ROLE_PSERVER) {
         first = trainers + workers + index;
         threads = 1;
+    } else if (role == ROLE_LAUNCHER) {
+        threads = trainers + workers;
     }
     *ret = (struct cpu_range){.first = (uint32_t)first, .count = (uint32_t)threads};
     return true;

@@ -20,7 +20,8 @@ struct cpu_range { /* positions in the list of usable CPUs */
     uint32_t first, count;
 };
 
-/* Trainers and workers get `threads` CPUs each, by index, then each pserver gets one. False if
+/* Trainers and workers get `threads` CPUs each, by index, then each pserver gets one. A
+ * launcher starts the processes of all trainers and workers and gets their CPUs. False if
  * `cpus` do not suffice for all members: then none is pinned, since pinning only some would
  * favour them. */
 bool cpus_for_member(const struct gang_spec *gang, uint32_t cpus, enum role role, uint32_t index,

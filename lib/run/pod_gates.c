@@ -22,7 +22,8 @@ void pod_gates_init(struct pod_gates *g, struct pods *owner)
 {
     const struct pods_params *params = &owner->params;
     json_t *const bodies[GATE_COUNT] = {
-        [GATE_SECRET] = pod_secret_body(params->def, params->secret, params->secret_len),
+        [GATE_SECRET] =
+            pod_secret_body(params->def, params->secret, params->secret_len, params->ssh),
         [GATE_SERVICE] = params->naming == POD_BY_DNS ? pod_service_body(params->def) : NULL,
         [GATE_POLICY] = params->has_policy ? pod_policy_body(params->def) : NULL,
     };

@@ -627,6 +627,7 @@ struct launcher *pods_new(const struct pods_params *params)
     l->denial.wait_ms = l->params.denied_wait_ms;
     pod_gates_init(&l->gates, l);
     pod_slices_init(&l->slices, l);
+    l->params.ssh = NULL;
     pod_tick_init(&l->tick, params->loop, on_tick, l);
     vec_each (struct kube_entry *, it, &params->cache->entries) {
         json_t *pod = kube_cache_json(params->cache, *it);

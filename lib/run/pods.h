@@ -31,6 +31,7 @@ struct pods_params {
     bool has_policy;             /* a NetworkPolicy that keeps its pods among themselves */
     const unsigned char *secret; /* the run's key, copied */
     size_t secret_len;           /* at most POD_SECRET_MAX */
+    const struct ssh_key *ssh;   /* of its replicas, read by pods_new alone; NULL: none */
     int64_t denied_wait_ms;      /* then a missing right fails the attempt; 0: 12 s */
     int64_t node_wait_ms;        /* then a pod that fits no node fails; 0: 5 min */
     int64_t image_wait_ms;       /* then a pod whose image cannot be pulled fails; 0: 2 min */

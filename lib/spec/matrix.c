@@ -220,10 +220,11 @@ static void apply_excludes(struct expansion *e)
 }
 
 /* A role's number of replicas at these parameters; notes what is no number. */
-static uint32_t count_replicas(struct expansion *e, enum role role, const struct params *params)
+static uint32_t count_replicas(struct expansion *e, uint32_t system, enum role role,
+                               const struct params *params)
 {
     const struct role_spec *spec = &e->spec->roles[role];
-    if (!spec->present) {
+    if (!spec_system_has_role(e->spec, &e->spec->systems.items[system], role)) {
         return 0;
     }
     if (spec->replicas.from == NULL) {
@@ -264,7 +265,7 @@ static struct point make_point(struct expansion *e, uint32_t system, struct para
         .exchange = w->exchange,
     };
     for (int role = 0; role < ROLE_COUNT; role++) {
-        point.replicas[role] = count_replicas(e, (enum role)role, &point.params);
+        point.replicas[role] = count_replicas(e, system, (enum role)role, &point.params);
     }
     return point;
 }
@@ -299,6 +300,7 @@ static struct point single_node_of(struct expansion *e, const struct point *p)
     set_count(&b.params, e->spec->roles[role].replicas.from, 1);
     memset(b.replicas, 0, sizeof(b.replicas));
     b.replicas[role] = 1;
+    b.replicas[ROLE_LAUNCHER] = p->replicas[ROLE_LAUNCHER];
     if (p->replicas[ROLE_PSERVER] > 0) {
         b.exchange = EXCHANGE_NONE; /* its servers are gone; a worker alone needs nobody */
     }
@@ -404,6 +406,11 @@ void matrix_done(struct matrix *m)
 enum role point_training_role(const struct point *point)
 {
     return point->replicas[ROLE_WORKER] > 0 ? ROLE_WORKER : ROLE_TRAINER;
+}
+
+enum role point_leading_role(const struct point *point)
+{
+    return point->replicas[ROLE_LAUNCHER] > 0 ? ROLE_LAUNCHER : point_training_role(point);
 }
 
 uint32_t point_training_replicas(const struct point *point)

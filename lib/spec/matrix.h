@@ -43,6 +43,8 @@ bool matrix_has(const struct matrix *m, const struct params *where);
 /* The role that trains, by which speedup and efficiency count: workers, where a point has some, else
  * trainers. */
 enum role point_training_role(const struct point *point);
+/* Whose figures are the point's: the launcher, or else whoever trains. */
+enum role point_leading_role(const struct point *point);
 uint32_t point_training_replicas(const struct point *point);
 
 /* True if struct point has a field for this parameter: replicas, batch_size or threads. */

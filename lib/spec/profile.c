@@ -9,7 +9,6 @@
 #include "doc/reader.h"
 #include "spec/name.h"
 #include "spec/rendezvous.h"
-#include "spec/shipped_profiles.h"
 #include "spec/spec_names.h"
 
 #define TEXT_MAX 1024
@@ -114,11 +113,31 @@ static void read_python(struct diags *d, const struct place *root, struct profil
     p->requirements = read_optional(d, &place, "requirements");
 }
 
+/* Owned; NULL: none. It becomes part of definitions, which run on other machines. */
+static struct node *read_entrypoint(struct diags *d, const struct place *role)
+{
+    struct place place = place_get(role, "entrypoint");
+    struct texts words;
+    read_texts(d, &place, &words);
+    vec_each (char *, it, &words.list) {
+        if (str_has_prefix(*it, "./")) {
+            reader_complain(d, &place, "write the text of the script: [sh, -c, '...']",
+                            "'%s' is a file of this machine, and an entrypoint runs in pods", *it);
+        }
+    }
+    const bool is_there = words.list.len > 0;
+    texts_done(&words);
+    return is_there ? tree_copy(place.node) : NULL;
+}
+
 static void read_roles(struct diags *d, const struct place *root, struct profile *p)
 {
-    static const struct field fields[] = {
-        {"pserver", FIELD_OPTIONAL}, {"trainer", FIELD_OPTIONAL}, {"worker", FIELD_OPTIONAL}};
-    static const struct field role_fields[] = {{"command", FIELD_REQUIRED}};
+    static const struct field fields[] = {{"pserver", FIELD_OPTIONAL},
+                                          {"trainer", FIELD_OPTIONAL},
+                                          {"worker", FIELD_OPTIONAL},
+                                          {"launcher", FIELD_OPTIONAL}};
+    static const struct field role_fields[] = {{"command", FIELD_OPTIONAL},
+                                               {"entrypoint", FIELD_OPTIONAL}};
     struct place roles = place_get(root, "roles");
     if (!read_map(d, &roles, fields, COUNT_OF(fields))) {
         return;
@@ -135,6 +154,11 @@ static void read_roles(struct diags *d, const struct place *root, struct profile
             *vec_push(&p->commands[role].words) = *it;
         }
         vec_done(&words.list); /* its texts were handed over */
+        p->entrypoints[role] = read_entrypoint(d, &place);
+        if ((command.node == NULL) == (p->entrypoints[role] == NULL)) {
+            reader_complain(d, &place, "write a command, or an entrypoint",
+                            "a role has exactly one of command and entrypoint");
+        }
     }
     if (p->exchanges[EXCHANGE_PSERVER] && p->commands[ROLE_PSERVER].words.len == 0) {
         reader_complain(d, &roles, "add roles.pserver, or remove PServer from exchanges",
@@ -254,6 +278,7 @@ void profile_free(struct profile *profile)
     tree_free(profile->rendezvous);
     for (int role = 0; role < ROLE_COUNT; role++) {
         command_done(&profile->commands[role]);
+        tree_free(profile->entrypoints[role]);
     }
     free(profile);
 }
@@ -323,43 +348,6 @@ const struct profile *profiles_find(const struct profiles *profiles, const char 
         }
     }
     return NULL;
-}
-
-/* Owned; NULL: none. */
-static struct node *find_rendezvous(const struct profiles *profiles, const char *name)
-{
-    const struct profile *found = profiles == NULL ? NULL : profiles_find(profiles, name);
-    const struct shipped_profile *shipped = profiles == NULL ? shipped_profile_find(name) : NULL;
-    struct profile *loaded = NULL;
-    if (shipped != NULL) {
-        struct diags diags = {0};
-        (void)profile_load(shipped->text, strlen(shipped->text), &loaded, &diags); /* a test reads
-                                                                                      all of them */
-        diags_done(&diags);
-        found = loaded;
-    }
-    struct node *copy =
-        found == NULL || found->rendezvous == NULL ? NULL : tree_copy(found->rendezvous);
-    profile_free(loaded);
-    return copy;
-}
-
-void profiles_merge_rendezvous(const struct profiles *profiles, struct node *definition)
-{
-    struct node *systems = tree_path(definition, "spec", "systems", NULL);
-    for (size_t i = 0; systems != NULL && systems->kind == NODE_SEQ && i < systems->n_children;
-         i++) {
-        struct node *system = systems->children[i];
-        const struct node *profile = tree_get(system, "profile");
-        if (profile == NULL || profile->kind != NODE_STRING ||
-            tree_get(system, "rendezvous") != NULL) {
-            continue;
-        }
-        struct node *list = find_rendezvous(profiles, profile->s);
-        if (list != NULL) {
-            tree_set_take(system, "rendezvous", list);
-        }
-    }
 }
 
 void profiles_done(struct profiles *profiles)

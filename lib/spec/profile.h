@@ -27,7 +27,8 @@ struct profile { /* all owned */
     char *interpreter;       /* of its Python, once placed; NULL: none */
     struct node *rendezvous; /* the list as it is written, which a definition takes over; NULL */
     char *install;           /* the command that installs what it needs; NULL: none */
-    struct command commands[ROLE_COUNT];
+    struct command commands[ROLE_COUNT];  /* of local processes */
+    struct node *entrypoints[ROLE_COUNT]; /* lists of words that a definition takes over; NULL */
 };
 
 struct profiles {
@@ -41,10 +42,6 @@ void profile_free(struct profile *profile);
 bool profile_supports_model(const struct profile *profile, const char *model);
 bool profile_supports_dataset(const struct profile *profile, enum dataset_kind dataset);
 bool profile_supports_exchange(const struct profile *profile, enum exchange_kind exchange);
-
-/* Gives every system of a definition that has no rendezvous of its own that of its profile, so that a
- * definition is whole without profiles. With `profiles` NULL the shipped ones alone are known. */
-void profiles_merge_rendezvous(const struct profiles *profiles, struct node *definition);
 
 /* Fills in what depends on the machine, once: words that start with "./" are files in `folder`, the
  * absolute path (without links) of profile.yaml's folder; the word "python" of a command becomes

@@ -29,13 +29,14 @@ struct term {
 };
 
 enum number { NUMBER_INDEX, NUMBER_COUNT, NUMBER_TRAINING, NUMBER_PORT, NUMBER_OF_ROLE };
-/* pservers, trainers, workers follow in the order of enum role. */
+/* pservers, trainers, workers, launchers follow in the order of enum role. */
 static const char *const numbers[] = {"index",    "count",    "training", "port",
-                                      "pservers", "trainers", "workers"};
+                                      "pservers", "trainers", "workers",  "launchers"};
 enum text { TEXT_ROLE, TEXT_RUN };
 static const char *const texts[] = {"role", "run"};
 enum selector { SELECT_TRAINING = ROLE_COUNT, SELECT_SELF };
-static const char *const selectors[] = {"pserver", "trainer", "worker", "training", "self"};
+static const char *const selectors[] = {"pserver",  "trainer",  "worker",
+                                        "launcher", "training", "self"};
 static const char *const parts[] = {"host", "address", "port", "hosts", "addresses", "ports"};
 
 static int find(const char *const *words, size_t n, const char *word, size_t len)

@@ -6,6 +6,11 @@
 #include "logparse/rule.h"
 #include "spec/spec_names.h"
 
+bool spec_system_has_role(const struct spec *spec, const struct system *system, enum role role)
+{
+    return spec->roles[role].present && (role != ROLE_LAUNCHER || system->has_launcher);
+}
+
 const struct parameter *spec_find_parameter(const struct spec *spec, const char *name)
 {
     vec_each (const struct parameter, it, &spec->parameters) {

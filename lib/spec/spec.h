@@ -41,6 +41,7 @@ struct system {
     struct log_rule *log;              /* owned; NULL: its replicas write records */
     struct launch all_roles;           /* what it runs */
     struct launch of_role[ROLE_COUNT]; /* goes before that of all roles */
+    bool has_launcher;                 /* it has a launcher, of its own or of its profile */
     VEC(struct system_patch) patches;
     struct rendezvous rendezvous;        /* its own, or its profile's */
     struct command commands[ROLE_COUNT]; /* of a foreign profile, once the shell gave it */
@@ -84,7 +85,7 @@ struct replicas {
     int64_t value;
 };
 struct role_spec {
-    bool present;
+    bool present; /* a launcher: some system has one */
     struct replicas replicas;
     json_t *template; /* PodTemplateSpec, owned; NULL if absent */
 };
@@ -150,6 +151,8 @@ struct spec {
 };
 
 void spec_free(struct spec *spec);
+/* Does the system have replicas of the role? All have the same roles, but for a launcher. */
+bool spec_system_has_role(const struct spec *spec, const struct system *system, enum role role);
 /* A declared parameter; NULL: none, as for the built-in names. */
 const struct parameter *spec_find_parameter(const struct spec *spec, const char *name);
 

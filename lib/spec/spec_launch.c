@@ -84,8 +84,10 @@ static void read_patch(struct reading *r, const struct place *place, struct syst
 
 void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system)
 {
-    static const struct field role_names[] = {
-        {"pserver", FIELD_OPTIONAL}, {"trainer", FIELD_OPTIONAL}, {"worker", FIELD_OPTIONAL}};
+    static const struct field role_names[] = {{"pserver", FIELD_OPTIONAL},
+                                              {"trainer", FIELD_OPTIONAL},
+                                              {"worker", FIELD_OPTIONAL},
+                                              {"launcher", FIELD_OPTIONAL}};
     static const struct field fields[] = {{"image", FIELD_OPTIONAL},
                                           {"command", FIELD_OPTIONAL},
                                           {"args", FIELD_OPTIONAL},
@@ -96,6 +98,7 @@ void spec_read_launches(struct reading *r, const struct place *system_place, str
         for (int role = 0; role < ROLE_COUNT; role++) {
             struct place place = place_get(&roles, role_to_string((enum role)role));
             if (read_map(r->diags, &place, fields, COUNT_OF(fields))) {
+                system->has_launcher |= role == ROLE_LAUNCHER;
                 read_launch(r->diags, &place, &system->of_role[role]);
             }
         }
@@ -150,7 +153,7 @@ static void check_commands(struct reading *r, const struct place *item, const st
     const struct profile *profile =
         r->profiles == NULL ? NULL : profiles_find(r->profiles, system->profile);
     for (enum role role = 0; profile != NULL && role < ROLE_COUNT; role++) {
-        if (r->spec->roles[role].present && !has_command(r, system, profile, role)) {
+        if (spec_system_has_role(r->spec, system, role) && !has_command(r, system, profile, role)) {
             reader_complain(r->diags, item, "for example, add 'command: [python3, train.py]'",
                             "system '%s' has no command for role %s", system->name,
                             role_to_string(role));
@@ -168,7 +171,7 @@ static void check_launch(struct reading *r, const struct place *item, const stru
         if (own.node != NULL && !r->spec->roles[role].present) {
             reader_complain_key(r->diags, &own, "remove it, or add the role to spec.roles",
                                 "spec.roles.%s does not exist", role_to_string(role));
-        } else if (r->spec->roles[role].present && r->diags->list.len == n_before) {
+        } else if (spec_system_has_role(r->spec, system, role) && r->diags->list.len == n_before) {
             check_template(r, item, system, role);
         }
     }

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "spec/matrix.h"
 #include "spec/profile.h"
+#include "spec/profile_merge.h"
 #include "spec/spec_hints.h"
 #include "spec/spec_internal.h"
 
@@ -95,7 +96,7 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
     if (spec_hints_refuse_kind(root, diags)) {
         return NULL;
     }
-    profiles_merge_rendezvous(overrides->profiles, root);
+    profiles_merge(overrides->profiles, root);
     if (overrides->local) {
         spec_merge_local(root, diags);
     } else {

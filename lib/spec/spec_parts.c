@@ -25,7 +25,7 @@ bool spec_path_is_valid(struct diags *diags, const struct place *place, const ch
 
 void spec_read_role_names(struct diags *diags, const struct place *list, bool *ret_roles)
 {
-    static const char *const names[ROLE_COUNT] = {"pserver", "trainer", "worker"};
+    static const char *const names[ROLE_COUNT] = {"pserver", "trainer", "worker", "launcher"};
     if (!read_list(diags, list, COUNT_OF(names))) {
         return;
     }

@@ -196,21 +196,33 @@ void spec_read_roles(struct reading *r)
                                (exchange == EXCHANGE_PSERVER || exchange == EXCHANGE_NONE);
     const struct field fields[] = {{"pserver", FIELD_OPTIONAL},
                                    {"trainer", needs_trainer ? FIELD_REQUIRED : FIELD_OPTIONAL},
-                                   {"worker", FIELD_OPTIONAL}};
-    static const struct field role_fields[] = {{"replicas", FIELD_REQUIRED},
-                                               {"template", FIELD_OPTIONAL}};
+                                   {"worker", FIELD_OPTIONAL},
+                                   {"launcher", FIELD_OPTIONAL}};
+    /* A system has one launcher or none, so there is no number to write. */
+    static const struct field role_fields[] = {{"template", FIELD_OPTIONAL},
+                                               {"replicas", FIELD_REQUIRED}};
     if (!read_map(r->diags, &place, fields, COUNT_OF(fields))) {
         return;
+    }
+    struct place launcher = place_get(&place, "launcher");
+    if (launcher.node != NULL && !r->spec->roles[ROLE_LAUNCHER].present) {
+        reader_complain_key(r->diags, &launcher,
+                            "remove it, or write roles: {launcher: {command: [...]}} in a system",
+                            "no system has a launcher; the profile open-mpi brings one");
     }
     for (int i = 0; i < ROLE_COUNT; i++) {
         struct role_spec *role = &r->spec->roles[i];
         struct place role_place = place_get(&place, role_to_string((enum role)i));
-        if (!read_map(r->diags, &role_place, role_fields, COUNT_OF(role_fields))) {
+        const bool is_launcher = i == ROLE_LAUNCHER;
+        if (!read_map(r->diags, &role_place, role_fields,
+                      COUNT_OF(role_fields) - (size_t)is_launcher)) {
             continue;
         }
         role->present = true;
         role->replicas.value = 1; /* till it is read, so that a wrong field is one error */
-        read_replicas(r, &role_place, &role->replicas);
+        if (!is_launcher) {
+            read_replicas(r, &role_place, &role->replicas);
+        }
         struct place template = place_get(&role_place, "template");
         if (template.node != NULL) {
             size_t n_before = r->diags->list.len;

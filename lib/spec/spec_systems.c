@@ -69,6 +69,9 @@ void spec_read_systems(struct reading *r)
             .log = log_rule_of_system(r->diags, &item),
         };
         spec_read_launches(r, &item, system);
+        struct role_spec *launcher = &r->spec->roles[ROLE_LAUNCHER];
+        launcher->present |= system->has_launcher;
+        launcher->replicas.value = 1;
         struct place rendezvous = place_get(&item, "rendezvous");
         rendezvous_read(r->diags, &rendezvous, &system->rendezvous);
     }
@@ -107,18 +110,33 @@ static void check_system(struct reading *r, const struct place *place, const str
     }
 }
 
+/* A launcher speaks for the whole gang, which benchworker's trainers do for themselves. */
+static void check_launcher(struct reading *r, const struct place *place)
+{
+    struct place roles = place_get(place, "roles");
+    struct place launcher = place_get(&roles, "launcher");
+    const struct node *profile = tree_get(place->node, "profile");
+    if (launcher.node != NULL && profile != NULL && profile->kind == NODE_STRING &&
+        str_eq(profile->s, PROFILE_NATIVE)) {
+        reader_complain_key(r->diags, &launcher, "remove it",
+                            "a system with profile " PROFILE_NATIVE " has no launcher");
+    }
+}
+
 void spec_check_systems(struct reading *r)
 {
     struct place list = place_get(&r->at, "systems");
-    if (r->profiles == NULL || list.node == NULL || list.node->kind != NODE_SEQ) {
+    if (list.node == NULL || list.node->kind != NODE_SEQ) {
         return;
     }
     for (size_t i = 0; i < list.node->n_children; i++) {
         struct place item = place_item(&list, i);
         struct place place = place_get(&item, "profile");
-        const struct profile *profile = place.node != NULL && place.node->kind == NODE_STRING
-                                            ? profiles_find(r->profiles, place.node->s)
-                                            : NULL;
+        check_launcher(r, &item);
+        const struct profile *profile =
+            r->profiles != NULL && place.node != NULL && place.node->kind == NODE_STRING
+                ? profiles_find(r->profiles, place.node->s)
+                : NULL;
         if (profile != NULL) {
             check_system(r, &place, profile);
         }

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include <openssl/evp.h>
+
 #include "base/buf.h"
 #include "base/mem.h"
 #include "daemon/key.h"
@@ -161,10 +163,40 @@ static void readers_have_a_key_of_their_own(void **state)
     buf_done(&hex);
 }
 
+static void a_run_has_a_pair_of_ssh_keys(void **state)
+{
+    (void)state;
+    static const unsigned char one[KEY_SIZE] = {1}, two[KEY_SIZE] = {2};
+    struct ssh_key a, b, again;
+    assert_int_equal(key_derive_ssh(one, &a, NULL), 0);
+    assert_int_equal(key_derive_ssh(one, &again, NULL), 0);
+    assert_int_equal(key_derive_ssh(two, &b, NULL), 0);
+    assert_memory_equal(&a, &again, sizeof(a));
+    assert_memory_not_equal(a.seed, b.seed, SSH_KEY_SIZE);
+    assert_memory_not_equal(a.seed, one, SSH_KEY_SIZE);
+    /* The halves belong together: what one signs the other accepts. */
+    static const unsigned char text[] = "text";
+    unsigned char signature[64];
+    size_t len = sizeof(signature);
+    EVP_PKEY *private = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, a.seed, SSH_KEY_SIZE);
+    EVP_PKEY *public = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, a.public, SSH_KEY_SIZE);
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    assert_int_equal(EVP_DigestSignInit(ctx, NULL, NULL, NULL, private), 1);
+    assert_int_equal(EVP_DigestSign(ctx, signature, &len, text, sizeof(text)), 1);
+    EVP_MD_CTX_free(ctx);
+    ctx = EVP_MD_CTX_new();
+    assert_int_equal(EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, public), 1);
+    assert_int_equal(EVP_DigestVerify(ctx, signature, len, text, sizeof(text)), 1);
+    EVP_MD_CTX_free(ctx);
+    EVP_PKEY_free(private);
+    EVP_PKEY_free(public);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers_have_a_key_of_their_own),
+        cmocka_unit_test(a_run_has_a_pair_of_ssh_keys),
         cmocka_unit_test(a_key_is_made_once),
         cmocka_unit_test(runs_have_their_own_secrets),
         cmocka_unit_test(no_two_processes_have_one_identity),

@@ -45,6 +45,8 @@ static const struct {
                    .ended_unix_ms = NOW - 900}},
     {"bad-then", {.state = REPLICA_FAILED, .failure = FAILURE_PERMANENT, .exit_code = 10,
                   .ended_unix_ms = NOW - 500}},
+    {"bad-3s", {.state = REPLICA_FAILED, .failure = FAILURE_PERMANENT, .exit_code = 10,
+                .ended_unix_ms = NOW - 3000}},
     {"lost", {.state = REPLICA_LOST}},
     {"left", {.state = REPLICA_FAILED, .failure = FAILURE_CONSEQUENCE, .exit_code = 11,
               .ended_unix_ms = NOW, .has_blamed = true, .blamed_role = ROLE_TRAINER,
@@ -87,7 +89,7 @@ static void verdicts(void **state)
     /* clang-format off */
     static const struct {
         const char *name;
-        uint32_t size[ROLE_COUNT]; /* pservers, trainers, workers */
+        uint32_t size[ROLE_COUNT]; /* pservers, trainers, workers, launchers */
         const char *members;
         enum missing_means missing;
         const char *end; /* NULL: alive */
@@ -123,6 +125,24 @@ static void verdicts(void **state)
          "trainer/0: no line matched", 0},
         {"it has no rule", {0, 1, 0}, "trainer/0=unread", 0, "NoSummary",
          "trainer/0: succeeded but wrote no summary; it printed no record", 0},
+        {"a launcher leads: workers need not end", {0, 0, 2, 1},
+         "worker/0=run worker/1=run launcher/0=done", 0, "Well", "", 0},
+        {"nor have figures", {0, 0, 1, 1}, "worker/0=mute launcher/0=done", 0, "Well", "", 0},
+        {"a launcher must", {0, 0, 1, 1}, "worker/0=done launcher/0=mute", 0, "NoSummary",
+         "launcher/0: succeeded but wrote no summary", 0},
+        {"a worker that ends before its launcher", {0, 0, 2, 1},
+         "worker/0=done worker/1=run launcher/0=run", 0, NULL, "", 0},
+        {"a launcher that failed waits for a cause", {0, 0, 1, 1}, "worker/0=run launcher/0=bad", 0,
+         NULL, "", 2900},
+        {"not for ever", {0, 0, 1, 1}, "worker/0=run launcher/0=bad-3s", 0, "Permanent",
+         "launcher/0: exit code 10", 0},
+        {"not where nobody is left", {0, 0, 1, 1}, "worker/0=done launcher/0=bad", 0, "Permanent",
+         "launcher/0: exit code 10", 0},
+        {"a worker that failed is the cause, first or not", {0, 0, 1, 1},
+         "worker/0=killed launcher/0=bad-first", 0, "Infrastructure",
+         "worker/0: killed by signal 9", 0},
+        {"a worker that is lost is the cause", {0, 0, 1, 1}, "worker/0=lost launcher/0=bad-first", 0,
+         "Infrastructure", "worker/0: vanished", 0},
         {"killed", {0, 2, 0}, "trainer/0=run trainer/1=killed", 0, "Infrastructure",
          "trainer/1: killed by signal 9", 0},
         {"permanent", {0, 2, 0}, "trainer/0=run trainer/1=bad", 0, "Permanent",

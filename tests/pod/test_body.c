@@ -10,9 +10,11 @@
 
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "pod/body.h"
+#include "pod/ssh_key.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define UID "0f4c1de2-7777-4a4a-9999-000000000001"
@@ -644,12 +646,44 @@ static void service_and_secret(void **state)
     } cases[] = {
         {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"\xff\xfe\xfd", "//79"}};
     for (size_t i = 0; i < N_ROWS(cases); i++) {
-        json_t *secret =
-            pod_secret_body(def, (const unsigned char *)cases[i].secret, strlen(cases[i].secret));
+        json_t *secret = pod_secret_body(def, (const unsigned char *)cases[i].secret,
+                                         strlen(cases[i].secret), NULL);
         expect(secret, "metadata/name", "sample-1-0f4c1de2-key");
         expect(secret, "data/key", cases[i].base64);
         expect(secret, "immutable", "true");
         json_decref(secret);
+    }
+    run_def_free(def);
+}
+
+/* The keys of runs with a launcher, and where pods find them. */
+static void a_run_with_a_launcher_has_ssh_keys(void **state)
+{
+    (void)state;
+    static const struct ssh_key ssh = {.seed = {1}, .public = {2}};
+    struct run_def *def = make_run("spec:", "spec:");
+    json_t *secret = pod_secret_body(def, (const unsigned char *)"f", 1, &ssh);
+    expect(secret, "data/key", "Zg==");
+    _cleanup_(freep) char *public = ssh_key_public_dup(&ssh);
+    _cleanup_(freep) char *private = ssh_key_private_dup(&ssh);
+    _cleanup_(freep) char *public64 = base64_dup(public, strlen(public));
+    _cleanup_(freep) char *private64 = base64_dup(private, strlen(private));
+    expect(secret, "data/id_ed25519.pub", public64);
+    expect(secret, "data/id_ed25519", private64);
+    json_decref(secret);
+
+    struct point *point = &def->matrix.points[trainer.attempt.point];
+    const struct gang_addresses addresses = {.is_pods = true};
+    for (uint32_t n = 0; n < 2; n++) {
+        json_t *pod;
+        point->replicas[ROLE_LAUNCHER] = n;
+        assert_int_equal(pod_body(def, &trainer, &addresses, POD_BY_DNS, &pod, NULL), 0);
+        _cleanup_(freep) char *text = json_dumps(pod, JSON_COMPACT);
+        static const char var[] =
+            "{\"name\":\"BENCHD_SSH_KEY_FILE\",\"value\":\"/var/run/benchd/id_ed25519\"}";
+        assert_int_equal(strstr(text, var) != NULL, n);
+        assert_null(strstr(text, public64)); /* what is secret is in no pod */
+        json_decref(pod);
     }
     run_def_free(def);
 }
@@ -688,6 +722,7 @@ int main(void)
         cmocka_unit_test(lists_of_other_programs_are_bounded),
         cmocka_unit_test(slice),
         cmocka_unit_test(service_and_secret),
+        cmocka_unit_test(a_run_with_a_launcher_has_ssh_keys),
         cmocka_unit_test(addresses),
     };
     return cmocka_run_group_tests_name("pod/body", tests, NULL, NULL);

@@ -32,6 +32,8 @@ static const struct cpus_row {
     {"threads side by side", 2, 2, 0, 4, 10, ROLE_TRAINER, 1, true, {4, 4}},
     {"a pserver has one", 2, 2, 0, 4, 10, ROLE_PSERVER, 1, true, {9, 1}},
     {"workers", 0, 0, 3, 2, 6, ROLE_WORKER, 2, true, {4, 2}},
+    {"a launcher has those of its workers", 0, 0, 3, 2, 6, ROLE_LAUNCHER, 0, true, {0, 6}},
+    {"and not those of servers", 2, 2, 0, 1, 4, ROLE_LAUNCHER, 0, true, {0, 2}},
     {"no CPU known", 0, 1, 0, 1, 0, ROLE_TRAINER, 0, false, {0}},
     {"threads unset", 0, 1, 0, 0, 1, ROLE_TRAINER, 0, true, {0, 1}},
     {"no overflow", 0, 10000, 0, 4000000000U, 64, ROLE_TRAINER, 9999, false, {0}},

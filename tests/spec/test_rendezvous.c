@@ -187,6 +187,11 @@ static void shipped_profiles_say_what_frameworks_read(void **state)
         {"torchrun", ROLE_PSERVER, 0, ""},
         {"jax", ROLE_WORKER, 1,
          "JAX_COORDINATOR_ADDRESS=w0.s:1000\nJAX_NUM_PROCESSES=3\nJAX_PROCESS_ID=1\n"},
+        {"open-mpi", ROLE_WORKER, 1, ""},
+        {"open-mpi", ROLE_LAUNCHER, 0,
+         "OMPI_MCA_orte_default_dash_host=w0.s,w1.s,w2.s\nOMPI_MCA_orte_keep_fqdn_hostnames=1\n"
+         "OMPI_MCA_plm_rsh_no_tree_spawn=1\nOMPI_MCA_hwloc_base_binding_policy=none\n"
+         "OMPI_ALLOW_RUN_AS_ROOT=1\nOMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n"},
         {"tf-config", ROLE_WORKER, 1,
          "TF_CONFIG={\"cluster\":{\"worker\":[\"w0.s:1000\",\"w1.s:1001\",\"w2.s:1002\"]},"
          "\"task\":{\"type\":\"worker\",\"index\":1}}\n"},
@@ -253,7 +258,7 @@ static void shipped_profiles_are_the_files(void **state)
         assert_string_equal(text, shipped->text);
         profile_free(profile);
     }
-    assert_int_equal(n, 7);
+    assert_int_equal(n, 8);
     assert_null(shipped_profile_find("pytorch"));
 }
 

@@ -121,6 +121,21 @@ static void names_of_foreign_systems_are_free(void **state)
     spec_free(s);
 }
 
+static void a_launcher_leads(void **state)
+{
+    (void)state;
+    const struct point led = {.replicas = {[ROLE_WORKER] = 3, [ROLE_LAUNCHER] = 1}, .threads = 2};
+    assert_int_equal(point_training_role(&led), ROLE_WORKER);
+    assert_int_equal(point_leading_role(&led), ROLE_LAUNCHER);
+    assert_int_equal(point_busy_threads(&led), 6); /* it waits */
+    assert_true(role_leads(ROLE_LAUNCHER, led.replicas));
+    assert_false(role_leads(ROLE_WORKER, led.replicas));
+    const struct point other = {.replicas = {[ROLE_WORKER] = 3, [ROLE_PSERVER] = 1}};
+    assert_int_equal(point_leading_role(&other), ROLE_WORKER);
+    assert_true(role_leads(ROLE_WORKER, other.replicas));
+    assert_false(role_leads(ROLE_PSERVER, other.replicas));
+}
+
 /* What container 0 of a role becomes, compact. Owned. */
 static char *container_of(const struct spec *spec, size_t system, enum role role)
 {
@@ -239,6 +254,21 @@ static const struct {
      NULL, NULL,
      "5:51: error: spec.systems[0].patches: template of worker: spec.restartPolicy: must be Never",
      NULL},
+    /* A launcher. */
+    {NULL, NULL, NULL,
+     "{worker: {replicas: {from: workers}}, launcher: {template: {spec: {containers: [{image: "
+     "i}]}}}}",
+     "8:48: error: spec.roles.launcher: no system has a launcher; the profile open-mpi brings one",
+     "write roles: {launcher: {command: [...]}} in a system"},
+    {"[{name: mine, profile: open-mpi, command: [mpirun, x]}]", NULL, NULL,
+     "{worker: {replicas: {from: workers}}, launcher: {replicas: {value: 2}}}",
+     "8:59: error: spec.roles.launcher.replicas: unknown field 'replicas'", NULL},
+    {"[{name: ours, profile: benchworker, roles: {launcher: {args: [x]}}}]",
+     "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: None}}", "{grid: {trainers: [1]}}",
+     "{trainer: {replicas: {from: trainers}}}",
+     "5:56: error: spec.systems[0].roles.launcher: a system with profile benchworker has no "
+     "launcher",
+     "remove it"},
     /* With the native worker beside them, all names must be its own. */
     {"[{name: mine, profile: other}, {name: ours, profile: benchworker}]", NULL, NULL, NULL,
      "6:21: error: spec.workload.model: unknown value 'resnet50'", NULL},
@@ -246,6 +276,59 @@ static const struct {
      "6:63: error: spec.workload.exchange.kind: 'AllReduce' is not supported by this version",
      NULL},
 };
+
+/* open-mpi beside a system without a launcher, in one definition. */
+static void a_launcher_is_of_its_system(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text =
+        compose("[{name: mpi, profile: open-mpi, command: [mpirun, ./train], args: [-v]}, "
+                "{name: ddp, profile: torchrun, command: [train.py]}]",
+                NULL, "{grid: {workers: [2]}}", NULL);
+    struct spec *spec = definition_load(text, NULL);
+    struct matrix m;
+    assert_int_equal(matrix_expand(spec, &m, NULL), 0);
+    static const uint32_t expected[][2] = {{2, 1}, {2, 0}, {1, 1}, {1, 0}}; /* the baselines last */
+    assert_int_equal(m.n_points, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(m.points[i].replicas[ROLE_WORKER], expected[i][0]);
+        assert_int_equal(m.points[i].replicas[ROLE_LAUNCHER], expected[i][1]);
+    }
+    matrix_done(&m);
+    static const enum role roles[] = {ROLE_LAUNCHER, ROLE_WORKER};
+    for (size_t i = 0; i < N_ROWS(roles); i++) {
+        const struct launch *launch = &spec->systems.items[0].of_role[roles[i]];
+        assert_string_equal(launch->command.words.items[0], "sh");
+        assert_int_equal(launch->args.words.len, 3);
+        assert_string_equal(launch->args.words.items[2], "-v");
+    }
+    /* What is frozen is read again without a profile, and stays the same. */
+    _cleanup_(freep) char *frozen = json_dumps(spec->definition, JSON_SORT_KEYS);
+    struct spec *again = definition_load(frozen, NULL);
+    _cleanup_(freep) char *thawed = json_dumps(again->definition, JSON_SORT_KEYS);
+    assert_string_equal(frozen, thawed);
+    spec_free(again);
+    spec_free(spec);
+}
+
+static void a_role_s_own_command_replaces_the_entrypoint(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text =
+        compose("[{name: mpi, profile: open-mpi, command: [mpirun, ./train], "
+                "roles: {worker: {command: [serve]}, launcher: {args: [other]}}}]",
+                NULL, NULL,
+                "{worker: {replicas: {from: workers}}, launcher: {template: {spec: {containers: "
+                "[{image: i}]}}}}");
+    struct spec *spec = definition_load(text, NULL);
+    const struct launch *of_role = spec->systems.items[0].of_role;
+    assert_string_equal(of_role[ROLE_WORKER].command.words.items[0], "serve");
+    assert_int_equal(of_role[ROLE_LAUNCHER].args.words.len, 3);
+    assert_string_equal(of_role[ROLE_LAUNCHER].args.words.items[0], "mpirun");
+    assert_string_equal(of_role[ROLE_LAUNCHER].args.words.items[2], "other");
+    assert_non_null(spec->roles[ROLE_LAUNCHER].template);
+    spec_free(spec);
+}
 
 static void reports_what_is_wrong(void **state)
 {
@@ -335,6 +418,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(roles_follow_the_exchange),
         cmocka_unit_test(who_trains_is_counted),
+        cmocka_unit_test(a_launcher_leads),
+        cmocka_unit_test(a_launcher_is_of_its_system),
+        cmocka_unit_test(a_role_s_own_command_replaces_the_entrypoint),
         cmocka_unit_test(names_of_foreign_systems_are_free),
         cmocka_unit_test(a_system_has_its_own),
         cmocka_unit_test(reports_what_is_wrong),

@@ -213,7 +213,7 @@ static void test_errors(void **state)
         {"/api/v1/runs/" RUN "/logs?point=99999999999", 400,
          "point '99999999999': expected a whole number from 0"},
         {"/api/v1/runs/" RUN "/logs?point=0&role=boss", 400,
-         "unknown role 'boss'; use pserver, trainer or worker"},
+         "unknown role 'boss'; use pserver, trainer, worker or launcher"},
         {"/api/v1/runs/" RUN "/logs?points=0", 400,
          "unknown argument 'points'; use point, trial, attempt, role or index"},
     };

@@ -1,0 +1,110 @@
+/* See profile_merge.h. */
+#include "spec/profile_merge.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "doc/tree.h"
+#include "spec/profile.h"
+#include "spec/shipped_profiles.h"
+
+/* Owned; NULL: none ships with that name. */
+static struct profile *load_shipped(const char *name)
+{
+    const struct shipped_profile *shipped = shipped_profile_find(name);
+    struct profile *loaded = NULL;
+    struct diags diags = {0};
+    if (shipped != NULL) {
+        (void)profile_load(shipped->text, strlen(shipped->text), &loaded, &diags); /* a test reads
+                                                                                      all of them */
+    }
+    diags_done(&diags);
+    return loaded;
+}
+
+/* The map under `key`, made where there is none; NULL: something else is there, which is noted when it
+ * is read. */
+static struct node *map_at(struct node *map, const char *key)
+{
+    struct node *found = tree_get(map, key);
+    if (found == NULL) {
+        found = xnew(struct node);
+        found->kind = NODE_MAP;
+        found->mark = map->mark;
+        tree_set_take(map, key, found);
+    }
+    return found->kind == NODE_MAP ? found : NULL;
+}
+
+static void add_copies(const struct node *list, struct node *out)
+{
+    for (size_t i = 0; list != NULL && list->kind == NODE_SEQ && i < list->n_children; i++) {
+        tree_append_take(out, tree_copy(list->children[i]));
+    }
+}
+
+/* The system's command, and its arguments or those of the role. Owned; NULL: it runs nothing. */
+static struct node *words_of(const struct node *system, const struct node *role)
+{
+    const struct node *args = tree_get(role, "args");
+    struct node *list = xnew(struct node);
+    list->kind = NODE_SEQ;
+    list->mark = system->mark;
+    add_copies(tree_get(system, "command"), list);
+    add_copies(args != NULL ? args : tree_get(system, "args"), list);
+    if (list->n_children == 0) {
+        tree_free(list);
+        return NULL;
+    }
+    return list;
+}
+
+static void merge_entrypoint(const struct node *entrypoint, const char *name, struct node *system)
+{
+    const struct node *own = tree_path(system, "roles", name, NULL);
+    struct node *words = words_of(system, own);
+    if (words == NULL || tree_get(own, "command") != NULL) {
+        tree_free(words);
+        return;
+    }
+    struct node *roles = map_at(system, "roles");
+    struct node *role = roles == NULL ? NULL : map_at(roles, name);
+    if (role == NULL) {
+        tree_free(words);
+        return;
+    }
+    tree_set_take(role, "command", tree_copy(entrypoint));
+    tree_set_take(role, "args", words);
+}
+
+static void merge(const struct profile *profile, struct node *system)
+{
+    if (profile->rendezvous != NULL && tree_get(system, "rendezvous") == NULL) {
+        tree_set_take(system, "rendezvous", tree_copy(profile->rendezvous));
+    }
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        if (profile->entrypoints[role] != NULL) {
+            merge_entrypoint(profile->entrypoints[role], role_to_string(role), system);
+        }
+    }
+}
+
+void profiles_merge(const struct profiles *profiles, struct node *definition)
+{
+    struct node *systems = tree_path(definition, "spec", "systems", NULL);
+    for (size_t i = 0; systems != NULL && systems->kind == NODE_SEQ && i < systems->n_children;
+         i++) {
+        struct node *system = systems->children[i];
+        const struct node *name = tree_get(system, "profile");
+        if (name == NULL || name->kind != NODE_STRING) {
+            continue;
+        }
+        struct profile *shipped = profiles == NULL ? load_shipped(name->s) : NULL;
+        const struct profile *found = profiles == NULL ? shipped : profiles_find(profiles, name->s);
+        if (found != NULL) {
+            merge(found, system);
+        }
+        profile_free(shipped);
+    }
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""The profile open-mpi on one machine: the program and the definition of docs/own-script.md, with Debian's mpirun."""
+import json
+import os
+import re
+import shutil
+import unittest
+
+import cli
+
+PAGE = (cli.ROOT / "docs" / "own-script.md").read_text(encoding="utf-8").split("## An MPI program")[1]
+PROGRAM, DEFINITION = (re.search(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)[1] for kind in ("python", "yaml"))
+
+ONE_POINT = DEFINITION.replace("[1, 2]", "[2]") + "  baseline: {kind: Point, where: {workers: 2}}\n"
+
+
+@unittest.skipUnless(shutil.which("mpirun"), "openmpi-bin is not installed")
+class OpenMpi(cli.CliCase):
+    def setUp(self):
+        super().setUp()
+        self.env["BENCHCTL_PATH"] = str(self.folder / "place")
+
+    def define(self, program=PROGRAM, definition=DEFINITION):
+        script, path = self.folder / "train.py", self.folder / "mpi.yaml"
+        script.write_text(program, encoding="utf-8")
+        path.write_text(definition.replace("/train.py", str(script)), encoding="utf-8")
+        return str(path)
+
+    def run_it(self, *args, code=0, **parts):
+        args = ("--store", self.store, "--repeats", "1", "-o", "json", *args)
+        return json.loads(self.ctl("run", self.define(**parts), *args, code=code).stdout)
+
+    def test_the_example_of_the_page(self):
+        result = self.run_it()
+        self.assertEqual("Succeeded", result["phase"])
+        self.assertEqual([1, 2], [p["replicas"]["worker"] for p in result["points"]])
+        for point in result["points"]:
+            self.assertEqual(1, point["replicas"]["launcher"])
+            self.assertEqual("samples/s", point["throughput"]["unit"])
+            self.assertLess(0, point["throughput"]["value"])
+            figures = {(r["role"], r["summary"] and r["summary"]["steps"]) for r in point["trials"][0]["replicas"]["items"]}
+            self.assertEqual({("launcher", 20), ("worker", None)}, figures)  # 10 steps are warm-up
+        log = self.ctl("logs", result["run"], "--store", self.store, "--point", "1").stdout  # of the launcher
+        self.assertEqual(30, len(re.findall(r"(?m)^step \d+: ", log)), log)  # two processes, one that prints
+        table = self.ctl("results", result["run"], "--store", self.store).stdout
+        self.assertIn("mean of 20 step lines, of\n  the whole job.", table)
+        self.assertIn("by workers (columns)\n", table)
+        silent = self.ctl("logs", result["run"], "--store", self.store, "--point", "1", "--role", "worker")
+        self.assertEqual("", silent.stdout)
+
+    def test_all_processes_have_the_cpus_of_the_workers(self):
+        program = PROGRAM.replace("mpi.MPI_Finalize()",
+                                  "import os; print('CPUs', sorted(os.sched_getaffinity(0)), flush=True); mpi.MPI_Finalize()")
+        result = self.run_it(program=program, definition=ONE_POINT)
+        log = self.ctl("logs", result["run"], "--store", self.store).stdout
+        cpus = [json.loads(found) for found in re.findall(r"(?m)^CPUs (.*)$", log)]
+        self.assertEqual(2, len(cpus), log)
+        if len(os.sched_getaffinity(0)) >= 2:
+            self.assertEqual([2, 2], list(map(len, cpus)))
+
+    def test_a_process_that_fails_fails_the_trial(self):
+        program = PROGRAM.replace("    began", "    step == 3 and rank.value == 1 and sys.exit(3)\n    began")
+        result = self.run_it(program=program, definition=ONE_POINT, code=1)
+        trial = result["points"][0]["trials"][0]
+        self.assertEqual("Failed", trial["phase"])
+        self.assertRegex(trial["error"], "^launcher/0: exit code 3")
+
+    def test_without_a_command(self):
+        path = self.define(definition=re.sub(r"    command: .*\n", "", DEFINITION))
+        done = self.ctl("validate", path, code=2)
+        self.assertIn("system 'mpi' has no command for role worker", done.stderr)
+
+
+if __name__ == "__main__":
+    cli.main()
