@@ -20,7 +20,7 @@ struct step_means phases_of(const struct point_result *p)
         const struct trial_result *trial = &p->trials[t];
         for (size_t i = 0; i < trial->n_replicas && trial->phase == TRIAL_SUCCEEDED; i++) {
             const struct replica_result *rep = &trial->replicas[i];
-            if (!rep->has_summary || rep->row->id.role != point_training_role(p->point) ||
+            if (!rep->has_summary || rep->row->id.role != point_leading_role(p->point) ||
                 !counts_phases(&rep->summary)) {
                 continue;
             }
