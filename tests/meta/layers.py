@@ -36,7 +36,7 @@ RULES = {
     "worker/tensor": (["base", "worker/tensor"], ["immintrin.h"], ANY),
     "worker/kernels": (["base", "worker/tensor", "worker/kernels"], ["cblas.h", "immintrin.h", "cpuid.h"],
                        ANY),
-    "worker/comm": (["base", "core", "worker/tensor", "worker/comm"], ["openssl/"], ANY),
+    "worker/comm": (["base", "core", "worker/tensor", "worker/comm"], ["immintrin.h", "openssl/"], ANY),
     "worker/data": (["base", "worker/tensor", "worker/data"], ["zlib.h"], ANY),
     "worker/host": (["base", "core", "worker/tensor", "worker/host"], ["jansson.h", "openssl/", "cpuid.h"],
                     ANY),
