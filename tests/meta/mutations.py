@@ -1,5 +1,6 @@
-"""Every row of tests/mutations/*.toml fits the code: its text stands in its file once, and no two rows overlap. A row
-that fits no longer would end script/mutate before its first mutation."""
+"""Every row of tests/mutations/*.toml fits the code: its text stands in its file once, no two rows overlap, and what is
+replaced is neither a part of a text nor replaced by nothing, which no compiler takes. A row that fits no longer would end
+script/mutate before its first mutation."""
 
 import collections
 import importlib.machinery
@@ -19,6 +20,16 @@ def _load():
     return module
 
 
+def _is_no_code(row, text):
+    """Why C does not take the row; None: it does, as far as can be seen here."""
+    start, _ = row.span(text)
+    line = text[text.rfind("\n", 0, start) + 1:start].replace("\\\"", "").replace("'\"'", "")
+    if line.count('"') % 2 == 1:
+        return "replaces a part of a text; replace all of it"
+    is_statement = row.old.rstrip().endswith((";", "}"))
+    return "puts nothing in place of an expression" if row.put.strip() == "" and not is_statement else None
+
+
 def check(root):
     mutate = _load()
     findings = []
@@ -31,7 +42,11 @@ def check(root):
         by_file[row.file].append(row)
     for path, mine in sorted(by_file.items()):
         try:
-            mutate.mutate(pathlib.Path(root, path).read_text(encoding="utf-8"), mine)
+            text = pathlib.Path(root, path).read_text(encoding="utf-8")
+            mutate.mutate(text, mine)
+            for row in mine if path.endswith(".c") else []:
+                why = _is_no_code(row, text)
+                findings += [] if why is None else [f"{row.source}: {row.name}: {why}"]
         except FileNotFoundError:
             findings.append(f"{mine[0].source}: {mine[0].name}: there is no file {path}")
         except mutate.Misfit as e:
