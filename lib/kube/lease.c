@@ -32,11 +32,12 @@ struct kube_lease {
     bool is_in_flight;
     bool is_releasing; /* kube_lease_release was called */
     int64_t due_ns;
-    int64_t sent_ns;      /* of the latest request */
-    int64_t sent_unix_ms; /* the same by the local clock */
-    int64_t skew_ms;      /* by how much the server's clock is ahead of the local one */
-    unsigned at_once;     /* requests in a row without a pause */
-    int64_t renewed_ns;   /* when the last successful renewal was sent */
+    int64_t sent_ns;       /* of the latest request */
+    int64_t sent_unix_ms;  /* the same by the local clock */
+    int64_t skew_ms;       /* by how much the server's clock is ahead of the local one */
+    unsigned at_once;      /* requests in a row without a pause */
+    int64_t renewed_ns;    /* when the last successful renewal was sent */
+    int64_t acked_unix_ns; /* the date in it, as the server acknowledged it; 0: none */
 
     json_t *seen;        /* the object as last received, NULL: unknown */
     int64_t observed_ns; /* when its record was last seen to change */
@@ -258,12 +259,38 @@ static void learn_skew(struct kube_lease *l, int64_t now_ns, const struct kube_r
     }
 }
 
+/* The date of the last renewal; 0: unknown. */
+static int64_t renew_time_ns(const json_t *lease)
+{
+    const char *text = json_string_value(json_object_get(spec_of(lease), "renewTime"));
+    int64_t unix_ns;
+    return text == NULL || kube_time_parse(text, strlen(text), &unix_ns) < 0 ? 0 : unix_ns;
+}
+
+/* The server has forgotten a renewal that it acknowledged: its state comes from a backup. Versions may have
+ * gone back with it, and watches from a version that is not reached again say nothing. A new process
+ * lists. */
+static bool is_restored(const struct kube_lease *l)
+{
+    const int64_t found_ns = renew_time_ns(l->seen);
+    return l->state == KUBE_LEASE_LEADER && found_ns != 0 && found_ns < l->acked_unix_ns;
+}
+
 static void after_get(struct kube_lease *l, int64_t now_ns)
 {
     if (l->state == KUBE_LEASE_LEADER && !is_ours(l)) {
         l->state = KUBE_LEASE_LOST;
         (void)err_set(&l->error, ESTALE, "lease '%s': '%s' holds it now", l->name,
                       kube_lease_holder(l));
+        return;
+    }
+    if (is_restored(l)) {
+        l->state = KUBE_LEASE_LOST;
+        (void)err_set(
+            &l->error, ESTALE,
+            "lease '%s': the API server has forgotten the latest renewals (a backup of etcd "
+            "was restored?)",
+            l->name);
         return;
     }
     const int64_t held_ns = duration_s_of(l->seen, l->duration_ns / S_NS) * S_NS;
@@ -296,6 +323,7 @@ static void take_object(struct kube_lease *l, int64_t now_ns, const struct kube_
     }
     l->state = l->is_releasing && !is_ours(l) ? KUBE_LEASE_FOLLOWER : KUBE_LEASE_LEADER;
     l->renewed_ns = l->sent_ns;
+    l->acked_unix_ns = renew_time_ns(l->seen);
     plan_soon(l, STEP_UPDATE);
 }
 

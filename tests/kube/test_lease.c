@@ -230,6 +230,31 @@ static void foreign_hands(void **state)
     end(&s, &a, NULL);
 }
 
+/* A backup of etcd is restored: renewals that were acknowledged never were, and versions go back. Watches may
+ * be blind then, so that the process ends, as if it had lost the Lease. */
+static void a_server_that_forgets(void **state)
+{
+    (void)state;
+    struct server s = {0};
+    struct member a = member_new("a");
+    settle(&a, &s);
+    pass(&a, &s, 5 * S_NS);
+    json_t *backup = json_deep_copy(s.lease);
+    const int version = (int)s.version;
+    pass(&a, &s, 20 * S_NS);
+    assert_true(kube_lease_may_write(a.lease, a.now_ns));
+    json_decref(s.lease);
+    s.lease = backup;
+    s.version = version;
+    pass(&a, &s, 3 * S_NS);
+    assert_int_equal(kube_lease_state(a.lease, a.now_ns), KUBE_LEASE_LOST);
+    assert_string_equal(
+        kube_lease_error(a.lease)->msg,
+        "lease 'benchd': the API server has forgotten the latest renewals (a backup "
+        "of etcd was restored?)");
+    end(&s, &a, NULL);
+}
+
 /* The server answers each write like that, and each read truthfully. */
 static void writes_that_never_go_through(void **state)
 {
@@ -533,6 +558,7 @@ int main(void)
         cmocka_unit_test(asks_at_its_own_times),
         cmocka_unit_test(each_conflict_is_repaired_at_once),
         cmocka_unit_test(foreign_hands),
+        cmocka_unit_test(a_server_that_forgets),
         cmocka_unit_test(writes_that_never_go_through),
         cmocka_unit_test(survives_one_silence),
         cmocka_unit_test(waits_as_long_as_the_holder_said),
