@@ -146,6 +146,7 @@ static int begin_write_of(const char *uid, bool is_reserved, struct err *err)
     if (fault_is_on(FAULT_DISK_FULL, NULL) && !is_reserved) {
         sim_trace("disk: full");
         disk.is_full = true;
+        soon_refused(FAULT_DISK_FULL);
         return err_set(err, ENOSPC, "simulated: no space left on device");
     }
     if (fault_is_on(FAULT_DISK_BUSY, NULL)) {

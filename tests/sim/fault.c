@@ -10,6 +10,8 @@
 #define FIRST_S 2
 #define LAST_S 120
 #define LAST_LATE_S 400
+#define LAST_SOON_S 45
+#define BLIND_S 60 /* a new process lists, where versions went back */
 #define FAULTS_USUAL 12
 #define CLOCK_STEP_MAX_S 7200
 
@@ -42,7 +44,7 @@ static const struct {
     [FAULT_ERROR_403] = {8, 3},
     [FAULT_ERROR_STATUS] = {60, 1, 400},
     [FAULT_WEBHOOK] = {90, 1, 400},
-    [FAULT_QUOTA] = {90, 1, 400},
+    [FAULT_QUOTA] = {90, 4, 400},
     [FAULT_NO_ROOM] = {20, 3},
     [FAULT_CUT_WATCHES] = {0, 1},
     [FAULT_SLOW_WATCHES] = {30, 1},
@@ -64,6 +66,26 @@ static const struct {
     [FAULT_DELETE] = {0, 12},
     [FAULT_ERASE] = {0, 8},
     [FAULT_DROP_KINDS] = {SIM_UNDELETE_S / 2, 2},
+    [FAULT_RESTORE] = {90, 2},
+};
+
+/* What is found only where it comes together, or alone and for long. */
+static const struct {
+    enum fault_kind kinds[2];
+    size_t n;
+    bool is_slow;
+} together[] = {
+    {{FAULT_WEBHOOK}, 1, false},
+    {{FAULT_QUOTA}, 1, false},
+    {{FAULT_NO_ROOM, FAULT_CRASH}, 2, false},
+    {{FAULT_DISK_FULL}, 1, false},
+    {{FAULT_SLOW_GARBAGE, FAULT_DELETE}, 2, true},
+    {{FAULT_SUSPEND, FAULT_CRASH}, 2, true},
+    {{FAULT_COMPACT, FAULT_CANCEL}, 2, true},
+    {{FAULT_RESTORE}, 1, false},
+    {{FAULT_RESTORE, FAULT_RESTART}, 2, false},
+    {{FAULT_LOSE_ANSWERS, FAULT_CANCEL}, 2, false},
+    {{FAULT_DROP_KINDS, FAULT_CRASH}, 2, false},
 };
 
 static struct fault_plan plan;
@@ -97,16 +119,37 @@ static struct fault any_fault(uint64_t *state, enum fault_kind kind, unsigned la
     };
 }
 
-/* Half of the worlds have faults of all kinds. In the others a promise is held against what is simple: people
- * alone, or one kind of fault. */
+static void draw_together(uint64_t *state, struct fault_plan *ret)
+{
+    const uint32_t k = below(state, sizeof(together) / sizeof(together[0]));
+    ret->is_slow = together[k].is_slow;
+    for (size_t i = 0; i < together[k].n; i++) {
+        const enum fault_kind kind = together[k].kinds[i];
+        const unsigned longest_s =
+            limits[kind].long_s > 0 ? limits[kind].long_s : limits[kind].length_s;
+        struct fault f = any_fault(state, kind, LAST_SOON_S);
+        if (longest_s > 0) {
+            f.length_ns = (1 + longest_s / 4 + below(state, longest_s * 3 / 4 + 1)) * SIM_S;
+        }
+        f.at_ns += i > 0 ? ret->list[0].at_ns : 0;
+        ret->list[ret->n++] = f;
+    }
+}
+
+/* A quarter of the worlds have faults of all kinds. In the others a promise is held against what is simple:
+ * people alone, one kind of fault, or those of `together`. */
 void fault_draw_plan(uint64_t seed, struct fault_plan *ret)
 {
-    enum { PEOPLE_ALONE = 2, ONE_KIND, SHAPES };
+    enum { PEOPLE_ALONE = 1, ONE_KIND, TOGETHER, SHAPES };
     uint64_t state = seed ^ UINT64_C(0x9e3779b97f4a7c15);
     *ret = (struct fault_plan){.n_runs = 1 + below(&state, 3)};
     const unsigned last_s = below(&state, 4) == 0 ? LAST_LATE_S : LAST_S;
     const uint32_t shape = below(&state, SHAPES);
     const enum fault_kind the_kind = (enum fault_kind)below(&state, FAULT_KIND_COUNT);
+    if (shape == TOGETHER) {
+        draw_together(&state, ret);
+        return;
+    }
     ret->n = shape == ONE_KIND ? 1 + below(&state, 2) : below(&state, FAULTS_USUAL + 1);
     for (size_t i = 0; i < ret->n; i++) {
         const enum fault_kind kind = shape == PEOPLE_ALONE ? ONE_OF(&state, wishes)
@@ -142,7 +185,24 @@ bool fault_is_on(enum fault_kind kind, const struct fault **ret)
     return false;
 }
 
+bool fault_was_on(enum fault_kind kind, int64_t ago_ns)
+{
+    for (size_t i = 0; i < plan.n; i++) {
+        const struct fault *f = &plan.list[i];
+        if (f->kind == kind && !f->is_dropped && sim.now_ns >= f->at_ns &&
+            sim.now_ns < f->at_ns + f->length_ns + ago_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- quiet times ---- */
+
+static int64_t end_of(const struct fault *f)
+{
+    return f->at_ns + f->length_ns + (f->kind == FAULT_RESTORE ? BLIND_S * SIM_S : 0);
+}
 
 static bool is_wish(enum fault_kind kind)
 {
@@ -157,7 +217,7 @@ int64_t fault_last_ns(enum fault_kind but, bool is_wish_one)
         const struct fault *f = &plan.list[i];
         const bool counts = f->kind != but && f->kind != FAULT_SLOW_GARBAGE &&
                             (is_wish_one || !is_wish(f->kind)) && !f->is_dropped;
-        const int64_t end_ns = f->at_ns + f->length_ns;
+        const int64_t end_ns = end_of(f);
         const int64_t at_ns = end_ns < sim.now_ns ? end_ns : sim.now_ns;
         if (counts && f->at_ns <= sim.now_ns && at_ns > last_ns) {
             last_ns = at_ns;
@@ -235,6 +295,13 @@ static void restore_kinds(void *ctx)
     server_restore_kinds(f->n == 2);
 }
 
+static void restore(void *ctx)
+{
+    const struct fault *f = ctx;
+    sim_trace("fault: the backup is restored");
+    server_restore(f->n == 1);
+}
+
 static void happen(void *ctx)
 {
     const struct fault *f = ctx;
@@ -285,6 +352,10 @@ static void happen(void *ctx)
     case FAULT_NODE_LOST:
         node_excuse_all(names[f->kind]);
         break;
+    case FAULT_RESTORE:
+        server_back_up();
+        sim_after(f->length_ns, restore, ctx);
+        break;
     case FAULT_DROP_KINDS:
         server_drop_kinds();
         sim_after(f->length_ns, restore_kinds, ctx);
@@ -303,7 +374,7 @@ void fault_begin(const struct fault_plan *given)
         if (!f->is_dropped) {
             f->at_ns += sim.now_ns;
             sim_at(f->at_ns, happen, f);
-            const int64_t end_ns = f->at_ns + f->length_ns;
+            const int64_t end_ns = end_of(f);
             sim.faults_end_ns = end_ns > sim.faults_end_ns ? end_ns : sim.faults_end_ns;
         }
     }

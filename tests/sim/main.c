@@ -53,7 +53,7 @@ static _Noreturn void be_world(uint64_t seed, const struct fault_plan *plan, con
     sim_begin(seed, outcome);
     disk_begin(folder);
     server_begin();
-    user_begin(plan->n_runs);
+    user_begin(plan);
     fault_begin(plan);
     soon_begin();
     process_start();

@@ -291,7 +291,7 @@ static bool fails_before(const struct sim_request *request, struct sim_answer *r
     }
     const bool is_pod = request->method == KUBE_POST && strstr(request->path, "/pods?") != NULL;
     if (is_pod && fault_is_on(FAULT_WEBHOOK, NULL)) {
-        soon_pod_refused(FAULT_WEBHOOK);
+        soon_refused(FAULT_WEBHOOK);
         server_status(ret, 500, "InternalError",
                       "Internal error occurred: failed calling webhook \"w\": connection refused");
         return true;
@@ -302,8 +302,10 @@ static bool fails_before(const struct sim_request *request, struct sim_answer *r
                       "benchmarkruns \"r\" is forbidden: User \"u\" cannot patch");
         return true;
     }
-    if (is_new_pod(request) && fault_is_on(FAULT_QUOTA, NULL)) {
-        soon_pod_refused(FAULT_QUOTA);
+    const struct fault *quota;
+    if (is_new_pod(request) && fault_is_on(FAULT_QUOTA, &quota) &&
+        server_count_live_pods() + 1 >= quota->n) {
+        soon_refused(FAULT_QUOTA);
         server_status(ret, 403, "Forbidden",
                       "pods \"p\" is forbidden: exceeded quota: q, requested: pods=1, used: "
                       "pods=9, limited: pods=9");

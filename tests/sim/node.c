@@ -525,6 +525,41 @@ void node_forget_pod(struct sim_pod *p)
     }
 }
 
+/* Its container is over, as the kubelet knows; one that never started is not taken any more. */
+struct sim_pod *node_take_pod_back(struct sim_object *o)
+{
+    vec_each (struct sim_pod *, it, &pods) {
+        struct sim_pod *p = *it;
+        if (str_eq(p->uid, o->uid)) {
+            p->object = o;
+            p->is_deleting = false;
+            if (!p->container.has_started && p->rejection == NULL) {
+                p->rejection = "UnexpectedAdmissionError";
+            }
+            return p;
+        }
+    }
+    sim_broken("a pod is back that never was there: %s", o->name);
+}
+
+static void report_again(void *ctx)
+{
+    struct sim_pod *p = ctx;
+    report(p);
+    if (p->object != NULL && p->is_deleting && p->container.has_ended && p->is_phase_told) {
+        server_remove(p->object);
+    }
+}
+
+void node_report_all(void)
+{
+    vec_each (struct sim_pod *, it, &pods) {
+        if ((*it)->object != NULL) {
+            sim_after(delay(10 * SIM_MS, 2 * SIM_S), report_again, *it);
+        }
+    }
+}
+
 void node_kill(struct sim_pod *p, int exit_code)
 {
     end(p, exit_code);

@@ -15,7 +15,8 @@
 
 #define REQUESTS_A_SECOND_MAX 300
 #define STEPS_AT_ONCE_MAX 5000
-#define JUDGED_NS (60 * SIM_S) /* a verdict was stored by then, if its process lived */
+#define GIVEN_UP_NS (60 * SIM_S) /* half a gang without room, by then */
+#define JUDGED_NS (60 * SIM_S)   /* a verdict was stored by then, if its process lived */
 
 /* An attempt as it really went. */
 struct truth {
@@ -147,6 +148,42 @@ void promise_container_started(const struct sim_pod *p)
             sim_broken("%s starts while %s of another attempt runs", p->name, other->name);
         }
     }
+}
+
+/* ---- a gang that runs is left alone ---- */
+
+static bool is_acknowledged(const struct sim_pod *p)
+{
+    for (size_t i = 0; i < disk_n_attempts(); i++) {
+        const struct disk_attempt *a = disk_get_attempt(i);
+        if (str_eq(a->run_uid, p->run_uid) && attempt_id_eq(&a->id, &p->id.attempt)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool lacks_room(const struct sim_pod *p)
+{
+    bool is_rejected = false;
+    for (size_t i = 0; i < node_count(); i++) {
+        const struct sim_pod *other = node_get(i);
+        is_rejected =
+            is_rejected || (other->rejection != NULL && str_eq(other->run_uid, p->run_uid) &&
+                            attempt_id_eq(&other->id.attempt, &p->id.attempt));
+    }
+    return is_rejected || fault_was_on(FAULT_QUOTA, GIVEN_UP_NS);
+}
+
+void promise_pod_deleted(const struct sim_pod *p)
+{
+    const struct sim_run *run = user_find(p->run_uid);
+    if (run == NULL || !node_is_alive(p) || p->is_deleting || run->wishes != 0 || run->is_lost ||
+        run->back_ns != 0 || find(p->run_uid, &p->id.attempt)->excuse != NULL ||
+        is_acknowledged(p) || lacks_room(p) || fault_was_on(FAULT_DISK_BAD_RUN, INT64_MAX / 2)) {
+        return;
+    }
+    sim_broken("benchd deletes %s, which runs, and nothing had happened to it", p->name);
 }
 
 /* ---- results ---- */

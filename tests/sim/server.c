@@ -13,22 +13,6 @@
 #include "kube/request.h"
 #include "kube/rfc3339.h"
 
-/* A change, as watches tell it. */
-struct change {
-    uint64_t version;
-    char *line; /* owned, with its newline */
-};
-
-struct watch {
-    struct kube_transfer *stream;
-    enum sim_kind kind;
-    size_t next; /* of the kind's changes */
-    bool is_sending;
-    bool is_closed;
-    unsigned refs; /* events that will look at it */
-    int64_t ends_ns;
-};
-
 static const char *const plurals[KIND_COUNT] = {
     [KIND_PODS] = "pods",          [KIND_SERVICES] = "services",
     [KIND_SECRETS] = "secrets",    [KIND_BENCHMARKS] = "benchmarks",
@@ -37,16 +21,19 @@ static const char *const plurals[KIND_COUNT] = {
 };
 
 static struct {
-    uint64_t version, compacted;
+    uint64_t version;
     unsigned uids;
     VEC(struct sim_object *) objects[KIND_COUNT];
-    VEC(struct change) changes[KIND_COUNT];
-    VEC(struct watch *) watches;
     VEC(struct sim_object *) dropped; /* with the definition of their kind */
     bool lacks_kinds;
 } server;
 
 static void collect_garbage(void *ctx);
+
+uint64_t server_version(void)
+{
+    return server.version;
+}
 
 void server_begin(void)
 {
@@ -102,156 +89,18 @@ static char *now_text(void)
     return xasprintf("%sZ", seconds);
 }
 
-/* ---- watches ---- */
-
-static void close_watch(struct watch *w)
+size_t server_count_live_pods(void)
 {
-    if (w->is_closed) {
-        return;
+    size_t n = 0;
+    vec_each (struct sim_object *, it, &server.objects[KIND_PODS]) {
+        n += !(*it)->pod->container.has_ended && (*it)->pod->rejection == NULL;
     }
-    w->is_closed = true;
-    for (size_t i = 0; i < server.watches.len; i++) {
-        if (server.watches.items[i] == w) {
-            server.watches.items[i] = server.watches.items[--server.watches.len];
-            break;
-        }
-    }
-    network_drop(w->stream);
-}
-
-/* False: it was closed meanwhile, and is gone now if this was the last event. */
-static bool take_event(struct watch *w)
-{
-    w->refs--;
-    if (w->is_closed && w->refs == 0) {
-        free(w);
-        return false;
-    }
-    return !w->is_closed;
-}
-
-static void later(struct watch *w, int64_t wait_ns, void (*happen)(void *ctx))
-{
-    w->refs++;
-    sim_after(wait_ns, happen, w);
-}
-
-static void send_changes(void *ctx);
-
-static void send_soon(struct watch *w)
-{
-    const struct fault *slow;
-    if (!w->is_sending && w->next < server.changes[w->kind].len) {
-        w->is_sending = true;
-        const int64_t wait_ns = fault_is_on(FAULT_SLOW_WATCHES, &slow)
-                                    ? sim_time(DRAW_FAULT, 0, slow->length_ns)
-                                    : sim_time(DRAW_NETWORK, 0, 20 * SIM_MS);
-        later(w, wait_ns, send_changes);
-    }
-}
-
-static void send_changes(void *ctx)
-{
-    struct watch *w = ctx;
-    w->is_sending = false;
-    if (!take_event(w)) {
-        return;
-    }
-    if (!network_is_open(w->stream)) {
-        w->is_sending = true; /* the bookmark's event closes it */
-        return;
-    }
-    const struct change *c = &server.changes[w->kind].items[w->next++];
-    network_send(w->stream, c->line, strlen(c->line));
-    send_soon(w);
-}
-
-static void tell(const struct sim_object *o, const char *type)
-{
-    _cleanup_(freep) char *text = json_dumps(o->json, JSON_COMPACT);
-    *vec_push(&server.changes[o->kind]) =
-        (struct change){server.version, xasprintf("{\"type\":\"%s\",\"object\":%s}\n", type, text)};
-    for (size_t i = 0; i < server.watches.len; i++) {
-        if (server.watches.items[i]->kind == o->kind) {
-            send_soon(server.watches.items[i]);
-        }
-    }
-}
-
-static void bookmark(void *ctx)
-{
-    struct watch *w = ctx;
-    (void)take_event(w); /* nothing else closes it */
-    if (!network_is_open(w->stream) || sim.now_ns >= w->ends_ns) {
-        network_end(w->stream);
-        close_watch(w);
-        if (w->refs == 0) {
-            free(w);
-        }
-        return;
-    }
-    if (w->is_sending) { /* a bookmark never overtakes a change */
-        later(w, SIM_S, bookmark);
-        return;
-    }
-    _cleanup_(freep) char *line = xasprintf("{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{"
-                                            "\"resourceVersion\":\"%" PRIu64 "\"}}}\n",
-                                            server.version);
-    network_send(w->stream, line, strlen(line));
-    later(w, 55 * SIM_S, bookmark);
-}
-
-#define EXPIRED                                                                                    \
-    "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":410,"     \
-    "\"reason\":\"Expired\",\"message\":\"too old resource version\"}}\n"
-
-static void send_expired(void *ctx)
-{
-    network_send(ctx, EXPIRED, strlen(EXPIRED));
-    network_end(ctx);
-    network_drop(ctx);
-}
-
-static int64_t query_number(const char *path, const char *key)
-{
-    const char *at = strstr(path, key);
-    return at == NULL ? 0 : strtoll(at + strlen(key), NULL, 10);
-}
-
-static void watch(enum sim_kind kind, const char *path, struct kube_transfer *stream,
-                  struct sim_answer *ret)
-{
-    const uint64_t from = (uint64_t)query_number(path, "resourceVersion=");
-    ret->code = 200;
-    if (from < server.compacted) {
-        if (sim_one_in(DRAW_NETWORK, 2)) {
-            server_status(ret, 410, "Expired", "too old resource version");
-            return;
-        }
-        network_hold(stream);
-        sim_after(SIM_MS, send_expired, stream);
-        return;
-    }
-    struct watch *w = xnew(struct watch);
-    *w = (struct watch){.stream = stream, .kind = kind};
-    w->ends_ns = sim.now_ns + query_number(path, "timeoutSeconds=") * SIM_S;
-    while (w->next < server.changes[kind].len &&
-           server.changes[kind].items[w->next].version <= from) {
-        w->next++;
-    }
-    network_hold(stream);
-    *vec_push(&server.watches) = w;
-    later(w, 55 * SIM_S, bookmark);
-    /* After the stream has opened. */
-    w->is_sending = w->next < server.changes[kind].len;
-    if (w->is_sending) {
-        later(w, SIM_MS, send_changes);
-    }
+    return n;
 }
 
 void server_compact(void)
 {
-    server.compacted = server.version;
+    watch_compact(server.version);
 }
 
 /* ---- changes ---- */
@@ -259,14 +108,14 @@ void server_compact(void)
 void server_changed(struct sim_object *o)
 {
     set_version(o);
-    tell(o, "MODIFIED");
+    watch_tell(o, "MODIFIED", server.version);
 }
 
 static void add(struct sim_object *o)
 {
     set_version(o);
     *vec_push(&server.objects[o->kind]) = o;
-    tell(o, "ADDED");
+    watch_tell(o, "ADDED", server.version);
     sim_trace("server: + %s %s", plurals[o->kind], o->name);
 }
 
@@ -305,7 +154,7 @@ static void take_out(struct sim_object *o)
         }
     }
     set_version(o);
-    tell(o, "DELETED");
+    watch_tell(o, "DELETED", server.version);
     sim_trace("server: - %s %s", plurals[o->kind], o->name);
     if (o->kind == KIND_RUNS) {
         user_object_gone(o->uid);
@@ -427,6 +276,114 @@ void server_restore_kinds(bool with_objects)
     server.dropped.len = 0;
 }
 
+/* ---- a backup ---- */
+
+static struct {
+    VEC(struct sim_object) objects; /* with texts and JSON of their own */
+    uint64_t version;
+    bool lacks_kinds;
+} backup;
+
+void server_back_up(void)
+{
+    backup.objects.len = 0; /* what an earlier one held is not needed any more */
+    backup.version = server.version;
+    backup.lacks_kinds = server.lacks_kinds;
+    for (int k = 0; k < KIND_COUNT; k++) {
+        vec_each (struct sim_object *, it, &server.objects[k]) {
+            *vec_push(&backup.objects) = (struct sim_object){.kind = (*it)->kind,
+                                                             .name = xstrdup((*it)->name),
+                                                             .uid = xstrdup((*it)->uid),
+                                                             .json = json_deep_copy((*it)->json)};
+        }
+    }
+}
+
+static struct sim_object *find_uid(enum sim_kind kind, const char *uid)
+{
+    vec_each (struct sim_object *, it, &server.objects[kind]) {
+        if (str_eq((*it)->uid, uid)) {
+            return *it;
+        }
+    }
+    return NULL;
+}
+
+static bool is_in_backup(const struct sim_object *o)
+{
+    vec_each (const struct sim_object, b, &backup.objects) {
+        if (b->kind == o->kind && str_eq(b->uid, o->uid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What people want of a run they have written again. */
+static void go_back(struct sim_object *o, const struct sim_object *b)
+{
+    json_t *spec = json_incref(json_object_get(o->json, "spec"));
+    json_t *metadata = json_object_get(o->json, "metadata");
+    json_t *generation = json_incref(json_object_get(metadata, "generation"));
+    json_decref(o->json);
+    o->json = json_deep_copy(b->json);
+    if (o->kind == KIND_RUNS) {
+        json_object_set(o->json, "spec", spec);
+        set_meta(o, "generation", json_incref(generation));
+    }
+    json_decref(generation);
+    json_decref(spec);
+}
+
+static void come_back(const struct sim_object *b)
+{
+    struct sim_object *o = xnew(struct sim_object);
+    *o = (struct sim_object){.kind = b->kind,
+                             .name = xstrdup(b->name),
+                             .uid = xstrdup(b->uid),
+                             .json = json_deep_copy(b->json)};
+    *vec_push(&server.objects[o->kind]) = o;
+    sim_trace("server: %s %s is back", plurals[o->kind], o->name);
+    if (o->kind == KIND_PODS) {
+        o->pod = node_take_pod_back(o);
+    } else if (o->kind == KIND_RUNS) {
+        user_object_back(o->uid);
+    }
+}
+
+/* Nobody is told of what goes and comes: all watches break. */
+void server_restore(bool is_bumped)
+{
+    node_excuse_all("restore");
+    server.lacks_kinds = backup.lacks_kinds;
+    for (int k = 0; k < KIND_COUNT; k++) {
+        for (size_t i = server.objects[k].len; i > 0; i--) {
+            struct sim_object *o = server.objects[k].items[i - 1];
+            if (!is_in_backup(o)) {
+                user_lose_object(o->uid);
+                server_remove(o);
+            }
+        }
+    }
+    server.version = is_bumped ? server.version + 1000000 : backup.version;
+    if (is_bumped) {
+        watch_compact(server.version);
+    } else {
+        watch_go_back(server.version);
+    }
+    vec_each (const struct sim_object, b, &backup.objects) {
+        struct sim_object *o = find_uid(b->kind, b->uid);
+        if (o == NULL) {
+            come_back(b);
+        } else {
+            go_back(o, b);
+        }
+    }
+    node_excuse_all("restore");
+    node_report_all();
+    network_cut();
+}
+
 static bool is_owner_here(const struct sim_object *o)
 {
     const json_t *list = json_object_get(json_object_get(o->json, "metadata"), "ownerReferences");
@@ -530,6 +487,7 @@ static bool read_target(const char *path, struct target *ret)
 
 static void list(enum sim_kind kind, struct sim_answer *ret)
 {
+    watch_listed(kind);
     struct buf text = BUF_INIT;
     buf_printf(&text,
                "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"%" PRIu64 "\"},\"items\":[",
@@ -663,6 +621,8 @@ static void serve_delete(struct sim_object *o, const struct sim_request *req,
         *ret = (struct sim_answer){200, xstrdup("{}"), -1};
         if (o->kind == KIND_RUNS) {
             promise_object_expires(o->uid);
+        } else if (o->kind == KIND_PODS) {
+            promise_pod_deleted(o->pod);
         }
         if (o->kind == KIND_PODS && grace != NULL) {
             delete_pod(o, json_integer_value(grace));
@@ -725,7 +685,7 @@ void server_serve(const struct sim_request *req, struct kube_transfer *stream,
     } else if (req->method == KUBE_POST) {
         serve_post(&t, req, ret);
     } else if (strstr(req->path, "watch=1") != NULL) {
-        watch(t.kind, req->path, stream, ret);
+        watch_open(t.kind, req->path, stream, ret);
     } else {
         list(t.kind, ret);
     }

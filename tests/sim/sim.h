@@ -6,7 +6,8 @@
  *   world.c    the queue of events, random numbers, the trace
  *   loop.c     libuv's timers and the clocks, as benchd sees them     (linked with --wrap)
  *   network.c  kube/transfer.h: a request, its way to the server and the answer's way back (the same)
- *   server.c   the API server: objects with versions, conflicts, watches, deletion, garbage
+ *   server.c   the API server: objects with versions, conflicts, deletion, garbage, a restored backup
+ *   watch.c    its watches
  *   node.c     scheduler, kubelets and containers: pods run, print records and end
  *   process.c  benchd's processes: start, crash, freeze, end, start again
  *   disk.c     the store's calls: errors, crashes, and what was acknowledged
@@ -169,6 +170,24 @@ const char *server_meta(const struct sim_object *o, const char *key); /* "": non
 bool server_resolves(const char *service, const char *host, const char *ip);
 void server_status(struct sim_answer *ret, int code, const char *reason, const char *message);
 
+uint64_t server_version(void);
+size_t server_count_live_pods(void); /* as a quota counts */
+/* The state of etcd is saved; it is as it was then, and every object with it. The versions of objects go back,
+ * too, or (bumped) on beyond all that were. */
+void server_back_up(void);
+void server_restore(bool is_bumped);
+
+/* --- watch.c --- */
+
+void watch_open(enum sim_kind kind, const char *path, struct kube_transfer *stream,
+                struct sim_answer *ret);
+void watch_tell(const struct sim_object *o, const char *type, uint64_t version);
+void watch_listed(enum sim_kind kind); /* a list was answered */
+/* Versions before that are forgotten: 410. */
+void watch_compact(uint64_t version);
+/* The server is at that version again. */
+void watch_go_back(uint64_t version);
+
 /* --- node.c --- */
 
 struct sim_container {
@@ -199,6 +218,8 @@ struct sim_pod {
 struct sim_pod *node_new_pod(struct sim_object *o);
 void node_delete_pod(struct sim_pod *p, int64_t grace_s);
 void node_forget_pod(struct sim_pod *p); /* the object is gone */
+struct sim_pod *node_take_pod_back(struct sim_object *o);
+void node_report_all(void); /* the kubelets say how their pods are */
 void node_log(struct sim_pod *p, bool is_follow, int64_t since_ns, struct kube_transfer *stream,
               struct sim_answer *ret);
 /* Kills the container, as the node would. */
@@ -259,6 +280,8 @@ const struct disk_attempt *disk_get_attempt(size_t i);
 
 /* --- user.c --- */
 
+struct fault_plan;
+
 enum sim_wish { WISH_CANCEL = 1, WISH_SUSPEND = 2, WISH_DELETE = 4, WISH_ERASE = 8 };
 struct sim_run {
     char *name, *uid;   /* uid NULL: not created yet */
@@ -274,7 +297,7 @@ struct sim_run {
     int64_t grace_s;    /* of its pods */
     uint32_t n_trials;
 };
-void user_begin(unsigned n_runs);
+void user_begin(const struct fault_plan *plan);
 size_t user_count(void);
 struct sim_run *user_get(size_t i);
 struct sim_run *user_find(const char *uid);
@@ -287,6 +310,7 @@ void user_delete(struct sim_run *r, enum sim_cascade cascade);
 void user_erase(struct sim_run *r);
 /* The objects of all runs go with the definition of their kind; and some come back. */
 void user_lose_objects(void);
+void user_lose_object(const char *uid);
 void user_object_gone(const char *uid);
 void user_object_back(const char *uid);
 bool user_is_done(void); /* every run was created, and none is suspended */
@@ -310,7 +334,7 @@ bool user_rival_leads(void);
     X(ERROR_403, "error-403")       /* for less than the launcher waits */                         \
     X(ERROR_STATUS, "error-status") /* no status may be written for length */                      \
     X(WEBHOOK, "webhook")           /* the admission of pods fails for length */                   \
-    X(QUOTA, "quota")               /* no pod may be created for length */                         \
+    X(QUOTA, "quota")               /* less than n pods may be there for length */                 \
     X(NO_ROOM, "no-room")           /* nodes reject pods for length: OutOfcpu */                   \
     X(CUT_WATCHES, "cut-watches")                                                                  \
     X(SLOW_WATCHES, "slow-watches") /* events come up to length later */                           \
@@ -331,7 +355,8 @@ bool user_rival_leads(void);
     X(SUSPEND, "suspend") /* and resume after length */                                            \
     X(DELETE, "delete")                                                                            \
     X(ERASE, "erase")           /* with the results */                                             \
-    X(DROP_KINDS, "drop-kinds") /* and all objects of theirs, for length; then they may be back */
+    X(DROP_KINDS, "drop-kinds") /* and all objects of theirs, for length; then they may be back */ \
+    X(RESTORE, "restore")       /* after length every object is as it was at its beginning */
 
 enum fault_kind {
 #define X(name, text) FAULT_##name,
@@ -348,6 +373,7 @@ struct fault {
 #define FAULTS_MAX 24
 struct fault_plan {
     unsigned n_runs;
+    bool is_slow; /* a training takes minutes, anyway */
     size_t n;
     struct fault list[FAULTS_MAX];
 };
@@ -356,6 +382,8 @@ void fault_print(const struct fault *f, struct buf *out);
 void fault_begin(const struct fault_plan *plan);
 /* A window of that kind is open. *ret may be NULL. */
 bool fault_is_on(enum fault_kind kind, const struct fault **ret);
+/* One of that kind was on, not longer ago than that. */
+bool fault_was_on(enum fault_kind kind, int64_t ago_ns);
 /* When something went wrong last but faults of that kind, slow garbage, and (unless with_wishes) what people
  * wanted. */
 int64_t fault_last_ns(enum fault_kind but, bool with_wishes);
@@ -365,6 +393,8 @@ int64_t fault_last_ns(enum fault_kind but, bool with_wishes);
 void promise_after_step(void);
 void promise_pod_created(const struct sim_pod *p);
 void promise_container_started(const struct sim_pod *p);
+/* By benchd. */
+void promise_pod_deleted(const struct sim_pod *p);
 void promise_request_sent(void);
 void promise_write_sent(const struct sim_process *p, const char *what);
 struct attempt_row;
@@ -394,7 +424,7 @@ void promise_at_end(void);
 /* --- soon.c --- */
 
 void soon_begin(void);
-/* The server refuses to create a pod, for this reason. */
-void soon_pod_refused(enum fault_kind why);
+/* What was asked is refused, for this reason. */
+void soon_refused(enum fault_kind why);
 /* Its object was restored, and benchd may not know that yet. */
 bool soon_is_back_unseen(const struct sim_run *r);

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/phase.h"
-#include "core/phase.h"
 
 #define LOOK_EVERY_NS (5 * SIM_S)
 #define SOON_NS (90 * SIM_S)      /* a restart, the Lease, back-offs */
@@ -16,7 +15,8 @@
 
 static struct {
     int64_t down_ns;                      /* when no benchd led last */
-    int64_t refused_ns[FAULT_KIND_COUNT]; /* since when pods are, for this reason */
+    int64_t refused_ns[FAULT_KIND_COUNT]; /* since when something is, for this reason */
+    unsigned n_refused[FAULT_KIND_COUNT]; /* since then */
 } soon;
 
 static int64_t last_trouble_ns(enum fault_kind but, bool with_wishes)
@@ -97,9 +97,24 @@ static void look_at_run(const struct sim_run *r)
     }
 }
 
-void soon_pod_refused(enum fault_kind why)
+void soon_refused(enum fault_kind why)
 {
     soon.refused_ns[why] = soon.refused_ns[why] == 0 ? sim.now_ns : soon.refused_ns[why];
+    soon.n_refused[why]++;
+}
+
+/* Somebody waits for what is refused, and it can be told to them. */
+static bool has_open_run(void)
+{
+    for (size_t i = 0; i < server_count(KIND_RUNS); i++) {
+        const struct sim_object *o = server_get(KIND_RUNS, i);
+        const struct sim_run *r = user_find(o->uid);
+        int64_t ended_ns;
+        if (r != NULL && r->wishes == 0 && promise_end_of(o->uid, &ended_ns) == NULL) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The server's words are in the status of some run. */
@@ -108,9 +123,10 @@ static void check_told(enum fault_kind kind, const char *words)
     const int64_t since_ns = soon.refused_ns[kind];
     if (!fault_is_on(kind, NULL)) {
         soon.refused_ns[kind] = 0;
+        soon.n_refused[kind] = 0;
         return;
     }
-    if (since_ns == 0 || sim.now_ns - since_ns < TOLD_NS ||
+    if (since_ns == 0 || !has_open_run() || sim.now_ns - since_ns < TOLD_NS ||
         last_trouble_ns(kind, true) + TOLD_NS > since_ns) {
         return;
     }
@@ -121,8 +137,52 @@ static void check_told(enum fault_kind kind, const char *words)
             return;
         }
     }
-    sim_broken("pods are refused for %d s ('%s'), and no run's status says so",
+    sim_broken("for %d s something is refused ('%s'), and no run's status says so",
                seconds_since(since_ns), words);
+}
+
+#define HALF_A_GANG_NS (50 * SIM_S) /* benchd gives up after 14 s of refusals */
+
+static bool is_of_gang(const struct sim_pod *a, const struct sim_pod *b)
+{
+    return str_eq(a->run_uid, b->run_uid) && attempt_id_eq(&a->id.attempt, &b->id.attempt);
+}
+
+/* Members of it that run, but not all were ever created: they keep room from others. */
+static void check_half_gangs(void)
+{
+    for (size_t i = 0; i < node_count(); i++) {
+        const struct sim_pod *p = node_get(i);
+        if (!node_is_alive(p) || p->is_deleting ||
+            sim.now_ns - p->container.started_ns < HALF_A_GANG_NS) {
+            continue;
+        }
+        uint32_t n = 0;
+        for (size_t k = 0; k < node_count(); k++) {
+            n += is_of_gang(p, node_get(k));
+        }
+        if (n < p->n_servers + p->n_trainers) {
+            sim_broken("half a gang (%s) keeps its room for %d s", p->name,
+                       seconds_since(p->container.started_ns));
+        }
+    }
+}
+
+/* Where no pod at all may be created, one is asked for now and then. */
+static void check_quota(void)
+{
+    const struct fault *f;
+    const int64_t since_ns = soon.refused_ns[FAULT_QUOTA];
+    if (since_ns == 0 || !fault_is_on(FAULT_QUOTA, &f) ||
+        last_trouble_ns(FAULT_QUOTA, true) + TOLD_NS > since_ns) {
+        return;
+    }
+    const unsigned n_most = 8 + (unsigned)seconds_since(since_ns) / 8;
+    if (f->n == 1 && soon.n_refused[FAULT_QUOTA] > n_most) {
+        sim_broken("a full quota was asked %u times in %d s", soon.n_refused[FAULT_QUOTA],
+                   seconds_since(since_ns));
+    }
+    check_half_gangs();
 }
 
 static void look(void *ctx)
@@ -137,7 +197,9 @@ static void look(void *ctx)
         }
     }
     check_told(FAULT_WEBHOOK, "failed calling webhook");
+    check_quota();
     check_told(FAULT_QUOTA, "exceeded quota");
+    check_told(FAULT_DISK_FULL, "the disk of benchd's store is full");
     sim_after(LOOK_EVERY_NS, look, NULL);
 }
 

@@ -115,10 +115,11 @@ static void use_name_again(void *ctx)
     }
 }
 
-void user_begin(unsigned n_runs)
+void user_begin(const struct fault_plan *plan)
 {
+    const unsigned n_runs = plan->n_runs;
     user.n = n_runs;
-    sim.is_slow = sim_one_in(DRAW_USER, 4);
+    sim.is_slow = sim_one_in(DRAW_USER, 4) || plan->is_slow;
     sim.is_littered = sim_one_in(DRAW_USER, 3);
     for (unsigned i = 0; i < n_runs; i++) {
         user.runs[i].name = xasprintf("run-%u", i);
@@ -255,6 +256,17 @@ void user_erase(struct sim_run *r)
 
 /* ---- objects that come and go ---- */
 
+/* It is back, and nobody wanted that. */
+static void delete_again(void *ctx)
+{
+    struct sim_run *r = ctx;
+    if ((r->wishes & WISH_ERASE) != 0) {
+        user_erase(r);
+    } else {
+        user_delete(r, CASCADE_BACKGROUND);
+    }
+}
+
 void user_lose_objects(void)
 {
     for (unsigned i = 0; i < user.n; i++) {
@@ -263,6 +275,15 @@ void user_lose_objects(void)
             r->is_lost = true;
             shall_stop(r);
         }
+    }
+}
+
+void user_lose_object(const char *uid)
+{
+    struct sim_run *r = user_find(uid);
+    if (r != NULL) {
+        r->is_lost = true;
+        shall_stop(r);
     }
 }
 
@@ -282,6 +303,9 @@ void user_object_back(const char *uid)
         r->gone_ns = 0;
         r->back_ns = sim.now_ns;
         r->stop_ns = r->is_suspended || (r->wishes & WISH_CANCEL) != 0 ? sim.now_ns : 0;
+        if ((r->wishes & WISH_DELETE) != 0) {
+            sim_after(sim_time(DRAW_USER, SIM_S, 60 * SIM_S), delete_again, r);
+        }
     }
 }
 
