@@ -94,12 +94,53 @@ static const json_t *container_state(const json_t *pod, const char *state)
     return NULL;
 }
 
-/* Its log can be read. */
-static bool is_selected(const struct following *f, const json_t *pod)
+static const char *label_of(const json_t *pod, const char *key)
 {
     const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
-    const char *role = json_string_value(json_object_get(labels, "benchd.io/role"));
-    return !f->of_any_role || !str_eq(role, role_to_string(ROLE_PSERVER));
+    const char *value = json_string_value(json_object_get(labels, key));
+    return value == NULL ? "" : value;
+}
+
+static char *attempt_dup(const json_t *pod)
+{
+    return xasprintf("%s %s %s", label_of(pod, "benchd.io/point"), label_of(pod, "benchd.io/trial"),
+                     label_of(pod, "benchd.io/attempt"));
+}
+
+/* Attempts that have a launcher, whose log stands for those of the others; owned. */
+struct led {
+    VEC(char *) attempts;
+};
+
+static void find_led(const struct following *f, const struct kube_cache *cache, struct led *ret)
+{
+    for (size_t i = 0; f->of_any_role && i < cache->entries.len; i++) {
+        json_t *pod = kube_cache_json(cache, cache->entries.items[i]);
+        if (str_eq(label_of(pod, "benchd.io/role"), role_to_string(ROLE_LAUNCHER))) {
+            *vec_push(&ret->attempts) = attempt_dup(pod);
+        }
+        json_decref(pod);
+    }
+}
+
+static void led_done(struct led *led)
+{
+    vec_each (char *, it, &led->attempts) {
+        free(*it);
+    }
+    vec_done(&led->attempts);
+}
+
+/* Its log is to be read: of a selected role, or of whoever leads its gang. */
+static bool is_selected(const struct following *f, const struct led *led, const json_t *pod)
+{
+    const int role = role_from_string(label_of(pod, "benchd.io/role"));
+    uint32_t sizes[ROLE_COUNT] = {0};
+    _cleanup_(freep) char *attempt = attempt_dup(pod);
+    vec_each (char *const, it, &led->attempts) {
+        sizes[ROLE_LAUNCHER] += str_eq(*it, attempt);
+    }
+    return !f->of_any_role || (role >= 0 && role_leads((enum role)role, sizes));
 }
 
 static bool has_started(const json_t *pod)
@@ -165,6 +206,8 @@ static void next(struct following *f)
     const struct kube_entry *oldest = NULL;
     int64_t oldest_ms = 0;
     const struct kube_cache *cache = kube_informer_cache(f->pods);
+    struct led led = {0};
+    find_led(f, cache, &led);
     for (size_t i = 0; i < cache->entries.len; i++) {
         const struct kube_entry *entry = cache->entries.items[i];
         if (was_seen(f, kube_entry_uid(entry))) {
@@ -172,12 +215,13 @@ static void next(struct following *f)
         }
         json_t *pod = kube_cache_json(cache, entry);
         const int64_t ms = object_time(json_object_get(pod, "metadata"), "creationTimestamp");
-        if (is_selected(f, pod) && has_started(pod) && (oldest == NULL || ms < oldest_ms)) {
+        if (is_selected(f, &led, pod) && has_started(pod) && (oldest == NULL || ms < oldest_ms)) {
             oldest = entry;
             oldest_ms = ms;
         }
         json_decref(pod);
     }
+    led_done(&led);
     if (oldest != NULL) {
         json_t *pod = kube_cache_json(cache, oldest);
         begin(f, kube_entry_name(oldest), kube_entry_uid(oldest), pod);

@@ -563,6 +563,13 @@ class Following(ClusterCase):
         self.assertEqual(done.stdout, "trainer says 0\ntrainer says 1\n")
         self.assertTrue(all("container=main" in path for path, _ in self.sent("GET", "/log")))
 
+    def test_a_launcher_stands_for_its_workers(self):
+        self.put_pod(0, role="worker")
+        self.put_pod(0, role="launcher", created="2026-01-01T00:00:05Z")
+        self.put_pod(1, role="worker", created="2026-01-02T00:00:00Z")
+        self.fake.set_status("tiny-7k3fq", phase="Succeeded")
+        self.assertEqual("launcher says 0\nworker says 1\n", self.ctl("logs", "7k3fq", "-f").stdout)
+
     def test_one_attempt(self):
         self.put_pod(0)
         self.put_pod(0, role="pserver")
