@@ -53,6 +53,31 @@ static bool is_mpi(const char *program)
     return false;
 }
 
+/* Where the command says how many processes there are, or where, no profile may. */
+static bool is_plain_mpirun(const char *const *words, size_t n_words)
+{
+    static const char *const own[] = {"-n",
+                                      "-np",
+                                      "-c",
+                                      "--np",
+                                      "-H",
+                                      "-host",
+                                      "--host",
+                                      "-hostfile",
+                                      "--hostfile",
+                                      "-machinefile",
+                                      "--hosts",
+                                      "-hosts",
+                                      "--oversubscribe",
+                                      "--machinefile"};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (has_word(words, n_words, own[i])) {
+            return false;
+        }
+    }
+    return str_eq(base_name(words[0]), "mpirun") || str_eq(base_name(words[0]), "mpiexec");
+}
+
 const char *init_guess_profile(const char *const *words, size_t n_words, const char *script,
                                const char **ret_why)
 {
@@ -61,6 +86,10 @@ const char *init_guess_profile(const char *const *words, size_t n_words, const c
         has_word(words, n_words, "torch.distributed.launch")) {
         *ret_why = "the command is torchrun";
         return "torchrun";
+    }
+    if (is_plain_mpirun(words, n_words)) {
+        *ret_why = "the command is mpirun without hosts";
+        return "open-mpi";
     }
     if (is_mpi(base_name(words[0]))) {
         *ret_why = "the command starts its own processes";
@@ -100,7 +129,7 @@ struct shape {
 static const struct shape shapes[] = {
     {"torchrun", false, "torch-ddp"},       {"tf-config", false, "keras"},
     {"tf-config-chief", true, "keras"},     {"paddle-fluid", true, "paddle-fluid"},
-    {"paddle-fleet", false, "paddle-perf"},
+    {"paddle-fleet", false, "paddle-perf"}, {"open-mpi", false, "mpi"},
 };
 
 static struct shape shape_of(const char *profile)
@@ -234,7 +263,7 @@ static void put_rest(struct buf *out, const struct init_params *p, const char *n
                               : "  sweep:\n    grid: {workers: [");
     if (!has_servers) {
         buf_puts(out,
-                 is_mpi(base_name(p->words[0]))
+                 is_mpi(base_name(p->words[0])) && !str_eq(p->profile, "open-mpi")
                      ? "1]}  # one launcher; its own options say how many processes it starts\n"
                      : "1, 2]}\n");
         buf_puts(out, "  roles:\n    worker: {replicas: {from: workers}}\n");

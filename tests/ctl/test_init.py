@@ -56,6 +56,8 @@ class Init(cli.CliCase):
             (["torchrun", "train.py"], None, "torchrun", "the command is torchrun"),
             (["python3", "-m", "torch.distributed.run", "x.py"], None, "torchrun", "the command is torchrun"),
             (["mpirun", "-np", "2", "./train"], None, "none", "the command starts its own processes"),
+            (["mpirun", "--hostfile", "h", "./train"], None, "none", "the command starts its own processes"),
+            (["/opt/bin/mpirun", "./train"], None, "open-mpi", "the command is mpirun without hosts"),
             (["train.py"], "import torch.distributed as dist", "torchrun", "the script names torch.distributed"),
             (["train.py"], "s = tf.distribute.MultiWorkerMirroredStrategy()", "tf-config", "the script names MultiWorkerMirroredStrategy"),
             (["train.py"], "os.environ['TF_CONFIG']; ParameterServerStrategy", "tf-config-chief", "the script names ParameterServerStrategy"),
@@ -71,8 +73,11 @@ class Init(cli.CliCase):
                 text, _ = self.init("--", *words)
                 self.assertEqual(self.line(text, "profile"), profile)
                 self.assertIn(f"guessed: {why}\n", text)
-        text, _ = self.init("--", "mpirun", "x")
+        text, _ = self.init("--", "mpirun", "-np", "2", "x")
         self.assertIn("grid: {workers: [1]}", text)
+        text, _ = self.init("--", "mpirun", "x")
+        self.assertIn("grid: {workers: [1, 2]}", text)
+        self.assertEqual("mpi", self.line(text, "log"))
 
     def test_what_is_refused(self):
         lone = self.folder / "place" / "profiles" / "lone"
