@@ -4,6 +4,7 @@
 #include "ctl/reference.h"
 #include "ctl/show.h"
 #include "ctl/verbs.h"
+#include "result/pivot.h"
 
 typedef enum exit_code show_fn(const struct cli *cli, const struct result *result);
 
@@ -42,8 +43,81 @@ static enum exit_code take_reference(const struct cli *cli, struct reference **r
     return reference_open(name, ret);
 }
 
+/* --rows, --columns, --cells, --ratio, --price: any of them asks for a table over axes. */
+struct wanted_pivot {
+    bool is_wanted;
+    struct pivot_params params;
+};
+
+static enum exit_code take_figure(const struct cli *cli, enum pivot_figure *ret)
+{
+    const bool has_price = args_has(&cli->args, "price");
+    const char *word = args_get(&cli->args, "cells",
+                                pivot_figure_names[has_price ? PIVOT_COST : PIVOT_THROUGHPUT]);
+    for (int i = 0; i < PIVOT_FIGURE_COUNT; i++) {
+        if (str_eq(word, pivot_figure_names[i])) {
+            *ret = (enum pivot_figure)i;
+            return EXIT_OK;
+        }
+    }
+    struct buf names = BUF_INIT;
+    for (int i = 0; i < PIVOT_FIGURE_COUNT; i++) {
+        buf_printf(&names, "%s%s", i == 0 ? "write one of " : ", ", pivot_figure_names[i]);
+    }
+    const enum exit_code code =
+        cli_error(EXIT_USAGE, buf_cstr(&names), "--cells '%s' is not known", word);
+    buf_done(&names);
+    return code;
+}
+
+static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret)
+{
+    static const char *const options[] = {"rows", "columns", "cells", "ratio", "price"};
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        ret->is_wanted = ret->is_wanted || args_has(&cli->args, options[i]);
+    }
+    if (!ret->is_wanted) {
+        return EXIT_OK;
+    }
+    if (args_has(&cli->args, "by") || args_has(&cli->args, "reference")) {
+        return cli_error(EXIT_USAGE, "ask for one of them at a time",
+                         "--rows, --columns, --cells, --ratio and --price make a table of their "
+                         "own, without --by and --reference");
+    }
+    const char *price = args_get(&cli->args, "price", NULL);
+    if (price != NULL && pivot_price_parse(price, &ret->params.price) < 0) {
+        return cli_error(EXIT_USAGE, "for example --price 0.05/cpu-hour or --price 0.2/pod-hour",
+                         "--price '%s' is not an amount a CPU hour or a pod hour", price);
+    }
+    ret->params.rows = args_get(&cli->args, "rows", NULL);
+    ret->params.columns = args_get(&cli->args, "columns", NULL);
+    ret->params.ratio = args_get(&cli->args, "ratio", NULL);
+    enum exit_code code = take_figure(cli, &ret->params.figure);
+    if (code == EXIT_OK && price != NULL && ret->params.figure != PIVOT_COST) {
+        code = cli_error(EXIT_USAGE, "remove --price, or write --cells cost",
+                         "--price goes with --cells cost (got --cells %s)",
+                         pivot_figure_names[ret->params.figure]);
+    }
+    return code;
+}
+
+static enum exit_code pivot(const struct cli *cli, const struct pivot_params *params,
+                            const struct result *result)
+{
+    struct pivot *p = NULL;
+    const char *fix = NULL;
+    struct err err = {0};
+    if (pivot_new(result, params, &p, &fix, &err) < 0) {
+        return cli_error(EXIT_USAGE, fix, "%s", err.msg);
+    }
+    const enum exit_code code = show_pivot(cli, p);
+    pivot_free(p);
+    return code;
+}
+
 static enum exit_code run(struct cli *cli)
 {
+    struct wanted_pivot wanted = {0};
     struct reference *reference = NULL;
     show_fn *show = NULL;
     struct backend *b = NULL;
@@ -51,6 +125,9 @@ static enum exit_code run(struct cli *cli)
     enum exit_code code = take_by(cli, &show);
     if (code == EXIT_OK) {
         code = take_reference(cli, &reference);
+    }
+    if (code == EXIT_OK) {
+        code = take_pivot(cli, &wanted);
     }
     if (code == EXIT_OK) {
         code = backend_open(cli, &b);
@@ -62,7 +139,7 @@ static enum exit_code run(struct cli *cli)
         code = loaded_run_check(cli, &run);
     }
     if (code == EXIT_OK) {
-        code = show(cli, run.result);
+        code = wanted.is_wanted ? pivot(cli, &wanted.params, run.result) : show(cli, run.result);
     }
     if (code == EXIT_OK && reference != NULL) {
         code = reference_show_beside(cli, reference, run.result);
@@ -76,6 +153,13 @@ static enum exit_code run(struct cli *cli)
 static const struct arg_opt opts[] = {
     {"by", 0, "point|node|curve",
      "Print a row for each point (the default), for each node, or the models of each curve"},
+    {"rows", 0, "AXIS,...", "Print one figure as a table: what its rows are (swept names, system)"},
+    {"columns", 0, "AXIS,...", "And what its columns are; what varies and is not named is a row"},
+    {"cells", 0, "FIGURE",
+     "throughput (the default), speedup, efficiency, efficiency-per-pod, efficiency-per-cpu, "
+     "price-index, cost, exchange-share"},
+    {"ratio", 0, "AXIS=A/B", "Divide each cell at A by the one at B, for example system=a/b"},
+    {"price", 0, "AMOUNT/UNIT", "Print what a million samples cost: 0.05/cpu-hour, 0.2/pod-hour"},
     {"reference", 0, "SET", "Print a set of published figures beside it; see: benchctl reference"},
 };
 
@@ -86,11 +170,13 @@ const struct verb verb_results = {
     .examples = "  benchctl results 7k3fq\n"
                 "  benchctl results vgg16-pserver-sweep-7k3fq -o csv > results.csv\n"
                 "  benchctl results 7k3fq --by node\n"
+                "  benchctl results 7k3fq --cells efficiency --rows trainers --columns system\n"
+                "  benchctl results 7k3fq --ratio system=fluid/tensorflow -o wide\n"
                 "  benchctl results 7k3fq --reference paddle-vgg16-cpu-2018\n"
                 "  benchctl results 7k3fq --store sqlite:results.db -o json\n",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
-    .formats = SHOW_FORMATS,
+    .formats = "text|wide|markdown|csv|json",
     .min_words = 1,
     .max_words = 1,
     .run = run,

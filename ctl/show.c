@@ -26,6 +26,7 @@ struct report_opts show_opts(const struct cli *cli)
         .columns = show_columns(STDOUT_FILENO),
         .color = cli->color_stdout,
         .ascii = cli->ascii,
+        .wide = cli_output_is(cli, "wide"),
     };
 }
 
@@ -77,6 +78,24 @@ enum exit_code show_curves(const struct cli *cli, const struct result *result)
     } else {
         const struct report_opts opts = show_opts(cli);
         report_curves_text(result, &opts, &out);
+    }
+    enum exit_code code = cli_print(&out);
+    buf_done(&out);
+    return code;
+}
+
+enum exit_code show_pivot(const struct cli *cli, const struct pivot *pivot)
+{
+    struct buf out = BUF_INIT;
+    if (cli_output_is(cli, "json")) {
+        report_pivot_json(pivot, &out);
+    } else if (cli_output_is(cli, "csv")) {
+        report_pivot_csv(pivot, &out);
+    } else if (cli_output_is(cli, "markdown")) {
+        report_pivot_markdown(pivot, &out);
+    } else {
+        const struct report_opts opts = show_opts(cli);
+        report_pivot_text(pivot, &opts, &out);
     }
     enum exit_code code = cli_print(&out);
     buf_done(&out);

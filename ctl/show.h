@@ -11,6 +11,8 @@ enum exit_code show_result(const struct cli *cli, const struct result *result);
 /* The same by node, and by curve; `-o json` has all in one document. */
 enum exit_code show_nodes(const struct cli *cli, const struct result *result);
 enum exit_code show_curves(const struct cli *cli, const struct result *result);
+struct pivot;
+enum exit_code show_pivot(const struct cli *cli, const struct pivot *pivot);
 struct comparison;
 enum exit_code show_comparison(const struct cli *cli, const struct comparison *comparison);
 /* EXIT_RUN_FAILED if the run or a trial failed, else EXIT_THRESHOLD if a threshold was missed or

@@ -78,10 +78,13 @@ static struct table *models_of(const struct curve *c)
     return NULL;
 }
 
-/* "Contradicted by the trials: Amdahl (p 0.0007), ...; not fitted: Exchange (SameLoad)." Appends nothing
- * where all hold. */
+/* "Contradicted by the trials: Amdahl (p 0.0007), ... Not fitted: Exchange (SameLoad)." Appends nothing
+ * where all hold, or where the curve's sentence says why there are none. */
 static void put_states(const struct curve *c, struct buf *out)
 {
+    if (c->n_trusted < SCALING_MIN_SIZES) {
+        return;
+    }
     size_t n = 0;
     for (int m = 0; m < SCALING_MODEL_COUNT; m++) {
         const struct scaling_fit *f = &c->fits[m];

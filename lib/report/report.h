@@ -15,6 +15,7 @@ struct report_opts {
     unsigned columns; /* width of the terminal; 0: 80 */
     bool color;
     bool ascii; /* no glyphs beyond ASCII */
+    bool wide;  /* tables as wide as they are, with all columns */
 };
 
 /* text.c, markdown.c, csv.c and json.c have one form each. */
@@ -30,6 +31,12 @@ void report_nodes_csv(const struct result *r, struct buf *out);
 void report_curves_text(const struct result *r, const struct report_opts *opts, struct buf *out);
 void report_curves_markdown(const struct result *r, struct buf *out);
 void report_curves_csv(const struct result *r, struct buf *out);
+/* A table of one figure over any axes (result/pivot.h), in pivot.c. */
+struct pivot;
+void report_pivot_text(const struct pivot *p, const struct report_opts *opts, struct buf *out);
+void report_pivot_markdown(const struct pivot *p, struct buf *out);
+void report_pivot_csv(const struct pivot *p, struct buf *out);
+void report_pivot_json(const struct pivot *p, struct buf *out);
 /* The document of docs/contracts/result.md, indented, with a final newline. */
 void report_json(const struct result *r, struct buf *out);
 

@@ -14,6 +14,7 @@ struct terminal terminal_of(const struct report_opts *opts)
         .columns = opts->columns == 0 ? DEFAULT_COLUMNS : opts->columns,
         .color = opts->color,
         .ascii = opts->ascii,
+        .wide = opts->wide,
     };
 }
 
@@ -58,10 +59,10 @@ void terminal_wrapped(struct buf *out, const struct terminal *t, const char *tex
 
 bool terminal_table(struct buf *out, const struct terminal *t, struct table *table)
 {
-    if (table_width(table) > t->columns) {
+    if (!t->wide && table_width(table) > t->columns) {
         table_set_gap(table, TERMINAL_TIGHT_GAP);
     }
-    if (table_width(table) > t->columns) {
+    if (!t->wide && table_width(table) > t->columns) {
         return false;
     }
     buf_putc(out, '\n');

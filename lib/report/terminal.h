@@ -19,6 +19,7 @@
 struct terminal {
     unsigned columns;
     bool color, ascii;
+    bool wide; /* tables are not held to the width */
 };
 
 struct terminal terminal_of(const struct report_opts *opts); /* with the usual width */

@@ -45,6 +45,30 @@ class Report(cli.CliCase):
         done = self.ctl("run", "-f", "again.json", "--store", self.store, "-o", "json")
         self.assertEqual(len(json.loads(done.stdout)["points"]), 4)
 
+    def results(self, *args, **keys):
+        return self.ctl("results", self.name, *args, "--store", self.store, **keys)
+
+    def test_tables_over_axes(self):
+        points = {(p["parameters"]["pservers"], p["parameters"]["trainers"]): p["throughput"]["value"]
+                  for p in json.loads(self.results("-o", "json").stdout)["points"]}
+        table = json.loads(self.results("--ratio", "trainers=2/1", "-o", "json").stdout)
+        self.assertEqual((table["kind"], table["ratio"], table["columns"]), ("BenchmarkPivot", "trainers=2/1", ["pservers"]))
+        for cell in table["cells"]:
+            pservers = int(cell["at"]["pservers"])
+            self.assertAlmostEqual(points[pservers, 2] / points[pservers, 1], cell["value"])
+            self.assertLess(cell["low"], cell["high"])
+        self.assertIn("Price index N / S^2, by pservers (rows)", self.results("--cells", "price-index", "--columns", "trainers").stdout)
+        self.assertIn("Cost of a million samples, at 0.2000 a pod hour", self.results("--price", "0.2/pod-hour").stdout)
+        done = self.results("--rows", "gpus", code=2)
+        self.assertIn("this run has no axis 'gpus'; it has system, pservers, trainers", done.stderr)
+        self.assertIn("..", self.results("--cells", "efficiency", "-o", "wide").stdout)  # intervals
+        self.assertIn("EFF/POD", self.results("-o", "wide").stdout)
+
+    def test_models_of_each_curve(self):
+        self.assertIn("no model: 2 numbers of trainers, 3 are needed", " ".join(self.results("--by", "curve").stdout.split()))
+        self.assertIn(",FewSizes,false,,,,,,", self.results("--by", "curve", "-o", "csv").stdout)
+        self.assertEqual(2, len(json.loads(self.results("--by", "curve", "-o", "json").stdout)["curves"]))
+
     def test_charts_are_documents(self):
         for chart in ("throughput", "efficiency", "resources", "trials"):
             root = xml.etree.ElementTree.fromstring(self.report(self.name, "-o", "svg", "--chart", chart).stdout)

@@ -1,0 +1,526 @@
+/* See pivot.h. */
+#include "result/pivot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/str.h"
+#include "result/phases.h"
+#include "result/resources.h"
+
+#define MAX_CELLS 1000000
+#define S_PER_HOUR 3600
+#define COST_SAMPLES 1e6
+
+static const char system_axis[] = "system";
+
+const char *const pivot_figure_names[PIVOT_FIGURE_COUNT] = {
+    [PIVOT_THROUGHPUT] = "throughput",
+    [PIVOT_SPEEDUP] = "speedup",
+    [PIVOT_EFFICIENCY] = "efficiency",
+    [PIVOT_EFFICIENCY_PER_POD] = "efficiency-per-pod",
+    [PIVOT_EFFICIENCY_PER_CPU] = "efficiency-per-cpu",
+    [PIVOT_PRICE_INDEX] = "price-index",
+    [PIVOT_COST] = "cost",
+    [PIVOT_EXCHANGE] = "exchange-share",
+};
+
+bool pivot_figure_is_percent(enum pivot_figure figure)
+{
+    return figure == PIVOT_EFFICIENCY || figure == PIVOT_EFFICIENCY_PER_POD ||
+           figure == PIVOT_EFFICIENCY_PER_CPU || figure == PIVOT_EXCHANGE;
+}
+
+int pivot_price_parse(const char *text, struct pivot_price *ret)
+{
+    const char *slash = strchr(text, '/');
+    if (slash == NULL) {
+        return -EINVAL;
+    }
+    _cleanup_(freep) char *number = xstrndup(text, (size_t)(slash - text));
+    struct pivot_price price = {
+        .unit = str_eq(slash, "/cpu-hour")   ? PIVOT_PRICE_CPU_HOUR
+                : str_eq(slash, "/pod-hour") ? PIVOT_PRICE_POD_HOUR
+                                             : PIVOT_PRICE_NONE,
+    };
+    if (price.unit == PIVOT_PRICE_NONE || parse_f64(number, &price.amount) < 0 ||
+        price.amount <= 0) {
+        return -EINVAL;
+    }
+    *ret = price;
+    return 0;
+}
+
+/* ---- axes ---- */
+
+static bool is_system(const char *axis)
+{
+    return axis == system_axis;
+}
+
+static bool same_on(const char *axis, const struct point *a, const struct point *b)
+{
+    return is_system(axis) ? a->system == b->system
+                           : value_eq(params_get(&a->params, axis), params_get(&b->params, axis));
+}
+
+void pivot_put_value(const struct pivot *p, const char *axis, const struct point *point,
+                     struct buf *out)
+{
+    if (is_system(axis)) {
+        buf_puts(out, p->result->def->spec->systems.items[point->system].name);
+    } else {
+        value_format(params_get(&point->params, axis), out);
+    }
+}
+
+static uint32_t n_points(const struct pivot *p)
+{
+    return p->result->def->matrix.n_swept;
+}
+
+static const struct point *point_at(const struct pivot *p, uint32_t i)
+{
+    return p->result->points[i].point;
+}
+
+static bool varies(const struct pivot *p, const char *axis)
+{
+    for (uint32_t i = 1; i < n_points(p); i++) {
+        if (!same_on(axis, point_at(p, 0), point_at(p, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The axis of this name, borrowed from the result; NULL: there is none. */
+static const char *find_axis(const struct pivot *p, const char *name, size_t len)
+{
+    if (len == strlen(system_axis) && strncmp(name, system_axis, len) == 0) {
+        return system_axis;
+    }
+    vec_each (const struct param, param, &point_at(p, 0)->params.list) {
+        if (strlen(param->name) == len && strncmp(name, param->name, len) == 0) {
+            return param->name;
+        }
+    }
+    return NULL;
+}
+
+static bool is_used(const struct pivot *p, const char *axis)
+{
+    bool used = p->ratio_axis == axis;
+    vec_each (const char *const, a, &p->rows) {
+        used = used || *a == axis;
+    }
+    vec_each (const char *const, a, &p->columns) {
+        used = used || *a == axis;
+    }
+    return used;
+}
+
+static int no_axis(const struct pivot *p, const char *name, size_t len, struct err *err)
+{
+    struct buf axes = BUF_INIT;
+    vec_each (const struct param, param, &point_at(p, 0)->params.list) {
+        buf_printf(&axes, ", %s", param->name);
+    }
+    const int r = err_set(err, EINVAL, "this run has no axis '%.*s'; it has system%s", (int)len,
+                          name, buf_cstr(&axes));
+    buf_done(&axes);
+    return r;
+}
+
+/* Reads "a,b" into rows or columns. */
+static int take_axes(struct pivot *p, const char *text, bool is_rows, struct err *err)
+{
+    while (text != NULL) {
+        const size_t len = strcspn(text, ",");
+        const char *axis = find_axis(p, text, len);
+        if (axis == NULL) {
+            return no_axis(p, text, len, err);
+        }
+        if (is_used(p, axis)) {
+            return err_set(err, EINVAL, "the axis '%s' is named twice", axis);
+        }
+        if (is_rows) {
+            *vec_push(&p->rows) = axis;
+        } else {
+            *vec_push(&p->columns) = axis;
+        }
+        text = text[len] == ',' ? text + len + 1 : NULL;
+    }
+    return 0;
+}
+
+static bool has_value(const struct pivot *p, const char *axis, const char *value)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < n_points(p) && !has; i++) {
+        struct buf text = BUF_INIT;
+        pivot_put_value(p, axis, point_at(p, i), &text);
+        has = str_eq(buf_cstr(&text), value);
+        buf_done(&text);
+    }
+    return has;
+}
+
+/* "AXIS=A/B"; a value may hold a slash: the one that leaves two values of the axis. */
+static int take_ratio(struct pivot *p, const char *text, struct err *err)
+{
+    const size_t len = strcspn(text, "=");
+    const char *axis = find_axis(p, text, len);
+    if (text[len] == '\0') {
+        return err_set(err, EINVAL, "the ratio '%s' is not AXIS=A/B", text);
+    }
+    if (axis == NULL) {
+        return no_axis(p, text, len, err);
+    }
+    const char *values = text + len + 1;
+    for (const char *slash = values; (slash = strchr(slash, '/')) != NULL; slash++) {
+        _cleanup_(freep) char *a = xstrndup(values, (size_t)(slash - values));
+        if (has_value(p, axis, a) && has_value(p, axis, slash + 1) && !str_eq(a, slash + 1)) {
+            p->ratio_axis = axis;
+            p->ratio_a = take_ptr(a);
+            p->ratio_b = xstrdup(slash + 1);
+            return 0;
+        }
+    }
+    return err_set(err, EINVAL, "'%s' does not name two values of %s with a slash between them",
+                   values, axis);
+}
+
+/* Axes that are named nowhere: the last is a column where no column is, the others are rows. */
+static void add_axes(struct pivot *p, bool has_rows, bool has_columns)
+{
+    VEC(const char *) left = {0};
+    if (!is_used(p, system_axis) && varies(p, system_axis)) {
+        *vec_push(&left) = system_axis;
+    }
+    vec_each (const struct param, param, &point_at(p, 0)->params.list) {
+        if (!is_used(p, param->name) && varies(p, param->name)) {
+            *vec_push(&left) = param->name;
+        }
+    }
+    for (size_t i = 0; i < left.len; i++) {
+        const bool is_column = !has_columns && (has_rows || i + 1 == left.len);
+        if (is_column) {
+            *vec_push(&p->columns) = left.items[i];
+        } else {
+            *vec_push(&p->rows) = left.items[i];
+        }
+    }
+    vec_done(&left);
+}
+
+/* ---- cells ---- */
+
+/* factor / x^power, as exact as x. */
+static struct estimate inverse_of(const struct estimate *x, double factor, double power)
+{
+    if (!x->known || !(x->value > 0) || !isfinite(factor)) {
+        return (struct estimate){0};
+    }
+    struct estimate e = {.known = true, .value = factor / pow(x->value, power)};
+    if (x->has_interval && x->low > 0) {
+        e.has_interval = true;
+        e.low = factor / pow(x->high, power);
+        e.high = factor / pow(x->low, power);
+        e.method = x->method;
+    }
+    return e;
+}
+
+static struct estimate price_index_of(const struct result *r, const struct point_result *p)
+{
+    const struct point *base = r->points[p->point->baseline_index].point;
+    const double n = point_training_replicas(p->point), n_base = point_training_replicas(base);
+    return inverse_of(&p->speedup.estimate, n / n_base, 2);
+}
+
+static struct estimate cost_of(const struct pivot *pivot, const struct point_result *p)
+{
+    const double n =
+        pivot->price.unit == PIVOT_PRICE_CPU_HOUR ? p->cpus : (double)resources_pods(p->point);
+    return inverse_of(&p->throughput.estimate, pivot->price.amount * n / S_PER_HOUR * COST_SAMPLES,
+                      1);
+}
+
+static struct estimate exchange_of(const struct point_result *p)
+{
+    const struct step_means m = phases_of(p);
+    return (struct estimate){
+        .known = m.n_replicas > 0 && m.step_ns > 0,
+        .value = m.step_ns > 0 ? phases_exchange_ns(&m) / m.step_ns : 0,
+    };
+}
+
+static struct estimate figure_at(const struct pivot *pivot, const struct point_result *p)
+{
+    switch (pivot->figure) {
+    case PIVOT_THROUGHPUT:
+        return p->throughput.estimate;
+    case PIVOT_SPEEDUP:
+        return p->speedup.estimate;
+    case PIVOT_EFFICIENCY:
+        return p->efficiency.estimate;
+    case PIVOT_EFFICIENCY_PER_POD:
+        return p->efficiency_per_pod.estimate;
+    case PIVOT_EFFICIENCY_PER_CPU:
+        return p->efficiency_per_cpu.estimate;
+    case PIVOT_PRICE_INDEX:
+        return price_index_of(pivot->result, p);
+    case PIVOT_COST:
+        return cost_of(pivot, p);
+    case PIVOT_EXCHANGE:
+        return exchange_of(p);
+    }
+    return (struct estimate){0};
+}
+
+static bool is_at(const struct pivot *p, const struct point *point, const char *value)
+{
+    struct buf text = BUF_INIT;
+    pivot_put_value(p, p->ratio_axis, point, &text);
+    const bool is = str_eq(buf_cstr(&text), value);
+    buf_done(&text);
+    return is;
+}
+
+/* The point at B that is like this one on all other axes; NULL: none. */
+static const struct point_result *partner_of(const struct pivot *p, const struct point *a)
+{
+    for (uint32_t i = 0; i < n_points(p); i++) {
+        const struct point *b = point_at(p, i);
+        bool is_like = is_system(p->ratio_axis) || a->system == b->system;
+        vec_each (const struct param, param, &a->params.list) {
+            const bool divides = !is_system(p->ratio_axis) && str_eq(param->name, p->ratio_axis);
+            is_like = is_like && (divides || same_on(param->name, a, b));
+        }
+        if (is_like && is_at(p, b, p->ratio_b)) {
+            return &p->result->points[i];
+        }
+    }
+    return NULL;
+}
+
+/* Throughputs of two points are independent, so their ratio has an interval; of other figures the
+ * baseline may be in both. */
+static struct estimate ratio_at(const struct pivot *p, const struct point_result *a,
+                                const struct point_result *b)
+{
+    if (p->figure == PIVOT_THROUGHPUT) {
+        return str_eq(a->throughput.unit, b->throughput.unit)
+                   ? stats_ratio(&a->throughput.estimate, &b->throughput.estimate, 1)
+                   : (struct estimate){0};
+    }
+    const struct estimate x = figure_at(p, a), y = figure_at(p, b);
+    const bool known = x.known && y.known && y.value > 0;
+    return (struct estimate){.known = known, .value = known ? x.value / y.value : 0};
+}
+
+/* ---- the table ---- */
+
+/* The value of each point on the axes, as numbers in the order in which values first appear. */
+struct ranks {
+    size_t n_axes;
+    uint32_t *of; /* n_axes numbers for each point; owned */
+};
+
+static struct ranks ranks_new(const struct pivot *p, const char *const *axes, size_t n_axes)
+{
+    struct ranks ranks = {n_axes, xnew_array(uint32_t, n_axes * n_points(p) + 1)};
+    for (size_t k = 0; k < n_axes; k++) {
+        VEC(uint32_t) firsts = {0};
+        for (uint32_t i = 0; i < n_points(p); i++) {
+            size_t v = 0;
+            while (v < firsts.len &&
+                   !same_on(axes[k], point_at(p, firsts.items[v]), point_at(p, i))) {
+                v++;
+            }
+            if (v == firsts.len) {
+                *vec_push(&firsts) = i;
+            }
+            ranks.of[i * n_axes + k] = (uint32_t)v;
+        }
+        vec_done(&firsts);
+    }
+    return ranks;
+}
+
+static int compare_ranks(const struct ranks *ranks, uint32_t a, uint32_t b)
+{
+    for (size_t k = 0; k < ranks->n_axes; k++) {
+        const uint32_t x = ranks->of[a * ranks->n_axes + k], y = ranks->of[b * ranks->n_axes + k];
+        if (x != y) {
+            return x < y ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+static int by_ranks(const void *a, const void *b, void *ranks)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    const int order = compare_ranks(ranks, x, y);
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+/* Points that have a cell: all, or those at A. */
+struct cell_points {
+    VEC(uint32_t) list;
+};
+
+/* Numbers the rows, or columns, of these points: ret_at[i] of the i-th of the list. */
+static void number_heads(const struct pivot *p, const struct cell_points *points,
+                         const char *const *axes, size_t n_axes, size_t *ret_at,
+                         const struct point ***ret_heads, size_t *ret_n)
+{
+    const size_t n = points->list.len;
+    struct ranks ranks = ranks_new(p, axes, n_axes);
+    uint32_t *sorted = xnew_array(uint32_t, n + 1);
+    size_t *head_of = xnew_array(size_t, n_points(p));
+    const struct point **heads = xnew_array(const struct point *, n + 1);
+    size_t n_heads = 0;
+    if (n > 0) {
+        memcpy(sorted, points->list.items, n * sizeof(*sorted));
+        qsort_r(sorted, n, sizeof(*sorted), by_ranks, &ranks);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || compare_ranks(&ranks, sorted[i - 1], sorted[i]) != 0) {
+            heads[n_heads++] = point_at(p, sorted[i]);
+        }
+        head_of[sorted[i]] = n_heads - 1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        ret_at[i] = head_of[points->list.items[i]];
+    }
+    *ret_heads = heads;
+    *ret_n = n_heads;
+    free(head_of);
+    free(sorted);
+    free(ranks.of);
+}
+
+static struct pivot_summary summary_of(const struct estimate *cells, size_t n)
+{
+    struct pivot_summary s = {0, NAN, NAN, NAN, NAN};
+    _cleanup_(freep) double *values = xnew_array(double, n + 1);
+    _cleanup_(freep) struct estimate *known = xnew_array(struct estimate, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        if (cells[i].known) {
+            known[s.n] = cells[i];
+            values[s.n++] = cells[i].value;
+            s.least = fmin(s.least, cells[i].value);
+            s.most = fmax(s.most, cells[i].value);
+        }
+    }
+    if (s.n > 0) {
+        s.median = stats_median(values, s.n).value;
+        const struct estimate geomean = stats_geomean(known, s.n);
+        s.geomean = geomean.known ? geomean.value : NAN;
+    }
+    return s;
+}
+
+static void summarise(struct pivot *p)
+{
+    const size_t n_rows = p->row_heads.len, n_columns = p->column_heads.len;
+    p->row_summaries = xnew_array(struct pivot_summary, n_rows + 1);
+    for (size_t i = 0; i < n_rows; i++) {
+        p->row_summaries[i] = summary_of(&p->cells[i * n_columns], n_columns);
+    }
+    p->whole = summary_of(p->cells, n_rows * n_columns);
+}
+
+static int fill(struct pivot *p, struct err *err)
+{
+    struct cell_points points = {0};
+    for (uint32_t i = 0; i < n_points(p); i++) {
+        if (p->ratio_axis == NULL || is_at(p, point_at(p, i), p->ratio_a)) {
+            *vec_push(&points.list) = i;
+        }
+    }
+    const size_t n = points.list.len;
+    _cleanup_(freep) size_t *rows = xnew_array(size_t, n + 1), *columns = xnew_array(size_t, n + 1);
+    number_heads(p, &points, p->rows.items, p->rows.len, rows, &p->row_heads.items,
+                 &p->row_heads.len);
+    number_heads(p, &points, p->columns.items, p->columns.len, columns, &p->column_heads.items,
+                 &p->column_heads.len);
+    if (p->row_heads.len > MAX_CELLS / p->column_heads.len) {
+        vec_done(&points.list);
+        return err_set(err, ERANGE, "the table would have %zu rows and %zu columns",
+                       p->row_heads.len, p->column_heads.len);
+    }
+    p->cells = xnew_array(struct estimate, p->row_heads.len * p->column_heads.len);
+    for (size_t i = 0; i < n; i++) {
+        const struct point_result *a = &p->result->points[points.list.items[i]];
+        const struct point_result *b = p->ratio_axis == NULL ? NULL : partner_of(p, a->point);
+        p->cells[rows[i] * p->column_heads.len + columns[i]] = p->ratio_axis == NULL
+                                                                   ? figure_at(p, a)
+                                                               : b == NULL ? (struct estimate){0}
+                                                                           : ratio_at(p, a, b);
+    }
+    vec_done(&points.list);
+    summarise(p);
+    return 0;
+}
+
+static void name_unit(struct pivot *p)
+{
+    bool is_mixed;
+    p->has_summaries =
+        p->ratio_axis != NULL || (p->figure != PIVOT_THROUGHPUT && p->figure != PIVOT_COST);
+    p->unit = p->has_summaries          ? "ratio"
+              : p->figure == PIVOT_COST ? "a million"
+                                        : result_unit(p->result, &is_mixed);
+}
+
+int pivot_new(const struct result *r, const struct pivot_params *params, struct pivot **ret,
+              const char **ret_fix, struct err *err)
+{
+    struct pivot *p = xnew(struct pivot);
+    *p = (struct pivot){.result = r, .figure = params->figure, .price = params->price};
+    *ret_fix = "name swept parameters or system, with commas between them";
+    int code = 0;
+    if (p->figure == PIVOT_COST && p->price.unit == PIVOT_PRICE_NONE) {
+        *ret_fix = "add for example --price 0.05/cpu-hour or --price 0.2/pod-hour";
+        code = err_set(err, EINVAL, "a cost needs a price");
+    }
+    if (code == 0 && params->ratio != NULL) {
+        code = take_ratio(p, params->ratio, err);
+        *ret_fix = code < 0 ? "for example --ratio system=a/b" : *ret_fix;
+    }
+    code = code < 0 ? code : take_axes(p, params->rows, true, err);
+    code = code < 0 ? code : take_axes(p, params->columns, false, err);
+    if (code == 0) {
+        add_axes(p, params->rows != NULL, params->columns != NULL);
+        name_unit(p);
+        code = fill(p, err);
+    }
+    if (code < 0) {
+        pivot_free(p);
+        return code;
+    }
+    *ret = p;
+    return 0;
+}
+
+void pivot_free(struct pivot *p)
+{
+    if (p == NULL) {
+        return;
+    }
+    vec_done(&p->rows);
+    vec_done(&p->columns);
+    vec_done(&p->row_heads);
+    vec_done(&p->column_heads);
+    free(p->ratio_a);
+    free(p->ratio_b);
+    free(p->cells);
+    free(p->row_summaries);
+    free(p);
+}

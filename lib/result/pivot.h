@@ -1,0 +1,71 @@
+/* A table of one figure over any axes of a run: what a row is, what a column is, and what divides what
+ * (docs/contracts/result.md, "Pivot"). Pure.
+ *
+ * An axis is "system" or a swept parameter. Axes that are named nowhere and vary become rows, so a cell
+ * is one point, or with a ratio two. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "result/result.h"
+
+enum pivot_figure {
+    PIVOT_THROUGHPUT,
+    PIVOT_SPEEDUP,
+    PIVOT_EFFICIENCY,
+    PIVOT_EFFICIENCY_PER_POD,
+    PIVOT_EFFICIENCY_PER_CPU,
+    PIVOT_PRICE_INDEX, /* N / S^2: by what the price of a sample rises, over what the speed does */
+    PIVOT_COST,        /* of a million samples */
+    PIVOT_EXCHANGE,    /* share of a trainer's step */
+};
+#define PIVOT_FIGURE_COUNT 8
+extern const char
+    *const pivot_figure_names[PIVOT_FIGURE_COUNT]; /* "throughput", "price-index", ... */
+bool pivot_figure_is_percent(enum pivot_figure figure);
+
+enum pivot_price_unit { PIVOT_PRICE_NONE, PIVOT_PRICE_CPU_HOUR, PIVOT_PRICE_POD_HOUR };
+struct pivot_price {
+    enum pivot_price_unit unit;
+    double amount;
+};
+/* "0.05/cpu-hour" or "0.2092/pod-hour", above 0. -EINVAL: anything else. */
+int pivot_price_parse(const char *text, struct pivot_price *ret);
+
+struct pivot_params {
+    const char *rows, *columns; /* axes, with commas between them; NULL: not said */
+    enum pivot_figure figure;
+    const char *ratio; /* "AXIS=A/B": the figure at A over that at B, all else equal; NULL: none */
+    struct pivot_price price; /* PIVOT_COST needs it */
+};
+
+struct pivot_summary { /* over the cells that are known; n 0: none, and the rest is NaN */
+    size_t n;
+    double median, geomean, least, most;
+};
+
+struct pivot {
+    const struct result *result; /* borrowed */
+    enum pivot_figure figure;
+    struct pivot_price price;
+    const char *unit;                /* of a cell: "samples/s", "ratio", ...; static */
+    VEC(const char *) rows, columns; /* axes; borrowed from the result */
+    const char *ratio_axis;          /* NULL: no ratio */
+    char *ratio_a, *ratio_b;         /* owned */
+    VEC(const struct point *) row_heads, column_heads; /* a point with the values of each */
+    struct estimate *cells;                            /* row by row; owned */
+    bool has_summaries;                  /* the figure has no unit, so cells may be put together */
+    struct pivot_summary *row_summaries; /* owned */
+    struct pivot_summary whole;
+};
+/* -EINVAL: an axis or a value that the run does not have, an axis twice, no price; -ERANGE: too many cells.
+ * *ret_fix is static. */
+int pivot_new(const struct result *r, const struct pivot_params *params, struct pivot **ret,
+              const char **ret_fix, struct err *err);
+void pivot_free(struct pivot *p); /* NULL is fine */
+/* Appends a point's value on an axis. */
+void pivot_put_value(const struct pivot *p, const char *axis, const struct point *point,
+                     struct buf *out);

@@ -1,0 +1,321 @@
+/* Tables over any axes, result/pivot.c and report/pivot.c: the whole of a published sheet of 2017, as it was
+ * typed and as its source has it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/report.h"
+#include "result/pivot.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../golden_csv.h"
+#include "report_runs.h"
+
+/* ---- the TensorFlow benchmarks of 2017: 2 batch sizes, 2 data sets, 2 machines, 2 models, 4 sizes ---- */
+
+static const char parameters[] =
+    "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n"
+    "  parameters:\n"
+    "  - {name: dataset, targets: [{roles: [trainer], paths: [/spec/priorityClassName]}]}\n"
+    "  - {name: machine, targets: [{roles: [trainer], paths: [/spec/schedulerName]}]}\n"
+    "  - {name: model, targets: [{roles: [trainer], paths: [/spec/hostname]}]}\n";
+static const char sweep[] =
+    "{grid: {batch_size: [64, 32], dataset: [synth, real], machine: [dgx-1, "
+    "gce], model: [inception3, resnet50], pservers: [1], trainers: [1, 2, 4, 8]}}";
+
+/* Images a second, in the order of the points. */
+static const double
+    published[64] =
+        {
+            142,  284,  569, 1131, 219,  422,  852, 1734, /* batch 64, synthetic, DGX-1 */
+            30.5, 57.8, 116, 227,  51.9, 99.0, 195, 387,  /* GCE */
+            142,  278,  551, 1079, 218,  425,  853, 1630, /* real */
+            30.6, 58.4, 115, 225,  51.2, 98.8, 194, 381,  128,  259,  520, 995,
+            195,  368,  768, 1485, /* batch 32, synthetic */
+            29.3, 55.0, 109, 216,  49.5, 95.4, 183, 362,  130,  257,  507, 966,
+            193,  369,  760, 1410, 29.5, 55.4, 110, 216,  49.3, 95.3, 186, 359,
+};
+/* What was typed otherwise into the sheet: two digits swapped, three figures rounded. */
+static const struct {
+    size_t point;
+    double typed;
+} slips[] = {{2, 596}, {8, 30}, {9, 58}, {12, 52}};
+
+static void make_sheet(struct fixture *f, bool as_typed)
+{
+    double x[64];
+    memcpy(x, published, sizeof(x));
+    for (size_t i = 0; as_typed && i < sizeof(slips) / sizeof(slips[0]); i++) {
+        x[slips[i].point] = slips[i].typed;
+    }
+    fixture_init(f, sweep, parameters, 0);
+    assert_int_equal(f->def->matrix.n_points, 64);
+    for (uint32_t p = 0; p < 64; p++) {
+        fixture_throughput(f, p, 0, x[p]);
+    }
+    fixture_build(f, RUN_SUCCEEDED);
+}
+
+static struct pivot *make(const struct fixture *f, const struct pivot_params *params)
+{
+    struct pivot *p = NULL;
+    const char *fix = NULL;
+    struct err err = {0};
+    if (pivot_new(f->result, params, &p, &fix, &err) < 0) {
+        fail_msg("%s", err.msg);
+    }
+    return p;
+}
+
+static void assert_rounds_to(double expected, double actual)
+{
+    if (fabs(expected - actual) > 0.005 + 1e-9) {
+        fail_msg("expected %.2f, got %.4f", expected, actual);
+    }
+}
+
+/* Efficiency by GPUs over 16 columns; its last column is the median. */
+static void medians_of_the_sheet(void **state)
+{
+    (void)state;
+    static const double medians[2][3] = {{96.36, 96.04, 93.03}, {96.42, 96.84, 93.02}};
+    static const double geomeans[] = {96.51, 96.15, 93.77};
+    const struct pivot_params params = {.rows = "trainers",
+                                        .columns = "batch_size,dataset,model,machine",
+                                        .figure = PIVOT_EFFICIENCY};
+    for (int typed = 0; typed < 2; typed++) {
+        struct fixture f;
+        make_sheet(&f, typed == 1);
+        struct pivot *p = make(&f, &params);
+        assert_int_equal(p->row_heads.len, 4);
+        assert_int_equal(p->column_heads.len, 16);
+        assert_rounds_to(100, 100 * p->row_summaries[0].median);
+        for (size_t i = 0; i < 3; i++) {
+            assert_int_equal(p->row_summaries[i + 1].n, 16);
+            assert_rounds_to(medians[typed][i], 100 * p->row_summaries[i + 1].median);
+            if (typed == 0) {
+                assert_rounds_to(geomeans[i], 100 * p->row_summaries[i + 1].geomean);
+            }
+        }
+        /* From the left, as the sheet has them: inception3 on DGX-1 at 4 GPUs. */
+        assert_rounds_to(typed ? 104.93 : 100.18, 100 * p->cells[2 * 16].value);
+        pivot_free(p);
+        fixture_done(&f);
+    }
+}
+
+/* The sheet's blocks of ratios, with the medians that it prints: of each number of GPUs, or of all. */
+static void ratios_of_the_sheet(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ratio;
+        enum pivot_figure figure;
+        double first, medians[4], all; /* all 0: not printed */
+    } rows[] = {
+        {"machine=dgx-1/gce", PIVOT_THROUGHPUT, 4.73, {0}, 4.40},
+        {"model=resnet50/inception3", PIVOT_THROUGHPUT, 1.54, {0}, 1.61},
+        {"dataset=synth/real", PIVOT_THROUGHPUT, 1.00, {1.00, 1.00, 1.01, 1.02}, 0},
+        {"batch_size=64/32", PIVOT_SPEEDUP, 1.00, {1.00, 1.01, 1.01, 1.02}, 0},
+    };
+    struct fixture f;
+    make_sheet(&f, true);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct pivot *p =
+            make(&f, &(struct pivot_params){
+                         .rows = "trainers", .figure = rows[i].figure, .ratio = rows[i].ratio});
+        assert_true(p->has_summaries);
+        assert_int_equal(p->whole.n, 32);
+        assert_rounds_to(rows[i].first, p->cells[0].value);
+        for (size_t k = 0; k < 4 && rows[i].all == 0; k++) {
+            assert_rounds_to(rows[i].medians[k], p->row_summaries[k].median);
+        }
+        assert_rounds_to(rows[i].all == 0 ? p->whole.median : rows[i].all, p->whole.median);
+        pivot_free(p);
+    }
+    fixture_done(&f);
+}
+
+/* A system beside another at equal points; what only one has stays empty. */
+static void any_system_beside_any_other(void **state)
+{
+    (void)state;
+    struct fixture f;
+    report_run_find("acceleration")->make(&f);
+    struct pivot *p = make(&f, &(struct pivot_params){.ratio = "system=fluid/v2"});
+    assert_int_equal(p->rows.len, 0);
+    assert_int_equal(p->columns.len, 1);
+    assert_string_equal(p->columns.items[0], "trainers");
+    assert_int_equal(p->whole.n, 4);
+    assert_true(fabs(p->cells[0].value - 263.29 / 326.85) < 1e-9);
+    assert_false(p->cells[0].has_interval);
+    pivot_free(p);
+    fixture_done(&f);
+}
+
+/* ---- figures ---- */
+
+static double first_cell(const struct fixture *f, enum pivot_figure figure, const char *price)
+{
+    struct pivot_params params = {.figure = figure};
+    if (price != NULL) {
+        assert_int_equal(pivot_price_parse(price, &params.price), 0);
+    }
+    struct pivot *p = make(f, &params);
+    const double value = p->cells[p->column_heads.len - 1].value; /* the most trainers of a row */
+    if (figure != PIVOT_EXCHANGE) {
+        assert_true(p->cells[0].has_interval);
+        assert_true(p->cells[0].low <= p->cells[0].value && p->cells[0].value <= p->cells[0].high);
+    }
+    pivot_free(p);
+    return value;
+}
+
+/* 8 trainers, 1 server: S = 301.5 / 100.4, nearly; one of 9 pods is 1 CPU. */
+static void figures_by_hand(void **state)
+{
+    (void)state;
+    struct fixture f;
+    report_run_find("scaling")->make(&f);
+    const double x = first_cell(&f, PIVOT_THROUGHPUT, NULL);
+    const double s = first_cell(&f, PIVOT_SPEEDUP, NULL);
+    assert_true(fabs(x - f.result->points[3].throughput.estimate.value) < 1e-9);
+    assert_true(fabs(first_cell(&f, PIVOT_PRICE_INDEX, NULL) - 8 / (s * s)) < 1e-9);
+    assert_true(fabs(first_cell(&f, PIVOT_EFFICIENCY, NULL) - s / 8) < 1e-9);
+    assert_true(fabs(first_cell(&f, PIVOT_EFFICIENCY_PER_POD, NULL) - s / 9) < 1e-9);
+    assert_true(fabs(first_cell(&f, PIVOT_EFFICIENCY_PER_CPU, NULL) - s / 9) < 1e-9);
+    assert_true(fabs(first_cell(&f, PIVOT_COST, "0.05/cpu-hour") - 0.05 * 9 / 3600 / x * 1e6) <
+                1e-9);
+    assert_true(fabs(first_cell(&f, PIVOT_COST, "0.2/pod-hour") - 0.2 * 9 / 3600 / x * 1e6) < 1e-9);
+    const struct point_result *last = &f.result->points[3];
+    const double step_ms =
+        1e-6 * (double)last->trials[0].replicas[1].summary.duration_ns / 8; /* of some trainer */
+    assert_true(fabs(first_cell(&f, PIVOT_EXCHANGE, NULL) - 240 / step_ms) < 0.05);
+    fixture_done(&f);
+}
+
+static void prices(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"",           "5",      "0/cpu-hour",  "-1/cpu-hour",
+                                        "x/cpu-hour", "1/hour", "1/cpu-hours", "1 /pod-hour"};
+    struct pivot_price price;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_equal(pivot_price_parse(wrong[i], &price), -EINVAL);
+    }
+    assert_int_equal(pivot_price_parse("0.2092/pod-hour", &price), 0);
+    assert_true(price.unit == PIVOT_PRICE_POD_HOUR && price.amount == 0.2092);
+}
+
+/* ---- wrong questions ---- */
+
+static void what_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        struct pivot_params params;
+        const char *text;
+    } rows[] = {
+        {{.rows = "gpus"},
+         "this run has no axis 'gpus'; it has system, batch_size, pservers, trainers"},
+        {{.columns = "trainers,"}, "this run has no axis ''"},
+        {{.rows = "trainers", .columns = "system,trainers"}, "the axis 'trainers' is named twice"},
+        {{.ratio = "system"}, "the ratio 'system' is not AXIS=A/B"},
+        {{.ratio = "sys=a/b"}, "this run has no axis 'sys'"},
+        {{.ratio = "system=fluid/x"}, "'fluid/x' does not name two values of system"},
+        {{.ratio = "system=fluid/fluid"}, "'fluid/fluid' does not name two values of system"},
+        {{.ratio = "system=fluid"}, "'fluid' does not name two values of system"},
+        {{.ratio = "system=fluid/v2", .rows = "system"}, "the axis 'system' is named twice"},
+        {{.figure = PIVOT_COST}, "a cost needs a price"},
+    };
+    struct fixture f;
+    report_run_find("acceleration")->make(&f);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct pivot *p = NULL;
+        const char *fix = NULL;
+        struct err err = {0};
+        assert_int_equal(pivot_new(f.result, &rows[i].params, &p, &fix, &err), -EINVAL);
+        assert_non_null(fix);
+        if (strstr(err.msg, rows[i].text) != err.msg) {
+            fail_msg("expected '%s', got '%s'", rows[i].text, err.msg);
+        }
+    }
+    fixture_done(&f);
+}
+
+/* ---- forms ---- */
+
+static void forms(void **state)
+{
+    (void)state;
+    struct fixture f;
+    make_sheet(&f, false);
+    struct pivot *p =
+        make(&f, &(struct pivot_params){
+                     .rows = "trainers", .columns = "machine,model", .ratio = "batch_size=64/32"});
+    struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT, json = BUF_INIT;
+    report_pivot_text(p, &(struct report_opts){.columns = 80}, &text);
+    report_pivot_markdown(p, &markdown);
+    report_pivot_csv(p, &csv);
+    report_pivot_json(p, &json);
+    golden_check("tests/report/golden/pivot.txt", buf_cstr(&text));
+    golden_check("tests/report/golden/pivot.md", buf_cstr(&markdown));
+    golden_check_csv("tests/report/golden/pivot.csv", buf_cstr(&csv), 1e-12);
+    golden_check("tests/report/golden/pivot.json", buf_cstr(&json));
+    buf_done(&text);
+    buf_done(&markdown);
+    buf_done(&csv);
+    buf_done(&json);
+    pivot_free(p);
+    fixture_done(&f);
+}
+
+/* 16 columns stand in blocks in 60 columns, each with the heads of its rows; wide, in one table with
+ * intervals. */
+static void narrow_and_wide(void **state)
+{
+    (void)state;
+    struct fixture f;
+    make_sheet(&f, false);
+    struct pivot *p =
+        make(&f, &(struct pivot_params){.rows = "trainers", .figure = PIVOT_EFFICIENCY});
+    struct buf text = BUF_INIT;
+    report_pivot_text(p, &(struct report_opts){.columns = 60}, &text);
+    golden_check("tests/report/golden/pivot-60.txt", buf_cstr(&text));
+    for (const char *line = buf_cstr(&text); *line != '\0'; line += strcspn(line, "\n") + 1) {
+        assert_true(strcspn(line, "\n") <= 60);
+    }
+    pivot_free(p);
+    fixture_done(&f);
+    report_run_find("scaling")->make(&f);
+    p = make(&f, &(struct pivot_params){.figure = PIVOT_EFFICIENCY});
+    buf_clear(&text);
+    report_pivot_text(p, &(struct report_opts){.columns = 60, .wide = true}, &text);
+    golden_check("tests/report/golden/pivot-wide.txt", buf_cstr(&text));
+    buf_clear(&text);
+    report_text(f.result, &(struct report_opts){.columns = 60, .wide = true}, &text);
+    assert_non_null(strstr(buf_cstr(&text), "EFF/CPU")); /* all columns, whatever the width */
+    buf_done(&text);
+    pivot_free(p);
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(medians_of_the_sheet),
+        cmocka_unit_test(ratios_of_the_sheet),
+        cmocka_unit_test(any_system_beside_any_other),
+        cmocka_unit_test(figures_by_hand),
+        cmocka_unit_test(prices),
+        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(forms),
+        cmocka_unit_test(narrow_and_wide),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
