@@ -12,7 +12,10 @@ typedef enum exit_code show_fn(const struct cli *cli, const struct result *resul
 static const struct by {
     const char *word;
     show_fn *show;
-} bys[] = {{"point", show_result}, {"node", show_nodes}, {"curve", show_curves}};
+} bys[] = {{"point", show_result},
+           {"node", show_nodes},
+           {"replica", show_replicas},
+           {"curve", show_curves}};
 
 static enum exit_code take_by(const struct cli *cli, show_fn **ret)
 {
@@ -23,10 +26,11 @@ static enum exit_code take_by(const struct cli *cli, show_fn **ret)
             return EXIT_OK;
         }
     }
-    return cli_error(EXIT_USAGE, "write --by point, --by node or --by curve",
-                     "--by '%s' is not known; tables have a row a point or a row a node, or the "
-                     "models of each curve",
-                     word);
+    return cli_error(
+        EXIT_USAGE, "write --by point, --by node, --by replica or --by curve",
+        "--by '%s' is not known; tables have a row a point, a node or a replica, or the "
+        "models of each curve",
+        word);
 }
 
 /* --reference NAME: *ret stays NULL without it. */
@@ -151,8 +155,8 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
-    {"by", 0, "point|node|curve",
-     "Print a row for each point (the default), for each node, or the models of each curve"},
+    {"by", 0, "point|node|replica|curve",
+     "Print a row for each point (the default), node or replica, or the models of each curve"},
     {"rows", 0, "AXIS,...", "Print one figure as a table: what its rows are (swept names, system)"},
     {"columns", 0, "AXIS,...", "And what its columns are; what varies and is not named is a row"},
     {"cells", 0, "FIGURE",

@@ -66,6 +66,24 @@ enum exit_code show_nodes(const struct cli *cli, const struct result *result)
     return code;
 }
 
+enum exit_code show_replicas(const struct cli *cli, const struct result *result)
+{
+    struct buf out = BUF_INIT;
+    if (cli_output_is(cli, "json")) {
+        report_json(result, &out);
+    } else if (cli_output_is(cli, "csv")) {
+        report_replicas_csv(result, &out);
+    } else if (cli_output_is(cli, "markdown")) {
+        report_replicas_markdown(result, &out);
+    } else {
+        const struct report_opts opts = show_opts(cli);
+        report_replicas_text(result, &opts, &out);
+    }
+    enum exit_code code = cli_print(&out);
+    buf_done(&out);
+    return code;
+}
+
 enum exit_code show_curves(const struct cli *cli, const struct result *result)
 {
     struct buf out = BUF_INIT;

@@ -8,8 +8,9 @@
 #define SHOW_FORMATS "text|markdown|csv|json"
 
 enum exit_code show_result(const struct cli *cli, const struct result *result);
-/* The same by node, and by curve; `-o json` has all in one document. */
+/* The same by node, by replica, and by curve; `-o json` has all in one document. */
 enum exit_code show_nodes(const struct cli *cli, const struct result *result);
+enum exit_code show_replicas(const struct cli *cli, const struct result *result);
 enum exit_code show_curves(const struct cli *cli, const struct result *result);
 struct pivot;
 enum exit_code show_pivot(const struct cli *cli, const struct pivot *pivot);

@@ -86,8 +86,7 @@ static double median_of_others(const struct pace_gang *gang, size_t k)
            2;
 }
 
-/* ln of a member's time over the median of the others. */
-static double excess_of(const struct pace_gang *gang, size_t k)
+double pace_gang_excess(const struct pace_gang *gang, size_t k)
 {
     return gang->members[k].log_ns - median_of_others(gang, k);
 }
@@ -106,7 +105,7 @@ static double spread_without_last(const struct pace_gang *gang)
     const size_t n = gang->n - 1;
     _cleanup_(freep) double *sizes = xnew_array(double, n);
     for (size_t i = 0; i < n; i++) {
-        sizes[i] = fabs(excess_of(gang, i));
+        sizes[i] = fabs(pace_gang_excess(gang, i));
     }
     qsort(sizes, n, sizeof(*sizes), by_value);
     return MAD_TO_SD * (sizes[(n - 1) / 2] + sizes[n / 2]) / 2;
@@ -124,7 +123,7 @@ static bool is_same_place(const struct replica_result *a, const struct replica_r
 static bool look_at_gang(const struct pace_gang *gang, struct slow_replica *ret)
 {
     const size_t last = gang->n - 1;
-    const double excess = excess_of(gang, last), spread = spread_without_last(gang);
+    const double excess = pace_gang_excess(gang, last), spread = spread_without_last(gang);
     if (excess < PACE_MIN || excess <= GANG_DEVIATIONS * spread) {
         return false;
     }
@@ -183,7 +182,7 @@ static void follow(struct history *h, const struct trial_result *t, enum role ro
         if (r->row->id.index != index) {
             continue;
         }
-        const double excess = excess_of(&gang, k);
+        const double excess = pace_gang_excess(&gang, k);
         h->has_moved = h->has_moved || (h->worst != NULL && !is_same_place(h->worst, r));
         if (h->worst == NULL || excess > h->worst_excess) {
             h->worst = r;

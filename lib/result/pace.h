@@ -36,6 +36,8 @@ struct pace_gang {
 };
 void pace_gang_init(struct pace_gang *gang, const struct trial_result *t, enum role role);
 void pace_gang_done(struct pace_gang *gang);
+/* ln of the k-th member's time over the median of the others; there are two members at least. */
+double pace_gang_excess(const struct pace_gang *gang, size_t k);
 
 /* A replica that is slower than the others of its role at a point, beyond their spread. */
 struct slow_replica {

@@ -69,6 +69,11 @@ class Report(cli.CliCase):
         self.assertIn(",FewSizes,false,,,,,,", self.results("--by", "curve", "-o", "csv").stdout)
         self.assertEqual(2, len(json.loads(self.results("--by", "curve", "-o", "json").stdout)["curves"]))
 
+    def test_each_replica(self):
+        rows = self.results("--by", "replica", "-o", "csv").stdout.splitlines()
+        self.assertEqual(len(rows), 1 + sum(p + t for p in (1, 2) for t in (1, 2)))
+        self.assertIn("pserver/0", self.results("--by", "replica").stdout)
+
     def test_charts_are_documents(self):
         for chart in ("throughput", "efficiency", "resources", "trials"):
             root = xml.etree.ElementTree.fromstring(self.report(self.name, "-o", "svg", "--chart", chart).stdout)

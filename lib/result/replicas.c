@@ -1,0 +1,137 @@
+/* See replicas.h. */
+#include "result/replicas.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "result/pace.h"
+#include "result/phases.h"
+#include "result/stats.h"
+
+/* A replica under way: values of its trials. */
+struct gathering {
+    struct replica_line line;
+    VEC(double) work_ns;
+    VEC(double) excess;
+    double phases_ns, exchange_ns, throttled_ns, measured_ns; /* sums */
+};
+struct gatherings {
+    VEC(struct gathering) list;
+};
+
+static struct gathering *find(struct gatherings *all, enum role role, uint32_t index)
+{
+    vec_each (struct gathering, g, &all->list) {
+        if (g->line.role == role && g->line.index == index) {
+            return g;
+        }
+    }
+    struct gathering *g = vec_push(&all->list);
+    *g = (struct gathering){.line = {.role = role, .index = index}};
+    return g;
+}
+
+static void take_node(struct replica_line *line, const char *node)
+{
+    if (node == NULL) {
+        return;
+    }
+    line->n_nodes += line->node == NULL || !str_eq(line->node, node);
+    line->node = node;
+}
+
+static void take_summary(struct gathering *g, const struct replica_result *rep)
+{
+    take_node(&g->line, rep->node);
+    if (!rep->has_summary) {
+        return;
+    }
+    const struct summary *s = &rep->summary;
+    g->line.n_trials++;
+    g->line.n_steps += s->steps;
+    g->measured_ns += (double)s->duration_ns;
+    g->throttled_ns += (double)s->throttled_ns;
+    for (int k = 0; k < PHASE_COUNT; k++) {
+        g->phases_ns += (double)s->phase_ns[k];
+        g->exchange_ns += phase_is_own((enum phase)k) ? 0 : (double)s->phase_ns[k];
+    }
+    if (rep->pace.kind == PACE_WORK) {
+        *vec_push(&g->work_ns) = rep->pace.step_ns;
+    }
+}
+
+/* How each member stands beside the others of its role in a trial. */
+static void take_gang(struct gatherings *all, const struct trial_result *t, enum role role)
+{
+    struct pace_gang gang;
+    pace_gang_init(&gang, t, role);
+    for (size_t k = 0; k < gang.n && gang.n > 1; k++) {
+        struct gathering *g = find(all, role, gang.members[k].replica->row->id.index);
+        *vec_push(&g->excess) = expm1(pace_gang_excess(&gang, k));
+        g->line.n_compared++;
+        g->line.n_slowest += k + 1 == gang.n;
+    }
+    pace_gang_done(&gang);
+}
+
+static double median_of(const double *values, size_t n)
+{
+    return n == 0 ? NAN : stats_median(values, n).value;
+}
+
+static struct replica_line finish(struct gathering *g, uint32_t point)
+{
+    struct replica_line line = g->line;
+    line.point = point;
+    line.work_ns = median_of(g->work_ns.items, g->work_ns.len);
+    line.excess = median_of(g->excess.items, g->excess.len);
+    line.exchange = g->phases_ns > 0 && g->measured_ns > 0 ? g->exchange_ns / g->measured_ns : NAN;
+    line.throttled = g->measured_ns > 0 ? g->throttled_ns / g->measured_ns : NAN;
+    vec_done(&g->work_ns);
+    vec_done(&g->excess);
+    return line;
+}
+
+static int by_identity(const void *a, const void *b)
+{
+    const struct gathering *x = a, *y = b;
+    const int role = (x->line.role > y->line.role) - (x->line.role < y->line.role);
+    return role != 0 ? role : (x->line.index > y->line.index) - (x->line.index < y->line.index);
+}
+
+static void collect_point(struct replica_lines *lines, const struct point_result *p)
+{
+    struct gatherings all = {0};
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct trial_result *t = &p->trials[i];
+        for (size_t k = 0; k < t->n_replicas && t->phase == TRIAL_SUCCEEDED; k++) {
+            const struct replica_id *id = &t->replicas[k].row->id;
+            take_summary(find(&all, id->role, id->index), &t->replicas[k]);
+        }
+        for (int role = 0; role < ROLE_COUNT; role++) {
+            take_gang(&all, t, (enum role)role);
+        }
+    }
+    if (all.list.len > 1) {
+        qsort(all.list.items, all.list.len, sizeof(*all.list.items), by_identity);
+    }
+    vec_each (struct gathering, g, &all.list) {
+        *vec_push(&lines->list) = finish(g, p->point->index);
+    }
+    vec_done(&all.list);
+}
+
+void replica_lines_init(struct replica_lines *lines, const struct result *r)
+{
+    *lines = (struct replica_lines){0};
+    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+        collect_point(lines, &r->points[i]);
+    }
+}
+
+void replica_lines_done(struct replica_lines *lines)
+{
+    vec_done(&lines->list);
+}
