@@ -21,6 +21,15 @@ static bool may_tell(const struct run_row *row, const struct loaded_run two[2])
            !str_eq(row->uid, two[1].row.uid);
 }
 
+static void collect_results(struct history *h)
+{
+    vec_each (const struct loaded_run, run, &h->runs) {
+        if (run->result != NULL) {
+            *vec_push(&h->results) = run->result;
+        }
+    }
+}
+
 /* The newest are listed first. */
 enum exit_code history_load(struct backend *b, const struct loaded_run two[static 2],
                             struct history *h)
@@ -42,11 +51,37 @@ enum exit_code history_load(struct backend *b, const struct loaded_run two[stati
             }
         }
     }
-    vec_each (const struct loaded_run, run, &h->runs) {
-        if (run->result != NULL) {
-            *vec_push(&h->results) = run->result;
+    collect_results(h);
+    run_list_done(&list);
+    return code;
+}
+
+static bool is_before(const struct run_row *row, const char *benchmark, int64_t before_unix_ms)
+{
+    return row->status.phase == RUN_SUCCEEDED && !row->simulated &&
+           str_eq(row->benchmark, benchmark) && row->created_unix_ms < before_unix_ms;
+}
+
+enum exit_code history_load_before(struct backend *b, const char *benchmark, int64_t before_unix_ms,
+                                   size_t max, struct history *h)
+{
+    struct run_list list = {0};
+    enum exit_code code = b->ops->list_runs(b, NULL, 0, &list);
+    size_t end = 0, n = 0;
+    while (end < list.items.len && n < max) {
+        n += is_before(&list.items.items[end++].row, benchmark, before_unix_ms);
+    }
+    for (size_t i = end; i > 0 && code == EXIT_OK; i--) {
+        const struct run_row *row = &list.items.items[i - 1].row;
+        if (is_before(row, benchmark, before_unix_ms)) {
+            struct loaded_run run = {0};
+            code = b->ops->load_run(b, row->name, &run);
+            if (code == EXIT_OK) {
+                *vec_push(&h->runs) = run;
+            }
         }
     }
+    collect_results(h);
     run_list_done(&list);
     return code;
 }

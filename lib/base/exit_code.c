@@ -9,7 +9,8 @@ const struct exit_code_row exit_code_rows[] = {
     {EXIT_NOT_AUTHORISED, "benchctl", "not authorised"},
     {EXIT_UNREACHABLE, "benchctl, benchd", "cluster or benchd unreachable"},
     {EXIT_REGRESSION, "benchctl",
-     "`compare` found a significant regression, or with `--margin` one beyond the margin"},
+     "`compare` or `gate` found a significant regression, or with `--margin` one beyond the "
+     "margin"},
     {EXIT_THRESHOLD, "benchctl", "a threshold failed or could not be judged"},
     {EXIT_TIMEOUT, "benchctl", "timeout"},
     {EXIT_LOCAL_RESOURCE, "benchctl, benchd", "local resource: file, disk, port"},
@@ -19,7 +20,8 @@ const struct exit_code_row exit_code_rows[] = {
     {EXIT_WORKER_RESOURCE, "benchworker", "resource: port, memory, disk"},
     {EXIT_LEASE_LOST, "benchd", "the lease was lost"},
     {EXIT_INCONCLUSIVE, "benchctl",
-     "`compare` is inconclusive: a point has no answer, and none is slower; or `--margin` was "
+     "`compare` or `gate` is inconclusive: a point has no answer, and none is slower; or "
+     "`--margin` was "
      "neither shown nor refuted"},
     {EXIT_INTERRUPTED, "benchctl", "interrupted: a cluster run goes on, a local one was cancelled"},
 };

@@ -10,7 +10,7 @@ enum exit_code {
     EXIT_NOT_FOUND = 3,         /* benchctl */
     EXIT_NOT_AUTHORISED = 4,    /* benchctl */
     EXIT_UNREACHABLE = 5,       /* benchctl, benchd: cluster or benchd */
-    EXIT_REGRESSION = 6,        /* benchctl compare */
+    EXIT_REGRESSION = 6,        /* benchctl compare, gate */
     EXIT_THRESHOLD = 7,         /* benchctl: a threshold failed or could not be judged */
     EXIT_TIMEOUT = 8,           /* benchctl */
     EXIT_LOCAL_RESOURCE = 9,    /* benchctl, benchd: file, disk, port */
@@ -19,8 +19,8 @@ enum exit_code {
     EXIT_WORKER_PROTOCOL = 12,  /* benchworker: a peer violated the protocol */
     EXIT_WORKER_RESOURCE = 13,  /* benchworker: port, memory, disk */
     EXIT_LEASE_LOST = 14,       /* benchd */
-    EXIT_INCONCLUSIVE = 15,     /* benchctl compare: a point has no answer, and none is slower */
-    EXIT_INTERRUPTED = 130,     /* benchctl */
+    EXIT_INCONCLUSIVE = 15, /* benchctl compare, gate: a point has no answer, and none is slower */
+    EXIT_INTERRUPTED = 130, /* benchctl */
 };
 
 struct exit_code_row {

@@ -9,8 +9,7 @@
 
 /* ---- which runs are the base's ---- */
 
-/* Everything that `differs` looks at is the same, and so is what was asked for. */
-static bool is_same_kind(const struct result *base, const struct result *other)
+bool compare_history_is_same(const struct result *base, const struct result *other)
 {
     if (other->simulated || other->phase != RUN_SUCCEEDED ||
         other->def->rehearsal != base->def->rehearsal ||
@@ -101,7 +100,7 @@ void compare_history_test(struct comparison *c, const struct result *const *hist
     for (size_t i = 0; i < n; i++) {
         const char *uid = history[i]->def->uid;
         if (!str_eq(uid, c->base->def->uid) && !str_eq(uid, c->candidate->def->uid) &&
-            is_same_kind(c->base, history[i])) {
+            compare_history_is_same(c->base, history[i])) {
             runs[used++] = history[i];
         }
     }

@@ -5,7 +5,7 @@ import pathlib
 
 import cli
 
-VERBS = ["init", "try", "explain", "validate", "plan", "run", "get", "describe", "results", "report", "compare", "reference",
+VERBS = ["init", "try", "explain", "validate", "plan", "run", "get", "describe", "results", "report", "compare", "gate", "reference",
          "logs", "attach", "cancel", "delete", "undelete", "version", "help"]
 SHIPPED = sorted(path.stem for path in (cli.ROOT / "benchmarks").glob("*.yaml"))
 

@@ -1,0 +1,155 @@
+/* The verdict of a gate, and which of the earlier runs is its base. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "result/gate.h"
+
+#include "result_fixture.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+#define GRID "{grid: {pservers: [1], trainers: [1, 2]}}"
+#define MORE                                                                                       \
+    "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 4}\n"                       \
+    "  thresholds:\n  - {metric: throughput, where: {trainers: 2}, min: 100}\n"
+
+static const double spread[] = {1, 1.004, 0.997, 1.002};
+static const struct compare_params defaults = {.threshold_ratio = COMPARE_THRESHOLD_RATIO};
+
+/* Two points of 60 and 110 samples/s, times a factor; `n_trials` of four succeed. */
+static void make(struct fixture *f, double factor, uint32_t n_trials)
+{
+    fixture_init(f, GRID, MORE, 16);
+    for (uint32_t p = 0; p < 2; p++) {
+        for (uint32_t t = 0; t < n_trials; t++) {
+            fixture_throughput(f, p, t, (p == 0 ? 60 : 110) * factor * spread[(t + p) % 4]);
+        }
+    }
+    fixture_build(f, RUN_SUCCEEDED);
+}
+
+static enum gate_verdict judge(const struct fixture *candidate, const struct comparison *c,
+                               const char *refusal, size_t *ret_n)
+{
+    struct gate g;
+    gate_judge(candidate->result, c, refusal, &g);
+    const enum gate_verdict v = g.verdict;
+    *ret_n = g.checks.len;
+    gate_done(&g);
+    return v;
+}
+
+static void the_first_that_holds(void **state)
+{
+    (void)state;
+    struct fixture whole, part, low;
+    size_t n;
+    make(&whole, 1, 4);
+    make(&part, 1, 3); /* a trial has no result */
+    make(&low, 0.8, 4);
+    assert_int_equal(judge(&whole, NULL, NULL, &n), GATE_PASSED);
+    assert_int_equal(n, 2); /* the run and its threshold */
+    assert_int_equal(judge(&whole, NULL, "there is no base", &n), GATE_INCONCLUSIVE);
+    assert_int_equal(judge(&part, NULL, "there is no base", &n), GATE_RUN_FAILED);
+    assert_int_equal(judge(&low, NULL, "there is no base", &n), GATE_THRESHOLD);
+    whole.result->phase = RUN_RUNNING;
+    assert_int_equal(judge(&whole, NULL, NULL, &n), GATE_INCONCLUSIVE);
+    whole.result->phase = RUN_CANCELLED;
+    assert_int_equal(judge(&whole, NULL, NULL, &n), GATE_RUN_FAILED);
+    whole.result->phase = RUN_SUCCEEDED;
+    whole.result->thresholds.items[0].verdict = THRESHOLD_UNKNOWN; /* is not passed */
+    assert_int_equal(judge(&whole, NULL, NULL, &n), GATE_THRESHOLD);
+    fixture_done(&whole);
+    fixture_done(&part);
+    fixture_done(&low);
+}
+
+/* Every verdict of a comparison: what is not known is not passed. */
+static void changes_and_margins(void **state)
+{
+    (void)state;
+    static const struct {
+        enum change change;
+        enum gate_verdict verdict;
+    } rows[] = {
+        {CHANGE_SLOWER, GATE_SLOWER},
+        {CHANGE_FASTER, GATE_PASSED},
+        {CHANGE_INCONCLUSIVE, GATE_INCONCLUSIVE},
+        {CHANGE_SPREAD_UNKNOWN, GATE_INCONCLUSIVE},
+        {CHANGE_USUAL, GATE_PASSED},
+        {CHANGE_NONE, GATE_PASSED},
+        {CHANGE_TOO_FEW, GATE_INCONCLUSIVE},
+        {CHANGE_NOT_MEASURED, GATE_INCONCLUSIVE},
+    };
+    static const enum gate_verdict of_margin[] = {
+        [MARGIN_NOT_SLOWER] = GATE_PASSED,
+        [MARGIN_SLOWER] = GATE_SLOWER,
+        [MARGIN_INCONCLUSIVE] = GATE_INCONCLUSIVE,
+    };
+    struct fixture f;
+    size_t n;
+    make(&f, 1, 4);
+    struct comparison c = {.base = f.result, .candidate = f.result};
+    struct compared_point *p = vec_push(&c.points);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        *p = (struct compared_point){.change = rows[i].change};
+        c.change = CHANGE_NONE; /* a point alone decides */
+        assert_int_equal(judge(&f, &c, NULL, &n), rows[i].verdict);
+        assert_int_equal(n, 4);
+    }
+    *p = (struct compared_point){.change = CHANGE_NONE};
+    c.change = CHANGE_SLOWER; /* all points together do, too */
+    assert_int_equal(judge(&f, &c, NULL, &n), GATE_SLOWER);
+    for (int m = MARGIN_NOT_SLOWER; m <= MARGIN_INCONCLUSIVE; m++) { /* what was asked decides */
+        p->margin = c.margin = (enum margin_verdict)m;
+        assert_int_equal(judge(&f, &c, NULL, &n), of_margin[m]);
+    }
+    c.margin = MARGIN_NOT_ASKED;
+    c.change = CHANGE_NONE;
+    *vec_push(&c.only_base) = f.result->points;
+    assert_int_equal(judge(&f, &c, NULL, &n), GATE_INCONCLUSIVE);
+    vec_done(&c.points);
+    vec_done(&c.only_base);
+    fixture_done(&f);
+}
+
+static void what_was_refused_is_no_base(void **state)
+{
+    (void)state;
+    static const struct {
+        double factors[FIXTURE_HISTORY];
+        size_t n, n_base, newest;
+    } rows[] = {
+        {{1, 1.001, 0.999, 1.002, 0.998}, 5, 5, 4},
+        {{1, 1.001, 0.999, 0.5, 0.5}, 5, 3, 2},   /* refused twice */
+        {{1, 1.001, 0.999, 0.5, 1.001}, 5, 4, 4}, /* and mended */
+        {{1, 1.001, 0.999, 1, 1}, 2, 0, 0},       /* too few */
+    };
+    struct fixture f;
+    make(&f, 1, 4);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct fixture_history h;
+        const struct result *taken[FIXTURE_HISTORY + 1];
+        fixture_history_init(&h, f.result, rows[i].factors);
+        const size_t n = gate_find_base(f.result, h.list, rows[i].n, &defaults, taken);
+        assert_int_equal(n, rows[i].n_base);
+        if (n > 0) {
+            assert_ptr_equal(taken[n - 1], h.list[rows[i].newest]);
+        }
+        fixture_history_done(&h);
+    }
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_that_holds),
+        cmocka_unit_test(changes_and_margins),
+        cmocka_unit_test(what_was_refused_is_no_base),
+    };
+    return cmocka_run_group_tests_name("result/gate", tests, NULL, NULL);
+}
