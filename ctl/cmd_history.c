@@ -1,0 +1,121 @@
+/* benchctl history NAME: one benchmark over time, and where it changed. */
+#include "base/clock.h"
+#include "base/parse.h"
+#include "ctl/backend.h"
+#include "ctl/history.h"
+#include "ctl/show.h"
+#include "ctl/verbs.h"
+#include "report/run_history.h"
+
+#define LAST_DEFAULT 100
+#define LAST_MAX 1000
+
+static enum exit_code take_number(const struct cli *cli, const char *option, int64_t min,
+                                  int64_t max, int64_t *ret)
+{
+    const char *text = args_get(&cli->args, option, NULL);
+    if (text != NULL && parse_i64_in(text, min, max, ret) < 0) {
+        return cli_error(EXIT_USAGE, NULL, "--%s '%s': expected a whole number from %lld to %lld",
+                         option, text, (long long)min, (long long)max);
+    }
+    return EXIT_OK;
+}
+
+static void print(const struct cli *cli, const struct report_history *r, struct buf *out)
+{
+    if (cli_output_is(cli, "json")) {
+        report_history_json(r, out);
+    } else if (cli_output_is(cli, "csv")) {
+        report_history_csv(r, out);
+    } else if (cli_output_is(cli, "markdown")) {
+        report_history_markdown(r, out);
+    } else {
+        const struct report_opts opts = show_opts(cli);
+        report_history_text(r, &opts, out);
+    }
+}
+
+static enum exit_code show(const struct cli *cli, const struct run_history *h)
+{
+    const size_t n = h->entries.len;
+    char(*texts)[CLOCK_RFC3339_SIZE] = xcalloc(n + 1, CLOCK_RFC3339_SIZE);
+    const char **dates = xnew_array(const char *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        clock_format_rfc3339(h->entries.items[i].result->def->created_unix_ms, texts[i]);
+        dates[i] = texts[i];
+    }
+    struct buf out = BUF_INIT;
+    print(cli, &(struct report_history){h, dates}, &out);
+    const enum exit_code code = cli_print(&out);
+    buf_done(&out);
+    free(dates);
+    free(texts);
+    return code;
+}
+
+static enum exit_code judge(const struct cli *cli, const struct history *history, int64_t point)
+{
+    const char *name = cli->args.words[0];
+    const size_t n = history->results.len;
+    if (n == 0) {
+        return cli_error(EXIT_NOT_FOUND, "list the runs with: benchctl get runs",
+                         "no run of benchmark '%s' succeeded", name);
+    }
+    const uint32_t n_points = history->results.items[n - 1]->def->matrix.n_points;
+    if (point >= n_points) {
+        return cli_error(EXIT_USAGE, NULL, "--point %lld: the newest run has the points 0 to %u",
+                         (long long)point, n_points - 1);
+    }
+    const uint32_t wanted = (uint32_t)point;
+    struct run_history h;
+    run_history_init(&h, history->results.items, n, point < 0 ? NULL : &wanted);
+    const enum exit_code code = show(cli, &h);
+    run_history_done(&h);
+    return code;
+}
+
+static enum exit_code run(struct cli *cli)
+{
+    struct backend *b = NULL;
+    struct history history = {0};
+    int64_t point = -1, last = LAST_DEFAULT;
+    enum exit_code code = take_number(cli, "point", 0, UINT32_MAX, &point);
+    if (code == EXIT_OK) {
+        code = take_number(cli, "last", 1, LAST_MAX, &last);
+    }
+    if (code == EXIT_OK) {
+        code = backend_open(cli, &b);
+    }
+    if (code == EXIT_OK) {
+        code = history_load_before(b, cli->args.words[0], INT64_MAX, (size_t)last, &history);
+    }
+    if (code == EXIT_OK) {
+        code = judge(cli, &history, point);
+    }
+    history_done(&history);
+    backend_free(b);
+    return code;
+}
+
+static const struct arg_opt opts[] = {
+    {"point", 0, "P", "Show this point of the newest run; default: the geometric mean of all"},
+    {"last", 0, "N", "Read so many of the newest runs; default: 100"},
+};
+
+const struct verb verb_history = {
+    .name = "history",
+    .args = "BENCHMARK [option...]",
+    .summary = "Show a benchmark over time, and where it changed",
+    .examples = "  benchctl history vgg16-pserver-sweep --local\n"
+                "  benchctl history ci --store sqlite:results.db --point 2 -o csv\n",
+    .details = "Every real run of the benchmark that succeeded is a row, the oldest first. A\n"
+               "change is where the figures before and after differ beyond chance (E-divisive\n"
+               "means, a permutation test at 1%, three runs or more on each side). Under the\n"
+               "table stands what else differs there: commit, kernel, image, definition.",
+    .opts = opts,
+    .n_opts = sizeof(opts) / sizeof(opts[0]),
+    .formats = SHOW_FORMATS,
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

@@ -1,0 +1,124 @@
+/* See run_history.h. */
+#include "result/run_history.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "result/compare_runs.h"
+
+/* Sum of the logs of the newest run's points, as another run measured them; NaN: it lacks one, or has another unit. */
+static double sum_of_logs(const struct run_history *h, const struct result *r)
+{
+    const char *fix;
+    struct comparison *c = xnew(struct comparison);
+    double sum = 0;
+    size_t n = 0;
+    c->base = h->newest;
+    c->candidate = r;
+    if (compare_check_kind(h->newest, r, &fix, NULL) == 0) {
+        compare_match(c);
+    }
+    vec_each (const struct compared_point, p, &c->points) {
+        if (h->has_point && p->base->point->index != h->point) {
+            continue;
+        }
+        const struct figure *f = &p->candidate->throughput;
+        sum += f->estimate.known && str_eq(f->unit, p->base->throughput.unit)
+                   ? log(f->estimate.value)
+                   : NAN;
+        n++;
+    }
+    comparison_free(c);
+    return n == (h->has_point ? 1 : h->newest->def->matrix.n_points) ? sum : NAN;
+}
+
+/* What is not the same in two runs; the definition as a whole where nothing names it. */
+static void take_differences(const struct result *before, const struct result *after,
+                             struct run_history_change *change)
+{
+    struct comparison *c = xnew(struct comparison);
+    c->base = before;
+    c->candidate = after;
+    compare_match(c);
+    compare_differences(c);
+    vec_each (const struct difference, d, &c->differences) {
+        *vec_push(&change->differences) = *d; /* its texts are ours now */
+    }
+    vec_done(&c->differences);
+    comparison_free(c);
+    if (change->differences.len == 0 &&
+        !json_equal(before->def->spec->definition, after->def->spec->definition)) {
+        *vec_push(&change->differences) =
+            (struct difference){"definition", xstrdup("one"), xstrdup("another")};
+    }
+}
+
+static double mean_of(const double *logs, size_t from, size_t to)
+{
+    double sum = 0;
+    for (size_t i = from; i < to; i++) {
+        sum += logs[i];
+    }
+    return sum / (double)(to - from);
+}
+
+static void find_changes(struct run_history *h, const double *logs)
+{
+    struct change_points found;
+    change_points_find(logs, h->entries.len, CHANGE_POINTS_ALPHA, &found);
+    size_t from = 0;
+    for (size_t i = 0; i < found.list.len; i++) {
+        const struct change_point *p = &found.list.items[i];
+        const size_t to = i + 1 < found.list.len ? p[1].at : h->entries.len;
+        struct run_history_change change = {
+            .at = p->at,
+            .p = p->p,
+            .ratio = exp(mean_of(logs, p->at, to) - mean_of(logs, from, p->at)),
+        };
+        take_differences(h->entries.items[p->at - 1].result, h->entries.items[p->at].result,
+                         &change);
+        *vec_push(&h->changes) = change;
+        for (size_t k = p->at; k < h->entries.len; k++) {
+            h->entries.items[k].level = i + 1;
+        }
+        from = p->at;
+    }
+    change_points_done(&found);
+}
+
+void run_history_init(struct run_history *h, const struct result *const *runs, size_t n,
+                      const uint32_t *point)
+{
+    bool is_mixed;
+    *h = (struct run_history){.newest = runs[n - 1],
+                              .has_point = point != NULL,
+                              .point = point == NULL ? 0 : *point,
+                              .unit = result_unit(runs[n - 1], &is_mixed)};
+    _cleanup_(freep) double *logs = xnew_array(double, n);
+    for (size_t i = 0; i < n; i++) {
+        const double sum = sum_of_logs(h, runs[i]);
+        if (isnan(sum)) {
+            *vec_push(&h->skipped) = runs[i];
+            continue;
+        }
+        logs[h->entries.len] = h->has_point ? sum : sum / h->newest->def->matrix.n_points;
+        *vec_push(&h->entries) =
+            (struct run_history_entry){.result = runs[i], .value = exp(logs[h->entries.len])};
+    }
+    find_changes(h, logs);
+}
+
+void run_history_done(struct run_history *h)
+{
+    vec_done(&h->entries);
+    vec_done(&h->skipped);
+    vec_each (struct run_history_change, change, &h->changes) {
+        vec_each (struct difference, d, &change->differences) {
+            free(d->base);
+            free(d->candidate);
+        }
+        vec_done(&change->differences);
+    }
+    vec_done(&h->changes);
+}
