@@ -113,48 +113,38 @@ void api_run(struct site *site, const struct web_request *req, const char *name,
     put_json(res, document);
 }
 
-/* Moves the attempts that the request asks for to the front of run->rows; returns how many. */
-static size_t select_attempts(const struct web_request *req, struct site_run *run,
-                              struct web_response *res)
+/* The attempts that the request asks for. False: it was answered. */
+static bool take_attempts(const struct web_request *req, struct attempt_wanted *ret,
+                          struct web_response *res)
 {
-    struct attempt_wanted wanted = {NOT_GIVEN, NOT_GIVEN, NOT_GIVEN};
+    *ret = (struct attempt_wanted){NOT_GIVEN, NOT_GIVEN, NOT_GIVEN};
     const struct {
         const char *name;
         int64_t *ret;
-    } numbers[] = {{"point", &wanted.point}, {"trial", &wanted.trial}, {"attempt", &wanted.number}};
+    } numbers[] = {{"point", &ret->point}, {"trial", &ret->trial}, {"attempt", &ret->number}};
     for (size_t i = 0; i < 3; i++) {
         const char *text = web_request_arg(req, numbers[i].name);
         if (text != NULL && parse_i64_in(text, 0, UINT32_MAX, numbers[i].ret) < 0) {
             web_fail(res, 400, "%s '%.64s': expected a whole number from 0", numbers[i].name, text);
-            return 0;
+            return false;
         }
     }
-    size_t n = 0;
-    for (size_t i = 0; i < run->n_rows; i++) {
-        const struct attempt_row row = run->rows[i];
-        if (attempt_wanted_matches(
-                &wanted, &row.id)) { /* swapped, so that every row is still there to be freed */
-            run->rows[i] = run->rows[n];
-            run->rows[n++] = row;
-        }
-    }
-    return n;
+    return true;
 }
 
 /* docs/contracts/attempts.md: the document from which benchctl builds its tables. */
-static int put_attempts(const struct site *site, const struct web_request *req,
-                        struct site_run *run, struct web_response *res, struct err *err)
+static int put_attempts(const struct site *site, const struct site_run *run,
+                        struct web_response *res, struct err *err)
 {
     struct store *s = site->store;
     struct event_row *events = NULL;
     size_t n_events = 0;
-    res->code = 200;
-    const size_t n = select_attempts(req, run, res);
-    int r = res->code != 200 || !run->item.is_stored
+    int r = !run->item.is_stored
                 ? 0
                 : s->ops->list_events(s, run->item.row.uid, &events, &n_events, err);
-    if (r >= 0 && res->code == 200) {
-        json_t *document = run_document_to_json(&run->item.row, run->rows, n, events, n_events);
+    if (r >= 0) {
+        json_t *document =
+            run_document_to_json(&run->item.row, run->rows, run->n_rows, events, n_events);
         if (document == NULL) {
             r = err_set(err, EBADMSG, "run '%s': its definition cannot be read",
                         run->item.row.name);
@@ -172,11 +162,15 @@ static int put_attempts(const struct site *site, const struct web_request *req,
 void api_attempts(struct site *site, const struct web_request *req, const char *name,
                   struct web_response *res)
 {
+    struct attempt_wanted wanted;
     struct site_run run;
     struct err err = {0};
-    int r = site_run_load(site, name, SITE_ROWS, &run, &err);
+    if (!take_attempts(req, &wanted, res)) {
+        return;
+    }
+    int r = site_run_load_wanted(site, name, &wanted, &run, &err);
     if (r >= 0) {
-        r = put_attempts(site, req, &run, res, &err);
+        r = put_attempts(site, &run, res, &err);
         site_run_done(&run);
     }
     if (r < 0) {
@@ -280,7 +274,7 @@ void api_logs(struct site *site, const struct web_request *req, const char *name
     if (!take_wanted(req, &w, res)) {
         return;
     }
-    int r = site_run_load(site, name, SITE_ROWS, &run, &err);
+    int r = site_run_load_wanted(site, name, &w.attempt, &run, &err);
     if (r < 0) {
         site_fail(res, r, &err);
         return;

@@ -82,8 +82,8 @@ void site_list_done(struct site_list *list)
 }
 
 /* Loads definition, attempts and, if asked for, the result of a run that exists. */
-static int load_rows(const struct site *site, enum site_depth depth, struct site_run *run,
-                     struct err *err)
+static int load_rows(const struct site *site, enum site_depth depth,
+                     const struct attempt_wanted *wanted, struct site_run *run, struct err *err)
 {
     struct store *s = site->store;
     int r = 0;
@@ -91,7 +91,7 @@ static int load_rows(const struct site *site, enum site_depth depth, struct site
         r = store_load_run_def(&run->item.row, &run->def, err);
     }
     if (r >= 0 && run->item.is_stored) {
-        r = s->ops->list_attempts(s, run->item.row.uid, &run->rows, &run->n_rows, err);
+        r = s->ops->list_wanted(s, run->item.row.uid, wanted, &run->rows, &run->n_rows, err);
     }
     if (r >= 0 && run->def != NULL && depth == SITE_RESULT) {
         run->result = result_build(run->def, run->item.row.status.phase, run->rows, run->n_rows);
@@ -100,8 +100,8 @@ static int load_rows(const struct site *site, enum site_depth depth, struct site
     return r;
 }
 
-int site_run_load(const struct site *site, const char *name, enum site_depth depth,
-                  struct site_run *ret, struct err *err)
+static int load(const struct site *site, const char *name, enum site_depth depth,
+                const struct attempt_wanted *wanted, struct site_run *ret, struct err *err)
 {
     struct store *s = site->store;
     struct run_row row = {0};
@@ -116,7 +116,7 @@ int site_run_load(const struct site *site, const char *name, enum site_depth dep
         return err_set(err, ENOENT, "there is no run '%.*s'", SITE_MAX_NAME, name);
     }
     if (r >= 0 && depth != SITE_ITEM) {
-        r = load_rows(site, depth, &run, err);
+        r = load_rows(site, depth, wanted, &run, err);
     }
     if (r < 0) {
         site_run_done(&run);
@@ -124,6 +124,19 @@ int site_run_load(const struct site *site, const char *name, enum site_depth dep
     }
     *ret = run;
     return 0;
+}
+
+int site_run_load(const struct site *site, const char *name, enum site_depth depth,
+                  struct site_run *ret, struct err *err)
+{
+    static const struct attempt_wanted all = {-1, -1, -1};
+    return load(site, name, depth, &all, ret, err);
+}
+
+int site_run_load_wanted(const struct site *site, const char *name,
+                         const struct attempt_wanted *wanted, struct site_run *ret, struct err *err)
+{
+    return load(site, name, SITE_ROWS, wanted, ret, err);
 }
 
 void site_run_done(struct site_run *run)

@@ -44,7 +44,7 @@ struct site_run {
     struct site_item item;
     const struct daemon_run *live; /* the snapshot's; NULL: the daemon does not show it */
     struct run_def *def;           /* owned; NULL: not accepted (yet) */
-    struct attempt_row *rows;      /* owned; by point, trial, attempt */
+    struct attempt_row *rows;      /* owned; by point, trial, attempt; those that were asked for */
     size_t n_rows;
     struct result *result; /* owned; NULL: no def, or not asked for */
 };
@@ -52,6 +52,10 @@ enum site_depth { SITE_ITEM, SITE_ROWS, SITE_RESULT };
 /* By name or uid. -ENOENT: no such run. */
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
                   struct site_run *ret, struct err *err);
+/* SITE_ROWS with the attempts that match alone: of a run of 10,000 points the others are not read. */
+int site_run_load_wanted(const struct site *site, const char *name,
+                         const struct attempt_wanted *wanted, struct site_run *ret,
+                         struct err *err);
 void site_run_done(struct site_run *run);
 /* Whatever the documents of a run are made from, as a text: two equal texts, equal documents. Not its
  * progress. -ENOENT: no such run. */

@@ -229,6 +229,7 @@ static const struct store_ops sqlite_ops = {
     .list_open = ends_list_open,
     .save_attempt = attempts_save,
     .list_attempts = attempts_list,
+    .list_wanted = attempts_list_wanted,
     .list_outcomes = attempts_list_outcomes,
     .list_attempt_ids = attempts_list_ids,
     .get_version = reader_get_version,

@@ -147,15 +147,35 @@ struct attempts {
     VEC(struct attempt_row) list;
 };
 
-static int list_attempt_rows(struct sqlite_store *s, const char *uid, struct attempts *rows,
+static const struct attempt_wanted wants_all = {-1, -1, -1};
+
+/* As ranges, so that SQLite walks over the part of the key that is wanted and no more. */
+#define IS_WANTED                                                                                  \
+    "run_uid = ? AND point BETWEEN ? AND ? AND trial BETWEEN ? AND ? AND "                         \
+    "attempt BETWEEN ? AND ? ORDER BY point, trial, attempt"
+
+static int prepare_wanted(struct sqlite_store *s, sqlite3_stmt **q, const char *sql,
+                          const char *uid, const struct attempt_wanted *wanted, struct err *err)
+{
+    const int64_t numbers[] = {wanted->point, wanted->trial, wanted->number};
+    int64_t low[3], high[3];
+    for (size_t i = 0; i < 3; i++) {
+        low[i] = numbers[i] < 0 ? INT64_MIN : numbers[i]; /* damaged ones are found, too */
+        high[i] = numbers[i] < 0 ? INT64_MAX : numbers[i];
+    }
+    return sql_prepare(s, q, err, sql, "siiiiii", uid, low[0], high[0], low[1], high[1], low[2],
+                       high[2]);
+}
+
+static int list_attempt_rows(struct sqlite_store *s, const char *uid,
+                             const struct attempt_wanted *wanted, struct attempts *rows,
                              struct err *err)
 {
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT point, trial, attempt, outcome, started_unix_ms, ended_unix_ms, "
-                        "error, simulated FROM attempt WHERE run_uid = ? "
-                        "ORDER BY point, trial, attempt",
-                        "s", uid);
+    int r = prepare_wanted(s, &q,
+                           "SELECT point, trial, attempt, outcome, started_unix_ms, ended_unix_ms, "
+                           "error, simulated FROM attempt WHERE " IS_WANTED,
+                           uid, wanted, err);
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
         struct attempt_row row;
         if ((r = read_attempt(s, q, &row, err)) >= 0) {
@@ -166,14 +186,14 @@ static int list_attempt_rows(struct sqlite_store *s, const char *uid, struct att
 }
 
 /* Both lists have the same order: one walk puts the replicas into their attempts. */
-static int list_replica_rows(struct sqlite_store *s, const char *uid, struct attempts *rows,
+static int list_replica_rows(struct sqlite_store *s, const char *uid,
+                             const struct attempt_wanted *wanted, struct attempts *rows,
                              struct err *err)
 {
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT point, trial, attempt, zstd FROM replicas WHERE run_uid = ? "
-                        "ORDER BY point, trial, attempt",
-                        "s", uid);
+    int r =
+        prepare_wanted(s, &q, "SELECT point, trial, attempt, zstd FROM replicas WHERE " IS_WANTED,
+                       uid, wanted, err);
     size_t i = 0;
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
         struct attempt_id id;
@@ -201,7 +221,7 @@ int attempts_list_outcomes(struct store *base, const char *uid, struct attempt_r
                            size_t *ret_n, struct err *err)
 {
     struct attempts rows = {0};
-    int r = list_attempt_rows(sqlite_store_of(base), uid, &rows, err);
+    int r = list_attempt_rows(sqlite_store_of(base), uid, &wants_all, &rows, err);
     if (r < 0) {
         rows_done(&rows);
         return r;
@@ -214,6 +234,12 @@ int attempts_list_outcomes(struct store *base, const char *uid, struct attempt_r
 int attempts_list(struct store *base, const char *uid, struct attempt_row **ret, size_t *ret_n,
                   struct err *err)
 {
+    return attempts_list_wanted(base, uid, &wants_all, ret, ret_n, err);
+}
+
+int attempts_list_wanted(struct store *base, const char *uid, const struct attempt_wanted *wanted,
+                         struct attempt_row **ret, size_t *ret_n, struct err *err)
+{
     struct sqlite_store *s = sqlite_store_of(base);
     struct attempts rows = {0};
     /* One read transaction, which may be the caller's: both queries see the same moment. */
@@ -222,9 +248,9 @@ int attempts_list(struct store *base, const char *uid, struct attempt_row **ret,
     if (r < 0) {
         return r;
     }
-    r = list_attempt_rows(s, uid, &rows, err);
+    r = list_attempt_rows(s, uid, wanted, &rows, err);
     if (r >= 0) {
-        r = list_replica_rows(s, uid, &rows, err);
+        r = list_replica_rows(s, uid, wanted, &rows, err);
     }
     r = is_own ? sql_end(s, r, err) : r;
     if (r < 0) {

@@ -117,6 +117,8 @@ int attempts_save(struct store *base, const char *uid, const struct attempt_row 
                   const struct replica_log *logs, size_t n_logs, struct err *err);
 int attempts_list(struct store *base, const char *uid, struct attempt_row **ret, size_t *ret_n,
                   struct err *err);
+int attempts_list_wanted(struct store *base, const char *uid, const struct attempt_wanted *wanted,
+                         struct attempt_row **ret, size_t *ret_n, struct err *err);
 int attempts_list_outcomes(struct store *base, const char *uid, struct attempt_row **ret,
                            size_t *ret_n, struct err *err);
 int attempts_list_ids(struct store *base, const char *uid, struct attempt_id **ret, size_t *ret_n,

@@ -138,7 +138,10 @@ struct store_ops {
     /* Ordered by point, trial, attempt; `*ret` and its rows are the caller's. */
     int (*list_attempts)(struct store *s, const char *uid, struct attempt_row **ret, size_t *ret_n,
                          struct err *err);
-    /* The same without their replicas, for who needs the outcomes alone: it does not read the replicas. */
+    /* The same of those that match: it reads no others. */
+    int (*list_wanted)(struct store *s, const char *uid, const struct attempt_wanted *wanted,
+                       struct attempt_row **ret, size_t *ret_n, struct err *err);
+    /* The same of all, without their replicas, for who needs the outcomes alone: it does not read the replicas. */
     int (*list_outcomes)(struct store *s, const char *uid, struct attempt_row **ret, size_t *ret_n,
                          struct err *err);
     /* Their ids alone, in the same order; `*ret` is the caller's. */

@@ -121,6 +121,47 @@ static void test_runs_are_listed_newest_first(void **state)
     fixture_done(&f);
 }
 
+static void test_only_those_wanted(void **state)
+{
+    (void)state;
+    static const uint32_t keys[][3] = {{2, 0, 0}, {2, 0, 1}, {2, 1, 0}, {3, 0, 1}, {10, 0, 0}};
+    static const struct {
+        struct attempt_wanted wanted;
+        unsigned of_keys; /* a bit each */
+    } rows[] = {
+        {{-1, -1, -1}, 0x1f}, {{2, -1, -1}, 0x7}, {{2, 0, -1}, 0x3},  {{2, 0, 1}, 0x2},
+        {{-1, 0, -1}, 0x1b},  {{-1, -1, 1}, 0xa}, {{3, -1, -1}, 0x8}, {{4, -1, -1}, 0},
+        {{10, 0, 0}, 0x10},   {{2, 2, -1}, 0},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    struct store *s = fixture_open(&f);
+    struct run_row run = make_run(UID, RUN_NAME, 1);
+    assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
+    run_row_done(&run);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(save(s, UID, keys[i][0], keys[i][1], keys[i][2], "hello", 5, NULL), 0);
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct attempt_row *got;
+        size_t n, n_seen = 0;
+        assert_int_equal(s->ops->list_wanted(s, UID, &rows[i].wanted, &got, &n, NULL), 0);
+        for (size_t k = 0; k < 5; k++) {
+            if ((rows[i].of_keys >> k & 1) != 0) {
+                assert_true(n_seen < n);
+                struct attempt_row expected = make_attempt(keys[k][0], keys[k][1], keys[k][2]);
+                assert_attempt_equal(&got[n_seen], &expected);
+                attempt_row_done(&expected);
+                attempt_row_done(&got[n_seen++]);
+            }
+        }
+        assert_int_equal(n_seen, n);
+        free(got);
+    }
+    store_close(s);
+    fixture_done(&f);
+}
+
 static void test_attempts_come_back_in_order(void **state)
 {
     (void)state;
@@ -667,6 +708,7 @@ int main(void)
         cmocka_unit_test(test_run_comes_back),
         cmocka_unit_test(test_status_is_replaced),
         cmocka_unit_test(test_runs_are_listed_newest_first),
+        cmocka_unit_test(test_only_those_wanted),
         cmocka_unit_test(test_attempts_come_back_in_order),
         cmocka_unit_test(test_saving_again_changes_nothing),
         cmocka_unit_test(test_logs_are_kept_byte_by_byte),

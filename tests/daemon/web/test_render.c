@@ -32,7 +32,7 @@ static struct store_ops reader_ops;
 static const struct store_ops *real_ops;
 static atomic_bool is_held;      /* list_runs waits */
 static sem_t is_waiting, may_go; /* in list_runs; one post each */
-static atomic_int n_lists;       /* calls of list_attempts */
+static atomic_int n_lists;       /* calls of list_wanted */
 static atomic_llong now_ns;
 
 int64_t __wrap_clock_monotonic_ns(void);
@@ -50,11 +50,12 @@ static int list_runs_held(struct store *s, struct run_row **ret, size_t *ret_n, 
     return real_ops->list_runs(s, ret, ret_n, err);
 }
 
-static int list_attempts_counted(struct store *s, const char *uid, struct attempt_row **ret,
-                                 size_t *ret_n, struct err *err)
+static int list_wanted_counted(struct store *s, const char *uid,
+                               const struct attempt_wanted *wanted, struct attempt_row **ret,
+                               size_t *ret_n, struct err *err)
 {
     n_lists++;
-    return real_ops->list_attempts(s, uid, ret, ret_n, err);
+    return real_ops->list_wanted(s, uid, wanted, ret, ret_n, err);
 }
 
 int __real_store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx,
@@ -69,7 +70,7 @@ int __wrap_store_open_reader(const char *url, bool (*must_stop)(void *ctx), void
         real_ops = (*ret)->ops;
         reader_ops = *real_ops;
         reader_ops.list_runs = list_runs_held;
-        reader_ops.list_attempts = list_attempts_counted;
+        reader_ops.list_wanted = list_wanted_counted;
         (*ret)->ops = &reader_ops;
     }
     return r;
