@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #define ESC '\033'
 #define BEL '\a'
@@ -148,6 +149,20 @@ static int64_t number_before(const char *line, size_t end)
     return v;
 }
 
+/* What stands between the brackets: "default3", "rank3", "Rank 3". */
+static bool is_torch_name(const char *name, size_t len)
+{
+    static const char *const words[] = {"default", "rank"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        const size_t n = strlen(words[i]);
+        if (len > n && strncasecmp(name, words[i], n) == 0) {
+            const size_t digits = n + (name[n] == ' ');
+            return digits < len && strspn(name + digits, "0123456789") == len - digits;
+        }
+    }
+    return false;
+}
+
 size_t log_prefix_len(const char *line, size_t len, int64_t *ret_rank)
 {
     static const char *const marks[] = {"<stdout>:", "<stderr>:"};
@@ -170,10 +185,9 @@ size_t log_prefix_len(const char *line, size_t len, int64_t *ret_rank)
             end = inner + 1 + n;
         }
     }
-    const bool is_torch = (inner > 8 && memcmp(line, "[default", 8) == 0) ||
-                          (inner > 5 && memcmp(line, "[rank", 5) == 0);
-    if (end == 0 && is_torch && inner + 1 < len && line[inner + 1] == ':') {
-        end = inner + 2;
+    if (end == 0 && is_torch_name(line + 1, inner - 1) && inner + 1 < len) {
+        const char next = line[inner + 1];
+        end = next == ':' ? inner + 2 : next == ' ' ? inner + 1 : 0;
     }
     if (end == 0) {
         return 0;

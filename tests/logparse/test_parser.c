@@ -84,6 +84,7 @@ static const struct row rows[] = {
     {"the first rule line that matches decides", "- {kind: Step, pattern: 'a (?<rate>) img/s'}\n" "- {kind: Step, pattern: '(?<rate>) img/s'}\n", "a 5 img/s\n7 img/s\n", 5, 1, 0, "mean of 1 step line", 0, 0, 1},
     {"an epoch's time and the steps counted in it", TIMED "- {kind: Epoch, pattern: 'epoch took (?<time_s>) s'}\n", "step 0 took 1 ms\nstep 1 took 1 ms\nepoch took 8 s\nstep 0 took 1 ms\nstep 1 took 1 ms\nepoch took 8 s\n", 8, 4, 128, "mean of 2 epoch lines", 32, 0, 1},
     {"ranks add up", "- {kind: Step, pattern: 'rank (?<rank>): (?<rate>) img/s'}\n", "rank 0: 10 img/s\nrank 7: 20 img/s\nrank 0: 10 img/s\n", 30, 2, 0, "mean of 3 step lines, 2 ranks", 0, 0, 1},
+    {"ranks in brackets alone add up", "- {kind: Step, pattern: '(?<rate>) img/s'}\n", "[rank0] 10 img/s\n[rank1] 20 img/s\n[Rank 0] 10 img/s\n", 30, 2, 0, "mean of 3 step lines, 2 ranks", 0, 0, 1},
     {"ranks that print the job's figure do not", "- {kind: Step, scope: Job, pattern: '(?<rate>) img/s'}\n", "[1,0]<stdout>:30 img/s\n[1,1]<stdout>:32 img/s\n", 31, 1, 0, "mean of 2 step lines, 2 ranks", 0, 0, 1},
     {"one process speaks for all", "- {kind: Step, scope: Each, pattern: '(?<rate>) img/s'}\n", "30 img/s\n", 120, 1, 0, "mean of 1 step line", 0, 0, 4},
     {"all speak, each for all", "- {kind: Step, scope: Each, pattern: '(?<rate>) img/s'}\n", "[1,0]<stdout>:30 img/s\n[1,1]<stdout>:32 img/s\n", 62, 1, 0, "mean of 2 step lines, 2 ranks", 0, 0, 2},

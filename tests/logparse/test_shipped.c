@@ -129,6 +129,8 @@ static const struct line_row lines[] = {
     {"tf-cnn-benchmarks", "INFO|2019-05-11T00:23:05|/opt/launcher.py|48| 10\timages/sec: 1,088.9 +/- 4.3 (jitter = 49.9)\t8.901\t0.002\t0.010",
      1088.9, NONE, 10, 8.901, 0.002, SAMPLES, STEP, REPLICA},
     {"tf-cnn-benchmarks", "total images/sec: 1088.76", 1088.76, NONE, NONE, NONE, NONE, SAMPLES, SUMMARY, JOB},
+    {"tf-cnn-benchmarks", "1    images/sec: 1062.7 +/- 0.0 (jitter = 0.0) 9.134 0.001 0.005",
+     1062.7, NONE, 1, 9.134, 0.001, SAMPLES, STEP, REPLICA},
     {"tf-cnn-benchmarks", "total images/sec: 12622", 12622, NONE, NONE, NONE, NONE, SAMPLES, SUMMARY, JOB},
     {"tf-cnn-benchmarks", "total images/sec: 204.75", 204.75, NONE, NONE, NONE, NONE, SAMPLES, SUMMARY, JOB},
     {"tf-cnn-benchmarks", "total images/sec: 750.8", 750.8, NONE, NONE, NONE, NONE, SAMPLES, SUMMARY, JOB},
@@ -188,6 +190,8 @@ static const struct line_row lines[] = {
     {"mpi", "Elapsed time: 12.5 s", 1 / 12.5, 12.5, NONE, NONE, NONE, UNIT_RUNS, SUMMARY, JOB},
     {"mlbench", "80% Top 1 Validation Accuracy reached in 407.123 seconds, Compute: 300.1 seconds, Communication: 98.2 seconds, Metrics Computation: 5.0, Pre-processing: 3.1",
      1 / 407.123, 407.123, NONE, NONE, 0.8, UNIT_RUNS, SUMMARY, JOB},
+    {"mlbench", "70 perplexity reached in 87401.339 seconds, Compute: 46579.0 seconds, Communication: 40822.0 seconds",
+     1 / 87401.339, 87401.339, NONE, NONE, NONE, UNIT_RUNS, SUMMARY, JOB},
     {"mlbench", "BLEU 24 reached in 37594.214 seconds", 1 / 37594.214, 37594.214, NONE, NONE, NONE, UNIT_RUNS, SUMMARY, JOB},
 };
 /* clang-format on */
@@ -258,6 +262,9 @@ static const struct log_row logs[] = {
      "I0315 05:18:15.651073    95 listen_and_serv_op.cc:139]  server side program spent 147.921\n"
      "I0315 05:18:17.651073    95 listen_and_serv_op.cc:139]  server side program spent 138.0\n",
      ROLE_PSERVER, 2 / (0.147921 + 0.138), NONE, 2, "mean of 2 step lines"},
+    {"a pserver of Fluid, one line", "paddle-fluid",
+     "I0315 05:18:15.651073    95 listen_and_serv_op.cc:139]  server side program spent 147.921\n",
+     ROLE_PSERVER, 1 / 0.147921, NONE, 1, "mean of 1 step line"},
     {"v2: batches and times", "paddle-v2",
      "batch_size 64\n\nPass 0, Batch 0, Cost 2.302585, {'classification_error_evaluator': 0.90625}, spent: 4.000000\n"
      "\nPass 0, Batch 1, Cost 2.202585, {'classification_error_evaluator': 0.90625}, spent: 4.000000\n"
