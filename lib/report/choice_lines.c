@@ -18,7 +18,7 @@ static void add(struct choice_lines *lines, const char *label, struct buf *text_
 
 static void put_point(const struct layout *l, const struct point_result *p, struct buf *out)
 {
-    if (l->systems || l->names.len > 0) {
+    if (layout_has_words(l)) {
         layout_describe_point(l, p->point->index, out);
     } else {
         buf_puts(out, "the only point");

@@ -436,6 +436,11 @@ struct point_words layout_words(const struct layout *l)
     };
 }
 
+bool layout_has_words(const struct layout *l)
+{
+    return l->systems || l->names.len > 0;
+}
+
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out)
 {
     const size_t begin = out->len;

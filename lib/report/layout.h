@@ -44,6 +44,8 @@ void layout_describe_slow(const struct slow_replica *s, struct buf *out);
 /* What varies, for words.h; valid as long as the layout. */
 struct point_words layout_words(const struct layout *l);
 /* "pservers 1, trainers 2", of all the point's parameters that vary; "all" if none does. */
+/* Does anything tell the points apart? */
+bool layout_has_words(const struct layout *l);
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out);
 /* "batch_size 16; threads 1; 4 points and 1 for the baseline; 3 trials each, ..." */
 void layout_describe_run(const struct layout *l, struct buf *out);

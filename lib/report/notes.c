@@ -151,16 +151,24 @@ static void note_baselines(struct notes *notes, const struct result *r)
     }
 }
 
+/* "point 3 (trainers 2)"; without the words where nothing tells points apart. */
+static void put_place(const struct layout *l, uint32_t point, struct buf *text)
+{
+    buf_printf(text, "point %u", point);
+    if (l->result->points[point].point->is_baseline) {
+        buf_puts(text, " (baseline)");
+    } else if (layout_has_words(l)) {
+        buf_puts(text, " (");
+        layout_describe_point(l, point, text);
+        buf_putc(text, ')');
+    }
+}
+
 static void describe_trial(const struct layout *l, const struct point_result *p,
                            const struct trial_result *t, struct buf *text)
 {
-    buf_printf(text, "point %u (", p->point->index);
-    if (p->point->is_baseline) {
-        buf_puts(text, "baseline");
-    } else {
-        layout_describe_point(l, p->point->index, text);
-    }
-    buf_printf(text, "), trial %u, attempt %u: ", t->trial, t->attempt);
+    put_place(l, p->point->index, text);
+    buf_printf(text, ", trial %u, attempt %u: ", t->trial, t->attempt);
     if (t->phase != TRIAL_FAILED) {
         buf_printf(text, "%s: ", trial_phase_to_string(t->phase));
     }
@@ -270,9 +278,9 @@ static void note_thresholds(struct notes *notes, const struct layout *l)
         if (t->threshold->judges_interval) {
             buf_puts(&text, " with 95% confidence");
         }
-        buf_printf(&text, " at point %u (", t->point);
-        layout_describe_point(l, t->point, &text);
-        buf_puts(&text, "): ");
+        buf_puts(&text, " at ");
+        put_place(l, t->point, &text);
+        buf_puts(&text, ": ");
         put_judged(t, &text);
         add(notes,
             t->verdict == THRESHOLD_PASSED   ? NOTE_PASSED_THRESHOLD
