@@ -222,6 +222,40 @@ static void put_head(struct buf *out, const char *name)
     buf_puts(out, "\nspec:\n");
 }
 
+/* How many processes torchrun starts in one worker: "4", "gpu"; NULL: one, or another program. Borrowed. */
+static const char *processes_each(const struct init_params *p)
+{
+    static const char *const names[] = {"--nproc_per_node", "--nproc-per-node"};
+    for (size_t i = 0; i < p->n_words; i++) {
+        for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
+            if (!str_has_prefix(p->words[i], names[k])) {
+                continue;
+            }
+            const char *rest = p->words[i] + strlen(names[k]);
+            const char *n = rest[0] == '=' ? rest + 1 : i + 1 < p->n_words ? p->words[i + 1] : "1";
+            return (rest[0] != '=' && rest[0] != '\0') || str_eq(n, "1") ? NULL : n;
+        }
+    }
+    return NULL;
+}
+
+/* benchd counts workers. Several processes in one print into one log, where nothing tells them apart. */
+static void put_processes(struct buf *out, const struct init_params *p)
+{
+    const char *n = processes_each(p);
+    if (n == NULL) {
+        return;
+    }
+    buf_puts(
+        out,
+        "    # Each worker starts several processes (--nproc_per_node), and speedup and efficiency "
+        "count workers.\n"
+        "    # Better: remove that option and sweep more workers, of one process each. Or keep it, "
+        "and add --tee 3:\n"
+        "    # then each line says its process, and the rates of a worker's processes are added "
+        "up.\n");
+}
+
 static void put_system(struct buf *out, const struct init_params *p, const char *name)
 {
     const struct shape shape = shape_of(p->profile);
@@ -237,6 +271,7 @@ static void put_system(struct buf *out, const struct init_params *p, const char 
     } else {
         buf_puts(out, "    # image: registry/name:tag  # pods need one; --local does not\n");
     }
+    put_processes(out, p);
     buf_puts(out, "    # $(BENCHD_BATCH_SIZE), $(BENCHD_STEPS) and the like are replaced\n"
                   "    command: ");
     put_command(out, p);

@@ -73,6 +73,11 @@ class Init(cli.CliCase):
                 text, _ = self.init("--", *words)
                 self.assertEqual(self.line(text, "profile"), profile)
                 self.assertIn(f"guessed: {why}\n", text)
+        for words, is_said in ((["--nproc_per_node=4"], True), (["--nproc-per-node", "gpu"], True), ([], False),
+                               (["--nproc_per_node=1"], False), (["--nproc_per_node", "1"], False)):
+            with self.subTest(" ".join(words)):
+                text, _ = self.init("--", "torchrun", *words, "train.py")
+                self.assertEqual("add --tee 3:" in text, is_said, text)
         text, _ = self.init("--", "mpirun", "-np", "2", "x")
         self.assertIn("grid: {workers: [1]}", text)
         text, _ = self.init("--", "mpirun", "x")
