@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Programs of strangers: one hangs, one crashes, one leaves processes behind, one prints without end, one prints NULs. Each is a
+system of one run, beside a good one. BENCHD_LOUD_BYTES says how much the loud one prints (300 MB; 10 GB take minutes)."""
+import json
+import os
+import subprocess
+
+import cli
+
+LOUD_BYTES = int(os.environ.get("BENCHD_LOUD_BYTES", "300000000"))
+LOG_LIMIT = 64 << 20  # of one replica
+MEMORY_LIMIT = 3 * LOG_LIMIT  # of benchctl: the log as it is kept, and once more while it is stored
+# In a command $$ stands for one $, as in a pod.
+GOOD = 'echo "5 img/s"'
+
+
+class Hostile(cli.CliCase):
+    def define_systems(self, scripts, **run_policy):
+        spec = {
+            "systems": [{"name": name, "profile": "none", "command": ["sh", "-c", script], "log": "torch-ddp"}
+                        for name, script in scripts.items()],
+            "workload": {"model": "m", "batchSize": 1, "exchange": {"kind": "None"}},
+            "sweep": {"grid": {"trainers": [1]}},
+            "roles": {"trainer": {"replicas": {"from": "trainers"}}},
+            "repeats": {"min": 1, "order": "Sequential"},
+            "failurePolicy": {"onTrialFailure": "Skip", "maxFailedTrials": len(scripts)},
+            "runPolicy": {"backoffLimit": 1, **run_policy},
+        }
+        path = self.folder / "hostile.json"
+        path.write_text(json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "hostile"},
+                                    "spec": spec}), encoding="utf-8")
+        return str(path)
+
+    def run_systems(self, scripts, code=0, **run_policy):
+        """The trial of each system, by its name, and the most memory that benchctl had."""
+        file = self.define_systems(scripts, **run_policy)
+        out = self.folder / "out.json"
+        with open(out, "wb") as stdout:
+            process = subprocess.Popen([cli.BENCHCTL, "run", file, "--store", self.store, "-q", "-o", "json"], env=self.env,
+                                       cwd=self.folder, stdout=stdout)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, code)
+        self.result = json.loads(out.read_text(encoding="utf-8"))
+        trials = {p["system"]: p["trials"][0] for p in self.result["points"]}
+        self.assertEqual(sorted(trials), sorted(scripts))
+        return trials, usage.ru_maxrss * 1024
+
+    def log_of(self, system):
+        point = next(p["point"] for p in self.result["points"] if p["system"] == system)
+        done = subprocess.run([cli.BENCHCTL, "logs", self.result["run"], "--store", self.store, "--point", str(point)],
+                              env=self.env, cwd=self.folder, capture_output=True, check=True)
+        return done.stdout
+
+    def assert_good(self, trial):
+        self.assertEqual((trial["phase"], trial["throughput"]["value"]), ("Succeeded", 5.0), trial["error"])
+
+    def test_one_hangs(self):
+        # A limit for the whole attempt: in a stall limit a good program on a busy machine would be at risk.
+        trials, _ = self.run_systems({"hung": "trap '' TERM; sleep 1000 & wait; sleep 1000", "good": GOOD}, code=1,
+                                     trialTimeoutSeconds=20)
+        self.assertIn("trainer/0: still running after 20 s (runPolicy.trialTimeoutSeconds)", trials["hung"]["error"])
+        self.assertEqual(trials["hung"]["attempt"], 1)  # tried again once
+        self.assert_good(trials["good"])
+
+    def test_one_crashes(self):
+        trials, _ = self.run_systems({"crashing": "kill -SEGV $$$$", "good": GOOD}, code=1)
+        self.assertIn("killed by signal 11", trials["crashing"]["error"])
+        self.assertIn("gave up after 2 attempts", trials["crashing"]["error"])
+        self.assert_good(trials["good"])
+
+    def test_one_leaves_processes_behind(self):
+        left = self.folder / "left"
+        script = (f"sleep 1000 & echo $! >> {left}; setsid -f sh -c 'echo $$$$ >> {left}; trap \"\" TERM HUP; while :; do sleep 1; done'; "
+                  f"while [ $(wc -l < {left}) -lt 2 ]; do sleep 0.1; done; {GOOD}")
+        trials, _ = self.run_systems({"forking": script, "good": GOOD})
+        self.assert_good(trials["forking"])
+        self.assert_good(trials["good"])
+        pids = [int(line) for line in left.read_text(encoding="ascii").split()]
+        self.assertEqual(len(pids), 2)
+        self.assertEqual([pid for pid in pids if cli.is_alive(pid)], [])
+
+    def test_one_prints_without_end(self):
+        script = f"yes '{'x' * 1000}' | head -c {LOUD_BYTES}; echo; {GOOD}"
+        trials, memory = self.run_systems({"loud": script, "good": GOOD})
+        self.assert_good(trials["loud"])
+        self.assert_good(trials["good"])
+        self.assertLess(memory, MEMORY_LIMIT)
+        log = self.log_of("loud")
+        self.assertLess(len(log), LOG_LIMIT + 1000)
+        self.assertGreater(len(log), LOG_LIMIT // 2)
+        self.assertTrue(log.endswith(b"5 img/s\n"))
+        self.assertRegex(log[LOG_LIMIT // 2 - 70000:LOG_LIMIT // 2 + 70000], rb"\d+ bytes")
+
+    def test_one_prints_nuls(self):
+        trials, _ = self.run_systems({"nuls": f"head -c 1000000 /dev/zero; printf '5 \\000img/s\\n\\000'; {GOOD}", "good": GOOD})
+        self.assert_good(trials["nuls"])
+        self.assertGreater(self.log_of("nuls").count(b"\0"), 1000000)
+
+
+if __name__ == "__main__":
+    cli.main()
