@@ -128,7 +128,7 @@ def check_jax(t, user):
     result, _ = user.run(definition("jax", system, line, memory="1Gi"))
     check_table(t, user, result, "jax")
     log = user.ctl("logs", result["run"], "--point", "0", "--role", "worker", "--index", "1").stdout
-    t.match("^done on 2 processes$", log, "jax: both were in one job")
+    t.match("(?m)^done on 2 processes$", log, "jax: both were in one job")
 
 
 def main():
