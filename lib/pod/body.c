@@ -14,7 +14,6 @@
 #include "spec/profile.h"
 #include "spec/system_template.h"
 
-#define SECRET_VOLUME "benchd-key"
 #define SECRET_MODE 0440
 #define DEFAULT_GROUP 65532
 /* If benchd does not come back, its pods end by themselves, this long after the run's deadline. */
@@ -249,7 +248,7 @@ static void set_container(json_t *container, const struct replica_spec *spec, bo
     set_command(container, spec);
     set_text(container, "terminationMessagePolicy", "FallbackToLogsOnError");
     (void)json_array_append_new(child_list(container, "volumeMounts"),
-                                json_pack("{s:s, s:s, s:b}", "name", SECRET_VOLUME, "mountPath",
+                                json_pack("{s:s, s:s, s:b}", "name", POD_SECRET_VOLUME, "mountPath",
                                           POD_SECRET_DIR, "readOnly", 1));
 }
 
@@ -283,8 +282,9 @@ static void set_spec(const struct run_def *def, const struct replica_id *id, enu
     }
     set_group(spec);
     (void)json_array_append_new(child_list(spec, "volumes"),
-                                json_pack("{s:s, s:{s:s, s:i}}", "name", SECRET_VOLUME, "secret",
-                                          "secretName", secret, "defaultMode", SECRET_MODE));
+                                json_pack("{s:s, s:{s:s, s:i}}", "name", POD_SECRET_VOLUME,
+                                          "secret", "secretName", secret, "defaultMode",
+                                          SECRET_MODE));
 }
 
 /* Can pods of this role run the system? */

@@ -11,6 +11,7 @@
 #include "core/placement.h"
 #include "core/record.h"
 #include "core/summary.h"
+#include "pod/body.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -18,16 +19,21 @@ static const char *text_of(const json_t *object, const char *key)
     return s == NULL ? "" : s;
 }
 
-/* benchd gives this variable to its container alone. */
-static bool has_contract(const json_t *container)
+static bool has_named(const json_t *list, const char *name)
 {
-    const json_t *env = json_object_get(container, "env");
-    for (size_t i = 0; i < json_array_size(env); i++) {
-        if (str_eq(text_of(json_array_get(env, i), "name"), "BENCHD_ROLE")) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (str_eq(text_of(json_array_get(list, i), "name"), name)) {
             return true;
         }
     }
     return false;
+}
+
+/* benchd gives both to its container alone. A watch leaves variables out. */
+static bool has_contract(const json_t *container)
+{
+    return has_named(json_object_get(container, "volumeMounts"), POD_SECRET_VOLUME) ||
+           has_named(json_object_get(container, "env"), "BENCHD_ROLE");
 }
 
 const json_t *pod_main_container(const json_t *pod)

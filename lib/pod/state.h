@@ -54,8 +54,8 @@ void pod_state_say(struct pod_state *state, const char *fmt, ...)
  * `image_id` and `node`. Owned; NULL if nothing is known. */
 char *pod_state_environment(const struct pod_state *state, const char *environment_json);
 
-/* The replica's container in a pod's spec: the one with the variables of the contract, wherever a webhook
- * has put it; the first where none has them. Borrowed; NULL: there is none. */
+/* The replica's container in a pod's spec: the one with the run's key or the variables of the contract,
+ * wherever a webhook has put it; the first where none has them. Borrowed; NULL: there is none. */
 const json_t *pod_main_container(const json_t *pod);
 
 /* Its phase says that it has ended: nothing of it runs, and its resources are free. The phase
