@@ -20,8 +20,11 @@ struct source {
 };
 
 static const struct source sources[] = {
+    {"AXIS,...", complete_axes},
+    {"BENCHMARK", complete_definitions},
     {"CHART", complete_charts},
     {"COMMAND", complete_files},
+    {"FIGURE", complete_figures},
     {"FILE", complete_files},
     {"FORMAT", complete_formats},
     {"HOW", complete_progress},
@@ -40,6 +43,8 @@ static const struct source sources[] = {
     {"WHEN", complete_colors},
     {"A", NULL},
     {"AGE", NULL},
+    {"AMOUNT/UNIT", NULL},
+    {"AXIS=A/B", NULL},
     {"CONTEXT", NULL},
     {"DURATION", NULL},
     {"I", NULL},
@@ -47,6 +52,7 @@ static const struct source sources[] = {
     {"N", NULL},
     {"NS", NULL},
     {"RATIO", NULL},
+    {"SET", NULL},
     {"T", NULL},
     {"TEXT", NULL},
 };

@@ -26,6 +26,9 @@ void complete_points(struct typing *t);
 /* Systems and swept names of the definition that the line names. */
 void complete_systems(struct typing *t);
 void complete_swept(struct typing *t);
+/* What the run swept, and the figures of a table over such axes. */
+void complete_axes(struct typing *t);
+void complete_figures(struct typing *t);
 void complete_charts(struct typing *t);
 void complete_roles(struct typing *t);
 void complete_formats(struct typing *t);

@@ -15,6 +15,7 @@
 #include "ctl/schema.h"
 #include "ctl/usage.h"
 #include "report/report.h"
+#include "result/pivot.h"
 #include "spec/shipped_profiles.h"
 #include "spec/spec_load.h"
 
@@ -226,6 +227,13 @@ void complete_charts(struct typing *t)
     }
 }
 
+void complete_figures(struct typing *t)
+{
+    for (int i = 0; i < PIVOT_FIGURE_COUNT; i++) {
+        offer(t, pivot_figure_names[i], "");
+    }
+}
+
 void complete_roles(struct typing *t)
 {
     for (enum role role = 0; role < ROLE_COUNT; role++) {
@@ -301,7 +309,7 @@ void complete_stores(struct typing *t)
 }
 
 /* What the run that the line names has two values of, or more. */
-static void offer_axes(struct typing *t)
+void complete_axes(struct typing *t)
 {
     struct backend *b = NULL;
     struct loaded_run run = {0};
@@ -325,7 +333,7 @@ void complete_names(struct typing *t)
 {
     const struct args *a = &t->cli.args;
     if (str_eq(t->cli.verb->name, "compare")) {
-        offer_axes(t);
+        complete_axes(t);
     } else if (!str_eq(t->cli.verb->name, "get")) {
         complete_definitions(t);
     } else if (a->n_words > 0 && cli_is_run_kind(a->words[0])) {

@@ -30,7 +30,7 @@ class Case(cli.CliCase):
 
 class Offers(Case):
     def test_verbs_and_options(self):
-        self.assertEqual(self.offered("re"), ["results", "report"])
+        self.assertEqual(self.offered("re"), ["results", "report", "reference"])
         self.assertIn("validate", self.offered(""))
         self.assertIn("results\tPrint the tables of a run", self.ctl("__complete", "res").stdout)
         self.assertEqual(self.offered("help", "att"), ["attach"])
@@ -80,6 +80,8 @@ class Offers(Case):
         self.assertEqual(self.offered("logs", name, *store, "--point", "", hints=NO_FILES | SORTED), ["0", "1", "2"])
         self.assertEqual(self.offered("compare", name, *store, "--axis", ""), ["pservers"])
         self.assertEqual(self.offered("compare", *store, "--axis", ""), [])
+        self.assertEqual(self.offered("results", name, *store, "--rows", ""), ["pservers"])
+        self.assertEqual(self.offered("results", name, *store, "--cells", "sp"), ["speedup"])
         self.assertIn("0\tbenchworker pservers=1 trainers=1\n",
                       self.ctl("__complete", "logs", name, *store, "--point", "").stdout)
         self.assertEqual(self.offered("results", "", where=("--store", "sqlite:/no/such")), [])
