@@ -33,6 +33,9 @@
 #include "decide/policy_retry.h"
 #include "decide/world.h"
 
+/* Of the options in a command: a longer text is left out, because a message would cut it. */
+#define WHERE_MAX 80
+
 struct decision {
     const struct observed *o;
     const struct run_def *def;
@@ -217,7 +220,8 @@ static void announce_attempt(struct decision *d, const struct replica_id *id,
 static void put_logs_command(const struct decision *d, uint32_t point, uint32_t trial, char *dst,
                              size_t size)
 {
-    const bool has_where = d->o->where != NULL && d->o->where[0] != '\0';
+    const size_t where_len = d->o->where == NULL ? 0 : strlen(d->o->where);
+    const bool has_where = where_len > 0 && where_len <= WHERE_MAX;
     char number[32] = "";
     if (trial > 0) {
         text_put(number, sizeof(number), " --trial %u", trial);
@@ -417,21 +421,26 @@ static void put_counts(const struct trial_counts *n, char *dst, size_t size)
     text_put(dst, size, "%u of %u trials done, %u failed%s", n->done, n->total, n->failed, not_run);
 }
 
-/* The counts, and the first failure in the order of trials, with the command that shows more of it. */
+/* The counts, and the first failure in the order of trials; then the command that shows more of it, if
+ * that fits whole. */
 static void describe_end(struct decision *d)
 {
-    char counts[96];
+    char *dst = d->status.message;
+    const size_t size = sizeof(d->status.message);
+    char counts[96], command[192];
     put_counts(&d->world.counts, counts, sizeof(counts));
-    text_put(d->status.message, sizeof(d->status.message), "%s", counts);
+    text_put(dst, size, "%s", counts);
     for (uint32_t i = 0; i < d->def->n_slots; i++) {
         const struct slot *slot = &d->def->slots[i];
         const struct trial *t = world_trial(&d->world, slot->point, slot->trial);
         if (t->is_decided && t->outcome != ATTEMPT_SUCCEEDED) {
-            char command[128];
-            put_logs_command(d, slot->point, slot->trial, command, sizeof(command));
-            text_put(d->status.message, sizeof(d->status.message),
-                     "%s; point %u, trial %u (%s): %s", counts, slot->point, slot->trial, command,
+            text_put(dst, size, "%s; point %u, trial %u: %s", counts, slot->point, slot->trial,
                      t->error);
+            put_logs_command(d, slot->point, slot->trial, command, sizeof(command));
+            const size_t len = strlen(dst);
+            if (len + strlen("; ") + strlen(command) < size) {
+                text_put(dst + len, size - len, "; %s", command);
+            }
             return;
         }
     }

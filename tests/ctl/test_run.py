@@ -230,7 +230,7 @@ class Failures(cli.CliCase):
                          [["Failed", "Pending", "Pending"]] + [["Succeeded"] * 3] * (len(result["points"]) - 1))
         text = self.ctl("describe", result["run"], "--store", self.store).stdout
         self.assertRegex(text, r"Warning +PointGivenUp +point 0 has failed, so 2 trials of it are not run; see benchctl")
-        ended = re.search(r"SomePointsFailed.*?\((benchctl logs [^)]*)\)", " ".join(text.split())).group(1)
+        ended = re.search(r"SomePointsFailed.*?; (benchctl logs .*? --point \d+)", " ".join(text.split())).group(1)
         self.assertEqual(ended, f"benchctl logs {result['run']} --store {self.store} --point 0")
         self.assertIn("told to fail", self.ctl(*ended.split()[1:]).stdout)
         table = self.ctl("results", result["run"], "--store", self.store).stdout
