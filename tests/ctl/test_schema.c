@@ -56,12 +56,18 @@ static const char workers[] = "apiVersion: benchd.io/v1alpha1\n"
                               "metadata: {name: all}\n"
                               "spec:\n"
                               "  systems:\n"
-                              "  - {name: a, profile: none, image: i, command: [c], roles: "
-                              "{worker: {args: [x], env: [{name: A, value: b}]}}}\n"
+                              "  - name: a\n"
+                              "    profile: none\n"
+                              "    image: i\n"
+                              "    command: [c]\n"
+                              "    roles:\n"
+                              "      worker: {args: [x], env: [{name: A, value: b}]}\n"
+                              "      launcher: {command: [x], env: [{name: A, value: b}]}\n"
                               "  workload: {model: m, batchSize: 1, exchange: {kind: AllReduce}}\n"
                               "  sweep: {grid: {workers: [1]}}\n"
                               "  roles: {worker: {replicas: {from: workers}, template: {metadata: "
-                              "{labels: {a: b}}, spec: {containers: [{name: c}]}}}}\n";
+                              "{labels: {a: b}}, spec: {containers: [{name: c}]}}}, launcher: "
+                              "{template: {spec: {containers: [{name: c}]}}}}\n";
 
 struct seen {
     const struct schema *schema;
@@ -269,8 +275,8 @@ static void finds_fields(void **state)
         {"spec.sweep.grid", "Benchmark", "map[string][]integer or string", "", false},
         {"spec.systems.log", "Benchmark", "string or object", "", false},
         {"spec.systems.patches.value", "Benchmark", "any", "", true},
-        {"spec.systems.rendezvous.with", "Benchmark", "[]string", "one of pserver, trainer, worker",
-         false},
+        {"spec.systems.rendezvous.with", "Benchmark", "[]string",
+         "one of pserver, trainer, worker, launcher", false},
         {"bmr.spec.definition.systems.name", "BenchmarkRun", "string", "", true},
         {"benchmarkrun.status.failed", "BenchmarkRun", "integer", "0 or more", false},
     };
