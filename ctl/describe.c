@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "ctl/human.h"
 #include "report/layout.h"
 #include "report/table.h"
@@ -58,6 +59,22 @@ static void format_identity(const struct describe_params *p, struct buf *out)
     }
 }
 
+/* "PServer"; where systems differ, "ours PServer, ddp AllReduce". */
+static void format_exchanges(const struct spec *spec, struct buf *out)
+{
+    struct buf text = BUF_INIT;
+    bool differ = false;
+    const struct exchange *first = &spec->systems.items[0].exchange;
+    const char *first_name = exchange_name(first, first->kind);
+    vec_each (const struct system, it, &spec->systems) {
+        const char *name = exchange_name(&it->exchange, it->exchange.kind);
+        differ |= !str_eq(name, first_name);
+        buf_printf(&text, "%s%s %s", text.len == 0 ? "" : ", ", it->name, name);
+    }
+    line(out, "  Exchange:", "%s", differ ? buf_cstr(&text) : first_name);
+    buf_done(&text);
+}
+
 static void format_definition(const struct spec *spec, struct buf *out)
 {
     const struct workload *w = &spec->workload;
@@ -65,7 +82,7 @@ static void format_definition(const struct spec *spec, struct buf *out)
     line(out, "  Model:", "%s", w->model);
     line(out, "  Dataset:", "%s%s%s", workload_dataset_name(w), w->dataset_path == NULL ? "" : " ",
          w->dataset_path == NULL ? "" : w->dataset_path);
-    line(out, "  Exchange:", "%s", workload_exchange_name(w, w->exchange));
+    format_exchanges(spec, out);
     line(out, "  Sweep:", "%s", sweep_kind_to_string(spec->sweep.kind));
     line(out, "  Baseline:", "%s", baseline_kind_to_string(spec->baseline.kind));
     line(out, "  Steps:", "%lld warm-up + %lld measured", (long long)spec->warmup_steps,

@@ -58,7 +58,7 @@ static void format_bar(const struct live_model *m, const struct glyphs *g, struc
     }
     buf_printf(line, " step %u/%lld", c->steps_done, (long long)steps);
     if (c->steps_ns > 0) {
-        const enum role role = point_training_role(&m->def->matrix.points[0]);
+        const enum role role = point_training_role(&m->def->matrix.points[c->id.point]);
         buf_printf(line, "  %.4g samples/s %s/0", (double)c->samples * 1e9 / (double)c->steps_ns,
                    role_to_string(role));
     }

@@ -112,10 +112,16 @@ static bool has_pservers(const struct run_def *def)
     return false;
 }
 
-/* All points of a definition have the same roles. */
-static enum role training_role(const struct run_def *def)
+/* The heading above the number of those who train. */
+static const char *training_heading(const struct run_def *def)
 {
-    return point_training_role(&def->matrix.points[0]);
+    bool has_workers = false, has_trainers = false;
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const bool is_worker = point_training_role(&def->matrix.points[i]) == ROLE_WORKER;
+        has_workers |= is_worker;
+        has_trainers |= !is_worker;
+    }
+    return !has_workers ? "TRAINERS" : has_trainers ? "TRAINERS/WORKERS" : "WORKERS";
 }
 
 static void format_points(const struct run_def *def, const struct point_sum *sums,
@@ -132,7 +138,7 @@ static void format_points(const struct run_def *def, const struct point_sum *sum
     if (with_pservers) {
         table_column(t, "PSERVERS", TABLE_RIGHT);
     }
-    table_column(t, training_role(def) == ROLE_WORKER ? "WORKERS" : "TRAINERS", TABLE_RIGHT);
+    table_column(t, training_heading(def), TABLE_RIGHT);
     table_column(t, opts->is_local ? "THREADS" : "CPU", TABLE_RIGHT);
     if (!opts->is_local) {
         table_column(t, "MEMORY", TABLE_RIGHT);
@@ -266,8 +272,9 @@ void preview_rehearsal(const struct run_def *def, struct buf *out)
                "rehearsal: point %u needs %lld busy threads (%u %s%s x %lld + %u pserver%s),\n"
                "  but this machine has %lld CPU%s: compare the figures within this run only\n",
                worst, (long long)point_busy_threads(p), trainers,
-               role_to_string(training_role(def)), trainers == 1 ? "" : "s", (long long)p->threads,
-               servers, servers == 1 ? "" : "s", (long long)def->cpus, def->cpus == 1 ? "" : "s");
+               role_to_string(point_training_role(p)), trainers == 1 ? "" : "s",
+               (long long)p->threads, servers, servers == 1 ? "" : "s", (long long)def->cpus,
+               def->cpus == 1 ? "" : "s");
 }
 
 int preview_text(const struct run_def *def, const struct preview_opts *opts, struct buf *out,

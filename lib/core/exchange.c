@@ -15,6 +15,20 @@ const char *exchange_kind_to_string(enum exchange_kind kind)
     return kind == EXCHANGE_OTHER ? NULL : exchange_kind_names[kind];
 }
 
+enum exchange_need exchange_need(enum exchange_kind kind, enum role role)
+{
+    static const enum exchange_need needs[][ROLE_COUNT] = {
+        [EXCHANGE_PSERVER] =
+            {[ROLE_PSERVER] = EXCHANGE_NEEDS_SOME, [ROLE_TRAINER] = EXCHANGE_NEEDS_SOME},
+        [EXCHANGE_NONE] = {[ROLE_TRAINER] = EXCHANGE_NEEDS_SOME},
+        [EXCHANGE_ALL_REDUCE] = {[ROLE_WORKER] = EXCHANGE_NEEDS_SOME},
+        [EXCHANGE_OTHER] = {[ROLE_PSERVER] = EXCHANGE_NEEDS_OPTIONAL,
+                            [ROLE_TRAINER] = EXCHANGE_NEEDS_OPTIONAL,
+                            [ROLE_WORKER] = EXCHANGE_NEEDS_OPTIONAL},
+    };
+    return needs[kind][role];
+}
+
 int exchange_kind_from_string(const char *s)
 {
     for (int i = 0; i < EXCHANGE_COUNT; i++) {

@@ -1,14 +1,20 @@
 /* How the replicas of a trial exchange gradients. Pure. */
 #pragma once
 
+#include "core/role.h"
+
 enum exchange_kind {
     EXCHANGE_PSERVER,
     EXCHANGE_NONE,       /* one trainer, without a server */
     EXCHANGE_ALL_REDUCE, /* workers among themselves */
-    EXCHANGE_OTHER, /* a name that only the system under test knows; see workload_exchange_name */
+    EXCHANGE_OTHER,      /* a name that only the system under test knows; see exchange_name */
 };
 #define EXCHANGE_COUNT 3 /* those with a name of their own */
 
 extern const char *const exchange_kind_names[EXCHANGE_COUNT]; /* "PServer", "None", "AllReduce" */
 const char *exchange_kind_to_string(enum exchange_kind kind); /* NULL: EXCHANGE_OTHER */
-int exchange_kind_from_string(const char *s);                 /* enum exchange_kind, or -EINVAL */
+/* Which roles an exchange connects. One of a foreign name may have any servers, and has trainers or
+ * workers. A launcher belongs to a system, not to its exchange. */
+enum exchange_need { EXCHANGE_NEEDS_NONE, EXCHANGE_NEEDS_OPTIONAL, EXCHANGE_NEEDS_SOME };
+enum exchange_need exchange_need(enum exchange_kind kind, enum role role);
+int exchange_kind_from_string(const char *s); /* enum exchange_kind, or -EINVAL */

@@ -273,7 +273,7 @@ static void add_workload(struct env *env, const struct spec *spec, const struct 
     env_set(env, "BENCHD_BATCH_SIZE", "%lld", (long long)point->batch_size);
     env_set(env, "BENCHD_THREADS", "%lld", (long long)point->threads);
     env_set(env, "BENCHD_SEED", "%llu", (unsigned long long)w->seed);
-    env_set(env, "BENCHD_EXCHANGE", "%s", workload_exchange_name(w, point->exchange));
+    env_set(env, "BENCHD_EXCHANGE", "%s", point_exchange_name(spec, point));
     env_set(env, "BENCHD_WARMUP_STEPS", "%lld", (long long)spec->warmup_steps);
     env_set(env, "BENCHD_STEPS", "%lld", (long long)spec->steps);
 }

@@ -23,7 +23,7 @@ static const struct point_result *swept_end(const struct result *r)
 
 static const char *training_role(const struct result *r)
 {
-    return role_to_string(point_training_role(&r->def->matrix.points[0]));
+    return matrix_training_words(&r->def->matrix).one;
 }
 
 /* ---- words ---- */
@@ -78,9 +78,9 @@ static bool is_number(const struct layout *l, const char *name)
 /* The number of trainers, else the first parameter of numbers, else the first. NULL: none varies. */
 static const char *x_name(const struct layout *l)
 {
-    const char *role = training_role(l->result), *number = NULL;
+    const char *number = NULL;
     vec_each (const char *, name, &l->names) {
-        if (strncmp(*name, role, strlen(role)) == 0 && str_eq(*name + strlen(role), "s")) {
+        if (str_eq(*name, "trainers") || str_eq(*name, "workers")) {
             return *name;
         }
         number = number == NULL && is_number(l, *name) ? *name : number;

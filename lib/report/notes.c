@@ -24,10 +24,9 @@ __attribute__((format(printf, 3, 4))) static void add(struct notes *notes, enum 
     *vec_push(&notes->list) = note;
 }
 
-/* "trainer" or "worker": all points of a definition have the same roles. */
-static enum role training_role(const struct result *r)
+static struct training_words training_words(const struct result *r)
 {
-    return point_training_role(&r->def->matrix.points[0]);
+    return matrix_training_words(&r->def->matrix);
 }
 
 static void note_throughput(struct notes *notes, const struct layout *l)
@@ -41,10 +40,8 @@ static void note_throughput(struct notes *notes, const struct layout *l)
         }
     }
     const struct figure *f = &r->points[0].throughput;
-    add(notes, NOTE_INFO,
-        "Throughput X: %s of the whole %s (all %ss together), median over trials.",
-        l->mixed_units ? "in the unit of its row," : f->unit, f->scope,
-        role_to_string(training_role(r)));
+    add(notes, NOTE_INFO, "Throughput X: %s of the whole %s (all %s together), median over trials.",
+        l->mixed_units ? "in the unit of its row," : f->unit, f->scope, training_words(r).many);
     if (methods[INTERVAL_T_LOG]) {
         add(notes, NOTE_INFO,
             "95%% interval: Student's t on log throughput (3 to 5 trials); it may be asymmetric.");
@@ -101,16 +98,16 @@ static void note_scaling(struct notes *notes, const struct result *r)
     for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
         has_interval = has_interval || r->points[i].efficiency.estimate.has_interval;
     }
-    const enum role role = training_role(r);
-    const char *name = role_to_string(role);
+    const struct training_words words = training_words(r);
+    const bool has_trainers = strstr(words.one, role_to_string(ROLE_TRAINER)) != NULL;
     const char *intervals = has_interval ? " Intervals: Welch's t on log throughput." : "";
     if (r->def->spec->baseline.kind == BASELINE_SINGLE_NODE) {
-        add(notes, NOTE_INFO, "Speedup S = X / X_1, efficiency E = S / %ss; X_1: one %s%s.%s", name,
-            name, role == ROLE_WORKER ? "" : " without a pserver", intervals);
+        add(notes, NOTE_INFO, "Speedup S = X / X_1, efficiency E = S / %s; X_1: one %s%s.%s",
+            words.many, words.one, has_trainers ? " without a pserver" : "", intervals);
     } else {
         add(notes, NOTE_INFO,
-            "Speedup S = X / X_base, efficiency E = S x %ss of the baseline / %ss.%s", name, name,
-            intervals);
+            "Speedup S = X / X_base, efficiency E = S x %s of the baseline / %s.%s", words.many,
+            words.many, intervals);
     }
 }
 

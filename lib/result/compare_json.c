@@ -49,9 +49,7 @@ static void put_identity(json_t *o, const struct result *r, const struct point *
     json_object_set_new(o, "replicas", counts_to_json(point->replicas));
     json_object_set_new(o, "batchSize", json_integer(point->batch_size));
     json_object_set_new(o, "threads", json_integer(point->threads));
-    json_object_set_new(
-        o, "exchange",
-        json_string(workload_exchange_name(&r->def->spec->workload, point->exchange)));
+    json_object_set_new(o, "exchange", json_string(point_exchange_name(r->def->spec, point)));
 }
 
 static void put_figures(json_t *o, const struct point_result *p)

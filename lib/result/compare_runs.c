@@ -51,8 +51,7 @@ static bool is_same_point(const struct comparison *c, const struct point *a, con
 {
     const struct spec *spec_a = c->base->def->spec, *spec_b = c->candidate->def->spec;
     return a->batch_size == b->batch_size && a->threads == b->threads &&
-           str_eq(workload_exchange_name(&spec_a->workload, a->exchange),
-                  workload_exchange_name(&spec_b->workload, b->exchange)) &&
+           str_eq(point_exchange_name(spec_a, a), point_exchange_name(spec_b, b)) &&
            memcmp(a->replicas, b->replicas, sizeof(a->replicas)) == 0 &&
            str_eq(spec_a->systems.items[a->system].name, spec_b->systems.items[b->system].name) &&
            has_params_of(spec_a, a, b) && has_params_of(spec_b, b, a);

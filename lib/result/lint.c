@@ -125,12 +125,6 @@ static void lint_one_trial(struct result *r)
     buf_done(&points.text);
 }
 
-/* "trainer" or "worker": all points of a definition have the same roles. */
-static const char *training_role(const struct result *r)
-{
-    return role_to_string(point_training_role(&r->def->matrix.points[0]));
-}
-
 /* Does a log rule make some system's figures? */
 static bool reads_logs(const struct result *r)
 {
@@ -154,8 +148,8 @@ static void lint_efficiency(struct result *r)
     if (points.n > 0) {
         warn(r, WARNING_EFFICIENCY_ABOVE_ONE,
              "efficiency is significantly above 1 at %s: point and baseline differ in more than "
-             "their number of %ss%s",
-             list_text(&points), training_role(r),
+             "their number of %s%s",
+             list_text(&points), matrix_training_words(&r->def->matrix).many,
              reads_logs(r) ? "; a log whose lines have the rate of the whole job needs 'scope: "
                              "Job' in its rule"
                            : "");

@@ -173,9 +173,7 @@ static json_t *point_to_json(const struct result *r, const struct point_result *
     json_object_set_new(o, "replicas", counts_to_json(point->replicas));
     json_object_set_new(o, "batchSize", json_integer(point->batch_size));
     json_object_set_new(o, "threads", json_integer(point->threads));
-    json_object_set_new(
-        o, "exchange",
-        json_string(workload_exchange_name(&r->def->spec->workload, point->exchange)));
+    json_object_set_new(o, "exchange", json_string(point_exchange_name(r->def->spec, point)));
     json_object_set_new(o, "phase", json_string(trial_phase_to_string(p->phase)));
     json_object_set_new(o, "throughput", figure_to_json(&p->throughput));
     json_object_set_new(o, "throughputMin", plain_figure(p->throughput_min, &p->throughput));

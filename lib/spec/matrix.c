@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "spec/builtin.h"
 
 /* Text -> number, open addressing; sized once for what will be put in. */
 struct index {
@@ -219,18 +220,28 @@ static void apply_excludes(struct expansion *e)
     }
 }
 
+static const struct exchange *exchange_of(const struct expansion *e, uint32_t system)
+{
+    return &e->spec->systems.items[system].exchange;
+}
+
+static bool has_role(const struct expansion *e, uint32_t system, enum role role)
+{
+    return spec_system_has_role(e->spec, &e->spec->systems.items[system], role);
+}
+
 /* A role's number of replicas at these parameters; notes what is no number. */
 static uint32_t count_replicas(struct expansion *e, uint32_t system, enum role role,
                                const struct params *params)
 {
     const struct role_spec *spec = &e->spec->roles[role];
-    if (!spec_system_has_role(e->spec, &e->spec->systems.items[system], role)) {
+    if (!has_role(e, system, role)) {
         return 0;
     }
     if (spec->replicas.from == NULL) {
         return (uint32_t)spec->replicas.value;
     }
-    int64_t least = role != ROLE_PSERVER || e->spec->workload.exchange == EXCHANGE_PSERVER;
+    int64_t least = role != ROLE_PSERVER || exchange_of(e, system)->kind == EXCHANGE_PSERVER;
     const struct value *v = params_get(params, spec->replicas.from);
     if (v != NULL && v->is_int && v->i >= least && v->i <= SPEC_MAX_REPLICAS) {
         return (uint32_t)v->i;
@@ -251,10 +262,43 @@ static uint32_t count_replicas(struct expansion *e, uint32_t system, enum role r
     return 0;
 }
 
+/* A count in a point's parameters, where a swept name holds it. */
+static void set_count(struct params *params, const char *name, int64_t count)
+{
+    if (name != NULL && params_get(params, name) != NULL) {
+        struct value value = {.is_int = true, .i = count};
+        params_set(params, name, &value);
+    }
+}
+
+/* Does the system take a number of replicas from that name? */
+static bool takes_count(const struct expansion *e, uint32_t system, const char *name)
+{
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        const char *from = e->spec->roles[role].replicas.from;
+        if (has_role(e, system, (enum role)role) && from != NULL && str_eq(from, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Numbers of replicas that the system has none of are 0. A declared name may mean more: it stays. */
+static void clear_unused_counts(struct expansion *e, uint32_t system, struct params *params)
+{
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        const char *from = e->spec->roles[role].replicas.from;
+        if (from != NULL && builtin_find(from) != NULL && !takes_count(e, system, from)) {
+            set_count(params, from, 0);
+        }
+    }
+}
+
 /* Takes the parameters. */
 static struct point make_point(struct expansion *e, uint32_t system, struct params params_take)
 {
     const struct workload *w = &e->spec->workload;
+    clear_unused_counts(e, system, &params_take);
     const struct value *batch_size = params_get(&params_take, "batch_size");
     const struct value *threads = params_get(&params_take, "threads");
     struct point point = {
@@ -262,7 +306,7 @@ static struct point make_point(struct expansion *e, uint32_t system, struct para
         .params = params_take,
         .batch_size = batch_size != NULL ? batch_size->i : w->batch_size,
         .threads = threads != NULL ? threads->i : w->threads,
-        .exchange = w->exchange,
+        .exchange = exchange_of(e, system)->kind,
     };
     for (int role = 0; role < ROLE_COUNT; role++) {
         point.replicas[role] = count_replicas(e, system, (enum role)role, &point.params);
@@ -270,24 +314,26 @@ static struct point make_point(struct expansion *e, uint32_t system, struct para
     return point;
 }
 
+/* Combinations that differ in numbers only that a system does not use are one point of it. */
 static void make_points(struct expansion *e)
 {
+    struct index index;
+    index_init(&index, e->spec->systems.len * e->combinations.len);
     for (uint32_t system = 0; system < e->spec->systems.len; system++) {
         vec_each (const struct params, it, &e->combinations) {
             struct params params;
             params_copy(it, &params);
-            *vec_push(&e->points) = make_point(e, system, params);
+            struct point point = make_point(e, system, params);
+            bool is_new;
+            (void)index_put(&index, point_key(&point), 0, &is_new);
+            if (is_new) {
+                *vec_push(&e->points) = point;
+            } else {
+                params_done(&point.params);
+            }
         }
     }
-}
-
-/* A count in a baseline's parameters, where a swept name holds it. */
-static void set_count(struct params *params, const char *name, int64_t count)
-{
-    if (name != NULL && params_get(params, name) != NULL) {
-        struct value value = {.is_int = true, .i = count};
-        params_set(params, name, &value);
-    }
+    index_done(&index);
 }
 
 /* One trainer without a server, or one worker, all else as in `p`. */
@@ -401,6 +447,25 @@ void matrix_done(struct matrix *m)
     }
     free(m->points);
     *m = (struct matrix){0};
+}
+
+const char *point_exchange_name(const struct spec *spec, const struct point *point)
+{
+    return exchange_name(&spec->systems.items[point->system].exchange, point->exchange);
+}
+
+struct training_words matrix_training_words(const struct matrix *m)
+{
+    static const struct training_words words[] = {{"trainer", "trainers"},
+                                                  {"worker", "workers"},
+                                                  {"trainer or worker", "trainers or workers"}};
+    bool has_workers = false, has_trainers = false;
+    for (uint32_t i = 0; i < m->n_points; i++) {
+        const bool is_worker = point_training_role(&m->points[i]) == ROLE_WORKER;
+        has_workers |= is_worker;
+        has_trainers |= !is_worker;
+    }
+    return words[!has_workers ? 0 : !has_trainers ? 1 : 2];
 }
 
 enum role point_training_role(const struct point *point)

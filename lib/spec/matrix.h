@@ -1,7 +1,8 @@
 /* From a spec to its points. Pure.
  *
  * Axes expand in a fixed order (docs/contracts/order.md): systems as written, then sweep names by
- * byte order, values as written, the last name fastest. Swept points have the indices 0..n-1;
+ * byte order, values as written, the last name fastest. A system takes the numbers of replicas that
+ * its exchange has: the others are 0, and points that thus became the same are one. Swept points have the indices 0..n-1;
  * baseline points follow. A baseline point is added only if no swept point can be the baseline. */
 #pragma once
 
@@ -39,6 +40,15 @@ int matrix_expand(const struct spec *spec, struct matrix *ret, struct diags *dia
 void matrix_done(struct matrix *m);
 /* True if a swept point has all of these values. */
 bool matrix_has(const struct matrix *m, const struct params *where);
+
+/* "PServer", or the name of a foreign one. Borrowed. */
+const char *point_exchange_name(const struct spec *spec, const struct point *point);
+
+/* What those are called that speedup and efficiency count. Systems may differ: "trainer or worker". */
+struct training_words {
+    const char *one, *many;
+};
+struct training_words matrix_training_words(const struct matrix *m);
 
 /* The role that trains, by which speedup and efficiency count: workers, where a point has some, else
  * trainers. */

@@ -8,7 +8,10 @@
 
 bool spec_system_has_role(const struct spec *spec, const struct system *system, enum role role)
 {
-    return spec->roles[role].present && (role != ROLE_LAUNCHER || system->has_launcher);
+    const bool is_used = role == ROLE_LAUNCHER
+                             ? system->has_launcher
+                             : exchange_need(system->exchange.kind, role) != EXCHANGE_NEEDS_NONE;
+    return spec->roles[role].present && is_used;
 }
 
 const struct parameter *spec_find_parameter(const struct spec *spec, const char *name)
@@ -65,6 +68,7 @@ static void system_done(struct system *system)
 {
     free(system->name);
     free(system->profile);
+    free(system->exchange.other);
     log_rule_free(system->log);
     launch_done(&system->all_roles);
     for (int role = 0; role < ROLE_COUNT; role++) {
@@ -93,7 +97,7 @@ void spec_free(struct spec *spec)
     free(spec->workload.model);
     free(spec->workload.dataset_other);
     free(spec->workload.dataset_path);
-    free(spec->workload.exchange_other);
+    free(spec->workload.exchange.other);
     sweep_done(&spec->sweep);
     vec_each (struct parameter, parameter, &spec->parameters) {
         parameter_done(parameter);
@@ -123,9 +127,9 @@ const char *workload_dataset_name(const struct workload *workload)
                                               : dataset_kind_names[workload->dataset];
 }
 
-const char *workload_exchange_name(const struct workload *workload, enum exchange_kind kind)
+const char *exchange_name(const struct exchange *exchange, enum exchange_kind kind)
 {
-    return kind == EXCHANGE_OTHER ? workload->exchange_other : exchange_kind_to_string(kind);
+    return kind == EXCHANGE_OTHER ? exchange->other : exchange_kind_to_string(kind);
 }
 
 const char *baseline_kind_to_string(enum baseline_kind kind)

@@ -28,6 +28,15 @@ struct sweep {
     VEC(struct params) exclude;
 };
 
+/* How gradients are exchanged. */
+struct exchange {
+    enum exchange_kind kind;
+    char *other; /* its name where it is EXCHANGE_OTHER, else NULL */
+};
+/* "PServer", or the name of a foreign one. `kind` is that of the exchange or of one of its points: a
+ * baseline may have None. Borrowed. */
+const char *exchange_name(const struct exchange *exchange, enum exchange_kind kind);
+
 /* A value that a system sets in the templates of these roles. */
 struct system_patch {
     bool roles[ROLE_COUNT];
@@ -38,6 +47,7 @@ struct log_rule; /* logparse/rule.h */
 struct system {
     char *name;
     char *profile;
+    struct exchange exchange;          /* its own, or the workload's */
     struct log_rule *log;              /* owned; NULL: its replicas write records */
     struct launch all_roles;           /* what it runs */
     struct launch of_role[ROLE_COUNT]; /* goes before that of all roles */
@@ -59,14 +69,10 @@ struct workload {
     int64_t batch_size;  /* per trainer */
     int64_t threads;     /* per trainer */
     uint64_t seed;
-    enum exchange_kind exchange;
-    char *exchange_other; /* its name where it is EXCHANGE_OTHER, else NULL */
+    struct exchange exchange; /* of the systems without one of their own */
 };
 /* "Synthetic", or the name of a foreign one. Borrowed. */
 const char *workload_dataset_name(const struct workload *workload);
-/* "PServer", or the name of a foreign one; `kind` is the workload's or that of one of its points.
- * Borrowed. */
-const char *workload_exchange_name(const struct workload *workload, enum exchange_kind kind);
 
 struct parameter_target {
     bool roles[ROLE_COUNT];

@@ -104,25 +104,37 @@ static bool may_take(struct reading *r, enum role role, const char *name)
                             !counts_replicas(from->s) || !is_swept_in(r, from->s));
 }
 
-enum need { NEED_NONE, NEED_OPTIONAL, NEED_REQUIRED };
-
-/* Which roles an exchange connects. One of a foreign name may have any servers, and has trainers or
- * workers. */
-static enum need need_of(const struct reading *r, enum role role)
+/* What the exchanges of all systems need of a role: the most of it. */
+static enum exchange_need need_of(const struct reading *r, enum role role)
 {
-    static const enum need needs[][ROLE_COUNT] = {
-        /* pserver, trainer, worker */
-        [EXCHANGE_PSERVER] = {NEED_REQUIRED, NEED_REQUIRED, NEED_NONE},
-        [EXCHANGE_NONE] = {NEED_NONE, NEED_REQUIRED, NEED_NONE},
-        [EXCHANGE_ALL_REDUCE] = {NEED_NONE, NEED_NONE, NEED_REQUIRED},
-        [EXCHANGE_OTHER] = {NEED_OPTIONAL, NEED_OPTIONAL, NEED_OPTIONAL},
-    };
-    return needs[r->spec->workload.exchange][role];
+    enum exchange_need most = EXCHANGE_NEEDS_NONE;
+    for (enum exchange_kind kind = 0; kind <= EXCHANGE_OTHER; kind++) {
+        if (spec_exchanges(r, kind) && exchange_need(kind, role) > most) {
+            most = exchange_need(kind, role);
+        }
+    }
+    return most;
 }
 
-static const char *exchange_name(const struct reading *r)
+/* "PServer", "None and AllReduce": what the systems have. Owned. */
+static char *exchanges_text(const struct reading *r)
 {
-    return workload_exchange_name(&r->spec->workload, r->spec->workload.exchange);
+    struct buf text = BUF_INIT;
+    vec_each (const struct system, it, &r->spec->systems) {
+        const char *name = exchange_name(&it->exchange, it->exchange.kind);
+        bool is_new = true;
+        for (const struct system *s = r->spec->systems.items; s < it; s++) {
+            is_new = is_new && !str_eq(exchange_name(&s->exchange, s->exchange.kind), name);
+        }
+        if (is_new) {
+            buf_printf(&text, "%s%s", text.len == 0 ? "" : " and ", name);
+        }
+    }
+    const struct exchange *workload = &r->spec->workload.exchange;
+    if (text.len == 0) {
+        buf_puts(&text, exchange_name(workload, workload->kind));
+    }
+    return buf_take(&text);
 }
 
 /* A count that no role uses would be a column without a meaning. */
@@ -133,18 +145,19 @@ static void check_counts_used(struct reading *r)
         enum role role;
     } counts[] = {{"pservers", ROLE_PSERVER}, {"trainers", ROLE_TRAINER}, {"workers", ROLE_WORKER}};
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        bool is_forbidden = need_of(r, counts[i].role) == NEED_NONE;
+        bool is_forbidden = need_of(r, counts[i].role) == EXCHANGE_NEEDS_NONE;
         /* A required role that is missing was noted. */
-        bool is_used =
-            !r->spec->roles[counts[i].role].present && need_of(r, counts[i].role) == NEED_REQUIRED;
+        bool is_used = !r->spec->roles[counts[i].role].present &&
+                       need_of(r, counts[i].role) == EXCHANGE_NEEDS_SOME;
         for (int role = 0; role < ROLE_COUNT; role++) {
             is_used |= may_take(r, (enum role)role, counts[i].name);
         }
         if (!is_used && tree_get(swept_names(r), counts[i].name) != NULL) {
             const char *role = role_to_string(counts[i].role);
+            _cleanup_(freep) char *exchanges = exchanges_text(r);
             _cleanup_(freep) char *fix =
                 is_forbidden
-                    ? xasprintf("remove it; exchange %s uses no %s", exchange_name(r), role)
+                    ? xasprintf("remove it; exchange %s uses no %s", exchanges, role)
                     : xasprintf("write roles.%s.replicas: {from: %s}", role, counts[i].name);
             _cleanup_(freep) char *message =
                 xasprintf("'%s' is swept, but no role uses it for its replicas", counts[i].name);
@@ -156,54 +169,63 @@ static void check_counts_used(struct reading *r)
 static void check_pserver(struct reading *r, const struct place *roles)
 {
     const struct role_spec *pserver = &r->spec->roles[ROLE_PSERVER];
-    const enum exchange_kind exchange = r->spec->workload.exchange;
+    const bool is_allowed = need_of(r, ROLE_PSERVER) != EXCHANGE_NEEDS_NONE;
     struct place place = place_get(roles, "pserver");
     bool some_pserver = pserver->replicas.from != NULL || pserver->replicas.value > 0;
-    if (exchange == EXCHANGE_NONE && place.node != NULL && some_pserver) {
+    if (!is_allowed && spec_exchanges(r, EXCHANGE_NONE) && place.node != NULL && some_pserver) {
         reader_complain_key(
             r->diags, &place, "remove the role, or write exchange: {kind: PServer}",
             "exchange None uses no pserver; roles.pserver requires exchange PServer");
     }
-    struct place worker = place_get(roles, "worker"); /* noted, and only that */
-    if (exchange == EXCHANGE_PSERVER && (place.node == NULL || !some_pserver) &&
-        worker.node == NULL) {
+    /* A worker in a trainer's place is noted, and only that. */
+    struct place worker = place_get(roles, "worker");
+    const bool is_worker_wrong =
+        worker.node != NULL && need_of(r, ROLE_WORKER) == EXCHANGE_NEEDS_NONE;
+    if (spec_exchanges(r, EXCHANGE_PSERVER) && (place.node == NULL || !some_pserver) &&
+        !is_worker_wrong) {
         reader_complain(r->diags, &place, "add roles.pserver, or write exchange: {kind: None}",
                         "exchange PServer requires roles.pserver with at least one replica");
     }
-    if (exchange == EXCHANGE_ALL_REDUCE && place.node != NULL) {
+    if (!is_allowed && spec_exchanges(r, EXCHANGE_ALL_REDUCE) && place.node != NULL &&
+        !spec_exchanges(r, EXCHANGE_NONE)) {
         reader_complain_key(r->diags, &place, "remove the role, or write exchange: {kind: PServer}",
                             "exchange AllReduce uses no pserver");
     }
 }
 
-/* Trainers or workers: whoever trains, as the exchange has it. */
+/* Trainers or workers: whoever trains, as the exchanges have it. */
 static void check_training_roles(struct reading *r, const struct place *roles)
 {
-    const enum exchange_kind exchange = r->spec->workload.exchange;
     struct place trainer = place_get(roles, "trainer");
     struct place worker = place_get(roles, "worker");
-    if (worker.node != NULL && need_of(r, ROLE_WORKER) == NEED_NONE) {
+    if (worker.node != NULL && need_of(r, ROLE_WORKER) == EXCHANGE_NEEDS_NONE) {
         const char *fix = spec_has_native_system(r) ? "rename it to 'trainer', or remove it"
                           : trainer.node == NULL
                               ? "write exchange: {kind: AllReduce}, or rename the role to 'trainer'"
                               : "remove the role, or write exchange: {kind: AllReduce}";
+        _cleanup_(freep) char *exchanges = exchanges_text(r);
         reader_complain_key(r->diags, &worker, fix,
                             "exchange %s uses no worker; roles.worker requires exchange AllReduce",
-                            exchange_name(r));
+                            exchanges);
     }
-    if (exchange == EXCHANGE_ALL_REDUCE && trainer.node != NULL) {
+    if (need_of(r, ROLE_TRAINER) == EXCHANGE_NEEDS_NONE && trainer.node != NULL) {
         reader_complain_key(r->diags, &trainer,
                             "rename it to 'worker', or write exchange: {kind: PServer}",
                             "exchange AllReduce uses no trainer; its role is worker");
     }
-    if (exchange == EXCHANGE_ALL_REDUCE && worker.node == NULL) {
+    if (spec_exchanges(r, EXCHANGE_ALL_REDUCE) && worker.node == NULL) {
         reader_complain(r->diags, &worker, "add 'worker: {replicas: {from: workers}}'",
                         "exchange AllReduce requires roles.worker");
     }
-    if (exchange == EXCHANGE_OTHER && (trainer.node == NULL) == (worker.node == NULL)) {
-        reader_complain(
-            r->diags, &worker, "for example, write 'worker: {replicas: {from: workers}}'",
-            "exchange %s requires exactly one of roles.trainer and roles.worker", exchange_name(r));
+    vec_each (const struct system, it, &r->spec->systems) {
+        if (it->exchange.kind == EXCHANGE_OTHER &&
+            (trainer.node == NULL) == (worker.node == NULL)) {
+            reader_complain(r->diags, &worker,
+                            "for example, write 'worker: {replicas: {from: workers}}'",
+                            "exchange %s requires exactly one of roles.trainer and roles.worker",
+                            it->exchange.other);
+            return; /* of any other name the same */
+        }
     }
 }
 

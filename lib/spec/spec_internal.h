@@ -33,6 +33,18 @@ void spec_check_systems(struct reading *r);
 /* The native worker knows its models, data sets and exchanges; those of other systems
  * are names that are handed on. */
 bool spec_has_native_system(const struct reading *r);
+/* spec_exchange.c: a name that only the systems under test know. Owned; NULL: absent or wrong (noted). */
+char *spec_read_free_name(struct diags *d, const struct place *place);
+/* One of the names we know, or any for a foreign system, which goes to *ret_other. */
+bool spec_read_kind(struct reading *r, const struct place *place, bool is_native,
+                    const char *const *names, size_t n, int *ret, char **ret_other);
+/* Is there a system that exchanges so? True of the workload's where no system could be read. */
+bool spec_exchanges(const struct reading *r, enum exchange_kind kind);
+/* What is absent stays as it is. False: it is there and wrong (noted). */
+bool spec_read_exchange(struct reading *r, const struct place *place, bool is_native,
+                        struct exchange *exchange);
+/* spec_systems.c, after the workload: a system without an exchange has the workload's. */
+void spec_read_system_exchanges(struct reading *r);
 /* spec_roles.c; parameters must be read first, because the others name them. */
 void spec_read_parameters(struct reading *r);
 void spec_read_baseline(struct reading *r);

@@ -171,6 +171,10 @@ static void check_launch(struct reading *r, const struct place *item, const stru
         if (own.node != NULL && !r->spec->roles[role].present) {
             reader_complain_key(r->diags, &own, "remove it, or add the role to spec.roles",
                                 "spec.roles.%s does not exist", role_to_string(role));
+        } else if (own.node != NULL && !spec_system_has_role(r->spec, system, role)) {
+            const struct exchange *exchange = &system->exchange;
+            reader_complain_key(r->diags, &own, "remove it", "exchange %s uses no %s",
+                                exchange_name(exchange, exchange->kind), role_to_string(role));
         } else if (spec_system_has_role(r->spec, system, role) && r->diags->list.len == n_before) {
             check_template(r, item, system, role);
         }

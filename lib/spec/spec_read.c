@@ -45,45 +45,6 @@ static void read_metadata(struct diags *d, const struct place *root, struct spec
     }
 }
 
-/* A name that only the systems under test know. Owned; NULL: absent or wrong (noted). */
-static char *read_free_name(struct diags *d, const struct place *place)
-{
-    const char *name;
-    if (!read_text(d, place, TEXT_MAX, &name)) {
-        return NULL;
-    }
-    if (!free_name_is_valid(name)) {
-        reader_complain(d, place, NULL,
-                        "'%s' is not a valid name: use 1 to 63 of A-Z, a-z, 0-9, '.', '_' and '-'; "
-                        "begin and end with a letter or digit",
-                        name);
-        return NULL;
-    }
-    return xstrdup(name);
-}
-
-/* One of the names we know, or any for a foreign system, which goes to *ret_other. */
-static bool read_kind(struct reading *r, const struct place *place, const char *const *names,
-                      size_t n, int *ret, char **ret_other)
-{
-    static const char *const later[] = {"AllReduce", NULL};
-    if (spec_has_native_system(r)) {
-        const bool is_exchange = names == exchange_kind_names;
-        return read_enum(r->diags, place, names, n - is_exchange, is_exchange ? later : NULL, ret);
-    }
-    char *name = read_free_name(r->diags, place);
-    for (size_t i = 0; name != NULL && i < n; i++) {
-        if (str_eq(name, names[i])) {
-            *ret = (int)i;
-            free(name);
-            return true;
-        }
-    }
-    *ret = (int)n;
-    *ret_other = name;
-    return name != NULL;
-}
-
 static void read_dataset(struct reading *r, const struct place *workload, struct workload *w)
 {
     struct diags *d = r->diags;
@@ -97,7 +58,8 @@ static void read_dataset(struct reading *r, const struct place *workload, struct
     int kind;
     const char *path = NULL;
     bool has_path = read_text(d, &path_place, PATH_TEXT_MAX, &path);
-    if (!read_kind(r, &kind_place, dataset_kind_names, DATASET_COUNT, &kind, &w->dataset_other)) {
+    if (!spec_read_kind(r, &kind_place, spec_has_native_system(r), dataset_kind_names,
+                        DATASET_COUNT, &kind, &w->dataset_other)) {
         return;
     }
     w->dataset = (enum dataset_kind)kind;
@@ -112,33 +74,6 @@ static void read_dataset(struct reading *r, const struct place *workload, struct
                         "dataset %s needs a path", workload_dataset_name(w));
     }
     w->dataset_path = has_path ? xstrdup(path) : NULL;
-}
-
-static void read_exchange(struct reading *r, const struct place *workload, struct workload *w)
-{
-    struct diags *d = r->diags;
-    static const struct field fields[] = {
-        {"kind", FIELD_REQUIRED}, {"mode", FIELD_OPTIONAL}, {"wire", FIELD_OPTIONAL}};
-    static const char *const modes[] = {"Sync"};
-    static const char *const modes_later[] = {"Async", "BoundedStaleness", NULL};
-    static const char *const wires[] = {"Fp32"};
-    static const char *const wires_later[] = {"Bf16", "Fp16", NULL};
-    struct place place = place_get(workload, "exchange");
-    w->exchange = EXCHANGE_PSERVER;
-    if (!read_map(d, &place, fields, COUNT_OF(fields))) {
-        return;
-    }
-    struct place kind_place = place_get(&place, "kind");
-    int kind;
-    if (read_kind(r, &kind_place, exchange_kind_names, EXCHANGE_COUNT, &kind, &w->exchange_other)) {
-        w->exchange = (enum exchange_kind)kind;
-    } else {
-        r->is_exchange_wrong = kind_place.node != NULL;
-    }
-    (void)read_enum_or(d, &place, "mode", modes, COUNT_OF(modes), modes_later,
-                       0); /* checked only */
-    (void)read_enum_or(d, &place, "wire", wires, COUNT_OF(wires), wires_later,
-                       0); /* checked only */
 }
 
 static void read_workload(struct reading *r)
@@ -158,12 +93,14 @@ static void read_workload(struct reading *r)
     struct place model = place_get(&place, "model");
     int known;
     if (!spec_has_native_system(r)) {
-        w->model = read_free_name(r->diags, &model);
+        w->model = spec_read_free_name(r->diags, &model);
     } else if (read_enum(r->diags, &model, models, COUNT_OF(models), NULL, &known)) {
         w->model = xstrdup(models[known]);
     }
     read_dataset(r, &place, w);
-    read_exchange(r, &place, w);
+    struct place exchange = place_get(&place, "exchange");
+    r->is_exchange_wrong =
+        !spec_read_exchange(r, &exchange, spec_has_native_system(r), &w->exchange);
     w->batch_size = read_int_or(r->diags, &place, "batchSize", 1, BATCH_SIZE_MAX, 0);
     w->threads = read_int_or(r->diags, &place, "threads", 1, THREADS_MAX, 1);
     w->seed = (uint64_t)read_int_or(r->diags, &place, "seed", 0, SEED_MAX, 1);
@@ -340,6 +277,7 @@ void spec_read(const struct node *root, const struct profiles *profiles, struct 
     spec->description = xstrdup(text);
     spec_read_systems(&r);
     read_workload(&r);
+    spec_read_system_exchanges(&r);
     spec_read_parameters(&r); /* before whatever names them */
     spec_read_sweep(&r);
     spec_read_baseline(&r);

@@ -189,11 +189,11 @@ static void check_template_rules(struct reading *r, const struct place *template
 
 void spec_read_roles(struct reading *r)
 {
-    const enum exchange_kind exchange = r->spec->workload.exchange;
     struct place place = place_get(&r->at, "roles");
     struct place worker = place_get(&place, "worker"); /* in a trainer's place: one mistake */
-    const bool needs_trainer = !r->is_exchange_wrong && worker.node == NULL &&
-                               (exchange == EXCHANGE_PSERVER || exchange == EXCHANGE_NONE);
+    const bool needs_trainer =
+        !r->is_exchange_wrong && (worker.node == NULL || spec_exchanges(r, EXCHANGE_ALL_REDUCE)) &&
+        (spec_exchanges(r, EXCHANGE_PSERVER) || spec_exchanges(r, EXCHANGE_NONE));
     const struct field fields[] = {{"pserver", FIELD_OPTIONAL},
                                    {"trainer", needs_trainer ? FIELD_REQUIRED : FIELD_OPTIONAL},
                                    {"worker", FIELD_OPTIONAL},

@@ -36,10 +36,10 @@ static const char *read_profile(struct reading *r, const struct place *item)
 void spec_read_systems(struct reading *r)
 {
     static const struct field fields[] = {
-        {"name", FIELD_REQUIRED},    {"profile", FIELD_REQUIRED}, {"image", FIELD_OPTIONAL},
-        {"command", FIELD_OPTIONAL}, {"args", FIELD_OPTIONAL},    {"env", FIELD_OPTIONAL},
-        {"patches", FIELD_OPTIONAL}, {"roles", FIELD_OPTIONAL},   {"rendezvous", FIELD_OPTIONAL},
-        {"log", FIELD_OPTIONAL},
+        {"name", FIELD_REQUIRED},    {"profile", FIELD_REQUIRED},  {"image", FIELD_OPTIONAL},
+        {"command", FIELD_OPTIONAL}, {"args", FIELD_OPTIONAL},     {"env", FIELD_OPTIONAL},
+        {"patches", FIELD_OPTIONAL}, {"roles", FIELD_OPTIONAL},    {"rendezvous", FIELD_OPTIONAL},
+        {"log", FIELD_OPTIONAL},     {"exchange", FIELD_OPTIONAL},
     };
     struct place list = place_get(&r->at, "systems");
     if (!read_list(r->diags, &list, SYSTEMS_MAX)) {
@@ -87,16 +87,48 @@ bool spec_has_native_system(const struct reading *r)
     return r->spec->systems.len == 0; /* a mistake in the list is noted, and only that */
 }
 
-static void check_system(struct reading *r, const struct place *place, const struct profile *p)
+/* The item of a system that could be read: the next one of its name. */
+static struct place find_system(const struct place *list, const char *name, size_t *at)
+{
+    for (;; (*at)++) {
+        struct place item = place_item(list, *at);
+        const struct node *found = tree_get(item.node, "name");
+        if (found != NULL && found->kind == NODE_STRING && str_eq(found->s, name)) {
+            (*at)++;
+            return item;
+        }
+    }
+}
+
+void spec_read_system_exchanges(struct reading *r)
+{
+    const struct exchange *workload = &r->spec->workload.exchange;
+    struct place list = place_get(&r->at, "systems");
+    size_t at = 0;
+    vec_each (struct system, system, &r->spec->systems) {
+        struct place item = find_system(&list, system->name, &at);
+        struct place own = place_get(&item, "exchange");
+        if (own.node == NULL) {
+            system->exchange = (struct exchange){
+                workload->kind, workload->other == NULL ? NULL : xstrdup(workload->other)};
+        } else {
+            r->is_exchange_wrong |= !spec_read_exchange(
+                r, &own, str_eq(system->profile, PROFILE_NATIVE), &system->exchange);
+        }
+    }
+}
+
+static void check_system(struct reading *r, const struct place *place, const struct profile *p,
+                         const struct exchange *exchange)
 {
     const struct workload *w = &r->spec->workload;
-    if (!profile_supports_exchange(p, w->exchange)) {
+    if (!profile_supports_exchange(p, exchange->kind)) {
         bool is_alone = p->exchanges[EXCHANGE_NONE];
         reader_complain(r->diags, place,
                         is_alone ? "remove the system, or write exchange: {kind: None}"
                                  : "remove the system, or write exchange: {kind: PServer}",
                         "profile '%s' does not support exchange %s%s", p->name,
-                        workload_exchange_name(w, w->exchange),
+                        exchange_name(exchange, exchange->kind),
                         is_alone ? "; it trains on a single node only" : "");
     }
     if (!profile_supports_dataset(p, w->dataset)) {
@@ -126,19 +158,15 @@ static void check_launcher(struct reading *r, const struct place *place)
 void spec_check_systems(struct reading *r)
 {
     struct place list = place_get(&r->at, "systems");
-    if (list.node == NULL || list.node->kind != NODE_SEQ) {
-        return;
-    }
-    for (size_t i = 0; i < list.node->n_children; i++) {
-        struct place item = place_item(&list, i);
+    size_t at = 0;
+    vec_each (const struct system, system, &r->spec->systems) {
+        struct place item = find_system(&list, system->name, &at);
         struct place place = place_get(&item, "profile");
         check_launcher(r, &item);
         const struct profile *profile =
-            r->profiles != NULL && place.node != NULL && place.node->kind == NODE_STRING
-                ? profiles_find(r->profiles, place.node->s)
-                : NULL;
+            r->profiles == NULL ? NULL : profiles_find(r->profiles, system->profile);
         if (profile != NULL) {
-            check_system(r, &place, profile);
+            check_system(r, &place, profile, &system->exchange);
         }
     }
 }

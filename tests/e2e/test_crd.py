@@ -35,7 +35,7 @@ def check_crd(t, k):
 
 
 def check_shipped(t, k):
-    t.equal(NAMES, {path.stem for path in tap.SHIPPED}, "the seven shipped definitions")
+    t.equal(NAMES, {path.stem for path in tap.SHIPPED}, "the shipped definitions")
     for path in tap.SHIPPED:
         done = k("apply", "--validate=strict", "-f", path, check=False)
         t.equal((0, ""), (done.returncode, done.stderr), f"{path.name} is taken, no unknown field")

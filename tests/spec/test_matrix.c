@@ -33,7 +33,7 @@ static char *describe(const struct spec *spec, const struct matrix *m)
             value_format(&it->value, &out);
         }
         buf_printf(&out, " | %up %ut %s b%lld t%lld -> %u\n", p->replicas[ROLE_PSERVER],
-                   p->replicas[ROLE_TRAINER], workload_exchange_name(&spec->workload, p->exchange),
+                   p->replicas[ROLE_TRAINER], point_exchange_name(spec, p),
                    (long long)p->batch_size, (long long)p->threads, p->baseline_index);
         assert_int_equal(p->replicas[ROLE_WORKER], 0);
     }

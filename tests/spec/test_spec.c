@@ -40,7 +40,7 @@ static void reads_every_field(void **state)
     assert_string_equal(s->workload.model, "vgg16-fluid-fc512");
     assert_int_equal(s->workload.dataset, DATASET_SYNTHETIC);
     assert_int_equal(s->workload.batch_size, 64);
-    assert_int_equal(s->workload.exchange, EXCHANGE_PSERVER);
+    assert_int_equal(s->workload.exchange.kind, EXCHANGE_PSERVER);
     assert_int_equal(s->sweep.kind, SWEEP_GRID);
     assert_axis(s, 0, "batch_size: 16");
     assert_axis(s, 1, "pservers: 1 2");

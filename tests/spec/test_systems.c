@@ -46,7 +46,7 @@ static char *describe(const struct spec *spec, const struct matrix *m)
         const struct point *p = &m->points[i];
         buf_printf(&out, "%s%up %ut %uw %s -> %u\n", p->is_baseline ? "*" : "",
                    p->replicas[ROLE_PSERVER], p->replicas[ROLE_TRAINER], p->replicas[ROLE_WORKER],
-                   workload_exchange_name(&spec->workload, p->exchange), p->baseline_index);
+                   point_exchange_name(spec, p), p->baseline_index);
     }
     return buf_take(&out);
 }
@@ -82,6 +82,98 @@ static void roles_follow_the_exchange(void **state)
         matrix_done(&m);
         spec_free(spec);
     }
+}
+
+#define SERVED_AND_REDUCED                                                                         \
+    "[{name: served, profile: other}, "                                                            \
+    "{name: reduced, profile: other, exchange: {kind: AllReduce}}]"
+#define SERVED "{model: m, batchSize: 1}"
+
+static void a_system_has_an_exchange_of_its_own(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *systems, *sweep, *roles, *expected, *words;
+    } rows[] = {
+        {"one axis counts trainers or workers; what has no server has one point",
+         SERVED_AND_REDUCED, "{grid: {trainers: [1, 2], pservers: [1, 3]}}",
+         "{trainer: {replicas: {from: trainers}}, worker: {replicas: {from: trainers}}, "
+         "pserver: {replicas: {from: pservers}}}",
+         "1p 1t 0w PServer -> 6\n1p 2t 0w PServer -> 6\n3p 1t 0w PServer -> 6\n"
+         "3p 2t 0w PServer -> 6\n0p 0t 1w AllReduce -> 4\n0p 0t 2w AllReduce -> 4\n"
+         "*0p 1t 0w None -> 6\n",
+         "trainer or worker, trainers or workers"},
+        {"an axis each", SERVED_AND_REDUCED, "{zip: {trainers: [2, 4], workers: [3, 6]}}",
+         "{trainer: {replicas: {from: trainers}}, worker: {replicas: {from: workers}}, "
+         "pserver: {replicas: {value: 1}}}",
+         "1p 2t 0w PServer -> 4\n1p 4t 0w PServer -> 4\n0p 0t 3w AllReduce -> 5\n"
+         "0p 0t 6w AllReduce -> 5\n*0p 1t 0w None -> 4\n*0p 0t 1w AllReduce -> 5\n",
+         "trainer or worker, trainers or workers"},
+        {"copies beside them", "[{name: copies, profile: other, exchange: {kind: None}}]",
+         "{grid: {trainers: [2]}}", "{trainer: {replicas: {from: trainers}}}",
+         "0p 2t 0w None -> 1\n*0p 1t 0w None -> 1\n", "trainer, trainers"},
+        {"the workload's exchange is of no system",
+         "[{name: reduced, profile: other, exchange: {kind: AllReduce}}]", "{grid: {workers: [2]}}",
+         "{worker: {replicas: {from: workers}}}",
+         "0p 0t 2w AllReduce -> 1\n*0p 0t 1w AllReduce -> 1\n", "worker, workers"},
+        {"a name of its own",
+         "[{name: a, profile: other, exchange: {kind: Ring}}, "
+         "{name: b, profile: other, exchange: {kind: Gossip}}]",
+         "{grid: {workers: [1]}}", "{worker: {replicas: {from: workers}}}",
+         "0p 0t 1w Ring -> 0\n0p 0t 1w Gossip -> 1\n", "worker, workers"},
+        {"beside the native worker",
+         "[{name: ours, profile: benchworker}, "
+         "{name: reduced, profile: other, exchange: {kind: AllReduce}}]",
+         "{grid: {trainers: [1]}}",
+         "{trainer: {replicas: {from: trainers}}, worker: {replicas: {from: trainers}}, "
+         "pserver: {replicas: {value: 2}}}",
+         "2p 1t 0w PServer -> 2\n0p 0t 1w AllReduce -> 1\n*0p 1t 0w None -> 2\n",
+         "trainer or worker, trainers or workers"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# %s\n", rows[i].name);
+        _cleanup_(freep) char *text =
+            compose(rows[i].systems, "{model: vgg16-fluid-fc512, batchSize: 1}", rows[i].sweep,
+                    rows[i].roles);
+        struct spec *spec = definition_load(text, NULL);
+        struct matrix m;
+        struct diags diags = {0};
+        assert_int_equal(matrix_expand(spec, &m, &diags), 0);
+        _cleanup_(freep) char *got = describe(spec, &m);
+        assert_string_equal(got, rows[i].expected);
+        const struct training_words words = matrix_training_words(&m);
+        _cleanup_(freep) char *got_words = xasprintf("%s, %s", words.one, words.many);
+        assert_string_equal(got_words, rows[i].words);
+        matrix_done(&m);
+        spec_free(spec);
+    }
+}
+
+/* A table has a value in each column: what a system has none of is 0. */
+static void what_a_system_has_none_of_is_0(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *text =
+        compose(SERVED_AND_REDUCED, SERVED, "{zip: {trainers: [2], workers: [3], pservers: [1]}}",
+                "{trainer: {replicas: {from: trainers}}, worker: {replicas: {from: workers}}, "
+                "pserver: {replicas: {from: pservers}}}");
+    static const struct {
+        const char *name;
+        int64_t expected[2]; /* of the points of both systems */
+    } rows[] = {{"trainers", {2, 0}}, {"workers", {0, 3}}, {"pservers", {1, 0}}};
+    struct spec *spec = definition_load(text, NULL);
+    struct matrix m;
+    struct diags diags = {0};
+    assert_int_equal(matrix_expand(spec, &m, &diags), 0);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        for (size_t system = 0; system < 2; system++) {
+            const struct value *v = params_get(&m.points[system].params, rows[i].name);
+            assert_non_null(v);
+            assert_int_equal(v->i, rows[i].expected[system]);
+        }
+    }
+    matrix_done(&m);
+    spec_free(spec);
 }
 
 static void who_trains_is_counted(void **state)
@@ -225,6 +317,44 @@ static const struct {
      "6:21: error: spec.workload.model: 'a b' is not a valid name", NULL},
     {NULL, "{model: m, batchSize: 1, exchange: {kind: -x}}", NULL, NULL,
      "6:55: error: spec.workload.exchange.kind: '-x' is not a valid name", NULL},
+    /* Systems with exchanges of their own. */
+    {SERVED_AND_REDUCED, SERVED, "{grid: {trainers: [1]}}",
+     "{trainer: {replicas: {from: trainers}}, pserver: {replicas: {value: 1}}}",
+     "8:3: error: spec.roles.worker: exchange AllReduce requires roles.worker", NULL},
+    {SERVED_AND_REDUCED, SERVED, "{grid: {workers: [1]}}",
+     "{worker: {replicas: {from: workers}}, pserver: {replicas: {value: 1}}}",
+     "8:3: error: spec.roles.trainer: required field 'trainer' is missing", NULL},
+    {SERVED_AND_REDUCED, SERVED, "{grid: {workers: [1], trainers: [1]}}",
+     "{worker: {replicas: {from: workers}}, trainer: {replicas: {from: trainers}}}",
+     "8:3: error: spec.roles.pserver: exchange PServer requires roles.pserver", NULL},
+    {"[{name: a, profile: other, exchange: {kind: None}}, "
+     "{name: b, profile: other, exchange: {kind: AllReduce}}]",
+     SERVED, "{grid: {workers: [1], pservers: [1]}}",
+     "{worker: {replicas: {from: workers}}, trainer: {replicas: {value: 1}}}",
+     "7:32: error: spec.sweep.grid.pservers: 'pservers' is swept, but no role uses it",
+     "remove it; exchange None and AllReduce uses no pserver"},
+    {"[{name: mine, profile: other, exchange: {kind: None}}]", NULL, NULL, NULL,
+     "8:11: error: spec.roles.worker: exchange None uses no worker", NULL},
+    {"[{name: mine, profile: other, exchange: {kind: -x}}]", NULL, NULL, NULL,
+     "5:59: error: spec.systems[0].exchange.kind: '-x' is not a valid name", NULL},
+    {"[{name: mine, profile: other, exchange: {mode: Async}}]", NULL, NULL, NULL,
+     "5:42: error: spec.systems[0].exchange.kind: required field 'kind' is missing", NULL},
+    {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce}}]",
+     "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
+     "5:65: error: spec.systems[0].exchange.kind: 'AllReduce' is not supported by this version",
+     NULL},
+    {"[{name: served, profile: other}, "
+     "{name: reduced, profile: other, exchange: {kind: AllReduce}, roles: {trainer: {args: [x]}}}]",
+     SERVED, "{grid: {trainers: [1]}}",
+     "{trainer: {replicas: {from: trainers}}, worker: {replicas: {from: trainers}}, "
+     "pserver: {replicas: {value: 1}}}",
+     "5:114: error: spec.systems[1].roles.trainer: exchange AllReduce uses no trainer",
+     "remove it"},
+    {"[{name: a, profile: other, exchange: {kind: Ring}}, "
+     "{name: b, profile: other, exchange: {kind: AllReduce}}]",
+     SERVED, "{grid: {workers: [1]}}",
+     "{worker: {replicas: {from: workers}}, trainer: {replicas: {value: 1}}}",
+     "8:19: error: spec.roles.worker: exchange Ring requires exactly one of", NULL},
     /* What a system has of its own. */
     {"[{name: mine, profile: other, comand: [x]}]", NULL, NULL, NULL,
      "5:42: error: spec.systems[0].comand: unknown field", "did you mean 'command'?"},
@@ -417,6 +547,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(roles_follow_the_exchange),
+        cmocka_unit_test(a_system_has_an_exchange_of_its_own),
+        cmocka_unit_test(what_a_system_has_none_of_is_0),
         cmocka_unit_test(who_trains_is_counted),
         cmocka_unit_test(a_launcher_leads),
         cmocka_unit_test(a_launcher_is_of_its_system),
