@@ -66,6 +66,11 @@ def _series(step_ns):
     return {"k": k, "n": len(codes), "min": least, "data": base64.b64encode(packed).decode("ascii")}
 
 
+def _known(loss):
+    """JSON has no NaN."""
+    return loss if math.isfinite(loss) else None
+
+
 class Replica:
     """This process as the contract describes it."""
 
@@ -138,7 +143,7 @@ class Replica:
             start_ns = time.monotonic_ns()
             loss = float(step(*batches[i % len(batches)]))
             end_ns = time.monotonic_ns()
-            known = loss if math.isfinite(loss) else None
+            known = _known(loss)
             fields = {"samples": self.batch, "step_ns": end_ns - start_ns, "loss": known}
             if i < 0:
                 self.emit("step", step=i + self.warmup_steps, warmup=True, t_ns=0, **fields)
@@ -147,6 +152,17 @@ class Replica:
                 times.append(end_ns - start_ns)
                 losses.append(known)
         self._summarise(time.monotonic_ns() - begin_ns, time.process_time_ns() - cpu_ns, times, losses)
+
+    def report(self, duration_ns, cpu_ns, steps):
+        """Steps that somebody else measured: (ns since the begin, loss) of each, in the order of time."""
+        times, losses, before_ns = [], [], 0
+        for i, (t_ns, loss) in enumerate(steps):
+            known = _known(loss)
+            self.emit("step", step=i, t_ns=t_ns, samples=self.batch, step_ns=t_ns - before_ns, loss=known)
+            times.append(t_ns - before_ns)
+            losses.append(known)
+            before_ns = t_ns
+        self._summarise(duration_ns, cpu_ns, times, losses)
 
     def _summarise(self, duration_ns, cpu_ns, times, losses):
         canonical = json.dumps(self.environment, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

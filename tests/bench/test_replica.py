@@ -60,6 +60,16 @@ class Replica(unittest.TestCase):
         self.assertEqual((60 * MS, 30 * MS), (summary["duration_ns"], summary["cpu_ns"]))
         self.assertEqual((3, 12, 3.0, 1.0), tuple(summary[k] for k in ("steps", "samples", "loss_first", "loss_last")))
 
+    def test_steps_that_somebody_else_measured(self):
+        replica = benchd_replica.Replica({"BENCHD_BATCH_SIZE": "4", "BENCHD_STEPS": "3"})
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            replica.report(70 * MS, 30 * MS, [(10 * MS, 3.0), (40 * MS, float("nan")), (60 * MS, 1.0)])
+        *steps, summary = [json.loads(line) for line in out.getvalue().splitlines()]
+        self.assertEqual([(0, 10 * MS, 10 * MS, 3.0), (1, 40 * MS, 30 * MS, None), (2, 60 * MS, 20 * MS, 1.0)],
+                         [(r["step"], r["t_ns"], r["step_ns"], r["loss"]) for r in steps])
+        self.assertEqual((70 * MS, 30 * MS, 12, 3.0, 1.0), tuple(
+            summary[k] for k in ("duration_ns", "cpu_ns", "samples", "loss_first", "loss_last")))
+
     def test_a_loss_that_is_no_number(self):
         *_, step, summary = self.train([(1, 9.0), (1, 2.0), (1, float("nan"))])
         self.assertEqual((None, None), (step["loss"], summary["loss_last"]))

@@ -46,5 +46,21 @@ class PyTorch(unittest.TestCase):
         self.assertEqual([mock.call(7), mock.call(8)], self.torch.manual_seed.call_args_list)
 
 
+class TensorFlow(unittest.TestCase):
+    def test_a_step_is_done_when_every_trainer_did_one(self):
+        """Two trainers, in no order: the second one to end counts, with its loss."""
+        stamps, losses = [10.5, 10.1, 10.2, 10.9], [4.0, 1.0, 2.0, 8.0]
+        steps = script("tensorflow").timed_steps(stamps, losses, 2, 10.0)
+        self.assertEqual([(200, 2.0), (900, 8.0)], [(round(ns / 1e6), loss) for ns, loss in steps])
+
+    def test_a_coordinator_that_fails_ends_the_process(self):
+        said, ended = mock.Mock(), mock.Mock()
+        module = script("tensorflow")
+        with mock.patch.object(module.os, "_exit", ended):
+            module.end_with(said, lambda: 1 // 0)
+        self.assertIn("by zero", said.fail.call_args.args[1])
+        ended.assert_called_once_with(1)
+
+
 if __name__ == "__main__":
     bench_case.main()
