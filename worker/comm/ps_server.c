@@ -247,36 +247,19 @@ static int read_peer(struct ps_server *s, struct ps_peer *peer, struct err *err)
     return 0;
 }
 
-/* Sums are made slice by slice and in trainer order: what is added at once need not wait in a buffer,
- * out of the cache. Strangers come last. */
-static int by_order_of_sums(const void *a, const void *b)
-{
-    const struct ps_peer *p = *(struct ps_peer *const *)a, *q = *(struct ps_peer *const *)b;
-    if (p->joined != q->joined || !p->joined) {
-        return (int)q->joined - (int)p->joined;
-    }
-    if (p->step != q->step || p->next != q->next) {
-        return p->step < q->step || (p->step == q->step && p->next < q->next) ? -1 : 1;
-    }
-    return p->conn.peer.index < q->conn.peer.index ? -1 : 1;
-}
-
 static int read_all(struct ps_server *s, const struct pollfd *fds, size_t n, struct err *err)
 {
-    /* A list of its own, because a rejected peer moves others of s->peers. */
-    _cleanup_(freep) struct ps_peer **list = xnew_array(struct ps_peer *, n + 1);
-    size_t n_list = 0;
-    for (size_t i = 0; i < n; i++) {
+    /* In reverse, because rejecting a peer moves the last one into its place. */
+    for (size_t i = n; i-- > 0;) {
+        struct ps_peer *peer = s->peers.items[i];
         if (fds[i].fd >= 0 && fds[i].revents != 0) {
-            list[n_list++] = s->peers.items[i];
+            int r = read_peer(s, peer, err);
+            if (r < 0) {
+                return r;
+            }
         }
     }
-    qsort(list, n_list, sizeof(*list), by_order_of_sums);
-    int r = 0;
-    for (size_t i = 0; i < n_list && r >= 0; i++) {
-        r = read_peer(s, list[i], err);
-    }
-    return r;
+    return 0;
 }
 
 static int write_all(struct ps_server *s, struct err *err)
