@@ -15,7 +15,8 @@ static const struct by {
 } bys[] = {{"point", show_result},
            {"node", show_nodes},
            {"replica", show_replicas},
-           {"curve", show_curves}};
+           {"curve", show_curves},
+           {"phase", show_phases}};
 
 static enum exit_code take_by(const struct cli *cli, show_fn **ret)
 {
@@ -26,11 +27,11 @@ static enum exit_code take_by(const struct cli *cli, show_fn **ret)
             return EXIT_OK;
         }
     }
-    return cli_error(
-        EXIT_USAGE, "write --by point, --by node, --by replica or --by curve",
-        "--by '%s' is not known; tables have a row a point, a node or a replica, or the "
-        "models of each curve",
-        word);
+    return cli_error(EXIT_USAGE,
+                     "write --by point, --by node, --by replica, --by curve or --by phase",
+                     "--by '%s' is not known; tables have a row a point, a node or a replica, the "
+                     "models of each curve, or where the time goes",
+                     word);
 }
 
 /* --reference NAME: *ret stays NULL without it. */
@@ -155,8 +156,9 @@ static enum exit_code run(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
-    {"by", 0, "point|node|replica|curve",
-     "Print a row for each point (the default), node or replica, or the models of each curve"},
+    {"by", 0, "point|node|replica|curve|phase",
+     "Print a row for each point (the default), node or replica, the models of each curve, or "
+     "where the time goes"},
     {"rows", 0, "AXIS,...", "Print one figure as a table: what its rows are (swept names, system)"},
     {"columns", 0, "AXIS,...", "And what its columns are; what varies and is not named is a row"},
     {"cells", 0, "FIGURE",
@@ -174,6 +176,7 @@ const struct verb verb_results = {
     .examples = "  benchctl results 7k3fq\n"
                 "  benchctl results vgg16-pserver-sweep-7k3fq -o csv > results.csv\n"
                 "  benchctl results 7k3fq --by node\n"
+                "  benchctl results 7k3fq --by phase\n"
                 "  benchctl results 7k3fq --cells efficiency --rows trainers --columns system\n"
                 "  benchctl results 7k3fq --ratio system=fluid/tensorflow -o wide\n"
                 "  benchctl results 7k3fq --reference paddle-vgg16-cpu-2018\n"

@@ -14,6 +14,8 @@ enum exit_code show_replicas(const struct cli *cli, const struct result *result)
 enum exit_code show_curves(const struct cli *cli, const struct result *result);
 struct pivot;
 enum exit_code show_pivot(const struct cli *cli, const struct pivot *pivot);
+/* The same by phase. */
+enum exit_code show_phases(const struct cli *cli, const struct result *result);
 struct comparison;
 enum exit_code show_comparison(const struct cli *cli, const struct comparison *comparison);
 /* EXIT_RUN_FAILED if the run or a trial failed, else EXIT_THRESHOLD if a threshold was missed or

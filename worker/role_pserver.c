@@ -43,6 +43,7 @@ static int write_summary(struct report *report, const struct ps_server_stats *st
         .bytes_rx = stats->bytes_rx,
         .cpu_ns =
             stats->receive.cpu_ns + stats->update.cpu_ns + stats->send.cpu_ns + stats->wait.cpu_ns,
+        .last = {stats->last_trainer, stats->n_last, stats->last_wait_ns},
         .loss_first = NAN,
         .loss_last = NAN,
     };

@@ -220,6 +220,13 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
     if (s->source.rule[0] != '\0') {
         set_source(o, &s->source);
     }
+    if (s->last.steps > 0) {
+        json_t *last = json_object();
+        set_count(last, "trainer", s->last.trainer);
+        set_count(last, "steps", s->last.steps);
+        set_time(last, "wait_ns", s->last.wait_ns);
+        json_object_set_new(o, "last", last);
+    }
     if (n != 0) {
         set_series(o, step_ns, n);
     }

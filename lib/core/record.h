@@ -75,6 +75,13 @@ struct summary_source {
     double accuracy_last; /* 0 to 1; NaN: none */
 };
 
+/* Of a parameter server: the trainer whose gradients the others' waited for longest. */
+struct summary_last {
+    uint32_t trainer; /* its index */
+    uint32_t steps;   /* in which it was the last; 0: not known */
+    int64_t wait_ns;  /* since all others' gradients were there, of these steps together */
+};
+
 struct summary {
     uint64_t samples;
     int64_t duration_ns; /* barrier to the end of the last measured step */
@@ -93,6 +100,7 @@ struct summary {
     uint32_t n_series;
     double *series_us; /* owned; NULL if n_series is 0 */
     struct summary_source source;
+    struct summary_last last;
 };
 void summary_done(struct summary *s);
 

@@ -227,6 +227,21 @@ static int read_source(const json_t *o, struct summary_source *s, struct err *er
     return 0;
 }
 
+static int read_last(const json_t *o, struct summary_last *last, struct err *err)
+{
+    json_t *object = NULL;
+    int r = get_object(o, "last", OPTIONAL, &object, err);
+    if (r < 0 || object == NULL) {
+        return r;
+    }
+    if ((r = get_u32(object, "trainer", REQUIRED, &last->trainer, err)) < 0 ||
+        (r = get_u32(object, "steps", REQUIRED, &last->steps, err)) < 0 ||
+        (r = get_time(object, "wait_ns", REQUIRED, &last->wait_ns, err)) < 0) {
+        return err_wrap(err, r, "'last'");
+    }
+    return 0;
+}
+
 static int read_summary(const json_t *o, struct summary *s, struct err *err)
 {
     int r;
@@ -253,6 +268,7 @@ static int read_summary(const json_t *o, struct summary *s, struct err *err)
         memcpy(s->environment_digest, digest, RECORD_DIGEST_CHARS + 1);
     }
     r = read_source(o, &s->source, err);
+    r = r < 0 ? r : read_last(o, &s->last, err);
     return r < 0 ? r : read_series(o, s, err);
 }
 

@@ -41,6 +41,10 @@ void report_pivot_text(const struct pivot *p, const struct report_opts *opts, st
 void report_pivot_markdown(const struct pivot *p, struct buf *out);
 void report_pivot_csv(const struct pivot *p, struct buf *out);
 void report_pivot_json(const struct pivot *p, struct buf *out);
+/* Where the time of a step goes: one row a point and role, and what limits each point, in phases.c. */
+void report_phases_text(const struct result *r, const struct report_opts *opts, struct buf *out);
+void report_phases_markdown(const struct result *r, struct buf *out);
+void report_phases_csv(const struct result *r, struct buf *out);
 /* The document of docs/contracts/result.md, indented, with a final newline. */
 void report_json(const struct result *r, struct buf *out);
 

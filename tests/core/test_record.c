@@ -226,6 +226,7 @@ static struct summary worst_summary(void)
         .max_rss_bytes = UINT64_MAX,
         .cpu_ns = INT64_MAX,
         .environment_digest = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+        .last = {UINT32_MAX, UINT32_MAX, INT64_MAX},
         .source = {.unit = UNIT_SAMPLES, .accuracy_last = -2.2250738585072014e-308},
     };
     memset(s.source.rule, 'r', sizeof(s.source.rule) - 1);
@@ -257,6 +258,7 @@ static void worst_numbers_fit_the_termination_message(void **state)
         assert_true(r.summary.loss_first == s.loss_first && r.summary.loss_last == s.loss_last);
         assert_string_equal(r.summary.source.rule, s.source.rule);
         assert_string_equal(r.summary.source.method, s.source.method);
+        assert_memory_equal(&r.summary.last, &s.last, sizeof(s.last));
         record_done(&r);
         buf_done(&out);
         free(ns);

@@ -148,6 +148,16 @@ struct attempt_row *fixture_throughput(struct fixture *f, uint32_t point, uint32
     return row;
 }
 
+void fixture_say(struct attempt_row *row, size_t i, const struct summary *s)
+{
+    struct replica_row *replica = &row->replicas.items[i];
+    const struct record_who who = {replica->id.role, replica->id.index, row->id.number};
+    struct buf line = BUF_INIT;
+    record_write_summary(&line, &who, s, NULL, 0);
+    free(replica->summary_json);
+    replica->summary_json = buf_take(&line);
+}
+
 void fixture_place(struct attempt_row *row, size_t i, const char *node, double work_ms)
 {
     struct replica_row *replica = &row->replicas.items[i];
@@ -161,11 +171,7 @@ void fixture_place(struct attempt_row *row, size_t i, const char *node, double w
         .throttled_ns = INT64_C(330000000),
     };
     s.phase_ns[role == ROLE_TRAINER ? PHASE_FORWARD : PHASE_UPDATE] = llrint(8e6 * work_ms);
-    const struct record_who who = {role, replica->id.index, row->id.number};
-    struct buf line = BUF_INIT;
-    record_write_summary(&line, &who, &s, NULL, 0);
-    free(replica->summary_json);
-    replica->summary_json = buf_take(&line);
+    fixture_say(row, i, &s);
     char *placed = placement_add(replica->environment_json, node, NULL);
     free(replica->environment_json);
     replica->environment_json = placed;

@@ -28,6 +28,8 @@ void fixture_count(struct attempt_row *row, enum summary_unit unit);
 struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t trial, uint32_t attempt,
                                 enum attempt_outcome outcome, const char *error);
 
+/* The i-th replica of an attempt wrote this summary. */
+void fixture_say(struct attempt_row *row, size_t i, const struct summary *s);
 /* Says of the i-th replica of an attempt where it ran (NULL: nobody knows), and how long it worked in a
  * step: in forward of a trainer, in update of a pserver. */
 void fixture_place(struct attempt_row *row, size_t i, const char *node, double work_ms);

@@ -21,6 +21,11 @@ struct ps_peer { /* a connection; a stranger until `joined` */
     float *receiving;  /* the buffer of the gradient that is arriving, NULL: none */
 };
 
+struct ps_last { /* rounds in which a trainer was the last, see ps_server_stats */
+    uint32_t n_rounds;
+    int64_t wait_ns;
+};
+
 struct ps_server {
     struct ps_server_params params;
     int listen_fd;
@@ -39,6 +44,10 @@ struct ps_server {
     uint32_t *param_crcs;  /* (n_slices) of the parameters of the last round */
     uint32_t n_complete;   /* slices of the current round that are done */
     uint64_t round;        /* completed rounds, including warm-up */
+
+    int64_t arrived_ns;    /* when the last trainer so far was complete in this round */
+    uint32_t n_arrived;    /* trainers that are */
+    struct ps_last *lasts; /* (n_trainers) owned; of the measured rounds */
 
     bool measuring;
     int64_t barrier_ns, round_began_ns;
@@ -63,5 +72,7 @@ int ps_round_frame(struct ps_server *s, struct ps_peer *peer, const struct frame
 /* Counts the time since the last call as time of `phase`, one of s->stats. Every moment from the
  * barrier to the end of the last round is counted once. */
 void ps_round_lap(struct ps_server *s, struct ps_server_time *phase);
+/* Fills last_trainer, n_last and last_wait_ns. */
+void ps_round_last(const struct ps_server *s, struct ps_server_stats *ret);
 /* Bytes of all trainers' connections since they were accepted. */
 void ps_round_bytes(const struct ps_server *s, uint64_t *ret_tx, uint64_t *ret_rx);

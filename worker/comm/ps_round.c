@@ -26,6 +26,7 @@ void ps_round_init(struct ps_server *s)
     s->n_slices = s->params.slices.n / s->params.slices.n_servers;
     s->param_offsets = xnew_array(size_t, s->n_slices);
     s->param_crcs = xnew_array(uint32_t, s->n_slices);
+    s->lasts = xnew_array(struct ps_last, s->params.n_trainers);
     _cleanup_(freep) size_t *lens = xnew_array(size_t, s->n_slices);
     size_t offset = 0;
     for (uint32_t i = s->n_slices; i-- > 0;) {
@@ -48,6 +49,8 @@ void ps_round_done(struct ps_server *s)
     reduce_done(&s->reduce);
     flow_done(&s->up);
     flow_done(&s->down);
+    free(s->lasts);
+    s->lasts = NULL;
     free(s->param_crcs);
     s->param_crcs = NULL;
     free(s->param_offsets);
@@ -323,17 +326,45 @@ static int on_taken(struct ps_server *s, struct ps_peer *peer, const struct fram
     return 0;
 }
 
+/* Trainer t's gradients of the round are complete. Its round is the current one: nobody offers the next
+ * one before it has all parameters of this one. */
+static void note_arrival(struct ps_server *s, uint32_t t)
+{
+    const int64_t now_ns = clock_monotonic_ns();
+    s->n_arrived++;
+    if (s->n_arrived == s->params.n_trainers) {
+        s->n_arrived = 0;
+        if (s->measuring && s->params.n_trainers > 1) {
+            s->lasts[t].n_rounds++;
+            s->lasts[t].wait_ns += now_ns - s->arrived_ns;
+        }
+    }
+    s->arrived_ns = now_ns;
+}
+
+void ps_round_last(const struct ps_server *s, struct ps_server_stats *ret)
+{
+    for (uint32_t t = 0; t < s->params.n_trainers; t++) {
+        if (s->lasts[t].n_rounds > 0 && s->lasts[t].wait_ns >= ret->last_wait_ns) {
+            ret->last_trainer = t;
+            ret->n_last = s->lasts[t].n_rounds;
+            ret->last_wait_ns = s->lasts[t].wait_ns;
+        }
+    }
+}
+
 /* It has arrived where ps_round_place has put it. */
 static void on_gradient(struct ps_server *s, struct ps_peer *peer)
 {
     size_t i = peer->next;
     float *grad = take_ptr(peer->receiving);
     peer->next++;
+    const uint32_t t = peer->conn.peer.index;
     if (peer->next == s->n_slices) {
         peer->next = 0;
         peer->step++;
+        note_arrival(s, t);
     }
-    const uint32_t t = peer->conn.peer.index;
     flow_take(&s->up, t, s->up.links[t].taken + 1);
     if (reduce_add(&s->reduce, i, t, grad)) {
         finish_slice(s, i);

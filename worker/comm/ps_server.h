@@ -54,6 +54,10 @@ struct ps_server_stats {
     uint64_t bytes_tx, bytes_rx; /* from the barrier to the goodbyes */
     int64_t *round_ns;           /* (n_rounds) owned: end of the round before, or barrier, to end */
     size_t n_rounds;
+    /* The trainer that the others waited for longest: in how many measured rounds its gradients were
+     * the last to be complete, and how long those of all others had been there by then. */
+    uint32_t last_trainer, n_last;
+    int64_t last_wait_ns;
     size_t early_peak_bytes; /* the most that waited for gradients before them */
 };
 void ps_server_stats_done(struct ps_server_stats *s);

@@ -1,0 +1,147 @@
+/* What limits a point, see limit.h. */
+#include "result/limit.h"
+
+#include <math.h>
+
+#include "result/result.h"
+
+#define HIDDEN 0.1   /* up to here the exchange is hidden well enough */
+#define BUSY 0.5     /* from here on a server is what trainers wait for */
+#define RELAXED 0.25 /* a server that works so much of a step is not */
+#define USED_UP 0.8  /* more than that no server can work */
+
+static const char *const kinds[] = {
+    [LIMIT_UNKNOWN] = "Unknown",        [LIMIT_COMPUTE] = "Compute",
+    [LIMIT_STRAGGLER] = "Straggler",    [LIMIT_SERVER_CPU] = "ServerCpu",
+    [LIMIT_SERVER_LINK] = "ServerLink", [LIMIT_TRAINER_LINK] = "TrainerLink",
+};
+
+const char *limit_kind_to_string(enum limit_kind kind)
+{
+    return kinds[kind];
+}
+
+static int64_t exchange_ns(const struct summary *s)
+{
+    return s->phase_ns[PHASE_SEND] + s->phase_ns[PHASE_WAIT] + s->phase_ns[PHASE_RECEIVE] +
+           s->phase_ns[PHASE_UPDATE];
+}
+
+static bool says_phases(const struct replica_result *r)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        sum += r->summary.phase_ns[i];
+    }
+    return r->has_summary && r->summary.steps > 0 && sum > 0;
+}
+
+typedef void (*replica_fn)(void *ctx, const struct replica_result *r);
+
+static void each_replica(const struct point_result *p, enum role role, replica_fn fn, void *ctx)
+{
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct trial_result *t = &p->trials[i];
+        for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
+            if (t->replicas[k].row->id.role == role && says_phases(&t->replicas[k])) {
+                fn(ctx, &t->replicas[k]);
+            }
+        }
+    }
+}
+
+static void add_times(void *ctx, const struct replica_result *r)
+{
+    struct phase_times *t = ctx;
+    const struct summary *s = &r->summary;
+    const double steps = s->steps;
+    t->n++;
+    t->step_s += (double)s->duration_ns / 1e9 / steps;
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        t->phase_s[i] += (double)s->phase_ns[i] / 1e9 / steps;
+    }
+    t->exposed_s += (double)exchange_ns(s) / 1e9 / steps;
+    t->cpu_s += s->cpu_ns > 0 ? (double)s->cpu_ns / 1e9 / steps : NAN;
+    t->bytes_tx += (double)s->bytes_tx / steps;
+    t->bytes_rx += (double)s->bytes_rx / steps;
+}
+
+struct phase_times phase_times_of(const struct point_result *p, enum role role)
+{
+    struct phase_times t = {0};
+    each_replica(p, role, add_times, &t);
+    if (t.n == 0) {
+        return t;
+    }
+    const double n = (double)t.n;
+    t.step_s /= n;
+    t.exposed_s /= n;
+    t.cpu_s /= n;
+    t.bytes_tx /= n;
+    t.bytes_rx /= n;
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        t.phase_s[i] /= n;
+    }
+    return t;
+}
+
+static void note_server(void *ctx, const struct replica_result *r)
+{
+    struct limit_facts *f = ctx;
+    const struct summary *s = &r->summary;
+    const double steps = s->steps;
+    const double busy_s = (double)(exchange_ns(s) - s->phase_ns[PHASE_WAIT]) / 1e9 / steps;
+    if (busy_s > f->server_busy_s) {
+        f->server_busy_s = busy_s;
+        f->server = r->row->id.index;
+    }
+    const double late_s = (double)s->last.wait_ns / 1e9 / steps;
+    if (late_s > f->late_s) {
+        f->late_s = late_s;
+        f->late_trainer = s->last.trainer;
+    }
+}
+
+struct limit_facts limit_facts_of(const struct point_result *p)
+{
+    const struct phase_times t = phase_times_of(p, ROLE_TRAINER);
+    struct limit_facts f = {
+        .n_trainers = p->point->replicas[ROLE_TRAINER],
+        .n_servers = p->point->replicas[ROLE_PSERVER],
+        .step_s = t.step_s,
+        .exposed_s = t.exposed_s,
+    };
+    each_replica(p, ROLE_PSERVER, note_server, &f);
+    return f;
+}
+
+struct limit limit_find(const struct limit_facts *f)
+{
+    struct limit limit = {.kind = LIMIT_UNKNOWN, .exposed = NAN, .share = NAN, .advice = NAN};
+    if (f->step_s <= 0 || f->n_servers == 0) {
+        return limit;
+    }
+    const double busy = f->server_busy_s / f->step_s, late = f->late_s / f->step_s;
+    limit.exposed = f->exposed_s / f->step_s;
+    if (limit.exposed < HIDDEN) {
+        limit.kind = LIMIT_COMPUTE;
+        limit.share = 1 - limit.exposed;
+        limit.advice = busy > 0 && busy < USED_UP ? floor(f->n_trainers * USED_UP / busy) : NAN;
+    } else if (f->n_trainers > 1 && f->late_s >= f->exposed_s / 2) {
+        limit.kind = LIMIT_STRAGGLER;
+        limit.share = late;
+        limit.advice = late;
+    } else if (busy >= BUSY) {
+        limit.kind = LIMIT_SERVER_CPU;
+        limit.share = busy;
+        limit.advice = ceil(f->n_servers * busy / RELAXED);
+    } else if (f->n_trainers > f->n_servers) {
+        limit.kind = LIMIT_SERVER_LINK;
+        limit.advice = 2.0 * f->n_servers;
+    } else {
+        limit.kind = LIMIT_TRAINER_LINK;
+        const double other_s = f->step_s - f->exposed_s; /* grows with the batch */
+        limit.advice = other_s > 0 ? f->exposed_s * (1 - HIDDEN) / HIDDEN / other_s : NAN;
+    }
+    return limit;
+}

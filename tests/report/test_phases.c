@@ -1,0 +1,125 @@
+/* The tables by phase, report/phases.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/report.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../golden_csv.h"
+#include "../result/result_fixture.h"
+
+#define MS INT64_C(1000000)
+
+/* A trainer's: ms of 10 steps in which it computed, waited for the exchange, and used the CPU. */
+static void say_trainer(struct attempt_row *row, size_t i, int64_t step_ms, int64_t exposed_ms,
+                        int64_t cpu_ms)
+{
+    const struct summary s = {
+        .samples = 128,
+        .duration_ns = 10 * step_ms * MS,
+        .steps = 10,
+        .phase_ns = {10 * MS, 3 * (step_ms - exposed_ms) * MS, 7 * (step_ms - exposed_ms) * MS,
+                     2 * exposed_ms * MS, 3 * exposed_ms * MS, 0, 5 * exposed_ms * MS},
+        .bytes_tx = 610000000,
+        .bytes_rx = 610000000,
+        .cpu_ns = 10 * cpu_ms * MS,
+        .loss_first = NAN,
+        .loss_last = NAN,
+    };
+    fixture_say(row, i, &s);
+}
+
+static void say_server(struct attempt_row *row, size_t i, int64_t step_ms, int64_t busy_ms,
+                       int64_t late_ms)
+{
+    const struct summary s = {
+        .duration_ns = 10 * step_ms * MS,
+        .steps = 10,
+        .phase_ns = {0, 0, 0, 3 * busy_ms * MS, 10 * (step_ms - busy_ms) * MS, busy_ms * MS,
+                     6 * busy_ms * MS},
+        .bytes_tx = 1220000000,
+        .bytes_rx = 1220000000,
+        .cpu_ns = 10 * busy_ms * MS,
+        .loss_first = NAN,
+        .loss_last = NAN,
+        .last = {1, 9, 10 * late_ms * MS},
+    };
+    fixture_say(row, i, &s);
+}
+
+/* One or two servers and two or four trainers: each point is limited by something else. */
+static void make(struct fixture *f)
+{
+    static const struct {
+        int64_t exposed_ms, busy_ms, late_ms;
+    } points[] = {{10, 100, 0}, {200, 300, 10}, {200, 150, 150}, {200, 100, 0}};
+    fixture_init(f, "{grid: {pservers: [1, 2], trainers: [2, 4]}}",
+                 "  baseline: {kind: Point, where: {pservers: 1, trainers: 2}}\n", 0);
+    for (uint32_t p = 0; p < 4; p++) {
+        struct attempt_row *row = fixture_throughput(f, p, 0, 100);
+        const uint32_t n_servers = f->def->matrix.points[p].replicas[ROLE_PSERVER];
+        for (uint32_t i = 0; i < row->replicas.len; i++) {
+            if (i < n_servers) {
+                say_server(row, i, 500, points[p].busy_ms + 10 * i, points[p].late_ms);
+            } else {
+                say_trainer(row, i, 500, points[p].exposed_ms, 480);
+            }
+        }
+    }
+    fixture_build(f, RUN_SUCCEEDED);
+}
+
+static void three_forms(void **state)
+{
+    (void)state;
+    struct fixture f;
+    make(&f);
+    struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
+    report_phases_text(f.result, &(struct report_opts){.columns = 80}, &text);
+    report_phases_markdown(f.result, &markdown);
+    report_phases_csv(f.result, &csv);
+    golden_check("tests/report/golden/phases.txt", buf_cstr(&text));
+    golden_check("tests/report/golden/phases.md", buf_cstr(&markdown));
+    golden_check_csv("tests/report/golden/phases.csv", buf_cstr(&csv), 1e-12);
+    buf_done(&text);
+    buf_done(&markdown);
+    buf_done(&csv);
+    fixture_done(&f);
+}
+
+static void no_phases_are_known(void **state)
+{
+    (void)state;
+    static const char words[] = "No replica of a succeeded trial says how its time was spent.";
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
+                 "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
+    fixture_end(&f, 0, 0, 0, ATTEMPT_FAILED, "it failed");
+    fixture_build(&f, RUN_FAILED);
+    struct buf text = BUF_INIT, markdown = BUF_INIT, csv = BUF_INIT;
+    report_phases_text(f.result, &(struct report_opts){.columns = 80}, &text);
+    report_phases_markdown(f.result, &markdown);
+    report_phases_csv(f.result, &csv);
+    assert_non_null(strstr(buf_cstr(&text), words));
+    assert_non_null(strstr(buf_cstr(&markdown), words));
+    assert_null(strchr(strchr(buf_cstr(&csv), '\n') + 1, '\n')); /* the header alone */
+    buf_done(&text);
+    buf_done(&markdown);
+    buf_done(&csv);
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_forms),
+        cmocka_unit_test(no_phases_are_known),
+    };
+    return cmocka_run_group_tests_name("report/phases", tests, NULL, NULL);
+}

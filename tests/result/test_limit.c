@@ -1,0 +1,95 @@
+/* What limits a point, and where its time goes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "result/limit.h"
+#include "result_fixture.h"
+
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
+
+static void rule(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        struct limit_facts facts; /* trainers, servers, step, exposed, busy, server, late, who */
+        const char *kind;
+        double share, advice;
+    } rows[] = {
+        {"nobody says phases", {2, 1, 0, 0, 0, 0, 0, 0}, "Unknown", NAN, NAN},
+        {"no server", {1, 0, 1, .5, 0, 0, 0, 0}, "Unknown", NAN, NAN},
+        {"hidden: four times the trainers", {4, 1, 1, .09, .2, 0, 0, 0}, "Compute", .91, 16},
+        {"hidden, by a server that is used up", {4, 1, 1, .09, .85, 0, 0, 0}, "Compute", .91, NAN},
+        {"from a tenth on it is exposed", {1, 1, 1, .1, .5, 0, 0, 0}, "ServerCpu", .5, 2},
+        {"a server is busy", {8, 2, 1, .4, .7, 1, .1, 3}, "ServerCpu", .7, 6},
+        {"all wait for one, though a server is busy",
+         {8, 2, 1, .4, .7, 1, .2, 3},
+         "Straggler",
+         .2,
+         .2},
+        {"one trainer cannot be late", {1, 1, 1, .4, .2, 0, .3, 0}, "TrainerLink", NAN, 6},
+        {"a server's link carries more", {8, 2, 1, .4, .3, 0, .1, 0}, "ServerLink", NAN, 4},
+        {"a trainer's link carries as much", {2, 2, 2, 1, .9, 0, .4, 0}, "TrainerLink", NAN, 9},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct limit got = limit_find(&rows[i].facts);
+        print_message("# %s: %s %g %g\n", rows[i].name, limit_kind_to_string(got.kind), got.share,
+                      got.advice);
+        assert_string_equal(limit_kind_to_string(got.kind), rows[i].kind);
+        assert_true(isnan(rows[i].share) ? isnan(got.share)
+                                         : fabs(got.share - rows[i].share) < 1e-12);
+        assert_true(isnan(rows[i].advice) ? isnan(got.advice)
+                                          : fabs(got.advice - rows[i].advice) < 1e-9);
+    }
+}
+
+/* Phases of the fixture: 1 to 7 ms, in their order, over 8 steps. */
+static void times(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [2], trainers: [2]}}",
+                 "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
+    fixture_throughput(&f, 0, 0, 100); /* 2.56 s each */
+    struct attempt_row *row = fixture_throughput(&f, 0, 1, 50);
+    const struct summary server = {
+        .duration_ns = INT64_C(5120000000),
+        .steps = 8,
+        .phase_ns = {0, 0, 0, 4000000, 5000000, 6000000, 7000000},
+        .last = {1, 4, 800000000},
+    };
+    fixture_say(row, 1, &server);
+    fixture_throughput(&f, 0, 2, 10)->outcome = ATTEMPT_FAILED;
+    fixture_build(&f, RUN_PARTIALLY_FAILED);
+    const struct point_result *p = &f.result->points[0];
+    const struct phase_times t = phase_times_of(p, ROLE_TRAINER);
+    assert_int_equal(t.n, 4);
+    assert_true(fabs(t.step_s - (2.56 + 5.12) / 2 / 8) < 1e-9);
+    assert_true(fabs(t.phase_s[PHASE_BACKWARD] - 3e-3 / 8) < 1e-12);
+    assert_true(fabs(t.exposed_s - (4 + 5 + 6 + 7) * 1e-3 / 8) < 1e-12);
+    assert_true(isnan(t.cpu_s)); /* old records do not say */
+    assert_true(t.bytes_tx == 60800000 / 8.0);
+    assert_int_equal(phase_times_of(p, ROLE_WORKER).n, 0);
+    const struct limit_facts facts = limit_facts_of(p);
+    assert_int_equal(facts.n_trainers, 2);
+    assert_int_equal(facts.n_servers, 2);
+    assert_true(fabs(facts.server_busy_s - (4 + 6 + 7) * 1e-3 / 8) < 1e-12); /* without wait */
+    assert_true(fabs(facts.late_s - 0.1) < 1e-12);
+    assert_int_equal(facts.late_trainer, 1);
+    fixture_done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rule),
+        cmocka_unit_test(times),
+    };
+    return cmocka_run_group_tests_name("result/limit", tests, NULL, NULL);
+}
