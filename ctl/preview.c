@@ -13,6 +13,7 @@
 #define SHOWN_SLOTS 24
 #define SLOTS_A_LINE 12
 #define SHOWN_NAMES 8
+#define WIDTH 80 /* of tables, where they can be parted */
 
 struct point_sum {
     uint32_t point;
@@ -102,10 +103,18 @@ static void add_resources(struct table *t, const struct point_sum *sum, bool is_
     }
 }
 
-static bool has_pservers(const struct run_def *def)
+#define ALL_SYSTEMS SIZE_MAX
+
+static bool is_shown(const struct point *p, size_t system)
+{
+    return system == ALL_SYSTEMS || p->system == system;
+}
+
+static bool has_pservers(const struct run_def *def, size_t system)
 {
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        if (def->matrix.points[i].replicas[ROLE_PSERVER] > 0) {
+        const struct point *p = &def->matrix.points[i];
+        if (is_shown(p, system) && p->replicas[ROLE_PSERVER] > 0) {
             return true;
         }
     }
@@ -113,22 +122,24 @@ static bool has_pservers(const struct run_def *def)
 }
 
 /* The heading above the number of those who train. */
-static const char *training_heading(const struct run_def *def)
+static const char *training_heading(const struct run_def *def, size_t system)
 {
     bool has_workers = false, has_trainers = false;
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        const bool is_worker = point_training_role(&def->matrix.points[i]) == ROLE_WORKER;
-        has_workers |= is_worker;
-        has_trainers |= !is_worker;
+        const struct point *p = &def->matrix.points[i];
+        const bool is_worker = point_training_role(p) == ROLE_WORKER;
+        has_workers |= is_shown(p, system) && is_worker;
+        has_trainers |= is_shown(p, system) && !is_worker;
     }
     return !has_workers ? "TRAINERS" : has_trainers ? "TRAINERS/WORKERS" : "WORKERS";
 }
 
-static void format_points(const struct run_def *def, const struct point_sum *sums,
-                          const struct preview_opts *opts, struct buf *out)
+/* The points of one system, or of all. */
+static struct table *make_points(const struct run_def *def, const struct point_sum *sums,
+                                 const struct preview_opts *opts, size_t system)
 {
-    bool has_systems = opts->is_wide || def->spec->systems.len > 1;
-    bool with_pservers = opts->is_wide || has_pservers(def);
+    bool has_systems = opts->is_wide || (system == ALL_SYSTEMS && def->spec->systems.len > 1);
+    bool with_pservers = opts->is_wide || has_pservers(def, system);
     struct table *t = table_new();
     table_column(t, "POINT", TABLE_RIGHT);
     if (has_systems) {
@@ -138,7 +149,7 @@ static void format_points(const struct run_def *def, const struct point_sum *sum
     if (with_pservers) {
         table_column(t, "PSERVERS", TABLE_RIGHT);
     }
-    table_column(t, training_heading(def), TABLE_RIGHT);
+    table_column(t, training_heading(def, system), TABLE_RIGHT);
     table_column(t, opts->is_local ? "THREADS" : "CPU", TABLE_RIGHT);
     if (!opts->is_local) {
         table_column(t, "MEMORY", TABLE_RIGHT);
@@ -146,6 +157,9 @@ static void format_points(const struct run_def *def, const struct point_sum *sum
     table_column(t, "TRIALS", TABLE_RIGHT);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         const struct point *p = &def->matrix.points[i];
+        if (!is_shown(p, system)) {
+            continue;
+        }
         struct buf params = BUF_INIT;
         format_params(def, p, opts->is_wide, &params);
         table_cell(t, "%u", i);
@@ -161,8 +175,29 @@ static void format_points(const struct run_def *def, const struct point_sum *sum
         table_cell(t, "%lld", (long long)def->spec->repeats);
         buf_done(&params);
     }
-    table_format(t, !opts->no_headers, out);
-    table_free(t);
+    return t;
+}
+
+/* One table, or where that is too wide one for each system. */
+static void format_points(const struct run_def *def, const struct point_sum *sums,
+                          const struct preview_opts *opts, struct buf *out)
+{
+    struct table *all = make_points(def, sums, opts, ALL_SYSTEMS);
+    if (opts->is_wide || def->spec->systems.len == 1 || table_width(all) <= WIDTH) {
+        table_format(all, !opts->no_headers, out);
+        table_free(all);
+        return;
+    }
+    table_free(all);
+    for (size_t i = 0; i < def->spec->systems.len; i++) {
+        struct table *t = make_points(def, sums, opts, i);
+        if (table_width(t) > WIDTH) {
+            table_set_gap(t, 2);
+        }
+        buf_printf(out, "%ssystem %s\n", i > 0 ? "\n" : "", def->spec->systems.items[i].name);
+        table_format(t, !opts->no_headers, out);
+        table_free(t);
+    }
 }
 
 static void format_order(const struct run_def *def, bool is_wide, struct buf *out)

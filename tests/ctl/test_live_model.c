@@ -84,9 +84,9 @@ static void test_a_run_from_start_to_end(void **state)
     attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
     attempt(&m, 0, 1, ATTEMPT_SUCCEEDED, SUMMARY("32", "1600000000"));
     begin(&m, 1, 0, 31000);
-    attempt(&m, 1, 0, ATTEMPT_SUCCEEDED, SUMMARY("0", "800000000")); /* no result */
+    attempt(&m, 1, 0, ATTEMPT_SUCCEEDED, SUMMARY("0", "800000000")); /* no result: given up */
     assert_live(&m, &opts,
-                "tiny-7k3fq   3/4 trials   30s   eta 10s\n"
+                "tiny-7k3fq   3/4 trials   30s   eta 0s\n"
                 " + 0   trainers=1  2/2  30 samples/s\n"
                 " x 1   trainers=2  1/2    1 failed\n");
     live_model_done(&m);
