@@ -13,6 +13,7 @@
 struct findings {
     const struct observed_replica *cause;    /* the first failure that is no consequence */
     const struct observed_replica *launcher; /* it failed */
+    bool has_launcher_done; /* it has succeeded: what becomes of its workers does not matter */
     const struct observed_replica *survivor; /* the first that lost a peer */
     const struct observed_replica *silent;   /* a trainer or worker that succeeded without a summary
                                               that can be used */
@@ -81,6 +82,9 @@ static void look_at_member(struct findings *f, const struct gang *gang,
                            const struct observed_replica *r)
 {
     const bool is_trainer = role_leads(r->id.role, gang->size);
+    const bool has_succeeded = r->state == REPLICA_SUCCEEDED || /* or its log is still read */
+                               (r->state == REPLICA_RUNNING && r->has_exited && r->exit_code == 0);
+    f->has_launcher_done |= r->id.role == ROLE_LAUNCHER && has_succeeded;
     switch (r->state) {
     case REPLICA_PENDING:
     case REPLICA_RUNNING:
@@ -304,7 +308,11 @@ void attempt_judge(const struct gang *gang, int64_t now_unix_ms, struct attempt_
     if (f.has_missing && gang->missing == MISSING_UNDECIDED) {
         return;
     }
-    if (f.cause != NULL) {
+    if (f.has_launcher_done) {
+        if (!f.has_live_trainer) {
+            judge_success(&f, gang, now_unix_ms, ret);
+        }
+    } else if (f.cause != NULL) {
         end_with_cause(ret, f.cause);
     } else if (f.has_missing && gang->missing == MISSING_VANISHED) {
         end_with_missing(ret, &f, "vanished");

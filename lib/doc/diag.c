@@ -38,6 +38,12 @@ static char *without_control(char *s)
     return s;
 }
 
+void diag_set_fix(struct diag *diag, const char *fix)
+{
+    free(diag->fix);
+    diag->fix = without_control(xstrdup(fix));
+}
+
 void diags_add_va(struct diags *d, const char *origin, struct mark mark, const char *path,
                   const char *fix, const char *fmt, va_list ap)
 {

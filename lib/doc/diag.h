@@ -43,6 +43,8 @@ void diags_add(struct diags *d, struct mark mark, const char *path, const char *
  * NULL. */
 void diags_add_from(struct diags *d, const char *origin, struct mark mark, const char *path,
                     const char *fix, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* Another fix for one of them; copied and cleaned in the same way. */
+void diag_set_fix(struct diag *diag, const char *fix);
 void diags_add_va(struct diags *d, const char *origin, struct mark mark, const char *path,
                   const char *fix, const char *fmt, va_list ap)
     __attribute__((format(printf, 6, 0)));

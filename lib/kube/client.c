@@ -558,16 +558,14 @@ static struct kube_stream *next_stream(const struct kube_client *c)
 
 /* --- silence --- */
 
-static void check_health(struct health *h);
-
+/* The timer asks again: after a failure at once (nobody listens, no credentials) the silence goes on. */
 static void on_health(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
-    (void)r; /* any answer is one, and after none the transport has left these connections */
+    (void)r; /* any answer is one, and after a time-out the transport has left these connections */
     (void)res;
     (void)err;
     struct health *h = ctx;
     h->call = NULL;
-    check_health(h);
 }
 
 /* Any answer will do, also a refusal. */

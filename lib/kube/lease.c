@@ -11,6 +11,7 @@
 #include "kube/rfc3339.h"
 
 #define S_NS INT64_C(1000000000)
+#define NS_PER_MS INT64_C(1000000)
 #define JITTER 0.2
 #define AT_ONCE_MAX                                                                                \
     3 /* requests in a row without a pause: renew, then create or read again, renew */
@@ -152,8 +153,11 @@ static json_t *make_object(const struct kube_lease *l, const char *holder, int64
         json_object_set_new(lease, "spec", json_object());
     }
     json_t *spec = json_object_get(lease, "spec");
+    /* Never before the last one: is_restored() takes a date that goes back for a backup. */
+    const int64_t first_ms = l->acked_unix_ns / NS_PER_MS + 1;
+    const int64_t at_ms = unix_ms + l->skew_ms;
     char now[KUBE_TIME_SIZE];
-    kube_time_format_micro(unix_ms + l->skew_ms, now);
+    kube_time_format_micro(at_ms > first_ms ? at_ms : first_ms, now);
     if (holder[0] != '\0' && !(l->seen != NULL && is_ours(l))) {
         const json_int_t before = json_integer_value(json_object_get(spec, "leaseTransitions"));
         json_object_set_new(spec, "acquireTime", json_string(now));

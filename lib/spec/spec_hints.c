@@ -10,6 +10,7 @@
 #include "base/str.h"
 
 #define BIT(kind) (1U << (unsigned)(kind))
+#define VALUE_SHOWN 60 /* characters of a value; a name has 63 at most */
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
 enum {
@@ -42,6 +43,7 @@ static const struct hint {
     {"spec.exchange", WORD, "write 'workload: {exchange: {kind: @}}'"},
     {"spec.workload.dataset", WORD, "write 'dataset: {kind: @}'"},
     {"spec.workload.exchange", WORD, "write 'exchange: {kind: @}'"},
+    {"spec.systems[*].exchange", WORD, "write 'exchange: {kind: @}'"},
     {"spec.image", WORD, "write 'image: @' in each item of systems"},
     {"spec.command", WORD, "write 'command: [@]' in each item of systems"},
     {"spec.systems", WORD, "write 'systems: [{name: @, profile: @}]'"},
@@ -138,7 +140,7 @@ static void put_value(struct buf *out, const struct node *node)
         buf_printf(out, "\"%.15g\"", node->f);
         break;
     case NODE_STRING:
-        buf_puts(out, node->s);
+        buf_printf(out, "%.*s", VALUE_SHOWN, node->s);
         break;
     case NODE_NULL:
     case NODE_BOOL:
@@ -211,10 +213,10 @@ static int64_t parse_duration_s(const char *text)
     return 0;
 }
 
-/* Owned; NULL: no habit that is known. `path` without "local.". */
-static char *find_line(const char *path, const struct node *node)
+/* Owned; NULL: no habit that is known. `path` without "local."; is_unknown: no field has that name. */
+static char *find_line(const char *path, const struct node *node, bool is_unknown)
 {
-    if (node->kind == NODE_STRING && str_has_suffix(path, "Seconds") &&
+    if (!is_unknown && node->kind == NODE_STRING && str_has_suffix(path, "Seconds") &&
         parse_duration_s(node->s) > 0) {
         return xasprintf("write '%s: %" PRId64 "'", node->key, parse_duration_s(node->s));
     }
@@ -253,10 +255,10 @@ void spec_hints_apply(const struct node *root, struct diags *found)
         const bool is_local = str_has_prefix(it->path, local);
         _cleanup_(freep) char *path =
             is_local ? xasprintf("spec.%s", it->path + strlen(local)) : xstrdup(it->path);
-        char *line = find_line(path, node);
+        const bool is_unknown = str_has_prefix(it->message, "unknown field ");
+        _cleanup_(freep) char *line = find_line(path, node, is_unknown);
         if (line != NULL) {
-            free(it->fix);
-            it->fix = line;
+            diag_set_fix(it, line);
         }
     }
 }

@@ -23,6 +23,7 @@ static const struct {
 } words[] = {
     {"wait", {.state = REPLICA_PENDING}},
     {"run", {.state = REPLICA_RUNNING}},
+    {"read", {.state = REPLICA_RUNNING, .has_exited = true}},
     {"unready", {.state = REPLICA_RUNNING, .message = "node 'n4' is not ready"}},
     {"done", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .has_summary = true}},
     {"done-10s", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW - 10000, .has_summary = true}},
@@ -128,6 +129,10 @@ static void verdicts(void **state)
         {"a launcher leads: workers need not end", {0, 0, 2, 1},
          "worker/0=run worker/1=run launcher/0=done", 0, "Well", "", 0},
         {"nor have figures", {0, 0, 1, 1}, "worker/0=mute launcher/0=done", 0, "Well", "", 0},
+        {"a worker that fails after its launcher", {0, 0, 2, 1},
+         "worker/0=run worker/1=killed launcher/0=done", 0, "Well", "", 0},
+        {"nor one that is gone", {0, 0, 1, 1}, "worker/0=- launcher/0=done", MISSING_VANISHED, "Well", "", 0},
+        {"while the launcher's log is read", {0, 0, 1, 1}, "worker/0=killed launcher/0=read", 0, NULL, "", 0},
         {"a launcher must", {0, 0, 1, 1}, "worker/0=done launcher/0=mute", 0, "NoSummary",
          "launcher/0: succeeded but wrote no summary", 0},
         {"a worker that ends before its launcher", {0, 0, 2, 1},

@@ -255,6 +255,29 @@ static void a_server_that_forgets(void **state)
     end(&s, &a, NULL);
 }
 
+/* Our clock is set back, and the answer to the next renewal is lost: what is found then is older by its date, but
+ * nothing was forgotten. */
+static void a_clock_that_goes_back_is_no_backup(void **state)
+{
+    (void)state;
+    struct server s = {0};
+    struct member a = member_new("a");
+    settle(&a, &s);
+    pass(&a, &s, 5 * S_NS);
+    struct kube_request req;
+    int64_t deadline_ns;
+    a.now_ns += 3 * S_NS;
+    assert_true(kube_lease_next(a.lease, a.now_ns, UNIX_MS - 5000, &req, &deadline_ns));
+    _cleanup_(freep) char *body = NULL;
+    assert_int_equal(serve(&s, &req, &body), 200);
+    const struct kube_response lost = response(503, body);
+    kube_request_done(&req);
+    kube_lease_answer(a.lease, a.now_ns, &lost);
+    pass(&a, &s, 9 * S_NS);
+    assert_int_equal(kube_lease_state(a.lease, a.now_ns), KUBE_LEASE_LEADER);
+    end(&s, &a, NULL);
+}
+
 /* The server answers each write like that, and each read truthfully. */
 static void writes_that_never_go_through(void **state)
 {
@@ -559,6 +582,7 @@ int main(void)
         cmocka_unit_test(each_conflict_is_repaired_at_once),
         cmocka_unit_test(foreign_hands),
         cmocka_unit_test(a_server_that_forgets),
+        cmocka_unit_test(a_clock_that_goes_back_is_no_backup),
         cmocka_unit_test(writes_that_never_go_through),
         cmocka_unit_test(survives_one_silence),
         cmocka_unit_test(waits_as_long_as_the_holder_said),

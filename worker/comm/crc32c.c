@@ -112,14 +112,14 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t state,
     return state;
 }
 
+#define XOR_OF_THREE 0x96 /* the truth table; a variable is no immediate for clang */
 /* a moved on by FOLD bytes, plus the bytes there. */
 __attribute__((target("avx512f,vpclmulqdq"))) static __m512i fold(__m512i a, __m512i by,
                                                                   const uint8_t *next)
 {
     const __m512i low = _mm512_clmulepi64_epi128(a, by, 0x00);
     const __m512i high = _mm512_clmulepi64_epi128(a, by, 0x11);
-    const int xor_of_three = 0x96;
-    return _mm512_ternarylogic_epi64(low, high, _mm512_loadu_si512(next), xor_of_three);
+    return _mm512_ternarylogic_epi64(low, high, _mm512_loadu_si512(next), XOR_OF_THREE);
 }
 
 __attribute__((target("avx512f,vpclmulqdq"))) static uint32_t by_folding(uint32_t state,
