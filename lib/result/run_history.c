@@ -102,9 +102,9 @@ void run_history_init(struct run_history *h, const struct result *const *runs, s
             *vec_push(&h->skipped) = runs[i];
             continue;
         }
-        logs[h->entries.len] = h->has_point ? sum : sum / h->newest->def->matrix.n_points;
-        *vec_push(&h->entries) =
-            (struct run_history_entry){.result = runs[i], .value = exp(logs[h->entries.len])};
+        const double mean = h->has_point ? sum : sum / h->newest->def->matrix.n_points;
+        logs[h->entries.len] = mean;
+        *vec_push(&h->entries) = (struct run_history_entry){.result = runs[i], .value = exp(mean)};
     }
     find_changes(h, logs);
 }
