@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "result/phases.h"
 #include "result/result.h"
 
 #define HIDDEN 0.1   /* up to here the exchange is hidden well enough */
@@ -21,10 +22,18 @@ const char *limit_kind_to_string(enum limit_kind kind)
     return kinds[kind];
 }
 
-static int64_t exchange_ns(const struct summary *s)
+static int64_t exposed_ns(const struct summary *s)
 {
-    return s->phase_ns[PHASE_SEND] + s->phase_ns[PHASE_WAIT] + s->phase_ns[PHASE_RECEIVE] +
-           s->phase_ns[PHASE_UPDATE];
+    int64_t sum = 0;
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        sum += phase_is_own((enum phase)i) ? 0 : s->phase_ns[i];
+    }
+    return sum;
+}
+
+static int64_t server_work_ns(const struct summary *s)
+{
+    return s->phase_ns[PHASE_RECEIVE] + s->phase_ns[PHASE_UPDATE] + s->phase_ns[PHASE_SEND];
 }
 
 static bool says_phases(const struct replica_result *r)
@@ -60,7 +69,7 @@ static void add_times(void *ctx, const struct replica_result *r)
     for (int i = 0; i < PHASE_COUNT; i++) {
         t->phase_s[i] += (double)s->phase_ns[i] / 1e9 / steps;
     }
-    t->exposed_s += (double)exchange_ns(s) / 1e9 / steps;
+    t->exposed_s += (double)exposed_ns(s) / 1e9 / steps;
     t->cpu_s += s->cpu_ns > 0 ? (double)s->cpu_ns / 1e9 / steps : NAN;
     t->bytes_tx += (double)s->bytes_tx / steps;
     t->bytes_rx += (double)s->bytes_rx / steps;
@@ -90,7 +99,7 @@ static void note_server(void *ctx, const struct replica_result *r)
     struct limit_facts *f = ctx;
     const struct summary *s = &r->summary;
     const double steps = s->steps;
-    const double busy_s = (double)(exchange_ns(s) - s->phase_ns[PHASE_WAIT]) / 1e9 / steps;
+    const double busy_s = (double)server_work_ns(s) / 1e9 / steps;
     if (busy_s > f->server_busy_s) {
         f->server_busy_s = busy_s;
         f->server = r->row->id.index;
