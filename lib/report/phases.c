@@ -86,7 +86,7 @@ static void describe_limit(const struct limit *l, const struct limit_facts *f, s
         buf_printf(out,
                    "trainer/%" PRIu32
                    ": the others wait for its gradients for %.1f%% of a step; if "
-                   "it were as fast as they are, a step would take that much less time",
+                   "it were as fast as they are, a step would take up to that much less time",
                    f->late_trainer, percent);
         break;
     case LIMIT_SERVER_CPU:

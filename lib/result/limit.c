@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/mem.h"
 #include "result/phases.h"
 #include "result/result.h"
 
@@ -94,20 +95,47 @@ struct phase_times phase_times_of(const struct point_result *p, enum role role)
     return t;
 }
 
-static void note_server(void *ctx, const struct replica_result *r)
+/* What the servers said, summed over the trials. */
+struct server_sums {
+    uint32_t n_trainers, n_servers;
+    size_t *n;      /* trials, of each server */
+    double *busy_s; /* of each server */
+    double *late_s; /* of each server, for each trainer: how long the others waited for it there */
+};
+
+static void add_server(void *ctx, const struct replica_result *r)
 {
-    struct limit_facts *f = ctx;
+    struct server_sums *sums = ctx;
     const struct summary *s = &r->summary;
+    const uint32_t server = r->row->id.index, late = s->last.trainer;
     const double steps = s->steps;
-    const double busy_s = (double)server_work_ns(s) / 1e9 / steps;
-    if (busy_s > f->server_busy_s) {
-        f->server_busy_s = busy_s;
-        f->server = r->row->id.index;
+    if (server >= sums->n_servers) {
+        return;
     }
-    const double late_s = (double)s->last.wait_ns / 1e9 / steps;
-    if (late_s > f->late_s) {
-        f->late_s = late_s;
-        f->late_trainer = s->last.trainer;
+    sums->n[server]++;
+    sums->busy_s[server] += (double)server_work_ns(s) / 1e9 / steps;
+    if (late < sums->n_trainers) {
+        sums->late_s[(size_t)server * sums->n_trainers + late] +=
+            (double)s->last.wait_ns / 1e9 / steps;
+    }
+}
+
+/* The busiest server and the latest trainer, each by its mean over the trials, as the table shows them. */
+static void find_worst(const struct server_sums *sums, struct limit_facts *f)
+{
+    for (uint32_t i = 0; i < sums->n_servers; i++) {
+        const double n = sums->n[i] > 0 ? (double)sums->n[i] : 1;
+        if (sums->busy_s[i] / n > f->server_busy_s) {
+            f->server_busy_s = sums->busy_s[i] / n;
+            f->server = i;
+        }
+        for (uint32_t k = 0; k < sums->n_trainers; k++) {
+            const double late_s = sums->late_s[(size_t)i * sums->n_trainers + k] / n;
+            if (late_s > f->late_s) {
+                f->late_s = late_s;
+                f->late_trainer = k;
+            }
+        }
     }
 }
 
@@ -120,7 +148,12 @@ struct limit_facts limit_facts_of(const struct point_result *p)
         .step_s = t.step_s,
         .exposed_s = t.exposed_s,
     };
-    each_replica(p, ROLE_PSERVER, note_server, &f);
+    _cleanup_(freep) size_t *n = xnew_array(size_t, f.n_servers);
+    _cleanup_(freep) double *busy_s = xnew_array(double, f.n_servers);
+    _cleanup_(freep) double *late_s = xnew_array(double, (size_t)f.n_servers *f.n_trainers);
+    struct server_sums sums = {f.n_trainers, f.n_servers, n, busy_s, late_s};
+    each_replica(p, ROLE_PSERVER, add_server, &sums);
+    find_worst(&sums, &f);
     return f;
 }
 

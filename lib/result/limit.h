@@ -33,7 +33,8 @@ enum limit_kind {
 };
 const char *limit_kind_to_string(enum limit_kind kind); /* "Compute", ... */
 
-/* What the rule needs to know, a step each. */
+/* What the rule needs to know, a step each; times are means over the trials, a server's and a late
+ * trainer's, too. */
 struct limit_facts {
     uint32_t n_trainers, n_servers;
     double step_s, exposed_s; /* of a trainer; step_s 0: not known */

@@ -61,7 +61,7 @@ static void times(void **state)
     const struct summary server = {
         .duration_ns = INT64_C(5120000000),
         .steps = 8,
-        .phase_ns = {0, 0, 0, 4000000, 5000000, 6000000, 7000000},
+        .phase_ns = {0, 0, 0, 4000000, 5000000, 6000000, 27000000},
         .last = {1, 4, 800000000},
     };
     fixture_say(row, 1, &server);
@@ -79,9 +79,39 @@ static void times(void **state)
     const struct limit_facts facts = limit_facts_of(p);
     assert_int_equal(facts.n_trainers, 2);
     assert_int_equal(facts.n_servers, 2);
-    assert_true(fabs(facts.server_busy_s - (4 + 6 + 7) * 1e-3 / 8) < 1e-12); /* without wait */
-    assert_true(fabs(facts.late_s - 0.1) < 1e-12);
+    assert_true(fabs(facts.server_busy_s - (4 + 6 + (7 + 27) / 2) * 1e-3 / 8) <
+                1e-12); /* no wait */
+    assert_int_equal(facts.server, 1);
+    assert_true(fabs(facts.late_s - 0.1 / 2) < 1e-12); /* in one trial of two */
     assert_int_equal(facts.late_trainer, 1);
+    fixture_done(&f);
+}
+
+/* Trainer 0 is the worst of one trial, trainer 1 a little late in three: of the means trainer 1 has more. */
+static void late_in_the_mean(void **state)
+{
+    (void)state;
+    static const struct last_gradients {
+        uint32_t trainer;
+        int64_t wait_ms;
+    } trials[] = {{0, 50}, {1, 30}, {1, 30}, {1, 40}};
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
+                 "  baseline: {kind: Point, where: {trainers: 2}}\n  repeats: {min: 4}\n", 0);
+    for (uint32_t t = 0; t < N_ROWS(trials); t++) {
+        const struct summary server = {
+            .duration_ns = INT64_C(800000000),
+            .steps = 8,
+            .phase_ns = {0, 0, 0, 0, 800000000, 0, 0},
+            .last = {trials[t].trainer, 8, 8000000 * trials[t].wait_ms},
+        };
+        fixture_say(fixture_throughput(&f, 0, t, 100), 0, &server);
+    }
+    fixture_build(&f, RUN_SUCCEEDED);
+    const struct limit_facts facts = limit_facts_of(&f.result->points[0]);
+    print_message("# trainer/%u, %g s\n", facts.late_trainer, facts.late_s);
+    assert_int_equal(facts.late_trainer, 1);
+    assert_true(fabs(facts.late_s - 0.1 / 4) < 1e-12);
     fixture_done(&f);
 }
 
@@ -90,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rule),
         cmocka_unit_test(times),
+        cmocka_unit_test(late_in_the_mean),
     };
     return cmocka_run_group_tests_name("result/limit", tests, NULL, NULL);
 }
