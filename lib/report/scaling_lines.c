@@ -141,20 +141,20 @@ static void put_model(const struct curve *c, struct buf *out)
 
 /* ---- the loss ---- */
 
-/* Not where the interval holds no loss at all, and not of two sizes: their efficiency says it. */
+/* Only where the interval shows a loss, and not of two sizes: their efficiency says it. */
 static void put_loss(const struct curve *c, struct buf *out)
 {
     const struct curve_loss *loss = &c->loss;
     const struct estimate *kept = &loss->kept;
-    if (loss->from == NULL || c->n_sizes < 3 || (kept->has_interval && kept->high >= 1)) {
+    if (loss->from == NULL || c->n_sizes < 3 || !kept->has_interval || kept->high >= 1) {
         return;
     }
     begin_part(out);
-    buf_printf(out, "biggest loss between %u and %u %ss: %.1f%% of each one's throughput",
-               trainers_of(loss->from), trainers_of(loss->to), role_of(c), 100 * (1 - kept->value));
-    if (kept->has_interval) {
-        buf_printf(out, " (95%%: %.1f..%.1f%%)", 100 * (1 - kept->high), 100 * (1 - kept->low));
-    }
+    buf_printf(out,
+               "biggest loss between %u and %u %ss: %.1f%% of each one's throughput (95%%: "
+               "%.1f..%.1f%%)",
+               trainers_of(loss->from), trainers_of(loss->to), role_of(c), 100 * (1 - kept->value),
+               100 * (1 - kept->high), 100 * (1 - kept->low));
     if (loss->has_phases && loss->phase_ns > 0) {
         buf_printf(out, "; %s grew most, by ", loss->phase);
         number_format(MS_PER_NS * loss->phase_ns, out);
