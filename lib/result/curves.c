@@ -186,21 +186,32 @@ static void fit(struct curve *c)
     }
 }
 
+static double computation_ns(const struct step_means *m)
+{
+    return m->phase_ns[PHASE_FORWARD] + m->phase_ns[PHASE_BACKWARD] + m->phase_ns[PHASE_UPDATE];
+}
+
 static void explain(struct curve_loss *loss)
 {
     const struct step_means from = phases_of(loss->from), to = phases_of(loss->to);
     if (from.n_replicas == 0 || to.n_replicas == 0) {
         return;
     }
+    /* Sums: one phase of the computation says nothing beside the whole of the exchange. */
+    const struct {
+        const char *name;
+        double grown_ns;
+    } groups[] = {
+        {"exchange", phases_exchange_ns(&to) - phases_exchange_ns(&from)},
+        {"computation", computation_ns(&to) - computation_ns(&from)},
+        {"data", to.phase_ns[PHASE_DATA] - from.phase_ns[PHASE_DATA]},
+    };
     loss->has_phases = true;
     loss->step_ns = to.step_ns - from.step_ns;
-    loss->phase = "exchange";
-    loss->phase_ns = phases_exchange_ns(&to) - phases_exchange_ns(&from);
-    for (int k = 0; k < PHASE_COUNT; k++) {
-        const double growth = to.phase_ns[k] - from.phase_ns[k];
-        if (phase_is_own((enum phase)k) && growth > loss->phase_ns) {
-            loss->phase = phase_to_string((enum phase)k);
-            loss->phase_ns = growth;
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        if (i == 0 || groups[i].grown_ns > loss->phase_ns) {
+            loss->phase = groups[i].name;
+            loss->phase_ns = groups[i].grown_ns;
         }
     }
 }

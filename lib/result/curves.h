@@ -17,7 +17,7 @@ struct curve_loss {
     const struct point_result *from, *to; /* NULL: it falls nowhere, or nothing is known */
     struct estimate kept;                 /* of a trainer's throughput: 0.82 is a loss of 18% */
     bool has_phases;                      /* both say what a step consists of; what follows: */
-    const char *phase;                    /* which grew most: "exchange", or a phase of its own */
+    const char *phase;                    /* which grew most: "exchange", "computation" or "data" */
     double phase_ns, step_ns;             /* by how much it and the whole step grew */
 };
 

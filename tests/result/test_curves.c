@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 #define SINGLE_NODE "  baseline: {kind: SingleNode}\n  repeats: {min: 3}\n"
 
 /* Every point makes what this says of its trainers, in three trials that differ by 0.1%. */
@@ -141,6 +142,52 @@ static void the_biggest_loss_and_its_phase(void **state)
     fixture_done(&f);
 }
 
+/* From 2 to 4 trainers: what the groups of phases grew by, not single ones, which are many or few. */
+static void the_group_that_grew_most(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t data_ms, forward_ms, backward_ms, update_ms, send_ms, wait_ms;
+        const char *phase;
+        double ms;
+    } rows[] = {
+        {0, 10, 12, 0, 1, 14, "computation", 22},
+        {0, 9, 0, 8, 0, 16, "computation", 17},
+        {5, 7, 7, 0, 8, 7, "exchange", 15},
+        {30, 10, 12, 0, 10, 9, "data", 30},
+    };
+    static const double x[] = {100, 190, 304};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct fixture f;
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4]}}",
+                     "  baseline: {kind: Point, where: {trainers: 1}}\n", 64);
+        for (uint32_t p = 0; p < N_ROWS(x); p++) {
+            struct attempt_row *row = fixture_throughput(&f, p, 0, x[p]);
+            const int64_t grown = p < 2 ? 0 : 8000000;
+            for (size_t k = 1; k < row->replicas.len; k++) {
+                const struct summary s = {
+                    .samples = 128,
+                    .steps = 8,
+                    .duration_ns = llrint(128e9 * (double)(row->replicas.len - 1) / x[p]),
+                    .phase_ns = {grown * rows[i].data_ms, grown * rows[i].forward_ms,
+                                 8000000 + grown * rows[i].backward_ms, grown * rows[i].send_ms,
+                                 grown * rows[i].wait_ms, grown * rows[i].update_ms, 0},
+                    .loss_first = NAN,
+                    .loss_last = NAN,
+                };
+                fixture_say(row, k, &s);
+            }
+        }
+        fixture_build(&f, RUN_SUCCEEDED);
+        const struct curve_loss *loss = &f.result->curves.list.items[0].loss;
+        print_message("# %s %g\n", loss->phase, loss->phase_ns);
+        assert_int_equal(loss->to->point->replicas[ROLE_TRAINER], 4);
+        assert_string_equal(loss->phase, rows[i].phase);
+        assert_true(fabs(loss->phase_ns - 1e6 * rows[i].ms) < 1e3);
+        fixture_done(&f);
+    }
+}
+
 static void nothing_is_lost_where_each_keeps_all(void **state)
 {
     (void)state;
@@ -191,6 +238,7 @@ int main(void)
         cmocka_unit_test(no_curve_of_one_size),
         cmocka_unit_test(a_size_without_an_interval_is_not_fitted),
         cmocka_unit_test(the_biggest_loss_and_its_phase),
+        cmocka_unit_test(the_group_that_grew_most),
         cmocka_unit_test(nothing_is_lost_where_each_keeps_all),
         cmocka_unit_test(the_load_of_an_exchange),
     };
