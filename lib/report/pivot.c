@@ -109,6 +109,29 @@ static void put_summary(const struct pivot *p, struct buf *out)
     buf_puts(out, ").");
 }
 
+/* Why cells have no number although their points were measured; nothing where CPUs are not asked for. */
+static void put_unknown_cpus(const struct pivot *p, struct buf *out)
+{
+    const bool is_cost = p->figure == PIVOT_COST && p->price.unit == PIVOT_PRICE_CPU_HOUR;
+    if (!is_cost && p->figure != PIVOT_EFFICIENCY_PER_CPU) {
+        return;
+    }
+    uint32_t n = 0, unknown = 0;
+    for (uint32_t i = 0; i < p->result->def->matrix.n_swept; i++) {
+        const struct point_result *point = &p->result->points[i];
+        n += point->throughput.estimate.known;
+        unknown += point->throughput.estimate.known && isnan(point->cpus);
+    }
+    if (unknown == 0) {
+        return;
+    }
+    buf_printf(out, "The CPUs of %u of %u point%s are not known: %s. Pods are known: %s.", unknown,
+               n, n == 1 ? "" : "s",
+               p->result->def->rehearsal ? "the threads of a rehearsal share them"
+                                         : "a replica has no CPU limit, or did not say it",
+               is_cost ? "--price AMOUNT/pod-hour" : "--cells efficiency-per-pod");
+}
+
 static const char note[] =
     "A cell is a point: the median of its trials. A cell without a number was not measured, or is "
     "not known.";
@@ -263,6 +286,11 @@ void report_pivot_text(const struct pivot *p, const struct report_opts *opts, st
     if (text.len > 0) {
         terminal_wrapped(out, &term, buf_cstr(&text), 0, 2);
     }
+    buf_clear(&text);
+    put_unknown_cpus(p, &text);
+    if (text.len > 0) {
+        terminal_wrapped(out, &term, buf_cstr(&text), 0, 2);
+    }
     terminal_wrapped(out, &term, note, 0, 2);
     buf_done(&text);
 }
@@ -286,6 +314,11 @@ void report_pivot_markdown(const struct pivot *p, struct buf *out)
     buf_clear(&text);
     put_summary(p, &text);
     buf_printf(out, text.len > 0 ? "\n- %s\n" : "%s\n", buf_cstr(&text));
+    buf_clear(&text);
+    put_unknown_cpus(p, &text);
+    if (text.len > 0) {
+        buf_printf(out, "- %s\n", buf_cstr(&text));
+    }
     buf_printf(out, "- %s\n", note);
     buf_done(&text);
 }

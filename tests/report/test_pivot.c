@@ -199,6 +199,54 @@ static void figures_by_hand(void **state)
     fixture_done(&f);
 }
 
+/* Cells without a number say why, and what has one. */
+static void cpus_that_are_not_known(void **state)
+{
+    (void)state;
+    static const struct {
+        enum pivot_figure figure;
+        const char *price, *text; /* NULL: nothing is said */
+    } rows[] = {
+        {PIVOT_COST, "0.05/cpu-hour",
+         "The CPUs of 8 of 8 points are not known: the threads of a rehearsal share them. Pods are "
+         "known: --price AMOUNT/pod-hour."},
+        {PIVOT_EFFICIENCY_PER_CPU, NULL,
+         "The CPUs of 8 of 8 points are not known: the threads of a rehearsal share them. Pods are "
+         "known: --cells efficiency-per-pod."},
+        {PIVOT_COST, "0.2/pod-hour", NULL},
+        {PIVOT_EFFICIENCY, NULL, NULL},
+    };
+    struct fixture f;
+    report_run_find("scaling")->make(&f);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (int known = 0; known < 2; known++) {
+            f.def->rehearsal = known == 0;
+            fixture_build(&f, RUN_SUCCEEDED);
+            struct pivot_params params = {.figure = rows[i].figure};
+            if (rows[i].price != NULL) {
+                assert_int_equal(pivot_price_parse(rows[i].price, &params.price), 0);
+            }
+            struct pivot *p = make(&f, &params);
+            struct buf text = BUF_INIT, markdown = BUF_INIT;
+            report_pivot_text(p, &(struct report_opts){.columns = 200}, &text);
+            report_pivot_markdown(p, &markdown);
+            const char *expected = known != 0 || rows[i].text == NULL ? NULL : rows[i].text;
+            const char *in_text = strstr(buf_cstr(&text), "The CPUs of");
+            const char *in_markdown = strstr(buf_cstr(&markdown), "- The CPUs of");
+            print_message("# %s", in_text == NULL ? "nothing\n" : in_text);
+            assert_int_equal(in_text != NULL, expected != NULL);
+            assert_int_equal(in_markdown != NULL, expected != NULL);
+            assert_true(expected == NULL ||
+                        (strncmp(in_text, expected, strlen(expected)) == 0 &&
+                         strncmp(in_markdown + 2, expected, strlen(expected)) == 0));
+            buf_done(&text);
+            buf_done(&markdown);
+            pivot_free(p);
+        }
+    }
+    fixture_done(&f);
+}
+
 static void prices(void **state)
 {
     (void)state;
@@ -313,6 +361,7 @@ int main(void)
         cmocka_unit_test(any_system_beside_any_other),
         cmocka_unit_test(figures_by_hand),
         cmocka_unit_test(prices),
+        cmocka_unit_test(cpus_that_are_not_known),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(forms),
         cmocka_unit_test(narrow_and_wide),
