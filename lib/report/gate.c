@@ -190,10 +190,14 @@ static void put_reasons(const struct gate_words *w, void (*put)(void *ctx, const
         struct buf name = BUF_INIT, text = BUF_INIT;
         put_name(w, check, &name);
         put_message(w, check, &text);
-        for (char *c = text.data; c != NULL && *c != '\0'; c++) {
-            *c = *c == '\n' ? ' ' : *c;
+        buf_puts(&name, ": ");
+        for (const char *c = buf_cstr(&text); *c != '\0'; c++) {
+            if (*c == '\n') {
+                buf_puts(&name, "; ");
+            } else {
+                buf_putc(&name, *c);
+            }
         }
-        buf_printf(&name, ": %s", buf_cstr(&text));
         put(ctx, buf_cstr(&name));
         buf_done(&name);
         buf_done(&text);
