@@ -118,6 +118,15 @@ static void put_useful(const struct curve *c, struct buf *out)
 {
     const struct scaling_useful *u = &c->useful;
     const bool is_open = u->upto.value >= u->limit;
+    if (u->upto.value <= 1) {
+        buf_printf(out, "; a second %s adds less than %.0f%% of one alone", role_of(c),
+                   100 * SCALING_USEFUL_GAIN);
+        if (u->upto.high > 1) {
+            buf_printf(out, ", but up to %.0f%s may add more (95%%)", u->upto.high,
+                       u->upto.high >= u->limit ? " or more" : "");
+        }
+        return;
+    }
     buf_printf(out, "; each %s adds %.0f%% or more of one alone up to %.0f", role_of(c),
                100 * SCALING_USEFUL_GAIN, u->upto.value);
     if (u->upto.low >= u->limit) {

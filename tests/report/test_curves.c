@@ -141,6 +141,23 @@ static void what_is_said_of_a_curve(void **state)
                 "throughput (95%: 47.5..48.0%)");
 }
 
+/* Where no second trainer is worth half of the first, no range "up to 1" is printed. */
+static void a_second_trainer_that_adds_little(void **state)
+{
+    (void)state;
+    static const double least[] = {100, 111.1, 117.6, 121.2}, little[] = {100, 145, 188, 220};
+    assert_says(least, 4, 0.01, 3,
+                "8 trainers: 1.212x (15.2%; 95%: 14.8..15.5%); no peak up to 16 trainers, but one "
+                "from 7 on is not excluded (95%); a second trainer adds less than 50% of one "
+                "alone; biggest loss between 4 and 8 trainers: 48.5% of each one's throughput "
+                "(95%: 47.3..49.6%)");
+    assert_says(little, 4, 0.05, 3,
+                "8 trainers: 2.200x (27.5%; 95%: 24.6..30.8%); no peak up to 16 trainers, but one "
+                "from 7 on is not excluded (95%); a second trainer adds less than 50% of one "
+                "alone, but up to 2 may add more (95%); biggest loss between 4 and 8 trainers: "
+                "41.5% of each one's throughput (95%: 34.5..47.8%)");
+}
+
 static void curves_beyond_the_first_are_counted(void **state)
 {
     (void)state;
@@ -194,6 +211,7 @@ int main(void)
         cmocka_unit_test(three_forms),
         cmocka_unit_test(narrow_tables_are_not_wrapped),
         cmocka_unit_test(what_is_said_of_a_curve),
+        cmocka_unit_test(a_second_trainer_that_adds_little),
         cmocka_unit_test(curves_beyond_the_first_are_counted),
         cmocka_unit_test(no_curve),
     };
