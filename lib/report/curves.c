@@ -14,14 +14,6 @@
 
 static const char no_curves[] =
     "No curve: no system was measured with two numbers of trainers and all else equal.";
-static const char method[] =
-    "Models of N trainers, x: alone = throughput of one. Amdahl: N alone / (1 + serial (N - 1)). "
-    "Gustafson: alone (N - serial (N - 1)). USL: N alone / (1 + contention (N - 1) + coherency N "
-    "(N "
-    "- 1)). Exchange: N alone / (1 + exchange L), L: sizes of the model that the busiest link "
-    "carries in a step; share: of a step with the most trainers. Deviation: of a trial from the "
-    "model. 95% intervals: Fieller's, of all trials.";
-
 static void put_number(struct table *t, double value)
 {
     struct buf text = BUF_INIT;
@@ -48,6 +40,11 @@ static void put_row(struct table *t, enum scaling_model model, const char *name,
     buf_done(&text);
 }
 
+static bool has_share(const struct curve *c)
+{
+    return c->fits[SCALING_EXCHANGE].gap == SCALING_FITTED && !isnan(c->exchange_share.value);
+}
+
 /* NULL: no model is fitted. */
 static struct table *models_of(const struct curve *c)
 {
@@ -66,7 +63,7 @@ static struct table *models_of(const struct curve *c)
         for (size_t k = 0; k < f->n_coefficients; k++) {
             put_row(t, f->model, f->parameters[k].name, &f->parameters[k].range);
         }
-        if (f->model == SCALING_EXCHANGE && !isnan(c->exchange_share.value)) {
+        if (f->model == SCALING_EXCHANGE && has_share(c)) {
             put_row(t, f->model, "share", &c->exchange_share);
         }
         put_row(t, f->model, "deviation", &(struct scaling_range){f->deviation, NAN, NAN});
@@ -107,6 +104,31 @@ static void put_states(const struct curve *c, struct buf *out)
     buf_puts(out, n > 0 ? "." : "");
 }
 
+/* What the tables have; nothing where no curve has one. */
+static void put_legend(const struct result *r, struct buf *out)
+{
+    bool has_model = false, share = false;
+    vec_each (const struct curve, c, &r->curves.list) {
+        for (int m = 0; m < SCALING_MODEL_COUNT; m++) {
+            has_model = has_model || c->fits[m].gap == SCALING_FITTED;
+        }
+        share = share || has_share(c);
+    }
+    if (r->curves.list.len == 0) {
+        buf_puts(out, no_curves);
+    }
+    if (!has_model) {
+        return;
+    }
+    buf_printf(out,
+               "Models of N trainers, x: alone = throughput of one. Amdahl: N alone / (1 + serial "
+               "(N - 1)). Gustafson: alone (N - serial (N - 1)). USL: N alone / (1 + contention "
+               "(N - 1) + coherency N (N - 1)). Exchange: N alone / (1 + exchange L), L: sizes of "
+               "the model that the busiest link carries in a step%s. Deviation: of a trial from "
+               "the model. 95%% intervals: Fieller's, of all trials.",
+               share ? "; share: of a step with the most trainers" : "");
+}
+
 /* "pservers 2, 4 trainers: ..." */
 static void put_line(const struct choice_line *line, struct buf *out)
 {
@@ -142,8 +164,13 @@ void report_curves_text(const struct result *r, const struct report_opts *opts, 
         }
         buf_done(&text);
     }
-    buf_putc(out, '\n');
-    terminal_wrapped(out, &term, lines.list.len == 0 ? no_curves : method, 0, 2);
+    struct buf legend = BUF_INIT;
+    put_legend(r, &legend);
+    if (legend.len > 0) {
+        buf_putc(out, '\n');
+        terminal_wrapped(out, &term, buf_cstr(&legend), 0, 2);
+    }
+    buf_done(&legend);
     choice_lines_done(&lines);
     layout_done(&l);
 }
@@ -176,7 +203,12 @@ void report_curves_markdown(const struct result *r, struct buf *out)
         buf_puts(out, text.len > 0 ? "\n" : "");
         buf_done(&text);
     }
-    buf_printf(out, "\n- %s\n", lines.list.len == 0 ? no_curves : method);
+    struct buf legend = BUF_INIT;
+    put_legend(r, &legend);
+    if (legend.len > 0) {
+        buf_printf(out, "\n- %s\n", buf_cstr(&legend));
+    }
+    buf_done(&legend);
     choice_lines_done(&lines);
     layout_done(&l);
 }

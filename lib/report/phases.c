@@ -114,28 +114,48 @@ static void describe_limit(const struct limit *l, const struct limit_facts *f, s
     }
 }
 
-/* A sentence for each point whose limit is known. */
-static void put_limits(const struct result *r, void (*put)(void *ctx, const char *text), void *ctx)
+static bool has_row(const struct point_result *p)
+{
+    for (size_t i = 0; i < N_ROLES; i++) {
+        if (phase_times_of(p, roles[i]).n > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "Point 1 (pservers 1, trainers 4) is limited by ...", "Point 2: trainers 1, baseline" */
+static void describe_point(const struct layout *l, const struct point_result *p, struct buf *out)
+{
+    const struct limit_facts facts = limit_facts_of(p);
+    const struct limit limit = limit_find(&facts);
+    const bool is_limited = limit.kind != LIMIT_UNKNOWN;
+    const bool has_words = l->names.len > 0 || l->systems || p->point->is_baseline;
+    buf_printf(out, "Point %" PRIu32, p->point->index);
+    if (has_words || !is_limited) {
+        buf_puts(out, is_limited ? " (" : ": ");
+        layout_describe_point(l, p->point->index, out);
+        buf_puts(out, p->point->is_baseline ? ", baseline" : "");
+        buf_puts(out, is_limited ? ")" : "");
+    }
+    if (is_limited) {
+        buf_puts(out, " is limited by ");
+        describe_limit(&limit, &facts, out);
+    }
+}
+
+/* A line for each point in the table, with what limits it where that is known. */
+static void put_points(const struct result *r, void (*put)(void *ctx, const char *text), void *ctx)
 {
     struct layout layout;
     layout_init(&layout, r);
     for (uint32_t p = 0; p < r->def->matrix.n_points; p++) {
-        const struct limit_facts facts = limit_facts_of(&r->points[p]);
-        const struct limit limit = limit_find(&facts);
-        if (limit.kind == LIMIT_UNKNOWN) {
-            continue;
+        if (has_row(&r->points[p])) {
+            struct buf text = BUF_INIT;
+            describe_point(&layout, &r->points[p], &text);
+            put(ctx, buf_cstr(&text));
+            buf_done(&text);
         }
-        struct buf text = BUF_INIT;
-        buf_printf(&text, "Point %" PRIu32, p);
-        if (layout.names.len > 0 || layout.systems) {
-            buf_puts(&text, " (");
-            layout_describe_point(&layout, p, &text);
-            buf_putc(&text, ')');
-        }
-        buf_puts(&text, " is limited by ");
-        describe_limit(&limit, &facts, &text);
-        put(ctx, buf_cstr(&text));
-        buf_done(&text);
     }
     layout_done(&layout);
 }
@@ -170,7 +190,7 @@ void report_phases_text(const struct result *r, const struct report_opts *opts, 
     table_free(t);
     buf_putc(out, '\n');
     terminal_wrapped(out, &o.term, method, 0, 2);
-    put_limits(r, put_text, &o);
+    put_points(r, put_text, &o);
 }
 
 static void put_markdown(void *ctx, const char *text)
@@ -194,7 +214,7 @@ void report_phases_markdown(const struct result *r, struct buf *out)
     table_format_markdown(t, out);
     table_free(t);
     buf_printf(out, "\n- %s\n", method);
-    put_limits(r, put_markdown, out);
+    put_points(r, put_markdown, out);
 }
 
 static void put_csv_row(const struct result *r, uint32_t point, enum role role,

@@ -190,6 +190,34 @@ static void curves_beyond_the_first_are_counted(void **state)
     fixture_done(&f);
 }
 
+/* The legend defines what the table has: nothing without a model, no share where none is known. */
+static void the_legend_is_that_of_the_table(void **state)
+{
+    (void)state;
+    static const double x[] = {100, 180, 240};
+    static const struct {
+        int64_t repeats;
+        bool has_models;
+    } rows[] = {{1, false}, {3, true}};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        make(&f, x, 3, 0.01, rows[i].repeats);
+        struct buf text = BUF_INIT, markdown = BUF_INIT;
+        report_curves_text(f.result, &(struct report_opts){.columns = 400}, &text);
+        report_curves_markdown(f.result, &markdown);
+        const char *const forms[] = {buf_cstr(&text), buf_cstr(&markdown)};
+        for (size_t k = 0; k < 2; k++) {
+            const bool has_share = strstr(forms[k], " share ") != NULL;
+            print_message("%s\n", forms[k]);
+            assert_int_equal(strstr(forms[k], "Models of N trainers") != NULL, rows[i].has_models);
+            assert_int_equal(strstr(forms[k], "share: of a step") != NULL, has_share);
+        }
+        buf_done(&text);
+        buf_done(&markdown);
+        fixture_done(&f);
+    }
+}
+
 static void no_curve(void **state)
 {
     (void)state;
@@ -213,6 +241,7 @@ int main(void)
         cmocka_unit_test(what_is_said_of_a_curve),
         cmocka_unit_test(a_second_trainer_that_adds_little),
         cmocka_unit_test(curves_beyond_the_first_are_counted),
+        cmocka_unit_test(the_legend_is_that_of_the_table),
         cmocka_unit_test(no_curve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

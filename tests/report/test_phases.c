@@ -93,6 +93,29 @@ static void three_forms(void **state)
     fixture_done(&f);
 }
 
+/* Where no limit is known, as without a server, the row's point is told all the same. */
+static void every_point_is_told(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 4]}}",
+                 "  baseline: {kind: SingleNode}\n", 0);
+    fixture_throughput(&f, 0, 0, 100);
+    fixture_throughput(&f, 2, 0, 60);
+    fixture_build(&f, RUN_PARTIALLY_FAILED);
+    struct buf text = BUF_INIT, markdown = BUF_INIT;
+    report_phases_text(f.result, &(struct report_opts){.columns = 120}, &text);
+    report_phases_markdown(f.result, &markdown);
+    print_message("%s", buf_cstr(&text));
+    assert_non_null(strstr(buf_cstr(&text), "\nPoint 0 (trainers 2) is limited by "));
+    assert_null(strstr(buf_cstr(&text), "\nPoint 1")); /* has no row */
+    assert_non_null(strstr(buf_cstr(&text), "\nPoint 2: trainers 1, baseline\n"));
+    assert_non_null(strstr(buf_cstr(&markdown), "\n- Point 2: trainers 1, baseline\n"));
+    buf_done(&text);
+    buf_done(&markdown);
+    fixture_done(&f);
+}
+
 static void no_phases_are_known(void **state)
 {
     (void)state;
@@ -119,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_forms),
+        cmocka_unit_test(every_point_is_told),
         cmocka_unit_test(no_phases_are_known),
     };
     return cmocka_run_group_tests_name("report/phases", tests, NULL, NULL);
