@@ -282,6 +282,17 @@ static void format_points(const struct describe_params *p, struct buf *out)
     table_free(t);
 }
 
+/* A trial without an outcome, of a point that was given up or of a run that has ended, stays so. */
+static const char *trial_words(const struct result *r, const struct point_result *p,
+                               const struct trial_result *t)
+{
+    if (t->phase != TRIAL_PENDING ||
+        !(run_phase_is_final(r->phase) || point_result_is_given_up(p))) {
+        return trial_phase_to_string(t->phase);
+    }
+    return t->row == NULL ? "not run" : "not finished";
+}
+
 static void format_trials(const struct describe_params *p, struct buf *out)
 {
     struct table *t = table_new();
@@ -299,7 +310,7 @@ static void format_trials(const struct describe_params *p, struct buf *out)
             table_cell(t, "  %u", i);
             table_cell(t, "%u", trial->trial);
             table_cell(t, "%u", trial->row == NULL ? 0 : trial->attempt + 1);
-            table_cell(t, "%s", trial_phase_to_string(trial->phase));
+            table_cell(t, "%s", trial_words(p->result, point, trial));
             table_cell(t, "%s", buf_cstr(&x));
             buf_done(&x);
         }

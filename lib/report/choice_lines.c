@@ -1,6 +1,7 @@
 /* See choice_lines.h. */
 #include "report/choice_lines.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/str.h"
@@ -8,7 +9,8 @@
 #include "result/choice.h"
 #include "result/number.h"
 
-#define MAX_TIES 3 /* named */
+#define MAX_TIES 3  /* named */
+#define MAX_NAMED 3 /* of the points without figures */
 
 static void add(struct choice_lines *lines, const char *label, struct buf *text_take)
 {
@@ -134,6 +136,30 @@ static void add_scaling(struct choice_lines *lines, const struct layout *l)
     choice_lines_done(&scaling);
 }
 
+/* Swept points of a run that has ended, some of which were measured. */
+static void add_unmeasured(struct choice_lines *lines, const struct layout *l)
+{
+    const struct result *r = l->result;
+    size_t n = 0;
+    struct buf names = BUF_INIT, text = BUF_INIT;
+    for (uint32_t i = 0; i < r->def->matrix.n_swept; i++) {
+        const struct point_result *p = &r->points[i];
+        if (!p->throughput.estimate.known && ++n <= MAX_NAMED) {
+            buf_puts(&names, n == 1 ? "" : "; ");
+            put_point(l, p, &names);
+        }
+    }
+    if (n > MAX_NAMED) {
+        buf_printf(&names, "; and %zu more", n - MAX_NAMED);
+    }
+    if (n > 0 && n < r->def->matrix.n_swept && run_phase_is_final(r->phase)) {
+        buf_printf(&text, "%zu of %" PRIu32 " points: %s", n, r->def->matrix.n_swept,
+                   buf_cstr(&names));
+        add(lines, "Without figures", &text);
+    }
+    buf_done(&names);
+}
+
 static void add_caveats(struct choice_lines *lines, const struct result *r)
 {
     struct buf text = BUF_INIT;
@@ -171,6 +197,7 @@ void choice_lines_init(struct choice_lines *lines, const struct layout *l)
         add_ties(lines, l, &c);
     }
     add_widest(lines, l, &c);
+    add_unmeasured(lines, l);
     add_scaling(lines, l);
     add_caveats(lines, l->result);
     choice_done(&c);

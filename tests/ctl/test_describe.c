@@ -105,7 +105,7 @@ static void test_a_failed_run(void **state)
         "  Complete             False    -                     -\n",
         "Trials:\n  POINT   TRIAL   ATTEMPTS   PHASE     SAMPLES/S\n"
         "  0           0          2   Failed            -\n"
-        "  0           1          0   Pending           -\n",
+        "  0           1          0   not run           -\n",
         /* the cause, who else failed, and the log that tells most */
         "  point 0, trial 0, attempt 0: Void: pserver/0: killed by signal 9\n"
         "    trainer/0: lost pserver/0\n"

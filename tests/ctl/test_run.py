@@ -230,6 +230,8 @@ class Failures(cli.CliCase):
                          [["Failed", "Pending", "Pending"]] + [["Succeeded"] * 3] * (len(result["points"]) - 1))
         text = self.ctl("describe", result["run"], "--store", self.store).stdout
         self.assertRegex(text, r"Warning +PointGivenUp +point 0 has failed, so 2 trials of it are not run; see benchctl")
+        self.assertEqual(re.findall(r"(?m)^  0 +(\d) +(\d) +(Failed|Pending|not run) ", text),
+                         [("0", "1", "Failed"), ("1", "0", "not run"), ("2", "0", "not run")])
         ended = re.search(r"SomePointsFailed.*?; (benchctl logs .*? --point \d+)", " ".join(text.split())).group(1)
         self.assertEqual(ended, f"benchctl logs {result['run']} --store {self.store} --point 0")
         self.assertIn("told to fail", self.ctl(*ended.split()[1:]).stdout)

@@ -61,6 +61,47 @@ static void pages(void **state)
     }
 }
 
+/* What failed is not hidden behind what did not: the box says which points have no figures. */
+static void the_box_names_points_without_figures(void **state)
+{
+    (void)state;
+    static const struct {
+        enum run_phase phase;
+        uint32_t n_measured; /* of four */
+        const char *text;    /* NULL: says nothing of it */
+    } rows[] = {
+        {RUN_SUCCEEDED, 4, NULL},
+        {RUN_PARTIALLY_FAILED, 3, "<dt>Without figures</dt>\n<dd>1 of 4 points: trainers 8</dd>"},
+        {RUN_PARTIALLY_FAILED, 2,
+         "<dt>Without figures</dt>\n<dd>2 of 4 points: trainers 4; trainers 8</dd>"},
+        {RUN_RUNNING, 2, NULL},          /* preliminary is said */
+        {RUN_PARTIALLY_FAILED, 0, NULL}, /* nothing measured is said */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture f;
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}",
+                     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 32);
+        for (uint32_t p = 0; p < 4; p++) {
+            if (p < rows[i].n_measured) {
+                fixture_throughput(&f, p, 0, 100 + p);
+            } else {
+                fixture_end(&f, p, 0, 0, ATTEMPT_FAILED, "exit code 1");
+            }
+        }
+        fixture_build(&f, rows[i].phase);
+        struct buf out = BUF_INIT;
+        put_page(f.result, &out);
+        const char *box = strstr(buf_cstr(&out), "<section class=\"verdict\"");
+        assert_non_null(box);
+        const char *said = strstr(box, "Without figures");
+        print_message("# row %zu: %.80s\n", i, said == NULL ? "nothing" : said);
+        assert_int_equal(said != NULL, rows[i].text != NULL);
+        assert_true(rows[i].text == NULL || strstr(box, rows[i].text) != NULL);
+        buf_done(&out);
+        fixture_done(&f);
+    }
+}
+
 /* Words of the definition and of replicas' output are text. */
 static void what_comes_from_outside_is_escaped(void **state)
 {
@@ -132,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages),
+        cmocka_unit_test(the_box_names_points_without_figures),
         cmocka_unit_test(what_comes_from_outside_is_escaped),
         cmocka_unit_test(charts_as_files),
         cmocka_unit_test(a_large_page_is_small),
