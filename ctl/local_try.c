@@ -197,7 +197,8 @@ static struct run_def *small_def(const struct local_try *t, const struct run_def
     json_t *document = try_definition(def, point, t->steps);
     _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
     json_decref(document);
-    const struct spec_overrides overrides = {.profiles = &t->profiles};
+    const struct spec_overrides overrides = {
+        .profiles = &t->profiles, .systems = def->spec->systems.items[point->system].name};
     struct diags diags = {0};
     struct spec *spec = NULL;
     struct run_def *small = NULL;

@@ -46,8 +46,6 @@ json_t *try_definition(const struct run_def *def, const struct point *point, int
 {
     json_t *definition = json_deep_copy(def->spec->definition);
     json_t *spec = json_object_get(definition, "spec");
-    json_t *system = json_array_get(json_object_get(spec, "systems"), point->system);
-    json_object_set_new(spec, "systems", json_pack("[O]", system));
     json_t *params = params_to_json(&point->params);
     json_object_set_new(spec, "sweep", json_pack("{s:[O]}", "points", params));
     json_object_set_new(spec, "baseline",

@@ -58,7 +58,7 @@ static void merge_take(struct node *map, const char *key, struct node *over)
     tree_free(over);
 }
 
-static bool same_scalar(const struct node *a, const struct node *b)
+bool spec_same_scalar(const struct node *a, const struct node *b)
 {
     if (a->kind != b->kind) {
         return false;
@@ -70,7 +70,7 @@ static bool grid_has(const struct node *grid, const struct node *pair)
 {
     const struct node *axis = tree_get(grid, pair->key);
     for (size_t i = 0; axis != NULL && i < axis->n_children; i++) {
-        if (same_scalar(axis->children[i], pair)) {
+        if (spec_same_scalar(axis->children[i], pair)) {
             return true;
         }
     }
@@ -257,69 +257,11 @@ static void set_number(struct node *root, const char *part, const char *field, i
     }
 }
 
-static bool has_name(const struct node *system, const char *name, size_t len)
-{
-    const struct node *node = tree_get(system, "name");
-    return node != NULL && node->kind == NODE_STRING && strlen(node->s) == len &&
-           memcmp(node->s, name, len) == 0;
-}
-
-static bool is_listed(const struct node *system, const char *names)
-{
-    for (size_t len; *names != '\0'; names += len + (names[len] == ',')) {
-        len = strcspn(names, ",");
-        if (has_name(system, names, len)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void check_listed(const struct node *systems, const char *names, struct diags *diags)
-{
-    for (const char *name = names;; name++) {
-        size_t len = strcspn(name, ",");
-        bool is_there = false;
-        for (size_t i = 0; i < systems->n_children; i++) {
-            is_there |= has_name(systems->children[i], name, len);
-        }
-        if (!is_there) {
-            _cleanup_(freep) char *origin = xasprintf("--systems %s", names);
-            diags_add_from(diags, origin, (struct mark){0}, "spec.systems",
-                           "list systems of the definition, separated by commas",
-                           "system '%.*s' not found", (int)len, name);
-        }
-        name += len;
-        if (*name == '\0') {
-            return;
-        }
-    }
-}
-
-/* Leaves only the systems that are named. */
-static void keep_systems(struct node *root, const char *names, struct diags *diags)
-{
-    struct node *systems = tree_path(root, "spec", "systems", NULL);
-    if (systems == NULL || systems->kind != NODE_SEQ) {
-        return; /* noted when it is read */
-    }
-    size_t n_before = diags->list.len;
-    check_listed(systems, names, diags);
-    if (diags->list.len > n_before) {
-        return; /* nothing is left out for a name that is wrong */
-    }
-    for (size_t i = systems->n_children; i-- > 0;) {
-        if (!is_listed(systems->children[i], names)) {
-            tree_free(tree_take_at(systems, i));
-        }
-    }
-}
-
 void spec_merge_options(struct node *root, const struct spec_overrides *overrides,
                         struct diags *diags)
 {
     if (overrides->systems != NULL) {
-        keep_systems(root, overrides->systems, diags);
+        spec_keep_systems(root, overrides->systems, diags);
     }
     for (size_t i = 0; i < overrides->n_sets; i++) {
         apply_set(root, overrides->sets[i], diags);

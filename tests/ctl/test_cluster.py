@@ -298,6 +298,15 @@ class Running(RunCase):
         self.ctl("run", "vgg16-single-node", "--systems", "benchworker")
         self.assertEqual([s["name"] for s in self.created()[0]["spec"]["definition"]["systems"]], ["benchworker"])
 
+    def test_systems_go_with_the_roles_that_they_use(self):
+        self.play(self.document)
+        for systems, roles in (("benchworker", ["pserver", "trainer"]), ("benchworker,tensorflow-ps", None)):
+            with self.subTest(systems):
+                done = self.ctl("run", "vgg16-systems", "--systems", systems, code=2 if roles is None else 0)
+                self.assertNotIn("spec.roles.worker", done.stderr)  # refused for the programs in its image alone
+                if roles is not None:
+                    self.assertEqual(list(self.created()[-1]["spec"]["definition"]["roles"]), roles)
+
     def test_pods_need_templates(self):
         path = pathlib.Path(self.define())
         document = json.loads(path.read_text())

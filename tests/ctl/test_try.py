@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """benchctl try: one small point, a figure or what to write, and nothing is stored."""
+import json
 import os
 import pathlib
 import re
@@ -149,6 +150,19 @@ class Try(cli.CliCase):
         """The native worker, here one that only prints its records."""
         done = self.ctl("try", self.define(), "--local")
         self.assertRegex(done.stdout, r"^benchworker \(1 trainer, \d pservers?\): 3 steps found, \S+ samples/s by its records\n$")
+
+    def test_systems_of_several_exchanges(self):
+        """Each with its own roles: what the others use is not in its run."""
+        document = json.loads(pathlib.Path(self.define()).read_text(encoding="utf-8"))
+        spec = document["spec"]
+        spec["systems"].append({"name": "ring", "profile": "none", "exchange": {"kind": "AllReduce"}, "log": "torch-ddp",
+                                "command": ["sh", "-c", "echo 5 img/s; exec sleep 1000"]})
+        spec["roles"]["worker"] = spec["roles"]["trainer"]
+        path = self.folder / "both.json"
+        path.write_text(json.dumps(document), encoding="utf-8")
+        wanted = r"(?s)^benchworker \(1 trainer, 1 pserver\): 3 steps found.*\nring \(1 worker\): 1 step found"
+        self.try_in_time(wanted, str(path))
+        self.try_in_time(r"^ring \(1 worker\): 1 step found", str(path), "--systems", "ring")
 
     def test_ctrl_c(self):
         started = self.folder / "started"

@@ -144,6 +144,32 @@ static void accepts_shipped_files(void **state)
     }
 }
 
+/* Whichever systems of a shipped definition are chosen, the rest of it fits them. */
+static void any_systems_of_a_shipped_file_can_be_chosen(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"benchworker", "pytorch-ddp", "tensorflow-ps",
+                                        "tensorflow-mwms"};
+    _cleanup_(freep) char *text = source_file_read("benchmarks/vgg16-systems.yaml");
+    for (unsigned set = 1; set < 1u << N_ROWS(names); set++) {
+        struct buf systems = BUF_INIT;
+        size_t n = 0;
+        for (unsigned i = 0; i < N_ROWS(names); i++) {
+            if ((set >> i & 1) != 0) {
+                buf_printf(&systems, "%s%s", n++ > 0 ? "," : "", names[i]);
+            }
+        }
+        for (int local = 0; local <= 1; local++) {
+            struct spec_overrides overrides = {.local = local, .systems = buf_cstr(&systems)};
+            struct spec *spec = definition_load(text, &overrides);
+            assert_int_equal(spec->systems.len, n);
+            assert_round_trip(spec);
+            spec_free(spec);
+        }
+        buf_done(&systems);
+    }
+}
+
 /* A machine of one's own shows an interval with few trials; a cluster can afford what compare needs. */
 static void repeats_by_default(void **state)
 {
@@ -308,6 +334,7 @@ int main(void)
         cmocka_unit_test(has_defaults),
         cmocka_unit_test(reads_cluster_fields),
         cmocka_unit_test(accepts_shipped_files),
+        cmocka_unit_test(any_systems_of_a_shipped_file_can_be_chosen),
         cmocka_unit_test(repeats_by_default),
         cmocka_unit_test(merges_local),
         cmocka_unit_test(local_of_another_kind_replaces),

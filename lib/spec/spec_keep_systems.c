@@ -1,0 +1,333 @@
+/* --systems: only these systems of a definition, and nothing that only the others used: their roles,
+ * the sweep names that counted those, the targets of parameters. See spec_internal.h.
+ *
+ * Works on the tree, like the other overrides, so that what stays is read and checked as if it had been
+ * written so. What is not as it should be is left alone here, and noted when it is read. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "spec/builtin.h"
+#include "spec/spec_internal.h"
+
+static struct node *new_node(enum node_kind kind)
+{
+    struct node *node = xnew(struct node);
+    node->kind = kind;
+    return node;
+}
+
+static const char *text_of(const struct node *map, const char *key)
+{
+    const struct node *node = tree_get(map, key);
+    return node != NULL && node->kind == NODE_STRING ? node->s : NULL;
+}
+
+static size_t n_items(const struct node *list)
+{
+    return list != NULL && list->kind == NODE_SEQ ? list->n_children : 0;
+}
+
+/* ---- roles ---- */
+
+/* Its own, or the workload's. What cannot be read may use any role. */
+static enum exchange_kind exchange_of(const struct node *spec, const struct node *system)
+{
+    const struct node *own = tree_get(system, "exchange");
+    const struct node *exchange = own != NULL ? own : tree_path(spec, "workload", "exchange", NULL);
+    if (exchange == NULL) {
+        return EXCHANGE_PSERVER;
+    }
+    const char *name = text_of(exchange, "kind");
+    int kind = name == NULL ? -1 : exchange_kind_from_string(name);
+    return kind < 0 ? EXCHANGE_OTHER : (enum exchange_kind)kind;
+}
+
+static void note_roles(const struct node *spec, const struct node *system, bool *used)
+{
+    const enum exchange_kind kind = exchange_of(spec, system);
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        used[role] |= role == ROLE_LAUNCHER ? tree_path(system, "roles", "launcher", NULL) != NULL
+                                            : exchange_need(kind, role) != EXCHANGE_NEEDS_NONE;
+    }
+}
+
+/* The name that counts its replicas goes, too. A declared one may mean more: see drop_targets. */
+static void drop_role(struct node *spec, enum role role, struct node *gone)
+{
+    struct node *roles = tree_get(spec, "roles");
+    const struct node *own = tree_get(roles, role_to_string(role));
+    if (own == NULL) {
+        return;
+    }
+    const char *from = text_of(tree_get(own, "replicas"), "from");
+    if (from != NULL && builtin_find(from) != NULL) {
+        tree_set_take(gone, from, new_node(NODE_NULL));
+    }
+    tree_remove(roles, role_to_string(role));
+}
+
+/* No parameter has the role as its target; one that has no other goes with its name. */
+static void drop_targets(struct node *spec, enum role role, struct node *gone)
+{
+    struct node *parameters = tree_get(spec, "parameters");
+    for (size_t i = n_items(parameters); i-- > 0;) {
+        struct node *targets = tree_get(parameters->children[i], "targets");
+        const size_t n_before = n_items(targets);
+        for (size_t k = n_before; k-- > 0;) {
+            struct node *roles = tree_get(targets->children[k], "roles");
+            const size_t n_roles = n_items(roles);
+            for (size_t j = n_roles; j-- > 0;) {
+                const struct node *name = roles->children[j];
+                if (name->kind == NODE_STRING && str_eq(name->s, role_to_string(role))) {
+                    tree_free(tree_take_at(roles, j));
+                }
+            }
+            if (n_roles > 0 && n_items(roles) == 0) {
+                tree_free(tree_take_at(targets, k));
+            }
+        }
+        const char *name = text_of(parameters->children[i], "name");
+        if (name != NULL && n_before > 0 && n_items(targets) == 0) {
+            tree_set_take(gone, name, new_node(NODE_NULL));
+            tree_free(tree_take_at(parameters, i));
+        }
+    }
+    if (parameters != NULL && parameters->kind == NODE_SEQ && parameters->n_children == 0) {
+        tree_remove(spec, "parameters");
+    }
+}
+
+/* A name that counts a role that stays is needed. */
+static void keep_counts(const struct node *spec, struct node *gone)
+{
+    const struct node *roles = tree_get(spec, "roles");
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        const struct node *own = tree_get(roles, role_to_string((enum role)role));
+        const char *from = text_of(tree_get(own, "replicas"), "from");
+        if (from != NULL && tree_get(gone, from) != NULL) {
+            tree_remove(gone, from);
+        }
+    }
+}
+
+/* ---- names ---- */
+
+static bool has_any(const struct node *map, const struct node *gone)
+{
+    for (size_t i = 0; i < gone->n_children; i++) {
+        if (tree_get(map, gone->children[i]->key) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void remove_keys(struct node *map, const struct node *gone)
+{
+    for (size_t i = 0; map != NULL && map->kind == NODE_MAP && i < gone->n_children; i++) {
+        if (tree_get(map, gone->children[i]->key) != NULL) {
+            tree_remove(map, gone->children[i]->key);
+        }
+    }
+}
+
+/* Items about a name that is gone apply to no point of the systems that stay. `field`: where the item has
+ * its names, NULL: itself. */
+static void drop_items(struct node *map, const char *key, const char *field,
+                       const struct node *gone)
+{
+    struct node *list = tree_get(map, key);
+    const size_t n_before = n_items(list);
+    for (size_t i = n_before; i-- > 0;) {
+        const struct node *item = list->children[i];
+        if (has_any(field == NULL ? item : tree_get(item, field), gone)) {
+            tree_free(tree_take_at(list, i));
+        }
+    }
+    if (n_before > 0 && list->n_children == 0) {
+        tree_remove(map, key);
+    }
+}
+
+static bool same_point(const struct node *a, const struct node *b)
+{
+    bool is_same = a->kind == NODE_MAP && b->kind == NODE_MAP && a->n_children == b->n_children;
+    for (size_t i = 0; is_same && i < a->n_children; i++) {
+        const struct node *other = tree_get(b, a->children[i]->key);
+        is_same = other != NULL && spec_same_scalar(a->children[i], other);
+    }
+    return is_same;
+}
+
+/* Points that differed in a name that is gone are one. */
+static void merge_points(struct node *points)
+{
+    for (size_t i = n_items(points); i-- > 1;) {
+        bool is_there = false;
+        for (size_t k = 0; k < i; k++) {
+            is_there |= same_point(points->children[k], points->children[i]);
+        }
+        if (is_there) {
+            tree_free(tree_take_at(points, i));
+        }
+    }
+}
+
+/* The same for the rows of a zip. */
+static void merge_rows(struct node *zip)
+{
+    const bool is_map = zip != NULL && zip->kind == NODE_MAP && zip->n_children > 0;
+    const size_t n = is_map ? n_items(zip->children[0]) : 0;
+    for (size_t i = 0; is_map && i < zip->n_children; i++) {
+        if (n_items(zip->children[i]) != n) {
+            return;
+        }
+    }
+    for (size_t row = n; row-- > 1;) {
+        bool is_there = false;
+        for (size_t k = 0; k < row && !is_there; k++) {
+            is_there = true;
+            for (size_t i = 0; i < zip->n_children; i++) {
+                struct node **values = zip->children[i]->children;
+                is_there = is_there && spec_same_scalar(values[k], values[row]);
+            }
+        }
+        for (size_t i = 0; is_there && i < zip->n_children; i++) {
+            tree_free(tree_take_at(zip->children[i], row));
+        }
+    }
+}
+
+static bool is_empty(const struct node *node)
+{
+    return node != NULL && (node->kind == NODE_MAP || node->kind == NODE_SEQ) &&
+           node->n_children == 0;
+}
+
+/* A sweep of nothing else becomes one of the batch that the workload has, which is its one point. */
+static void sweep_batch(const struct node *spec, struct node *sweep)
+{
+    const struct node *batch = tree_path(spec, "workload", "batchSize", NULL);
+    const struct node *points = tree_get(sweep, "points");
+    const bool has_none = is_empty(tree_get(sweep, "grid")) || is_empty(tree_get(sweep, "zip")) ||
+                          (n_items(points) > 0 && is_empty(points->children[0]));
+    if (has_none && batch != NULL) {
+        while (sweep->n_children > 0) {
+            tree_free(tree_take_at(sweep, 0));
+        }
+        struct node *grid = new_node(NODE_MAP), *axis = new_node(NODE_SEQ);
+        tree_append_take(axis, tree_copy(batch));
+        tree_set_take(grid, "batch_size", axis);
+        tree_set_take(sweep, "grid", grid);
+    }
+}
+
+static void drop_swept(const struct node *spec, struct node *sweep, const struct node *gone)
+{
+    struct node *points = tree_get(sweep, "points");
+    if (sweep == NULL || sweep->kind != NODE_MAP) {
+        return;
+    }
+    drop_items(sweep, "exclude", NULL, gone);
+    remove_keys(tree_get(sweep, "grid"), gone);
+    remove_keys(tree_get(sweep, "zip"), gone);
+    for (size_t i = 0; i < n_items(points); i++) {
+        remove_keys(points->children[i], gone);
+    }
+    merge_points(points);
+    merge_rows(tree_get(sweep, "zip"));
+    sweep_batch(spec, sweep);
+}
+
+static void drop_names(struct node *spec, const char *systems, const struct node *gone,
+                       struct diags *diags)
+{
+    struct node *where = tree_path(spec, "baseline", "where", NULL);
+    drop_swept(spec, tree_get(spec, "sweep"), gone);
+    drop_swept(spec, tree_path(spec, "local", "sweep", NULL), gone);
+    drop_items(spec, "thresholds", "where", gone);
+    const bool had_names = where != NULL && !is_empty(where);
+    remove_keys(where, gone);
+    if (had_names && is_empty(where)) {
+        _cleanup_(freep) char *origin = xasprintf("--systems %s", systems);
+        diags_add_from(diags, origin, (struct mark){0}, "spec.baseline.where",
+                       "name a value of the sweep that these systems have",
+                       "only systems that are left out use its names");
+    }
+}
+
+/* ---- systems ---- */
+
+static bool has_name(const struct node *system, const char *name, size_t len)
+{
+    const struct node *node = tree_get(system, "name");
+    return node != NULL && node->kind == NODE_STRING && strlen(node->s) == len &&
+           memcmp(node->s, name, len) == 0;
+}
+
+static bool is_listed(const struct node *system, const char *names)
+{
+    for (size_t len; *names != '\0'; names += len + (names[len] == ',')) {
+        len = strcspn(names, ",");
+        if (has_name(system, names, len)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_listed(const struct node *systems, const char *names, struct diags *diags)
+{
+    for (const char *name = names;; name++) {
+        size_t len = strcspn(name, ",");
+        bool is_there = false;
+        for (size_t i = 0; i < systems->n_children; i++) {
+            is_there |= has_name(systems->children[i], name, len);
+        }
+        if (!is_there) {
+            _cleanup_(freep) char *origin = xasprintf("--systems %s", names);
+            diags_add_from(diags, origin, (struct mark){0}, "spec.systems",
+                           "list systems of the definition, separated by commas",
+                           "system '%.*s' not found", (int)len, name);
+        }
+        name += len;
+        if (*name == '\0') {
+            return;
+        }
+    }
+}
+
+void spec_keep_systems(struct node *root, const char *names, struct diags *diags)
+{
+    struct node *spec = tree_get(root, "spec");
+    struct node *systems = tree_get(spec, "systems");
+    if (systems == NULL || systems->kind != NODE_SEQ) {
+        return; /* noted when it is read */
+    }
+    size_t n_before = diags->list.len;
+    check_listed(systems, names, diags);
+    if (diags->list.len > n_before) {
+        return; /* nothing is left out for a name that is wrong */
+    }
+    bool was_used[ROLE_COUNT] = {0}, is_used[ROLE_COUNT] = {0};
+    for (size_t i = systems->n_children; i-- > 0;) {
+        const bool is_kept = is_listed(systems->children[i], names);
+        note_roles(spec, systems->children[i], is_kept ? is_used : was_used);
+        if (!is_kept) {
+            tree_free(tree_take_at(systems, i));
+        }
+    }
+    struct node *gone = new_node(NODE_MAP); /* its keys: names that are swept no longer */
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        if (was_used[role] && !is_used[role]) {
+            drop_role(spec, role, gone);
+            drop_targets(spec, role, gone);
+        }
+    }
+    keep_counts(spec, gone);
+    if (gone->n_children > 0) {
+        drop_names(spec, names, gone, diags);
+    }
+    tree_free(gone);
+}
