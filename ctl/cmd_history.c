@@ -1,6 +1,8 @@
 /* benchctl history NAME: one benchmark over time, and where it changed. */
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/parse.h"
+#include "base/str.h"
 #include "ctl/backend.h"
 #include "ctl/history.h"
 #include "ctl/show.h"
@@ -15,7 +17,8 @@ static enum exit_code take_number(const struct cli *cli, const char *option, int
 {
     const char *text = args_get(&cli->args, option, NULL);
     if (text != NULL && parse_i64_in(text, min, max, ret) < 0) {
-        return cli_error(EXIT_USAGE, NULL, "--%s '%s': expected a whole number from %lld to %lld",
+        _cleanup_(freep) char *fix = xasprintf("for example --%s %lld", option, (long long)min);
+        return cli_error(EXIT_USAGE, fix, "--%s '%s': expected a whole number from %lld to %lld",
                          option, text, (long long)min, (long long)max);
     }
     return EXIT_OK;
@@ -53,17 +56,21 @@ static enum exit_code show(const struct cli *cli, const struct run_history *h)
     return code;
 }
 
-static enum exit_code judge(const struct cli *cli, const struct history *history, int64_t point)
+static enum exit_code judge(const struct cli *cli, const char *where, const struct history *history,
+                            int64_t point)
 {
     const char *name = cli->args.words[0];
     const size_t n = history->results.len;
     if (n == 0) {
-        return cli_error(EXIT_NOT_FOUND, "list the runs with: benchctl get runs",
-                         "no run of benchmark '%s' succeeded", name);
+        _cleanup_(freep) char *fix = xasprintf("list the runs with: benchctl get runs %s", where);
+        return cli_error(EXIT_NOT_FOUND, fix, "no run of benchmark '%s' succeeded", name);
     }
-    const uint32_t n_points = history->results.items[n - 1]->def->matrix.n_points;
+    const struct run_def *newest = history->results.items[n - 1]->def;
+    const uint32_t n_points = newest->matrix.n_points;
     if (point >= n_points) {
-        return cli_error(EXIT_USAGE, NULL, "--point %lld: the newest run has the points 0 to %u",
+        _cleanup_(freep) char *fix =
+            xasprintf("list the points with: benchctl describe %s %s", newest->name, where);
+        return cli_error(EXIT_USAGE, fix, "--point %lld: the newest run has the points 0 to %u",
                          (long long)point, n_points - 1);
     }
     const uint32_t wanted = (uint32_t)point;
@@ -90,7 +97,7 @@ static enum exit_code run(struct cli *cli)
         code = history_load_before(b, cli->args.words[0], INT64_MAX, (size_t)last, &history);
     }
     if (code == EXIT_OK) {
-        code = judge(cli, &history, point);
+        code = judge(cli, b->where, &history, point);
     }
     history_done(&history);
     backend_free(b);

@@ -63,10 +63,18 @@ class History(cli.CliCase):
         self.assertIn("1 run is left out", text)
 
     def test_wrong_words(self):
-        self.measure()
-        self.assertIn("no run of benchmark 'nosuch' succeeded", self.history("nosuch", code=3).stderr)
-        self.assertIn("the newest run has the points 0 to 1", self.history("tiny", "--point", "9", code=2).stderr)
-        self.assertIn("expected a whole number from 1 to 1000", self.history("tiny", "--last", "0", code=2).stderr)
+        run = self.measure()
+        rows = (
+            (["nosuch"], 3, "no run of benchmark 'nosuch' succeeded", f"list the runs with: benchctl get runs --store {self.store}"),
+            (["tiny", "--point", "9"], 2, "the newest run has the points 0 to 1",
+             f"list the points with: benchctl describe {run} --store {self.store}"),
+            (["tiny", "--last", "0"], 2, "expected a whole number from 1 to 1000", "for example --last 1"),
+        )
+        for words, code, message, fix in rows:
+            with self.subTest(words):
+                error = self.history(*words, code=code).stderr
+                self.assertIn(message, error)
+                self.assertIn(f"fix: {fix}\n", error)
 
 
 if __name__ == "__main__":
