@@ -115,7 +115,8 @@ const struct verb verb_history = {
     .summary = "Show a benchmark over time, and where it changed",
     .examples = "  benchctl history vgg16-pserver-sweep --local\n"
                 "  benchctl history ci --store sqlite:results.db --point 2 -o csv\n",
-    .details = "Every real run of the benchmark that succeeded is a row, the oldest first. A\n"
+    .details = "Every run of the benchmark that succeeded is a row, the oldest first; simulated\n"
+               "ones are left out, and rehearsals beside others. Rows of rehearsals say so. A\n"
                "change is where the figures before and after differ beyond chance (E-divisive\n"
                "means, a permutation test at 1%, three runs or more on each side). Under the\n"
                "table stands what else differs there: commit, kernel, image, definition.",

@@ -27,6 +27,9 @@ static struct table *runs_table(const struct report_history *r)
     table_column(t, "RUN", TABLE_LEFT);
     table_column(t, "THROUGHPUT", TABLE_RIGHT);
     table_column(t, "CHANGE", TABLE_RIGHT);
+    if (h->newest->def->rehearsal) { /* then all are: others are skipped */
+        table_column(t, "", TABLE_LEFT);
+    }
     for (size_t i = 0; i < h->entries.len; i++) {
         const struct run_history_change *c = change_at(h, i);
         struct buf value = BUF_INIT;
@@ -38,6 +41,9 @@ static struct table *runs_table(const struct report_history *r)
             table_cell(t, "%+.1f%%", 100 * (c->ratio - 1));
         } else {
             table_cell(t, "%s", "");
+        }
+        if (h->newest->def->rehearsal) { /* every row carries the word */
+            table_cell(t, "rehearsal");
         }
         buf_done(&value);
     }
@@ -180,7 +186,8 @@ void report_history_markdown(const struct report_history *h, struct buf *out)
 void report_history_csv(const struct report_history *h, struct buf *out)
 {
     const struct run_history *history = h->history;
-    buf_puts(out, "benchmark,run,created,point,unit,throughput,level,change_ratio,change_p\n");
+    buf_puts(out, "benchmark,run,created,point,unit,throughput,level,change_ratio,change_p,"
+                  "rehearsal\n");
     for (size_t i = 0; i < history->entries.len; i++) {
         const struct run_history_entry *e = &history->entries.items[i];
         const struct run_history_change *c = change_at(history, i);
@@ -201,7 +208,7 @@ void report_history_csv(const struct report_history *h, struct buf *out)
         if (c != NULL) {
             number_format_exact(c->p, out);
         }
-        buf_putc(out, '\n');
+        buf_printf(out, ",%s\n", e->result->def->rehearsal ? "true" : "false");
     }
 }
 
@@ -225,9 +232,9 @@ void report_history_json(const struct report_history *h, struct buf *out)
     for (size_t i = 0; i < history->entries.len; i++) {
         const struct run_history_entry *e = &history->entries.items[i];
         (void)json_array_append_new(
-            runs, json_pack("{s:s, s:s, s:s, s:f, s:I}", "run", e->result->def->name, "uid",
+            runs, json_pack("{s:s, s:s, s:s, s:f, s:I, s:b}", "run", e->result->def->name, "uid",
                             e->result->def->uid, "created", h->dates[i], "value", e->value, "level",
-                            (json_int_t)e->level));
+                            (json_int_t)e->level, "rehearsal", e->result->def->rehearsal));
     }
     vec_each (const struct run_history_change, c, &history->changes) {
         (void)json_array_append_new(changes, change_to_json(history, c));

@@ -62,6 +62,21 @@ class History(cli.CliCase):
         self.assertIn("No change is shown in 1 run; few runs show large changes only", text)
         self.assertIn("1 run is left out", text)
 
+    def test_every_row_of_a_rehearsal_says_so(self):
+        names = [self.measure() for _ in range(2)]
+        for is_rehearsal in (True, False):
+            with self.subTest(is_rehearsal):
+                with sqlite3.connect(self.folder / "results.db") as db:
+                    db.execute("UPDATE run SET cpus = ?, rehearsal = ?", (1 if is_rehearsal else 64, is_rehearsal))
+                db.close()
+                for form in ("text", "markdown"):
+                    rows = [line for line in self.history("tiny", "-o", form).stdout.splitlines() if any(n in line for n in names)]
+                    self.assertEqual([is_rehearsal] * 2, ["rehearsal" in row for row in rows])
+                document = json.loads(self.history("tiny", "-o", "json").stdout)
+                self.assertEqual([is_rehearsal] * 2, [r["rehearsal"] for r in document["runs"]])
+                rows = csv.DictReader(io.StringIO(self.history("tiny", "-o", "csv").stdout))
+                self.assertEqual([str(is_rehearsal).lower()] * 2, [row["rehearsal"] for row in rows])
+
     def test_wrong_words(self):
         run = self.measure()
         rows = (
