@@ -147,7 +147,8 @@ static enum exit_code run(struct cli *cli)
         code = wanted.is_wanted ? pivot(cli, &wanted.params, run.result) : show(cli, run.result);
     }
     if (code == EXIT_OK && reference != NULL) {
-        code = reference_show_beside(cli, reference, run.result);
+        code = reference_show_beside(cli, reference, args_get(&cli->args, "reference", ""),
+                                     run.result);
     }
     reference_free(reference);
     loaded_run_done(&run);

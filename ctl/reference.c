@@ -60,10 +60,12 @@ static int year_of(int64_t unix_ms)
 }
 
 enum exit_code reference_show_beside(const struct cli *cli, const struct reference *r,
-                                     const struct result *result)
+                                     const char *name, const struct result *result)
 {
-    const struct reference_beside beside = {
-        .reference = r, .result = result, .year = year_of(result->def->created_unix_ms)};
+    const struct reference_beside beside = {.reference = r,
+                                            .asked = name,
+                                            .result = result,
+                                            .year = year_of(result->def->created_unix_ms)};
     struct buf out = BUF_INIT;
     if (cli_output_is(cli, "markdown")) {
         report_beside_markdown(&beside, &out);

@@ -8,6 +8,6 @@
 
 /* NAME: a file (as definition_is_file says), or a shipped set. Owned; or prints what is wrong. */
 enum exit_code reference_open(const char *name, struct reference **ret);
-/* Prints it beside a run, as `-o` asks: text or markdown. */
+/* Prints it, opened as `name`, beside a run, as `-o` asks: text or markdown. */
 enum exit_code reference_show_beside(const struct cli *cli, const struct reference *r,
-                                     const struct result *result);
+                                     const char *name, const struct result *result);

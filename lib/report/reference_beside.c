@@ -213,8 +213,9 @@ static void add_model(const struct reference_beside *b, const struct reference_t
             return;
         }
     }
+    const char *theirs = reference_model(b->reference, t, &t->rows.items[0]);
     add_reason(reasons, "another model (here %s, there %s)", ours,
-               reference_model(b->reference, t, &t->rows.items[0]));
+               theirs[0] == '\0' ? "not said" : theirs);
 }
 
 static void add_unit(const struct reference_beside *b, const struct reference_table *t,
@@ -303,12 +304,25 @@ static void collect_reasons(const struct reference_beside *b, const struct refer
     }
 }
 
-/* Does one replica that trains, without a server, make 100% on both sides? */
-static bool is_same_baseline(const struct reference_beside *b, const struct reference_table *t)
+/* What makes 100%. */
+struct full_efficiency {
+    double trainers, pservers; /* trainers: NAN where not said; workers count as trainers */
+};
+
+static struct full_efficiency our_baseline(const struct reference_beside *b)
 {
-    const struct point *ours = b->result->points[b->result->points[0].point->baseline_index].point;
-    const struct reference_table *base = &b->reference->tables.items[t->base_table];
+    const struct point *p = b->result->points[b->result->points[0].point->baseline_index].point;
+    return (struct full_efficiency){point_training_replicas(p), p->replicas[ROLE_PSERVER]};
+}
+
+static struct full_efficiency their_baseline(const struct reference_beside *b,
+                                             const struct reference_table *t)
+{
     double trainers = NAN, pservers = 0;
+    if (t->base == REFERENCE_NO_BASE) {
+        return (struct full_efficiency){trainers, pservers};
+    }
+    const struct reference_table *base = &b->reference->tables.items[t->base_table];
     vec_each (const struct reference_at, at, &base->at) {
         trainers =
             str_eq(at->name, "trainers") || str_eq(at->name, "workers") ? at->value : trainers;
@@ -318,8 +332,20 @@ static bool is_same_baseline(const struct reference_beside *b, const struct refe
         (str_eq(base->axis, "trainers") || str_eq(base->axis, "workers"))) {
         trainers = base->columns[t->base_column];
     }
-    return t->base != REFERENCE_NO_BASE && point_training_replicas(ours) == trainers &&
-           ours->replicas[ROLE_PSERVER] == pservers;
+    return (struct full_efficiency){trainers, pservers};
+}
+
+/* "1 trainer", "2 trainers and 1 server". */
+static void put_baseline(struct full_efficiency k, struct buf *out)
+{
+    if (isnan(k.trainers)) {
+        buf_puts(out, "a number of trainers that is not said");
+        return;
+    }
+    buf_printf(out, "%g trainer%s", k.trainers, k.trainers == 1 ? "" : "s");
+    if (k.pservers > 0) {
+        buf_printf(out, " and %g server%s", k.pservers, k.pservers == 1 ? "" : "s");
+    }
 }
 
 static void compare_sentences(const struct reference_beside *b, const struct reference_table *t,
@@ -336,12 +362,25 @@ static void compare_sentences(const struct reference_beside *b, const struct ref
     if (!t->has_efficiency) {
         return;
     }
-    if (is_same_baseline(b, t)) {
+    const struct full_efficiency ours = our_baseline(b), theirs = their_baseline(b, t);
+    if (ours.trainers == theirs.trainers && ours.pservers == theirs.pservers) {
         reference_sentences_add(ret,
                                 "Efficiencies have the same kind of baseline: their course may be "
                                 "compared, with the differences above in mind.");
     } else {
-        reference_sentences_add(ret, "Do not compare the efficiencies: their baselines differ.");
+        struct buf kinds = BUF_INIT;
+        put_baseline(ours, &kinds);
+        buf_puts(&kinds, "; there ");
+        if (isnan(theirs.trainers) && t->base == REFERENCE_BASE_COLUMN) {
+            const struct reference_table *base = &b->reference->tables.items[t->base_table];
+            buf_printf(&kinds, "%s %g", base->axis, base->columns[t->base_column]);
+        } else {
+            put_baseline(theirs, &kinds);
+        }
+        reference_sentences_add(
+            ret, "Do not compare the efficiencies: their baselines differ (here %s).",
+            buf_cstr(&kinds));
+        buf_done(&kinds);
     }
 }
 
@@ -412,9 +451,8 @@ static void put_all(const struct beside_out *o, const struct reference_beside *b
     vec_each (const struct reference_table, t, &b->reference->tables) {
         put_shared(o, b, t);
     }
-    reference_sentences_add(&s,
-                            "All of these figures, with sources and errata: benchctl reference %s",
-                            b->reference->name);
+    reference_sentences_add(
+        &s, "All of these figures, with sources and errata: benchctl reference %s", b->asked);
     buf_putc(o->out, '\n');
     put_line(o, s.list.items[0]);
     reference_sentences_done(&s);

@@ -120,6 +120,9 @@ class Reference(cli.CliCase):
         path = self.folder / "mine.yaml"
         path.write_text((FOLDER / "horovod-2017.yaml").read_text(encoding="utf-8"), encoding="utf-8")
         self.assertEqual(self.ctl("reference", str(path)).stdout, self.ctl("reference", "horovod-2017").stdout)
+        run = self.run_tiny(trainers=(1,), repeats=1)["run"]
+        text = self.ctl("results", run, "--store", self.store, "--reference", str(path)).stdout
+        self.assertIn(f"benchctl reference {path}", " ".join(text.split()))
         path.write_text(BAD, encoding="utf-8")
         self.assertIn("mine.yaml:5:9: error: tables: the list is empty", self.ctl("reference", str(path), code=2).stderr)
         self.ctl("reference", "./none.yaml", code=3)

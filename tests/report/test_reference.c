@@ -12,6 +12,8 @@
 
 #include "../golden_csv.h"
 #include "../golden_json.h"
+#include "base/mem.h"
+#include "base/str.h"
 #include "reference/shipped.h"
 #include "report_runs.h"
 
@@ -72,7 +74,8 @@ static void beside(const char *run, const char *set, const char *golden)
     struct fixture f;
     report_run_find(run)->make(&f);
     struct reference *r = reference_shipped_load(set);
-    const struct reference_beside b = {.reference = r, .result = f.result, .year = 2026};
+    const struct reference_beside b = {
+        .reference = r, .asked = r->name, .result = f.result, .year = 2026};
     struct buf out = BUF_INIT;
     if (strstr(golden, ".md") != NULL) {
         report_beside_markdown(&b, &out);
@@ -116,7 +119,8 @@ static void what_is_the_same_is_not_listed(void **state)
     struct fixture f;
     report_run_find("acceleration")->make(&f);
     assert_int_equal(reference_load(text, strlen(text), &r, &diags), 0);
-    struct reference_beside b = {.reference = r, .result = f.result, .year = 2026};
+    struct reference_beside b = {
+        .reference = r, .asked = r->name, .result = f.result, .year = 2026};
     struct buf out = BUF_INIT;
     report_beside_text(&b, &(struct report_opts){.columns = 400}, &out);
     assert_null(strstr(buf_cstr(&out), "Do not compare the throughputs"));
@@ -135,6 +139,16 @@ static void what_is_the_same_is_not_listed(void **state)
     report_beside_text(&b, &(struct report_opts){.columns = 400}, &out);
     assert_non_null(
         strstr(buf_cstr(&out), "throughputs: another model (here vgg16-fluid-fc512, there M).\n"));
+    free(r->model);
+    r->model = xstrdup("");
+    r->tables.items[0].columns[0] = 2; /* of its baseline */
+    b.asked = "./mine.yaml";
+    buf_clear(&out);
+    report_beside_text(&b, &(struct report_opts){.columns = 400}, &out);
+    assert_non_null(
+        strstr(buf_cstr(&out), "another model (here vgg16-fluid-fc512, there not said)"));
+    assert_non_null(strstr(buf_cstr(&out), "their baselines differ (here 1 trainer; there "));
+    assert_non_null(strstr(buf_cstr(&out), ": benchctl reference ./mine.yaml\n"));
     r->tables.items[1].at.items[1].value = 64;
     r->tables.items[1].at.items[0].value = 10;
     buf_clear(&out);
