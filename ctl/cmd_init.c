@@ -58,7 +58,9 @@ static const char *choose_profile(const struct cli *cli, const char **ret_why)
         init_guess_profile(words, cli->args.n_words, is_read ? script.text : NULL, ret_why);
     definition_file_done(&script);
     if (guess == NULL) {
-        *ret_why = "nothing in the command shows another";
+        *ret_why = path == NULL ? "nothing in the command shows another"
+                   : is_read    ? "nothing in the command or its script shows another"
+                                : "nothing in the command shows another; no script found";
     }
     return guess == NULL ? PROFILE_FALLBACK : guess;
 }

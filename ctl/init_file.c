@@ -24,6 +24,9 @@ static const struct {
     {"jax.distributed", "jax", "the script names jax.distributed"},
     {"torch.distributed", "torchrun", "the script names torch.distributed"},
     {"paddle.distributed", "paddle-fleet", "the script names paddle.distributed"},
+    /* Quoted: other launchers have variables whose names end so. */
+    {"\"WORLD_SIZE\"", "torchrun", "the script reads WORLD_SIZE"},
+    {"'WORLD_SIZE'", "torchrun", "the script reads WORLD_SIZE"},
 };
 
 static const char *base_name(const char *path)

@@ -6,6 +6,9 @@ import cli
 
 PROFILES = ["jax", "none", "paddle-fleet", "paddle-fluid", "tf-config", "tf-config-chief", "torchrun"]
 
+# The script of the page that says that init guesses its profile.
+OWN_SCRIPT = (cli.ROOT / "docs" / "own-script.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+
 
 class Init(cli.CliCase):
     def init(self, *args):
@@ -62,8 +65,12 @@ class Init(cli.CliCase):
             (["train.py"], "s = tf.distribute.MultiWorkerMirroredStrategy()", "tf-config", "the script names MultiWorkerMirroredStrategy"),
             (["train.py"], "os.environ['TF_CONFIG']; ParameterServerStrategy", "tf-config-chief", "the script names ParameterServerStrategy"),
             (["train.py"], "jax.distributed.initialize()", "jax", "the script names jax.distributed"),
-            (["train.py"], "import torch", "none", "nothing in the command shows another"),
-            (["other.py"], "import torch.distributed", "none", "nothing in the command shows another"),
+            (["train.py"], "int(os.environ['WORLD_SIZE'])", "torchrun", "the script reads WORLD_SIZE"),
+            (["train.py"], OWN_SCRIPT, "torchrun", "the script reads WORLD_SIZE"),
+            (["train.py"], "os.environ['OMPI_COMM_WORLD_SIZE']", "none", "nothing in the command or its script shows another"),
+            (["train.py"], "import torch", "none", "nothing in the command or its script shows another"),
+            (["other.py"], "import torch.distributed", "none", "nothing in the command shows another; no script found"),
+            (["./train"], None, "none", "nothing in the command shows another"),
         ]
         for words, script, profile, why in rows:
             with self.subTest(" ".join(words) + str(script)):
