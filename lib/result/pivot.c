@@ -168,6 +168,26 @@ static bool has_value(const struct pivot *p, const char *axis, const char *value
     return has;
 }
 
+/* "1, 2, 4": each value once, in the order of the points. */
+static void put_values(const struct pivot *p, const char *axis, struct buf *out)
+{
+    for (uint32_t i = 0; i < n_points(p); i++) {
+        struct buf text = BUF_INIT;
+        bool is_new = true;
+        pivot_put_value(p, axis, point_at(p, i), &text);
+        for (uint32_t k = 0; k < i && is_new; k++) {
+            struct buf earlier = BUF_INIT;
+            pivot_put_value(p, axis, point_at(p, k), &earlier);
+            is_new = !str_eq(buf_cstr(&earlier), buf_cstr(&text));
+            buf_done(&earlier);
+        }
+        if (is_new) {
+            buf_printf(out, "%s%s", out->len == 0 ? "" : ", ", buf_cstr(&text));
+        }
+        buf_done(&text);
+    }
+}
+
 /* "AXIS=A/B"; a value may hold a slash: the one that leaves two values of the axis. */
 static int take_ratio(struct pivot *p, const char *text, struct err *err)
 {
@@ -189,8 +209,13 @@ static int take_ratio(struct pivot *p, const char *text, struct err *err)
             return 0;
         }
     }
-    return err_set(err, EINVAL, "'%s' does not name two values of %s with a slash between them",
-                   values, axis);
+    struct buf known = BUF_INIT;
+    put_values(p, axis, &known);
+    const int r = err_set(
+        err, EINVAL, "'%s' does not name two values of %s with a slash between them; it has %s",
+        values, axis, buf_cstr(&known));
+    buf_done(&known);
+    return r;
 }
 
 /* Axes that are named nowhere: the last is a column where no column is, the others are rows. */
@@ -492,7 +517,7 @@ int pivot_new(const struct result *r, const struct pivot_params *params, struct 
     }
     if (code == 0 && params->ratio != NULL) {
         code = take_ratio(p, params->ratio, err);
-        *ret_fix = code < 0 ? "for example --ratio system=a/b" : *ret_fix;
+        *ret_fix = code < 0 ? "name an axis and two of its values: --ratio AXIS=A/B" : *ret_fix;
     }
     code = code < 0 ? code : take_axes(p, params->rows, true, err);
     code = code < 0 ? code : take_axes(p, params->columns, false, err);

@@ -275,7 +275,9 @@ static void what_is_refused(void **state)
         {{.rows = "trainers", .columns = "system,trainers"}, "the axis 'trainers' is named twice"},
         {{.ratio = "system"}, "the ratio 'system' is not AXIS=A/B"},
         {{.ratio = "sys=a/b"}, "this run has no axis 'sys'"},
-        {{.ratio = "system=fluid/x"}, "'fluid/x' does not name two values of system"},
+        {{.ratio = "system=fluid/x"},
+         "'fluid/x' does not name two values of system with a slash between them; it has "
+         "fluid, v2"},
         {{.ratio = "system=fluid/fluid"}, "'fluid/fluid' does not name two values of system"},
         {{.ratio = "system=fluid"}, "'fluid' does not name two values of system"},
         {{.ratio = "system=fluid/v2", .rows = "system"}, "the axis 'system' is named twice"},
