@@ -86,6 +86,14 @@ static void put_fix(const struct schema *s, const struct schema_field *at, const
         names[n++] = child.name;
     }
     const char *meant = suggest_name(wrong, names, n);
+    struct schema_field below;
+    struct err err;
+    _cleanup_(freep) char *in_spec = xasprintf("spec.%s", path), *also_wrong = NULL;
+    if (at->name[0] == '\0' && meant == NULL &&
+        schema_find(s, in_spec, &below, &also_wrong, &err) == 0) {
+        buf_printf(out, "did you mean '%s'?", in_spec);
+        return;
+    }
     if (meant != NULL) {
         const char *place = strstr(path, wrong); /* the first place: the way before it was found */
         buf_printf(out, "did you mean '%.*s%s'?", (int)(place - path), path, meant);

@@ -1,6 +1,7 @@
 /* See schema.h. */
 #include "ctl/schema.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -129,12 +130,29 @@ static bool find_child(const struct schema *s, const struct schema_field *field,
     return false;
 }
 
+/* "", "[0]", "[1][0]". */
+static bool is_index(const char *text, size_t len)
+{
+    while (len > 0) {
+        const size_t n_digits = strspn(text + 1, "0123456789");
+        if (text[0] != '[' || n_digits == 0 || n_digits + 2 > len || text[n_digits + 1] != ']') {
+            return false;
+        }
+        text += n_digits + 2;
+        len -= n_digits + 2;
+    }
+    return true;
+}
+
 int schema_find(const struct schema *s, const char *path, struct schema_field *ret,
                 char **ret_wrong, struct err *err)
 {
     struct schema_field at = {.kind = "Benchmark", .name = ""};
     const size_t first_len = strcspn(path, ".");
     _cleanup_(freep) char *first = xstrndup(path, first_len);
+    for (char *c = first; *c != '\0'; c++) { /* a kind may be written as in a manifest */
+        *c = (char)tolower((unsigned char)*c);
+    }
     if (cli_is_benchmark_kind(first) || cli_is_run_kind(first)) {
         at.kind = cli_is_run_kind(first) ? "BenchmarkRun" : "Benchmark";
         path += first_len + (path[first_len] == '.');
@@ -143,7 +161,14 @@ int schema_find(const struct schema *s, const char *path, struct schema_field *r
     *ret = at;
     while (path[0] != '\0') {
         const size_t len = strcspn(path, ".");
-        _cleanup_(freep) char *word = xstrndup(path, strcspn(path, ".["));
+        const size_t word_len = strcspn(path, ".[");
+        _cleanup_(freep) char *word = xstrndup(path, word_len);
+        if (!is_index(path + word_len, len - word_len)) {
+            (void)err_set(err, ENOENT, "'%.*s' is no index: an item of a list is [0], [1], ...",
+                          (int)(len - word_len), path + word_len);
+            *ret_wrong = take_ptr(word);
+            return -ENOENT;
+        }
         if (!find_child(s, ret, word, &at)) {
             (void)err_set(err, ENOENT, "%s has no field '%s'",
                           ret->name[0] == '\0' ? ret->kind : ret->name, word);

@@ -31,5 +31,14 @@ const char *reference_shipped_suggest(const char *name)
     for (size_t i = 0; i < reference_shipped_count; i++) {
         names[i] = reference_shipped[i].name;
     }
-    return suggest_name(name, names, reference_shipped_count);
+    const char *meant = suggest_name(name, names, reference_shipped_count);
+    size_t n_begin = 0; /* names that begin so: one is meant, too */
+    const char *begins = NULL;
+    for (size_t i = 0; i < reference_shipped_count; i++) {
+        if (str_has_prefix(names[i], name)) {
+            begins = names[i];
+            n_begin++;
+        }
+    }
+    return meant == NULL && n_begin == 1 ? begins : meant;
 }

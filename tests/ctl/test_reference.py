@@ -115,6 +115,8 @@ class Reference(cli.CliCase):
         self.assertEqual((swapped["column"], swapped["figure"]), (4, "value"))
 
     def test_names_and_files(self):
+        self.assertIn("did you mean 'paddle-vgg16-cpu-2018'?", self.ctl("reference", "paddle-vgg16", code=3).stderr)
+        self.assertIn("list them with: benchctl reference", self.ctl("reference", "paddle", code=3).stderr)
         self.assertIn("did you mean 'tf-sheet-2017'?", self.ctl("reference", "tf-shet-2017", code=3).stderr)
         self.assertIn("list them with: benchctl reference", self.ctl("reference", "x", code=3).stderr)
         path = self.folder / "mine.yaml"

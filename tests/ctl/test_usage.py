@@ -138,11 +138,17 @@ class Validate(cli.CliCase):
         self.assertRegex(text, r"steps   <integer>   1 to 1000000\n    Measured steps; default 100\.")
         text = self.ctl("explain", "--recursive").stdout
         self.assertRegex(text, r"(?m)^        lines   <\[\]object>   required\n          kind   <string>   required   one of")
+        self.assertEqual(self.ctl("explain", "Benchmark.spec").stdout.count("FIELDS:"), 1)
         self.assertIn("FIELD:  bmr.status.eta", self.ctl("explain", "bmr.status.eta").stdout)
 
     def test_explain_knows_no_such_field(self):
         for path, fix in (("spec.systms", "did you mean 'spec.systems'?"),
                           ("spec.systems[0].log.line", "did you mean 'spec.systems[0].log.lines'?"),
+                          ("systems", "did you mean 'spec.systems'?"),
+                          ("measure.steps", "did you mean 'spec.measure.steps'?"),
+                          ("xyzzy", "it has: apiVersion, kind,"),
+                          ("spec.systems[x]", "did you mean 'spec.systems'?"),
+                          ("spec.systems[0", "did you mean 'spec.systems'?"),
                           ("spec.xyzzy", "it has: description, systems,"),
                           ("spec.measure.steps.x", "it has no fields of its own")):
             with self.subTest(path=path):
