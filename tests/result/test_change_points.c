@@ -168,7 +168,7 @@ static void false_alarms_and_power(void **state)
             fail_msg("row %zu: %.4f named, %g to %g expected", i, share, rows[i].least,
                      rows[i].most);
         }
-        print_message("n %zu, shift %g: %.2f%% named\n", rows[i].n, rows[i].shift, 100 * share);
+        print_message("# n %zu, shift %g: %.2f%% named\n", rows[i].n, rows[i].shift, 100 * share);
     }
 }
 
