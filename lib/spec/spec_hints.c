@@ -151,7 +151,16 @@ static void put_value(struct buf *out, const struct node *node)
     }
 }
 
-/* "1,2, 4" and [1, 2, 4] as 1, 2, 4. */
+/* "1-4", and short enough to be written out. */
+static bool is_range(const char *text, int64_t *ret_first, int64_t *ret_last)
+{
+    const char *dash = strchr(text, '-');
+    _cleanup_(freep) char *first = dash == NULL ? NULL : xstrndup(text, (size_t)(dash - text));
+    return dash != NULL && parse_i64_in(first, 0, 1000000, ret_first) == 0 &&
+           parse_i64_in(dash + 1, *ret_first + 1, *ret_first + 15, ret_last) == 0;
+}
+
+/* "1,2, 4", [1, 2, 4] and "1-4" as a list's items. */
 static void put_items(struct buf *out, const struct node *node)
 {
     if (node->kind == NODE_SEQ) {
@@ -163,6 +172,13 @@ static void put_items(struct buf *out, const struct node *node)
     }
     if (node->kind != NODE_STRING) {
         put_value(out, node);
+        return;
+    }
+    int64_t first, last;
+    if (is_range(node->s, &first, &last)) {
+        for (int64_t i = first; i <= last; i++) {
+            buf_printf(out, "%s%" PRId64, i == first ? "" : ", ", i);
+        }
         return;
     }
     static const char between[] = ", ";
@@ -219,6 +235,19 @@ static char *find_line(const char *path, const struct node *node, bool is_unknow
     if (!is_unknown && node->kind == NODE_STRING && str_has_suffix(path, "Seconds") &&
         parse_duration_s(node->s) > 0) {
         return xasprintf("write '%s: %" PRId64 "'", node->key, parse_duration_s(node->s));
+    }
+    if (node->kind == NODE_STRING && str_eq(path, "spec.timeout") &&
+        parse_duration_s(node->s) > 0) {
+        return xasprintf("write 'runPolicy: {activeDeadlineSeconds: %" PRId64 "}'",
+                         parse_duration_s(node->s));
+    }
+    if (node->kind == NODE_STRING && path_fits(path, "spec.sweep.grid.*[*]") &&
+        strspn(node->s, "0123456789 ") == strlen(node->s) && strchr(node->s, ' ') != NULL) {
+        struct buf items = BUF_INIT;
+        put_items(&items, node);
+        char *line = xasprintf("put commas between the values: [%s]", buf_cstr(&items));
+        buf_done(&items);
+        return line;
     }
     for (size_t i = 0; i < COUNT_OF(hints); i++) {
         if ((BIT(node->kind) & hints[i].kinds) != 0 && path_fits(path, hints[i].path)) {
