@@ -21,8 +21,6 @@ struct reading {
 void spec_merge_local(struct node *root, struct diags *diags);
 void spec_merge_options(struct node *root, const struct spec_overrides *overrides,
                         struct diags *diags);
-/* Equal whole numbers, or equal texts. */
-bool spec_same_scalar(const struct node *a, const struct node *b);
 /* spec_keep_systems.c: only the systems of "a,b", and the roles and sweep names that these use. */
 void spec_keep_systems(struct node *root, const char *names, struct diags *diags);
 /* spec_read.c: the whole document. */

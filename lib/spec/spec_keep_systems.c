@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "spec/builtin.h"
 #include "spec/spec_internal.h"
+#include "spec/spec_parts.h"
 
 static struct node *new_node(enum node_kind kind)
 {

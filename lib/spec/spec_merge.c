@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "spec/spec_load.h"
 #include "spec/spec_internal.h"
+#include "spec/spec_parts.h"
 
 static const char *const overridable[] = {"workload", "sweep", "measure", "repeats"};
 
@@ -56,14 +57,6 @@ static void merge_take(struct node *map, const char *key, struct node *over)
         merge_take(base, name, child);
     }
     tree_free(over);
-}
-
-bool spec_same_scalar(const struct node *a, const struct node *b)
-{
-    if (a->kind != b->kind) {
-        return false;
-    }
-    return a->kind == NODE_INT ? a->i == b->i : a->kind == NODE_STRING && str_eq(a->s, b->s);
 }
 
 static bool grid_has(const struct node *grid, const struct node *pair)

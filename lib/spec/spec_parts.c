@@ -75,3 +75,11 @@ const char *spec_read_env_name(struct diags *diags, const struct place *place)
     }
     return name;
 }
+
+bool spec_same_scalar(const struct node *a, const struct node *b)
+{
+    if (a->kind != b->kind) {
+        return false;
+    }
+    return a->kind == NODE_INT ? a->i == b->i : a->kind == NODE_STRING && str_eq(a->s, b->s);
+}

@@ -15,3 +15,5 @@ bool spec_read_words(struct diags *diags, const struct place *list, struct comma
 const char *spec_read_env_name(struct diags *diags, const struct place *place);
 /* The roles of a list as flags. */
 void spec_read_role_names(struct diags *diags, const struct place *list, bool *ret_roles);
+/* Equal whole numbers, or equal texts. */
+bool spec_same_scalar(const struct node *a, const struct node *b);
