@@ -208,7 +208,6 @@ static void the_legend_is_that_of_the_table(void **state)
         const char *const forms[] = {buf_cstr(&text), buf_cstr(&markdown)};
         for (size_t k = 0; k < 2; k++) {
             const bool has_share = strstr(forms[k], " share ") != NULL;
-            print_message("%s\n", forms[k]);
             assert_int_equal(strstr(forms[k], "Models of N trainers") != NULL, rows[i].has_models);
             assert_int_equal(strstr(forms[k], "share: of a step") != NULL, has_share);
         }

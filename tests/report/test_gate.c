@@ -28,7 +28,6 @@ static void reasons_stand_apart(void **state)
     gate_judge(f.result, NULL, NULL, &g);
     report_gate_text(&g, &(struct report_opts){.columns = 200}, &text);
     report_gate_markdown(&g, &markdown);
-    print_message("# %s\n", strstr(buf_cstr(&text), "! "));
     assert_non_null(strstr(buf_cstr(&text), "exit code 1; point 2"));
     assert_non_null(strstr(buf_cstr(&markdown), "exit code 1; point 2"));
     gate_done(&g);

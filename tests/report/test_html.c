@@ -94,7 +94,6 @@ static void the_box_names_points_without_figures(void **state)
         const char *box = strstr(buf_cstr(&out), "<section class=\"verdict\"");
         assert_non_null(box);
         const char *said = strstr(box, "Without figures");
-        print_message("# row %zu: %.80s\n", i, said == NULL ? "nothing" : said);
         assert_int_equal(said != NULL, rows[i].text != NULL);
         assert_true(rows[i].text == NULL || strstr(box, rows[i].text) != NULL);
         buf_done(&out);

@@ -106,7 +106,6 @@ static void every_point_is_told(void **state)
     struct buf text = BUF_INIT, markdown = BUF_INIT;
     report_phases_text(f.result, &(struct report_opts){.columns = 120}, &text);
     report_phases_markdown(f.result, &markdown);
-    print_message("%s", buf_cstr(&text));
     assert_non_null(strstr(buf_cstr(&text), "\nPoint 0 (trainers 2) is limited by "));
     assert_null(strstr(buf_cstr(&text), "\nPoint 1")); /* has no row */
     assert_non_null(strstr(buf_cstr(&text), "\nPoint 2: trainers 1, baseline\n"));

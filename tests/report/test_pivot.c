@@ -233,7 +233,6 @@ static void cpus_that_are_not_known(void **state)
             const char *expected = known != 0 || rows[i].text == NULL ? NULL : rows[i].text;
             const char *in_text = strstr(buf_cstr(&text), "The CPUs of");
             const char *in_markdown = strstr(buf_cstr(&markdown), "- The CPUs of");
-            print_message("# %s", in_text == NULL ? "nothing\n" : in_text);
             assert_int_equal(in_text != NULL, expected != NULL);
             assert_int_equal(in_markdown != NULL, expected != NULL);
             assert_true(expected == NULL ||
