@@ -61,7 +61,8 @@ def check_shape(t, user, result):
     done = subprocess.run(words, env={**os.environ, **user.env}, capture_output=True, text=True, timeout=500,
                           check=False)
     t.equal((0, ""), (done.returncode, done.stderr), "the same run on this machine")
-    here, there = shape(json.loads(done.stdout)), shape(result)
+    here, there = ({path for path in shape(document) if not path.startswith("curves[].biggestLoss")}  # if there is a loss
+                   for document in (json.loads(done.stdout), result))
     t.equal(ONLY_LOCAL, here - there, "its document: nothing that the cluster's has not, but the CPUs")
     t.equal(ONLY_CLUSTER, there - here, "and the other way round")
 
