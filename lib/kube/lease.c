@@ -153,11 +153,13 @@ static json_t *make_object(const struct kube_lease *l, const char *holder, int64
         json_object_set_new(lease, "spec", json_object());
     }
     json_t *spec = json_object_get(lease, "spec");
-    /* Never before the last one: is_restored() takes a date that goes back for a backup. */
+    /* Not a little before the last one: is_restored() takes a date that goes back for a backup. Far before it,
+     * the last one was wrong. */
     const int64_t first_ms = l->acked_unix_ns / NS_PER_MS + 1;
     const int64_t at_ms = unix_ms + l->skew_ms;
     char now[KUBE_TIME_SIZE];
-    kube_time_format_micro(at_ms > first_ms ? at_ms : first_ms, now);
+    const bool is_later = at_ms > first_ms || first_ms - at_ms > 10000;
+    kube_time_format_micro(is_later ? at_ms : first_ms, now);
     if (holder[0] != '\0' && !(l->seen != NULL && is_ours(l))) {
         const json_int_t before = json_integer_value(json_object_get(spec, "leaseTransitions"));
         json_object_set_new(spec, "acquireTime", json_string(now));
