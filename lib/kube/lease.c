@@ -33,12 +33,14 @@ struct kube_lease {
     bool is_in_flight;
     bool is_releasing; /* kube_lease_release was called */
     int64_t due_ns;
-    int64_t sent_ns;       /* of the latest request */
-    int64_t sent_unix_ms;  /* the same by the local clock */
-    int64_t skew_ms;       /* by how much the server's clock is ahead of the local one */
-    unsigned at_once;      /* requests in a row without a pause */
-    int64_t renewed_ns;    /* when the last successful renewal was sent */
-    int64_t acked_unix_ns; /* the date in it, as the server acknowledged it; 0: none */
+    int64_t sent_ns;      /* of the latest request */
+    int64_t sent_unix_ms; /* the same by the local clock */
+    int64_t skew_ms;      /* by how much the server's clock is ahead of the local one */
+    unsigned at_once;     /* requests in a row without a pause */
+    int64_t renewed_ns;   /* when the last successful renewal was sent */
+    /* The oldest date that the server can know: of that renewal, and of those sent since, whose answers may be
+     * lost. 0: no renewal has succeeded. */
+    int64_t oldest_unix_ns;
 
     json_t *seen;        /* the object as last received, NULL: unknown */
     int64_t observed_ns; /* when its record was last seen to change */
@@ -153,13 +155,8 @@ static json_t *make_object(const struct kube_lease *l, const char *holder, int64
         json_object_set_new(lease, "spec", json_object());
     }
     json_t *spec = json_object_get(lease, "spec");
-    /* Not a little before the last one: is_restored() takes a date that goes back for a backup. Far before it,
-     * the last one was wrong. */
-    const int64_t first_ms = l->acked_unix_ns / NS_PER_MS + 1;
-    const int64_t at_ms = unix_ms + l->skew_ms;
     char now[KUBE_TIME_SIZE];
-    const bool is_later = at_ms > first_ms || first_ms - at_ms > 10000;
-    kube_time_format_micro(is_later ? at_ms : first_ms, now);
+    kube_time_format_micro(unix_ms + l->skew_ms, now);
     if (holder[0] != '\0' && !(l->seen != NULL && is_ours(l))) {
         const json_int_t before = json_integer_value(json_object_get(spec, "leaseTransitions"));
         json_object_set_new(spec, "acquireTime", json_string(now));
@@ -208,6 +205,10 @@ bool kube_lease_next(struct kube_lease *l, int64_t now_ns, int64_t unix_ms,
         return false;
     }
     make_request(l, l->step, l->is_releasing ? "" : l->identity, unix_ms, ret_request);
+    const int64_t date_ns = (unix_ms + l->skew_ms) * NS_PER_MS;
+    if (l->step != STEP_GET && date_ns < l->oldest_unix_ns) { /* our clock was set back */
+        l->oldest_unix_ns = date_ns;
+    }
     l->is_in_flight = true;
     l->sent_ns = now_ns;
     l->sent_unix_ms = unix_ms;
@@ -279,7 +280,7 @@ static int64_t renew_time_ns(const json_t *lease)
 static bool is_restored(const struct kube_lease *l)
 {
     const int64_t found_ns = renew_time_ns(l->seen);
-    return l->state == KUBE_LEASE_LEADER && found_ns != 0 && found_ns < l->acked_unix_ns;
+    return l->state == KUBE_LEASE_LEADER && found_ns != 0 && found_ns < l->oldest_unix_ns;
 }
 
 static void after_get(struct kube_lease *l, int64_t now_ns)
@@ -329,7 +330,7 @@ static void take_object(struct kube_lease *l, int64_t now_ns, const struct kube_
     }
     l->state = l->is_releasing && !is_ours(l) ? KUBE_LEASE_FOLLOWER : KUBE_LEASE_LEADER;
     l->renewed_ns = l->sent_ns;
-    l->acked_unix_ns = renew_time_ns(l->seen);
+    l->oldest_unix_ns = renew_time_ns(l->seen);
     plan_soon(l, STEP_UPDATE);
 }
 
