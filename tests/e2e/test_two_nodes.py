@@ -110,11 +110,16 @@ def check_kubelet_killed(user, node, peer):
 
 
 def restart_kubelet(user, peer):
-    """Returns when the cluster trusts the node again."""
+    """Returns when the cluster trusts the node again. It may still trust the kubelet that was killed, and taint the node a moment later,
+    so the new one must have renewed the node's Lease and have been heard after that."""
+    def renewed():
+        return user.k("get", "lease", peer.name, "-n", "kube-node-lease", "-o", "jsonpath={.spec.renewTime}").stdout
+
     def is_ready():
         node = json.loads(user.k("get", "node", peer.name, "-o", "json").stdout)
         ready = next(c["status"] for c in node["status"]["conditions"] if c["type"] == "Ready")
-        return ready == "True" and not node["spec"].get("taints")
+        return renewed() != last and ready == "True" and not node["spec"].get("taints")
+    last = renewed()
     peer.start_kubelet()
     wait_until(is_ready, START_S, "the node is ready again")
 
