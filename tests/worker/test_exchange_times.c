@@ -163,9 +163,10 @@ static void check_server(const struct rig *rig, const struct optimiser *o,
     assert_between("the phases sum to the duration", s->duration_ns,
                    s->receive.ns + s->send.ns + s->wait.ns + s->update.ns, s->duration_ns);
     const int64_t receive_cpu_ns = s->receive.cpu_ns, send_cpu_ns = s->send.cpu_ns;
-    assert_between("CPU of update", applied_cpu_ns, s->update.cpu_ns, s->update.ns);
-    assert_between("CPU of receive", 1, receive_cpu_ns, s->receive.ns);
-    assert_between("CPU of send", 1, send_cpu_ns, s->send.ns);
+    /* A lap reads one clock after the other, which costs microseconds under a sanitizer. */
+    assert_between("CPU of update", applied_cpu_ns, s->update.cpu_ns, s->update.ns + MS);
+    assert_between("CPU of receive", 1, receive_cpu_ns, s->receive.ns + MS);
+    assert_between("CPU of send", 1, send_cpu_ns, s->send.ns + MS);
     assert_between("CPU of all", 1,
                    receive_cpu_ns + send_cpu_ns + s->wait.cpu_ns + s->update.cpu_ns,
                    rig->servers[0].cpu_ns);
