@@ -249,8 +249,8 @@ void complete_formats(struct typing *t)
 /* Those that bring no program: for the others a definition ships. */
 void complete_profiles(struct typing *t)
 {
-    for (size_t i = 0; shipped_profile_at(i) != NULL; i++) {
-        offer(t, shipped_profile_at(i)->name, "");
+    for (size_t i = 0; i < shipped_profiles_count; i++) {
+        offer(t, shipped_profiles[i].name, "");
     }
 }
 

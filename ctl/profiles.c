@@ -117,8 +117,8 @@ static enum exit_code add_place(struct profiles *profiles, const char *place)
 /* Those that are part of this program, unless a place has one of the name. */
 static void add_shipped(struct profiles *profiles)
 {
-    for (size_t i = 0; shipped_profile_at(i) != NULL; i++) {
-        const struct shipped_profile *shipped = shipped_profile_at(i);
+    for (size_t i = 0; i < shipped_profiles_count; i++) {
+        const struct embedded *shipped = &shipped_profiles[i];
         struct diags diags = {0};
         struct profile *profile;
         if (profiles_find(profiles, shipped->name) == NULL &&

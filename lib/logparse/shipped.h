@@ -4,13 +4,10 @@
 
 #include <stddef.h>
 
+#include "doc/embedded.h"
 #include "logparse/rule.h"
 
-struct log_shipped {
-    const char *name;
-    const char *text; /* of the YAML file */
-};
-extern const struct log_shipped log_shipped[]; /* sorted by name; made by embed.py */
+extern const struct embedded log_shipped[]; /* sorted by name */
 extern const size_t log_shipped_count;
 
 /* Owned; NULL: no rule of this name ships. */

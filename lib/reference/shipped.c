@@ -4,39 +4,32 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "doc/reader.h"
 
 struct reference *reference_shipped_load(const char *name)
 {
-    for (size_t i = 0; i < reference_shipped_count; i++) {
-        if (str_eq(reference_shipped[i].name, name)) {
-            const char *text = reference_shipped[i].text;
-            struct reference *r = NULL;
-            struct diags diags = {0};
-            const int loaded = reference_load(text, strlen(text), &r, &diags);
-            assert(loaded == 0); /* tests/reference loads every one */
-            (void)loaded;
-            diags_done(&diags);
-            return r;
-        }
+    const struct embedded *file = embedded_find(reference_shipped, reference_shipped_count, name);
+    if (file == NULL) {
+        return NULL;
     }
-    return NULL;
+    struct reference *reference = NULL;
+    struct diags diags = {0};
+    const int r = reference_load(file->text, strlen(file->text), &reference, &diags);
+    assert(r == 0); /* tests/reference loads every one */
+    (void)r;
+    diags_done(&diags);
+    return reference;
 }
 
 const char *reference_shipped_suggest(const char *name)
 {
-    _cleanup_(freep) const char **names = xnew_array(const char *, reference_shipped_count);
-    for (size_t i = 0; i < reference_shipped_count; i++) {
-        names[i] = reference_shipped[i].name;
-    }
-    const char *meant = suggest_name(name, names, reference_shipped_count);
+    const char *meant = embedded_suggest(reference_shipped, reference_shipped_count, name);
     size_t n_begin = 0; /* names that begin so: one is meant, too */
     const char *begins = NULL;
     for (size_t i = 0; i < reference_shipped_count; i++) {
-        if (str_has_prefix(names[i], name)) {
-            begins = names[i];
+        if (str_has_prefix(reference_shipped[i].name, name)) {
+            begins = reference_shipped[i].name;
             n_begin++;
         }
     }

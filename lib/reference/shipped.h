@@ -3,13 +3,10 @@
 
 #include <stddef.h>
 
+#include "doc/embedded.h"
 #include "reference/reference.h"
 
-struct reference_shipped {
-    const char *name;
-    const char *text; /* of the YAML file */
-};
-extern const struct reference_shipped reference_shipped[]; /* sorted by name; made by embed.py */
+extern const struct embedded reference_shipped[]; /* sorted by name */
 extern const size_t reference_shipped_count;
 
 /* Owned; NULL: no set of this name ships. */

@@ -12,7 +12,7 @@
 /* Owned; NULL: none ships with that name. */
 static struct profile *load_shipped(const char *name)
 {
-    const struct shipped_profile *shipped = shipped_profile_find(name);
+    const struct embedded *shipped = embedded_find(shipped_profiles, shipped_profiles_count, name);
     struct profile *loaded = NULL;
     struct diags diags = {0};
     if (shipped != NULL) {

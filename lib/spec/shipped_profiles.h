@@ -1,13 +1,8 @@
 /* The profiles that are part of every program: those that only say how processes find each other.
- * Their texts are benchmarks/profiles/NAME/profile.yaml. Pure. */
+ * Their texts are benchmarks/profiles/NAME/profile.yaml. */
 #pragma once
 
-#include <stddef.h>
+#include "doc/embedded.h"
 
-struct shipped_profile {
-    const char *name, *text;
-};
-/* NULL behind the last. */
-const struct shipped_profile *shipped_profile_at(size_t index);
-/* NULL: no such profile. */
-const struct shipped_profile *shipped_profile_find(const char *name);
+extern const struct embedded shipped_profiles[]; /* sorted by name */
+extern const size_t shipped_profiles_count;

@@ -244,8 +244,8 @@ static void shipped_profiles_are_the_files(void **state)
 {
     (void)state;
     size_t n = 0;
-    for (; shipped_profile_at(n) != NULL; n++) {
-        const struct shipped_profile *shipped = shipped_profile_at(n);
+    for (; n < shipped_profiles_count; n++) {
+        const struct embedded *shipped = &shipped_profiles[n];
         const char *errors;
         struct profile *profile = load(shipped->text, &errors);
         if (profile == NULL) {
@@ -259,7 +259,7 @@ static void shipped_profiles_are_the_files(void **state)
         profile_free(profile);
     }
     assert_int_equal(n, 8);
-    assert_null(shipped_profile_find("pytorch"));
+    assert_null(embedded_find(shipped_profiles, shipped_profiles_count, "pytorch"));
 }
 
 /* A run must not need the profile again: the definition that is stored has the variables. */

@@ -1,0 +1,25 @@
+/* See embedded.h. */
+#include "doc/embedded.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "doc/reader.h"
+
+const struct embedded *embedded_find(const struct embedded *rows, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(rows[i].name, name)) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+const char *embedded_suggest(const struct embedded *rows, size_t n, const char *name)
+{
+    _cleanup_(freep) const char **names = xnew_array(const char *, n);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = rows[i].name;
+    }
+    return suggest_name(name, names, n);
+}
