@@ -39,11 +39,14 @@ static void on_judged(void *ctx, int r, const struct run_verdict *verdict, const
     run_wake(run);
 }
 
-/* True: the verdict is there. Else it is asked for, once: the answer wakes the daemon. */
+/* True: the verdict is there, or there will be none. Else it is asked for, once: the answer wakes the daemon. */
 static bool is_judged(struct run *run)
 {
+    if (run_life_is_claimed(run->life)) { /* a driver's last status comes just before its end */
+        return !run_is_final(run);
+    }
     if (run->life != LIFE_ENDED || run->verdict.is_judged) {
-        return true; /* others have none */
+        return true;
     }
     if (run->judging.call == NULL && clock_monotonic_ns() >= run->judging.retry_ns) {
         run->judging.call =

@@ -642,6 +642,34 @@ static void a_missed_threshold_is_a_condition(void **state)
     close_world(NULL, NULL);
 }
 
+/* Between the driver's last status and its end there is a turn of the loop, or more. */
+static void the_end_is_told_with_its_verdict(void **state)
+{
+    struct world *w = open_world(state);
+    struct run_queue q = {0};
+    json_t *bmr = inline_bmr("u1");
+    struct run *run = drive(w, &q, bmr);
+    const struct driver_events *events = &run->at.driven.driver->params.events;
+    run->at.driven.driver->params.status =
+        (struct run_status){.phase = RUN_FAILED, .trials_total = 2};
+    events->status(events->ctx, &run->at.driven.driver->params.status);
+    run_publish(run);
+    assert_null(open_call(0));
+    events->done(events->ctx);
+    run_publish(run);
+    assert_null(open_call(0));
+    assert_int_equal(run_queue_advance(&q, NULL), 0);
+    assert_int_equal(run->life, LIFE_ENDED);
+    run_publish(run);
+    assert_null(open_call(0)); /* first the verdict */
+    (void)uv_run(&loop, UV_RUN_DEFAULT);
+    run_publish(run);
+    _cleanup_(freep) char *got = condition_of(open_call(0), "MetricsUnavailable");
+    assert_string_equal(got, "False");
+    run_queue_done(&q);
+    close_world(NULL, bmr);
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, world_setup, world_teardown)
 
 int main(void)
@@ -666,6 +694,7 @@ int main(void)
         ROW(progress_and_time_left),
         ROW(only_the_final_end_counts_for_the_time_to_live),
         ROW(a_missed_threshold_is_a_condition),
+        ROW(the_end_is_told_with_its_verdict),
     };
     return cmocka_run_group_tests_name("daemon/run_drive", tests, NULL, NULL);
 }

@@ -386,12 +386,27 @@ struct judge *__wrap_judge_start(struct uv_loop_s *loop, const char *store_url, 
     return __real_judge_start(loop, store_url, uid, on_done, ctx);
 }
 
-void promise_status_applied(const char *run_uid, bool is_change, int64_t process_began_ns)
+static bool is_final_phase(const char *phase)
+{
+    static const char *const finals[] = {"Succeeded", "PartiallyFailed", "Failed", "Cancelled"};
+    for (size_t i = 0; i < sizeof(finals) / sizeof(finals[0]); i++) {
+        if (str_eq(phase, finals[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void promise_status_applied(const char *run_uid, const char *phase, bool is_change,
+                            int64_t process_began_ns)
 {
     struct sim_run *r = user_find(run_uid);
     const struct stored *s = find_stored(run_uid);
     if (r == NULL || s == NULL || s->ended_ns == 0) {
         return;
+    }
+    if (is_final_phase(phase) && s->judging_ns == 0) {
+        sim_broken("%s is %s in its object before it is judged", r->name, phase);
     }
     if (!is_change && r->settled_ns != 0 && process_began_ns > r->settled_ns) {
         sim_broken("the status of %s is written again as it was, %d s after its end", r->name,
@@ -464,17 +479,6 @@ static bool is_open(const char *name, const char *what)
     return false;
 }
 
-static bool has_final_phase(const struct sim_run *r)
-{
-    static const char *const finals[] = {"Succeeded", "PartiallyFailed", "Failed", "Cancelled"};
-    for (size_t i = 0; i < sizeof(finals) / sizeof(finals[0]); i++) {
-        if (str_eq(user_phase_in_object(r), finals[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool promise_is_settled(const char **ret_why)
 {
     *ret_why = promise.open;
@@ -489,7 +493,7 @@ bool promise_is_settled(const char **ret_why)
             return is_open(r->name, is_deleted ? "is deleted and still there" : "has not expired");
         }
         const bool has_expired = r->is_brief && user_object_of(r) == NULL;
-        if (!is_deleted && !has_expired && !has_final_phase(r)) {
+        if (!is_deleted && !has_expired && !is_final_phase(user_phase_in_object(r))) {
             return is_open(r->name, "has not ended");
         }
     }

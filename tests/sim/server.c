@@ -552,7 +552,8 @@ static void apply_status(struct sim_object *o, const char *path, const json_t *b
     }
     const bool is_change = !json_equal(status, old);
     if (!is_definition) {
-        promise_status_applied(o->uid, is_change, network_sender_began_ns(stream));
+        const char *phase = json_string_value(json_object_get(given, "phase"));
+        promise_status_applied(o->uid, phase, is_change, network_sender_began_ns(stream));
     }
     if (!is_change) {
         json_decref(status);

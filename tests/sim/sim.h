@@ -406,8 +406,9 @@ void promise_attempts_read(const char *run_uid);
 void promise_verdict_saved(const char *run_uid, bool is_stored);
 void promise_results_erased(const char *run_uid);
 void promise_object_expires(const char *run_uid);
-/* Before a status is applied to a run's object, by a process that began at that time. */
-void promise_status_applied(const char *run_uid, bool is_change, int64_t process_began_ns);
+/* Before a status is applied to a run's object, by a process that began at that time. phase: its own, NULL: none. */
+void promise_status_applied(const char *run_uid, const char *phase, bool is_change,
+                            int64_t process_began_ns);
 void promise_process_gone(void);
 /* The end of a run as it was stored; NULL: none was. */
 const struct run_status *promise_end_of(const char *run_uid, int64_t *ret_ended_ns);
