@@ -1,7 +1,8 @@
 #!/bin/bash
-# build.sh [MODULE...]   Makes sure that the pinned programs of these modules exist; prints the folders that hold them,
+# build.sh [--find] [MODULE...]   Makes sure that the pinned programs of these modules exist; prints the folders that hold them,
 # one a line. The modules: etcd, kube (control plane, kubelet and kubectl), kwok (simulated nodes), coredns; jobset and
-# training-operator, whose kinds are in crd.yaml beside bin. Without a name: etcd and kube.
+# training-operator, whose kinds are in crd.yaml beside bin; benchstat, which reads what benchctl writes for Go's tools.
+# Without a name: etcd and kube. With --find it builds nothing and exits 1 where one is missing.
 #
 # Called by the end-to-end tests and script/bench controller, and by hand to have the wait over with (the first four:
 # 10 to 25 minutes on two cores, then never again).
@@ -25,6 +26,11 @@ die() {
 }
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/benchd/kubernetes
+is_find=false
+[ "${1:-}" != --find ] || {
+    is_find=true
+    shift
+}
 modules=${*:-etcd kube}
 
 folder() { # module
@@ -36,8 +42,8 @@ folder() { # module
 missing=""
 for module in $modules; do
     case $module in
-    etcd | kube | kwok | coredns | jobset | training-operator) ;;
-    *) die "unknown module '$module'; there are: etcd kube kwok coredns jobset training-operator" ;;
+    etcd | kube | kwok | coredns | jobset | training-operator | benchstat) ;;
+    *) die "unknown module '$module'; there are: etcd kube kwok coredns jobset training-operator benchstat" ;;
     esac
     [ -d "$(folder "$module")" ] || missing+=" $module"
 done
@@ -48,6 +54,7 @@ finish() {
     exit 0
 }
 [ -n "$missing" ] || finish
+! $is_find || exit 1
 mkdir -p "$cache"
 exec 9> "$cache/lock"
 flock -n 9 || {
@@ -142,6 +149,7 @@ build() { # module
         ;;
     kwok) compile kwok sigs.k8s.io/kwok/cmd/kwok "-X sigs.k8s.io/kwok/pkg/consts.Version=v$KWOK_VERSION" ;;
     coredns) compile coredns . "" ;;
+    benchstat) compile benchstat golang.org/x/perf/cmd/benchstat "" ;;
     jobset)
         compile jobset sigs.k8s.io/jobset ""
         copy_crd jobset sigs.k8s.io/jobset config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml

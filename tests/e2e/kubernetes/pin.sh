@@ -1,7 +1,7 @@
 #!/bin/bash
-# pin.sh   Writes go.mod and go.sum of the six modules beside it anew from versions.env. Run by hand to change a version.
+# pin.sh   Writes go.mod and go.sum of the seven modules beside it anew from versions.env. Run by hand to change a version.
 #
-# They are six, because they ask for different versions of the same packages. The staging modules of k8s.io/kubernetes
+# They are seven, because they ask for different versions of the same packages. The staging modules of k8s.io/kubernetes
 # stand in its own go.mod as v0.0.0 with local replacements, which a consumer does not inherit: here each is replaced
 # by its published v0.<minor>.<patch>.
 set -euo pipefail
@@ -13,7 +13,7 @@ staging_version=v0.${K8S_VERSION#1.}
 go mod download "k8s.io/kubernetes@v$K8S_VERSION"
 upstream=$(go env GOMODCACHE)/k8s.io/kubernetes@v$K8S_VERSION/go.mod
 cobra_version=$(sed -n 's#^[[:space:]]*github.com/spf13/cobra \(v[^ ]*\).*#\1#p' "$upstream")
-rm -f {etcd,kube,kwok,coredns,jobset,training-operator}/go.sum
+rm -f {etcd,kube,kwok,coredns,jobset,training-operator,benchstat}/go.sum
 {
     printf 'module kube-tools\n\n'
     grep '^go ' "$upstream"
@@ -45,3 +45,6 @@ printf 'module jobset-peer\n\n%s\n\ntool sigs.k8s.io/jobset\n\nrequire sigs.k8s.
 printf 'module training-operator-peer\n\n%s\n\nrequire github.com/kubeflow/training-operator v%s\n' \
     "$go_line" "$TRAINING_OPERATOR_VERSION" > training-operator/go.mod
 (cd training-operator && go list -mod=mod -deps . > /dev/null)
+printf 'module benchstat-tools\n\n%s\n\ntool golang.org/x/perf/cmd/benchstat\n\nrequire golang.org/x/perf v%s\n' \
+    "$go_line" "$PERF_VERSION" > benchstat/go.mod
+(cd benchstat && go get -tool "golang.org/x/perf/cmd/benchstat@v$PERF_VERSION")
