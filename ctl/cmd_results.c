@@ -18,9 +18,20 @@ static const struct by {
            {"curve", show_curves},
            {"phase", show_phases}};
 
+/* A format with figures of trials and points, and no tables. */
+static bool is_for_programs(const struct cli *cli)
+{
+    return cli_output_is(cli, "gobench") || cli_output_is(cli, "openmetrics") ||
+           cli_output_is(cli, "mllog");
+}
+
 static enum exit_code take_by(const struct cli *cli, show_fn **ret)
 {
     const char *word = args_get(&cli->args, "by", bys[0].word);
+    if (is_for_programs(cli) && !str_eq(word, bys[0].word)) {
+        return cli_error(EXIT_USAGE, "remove --by", "-o %s has trials and points, no --by %s",
+                         cli->output, word);
+    }
     for (size_t i = 0; i < sizeof(bys) / sizeof(bys[0]); i++) {
         if (str_eq(word, bys[i].word)) {
             *ret = bys[i].show;
@@ -41,7 +52,7 @@ static enum exit_code take_reference(const struct cli *cli, struct reference **r
     if (name == NULL) {
         return EXIT_OK;
     }
-    if (cli_output_is(cli, "csv") || cli_output_is(cli, "json")) {
+    if (cli_output_is(cli, "csv") || cli_output_is(cli, "json") || is_for_programs(cli)) {
         return cli_error(EXIT_USAGE, "print both: results RUN, and reference NAME",
                          "--reference has text and markdown (got -o %s)", cli->output);
     }
@@ -88,6 +99,10 @@ static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret
         return cli_error(EXIT_USAGE, "ask for one of them at a time",
                          "--rows, --columns, --cells, --ratio and --price make a table of their "
                          "own, without --by and --reference");
+    }
+    if (is_for_programs(cli)) {
+        return cli_error(EXIT_USAGE, "write -o csv or -o json", "-o %s has no table over axes",
+                         cli->output);
     }
     const char *price = args_get(&cli->args, "price", NULL);
     if (price != NULL && pivot_price_parse(price, &ret->params.price) < 0) {
@@ -181,10 +196,11 @@ const struct verb verb_results = {
                 "  benchctl results 7k3fq --cells efficiency --rows trainers --columns system\n"
                 "  benchctl results 7k3fq --ratio system=fluid/tensorflow -o wide\n"
                 "  benchctl results 7k3fq --reference paddle-vgg16-cpu-2018\n"
-                "  benchctl results 7k3fq --store sqlite:results.db -o json\n",
+                "  benchctl results 7k3fq --store sqlite:results.db -o json\n"
+                "  benchctl results 7k3fq -o gobench > new.txt && benchstat old.txt new.txt\n",
     .opts = opts,
     .n_opts = sizeof(opts) / sizeof(opts[0]),
-    .formats = "text|wide|markdown|csv|json",
+    .formats = "text|wide|markdown|csv|json|gobench|openmetrics|mllog",
     .min_words = 1,
     .max_words = 1,
     .run = run,

@@ -2,28 +2,7 @@
 #include "daemon/web/figures.h"
 
 #include "base/mem.h"
-#include "base/str.h"
-
-/* These have labels of their own, whether swept or not. */
-static bool has_label(const char *name)
-{
-    return str_eq(name, "pservers") || str_eq(name, "trainers") || str_eq(name, "workers") ||
-           str_eq(name, "batch_size") || str_eq(name, "threads");
-}
-
-static char *describe_other(const struct params *params)
-{
-    struct buf text = BUF_INIT;
-    vec_each (struct param, p, &params->list) {
-        if (!has_label(p->name)) {
-            buf_printf(&text, "%s%s=", text.len == 0 ? "" : " ", p->name);
-            value_format(&p->value, &text);
-        }
-    }
-    char *owned = xstrdup(buf_cstr(&text));
-    buf_done(&text);
-    return owned;
-}
+#include "report/trial_export.h"
 
 static void fill(const struct result *r, const struct point_result *p, struct point_figures *f)
 {
@@ -31,7 +10,7 @@ static void fill(const struct result *r, const struct point_result *p, struct po
     *f = (struct point_figures){
         .point = point->index,
         .system = xstrdup(r->def->spec->systems.items[point->system].name),
-        .other = describe_other(&point->params),
+        .other = trial_other_values(&point->params),
         .pservers = point->replicas[ROLE_PSERVER],
         .trainers = point_training_replicas(point),
         .batch_size = point->batch_size,

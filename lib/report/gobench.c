@@ -1,0 +1,164 @@
+/* A result in Go's benchmark format (golang.org/design/14313-benchmark-format), for benchstat and whatever
+ * else reads it; see report.h. One line a succeeded trial, so that a reader has the repeats and makes
+ * its own statistics. What differs from run to run is a comment: benchstat makes a table of its own for each
+ * combination of configuration lines, and two runs would not meet in one. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "report/report.h"
+#include "report/trial_export.h"
+#include "result/number.h"
+
+/* A value in a name; it is printable ASCII. A blank ends a name, "/" and "=" begin a part of it, and "%" is
+ * the escape itself, so no two values look alike. */
+static void put_value(struct buf *out, const char *text)
+{
+    for (const char *c = text; *c != '\0'; c++) {
+        if (strchr(" /=%", *c) != NULL) {
+            buf_printf(out, "%%%02X", (unsigned)*c);
+        } else {
+            buf_putc(out, *c);
+        }
+    }
+}
+
+/* The last part is Go's GOMAXPROCS. Here it is how many threads the trial keeps busy; without it a reader
+ * would take a value such as "resnet-50" for it. */
+static void put_name(struct buf *out, const struct run_def *def, const struct point *point)
+{
+    const char *name = def->spec->name;
+    buf_printf(out, "Benchmark%c", toupper((unsigned char)name[0]));
+    put_value(out, name + 1);
+    if (def->spec->systems.len > 1) {
+        buf_puts(out, "/system=");
+        put_value(out, def->spec->systems.items[point->system].name);
+    }
+    vec_each (struct param, p, &point->params.list) {
+        struct buf text = BUF_INIT;
+        value_format(&p->value, &text);
+        buf_printf(out, "/%s=", p->name);
+        put_value(out, buf_cstr(&text));
+        buf_done(&text);
+    }
+    buf_printf(out, "%s-%lld", point->is_baseline ? "/baseline" : "",
+               (long long)point_busy_threads(point));
+}
+
+static void put_line(struct buf *out, const char *key, const char *text)
+{
+    buf_printf(out, "%s: ", key);
+    for (const char *c = text; *c != '\0'; c++) {
+        buf_putc(out, iscntrl((unsigned char)*c) ? ' ' : *c);
+    }
+    buf_putc(out, '\n');
+}
+
+/* Each text once, in the order of the replicas. */
+static void put_hardware(struct buf *out, const struct result *r, const char *key,
+                         const char *(*text_of)(const struct hardware *h))
+{
+    struct buf all = BUF_INIT;
+    for (size_t i = 0; i < r->hardware.len; i++) {
+        const char *text = text_of(&r->hardware.items[i]);
+        bool is_new = text != NULL;
+        for (size_t k = 0; k < i && is_new; k++) {
+            const char *before = text_of(&r->hardware.items[k]);
+            is_new = before == NULL || !str_eq(before, text);
+        }
+        if (is_new) {
+            buf_printf(&all, "%s%s", all.len == 0 ? "" : " and ", text);
+        }
+    }
+    if (all.len > 0) {
+        put_line(out, key, buf_cstr(&all));
+    }
+    buf_done(&all);
+}
+
+static const char *cpu_of(const struct hardware *h)
+{
+    return h->cpu_model;
+}
+
+static const char *source_of(const struct hardware *h)
+{
+    return h->source;
+}
+
+static const char *build_of(const struct hardware *h)
+{
+    return h->build;
+}
+
+static const char *kernel_of(const struct hardware *h)
+{
+    return h->kernel;
+}
+
+static void put_head(struct buf *out, const struct result *r)
+{
+    put_line(out, "benchmark", r->def->spec->name);
+    put_line(out, "mode",
+             r->simulated        ? "simulated"
+             : r->def->rehearsal ? "rehearsal"
+                                 : "measured");
+    put_hardware(out, r, "cpu", cpu_of);
+    put_line(out, "# run", r->def->name);
+    put_line(out, "# phase", run_phase_to_string(r->phase));
+    put_hardware(out, r, "# build", build_of);
+    put_hardware(out, r, "# source", source_of);
+    put_hardware(out, r, "# kernel", kernel_of);
+}
+
+/* More is better of each unit that occurs; benchstat reads this before the figures. */
+static void put_units(struct buf *out, const struct result *r)
+{
+    VEC(const char *) seen = {0}; /* units are static */
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct figure *f = &r->points[i].throughput;
+        bool is_new = f->estimate.known;
+        vec_each (const char *, unit, &seen) {
+            is_new = is_new && *unit != f->unit;
+        }
+        if (is_new) {
+            *vec_push(&seen) = f->unit;
+            buf_printf(out, "Unit %s better=higher\n", f->unit);
+        }
+    }
+    vec_done(&seen);
+}
+
+static void put_trial(struct buf *out, const struct run_def *def, const struct point *point,
+                      const struct trial_result *t)
+{
+    const struct trial_work work = trial_work_of(point, t);
+    put_name(out, def, point);
+    buf_printf(out, "\t%u", work.steps == 0 ? 1 : work.steps);
+    if (work.steps > 0) {
+        buf_putc(out, '\t');
+        number_format_exact((double)work.duration_ns / work.steps, out);
+        buf_puts(out, " ns/op");
+    }
+    buf_putc(out, '\t');
+    number_format_exact(t->throughput.estimate.value, out);
+    buf_printf(out, " %s\n", t->throughput.unit);
+}
+
+void report_gobench(const struct result *r, struct buf *out)
+{
+    put_head(out, r);
+    put_units(out, r);
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const struct point_result *p = &r->points[i];
+        for (size_t k = 0; k < p->n_trials; k++) {
+            if (p->trials[k].phase == TRIAL_SUCCEEDED) {
+                put_trial(out, r->def, p->point, &p->trials[k]);
+            }
+        }
+        if (p->n_succeeded < p->n_trials) {
+            buf_printf(out, "# point %u: %zu of %zu trials succeeded\n", i, p->n_succeeded,
+                       p->n_trials);
+        }
+    }
+}

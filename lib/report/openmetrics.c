@@ -1,0 +1,269 @@
+/* A result as OpenMetrics text, see report.h. Where benchd's /metrics has a family, name, help and labels
+ * are the same (docs/metrics.md). Each sample has the time at which what it says had been measured, so that
+ * Prometheus can take in an old run with the dates of then. */
+#include <math.h>
+
+#include "base/str.h"
+#include "report/report.h"
+#include "report/trial_export.h"
+#include "result/number.h"
+
+/* A family by the unit that throughputs have; its samples are in base units. */
+struct rate {
+    const char *unit; /* of figures */
+    const char *name; /* of metrics */
+    double factor;
+};
+static const struct rate rates[] = {
+    {"samples/s", "samples_per_second", 1}, {"steps/s", "steps_per_second", 1},
+    {"words/s", "words_per_second", 1},     {"tokens/s", "tokens_per_second", 1},
+    {"GB/s", "bytes_per_second", 1e9},      {"runs/s", "runs_per_second", 1},
+};
+#define N_RATES (sizeof(rates) / sizeof(rates[0]))
+static const struct rate ratio = {"ratio", "ratio", 1};
+
+struct writer {
+    const struct result *r;
+    struct buf *out;
+};
+
+/* Names and values of a definition are printable ASCII. */
+static void put_label(struct buf *out, const char *name, const char *value)
+{
+    buf_printf(out, "%s=\"", name);
+    for (const char *c = value; *c != '\0'; c++) {
+        buf_printf(out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
+    }
+    buf_putc(out, '"');
+}
+
+static void put_run_labels(const struct writer *w)
+{
+    put_label(w->out, "{run", w->r->def->name);
+    put_label(w->out, ",benchmark", w->r->def->spec->name);
+}
+
+static void put_point_labels(const struct writer *w, const struct point *p)
+{
+    _cleanup_(freep) char *other = trial_other_values(&p->params);
+    put_run_labels(w);
+    put_label(w->out, ",system", w->r->def->spec->systems.items[p->system].name);
+    buf_printf(w->out, ",point=\"%u\",pservers=\"%u\",trainers=\"%u\"", p->index,
+               p->replicas[ROLE_PSERVER], point_training_replicas(p));
+    buf_printf(w->out, ",batch_size=\"%lld\",threads=\"%lld\"", (long long)p->batch_size,
+               (long long)p->threads);
+    put_label(w->out, ",other", other);
+}
+
+/* Ends the labels. A time of 0 is not known. */
+static void put_value(struct buf *out, double value, int64_t unix_ms)
+{
+    buf_puts(out, "} ");
+    number_format_exact(value, out);
+    if (unix_ms > 0) {
+        buf_printf(out, " %lld.%03lld", (long long)(unix_ms / 1000), (long long)(unix_ms % 1000));
+    }
+    buf_putc(out, '\n');
+}
+
+static void begin(struct buf *out, const char *name, const char *unit, const char *help)
+{
+    buf_printf(out, "# TYPE %s gauge\n", name);
+    if (unit != NULL) {
+        buf_printf(out, "# UNIT %s %s\n", name, unit);
+    }
+    buf_printf(out, "# HELP %s %s\n", name, help);
+}
+
+/* ---- when ---- */
+
+static int64_t ended_of_point(const struct point_result *p)
+{
+    int64_t last = 0;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct attempt_row *row = p->trials[i].row;
+        if (row != NULL && row->ended_unix_ms > last) {
+            last = row->ended_unix_ms;
+        }
+    }
+    return last;
+}
+
+static int64_t ended_of_run(const struct result *r)
+{
+    int64_t last = 0;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        const int64_t ended = ended_of_point(&r->points[i]);
+        last = ended > last ? ended : last;
+    }
+    return last;
+}
+
+/* ---- the run ---- */
+
+static void put_run(const struct writer *w)
+{
+    const struct result *r = w->r;
+    const int64_t ended = ended_of_run(r);
+    begin(w->out, "bench_run_info", NULL, "Always 1; the labels describe the run.");
+    buf_puts(w->out, "bench_run_info");
+    put_run_labels(w);
+    put_label(w->out, ",baseline", baseline_kind_to_string(r->def->spec->baseline.kind));
+    put_label(w->out, ",rehearsal", r->def->rehearsal ? "true" : "false");
+    put_label(w->out, ",simulated", r->simulated ? "true" : "false");
+    put_value(w->out, 1, ended);
+    begin(w->out, "bench_run_created_timestamp_seconds", "seconds", "When the run was frozen.");
+    buf_puts(w->out, "bench_run_created_timestamp_seconds");
+    put_label(w->out, "{run", r->def->name);
+    put_value(w->out, (double)r->def->created_unix_ms / 1000, ended);
+    begin(w->out, "bench_run_points", NULL, "Swept points of a run.");
+    buf_puts(w->out, "bench_run_points");
+    put_label(w->out, "{run", r->def->name);
+    put_value(w->out, r->def->matrix.n_swept, ended);
+}
+
+/* ---- points ---- */
+
+#define LOW "Lower limit of its 95% interval."
+#define HIGH "Upper limit of its 95% interval."
+
+/* A figure of a point with its interval: "bench_point_speedup" + "", "_low", "_high" + "_ratio". */
+struct point_figure {
+    const char *name, *help;
+    const struct rate *rate; /* those of another unit have no sample */
+    const struct figure *(*figure_of)(const struct result *r, const struct point_result *p);
+    bool has_limits;
+};
+
+static const struct figure *throughput_of(const struct result *r, const struct point_result *p)
+{
+    (void)r;
+    return &p->throughput;
+}
+
+static const struct figure *speedup_of(const struct result *r, const struct point_result *p)
+{
+    (void)r;
+    return &p->speedup;
+}
+
+static const struct figure *efficiency_of(const struct result *r, const struct point_result *p)
+{
+    (void)r;
+    return &p->efficiency;
+}
+
+static const struct figure *baseline_of(const struct result *r, const struct point_result *p)
+{
+    return &r->points[p->point->baseline_index].throughput;
+}
+
+/* 0: the value, 1: the lower limit, 2: the upper one. NaN: it has none. */
+static double number_of(const struct figure *f, const struct rate *rate, int which)
+{
+    const struct estimate *e = &f->estimate;
+    if (!e->known || !str_eq(f->unit, rate->unit) || (which > 0 && !e->has_interval)) {
+        return NAN;
+    }
+    return rate->factor * (which == 0 ? e->value : which == 1 ? e->low : e->high);
+}
+
+static void put_point_family(const struct writer *w, const struct point_figure *what, int which)
+{
+    static const char *const limits[] = {"", "_low", "_high"};
+    _cleanup_(freep) char *name = xasprintf("%s%s_%s", what->name, limits[which], what->rate->name);
+    bool has_begun = false;
+    for (uint32_t i = 0; i < w->r->def->matrix.n_swept; i++) {
+        const struct point_result *p = &w->r->points[i];
+        const double value = number_of(what->figure_of(w->r, p), what->rate, which);
+        if (isnan(value)) {
+            continue;
+        }
+        if (!has_begun) {
+            begin(w->out, name, what->rate->name,
+                  which == 0   ? what->help
+                  : which == 1 ? LOW
+                               : HIGH);
+            has_begun = true;
+        }
+        buf_puts(w->out, name);
+        put_point_labels(w, p->point);
+        put_value(w->out, value, ended_of_point(p));
+    }
+}
+
+static void put_figure(const struct writer *w, const struct point_figure *what)
+{
+    for (int which = 0; which < (what->has_limits ? 3 : 1); which++) {
+        put_point_family(w, what, which);
+    }
+}
+
+static void put_points(const struct writer *w)
+{
+    for (size_t i = 0; i < N_RATES; i++) {
+        put_figure(w,
+                   &(struct point_figure){
+                       "bench_point_throughput",
+                       "Throughput of a point, all trainers together: the median over its trials.",
+                       &rates[i], throughput_of, true});
+    }
+    put_figure(w, &(struct point_figure){"bench_point_speedup",
+                                         "Throughput divided by the baseline's.", &ratio,
+                                         speedup_of, true});
+    put_figure(
+        w, &(struct point_figure){"bench_point_efficiency",
+                                  "Speedup divided by the number of trainers; the baseline's is 1.",
+                                  &ratio, efficiency_of, true});
+    for (size_t i = 0; i < N_RATES; i++) {
+        put_figure(w,
+                   &(struct point_figure){"bench_point_baseline_throughput",
+                                          "Throughput of the baseline that the point divides by.",
+                                          &rates[i], baseline_of, false});
+    }
+    begin(w->out, "bench_point_trials_succeeded", NULL,
+          "Trials from which the figures of a point are computed.");
+    for (uint32_t i = 0; i < w->r->def->matrix.n_swept; i++) {
+        const struct point_result *p = &w->r->points[i];
+        buf_puts(w->out, "bench_point_trials_succeeded");
+        put_point_labels(w, p->point);
+        put_value(w->out, (double)p->n_succeeded, ended_of_point(p));
+    }
+}
+
+/* ---- trials: those of the baseline, too ---- */
+
+static void put_trial_family(const struct writer *w, const struct rate *rate)
+{
+    _cleanup_(freep) char *name = xasprintf("bench_trial_throughput_%s", rate->name);
+    bool has_begun = false;
+    for (uint32_t i = 0; i < w->r->def->matrix.n_points; i++) {
+        const struct point_result *p = &w->r->points[i];
+        for (size_t k = 0; k < p->n_trials; k++) {
+            const struct trial_result *t = &p->trials[k];
+            if (t->phase != TRIAL_SUCCEEDED || !str_eq(t->throughput.unit, rate->unit)) {
+                continue;
+            }
+            if (!has_begun) {
+                begin(w->out, name, rate->name, "Throughput of one trial, all trainers together.");
+                has_begun = true;
+            }
+            buf_puts(w->out, name);
+            put_point_labels(w, p->point);
+            buf_printf(w->out, ",kind=\"%s\",trial=\"%u\"",
+                       p->point->is_baseline ? "baseline" : "point", t->trial);
+            put_value(w->out, rate->factor * t->throughput.estimate.value, t->row->ended_unix_ms);
+        }
+    }
+}
+
+void report_openmetrics(const struct result *r, struct buf *out)
+{
+    const struct writer w = {r, out};
+    put_run(&w);
+    put_points(&w);
+    for (size_t i = 0; i < N_RATES; i++) {
+        put_trial_family(&w, &rates[i]);
+    }
+    buf_puts(out, "# EOF\n");
+}

@@ -1,0 +1,131 @@
+"""What benchctl writes for other programs, read by these programs: benchstat, Prometheus, and our own log rules."""
+import csv
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cli
+
+BUILD = cli.ROOT / "tests" / "e2e" / "kubernetes" / "build.sh"
+SAMPLE = re.compile(r"^\{(.*)\} (\S+) (\d+)$")
+
+
+def benchstat_path():
+    """None: nobody has built it here."""
+    done = subprocess.run([BUILD, "--find", "benchstat"], capture_output=True, text=True, check=False)
+    return f"{done.stdout.strip()}/benchstat" if done.returncode == 0 else None
+
+
+def is_close(a, b):
+    return math.isclose(a, b, rel_tol=1e-12)
+
+
+class Formats(cli.CliCase):
+    made = None  # the one run: its store, its document, its name
+
+    def setUp(self):
+        super().setUp()
+        if Formats.made is None:
+            result = self.run_tiny(pservers=(1, 2), trainers=(1, 2), repeats=3)
+            Formats.made = (self.folder / "results.db").read_bytes(), result, self.run_name()
+        (self.folder / "results.db").write_bytes(self.made[0])
+        self.result, self.name = self.made[1:]
+
+    def results(self, *args, code=0):
+        return self.ctl("results", self.name, "--store", self.store, *args, code=code)
+
+    def points(self):
+        return self.result["points"] + self.result.get("baselines", [])
+
+    def test_benchstat(self):
+        path = benchstat_path()
+        if path is None:
+            self.skipTest(f"benchstat is not built; run {BUILD} benchstat")
+        file = self.folder / "run.txt"
+        file.write_text(self.results("-o", "gobench").stdout, encoding="utf-8")
+        done = subprocess.run([path, "-format", "csv", str(file)], capture_output=True, text=True, check=True)
+        rows = [row for row in csv.reader(done.stdout.splitlines()) if row and row[0].startswith("Tiny/")]
+        n = len(self.points())
+        self.assertEqual(n, 5, self.result)
+        self.assertEqual(len(rows), 2 * n, done.stdout)  # a table of sec/op, a table of samples/s
+        for point, row in zip(self.points(), rows[n:]):
+            self.assertTrue(is_close(float(row[1]), point["throughput"]["value"]), (point, row))
+        self.assertEqual([row[0] for row in rows[n:]][:4], [
+            "Tiny/pservers=1/trainers=1-2", "Tiny/pservers=1/trainers=2-3",
+            "Tiny/pservers=2/trainers=1-3", "Tiny/pservers=2/trainers=2-4"])
+        self.assertIn("/baseline-", rows[-1][0])
+        # Two runs of the same benchmark meet in one table, in which more is better.
+        slow = self.folder / "slow.txt"
+        slow.write_text(re.sub(r"(\S+) samples/s$", lambda m: f"{float(m[1]) / 2} samples/s", file.read_text(encoding="utf-8"),
+                               flags=re.M).replace(self.name, "tiny-other"), encoding="utf-8")
+        done = subprocess.run([path, str(file), str(slow)], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout.count("vs base"), 2, done.stdout)
+
+    def test_prometheus(self):
+        file, blocks = self.folder / "run.om", self.folder / "blocks"
+        file.write_text(self.results("-o", "openmetrics").stdout, encoding="utf-8")
+        (blocks / "wal").mkdir(parents=True)
+        subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", str(file), str(blocks)], capture_output=True,
+                       text=True, check=True)
+        dump = subprocess.run(["promtool", "tsdb", "dump", str(blocks)], capture_output=True, text=True, check=True).stdout
+        samples = [SAMPLE.match(line) for line in dump.splitlines()]
+        seen = {}
+        for labels, value, _ in (match.groups() for match in samples):
+            labels = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+            seen.setdefault(labels["__name__"], {})[labels.get("point"), labels.get("trial")] = float(value)
+        throughput = seen["bench_point_throughput_samples_per_second"]
+        for point in self.result["points"]:
+            self.assertTrue(is_close(throughput[str(point["point"]), None], point["throughput"]["value"]), (throughput, point))
+        self.assertEqual(len(throughput), 4)
+        trials = seen["bench_trial_throughput_samples_per_second"]
+        self.assertEqual(len(trials), 15)
+        for point in self.points():
+            for trial in point["trials"]:
+                key = str(point["point"]), str(trial["trial"])
+                self.assertTrue(is_close(trials[key], trial["throughput"]["value"]), (key, trials))
+
+    def test_families_are_documented(self):
+        """Those of /metrics have its name and help; the others are on the page of exports."""
+        row = re.compile(r"^\| (bench_\w+) \| gauge \| (.*) \|$", re.M)
+        shared = dict(row.findall((cli.ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")))
+        own = dict(row.findall((cli.ROOT / "docs" / "export.md").read_text(encoding="utf-8")))
+        self.assertFalse(set(shared) & set(own))
+        text = self.results("-o", "openmetrics").stdout
+        found = dict(re.findall(r"^# HELP (\S+) (.*)$", text, re.M))
+        self.assertEqual({name: {**shared, **own}.get(name) for name in found}, found)
+        self.assertTrue(set(found) & set(own))
+        self.assertEqual(text.count("# EOF"), 1)
+        self.assertTrue(text.endswith("\n# EOF\n"))
+
+    def test_mllog_as_a_program_prints_it(self):
+        """The log rule that ships reads the lines of a trial as a system's output."""
+        log = self.results("-o", "mllog").stdout
+        first = log[log.index('"init_start"'):log.index('"run_stop"')]
+        (self.folder / "trial.log").write_text(first, encoding="utf-8")
+        which = json.loads(re.search(r'"metadata": (\{.*\})\}$', first.splitlines()[1])[1])
+        expected = self.points()[which["point"]]["trials"][which["trial"]]["throughput"]["value"]
+        definition = cli.definition(pservers=(0,), extra={
+            "systems": [{"name": "theirs", "profile": "none", "log": "mllog", "command": ["cat", str(self.folder / "trial.log")]}],
+            "workload": {"model": "m", "batchSize": 2, "exchange": {"kind": "None"}},
+            "sweep": {"grid": {"trainers": [1]}}, "roles": {"trainer": {"replicas": {"from": "trainers"}}},
+            "baseline": {"kind": "Point", "where": {"trainers": 1}}, "repeats": {"min": 1}})
+        definition["metadata"]["name"] = "theirs"
+        path = self.folder / "theirs.json"
+        path.write_text(json.dumps(definition), encoding="utf-8")
+        result = json.loads(self.ctl("run", str(path), "--store", self.store, "-o", "json").stdout)
+        self.assertTrue(is_close(result["points"][0]["throughput"]["value"], expected), (result["points"][0], expected))
+
+    def test_what_has_no_such_form(self):
+        for args, expected in ((("--by", "node"), "-o gobench has trials and points, no --by node"),
+                               (("--cells", "speedup"), "-o gobench has no table over axes"),
+                               (("--reference", "tf-sheet-2017"), "--reference has text and markdown (got -o gobench)")):
+            self.assertIn(expected, self.results("-o", "gobench", *args, code=2).stderr)
+        self.results("-o", "mllog", "--by", "point")
+
+
+if __name__ == "__main__":
+    cli.main()

@@ -1,0 +1,232 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/report.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../golden.h"
+#include "logparse/parser.h"
+#include "logparse/shipped.h"
+#include "report/trial_export.h"
+#include "report_runs.h"
+
+typedef void report_fn(const struct result *r, struct buf *out);
+static const struct form {
+    const char *name;
+    report_fn *make;
+} forms[] = {
+    {"gobench", report_gobench},
+    {"openmetrics", report_openmetrics},
+    {"mllog", report_mllog},
+};
+#define N_FORMS (sizeof(forms) / sizeof(forms[0]))
+/* These have something that the others have not. */
+static const char *const runs[] = {"sweep", "trouble", "wide", "mixed", "acceleration"};
+#define N_RUNS (sizeof(runs) / sizeof(runs[0]))
+
+/* Attempts one after the other, of four seconds each; the last one first. */
+static void date(struct fixture *f)
+{
+    const size_t n = f->rows.len;
+    for (size_t i = 0; i < n; i++) {
+        struct attempt_row *row = &f->rows.items[i];
+        row->started_unix_ms = f->def->created_unix_ms + (int64_t)(n - i) * 5000;
+        row->ended_unix_ms = row->started_unix_ms + 4000;
+    }
+    fixture_build(f, f->result->phase);
+}
+
+static void goldens(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_RUNS * N_FORMS; i++) {
+        const char *run = runs[i / N_FORMS];
+        const struct form *form = &forms[i % N_FORMS];
+        struct fixture f;
+        report_run_find(run)->make(&f);
+        date(&f);
+        struct buf out = BUF_INIT;
+        form->make(f.result, &out);
+        _cleanup_(freep) char *path = xasprintf("tests/report/golden/%s.%s", run, form->name);
+        golden_check(path, buf_cstr(&out));
+        buf_done(&out);
+        fixture_done(&f);
+    }
+}
+
+/* Nothing was measured, nothing was tried: each form says so and is whole. */
+static void nothing(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {
+        "benchmark: demo\nmode: measured\n# run: demo-7k3fq\n# phase: Running\n"
+        "# point 0: 0 of 1 trials succeeded\n",
+        "# EOF\n",
+        "\"key\": \"benchd_mode\"",
+    };
+    for (size_t i = 0; i < N_FORMS; i++) {
+        struct fixture f;
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
+                     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 8);
+        fixture_build(&f, RUN_RUNNING);
+        struct buf out = BUF_INIT;
+        forms[i].make(f.result, &out);
+        assert_non_null(strstr(buf_cstr(&out), expected[i]));
+        assert_null(strstr(buf_cstr(&out), "nan"));
+        assert_null(strstr(buf_cstr(&out), "Benchmark"));
+        assert_null(strstr(buf_cstr(&out), "run_start"));
+        buf_done(&out);
+        fixture_done(&f);
+    }
+}
+
+/* Texts that a definition or a machine may have, and that a format gives a meaning of its own. */
+static void hostile_texts(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f,
+                 "{points: [{pservers: 1, trainers: 1, p: \"a b/c=d%-3\"},\n"
+                 "          {pservers: 1, trainers: 1, p: 'q\"b\\n'}]}",
+                 "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n"
+                 "  parameters:\n"
+                 "  - {name: p, targets: [{roles: [trainer], paths: [/spec/priorityClassName]}]}\n",
+                 0);
+    for (uint32_t p = 0; p < 2; p++) {
+        struct attempt_row *row = fixture_throughput(&f, p, 0, 40);
+        vec_each (struct replica_row, replica, &row->replicas) {
+            free(replica->environment_json);
+            replica->environment_json =
+                xstrdup("{\"cpu_model\":\"one\\nBenchmarkTwo 1 1 samples/s\"}");
+        }
+    }
+    fixture_build(&f, RUN_SUCCEEDED);
+    static const char *const expected[] = {
+        "\ncpu: one BenchmarkTwo 1 1 samples/s\n",
+        "\nBenchmarkDemo/p=a%20b%2Fc%3Dd%25-3/pservers=1/trainers=1-2\t",
+        "\nBenchmarkDemo/p=q\"b\\n/pservers=1/trainers=1-2\t",
+        ",other=\"p=a b/c=d%-3\"}",
+        ",other=\"p=q\\\"b\\\\n\"}",
+        "{\"p\": \"q\\\"b\\\\n\", \"pservers\": 1, ",
+    };
+    struct buf out = BUF_INIT;
+    for (size_t i = 0; i < N_FORMS; i++) {
+        forms[i].make(f.result, &out);
+    }
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        if (strstr(buf_cstr(&out), expected[i]) == NULL) {
+            fail_msg("'%s' is not in\n%s", expected[i], buf_cstr(&out));
+        }
+    }
+    buf_done(&out);
+    fixture_done(&f);
+}
+
+/* One process speaks for all: what the others count is the same work again. */
+static void job_figures_count_once(void **state)
+{
+    (void)state;
+    for (int is_job = 0; is_job < 2; is_job++) {
+        struct fixture f;
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
+                     "  baseline: {kind: Point, where: {trainers: 2}}\n  repeats: {min: 1}\n", 8);
+        struct attempt_row *row = fixture_throughput(&f, 0, 0, 64);
+        for (size_t i = 1; i < 3; i++) {
+            struct summary s = {.samples = 256,
+                                .duration_ns = (int64_t)i * 1000000000,
+                                .steps = (uint32_t)i + 7,
+                                .loss_first = NAN,
+                                .loss_last = NAN,
+                                .source = {.rule = "mine",
+                                           .method = "mean",
+                                           .is_job = is_job == 1,
+                                           .accuracy_last = 0.25}};
+            fixture_say(row, i, &s);
+        }
+        fixture_build(&f, RUN_SUCCEEDED);
+        const struct trial_work work =
+            trial_work_of(f.result->points[0].point, &f.result->points[0].trials[0]);
+        assert_int_equal(work.samples, is_job == 1 ? 256 : 512);
+        assert_int_equal(work.duration_ns, 2000000000);
+        assert_int_equal(work.steps, 9);
+        assert_true(work.accuracy_last == 0.25);
+        assert_true(isnan(work.loss_last));
+        fixture_done(&f);
+    }
+}
+
+/* ---- what our own rule makes of our own lines ---- */
+
+static double read_back(const char *text, size_t len)
+{
+    struct log_rule *rule = log_shipped_load("mllog");
+    assert_non_null(rule);
+    struct log_parser *p =
+        log_parser_new(&(struct log_parser_params){.rule = rule, .role = ROLE_TRAINER});
+    log_parser_feed(p, LOG_STDOUT, text, len, 0);
+    log_parser_end(p, 0);
+    struct log_result result;
+    const double rate = log_parser_result(p, &result) < 0 ? NAN : result.rate;
+    log_parser_free(p);
+    log_rule_free(rule);
+    return rate;
+}
+
+/* The trial that begins next in the text, as the rule reads its lines; moves behind it. */
+static double next_trial(const char **at)
+{
+    const char *start = strstr(*at, "\"init_start\"");
+    const char *stop = strstr(*at, "\"run_stop\"");
+    assert_non_null(start);
+    assert_non_null(stop);
+    *at = stop + 1;
+    return read_back(start, (size_t)(stop - start));
+}
+
+static void mllog_reads_back(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < REPORT_RUNS; i++) {
+        struct fixture f;
+        report_runs[i].make(&f);
+        struct buf out = BUF_INIT;
+        report_mllog(f.result, &out); /* no dates: in the order of points */
+        const char *at = buf_cstr(&out);
+        size_t n = 0;
+        for (uint32_t p = 0; p < f.def->matrix.n_points; p++) {
+            for (size_t k = 0; k < f.result->points[p].n_trials; k++) {
+                const struct trial_result *t = &f.result->points[p].trials[k];
+                if (t->row == NULL) {
+                    continue;
+                }
+                const double rate = next_trial(&at);
+                if (t->phase == TRIAL_SUCCEEDED) {
+                    assert_true(rate == t->throughput.estimate.value);
+                    n++;
+                } else {
+                    assert_true(isnan(rate));
+                }
+            }
+        }
+        assert_true(n > 0);
+        assert_null(strstr(at, "run_start"));
+        buf_done(&out);
+        fixture_done(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(goldens),          cmocka_unit_test(nothing),
+        cmocka_unit_test(hostile_texts),    cmocka_unit_test(job_figures_count_once),
+        cmocka_unit_test(mllog_reads_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
