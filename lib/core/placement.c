@@ -6,26 +6,21 @@
 #include <jansson.h>
 
 #include "base/mem.h"
+#include "core/environment.h"
 #include "core/record.h"
-
-static char *text_of(const json_t *environment, const char *key)
-{
-    const char *s = json_string_value(json_object_get(environment, key));
-    return s == NULL ? NULL : xstrdup(s);
-}
 
 void placement_read(const char *environment_json, struct placement *ret)
 {
-    /* The store does not check it; a damaged text describes nothing. */
-    json_t *o = environment_json == NULL ? NULL : json_loads(environment_json, 0, NULL);
+    static const char *const keys[] = {"cpu_model", "cpuset", "image_id", "kernel", "node"};
+    char *texts[5];
+    environment_texts(environment_json, keys, 5, texts);
     *ret = (struct placement){
-        .node = text_of(o, "node"),
-        .image_id = text_of(o, "image_id"),
-        .cpu_model = text_of(o, "cpu_model"),
-        .kernel = text_of(o, "kernel"),
-        .cpuset = text_of(o, "cpuset"),
+        .cpu_model = texts[0],
+        .cpuset = texts[1],
+        .image_id = texts[2],
+        .kernel = texts[3],
+        .node = texts[4],
     };
-    json_decref(o);
 }
 
 void placement_done(struct placement *placement)

@@ -1,4 +1,4 @@
-/* Reading records, see record.h; record.c is the other half. Called by the driver and by result.c.
+/* Reading records, see record.h; record.c is the other half, record_scan.c the fast way. Called by the driver and by result.c.
  * Lines come from processes that we did not write: every length, type and range is checked here, so
  * that the rest of the program can believe a struct record. */
 #include "core/record_internal.h"
@@ -10,8 +10,6 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "core/series.h"
-
-#define SERIES_MIN_LIMIT (1 << 20) /* the codes of all int64 nanoseconds are far below it */
 
 enum need { REQUIRED, OPTIONAL };
 
@@ -152,8 +150,8 @@ static int read_series(const json_t *o, struct summary *s, struct err *err)
     const char *data = NULL;
     if ((r = get_u32(series, "k", REQUIRED, &head.k, err)) < 0 ||
         (r = get_int(series, "n", REQUIRED, 1, SERIES_MAX, &n, err)) < 0 ||
-        (r = get_int(series, "min", REQUIRED, -SERIES_MIN_LIMIT, SERIES_MIN_LIMIT, &min, err)) <
-            0 ||
+        (r = get_int(series, "min", REQUIRED, -RECORD_SERIES_MIN_LIMIT, RECORD_SERIES_MIN_LIMIT,
+                     &min, err)) < 0 ||
         (r = get_text(series, "data", REQUIRED, &data, err)) < 0) {
         return err_wrap(err, r, "'series'");
     }
@@ -347,14 +345,8 @@ static bool claims(const char *line, size_t len)
     return memmem(line, len, key, sizeof(key) - 1) != NULL;
 }
 
-int record_read(const char *line, size_t len, struct record *ret, struct err *err)
+int record_read_tree(const char *line, size_t len, struct record *ret, struct err *err)
 {
-    if (len > RECORD_LINE_MAX_BYTES) {
-        return !claims(line, RECORD_LINE_MAX_BYTES)
-                   ? 0
-                   : err_set(err, EPROTO, "record: line of %zu bytes exceeds %d", len,
-                             RECORD_LINE_MAX_BYTES);
-    }
     json_error_t why;
     json_t *o = json_loadb(line, len, JSON_REJECT_DUPLICATES, &why);
     if (o == NULL) {
@@ -375,6 +367,17 @@ int record_read(const char *line, size_t len, struct record *ret, struct err *er
     }
     *ret = record;
     return 1;
+}
+
+int record_read(const char *line, size_t len, struct record *ret, struct err *err)
+{
+    if (len > RECORD_LINE_MAX_BYTES) {
+        return !claims(line, RECORD_LINE_MAX_BYTES)
+                   ? 0
+                   : err_set(err, EPROTO, "record: line of %zu bytes exceeds %d", len,
+                             RECORD_LINE_MAX_BYTES);
+    }
+    return record_scan(line, len, ret) ? 1 : record_read_tree(line, len, ret, err);
 }
 
 bool record_read_peer(const char *peer, enum role *ret_role, uint32_t *ret_index)
