@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "core/environment.h"
 #include "spec/template_hash.h"
 
 int compare_check_kind(const struct result *base, const struct result *candidate,
@@ -100,15 +101,14 @@ struct texts {
     VEC(char *) list; /* owned, no duplicates; join sorts them by byte */
 };
 
-static void texts_add(struct texts *texts, char *text_take)
+static void texts_add(struct texts *texts, const char *text, size_t len)
 {
     vec_each (char *, seen, &texts->list) {
-        if (str_eq(*seen, text_take)) {
-            free(text_take);
+        if (strncmp(*seen, text, len) == 0 && (*seen)[len] == '\0') {
             return;
         }
     }
-    *vec_push(&texts->list) = text_take;
+    *vec_push(&texts->list) = xstrndup(text, len);
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -177,42 +177,46 @@ static const struct {
 /* clang-format on */
 #define N_KEYS (sizeof(environment_keys) / sizeof(environment_keys[0]))
 
-/* Owned; NULL: not said. */
-static char *environment_text(const json_t *environment, const char *key)
+/* Their keys by byte, and where each is in the list above. */
+struct sorted_keys {
+    const char *keys[N_KEYS];
+    size_t at[N_KEYS];
+};
+
+static struct sorted_keys sort_keys(void)
 {
-    const json_t *v = json_object_get(environment, key);
-    if (v == NULL || json_is_null(v)) {
-        return NULL;
+    struct sorted_keys sorted;
+    for (size_t n = 0; n < N_KEYS; n++) {
+        size_t i = n;
+        for (; i > 0 && strcmp(sorted.keys[i - 1], environment_keys[n].key) > 0; i--) {
+            sorted.keys[i] = sorted.keys[i - 1];
+            sorted.at[i] = sorted.at[i - 1];
+        }
+        sorted.keys[i] = environment_keys[n].key;
+        sorted.at[i] = n;
     }
-    if (json_is_string(v)) {
-        return xstrdup(json_string_value(v));
-    }
-    char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_SORT_KEYS | JSON_COMPACT);
-    char *copy = text == NULL ? NULL : xstrdup(text);
-    free(text);
-    return copy;
+    return sorted;
 }
 
-static void collect_replica(const struct replica_row *row, struct texts texts[N_KEYS])
+struct machines {
+    struct sorted_keys sorted;
+    struct texts texts[N_KEYS]; /* as environment_keys */
+};
+
+static void add_text(void *ctx, size_t key, const char *text, size_t len)
 {
-    json_t *environment =
-        row->environment_json == NULL ? NULL : json_loads(row->environment_json, 0, NULL);
-    for (size_t k = 0; environment != NULL && k < N_KEYS; k++) {
-        char *text = environment_text(environment, environment_keys[k].key);
-        if (text != NULL) {
-            texts_add(&texts[k], text);
-        }
-    }
-    json_decref(environment);
+    struct machines *m = ctx;
+    texts_add(&m->texts[m->sorted.at[key]], text, len);
 }
 
 /* The replicas of trials that gave a number. */
-static void collect_point(const struct point_result *p, struct texts texts[N_KEYS])
+static void collect_point(const struct point_result *p, struct machines *m)
 {
     for (size_t i = 0; i < p->n_trials; i++) {
         const struct trial_result *t = &p->trials[i];
         for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
-            collect_replica(t->replicas[k].row, texts);
+            const char *environment = t->replicas[k].row->environment_json;
+            environment_each_text(environment, m->sorted.keys, N_KEYS, true, add_text, m);
         }
     }
 }
@@ -230,15 +234,15 @@ static bool is_unknown(const char *key, const struct texts *texts)
 
 void compare_machines(struct comparison *c)
 {
-    struct texts base[N_KEYS] = {0}, candidate[N_KEYS] = {0};
+    struct machines base = {.sorted = sort_keys()}, candidate = {.sorted = base.sorted};
     vec_each (const struct compared_point, p, &c->points) {
-        collect_point(p->base, base);
-        collect_point(p->candidate, candidate);
+        collect_point(p->base, &base);
+        collect_point(p->candidate, &candidate);
     }
     for (size_t k = 0; k < N_KEYS; k++) {
-        const bool same =
-            is_same_set(&base[k], &candidate[k]) && !is_unknown(environment_keys[k].key, &base[k]);
-        char *a = texts_join(&base[k]), *b = texts_join(&candidate[k]);
+        const bool same = is_same_set(&base.texts[k], &candidate.texts[k]) &&
+                          !is_unknown(environment_keys[k].key, &base.texts[k]);
+        char *a = texts_join(&base.texts[k]), *b = texts_join(&candidate.texts[k]);
         if (same) {
             free(a);
             free(b);

@@ -2,12 +2,7 @@
 #include "result/hardware.h"
 
 #include "base/str.h"
-
-static char *text_of(const json_t *environment, const char *key)
-{
-    const char *s = json_string_value(json_object_get(environment, key));
-    return s == NULL ? NULL : xstrdup(s);
-}
+#include "core/environment.h"
 
 static bool same_text(const char *a, const char *b)
 {
@@ -23,20 +18,19 @@ static bool same_machine(const struct hardware *a, const struct hardware *b)
 
 static void count(struct result *r, struct replica_result *replica)
 {
-    json_t *environment = json_loads(replica->row->environment_json, 0, NULL);
-    if (environment == NULL) {
-        return; /* the store does not check it; a damaged text describes no machine */
-    }
+    static const char *const keys[] = {"blas_core", "build", "cpu_model",
+                                       "kernel",    "node",  "source"};
+    char *texts[6];
+    environment_texts(replica->row->environment_json, keys, 6, texts);
     struct hardware h = {
-        .cpu_model = text_of(environment, "cpu_model"),
-        .blas_core = text_of(environment, "blas_core"),
-        .kernel = text_of(environment, "kernel"),
-        .build = text_of(environment, "build"),
-        .source = text_of(environment, "source"),
+        .blas_core = texts[0],
+        .build = texts[1],
+        .cpu_model = texts[2],
+        .kernel = texts[3],
+        .source = texts[5],
         .n_replicas = 1,
     };
-    replica->node = text_of(environment, "node");
-    json_decref(environment);
+    replica->node = texts[4];
     if (same_machine(&h, &(struct hardware){0})) {
         return; /* no start record: only what the launcher adds to it */
     }

@@ -40,9 +40,9 @@ struct pace pace_of(enum role role, const struct summary *s)
     if (work > 0 && s->steps > 0) {
         return (struct pace){PACE_WORK, (double)work / s->steps};
     }
-    const struct estimate step_us = stats_median(s->series_us, s->n_series);
-    if (step_us.known && step_us.value > 0) {
-        return (struct pace){PACE_STEP, step_us.value * 1e3};
+    const double step_us = stats_middle(s->series_us, s->n_series);
+    if (step_us > 0) {
+        return (struct pace){PACE_STEP, step_us * 1e3};
     }
     return (struct pace){0};
 }

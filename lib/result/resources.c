@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "core/environment.h"
+
 uint32_t resources_pods(const struct point *point)
 {
     uint32_t n = 0;
@@ -15,10 +17,7 @@ uint32_t resources_pods(const struct point *point)
 /* NaN: none, or not said. */
 static double cpu_limit(const char *environment_json)
 {
-    json_t *environment = environment_json == NULL ? NULL : json_loads(environment_json, 0, NULL);
-    const json_t *limit = json_object_get(environment, "cgroup_cpu_limit");
-    const double cpus = json_is_number(limit) ? json_number_value(limit) : NAN;
-    json_decref(environment);
+    const double cpus = environment_number(environment_json, "cgroup_cpu_limit");
     return cpus > 0 ? cpus : NAN;
 }
 

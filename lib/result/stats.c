@@ -118,6 +118,60 @@ struct estimate stats_median(const double *values, size_t n)
     return e;
 }
 
+/* Moves values until the k-th smallest is at k, none before it is greater and none behind it is smaller (Hoare, Algorithm 65,
+ * Commun. ACM 4, 1961, 321). */
+static void select_kth(double *values, size_t n, size_t k)
+{
+    size_t low = 0, high = n - 1;
+    while (low < high) {
+        const double pivot = values[low + (high - low) / 2];
+        size_t i = low, j = high;
+        while (i <= j) {
+            while (values[i] < pivot) {
+                i++;
+            }
+            while (values[j] > pivot) {
+                j--;
+            }
+            if (i > j) {
+                break;
+            }
+            const double swapped = values[i];
+            values[i++] = values[j];
+            values[j] = swapped;
+            if (j == 0) {
+                break;
+            }
+            j--;
+        }
+        if (k <= j) {
+            high = j;
+        } else if (k >= i) {
+            low = i;
+        } else {
+            return;
+        }
+    }
+}
+
+double stats_middle(const double *values, size_t n)
+{
+    if (n == 0) {
+        return NAN;
+    }
+    _cleanup_(freep) double *copy = xnew_array(double, n);
+    memcpy(copy, values, n * sizeof(*copy));
+    select_kth(copy, n, n / 2);
+    if (n % 2 == 1) {
+        return copy[n / 2];
+    }
+    double below = copy[0];
+    for (size_t i = 1; i < n / 2; i++) {
+        below = fmax(below, copy[i]);
+    }
+    return (below + copy[n / 2]) / 2;
+}
+
 struct estimate stats_ratio(const struct estimate *a, const struct estimate *b, double factor)
 {
     if (!a->known || !b->known || a->value <= 0 || b->value <= 0) {

@@ -29,6 +29,9 @@ struct estimate {
  * the log of one that is not positive. n == 0: unknown. */
 struct estimate stats_median(const double *values, size_t n);
 
+/* Its value alone, without sorting them all; NaN: n is 0. */
+double stats_middle(const double *values, size_t n);
+
 /* a / b of two independent estimates, multiplied by `factor` (exact, positive): the ratio of their
  * values, with the interval of Welch's test on the logs, widened to hold that ratio where it does
  * not. An estimate divided by itself (the same address) is exactly `factor`, with no interval: there

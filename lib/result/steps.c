@@ -28,9 +28,9 @@ struct step_times step_times_of(const struct summary *s)
     }
     if (s->n_series >= MIN_ENTRIES) {
         const size_t half = s->n_series / 2; /* of an odd number, the middle one is left out */
-        const struct estimate first = stats_median(s->series_us, half);
-        const struct estimate last = stats_median(s->series_us + s->n_series - half, half);
-        t.fall = log(first.value / last.value);
+        const double first = stats_middle(s->series_us, half);
+        const double last = stats_middle(s->series_us + s->n_series - half, half);
+        t.fall = log(first / last);
     }
     return t;
 }

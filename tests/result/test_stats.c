@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include "base/splitmix.h"
+
 #include "result/stats.h"
 
 #include <math.h>
@@ -302,13 +304,29 @@ static void more_trials_never_widen(void **state)
     near("6 by both ways", half_width_of_ranks(6), half_width_simulated(6), 0.01);
 }
 
+static void the_middle_is_the_median(void **state)
+{
+    (void)state;
+    uint64_t random = 20181120;
+    for (size_t i = 0; i < 3000; i++) {
+        double values[40];
+        const size_t n = 1 + splitmix_below(&random, 40);
+        const uint32_t kinds = 1 + splitmix_below(&random, 60); /* few: many are equal */
+        for (size_t k = 0; k < n; k++) {
+            values[k] = 1 + splitmix_below(&random, kinds);
+        }
+        assert_true(stats_middle(values, n) == stats_median(values, n).value);
+    }
+    assert_true(isnan(stats_middle(NULL, 0)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_of_the_median),         cmocka_unit_test(medians_by_hand),
         cmocka_unit_test(the_seeds_eight_percentages), cmocka_unit_test(ratios_by_hand),
         cmocka_unit_test(geometric_means_by_hand),     cmocka_unit_test(intervals_cover_the_truth),
-        cmocka_unit_test(more_trials_never_widen),
+        cmocka_unit_test(more_trials_never_widen),     cmocka_unit_test(the_middle_is_the_median),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
