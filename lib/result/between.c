@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "core/student.h"
 #include "result/paired.h"
 #include "result/significance.h"
 
@@ -20,7 +21,7 @@ struct between between_test(const double *same, size_t n, double other)
     }
     if (b.sd > 0) {
         b.t = b.difference / (b.sd * sqrt(1 + 1 / (double)n));
-        b.p = significance_t_two_sided(b.t, b.df);
+        b.p = student_two_sided(b.t, b.df);
     } else if (fabs(b.difference) >= PAIRED_SAME) {
         b.t = copysign(INFINITY, b.difference);
         b.p = 0;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "core/student.h"
 #include "result/significance.h"
 
 #define MAX_NAMED 5 /* points named in one warning; the rest is counted */
@@ -263,8 +264,8 @@ static double p_of_spread(const struct contrast *c, double squares, double df)
     if (c->variance < WIDE_TIMES * WIDE_TIMES * others) {
         return 1;
     }
-    return significance_incomplete_beta(
-        df_others / 2, c->df / 2, df_others * others / (df_others * others + c->df * c->variance));
+    return student_incomplete_beta(df_others / 2, c->df / 2,
+                                   df_others * others / (df_others * others + c->df * c->variance));
 }
 
 static void lint_wide_spread(struct result *r)
@@ -325,7 +326,7 @@ static double p_of_fall(const struct point_result *p)
     if (n < 3 || isnan(c.value) || c.value < FALL_MIN) {
         return 1;
     }
-    return c.variance > 0 ? significance_t_two_sided(c.value / sqrt(c.variance), c.df) : 0;
+    return c.variance > 0 ? student_two_sided(c.value / sqrt(c.variance), c.df) : 0;
 }
 
 static void lint_steady_state(struct result *r)

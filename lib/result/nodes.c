@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "core/student.h"
 #include "result/pace.h"
 #include "result/result.h"
 #include "result/significance.h"
@@ -159,7 +160,7 @@ static double p_of(const struct contrast *c, size_t n)
     if (n < POINTS_MIN || c->value < PACE_MIN) {
         return 1;
     }
-    return c->variance > 0 ? significance_t_two_sided(c->value / sqrt(c->variance), c->df) : 0;
+    return c->variance > 0 ? student_two_sided(c->value / sqrt(c->variance), c->df) : 0;
 }
 
 static void judge(struct result *r, struct walk *walks)

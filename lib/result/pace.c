@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "core/student.h"
 #include "result/result.h"
 #include "result/significance.h"
 #include "result/stats.h"
@@ -200,7 +201,7 @@ static bool is_slow(const struct history *h, const struct contrast *c)
         return false;
     }
     return c->variance <= 0 ||
-           significance_t_two_sided(c->value / sqrt(c->variance), c->df) <= TRIALS_ALPHA;
+           student_two_sided(c->value / sqrt(c->variance), c->df) <= TRIALS_ALPHA;
 }
 
 static bool look_at_small(const struct point_result *p, enum role role, struct slow_replica *ret)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "core/student.h"
 #include "result/significance.h"
 
 #define N_MAX 1000
@@ -47,7 +48,7 @@ struct paired paired_test(const double *differences, size_t n)
     }
     if (p.known && p.sd > 0) {
         p.t = p.mean / sqrt(mean.variance);
-        p.p = significance_t_two_sided(p.t, p.df);
+        p.p = student_two_sided(p.t, p.df);
     } else if (p.known && fabs(p.mean) >= PAIRED_SAME) {
         p.t = copysign(INFINITY, p.mean);
         p.p = 0;
@@ -61,7 +62,7 @@ struct estimate paired_ratio(const struct paired *p)
     if (p->known) {
         e.logs = (struct contrast){
             .value = p->mean, .variance = p->sd * p->sd / (double)p->n, .df = p->df};
-        const double half = significance_t_quantile(p->df, 0.05) * sqrt(e.logs.variance);
+        const double half = student_quantile(p->df, 0.05) * sqrt(e.logs.variance);
         e.has_interval = true;
         e.low = exp(p->mean - half);
         e.high = exp(p->mean + half);
@@ -79,21 +80,19 @@ double paired_p_above(const struct paired *p, double bound)
     if (p->sd <= 0) {
         return distance > 0 ? 0 : 1;
     }
-    const double half =
-        significance_t_two_sided(distance / (p->sd / sqrt((double)p->n)), p->df) / 2;
+    const double half = student_two_sided(distance / (p->sd / sqrt((double)p->n)), p->df) / 2;
     return distance > 0 ? half : 1 - half;
 }
 
 double paired_low_95(const struct paired *p)
 {
-    return p->mean - significance_t_quantile(p->df, 0.10) * p->sd / sqrt((double)p->n);
+    return p->mean - student_quantile(p->df, 0.10) * p->sd / sqrt((double)p->n);
 }
 
 size_t paired_n_above(const struct paired *p, double bound)
 {
     for (size_t n = PAIRED_MIN_N; p->known && n < N_MAX; n++) {
-        const double half =
-            significance_t_quantile((double)(n - 1), 0.10) * p->sd / sqrt((double)n);
+        const double half = student_quantile((double)(n - 1), 0.10) * p->sd / sqrt((double)n);
         if (p->mean - half > bound) {
             return n;
         }

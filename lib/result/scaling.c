@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/mem.h"
+#include "core/student.h"
 
 #define MAX_ROUNDS 100
 #define MAX_HALVINGS 40
@@ -249,7 +250,7 @@ struct fieller {
 static struct fieller fieller_of(const struct scaling_fit *f, const double u[MAX],
                                  const double w[MAX])
 {
-    const double t = significance_t_quantile(f->df, ALPHA), t2 = t * t;
+    const double t = student_quantile(f->df, ALPHA), t2 = t * t;
     const double top = dot(u, f->c), bottom = dot(w, f->c);
     return (struct fieller){
         .value = top / bottom,
@@ -292,7 +293,7 @@ static struct scaling_range alone_of(const struct scaling_fit *f)
     }
     const double sign = is_rate ? 1 : -1;
     const double deviation = sqrt(covariance_of(f, one, one)) / f->c[0];
-    const double half = significance_t_quantile(f->df, ALPHA) * deviation;
+    const double half = student_quantile(f->df, ALPHA) * deviation;
     return (struct scaling_range){
         .value = exp(sign * log(f->c[0])),
         .low = exp(sign * log(f->c[0]) - half),
@@ -337,7 +338,7 @@ static double misfit_of(const struct work *w, double pure, double pure_df)
         return 0;
     }
     const double f = w->squares / df / (pure / pure_df);
-    return significance_incomplete_beta(pure_df / 2, df / 2, pure_df / (pure_df + df * f));
+    return student_incomplete_beta(pure_df / 2, df / 2, pure_df / (pure_df + df * f));
 }
 
 static void finish(struct work *w)
@@ -485,7 +486,7 @@ static double useful_upto(const struct shares *x, double limit, double times)
 struct scaling_useful scaling_find_useful(const struct scaling_fit *usl, double largest_n)
 {
     const struct shares x = shares_of(usl);
-    const double t = significance_t_quantile(usl->df, ALPHA), limit = BELIEVED * largest_n;
+    const double t = student_quantile(usl->df, ALPHA), limit = BELIEVED * largest_n;
     return (struct scaling_useful){
         .upto = {useful_upto(&x, limit, 0), useful_upto(&x, limit, -t), useful_upto(&x, limit, t)},
         .limit = limit,

@@ -13,15 +13,6 @@ struct sample { /* borrowed */
 
 /* ---- one point ---- */
 
-/* I_x(a, b), the regularized incomplete beta function, within 1e-12; a, b > 0, 0 <= x <= 1. */
-double significance_incomplete_beta(double a, double b, double x);
-/* P(|T| >= |t|) for Student's t; df > 0, not only whole numbers. 0 where t is infinite. */
-double significance_t_two_sided(double t, double df);
-
-/* The value that |T| exceeds with a probability of alpha (0.05: half of a 95% interval, in standard
- * errors). df > 0, not only whole numbers; 0 < alpha <= 0.2; the inverse of the function above. */
-double significance_t_quantile(double df, double alpha);
-
 /* A mean of a sample, or a sum of such means, each times a factor. */
 struct contrast {
     double value;

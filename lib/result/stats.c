@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/student.h"
 
 #define T_LOG_MIN_N 3
 #define ORDER_STATISTICS_MIN_N 6
@@ -81,7 +82,7 @@ static struct contrast mean_of_logs(const double *sorted, size_t n)
  * more it may be, where the noise is far from normal: then the interval reaches to it. */
 static void interval_of_logs(struct estimate *e, enum interval_method method)
 {
-    const double half = significance_t_quantile(e->logs.df, 0.05) * sqrt(e->logs.variance);
+    const double half = student_quantile(e->logs.df, 0.05) * sqrt(e->logs.variance);
     e->has_interval = true;
     /* For equal values exp(log(x)) may round to a neighbour of x; the interval must contain x. */
     e->low = fmin(exp(e->logs.value - half), e->value);

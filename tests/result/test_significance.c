@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/splitmix.h"
+#include "core/student.h"
 #include "result/significance.h"
 
 #include <math.h>
@@ -49,9 +50,9 @@ static void incomplete_betas_of_scipy(void **state)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# I_%g(%g, %g)\n", rows[i].x, rows[i].a, rows[i].b);
-        double value = significance_incomplete_beta(rows[i].a, rows[i].b, rows[i].x);
+        double value = student_incomplete_beta(rows[i].a, rows[i].b, rows[i].x);
         near("value", rows[i].value, value, 1e-10);
-        double mirrored = significance_incomplete_beta(rows[i].b, rows[i].a, 1 - rows[i].x);
+        double mirrored = student_incomplete_beta(rows[i].b, rows[i].a, 1 - rows[i].x);
         assert_true(fabs(value + mirrored - 1) < 1e-10);
     }
 }
@@ -78,7 +79,7 @@ static void students_t_of_scipy(void **state)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# t %g, df %g\n", rows[i].t, rows[i].df);
-        near("p", rows[i].p, significance_t_two_sided(rows[i].t, rows[i].df), 1e-9);
+        near("p", rows[i].p, student_two_sided(rows[i].t, rows[i].df), 1e-9);
     }
 }
 
@@ -94,16 +95,16 @@ static void t_quantiles(void **state)
         {50, 2.009}, {60, 2.000}, {80, 1.990}, {100, 1.984},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        near("the printed table", rows[i].t, significance_t_quantile(rows[i].df, 0.05), 5e-4);
+        near("the printed table", rows[i].t, student_quantile(rows[i].df, 0.05), 5e-4);
     }
-    near("all digits, df 1", 12.706204736174698, significance_t_quantile(1, 0.05), 1e-10);
-    near("all digits, df 2", 4.302652729749464, significance_t_quantile(2, 0.05), 1e-12);
-    near("all digits, df 30", 2.0422724563012373, significance_t_quantile(30, 0.05), 1e-11);
-    near("many", 1.959964, significance_t_quantile(1e8, 0.05), 1e-6);
+    near("all digits, df 1", 12.706204736174698, student_quantile(1, 0.05), 1e-10);
+    near("all digits, df 2", 4.302652729749464, student_quantile(2, 0.05), 1e-12);
+    near("all digits, df 30", 2.0422724563012373, student_quantile(30, 0.05), 1e-11);
+    near("many", 1.959964, student_quantile(1e8, 0.05), 1e-6);
     for (double df = 1; df < 200; df *= 1.07) { /* any df: the inverse of p, and falling */
-        const double t = significance_t_quantile(df, 0.05);
-        near("back", 0.05, significance_t_two_sided(t, df), 1e-11);
-        assert_true(t > significance_t_quantile(1.07 * df, 0.05));
+        const double t = student_quantile(df, 0.05);
+        near("back", 0.05, student_two_sided(t, df), 1e-11);
+        assert_true(t > student_quantile(1.07 * df, 0.05));
     }
 }
 
