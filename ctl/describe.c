@@ -2,6 +2,7 @@
 #include "ctl/describe.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -12,6 +13,7 @@
 #include "ctl/human.h"
 #include "report/layout.h"
 #include "report/table.h"
+#include "result/noise.h"
 
 static void line(struct buf *out, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -320,6 +322,62 @@ static void format_trials(const struct describe_params *p, struct buf *out)
     table_free(t);
 }
 
+static void probe_cells(struct table *t, const struct noise_probe *p)
+{
+    if (p->spins_per_s == 0) {
+        table_cell(t, "-");
+        table_cell(t, "-");
+        return;
+    }
+    table_cell(t, "%.0f", (double)p->spins_per_s / 1e6);
+    if (p->copy_bytes_per_s == 0) {
+        table_cell(t, "too busy");
+    } else {
+        table_cell(t, "%.2f", (double)p->copy_bytes_per_s / 1e9);
+    }
+}
+
+/* What the machine did around each trial; nothing where no replica looked. */
+static void format_noise(const struct describe_params *p, struct buf *out)
+{
+    static const struct noise nothing;
+    struct table *t = table_new();
+    table_column(t, "  POINT", TABLE_LEFT);
+    table_column(t, "TRIAL", TABLE_RIGHT);
+    table_column(t, "BEFORE: MSPIN/S", TABLE_RIGHT);
+    table_column(t, "COPY GB/S", TABLE_RIGHT);
+    table_column(t, "AFTER: MSPIN/S", TABLE_RIGHT);
+    table_column(t, "COPY GB/S", TABLE_RIGHT);
+    table_column(t, "STEAL", TABLE_RIGHT);
+    bool any = false;
+    for (uint32_t i = 0; i < p->result->def->matrix.n_points; i++) {
+        const struct point_result *point = &p->result->points[i];
+        for (size_t k = 0; k < point->n_trials; k++) {
+            const struct replica_result *prober = trial_prober(&point->trials[k]);
+            const struct noise *noise = prober == NULL ? &nothing : &prober->summary.noise;
+            const double steal = trial_steal_ratio(&point->trials[k]);
+            if (prober == NULL && isnan(steal)) {
+                continue;
+            }
+            any = true;
+            table_cell(t, "  %u", i);
+            table_cell(t, "%zu", k);
+            probe_cells(t, &noise->before);
+            probe_cells(t, &noise->after);
+            if (isnan(steal)) {
+                table_cell(t, "-");
+            } else {
+                table_cell(t, "%.1f%%", 100 * steal);
+            }
+        }
+    }
+    if (any) {
+        buf_puts(out, "\nNoise (the machine before and after each trial; steal while it ran):\n");
+        table_format(t, true, out);
+    }
+    table_free(t);
+}
+
 static void format_slow(const struct describe_params *p, struct buf *out)
 {
     if (p->result->slow.len == 0) {
@@ -432,6 +490,7 @@ void describe_format(const struct describe_params *p, struct buf *out)
     format_conditions(p, out);
     format_points(p, out);
     format_trials(p, out);
+    format_noise(p, out);
     format_slow(p, out);
     format_failures(p, out);
     format_events(p, out);

@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "worker/data/dataset.h"
+#include "worker/host/host.h"
+#include "worker/host/probe.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"
 
@@ -129,12 +131,23 @@ static int prepare(struct bench *b, struct err *err)
     return dataset_open("synthetic", DATA_TRAIN, 0, p->seed, &b->data, err);
 }
 
+static void probe_machine(struct bench_result *r)
+{
+    const struct probe_limits limits = probe_limits_of("");
+    const int64_t begin_ns = clock_monotonic_ns(), begin_cpu_ns = clock_process_cpu_ns();
+    probe_run(&limits, &r->noise);
+    r->probe_ms = (double)(clock_monotonic_ns() - begin_ns) / 1e6;
+    r->probe_cpu_ms = (double)(clock_process_cpu_ns() - begin_cpu_ns) / 1e6;
+}
+
 int bench_run(const struct bench_params *params, struct bench_result *ret, struct err *err)
 {
     struct bench b = {.params = params};
     int r = prepare(&b, err);
     if (r == 0) {
         measure(&b);
+        b.result.max_rss_bytes = host_max_rss_bytes();
+        probe_machine(&b.result);
         *ret = b.result;
     } else {
         bench_done(&b.result);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "core/record.h"
 #include "worker/model/model.h"
 
 #define BENCH_WARMUP_STEPS 2
@@ -30,6 +31,9 @@ struct bench_result {                          /* owned arrays */
     uint32_t n_layers;
     double update_cpu_ms; /* Adam's CPU time per step */
     double loss_nats;     /* of the last step */
+    uint64_t max_rss_bytes;
+    struct noise_probe noise;      /* a probe of the machine afterwards, */
+    double probe_ms, probe_cpu_ms; /* and what it took */
     size_t model_bytes;
     const char *isa; /* static */
 };

@@ -92,7 +92,25 @@ int report_step(struct report *r, const struct record_step *step, struct err *er
 
 void report_barrier(struct report *r)
 {
-    r->throttling_begin = host_throttling("");
+    r->throttling_begin = r->throttling_end = host_throttling("");
+    r->cpu_begin = r->cpu_end = host_cpu_time("");
+}
+
+void report_aside_begin(struct report *r)
+{
+    const uint64_t max_rss_bytes = host_max_rss_bytes();
+    r->max_rss_bytes = max_rss_bytes > r->max_rss_bytes ? max_rss_bytes : r->max_rss_bytes;
+}
+
+void report_aside_end(void)
+{
+    host_forget_max_rss();
+}
+
+void report_measured(struct report *r)
+{
+    r->throttling_end = host_throttling("");
+    r->cpu_end = host_cpu_time("");
 }
 
 static int put_file(const char *path, const struct buf *line, struct err *err)
@@ -108,13 +126,25 @@ static int put_file(const char *path, const struct buf *line, struct err *err)
     return code < 0 ? err_set_errno(err, -code, "summary file '%s'", path) : 0;
 }
 
+/* Counters of the kernel may step back a little: then nothing is known. */
+static void set_steal(const struct report *r, struct noise *noise)
+{
+    const int64_t busy_ns = r->cpu_end.busy_ns - r->cpu_begin.busy_ns;
+    const int64_t steal_ns = r->cpu_end.steal_ns - r->cpu_begin.steal_ns;
+    if (steal_ns >= 0 && busy_ns >= steal_ns) {
+        noise->busy_ns = busy_ns;
+        noise->steal_ns = steal_ns;
+    }
+}
+
 int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, size_t n,
                    struct err *err)
 {
-    const struct host_throttling throttling = host_throttling("");
-    s->throttled_ns = throttling.time_ns - r->throttling_begin.time_ns;
-    s->throttled_periods = throttling.periods - r->throttling_begin.periods;
-    s->max_rss_bytes = host_max_rss_bytes();
+    s->throttled_ns = r->throttling_end.time_ns - r->throttling_begin.time_ns;
+    s->throttled_periods = r->throttling_end.periods - r->throttling_begin.periods;
+    set_steal(r, &s->noise);
+    report_aside_begin(r); /* the last look at the peak */
+    s->max_rss_bytes = r->max_rss_bytes;
     memcpy(s->environment_digest, r->environment_digest, sizeof(s->environment_digest));
     struct buf line = BUF_INIT;
     record_write_summary(&line, &r->who, s, step_ns, n);

@@ -21,7 +21,10 @@ struct report {
     pthread_mutex_t mutex;    /* stdout and `failed` */
     bool failed;
     char environment_digest[65];
-    struct host_throttling throttling_begin; /* set at the barrier */
+    /* Of the machine, at the barrier and at the end of the measured steps. */
+    struct host_throttling throttling_begin, throttling_end;
+    struct host_cpu_time cpu_begin, cpu_end;
+    uint64_t max_rss_bytes;
 };
 
 void report_init(struct report *r, const struct role_env *e);
@@ -30,8 +33,13 @@ void report_done(struct report *r);
  * write to stdout, such as -EPIPE or -ENOSPC. */
 int report_start(struct report *r, const struct role_env *e, struct err *err);
 int report_step(struct report *r, const struct record_step *step, struct err *err);
-/* Call it at the barrier: throttling is counted from here on. */
+/* Call it at the barrier: throttling and steal are counted from here on, */
 void report_barrier(struct report *r);
+/* and at the end of the last measured step: until here. */
+void report_measured(struct report *r);
+/* Call it around what is no part of the training: its memory does not count as peak. */
+void report_aside_begin(struct report *r);
+void report_aside_end(void);
 /* Fills in what the machine reports (throttling, max RSS, digest) and writes
  * the summary record. */
 int report_summary(struct report *r, struct summary *s, const int64_t *step_ns, size_t n,

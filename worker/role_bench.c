@@ -12,7 +12,6 @@
 #include "base/str.h"
 #include "config.h"
 #include "worker/bench.h"
-#include "worker/host/host.h"
 #include "worker/kernels/blas.h"
 #include "worker/role.h"
 
@@ -96,6 +95,13 @@ static json_t *spread_json(const double *sorted, size_t n)
     return json_pack("[f, f]", sorted[0], sorted[n - 1]);
 }
 
+static json_t *probe_json(const struct bench_result *r)
+{
+    return json_pack("{s:I, s:I, s:f, s:f}", "spins_per_s", (json_int_t)r->noise.spins_per_s,
+                     "copy_bytes_per_s", (json_int_t)r->noise.copy_bytes_per_s, "ms", r->probe_ms,
+                     "cpu_ms", r->probe_cpu_ms);
+}
+
 static int print_json(const struct command *c, const struct bench_result *r)
 {
     const struct bench_params *p = &c->params;
@@ -108,13 +114,14 @@ static int print_json(const struct command *c, const struct bench_result *r)
         bench_median(r->samples_per_s, r->steps), "samples_per_cpu_s",
         bench_median(r->samples_per_cpu_s, r->steps), "samples_per_s_range",
         spread_json(r->samples_per_s, r->steps), "samples_per_cpu_s_range",
-        spread_json(r->samples_per_cpu_s, r->steps), "peak_rss_bytes",
-        (json_int_t)host_max_rss_bytes(), "model_bytes", (json_int_t)r->model_bytes, "loss_nats",
-        r->loss_nats, "cpu_features", cpu_features(), "kernels", r->isa, "blas", blas_config(),
-        "blas_core", blas_core(), "update_cpu_ms", r->update_cpu_ms);
+        spread_json(r->samples_per_cpu_s, r->steps), "peak_rss_bytes", (json_int_t)r->max_rss_bytes,
+        "model_bytes", (json_int_t)r->model_bytes, "loss_nats", r->loss_nats, "cpu_features",
+        cpu_features(), "kernels", r->isa, "blas", blas_config(), "blas_core", blas_core(),
+        "update_cpu_ms", r->update_cpu_ms);
     int code = EXIT_WORKER_RESOURCE;
     if (o != NULL && json_object_set_new(o, "source", json_string(build_source())) == 0 &&
         json_object_set_new(o, "layers", layers_json(r)) == 0 &&
+        json_object_set_new(o, "probe", probe_json(r)) == 0 &&
         json_dumpf(o, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF && fflush(stdout) == 0) {
         code = EXIT_OK;
     }
@@ -143,7 +150,7 @@ static int print_text(const struct command *c, const struct bench_result *r)
            bench_median(r->samples_per_s, r->steps), bench_median(r->samples_per_cpu_s, r->steps),
            r->samples_per_cpu_s[0], r->samples_per_cpu_s[r->steps - 1]);
     printf("kernels %s, OpenBLAS core %s, peak %.0f MB\n\n", r->isa, blas_core(),
-           (double)host_max_rss_bytes() / 1e6);
+           (double)r->max_rss_bytes / 1e6);
     printf("%-10s %9s %9s %9s %9s %9s %9s\n", "CPU ms", "forward", "bwd data", "bwd wght", "passes",
            "other", "sum");
     for (uint32_t i = 0; i < r->n_layers; i++) {
@@ -154,6 +161,10 @@ static int print_text(const struct command *c, const struct bench_result *r)
     }
     print_row("all", sums);
     printf("%-10s %59.2f\n", "Adam", r->update_cpu_ms);
+    printf("\nprobe of the machine: %.0f million spins/s, copies %.1f GB/s; took %.0f ms (CPU %.0f "
+           "ms)\n",
+           (double)r->noise.spins_per_s / 1e6, (double)r->noise.copy_bytes_per_s / 1e9, r->probe_ms,
+           r->probe_cpu_ms);
     return fflush(stdout) == 0 ? EXIT_OK : EXIT_WORKER_RESOURCE;
 }
 

@@ -85,8 +85,10 @@ static int serve(const struct role_env *e, struct report *report, int listen_fd)
     struct ps_server_stats stats = {0};
     struct fault fault;
     int code = EXIT_OK;
-    report_barrier(report); /* a server counts throttling before the barrier, too */
-    if (ps_server_run(&p, listen_fd, &stats, &fault, &err) < 0) {
+    report_barrier(report); /* a server counts throttling and steal before the barrier, too */
+    const int served = ps_server_run(&p, listen_fd, &stats, &fault, &err);
+    report_measured(report);
+    if (served < 0) {
         char peer[32];
         frame_id_name(&fault.peer, peer);
         code = report_error(report, fault.exit_code, fault.has_peer ? peer : NULL, err.msg, NULL);

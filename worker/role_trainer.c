@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "worker/comm/exchange_ps.h"
 #include "worker/data/dataset.h"
+#include "worker/host/probe.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"
 #include "worker/report.h"
@@ -229,6 +230,19 @@ static void count_step(struct trainer *t, const struct record_step *record)
     s->cpu_ns = clock_process_cpu_ns() - t->barrier_cpu_ns;
 }
 
+/* Trainer 0 alone looks at the machine, while the others of the gang wait: at the barrier, which it has not
+ * reached, and after the last step, when all have their parameters. Without warm-up others may still start. */
+static void probe(const struct trainer *t, struct noise_probe *ret)
+{
+    const struct role_env *e = t->env;
+    if (e->index == 0 && (e->warmup_steps > 0 || e->exchange == EXCHANGE_NONE)) {
+        const struct probe_limits limits = probe_limits_of("");
+        report_aside_begin(t->report);
+        probe_run(&limits, ret);
+        report_aside_end();
+    }
+}
+
 static int train(struct trainer *t, struct err *err)
 {
     const struct role_env *e = t->env;
@@ -237,6 +251,7 @@ static int train(struct trainer *t, struct err *err)
     for (uint64_t step = 0; step < all; step++) {
         struct record_step record;
         if (step == warmup) {
+            probe(t, &t->summary.noise.before);
             int r = t->exchange->ops->barrier(t->exchange, err);
             if (r < 0) {
                 return r;
@@ -260,6 +275,8 @@ static int train(struct trainer *t, struct err *err)
             return r;
         }
     }
+    report_measured(t->report);
+    probe(t, &t->summary.noise.after);
     return t->exchange->ops->goodbye(t->exchange, err);
 }
 

@@ -195,6 +195,31 @@ static void set_source(json_t *object, const struct summary_source *source)
     json_object_set_new(object, "log", o);
 }
 
+static void set_probe(json_t *object, const char *key, const struct noise_probe *probe)
+{
+    if (probe->spins_per_s > 0) {
+        json_t *o = json_object();
+        set_count(o, "spins_per_s", probe->spins_per_s);
+        set_count(o, "copy_bytes_per_s", probe->copy_bytes_per_s);
+        json_object_set_new(object, key, o);
+    }
+}
+
+static void set_noise(json_t *object, const struct noise *noise)
+{
+    json_t *o = json_object();
+    set_probe(o, "before", &noise->before);
+    set_probe(o, "after", &noise->after);
+    if (noise->busy_ns > 0) {
+        set_time(o, "busy_ns", noise->busy_ns);
+        set_time(o, "steal_ns", noise->steal_ns);
+    }
+    if (json_object_size(o) > 0) {
+        json_object_set(object, "noise", o);
+    }
+    json_decref(o);
+}
+
 void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,
                           const int64_t *step_ns, size_t n)
 {
@@ -227,6 +252,7 @@ void record_write_summary(struct buf *out, const struct record_who *who, const s
         set_time(last, "wait_ns", s->last.wait_ns);
         json_object_set_new(o, "last", last);
     }
+    set_noise(o, &s->noise);
     if (n != 0) {
         set_series(o, step_ns, n);
     }

@@ -82,6 +82,20 @@ struct summary_last {
     int64_t wait_ns;  /* since all others' gradients were there, of these steps together */
 };
 
+/* What a probe of the machine found (worker/host/probe.h). Figures of one machine compare with each other
+ * only. */
+struct noise_probe {
+    uint64_t spins_per_s; /* of a loop that needs nothing but the core's clock; 0: nobody probed */
+    uint64_t copy_bytes_per_s; /* 0: no copy was done in its time, the machine was that busy */
+};
+/* What else there was on the machine while the steps were measured. */
+struct noise {
+    struct noise_probe before, after; /* the measured steps */
+    /* Of the CPUs that the replica may use, in the measured steps: the time in which they had work, and
+     * what of it the hypervisor gave to others. busy_ns 0: not known. */
+    int64_t busy_ns, steal_ns;
+};
+
 struct summary {
     uint64_t samples;
     int64_t duration_ns; /* barrier to the end of the last measured step */
@@ -101,6 +115,7 @@ struct summary {
     double *series_us; /* owned; NULL if n_series is 0 */
     struct summary_source source;
     struct summary_last last;
+    struct noise noise;
 };
 void summary_done(struct summary *s);
 

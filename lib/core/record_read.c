@@ -240,6 +240,37 @@ static int read_last(const json_t *o, struct summary_last *last, struct err *err
     return 0;
 }
 
+static int read_probe(const json_t *noise, const char *key, struct noise_probe *probe,
+                      struct err *err)
+{
+    json_t *object = NULL;
+    int r = get_object(noise, key, OPTIONAL, &object, err);
+    if (r < 0 || object == NULL) {
+        return r;
+    }
+    if ((r = get_u64(object, "spins_per_s", REQUIRED, &probe->spins_per_s, err)) < 0 ||
+        (r = get_u64(object, "copy_bytes_per_s", REQUIRED, &probe->copy_bytes_per_s, err)) < 0) {
+        return err_wrap(err, r, "'%s'", key);
+    }
+    return 0;
+}
+
+static int read_noise(const json_t *o, struct noise *noise, struct err *err)
+{
+    json_t *object = NULL;
+    int r = get_object(o, "noise", OPTIONAL, &object, err);
+    if (r < 0 || object == NULL) {
+        return r;
+    }
+    if ((r = read_probe(object, "before", &noise->before, err)) < 0 ||
+        (r = read_probe(object, "after", &noise->after, err)) < 0 ||
+        (r = get_time(object, "busy_ns", OPTIONAL, &noise->busy_ns, err)) < 0 ||
+        (r = get_int(object, "steal_ns", OPTIONAL, 0, noise->busy_ns, &noise->steal_ns, err)) < 0) {
+        return err_wrap(err, r, "'noise'");
+    }
+    return 0;
+}
+
 static int read_summary(const json_t *o, struct summary *s, struct err *err)
 {
     int r;
@@ -267,6 +298,7 @@ static int read_summary(const json_t *o, struct summary *s, struct err *err)
     }
     r = read_source(o, &s->source, err);
     r = r < 0 ? r : read_last(o, &s->last, err);
+    r = r < 0 ? r : read_noise(o, &s->noise, err);
     return r < 0 ? r : read_series(o, s, err);
 }
 

@@ -16,6 +16,11 @@ double summary_throughput(const struct summary *s)
     return (double)s->samples / ((double)s->duration_ns / NS_PER_S);
 }
 
+bool noise_is_known(const struct noise *n)
+{
+    return n->before.spins_per_s > 0 || n->after.spins_per_s > 0 || n->busy_ns > 0;
+}
+
 static int refuse(struct err *err, const char *why)
 {
     return err_set(err, EPROTO, SUMMARY_REFUSED ": %s", why);

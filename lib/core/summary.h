@@ -15,6 +15,9 @@ const char *summary_fault(const struct summary *s);
 /* samples / duration, in samples/s, of a summary without a fault. */
 double summary_throughput(const struct summary *s);
 
+/* Did the replica look at the machine? */
+bool noise_is_known(const struct noise *n);
+
 /* The summary in a line that the store keeps of this replica; it may have a fault. Its series are
  * the caller's: summary_done(). -ENODATA: line is NULL; -EPROTO: damaged, another record, or
  * another replica's. err continues a sentence that begins with the replica: SUMMARY_MISSING or

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/student.h"
+#include "result/noise.h"
 #include "result/significance.h"
 
 #define MAX_NAMED 5 /* points named in one warning; the rest is counted */
@@ -35,6 +36,7 @@ const char *warning_code_to_string(enum warning_code code)
         [WARNING_NON_MONOTONIC_TIME] = "NonMonotonicTime",
         [WARNING_SLOW_NODE] = "SlowNode",
         [WARNING_MIXED_UNITS] = "MixedUnits",
+        [WARNING_NOISY_TRIAL] = "NoisyTrial",
     };
     return names[code];
 }
@@ -415,6 +417,25 @@ static void lint_units(struct result *r)
     }
 }
 
+/* The worst one by name; the JSON has the probes of all. */
+static void lint_noise(struct result *r)
+{
+    struct noisy_trials noisy;
+    noisy_trials_find(r, &noisy);
+    if (noisy.list.len > 0) {
+        struct buf text = BUF_INIT;
+        noisy_trial_describe(&noisy.list.items[0], &text);
+        if (noisy.list.len > 1) {
+            buf_printf(&text, "; %zu more trial%s noisy", noisy.list.len - 1,
+                       noisy.list.len == 2 ? " was" : "s were");
+        }
+        warn(r, WARNING_NOISY_TRIAL, "%s; benchctl describe has the probes of each",
+             buf_cstr(&text));
+        buf_done(&text);
+    }
+    noisy_trials_done(&noisy);
+}
+
 void result_lint(struct result *r)
 {
     lint_rehearsal(r);
@@ -429,4 +450,5 @@ void result_lint(struct result *r)
     lint_time(r);
     lint_slow_nodes(r);
     lint_units(r);
+    lint_noise(r);
 }

@@ -86,6 +86,7 @@ enum warning_code {
     WARNING_NON_MONOTONIC_TIME,
     WARNING_SLOW_NODE,
     WARNING_MIXED_UNITS,
+    WARNING_NOISY_TRIAL,
 };
 struct warning {
     enum warning_code code;

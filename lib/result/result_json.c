@@ -6,6 +6,7 @@
 
 #include "core/json_field.h"
 #include "core/placement.h"
+#include "core/summary.h"
 #include "result/curves_json.h"
 #include "result/lint.h"
 #include "result/resources.h"
@@ -56,6 +57,27 @@ static json_t *source_to_json(const struct summary_source *s)
     return o;
 }
 
+static json_t *probe_to_json(const struct noise_probe *p)
+{
+    if (p->spins_per_s == 0) {
+        return json_null();
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "spinsPerS", count(p->spins_per_s));
+    json_object_set_new(o, "copyBytesPerS", count(p->copy_bytes_per_s));
+    return o;
+}
+
+static json_t *noise_to_json(const struct noise *n)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "before", probe_to_json(&n->before));
+    json_object_set_new(o, "after", probe_to_json(&n->after));
+    json_object_set_new(o, "busyNs", json_integer(n->busy_ns));
+    json_object_set_new(o, "stealNs", json_integer(n->steal_ns));
+    return o;
+}
+
 static json_t *summary_to_json(const struct summary *s)
 {
     json_t *phases = json_object();
@@ -79,6 +101,9 @@ static json_t *summary_to_json(const struct summary *s)
         json_text_or_null(s->environment_digest[0] == '\0' ? NULL : s->environment_digest));
     if (s->source.rule[0] != '\0') {
         json_object_set_new(o, "log", source_to_json(&s->source));
+    }
+    if (noise_is_known(&s->noise)) {
+        json_object_set_new(o, "noise", noise_to_json(&s->noise));
     }
     return o;
 }

@@ -229,6 +229,7 @@ static struct summary worst_summary(void)
         .cpu_ns = INT64_MAX,
         .environment_digest = "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
         .last = {UINT32_MAX, UINT32_MAX, INT64_MAX},
+        .noise = {{INT64_MAX, INT64_MAX}, {INT64_MAX, INT64_MAX}, INT64_MAX, INT64_MAX},
         .source = {.unit = UNIT_SAMPLES, .accuracy_last = -2.2250738585072014e-308},
     };
     memset(s.source.rule, 'r', sizeof(s.source.rule) - 1);
@@ -261,6 +262,7 @@ static void worst_numbers_fit_the_termination_message(void **state)
         assert_string_equal(r.summary.source.rule, s.source.rule);
         assert_string_equal(r.summary.source.method, s.source.method);
         assert_memory_equal(&r.summary.last, &s.last, sizeof(s.last));
+        assert_memory_equal(&r.summary.noise, &s.noise, sizeof(s.noise));
         record_done(&r);
         buf_done(&out);
         free(ns);
@@ -339,6 +341,7 @@ static void numbers_come_back_bit_for_bit(void **state)
 
 #define HEAD "{\"benchd\":1,\"type\":\"step\",\"role\":\"trainer\",\"index\":0,\"attempt\":0"
 #define STEP HEAD ",\"step\":0,\"t_ns\":1,\"step_ns\":1,\"samples\":1"
+#define PROBE "{\"spins_per_s\":3,\"copy_bytes_per_s\":4}"
 #define SUM                                                                                        \
     "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,\"attempt\":0,"           \
     "\"samples\":1,\"duration_ns\":1,\"steps\":1"
@@ -405,6 +408,16 @@ static void lines_of_others_pass_and_damaged_ones_are_named(void **state)
         {"digest with a capital letter",
          SUM ",\"environment_digest\":\"A" DIGEST_HALF DIGEST_HALF_BUT_ONE "\"}", -EPROTO,
          "64 hex"},
+        {"noise",
+         SUM ",\"noise\":{\"before\":" PROBE ",\"after\":" PROBE ",\"busy_ns\":5,\"steal_ns\":5}}",
+         1, NULL},
+        {"noise of a server: nobody probed", SUM ",\"noise\":{\"busy_ns\":5,\"steal_ns\":0}}", 1,
+         NULL},
+        {"half a probe", SUM ",\"noise\":{\"after\":{\"spins_per_s\":3}}}", -EPROTO,
+         "'noise': 'after': 'copy_bytes_per_s' is missing"},
+        {"more stolen than wanted", SUM ",\"noise\":{\"busy_ns\":5,\"steal_ns\":6}}", -EPROTO,
+         "'noise': 'steal_ns' is 6, not in 0..5"},
+        {"noise is no object", SUM ",\"noise\":[]}", -EPROTO, "'noise' is not an object"},
         {"series", SUM ",\"series\":{\"k\":1,\"n\":1,\"min\":0,\"data\":\"AAA=\"}}", 1, NULL},
         {"series of none", SUM ",\"series\":{\"k\":1,\"n\":0,\"min\":0,\"data\":\"\"}}", -EPROTO,
          "'series': 'n' is 0"},

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/placement.h"
 #include "result_fixture.h"
 
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
@@ -253,6 +254,98 @@ static void units_that_differ(void **state)
     fixture_done(&f);
 }
 
+/* What the machine was like around a trial: shares of the usual. */
+struct look {
+    uint32_t point, trial;
+    double clock_before, clock_after, copy_before, copy_after;
+    double steal;
+};
+
+static void put_noise(struct attempt_row *row, const struct look *look, const char *node)
+{
+    struct summary s = {.samples = 128, .duration_ns = 1000000000, .steps = 8};
+    s.noise = (struct noise){
+        .before = {(uint64_t)llrint(7e8 * look->clock_before),
+                   (uint64_t)llrint(5e9 * look->copy_before)},
+        .after = {(uint64_t)llrint(7e8 * look->clock_after),
+                  (uint64_t)llrint(5e9 * look->copy_after)},
+        .busy_ns = 2000000000,
+        .steal_ns = llrint(2e9 * look->steal),
+    };
+    vec_each (struct replica_row, r, &row->replicas) {
+        if (r->id.role == ROLE_TRAINER && r->id.index == 0) {
+            fixture_say(row, (size_t)(r - row->replicas.items), &s);
+            free(r->environment_json);
+            r->environment_json = placement_add(NULL, node, NULL);
+        }
+    }
+}
+
+static void a_machine_that_was_not_itself(void **state)
+{
+    (void)state;
+#define MORE "; benchctl describe has the probes of each"
+    static const struct {
+        const char *name;
+        struct look looks[2]; /* of 12 trials; the others are as usual */
+        uint32_t n_trials;
+        bool has_slow_node; /* point 3 ran on a node that is half as fast */
+        const char *message;
+    } rows[] = {
+        {"quiet", {{3, 2, 0.96, 1.04, 0.8, 1.2, 0.019}, {1, 0, 1, 1, 1, 1, 0}}, 3, false, NULL},
+        {"a clock that was slow before",
+         {{3, 2, 0.88, 1, 1, 1, 0}, {1, 0, 1, 1, 1, 1, 0}},
+         3,
+         false,
+         "trial 2 of point 3: clock 12% below the run's median before it began" MORE},
+        {"a clock that was fast after, and another trial",
+         {{3, 2, 1, 1.2, 1, 1, 0}, {1, 0, 1, 0.93, 1, 1, 0}},
+         3,
+         false,
+         "trial 2 of point 3: clock 20% above the run's median after it ended; 1 more trial was "
+         "noisy" MORE},
+        {"memory",
+         {{0, 1, 1, 1, 1, 0.5, 0}, {1, 0, 1, 1, 1, 1, 0}},
+         3,
+         false,
+         "trial 1 of point 0: memory copies 50% below the run's median after it ended" MORE},
+        {"no copy at all",
+         {{0, 1, 1, 1, 0, 1, 0}, {1, 0, 1, 1, 1, 1, 0}},
+         3,
+         false,
+         "trial 1 of point 0: the machine was too busy for one copy before it began" MORE},
+        {"steal",
+         {{0, 1, 1, 1, 1, 1, 0.07}, {1, 0, 1, 1, 1, 1, 0.03}},
+         3,
+         false,
+         "trial 1 of point 0: the hypervisor took 7% of the time in which its CPUs had work; 1 "
+         "more trial was "
+         "noisy" MORE},
+        {"a slow node is no noise", {{0, 1, 1, 1, 1, 1, 0}, {1, 0, 1, 1, 1, 1, 0}}, 3, true, NULL},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 3}\n", 16);
+        for (uint32_t p = 0; p < 4; p++) {
+            for (uint32_t t = 0; t < rows[i].n_trials; t++) {
+                struct look look = {p, t, 1, 1, 1, 1, 0};
+                for (size_t k = 0; k < 2; k++) {
+                    const struct look *other = &rows[i].looks[k];
+                    look = other->point == p && other->trial == t ? *other : look;
+                }
+                const bool is_slow = rows[i].has_slow_node && p == 3;
+                if (is_slow) {
+                    look = (struct look){p, t, 0.5, 0.5, 0.5, 0.5, 0};
+                }
+                put_noise(fixture_throughput(&f, p, t, 128), &look, is_slow ? "slow" : "fast");
+            }
+        }
+        check(fixture_build(&f, RUN_SUCCEEDED), WARNING_NOISY_TRIAL, rows[i].message);
+        fixture_done(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +354,7 @@ int main(void)
         cmocka_unit_test(steps_that_still_fall),
         cmocka_unit_test(time_that_runs_backwards),
         cmocka_unit_test(units_that_differ),
+        cmocka_unit_test(a_machine_that_was_not_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

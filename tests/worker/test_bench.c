@@ -70,6 +70,9 @@ static void document(void **state)
     assert_non_null(strstr(json_string_value(json_object_get(o, "blas")), "OpenBLAS"));
     assert_true(json_is_string(json_object_get(o, "blas_core")));
     assert_true(json_is_string(json_object_get(o, "cpu_features")));
+    const json_t *probe = json_object_get(o, "probe");
+    assert_true(number(probe, "spins_per_s") > 0 && number(probe, "copy_bytes_per_s") >= 0);
+    assert_true(number(probe, "cpu_ms") > 0 && number(probe, "cpu_ms") < 250); /* two a replica */
     json_decref(o);
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "worker/host/host.h"
@@ -26,10 +27,25 @@ struct machine {
     const char *environment; /* the keys that the files decide, as JSON */
     int64_t throttled_ns;
     uint64_t throttled_periods;
+    struct host_cpu_time cpu;
 };
 
 /* clang-format off */
 static const struct machine rows[] = {
+    {"steal of the CPUs that the process may use: 2 and 10, not 1",
+     {{"/proc/self/status", "Cpus_allowed_list:\t2,8-10\n"},
+      {"/proc/stat", "cpu  900 900 900 900 900 900 900 900 900 900\n"
+                     "cpu1 900 900 900 900 900 900 900 900 900 900\n"
+                     "cpu2 10 2 30 4000 500 6 7 8 10 2\ncpu10 1 0 0 9 9 0 0 1 1 0\nintr 5\ncpu9 1 1 1 1 1 1 1 1\n"}},
+     "{\"cpuset\": \"2,8-10\"}", 0, 0, {650000000, 90000000}},
+    {"a kernel without steal",
+     {{"/proc/self/status", "Cpus_allowed_list:\t0\n"}, {"/proc/stat", "cpu0 10 2 30 4000\n"}}, "{}", 0, 0, {0, 0}},
+    {"damaged counts",
+     {{"/proc/self/status", "Cpus_allowed_list:\t0-,x\n"},
+      {"/proc/stat", "cpu0 9223372036854775807 2 -30 4000 0 0 0 9\ncpu"}}, "{}", 0, 0, {0, 0}},
+    {"counts that overflow",
+     {{"/proc/self/status", "Cpus_allowed_list:\t0\n"},
+      {"/proc/stat", "cpu0 9223372036854775807 2 30 4000 0 0 0 9\n"}}, "{}", 0, 0, {0, 0}},
     {"cgroup v2, limits in the own group",
      {{"/proc/self/cgroup", "0::/kubepods/pod7\n"},
       {"/sys/fs/cgroup/kubepods/pod7/cpu.max", "150000 100000\n"},
@@ -138,6 +154,9 @@ static void machines(void **state)
         const struct host_throttling throttling = host_throttling(root);
         assert_int_equal(throttling.time_ns, rows[i].throttled_ns);
         assert_int_equal(throttling.periods, rows[i].throttled_periods);
+        const struct host_cpu_time cpu = host_cpu_time(root);
+        assert_int_equal(cpu.busy_ns, rows[i].cpu.busy_ns);
+        assert_int_equal(cpu.steal_ns, rows[i].cpu.steal_ns);
         free(text);
         json_decref(got);
         json_decref(want);
@@ -161,11 +180,27 @@ static void digest_and_memory(void **state)
     assert_true(host_max_rss_bytes() > 100000);
 }
 
+/* What is aside of the training is no part of its peak. */
+static void forgotten_peak(void **state)
+{
+    (void)state;
+    const size_t aside = (size_t)256 << 20;
+    char *p = mmap(NULL, aside, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(p != MAP_FAILED);
+    memset(p, 1, aside);
+    assert_int_equal(munmap(p, aside), 0);
+    const uint64_t with_bytes = host_max_rss_bytes();
+    assert_true(with_bytes > aside);
+    host_forget_max_rss();
+    assert_true(host_max_rss_bytes() < with_bytes - aside / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(machines),
         cmocka_unit_test(digest_and_memory),
+        cmocka_unit_test(forgotten_peak),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

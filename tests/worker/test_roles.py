@@ -165,6 +165,10 @@ def alone(tap):
     tap.equal((6, 3, 0), (summary["samples"], summary["steps"], summary["bytes_tx"]), "alone: totals")
     tap.equal(records[-2]["t_ns"], summary["duration_ns"], "alone: the clock ends with the last step")
     times(tap, records[1:-1], summary, took_s)
+    noise = summary["noise"]
+    tap.equal([], [when for when in ("before", "after")
+                   if not (noise[when]["spins_per_s"] > 0 <= noise[when]["copy_bytes_per_s"])], "alone: probed twice")
+    tap.ok(0 <= noise.get("steal_ns", 0) <= noise.get("busy_ns", 0), "alone: steal is a part of the busy time", noise)
 
 
 def main():

@@ -196,7 +196,7 @@ static void set_cpu_limit(json_t *o, const char *root)
                                          : json_null());
 }
 
-static void set_memory_limit(json_t *o, const char *root)
+int64_t host_memory_limit_bytes(const char *root)
 {
     _cleanup_(freep) char *text = read_cgroup(root, "", "memory.max");
     if (text == NULL) {
@@ -207,9 +207,15 @@ static void set_memory_limit(json_t *o, const char *root)
         text[strcspn(text, "\n")] = '\0';
     }
     /* Without a limit v1 reports the largest number of whole pages. */
-    bool is_limited = text != NULL && parse_i64_in(text, 1, INT64_MAX / 2, &bytes) == 0;
+    const bool is_limited = text != NULL && parse_i64_in(text, 1, INT64_MAX / 2, &bytes) == 0;
+    return is_limited ? bytes : 0;
+}
+
+static void set_memory_limit(json_t *o, const char *root)
+{
+    const int64_t bytes = host_memory_limit_bytes(root);
     (void)json_object_set_new(o, "cgroup_memory_limit",
-                              is_limited ? json_integer(bytes) : json_null());
+                              bytes > 0 ? json_integer(bytes) : json_null());
 }
 
 /* The same governor on all CPUs as a rule; where not, "performance and powersave" in the order in
@@ -300,10 +306,86 @@ struct host_throttling host_throttling(const char *root)
     return (struct host_throttling){.time_ns = time * unit_ns, .periods = (uint64_t)periods};
 }
 
+/* Is the CPU in a list such as "0-3,8"? */
+static bool has_cpu(const char *list, int64_t cpu)
+{
+    while (list != NULL && *list != '\0') {
+        const size_t len = strcspn(list, ","), first_len = strcspn(list, "-,");
+        _cleanup_(freep) char *first = xstrndup(list, first_len);
+        _cleanup_(freep) char *last =
+            first_len < len ? xstrndup(list + first_len + 1, len - first_len - 1) : xstrdup(first);
+        int64_t from, to;
+        if (parse_i64_in(first, 0, INT32_MAX, &from) < 0 ||
+            parse_i64_in(last, 0, INT32_MAX, &to) < 0) {
+            return false;
+        }
+        if (cpu >= from && cpu <= to) {
+            return true;
+        }
+        list += len + (list[len] == ',');
+    }
+    return false;
+}
+
+/* Adds a line of /proc/stat, "cpu7 user nice system idle iowait irq softirq steal guest guest_nice", in ticks;
+ * guest time is in user and nice. A line that is none of a CPU in `cpus` adds nothing. */
+static void add_cpu_line(const char *line, size_t len, const char *cpus, struct host_cpu_time *sum,
+                         int64_t tick_ns)
+{
+    enum { IDLE = 3, IOWAIT = 4, STEAL = 7, KNOWN = 8 };
+    _cleanup_(freep) char *text = xstrndup(line, len);
+    char *rest = text;
+    const char *name = strsep(&rest, " ");
+    int64_t cpu, busy = 0, steal = 0;
+    if (strncmp(name, "cpu", 3) != 0 || parse_i64_in(name + 3, 0, INT32_MAX, &cpu) < 0 ||
+        !has_cpu(cpus, cpu)) {
+        return;
+    }
+    for (int i = 0; i < KNOWN; i++) {
+        const char *word = strsep(&rest, " ");
+        int64_t ticks;
+        if (word == NULL || parse_i64_in(word, 0, INT64_MAX / CPUS_MAX / tick_ns, &ticks) < 0) {
+            return;
+        }
+        busy += i == IDLE || i == IOWAIT ? 0 : ticks;
+        steal += i == STEAL ? ticks : 0;
+    }
+    sum->busy_ns += busy * tick_ns;
+    sum->steal_ns += steal * tick_ns;
+}
+
+struct host_cpu_time host_cpu_time(const char *root)
+{
+    struct host_cpu_time sum = {0};
+    const long ticks_per_s = sysconf(_SC_CLK_TCK);
+    _cleanup_(freep) char *status = read_text(root, "/proc/self/status");
+    _cleanup_(freep) char *cpus = find_line(status, "Cpus_allowed_list:", "\t ");
+    _cleanup_(freep) char *stat = read_text(root, "/proc/stat");
+    for (const char *line = stat; line != NULL && *line != '\0' && ticks_per_s > 0;) {
+        const size_t len = strcspn(line, "\n");
+        if (strncmp(line, "cpu", 3) != 0) {
+            break; /* those of CPUs come first */
+        }
+        add_cpu_line(line, len, cpus, &sum, 1000000000 / ticks_per_s);
+        line += len + (line[len] == '\n');
+    }
+    return sum;
+}
+
 uint64_t host_max_rss_bytes(void)
 {
     struct rusage u;
     return getrusage(RUSAGE_SELF, &u) == 0 ? (uint64_t)u.ru_maxrss * 1024 : 0;
+}
+
+void host_forget_max_rss(void)
+{
+    const int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        const ssize_t n = write(fd, "5", 1);
+        (void)n; /* without it the peak includes what was before */
+        (void)close(fd);
+    }
 }
 
 void host_digest(const json_t *environment, char ret[static 65])

@@ -17,7 +17,18 @@ struct host_throttling {
     uint64_t periods; /* scheduling periods in which it was stopped */
 };
 struct host_throttling host_throttling(const char *root);
+/* How long the CPUs that this process may use (its Cpus_allowed_list) have had work so far, and what of it
+ * the hypervisor gave to others, by /proc/stat; both 0 where it does not say. */
+struct host_cpu_time {
+    int64_t busy_ns; /* with steal_ns */
+    int64_t steal_ns;
+};
+struct host_cpu_time host_cpu_time(const char *root);
+/* Memory that the cgroup allows; 0: no limit. */
+int64_t host_memory_limit_bytes(const char *root);
 /* Peak resident memory of this process. */
 uint64_t host_max_rss_bytes(void);
+/* From now on the peak is that of what follows. Where the kernel refuses, it stays. */
+void host_forget_max_rss(void);
 /* SHA-256 of the environment's canonical text (record_environment_canonical), in hex. */
 void host_digest(const json_t *environment, char ret[static 65]);

@@ -1,0 +1,186 @@
+/* See noise.h. */
+#include "result/noise.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "result/stats.h"
+
+/* Ticks are 10 ms long, so a share of less time than this is no share. */
+#define STEAL_MIN_BUSY_NS INT64_C(1000000000)
+
+struct probed { /* a trial and what its replica found */
+    uint32_t point, trial;
+    const char *node; /* borrowed; "": not said */
+    const struct noise *noise;
+};
+
+const struct replica_result *trial_prober(const struct trial_result *t)
+{
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        const struct replica_result *r = &t->replicas[i];
+        if (r->has_summary &&
+            (r->summary.noise.before.spins_per_s > 0 || r->summary.noise.after.spins_per_s > 0)) {
+            return r;
+        }
+    }
+    return NULL;
+}
+
+double trial_steal_ratio(const struct trial_result *t)
+{
+    double most = NAN;
+    for (size_t i = 0; i < t->n_replicas; i++) {
+        const struct noise *n = &t->replicas[i].summary.noise;
+        if (t->replicas[i].has_summary && n->busy_ns >= STEAL_MIN_BUSY_NS) {
+            most = fmax(most, (double)n->steal_ns / (double)n->busy_ns); /* passes NaN over */
+        }
+    }
+    return most;
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const struct probed *x = a, *y = b;
+    const int order = strcmp(x->node, y->node);
+    return order != 0             ? order
+           : x->point != y->point ? (x->point > y->point) - (x->point < y->point)
+                                  : (x->trial > y->trial) - (x->trial < y->trial);
+}
+
+static const struct noise nothing;
+
+/* Owned. */
+static struct probed *collect(const struct result *r, size_t *ret_n)
+{
+    size_t n_trials = 0;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        n_trials += r->points[i].n_trials;
+    }
+    struct probed *list = xnew_array(struct probed, n_trials + 1);
+    *ret_n = 0;
+    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
+        for (size_t j = 0; j < r->points[i].n_trials; j++) {
+            const struct trial_result *t = &r->points[i].trials[j];
+            if (t->phase == TRIAL_SUCCEEDED) {
+                const struct replica_result *p = trial_prober(t);
+                const bool is_placed = p != NULL && p->node != NULL;
+                list[(*ret_n)++] = (struct probed){i, t->trial, is_placed ? p->node : "",
+                                                   p == NULL ? &nothing : &p->summary.noise};
+            }
+        }
+    }
+    qsort(list, *ret_n, sizeof(*list), by_node);
+    return list;
+}
+
+static double figure_of(const struct noise *n, enum noise_kind kind, bool is_after)
+{
+    const struct noise_probe *p = is_after ? &n->after : &n->before;
+    return (double)(kind == NOISE_CLOCK ? p->spins_per_s : p->copy_bytes_per_s);
+}
+
+/* Of all probes; NaN: too few to say. */
+static double median_of(const struct probed *list, size_t n, enum noise_kind kind)
+{
+    _cleanup_(freep) double *values = xnew_array(double, 2 * n);
+    size_t n_values = 0;
+    for (size_t i = 0; i < 2 * n; i++) {
+        const double value = figure_of(list[i / 2].noise, kind, i % 2 == 1);
+        if (value > 0) {
+            values[n_values++] = value;
+        }
+    }
+    return n_values < 2 * NOISE_MIN_TRIALS ? NAN : stats_median(values, n_values).value;
+}
+
+static void take_worse(struct noisy_trial *worst, enum noise_kind kind, bool is_after,
+                       double change)
+{
+    static const double bounds[] = {
+        [NOISE_CLOCK] = NOISE_CLOCK_BOUND,
+        [NOISE_COPY] = NOISE_COPY_BOUND,
+        [NOISE_STEAL] = NOISE_STEAL_BOUND,
+    };
+    const double times_bound = fabs(change) / bounds[kind]; /* NaN: never above */
+    if (times_bound > worst->times_bound) {
+        worst->kind = kind;
+        worst->is_after = is_after;
+        worst->change = change;
+        worst->times_bound = times_bound;
+    }
+}
+
+/* The trials of one node. */
+static void judge_node(const struct result *r, const struct probed *list, size_t n,
+                       struct noisy_trials *ret)
+{
+    const double medians[] = {[NOISE_CLOCK] = median_of(list, n, NOISE_CLOCK),
+                              [NOISE_COPY] = median_of(list, n, NOISE_COPY)};
+    for (size_t i = 0; i < n; i++) {
+        const struct trial_result *t = &r->points[list[i].point].trials[list[i].trial];
+        struct noisy_trial worst = {.point = list[i].point, .trial = list[i].trial};
+        for (int k = 0; k < 4; k++) {
+            const enum noise_kind kind = k / 2 == 0 ? NOISE_CLOCK : NOISE_COPY;
+            const bool is_after = k % 2 == 1;
+            if (figure_of(list[i].noise, NOISE_CLOCK, is_after) > 0) { /* it was probed */
+                const double value = figure_of(list[i].noise, kind, is_after);
+                take_worse(&worst, kind, is_after, value / medians[kind] - 1);
+            }
+        }
+        take_worse(&worst, NOISE_STEAL, false, trial_steal_ratio(t));
+        if (worst.times_bound > 1) {
+            *vec_push(&ret->list) = worst;
+        }
+    }
+}
+
+static int worst_first(const void *a, const void *b)
+{
+    const struct noisy_trial *x = a, *y = b;
+    return x->times_bound != y->times_bound
+               ? (x->times_bound < y->times_bound) - (x->times_bound > y->times_bound)
+           : x->point != y->point ? (x->point > y->point) - (x->point < y->point)
+                                  : (x->trial > y->trial) - (x->trial < y->trial);
+}
+
+void noisy_trials_find(const struct result *r, struct noisy_trials *ret)
+{
+    *ret = (struct noisy_trials){0};
+    size_t n = 0;
+    _cleanup_(freep) struct probed *list = collect(r, &n);
+    for (size_t from = 0, to = 0; from < n; from = to) {
+        while (to < n && strcmp(list[from].node, list[to].node) == 0) {
+            to++;
+        }
+        judge_node(r, list + from, to - from, ret);
+    }
+    if (ret->list.len > 0) {
+        qsort(ret->list.items, ret->list.len, sizeof(ret->list.items[0]), worst_first);
+    }
+}
+
+void noisy_trials_done(struct noisy_trials *n)
+{
+    vec_done(&n->list);
+}
+
+void noisy_trial_describe(const struct noisy_trial *t, struct buf *out)
+{
+    const double percent = 100 * fabs(t->change);
+    buf_printf(out, "trial %u of point %u: ", t->trial, t->point);
+    if (t->kind == NOISE_STEAL) {
+        buf_printf(out, "the hypervisor took %.0f%% of the time in which its CPUs had work",
+                   percent);
+        return;
+    }
+    const char *when = t->is_after ? "after it ended" : "before it began";
+    if (t->change <= -1) {
+        buf_printf(out, "the machine was too busy for one copy %s", when);
+        return;
+    }
+    buf_printf(out, "%s %.0f%% %s the run's median %s",
+               t->kind == NOISE_CLOCK ? "clock" : "memory copies", percent,
+               t->change < 0 ? "below" : "above", when);
+}

@@ -1,0 +1,36 @@
+/* Trials on a machine that was not itself: probes before and after each trial (docs/contracts/summary.md) that
+ * lie far from the run's median, and time that the hypervisor took. Pure; called by lint.c. */
+#pragma once
+
+#include "base/vec.h"
+#include "result/result.h"
+
+/* Beyond these a trial is named. A clock hardly differs on a quiet machine, copies do. */
+#define NOISE_CLOCK_BOUND 0.05
+#define NOISE_COPY_BOUND 0.25
+#define NOISE_STEAL_BOUND 0.02
+/* Probed trials on one node, two probes each, or the median says nothing. */
+#define NOISE_MIN_TRIALS 3
+
+enum noise_kind { NOISE_CLOCK, NOISE_COPY, NOISE_STEAL };
+
+struct noisy_trial {
+    uint32_t point, trial;
+    enum noise_kind kind; /* the one that is furthest beyond its bound */
+    bool is_after;        /* the probe's place, unless it is steal */
+    double change; /* of the median, -0.12: 12% below; of NOISE_STEAL, the share that was taken */
+    double times_bound; /* above 1 */
+};
+struct noisy_trials {
+    VEC(struct noisy_trial) list; /* one a trial, the worst first */
+};
+/* Of the trials that succeeded. Probes are compared on one node only, because nodes differ. */
+void noisy_trials_find(const struct result *r, struct noisy_trials *ret);
+void noisy_trials_done(struct noisy_trials *n);
+/* "trial 2 of point 3: clock 12% below the run's median before it began" */
+void noisy_trial_describe(const struct noisy_trial *t, struct buf *out);
+/* Of the replicas' CPUs' busy time, the share that the hypervisor took, of the replica where it was most; NaN:
+ * nobody knows, or there was too little of it. */
+double trial_steal_ratio(const struct trial_result *t);
+/* The replica that probed; NULL: none. */
+const struct replica_result *trial_prober(const struct trial_result *t);

@@ -1,0 +1,108 @@
+/* The probe of the machine: what it costs, where it stops, and what it says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "worker/host/probe.h"
+
+#define S_NS 1e9
+
+/* CPU time, so that a busy machine does not matter: what a replica spends on both of its probes. */
+static void two_cost_less_than_half_a_second(void **state)
+{
+    (void)state;
+    const struct probe_limits limits = probe_limits_of("");
+    assert_true(2 * (limits.spin_ns + limits.copy_ns) < (int64_t)(S_NS / 2));
+    assert_true(limits.copy_bytes <= PROBE_COPY_MAX_BYTES);
+    struct noise_probe before, after;
+    const int64_t begin_ns = clock_process_cpu_ns();
+    probe_run(&limits, &before);
+    probe_run(&limits, &after);
+    const int64_t cost_ns = clock_process_cpu_ns() - begin_ns;
+    print_message("# two probes: %.1f ms of CPU time, %.0f million spins/s, %.2f GB/s\n",
+                  (double)cost_ns / 1e6, (double)after.spins_per_s / 1e6,
+                  (double)after.copy_bytes_per_s / 1e9);
+    assert_true((double)cost_ns < S_NS / 2);
+    assert_true(before.spins_per_s > 0 && after.spins_per_s > 0);
+}
+
+/* With time enough there is a figure for both, on a busy machine too. */
+static void both_figures(void **state)
+{
+    (void)state;
+    struct noise_probe p = {0};
+    const struct probe_limits limits = {(int64_t)(60 * S_NS), (int64_t)(60 * S_NS),
+                                        PROBE_COPY_MIN_BYTES};
+    probe_run(&limits, &p);
+    assert_in_range(p.spins_per_s, 1000000, UINT64_C(100000000000));
+    assert_in_range(p.copy_bytes_per_s, 1000000, UINT64_C(100000000000000));
+}
+
+/* A machine that does not get on: each part ends with its time, whatever is left. */
+static void no_part_outlasts_its_time(void **state)
+{
+    (void)state;
+    const struct probe_limits limits = {
+        .spin_ns = 0, .copy_ns = 0, .copy_bytes = (size_t)512 << 20};
+    struct noise_probe p = {1, 1};
+    const int64_t begin_ns = clock_process_cpu_ns();
+    probe_run(&limits, &p);
+    assert_true((double)(clock_process_cpu_ns() - begin_ns) < S_NS / 20);
+    assert_true(p.spins_per_s > 0 && p.copy_bytes_per_s == 0); /* the clock needs one piece */
+}
+
+static void nothing_to_copy(void **state)
+{
+    (void)state;
+    const struct probe_limits limits = {.spin_ns = 1000, .copy_ns = 1000, .copy_bytes = 100};
+    struct noise_probe p = {1, 1};
+    probe_run(&limits, &p);
+    assert_int_equal(p.copy_bytes_per_s, 0);
+}
+
+/* A container with little memory is not killed for the probe. */
+static void little_memory(void **state)
+{
+    (void)state;
+    char root[] = "/tmp/benchd-probe-XXXXXX";
+    assert_non_null(mkdtemp(root));
+    const char *const folders[] = {"sys", "sys/fs", "sys/fs/cgroup"};
+    for (size_t i = 0; i < 3; i++) {
+        _cleanup_(freep) char *path = xasprintf("%s/%s", root, folders[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    _cleanup_(freep) char *path = xasprintf("%s/sys/fs/cgroup/memory.max", root);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs("134217728\n", f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(probe_limits_of(root).copy_bytes, 134217728 / 32);
+    assert_int_equal(unlink(path), 0);
+    for (size_t i = 3; i > 0; i--) {
+        _cleanup_(freep) char *folder = xasprintf("%s/%s", root, folders[i - 1]);
+        assert_int_equal(rmdir(folder), 0);
+    }
+    assert_int_equal(rmdir(root), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_cost_less_than_half_a_second),
+        cmocka_unit_test(both_figures),
+        cmocka_unit_test(no_part_outlasts_its_time),
+        cmocka_unit_test(nothing_to_copy),
+        cmocka_unit_test(little_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,122 @@
+/* See probe.h. The figures have no meaning of their own: they are compared with those of the same program on
+ * the same machine. */
+#include "worker/host/probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "worker/host/host.h"
+
+#define PIECES_MAX 192
+#define SPIN_PIECES 64
+#define SPINS (1u << 16) /* a piece: 0.1 ms at 3 GHz, far below the time slice of a scheduler */
+#define COPY_PIECE_BYTES ((size_t)1 << 20)
+#define COPY_PASSES 3
+
+struct pieces {
+    double per_s[PIECES_MAX];
+    size_t n;
+};
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void add_piece(struct pieces *p, double done, int64_t took_ns)
+{
+    if (p->n < PIECES_MAX && took_ns > 0) {
+        p->per_s[p->n++] = done / ((double)took_ns / 1e9);
+    }
+}
+
+/* 0 without any. */
+static uint64_t median(struct pieces *p)
+{
+    if (p->n == 0) {
+        return 0;
+    }
+    qsort(p->per_s, p->n, sizeof(p->per_s[0]), ascending);
+    return (uint64_t)p->per_s[p->n / 2];
+}
+
+/* Each multiplication waits for the one before, so neither memory nor the rest of the core matters. */
+static uint64_t spin(uint64_t x)
+{
+    for (uint32_t i = 0; i < SPINS; i++) {
+        x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        __asm__ volatile("" : "+r"(x)); /* it is computed, step by step */
+    }
+    return x;
+}
+
+static uint64_t probe_clock(int64_t limit_ns)
+{
+    struct pieces pieces = {.n = 0};
+    const int64_t begin_ns = clock_monotonic_ns();
+    uint64_t x = 1;
+    int64_t at_ns = begin_ns;
+    for (size_t i = 0; i < SPIN_PIECES && (i == 0 || at_ns - begin_ns < limit_ns); i++) {
+        x = spin(x);
+        const int64_t now_ns = clock_monotonic_ns();
+        add_piece(&pieces, SPINS, now_ns - at_ns);
+        at_ns = now_ns;
+    }
+    return median(&pieces);
+}
+
+/* The first pass finds pages that nobody has touched; it does not count. */
+static uint64_t probe_copy(size_t bytes, int64_t limit_ns)
+{
+    const size_t half = bytes / 2 / COPY_PIECE_BYTES * COPY_PIECE_BYTES,
+                 n = half / COPY_PIECE_BYTES;
+    /* Not malloc: all of it goes back at the end, and it is not written before a piece comes to it. */
+    char *from =
+        n == 0 ? MAP_FAILED
+               : mmap(NULL, 2 * half, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (from == MAP_FAILED) {
+        return 0;
+    }
+    char *to = from + half;
+    struct pieces pieces = {.n = 0};
+    const int64_t begin_ns = clock_monotonic_ns();
+    int64_t at_ns = begin_ns;
+    for (size_t i = 0; i < (COPY_PASSES + 1) * n && at_ns - begin_ns < limit_ns; i++) {
+        char *source = from + i % n * COPY_PIECE_BYTES;
+        if (i < n) {
+            memset(source, (int)i + 1, COPY_PIECE_BYTES);
+        }
+        memcpy(to + i % n * COPY_PIECE_BYTES, source, COPY_PIECE_BYTES);
+        const int64_t now_ns = clock_monotonic_ns();
+        if (i >= n) {
+            add_piece(&pieces, COPY_PIECE_BYTES, now_ns - at_ns);
+        }
+        at_ns = now_ns;
+    }
+    __asm__ volatile("" : : "r"(to) : "memory"); /* somebody might read the copy */
+    (void)munmap(from, 2 * half);                /* fails only for a wrong range */
+    return median(&pieces);
+}
+
+struct probe_limits probe_limits_of(const char *root)
+{
+    const long cache_bytes = sysconf(_SC_LEVEL3_CACHE_SIZE); /* 0 or -1: not known */
+    const int64_t allowed_bytes = host_memory_limit_bytes(root);
+    size_t bytes = cache_bytes > 0 ? 2 * (size_t)cache_bytes : PROBE_COPY_MAX_BYTES;
+    bytes = bytes < PROBE_COPY_MIN_BYTES ? PROBE_COPY_MIN_BYTES : bytes;
+    bytes = bytes > PROBE_COPY_MAX_BYTES ? PROBE_COPY_MAX_BYTES : bytes;
+    if (allowed_bytes > 0 && (uint64_t)allowed_bytes / 32 < bytes) {
+        bytes = (size_t)allowed_bytes / 32;
+    }
+    return (struct probe_limits){PROBE_SPIN_MAX_NS, PROBE_COPY_MAX_NS, bytes};
+}
+
+void probe_run(const struct probe_limits *limits, struct noise_probe *ret)
+{
+    ret->spins_per_s = probe_clock(limits->spin_ns);
+    ret->copy_bytes_per_s = probe_copy(limits->copy_bytes, limits->copy_ns);
+}
