@@ -33,3 +33,10 @@ bool pod_room_must_wait(const struct pod_room *room, int64_t now_ns, struct run_
     *ret = room->wait;
     return true;
 }
+
+void pod_room_tell(const struct pod_room *room, struct run_wait *ret)
+{
+    if (room->n_times > 0) {
+        *ret = room->wait;
+    }
+}

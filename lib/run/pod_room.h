@@ -15,7 +15,7 @@ struct pod_room {
     unsigned n_times;          /* attempts in a row that found none */
     struct attempt_id attempt; /* the last of them, if n_times > 0 */
     int64_t until_ns;          /* no pod is created before */
-    struct run_wait wait;      /* what people are told until then */
+    struct run_wait wait;      /* what people are told */
 };
 
 /* A member of `attempt` found no room; noted once an attempt. `reason`: CamelCase. */
@@ -25,3 +25,5 @@ void pod_room_lacks(struct pod_room *room, const struct attempt_id *attempt, con
 void pod_room_found(struct pod_room *room);
 /* True: the next attempt waits; *ret says why. */
 bool pod_room_must_wait(const struct pod_room *room, int64_t now_ns, struct run_wait *ret);
+/* *ret: what the last attempt lacked; unchanged if it lacked nothing. */
+void pod_room_tell(const struct pod_room *room, struct run_wait *ret);

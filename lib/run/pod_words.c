@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "run/pods_internal.h"
 
-/* A creation that is refused for now, or not answered. */
-static void say_what_is_not_created(const struct pods *l, struct run_wait *ret)
+/* A creation that is refused for now. */
+static void say_what_is_refused(const struct pods *l, struct run_wait *ret)
 {
     vec_each (struct pod_member *, it, &l->members) {
         const struct pod_member *m = *it;
@@ -14,6 +14,13 @@ static void say_what_is_not_created(const struct pods *l, struct run_wait *ret)
             text_put(ret->text, sizeof(ret->text), "%s", m->trouble.words);
             return;
         }
+    }
+}
+
+static void say_what_is_not_answered(const struct pods *l, struct run_wait *ret)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
         if (m->life == MEMBER_POSTING && !l->is_probed) {
             text_put(ret->reason, sizeof(ret->reason), "%s", pod_answer_reason(0));
             text_put(ret->text, sizeof(ret->text),
@@ -54,18 +61,37 @@ static void say_which_node_is_lost(const struct pods *l, struct run_wait *ret)
     }
 }
 
+/* The last attempt lacked room, and this one has not found any yet. Said without a break, also while a
+ * creation is under way: a wait that came and went with each attempt would look like many. */
+static void say_that_room_was_missing(const struct pods *l, struct run_wait *ret)
+{
+    size_t n = 0, n_begun = 0;
+    vec_each (struct pod_member *, it, &l->members) {
+        const struct pod_member *m = *it;
+        if (m->life < MEMBER_DYING_POSTING) {
+            n++;
+            n_begun += m->state.state != REPLICA_PENDING;
+        }
+    }
+    if (n_begun < n || n == 0) {
+        pod_room_tell(&l->room, ret);
+    }
+}
+
+static void say_which_address_is_missing(const struct pods *l, struct run_wait *ret)
+{
+    (void)pod_slices_wait(&l->slices, ret); /* true: *ret has why */
+}
+
 void pod_words_wait(const struct pods *l, struct run_wait *ret)
 {
     if (say_what_is_not_deleted(l, ret)) {
         return;
     }
-    if (ret->reason[0] == '\0') {
-        say_what_is_not_created(l, ret);
-    }
-    if (ret->reason[0] == '\0') {
-        say_which_node_is_lost(l, ret);
-    }
-    if (ret->reason[0] == '\0') {
-        (void)pod_slices_wait(&l->slices, ret); /* true: *ret has why */
+    static void (*const say[])(const struct pods *, struct run_wait *) = {
+        say_what_is_refused, say_that_room_was_missing, say_what_is_not_answered,
+        say_which_node_is_lost, say_which_address_is_missing};
+    for (size_t i = 0; i < sizeof(say) / sizeof(say[0]) && ret->reason[0] == '\0'; i++) {
+        say[i](l, ret);
     }
 }

@@ -329,7 +329,19 @@ static void half_a_gang_in_a_full_quota_gives_way(void **state)
     assert_string_equal(wait_of(&w).text, QUOTA);
     pass_ms(&w, 2000);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
+    assert_string_equal(wait_of(&w).reason, "QuotaExceeded"); /* it still lacks room */
     json_decref(pod);
+    json_t *pods[3];
+    assert_int_equal(accept_pods(&w, pods), 3);
+    pass_ms(&w, 100);
+    assert_string_equal(wait_of(&w).reason, "QuotaExceeded");
+    for (size_t i = 0; i < 3; i++) {
+        notify(&w, KUBE_CHANGE_UPDATED, pods[i],
+               "{\"phase\":\"Running\"," CONTAINER("{\"running\":{}}") "}");
+    }
+    pass_ms(&w, 100);
+    assert_string_equal(wait_of(&w).reason, ""); /* all run */
+    drop(pods, 3);
     world_close(&w);
 }
 
