@@ -51,10 +51,11 @@ def numbers(text):
 
 def why_wrong(args):
     """What argparse cannot see; None: nothing."""
-    unknown = set(args.peers.split(",")) - set(peers.names())
+    known = sorted({row.system for row in PEERS})
+    unknown = set(args.peers.split(",")) - set(known)
     precisions = {row.precision for row in PEERS}
     if unknown:
-        return f"no such peer: {', '.join(sorted(unknown))}; there are: {', '.join(peers.names())}"
+        return f"no such peer: {', '.join(sorted(unknown))}; there are: {', '.join(known)}"
     if set(args.precisions.split(",")) - precisions:
         return f"--precisions {args.precisions}: there are: {', '.join(sorted(precisions))}"
     if args.core not in os.sched_getaffinity(0):

@@ -81,7 +81,7 @@ class Layers(unittest.TestCase):
 
 class Peers(unittest.TestCase):
     def test_names_are_the_profiles_with_pins(self):
-        self.assertEqual(peers.names(), ["paddle", "pytorch", "tensorflow"])
+        self.assertEqual(peers.names(), ["jax-cpu", "paddle", "pytorch", "tensorflow"])
 
 
 if __name__ == "__main__":

@@ -46,6 +46,23 @@ class PyTorch(unittest.TestCase):
         self.assertEqual([mock.call(7), mock.call(8)], self.torch.manual_seed.call_args_list)
 
 
+class Paddle(unittest.TestCase):
+    def setUp(self):
+        self.paddle = mock.MagicMock()
+
+    def distribute(self, training, index=0):
+        return script("paddle").distribute(self.paddle, "the network", replica(training, index))
+
+    def test_a_worker_alone_exchanges_nothing(self):
+        self.assertEqual("the network", self.distribute(1))
+        self.assertEqual([], self.paddle.mock_calls)
+
+    def test_ranks_are_data_parallel_and_drop_others(self):
+        self.assertIs(self.paddle.DataParallel.return_value, self.distribute(2, index=1))
+        self.paddle.distributed.init_parallel_env.assert_called_once_with()
+        self.paddle.seed.assert_called_once_with(8)
+
+
 class TensorFlow(unittest.TestCase):
     def test_a_step_is_done_when_every_trainer_did_one(self):
         """Two trainers, in no order: the second one to end counts, with its loss."""

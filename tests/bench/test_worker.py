@@ -145,6 +145,7 @@ class Worker(unittest.TestCase):
 
     def test_wrong_words(self):
         for words, says in ((["--peers", "torhc"], "no such peer: torhc; there are: paddle, pytorch, tensorflow"),
+                            (["--peers", "jax-cpu"], "no such peer: jax-cpu; there are: paddle, pytorch, tensorflow"),
                             (["--precisions", "fp64"], "--precisions fp64: there are: bf16, fp32"),
                             (["--batches", "x"], "invalid numbers value: 'x'"), (["--batches", "0"], "expected positive numbers"),
                             (["--seconds", "-1"], "expected positive numbers"),

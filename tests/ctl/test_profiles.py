@@ -192,8 +192,8 @@ class Profiles(cli.CliCase):
         self.assertEqual(peers.pins_hash(b""), "cbf29ce484222325")
         self.assertEqual(peers.pins_hash(b"foobar"), "85944171f73967e8")  # the published test vector
         self.env["BENCHCTL_PATH"] = str(cli.ROOT / "benchmarks")
-        for name in ("paddle", "pytorch", "tensorflow"):
-            done = self.ctl("run", "vgg16-single-node", "--systems", name, "--store", self.store, code=9)
+        for name in ("jax-cpu", "paddle", "pytorch", "tensorflow"):
+            done = self.ctl("run", self.define_alone(name), "--systems", name, "--store", self.store, code=9)
             self.assertIn(f" in {self.folder}/cache/benchd/peers/{peers.folder(name).name}/bin/python", done.stderr)
             self.assertIn(f"fix: python3 {cli.ROOT.resolve()}/bench/peers.py install {name}\n", done.stderr)
 

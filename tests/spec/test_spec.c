@@ -148,8 +148,8 @@ static void accepts_shipped_files(void **state)
 static void any_systems_of_a_shipped_file_can_be_chosen(void **state)
 {
     (void)state;
-    static const char *const names[] = {"benchworker", "pytorch-ddp", "tensorflow-ps",
-                                        "tensorflow-mwms"};
+    static const char *const names[] = {"benchworker",     "pytorch-ddp", "tensorflow-ps",
+                                        "tensorflow-mwms", "jax",         "paddle-collective"};
     _cleanup_(freep) char *text = source_file_read("benchmarks/vgg16-systems.yaml");
     for (unsigned set = 1; set < 1u << N_ROWS(names); set++) {
         struct buf systems = BUF_INIT;

@@ -1,5 +1,9 @@
 """VGG16 (Fluid, FC 512) in PaddlePaddle: dynamic graph, Adam, synthetic CIFAR-10 shapes. Reads BENCHD_*, prints
-records."""
+records.
+
+With exchange AllReduce each replica is a rank of DataParallel over gloo, and reads PADDLE_*
+too (profile.yaml). A rank alone is the plain network: there is nobody to exchange with."""
+import os
 import pathlib
 import sys
 
@@ -29,14 +33,26 @@ def build(paddle):
     return nn.Sequential(*layers, *head)
 
 
+def distribute(paddle, model, replica):
+    """The network whose gradients are the mean of all ranks'. Batch norm counts by itself, as Fluid's does."""
+    if replica.training == 1:
+        return model
+    paddle.distributed.init_parallel_env()
+    paddle.seed(replica.seed + replica.index)  # dropout: each rank its own
+    # What a rank waits for in its first step is the others' start: not part of a warm-up.
+    paddle.distributed.barrier()
+    return paddle.DataParallel(model)
+
+
 def main():
-    replica = benchd.Replica()
+    replica = benchd.Replica(exchanges=("None", "AllReduce"), roles=("trainer", "worker"))
     replica.limit_threads()
+    os.environ["PADDLE_DISTRI_BACKEND"] = "gloo"
     import paddle
     paddle.set_device("cpu")
     paddle.seed(replica.seed)
     replica.start("PaddlePaddle", paddle.__version__, layout="NCHW")
-    model = build(paddle)
+    model = distribute(paddle, build(paddle), replica)
     model.train()
     adam = paddle.optimizer.Adam(benchd.LEARNING_RATE, benchd.BETA1, benchd.BETA2, benchd.ADAM_EPSILON,
                                  parameters=model.parameters())

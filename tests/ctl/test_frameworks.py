@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Rows of vgg16-systems with their real frameworks, where `script/bench peers install` has installed those: two workers or
+trainers and one alone. The shipped definition, profile and script run with a network of a few channels, which compiles and
+trains in seconds."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import sys
+import unittest
+
+import cli
+
+sys.path.insert(0, str(cli.ROOT / "bench"))
+import peers  # noqa: E402
+
+INSTALLED = {name: peers.interpreter(name).exists() for name in peers.names()}
+TINY = "STACKS = (((4, .3),), ((4, 0),), ((4, .4),), ((4, .4),), ((4, 0),))"
+SYSTEMS = {"pytorch-ddp": "pytorch", "tensorflow-ps": "tensorflow", "tensorflow-mwms": "tensorflow", "jax": "jax-cpu",
+           "paddle-collective": "paddle"}
+
+
+class Frameworks(cli.CliCase):
+    def setUp(self):
+        super().setUp()
+        place = self.folder / "place"
+        shutil.copytree(cli.ROOT / "benchmarks", place)
+        replica = place / "profiles" / "benchd_replica.py"
+        text, n = re.subn(r"(?s)STACKS = .*?\)\)\)", TINY, replica.read_text(encoding="utf-8"), count=1)
+        text = text.replace("WIDTH, CLASSES = 512, 10", "WIDTH, CLASSES = 8, 10")
+        self.assertEqual((1, 1), (n, text.count("WIDTH, CLASSES = 8,")))
+        replica.write_text(text, encoding="utf-8")
+        self.env.update(BENCHCTL_PATH=str(place), XDG_CACHE_HOME=str(peers.cache_folder().parent.parent))
+
+    def check(self, system):
+        profile = SYSTEMS[system]
+        if not INSTALLED[profile]:
+            self.skipTest(f"{profile} is not installed: script/bench peers install {profile}")
+        result = json.loads(self.ctl("run", "vgg16-systems", "--systems", system, "--set", "batch_size=4", "--steps", "3",
+                                     "--repeats", "1", "--store", self.store, "-o", "json").stdout)
+        self.assertEqual("Succeeded", result["phase"])
+        (two,), (alone,) = result["points"], result["baselines"]
+        self.assertLess(0, two["efficiency"]["value"])
+        pins = (peers.PROFILES / profile / "requirements.txt").read_text(encoding="utf-8").replace("_", "-").splitlines()
+        for point, n in ((two, 2), (alone, 1)):
+            trained = [r for r in point["trials"][0]["replicas"]["items"] if r["summary"]]
+            self.assertEqual([(3, 12)] * n, [(r["summary"]["steps"], r["summary"]["samples"]) for r in trained])
+            log = self.ctl("logs", result["run"], "--store", self.store, "--point", str(point["point"])).stdout
+            start = next(r for r in map(json.loads, filter(lambda x: x.startswith("{"), log.splitlines())) if r["type"] == "start")
+            version = start["environment"]["framework_version"].split("+")[0]  # 2.15.0+cu132
+            self.assertTrue([pin for pin in pins if pin.endswith(f"=={version}")], (version, pins))
+
+    def test_pytorch_ddp(self):
+        self.check("pytorch-ddp")
+
+    def test_tensorflow_ps(self):
+        self.check("tensorflow-ps")
+
+    def test_tensorflow_mwms(self):
+        self.check("tensorflow-mwms")
+
+    def test_jax(self):
+        self.check("jax")
+
+    def test_paddle_collective(self):
+        self.check("paddle-collective")
+
+    def test_every_foreign_row_of_the_definition_is_here(self):
+        text = pathlib.Path(cli.ROOT, "benchmarks", "vgg16-systems.yaml").read_text(encoding="utf-8")
+        rows = dict(re.findall(r"(?m)^  - \{name: ([\w-]+), profile: ([\w-]+)", text))
+        self.assertEqual(SYSTEMS | {"benchworker": "benchworker"}, rows)
+
+
+if __name__ == "__main__":
+    cli.main()
