@@ -7,6 +7,7 @@
 
 #include "core/student.h"
 #include "result/noise.h"
+#include "result/settle.h"
 #include "result/significance.h"
 
 #define MAX_NAMED 5 /* points named in one warning; the rest is counted */
@@ -18,6 +19,9 @@
 /* Steps fall if the second half is faster by 5%, in trial after trial. */
 #define FALL_MIN 0.05
 #define FALL_ALPHA 0.05
+/* A change in the step times is chance in at most 1% of all runs, and 2% or more. */
+#define SETTLE_ALPHA 0.01
+#define SETTLE_MIN_CHANGE 0.02
 /* Step times are stored within 0.02%; beyond 1% a clock is wrong. */
 #define TIME_SLACK 0.01
 
@@ -32,6 +36,7 @@ const char *warning_code_to_string(enum warning_code code)
         [WARNING_MIXED_HARDWARE] = "MixedHardware",
         [WARNING_EFFICIENCY_UNPROVEN] = "EfficiencyUnproven",
         [WARNING_WIDE_SPREAD] = "WideSpread",
+        [WARNING_SHORT_WARMUP] = "ShortWarmup",
         [WARNING_NO_STEADY_STATE] = "NoSteadyState",
         [WARNING_NON_MONOTONIC_TIME] = "NonMonotonicTime",
         [WARNING_SLOW_NODE] = "SlowNode",
@@ -331,6 +336,73 @@ static double p_of_fall(const struct point_result *p)
     return c.variance > 0 ? student_two_sided(c.value / sqrt(c.variance), c.df) : 0;
 }
 
+/* Where the steps of a point settle, in entries of `*ret_k` steps, of which there are `*ret_n`. */
+static struct settle settle_of(const struct result *r, const struct point_result *p, size_t *ret_n,
+                               uint32_t *ret_k)
+{
+    _cleanup_(freep) const double **trials = xnew_array(const double *, p->n_trials);
+    size_t n = 0;
+    *ret_n = 0;
+    for (size_t i = 0; i < p->n_trials; i++) {
+        const struct step_series *m = &p->trials[i].steps;
+        if (p->trials[i].phase != TRIAL_SUCCEEDED || m->n == 0) {
+            continue;
+        }
+        if (n == 0) {
+            *ret_n = m->n;
+            *ret_k = m->k;
+        }
+        if (m->n == *ret_n && m->k == *ret_k) { /* as those of one definition are */
+            trials[n++] = m->us;
+        }
+    }
+    return settle_find(trials, n, *ret_n, SETTLE_ALPHA / r->def->matrix.n_points,
+                       SETTLE_MIN_CHANGE);
+}
+
+/* Points whose steps settle, and how late the last of them does. */
+struct unsettled {
+    struct point_list points;
+    size_t steps; /* measured ones before the last point's last change */
+    double change;
+};
+
+static void unsettled_add(struct unsettled *u, uint32_t point, size_t steps, double change)
+{
+    list_add(&u->points, point);
+    if (steps > u->steps) {
+        u->steps = steps;
+        u->change = change;
+    }
+}
+
+static void warn_late(struct result *r, struct unsettled *late)
+{
+    const long long warmup = r->def->spec->warmup_steps, steps = warmup + (long long)late->steps;
+    if (late->points.n > 0) {
+        warn(r, WARNING_SHORT_WARMUP,
+             "warm-up of %lld steps is too short at %s: times settle after step %lld (%.0f%% %s "
+             "before); raise "
+             "measure.warmupSteps to %lld%s",
+             warmup, list_text(&late->points), steps, 100 * fabs(expm1(late->change)),
+             late->change > 0 ? "slower" : "faster", steps,
+             reads_logs(r) ? ", or skip in a log rule whose lines have no number" : "");
+    }
+}
+
+static void warn_never(struct result *r, struct unsettled *never)
+{
+    if (never->points.n > 0) {
+        warn(r, WARNING_NO_STEADY_STATE,
+             "no steady state at %s: times still change after measured step %zu (%.0f%% %s "
+             "before), too late for a "
+             "warm-up; measure more steps, or find what changes",
+             list_text(&never->points), never->steps, 100 * fabs(expm1(never->change)),
+             never->change > 0 ? "slower" : "faster");
+    }
+}
+
+/* Of a point that settles in the first half of its steps it is said when, whatever else its steps do. */
 static void lint_steady_state(struct result *r)
 {
     const uint32_t n = r->def->matrix.n_points;
@@ -339,20 +411,32 @@ static void lint_steady_state(struct result *r)
         p[i] = p_of_fall(&r->points[i]);
     }
     significance_adjust(p, n, p);
-    struct point_list points = {0};
+    struct point_list falling = {0};
+    struct unsettled late = {0}, never = {0};
     for (uint32_t i = 0; i < n; i++) {
-        if (p[i] <= FALL_ALPHA) {
-            list_add(&points, i);
+        size_t n_entries;
+        uint32_t k = 1;
+        const struct settle s = settle_of(r, &r->points[i], &n_entries, &k);
+        if (s.has_change && s.at <= n_entries / 2) {
+            unsettled_add(&late, i, s.at * k, s.change);
+        } else if (p[i] <= FALL_ALPHA) {
+            list_add(&falling, i);
+        } else if (s.has_change) {
+            unsettled_add(&never, i, s.at * k, s.change);
         }
     }
-    if (points.n > 0) {
+    warn_late(r, &late);
+    if (falling.n > 0) {
         warn(r, WARNING_NO_STEADY_STATE,
              "no steady state at %s: later steps are faster by %d%% or more; raise %s",
-             list_text(&points), (int)lrint(100 * FALL_MIN),
+             list_text(&falling), (int)lrint(100 * FALL_MIN),
              reads_logs(r) ? "measure.warmupSteps, or skip in a log rule whose lines have no number"
                            : "measure.warmupSteps");
     }
-    buf_done(&points.text);
+    warn_never(r, &never);
+    buf_done(&falling.text);
+    buf_done(&late.points.text);
+    buf_done(&never.points.text);
 }
 
 /* Steps follow one another in the measured time, so together they cannot take longer; and an attempt

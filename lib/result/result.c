@@ -41,7 +41,9 @@ static bool decides_over(const struct attempt_row *row, const struct attempt_row
     return is_void ? row->id.number > other->id.number : row->id.number < other->id.number;
 }
 
-static void read_replica(const struct replica_row *row, struct replica_result *ret)
+/* `ret_steps` is written if it is not NULL. */
+static void read_replica(const struct replica_row *row, struct replica_result *ret,
+                         struct step_series *ret_steps)
 {
     *ret = (struct replica_result){
         .row = row,
@@ -54,6 +56,9 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
     }
     ret->steps = step_times_of(&ret->summary);
     ret->pace = pace_of(row->id.role, &ret->summary);
+    if (ret_steps != NULL) {
+        *ret_steps = step_series_of(&ret->summary);
+    }
     summary_done(&ret->summary); /* the series: 8 kB per replica, and no figure needs it */
     ret->has_summary = true;
     if (row->id.role != ROLE_PSERVER && summary_fault(&ret->summary) == NULL) {
@@ -166,7 +171,9 @@ static void build_trial(struct trial_result *t, const struct point *point, enum 
     t->n_replicas = t->row->replicas.len;
     t->replicas = xnew_array(struct replica_result, t->n_replicas);
     for (size_t i = 0; i < t->n_replicas; i++) {
-        read_replica(&t->row->replicas.items[i], &t->replicas[i]);
+        const struct replica_row *row = &t->row->replicas.items[i];
+        const bool is_first = row->id.index == 0 && row->id.role == point_leading_role(point);
+        read_replica(row, &t->replicas[i], is_first && t->steps.n == 0 ? &t->steps : NULL);
     }
     switch (t->row->outcome) {
     case ATTEMPT_SUCCEEDED:
@@ -371,6 +378,7 @@ static void trial_done(struct trial_result *t)
         free(t->replicas[i].node);
     }
     free(t->replicas);
+    step_series_done(&t->steps);
     free(t->error);
     free(t->details);
 }

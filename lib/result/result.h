@@ -13,6 +13,7 @@
 #include "result/curves.h"
 #include "result/nodes.h"
 #include "result/pace.h"
+#include "result/settle.h"
 #include "result/stats.h"
 #include "result/steps.h"
 #include "spec/run_def.h"
@@ -46,6 +47,7 @@ struct trial_result {
     const struct attempt_row *row; /* borrowed; NULL if no attempt has ended */
     struct replica_result *replicas; /* of `row`, in its order; owned */
     size_t n_replicas;
+    struct step_series steps; /* of its first trainer or worker; owned */
 };
 
 struct point_result {
@@ -82,6 +84,7 @@ enum warning_code {
     WARNING_MIXED_HARDWARE,
     WARNING_EFFICIENCY_UNPROVEN,
     WARNING_WIDE_SPREAD,
+    WARNING_SHORT_WARMUP,
     WARNING_NO_STEADY_STATE,
     WARNING_NON_MONOTONIC_TIME,
     WARNING_SLOW_NODE,

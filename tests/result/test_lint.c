@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/splitmix.h"
 #include "core/placement.h"
 #include "result_fixture.h"
 
@@ -183,6 +184,77 @@ static void steps_that_still_fall(void **state)
     }
 }
 
+static double uniform(uint64_t *state)
+{
+    return ((double)(splitmix_next(state) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Three trials of four points, 1% noise; point 2 is slower up to a step, point 1 in trial 1 alone. */
+static void a_warm_up_that_is_too_short(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t n_steps, until;
+        double slower;
+        uint32_t n_trials;
+        const char *late, *never;
+    } rows[] = {
+        {"steady", 40, 0, 1, 3, NULL, NULL},
+        {"one step of so few is no more than chance", 40, 1, 1.2, 3, NULL, NULL},
+        {"two steps", 40, 2, 1.2, 3,
+         "warm-up of 2 steps is too short at point 2: times settle after step 4 (20% slower "
+         "before); raise "
+         "measure.warmupSteps to 4",
+         NULL},
+        {"five steps", 40, 5, 1.1, 3,
+         "warm-up of 2 steps is too short at point 2: times settle after step 7 (10% slower "
+         "before); raise "
+         "measure.warmupSteps to 7",
+         NULL},
+        {"faster at first", 40, 10, 0.8, 3,
+         "warm-up of 2 steps is too short at point 2: times settle after step 12 (20% faster "
+         "before); raise "
+         "measure.warmupSteps to 12",
+         NULL},
+        {"stored in groups of 12", 3000, 600, 1.1, 3,
+         "warm-up of 2 steps is too short at point 2: times settle after step 602 (10% slower "
+         "before); raise "
+         "measure.warmupSteps to 602",
+         NULL},
+        {"too late for a warm-up", 40, 30, 1.04, 3, NULL,
+         "no steady state at point 2: times still change after measured step 30 (4% slower "
+         "before), too late for "
+         "a warm-up; measure more steps, or find what changes"},
+        {"not worth a word", 40, 10, 1.015, 3, NULL, NULL},
+        {"two trials are too few", 40, 5, 1.2, 2, NULL, NULL},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        struct fixture f;
+        fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 3}\n", 16);
+        const size_t n = rows[i].n_steps;
+        _cleanup_(freep) int64_t *step_ns = xnew_array(int64_t, n);
+        uint64_t random = 7;
+        for (uint32_t p = 0; p < 4; p++) {
+            for (uint32_t t = 0; t < rows[i].n_trials; t++) {
+                for (size_t j = 0; j < n; j++) {
+                    const bool is_slow = p == 2 && j < rows[i].until;
+                    const bool is_disturbed = p == 1 && t == 1 && j < n / 3;
+                    const double noise = 1 + 0.004 * (uniform(&random) - 0.5);
+                    step_ns[j] = llrint(1e7 * noise * (is_slow ? rows[i].slower : 1) *
+                                        (is_disturbed ? 1.5 : 1));
+                }
+                set_steps(fixture_throughput(&f, p, t, 100), step_ns, n, 1);
+            }
+        }
+        struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+        check(r, WARNING_SHORT_WARMUP, rows[i].late);
+        check(r, WARNING_NO_STEADY_STATE, rows[i].never);
+        fixture_done(&f);
+    }
+}
+
 static void time_that_runs_backwards(void **state)
 {
     (void)state;
@@ -352,6 +424,7 @@ int main(void)
         cmocka_unit_test(efficiency_above_one_without_an_interval),
         cmocka_unit_test(a_spread_far_above_the_others),
         cmocka_unit_test(steps_that_still_fall),
+        cmocka_unit_test(a_warm_up_that_is_too_short),
         cmocka_unit_test(time_that_runs_backwards),
         cmocka_unit_test(units_that_differ),
         cmocka_unit_test(a_machine_that_was_not_itself),
