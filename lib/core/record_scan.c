@@ -9,7 +9,7 @@
 #include "core/json_scan.h"
 #include "core/series.h"
 
-enum kind { U32, U64, TIME, NUMBER, FLAG, PHASES, DIGEST, LAST, SERIES };
+enum kind { U32, U64, TIME, NUMBER, FLAG, PHASES, DIGEST, LAST, PROBE, NOISE, SERIES };
 
 struct field {
     const char *key;
@@ -46,12 +46,23 @@ static const struct field summary_fields[] = {
     {"cpu_ns", TIME, false, OF(summary, cpu_ns)},
     {"environment_digest", DIGEST, false, OF(summary, environment_digest)},
     {"last", LAST, false, OF(summary, last)},
+    {"noise", NOISE, false, OF(summary, noise)},
     {"series", SERIES, false, 0},
 };
 static const struct field last_fields[] = {
     {"trainer", U32, true, OF(summary_last, trainer)},
     {"steps", U32, true, OF(summary_last, steps)},
     {"wait_ns", TIME, true, OF(summary_last, wait_ns)},
+};
+static const struct field probe_fields[] = {
+    {"spins_per_s", U64, true, OF(noise_probe, spins_per_s)},
+    {"copy_bytes_per_s", U64, true, OF(noise_probe, copy_bytes_per_s)},
+};
+static const struct field noise_fields[] = {
+    {"before", PROBE, false, OF(noise, before)},
+    {"after", PROBE, false, OF(noise, after)},
+    {"busy_ns", TIME, false, OF(noise, busy_ns)},
+    {"steal_ns", TIME, false, OF(noise, steal_ns)},
 };
 /* clang-format on */
 #define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
@@ -137,6 +148,12 @@ static bool read_series(struct json_scan *s, struct summary *ret)
 
 static bool read_fields(struct json_scan *s, const struct field *fields, size_t n, void *object);
 
+static bool read_noise(struct json_scan *s, struct noise *ret)
+{
+    return json_scan_open(s) && read_fields(s, noise_fields, COUNT(noise_fields), ret) &&
+           ret->steal_ns <= ret->busy_ns;
+}
+
 static bool read_field(struct json_scan *s, const struct field *f, void *object)
 {
     void *at = (char *)object + f->offset;
@@ -162,6 +179,10 @@ static bool read_field(struct json_scan *s, const struct field *f, void *object)
         return read_digest(s, at);
     case LAST:
         return json_scan_open(s) && read_fields(s, last_fields, COUNT(last_fields), at);
+    case PROBE:
+        return json_scan_open(s) && read_fields(s, probe_fields, COUNT(probe_fields), at);
+    case NOISE:
+        return read_noise(s, at);
     case SERIES:
         return read_series(s, object);
     }

@@ -603,6 +603,13 @@ static void write_any_summary(uint64_t *random, struct buf *out)
     if (splitmix_below(random, 2) == 0) {
         memset(s.environment_digest, 'a', sizeof(s.environment_digest) - 1);
     }
+    if (splitmix_below(random, 2) == 0) {
+        s.noise.before =
+            (struct noise_probe){splitmix_below(random, 1000), splitmix_below(random, 1000)};
+        s.noise.after = (struct noise_probe){1 + splitmix_below(random, 1000), 7};
+        s.noise.busy_ns = splitmix_below(random, 1000);
+        s.noise.steal_ns = s.noise.busy_ns / 2;
+    }
     record_write_summary(out, &who, &s, step_ns, n);
 }
 
@@ -632,7 +639,8 @@ static void assert_same_record(const struct record *a, const struct record *b, c
                x->throttled_periods == y->throttled_periods &&
                x->max_rss_bytes == y->max_rss_bytes && x->cpu_ns == y->cpu_ns &&
                strcmp(x->environment_digest, y->environment_digest) == 0 &&
-               memcmp(&x->last, &y->last, sizeof(x->last)) == 0 && x->n_series == y->n_series &&
+               memcmp(&x->last, &y->last, sizeof(x->last)) == 0 &&
+               memcmp(&x->noise, &y->noise, sizeof(x->noise)) == 0 && x->n_series == y->n_series &&
                (x->n_series == 0 ||
                 (x->series_k == y->series_k &&
                  memcmp(x->series_us, y->series_us, x->n_series * sizeof(double)) == 0));
